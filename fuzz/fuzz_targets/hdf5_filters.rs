@@ -1,7 +1,7 @@
 //! Each filter, and pipelines of them, on any bytes.
 #![no_main]
 
-use hdf5_pure::Registry;
+use hdf5_pure::filters::Registry;
 use hdf5_pure::structure::{FilterDescription, Pipeline};
 use libfuzzer_sys::fuzz_target;
 use sciformats_fuzz::bounded;

@@ -5,7 +5,8 @@
 
 use std::io::Write;
 
-use hdf5_pure::{Editor, File, Flush, Result};
+use hdf5_pure::options::Flush;
+use hdf5_pure::{Editor, File, Result};
 
 fn main() -> Result<()> {
     let Some(path) = std::env::args_os().nth(1) else { return Ok(()) };

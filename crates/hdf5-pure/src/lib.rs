@@ -1,4 +1,4 @@
-//! HDF5 files in pure Rust.
+//! Reads, writes and edits HDF5 files, in pure Rust.
 //!
 //! ```no_run
 //! use hdf5_pure::File;
@@ -15,11 +15,11 @@
 //! # Ok::<(), hdf5_pure::Error>(())
 //! ```
 //!
-//! A [`File`] is read by any number of threads at once. What is broken in a file stays where it is: a link, an object or
-//! an attribute that cannot be read is an error beside its siblings. Other files that a file names are opened only as
-//! [`OpenOptions::external`] allows.
+//! Any number of threads can read a [`File`] at the same time. Damage stays local: a link, an object or an attribute
+//! that cannot be read is reported as an error, and everything beside it can still be read. A file may name other
+//! files; they are opened only as [`OpenOptions::external`] allows.
 //!
-//! A [`Writer`] makes a file:
+//! A [`Writer`] creates a file:
 //!
 //! ```
 //! use hdf5_pure::{CreateOptions, File, Writer};
@@ -32,8 +32,8 @@
 //! # Ok::<(), hdf5_pure::Error>(())
 //! ```
 //!
-//! An [`Editor`] changes a file that is there, in place, and whatever ends the process leaves the file of its last commit or
-//! of the one before.
+//! An [`Editor`] changes an existing file in place. If the process is interrupted, the file holds either the state of
+//! its last commit or that of the commit before.
 
 mod api;
 mod audit;
@@ -51,47 +51,83 @@ mod space;
 mod spec;
 mod value;
 
-pub use api::attr::FromAttribute;
 pub use api::attribute::Attribute;
 pub use api::dataset::Dataset;
 pub use api::editor::{EditOptions, Editor, ObjectWriter};
-pub use api::file::{CommittedDatatype, File, Node, ObjectInfo, Walk};
+pub use api::file::{CommittedDatatype, File, Node};
 pub use api::group::Group;
-pub use api::writer::{
-    BloscCodec, BloscShuffle, ChunkIndex, Committed, CreateOptions, DatasetBuilder, DatasetWriter, Empty,
-    FileSpace, Filters, FixedString, GroupWriter, Raw, Value, Writer,
-};
+pub use api::writer::{ChunkIndex, CreateOptions, DatasetBuilder, DatasetWriter, GroupWriter, Value, Writer};
 pub use api::{conventions, swmr};
-pub use audit::structures::Place;
-pub use chunk::index::StoredChunk;
-pub use file::options::{MissingSources, OpenOptions};
-pub use filter::{Filter, Registry};
-pub use group::links::BrokenLink;
-pub use group::walk::{Met, Visited};
-pub use object::bound::Bound;
+pub use file::options::OpenOptions;
 pub use object::id::ObjectId;
 pub use object::kind::NodeKind;
-pub use sciformats_core::endian::ByteOrder;
-pub use sciformats_core::select::{Axis, Ellipsis, IntoSelection, by};
-pub use sciformats_core::storage::{Access, Durability, FileStorage};
-pub use sciformats_core::{
-    Conversion, Error, External, Fault, FaultKind, Limits, Misfit, Range, ReadAt, Result, Slab, WriteAt,
-};
-pub use space::output::Storage;
-pub use space::pending::Flush;
-pub use spec::message::datatype::{Class, Datatype};
+pub use sciformats_core::{Conversion, Error, Range, Result, Slab};
+pub use spec::message::datatype::Datatype;
 pub use spec::{Address, Name};
 pub use value::canonical;
-pub use value::element::{Element, Values};
+pub use value::element::Element;
 pub use value::element_type::ElementType;
 #[doc(hidden)]
 pub use value::record::field_name;
-pub use value::references::{ExternalReference, Reference, RegionReference, StandardReference};
-pub use value::store::{Encoder, Store};
+pub use value::store::Store;
 
-/// The structures of the format, as they are stored.
+/// The values that options of opening, creating, editing and committing take.
+pub mod options {
+    pub use sciformats_core::storage::{Access, Durability};
+    pub use sciformats_core::{External, Limits};
+
+    pub use crate::api::writer::FileSpace;
+    pub use crate::file::options::MissingSources;
+    pub use crate::object::bound::Bound;
+    pub use crate::space::pending::Flush;
+}
+
+/// The filters of chunks, and those that callers implement.
+pub mod filters {
+    pub use crate::api::writer::{BloscCodec, BloscShuffle, Filters};
+    pub use crate::filter::{Filter, Registry};
+}
+
+/// Selections of a part of a dataset, as [`Dataset::read_slice`] takes them.
+pub mod selection {
+    pub use sciformats_core::select::{Axis, Ellipsis, IntoSelection, by};
+}
+
+/// The values of attributes, and the encoding of elements that are written.
+pub mod values {
+    pub use crate::api::attr::FromAttribute;
+    pub use crate::api::writer::{Committed, Empty, FixedString, Raw};
+    pub use crate::value::element::Values;
+    pub use crate::value::store::Encoder;
+}
+
+/// References to objects, regions and attributes.
+pub mod references {
+    pub use crate::value::references::{ExternalReference, Reference, RegionReference, StandardReference};
+}
+
+/// Walks over all links of a file.
+pub mod walk {
+    pub use crate::api::file::Walk;
+    pub use crate::group::walk::{Entry, Found};
+}
+
+/// The storages in which files can be.
+pub mod storage {
+    pub use sciformats_core::storage::FileStorage;
+    pub use sciformats_core::{ReadAt, WriteAt};
+
+    pub use crate::space::output::Storage;
+}
+
+/// The parts of an [`Error`].
+pub mod error {
+    pub use sciformats_core::{Fault, FaultKind, Misfit};
+}
+
+/// Types that describe the structures of the format as they are stored in a file.
 pub mod structure {
-    /// The checksum that structures end in: Jenkins' lookup3.
+    /// Computes the checksum at the end of many structures of the format: Jenkins' lookup3.
     ///
     /// ```
     /// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
@@ -108,6 +144,12 @@ pub mod structure {
         crate::spec::lookup3::hash(bytes, 0)
     }
 
+    pub use sciformats_core::endian::ByteOrder;
+
+    pub use crate::api::file::ObjectInfo;
+    pub use crate::audit::structures::StructureInfo;
+    pub use crate::chunk::index::StoredChunk;
+    pub use crate::group::links::BrokenLink;
     pub use crate::object::creation::{CreationOrder, CreationProperties, LinkProperties};
     pub use crate::spec::Sizes;
     pub use crate::spec::btree_v1::BtreeK;
@@ -116,8 +158,8 @@ pub mod structure {
     pub use crate::spec::message::MessageType;
     pub use crate::spec::message::dataspace::Dataspace;
     pub use crate::spec::message::datatype::{
-        BitField, CharacterSet, EnumMember, FixedPoint, FloatOrder, FloatingPoint, Member, Normalization,
-        Padding, ReferenceKind, VariableLength,
+        BitField, CharacterSet, Class, EnumMember, FixedPoint, FloatOrder, FloatingPoint, Member,
+        Normalization, Padding, ReferenceKind, VariableLength,
     };
     pub use crate::spec::message::file_space_info::FileSpaceInfo;
     pub use crate::spec::message::fill_value::{Fill, FillValue};
@@ -133,7 +175,7 @@ pub mod structure {
     pub use crate::spec::virtual_mapping::Mapping;
 }
 
-/// The examples of the README are tests.
+/// Runs the examples of the README as tests.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

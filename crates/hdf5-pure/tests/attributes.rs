@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use hdf5_pure::{CreateOptions, Datatype, Empty, Error, File, FixedString, GroupWriter, Raw, Writer};
+use hdf5_pure::values::{Empty, FixedString, Raw};
+use hdf5_pure::{CreateOptions, Datatype, Error, File, GroupWriter, Writer};
 
 type Result<T = ()> = hdf5_pure::Result<T>;
 
@@ -35,11 +36,11 @@ fn one_value_or_none() -> Result {
     for (error, message) in [
         (
             file.attr::<f64>("title").unwrap_err(),
-            r#"attribute "title": element type f64 does not take elements of the type text"#,
+            r#"attribute "title": element type f64 cannot hold elements of the type text"#,
         ),
         (
             file.attr::<f64>("offset").unwrap_err(),
-            r#"attribute "offset": value is none: the attribute has only a type"#,
+            r#"attribute "offset": value does not exist: the attribute has a null dataspace, which holds no elements"#,
         ),
     ] {
         assert_eq!(error.to_string(), message);
@@ -72,7 +73,7 @@ fn lists_and_arrays_within_arrays() -> Result {
     let error = file.attr::<i32>("rotation").unwrap_err();
     assert_eq!(
         error.to_string(),
-        r#"attribute "rotation": value is not one but 4 of the shape [2, 2]: ask for a list or an array"#
+        r#"attribute "rotation": value has 4 elements in the shape [2, 2], not one: ask for a list or an array"#
     );
     assert!(file.attr::<[[i32; 3]; 2]>("rotation").is_err());
     let error = file.attr::<Vec<Vec<u8>>>("rotation").unwrap_err();
@@ -135,6 +136,6 @@ fn arrays_of_ndarray() -> Result {
         (Some(7), Some(6))
     );
     let error = file.attr::<Array1<f64>>("array").unwrap_err();
-    assert!(error.to_string().ends_with("another number of dimensions than was asked for"), "{error}");
+    assert!(error.to_string().ends_with("whose number of dimensions is not the one asked for"), "{error}");
     Ok(())
 }

@@ -16,8 +16,9 @@ mod counted;
 use std::collections::BTreeMap;
 
 use counted::{Cost, Counted};
+use hdf5_pure::options::Bound;
 use hdf5_pure::swmr::SwmrWriter;
-use hdf5_pure::{Bound, ChunkIndex, CreateOptions, EditOptions, Editor, File, OpenOptions, Slab, Writer};
+use hdf5_pure::{ChunkIndex, CreateOptions, EditOptions, Editor, File, OpenOptions, Slab, Writer};
 
 /// Elements of a chunk.
 const SIDE: u64 = 4;

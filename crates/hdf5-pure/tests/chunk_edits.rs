@@ -18,8 +18,9 @@ mod array;
 mod recorded;
 
 use array::Array;
+use hdf5_pure::options::{Bound, Flush};
 use hdf5_pure::structure::{BtreeK, IndexKind, Layout};
-use hdf5_pure::{Bound, ChunkIndex, CreateOptions, EditOptions, Editor, File, Flush, Range, Slab, Writer};
+use hdf5_pure::{ChunkIndex, CreateOptions, EditOptions, Editor, File, Range, Slab, Writer};
 use recorded::Recorded;
 use sciformats_core::commit::replay::{self, Cuts};
 

@@ -38,7 +38,7 @@ fn what_was_never_written_is_no_chunk() -> Result {
     assert!(matches!(x.write_chunk_values(&[3, 0], &[1]), Err(Error::Usage { .. })));
     assert!(x.write_chunk_values(&[0, 0], &[1, 2, 3]).is_err(), "six elements");
     x.write_slice((4, 3..6), &[1, 2, 3])?;
-    assert!(matches!(x.write_slice(hdf5_pure::by(.., -1), &[0; 35]), Err(Error::Usage { .. })));
+    assert!(matches!(x.write_slice(hdf5_pure::selection::by(.., -1), &[0; 35]), Err(Error::Usage { .. })));
     let file = File::from_bytes(file.into_bytes()?)?;
     let x = file.dataset("x")?;
     assert_eq!(x.chunk_at(&[0, 0])?, None);

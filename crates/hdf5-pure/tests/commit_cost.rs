@@ -11,7 +11,9 @@ use std::borrow::Cow;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use hdf5_pure::{Bound, CreateOptions, EditOptions, Editor, File, ReadAt, Result, WriteAt, Writer};
+use hdf5_pure::options::Bound;
+use hdf5_pure::storage::{ReadAt, WriteAt};
+use hdf5_pure::{CreateOptions, EditOptions, Editor, File, Result, Writer};
 
 /// A file in memory that counts the bytes that are read and written.
 #[derive(Clone, Default)]

@@ -12,7 +12,9 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use description::describe;
-use hdf5_pure::{Bound, CreateOptions, Durability, Error, File, ReadAt, Result, Writer};
+use hdf5_pure::options::{Bound, Durability};
+use hdf5_pure::storage::ReadAt;
+use hdf5_pure::{CreateOptions, Error, File, Result, Writer};
 use recorded::Recorded;
 use sciformats_core::WriteAt;
 use sciformats_core::commit::kill::example;

@@ -1,11 +1,12 @@
 //! What is rarer in a file is written and read again: references of the standard type, attributes of committed datatypes,
 //! edges without filters, links of the user's, Blosc, rows that come one by one.
 
+use hdf5_pure::filters::Filters;
+use hdf5_pure::options::{Bound, FileSpace};
+use hdf5_pure::references::{RegionReference, StandardReference};
 use hdf5_pure::structure::{Part, Reference, Regular, Selection, Target};
-use hdf5_pure::{
-    Bound, Committed, CreateOptions, Datatype, Error, File, FileSpace, Filters, Range, RegionReference, Slab,
-    StandardReference, Writer,
-};
+use hdf5_pure::values::Committed;
+use hdf5_pure::{CreateOptions, Datatype, Error, File, Range, Slab, Writer};
 
 type Result<T = (), E = Box<dyn std::error::Error>> = std::result::Result<T, E>;
 
@@ -191,10 +192,10 @@ fn ways_to_manage_free_space() -> Result {
         Ok(())
     };
     let ways = [
-        (FileSpace::Kept, 0, 4096),
-        (FileSpace::Appended, 3, 4096),
-        (FileSpace::Paged { size: 512, kept: false }, 1, 512),
-        (FileSpace::Paged { size: 4096, kept: true }, 1, 4096),
+        (FileSpace::Tracked, 0, 4096),
+        (FileSpace::AppendOnly, 3, 4096),
+        (FileSpace::Paged { size: 512, tracked: false }, 1, 512),
+        (FileSpace::Paged { size: 4096, tracked: true }, 1, 4096),
     ];
     for (file_space, strategy, page) in ways {
         let options = CreateOptions::default().with_file_space(file_space);
@@ -220,7 +221,7 @@ fn ways_to_manage_free_space() -> Result {
         }
     }
     let wrong = |options: CreateOptions| Writer::in_memory(&options).is_err();
-    let paged = |size| FileSpace::Paged { size, kept: false };
+    let paged = |size| FileSpace::Paged { size, tracked: false };
     assert!(wrong(CreateOptions::default().with_file_space(paged(100))));
     // As the library, which writes the newer superblock with old objects then.
     for (bound, superblock) in [(Bound::Earliest, 2), (Bound::V18, 2), (Bound::V110, 3)] {
@@ -249,7 +250,7 @@ fn threads_do_not_change_the_bytes() -> Result {
 #[cfg(feature = "blosc2")]
 #[test]
 fn blosc() -> Result {
-    use hdf5_pure::{BloscCodec, BloscShuffle};
+    use hdf5_pure::filters::{BloscCodec, BloscShuffle};
 
     let values: Vec<i32> = (0..3500).map(|k| k * 31 % 251).collect();
     let codecs =

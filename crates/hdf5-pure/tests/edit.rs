@@ -6,10 +6,10 @@
 mod description;
 
 use description::{Description, describe};
-use hdf5_pure::{
-    Bound, Committed, CreateOptions, Datatype, EditOptions, Editor, Error, File, FileSpace, Result, Storage,
-    Writer,
-};
+use hdf5_pure::options::{Bound, FileSpace};
+use hdf5_pure::storage::Storage;
+use hdf5_pure::values::Committed;
+use hdf5_pure::{CreateOptions, Datatype, EditOptions, Editor, Error, File, Result, Writer};
 
 const BOUNDS: [Bound; 3] = [Bound::Earliest, Bound::V18, Bound::V110];
 
@@ -320,7 +320,7 @@ fn a_file_has_one_editor() {
 
 /// A file that keeps account of its free space, and whose superblock extension continues elsewhere, as the library's often do.
 fn with_continued_extension() -> Vec<u8> {
-    let options = CreateOptions::default().with_file_space(FileSpace::Kept);
+    let options = CreateOptions::default().with_file_space(FileSpace::Tracked);
     let mut file = Writer::in_memory(&options).unwrap();
     file.dataset("old").write(&[1u8; 3000]).unwrap();
     file.dataset("kept").write(&[1u8; 100]).unwrap();

@@ -17,7 +17,8 @@ mod recorded;
 use std::time::{Duration, Instant};
 
 use description::{Description, describe};
-use hdf5_pure::{Bound, CreateOptions, EditOptions, Editor, File, Flush, Result, Writer};
+use hdf5_pure::options::{Bound, Flush};
+use hdf5_pure::{CreateOptions, EditOptions, Editor, File, Result, Writer};
 use recorded::Recorded;
 use sciformats_core::Step;
 use sciformats_core::commit::kill::{example, killed};
@@ -126,7 +127,7 @@ fn a_journal_of_another_state_is_told_and_never_applied() {
     let checksum = hdf5_pure::structure::checksum(&changed[..44]);
     changed[44..48].copy_from_slice(&checksum.to_le_bytes());
     let error = File::from_bytes(changed.clone()).unwrap_err().to_string();
-    assert!(error.contains("journal") && error.contains("another state"), "{error}");
+    assert!(error.contains("journal") && error.contains("earlier state"), "{error}");
     let recorded = Recorded::new(changed);
     assert!(Editor::in_storage(Box::new(recorded.clone()), &EditOptions::default()).is_err());
     assert!(recorded.take_steps().is_empty(), "nothing was written");

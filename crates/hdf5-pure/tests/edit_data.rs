@@ -17,10 +17,11 @@ mod array;
 mod recorded;
 
 use array::Array as Model;
+use hdf5_pure::options::{Bound, External, Limits};
 use hdf5_pure::swmr::SwmrWriter;
 use hdf5_pure::{
-    Bound, ChunkIndex, CreateOptions, DatasetBuilder, DatasetWriter, EditOptions, Editor, Error, External,
-    File, Limits, OpenOptions, Range, Slab, Writer,
+    ChunkIndex, CreateOptions, DatasetBuilder, DatasetWriter, EditOptions, Editor, Error, File, OpenOptions,
+    Range, Slab, Writer,
 };
 use recorded::Recorded;
 use sciformats_core::commit::replay::{self, Cuts};
@@ -331,7 +332,7 @@ fn elements_that_lead_elsewhere() {
     file.dataset("lists").shape([1]).max_shape([None]).chunks([2]).write(&[vec![1, 2, 3]]).unwrap();
     let target = file.dataset("target").write(&[1.5]).unwrap();
     let reference = file.reference(target).unwrap();
-    file.dataset("references").write(&[reference, hdf5_pure::Reference::default()]).unwrap();
+    file.dataset("references").write(&[reference, hdf5_pure::references::Reference::default()]).unwrap();
     let recorded = Recorded::new(file.into_bytes().unwrap());
     let mut editor = Editor::in_storage(Box::new(recorded.clone()), &EditOptions::default()).unwrap();
     editor.open_dataset("names").unwrap().append(&["three", "a longer one"]).unwrap();

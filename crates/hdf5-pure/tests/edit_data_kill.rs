@@ -14,7 +14,8 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use hdf5_pure::{Bound, CreateOptions, File, Writer};
+use hdf5_pure::options::Bound;
+use hdf5_pure::{CreateOptions, File, Writer};
 use sciformats_core::commit::kill::{example, killed};
 
 const KILLS: usize = 200;

@@ -15,7 +15,8 @@ mod recorded;
 
 use description::describe;
 use fixtures::fixtures;
-use hdf5_pure::{EditOptions, Editor, Error, File, Met, Result};
+use hdf5_pure::walk::Found;
+use hdf5_pure::{EditOptions, Editor, Error, File, Result};
 use recorded::Recorded;
 
 fn editor(bytes: Vec<u8>) -> Result<(Editor, Recorded)> {
@@ -33,7 +34,7 @@ fn paths(file: &File) -> (Vec<String>, Vec<String>) {
             continue;
         }
         match visited.what {
-            Met::Object(_) => objects.push(path),
+            Found::Object(_) => objects.push(path),
             _ => links.push(path),
         }
     }

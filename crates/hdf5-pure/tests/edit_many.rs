@@ -18,8 +18,10 @@ mod recorded;
 use std::collections::{BTreeMap, BTreeSet};
 
 use fixtures::fixtures;
+use hdf5_pure::options::Bound;
 use hdf5_pure::structure::{BtreeK, Target};
-use hdf5_pure::{Bound, CreateOptions, EditOptions, Editor, File, Met, Node, Writer};
+use hdf5_pure::walk::Found;
+use hdf5_pure::{CreateOptions, EditOptions, Editor, File, Node, Writer};
 use recorded::Recorded;
 use sciformats_core::commit::replay::every_cut;
 
@@ -309,7 +311,7 @@ fn groups_that_the_library_has_made() {
         let file = File::from_bytes(bytes.clone()).unwrap();
         let mut groups = vec!["/".to_owned()];
         groups.extend(file.walk().filter_map(|visited| match visited.what {
-            Met::Object(address) if matches!(file.object_at(address), Ok(Node::Group(_))) => {
+            Found::Object(address) if matches!(file.object_at(address), Ok(Node::Group(_))) => {
                 String::from_utf8(visited.path).ok()
             }
             _ => None,

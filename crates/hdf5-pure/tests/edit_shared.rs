@@ -9,8 +9,9 @@ mod description;
 mod recorded;
 
 use description::describe;
+use hdf5_pure::options::Flush;
 use hdf5_pure::structure::SharedRecord;
-use hdf5_pure::{EditOptions, Editor, File, Flush, Result};
+use hdf5_pure::{EditOptions, Editor, File, Result};
 use recorded::Recorded;
 use sciformats_core::commit::replay::{Cuts, every_cut};
 

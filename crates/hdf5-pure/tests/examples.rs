@@ -60,7 +60,7 @@ fn errors_are_told_apart() {
     assert_eq!(told("x"), "2 bytes");
     assert_eq!(told("y"), "look for another name than y");
     assert_eq!(told("wide"), "read a wider type: element 1 is 300");
-    assert!(told("texts").contains("u8 does not take elements of the type text"), "{}", told("texts"));
+    assert!(told("texts").contains("u8 cannot hold elements of the type text"), "{}", told("texts"));
     Editor::open(&path).unwrap().commit().unwrap();
     std::fs::write(&path, [7; 100]).unwrap();
     assert!(told("x").starts_with("the file is damaged at byte"), "{}", told("x"));

@@ -14,7 +14,8 @@
     reason = "a test fails by panicking"
 )]
 
-use hdf5_pure::{Address, Bound, CreateOptions, Dataset, File, OpenOptions, Slab, Writer};
+use hdf5_pure::options::Bound;
+use hdf5_pure::{Address, CreateOptions, Dataset, File, OpenOptions, Slab, Writer};
 use sciformats_core::storage::{PlanOptions, Planned, Statistics, Stored, together};
 use sciformats_core::{Range, ReadAt, Result};
 

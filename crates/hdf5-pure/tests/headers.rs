@@ -2,8 +2,10 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
+use hdf5_pure::options::Bound;
 use hdf5_pure::structure::MessageType;
-use hdf5_pure::{Address, Bound, CreateOptions, Datatype, Editor, File, Met, Writer};
+use hdf5_pure::walk::Found;
+use hdf5_pure::{Address, CreateOptions, Datatype, Editor, File, Writer};
 
 const BOUNDS: [Bound; 5] = [Bound::Earliest, Bound::V18, Bound::V110, Bound::V112, Bound::V200];
 
@@ -16,7 +18,7 @@ fn check(bytes: Vec<u8>, what: &str) {
     let file = File::from_bytes(bytes).unwrap();
     file.check_space().unwrap();
     for visited in file.walk() {
-        let Met::Object(address) = visited.what else { continue };
+        let Found::Object(address) = visited.what else { continue };
         check_object(&file, address, &format!("{what}: {}", String::from_utf8_lossy(&visited.path)));
     }
 }

@@ -7,7 +7,9 @@ mod memory;
 
 use std::path::{Path, PathBuf};
 
-use hdf5_pure::{Address, Error, External, File, Limits, Met, Node, OpenOptions, Result};
+use hdf5_pure::options::{External, Limits};
+use hdf5_pure::walk::Found;
+use hdf5_pure::{Address, Error, File, Node, OpenOptions, Result};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/hdf5/hostile")
@@ -55,8 +57,8 @@ impl Report {
         self.note(file.root());
         for visited in file.walk() {
             match visited.what {
-                Met::Object(address) => self.object(&file, address),
-                Met::Broken(error) => drop(self.note::<()>(Err(error))),
+                Found::Object(address) => self.object(&file, address),
+                Found::Broken(error) => drop(self.note::<()>(Err(error))),
                 // Those of the fixtures lead nowhere, which is no fault of the file.
                 _ => {
                     self.whole += 1;

@@ -4,7 +4,8 @@
 
 use std::path::{Path, PathBuf};
 
-use hdf5_pure::{Error, File, Met, OpenOptions, Range, Slab, conventions};
+use hdf5_pure::walk::Found;
+use hdf5_pure::{Error, File, OpenOptions, Range, Slab, conventions};
 
 fn fixture(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/hdf5").join(name)
@@ -150,7 +151,7 @@ fn scales_and_marks() {
 fn met(name: &str) -> (usize, usize) {
     let walk = File::open(fixture(name)).unwrap().walk();
     walk.fold((0, 0), |(whole, broken), visited| match visited.what {
-        Met::Broken(_) => (whole, broken + 1),
+        Found::Broken(_) => (whole, broken + 1),
         _ => (whole + 1, broken),
     })
 }

@@ -1,8 +1,8 @@
 //! What a caller says wrong is refused by name, before anything is stored.
 
-use hdf5_pure::{
-    BloscCodec, BloscShuffle, Committed, Conversion, CreateOptions, Datatype, Error, File, Filters, Writer,
-};
+use hdf5_pure::filters::{BloscCodec, BloscShuffle, Filters};
+use hdf5_pure::values::Committed;
+use hdf5_pure::{Conversion, CreateOptions, Datatype, Error, File, Writer};
 
 type Result<T = ()> = hdf5_pure::Result<T>;
 
@@ -14,14 +14,20 @@ fn writer() -> Result<Writer> {
 fn levels_that_no_compressor_has() {
     let new = Filters::new;
     for (filters, message) in [
-        (new().deflate(17), "deflate has levels 0 to 9, not 17"),
-        (new().shuffle().deflate(10).lzf(), "deflate has levels 0 to 9, not 10"),
-        (new().bzip2(99), "bzip2 has levels 1 to 9, not 99"),
-        (new().bzip2(0), "bzip2 has levels 1 to 9, not 0"),
-        (new().zstd(99), "zstd has levels -131072 to 22, not 99"),
-        (new().bitshuffle_zstd(23), "zstd has levels -131072 to 22, not 23"),
-        (new().blosc(BloscCodec::Lz4, 10, BloscShuffle::Bytes), "blosc has levels 0 to 9, not 10"),
-        (new().blosc2(BloscCodec::Zstd, 11, BloscShuffle::Bits), "blosc2 has levels 0 to 9, not 11"),
+        (new().deflate(17), "deflate level is 17, but it must be between 0 and 9"),
+        (new().shuffle().deflate(10).lzf(), "deflate level is 10, but it must be between 0 and 9"),
+        (new().bzip2(99), "bzip2 level is 99, but it must be between 1 and 9"),
+        (new().bzip2(0), "bzip2 level is 0, but it must be between 1 and 9"),
+        (new().zstd(99), "zstd level is 99, but it must be between -131072 and 22"),
+        (new().bitshuffle_zstd(23), "zstd level is 23, but it must be between -131072 and 22"),
+        (
+            new().blosc(BloscCodec::Lz4, 10, BloscShuffle::Bytes),
+            "blosc level is 10, but it must be between 0 and 9",
+        ),
+        (
+            new().blosc2(BloscCodec::Zstd, 11, BloscShuffle::Bits),
+            "blosc2 level is 11, but it must be between 0 and 9",
+        ),
     ] {
         let mut file = writer().unwrap();
         let refused = file.dataset("x").chunks([4]).filters(filters).write(&[1, 2, 3, 4]).unwrap_err();

@@ -10,7 +10,8 @@
 
 use std::path::Path;
 
-use hdf5_pure::{Editor, Error, File, Flush, Result, Writer};
+use hdf5_pure::options::Flush;
+use hdf5_pure::{Editor, Error, File, Result, Writer};
 use sciformats_core::commit::rivals::{PROCESSES, ROUNDS, is_rival, meet};
 
 const TEST: &str = "no_writer_overwrites_another";

@@ -4,7 +4,9 @@
 
 use std::path::Path;
 
-use hdf5_pure::{Bound, CreateOptions, Datatype, Editor, Error, File, Filters, Result, Writer};
+use hdf5_pure::filters::Filters;
+use hdf5_pure::options::Bound;
+use hdf5_pure::{CreateOptions, Datatype, Editor, Error, File, Result, Writer};
 
 /// The result is an error of the caller's whose text holds `problem`.
 #[track_caller]
@@ -39,7 +41,7 @@ fn as_many_filters_as_are_read_and_no_more() {
         file.dataset("most").chunks([4]).filters(filters(32)).write(&[1u16, 2, 3, 4]).unwrap();
         refused(
             file.dataset("more").chunks([4]).filters(filters(33)).write(&[1u16, 2, 3, 4]),
-            "filters are 33, more than the 32",
+            "filters are 33, but a dataset has at most 32",
         );
         file.finish().unwrap();
         let file = File::open(&path).unwrap();
@@ -71,7 +73,7 @@ fn a_filtered_chunk_that_its_index_does_not_count() {
                 let chunks = file.dataset("counts").unwrap().chunks().unwrap();
                 assert_eq!(chunks[0].as_ref().unwrap().size, len as u64);
             } else {
-                refused(done, "bytes after its filters");
+                refused(done, "bytes after filtering");
                 assert!(!path.exists());
             }
         }
@@ -100,7 +102,7 @@ fn more_attributes_than_their_order_counts() {
     for number in 0..65_536u32 {
         file.root().attribute(&number.to_string(), 0u8).unwrap();
     }
-    refused(file.finish(), "more attributes than the order of their creation counts");
+    refused(file.finish(), "more attributes than creation order numbers");
     assert!(std::fs::read(&path).unwrap() == before);
 }
 
@@ -110,14 +112,14 @@ fn datatypes_that_no_field_holds() {
     let members = |n: usize| names.iter().take(n).map(|name| (name.as_str(), 0i64)).collect::<Vec<_>>();
     let byte = Datatype::integer(false, 1);
     let types = [
-        (Datatype::enumeration(&byte, members(65_536)).unwrap(), "65535"),
+        (Datatype::enumeration(&byte, members(65_536)).unwrap(), "65,535"),
         (Datatype::compound([("a", Datatype::opaque(u32::MAX, "")), ("b", byte.clone())]), "4 GiB"),
         (Datatype::array(&[1 << 16, 1 << 16], &byte), "4 GiB"),
         (Datatype::array(&[1; 33], &byte), "32"),
-        (Datatype::integer(true, 10_000), "bits"),
-        (Datatype::bits(10_000), "bits"),
-        (Datatype::time(10_000), "bits"),
-        (Datatype::integer(true, 0), "without bytes"),
+        (Datatype::integer(true, 10_000), "precision"),
+        (Datatype::bits(10_000), "precision"),
+        (Datatype::time(10_000), "precision"),
+        (Datatype::integer(true, 0), "0 bytes"),
     ];
     let (_folder, path) = folder();
     let mut file = Writer::create(&path).unwrap();
@@ -126,8 +128,9 @@ fn datatypes_that_no_field_holds() {
     for (datatype, problem) in types {
         let mut file = Writer::in_memory(&CreateOptions::default()).unwrap();
         refused(file.dataset("x").datatype(datatype.clone()).shape([0]).write_raw(&[]), problem);
-        let attribute =
-            |file: &mut Editor| file.root().attribute("x", hdf5_pure::Empty(datatype.clone())).map(drop);
+        let attribute = |file: &mut Editor| {
+            file.root().attribute("x", hdf5_pure::values::Empty(datatype.clone())).map(drop)
+        };
         unchanged(&path, attribute, problem);
     }
     assert!(Datatype::enumeration(&Datatype::integer(true, 0), []).is_err());

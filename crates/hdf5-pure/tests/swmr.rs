@@ -231,7 +231,7 @@ fn what_readers_could_not_follow_is_refused() {
     let refused = |file: Vec<u8>| matches!(unsupported(file), Err(Error::Unsupported { .. }));
     assert!(refused(created(|dataset| dataset.shape([3]).compact())));
     assert!(refused(created(|dataset| dataset.shape([3]).chunks([3]).index(ChunkIndex::Single))));
-    let old = CreateOptions::default().with_bound(hdf5_pure::Bound::V18);
+    let old = CreateOptions::default().with_bound(hdf5_pure::options::Bound::V18);
     let mut file = Writer::in_memory(&old).unwrap();
     file.dataset("d").shape([0]).max_shape([None]).create::<i32>().unwrap();
     assert!(refused(file.into_bytes().unwrap()));

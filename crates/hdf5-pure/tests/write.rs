@@ -1,9 +1,9 @@
 //! What is written is read again, for every bound.
 
-use hdf5_pure::{
-    Bound, ChunkIndex, CreateOptions, Datatype, Empty, File, Filters, FixedString, ObjectId, Range, Slab,
-    Writer,
-};
+use hdf5_pure::filters::Filters;
+use hdf5_pure::options::Bound;
+use hdf5_pure::values::{Empty, FixedString};
+use hdf5_pure::{ChunkIndex, CreateOptions, Datatype, File, ObjectId, Range, Slab, Writer};
 
 const BOUNDS: [Bound; 5] = [Bound::Earliest, Bound::V18, Bound::V110, Bound::V112, Bound::V200];
 
@@ -26,7 +26,7 @@ fn each_bound(
             }
             let file = File::from_bytes(bytes)?;
             for visited in file.walk() {
-                assert!(!matches!(visited.what, hdf5_pure::Met::Broken(_)), "{bound:?}: {visited:?}");
+                assert!(!matches!(visited.what, hdf5_pure::walk::Found::Broken(_)), "{bound:?}: {visited:?}");
             }
             check(&file, bound)?;
         }
@@ -310,7 +310,10 @@ fn references_lead_to_objects() -> Result {
             for i in 0..7 {
                 file.attribute(first, &format!("long {i}"), vec![i; 100])?;
             }
-            let region = hdf5_pure::RegionReference::new(references[0], Slab::new(&[3], [Range::new(1, 2)])?);
+            let region = hdf5_pure::references::RegionReference::new(
+                references[0],
+                Slab::new(&[3], [Range::new(1, 2)])?,
+            );
             file.dataset("regions").write(&[region])?;
             Ok(())
         },
@@ -360,10 +363,10 @@ fn what_does_not_fit_is_refused() -> Result {
     };
     refused(file.dataset("a").shape([2, 2]).write(&[1, 2, 3]), "12 bytes");
     file.dataset("b").write(&[1])?;
-    refused(file.dataset("b").write(&[1]), "in the group already");
+    refused(file.dataset("b").write(&[1]), "exists already in the group");
     refused(file.dataset("b/c").write(&[1]), "not a group");
-    refused(file.dataset("d").chunks([0]).write(&[1]), "side of 0");
-    refused(file.dataset("d").chunks([2]).write(&[1]), "larger than the dataset");
+    refused(file.dataset("d").chunks([0]).write(&[1]), "each at least 1");
+    refused(file.dataset("d").chunks([2]).write(&[1]), "larger than the maximum shape");
     refused(file.dataset("d").contiguous().lzf().write(&[1]), "in chunks");
     refused(file.dataset("d").compact().write(&vec![0u8; 70_000]), "compact");
     refused(file.dataset("").write(&[1]), "name");
@@ -510,19 +513,28 @@ fn elements_elsewhere() -> Result {
 /// Turns every bit.
 struct Turn;
 
-impl hdf5_pure::Filter for Turn {
-    fn decode(&self, _: &[u32], input: &[u8], _: usize) -> std::result::Result<Vec<u8>, hdf5_pure::Fault> {
+impl hdf5_pure::filters::Filter for Turn {
+    fn decode(
+        &self,
+        _: &[u32],
+        input: &[u8],
+        _: usize,
+    ) -> std::result::Result<Vec<u8>, hdf5_pure::error::Fault> {
         Ok(input.iter().map(|byte| !byte).collect())
     }
 
-    fn encode(&self, values: &[u32], input: &[u8]) -> std::result::Result<Option<Vec<u8>>, hdf5_pure::Fault> {
+    fn encode(
+        &self,
+        values: &[u32],
+        input: &[u8],
+    ) -> std::result::Result<Option<Vec<u8>>, hdf5_pure::error::Fault> {
         self.decode(values, input, input.len()).map(Some)
     }
 }
 
 #[test]
 fn a_filter_of_the_callers() -> Result {
-    let registry = hdf5_pure::Registry::default().with(300, std::sync::Arc::new(Turn));
+    let registry = hdf5_pure::filters::Registry::default().with(300, std::sync::Arc::new(Turn));
     let options = CreateOptions::default().with_registry(registry.clone());
     let mut file = Writer::in_memory(&options)?;
     file.dataset("turned").chunks([4]).filters(Filters::new().custom(300, vec![1])).write(&[1u8, 2, 3, 4])?;

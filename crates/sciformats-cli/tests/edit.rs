@@ -10,7 +10,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use common::Program;
 use sciformats::Format;
-use sciformats::hdf5_pure::{Datatype, File, Raw, Reference, Writer};
+use sciformats::hdf5_pure::references::Reference;
+use sciformats::hdf5_pure::values::Raw;
+use sciformats::hdf5_pure::{Datatype, File, Writer};
 use sciformats_convert::sink::{self, New, Place};
 use serde_json::Value as Json;
 
@@ -149,7 +151,7 @@ fn what_cannot_be_done_says_why_and_changes_nothing() {
         (3, &["a.h5", "rename", "/", "count", "where"], "where"),
         (3, &["a.h5", "delete", "/none"], "no object named \"/none\""),
         (3, &["a.h5", "move", "/none", "/some"], "none"),
-        (3, &["a.h5", "move", "/v", "/fields/u"], "is in the group already"),
+        (3, &["a.h5", "move", "/v", "/fields/u"], "exists already in the group"),
         (3, &["a.h5", "move", "/fields", "/fields/u/x"], ""),
         (3, &["a.h5", "link", "/v", "/fields/u"], "v"),
         (3, &["a.h5", "link", "/w", "/none"], "no object named"),

@@ -120,11 +120,11 @@ fn what_is_missing_never_becomes_values_unasked() {
     made(place.path());
     let program = Program::at(place.path().join("main"));
     let lacking = [
-        ("/v_gone", "[-1 -1 -1 -1 -1 -1]\n", "source of a virtual dataset \"/d in gone.h5\" is not there"),
+        ("/v_gone", "[-1 -1 -1 -1 -1 -1]\n", "source of a virtual dataset \"/d in gone.h5\" does not exist"),
         (
             "/v_none",
             "[-1 -1 -1 -1 -1 -1]\n",
-            "source of a virtual dataset \"/none in sub/s.h5\" is not there",
+            "source of a virtual dataset \"/none in sub/s.h5\" does not exist",
         ),
         ("/short", "[1 2 3 0 0 0]\n", "external file \"short.bin\" is cut short: it has 12 bytes"),
     ];
@@ -143,10 +143,10 @@ fn what_is_missing_never_becomes_values_unasked() {
         assert!(error.contains(why), "{error}");
     }
     let error = program.stderr(3, &["cat", "m.h5", "/gone"]);
-    assert!(error.contains("external file \"gone.bin\" is not there"), "{error}");
+    assert!(error.contains("external file \"gone.bin\" does not exist"), "{error}");
     program.stderr(3, &["convert", "m.h5", "o.asdf", "--select", "/gone"]);
     let error = program.stderr(3, &["cat", "m.h5", "/e_gone"]);
-    assert!(error.contains("file of an external link \"gone.h5\" is not there"), "{error}");
+    assert!(error.contains("file of an external link \"gone.h5\" does not exist"), "{error}");
     let error = program.stderr(3, &["cat", "m.h5", "/e_none"]);
     assert!(error.contains("target of a link \"/none in sub/s.h5\" is not there"), "{error}");
     assert!(!place.path().join("main/o.asdf").exists());

@@ -61,7 +61,8 @@ const SCREENS: &[(&str, &str, i32)] = &[
 
 /// An HDF5 file of names in Latin-1. Its structures are of the first generation, which has no checksums.
 fn latin(path: &Path) {
-    use sciformats::hdf5_pure::{Bound, CreateOptions, Writer};
+    use sciformats::hdf5_pure::options::Bound;
+    use sciformats::hdf5_pure::{CreateOptions, Writer};
     let options = CreateOptions::default().with_bound(Bound::Earliest);
     let mut writer = Writer::in_memory(&options).unwrap();
     let group = writer.dataset("Caf_/Gr__e").attribute("L_nge", "in m").write(&[1.5f32, 2.5]);

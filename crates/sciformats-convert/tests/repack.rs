@@ -8,8 +8,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use hdf5_pure::references::Reference;
 use hdf5_pure::structure::Fill;
-use hdf5_pure::{Datatype, Met, Node, Reference, Slab, Writer};
+use hdf5_pure::walk::Found;
+use hdf5_pure::{Datatype, Node, Slab, Writer};
 use sciformats::{Error, File, Format, hdf5_pure};
 use sciformats_convert::convert::{self, Plan};
 use sciformats_convert::manifest;
@@ -31,7 +33,7 @@ fn stored(path: &Path) -> Vec<String> {
     let file = hdf5_pure::File::open(path).unwrap();
     let mut found = Vec::new();
     for visited in file.walk() {
-        let Met::Object(address) = visited.what else { continue };
+        let Found::Object(address) = visited.what else { continue };
         let Node::Dataset(dataset) = file.object_at(address).unwrap() else { continue };
         let chunks = match dataset.layout().unwrap() {
             hdf5_pure::structure::Layout::Chunked(chunked) => chunked.dimensions.clone(),
@@ -55,7 +57,7 @@ fn stored(path: &Path) -> Vec<String> {
 
 /// Types that hold types carry versions of their own.
 fn holds_sequences(datatype: &Datatype) -> bool {
-    use hdf5_pure::Class;
+    use hdf5_pure::structure::Class;
     matches!(
         datatype.class,
         Class::VariableLength(_) | Class::Compound(_) | Class::Array { .. } | Class::Enumeration { .. }

@@ -5,7 +5,8 @@ use std::path::Path;
 
 use harness::{Case, Outcome, Watch};
 use hdf5_pure::structure::Target;
-use hdf5_pure::{Access, File, OpenOptions, Range, Slab};
+use hdf5_pure::{File, OpenOptions, Range, Slab};
+use hdf5_pure::options::Access;
 
 use crate::{expect, prepare, text};
 

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use hdf5_pure::{Editor, Error, Flush, Result};
+use hdf5_pure::options::Flush;
+use hdf5_pure::{Editor, Error, Result};
 
 /// The first edits.
 pub(crate) fn edit(path: &Path) -> Result<()> {

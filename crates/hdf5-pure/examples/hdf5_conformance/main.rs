@@ -16,7 +16,10 @@ mod write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use hdf5_pure::{Class, Dataset, ElementType, Error, External, File, Met, Node, OpenOptions, Range, Slab};
+use hdf5_pure::options::External;
+use hdf5_pure::structure::Class;
+use hdf5_pure::walk::Found;
+use hdf5_pure::{Dataset, ElementType, Error, File, Node, OpenOptions, Range, Slab};
 use serde_json::json;
 
 fn main() -> ExitCode {
@@ -97,8 +100,8 @@ fn compare(path: &Path) -> Outcome {
         let path = String::from_utf8_lossy(&visited.path).into_owned();
         let about = |error: Error| format!("{path}: {error}");
         match visited.what {
-            Met::Broken(error) => return Err(about(error)),
-            Met::Object(address) => {
+            Found::Broken(error) => return Err(about(error)),
+            Found::Object(address) => {
                 if let Node::Dataset(dataset) = file.object_at(address).map_err(about)? {
                     compared += array(&dataset, &path).map_err(|why| format!("{path}: {why}"))?;
                     compared += conversions::check(&file, &dataset, &path)?;

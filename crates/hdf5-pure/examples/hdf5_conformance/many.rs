@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use hdf5_pure::{Editor, Error, File, Flush, Result};
+use hdf5_pure::options::Flush;
+use hdf5_pure::{Editor, Error, File, Result};
 
 /// Does what the lines of the file `script` say to the file at `path`, of which no byte may belong to two structures then.
 pub(crate) fn run(path: &Path, script: &Path) -> Result<()> {

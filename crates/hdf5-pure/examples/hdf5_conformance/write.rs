@@ -4,10 +4,11 @@
 
 use std::path::Path;
 
-use hdf5_pure::{
-    BloscCodec, BloscShuffle, Bound, ChunkIndex, Committed, CreateOptions, Datatype, Empty, Error, FileSpace,
-    Filters, FixedString, Range, RegionReference, Result, Slab, StandardReference, Writer,
-};
+use hdf5_pure::filters::{BloscCodec, BloscShuffle, Filters};
+use hdf5_pure::options::{Bound, FileSpace};
+use hdf5_pure::references::{RegionReference, StandardReference};
+use hdf5_pure::values::{Committed, Empty, FixedString};
+use hdf5_pure::{ChunkIndex, CreateOptions, Datatype, Error, Range, Result, Slab, Writer};
 
 const BOUNDS: [(&str, Bound); 5] = [
     ("earliest", Bound::Earliest),
@@ -61,10 +62,10 @@ pub(crate) fn write(folder: &Path) -> Result<()> {
 /// Files that say how their free space is managed.
 fn spaces(folder: &Path, name: &str, bound: Bound) -> Result<()> {
     let ways = [
-        ("kept", FileSpace::Kept),
-        ("paged", FileSpace::Paged { size: 4096, kept: false }),
-        ("pages", FileSpace::Paged { size: 512, kept: true }),
-        ("end", FileSpace::Appended),
+        ("kept", FileSpace::Tracked),
+        ("paged", FileSpace::Paged { size: 4096, tracked: false }),
+        ("pages", FileSpace::Paged { size: 512, tracked: true }),
+        ("end", FileSpace::AppendOnly),
     ];
     for (way, file_space) in ways.into_iter().filter(|_| bound >= Bound::V110) {
         let options = CreateOptions::default().with_bound(bound).with_file_space(file_space);

@@ -1,4 +1,4 @@
-//! Attributes as values of the caller's types, in one call.
+//! Reads the value of an attribute as a type that the caller chooses, in one call.
 
 use sciformats_core::{Error, Result};
 
@@ -9,8 +9,9 @@ use crate::api::group::Group;
 use crate::spec::Address;
 use crate::value::element::Element;
 
-/// What an attribute can be had as: any [`Element`] for one value, `Vec<T>` for all elements in a row, `Vec<Vec<T>>` and
-/// `[[T; N]; M]` for those of two dimensions, and `ndarray::Array<T, D>` with the feature `ndarray`.
+/// A type as which the value of an attribute can be read. Any [`Element`] reads one value; `Vec<T>` reads all elements
+/// in C order; `Vec<Vec<T>>` and `[[T; N]; M]` read two dimensions; `ndarray::Array<T, D>` reads any number of
+/// dimensions and needs the feature `ndarray`.
 ///
 /// ```
 /// use hdf5_pure::{CreateOptions, File, Writer};
@@ -28,11 +29,11 @@ use crate::value::element::Element;
 /// # Ok::<(), hdf5_pure::Error>(())
 /// ```
 pub trait FromAttribute: Sized {
-    /// The value of an attribute.
+    /// Reads the value of an attribute.
     ///
     /// # Errors
-    /// [`Error::Usage`] if its shape or type is another one, [`Error::Misfit`] if the type cannot hold an element, and what
-    /// reading meets.
+    /// Returns [`Error::Usage`] if the attribute has another shape or type, [`Error::Misfit`] if `Self` cannot hold one
+    /// of its elements, and any error of reading it.
     fn from_attribute(attribute: &Attribute) -> Result<Self>;
 }
 
@@ -40,7 +41,10 @@ impl<T: Element> FromAttribute for T {
     fn from_attribute(attribute: &Attribute) -> Result<Self> {
         let shape = attribute.dataspace()?.shape();
         match shape {
-            None if !T::LIST => Err(Error::usage("value", "is none: the attribute has only a type")),
+            None if !T::LIST => Err(Error::usage(
+                "value",
+                "does not exist: the attribute has a null dataspace, which holds no elements",
+            )),
             shape => T::of_shape(&attribute.values()?, shape.unwrap_or(&[0])),
         }
     }
@@ -55,7 +59,7 @@ impl<T: Element, D: ndarray::Dimension> FromAttribute for ndarray::Array<T, D> {
 }
 
 impl Attribute {
-    /// Its value: one element, all of them, or an array of its shape, as the type says.
+    /// Returns the value: one element, all elements, or an array, depending on the type that the caller chooses.
     ///
     /// ```
     /// use hdf5_pure::{CreateOptions, File, Writer};
@@ -69,7 +73,7 @@ impl Attribute {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Usage`] if its shape or type is another one, and as [`read`](Self::read).
+    /// Returns [`Error::Usage`] if the attribute has another shape or type, and the errors of [`read`](Self::read).
     pub fn value<T: FromAttribute>(&self) -> Result<T> {
         T::from_attribute(self).map_err(|error| match error {
             Error::Usage { argument, problem } => {
@@ -82,13 +86,14 @@ impl Attribute {
 }
 
 impl File {
-    /// The value of an attribute of the object at `address`, if it has one of this name.
+    /// Returns the value of the attribute `name` of the object at `address`, or `None` if the object has no such
+    /// attribute.
     fn attr_at<T: FromAttribute>(&self, address: Address, name: &str) -> Result<Option<T>> {
         self.find_attribute(address, name)?.map(|attribute| attribute.value()).transpose()
     }
 }
 
-/// What has attributes: the object at an address of a file.
+/// An object that can have attributes, given by its file and its address.
 trait Holder {
     fn place(&self) -> (&File, Address);
 }
@@ -117,12 +122,12 @@ impl Holder for CommittedDatatype {
     }
 }
 
-/// The same methods for everything that has attributes.
+/// Implements the same methods for every type that has attributes.
 macro_rules! attributes {
     ($($holder:ty: $what:literal, $make:literal, $get:literal;)*) => {$(
         impl $holder {
-            #[doc = concat!("The value of an attribute of ", $what, ", if there is one of this name: one value, a `Vec` of")]
-            /// all elements, or an array, as [`FromAttribute`] tells.
+            #[doc = concat!("Returns the value of the attribute `name` of ", $what, ", or `None` if there is none: one value,")]
+            /// all elements, or an array, as [`FromAttribute`] explains.
             ///
             /// ```
             /// use hdf5_pure::{CreateOptions, File, Writer};
@@ -137,14 +142,14 @@ macro_rules! attributes {
             /// ```
             ///
             /// # Errors
-            /// [`Error::Usage`] if the attribute has another shape or type, [`Error::Misfit`] if the type cannot hold an
-            /// element, and what reading meets.
+            /// Returns [`Error::Usage`] if the attribute has another shape or type, [`Error::Misfit`] if the type cannot
+            /// hold an element, and any error of reading it.
             pub fn attr<T: FromAttribute>(&self, name: &str) -> Result<Option<T>> {
                 let (file, address) = self.place();
                 file.attr_at(address, name)
             }
 
-            /// As [`attr`](Self::attr), with a value for where there is no attribute of this name.
+            /// Works like [`attr`](Self::attr), but returns `default` if there is no attribute of this name.
             ///
             /// ```
             /// use hdf5_pure::{CreateOptions, File, Writer};
@@ -158,7 +163,7 @@ macro_rules! attributes {
             /// ```
             ///
             /// # Errors
-            /// As [`attr`](Self::attr).
+            /// Returns the errors of [`attr`](Self::attr).
             pub fn attr_or<T: FromAttribute>(&self, name: &str, default: T) -> Result<T> {
                 Ok(self.attr(name)?.unwrap_or(default))
             }

@@ -1,9 +1,9 @@
-//! Attributes: small named arrays of an object.
+//! Attributes, which are small named arrays that belong to an object.
 
 use sciformats_core::{Conversion, Error, Result};
 
 use crate::api::file::File;
-use crate::dataset::read::again;
+use crate::dataset::read::copy_of;
 use crate::object::attributes::{Content, Found};
 use crate::spec::message::dataspace::Dataspace;
 use crate::spec::message::datatype::{CharacterSet, Datatype};
@@ -11,7 +11,8 @@ use crate::spec::{Address, Name};
 use crate::value::canonical::Canonical;
 use crate::value::element::{Element, Values};
 
-/// An attribute of an object. It may be broken: then its name is all that is known, or not even that.
+/// An attribute of an object. If the attribute is damaged, only its name may be known, or not even that;
+/// [`error`](Self::error) then tells why.
 ///
 /// ```
 /// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
@@ -47,15 +48,16 @@ impl Attribute {
         }
     }
 
-    /// Its name, unless that cannot be read.
+    /// Returns the name, or `None` if the name itself cannot be read.
     pub fn name(&self) -> Option<&Name> {
         self.name.as_ref()
     }
 
-    /// The address of its datatype, if that is a committed one.
+    /// Returns the address of the attribute's datatype if that is a committed datatype.
     ///
     /// ```
-    /// use hdf5_pure::{Committed, CreateOptions, Datatype, File, Writer};
+    /// use hdf5_pure::{CreateOptions, Datatype, File, Writer};
+    /// use hdf5_pure::values::Committed;
     ///
     /// let mut file = Writer::in_memory(&CreateOptions::default())?;
     /// let kelvin = file.root().commit("kelvin", &Datatype::float32())?;
@@ -66,21 +68,22 @@ impl Attribute {
     /// ```
     ///
     /// # Errors
-    /// As [`datatype`](Self::datatype).
+    /// Returns the errors of [`datatype`](Self::datatype).
     pub fn committed(&self) -> Result<Option<Address>> {
         self.content().map(|content| content.committed)
     }
 
-    /// The character set of its name.
+    /// Returns the character set of the name.
     ///
     /// # Errors
-    /// As [`datatype`](Self::datatype).
+    /// Returns the errors of [`datatype`](Self::datatype).
     pub fn character_set(&self) -> Result<CharacterSet> {
         let utf8 = self.content()?.utf8;
         Ok(if utf8 { CharacterSet::Utf8 } else { CharacterSet::Ascii })
     }
 
-    /// When it was created among the object's attributes, where that is tracked.
+    /// Returns the position of this attribute in the order in which the object's attributes were created, if the file
+    /// tracks it.
     ///
     /// ```
     /// use hdf5_pure::{CreateOptions, File, Writer};
@@ -96,16 +99,16 @@ impl Attribute {
         self.creation_order
     }
 
-    /// What is wrong with it, if anything.
+    /// Returns the reason why the attribute cannot be read, or `None` if it can.
     pub fn error(&self) -> Option<&Error> {
         self.content.as_ref().err()
     }
 
     fn content(&self) -> Result<&Content> {
-        self.content.as_ref().map_err(again)
+        self.content.as_ref().map_err(copy_of)
     }
 
-    /// What its elements are.
+    /// Returns the datatype of the elements.
     ///
     /// ```
     /// use hdf5_pure::ElementType;
@@ -120,12 +123,12 @@ impl Attribute {
     /// ```
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// Returns the error of an attribute that cannot be read.
     pub fn datatype(&self) -> Result<&Datatype> {
         self.content().map(|content| &content.datatype)
     }
 
-    /// Its shape.
+    /// Returns the dataspace, which holds the shape.
     ///
     /// ```
     /// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
@@ -138,12 +141,12 @@ impl Attribute {
     /// ```
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// Returns the error of an attribute that cannot be read.
     pub fn dataspace(&self) -> Result<&Dataspace> {
         self.content().map(|content| &content.dataspace)
     }
 
-    /// Its elements as they are stored.
+    /// Returns the bytes of the elements as they are stored.
     ///
     /// ```
     /// use hdf5_pure::{CreateOptions, File, Writer};
@@ -156,12 +159,13 @@ impl Attribute {
     /// ```
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// Returns the error of an attribute that cannot be read.
     pub fn raw(&self) -> Result<&[u8]> {
         self.content().map(|content| &content.data[..])
     }
 
-    /// Its elements by meaning only, see [`canonical`](crate::value::canonical).
+    /// Returns the elements in a byte form that depends only on their values; see
+    /// [`canonical`](crate::value::canonical).
     ///
     /// ```
     /// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
@@ -174,13 +178,13 @@ impl Attribute {
     /// ```
     ///
     /// # Errors
-    /// What is wrong with it, or with what its elements lead to.
+    /// Returns an error if the attribute, or the data that its elements refer to, cannot be read.
     pub fn canonical(&self) -> Result<Vec<u8>> {
         let content = self.content()?;
         Canonical::new(self.file.opened(), &content.datatype)?.convert(content.data.clone(), content.offset)
     }
 
-    /// The same attribute, whose elements are converted otherwise when they are read as types.
+    /// Returns the same attribute with another rule for converting its elements.
     ///
     /// ```
     /// use hdf5_pure::{Conversion, CreateOptions, File, Writer};
@@ -197,7 +201,7 @@ impl Attribute {
         Self { conversion, ..self }
     }
 
-    /// Its elements in C order, converted where no value changes; see [`Element`].
+    /// Reads all elements in C order. They are converted only where no value changes; see [`Element`].
     ///
     /// ```
     /// use hdf5_pure::{CreateOptions, File, Writer};
@@ -210,8 +214,8 @@ impl Attribute {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Misfit`] with the first element that `T` cannot hold; [`Error::Usage`] if `T` reads nothing of the kind; and
-    /// what is wrong with it.
+    /// Returns [`Error::Misfit`] with the first element that `T` cannot hold, [`Error::Usage`] if `T` cannot represent
+    /// elements of this datatype, and the error of an attribute that cannot be read.
     pub fn read<T: Element>(&self) -> Result<Vec<T>> {
         T::read(&self.values()?)
     }

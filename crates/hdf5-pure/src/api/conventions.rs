@@ -1,6 +1,8 @@
-//! What programs agree on beyond the format: dimension scales, netCDF-4, and marks of `PyTables` and MATLAB.
+//! Conventions that programs share beyond the format: dimension scales, netCDF-4, and the attributes of `PyTables` and
+//! MATLAB.
 //!
-//! Sources: the HDF5 Dimension Scale Specification; the appendix "File Format Specifications" of the netCDF users' guide.
+//! Sources: the HDF5 Dimension Scale Specification, and the appendix "File Format Specifications" of the netCDF users'
+//! guide.
 //!
 //! ```no_run
 //! use hdf5_pure::{File, conventions};
@@ -27,7 +29,7 @@ use crate::spec::Address;
 use crate::spec::message::dataspace::Dataspace;
 use crate::spec::message::link::Target;
 
-/// An attribute that may be missing.
+/// Turns the error of a missing attribute into `None`.
 fn optional(found: Result<Attribute>) -> Result<Option<Attribute>> {
     match found {
         Ok(found) => Ok(Some(found)),
@@ -36,7 +38,7 @@ fn optional(found: Result<Attribute>) -> Result<Option<Attribute>> {
     }
 }
 
-/// The first string of an attribute; `None` if there is no such attribute.
+/// Returns the first string of an attribute, or `None` if there is no such attribute.
 fn text(found: Result<Attribute>) -> Result<Option<String>> {
     Ok(match optional(found)? {
         Some(found) => found.read::<String>()?.into_iter().next(),
@@ -44,7 +46,7 @@ fn text(found: Result<Attribute>) -> Result<Option<String>> {
     })
 }
 
-/// Whether the dataset is a dimension scale; then the name that it has as one, which may be empty.
+/// Returns the name of a dimension scale, which may be empty, or `None` if the dataset is not a dimension scale.
 ///
 /// ```
 /// use hdf5_pure::{CreateOptions, File, Writer, conventions};
@@ -58,7 +60,7 @@ fn text(found: Result<Attribute>) -> Result<Option<String>> {
 /// ```
 ///
 /// # Errors
-/// What is wrong with its attributes.
+/// Returns an error if its attributes cannot be read.
 pub fn scale_name(dataset: &Dataset) -> Result<Option<String>> {
     match text(dataset.attribute("CLASS"))?.as_deref() {
         Some("DIMENSION_SCALE") => Ok(Some(text(dataset.attribute("NAME"))?.unwrap_or_default())),
@@ -66,7 +68,7 @@ pub fn scale_name(dataset: &Dataset) -> Result<Option<String>> {
     }
 }
 
-/// The dimension scales of a dataset, a list for each of its dimensions.
+/// Returns the dimension scales of a dataset: one list per dimension.
 ///
 /// ```
 /// use hdf5_pure::{CreateOptions, File, Writer, conventions};
@@ -83,7 +85,7 @@ pub fn scale_name(dataset: &Dataset) -> Result<Option<String>> {
 /// ```
 ///
 /// # Errors
-/// What is wrong with its attributes, or with the scales.
+/// Returns an error if the attributes of the dataset or the scales cannot be read.
 pub fn scales(dataset: &Dataset) -> Result<Vec<Vec<Dataset>>> {
     let rank = dataset.shape().map_or(0, <[u64]>::len);
     let Some(list) = optional(dataset.attribute("DIMENSION_LIST"))? else {
@@ -99,7 +101,7 @@ pub fn scales(dataset: &Dataset) -> Result<Vec<Vec<Dataset>>> {
     Ok(scales)
 }
 
-/// The labels of a dataset's dimensions; those without one are empty.
+/// Returns the labels of a dataset's dimensions. A dimension without a label gets an empty string.
 ///
 /// ```
 /// use hdf5_pure::{CreateOptions, File, Writer, conventions};
@@ -113,7 +115,7 @@ pub fn scales(dataset: &Dataset) -> Result<Vec<Vec<Dataset>>> {
 /// ```
 ///
 /// # Errors
-/// What is wrong with its attributes.
+/// Returns an error if its attributes cannot be read.
 pub fn labels(dataset: &Dataset) -> Result<Vec<String>> {
     let rank = dataset.shape().map_or(0, <[u64]>::len);
     let mut labels = match optional(dataset.attribute("DIMENSION_LABELS"))? {
@@ -138,22 +140,22 @@ pub fn labels(dataset: &Dataset) -> Result<Vec<String>> {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NetcdfDimension {
-    /// Its name.
+    /// The name of the dimension.
     pub name: String,
-    /// Its length.
+    /// The length of the dimension.
     pub len: u64,
-    /// Whether it may grow.
+    /// Whether the dimension can grow.
     pub unlimited: bool,
-    /// Whether it has no values: the dataset stands for the dimension alone.
+    /// Whether the dataset stands for the dimension alone and holds no values of a variable.
     pub without_variable: bool,
-    /// Its number in the file, where that is stored.
+    /// The number of the dimension in the file, if it is stored.
     pub id: Option<i32>,
 }
 
-/// What the name of a scale begins with that is no netCDF variable.
+/// The text at the beginning of a scale's name if the scale is not a netCDF variable.
 const NO_VARIABLE: &str = "This is a netCDF dimension but not a netCDF variable";
 
-/// The dimensions that a netCDF-4 group declares, in the order of their numbers.
+/// Returns the dimensions that a netCDF-4 group declares, in the order of their numbers.
 ///
 /// ```
 /// use hdf5_pure::{CreateOptions, File, Writer, conventions};
@@ -168,7 +170,7 @@ const NO_VARIABLE: &str = "This is a netCDF dimension but not a netCDF variable"
 /// ```
 ///
 /// # Errors
-/// What is wrong with the group or its scales.
+/// Returns an error if the group or its scales cannot be read.
 pub fn netcdf_dimensions(group: &Group) -> Result<Vec<NetcdfDimension>> {
     let mut found = Vec::new();
     for link in group.links()? {
@@ -193,7 +195,7 @@ pub fn netcdf_dimensions(group: &Group) -> Result<Vec<NetcdfDimension>> {
     Ok(found)
 }
 
-/// The names of a netCDF-4 variable's dimensions: those of its scales, or its own if it is one.
+/// Returns the names of a netCDF-4 variable's dimensions: those of its scales, or its own name if it is a scale itself.
 ///
 /// ```
 /// use hdf5_pure::{CreateOptions, File, Writer, conventions};
@@ -209,7 +211,7 @@ pub fn netcdf_dimensions(group: &Group) -> Result<Vec<NetcdfDimension>> {
 /// ```
 ///
 /// # Errors
-/// What is wrong with its attributes.
+/// Returns an error if its attributes cannot be read.
 pub fn netcdf_dimensions_of(dataset: &Dataset) -> Result<Vec<String>> {
     let name = |scale: &Dataset| -> Result<String> {
         let path = dataset.file().path_of(scale.address())?.unwrap_or_default();
@@ -223,7 +225,7 @@ pub fn netcdf_dimensions_of(dataset: &Dataset) -> Result<Vec<String>> {
     scales.iter().map(|scales| scales.first().map_or_else(|| Ok(String::new()), &name)).collect()
 }
 
-/// What `PyTables` says an object is: `GROUP`, `TABLE`, `ARRAY`, `CARRAY`, `EARRAY`, `VLARRAY`, …
+/// Returns the class that `PyTables` gives an object: `GROUP`, `TABLE`, `ARRAY`, `CARRAY`, `EARRAY`, `VLARRAY`, …
 ///
 /// ```
 /// use hdf5_pure::{CreateOptions, File, Writer, conventions};
@@ -238,14 +240,14 @@ pub fn netcdf_dimensions_of(dataset: &Dataset) -> Result<Vec<String>> {
 /// ```
 ///
 /// # Errors
-/// What is wrong with the attributes of the object.
+/// Returns an error if the attributes of the object cannot be read.
 pub fn pytables_class(file: &crate::File, object: Address) -> Result<Option<String>> {
     let version = optional(file.attribute_at(object, "VERSION"))?.is_some();
     let class = text(file.attribute_at(object, "CLASS"))?;
     Ok(class.filter(|class| version && class != "DIMENSION_SCALE"))
 }
 
-/// The MATLAB class of a variable of a file of version 7.3: `double`, `char`, `cell`, `struct`, …
+/// Returns the MATLAB class of a variable in a file of version 7.3: `double`, `char`, `cell`, `struct`, …
 ///
 /// ```
 /// use hdf5_pure::{CreateOptions, File, Writer, conventions};
@@ -259,7 +261,7 @@ pub fn pytables_class(file: &crate::File, object: Address) -> Result<Option<Stri
 /// ```
 ///
 /// # Errors
-/// What is wrong with the attributes of the object.
+/// Returns an error if the attributes of the object cannot be read.
 pub fn matlab_class(file: &crate::File, object: Address) -> Result<Option<String>> {
     text(file.attribute_at(object, "MATLAB_class"))
 }

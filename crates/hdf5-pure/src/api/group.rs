@@ -1,4 +1,4 @@
-//! Groups: links by name, and what they lead to.
+//! Groups, which hold links to objects by name.
 
 use sciformats_core::Result;
 
@@ -36,17 +36,17 @@ impl Group {
         Self { file, address }
     }
 
-    /// Where its header is.
+    /// Returns the address of the object header.
     pub fn address(&self) -> Address {
         self.address
     }
 
-    /// The file that it is in.
+    /// Returns the file that holds the group.
     pub fn file(&self) -> &File {
         &self.file
     }
 
-    /// All links in byte order of their names; those that cannot be read come last, as errors.
+    /// Returns all links in byte order of their names. Links that cannot be read come last, as errors.
     ///
     /// ```
     /// use hdf5_pure::structure::Target;
@@ -66,13 +66,13 @@ impl Group {
     /// ```
     ///
     /// # Errors
-    /// `Malformed` if the group itself cannot be read.
+    /// Returns `Malformed` if the group itself cannot be read.
     pub fn links(&self) -> Result<Vec<Result<Link, BrokenLink>>> {
         let context = &self.file.opened().context;
         Ok(links::sorted(links::all(context, &Object::read(context, self.address)?)?))
     }
 
-    /// The link `name`, found without listing the group; `None` if there is none.
+    /// Returns the link `name`, or `None` if there is no such link. It is found without listing the group.
     ///
     /// ```
     /// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
@@ -87,13 +87,13 @@ impl Group {
     /// ```
     ///
     /// # Errors
-    /// `Malformed` if what is on the way to it cannot be read.
+    /// Returns `Malformed` if a structure on the way to the link cannot be read.
     pub fn link(&self, name: &str) -> Result<Option<Link>> {
         let context = &self.file.opened().context;
         links::find(context, &Object::read(context, self.address)?, name.as_bytes())
     }
 
-    /// The object at `path` from here, as [`File::object`] finds it.
+    /// Returns the object at `path`, relative to this group. It is found as in [`File::object`].
     ///
     /// ```
     /// use hdf5_pure::Node;
@@ -110,12 +110,12 @@ impl Group {
     /// ```
     ///
     /// # Errors
-    /// As [`File::object`].
+    /// Returns the errors of [`File::object`].
     pub fn object(&self, path: &str) -> Result<Node> {
         self.file.follow(self.address, path.as_bytes(), 0)
     }
 
-    /// The group at `path` from here.
+    /// Returns the group at `path`, relative to this group.
     ///
     /// ```
     /// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
@@ -129,12 +129,12 @@ impl Group {
     /// ```
     ///
     /// # Errors
-    /// As [`File::group`].
+    /// Returns the errors of [`File::group`].
     pub fn group(&self, path: &str) -> Result<Self> {
         self.object(path)?.into_group(path)
     }
 
-    /// The dataset at `path` from here.
+    /// Returns the dataset at `path`, relative to this group.
     ///
     /// ```
     /// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
@@ -148,12 +148,12 @@ impl Group {
     /// ```
     ///
     /// # Errors
-    /// As [`File::dataset`].
+    /// Returns the errors of [`File::dataset`].
     pub fn dataset(&self, path: &str) -> Result<Dataset> {
         self.object(path)?.into_dataset(path)
     }
 
-    /// Its attributes, as [`File::attributes_at`] has them.
+    /// Returns all attributes, as [`File::attributes_at`] does.
     ///
     /// ```
     /// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
@@ -169,12 +169,12 @@ impl Group {
     /// ```
     ///
     /// # Errors
-    /// As [`File::attributes_at`].
+    /// Returns the errors of [`File::attributes_at`].
     pub fn attributes(&self) -> Result<Vec<Attribute>> {
         self.file.attributes_at(self.address)
     }
 
-    /// The attribute `name`.
+    /// Returns the attribute `name`.
     ///
     /// ```
     /// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
@@ -188,7 +188,7 @@ impl Group {
     /// ```
     ///
     /// # Errors
-    /// As [`File::attribute_at`].
+    /// Returns the errors of [`File::attribute_at`].
     pub fn attribute(&self, name: &str) -> Result<Attribute> {
         self.file.attribute_at(self.address, name)
     }

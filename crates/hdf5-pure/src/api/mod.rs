@@ -1,4 +1,4 @@
-//! What users see: files to read, to make, to change and to append to.
+//! The public interface: reading, creating, editing and appending to files.
 
 pub(crate) mod attr;
 pub(crate) mod attribute;

@@ -1,4 +1,4 @@
-//! The extents of everything that an object has to itself: what is given back with it.
+//! The extents of everything that belongs to an object alone, so that its space can be freed.
 
 use crate::object::header::{Header, Object};
 use crate::space::extents::Extents;
@@ -15,14 +15,14 @@ use crate::spec::message::small::SymbolTable;
 use sciformats_core::Result;
 
 impl Extents<'_> {
-    /// Everything that the object at `address` has to itself, its header included. Elements of variable length stay:
-    /// the collections that hold them are shared by all objects.
+    /// Adds everything that belongs to the object at `address` alone, including its header. Elements of variable length
+    /// are left out, because all objects share the collections that hold them.
     ///
     /// # Errors
-    /// `Malformed` if one of its structures is.
+    /// Returns `Malformed` if one of its structures is damaged.
     pub(crate) fn object(&mut self, address: Address) -> Result<()> {
         let header = Header::read(self.context, address)?;
-        for (at, len) in header.places()? {
+        for (at, len) in header.chunk_extents()? {
             self.add("object header", at, len, Use::Metadata)?;
         }
         let (context, sizes) = (self.context, self.context.sizes);

@@ -1,4 +1,4 @@
-//! Which structures a file has, and whether every byte belongs to one of them at most.
+//! Finds the structures of a file, and checks that no byte belongs to two of them.
 
 #![warn(
     clippy::arithmetic_side_effects,

@@ -1,4 +1,4 @@
-//! Whether every byte of the file belongs to one structure at most.
+//! Checks that every byte of the file belongs to at most one structure.
 
 use std::collections::BTreeSet;
 
@@ -19,14 +19,15 @@ use crate::spec::Address;
 use crate::spec::message::link::Target;
 use crate::spec::superblock::{Rest, Superblock};
 
-/// From where to where a structure reaches, relative to the base of the file.
+/// The start and the end of a structure, relative to the base of the file.
 type Part = (u64, u64);
 
 impl Session {
-    /// Bytes up to the end of the file that belong to no structure that is in use, and are not known to be free.
+    /// Returns the number of bytes up to the end of the file that belong to no structure in use and are not known to be
+    /// free.
     ///
     /// # Errors
-    /// `Malformed` if two structures share a byte, one of them lies in free space, or one cannot be read.
+    /// Returns `Malformed` if two structures overlap, a structure lies in free space, or a structure cannot be read.
     pub(crate) fn unaccounted(&self) -> Result<u64> {
         let mut parts = structures(&self.opened, &self.superblock, self.is_managed())?;
         parts.extend(self.space.free_after().iter().map(|&(start, end, _)| (start, end)));
@@ -35,11 +36,11 @@ impl Session {
     }
 }
 
-/// Fails if two structures of a file share a byte, a structure lies in space that the file says is free, or a node has
-/// another size than the file's K values say: the C library refuses such a file sooner or later, or overwrites a part of it.
+/// Fails if two structures of a file overlap, a structure lies in space that the file lists as free, or a node does not
+/// have the size that the file's K values require. The C library refuses such a file, or overwrites parts of it.
 ///
 /// # Errors
-/// `Malformed` with the place; what reading the structures meets.
+/// Returns `Malformed` with the offset, and any error of reading the structures.
 pub(crate) fn check(opened: &Opened) -> Result<()> {
     let context = &opened.context;
     let mut parts = structures(opened, &opened.superblock, true)?;
@@ -57,7 +58,7 @@ fn managers(opened: &Opened) -> Vec<Address> {
     opened.file_space.iter().flat_map(|info| &info.managers).copied().flatten().collect()
 }
 
-/// Where the structures in use are; those of free-space managers too, if they are `managed`.
+/// Returns the parts of the structures in use. If `managed` is set, free-space managers are included.
 fn structures(opened: &Opened, superblock: &Superblock, managed: bool) -> Result<Vec<Part>> {
     let mut encoded = Vec::new();
     superblock.encode(&mut encoded)?;
@@ -77,13 +78,13 @@ fn structures(opened: &Opened, superblock: &Superblock, managed: bool) -> Result
     Ok(std::iter::once((0, encoded.len() as u64)).chain(parts).collect())
 }
 
-/// Bytes between the parts, and where the last one ends.
+/// Returns the number of bytes between the parts, and the end of the last part.
 fn gaps(context: &Context, mut parts: Vec<Part>) -> Result<(u64, u64)> {
     parts.sort_unstable();
     let (mut end, mut lost) = (0u64, 0u64);
     for (start, stop) in parts {
         let gap = start.checked_sub(end).ok_or_else(|| {
-            let rule = FaultKind::Rule("belongs to two structures, or is free");
+            let rule = FaultKind::Rule("belongs to two structures, or to one structure and the free space");
             context.fault("file space", Address(start), rule)
         })?;
         increase(&mut lost, gap)?;
@@ -92,7 +93,7 @@ fn gaps(context: &Context, mut parts: Vec<Part>) -> Result<(u64, u64)> {
     Ok((lost, end))
 }
 
-/// All objects that links, datasets and attributes lead to, beginning with those in `queue`.
+/// Returns all objects to which links, datasets and attributes lead, starting with those in `queue`.
 fn in_use(context: &Context, mut queue: Vec<Address>) -> Result<BTreeSet<Address>> {
     let mut found = BTreeSet::new();
     while let Some(address) = queue.pop() {

@@ -1,4 +1,4 @@
-//! The heaps, trees and arrays that an object's messages lead to: where they are, and what their headers say.
+//! The heaps, B-trees and arrays to which the messages of an object lead: where they are, and what their headers say.
 
 use sciformats_core::Result;
 use sciformats_core::fault::locate;
@@ -18,7 +18,7 @@ use crate::spec::message::layout::{IndexKind, Layout};
 use crate::spec::message::link_info::LinkInfo;
 use crate::spec::message::small::SymbolTable;
 
-/// A structure that an object needs beside its header.
+/// A structure that an object uses beside its header.
 ///
 /// ```
 /// use hdf5_pure::{CreateOptions, File, Writer};
@@ -26,25 +26,25 @@ use crate::spec::message::small::SymbolTable;
 /// let mut file = Writer::in_memory(&CreateOptions::default())?;
 /// file.dataset("energy").max_shape([None]).chunks([2]).write(&[0.5, 0.25, 0.125])?;
 /// let file = File::from_bytes(file.into_bytes()?)?;
-/// for place in file.places_of(file.dataset("energy")?.address())?.into_iter().flatten() {
+/// for place in file.structures_of(file.dataset("energy")?.address())?.into_iter().flatten() {
 ///     assert!(place.structure.contains("extensible array"), "{}", place.structure);
 /// }
 /// # Ok::<(), hdf5_pure::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
-    /// The standard's name of it.
+pub struct StructureInfo {
+    /// The name of the structure in the standard.
     pub structure: &'static str,
-    /// Absolute offset of its first byte.
+    /// The absolute offset of its first byte.
     pub offset: u64,
-    /// Bytes, as far as its own header or node is concerned.
+    /// The size in bytes of its header or node.
     pub size: u64,
-    /// What it says, by the standard's names.
+    /// The values of its fields, by their names in the standard.
     pub fields: Vec<(&'static str, u64)>,
 }
 
-/// The structures of an object; each that cannot be read is an error beside the others.
-pub(crate) fn of(context: &Context, object: &Object<'_>) -> Vec<Result<Place>> {
+/// Returns the structures of an object. A structure that cannot be read is an error beside the others.
+pub(crate) fn of(context: &Context, object: &Object<'_>) -> Vec<Result<StructureInfo>> {
     let sizes = context.sizes;
     let mut places = Vec::new();
     match object.parse(context, MessageType::SymbolTable, |i| SymbolTable::parse(i, sizes)) {
@@ -86,17 +86,21 @@ fn place(
     at: Address,
     size: u64,
     fields: Vec<(&'static str, u64)>,
-) -> Place {
-    Place { structure, offset: context.offset(at), size, fields }
+) -> StructureInfo {
+    StructureInfo { structure, offset: context.offset(at), size, fields }
 }
 
-/// The heap and the trees of links or attributes in dense storage.
-fn dense(context: &Context, heap: Option<Address>, trees: [Option<Address>; 2]) -> Vec<Result<Place>> {
+/// Adds the heap and the B-trees of links or attributes in dense storage.
+fn dense(
+    context: &Context,
+    heap: Option<Address>,
+    trees: [Option<Address>; 2],
+) -> Vec<Result<StructureInfo>> {
     let heap = heap.map(|at| fractal_heap(context, at));
     heap.into_iter().chain(trees.into_iter().flatten().map(|at| tree(context, at))).collect()
 }
 
-fn group_tree(context: &Context, at: Address) -> Result<Place> {
+fn group_tree(context: &Context, at: Address) -> Result<StructureInfo> {
     const NODE: &str = "group B-tree node";
     let start = context.read(NODE, at, Prefix::size(context.sizes) as u64)?;
     let prefix = locate(NODE, context.offset(at), &start, |i| GroupNode::prefix(i, context.sizes))?;
@@ -105,7 +109,7 @@ fn group_tree(context: &Context, at: Address) -> Result<Place> {
     Ok(place(context, NODE, at, size, fields))
 }
 
-fn local_heap(context: &Context, at: Address) -> Vec<Result<Place>> {
+fn local_heap(context: &Context, at: Address) -> Vec<Result<StructureInfo>> {
     const HEAP: &str = "local heap";
     let len = LocalHeap::size_of(context.sizes) as u64;
     match context.parse(HEAP, at, len, |i| LocalHeap::parse(i, context.sizes)) {
@@ -119,7 +123,7 @@ fn local_heap(context: &Context, at: Address) -> Vec<Result<Place>> {
     }
 }
 
-fn fractal_heap(context: &Context, at: Address) -> Result<Place> {
+fn fractal_heap(context: &Context, at: Address) -> Result<StructureInfo> {
     const HEAP: &str = "fractal heap header";
     let start = context.read_some(HEAP, at, FractalHeap::MAX_SIZE)?;
     let size = locate(HEAP, context.offset(at), &start, |i| FractalHeap::size(i, context.sizes))? as u64;
@@ -145,7 +149,7 @@ fn fractal_heap(context: &Context, at: Address) -> Result<Place> {
     Ok(place(context, HEAP, at, size, fields))
 }
 
-fn tree(context: &Context, at: Address) -> Result<Place> {
+fn tree(context: &Context, at: Address) -> Result<StructureInfo> {
     const TREE: &str = "version 2 B-tree header";
     let size = Header::size(context.sizes) as u64;
     let tree = context.parse(TREE, at, size, |i| Header::parse(i, context.sizes))?;
@@ -160,8 +164,13 @@ fn tree(context: &Context, at: Address) -> Result<Place> {
     Ok(place(context, TREE, at, size, fields))
 }
 
-/// The top of a chunk index; none where there is no structure but the chunks.
-fn chunk_index(context: &Context, index: IndexKind, at: Address, rank: usize) -> Option<Result<Place>> {
+/// Returns the topmost structure of a chunk index, or `None` if the index has no structure of its own.
+fn chunk_index(
+    context: &Context,
+    index: IndexKind,
+    at: Address,
+    rank: usize,
+) -> Option<Result<StructureInfo>> {
     match index {
         IndexKind::Single(_) | IndexKind::Implicit => None,
         IndexKind::BtreeV1 => Some(chunk_tree(context, at, rank)),
@@ -171,7 +180,7 @@ fn chunk_index(context: &Context, index: IndexKind, at: Address, rank: usize) ->
     }
 }
 
-fn chunk_tree(context: &Context, at: Address, rank: usize) -> Result<Place> {
+fn chunk_tree(context: &Context, at: Address, rank: usize) -> Result<StructureInfo> {
     const NODE: &str = "chunk B-tree node";
     let start = context.read(NODE, at, Prefix::size(context.sizes) as u64)?;
     let prefix = locate(NODE, context.offset(at), &start, |i| ChunkNode::prefix(i, context.sizes))?;
@@ -180,7 +189,7 @@ fn chunk_tree(context: &Context, at: Address, rank: usize) -> Result<Place> {
     Ok(place(context, NODE, at, size, fields))
 }
 
-fn fixed_array(context: &Context, at: Address) -> Result<Place> {
+fn fixed_array(context: &Context, at: Address) -> Result<StructureInfo> {
     const ARRAY: &str = "fixed array header";
     let size = FixedArray::size(context.sizes) as u64;
     let array = context.parse(ARRAY, at, size, |i| FixedArray::parse(i, context.sizes))?;
@@ -193,7 +202,7 @@ fn fixed_array(context: &Context, at: Address) -> Result<Place> {
     Ok(place(context, ARRAY, at, size, fields))
 }
 
-fn extensible_array(context: &Context, at: Address) -> Result<Place> {
+fn extensible_array(context: &Context, at: Address) -> Result<StructureInfo> {
     const ARRAY: &str = "extensible array header";
     let size = ExtensibleArray::size(context.sizes) as u64;
     let array = context.parse(ARRAY, at, size, |i| ExtensibleArray::parse(i, context.sizes))?;

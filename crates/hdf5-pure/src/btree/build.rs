@@ -1,4 +1,4 @@
-//! Version 2 B-trees, built at once from sorted records.
+//! Builds version 2 B-trees from sorted records.
 
 use sciformats_core::arith::{add, div, fit, increase, mul, present, rem, sub};
 use sciformats_core::{Error, Result, bound};
@@ -7,10 +7,10 @@ use crate::space::output::Output;
 use crate::spec::Address;
 use crate::spec::btree_v2::{Child, Counted, Header, encode_node};
 
-/// Trees of more levels than this hold more records than there are bytes.
+/// The largest depth. Deeper B-trees would hold more records than a file has bytes.
 const MAX_DEPTH: u16 = 32;
 
-/// Writes a tree of `records`, each `size` bytes, in order; returns the address of its header.
+/// Writes a B-tree of the sorted `records`, which have `size` bytes each. Returns the address of its header.
 pub(crate) fn build(
     output: &mut Output,
     kind: u8,
@@ -20,7 +20,7 @@ pub(crate) fn build(
 ) -> Result<Address> {
     let total = div(records.len() as u64, size.into())?;
     if total.checked_mul(size.into()) != Some(records.len() as u64) {
-        return Err(Error::internal("records of a tree are of another size"));
+        return Err(Error::internal("records do not have the record size of their B-tree"));
     }
     let mut header = Header {
         kind,
@@ -36,11 +36,11 @@ pub(crate) fn build(
     while below < total {
         increase(&mut header.depth, 1)?;
         if header.depth > MAX_DEPTH {
-            return Err(Error::usage("records", "are too long for a node of their tree"));
+            return Err(Error::usage("records", "are too long for a node of their B-tree"));
         }
         let pointers = header.pointers(output.sizes);
         let own = present(pointers.last(), "pointers of a node")?.records(&header, output.sizes);
-        // A bound: no tree has more records than 64 bits count.
+        // This saturates, because no B-tree has more records than 64 bits can count.
         below = bound::sum(bound::product(bound::sum(own, 1), below), own);
         most.push(below);
     }
@@ -57,13 +57,13 @@ pub(crate) fn build(
 
 struct Builder<'a> {
     header: Header,
-    /// The most records of a tree, by its depth.
+    /// The largest number of records of a B-tree, by its depth.
     most: Vec<u64>,
     records: &'a [u8],
 }
 
 impl Builder<'_> {
-    /// Writes a node of `depth` with `n` records below and in it, the first being record `start`.
+    /// Writes a node of the level `depth`, with `n` records in it and below it, starting with the record `start`.
     fn node(&self, output: &mut Output, depth: u16, start: u64, n: u64) -> Result<Counted> {
         let mut bytes = Vec::new();
         let Some(below) = depth.checked_sub(1) else {

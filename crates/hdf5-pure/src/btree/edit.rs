@@ -1,8 +1,9 @@
-//! Version 2 B-trees that are changed record by record.
+//! Changes version 2 B-trees record by record.
 //!
-//! No node of the file is written over: its successor goes to fresh space, and so do the nodes above it, up to the root. What
-//! is not on the way from the root to the changed leaves stays where it is. The header is written last, in its place. So a
-//! change reads and writes as many nodes as the tree has levels, and a few neighbours where one is split or merged.
+//! No node in the file is overwritten. Its successor goes to fresh space, and so do the nodes above it, up to the root.
+//! All nodes that are not on the path from the root to a changed leaf stay where they are. The header is written last,
+//! in place. A change therefore reads and writes as many nodes as the tree has levels, and a few neighbours if a node
+//! is split or merged.
 
 use sciformats_core::arith::{add, increase, present, sub};
 use sciformats_core::fault::{Fault, FaultKind, locate};
@@ -16,7 +17,7 @@ use crate::spec::btree_v2::{Child, Header, Percents, encode_node};
 
 const HEADER: &str = "version 2 B-tree header";
 
-/// A tree that is edited. What was changed is in memory until it is [written](Self::write).
+/// A B-tree that is being edited. Changes stay in memory until the tree is [written](Self::write).
 pub(crate) struct EditedTree {
     at: Address,
     shape: Shape,
@@ -26,10 +27,10 @@ pub(crate) struct EditedTree {
 }
 
 impl EditedTree {
-    /// Opens the tree with the header at `at`, whose records are of one of `kinds`.
+    /// Opens the B-tree with the header at `at`, whose records must have one of the types `kinds`.
     ///
     /// # Errors
-    /// `Malformed`; `Unsupported` if its nodes cannot be split.
+    /// Returns `Malformed`, and `Unsupported` if its nodes cannot be split.
     pub(crate) fn open(source: &mut dyn Source, at: Address, kinds: &[u8]) -> Result<Self> {
         let sizes = source.sizes();
         let bytes = source.bytes(HEADER, at, Header::size(sizes) as u64)?;
@@ -48,10 +49,10 @@ impl EditedTree {
         Ok(Self { at, shape, root, changed: false, outgrown: Vec::new() })
     }
 
-    /// A tree that is not in the file yet, of records of `record_size` bytes.
+    /// Creates a B-tree that is not in the file yet, with records of `record_size` bytes.
     ///
     /// # Errors
-    /// Those of the output; `Unsupported` if nodes have no room for enough records.
+    /// Returns the errors of the output, and `Unsupported` if a node does not have room for enough records.
     pub(crate) fn create(output: &mut Output, kind: u8, node_size: u32, record_size: u16) -> Result<Self> {
         let sizes = output.sizes;
         let at = output.allocate(Header::size(sizes) as u64)?;
@@ -61,17 +62,17 @@ impl EditedTree {
         Ok(Self { at, shape, root: None, changed: true, outgrown: Vec::new() })
     }
 
-    /// Where the header is.
+    /// Returns the address of the header.
     pub(crate) fn address(&self) -> Address {
         self.at
     }
 
-    /// Bytes of a record.
+    /// Returns the size of a record.
     pub(crate) fn record_size(&self) -> usize {
         self.shape.header.record_size.into()
     }
 
-    /// Records in the tree.
+    /// Returns the number of records.
     pub(crate) fn len(&self) -> u64 {
         self.root.as_ref().map_or(0, |root| root.total)
     }
@@ -80,10 +81,10 @@ impl EditedTree {
         Work { shape, source, outgrown }
     }
 
-    /// The record that `order` means.
+    /// Returns the record for which `order` returns `Equal`.
     ///
     /// # Errors
-    /// `Malformed` if a node on the way cannot be read; those of `order`.
+    /// Returns `Malformed` if a node on the path cannot be read, and the errors of `order`.
     pub(crate) fn find(&mut self, source: &mut dyn Source, order: &mut Order<'_>) -> Result<Option<Vec<u8>>> {
         let mut work = Self::work(self.shape, source, &mut self.outgrown);
         let mut level = self.shape.header.depth;
@@ -99,10 +100,10 @@ impl EditedTree {
         }
     }
 
-    /// Adds a record, or puts it in the place of the one that `order` means; gives that one.
+    /// Adds a record. If a record for which `order` returns `Equal` exists, it is replaced and returned.
     ///
     /// # Errors
-    /// As [`find`](Self::find). The tree must not be written after one.
+    /// Returns the errors of [`find`](Self::find). After an error the tree must not be written.
     pub(crate) fn insert(
         &mut self,
         source: &mut dyn Source,
@@ -110,7 +111,7 @@ impl EditedTree {
         order: &mut Order<'_>,
     ) -> Result<Option<Vec<u8>>> {
         if record.len() != self.record_size() {
-            return Err(Error::internal("a record of a tree is of another size"));
+            return Err(Error::internal("a record does not have the record size of its B-tree"));
         }
         self.changed = true;
         let depth = self.shape.header.depth;
@@ -129,7 +130,7 @@ impl EditedTree {
             root.total = sub(root.total, add(right.total, 1)?)?;
             let level = add(depth, 1)?;
             if level > MAX_DEPTH {
-                return Err(Error::internal("a tree has more levels than there are bytes"));
+                return Err(Error::internal("a B-tree has more levels than its depth field can count"));
             }
             root = Branch::of(Node::new(level, vec![separator], vec![root, right]))?;
             self.shape.header.depth = level;
@@ -138,10 +139,10 @@ impl EditedTree {
         Ok(replaced)
     }
 
-    /// Takes the record that `order` means out, and gives it.
+    /// Removes the record for which `order` returns `Equal`, and returns it.
     ///
     /// # Errors
-    /// As [`insert`](Self::insert).
+    /// Returns the errors of [`insert`](Self::insert).
     pub(crate) fn remove(
         &mut self,
         source: &mut dyn Source,
@@ -156,7 +157,7 @@ impl EditedTree {
             self.root = Some(root);
             return Ok(removed);
         }
-        // A root without records has one child, which takes its place, or none.
+        // A root without records has one child, which becomes the root, or no child at all.
         let emptied = work.load(&mut root, depth)?;
         let (child, from) = (emptied.children.pop(), emptied.from);
         self.outgrown.extend(from);
@@ -165,10 +166,10 @@ impl EditedTree {
         Ok(removed)
     }
 
-    /// Writes what has changed, children first, then gives back the nodes of before, and last writes the header.
+    /// Writes what has changed, children first. Then it frees the old nodes, and writes the header last.
     ///
     /// # Errors
-    /// Those of the output.
+    /// Returns the errors of the output.
     pub(crate) fn write(&mut self, output: &mut Output) -> Result<()> {
         if !std::mem::take(&mut self.changed) {
             return Ok(());
@@ -189,7 +190,7 @@ impl EditedTree {
     }
 }
 
-/// Writes a node and what is below it, as far as it has changed, to new space.
+/// Writes a node and the nodes below it to fresh space, as far as they have changed.
 fn write(
     shape: &Shape,
     output: &mut Output,
@@ -259,7 +260,8 @@ impl Work<'_> {
                 Some(removed) => removed,
                 None => return Ok(None),
             },
-            // The last record before it takes its place, as only leaves can do with one record less.
+            // The record is replaced by the last record before it, which is in a leaf, because only leaves can give up
+            // a record.
             (Some(below), true) => {
                 let last = self.remove_last(node.child(slot)?, below)?;
                 node.replace(slot, last)?
@@ -280,7 +282,7 @@ impl Work<'_> {
         Ok(removed)
     }
 
-    /// Takes note that the node of a branch has lost a record, or the child with that number has.
+    /// Notes that the node of a branch, or its child with that number, has lost a record.
     fn removed(&mut self, branch: &mut Branch, level: u16, child: usize) -> Result<()> {
         branch.total = sub(branch.total, 1)?;
         let node = self.load(branch, level)?;
@@ -307,7 +309,7 @@ mod tests {
         move |record| Ok(record[..4].cmp(&key.to_be_bytes()))
     }
 
-    /// All records in order; fails where a node has another number of records than its level allows.
+    /// Returns all records in order. Fails if a node has a number of records that its level does not allow.
     fn all(tree: &mut EditedTree, output: &mut Output) -> Vec<Vec<u8>> {
         fn visit(work: &mut Work<'_>, branch: &mut Branch, level: u16, root: bool, out: &mut Vec<Vec<u8>>) {
             let header = Header { depth: level, ..work.shape.header };
@@ -349,7 +351,7 @@ mod tests {
         *tree = stored;
     }
 
-    /// Numbers that look like chance.
+    /// Returns pseudo-random numbers.
     fn random(state: &mut u64) -> u32 {
         *state ^= *state << 13;
         *state ^= *state >> 7;
@@ -368,7 +370,7 @@ mod tests {
                     0 => round * 1500 + i,
                     _ => random(&mut state) % 60_000,
                 };
-                // More and more go as the rounds go on, until nothing is left.
+                // With each round more records are removed, until nothing is left.
                 if random(&mut state) % 40 >= round {
                     let value = random(&mut state).to_le_bytes()[0];
                     let replaced = tree.insert(&mut output, &record(key, value), &mut by_key(key)).unwrap();
@@ -412,7 +414,7 @@ mod tests {
         #[test]
         fn a_sorted_map(steps in prop::collection::vec((0u32..400, any::<u8>(), any::<bool>()), 0..600)) {
             let mut output = Output::new(Target::Memory(Vec::new()), 0);
-            // So small that three records fill a leaf.
+            // The nodes are so small that three records fill a leaf.
             let mut tree = EditedTree::create(&mut output, 5, 96, 11).unwrap();
             let mut model = BTreeMap::new();
             for (key, value, add) in steps {

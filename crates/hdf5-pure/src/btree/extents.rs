@@ -1,4 +1,4 @@
-//! The extents of trees.
+//! The extents of B-trees.
 
 use crate::btree::Tree;
 use crate::space::extents::Extents;
@@ -8,7 +8,7 @@ use crate::spec::btree_v2::Header;
 use sciformats_core::Result;
 
 impl Extents<'_> {
-    /// A version 2 B-tree, what its records lead to left out.
+    /// Adds the nodes of a version 2 B-tree, without what its records lead to.
     pub(crate) fn btree_v2(&mut self, at: Address, kinds: &[u8]) -> Result<()> {
         const NODE: &str = "version 2 B-tree node";
         let tree = Tree::open(self.context, at, kinds)?;

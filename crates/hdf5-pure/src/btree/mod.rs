@@ -1,12 +1,12 @@
-//! Version 2 B-trees, whatever their records are.
+//! Version 2 B-trees, with records of any type.
 //!
-//! | module | what it does |
+//! | module | purpose |
 //! |---|---|
 //! | `read` | visits the records |
-//! | `build` | writes a tree of sorted records at once |
-//! | `edit` | finds, adds and takes out single records |
-//! | `nodes` | the nodes of a tree that is edited |
-//! | `extents` | tells where the nodes are |
+//! | `build` | writes a B-tree from sorted records |
+//! | `edit` | finds, adds and removes single records |
+//! | `nodes` | the nodes of a B-tree that is being edited |
+//! | `extents` | where the nodes are |
 
 #![warn(
     clippy::arithmetic_side_effects,

@@ -1,8 +1,8 @@
-//! The nodes of a tree that is edited: those that were read stay in memory, and know whether they have changed.
+//! The nodes of a B-tree that is being edited. Nodes that were read stay in memory together with their changes.
 //!
-//! A node has at most as many records as the split percent of its room, and all but the root at least as many as the merge
-//! percent: the C library merges a node before it becomes smaller, and relies on that. Nodes of each level have a room of
-//! their own, as those above the leaves hold pointers too.
+//! A node has at most as many records as the split percent of its room allows, and every node except the root has at
+//! least as many as the merge percent requires. The C library merges a node before it becomes smaller, and relies on
+//! this. The room differs from level to level, because nodes above the leaves also hold pointers.
 
 use std::cmp::Ordering;
 
@@ -16,22 +16,23 @@ use crate::spec::btree_v2::{Child, Counted, Header, Node as Stored, Percents, Po
 use crate::spec::{Address, Sizes};
 
 pub(super) const NODE: &str = "version 2 B-tree node";
-/// Trees of more levels than this hold more records than there are bytes.
+/// The largest depth. Deeper B-trees would hold more records than a file has bytes.
 pub(super) const MAX_DEPTH: u16 = 32;
-/// Nodes with room for fewer records could not be split.
+/// The smallest number of records that a node must have room for, because smaller nodes could not be split.
 const LEAST: u64 = 3;
-/// Larger nodes are not edited: each change would write one of them.
+/// The largest node that is edited, because each change writes at least one node.
 const LARGEST: u32 = 1 << 20;
 
-/// Says whether a record comes before the one that is meant (`Less`), after it, or is it.
+/// A comparison with the record that is looked for. It returns `Less` for records before it, `Greater` for records
+/// after it, and `Equal` for the record itself.
 pub(crate) type Order<'o> = dyn FnMut(&[u8]) -> Result<Ordering> + 'o;
 
-/// What the nodes of a tree are read from, with everything that was written before.
+/// The source from which nodes are read. It includes everything that was written before.
 pub(crate) trait Source {
     fn sizes(&self) -> Sizes;
-    /// The absolute offset of an address.
+    /// Returns the absolute offset of an address.
     fn offset_of(&self, at: Address) -> Result<u64>;
-    /// The `len` bytes of a structure.
+    /// Returns the `len` bytes of a structure.
     fn bytes(&mut self, structure: &'static str, at: Address, len: u64) -> Result<Vec<u8>>;
 }
 
@@ -63,14 +64,14 @@ impl Source for &Context {
     }
 }
 
-/// A node, and the records in it and below.
+/// A node, and the number of records in it and below it.
 pub(super) struct Branch {
     pub(super) place: Place,
     pub(super) total: u64,
 }
 
 pub(super) enum Place {
-    /// In the file, not looked at yet.
+    /// In the file, and not read yet.
     File(Child),
     /// In memory.
     Memory(Box<Node>),
@@ -79,26 +80,27 @@ pub(super) enum Place {
 pub(super) struct Node {
     pub(super) level: u16,
     pub(super) records: Vec<Vec<u8>>,
-    /// None in a leaf, one more than records elsewhere.
+    /// The children: none in a leaf, otherwise one more than records.
     pub(super) children: Vec<Branch>,
-    /// Where the node is in the file.
+    /// The place of the node in the file.
     pub(super) from: Option<Address>,
-    /// Whether it is another one than there.
+    /// Whether the node differs from the file.
     pub(super) changed: bool,
 }
 
 impl Node {
-    /// A node that is not in the file yet.
+    /// Creates a node that is not in the file yet.
     pub(super) fn new(level: u16, records: Vec<Vec<u8>>, children: Vec<Branch>) -> Self {
         Self { level, records, children, from: None, changed: true }
     }
 
-    /// The records in it and below.
+    /// Returns the number of records in the node and below it.
     fn total(&self) -> Result<u64> {
         add(sum(self.children.iter().map(|child| child.total))?, self.records.len() as u64)
     }
 
-    /// The place of the record that is meant, or of the one before which it would stand; whether it is there.
+    /// Returns the position of the record that is looked for, or the position at which it would be inserted, and
+    /// whether it exists.
     pub(super) fn position(&self, order: &mut Order<'_>) -> Result<(usize, bool)> {
         let (mut low, mut high) = (0, self.records.len());
         while low < high {
@@ -116,7 +118,7 @@ impl Node {
         present(self.children.get_mut(number), "child of a node")
     }
 
-    /// Puts another record in the place of one.
+    /// Replaces a record.
     pub(super) fn replace(&mut self, number: usize, record: Vec<u8>) -> Result<Vec<u8>> {
         self.changed = true;
         Ok(std::mem::replace(present(self.records.get_mut(number), "record of a node")?, record))
@@ -129,7 +131,7 @@ impl Branch {
         Ok(Self { place: Place::Memory(Box::new(node)), total })
     }
 
-    /// Records in the node itself.
+    /// Returns the number of records in the node itself.
     pub(super) fn len(&self) -> u64 {
         match &self.place {
             Place::File(child) => child.records.into(),
@@ -138,7 +140,7 @@ impl Branch {
     }
 }
 
-/// The sizes of a tree's nodes.
+/// The sizes of the nodes of a B-tree.
 #[derive(Clone, Copy)]
 pub(super) struct Shape {
     pub(super) header: Header,
@@ -147,65 +149,68 @@ pub(super) struct Shape {
 }
 
 impl Shape {
-    /// The shape of the tree whose header, at `at`, has been read.
+    /// Returns the shape of the B-tree whose header, at `at`, was read.
     ///
     /// # Errors
-    /// `Malformed` if nodes would be merged that have just been split; `Unsupported` if they hold too few records, or too many.
+    /// Returns `Malformed` if nodes would have to be merged right after a split, and `Unsupported` if nodes hold too
+    /// few or too many records.
     pub(super) fn new((header, percents): (Header, Percents), sizes: Sizes, offset: u64) -> Result<Self> {
         let shape = Self { header, percents, sizes };
         let Percents { split, merge } = percents;
         if split > 100 || merge >= split / 2 {
-            let rule = FaultKind::Rule("do not leave room between merging and splitting");
+            let rule = FaultKind::Rule("must leave room between merging and splitting nodes");
             return Err(Fault::new("split and merge percent", rule).at("version 2 B-tree header", offset));
         }
         let fits = header.depth <= MAX_DEPTH && header.node_size <= LARGEST;
         if !fits || shape.most(0)?.min(shape.most(1)?) < LEAST {
-            return Err(Error::unsupported("editing a B-tree of such nodes"));
+            return Err(Error::unsupported(
+                "editing a B-tree whose depth or node size this library does not use",
+            ));
         }
         Ok(shape)
     }
 
-    /// The header as that of a tree whose root is at `level`, and the pointers of such a root.
+    /// Returns the header for a root at `level`, and the form of the pointers in such a root.
     pub(super) fn at(&self, level: u16) -> (Header, Option<Pointer>) {
         let header = Header { depth: level, ..self.header };
         (header, header.pointers(self.sizes).last().copied())
     }
 
-    /// The records that a node has room for.
+    /// Returns the number of records for which a node has room.
     fn room(&self, level: u16) -> u64 {
         let (header, pointer) = self.at(level);
         let room = pointer.map_or(header.leaf_records(), |pointer| pointer.records(&header, self.sizes));
         room.min(u16::MAX.into()) // a bound: no field counts more
     }
 
-    /// The most records of a node.
+    /// Returns the largest number of records of a node.
     pub(super) fn most(&self, level: u16) -> Result<u64> {
         Ok(mul(self.room(level), u64::from(self.percents.split))? / 100)
     }
 
-    /// The fewest records of a node that is not the root.
+    /// Returns the smallest number of records of a node other than the root.
     fn fewest(&self, level: u16) -> Result<u64> {
         Ok(mul(self.room(level), u64::from(self.percents.merge))? / 100)
     }
 }
 
-/// One change of a tree, or one look into it.
+/// One operation on a B-tree.
 pub(super) struct Work<'w> {
     pub(super) shape: Shape,
     pub(super) source: &'w mut dyn Source,
-    /// Nodes of the file that the tree does not need any more.
+    /// The nodes of the file that the tree does not need any more.
     pub(super) outgrown: &'w mut Vec<Address>,
 }
 
 impl Work<'_> {
-    /// The node of a branch, in memory.
+    /// Returns the node of a branch. It is read if it is not in memory.
     pub(super) fn load<'b>(&mut self, branch: &'b mut Branch, level: u16) -> Result<&'b mut Node> {
         if let Place::File(child) = branch.place {
             branch.place = Place::Memory(Box::new(self.read(child, level)?));
         }
         match &mut branch.place {
             Place::Memory(node) => Ok(node),
-            Place::File(_) => Err(Error::internal("a node was read and is not in memory")),
+            Place::File(_) => Err(Error::internal("a B-tree node is not in memory after it was read")),
         }
     }
 
@@ -237,11 +242,11 @@ impl Work<'_> {
         })
     }
 
-    /// Divides a child with a record too many: among a neighbour with room and itself, or in two.
+    /// Relieves a child that has one record too many: records move to a neighbour with room, or the child is split.
     pub(super) fn relieve(&mut self, node: &mut Node, number: usize) -> Result<()> {
         let below = sub(node.level, 1)?;
         let most = self.shape.most(below)?;
-        // A neighbour that is nearly full would soon have to be divided again.
+        // A neighbour that is nearly full would soon have to be relieved itself.
         let nearly = sub(most, (most / 4).max(1))?;
         let roomy = |node: &Node, number: Option<usize>| {
             number.and_then(|number| node.children.get(number)).is_some_and(|other| other.len() <= nearly)
@@ -266,7 +271,8 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Brings a child with too few records back to enough: by records of a neighbour, or merged with it.
+    /// Brings a child with too few records back to enough records: some move over from a neighbour, or the two are
+    /// merged.
     pub(super) fn fill(&mut self, node: &mut Node, number: usize) -> Result<()> {
         let below = sub(node.level, 1)?;
         if node.child(number)?.len() >= self.shape.fewest(below)?.max(1) {
@@ -296,7 +302,7 @@ impl Work<'_> {
         self.store(node, add(left, 1)?, second)
     }
 
-    /// Takes the records and children out of two neighbours, with the record between them.
+    /// Takes the records and children out of two neighbours, together with the record between them.
     fn join(&mut self, node: &mut Node, left: usize) -> Result<Content> {
         let below = sub(node.level, 1)?;
         let separator = present(node.records.get(left), "record between two nodes")?.clone();
@@ -326,10 +332,10 @@ impl Work<'_> {
     }
 }
 
-/// Records, and the children beside them.
+/// The records of a node, and its children.
 type Content = (Vec<Vec<u8>>, Vec<Branch>);
 
-/// The lower half, the record in the middle and the upper half.
+/// Returns the lower half, the record in the middle, and the upper half.
 pub(super) fn halves(
     mut records: Vec<Vec<u8>>,
     mut children: Vec<Branch>,
@@ -337,7 +343,7 @@ pub(super) fn halves(
     let middle = bound::left(records.len(), 1) / 2;
     let mut upper = records.split_off(middle);
     if upper.is_empty() {
-        return Err(Error::internal("a node without records is divided"));
+        return Err(Error::internal("a B-tree node without records is split"));
     }
     let separator = upper.remove(0);
     let right = match children.is_empty() {

@@ -1,4 +1,4 @@
-//! Version 2 B-trees: visiting all records, or those that a comparison finds.
+//! Reads version 2 B-trees: visits all records, or those that a comparison selects.
 
 use std::cmp::Ordering;
 use std::ops::ControlFlow;
@@ -13,7 +13,7 @@ use crate::spec::btree_v2::{Child, Header, Node, Pointer};
 const HEADER: &str = "version 2 B-tree header";
 const NODE: &str = "version 2 B-tree node";
 
-/// A tree, its nodes not read yet.
+/// A B-tree, whose nodes are not read yet.
 pub(crate) struct Tree<'a> {
     context: &'a Context,
     address: Address,
@@ -21,11 +21,11 @@ pub(crate) struct Tree<'a> {
     pointers: Vec<Pointer>,
 }
 
-/// What a visit of records calls: with a record, or with the error of a node that could not be read.
+/// The function that a visit calls with each record, or with the error of a node that cannot be read.
 pub(crate) type Visit<'v> = dyn FnMut(Result<&[u8]>) -> Result<ControlFlow<()>> + 'v;
 
 impl<'a> Tree<'a> {
-    /// Opens the tree at `address`, whose records are of one of `kinds`.
+    /// Opens the B-tree at `address`, whose records must have one of the types `kinds`.
     pub(crate) fn open(context: &'a Context, address: Address, kinds: &[u8]) -> Result<Self> {
         let len = Header::size(context.sizes) as u64;
         let header = context.parse(HEADER, address, len, |i| Header::parse(i, context.sizes))?;
@@ -38,12 +38,12 @@ impl<'a> Tree<'a> {
         Ok(Self { context, address, header, pointers })
     }
 
-    /// What the records are.
+    /// Returns the type of the records.
     pub(crate) fn kind(&self) -> u8 {
         self.header.kind
     }
 
-    /// Bytes of a record.
+    /// Returns the size of a record.
     pub(crate) fn record_size(&self) -> usize {
         self.header.record_size.into()
     }
@@ -52,12 +52,12 @@ impl<'a> Tree<'a> {
         self.header.root.map(|address| Child { address, records: self.header.root_records })
     }
 
-    /// Bytes of a node.
+    /// Returns the size of a node.
     pub(crate) fn node_size(&self) -> u64 {
         self.header.node_size.into()
     }
 
-    /// Where all nodes are.
+    /// Returns the addresses of all nodes.
     pub(crate) fn nodes(&self) -> Result<Vec<Address>> {
         let mut budget = Budget::new(self.context);
         let mut level = usize::from(self.header.depth);
@@ -78,8 +78,8 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// Visits all records in order. A node that cannot be read is one error; its siblings are visited. Other records
-    /// than the header counts are an error too.
+    /// Visits all records in order. A node that cannot be read is reported as one error, and its siblings are visited
+    /// all the same. If the number of records differs from the one in the header, this is an error too.
     pub(crate) fn visit(&self, visit: &mut Visit<'_>) -> Result<()> {
         let (mut found, mut whole) = (0u64, true);
         self.visit_range(&mut |_| Ok(Ordering::Equal), &mut |record| {
@@ -99,7 +99,8 @@ impl<'a> Tree<'a> {
         Ok(())
     }
 
-    /// Visits in order the records that `compare` calls equal: those before are less, those after greater.
+    /// Visits the records for which `compare` returns `Equal`, in order. It must return `Less` for all records before
+    /// them and `Greater` for all records after them.
     pub(crate) fn visit_range(
         &self,
         compare: &mut dyn FnMut(&[u8]) -> Result<Ordering>,
@@ -110,7 +111,7 @@ impl<'a> Tree<'a> {
         self.descend(root, usize::from(self.header.depth), &mut budget, compare, visit).map(drop)
     }
 
-    /// As [`visit_range`](Self::visit_range), where the first error ends the search.
+    /// Works like [`visit_range`](Self::visit_range), but the first error ends the search.
     pub(crate) fn search(
         &self,
         mut compare: impl FnMut(&[u8]) -> Result<Ordering>,
@@ -139,7 +140,8 @@ impl<'a> Tree<'a> {
             Err(error) => return visit(Err(error)),
         };
         let mut children = parsed.children.iter();
-        // The child left of a record is visited unless the record is less: then all in the child is less as well.
+        // The child to the left of a record is skipped if the record is `Less`, because all records in the child are
+        // then less as well.
         for record in parsed.records.chunks_exact(self.record_size()) {
             let order = compare(record)?;
             let left = children.next();

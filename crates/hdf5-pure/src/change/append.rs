@@ -1,7 +1,7 @@
-//! A file that is written while others read it.
+//! A file that is written while other processes read it (SWMR).
 //!
-//! The superblock says so for as long as it lasts. There is no journal: each write leaves a file that readers understand,
-//! because what it leads to is there already.
+//! The superblock is marked for as long as this lasts. There is no journal. Instead, writes are ordered so that readers
+//! understand the file after each of them: data is complete before anything refers to it.
 
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -22,10 +22,10 @@ use crate::spec::Address;
 use crate::spec::message::MessageType;
 use crate::spec::superblock::{Rest, Superblock};
 
-/// The flags of a file that is open for writing, and those of one that others may read meanwhile.
+/// The flag of a file that is open for writing, and the flag of one that SWMR readers may open meanwhile.
 const WRITTEN: u32 = 1;
 const FOLLOWED: u32 = 4;
-/// Space is managed in pages.
+/// The strategy that allocates space in pages.
 const PAGED: u8 = 1;
 
 /// The file.
@@ -33,17 +33,18 @@ pub(crate) struct LiveFile {
     pub(crate) output: Output,
     storage: Shared,
     superblock: Superblock,
-    /// The file as it was opened: for objects that do not change.
+    /// The file in the state in which it was opened, for objects that do not change.
     pub(crate) opened: Opened,
     series: Vec<(Address, Series)>,
     closed: bool,
 }
 
 impl LiveFile {
-    /// Opens the file and marks it. `take_over`: whatever marks a writer that was killed left.
+    /// Opens the file and marks it. If `take_over` is set, marks that a killed writer left behind are ignored.
     ///
     /// # Errors
-    /// `Io`, `Malformed`; [`Error::Usage`] if another writes to it; `Unsupported` for files that readers could not follow.
+    /// Returns `Io` or `Malformed`, [`Error::Usage`] if another program is writing the file, and `Unsupported` for
+    /// files that readers could not follow.
     pub(crate) fn over(
         mut storage: Box<dyn Storage>,
         options: &OpenOptions,
@@ -55,11 +56,14 @@ impl LiveFile {
         let superblock = opened.superblock.clone();
         if superblock.version < 3 || superblock.sizes != SIZES {
             return Err(Error::unsupported(
-                "writing for readers of a file without a superblock of version 3",
+                "SWMR writing to a file without a superblock of version 3, or with addresses of other than 8 bytes",
             ));
         }
         if superblock.consistency_flags & (WRITTEN | FOLLOWED) != 0 && !take_over {
-            return Err(Error::usage("file", "is open for writing, or its writer was killed"));
+            return Err(Error::usage(
+                "file",
+                "is marked as open for writing: another program is writing it, or its writer was killed",
+            ));
         }
         check(&opened)?;
         let base = opened.context.base;
@@ -73,7 +77,7 @@ impl LiveFile {
         Ok(live)
     }
 
-    /// Writes the superblock with these flags and the end of what is taken.
+    /// Writes the superblock with these flags and the end of the allocated space.
     fn mark(&mut self, flags: u32) -> Result<()> {
         self.superblock.consistency_flags = flags;
         self.superblock.end_of_file = add(self.superblock.base, self.output.end())?;
@@ -83,7 +87,7 @@ impl LiveFile {
         self.output.flush()
     }
 
-    /// The dataset with this header: the number by which it goes.
+    /// Opens the dataset with this header, and returns the number that stands for it.
     pub(crate) fn series(&mut self, address: Address) -> Result<usize> {
         if let Some(known) = self.series.iter().position(|(at, _)| *at == address) {
             return Ok(known);
@@ -97,11 +101,11 @@ impl LiveFile {
         self.series.get(number).map(|(_, series)| series).ok_or_else(unknown)
     }
 
-    /// Lets a dataset grow to `shape`.
+    /// Enlarges a dataset to `shape`.
     pub(crate) fn grow(&mut self, number: usize, shape: &[u64]) -> Result<()> {
         let (_, series) = self.series.get_mut(number).ok_or_else(unknown)?;
         if series.dataset.shape().iter().zip(shape).any(|(old, new)| new < old) {
-            return Err(Error::unsupported("shrinking a dataset that others read"));
+            return Err(Error::unsupported("shrinking a dataset during SWMR writing"));
         }
         series.dataset.resize(&mut self.output, &self.opened.options.registry, shape)
     }
@@ -118,11 +122,11 @@ impl LiveFile {
         series.write(&mut self.output, &self.opened.options.registry, (slab, bytes), &fetch)
     }
 
-    /// Lets readers see everything that was written.
+    /// Makes everything that was written visible to readers.
     ///
     /// # Errors
-    /// [`Error::Conflict`] if another program has replaced, cut or extended the file; `Io`. Readers then see what they saw
-    /// before, or some of the new elements.
+    /// Returns [`Error::Conflict`] if another program has replaced, truncated or extended the file, and `Io`. Readers
+    /// then see the previous state, or some of the new elements.
     pub(crate) fn flush(&mut self, durability: Durability) -> Result<()> {
         self.storage.check_unchanged()?;
         if !self.series.iter().any(|(_, series)| series.is_changed()) {
@@ -152,7 +156,7 @@ impl LiveFile {
         if durability == Durability::Power { self.storage.sync() } else { Ok(()) }
     }
 
-    /// Flushes, and takes the marks away.
+    /// Flushes, and removes the marks.
     pub(crate) fn close(&mut self, durability: Durability) -> Result<()> {
         if std::mem::replace(&mut self.closed, true) {
             return Ok(());
@@ -163,25 +167,25 @@ impl LiveFile {
     }
 }
 
-/// Fails for files in which new space is not simply at the end, or whose bytes are not those that readers see.
+/// Fails for files in which new space does not simply come at the end, or whose bytes are not what readers see.
 fn check(opened: &Opened) -> Result<()> {
-    let no = |what: &str| Err(Error::unsupported(format!("writing for readers of a file {what}")));
+    let no = |what: &str| Err(Error::unsupported(format!("SWMR writing to a file {what}")));
     if opened.file_space.as_ref().is_some_and(|info| info.strategy == PAGED || info.persist) {
-        return no("whose space is managed in pages, or whose free space is kept account of");
+        return no("whose space is allocated in pages, or whose free space is tracked");
     }
     let Rest::New { extension: Some(extension), .. } = opened.superblock.rest else { return Ok(()) };
     let object = Object::read(&opened.context, extension)?;
     if object.find(MessageType::DriverInfo).is_some() || object.find(MessageType::CacheImage).is_some() {
-        return no("of several parts, or with an image of a metadata cache");
+        return no("that has several parts or a metadata cache image");
     }
     Ok(())
 }
 
 fn unknown() -> Error {
-    Error::usage("dataset", "is none that was opened for writing")
+    Error::usage("dataset", "was not opened by this writer")
 }
 
-/// A storage that is written here and read by [`Opened`].
+/// A storage that this writer and its [`Opened`] share.
 #[derive(Clone)]
 struct Shared(Arc<Mutex<Box<dyn Storage>>>);
 

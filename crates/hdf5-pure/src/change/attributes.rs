@@ -1,4 +1,4 @@
-//! Attributes of objects of the file that is edited.
+//! Attributes of objects in a file that is being edited.
 
 use sciformats_core::arith::increase;
 use sciformats_core::fault::locate;
@@ -10,7 +10,8 @@ use crate::object::id::ObjectId;
 use crate::spec::message::attribute::RawAttribute;
 
 impl Tree {
-    /// Reads what changing the attributes of an object of the file needs; gives the number of the next one.
+    /// Reads what is needed to change the attributes of an object of the file. Returns the creation order number of the
+    /// next attribute.
     pub(crate) fn load_attributes(&mut self, id: ObjectId) -> Result<Option<u32>> {
         let object = self.object(id)?;
         let Some(origin) = &object.origin else { return Ok(None) };
@@ -20,7 +21,7 @@ impl Tree {
             if !stored.has_many(object.attributes.len()) {
                 return Ok(Some(next));
             }
-            // So many change that the others are found quicker in memory, too.
+            // When many attributes change, it is faster to hold all of them in memory than to look them up one by one.
             let (in_file, _) = attributes::load(context, origin.address)?;
             let parts = attributes::parts(context, &in_file)?;
             let mut kept: AttributeList =
@@ -51,7 +52,7 @@ impl Tree {
         Ok(Some(next))
     }
 
-    /// Says that the attributes have changed, so many being new.
+    /// Notes that the attributes have changed, and that `new` of them are new.
     pub(crate) fn attributes_changed(&mut self, id: ObjectId, new: u32) -> Result<()> {
         let origin = self.object_mut(id)?.origin.as_mut();
         if let Some(stored) = origin.and_then(|origin| origin.attributes.as_mut()) {
@@ -61,7 +62,7 @@ impl Tree {
         Ok(())
     }
 
-    /// The attribute of a name that is in the file and not in memory.
+    /// Returns the attribute of a name if it is in the file but not in memory.
     fn stored_attribute(&self, id: ObjectId, name: &[u8]) -> Result<Option<Attribute>> {
         let Some(origin) = &self.object(id)?.origin else { return Ok(None) };
         match origin.attributes.as_ref().is_some_and(|stored| stored.may_hold(name)) {
@@ -70,7 +71,7 @@ impl Tree {
         }
     }
 
-    /// Takes out an attribute that is in the file and not in memory, and gives it.
+    /// Removes an attribute that is in the file but not in memory, and returns it.
     pub(crate) fn take_attribute(&mut self, id: ObjectId, name: &[u8]) -> Result<Option<Attribute>> {
         let Some(found) = self.stored_attribute(id, name)? else { return Ok(None) };
         let parts = attributes::parts(self.session()?.context(), std::slice::from_ref(&found))?;
@@ -82,10 +83,10 @@ impl Tree {
         Ok(Some(found))
     }
 
-    /// Takes an attribute out.
+    /// Removes an attribute.
     ///
     /// # Errors
-    /// [`Error::NotFound`].
+    /// Returns [`Error::NotFound`].
     pub(crate) fn remove_attribute(&mut self, id: ObjectId, name: &str) -> Result<()> {
         self.load_attributes(id)?;
         let removed = match self.object_mut(id)?.attributes.remove(name.as_bytes()) {
@@ -96,18 +97,21 @@ impl Tree {
         self.attributes_changed(id, 0)
     }
 
-    /// Gives an attribute another name.
+    /// Renames an attribute.
     ///
     /// # Errors
-    /// [`Error::NotFound`]; [`Error::Usage`] if the new name is taken or none.
+    /// Returns [`Error::NotFound`], and [`Error::Usage`] if the new name exists already or is not a valid name.
     pub(crate) fn rename_attribute(&mut self, id: ObjectId, name: &str, to: &str) -> Result<()> {
         self.load_attributes(id)?;
         let taken = self.object(id)?.attributes.holds(to.as_bytes());
         if taken || self.stored_attribute(id, to.as_bytes())?.is_some() {
-            return Err(Error::usage("attribute", format!("{to:?} is there already")));
+            return Err(Error::usage("attribute", format!("{to:?} exists already")));
         }
         if to.is_empty() || to.contains('\0') || to.len() >= usize::from(u16::MAX) {
-            return Err(Error::usage("attribute", "has a name that is empty, too long or holds a NUL"));
+            return Err(Error::usage(
+                "attribute",
+                "needs a name that is not empty, not too long and without NUL characters",
+            ));
         }
         if !self.object(id)?.attributes.holds(name.as_bytes())
             && let Some(stored) = self.take_attribute(id, name.as_bytes())?

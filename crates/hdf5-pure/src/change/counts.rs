@@ -1,4 +1,4 @@
-//! How many hard links lead to each object, and which objects none leads to any more.
+//! Counts the hard links to each object, and finds the objects to which no link leads any more.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -19,22 +19,23 @@ use crate::space::context::Context;
 use crate::spec::Address;
 use crate::spec::message::MessageType;
 
-/// Links to objects. Uses of committed datatypes count as links.
+/// The links to objects. A use of a committed datatype counts as a link to it.
 #[derive(Default)]
 pub(crate) struct Counts {
-    /// The number of the first object that is new.
+    /// The number of the first new object.
     first: usize,
-    /// To each of those from there on.
+    /// The number of links to each new object.
     new: Vec<u32>,
-    /// To each object of the file: how many more than it counts itself.
+    /// The change in the number of links to each object of the file.
     more: BTreeMap<Address, i64>,
-    /// Objects of the file that are to be taken out.
+    /// The objects that are to be removed from the file.
     pub(crate) deleted: BTreeSet<Address>,
-    /// Shared messages, without the uses that are no more.
+    /// The shared messages, without the uses that have ended.
     pub(crate) shares: Shares,
-    /// Datasets whose dataspace messages have been counted as such: they are going to be written anew.
+    /// The datasets whose use of a shared dataspace message has been given back already, because the message will be
+    /// written again.
     reshaped: BTreeSet<Address>,
-    /// Objects that have lost links since they were looked at.
+    /// The objects that have lost links and still have to be checked.
     lost: Vec<Lost>,
 }
 
@@ -44,7 +45,7 @@ enum Lost {
 }
 
 impl Counts {
-    /// Of the objects of a new file.
+    /// Counts the links to the objects of a new file.
     pub(crate) fn of_new(objects: &Objects) -> Result<Self> {
         let mut counts = Self::of_none(objects);
         counts.add(objects, &Destination::Object(ObjectId::ROOT), 1)?;
@@ -63,14 +64,15 @@ impl Counts {
         Self { first, new: vec![0; bound::left(objects.len(), first)], ..Self::default() }
     }
 
-    /// Of the objects of a file that is edited.
+    /// Counts the links to the objects of a file that is being edited.
     ///
     /// # Errors
-    /// `Malformed` if an object that may have to be taken out cannot be read.
+    /// Returns `Malformed` if an object that may have to be removed cannot be read.
     pub(crate) fn of_edited(objects: &Objects, session: &Session) -> Result<Self> {
         let mut counts = Self::of_none(objects);
         counts.all(objects)?;
-        // What is used again is counted before what is not used any more.
+        // New uses are counted before old uses are given back. Otherwise a part that is only moved would drop to zero
+        // uses in between, and would be removed.
         let mut given_back: Vec<&Part> = Vec::new();
         for (_, object) in objects.iter() {
             if let Kind::Group(group) = &object.kind
@@ -103,14 +105,14 @@ impl Counts {
         Ok(counts)
     }
 
-    /// Links to the new object with this index.
+    /// Returns the number of links to the new object with this index.
     pub(crate) fn of(&self, index: usize) -> u32 {
-        // Those that are in the file have no place in the list.
+        // Objects that the file has already are not in this list.
         let new = index.checked_sub(self.first).and_then(|at| self.new.get(at));
         new.copied().unwrap_or_default()
     }
 
-    /// What has to be added to the count of each object that stays.
+    /// Returns what has to be added to the link count of each object that stays.
     pub(crate) fn changes(&self) -> impl Iterator<Item = (Address, i64)> {
         let stays = |(at, more): &(Address, i64)| *more != 0 && !self.deleted.contains(at);
         self.more.iter().map(|(at, more)| (*at, *more)).filter(stays)
@@ -146,7 +148,7 @@ impl Counts {
         Ok(())
     }
 
-    /// Counts the links of all groups that are in memory, and what datasets are of.
+    /// Counts the links of all groups in memory, and the committed datatypes that datasets use.
     fn all(&mut self, objects: &Objects) -> Result<()> {
         objects.iter().try_for_each(|(_, object)| self.links_of(objects, object, 1))
     }
@@ -166,7 +168,7 @@ impl Counts {
         }
     }
 
-    /// Takes note of the new objects that nothing leads to.
+    /// Collects the new objects to which nothing leads.
     fn find_unlinked(&mut self, objects: &Objects) {
         let new = objects.iter().filter(|(index, object)| *index >= self.first && object.origin.is_none());
         let unlinked: Vec<Lost> =
@@ -174,13 +176,14 @@ impl Counts {
         self.lost.extend(unlinked);
     }
 
-    /// Takes back the links of a new object, if nothing leads to it. It loses its last link only once.
+    /// Gives back the links of a new object if nothing leads to it. This happens once, when the object loses its last
+    /// link.
     fn drop_new(&mut self, objects: &Objects, index: usize) -> Result<()> {
         let unlinked = objects.get(index).filter(|_| self.of(index) == 0);
         unlinked.map_or(Ok(()), |object| self.links_of(objects, object, -1))
     }
 
-    /// Takes an object out of the file, if nothing leads to it any more; what only it leads to goes with it.
+    /// Removes an object from the file if nothing leads to it any more. Objects that only it leads to are removed too.
     fn drop_stored(
         &mut self,
         objects: &Objects,
@@ -203,7 +206,8 @@ impl Counts {
         match loaded {
             Some(Object { kind: Kind::Group(group), .. }) => {
                 group.members().try_for_each(|member| self.add(objects, &member.to, -1))?;
-                // Links that are in the file only: those that were taken out of it are counted already.
+                // Only links that are still in the file count here. Links that were removed before have been counted
+                // already.
                 let in_file = group.stored.as_ref().filter(|stored| stored.removed.is_some());
                 if let Some(in_file) = in_file {
                     let whole = group::load(context, address)?;
@@ -220,7 +224,8 @@ impl Counts {
         match loaded.filter(|object| object.origin.as_ref().is_some_and(|o| o.attributes.is_some())) {
             Some(object) => {
                 self.of_attributes(objects, session, &object.attributes, -1)?;
-                // Those that are in the file only: what was taken out of it is counted already.
+                // Only attributes that are still in the file count here. Attributes that were removed before have been
+                // counted already.
                 let stored = object.origin.as_ref().and_then(|origin| origin.attributes.as_ref());
                 if let Some(stored) = stored.filter(|stored| stored.removed.is_some()) {
                     let mut in_file = attributes::load(context, address)?.0;
@@ -244,7 +249,7 @@ impl Counts {
         Ok(())
     }
 
-    /// Takes the use of a dataspace message back, instead of which another is going to be written.
+    /// Gives back the use of a shared dataspace message, because another message will be written in its place.
     fn reshape(&mut self, context: &Context, address: Address) -> Result<()> {
         let stored = Stored::read(context, address)?;
         let message = stored.find(MessageType::Dataspace);
@@ -253,7 +258,7 @@ impl Counts {
         Ok(())
     }
 
-    /// Counts a use of what an attribute uses less, and what loses a use with that.
+    /// Counts one use less of a part of an attribute, and of everything that loses a use thereby.
     fn give_back(&mut self, context: &Context, part: Part) -> Result<()> {
         let mut parts = vec![part];
         while let Some(part) = parts.pop() {
@@ -265,7 +270,7 @@ impl Counts {
         Ok(())
     }
 
-    /// Counts what attributes use once more, or less.
+    /// Counts what attributes use, once more or once less.
     fn of_attributes(
         &mut self,
         objects: &Objects,

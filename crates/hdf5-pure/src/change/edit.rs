@@ -1,4 +1,4 @@
-//! Objects of the file that is edited, among those of a [`Tree`].
+//! Objects of a file that is being edited, as objects of a [`Tree`].
 
 use sciformats_core::arith::add;
 use sciformats_core::{Error, Result, bound};
@@ -21,7 +21,7 @@ use crate::spec::message::datatype::Datatype;
 use crate::spec::message::{MessageType, small};
 
 impl Tree {
-    /// The tree of a file that is edited.
+    /// Creates the tree of a file that is being edited.
     pub(crate) fn edit(session: Session, settings: Settings) -> Result<Self> {
         let mut output = Output::new(Target::Edited(session.space.clone()), session.context().base);
         output.sizes = session.context().sizes;
@@ -32,13 +32,15 @@ impl Tree {
     }
 
     pub(crate) fn session(&self) -> Result<&Session> {
-        self.session.as_ref().ok_or_else(|| Error::usage("object", "is not one of a file that is edited"))
+        self.session
+            .as_ref()
+            .ok_or_else(|| Error::usage("object", "does not belong to a file that is being edited"))
     }
 
-    /// The object of the file at `address`.
+    /// Returns the object of the file at `address`.
     ///
     /// # Errors
-    /// `Malformed` if it cannot be read.
+    /// Returns `Malformed` if it cannot be read.
     pub(crate) fn import(&mut self, address: Address) -> Result<ObjectId> {
         if let Some(id) = self.imported.get(&address) {
             return Ok(*id);
@@ -71,7 +73,7 @@ impl Tree {
         if is { Ok(()) } else { Err(Error::usage("object", "is not a group")) }
     }
 
-    /// Reads what changing the links of a group of the file needs.
+    /// Reads what is needed to change the links of a group of the file.
     pub(crate) fn load_group(&mut self, id: ObjectId) -> Result<()> {
         let address = self.origin(id)?;
         let group = group::load_to_change(self.session()?.context(), address)?;
@@ -81,10 +83,10 @@ impl Tree {
 
     fn origin(&self, id: ObjectId) -> Result<Address> {
         let origin = self.object(id)?.origin.as_ref().map(|origin| origin.address);
-        origin.ok_or_else(|| Error::usage("object", "is a new one"))
+        origin.ok_or_else(|| Error::usage("object", "is new and not yet stored in the file"))
     }
 
-    /// A group whose links are about to change.
+    /// Returns a group whose links are about to change.
     pub(crate) fn group_to_change(&mut self, id: ObjectId) -> Result<&mut Group> {
         if let Kind::Group(group) = &self.object(id)?.kind
             && let Some(session) = &self.session
@@ -99,7 +101,7 @@ impl Tree {
         Ok(group)
     }
 
-    /// Where the link `name` of a group leads to, found without reading all of them.
+    /// Returns the target of the link `name` of a group. It is found without reading all links.
     pub(crate) fn member(&self, id: ObjectId, name: &[u8]) -> Result<Option<Destination>> {
         let object = self.object(id)?;
         let in_file = |origin: &Origin| {
@@ -122,7 +124,7 @@ impl Tree {
         }
     }
 
-    /// Takes a link, which leads there, out of a group.
+    /// Removes a link with a known target from a group.
     fn take_link(&mut self, group: ObjectId, name: &[u8], to: &Destination) -> Result<()> {
         let group = self.group_to_change(group)?;
         if group.remove(name).is_none()
@@ -133,10 +135,11 @@ impl Tree {
         Ok(())
     }
 
-    /// The object at `path` below `from`, soft links followed.
+    /// Returns the object at `path`, relative to `from`. Soft links are followed.
     ///
     /// # Errors
-    /// [`Error::NotFound`], [`Error::Usage`] if the path leads to another file, and what reading groups meets.
+    /// Returns [`Error::NotFound`], [`Error::Usage`] if the path leads to another file, and any error of reading
+    /// groups.
     pub(crate) fn find(&mut self, from: ObjectId, path: &str) -> Result<ObjectId> {
         self.follow(from, path.as_bytes(), &mut 0)
     }
@@ -156,7 +159,10 @@ impl Tree {
                     self.follow(at, target.as_bytes(), followed)?
                 }
                 Some(_) => {
-                    return Err(Error::usage("path", "leads to another file, or is a link of another class"));
+                    return Err(Error::usage(
+                        "path",
+                        "leads through an external or user-defined link, which is not followed",
+                    ));
                 }
                 None => return Err(Error::not_found("object", String::from_utf8_lossy(path))),
             };
@@ -164,7 +170,7 @@ impl Tree {
         Ok(at)
     }
 
-    /// The group that holds the last component of `path`, and that component; the group must exist.
+    /// Returns the group that holds the last component of `path`, and that component. The group must exist.
     pub(crate) fn holder(&mut self, from: ObjectId, path: &str) -> Result<(ObjectId, String)> {
         let path = path.trim_end_matches('/');
         let (groups, name) = match path.rsplit_once('/') {
@@ -175,20 +181,21 @@ impl Tree {
         Ok((self.find(from, groups)?, name.to_owned()))
     }
 
-    /// Takes the link at `path` out; an object that no other hard link leads to goes with it.
+    /// Removes the link at `path`. If no other hard link leads to the object, the object is removed too.
     ///
     /// # Errors
-    /// [`Error::NotFound`], and as [`find`](Self::find).
+    /// Returns [`Error::NotFound`], and the errors of [`find`](Self::find).
     pub(crate) fn unlink(&mut self, from: ObjectId, path: &str) -> Result<()> {
         let (group, name) = self.holder(from, path)?;
         let to = self.member(group, name.as_bytes())?.ok_or_else(|| Error::not_found("link", path))?;
         self.take_link(group, name.as_bytes(), &to)
     }
 
-    /// Gives the link at `path` another place; groups on the way there that are missing are made.
+    /// Moves the link at `path` to another path. Missing groups of the new path are created.
     ///
     /// # Errors
-    /// [`Error::NotFound`]; [`Error::Usage`] if the new name is taken or none, or lies in what is moved.
+    /// Returns [`Error::NotFound`], and [`Error::Usage`] if the new name exists already, is not a valid name, or lies
+    /// inside the object that is moved.
     pub(crate) fn move_link(&mut self, from: ObjectId, path: &str, to: &str) -> Result<()> {
         let (group, name) = self.holder(from, path)?;
         let Some(destination) = self.member(group, name.as_bytes())? else {
@@ -200,7 +207,8 @@ impl Tree {
         self.take_link(group, name.as_bytes(), &destination)
     }
 
-    /// Fails if the path `to` leads through the object that is moved there: nothing else would lead to it any more.
+    /// Fails if the path `to` leads through the object that is moved, because nothing else would lead to the object any
+    /// more.
     fn check_outside(&mut self, moved: &Destination, from: ObjectId, to: &str) -> Result<()> {
         let moved = match moved {
             Destination::Object(id) => *id,
@@ -210,7 +218,7 @@ impl Tree {
         let mut at = if to.starts_with('/') { ObjectId::ROOT } else { from };
         for name in to.split('/').filter(|name| !name.is_empty()) {
             if at == moved {
-                return Err(Error::usage("path", "leads into what is moved there"));
+                return Err(Error::usage("path", "leads into the object that is moved"));
             }
             at = match self.member(at, name.as_bytes())? {
                 Some(Destination::Object(id)) => id,
@@ -221,22 +229,22 @@ impl Tree {
         Ok(())
     }
 
-    /// Gives an object a comment.
+    /// Sets the comment of an object.
     ///
     /// # Errors
-    /// [`Error::Usage`] if it holds a NUL.
+    /// Returns [`Error::Usage`] if the text contains a NUL character.
     pub(crate) fn comment(&mut self, id: ObjectId, text: &str) -> Result<()> {
         if text.contains('\0') {
-            return Err(Error::usage("comment", "holds a NUL"));
+            return Err(Error::usage("comment", "contains a NUL character"));
         }
         self.object_mut(id)?.comment = Some(text.into());
         Ok(())
     }
 
-    /// Reads what writing to a dataset of the file needs.
+    /// Reads what is needed to write to a dataset of the file.
     ///
     /// # Errors
-    /// [`Error::Usage`] if the object is none; what reading it meets.
+    /// Returns [`Error::Usage`] if the object is not a dataset, and any error of reading it.
     pub(crate) fn load_dataset(&mut self, id: ObjectId) -> Result<()> {
         if !matches!(self.object(id)?.kind, Kind::Stored) {
             return self.dataset(id).map(drop);
@@ -251,17 +259,18 @@ impl Tree {
         Ok(())
     }
 
-    /// Writes everything that is in memory to the pending state of the file.
+    /// Writes everything in memory to the pending state of the file.
     ///
     /// # Errors
-    /// Those of the objects and of the output. The pending state is then none that may become the file's.
+    /// Returns the errors of the objects and of the output. After an error the pending state is incomplete and must not
+    /// be committed.
     pub(crate) fn settle(&mut self) -> Result<()> {
         let counts = Counts::of_edited(&self.objects, self.session()?)?;
         let parts = self.write_new(&counts)?;
         self.write_changed(&counts, &parts)?;
         for (address, more) in counts.changes() {
             let mut header = self.session()?.header(address)?;
-            // What stays has a link, whatever its header said before.
+            // An object that stays has at least one link, even if the count in its header was wrong.
             let count = add(i64::from(header.references()), more)?.max(1);
             header.set_references(u32::try_from(count).map_err(|_| too_many_links())?);
             header.write(&mut self.output)?;
@@ -285,7 +294,7 @@ impl Tree {
         self.output.flush()
     }
 
-    /// Writes what has changed of the objects that are there.
+    /// Writes the changes of objects that the file already has.
     fn write_changed(&mut self, counts: &Counts, parts: &NewParts) -> Result<()> {
         let open = self.objects.open();
         let (objects, addresses) = self.objects.split();
@@ -295,7 +304,7 @@ impl Tree {
         for index in open {
             let Some(object) = objects.get_mut(index) else { continue };
             if let (Kind::Dataset(dataset), Some(origin)) = (&mut object.kind, &object.origin) {
-                // What a dataset that goes has taken is given back with what its header leads to.
+                // The space of a dataset that is removed is freed together with everything its header leads to.
                 if counts.deleted.contains(&origin.address)
                     && let Some(edited) = &mut dataset.edited
                 {
@@ -337,10 +346,10 @@ impl Tree {
         Ok(())
     }
 
-    /// Makes all objects ones of the file, whose content is read when it is needed again.
+    /// Turns all objects into stored objects of the file. Their content is read again when it is needed.
     fn forget(&mut self, counts: &Counts, parts: &NewParts) {
         let imported = &mut self.imported;
-        // Objects go with the last link to them, whether or not anything else was asked of them.
+        // An object is removed with its last link, even if the caller did nothing else to it.
         for id in counts.deleted.iter().filter_map(|address| imported.get(address)) {
             self.objects.get_mut(id.index());
         }
@@ -355,7 +364,7 @@ impl Tree {
                 address.and_then(|address| imported.remove(&address));
                 return (None, false);
             };
-            // A dataset that was there stays in memory with its index.
+            // A dataset of the file stays in memory with its chunk index, because programs usually go on writing to it.
             let kept = matches!(object.kind, Kind::Dataset(_)) && object.origin.is_some();
             if !kept && !matches!(object.kind, Kind::Datatype(_)) {
                 object.kind = Kind::Stored;
@@ -368,10 +377,10 @@ impl Tree {
         });
     }
 
-    /// Makes what was [settled](Self::settle) the file's.
+    /// Commits what was [settled](Self::settle).
     ///
     /// # Errors
-    /// As [`Session::commit`].
+    /// Returns the errors of [`Session::commit`].
     pub(crate) fn commit(&mut self, flush: Flush) -> Result<()> {
         match &mut self.session {
             Some(session) => session.commit(&mut self.output, flush),
@@ -379,10 +388,10 @@ impl Tree {
         }
     }
 
-    /// Writes what is free to the file, if it keeps account of that.
+    /// Writes the list of free space to the file if the file tracks it.
     ///
     /// # Errors
-    /// As [`Session::commit`].
+    /// Returns the errors of [`Session::commit`].
     pub(crate) fn keep_free_space(&mut self, flush: Flush) -> Result<()> {
         match &mut self.session {
             Some(session) => session.keep_free_space(&mut self.output, flush),
@@ -392,5 +401,5 @@ impl Tree {
 }
 
 fn too_many_links() -> Error {
-    Error::usage("object", "has more hard links than its header counts")
+    Error::usage("object", "would have more hard links than its header can count")
 }

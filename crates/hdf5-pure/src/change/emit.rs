@@ -1,8 +1,8 @@
-//! How a file is completed.
+//! Completes a file: the order in which everything is written.
 //!
-//! Elements are written as they come. What leads to them is kept in memory and written at the end: indexes of chunks,
-//! dense attributes and links, the object headers, and last the superblock. Every address is therefore known when it is
-//! written, and nothing but the superblock is written twice.
+//! Elements are written as they come. What leads to them is kept in memory and written at the end: chunk indexes, dense
+//! attributes and links, the object headers, and finally the superblock. In this order every address is known when it
+//! has to be written, so only the superblock is written twice.
 
 use sciformats_core::arith::{add, present};
 use sciformats_core::storage::Durability;
@@ -31,20 +31,20 @@ use crate::spec::object_header::{CONSTANT, Message, SHARED, v2};
 use crate::spec::superblock::{Rest, Superblock};
 use crate::spec::symbol_table::{Cache, Entry};
 
-/// What is known of an object when its header is written.
+/// What is known about an object when its header is written.
 pub(crate) struct Parts {
     layout: Option<Layout>,
     attributes: Option<AttributeInfo>,
     links: LinkStorage,
     references: u32,
     version: u8,
-    /// Where its header is, once it has a place.
+    /// The address of the header, once it has space.
     address: Option<Address>,
     room: usize,
 }
 
 impl Parts {
-    /// Where the header is.
+    /// Returns the address of the header.
     pub(crate) fn address(&self) -> Result<Address> {
         present(self.address, "address of an object")
     }
@@ -55,13 +55,14 @@ impl Tree {
     pub(crate) fn finish(mut self, durability: Durability) -> Result<Target> {
         let parts = self.write_new(&Counts::of_new(&self.objects)?)?;
         let superblock = self.superblock(parts.get(ObjectId::ROOT.index()))?;
-        // Without it the file is none: it comes after all that it leads to.
+        // Without the superblock the bytes are not an HDF5 file. It is therefore written after everything that it leads
+        // to.
         self.output.settle(durability)?;
         self.output.write(Address(0), &superblock)?;
         self.output.finish(durability)
     }
 
-    /// Writes the new objects that something leads to. Gives what is known of each.
+    /// Writes the new objects to which something leads. Returns what is known about each.
     pub(crate) fn write_new(&mut self, counts: &Counts) -> Result<NewParts> {
         let mut parts = NewParts::with_room(self.objects.settled(), self.objects.len());
         for index in self.objects.settled()..self.objects.len() {
@@ -75,7 +76,7 @@ impl Tree {
         self.heap.close(&mut self.output)?;
         for (index, part) in parts.iter_mut() {
             let Some(object) = self.objects.get(index) else { continue };
-            // Addresses have one width, whatever they are.
+            // The size of a header does not depend on the addresses in it, because all addresses have the same width.
             part.room = self.header(object, part, &|_| Ok(Address(0)))?.size()?;
             let (address, room) = match object.reserved {
                 Some(address) => (address, RESERVED),
@@ -85,7 +86,7 @@ impl Tree {
         }
         for (index, links) in self.write_links(&parts)? {
             let part = parts.get_mut(index);
-            present(part, "what is known of a new group")?.links = links;
+            present(part, "state of a new group")?.links = links;
         }
         let places = self.objects.places(&parts);
         let resolve = |id: ObjectId| places.of(id);
@@ -97,7 +98,7 @@ impl Tree {
         Ok(parts)
     }
 
-    /// Writes what holds the links of new groups, where that is not their headers.
+    /// Writes the structures that hold the links of new groups, unless the links are in the group headers.
     fn write_links(&mut self, parts: &NewParts) -> Result<Vec<(usize, LinkStorage)>> {
         let places = self.objects.places(parts);
         let resolve = |id: ObjectId| places.of(id);
@@ -127,17 +128,17 @@ impl Tree {
         Ok(written)
     }
 
-    /// Half the entries of a symbol table node, and half the children of a node of a group's tree.
+    /// Returns half the entries of a symbol table node, and half the children of a node of a group's B-tree.
     fn group_k(&self) -> (u16, u16) {
         (self.settings.btree_k.group_leaf, self.settings.btree_k.group_internal)
     }
 
-    /// Half the children of a node of a tree of chunks.
+    /// Returns half the children of a node of a B-tree of chunks.
     pub(crate) fn chunk_k(&self) -> u16 {
         self.settings.btree_k.chunk
     }
 
-    /// Writes what an object's header refers to, links aside.
+    /// Writes what the header of an object refers to, except for links.
     fn content(&mut self, index: usize, references: u32) -> Result<Parts> {
         let Settings { bound, ref registry, .. } = self.settings;
         let Some(object) = self.objects.get_mut(index) else {
@@ -148,7 +149,8 @@ impl Tree {
             _ => None,
         };
         let fits = attributes::fit(&object.attributes);
-        // An attribute that is too long for the old header has a place only with the new one.
+        // An attribute message of 64 KiB or more does not fit into a header of version 1, so the header becomes version
+        // 2.
         let properties = &object.properties;
         let order = properties.attribute_order;
         let version = if properties.header_version == 1 && fits && !order.is_tracked() { 1 } else { 2 };
@@ -166,7 +168,7 @@ impl Tree {
         Ok(Parts { layout, attributes, links, references, version, address: None, room: 0 })
     }
 
-    /// The header of an object whose links lead where `resolve` says.
+    /// Returns the header of an object, with the addresses that `resolve` gives for the targets of its links.
     fn header(&self, object: &Object, part: &Parts, resolve: Resolve<'_>) -> Result<NewHeader> {
         let (properties, sizes) = (&object.properties, self.output.sizes);
         let links = properties.links.clone().unwrap_or_default();
@@ -186,7 +188,7 @@ impl Tree {
                 vec![Message::new(MessageType::Datatype, 0, |out| datatype.encode(out))?]
             }
             Kind::Stored | Kind::Gone => {
-                return Err(Error::internal("an object that is not new is written anew"));
+                return Err(Error::internal("an object that is already stored is written as a new one"));
             }
         };
         if let Some(time) = properties.modified {
@@ -200,7 +202,7 @@ impl Tree {
         match &part.attributes {
             Some(info) => messages.push(attributes::info_message(info, sizes)?),
             None => {
-                // The C library counts the attributes of a version 2 header as none where this message is missing.
+                // Without this message the C library reports that an object with a version 2 header has no attributes.
                 if part.version == 2 && object.attributes.len() > 0 {
                     let order = attributes::Order::of(&object.attributes, properties.attribute_order)?;
                     messages.push(attributes::info_message(&order.info(), sizes)?);
@@ -250,9 +252,9 @@ impl Tree {
         Ok(messages)
     }
 
-    /// Writes the object header that the superblock leads to, if there is something to say in it.
+    /// Writes the superblock extension, an object header, if there is something to store in it.
     fn extension(&mut self) -> Result<Option<Address>> {
-        /// Not shared, and marked by who does not know it.
+        /// The message must not be shared, and a program that does not know it must mark it when it changes the object.
         const FLAGS: u8 = 0x14;
         let (end, sizes, k) = (Address(self.output.end()), self.output.sizes, self.settings.btree_k);
         let mut messages = Vec::new();
@@ -317,7 +319,7 @@ impl Tree {
     }
 }
 
-/// The flags of a version 2 header and what they announce in its prefix.
+/// Returns the flags of a version 2 header, and the fields of the prefix that they announce.
 fn prefix(properties: &CreationProperties) -> (u8, Vec<u8>) {
     let order = properties.attribute_order;
     let flags = [

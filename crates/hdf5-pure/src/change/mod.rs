@@ -1,14 +1,14 @@
-//! What is going to be written: the objects of a new file, and what changes of one that is there.
+//! What is going to be written: the objects of a new file, and the changes of an existing one.
 //!
-//! | module | what it holds |
+//! | module | content |
 //! |---|---|
-//! | `tree` | the file, by its objects |
+//! | `tree` | the file as a tree of objects |
 //! | `objects` | the objects by number, and those that a commit has to look at |
 //! | `emit` | the order in which new objects are written |
-//! | `edit` | objects of the file among those that are new |
-//! | `attributes` | their attributes |
-//! | `counts` | links to objects, and what none leads to any more |
-//! | `append` | a file that others read while it grows |
+//! | `edit` | stored objects of an existing file in the tree |
+//! | `attributes` | the attributes of stored objects |
+//! | `counts` | links to objects, and the objects that nothing leads to any more |
+//! | `append` | a file that grows while others read it |
 
 #![warn(
     clippy::arithmetic_side_effects,

@@ -1,4 +1,4 @@
-//! The objects of a [`Tree`](crate::change::tree::Tree), by number, and which of them a commit has to look at.
+//! The objects of a [`Tree`](crate::change::tree::Tree) by number, and which of them a commit has to look at.
 
 use std::collections::BTreeSet;
 
@@ -10,15 +10,15 @@ use crate::change::tree::Object;
 use crate::object::id::ObjectId;
 use crate::spec::Address;
 
-/// The objects. A session may have made very many; a commit costs what was touched since the last one.
+/// The objects. A session may create very many, but a commit only costs what was touched since the last one.
 #[derive(Default)]
 pub(crate) struct Objects {
     all: Vec<Object>,
-    /// Where the file has each of them.
+    /// The address of each object that the file has.
     addresses: Vec<Option<Address>>,
-    /// How many there were at the last commit: new ones come after them.
+    /// The number of objects at the last commit. New objects come after them.
     settled: usize,
-    /// Those of them that something was asked of to change it, and those that stay in memory.
+    /// The older objects that may have been changed, and those that stay in memory.
     touched: BTreeSet<usize>,
 }
 
@@ -27,7 +27,7 @@ impl Objects {
         self.all.len()
     }
 
-    /// How many there were at the last commit. None of them is new.
+    /// Returns the number of objects at the last commit. None of them is new.
     pub(crate) fn settled(&self) -> usize {
         self.settled
     }
@@ -36,7 +36,7 @@ impl Objects {
         self.all.get(index)
     }
 
-    /// The object, about to be changed.
+    /// Returns the object in order to change it.
     pub(crate) fn get_mut(&mut self, index: usize) -> Option<&mut Object> {
         if index < self.settled {
             self.touched.insert(index);
@@ -49,7 +49,7 @@ impl Objects {
         self.all.push(object);
     }
 
-    /// Takes the last one back, if it has not been there at the last commit.
+    /// Removes the last object if it was added after the last commit.
     pub(crate) fn pop(&mut self) -> Option<Object> {
         if self.all.len() <= self.settled {
             return None;
@@ -58,28 +58,29 @@ impl Objects {
         self.all.pop()
     }
 
-    /// The numbers of those that are new, and of those that may have been changed.
+    /// Returns the numbers of the new objects and of those that may have been changed.
     pub(crate) fn open(&self) -> Vec<usize> {
         self.touched.iter().copied().chain(self.settled..self.all.len()).collect()
     }
 
-    /// Those that are new, and those that may have been changed, with their numbers.
+    /// Returns the new objects and those that may have been changed, with their numbers.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (usize, &Object)> {
         let touched = self.touched.iter().filter_map(|&index| Some((index, self.all.get(index)?)));
         touched.chain((self.settled..).zip(self.all.get(self.settled..).unwrap_or_default()))
     }
 
-    /// All of them, to be changed, and where the file has each.
+    /// Returns all objects in order to change them, with the address of each in the file.
     pub(crate) fn split(&mut self) -> (&mut [Object], &[Option<Address>]) {
         (&mut self.all, &self.addresses)
     }
 
-    /// Where all are, of which `parts` are those that are new.
+    /// Returns the addresses of all objects; `parts` has those of the new ones.
     pub(crate) fn places<'a>(&'a self, parts: &'a NewParts) -> Places<'a> {
         Places { stored: &self.addresses, parts }
     }
 
-    /// Begins anew after a commit: `settle` says where the file has an object from now on, and whether it stays in memory.
+    /// Starts anew after a commit. `settle` returns the address that each object has now, and whether it stays in
+    /// memory.
     pub(crate) fn settle(&mut self, mut settle: impl FnMut(usize, &mut Object) -> (Option<Address>, bool)) {
         let open = self.open();
         self.touched.clear();
@@ -98,10 +99,10 @@ impl Objects {
     }
 }
 
-/// What is known of the objects that are new, where something leads to them.
+/// What is known about the new objects to which something leads.
 #[derive(Default)]
 pub(crate) struct NewParts {
-    /// The number of the first.
+    /// The number of the first new object.
     pub(crate) first: usize,
     pub(crate) parts: Vec<Option<Parts>>,
 }
@@ -115,7 +116,7 @@ impl NewParts {
         self.parts.get_mut(index.checked_sub(self.first)?)?.as_mut()
     }
 
-    /// The new objects with their numbers.
+    /// Returns the new objects with their numbers.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (usize, &Parts)> {
         let numbered = (self.first..).zip(&self.parts);
         numbered.filter_map(|(index, part)| Some((index, part.as_ref()?)))
@@ -135,7 +136,7 @@ impl NewParts {
     }
 }
 
-/// Where the headers of all objects are. One that nothing leads to has no place.
+/// The addresses of the headers of all objects. An object to which nothing leads has none.
 #[derive(Clone, Copy)]
 pub(crate) struct Places<'a> {
     stored: &'a [Option<Address>],
@@ -147,7 +148,7 @@ impl<'a> Places<'a> {
         Self { stored, parts }
     }
 
-    /// Where the header of an object is.
+    /// Returns the address of the header of an object.
     pub(crate) fn of(&self, id: ObjectId) -> Result<Address> {
         let stored = self.stored.get(id.index()).copied().flatten();
         let new = || self.parts.get(id.index()).and_then(|part| part.address().ok());
@@ -173,7 +174,7 @@ mod tests {
         }
     }
 
-    /// As a commit does: the first that is new comes to `next`.
+    /// Does what a commit does. The first new object gets the address `next`.
     fn commit(objects: &mut Objects, mut next: u64) {
         objects.settle(|_, object| {
             let address = object.origin.as_ref().map_or_else(

@@ -1,6 +1,7 @@
-//! The objects of a file that is written.
+//! The objects of a file that is being written.
 //!
-//! In a file that is edited, objects that are there already are objects of the tree too, once a path leads to them.
+//! In a file that is edited, the objects that the file already has become objects of the tree when a path leads to
+//! them.
 
 use std::collections::HashMap;
 
@@ -31,21 +32,21 @@ use crate::value::store::Elsewhere;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Settings {
     pub(crate) bound: Bound,
-    /// Whether the order in which links and attributes were made is kept.
+    /// Whether the creation order of links and attributes is tracked.
     pub(crate) tracked: bool,
-    /// The time that objects are said to be of, in seconds since 1970.
+    /// The time that is stored in objects, in seconds since 1970.
     pub(crate) time: Option<u32>,
     pub(crate) registry: Registry,
-    /// Threads that filter chunks, 0 for as many as the machine has.
+    /// The number of threads that filter chunks; 0 means as many as the machine has.
     pub(crate) threads: usize,
-    /// What the file says of its free space.
+    /// What the file stores about its free space.
     pub(crate) file_space: Option<FileSpaceInfo>,
-    /// The sizes of nodes of version 1 B-trees in a new file.
+    /// The K values of version 1 B-trees in a new file.
     pub(crate) btree_k: BtreeK,
 }
 
 impl Settings {
-    /// Whether the superblock of a new file is one of the first kind, which tells nothing of free space.
+    /// Returns whether the superblock of a new file is of the oldest version, which stores nothing about free space.
     pub(crate) fn has_old_superblock(&self) -> bool {
         self.bound.is_old() && self.file_space.is_none()
     }
@@ -57,9 +58,9 @@ pub(crate) struct Tree {
     pub(crate) heap: GlobalHeapWriter,
     pub(crate) settings: Settings,
     pub(crate) objects: Objects,
-    /// The file that is edited.
+    /// The session of a file that is being edited.
     pub(crate) session: Option<Session>,
-    /// Objects that are there already.
+    /// The objects that the file already had.
     pub(crate) imported: HashMap<Address, ObjectId>,
 }
 
@@ -68,16 +69,16 @@ pub(crate) struct Object {
     pub(crate) kind: Kind,
     pub(crate) attributes: AttributeList,
     pub(crate) comment: Option<Name>,
-    /// What a new object says of itself.
+    /// The creation properties of a new object.
     pub(crate) properties: CreationProperties,
-    /// The place of its header, if something refers to it already.
+    /// The address of the header if something refers to it already.
     pub(crate) reserved: Option<Address>,
-    /// What the file has of it.
+    /// What the file has of the object.
     pub(crate) origin: Option<Origin>,
 }
 
 impl Object {
-    /// Gives back the space of an object that is not going to be written.
+    /// Frees the space of an object that will not be written.
     pub(crate) fn abandon(&self, output: &mut Output) -> Result<()> {
         if let Some(address) = self.reserved {
             output.free(address, RESERVED as u64, Use::Metadata)?;
@@ -91,49 +92,50 @@ impl Object {
     }
 }
 
-/// What the file that is edited has of an object.
+/// What the file that is being edited has of an object.
 pub(crate) struct Origin {
     pub(crate) address: Address,
-    /// What is known of its attributes, once they are read.
+    /// What is known about its attributes, once they are read.
     pub(crate) attributes: Option<StoredAttributes>,
 }
 
-/// What is known of the attributes of an object of the file that is edited.
+/// What is known about the attributes of an object of the file that is being edited.
 pub(crate) struct StoredAttributes {
-    /// The number of the next one.
+    /// The creation order number of the next attribute.
     pub(crate) next: u32,
-    /// What those that were there use, or those of them that are taken out.
+    /// What the attributes in the file use. If only some of them are in memory, these are the parts of the removed
+    /// ones.
     pub(crate) parts: Vec<Part>,
     pub(crate) changed: bool,
-    /// The names of those that are taken out, where the others are not in memory.
+    /// The names of the removed attributes, if the others are not in memory.
     pub(crate) removed: Option<Removed>,
-    /// How many the file has, where they are not in memory.
+    /// The number of attributes in the file, if they are not in memory.
     pub(crate) len: u64,
 }
 
 impl StoredAttributes {
-    /// Whether so many are taken out or, as `new` are, in memory that reading the others pays.
+    /// Returns whether so many attributes are removed, or are new in memory, that reading all others is worthwhile.
     pub(crate) fn has_many(&self, new: usize) -> bool {
-        /// So many times as many attributes as changes are not worth reading.
+        /// All attributes are read if they are fewer than this many times the changes.
         const TIMES: u64 = 16;
         let changes = |removed: &Removed| bound::sum(removed.len(), new) as u64;
         self.removed.as_ref().is_some_and(|removed| bound::product(changes(removed), TIMES) > self.len)
     }
 
-    /// Whether the file may have an attribute of that name which is not in memory.
+    /// Returns whether the file may have an attribute of that name that is not in memory.
     pub(crate) fn may_hold(&self, name: &[u8]) -> bool {
         self.removed.as_ref().is_some_and(|removed| !removed.contains(name))
     }
 }
 
-/// What an object is.
+/// The kind and the content of an object.
 pub(crate) enum Kind {
     Group(Group),
     Dataset(Box<Dataset>),
     Datatype(Datatype),
-    /// An object of the file that is edited, whose content is not read yet.
+    /// An object of the file that is being edited, whose content is not read yet.
     Stored,
-    /// An object that was taken out of the file.
+    /// An object that was removed from the file.
     Gone,
 }
 
@@ -163,8 +165,8 @@ impl Tree {
     }
 
     pub(crate) fn add(&mut self, kind: Kind, origin: Option<Origin>) -> Result<ObjectId> {
-        let id =
-            u32::try_from(self.objects.len()).map_err(|_| Error::usage("file", "has too many objects"))?;
+        let id = u32::try_from(self.objects.len())
+            .map_err(|_| Error::usage("file", "would have more objects than this library can number"))?;
         let Settings { bound, tracked, time, .. } = self.settings;
         let properties = CreationProperties::of_new(bound.is_old(), tracked, time);
         self.objects.push(Object {
@@ -178,21 +180,21 @@ impl Tree {
         Ok(ObjectId::of(id))
     }
 
-    /// Where elements go that are not in their dataset, and how.
+    /// Returns the place for data that elements refer to.
     pub(crate) fn elsewhere(&mut self) -> Elsewhere<'_> {
         Elsewhere { output: &mut self.output, heap: &mut self.heap, bound: self.settings.bound }
     }
 
     pub(crate) fn object(&self, id: ObjectId) -> Result<&Object> {
         match self.objects.get(id.index()) {
-            Some(Object { kind: Kind::Gone, .. }) => Err(Error::usage("object", "is no more in the file")),
-            found => found.ok_or_else(|| Error::usage("object", "is none of this file")),
+            Some(Object { kind: Kind::Gone, .. }) => Err(Error::usage("object", "was removed from the file")),
+            found => found.ok_or_else(|| Error::usage("object", "does not belong to this file")),
         }
     }
 
     pub(crate) fn object_mut(&mut self, id: ObjectId) -> Result<&mut Object> {
         self.object(id)?;
-        self.objects.get_mut(id.index()).ok_or_else(|| Error::usage("object", "is none of this file"))
+        self.objects.get_mut(id.index()).ok_or_else(|| Error::usage("object", "does not belong to this file"))
     }
 
     pub(crate) fn group_mut(&mut self, id: ObjectId) -> Result<&mut Group> {
@@ -205,7 +207,7 @@ impl Tree {
         }
     }
 
-    /// The dataset `id`, with what writing to it needs.
+    /// Returns the dataset `id`, with what is needed to write to it.
     pub(crate) fn dataset_mut(&mut self, id: ObjectId) -> Result<(&mut Dataset, &mut Output, &Registry)> {
         match self.objects.get_mut(id.index()).map(|object| &mut object.kind) {
             Some(Kind::Dataset(dataset)) => Ok((dataset, &mut self.output, &self.settings.registry)),
@@ -227,19 +229,21 @@ impl Tree {
         }
     }
 
-    /// A datatype as the file has it.
+    /// Returns a datatype in the form in which the file stores it.
     pub(crate) fn datatype(&self, datatype: &Datatype) -> Result<Datatype> {
         self.settings.bound.datatype(datatype, self.output.sizes)
     }
 
-    /// The group at `path` below `from`; groups that are missing are made.
+    /// Returns the group at `path`, relative to `from`. Missing groups are created.
     pub(crate) fn group_at(&mut self, from: ObjectId, path: &str) -> Result<ObjectId> {
         let mut at = if path.starts_with('/') { ObjectId::ROOT } else { from };
         for name in path.split('/').filter(|name| !name.is_empty()) {
             at = match self.member(at, name.as_bytes())? {
                 Some(Destination::Object(id)) => id,
                 Some(Destination::Stored(address)) => self.import(address)?,
-                Some(_) => return Err(Error::usage("path", format!("{name} is a link to another place"))),
+                Some(_) => {
+                    return Err(Error::usage("path", format!("{name} is a link that is not followed here")));
+                }
                 None => {
                     self.check_name(at, name)?;
                     let id = self.add(Kind::Group(Group::default()), None)?;
@@ -252,17 +256,17 @@ impl Tree {
         Ok(at)
     }
 
-    /// Adds an object below `from`; groups on the way that are missing are made.
+    /// Adds an object at `path`, relative to `from`. Missing groups are created.
     pub(crate) fn insert(&mut self, from: ObjectId, path: &str, kind: Kind) -> Result<ObjectId> {
         let (parent, name) = self.parent(from, path)?;
-        // The name is checked before anything changes.
+        // An invalid name must be reported before anything changes.
         self.check_name(parent, &name)?;
         let id = self.add(kind, None)?;
         self.link(parent, &name, Destination::Object(id))?;
         Ok(id)
     }
 
-    /// Takes back the object that was inserted last.
+    /// Removes the object that was inserted last.
     pub(crate) fn withdraw(&mut self, id: ObjectId) {
         if id.index().checked_add(1) != Some(self.objects.len()) {
             return;
@@ -278,11 +282,12 @@ impl Tree {
                 group.remove(name.as_bytes());
             }
         }
-        // What cannot be given back is space that nobody uses.
+        // If freeing fails, the space is lost, which does no harm to the file. The caller reports the error that led
+        // here.
         let _ = withdrawn.map(|object| object.abandon(&mut self.output));
     }
 
-    /// The group that holds the last component of `path`, and that component.
+    /// Returns the group that holds the last component of `path`, and that component.
     pub(crate) fn parent(&mut self, from: ObjectId, path: &str) -> Result<(ObjectId, String)> {
         let path = path.trim_end_matches('/');
         match path.rsplit_once('/') {
@@ -294,10 +299,13 @@ impl Tree {
 
     fn check_name(&mut self, group: ObjectId, name: &str) -> Result<()> {
         if name.is_empty() || name == "." || name.contains('\0') {
-            return Err(Error::usage("name", format!("{name:?} is none that a link can have")));
+            return Err(Error::usage(
+                "name",
+                format!("{name:?} cannot name a link: it is empty, \".\" or contains a NUL character"),
+            ));
         }
         if self.member(group, name.as_bytes())?.is_some() {
-            return Err(Error::usage("name", format!("{name:?} is in the group already")));
+            return Err(Error::usage("name", format!("{name:?} exists already in the group")));
         }
         Ok(())
     }
@@ -311,7 +319,7 @@ impl Tree {
         self.group_to_change(group)?.push(name.into(), to)
     }
 
-    /// The address of an object's header, which is fixed by this call.
+    /// Returns the address of an object's header, which is reserved by this call.
     pub(crate) fn address(&mut self, id: ObjectId) -> Result<Address> {
         let object = self.object(id)?;
         if let Some(address) = object.reserved.or(object.origin.as_ref().map(|origin| origin.address)) {
@@ -322,10 +330,13 @@ impl Tree {
         Ok(address)
     }
 
-    /// Adds an attribute, or gives one of that name another value.
+    /// Adds an attribute, or gives an existing attribute of that name another value.
     pub(crate) fn attribute(&mut self, id: ObjectId, attribute: Attribute) -> Result<()> {
         if attribute.name.is_empty() || attribute.name.contains(&0) {
-            return Err(Error::usage("attribute", "has a name that is empty or holds a NUL"));
+            return Err(Error::usage(
+                "attribute",
+                "needs a name that is not empty and has no NUL characters",
+            ));
         }
         let number = self.load_attributes(id)?;
         let attributes = &mut self.object_mut(id)?.attributes;

@@ -1,12 +1,11 @@
-//! Decoded chunks of a file that may be wanted again, as many as a number of bytes allows; the one that was not used for
-//! the longest time goes first.
+//! A cache of decoded chunks of a file, limited to a number of bytes. The least recently used chunk is dropped first.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::spec::Address;
 
-/// The chunks that are held, by where they are stored. Threads share it.
+/// The cached chunks, by the address where they are stored. Threads share the cache.
 #[derive(Debug, Default)]
 pub(crate) struct ChunkCache {
     budget: usize,
@@ -16,22 +15,22 @@ pub(crate) struct ChunkCache {
 #[derive(Debug, Default)]
 struct Held {
     chunks: HashMap<Address, (u64, Arc<[u8]>)>,
-    /// Chunks by when they were last used.
+    /// The chunks by the time of their last use.
     order: BTreeMap<u64, Address>,
     clock: u64,
     bytes: usize,
 }
 
-/// What a chunk takes beside its bytes, about.
+/// The approximate memory that a chunk takes beside its bytes.
 const OVERHEAD: usize = 160;
 
 impl ChunkCache {
-    /// A cache for at most `budget` bytes.
+    /// Creates a cache for at most `budget` bytes.
     pub(crate) fn new(budget: usize) -> Self {
         Self { budget, held: Mutex::default() }
     }
 
-    /// The chunk that is stored at `address`.
+    /// Returns the chunk that is stored at `address`.
     pub(crate) fn get(&self, address: Address) -> Option<Arc<[u8]>> {
         let mut guard = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         let held = &mut *guard;
@@ -43,12 +42,12 @@ impl ChunkCache {
         Some(bytes.clone())
     }
 
-    /// Whether `len` bytes are kept at all: one chunk does not push out all others.
+    /// Returns whether `len` bytes are cached at all. A single chunk must not displace all others.
     pub(crate) fn takes(&self, len: usize) -> bool {
         len.saturating_add(OVERHEAD) <= self.budget / 2
     }
 
-    /// Keeps a chunk.
+    /// Adds a chunk.
     pub(crate) fn put(&self, address: Address, bytes: Arc<[u8]>) {
         let mut guard = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         let held = &mut *guard;
@@ -83,7 +82,7 @@ mod tests {
         cache.put(Address(4), Arc::from([4; 100]));
         assert!(cache.get(Address(2)).is_none());
         assert!([1, 3, 4].iter().all(|&at| cache.get(Address(at)).is_some()));
-        // The same chunk once more takes no more room.
+        // Adding the same chunk again takes no more room.
         (0..9).for_each(|_| cache.put(Address(4), Arc::from([4; 100])));
         assert!([1, 3, 4].iter().all(|&at| cache.get(Address(at)).is_some()));
         assert!(!cache.takes(400));

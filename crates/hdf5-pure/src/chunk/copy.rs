@@ -1,6 +1,7 @@
-//! Copying rectangles between arrays of elements.
+//! Copies rectangles between arrays of elements.
 
-/// A rectangle of an array: its shape, and first index, count and step in each dimension.
+/// A rectangle of an array is given by the array's shape, and by the first index, the count and the step along each
+/// dimension.
 #[derive(Clone, Debug)]
 pub(crate) struct Rectangle {
     pub(crate) shape: Vec<u64>,
@@ -8,7 +9,7 @@ pub(crate) struct Rectangle {
     pub(crate) step: Vec<u64>,
 }
 
-/// Copies `counts` elements of `size` bytes from one rectangle to another; `None` if either leaves its array.
+/// Copies `counts` elements of `size` bytes from one rectangle to another. Returns `None` if either exceeds its array.
 pub(crate) fn copy(
     from: (&[u8], &Rectangle),
     to: (&mut [u8], &Rectangle),
@@ -24,9 +25,9 @@ pub(crate) fn copy(
     plan.run(source, target)
 }
 
-/// Byte distances of the dimensions that are walked, and the bytes that are adjacent in both arrays.
+/// The dimensions over which the copy loops, and the number of bytes that are adjacent in both arrays.
 struct Plan {
-    /// Count and byte strides in source and target, slowest first.
+    /// The count and the byte strides in source and target, the slowest dimension first.
     dimensions: Vec<(usize, usize, usize)>,
     source: usize,
     target: usize,
@@ -62,7 +63,7 @@ impl Plan {
         let mut run = size;
         let mut dimensions = Vec::new();
         for ((&count, source), target) in counts.iter().zip(source_steps).zip(target_steps).rev() {
-            // Dimensions whose elements are adjacent in both arrays join the run.
+            // Dimensions whose elements are adjacent in both arrays become part of the run.
             if dimensions.is_empty() && (count == 1 || (source == run && target == run)) {
                 run = run.checked_mul(count)?;
             } else if count != 1 {
@@ -79,27 +80,27 @@ impl Plan {
     }
 }
 
-/// What a part of one array and a part of another have in common along one dimension.
+/// The common part of two arrays along one dimension.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Overlap {
-    /// First index in the source.
+    /// The first index in the source.
     pub(crate) start: u64,
-    /// From one index in the source to the next.
+    /// The step from one index in the source to the next.
     pub(crate) step: u64,
-    /// First index in the target, where indexes follow each other.
+    /// The first index in the target, where the indices are adjacent.
     pub(crate) to: u64,
     pub(crate) count: u64,
 }
 
-/// Byte distances in two arrays between which many rectangles are copied.
+/// The byte strides of two arrays between which many rectangles are copied.
 #[derive(Debug)]
 pub(crate) struct Distances {
-    /// Those in source and target, slowest first.
+    /// The byte strides in source and target, the slowest dimension first.
     strides: Vec<(u64, u64)>,
     size: u64,
 }
 
-/// A rectangle as [`Distances::place`] finds it.
+/// A rectangle that [`Distances::place`] has located.
 #[derive(Debug, Default)]
 pub(crate) struct Placed {
     dimensions: Vec<(usize, usize, usize)>,
@@ -109,7 +110,7 @@ pub(crate) struct Placed {
 }
 
 impl Distances {
-    /// Arrays of elements of `size` bytes.
+    /// Creates the strides for arrays of elements of `size` bytes.
     pub(crate) fn new(source: &[u64], target: &[u64], size: usize) -> Option<Self> {
         let size = u64::try_from(size).ok()?;
         let mut strides = Vec::with_capacity(source.len());
@@ -123,7 +124,7 @@ impl Distances {
         Some(Self { strides, size })
     }
 
-    /// Where the elements are that `overlaps` says, one for each dimension. No count may be 0.
+    /// Locates the elements of the `overlaps`, one per dimension. No count may be 0.
     pub(crate) fn place(&self, overlaps: &[Overlap], placed: &mut Placed) -> Option<()> {
         placed.dimensions.clear();
         let (mut source, mut target, mut run) = (0u64, 0u64, self.size);
@@ -132,7 +133,7 @@ impl Distances {
             target = target.checked_add(overlap.to.checked_mul(to)?)?;
             let step = overlap.step.checked_mul(from)?;
             let count = overlap.count;
-            // Dimensions whose elements are adjacent in both arrays join the run.
+            // Dimensions whose elements are adjacent in both arrays become part of the run.
             if placed.dimensions.is_empty() && (count == 1 || (step == run && to == run)) {
                 run = run.checked_mul(count)?;
             } else if count != 1 {
@@ -152,19 +153,20 @@ impl Distances {
 }
 
 impl Placed {
-    /// Copies the elements; `None` if they leave either array.
+    /// Copies the elements. Returns `None` if they exceed either array.
     pub(crate) fn copy(&self, source: &[u8], target: &mut [u8]) -> Option<()> {
         walk(&self.dimensions, (self.source, self.target), source, target, self.run)
     }
 
-    /// The place of the elements in the target, if they are all of the first `len` bytes of the source, in order.
+    /// Returns the place of the elements in the target if they are exactly the first `len` bytes of the source, in
+    /// order.
     pub(crate) fn whole<'t>(&self, target: &'t mut [u8], len: usize) -> Option<&'t mut [u8]> {
         let all = self.dimensions.is_empty() && self.source == 0 && self.run == len;
         if all { target.get_mut(self.target..self.target.checked_add(len)?) } else { None }
     }
 }
 
-/// Copies runs of `run` bytes, counted and placed by `dimensions`: count and byte strides, slowest first.
+/// Copies runs of `run` bytes. `dimensions` has the count and the byte strides, the slowest dimension first.
 fn walk(
     dimensions: &[(usize, usize, usize)],
     (mut from, mut to): (usize, usize),
@@ -189,7 +191,7 @@ fn walk(
 fn copy_run(source: &[u8], from: usize, target: &mut [u8], to: usize, len: usize) -> Option<()> {
     let source = source.get(from..from.checked_add(len)?)?;
     let target = target.get_mut(to..to.checked_add(len)?)?;
-    // A fixed size compiles to a move.
+    // With a size that is known at compile time, each copy becomes a single move instruction.
     match len {
         4 => target.first_chunk_mut::<4>()?.copy_from_slice(source.first_chunk::<4>()?),
         8 => target.first_chunk_mut::<8>()?.copy_from_slice(source.first_chunk::<8>()?),
@@ -238,7 +240,7 @@ mod tests {
         assert_eq!(target, [0, 6, 9, 0, 0, 18, 21, 0, 0, 0, 0, 0]);
         assert!(placed.copy(&source[..9], &mut target).is_none());
         assert!(placed.whole(&mut target, 24).is_none());
-        // Two whole rows of the source are two rows of the target if both are as wide.
+        // Two whole rows of the source are two rows of the target if both arrays have the same width.
         let distances = Distances::new(&[2, 4], &[3, 4], 1).unwrap();
         let rows = [2, 4].map(|count| Overlap { start: 0, step: 1, to: 0, count });
         distances.place(&rows, &mut placed).unwrap();

@@ -1,5 +1,5 @@
-//! Chunks of a dataset that was in the file before: only those that are touched are looked up, and only what leads to them
-//! is written.
+//! Changes the chunks of a dataset that was in the file before. Only touched chunks are looked up, and only the parts
+//! of the index that lead to them are written.
 
 use sciformats_core::{Result, bound};
 
@@ -13,10 +13,10 @@ use crate::space::pending::Use;
 use crate::spec::message::layout::{self, IndexKind};
 
 impl Chunked {
-    /// Where a chunk is stored, if it is.
+    /// Returns where a chunk is stored, if it is.
     ///
     /// # Errors
-    /// What reading the index meets.
+    /// Returns any error of reading the index.
     pub(crate) fn find(
         &mut self,
         output: &mut Output,
@@ -35,7 +35,7 @@ impl Chunked {
         found
     }
 
-    /// As [`find`](Self::find), without an index in memory.
+    /// Works like [`find`](Self::find), without an index in memory.
     pub(crate) fn find_by_number(&self, scaled: &[u64]) -> Result<Option<Stored>> {
         match (self.stored.get(scaled), &self.before) {
             (Some(stored), _) => Ok(Some(*stored)),
@@ -44,9 +44,9 @@ impl Chunked {
         }
     }
 
-    /// Looks up the chunks of a selection at once, if they lie close together.
+    /// Looks up the chunks of a selection in one pass if they are close together.
     pub(crate) fn look(&mut self, parts: &[Vec<Part>]) -> Result<()> {
-        /// What lies between the chunks of a selection may be so many times as many.
+        /// The largest ratio of chunks in the surrounding box to selected chunks.
         const BETWEEN: u64 = 4;
         let Some(before) = &mut self.before else { return Ok(()) };
         let of = |part: fn(&Vec<Part>) -> Option<&Part>| -> Option<Vec<u64>> {
@@ -67,17 +67,18 @@ impl Chunked {
         Ok(())
     }
 
-    /// Looks up the chunks of `outer` that have an element which is not in `inner`.
+    /// Looks up the chunks of `outer` that have an element outside `inner`.
     ///
     /// # Errors
-    /// What reading the index meets.
+    /// Returns any error of reading the index.
     pub(crate) fn recall_between(
         &mut self,
         output: &mut Output,
         info: &Info<'_>,
         (inner, outer): (&[u64], &[u64]),
     ) -> Result<()> {
-        /// So few chunks are looked up one by one: what leads to them is needed once more to change it.
+        /// The largest number of chunks that are looked up one by one. The nodes that lead to them will be needed again
+        /// to change the index.
         const FEW: u64 = 4;
         let boxes = self.before.as_ref().map(|before| before.between(inner, outer)).unwrap_or_default();
         for bounds in boxes {
@@ -95,7 +96,7 @@ impl Chunked {
         Ok(())
     }
 
-    /// Takes note of chunks that the file leads to, as far as they are still what the dataset has.
+    /// Adds chunks that the file leads to, as far as they still belong to the dataset.
     fn take(&mut self, found: Vec<(Box<[u64]>, Stored)>) {
         let Some(before) = &self.before else { return };
         for (scaled, stored) in found {
@@ -105,7 +106,7 @@ impl Chunked {
         }
     }
 
-    /// Says of a chunk that it is none of the dataset any more.
+    /// Notes that a chunk does not belong to the dataset any more.
     pub(crate) fn forget(&mut self, scaled: &[u64]) {
         self.open.remove(scaled);
         self.left.extend(self.stored.remove(scaled).filter(|stored| !stored.live));
@@ -114,13 +115,14 @@ impl Chunked {
         }
     }
 
-    /// Changes what the index in the file says of the chunks that have changed; `false` if the index has to be built anew.
+    /// Updates the index in the file for the chunks that have changed. Returns `false` if the index has to be built
+    /// again.
     ///
     /// # Errors
-    /// `Io`, and `Malformed` if the part of the index that leads to them is.
+    /// Returns `Io`, and `Malformed` if the part of the index that leads to them is damaged.
     pub(crate) fn update(&mut self, output: &mut Output, info: &Info<'_>) -> Result<bool> {
         if self.implicit.is_some() {
-            // Chunks are where they were.
+            // The chunks keep their places, so an index that exists remains right.
             return Ok(self.before.as_ref().is_some_and(|before| before.layout.address.is_some()));
         }
         let Some(mut index) = self.open_index(output, info)? else { return Ok(false) };
@@ -136,7 +138,8 @@ impl Chunked {
         Ok(true)
     }
 
-    /// The index, to be changed where it is; nothing if there is none, or it has to be built anew.
+    /// Opens the index so that it can be changed in place. Returns `None` if there is no index or it has to be built
+    /// again.
     fn open_index(&mut self, output: &mut Output, info: &Info<'_>) -> Result<Option<IndexWriter>> {
         let Some(before) = &mut self.before else { return Ok(None) };
         let kind = before.layout.index;
@@ -162,17 +165,17 @@ impl Chunked {
         Ok(index.filter(|index| !index.is_blank()))
     }
 
-    /// Gives back the places of chunks that nothing leads to any more.
+    /// Frees the space of chunks to which nothing leads any more.
     pub(crate) fn give_back(&mut self, output: &mut Output) -> Result<()> {
         std::mem::take(&mut self.left)
             .iter()
             .try_for_each(|left| output.free(left.address, left.size, Use::Data))
     }
 
-    /// Looks up all chunks of the file, so that their index can be built anew.
+    /// Looks up all chunks of the file, so that their index can be built again.
     ///
     /// # Errors
-    /// What reading the index meets.
+    /// Returns any error of reading the index.
     pub(crate) fn recall(&mut self) -> Result<()> {
         let Some(before) = &mut self.before else { return Ok(()) };
         for (scaled, found) in before.all()? {
@@ -187,7 +190,7 @@ impl Chunked {
         Ok(())
     }
 
-    /// What was written is what the file has: nothing of it is kept in memory.
+    /// Notes that what was written is in the file now, and drops it from memory.
     pub(crate) fn renew(&mut self, layout: &layout::Chunked, shape: &[u64]) {
         self.stored.clear();
         self.index = Some(layout.index);

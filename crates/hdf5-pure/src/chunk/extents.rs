@@ -1,4 +1,4 @@
-//! The extents of elements, and of the indexes of chunks.
+//! The extents of elements and of chunk indexes.
 
 use std::ops::ControlFlow;
 
@@ -16,8 +16,8 @@ use crate::spec::message::dataspace::Dataspace;
 use crate::spec::message::layout::{IndexKind, Layout};
 
 impl Extents<'_> {
-    /// The elements of a dataset, each of `size` bytes, and what leads to them. Compact elements are in the header, virtual
-    /// ones elsewhere.
+    /// Adds the elements of a dataset, of `size` bytes each, and the structures that lead to them. Compact elements are
+    /// in the header, and virtual elements in other datasets.
     pub(crate) fn layout(
         &mut self,
         layout: &Layout,
@@ -40,7 +40,7 @@ impl Extents<'_> {
         }
     }
 
-    /// The stored chunks of a dataset.
+    /// Adds the stored chunks of a dataset.
     pub(crate) fn chunks(&mut self, index: &Index<'_>) -> Result<()> {
         if let (IndexKind::Implicit, Some(at)) = (index.layout.index, index.layout.address) {
             let chunks = index.counts().iter().try_fold(1u64, |product, &n| product.checked_mul(n));
@@ -50,7 +50,7 @@ impl Extents<'_> {
         stored(index)?.iter().try_for_each(|chunk| self.add("chunk", chunk.address, chunk.size, Use::Data))
     }
 
-    /// The structures of an index, chunks left out.
+    /// Adds the structures of a chunk index, without the chunks.
     pub(crate) fn chunk_index(&mut self, index: &Index<'_>) -> Result<()> {
         let Some(at) = index.layout.address else { return Ok(()) };
         match index.layout.index {
@@ -68,7 +68,11 @@ impl Extents<'_> {
         let start = context.read(NODE, at, Prefix::size(sizes) as u64)?;
         let prefix = locate(NODE, context.offset(at), &start, |i| ChunkNode::prefix(i, sizes))?;
         if level.is_some_and(|level| level != prefix.level) {
-            return Err(context.fault(NODE, at, FaultKind::Rule("has another level than its parent says")));
+            return Err(context.fault(
+                NODE,
+                at,
+                FaultKind::Rule("does not have the level that its parent requires"),
+            ));
         }
         let len = ChunkNode::size(sizes, prefix.entries.into(), rank)? as u64;
         let node = context.parse(NODE, at, len, |i| ChunkNode::parse(i, sizes, rank))?;
@@ -88,7 +92,7 @@ impl Extents<'_> {
         self.add(ARRAY, at, len, Use::Metadata)?;
         let Some(block) = array.block else { return Ok(()) };
         let elements = bound::product(array.elements, array.element_size.into());
-        // Every page has a checksum, and so has the bitmap or the block that has no pages.
+        // Every page has a checksum, and so has the bitmap, or the block if it has no pages.
         let pages = bound::sum(bound::product(array.pages(), 4), array.pages().div_ceil(8));
         let fixed = sizes.bytes(1, 0, 10) as u64;
         let len = bound::sum(bound::sum(fixed, pages), elements);
@@ -125,7 +129,7 @@ impl Extents<'_> {
         Ok(())
     }
 
-    /// A data block of super block `u`.
+    /// Adds a data block of the super block `u`.
     fn array_block(&mut self, array: &ExtensibleArray, u: u32, at: Option<Address>) -> Result<()> {
         let Some(at) = at else { return Ok(()) };
         let n = array.block_elements(u);
@@ -137,10 +141,10 @@ impl Extents<'_> {
     }
 }
 
-/// All chunks that an index leads to.
+/// Returns all chunks that an index leads to.
 ///
 /// # Errors
-/// `Malformed` if a part of the index cannot be read.
+/// Returns `Malformed` if a part of the index cannot be read.
 pub(crate) fn stored(index: &Index<'_>) -> Result<Vec<StoredChunk>> {
     let last: Vec<u64> = index.counts().iter().map(|n| bound::left(*n, 1)).collect();
     let bounds = Bounds { first: vec![0; last.len()], last };

@@ -1,4 +1,4 @@
-//! Chunks: which there are, where they are, and how they are cut and joined.
+//! Chunks: which chunks exist, where they are, and how elements are divided among them.
 
 #![warn(
     clippy::arithmetic_side_effects,
@@ -20,7 +20,7 @@ pub(crate) mod write;
 
 use sciformats_core::Error;
 
-/// There is no place in a file for so many bytes.
+/// Returns the error for sizes that exceed what a file can hold.
 pub(crate) fn too_large() -> Error {
-    Error::usage("shape", "has more bytes than a file holds")
+    Error::usage("shape", "needs more bytes than a file can hold")
 }

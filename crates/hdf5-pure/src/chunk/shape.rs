@@ -1,18 +1,19 @@
-//! Chunk shapes for those who do not choose one.
+//! Chooses a chunk shape if the caller does not give one.
 use sciformats_core::bound;
 
-/// Chunks may always have this many bytes.
+/// The limit that small datasets get: every chunk may have this many bytes.
 const SMALLEST: u64 = 64 << 10;
-/// Chunks never have more bytes, unless one element does.
+/// The largest limit, unless a single element is larger.
 const LARGEST: u64 = 1 << 20;
-/// What a dimension that may grow without end and is short now counts as.
+/// The length that a dimension counts as at least if it can grow without limit.
 const GROWING: u64 = 1024;
 
-/// The shape of the chunks of a dataset of `shape` with elements of `size` bytes.
+/// Returns the chunk shape for a dataset of `shape` with elements of `size` bytes.
 ///
-/// A chunk has at most a 256th of the dataset's bytes, or 64 KiB where that is less, or 1 MiB where it is more. Its longest
-/// side is halved until it does, so that it extends alike in all dimensions, and sides divide the dataset's evenly: 1000
-/// elements in two chunks are 500 and 500. A dimension without a maximum counts as 1024 elements at least.
+/// The limit for a chunk is a 256th of the dataset's bytes, but at least 64 KiB and at most 1 MiB. The longest side of
+/// the chunk is halved until the limit is met, so that its sides are of similar length. Sides divide the dataset
+/// evenly: two chunks for 1000 elements have 500 and 500. A dimension without a maximum counts as at least 1024
+/// elements.
 pub(crate) fn automatic(shape: &[u64], maximum: &[Option<u64>], size: u64) -> Vec<u64> {
     let lengths: Vec<u64> = shape
         .iter()

@@ -1,4 +1,4 @@
-//! Chunks that are written: filtered and stored as soon as they are complete.
+//! Writes chunks: they are filtered and stored as soon as they are complete.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU64;
@@ -22,43 +22,43 @@ use crate::spec::{Address, Sizes, width_for};
 
 /// The chunks of a dataset.
 pub(crate) struct Chunked {
-    /// Elements along each dimension.
+    /// The number of elements of a chunk along each dimension.
     pub(crate) dimensions: Vec<u64>,
-    /// The index that was asked for.
+    /// The kind of index that was asked for.
     pub(crate) index: Option<IndexKind>,
-    /// Chunks beyond 4 GiB.
+    /// Whether chunks may have 4 GiB or more.
     pub(crate) wide: bool,
-    /// Whether chunks that reach out of the dataset are not filtered.
+    /// Whether chunks that extend beyond the dataset are not filtered.
     pub(crate) unfiltered_edges: bool,
-    /// What is stored, by chunk coordinates; of a dataset that is edited what is known of it.
+    /// The stored chunks by their coordinates. For a dataset that is being edited, these are the ones that are known.
     pub(crate) stored: BTreeMap<Box<[u64]>, Stored>,
-    /// Chunks that are not complete yet.
+    /// The chunks that are not complete yet.
     pub(crate) open: BTreeMap<Box<[u64]>, Open>,
-    /// The place of all chunks, if it was allocated at once.
+    /// The address of the first chunk, if the space of all chunks was allocated at once.
     pub(crate) implicit: Option<Address>,
-    /// Whether chunks are overwritten that the file leads to already.
+    /// Whether chunks to which the file leads already are overwritten.
     pub(crate) overwrites: bool,
     /// Half the children of a node of a version 1 B-tree.
     pub(crate) k: u16,
-    /// Places of chunks that were stored elsewhere since, or are none of the dataset any more, and which no index in the
-    /// file leads to.
+    /// Old places of chunks that were stored elsewhere since or do not belong to the dataset any more. No index in the
+    /// file leads to them.
     pub(crate) left: Vec<Stored>,
-    /// What the file has of a dataset that is edited.
+    /// What the file has of a dataset that is being edited.
     pub(crate) before: Option<Box<Before>>,
 }
 
-/// A chunk in memory, and how many elements were put into it.
+/// A chunk in memory, and how many elements were written to it.
 pub(crate) struct Open {
     pub(crate) bytes: Vec<u8>,
     pub(crate) elements: u64,
 }
 
-/// Chunks that are not complete may take this many bytes before they are stored as they are.
+/// The largest number of bytes of incomplete chunks in memory. If there are more, they are stored as they are.
 const OPEN_BYTES: u64 = 32 << 20;
-/// Chunks that are complete are encoded together, up to this many bytes.
+/// The largest number of bytes of complete chunks that are encoded together.
 const BATCH_BYTES: u64 = 16 << 20;
 
-/// What writing chunks needs to know of the dataset.
+/// What writing chunks needs to know about the dataset.
 pub(crate) struct Info<'a> {
     pub(crate) pipeline: &'a Pipeline,
     pub(crate) registry: &'a Registry,
@@ -72,14 +72,14 @@ pub(crate) struct Info<'a> {
 #[derive(Clone, Copy)]
 pub(crate) struct Part {
     pub(crate) chunk: u64,
-    /// First index of the range, and how many.
+    /// The first index of the range, and the number of indices.
     first: u64,
     count: u64,
-    /// The first index in the chunk.
+    /// The first index inside the chunk.
     within: u64,
 }
 
-/// What goes to one chunk.
+/// The part of a write that goes to one chunk.
 struct Task {
     scaled: Box<[u64]>,
     from: Rectangle,
@@ -87,14 +87,14 @@ struct Task {
     counts: Vec<u64>,
 }
 
-/// A chunk that is encoded.
+/// A chunk that was encoded.
 struct Encoded {
     scaled: Box<[u64]>,
     bytes: Vec<u8>,
     mask: u32,
 }
 
-/// The sides of chunks, if those that reach out of the dataset are not filtered.
+/// The sides of chunks, if those that extend beyond the dataset are not filtered.
 struct Edges(Option<Vec<u64>>);
 
 impl Edges {
@@ -113,13 +113,14 @@ impl Edges {
 }
 
 impl Chunked {
-    /// Bytes of a chunk.
+    /// Returns the number of bytes of a chunk.
     pub(crate) fn chunk_bytes(&self, info: &Info<'_>) -> Result<usize> {
         let bytes = self.dimensions.iter().try_fold(info.size, |product, &n| product.checked_mul(n));
         bytes.and_then(|bytes| usize::try_from(bytes).ok()).ok_or_else(too_large)
     }
 
-    /// Elements of a chunk that lie inside the largest extent: a bound of those that complete it.
+    /// Returns the number of elements of a chunk inside the maximum shape. When so many were written, the chunk is
+    /// complete.
     fn complete(&self, info: &Info<'_>, scaled: &[u64]) -> u64 {
         let lengths = scaled.iter().zip(self.dimensions.iter().zip(info.maximum));
         lengths.fold(1, |product: u64, (&at, (&n, max))| {
@@ -169,7 +170,7 @@ impl Chunked {
         self.relieve(output, info)
     }
 
-    /// Stores the chunks that are in memory if they are many.
+    /// Stores the chunks in memory if they take too much space.
     pub(crate) fn relieve(&mut self, output: &mut Output, info: &Info<'_>) -> Result<()> {
         let open = bound::product(self.open.len() as u64, self.chunk_bytes(info)? as u64);
         if open > OPEN_BYTES { self.flush(output, info) } else { Ok(()) }
@@ -192,7 +193,7 @@ impl Chunked {
         })
     }
 
-    /// Encodes and stores chunks whose every element is among `bytes`.
+    /// Encodes and stores chunks all of whose elements are in `bytes`.
     fn store_whole(
         &mut self,
         output: &mut Output,
@@ -214,7 +215,7 @@ impl Chunked {
         filter::each(output.threads, tasks, encode, |encoded| self.store(output, encoded))
     }
 
-    /// Stores a chunk that went through the filters elsewhere, in place of what there is of it.
+    /// Stores a chunk that has passed through its filters already, in place of the existing one.
     pub(crate) fn put_filtered(
         &mut self,
         output: &mut Output,
@@ -225,7 +226,7 @@ impl Chunked {
         self.store(output, Encoded { scaled: scaled.into(), bytes: bytes.to_vec(), mask })
     }
 
-    /// Puts elements into a chunk that stays in memory until it is complete.
+    /// Writes elements to a chunk that stays in memory until it is complete.
     fn put(
         &mut self,
         output: &mut Output,
@@ -250,7 +251,7 @@ impl Chunked {
         self.store(output, encoded)
     }
 
-    /// The elements of a chunk as they are so far.
+    /// Returns the elements that a chunk has so far.
     pub(crate) fn load(&mut self, output: &mut Output, info: &Info<'_>, scaled: &[u64]) -> Result<Vec<u8>> {
         let len = self.chunk_bytes(info)?;
         if let Some(stored) = self.find(output, info, scaled)? {
@@ -267,7 +268,8 @@ impl Chunked {
     fn store(&mut self, output: &mut Output, encoded: Encoded) -> Result<()> {
         let Encoded { scaled, bytes, mask } = encoded;
         let size = bytes.len() as u64;
-        // Where a chunk of the file was, its index tells when it is changed; those without an index stay where they are.
+        // If the chunk has an index, the index will tell its old place when it is changed. Without an index, the chunk
+        // keeps its place.
         let before = match self.implicit {
             Some(_) => self.find_by_number(&scaled)?,
             None => self.stored.get(&scaled).copied(),
@@ -301,8 +303,8 @@ impl Chunked {
         Edges(self.unfiltered_edges.then(|| self.dimensions.clone()))
     }
 
-    /// Stores chunks anew that reached out of the dataset when they were stored and no longer do, as it has grown since, and
-    /// the other way round.
+    /// Stores chunks again whose treatment has changed with the shape: those that extended beyond the dataset when they
+    /// were stored but no longer do, and the reverse.
     fn settle_edges(&mut self, output: &mut Output, info: &Info<'_>) -> Result<()> {
         let edges = self.edges();
         if edges.0.is_none() {
@@ -322,7 +324,7 @@ impl Chunked {
         Ok(())
     }
 
-    /// Takes the place of all chunks at once, in the order of their numbers.
+    /// Allocates the space of all chunks at once, in the order of their numbers.
     pub(crate) fn allocate_all(
         &mut self,
         output: &mut Output,
@@ -396,12 +398,12 @@ impl Chunked {
         })
     }
 
-    /// Bytes of a stored size in the index of chunks of `bytes` bytes, 0 without filters.
+    /// Returns the width of the stored size in the index for chunks of `bytes` bytes, or 0 without filters.
     pub(crate) fn size_width(&self, filtered: bool, sizes: Sizes, bytes: u64) -> usize {
         match (filtered, self.wide) {
             (false, _) => 0,
             (true, true) => sizes.lengths.into(),
-            // One byte more than a chunk needs as it is, at most 8.
+            // The C library uses one byte more than the unfiltered size needs, and at most 8.
             (true, false) => bound::sum(width_for(bytes), 1).min(8),
         }
     }
@@ -413,9 +415,9 @@ impl Chunked {
         if let Some(index) = self.index {
             return index;
         }
-        // A bound: no array has more chunks than 64 bits count.
+        // This saturates, because no array has more chunks than 64 bits can count.
         let chunks = counts.iter().fold(1, |product, &n| bound::product(product, n));
-        // An array of which little is used would be larger than a tree.
+        // An array of which little is used would be larger than a B-tree.
         let sparse = chunks > 1 << 16 && chunks >> 4 > self.stored.len() as u64;
         match info.maximum.iter().filter(|max| max.is_none()).count() {
             0 if info.shape == self.dimensions
@@ -424,14 +426,15 @@ impl Chunked {
                 IndexKind::Single(None)
             }
             0 if !sparse => IndexKind::FixedArray,
-            // The C library takes 2^32 - 1 for a maximum where lengths have 4 bytes, and then misses the dimension that grows.
+            // If lengths have 4 bytes, the C library takes the stored maximum 2^32 - 1 for a size and overlooks that
+            // the dimension can grow.
             1 if !sparse && chunks < MAX_ELEMENTS && sizes.lengths == 8 => IndexKind::ExtensibleArray,
             _ => IndexKind::BtreeV2,
         }
     }
 }
 
-/// Chunks along each dimension, at its largest.
+/// Returns the number of chunks along each dimension of the maximum shape.
 pub(crate) fn counts(maximum: &[Option<u64>], shape: &[u64], chunk: &[u64]) -> Vec<u64> {
     let largest = maximum.iter().zip(shape).map(|(max, &n)| max.unwrap_or(n));
     largest.zip(chunk).map(|(n, chunk)| n.div_ceil((*chunk).max(1)).max(1)).collect()
@@ -442,7 +445,7 @@ fn scatter(info: &Info<'_>, task: &Task, bytes: &[u8], chunk: &mut [u8]) -> Resu
     copy((bytes, &task.from), (chunk, &task.to), &task.counts, size).ok_or_else(too_large)
 }
 
-/// The chunks that a range touches.
+/// Returns the parts into which chunks divide a range.
 fn parts(range: sciformats_core::Range, chunk: u64) -> Result<Vec<Part>> {
     let mut parts = Vec::new();
     let mut first = 0;
@@ -458,7 +461,7 @@ fn parts(range: sciformats_core::Range, chunk: u64) -> Result<Vec<Part>> {
     Ok(parts)
 }
 
-/// Moves on to the next combination, the last dimension fastest.
+/// Advances to the next combination, the last dimension varying fastest.
 fn advance(position: &mut [usize], parts: &[Vec<Part>]) -> Result<bool> {
     for (at, parts) in position.iter_mut().zip(parts).rev() {
         increase(at, 1)?;

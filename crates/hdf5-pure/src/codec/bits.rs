@@ -1,13 +1,13 @@
-//! Bits, the most significant of a byte first.
+//! Reads and writes single bits, the most significant bit of a byte first.
 
 use sciformats_core::{Fault, bound};
 
 /// Reads bits one after another.
 pub(crate) struct Bits<'a> {
     bytes: &'a [u8],
-    /// The next byte.
+    /// The number of the next byte.
     next: usize,
-    /// Bits that were taken from `bytes` and not yet read, in the lowest `count` bits.
+    /// Bits that were taken from `bytes` and not read yet, in the lowest `count` bits.
     held: u64,
     count: u32,
 }
@@ -17,7 +17,7 @@ impl<'a> Bits<'a> {
         Self { bytes, next: 0, held: 0, count: 0 }
     }
 
-    /// The next `n` bits, at most 56.
+    /// Returns the next `n` bits, at most 56.
     pub(crate) fn take(&mut self, n: u32) -> Result<u64, Fault> {
         while self.count < n {
             let byte = *self.bytes.get(self.next).ok_or_else(|| super::truncated("packed bits"))?;
@@ -29,7 +29,7 @@ impl<'a> Bits<'a> {
         Ok(self.held >> self.count & ((1u64 << n) - 1))
     }
 
-    /// The next `n` bits, at most 64.
+    /// Returns the next `n` bits, at most 64.
     pub(crate) fn take_wide(&mut self, n: u32) -> Result<u64, Fault> {
         if n <= 32 {
             return self.take(n);
@@ -38,7 +38,7 @@ impl<'a> Bits<'a> {
         Ok(high << 32 | self.take(32)?)
     }
 
-    /// The number of zeros before the next one, which is read too.
+    /// Returns the number of zeros before the next one bit, which is consumed too.
     pub(crate) fn zeros(&mut self) -> Result<u32, Fault> {
         let mut zeros = 0u32;
         loop {
@@ -97,7 +97,7 @@ impl BitWriter {
         self.put(1, 1);
     }
 
-    /// The bytes, of which the last is filled up with zeros.
+    /// Returns the bytes. The last one is padded with zeros.
     pub(crate) fn finish(mut self) -> Vec<u8> {
         if self.count > 0 {
             self.put(0, 8 - self.count);
@@ -105,7 +105,7 @@ impl BitWriter {
         self.bytes
     }
 
-    /// The bytes, and always one more for the bits that do not fill one.
+    /// Returns the bytes, always with one more byte for the bits that do not fill one, even if there are none.
     pub(crate) fn finish_open(mut self) -> Vec<u8> {
         self.put(0, 8 - self.count);
         self.bytes

@@ -1,5 +1,5 @@
-//! Bitshuffle (filter 32008): the first bits of all elements of a block, then their second ones, and so on; each block may
-//! be compressed.
+//! Bitshuffle (filter 32008): the first bits of all elements of a block come first, then their second bits, and so on.
+//! Each block may be compressed.
 
 use sciformats_core::{Fault, FaultKind, bound};
 
@@ -81,7 +81,7 @@ fn decompress(codec: usize, data: &[u8], len: usize) -> Result<Vec<u8>, Fault> {
     }
 }
 
-/// Puts the bits of a block of elements, a multiple of 8 of them, together again.
+/// Reassembles the bits of a block of elements, whose number is a multiple of 8.
 fn transpose(block: &[u8], size: usize, out: &mut Vec<u8>) {
     let row = block.len() / size / 8; // bytes that hold one bit of every element
     let start = out.len();
@@ -92,7 +92,7 @@ fn transpose(block: &[u8], size: usize, out: &mut Vec<u8>) {
     }
     for (byte, rows) in block.chunks_exact(row * 8).enumerate() {
         for group in 0..row {
-            // Eight bytes of eight rows: bit b of byte `byte` of eight elements.
+            // One byte of each of eight rows gives one byte of eight elements.
             let mut bits = [0u8; 8];
             for (bit, row) in bits.iter_mut().zip(rows.chunks_exact(row)) {
                 *bit = row.get(group).copied().unwrap_or(0);
@@ -107,7 +107,7 @@ fn transpose(block: &[u8], size: usize, out: &mut Vec<u8>) {
     }
 }
 
-/// Transposes a matrix of 8 x 8 bits, a row a byte.
+/// Transposes a matrix of 8 x 8 bits, with one row per byte.
 fn transpose8(mut x: u64) -> u64 {
     for (shift, mask) in
         [(7, 0x00aa_00aa_00aa_00aa), (14, 0x0000_cccc_0000_cccc), (28, 0x0000_0000_f0f0_f0f0)]
@@ -118,7 +118,7 @@ fn transpose8(mut x: u64) -> u64 {
     x
 }
 
-/// Encodes what the client values say.
+/// Encodes as the client data values require.
 pub(crate) fn encode(values: &[u32], input: &[u8]) -> Result<Vec<u8>, Fault> {
     let value = |at: usize| values.get(at).map_or(0, |&value| bound::addressable(value.into()));
     let size = value(2);
@@ -165,7 +165,8 @@ fn compress(values: &[u32], data: &[u8]) -> Result<Vec<u8>, Fault> {
     }
 }
 
-/// The bits of a block of elements, a multiple of 8 of them, by their place in the element.
+/// Rearranges the bits of a block of elements by their position in the element. The number of elements is a multiple of
+/// 8.
 fn spread(block: &[u8], size: usize) -> Vec<u8> {
     let row = block.len() / size / 8; // bytes that hold one bit of every element
     let mut out = vec![0; block.len()];
@@ -195,7 +196,8 @@ mod tests {
 
     #[test]
     fn bits_come_together() {
-        // 16 elements of 2 bytes; bit b of byte i of element e stands at bit e % 8 of byte (8 i + b) * 2 + e / 8.
+        // These are 16 elements of 2 bytes. Bit b of byte i of element e stands at bit e % 8 of byte (8 i + b) * 2 + e
+        // / 8.
         let elements: Vec<u8> = (0..32).map(|i: u32| (i * 37 + 11) as u8).collect();
         let mut stored = vec![0u8; 32];
         for e in 0..16 {

@@ -1,21 +1,21 @@
-//! Blosc and Blosc2 (filters 32001 and 32026): containers of their own, which tell all that is needed to undo them. A
-//! chunk is a chunk of Blosc in the one, a frame in the other.
+//! Blosc and Blosc2 (filters 32001 and 32026). Both are containers that describe themselves, so no client data values
+//! are needed to decode them. A chunk of a dataset is a Blosc chunk in the one, and a Blosc2 frame in the other.
 
 use cframe::{Array, Codec, Filter, Frame, Limits, OpenOptions, Params, SChunk};
 use sciformats_core::{Error, Fault, FaultKind};
 
-/// Chunks are decoded by several threads as it is.
+/// Returns options with one thread, because several threads decode different chunks already.
 fn options(max: usize) -> OpenOptions {
     let limits = Limits::default().with_memory(max as u64);
     OpenOptions::default().with_limits(limits).with_threads(1)
 }
 
-/// Decodes a chunk of Blosc to at most `max` bytes. Offsets in errors count from the start of `input`.
+/// Decodes a Blosc chunk to at most `max` bytes. Offsets in errors count from the start of `input`.
 pub(crate) fn chunk(input: &[u8], max: usize) -> Result<Vec<u8>, Error> {
     cframe::decompress_with(input, &options(max))
 }
 
-/// Decodes a frame of Blosc2 to at most `max` bytes. Offsets in errors count from the start of `input`.
+/// Decodes a Blosc2 frame to at most `max` bytes. Offsets in errors count from the start of `input`.
 pub(crate) fn frame(input: &[u8], max: usize) -> Result<Vec<u8>, Error> {
     let frame = Frame::from_bytes_with(input.to_vec(), &options(max))?;
     if frame.metalayer("b2nd").is_some() {
@@ -30,27 +30,27 @@ pub(crate) fn frame(input: &[u8], max: usize) -> Result<Vec<u8>, Error> {
     Ok(out)
 }
 
-/// What the client values ask for: revision, format or block size, bytes of an element, bytes of a chunk, level, shuffle,
-/// codec.
+/// Interprets the client data values: revision, format or block size, bytes per element, bytes per chunk, level,
+/// shuffle, compressor.
 fn params(values: &[u32]) -> Result<Params, Error> {
     let value = |at: usize| values.get(at).copied().unwrap_or(0);
     let filter = match value(5) {
         0 => Filter::NONE,
         1 => Filter::SHUFFLE,
         2 => Filter::BITSHUFFLE,
-        found => return Err(Error::usage("filter", format!("blosc has no shuffle {found}"))),
+        found => return Err(Error::usage("filter", format!("blosc has no shuffle mode {found}"))),
     };
     let codec = Codec::from_id(u8::try_from(value(6)).unwrap_or(u8::MAX));
     let level = u8::try_from(value(4)).unwrap_or(9);
     Params::new(value(2).max(1)).with_codec(codec).with_level(level).with_filters(&[filter])
 }
 
-/// Encodes a chunk of Blosc.
+/// Encodes a Blosc chunk.
 pub(crate) fn encode_chunk(values: &[u32], input: &[u8]) -> Result<Vec<u8>, Error> {
     cframe::compress_with(input, &params(values)?.with_blosc1(), &options(input.len()))
 }
 
-/// Encodes a frame of Blosc2.
+/// Encodes a Blosc2 frame.
 pub(crate) fn encode_frame(values: &[u32], input: &[u8]) -> Result<Vec<u8>, Error> {
     let params = params(values)?.with_blocksize(values.get(1).copied().unwrap_or(0));
     let chunk = cframe::compress_with(input, &params, &options(input.len()))?;

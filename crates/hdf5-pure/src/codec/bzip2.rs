@@ -12,13 +12,13 @@ pub(crate) fn decode(input: &[u8], max: usize) -> Result<Vec<u8>, Fault> {
     match read {
         Ok(_) if out.len() > max => Err(super::too_long(max)),
         Ok(_) => Ok(out),
-        Err(_) => Err(Fault::new("bzip2 stream", FaultKind::Rule("does not decode"))),
+        Err(_) => Err(Fault::new("bzip2 stream", FaultKind::Rule("cannot be decoded"))),
     }
 }
 
-/// Encodes a stream of blocks of `level` times 100 kB, 1 to 9.
+/// Encodes a stream with blocks of `level` times 100 kB; the level is 1 to 9.
 pub(crate) fn encode(level: u32, input: &[u8]) -> Result<Vec<u8>, Fault> {
-    let wrong = |_| Fault::new("bzip2 stream", FaultKind::Rule("does not encode"));
+    let wrong = |_| Fault::new("bzip2 stream", FaultKind::Rule("cannot be encoded"));
     let mut encoder =
         ::bzip2::write::BzEncoder::new(Vec::new(), ::bzip2::Compression::new(level.clamp(1, 9)));
     encoder.write_all(input).map_err(wrong)?;

@@ -10,7 +10,7 @@ use sciformats_core::{Fault, FaultKind, bound};
 
 pub(crate) use compress::compress as encode;
 
-/// Decodes a stream of about `expected` and at most `max` bytes into `out`; bytes after the stream are ignored.
+/// Decodes a stream of about `expected` and at most `max` bytes into `out`. Bytes after the stream are ignored.
 pub(crate) fn decode(input: &[u8], expected: usize, max: usize, out: &mut Vec<u8>) -> Result<(), Fault> {
     let mut stream = Decompress::new(true);
     out.clear();
@@ -27,7 +27,7 @@ pub(crate) fn decode(input: &[u8], expected: usize, max: usize, out: &mut Vec<u8
                 return Err(super::truncated("zlib stream"));
             }
             Ok(_) => {}
-            Err(_) => return Err(Fault::new("zlib stream", FaultKind::Rule("does not decode"))),
+            Err(_) => return Err(Fault::new("zlib stream", FaultKind::Rule("cannot be decoded"))),
         }
     }
 }

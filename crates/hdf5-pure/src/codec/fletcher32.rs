@@ -1,13 +1,14 @@
-//! Fletcher-32 (filter 3): a checksum of four bytes behind the data.
+//! Fletcher-32 (filter 3): a checksum of four bytes after the data.
 
 use sciformats_core::{Fault, FaultKind};
 
-/// Checks and removes the checksum.
+/// Verifies and removes the checksum.
 pub(crate) fn decode(input: &[u8]) -> Result<&[u8], Fault> {
     let (data, stored) = input.split_last_chunk::<4>().ok_or_else(|| super::truncated("checksum"))?;
     let computed = checksum(data);
     let [a, b, c, d] = *stored;
-    // Libraries before 1.6.3 swapped the bytes of each half on little-endian machines.
+    // Libraries before 1.6.3 swapped the bytes of each half of the checksum on little-endian machines. Their files must
+    // still be readable.
     if u32::from_le_bytes([a, b, c, d]) == computed || u32::from_le_bytes([b, a, d, c]) == computed {
         return Ok(data);
     }
@@ -15,7 +16,7 @@ pub(crate) fn decode(input: &[u8]) -> Result<&[u8], Fault> {
     Err(Fault::new("checksum", FaultKind::Checksum { stored, computed: computed.into() }))
 }
 
-/// The checksum of `data`, as big-endian words of two bytes.
+/// Returns the checksum of `data`, taken as big-endian words of two bytes.
 pub(crate) fn checksum(data: &[u8]) -> u32 {
     let (words, odd) = data.as_chunks::<2>();
     let fold = |x: u32| (x & 0xffff) + (x >> 16);

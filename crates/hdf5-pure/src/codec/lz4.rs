@@ -1,4 +1,5 @@
-//! LZ4 (filter 32004): total size (8, big-endian), block size (4), then per block its compressed size (4) and bytes.
+//! LZ4 (filter 32004): the total size (8 bytes, big-endian) and the block size (4), then for each block its compressed
+//! size (4) and its bytes.
 
 use sciformats_core::{Fault, FaultKind, bound};
 
@@ -30,13 +31,13 @@ pub(crate) fn decode(input: &[u8], max: usize) -> Result<Vec<u8>, Fault> {
     Ok(out)
 }
 
-/// Decodes a block without a frame that unfolds to exactly `len` bytes.
+/// Decodes a block without a frame, which must unfold to exactly `len` bytes.
 pub(crate) fn decode_block(data: &[u8], len: usize) -> Result<Vec<u8>, Fault> {
     let mut out = vec![0; len];
     match lz4_flex::block::decompress_into(data, &mut out) {
         Ok(written) if written == len => Ok(out),
         Ok(_) => Err(super::truncated("block")),
-        Err(_) => Err(Fault::new("block", FaultKind::Rule("does not decode"))),
+        Err(_) => Err(Fault::new("block", FaultKind::Rule("cannot be decoded"))),
     }
 }
 
@@ -48,7 +49,7 @@ pub(crate) fn encode(block: usize, input: &[u8]) -> Result<Vec<u8>, Fault> {
     out.extend(super::length("block size", block)?.to_be_bytes());
     for part in input.chunks(block) {
         let encoded = encode_block(part);
-        // As long as the block means that it is stored as it is.
+        // A compressed size equal to the block size means that the block is stored without compression.
         let stored = if encoded.len() < part.len() { &encoded } else { part };
         out.extend(super::length("block", stored.len())?.to_be_bytes());
         out.extend_from_slice(stored);

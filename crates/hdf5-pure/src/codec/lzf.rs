@@ -1,4 +1,4 @@
-//! LZF (filter 32000): literal runs and copies from what was decoded before.
+//! LZF (filter 32000): literal runs, and copies of what was decoded before.
 
 use sciformats_core::{Fault, FaultKind};
 
@@ -52,7 +52,7 @@ const MAX_DISTANCE: usize = 8192;
 const MAX_LENGTH: usize = 264;
 const MAX_LITERALS: usize = 32;
 
-/// Encodes, always taking the last place where the next three bytes stood.
+/// Encodes. A copy always refers to the latest position at which the next three bytes occurred.
 pub(crate) fn encode(input: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(input.len());
     let mut seen = vec![0u32; 1 << HASH_BITS]; // position and 1
@@ -80,7 +80,7 @@ pub(crate) fn encode(input: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Bytes that are alike from `from` and from `at` on.
+/// Returns the number of equal bytes from the positions `from` and `at` on.
 fn common(input: &[u8], from: usize, at: usize) -> usize {
     let pairs = input.iter().skip(from).zip(input.iter().skip(at));
     pairs.take(MAX_LENGTH).take_while(|(a, b)| a == b).count()
@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn literals_and_overlapping_copies() {
-        // "ab", then 5 bytes from 2 back, then 1 from 1 back repeated.
+        // The input is "ab", then 5 bytes from 2 back.
         assert_eq!(decode(&[1, b'a', b'b', 3 << 5, 1], 7, 7).unwrap(), b"abababa");
         assert_eq!(decode(&[0, b'x', 7 << 5, 1, 0], 11, 11).unwrap(), b"xxxxxxxxxxx");
         assert!(decode(&[0, b'x', 1 << 5, 1], 9, 9).is_err(), "before the start");

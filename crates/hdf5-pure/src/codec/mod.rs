@@ -1,4 +1,4 @@
-//! Filters: bytes to bytes, one file each. They know nothing of the file.
+//! The filters, in one file each. They turn bytes into bytes and know nothing about the file.
 
 pub(crate) mod bits;
 pub(crate) mod bitshuffle;
@@ -21,12 +21,12 @@ pub(crate) mod zstd;
 
 use sciformats_core::{Fault, FaultKind, bound};
 
-/// The fault of a stream that ends early.
+/// Returns the fault of a stream that ends early.
 pub(crate) fn truncated(field: &'static str) -> Fault {
     Fault::new(field, FaultKind::Truncated)
 }
 
-/// The fault of a stream that unfolds to more than it may.
+/// Returns the fault of a stream that unfolds to more bytes than allowed.
 pub(crate) fn too_long(max: usize) -> Fault {
     let max = max as u64;
     Fault::new(
@@ -35,13 +35,13 @@ pub(crate) fn too_long(max: usize) -> Fault {
     )
 }
 
-/// A length of an encoded stream, which has four bytes for it.
+/// Returns a length that is stored in four bytes of an encoded stream.
 pub(crate) fn length(field: &'static str, len: usize) -> Result<u32, Fault> {
     u32::try_from(len)
         .map_err(|_| Fault::new(field, FaultKind::OutOfBounds { found: len as u64, end: u32::MAX.into() }))
 }
 
-/// A big-endian number at the start of `bytes`, and what follows.
+/// Returns the big-endian number at the start of `bytes`, and the rest.
 pub(crate) fn big_endian<'a>(
     field: &'static str,
     bytes: &'a [u8],

@@ -1,7 +1,8 @@
 //! N-bit (filter 5): only the significant bits of numbers, one after another.
 //!
-//! The client values describe the type: 1 a number (size, order, precision, offset), 2 an array (size, base), 3 a compound
-//! (size, members: offset and node), 4 bytes as they are (size).
+//! The client data values describe the datatype. Each node starts with its kind: 1 is a number (size, order, precision,
+//! offset), 2 an array (size, base), 3 a compound (size, then offset and node of each member), 4 bytes that are not
+//! packed (size).
 
 use sciformats_core::{Fault, FaultKind, bound};
 
@@ -26,7 +27,7 @@ impl Node {
     }
 }
 
-/// A number: bytes, order, significant bits and those below them.
+/// A number: its size, its byte order, its significant bits, and the number of bits below them.
 #[derive(Clone, Copy)]
 struct Atomic {
     size: usize,
@@ -35,7 +36,7 @@ struct Atomic {
     offset: u32,
 }
 
-/// Types nested deeper than this are refused.
+/// The largest depth to which datatypes may be nested.
 const MAX_DEPTH: u32 = 64;
 
 /// Decodes at most `max` bytes.
@@ -126,7 +127,7 @@ fn unpack(node: &Node, bits: &mut Bits<'_>, out: &mut [u8]) -> Result<(), Fault>
     }
 }
 
-/// The bits of a number come from its highest byte down.
+/// Decodes a number, whose bits come from its highest byte down.
 fn number(bits: &mut Bits<'_>, out: &mut [u8], atomic: Atomic) -> Result<(), Fault> {
     let Atomic { size, big, precision, offset } = atomic;
     let top = offset + precision; // one above the highest significant bit
@@ -145,7 +146,7 @@ fn number(bits: &mut Bits<'_>, out: &mut [u8], atomic: Atomic) -> Result<(), Fau
     Ok(())
 }
 
-/// Encodes elements as the client values say.
+/// Encodes elements as the client data values require.
 pub(crate) fn encode(values: &[u32], input: &[u8]) -> Result<Vec<u8>, Fault> {
     if values.get(1) == Some(&1) {
         return Ok(input.to_vec());
@@ -170,7 +171,7 @@ fn pack(node: &Node, bits: &mut BitWriter, element: &[u8]) {
     }
 }
 
-/// The bits of a number go from its highest byte down.
+/// Encodes a number, whose bits go from its highest byte down.
 fn put_number(bits: &mut BitWriter, element: &[u8], atomic: Atomic) {
     let Atomic { size, big, precision, offset } = atomic;
     let top = offset + precision;
@@ -193,7 +194,7 @@ mod tests {
     #[test]
     fn twelve_bits_of_two_bytes() {
         let values = [8, 0, 2, 1, 2, 0, 12, 2];
-        // 0xabc << 2 and 0x123 << 2, little-endian.
+        // The elements are 0xabc << 2 and 0x123 << 2, little-endian.
         assert_eq!(decode(&values, &[0xab, 0xc1, 0x23, 0], 100).unwrap(), [0xf0, 0x2a, 0x8c, 0x04]);
         assert!(decode(&values, &[0xab], 100).is_err());
         assert!(decode(&[8, 0, 2, 1, 2, 0, 12, 5], &[0; 9], 100).is_err());

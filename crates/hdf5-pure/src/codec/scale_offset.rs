@@ -1,12 +1,13 @@
-//! Scale-offset (filter 6): numbers less their minimum, in as few bits as the largest needs.
+//! Scale-offset (filter 6): differences of numbers from their minimum, in as few bits as the largest difference needs.
 //!
-//! A chunk is the number of bits (4), the size of the minimum (1), the minimum (8), 8 zeros, then the packed values.
+//! A chunk consists of the number of bits (4 bytes), the size of the minimum (1), the minimum (8), 8 zeros, and the
+//! packed values.
 
 use sciformats_core::{Fault, FaultKind, bound};
 
 use super::bits::{BitWriter, Bits};
 
-/// What the client values say.
+/// The meaning of the client data values.
 struct Parameters {
     float_scale: Option<i32>,
     elements: usize,
@@ -96,7 +97,7 @@ fn restore(parameters: &Parameters, value: u64, minimum: u64) -> u64 {
     }
 }
 
-/// Encodes a chunk; none if that takes all bits of its values, or a value is not a number.
+/// Encodes a chunk. Returns `None` if its values need all of their bits, or a value is NaN.
 pub(crate) fn encode(values: &[u32], input: &[u8]) -> Result<Option<Vec<u8>>, Fault> {
     let parameters = parameters(values)?;
     let size = parameters.size;
@@ -131,14 +132,14 @@ pub(crate) fn encode(values: &[u32], input: &[u8]) -> Result<Option<Vec<u8>>, Fa
     Ok(Some(out))
 }
 
-/// Differences from the least value; none for the fill value.
+/// The differences from the smallest value; `None` stands for the fill value.
 struct Coded {
     bits: u32,
     minimum: u64,
     values: Vec<Option<u64>>,
 }
 
-/// Bits for values below `span`, and one more value for the fill value where there is one.
+/// Returns the number of bits for values below `span`, plus one more value for the fill value if there is one.
 fn bits_for(span: u64, filled: bool) -> u32 {
     let last = if filled { span } else { bound::left(span, 1) };
     64 - last.leading_zeros()
@@ -146,7 +147,7 @@ fn bits_for(span: u64, filled: bool) -> u32 {
 
 fn integers(elements: &[u64], parameters: &Parameters, signed: bool, factor: u32) -> Option<Coded> {
     let shift = 64 - u32::try_from(parameters.size * 8).unwrap_or(64);
-    // The order of signed numbers is that of unsigned ones with the sign turned.
+    // With the sign bit inverted, signed numbers have the order of unsigned numbers.
     let turn = if signed { 1u64 << 63 } else { 0 };
     let key = |value: u64| value << shift ^ turn;
     let fill = parameters.fill.map(|fill| fill << shift >> shift);
@@ -169,7 +170,7 @@ fn integers(elements: &[u64], parameters: &Parameters, signed: bool, factor: u32
 
 fn floats(elements: &[u64], parameters: &Parameters, scale: i32) -> Option<Coded> {
     let filled = parameters.fill.is_some();
-    // All arithmetic is in the precision of the elements, as decoding has it.
+    // All arithmetic is done in the precision of the elements, because decoding in the C library does so too.
     macro_rules! coded {
         ($float:ty, $of:expr) => {{
             let of = $of;
@@ -188,7 +189,7 @@ fn floats(elements: &[u64], parameters: &Parameters, scale: i32) -> Option<Coded
                 .fold(None, |most: Option<$float>, number| Some(most.map_or(number, |m| m.max(number))));
             let (least, most) = (least.unwrap_or(0.0), most.unwrap_or(0.0));
             let scaled = |number: $float| (number * power - least * power).round();
-            // Differences beyond the mantissa would not come back.
+            // Differences that exceed the mantissa could not be restored.
             if scaled(most) >= <$float>::powi(2.0, <$float>::MANTISSA_DIGITS.cast_signed() - 1) {
                 return None;
             }

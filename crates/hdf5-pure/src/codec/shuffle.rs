@@ -1,6 +1,6 @@
-//! Shuffle (filter 2): the first bytes of all elements, then their second ones, and so on.
+//! Shuffle (filter 2): the first bytes of all elements come first, then their second bytes, and so on.
 
-/// Puts the bytes of elements of `size` bytes together again, in `out`. Bytes after the last whole element stay.
+/// Reassembles elements of `size` bytes in `out`. Bytes after the last whole element stay as they are.
 pub(crate) fn decode(size: usize, input: &[u8], out: &mut Vec<u8>) {
     let n = input.len().checked_div(size).unwrap_or(0);
     if size <= 1 || n <= 1 {
@@ -19,8 +19,8 @@ pub(crate) fn decode(size: usize, input: &[u8], out: &mut Vec<u8>) {
     rest.copy_from_slice(tail);
 }
 
-/// The same with the width known to the compiler: of slices that it sees to be equally long it makes vectors.
-/// `planes` has `n` bytes for each of an element, `out` as many bytes.
+/// Does the same with a width that the compiler knows, and with slices that it sees to be equally long, so that it can
+/// use vector instructions. `planes` has `n` bytes for each byte of an element, and `out` has as many bytes.
 fn fixed<const SIZE: usize>(planes: &[u8], n: usize, out: &mut [u8]) {
     let (elements, _) = out.as_chunks_mut::<SIZE>();
     let elements = &mut elements[..n];
@@ -44,7 +44,8 @@ fn any(planes: &[u8], n: usize, size: usize, out: &mut [u8]) {
     }
 }
 
-/// Puts the first bytes of all elements first, then their second ones. Bytes after the last whole element stay.
+/// Rearranges bytes so that the first bytes of all elements come first, then their second bytes. Bytes after the last
+/// whole element stay as they are.
 pub(crate) fn encode(size: usize, input: &[u8]) -> Vec<u8> {
     let n = input.len().checked_div(size).unwrap_or(0);
     if size <= 1 || n <= 1 {
@@ -67,7 +68,7 @@ pub(crate) fn encode(size: usize, input: &[u8]) -> Vec<u8> {
     out
 }
 
-/// The same with the width known to the compiler, and in blocks that fit the cache.
+/// Does the same with a width that the compiler knows, in blocks that fit into the cache.
 fn spread<const SIZE: usize>(elements: &[u8], n: usize, out: &mut [u8]) {
     const BLOCK: usize = 4096;
     let (elements, _) = elements.as_chunks::<SIZE>();

@@ -1,7 +1,7 @@
 //! Szip (filter 4): extended Rice coding of blocks of samples (CCSDS 121.0).
 //!
-//! Client values: options mask, samples per block, bits per sample, samples per scan line. A chunk is its decoded length
-//! (4, little-endian) and the bit stream.
+//! The client data values are the options mask, samples per block, bits per sample, and samples per scan line. A chunk
+//! consists of its decoded length (4 bytes, little-endian) and the bit stream.
 
 use sciformats_core::{Fault, FaultKind, bound};
 
@@ -10,25 +10,25 @@ use super::bits::{BitWriter, Bits};
 const BIG_ENDIAN: u32 = 16;
 const PREDICT: u32 = 32;
 
-/// What the client values say.
+/// The parameters of the coding.
 struct Coder {
-    /// Bits of a sample.
+    /// The number of bits per sample.
     bits: u32,
-    /// Samples of a block.
+    /// The number of samples per block.
     block: usize,
-    /// Blocks of a reference interval, which is a scan line.
+    /// The number of blocks per reference interval, which is a scan line.
     interval: usize,
     predict: bool,
 }
 
-/// What the client values say, worked out.
+/// The meaning of the client data values.
 struct Parameters {
     coder: Coder,
-    /// Samples of a scan line.
+    /// The number of samples per scan line.
     line: usize,
-    /// Bytes of a sample.
+    /// The number of bytes per sample.
     sample: usize,
-    /// Wide samples are coded as planes of bytes, so many.
+    /// The number of byte planes as which wide samples are coded.
     planes: usize,
     big: bool,
 }
@@ -79,7 +79,7 @@ pub(crate) fn decode(values: &[u32], input: &[u8], max: usize) -> Result<Vec<u8>
     Ok(arrange(&samples, sample, planes, big, len))
 }
 
-/// The bytes of the samples.
+/// Returns the bytes of the samples.
 fn arrange(samples: &[u32], sample: usize, planes: usize, big: bool, len: usize) -> Vec<u8> {
     let mut out = vec![0; len];
     if planes > 1 {
@@ -104,7 +104,7 @@ fn arrange(samples: &[u32], sample: usize, planes: usize, big: bool, len: usize)
 }
 
 impl Coder {
-    /// Decodes `wanted` samples; scan lines of `line` samples are padded to whole blocks in the stream.
+    /// Decodes `wanted` samples. In the stream, scan lines of `line` samples are padded to whole blocks.
     fn decode(&self, stream: &[u8], wanted: usize, line: usize) -> Result<Vec<u32>, Fault> {
         let mut bits = Bits::new(stream);
         let mut out = Vec::with_capacity(wanted);
@@ -112,7 +112,7 @@ impl Coder {
         let mut interval = Vec::with_capacity(padded);
         while out.len() < wanted {
             interval.clear();
-            // Without padding the last interval may end early; with it every line is whole.
+            // Without padding the last interval may end early. With padding every line is whole.
             let whole = if line == padded { padded.min(wanted - out.len()) } else { padded };
             self.interval(&mut bits, whole.div_ceil(self.block), &mut interval)?;
             if self.predict {
@@ -124,7 +124,7 @@ impl Coder {
         Ok(out)
     }
 
-    /// The coded values of an interval of `blocks` blocks.
+    /// Decodes the coded values of an interval of `blocks` blocks.
     fn interval(&self, bits: &mut Bits<'_>, blocks: usize, out: &mut Vec<u32>) -> Result<(), Fault> {
         let id_len = match self.bits {
             0..=8 => 3,
@@ -164,7 +164,7 @@ impl Coder {
         bits.take(self.bits).map(|value| u32::try_from(value).unwrap_or(0))
     }
 
-    /// Blocks of zeros that the value `f` at block `number` of the interval stands for.
+    /// Returns the number of zero blocks for which the value `f` stands at block `number` of the interval.
     fn zero_run(&self, f: u32, number: usize) -> usize {
         let f = bound::addressable(f.into());
         match f {
@@ -193,7 +193,7 @@ impl Coder {
                     FaultKind::OutOfBounds { found: m.into(), end: 91 },
                 ));
             }
-            // m = g (g + 1) / 2 + b with g = a + b.
+            // The pair code is m = g (g + 1) / 2 + b with g = a + b.
             let g = (0..13).rev().find(|g| g * (g + 1) / 2 <= m).unwrap_or(0);
             let b = m - g * (g + 1) / 2;
             if !first_pair {
@@ -222,7 +222,7 @@ impl Coder {
         Ok(())
     }
 
-    /// Turns mapped differences into samples; the first one is the reference.
+    /// Turns mapped differences into samples. The first value is the reference.
     fn unmap(&self, values: &mut [u32]) {
         let max = (1i64 << self.bits) - 1;
         let mut values = values.iter_mut();
@@ -243,7 +243,7 @@ impl Coder {
     }
 }
 
-/// Encodes a chunk; none if that gains nothing.
+/// Encodes a chunk. Returns `None` if that gains nothing.
 pub(crate) fn encode(values: &[u32], input: &[u8]) -> Result<Option<Vec<u8>>, Fault> {
     let Parameters { coder, line, sample, planes, big } = Parameters::new(values)?;
     let samples = samples(input, sample, planes, big);
@@ -259,7 +259,7 @@ pub(crate) fn encode(values: &[u32], input: &[u8]) -> Result<Option<Vec<u8>>, Fa
     Ok(Some(out))
 }
 
-/// The samples of a chunk: what [`arrange`] undoes.
+/// Returns the samples of a chunk, which is the inverse of [`arrange`].
 fn samples(input: &[u8], sample: usize, planes: usize, big: bool) -> Vec<u32> {
     if planes > 1 {
         return (0..planes)
@@ -349,7 +349,7 @@ impl Coder {
         }
     }
 
-    /// Turns samples into mapped differences, the first into 0: what [`unmap`](Self::unmap) undoes.
+    /// Turns samples into mapped differences, the first one into 0. This is the inverse of [`unmap`](Self::unmap).
     fn map(&self, values: &mut [u32]) {
         let max = (1i64 << self.bits) - 1;
         let mut values = values.iter_mut();

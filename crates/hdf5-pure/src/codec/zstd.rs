@@ -1,5 +1,5 @@
-//! Zstandard (filter 32015): one frame. The C library where the feature `zstd` is on, for reading otherwise Rust alone
-//! (`ruzstd`).
+//! Zstandard (filter 32015): one frame. With the feature `zstd` the C library is used; otherwise frames can only be
+//! read, by `ruzstd`, in pure Rust.
 
 use std::io::Read;
 
@@ -15,7 +15,7 @@ pub(crate) fn decode(input: &[u8], max: usize) -> Result<Vec<u8>, Fault> {
 #[cfg(not(feature = "zstd"))]
 pub(crate) use in_rust as decode;
 
-/// The same without the C library.
+/// Decodes without the C library.
 #[cfg(all(feature = "ruzstd", any(test, not(feature = "zstd"))))]
 pub(crate) fn in_rust(input: &[u8], max: usize) -> Result<Vec<u8>, Fault> {
     all(ruzstd::decoding::StreamingDecoder::new(input).map_err(|_| wrong())?, max)
@@ -28,14 +28,14 @@ fn all(decoder: impl Read, max: usize) -> Result<Vec<u8>, Fault> {
 }
 
 fn wrong() -> Fault {
-    Fault::new("zstd frame", FaultKind::Rule("does not decode"))
+    Fault::new("zstd frame", FaultKind::Rule("cannot be decoded"))
 }
 
-/// Encodes a frame that says how long its content is.
+/// Encodes a frame that stores the length of its content.
 #[cfg(feature = "zstd")]
 pub(crate) fn encode(level: i32, input: &[u8]) -> Result<Vec<u8>, Fault> {
     ::zstd::bulk::compress(input, level)
-        .map_err(|_| Fault::new("zstd frame", FaultKind::Rule("does not encode")))
+        .map_err(|_| Fault::new("zstd frame", FaultKind::Rule("cannot be encoded")))
 }
 
 #[cfg(all(test, feature = "zstd", feature = "ruzstd"))]

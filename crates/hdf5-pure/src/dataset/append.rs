@@ -1,4 +1,4 @@
-//! A dataset that grows while others read it: chunks first, then their index, then the shape.
+//! A dataset that grows while others read it. Each flush writes the chunks first, then their index, then the shape.
 
 use sciformats_core::arith::{fit, mul, product, sub};
 use sciformats_core::{Error, Result, Slab, bound};
@@ -23,24 +23,24 @@ pub(crate) struct Series {
     pub(crate) dataset: Dataset,
     header: LiveHeader,
     index: Option<IndexWriter>,
-    /// What leads to the index, in the header.
+    /// The address of the index in the object header.
     root: Option<Address>,
     /// The shape that readers see.
     seen: Vec<u64>,
 }
 
 impl Series {
-    /// The dataset with this header.
+    /// Opens the dataset with this header.
     ///
     /// # Errors
-    /// `Unsupported` for what readers could not follow, and what reading meets.
+    /// Returns `Unsupported` for datasets that readers could not follow, and any error of reading.
     pub(crate) fn open(opened: &Opened, address: Address, output: &mut Output) -> Result<Self> {
         let object = Object::read(&opened.context, address)?;
         let content = read::content(opened, &object)?;
         let layout = content.storage()?.layout.clone();
         let root = match &layout {
             Layout::Chunked(layout) if layout.unfiltered_edges => {
-                return Err(unfollowed("whose edge chunks are not filtered"));
+                return Err(unfollowed("whose partial edge chunks are not filtered"));
             }
             Layout::Chunked(layout) => {
                 let bytes = chunk_bytes(layout).unwrap_or(u64::MAX); // a bound
@@ -48,7 +48,7 @@ impl Series {
                 layout.address
             }
             Layout::Contiguous { address: Some(_) } => None,
-            _ => return Err(unfollowed("that is neither in chunks nor in one piece that is there")),
+            _ => return Err(unfollowed("that is neither chunked nor contiguous with allocated space")),
         };
         if let Layout::Chunked(layout) = &layout
             && !matches!(
@@ -56,7 +56,7 @@ impl Series {
                 IndexKind::FixedArray | IndexKind::ExtensibleArray | IndexKind::BtreeV2
             )
         {
-            return Err(unfollowed(&format!("whose chunks are found by {:?}", layout.index)));
+            return Err(unfollowed(&format!("whose chunk index is {:?}", layout.index)));
         }
         let header = LiveHeader::open(output, &object, &layout)?;
         let seen = content.dataspace.shape().unwrap_or_default().to_vec();
@@ -68,7 +68,7 @@ impl Series {
         Ok(series)
     }
 
-    /// Writes elements; `fetch` reads the dataset's messages and index as they are in the file.
+    /// Writes elements. `fetch` reads the messages and the chunk index of the dataset as they are in the file.
     pub(crate) fn write(
         &mut self,
         output: &mut Output,
@@ -90,7 +90,7 @@ impl Series {
         self.dataset.write(output, registry, slab, bytes)
     }
 
-    /// Whether something is not in the file yet.
+    /// Returns whether something is not in the file yet.
     pub(crate) fn is_changed(&self) -> bool {
         let chunks = match &self.dataset.data {
             Data::Chunked(chunked) => {
@@ -106,7 +106,7 @@ impl Series {
         self.dataset.flush_chunks(output, registry)
     }
 
-    /// Writes what leads to chunks that were stored.
+    /// Writes the chunk index for chunks that were stored.
     pub(crate) fn index(&mut self, output: &mut Output) -> Result<()> {
         let element = self.dataset.element_size();
         let (shape, maximum) = (self.dataset.shape().to_vec(), self.dataset.maximum());
@@ -134,7 +134,8 @@ impl Series {
         }
         chunked.left.clear();
         index.flush(output)?;
-        // Only chunks that are not full yet, and can become so, are written again as the dataset grows.
+        // A chunk stays in memory only if it is not full and can still be filled as the dataset grows. All others will
+        // not be written again.
         let dimensions = chunked.dimensions.clone();
         chunked.stored.retain(|scaled, _| {
             let sides = scaled.iter().zip(&dimensions).zip(shape.iter().zip(&maximum));
@@ -145,7 +146,7 @@ impl Series {
         Ok(())
     }
 
-    /// Writes the shape, and where the index is.
+    /// Writes the shape, and the address of the chunk index.
     pub(crate) fn publish(&mut self, output: &mut Output) -> Result<()> {
         if let Some(index) = self.index.as_ref().map(IndexWriter::address).filter(|at| self.root != Some(*at))
         {
@@ -160,7 +161,7 @@ impl Series {
     }
 }
 
-/// The chunks of `slab` that readers see an element of.
+/// Returns the chunks of `slab` of which readers see an element.
 fn before(slab: &Slab, chunk: &[u64], seen: &[u64]) -> Option<Bounds> {
     let mut bounds = Bounds { first: Vec::new(), last: Vec::new() };
     for ((range, n), size) in slab.ranges().iter().zip(chunk).zip(seen) {
@@ -176,7 +177,7 @@ fn before(slab: &Slab, chunk: &[u64], seen: &[u64]) -> Option<Bounds> {
     Some(bounds)
 }
 
-/// Whether all chunks in `bounds` are known. Boxes of many chunks are not looked through.
+/// Returns whether all chunks in `bounds` are known. If there are too many, they are not checked.
 fn holds(chunked: &Chunked, bounds: &Bounds) -> bool {
     const MANY: u64 = 256;
     let volume = bounds.volume().unwrap_or(u64::MAX); // a bound
@@ -190,18 +191,18 @@ fn holds(chunked: &Chunked, bounds: &Bounds) -> bool {
 }
 
 fn unfollowed(what: &str) -> Error {
-    Error::unsupported(format!("writing for readers of a dataset {what}"))
+    Error::unsupported(format!("SWMR writing to a dataset {what}"))
 }
 
 /// The parts of an object header that change while others read it.
 struct LiveHeader {
-    /// Places and bytes of the chunks of the header, all but the checksum, and whether they were changed.
+    /// The address and the bytes of each chunk of the header, without the checksum, and whether it was changed.
     parts: Vec<(Address, Vec<u8>, bool)>,
     space: Spot,
     layout: Spot,
 }
 
-/// A message: in which part, and where there.
+/// The position of a message: the part, and the offset in it.
 #[derive(Clone, Copy)]
 struct Spot {
     part: usize,
@@ -212,7 +213,7 @@ struct Spot {
 impl LiveHeader {
     fn open(output: &mut Output, object: &Object<'_>, layout: &Layout) -> Result<Self> {
         if matches!(object.prefix.version, Version::V1 { .. }) {
-            return Err(unfollowed("with a header of version 1"));
+            return Err(unfollowed("whose object header has version 1"));
         }
         let base = output.base();
         let mut parts = Vec::new();
@@ -225,7 +226,7 @@ impl LiveHeader {
         let spot = |kind: MessageType| -> Result<Spot> {
             let message = object.find(kind).filter(|message| message.flags & (SHARED | SHAREABLE) == 0);
             let found = message.and_then(|message| spot(object, message));
-            found.ok_or_else(|| unfollowed("whose messages are shared"))
+            found.ok_or_else(|| unfollowed("whose dataspace or layout message is shared"))
         };
         let (space, place) = (spot(MessageType::Dataspace)?, spot(MessageType::Layout)?);
         let header = Self { parts, space, layout: place };
@@ -261,7 +262,8 @@ impl LiveHeader {
         bytes.get_mut(spot.range())
     }
 
-    /// Writes what was changed, the part with the shape last.
+    /// Writes what was changed. The part with the shape comes last, so that the new shape becomes visible only when the
+    /// rest is complete.
     fn flush(&mut self, output: &mut Output) -> Result<()> {
         let last = self.space.part;
         let order = (0..self.parts.len()).filter(|part| *part != last).chain([last]);
@@ -294,7 +296,7 @@ fn spot(object: &Object<'_>, message: &Message) -> Option<Spot> {
     Some(Spot { part, start, len: usize::try_from(message.len()).ok()? })
 }
 
-/// The content of the dataset at `address`.
+/// Returns the content of the dataset at `address`.
 pub(crate) fn content(opened: &Opened, address: Address) -> Result<Content> {
     read::content(opened, &Object::read(&opened.context, address)?)
 }

@@ -1,4 +1,4 @@
-//! Reading elements that are stored in chunks.
+//! Reads elements that are stored in chunks.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -13,12 +13,10 @@ use crate::dataset::read::{LONG, Reader, Scratch};
 use crate::spec::message::dataspace::Dataspace;
 use crate::spec::message::layout::Chunked;
 
-/// Reads the selected elements of a dataset in chunks.
+/// Reads the selected elements of a chunked dataset.
 pub(crate) fn read(reader: &Reader<'_>, layout: &Chunked, slab: &Slab, out: &mut [u8]) -> Result<()> {
     let Dataspace::Simple { dimensions, maximum } = &reader.content.dataspace else {
-        return Err(
-            reader.layout_fault("dimensionality", FaultKind::Rule("does not fit a dataset of one element"))
-        );
+        return Err(reader.layout_fault("dimensionality", FaultKind::Rule("does not fit a scalar dataset")));
     };
     if layout.dimensions.len() != dimensions.len() {
         let kind =
@@ -48,7 +46,7 @@ pub(crate) fn read(reader: &Reader<'_>, layout: &Chunked, slab: &Slab, out: &mut
     if let Some(error) = failed {
         return Err(error);
     }
-    // Equal coordinates would hide that others are missing.
+    // Two chunks with the same coordinates would hide that another chunk is missing.
     found.sort_by(|a, b| a.scaled.cmp(&b.scaled));
     found.dedup_by(|a, b| a.scaled == b.scaled);
     if bounds.volume() != Some(found.len() as u64) {
@@ -61,10 +59,10 @@ pub(crate) fn read(reader: &Reader<'_>, layout: &Chunked, slab: &Slab, out: &mut
     Chunks { reader, layout, dimensions, slab, bytes, distances }.run(&found, out)
 }
 
-/// The chunks that a selection touches.
+/// Returns the bounds of the chunks that a selection touches.
 fn bounds(slab: &Slab, chunk: &[u64]) -> Result<Bounds> {
     let ranges = || slab.ranges().iter().zip(chunk);
-    // A selection that has elements lies within its shape, and chunks have a size.
+    // A selection with elements lies within its shape, and chunks have no side of 0, so the divisions are safe.
     let last = |range: &sciformats_core::Range| add(range.start, mul(sub(range.count, 1)?, range.step)?);
     let chunks = |index: Result<u64>, n: &u64| div(index?, *n);
     Ok(Bounds {
@@ -73,7 +71,8 @@ fn bounds(slab: &Slab, chunk: &[u64]) -> Result<Bounds> {
     })
 }
 
-/// Chunks that come at once: a quarter of what may, so that the first of them are soon here.
+/// Divides chunks into batches that are fetched together. A batch is a quarter of what may be fetched ahead, so that
+/// the first batch arrives soon.
 fn batches(chunks: &[StoredChunk], ahead: u64) -> Vec<&[StoredChunk]> {
     let (mut rest, mut batches) = (chunks, Vec::new());
     while !rest.is_empty() {
@@ -100,15 +99,15 @@ struct Chunks<'a> {
     distances: Distances,
 }
 
-/// A row of chunks, and the part of the result that is theirs.
+/// A row of chunks, and the part of the result that belongs to it.
 struct Row<'a> {
     chunks: &'a [StoredChunk],
     part: &'a mut [u8],
-    /// Its first index along the slowest dimension of the selection.
+    /// The first index of the row along the slowest dimension of the selection.
     first: u64,
 }
 
-/// What a thread needs for one chunk after another.
+/// The buffers that a thread reuses from chunk to chunk.
 #[derive(Default)]
 struct Worker {
     scratch: Scratch,
@@ -117,15 +116,16 @@ struct Worker {
 }
 
 impl Chunks<'_> {
-    /// Copies from `chunks`, which are sorted, into `out`. Chunks of different rows of chunks write to different parts of
-    /// it, so that each row can have a thread.
+    /// Copies from `chunks`, which are sorted, into `out`. Different rows of chunks write to different parts of `out`,
+    /// so each row can have a thread.
     fn run(&self, chunks: &[StoredChunk], out: &mut [u8]) -> Result<()> {
         let context = &self.reader.opened.context;
         let ahead = context.storage.read_ahead();
         if ahead == 0 {
             return self.decode(chunks, out);
         }
-        // Where a read costs a round trip, chunks come in batches, each while those of the one before are decoded.
+        // If a read costs a round trip, chunks are fetched in batches, and each batch is fetched while the previous one
+        // is decoded.
         let announce =
             |batch: &[StoredChunk]| context.announce(batch.iter().map(|chunk| (chunk.address, chunk.size)));
         let mut batches = batches(chunks, ahead).into_iter().peekable();
@@ -146,13 +146,14 @@ impl Chunks<'_> {
         Ok(())
     }
 
-    /// As [`run`](Self::run), with chunks that are here or cost no round trip.
+    /// Works like [`run`](Self::run), with chunks that are in memory or whose reads cost no round trip.
     fn decode(&self, chunks: &[StoredChunk], out: &mut [u8]) -> Result<()> {
         let rows = self.rows(chunks, out)?;
         #[cfg(feature = "parallel")]
         if self.reader.threads > 1 && rows.len() > 1 {
             use rayon::iter::{IntoParallelIterator, ParallelIterator};
-            // As many threads as the caller allows, each with the next row as soon as it is done with one.
+            // Each thread takes the next row as soon as it has finished one, so that uneven rows do not leave threads
+            // idle.
             let threads = self.reader.threads.min(rows.len());
             let queue = std::sync::Mutex::new(rows.into_iter());
             let next = || queue.lock().unwrap_or_else(std::sync::PoisonError::into_inner).next();
@@ -168,7 +169,7 @@ impl Chunks<'_> {
         rows.into_iter().try_for_each(|row| self.row(row, &mut worker))
     }
 
-    /// Deals out the result among rows of chunks.
+    /// Divides the result among rows of chunks.
     fn rows<'r>(&self, chunks: &'r [StoredChunk], out: &'r mut [u8]) -> Result<Vec<Row<'r>>> {
         let inner =
             self.slab.shape().iter().skip(1).try_fold(self.layout.element_size, |n, &c| n.checked_mul(c));
@@ -182,7 +183,7 @@ impl Chunks<'_> {
             let (skip, len) = (bytes(sub(overlap.to, at)?)?, bytes(overlap.count)?);
             let parts = std::mem::take(&mut rest).split_at_mut_checked(skip);
             let Some((part, after)) = parts.and_then(|(_, rest)| rest.split_at_mut_checked(len)) else {
-                return Err(Error::usage("out", "has not the size of the selection"));
+                return Err(Error::usage("out", "must have as many bytes as the selection"));
             };
             rows.push(Row { chunks, part, first: overlap.to });
             (rest, at) = (after, add(overlap.to, overlap.count)?);
@@ -200,7 +201,7 @@ impl Chunks<'_> {
         let (n, size) = (*self.layout.dimensions.get(axis)?, *self.dimensions.get(axis)?);
         let origin = chunk.scaled.get(axis)?.checked_mul(n)?;
         let end = origin.checked_add(n)?.min(size);
-        // The first selected index that is not before the chunk.
+        // This is the first selected index that is not before the chunk.
         let to = bound::left(origin, range.start).div_ceil(range.step);
         let first = range.start.checked_add(to.checked_mul(range.step)?)?;
         if to >= range.count || first >= end {
@@ -210,7 +211,7 @@ impl Chunks<'_> {
         Some(Overlap { start: first.checked_sub(origin)?, step: range.step, to, count })
     }
 
-    /// Copies what is selected of a chunk into `part`, the rows of the selection from `first` on.
+    /// Copies the selected elements of a chunk into `part`, which starts at row `first` of the selection.
     fn copy(&self, chunk: &StoredChunk, part: &mut [u8], first: u64, worker: &mut Worker) -> Result<()> {
         let Worker { scratch, overlaps, placed } = worker;
         overlaps.clear();
@@ -231,7 +232,7 @@ impl Chunks<'_> {
             return self.reader.opened.context.read_into("chunk", chunk.address, out);
         }
         let whole = overlaps.iter().zip(&self.layout.dimensions).all(|(overlap, n)| overlap.count == *n);
-        // If only a part of a chunk is wanted, the rest may be wanted soon.
+        // If only a part of a chunk is wanted, the rest is likely to be wanted soon, so the decoded chunk is cached.
         let cache = &self.reader.opened.chunks;
         let keep = !whole && cache.takes(self.bytes) && !self.reader.is_plain(self.layout, chunk)?;
         if keep && let Some(bytes) = cache.get(chunk.address) {

@@ -1,4 +1,4 @@
-//! Files beside the file, and elements that they hold.
+//! External files, and the elements that they hold.
 
 use std::path::{Path, PathBuf};
 
@@ -15,13 +15,14 @@ use crate::spec::Name;
 use crate::spec::message::MessageType;
 use crate::spec::message::external_files::{ExternalFiles, Slot};
 
-/// The path of the file called `name` by `opened`; `None` if there is none.
+/// Returns the path of the file that `opened` calls `name`, or `None` if there is no such file.
 ///
 /// # Errors
-/// `Forbidden` if there is one, and the caller does not allow to open it.
+/// Returns `Forbidden` if the file exists but the caller does not allow opening it.
 pub(crate) fn find(opened: &Opened, name: &[u8]) -> Result<Option<PathBuf>> {
     let name = named(name)?;
-    // A name that leads elsewhere may mean a file that was moved here.
+    // If the name contains a folder that does not exist here, the file may have been moved together with this one, so
+    // it is also looked up beside this file.
     let last = name.file_name().map(Path::new);
     opened.options.external.find(opened.folder(), &[name, last.unwrap_or(name)])
 }
@@ -35,26 +36,26 @@ fn named(name: &[u8]) -> Result<&Path> {
 #[cfg(not(unix))]
 fn named(name: &[u8]) -> Result<&Path> {
     let name = std::str::from_utf8(name);
-    name.map(Path::new).map_err(|_| Error::unsupported("the name of another file that is not UTF-8"))
+    name.map(Path::new).map_err(|_| Error::unsupported("the name of an external file that is not UTF-8"))
 }
 
-/// What an external file or a part of one is for.
+/// The purpose of the file in error messages.
 const WHAT: &str = "external file";
 
-/// A part of the elements, and the file that has it.
+/// A range of the elements, and the file that holds it.
 struct Part<'n> {
-    /// First byte, and the one after the last.
+    /// The first byte, and the byte after the last.
     start: u64,
     end: u64,
-    /// Where the first byte is in the file.
+    /// The offset of the first byte in the file.
     offset: u64,
     name: &'n [u8],
     storage: Option<FileStorage>,
 }
 
 impl Part<'_> {
-    /// Reads bytes from `from` on, as far as they are in this part; the answer is how many these are. What the file is too
-    /// short for is zero, as the library has it.
+    /// Reads bytes from `from` on, as far as they are in this part, and returns their number. Bytes beyond the end of
+    /// the file are zero, as in the C library.
     fn read(&mut self, opened: &Opened, from: u64, out: &mut [u8]) -> Result<()> {
         let name = || String::from_utf8_lossy(self.name);
         let storage = match &mut self.storage {
@@ -63,12 +64,12 @@ impl Part<'_> {
                 let path = find(opened, self.name)?.ok_or_else(|| Error::Missing {
                     what: WHAT,
                     name: name().into(),
-                    problem: "is not there".into(),
+                    problem: "does not exist".into(),
                 })?;
                 none.insert(FileStorage::open(path)?)
             }
         };
-        // A place that no file reaches is beyond the end of this one.
+        // This saturates: an offset that no file can reach is beyond the end of this file too.
         let at = bound::sum(self.offset, sub(from, self.start)?);
         let there = bound::addressable(bound::left(storage.len(), at)).min(out.len());
         let (stored, beyond) = out.split_at_mut(there);
@@ -78,7 +79,8 @@ impl Part<'_> {
             opened.missing(Error::Missing {
                 what: WHAT,
                 name: name().into(),
-                problem: format!("is cut short: it has {len} bytes, and elements up to byte {end}").into(),
+                problem: format!("is cut short: it has {len} bytes, but the elements extend to byte {end}")
+                    .into(),
             })?;
             beyond.fill(0);
         }
@@ -86,21 +88,21 @@ impl Part<'_> {
     }
 }
 
-/// The names, first bytes and sizes of the files; no size for one that may grow.
+/// Returns the names, the offsets of the first bytes, and the sizes of the files. A file that may grow has no size.
 pub(crate) fn list(context: &Context, files: &ExternalFiles) -> Result<Vec<(Name, u64, Option<u64>)>> {
     let names = Names::open(context, files.heap)?;
     let slot = |slot: &Slot| Ok((names.get(slot.name)?.into(), slot.offset, slot.size));
     files.slots.iter().map(slot).collect()
 }
 
-/// Reads elements that lie in external files, one part after another.
+/// Reads elements from external files, one part after another.
 pub(crate) fn read(reader: &Reader<'_>, files: &ExternalFiles, slab: &Slab, out: &mut [u8]) -> Result<()> {
     let opened = reader.opened;
     let names = Names::open(&opened.context, files.heap)?;
     let mut parts = Vec::new();
     let mut start = 0u64;
     for slot in &files.slots {
-        // The last one may be said to have no end.
+        // The last file may have no limit.
         let end = bound::sum(start, slot.size.unwrap_or(u64::MAX)); // a bound
         parts.push(Part { start, end, offset: slot.offset, name: names.get(slot.name)?, storage: None });
         start = end;

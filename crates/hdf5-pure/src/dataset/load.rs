@@ -1,4 +1,4 @@
-//! Datasets of a file as writing knows them.
+//! Loads datasets of a file into the form that writing uses.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -17,10 +17,10 @@ use crate::spec::message::dataspace::Dataspace;
 use crate::spec::message::fill_value::Fill;
 use crate::spec::message::layout::{IndexKind, Layout};
 
-/// The dataset, none of its chunks known. `k`: half the children of a node of a version 1 B-tree of chunks.
+/// Returns the dataset without its chunks. `k` is half the children of a node of a version 1 B-tree of chunks.
 ///
 /// # Errors
-/// What is wrong with the messages about it; `Malformed` if they contradict each other.
+/// Returns the errors of the messages that describe it, and `Malformed` if they contradict each other.
 pub(crate) fn dataset(context: &Context, content: Content, k: u16) -> Result<Dataset> {
     check(context, &content)?;
     let storage = content.storage?;
@@ -59,7 +59,7 @@ pub(crate) fn dataset(context: &Context, content: Content, k: u16) -> Result<Dat
 }
 
 /// # Errors
-/// `Malformed` if the messages about it contradict each other.
+/// Returns `Malformed` if the messages that describe the dataset contradict each other.
 fn check(context: &Context, content: &Content) -> Result<()> {
     let storage = content.storage()?;
     let size = u64::from(content.datatype.size);
@@ -89,10 +89,10 @@ fn check(context: &Context, content: &Content) -> Result<()> {
     }
 }
 
-/// The chunks in `bounds`.
+/// Returns the chunks in `bounds`.
 ///
 /// # Errors
-/// The first part of the index that cannot be read.
+/// Returns the first error of a part of the index that cannot be read.
 pub(crate) fn chunks(context: &Context, content: &Content, bounds: &Bounds) -> Result<Vec<StoredChunk>> {
     let storage = content.storage()?;
     let (Layout::Chunked(layout), Dataspace::Simple { dimensions, maximum }) =
@@ -117,7 +117,7 @@ pub(crate) fn chunks(context: &Context, content: &Content, bounds: &Bounds) -> R
     found
 }
 
-/// A chunk that the file leads to.
+/// Returns a chunk that the file leads to.
 pub(crate) fn stored(chunk: &StoredChunk) -> Stored {
     Stored { address: chunk.address, size: chunk.size, mask: chunk.filter_mask, live: true }
 }

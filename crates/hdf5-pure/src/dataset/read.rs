@@ -1,4 +1,4 @@
-//! Reading the elements of a dataset as they are stored.
+//! Reads the elements of a dataset as they are stored.
 
 use sciformats_core::arith::{add, fit, increase, mul, present};
 use sciformats_core::fault::{Fault, FaultKind};
@@ -28,18 +28,19 @@ pub(crate) struct Content {
     pub(crate) address: Address,
     pub(crate) dataspace: Dataspace,
     pub(crate) datatype: Datatype,
-    /// An error if the messages about it are broken: shape and type may be known all the same.
+    /// The storage, or an error if the messages that describe it are damaged. The shape and the datatype may be known
+    /// all the same.
     pub(crate) storage: Result<Storage>,
 }
 
 impl Content {
     pub(crate) fn storage(&self) -> Result<&Storage> {
-        self.storage.as_ref().map_err(again)
+        self.storage.as_ref().map_err(copy_of)
     }
 }
 
-/// The same error once more.
-pub(crate) fn again(error: &Error) -> Error {
+/// Copies an error, so that it can be reported more than once.
+pub(crate) fn copy_of(error: &Error) -> Error {
     match error {
         Error::Malformed { structure, offset, fault } => {
             Error::Malformed { structure, offset: *offset, fault: *fault }
@@ -71,7 +72,7 @@ pub(crate) fn again(error: &Error) -> Error {
     }
 }
 
-/// Where the elements are.
+/// Where and how the elements are stored.
 #[derive(Clone, Debug)]
 pub(crate) struct Storage {
     pub(crate) layout: Layout,
@@ -80,25 +81,26 @@ pub(crate) struct Storage {
     pub(crate) external: Option<ExternalFiles>,
 }
 
-/// Shape and type of the dataset `object`.
+/// Returns the shape and the datatype of the dataset `object`.
 pub(crate) fn shape_and_type(opened: &Opened, object: &Object<'_>) -> Result<(Dataspace, Datatype)> {
     let context = &opened.context;
     let sizes = context.sizes;
     let space = object.parse(context, MessageType::Dataspace, |i| Dataspace::parse(i, sizes))?;
     let datatype = object.parse(context, MessageType::Datatype, Datatype::parse)?;
-    let space = space.ok_or_else(|| object.missing(context, "lacks the dataspace message of a dataset"))?;
+    let space =
+        space.ok_or_else(|| object.missing(context, "lacks the dataspace message that a dataset needs"))?;
     let datatype =
-        datatype.ok_or_else(|| object.missing(context, "lacks the datatype message of a dataset"))?;
+        datatype.ok_or_else(|| object.missing(context, "lacks the datatype message that a dataset needs"))?;
     Ok((space, datatype))
 }
 
-/// Where the elements of the dataset `object` are.
+/// Returns where the elements of the dataset `object` are.
 pub(crate) fn storage(opened: &Opened, object: &Object<'_>) -> Result<Storage> {
     let context = &opened.context;
     let sizes = context.sizes;
     let layout = object.parse(context, MessageType::Layout, |i| Layout::parse(i, sizes))?;
-    let layout =
-        layout.ok_or_else(|| object.missing(context, "lacks the data layout message of a dataset"))?;
+    let layout = layout
+        .ok_or_else(|| object.missing(context, "lacks the data layout message that a dataset needs"))?;
     let fill = match object.parse(context, MessageType::FillValue, FillValue::parse)? {
         Some(fill) => fill,
         None => object.parse(context, MessageType::FillValueOld, FillValue::parse_old)?.unwrap_or_default(),
@@ -108,13 +110,13 @@ pub(crate) fn storage(opened: &Opened, object: &Object<'_>) -> Result<Storage> {
     Ok(Storage { layout, fill, pipeline, external })
 }
 
-/// Reads all of a dataset's messages.
+/// Reads all messages of a dataset.
 pub(crate) fn content(opened: &Opened, object: &Object<'_>) -> Result<Content> {
     let (dataspace, datatype) = shape_and_type(opened, object)?;
     Ok(Content { address: object.address, dataspace, datatype, storage: storage(opened, object) })
 }
 
-/// Adjacent elements of so many bytes are read by a call of the system.
+/// Runs of adjacent elements of at least this many bytes are read with a system call of their own.
 pub(crate) const LONG: u64 = 32 << 10;
 
 /// A read of one dataset.
@@ -123,11 +125,11 @@ pub(crate) struct Reader<'a> {
     pub(crate) content: &'a Content,
     /// The virtual datasets that lead to this one.
     pub(crate) nesting: Nesting,
-    /// Threads that may be used.
+    /// The number of threads that may be used.
     pub(crate) threads: usize,
 }
 
-/// Memory that serves one chunk after another.
+/// Buffers that are reused from chunk to chunk.
 #[derive(Debug, Default)]
 pub(crate) struct Scratch {
     stored: Vec<u8>,
@@ -135,7 +137,7 @@ pub(crate) struct Scratch {
 }
 
 impl<'a> Reader<'a> {
-    /// A read by at most `threads` threads.
+    /// Creates a read that uses at most `threads` threads.
     pub(crate) fn new(opened: &'a Opened, content: &'a Content, threads: usize) -> Self {
         Self { opened, content, nesting: Nesting::default(), threads }
     }
@@ -144,7 +146,7 @@ impl<'a> Reader<'a> {
         bound::addressable(self.content.datatype.size.into())
     }
 
-    /// Fills `out`, which has room for exactly the selected elements.
+    /// Fills `out`, which must have exactly as many bytes as the selection.
     pub(crate) fn read(&self, slab: &Slab, out: &mut [u8]) -> Result<()> {
         if out.is_empty() {
             return Ok(());
@@ -225,7 +227,7 @@ impl<'a> Reader<'a> {
         self.opened.context.fault(MessageType::Layout.name(), self.content.address, Fault::new(field, kind))
     }
 
-    /// The bytes of a chunk, `bytes` of them, all filters undone.
+    /// Returns the `bytes` bytes of a chunk after undoing all filters.
     pub(crate) fn chunk<'s>(
         &'s self,
         layout: &Chunked,
@@ -248,13 +250,13 @@ impl<'a> Reader<'a> {
         context.registry.decode_with(&filtered, stored, buffers)
     }
 
-    /// Whether the elements of a chunk are stored as they are.
+    /// Returns whether the elements of a chunk are stored without filters.
     pub(crate) fn is_plain(&self, layout: &Chunked, chunk: &StoredChunk) -> Result<bool> {
         let filters = &self.content.storage()?.pipeline.filters;
         Ok(filters.is_empty() || layout.unfiltered_edges && self.reaches_out(layout, chunk))
     }
 
-    /// Whether a chunk extends beyond the dataset.
+    /// Returns whether a chunk extends beyond the dataset.
     fn reaches_out(&self, layout: &Chunked, chunk: &StoredChunk) -> bool {
         let shape = self.content.dataspace.shape().unwrap_or_default();
         let mut ends = chunk.scaled.iter().zip(&layout.dimensions).zip(shape);
@@ -262,17 +264,17 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Pieces of a contiguous dataset that are announced before they are read, some at a time.
+/// The pieces of a contiguous dataset. They are announced to the storage a few at a time before they are read.
 struct Ahead<'a> {
     context: &'a Context,
     pieces: Vec<std::ops::Range<u64>>,
-    /// Pieces that were read, and announced.
+    /// The number of pieces that were read, and the number that were announced.
     read: usize,
     announced: usize,
 }
 
 impl<'a> Ahead<'a> {
-    /// The pieces of `slab` in elements that begin at `base`; none where a read costs no round trip.
+    /// Returns the pieces of `slab`, for elements that start at `base`. There are none if reads cost no round trip.
     fn new(context: &'a Context, base: u64, slab: &Slab, size: usize, out: &mut [u8]) -> Result<Self> {
         let mut pieces = Vec::new();
         if context.storage.read_ahead() > 0 {
@@ -282,14 +284,14 @@ impl<'a> Ahead<'a> {
                 Ok(())
             })?;
         }
-        // A single piece comes as it is read.
+        // A single piece is fetched when it is read; announcing it would gain nothing.
         if pieces.len() < 2 {
             pieces.clear();
         }
         Ok(Self { context, pieces, read: 0, announced: 0 })
     }
 
-    /// Announces the next piece and those after it, if it was not announced before.
+    /// Announces the next pieces if they were not announced before.
     fn next(&mut self) -> Result<()> {
         let number = self.read;
         increase(&mut self.read, 1)?;
@@ -309,10 +311,10 @@ impl<'a> Ahead<'a> {
     }
 }
 
-/// Whether the pieces of adjacent elements are short and near to each other, or many: then they are cheaper to pick out of
-/// memory than to read one by one.
+/// Returns whether the runs of adjacent elements are short and close together, or numerous. Reading a larger block and
+/// picking them from memory is then cheaper than reading each run.
 fn is_dense(slab: &Slab, size: u64) -> bool {
-    /// Making a page of a map accessible brings about so many bytes with it.
+    /// The distance within which runs count as close: accessing a page of a map loads about this many bytes.
     const NEAR: u64 = 64 << 10;
     const MANY: u64 = 1000;
     let mut runs = slab.runs();
@@ -329,7 +331,7 @@ fn is_dense(slab: &Slab, size: u64) -> bool {
     pieces > MANY || pieces > 1 && bound::product(distance, size) < NEAR
 }
 
-/// Calls `read` for each piece of adjacent elements with its byte offset in the array.
+/// Calls `read` for each run of adjacent elements with its byte offset in the array.
 pub(crate) fn runs(
     slab: &Slab,
     size: usize,
@@ -345,7 +347,7 @@ pub(crate) fn runs(
         for piece in 0..pieces {
             let from = mul(add(run.from, mul(piece, run.step)?)?, element)?;
             let Some((part, after)) = rest.split_at_mut_checked(bytes) else {
-                return Err(Error::usage("out", "has not the size of the selection"));
+                return Err(Error::usage("out", "must have as many bytes as the selection"));
             };
             read(from, part)?;
             rest = after;

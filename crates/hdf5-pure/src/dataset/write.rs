@@ -1,4 +1,4 @@
-//! Datasets that are written: their elements go to the file as they come, chunks as soon as they are complete.
+//! Datasets that are being written. Elements go to the file as they come, and chunks as soon as they are complete.
 
 use sciformats_core::arith::{add, div, fit, mul, present, product, sub};
 use sciformats_core::{Error, Range, Result, Slab, bound};
@@ -20,33 +20,33 @@ use crate::spec::message::fill_value::{Fill, FillValue};
 use crate::spec::message::filter_pipeline::Pipeline;
 use crate::spec::message::layout::{IndexKind, Layout};
 
-/// A dataset that is written.
+/// A dataset that is being written.
 pub(crate) struct Dataset {
     pub(crate) datatype: Datatype,
-    /// The committed datatype that is its own.
+    /// The committed datatype that the dataset uses.
     pub(crate) committed: Option<ObjectId>,
     pub(crate) dataspace: Dataspace,
     pub(crate) fill: FillValue,
     pub(crate) pipeline: Pipeline,
     pub(crate) data: Data,
-    /// What is known of it if it was in the file before.
+    /// What is known about the dataset if it was in the file before.
     pub(crate) edited: Option<Edited>,
-    /// The last rows, which were appended and are not in chunks yet.
+    /// The last rows that were appended and are not in chunks yet.
     pub(crate) tail: Vec<u8>,
 }
 
-/// Rows that do not fill a chunk are gathered up to so many bytes.
+/// The largest number of bytes of rows that are collected because they do not fill a chunk.
 const TAIL_BYTES: usize = 1 << 20;
 
 /// Where the elements are.
 pub(crate) enum Data {
-    /// In the header.
+    /// In the object header.
     Compact(Vec<u8>),
-    /// One after another.
+    /// Contiguous, one after another.
     Contiguous(Option<Address>),
     /// In chunks.
     Chunked(Chunked),
-    /// In other files, as they are.
+    /// In external files, which are not touched.
     External(ExternalFiles),
     /// In other datasets.
     Virtual(GlobalId),
@@ -61,7 +61,7 @@ impl Dataset {
         self.dataspace.shape().unwrap_or_default()
     }
 
-    /// The largest size of each dimension.
+    /// Returns the maximum size of each dimension.
     pub(crate) fn maximum(&self) -> Vec<Option<u64>> {
         match &self.dataspace {
             Dataspace::Simple { maximum, .. } => maximum.clone(),
@@ -69,13 +69,13 @@ impl Dataset {
         }
     }
 
-    /// Bytes of all elements.
+    /// Returns the number of bytes of all elements.
     pub(crate) fn bytes(&self) -> Result<u64> {
         let elements = self.dataspace.elements();
         elements.and_then(|n| n.checked_mul(self.element_size())).ok_or_else(too_large)
     }
 
-    /// The space that its elements take.
+    /// Returns the space that the elements take.
     pub(crate) fn space(&self) -> Result<Vec<(Address, u64)>> {
         Ok(match &self.data {
             Data::Contiguous(Some(address)) => vec![(*address, self.bytes()?)],
@@ -86,7 +86,7 @@ impl Dataset {
         })
     }
 
-    /// The fill value's bytes, if it is not zeros.
+    /// Returns the bytes of the fill value, unless they are all zero.
     pub(crate) fn fill_bytes(&self) -> Option<&[u8]> {
         match &self.fill.value {
             Fill::Value(bytes) => Some(bytes),
@@ -94,22 +94,28 @@ impl Dataset {
         }
     }
 
-    /// Sets the size of each dimension. What lies beyond it is taken away; what is new reads as the fill value.
+    /// Sets the size of each dimension. Elements beyond it are removed, and new elements have the fill value.
     pub(crate) fn resize(&mut self, output: &mut Output, registry: &Registry, shape: &[u64]) -> Result<()> {
         self.flush_tail(output, registry)?;
         let chunked = matches!(self.data, Data::Chunked(_));
         let Dataspace::Simple { dimensions, maximum } = &self.dataspace else {
-            return Err(Error::usage("shape", "of a scalar does not change"));
+            return Err(Error::usage("shape", "of a scalar cannot be changed"));
         };
         let fits = |(n, max): (&u64, &Option<u64>)| max.is_none_or(|max| *n <= max);
         if shape.len() != dimensions.len() || !shape.iter().zip(maximum).all(fits) {
-            return Err(Error::usage("shape", "passes the maximum of the dataset"));
+            return Err(Error::usage(
+                "shape",
+                "must have as many dimensions as the dataset and stay within its maximum shape",
+            ));
         }
         if shape == &dimensions[..] {
             return Ok(());
         }
         if !chunked {
-            return Err(Error::usage("shape", "changes only where elements are stored in chunks"));
+            return Err(Error::usage(
+                "shape",
+                "cannot be changed: the dataset does not store its elements in chunks",
+            ));
         }
         sciformats_core::slab::elements(shape).ok_or_else(too_large)?;
         self.attempt(|dataset| {
@@ -121,32 +127,33 @@ impl Dataset {
                 && matches!(chunked.index, Some(IndexKind::Single(_)))
                 && shape.iter().zip(&chunked.dimensions).any(|(size, n)| size > n)
             {
-                // There is more than one chunk from now on.
+                // The dataset has more than one chunk from now on, so a single-chunk index is not possible any more.
                 chunked.index = None;
             }
             Ok(())
         })
     }
 
-    /// Fails unless `bytes` are those of the elements of `slab`, and can be written.
+    /// Fails unless `bytes` are the elements of `slab` and can be written.
     pub(crate) fn check(&self, slab: &Slab, bytes: &[u8]) -> Result<()> {
         self.sound()?;
         let expected = slab.len().checked_mul(self.element_size()).ok_or_else(too_large)?;
         if bytes.len() as u64 != expected {
-            let problem = format!("have {} bytes, the selection {expected}", bytes.len());
+            let problem = format!("have {} bytes, but the selection needs {expected}", bytes.len());
             return Err(Error::usage("values", problem));
         }
         if slab.of() != self.shape() {
-            return Err(Error::usage("selection", "is that of another shape"));
+            return Err(Error::usage("selection", "was made for another shape than the dataset's"));
         }
         if self.dataspace == Dataspace::Null {
-            return Err(Error::usage("dataset", "has no elements"));
+            return Err(Error::usage("dataset", "has a null dataspace, which holds no elements"));
         }
         match &self.data {
             Data::Virtual(_) => Err(Error::unsupported("writing to the sources of a virtual dataset")),
-            Data::External(_) if self.edited.is_none() => {
-                Err(Error::usage("dataset", "has its elements in other files"))
-            }
+            Data::External(_) if self.edited.is_none() => Err(Error::usage(
+                "dataset",
+                "stores its elements in external files, which cannot be written here",
+            )),
             _ => Ok(()),
         }
     }
@@ -167,7 +174,7 @@ impl Dataset {
         self.change(output, registry, slab, bytes)
     }
 
-    /// Stores a chunk of a new dataset that went through its filters elsewhere, but for those in `mask`.
+    /// Stores a chunk of a new dataset that has passed through its filters already, except for those in `mask`.
     pub(crate) fn write_chunk(
         &mut self,
         output: &mut Output,
@@ -181,25 +188,29 @@ impl Dataset {
         let shape = self.shape().to_vec();
         let (filtered, size) = (!self.pipeline.filters.is_empty(), self.element_size());
         let edited = self.edited.is_some();
-        let Data::Chunked(chunked) = &mut self.data else { return wrong("is of a dataset that has none") };
+        let Data::Chunked(chunked) = &mut self.data else {
+            return wrong("cannot be written: the dataset does not store its elements in chunks");
+        };
         if edited || chunked.unfiltered_edges {
-            return wrong("is stored as it is only in new datasets whose chunks are all filtered alike");
+            return wrong(
+                "can be stored without filtering only in a new dataset that filters its edge chunks too",
+            );
         }
         let mut sides = scaled.iter().zip(&chunked.dimensions).zip(&shape);
         if scaled.len() != shape.len()
             || sides.any(|((at, &side), &n)| at.checked_mul(side).is_none_or(|at| at >= n))
         {
-            return wrong("is none of the dataset");
+            return wrong("lies outside the dataset");
         }
         let all = chunked.dimensions.iter().try_fold(size, |product, &n| product.checked_mul(n));
         if !filtered && all != Some(bytes.len() as u64) {
-            return wrong("has another number of bytes than its elements");
+            return wrong("does not have the number of bytes of its elements");
         }
         chunked.put_filtered(output, scaled, (mask, bytes))
     }
 
-    /// Lets a new dataset grow along its first dimension by `rows` rows, whose packed bytes are `bytes`. Rows that do not
-    /// fill a chunk are gathered.
+    /// Extends a new dataset along its first dimension by `rows` rows with the packed bytes `bytes`. Rows that do not
+    /// fill a chunk are collected.
     pub(crate) fn append(
         &mut self,
         output: &mut Output,
@@ -212,11 +223,11 @@ impl Dataset {
         }
         let wrong = |problem: &'static str| Error::usage("shape", problem);
         let Data::Chunked(Chunked { dimensions: chunk, .. }) = &self.data else {
-            return Err(wrong("changes only where elements are stored in chunks"));
+            return Err(wrong("cannot be changed: the dataset does not store its elements in chunks"));
         };
         let size = u64::from(self.datatype.size);
         let Dataspace::Simple { dimensions, maximum } = &mut self.dataspace else {
-            return Err(wrong("of a scalar does not change"));
+            return Err(wrong("of a scalar cannot be changed"));
         };
         let (Some((first, inner)), Some(&chunk)) = (dimensions.split_first_mut(), chunk.first()) else {
             return Err(wrong("has no dimension to grow along"));
@@ -224,12 +235,12 @@ impl Dataset {
         let row =
             sciformats_core::slab::elements(inner).and_then(|n| n.checked_mul(size)).ok_or_else(too_large)?;
         if rows.checked_mul(row) != Some(bytes.len() as u64) {
-            return Err(Error::usage("values", "are no whole rows of the dataset"));
+            return Err(Error::usage("values", "must make up whole rows of the dataset"));
         }
         let end =
             first.checked_add(rows).filter(|&end| end.checked_mul(row).is_some()).ok_or_else(too_large)?;
         if maximum.first().copied().flatten().is_some_and(|max| end > max) {
-            return Err(wrong("passes the maximum of the dataset"));
+            return Err(wrong("would exceed the maximum shape of the dataset"));
         }
         let begin = sub(*first, gathered(&self.tail, row)?)?;
         *first = end;
@@ -246,7 +257,7 @@ impl Dataset {
         self.flush_tail(output, registry)
     }
 
-    /// Puts rows that were gathered into chunks.
+    /// Moves the collected rows into chunks.
     pub(crate) fn flush_tail(&mut self, output: &mut Output, registry: &Registry) -> Result<()> {
         if self.tail.is_empty() {
             return Ok(());
@@ -261,7 +272,7 @@ impl Dataset {
         Ok(())
     }
 
-    /// The last `rows` rows.
+    /// Returns the selection of the last `rows` rows.
     fn last_rows(&self, rows: u64) -> Result<Slab> {
         let shape = self.shape();
         let mut ranges: Vec<Range> = shape.iter().map(|&n| Range::all(n)).collect();
@@ -271,7 +282,7 @@ impl Dataset {
         Slab::new(shape, ranges)
     }
 
-    /// Writes elements that can be written.
+    /// Writes elements that were checked.
     fn change(&mut self, output: &mut Output, registry: &Registry, slab: &Slab, bytes: &[u8]) -> Result<()> {
         self.attempt(|dataset| {
             dataset.relocate(output, slab, bytes.len() as u64)?;
@@ -316,15 +327,19 @@ impl Dataset {
             }
             Data::External(_) => {
                 let outer = self.edited.as_mut().and_then(|edited| edited.outer.as_mut());
-                let outer =
-                    outer.ok_or_else(|| Error::usage("dataset", "has its elements in other files"))?;
+                let outer = outer.ok_or_else(|| {
+                    Error::usage(
+                        "dataset",
+                        "stores its elements in external files, which cannot be written here",
+                    )
+                })?;
                 runs(slab, size, |at, part| outer.put(at, present(bytes.get(part), "bytes of a run")?))
             }
             Data::Virtual(_) => Err(Error::internal("elements of a virtual dataset are written")),
         }
     }
 
-    /// Puts the fill value into elements that are kept in the header.
+    /// Writes the fill value to elements in the object header.
     pub(crate) fn fill_compact(&mut self) {
         let value = self.fill_bytes().map(<[u8]>::to_vec);
         if let Data::Compact(data) = &mut self.data {
@@ -332,7 +347,7 @@ impl Dataset {
         }
     }
 
-    /// Takes the space of all chunks at once.
+    /// Allocates the space of all chunks at once.
     pub(crate) fn allocate_chunks(&mut self, output: &mut Output) -> Result<()> {
         let size = self.element_size();
         let maximum: Vec<u64> =
@@ -359,7 +374,7 @@ impl Dataset {
         }
     }
 
-    /// Stores what is in memory, writes the index, and says where the elements are.
+    /// Stores what is in memory, writes the index, and returns where the elements are.
     pub(crate) fn close(&mut self, output: &mut Output, registry: &Registry, bound: Bound) -> Result<Layout> {
         self.flush_tail(output, registry)?;
         let (size, total) = (self.element_size(), self.bytes()?);
@@ -393,7 +408,7 @@ impl Dataset {
     }
 }
 
-/// How many rows of `row` bytes were gathered: none where rows have no bytes.
+/// Returns how many rows of `row` bytes were collected, which is none if rows have no bytes.
 fn gathered(tail: &[u8], row: u64) -> Result<u64> {
     match row {
         0 if tail.is_empty() => Ok(0),
@@ -402,7 +417,7 @@ fn gathered(tail: &[u8], row: u64) -> Result<u64> {
     }
 }
 
-/// Calls `write` with the byte offset of each run of adjacent elements and its bytes' range among the packed ones.
+/// Calls `write` with the byte offset of each run of adjacent elements, and its range among the packed bytes.
 fn runs(
     slab: &Slab,
     size: u64,

@@ -1,4 +1,5 @@
-//! Metadata cache images: entries of another program's cache, which stand at the end of a file until somebody writes to it.
+//! Metadata cache images. A program can leave the contents of its metadata cache at the end of a file; they are valid
+//! until the file is written to.
 
 use std::sync::Arc;
 
@@ -15,10 +16,11 @@ use crate::spec::message::MessageType;
 use crate::spec::superblock::Rest;
 use crate::spec::{Address, cache_image};
 
-/// Puts the entries of a metadata cache image, if there is one, where they belong, and takes the image out.
+/// Moves the entries of a metadata cache image, if there is one, to the places where they belong, and removes the
+/// image.
 ///
 /// # Errors
-/// `Malformed` if the image is; those of the output.
+/// Returns `Malformed` if the image is damaged, and the errors of the output.
 pub(crate) fn unload(opened: &Opened, space: &Arc<Space>) -> Result<bool> {
     let context = &opened.context;
     let Rest::New { extension: Some(extension), .. } = opened.superblock.rest else { return Ok(false) };
@@ -37,7 +39,7 @@ pub(crate) fn unload(opened: &Opened, space: &Arc<Space>) -> Result<bool> {
     Ok(true)
 }
 
-/// What a metadata cache image lays over the file.
+/// Returns the patches that a metadata cache image applies to the file.
 pub(crate) fn patches(context: &Context, at: Address, len: u64) -> Result<Vec<Patch>> {
     const IMAGE: &str = "metadata cache image";
     let bytes = context.read(IMAGE, at, len)?;

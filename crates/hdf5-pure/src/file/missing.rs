@@ -1,13 +1,13 @@
-//! Which sources were missing when elements were read.
+//! Remembers which sources were missing when elements were read.
 
 use std::sync::{Mutex, PoisonError};
 
 use sciformats_core::Error;
 
-/// What was missing of so many sources is remembered.
+/// The largest number of missing sources that is remembered.
 const REMEMBERED: usize = 1000;
 
-/// Sources that were missing when they were read, each once.
+/// The sources that were missing when they were read, each of them once.
 #[derive(Debug, Default)]
 pub(crate) struct MissingList(Mutex<Vec<Error>>);
 

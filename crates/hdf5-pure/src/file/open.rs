@@ -1,4 +1,4 @@
-//! Opening: finding the superblock, putting the parts of a file together, and looking up paths.
+//! Opens files: finds the superblock, assembles the parts of a file, and reads what holds for the whole file.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -33,9 +33,9 @@ pub(crate) struct Opened {
     pub(crate) file_space: Option<FileSpaceInfo>,
     pub(crate) options: OpenOptions,
     pub(crate) chunks: ChunkCache,
-    /// The path by which each object is first reached, once somebody has asked.
+    /// The path by which a walk first reaches each object. It is computed when it is first needed.
     pub(crate) paths: OnceLock<HashMap<Address, Box<[u8]>>>,
-    /// What was missing, of this file and those that were opened on its behalf.
+    /// The sources that were missing, for this file and for the files that were opened on its behalf.
     pub(crate) missing_list: Arc<MissingList>,
 }
 
@@ -44,14 +44,16 @@ impl Opened {
     pub(crate) fn open(path: &Path, options: &OpenOptions) -> Result<Self> {
         let storage = options.access.open(path)?;
         if superblock(&*storage).is_ok_and(|(_, superblock)| superblock.is_written()) {
-            // What was read before would be shown beside what is read later.
+            // Another program is writing the file. A map or a buffer could mix what was read before with what is read
+            // later, so every read asks the system.
             let options = options.clone().with_access(Access::direct());
             return Self::of(options.access.open(path)?, Some(path), &options);
         }
         Self::of(storage, Some(path), options)
     }
 
-    /// Opens what `storage` holds: where a commit was cut, the file as the last one left it.
+    /// Opens the file in `storage`. If a commit was interrupted, the file appears in the state of its last effective
+    /// commit.
     pub(crate) fn of(storage: Arc<dyn ReadAt>, path: Option<&Path>, options: &OpenOptions) -> Result<Self> {
         if journal_of(&*storage)?.is_some() {
             return Self::plain(Arc::new(journal::view(storage)?), path, options);
@@ -59,7 +61,7 @@ impl Opened {
         Self::plain(storage, path, options)
     }
 
-    /// Opens what `storage` holds, whatever it ends in.
+    /// Opens the file in `storage`, and ignores a journal at its end.
     pub(crate) fn plain(
         storage: Arc<dyn ReadAt>,
         path: Option<&Path>,
@@ -121,10 +123,10 @@ impl Opened {
         Ok(Self { missing_list: Arc::clone(&self.missing_list), ..opened })
     }
 
-    /// Notes that a source is missing, of which elements were wanted.
+    /// Records that a source of wanted elements is missing.
     ///
     /// # Errors
-    /// The note itself, if the caller does not want what would stand for these elements.
+    /// Returns the same error if the caller does not accept substitutes for these elements.
     pub(crate) fn missing(&self, error: Error) -> Result<()> {
         match self.options.missing {
             MissingSources::Filled => self.missing_list.add(error),
@@ -133,15 +135,15 @@ impl Opened {
         Ok(())
     }
 
-    /// The folder of the file.
+    /// Returns the folder of the file.
     pub(crate) fn folder(&self) -> Option<&Path> {
         let parent = self.path.as_deref()?.parent()?;
         Some(if parent.as_os_str().is_empty() { Path::new(".") } else { parent })
     }
 
-    /// Threads that a read may use.
+    /// Returns the number of threads that a read may use.
     pub(crate) fn threads(&self) -> usize {
-        // Asking takes longer than a small read.
+        // Asking the system takes longer than a small read, so it is asked only once.
         static AVAILABLE: OnceLock<usize> = OnceLock::new();
         match self.options.threads {
             0 => *AVAILABLE.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from)),
@@ -150,10 +152,11 @@ impl Opened {
     }
 }
 
-/// The journal that the file ends in, if a commit of an edit was cut.
+/// Returns the journal at the end of the file if a commit was interrupted.
 ///
 /// # Errors
-/// `Malformed` if it is damaged, or belongs to another state of the file: something else has written to it since.
+/// Returns `Malformed` if the journal is damaged, or if it belongs to an earlier state of the file because another
+/// program has written to it since.
 pub(crate) fn journal_of(storage: &dyn ReadAt) -> Result<Option<Interrupted>> {
     let Some(found) = journal::interrupted(storage)? else { return Ok(None) };
     let (position, superblock) = superblock(storage)?;
@@ -162,15 +165,16 @@ pub(crate) fn journal_of(storage: &dyn ReadAt) -> Result<Option<Interrupted>> {
         return Ok(Some(found));
     }
     if !found.committed {
-        // It is about a commit that never took place, and may stay where it is.
+        // The commit of this journal never became effective, so the journal can be ignored.
         return Ok(None);
     }
-    let rule =
-        FaultKind::Rule("belongs to another state of the file, which was changed after an edit had been cut");
+    let rule = FaultKind::Rule(
+        "belongs to an earlier state of the file: another program changed the file after an edit was interrupted",
+    );
     Err(Fault::from(rule).at("journal", found.offset))
 }
 
-/// The superblock, and where it stands: at 0, 512, 1024 and so on.
+/// Returns the superblock and its offset, which is 0, 512, 1024, or the next power of two.
 pub(crate) fn superblock(storage: &dyn ReadAt) -> Result<(u64, Superblock)> {
     let mut position = 0u64;
     while position.checked_add(SIGNATURE.len() as u64).is_some_and(|end| end <= storage.len()) {
@@ -184,7 +188,7 @@ pub(crate) fn superblock(storage: &dyn ReadAt) -> Result<(u64, Superblock)> {
     Err(Fault::from(FaultKind::Signature).at("superblock", 0))
 }
 
-/// The driver information, wherever the version of the superblock puts it, and its absolute offset.
+/// Returns the driver information and its absolute offset. Its place depends on the version of the superblock.
 fn driver_info(context: &Context, superblock: &Superblock) -> Result<Option<(DriverInfo, u64)>> {
     const BLOCK: &str = "driver information block";
     match superblock.rest {
@@ -202,7 +206,7 @@ fn driver_info(context: &Context, superblock: &Superblock) -> Result<Option<(Dri
     }
 }
 
-/// What the superblock extension says of the whole file.
+/// Reads what the superblock extension says about the whole file.
 fn read_extension(context: &mut Context, at: Address) -> Result<Option<FileSpaceInfo>> {
     let sizes = context.sizes;
     let (image, table, file_space) = {
@@ -210,7 +214,7 @@ fn read_extension(context: &mut Context, at: Address) -> Result<Option<FileSpace
         let image =
             object.parse(context, MessageType::CacheImage, |i| cache_image::message(i, sizes))?.flatten();
         let table = object.parse(context, MessageType::SharedTable, |i| small::shared_table(i, sizes))?;
-        // A message that another program left behind without understanding it says nothing.
+        // If another program has changed the file without understanding this message, the message is out of date.
         let stale =
             object.find(MessageType::FileSpaceInfo).is_some_and(|message| message.flags & WAS_UNKNOWN != 0);
         let file_space = match stale {

@@ -1,14 +1,15 @@
-//! How files are opened.
+//! Options of opening a file.
 
 use sciformats_core::storage::Access;
 use sciformats_core::{External, Limits};
 
 use crate::filter::Registry;
 
-/// How a file is opened.
+/// Options of opening a file.
 ///
 /// ```
-/// use hdf5_pure::{Access, External, File, Limits, OpenOptions};
+/// use hdf5_pure::{File, OpenOptions};
+/// use hdf5_pure::options::{Access, External, Limits};
 ///
 /// # let folder = tempfile::tempdir().unwrap();
 /// # let path = folder.path().join("weather.h5");
@@ -29,21 +30,22 @@ use crate::filter::Registry;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct OpenOptions {
-    /// Bounds on what the file may ask for.
+    /// Limits on the resources that reading may use.
     pub limits: Limits,
-    /// Filters of the caller's.
+    /// Filters that the caller provides.
     pub registry: Registry,
-    /// Which other files may be opened on its behalf.
+    /// Which other files may be opened on behalf of this one.
     pub external: External,
-    /// What becomes of elements whose sources are missing.
+    /// How elements whose sources are missing are read.
     pub missing: MissingSources,
-    /// Threads that a read may use; 0 stands for as many as there are.
+    /// The number of threads that a read may use; 0 means as many as the machine has.
     pub threads: usize,
-    /// How files are reached. Default: with the system's calls. Whoever knows that nobody changes the files can have them
-    /// [mapped](Access::mapped) into memory; stored bytes need not be copied then.
+    /// How files are accessed. By default they are read with system calls. If nobody changes the files, they can be
+    /// [mapped](Access::mapped) into memory, so that stored bytes need not be copied.
     pub access: Access,
-    /// Bytes of decoded chunks that are kept, all datasets of the file together: a chunk of which reads take a part at a
-    /// time is decoded once. Default: 32 MiB, some dozens of chunks of a usual size. 0 keeps none.
+    /// The number of bytes of decoded chunks that are cached, for all datasets of the file together. A chunk that
+    /// several reads need is then decoded only once. The default is 32 MiB, which holds some dozens of chunks of usual
+    /// size; 0 disables the cache.
     pub chunk_cache: usize,
 }
 
@@ -62,54 +64,55 @@ impl Default for OpenOptions {
 }
 
 impl OpenOptions {
-    /// The same with other limits.
+    /// Sets the limits.
     #[must_use]
     pub fn with_limits(self, limits: Limits) -> Self {
         Self { limits, ..self }
     }
 
-    /// The same with filters of the caller's.
+    /// Sets the registry with the caller's filters.
     #[must_use]
     pub fn with_registry(self, registry: Registry) -> Self {
         Self { registry, ..self }
     }
 
-    /// The same with another policy for other files.
+    /// Sets which other files may be opened.
     #[must_use]
     pub fn with_external(self, external: External) -> Self {
         Self { external, ..self }
     }
 
-    /// The same with another answer to sources that are missing.
+    /// Sets how elements whose sources are missing are read.
     #[must_use]
     pub fn with_missing(self, missing: MissingSources) -> Self {
         Self { missing, ..self }
     }
 
-    /// The same with another number of threads.
+    /// Sets the number of threads.
     #[must_use]
     pub fn with_threads(self, threads: usize) -> Self {
         Self { threads, ..self }
     }
 
-    /// The same with another way to reach files.
+    /// Sets how files are accessed.
     #[must_use]
     pub fn with_access(self, access: Access) -> Self {
         Self { access, ..self }
     }
 
-    /// The same with room for so many bytes of decoded chunks.
+    /// Sets the number of bytes of decoded chunks that are cached.
     #[must_use]
     pub fn with_chunk_cache(self, chunk_cache: usize) -> Self {
         Self { chunk_cache, ..self }
     }
 }
 
-/// What a read makes of elements that other files should have, and have not: those of a virtual dataset whose source is
-/// missing, and those after the end of an external file. A missing external file is an error in any case.
+/// How a read treats elements whose source is missing: elements of a virtual dataset whose source does not exist, and
+/// elements beyond the end of an external file. An external file that does not exist is an error in any case.
 ///
 /// ```
-/// use hdf5_pure::{Error, External, File, MissingSources, OpenOptions, Slab, Writer};
+/// use hdf5_pure::{Error, File, OpenOptions, Slab, Writer};
+/// use hdf5_pure::options::{External, MissingSources};
 ///
 /// # let folder = tempfile::tempdir().unwrap();
 /// # let path = folder.path().join("week.h5");
@@ -128,10 +131,10 @@ impl OpenOptions {
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum MissingSources {
-    /// They read as the library has them: as fill values, and as zeros after the end of an external file.
-    /// [`File::take_missing`](crate::File::take_missing) tells what was missing.
+    /// They are read as in the C library: as fill values, or as zeros beyond the end of an external file.
+    /// [`File::take_missing`](crate::File::take_missing) reports what was missing.
     #[default]
     Filled,
-    /// Reading them is [`Error::Missing`](crate::Error::Missing).
+    /// Reading them fails with [`Error::Missing`](crate::Error::Missing).
     Refused,
 }

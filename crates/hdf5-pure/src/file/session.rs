@@ -1,4 +1,4 @@
-//! An open file that is edited, below the level of paths.
+//! An open file that is being edited, below the level of paths.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -23,21 +23,21 @@ use crate::spec::superblock::{Rest, Superblock};
 use crate::spec::symbol_table::Cache;
 use crate::spec::{Address, Sizes};
 
-/// The file. What is read through [`context`](Self::context) is the pending state.
+/// The file. Reading through [`context`](Self::context) shows the pending state.
 pub(crate) struct Session {
     pub(crate) space: Arc<Space>,
     pub(crate) opened: Opened,
     pub(crate) superblock: Superblock,
-    /// Whether the file still says what its free-space managers manage: not from the first commit on.
+    /// Whether the file still stores free-space managers. The first commit removes them.
     managed: bool,
 }
 
 impl Session {
-    /// Opens what `storage` holds for editing; a commit that was cut is completed, or taken back, first.
+    /// Opens the file in `storage` for editing. An interrupted commit is completed or undone first.
     ///
     /// # Errors
-    /// `Malformed` if the file is damaged or truncated; [`Error::Usage`] if it says that it is open for writing;
-    /// `Unsupported` for what is not edited.
+    /// Returns `Malformed` if the file is damaged or truncated, [`Error::Usage`] if it is marked as open for writing,
+    /// and `Unsupported` for files that cannot be edited.
     pub(crate) fn open(
         mut storage: Box<dyn Storage>,
         path: Option<&Path>,
@@ -53,13 +53,13 @@ impl Session {
         if superblock.is_written() {
             return Err(Error::usage(
                 "file",
-                "says that it is open for writing, or was not closed by who wrote to it",
+                "is marked as open for writing: another program is writing it, or its writer did not close it",
             ));
         }
         let Sizes { offsets, lengths } = superblock.sizes;
         if ![offsets, lengths].iter().all(|width| matches!(width, 4 | 8)) {
             return Err(Error::unsupported(
-                "editing a file whose addresses or lengths have neither 4 nor 8 bytes",
+                "editing a file whose addresses or lengths do not have 4 or 8 bytes",
             ));
         }
         if matches!(superblock.rest, Rest::Old { driver_info: Some(_), .. }) {
@@ -91,20 +91,20 @@ impl Session {
         }
     }
 
-    /// The table of shared messages.
+    /// Returns the address of the table of shared messages.
     ///
     /// # Errors
-    /// `Malformed` if the superblock extension is.
+    /// Returns `Malformed` if the superblock extension is damaged.
     pub(crate) fn shared_table(&self) -> Result<Option<Address>> {
         shared_table(self.context(), self.extension())
     }
 
-    /// Whether the file says what its free-space managers manage.
+    /// Returns whether the file stores what its free-space managers manage.
     pub(crate) fn is_managed(&self) -> bool {
         self.managed
     }
 
-    /// Fails for what is not edited.
+    /// Fails for files that cannot be edited.
     fn check(&self) -> Result<()> {
         let no = |what: &'static str| Err(Error::unsupported(format!("editing a file with {what}")));
         let Some(extension) = self.extension() else { return Ok(()) };
@@ -116,7 +116,7 @@ impl Session {
         }
     }
 
-    /// Takes over what the file's free-space managers manage.
+    /// Takes over the free space that the file's free-space managers manage.
     fn take_free_space(&self) -> Result<()> {
         let Some(info) = &self.opened.file_space else { return Ok(()) };
         if info.strategy == PAGED {
@@ -132,18 +132,18 @@ impl Session {
         Ok(())
     }
 
-    /// The header of the object at `address`, to be changed and [written back](Header::write).
+    /// Returns the header of the object at `address`, which can be changed and [written back](Header::write).
     ///
     /// # Errors
-    /// As [`Header::read`].
+    /// Returns the errors of [`Header::read`].
     pub(crate) fn header(&self, address: Address) -> Result<Header> {
         Header::read(self.context(), address)
     }
 
-    /// The extents of the structures that `collect` collects.
+    /// Returns the extents of the structures that `collect` finds.
     ///
     /// # Errors
-    /// `Malformed` if one of them is.
+    /// Returns `Malformed` if one of the structures is damaged.
     pub(crate) fn extents(
         &self,
         collect: impl FnOnce(&mut Extents<'_>) -> Result<()>,
@@ -151,7 +151,8 @@ impl Session {
         found(self.context(), collect)
     }
 
-    /// Takes the copy of the root group's symbol table out of the superblock, if it is the group at `address`.
+    /// Removes the cached copy of the root group's symbol table from the superblock if the group at `address` is the
+    /// root group.
     pub(crate) fn forget_table(&mut self, address: Address) {
         if let Rest::Old { root, .. } = &mut self.superblock.rest
             && root.header == Some(address)
@@ -160,7 +161,8 @@ impl Session {
         }
     }
 
-    /// Says in the file that no free space is managed, as what was free may be in use now, and gives back the managers.
+    /// Stores in the file that no free space is managed, and frees the managers. From now on, space that they list as
+    /// free may be in use.
     fn forget_managers(&mut self, output: &mut Output) -> Result<()> {
         let (Some(info), Some(extension), true) = (&self.opened.file_space, self.extension(), self.managed)
         else {
@@ -184,30 +186,32 @@ impl Session {
         let message = header.find(MessageType::FileSpaceInfo);
         let body = message
             .map(|message| file_space_info::with_manager(&message.body, manager, self.context().sizes));
-        let body = present(body, "what the file says of its free space")??;
+        let body = present(body, "file space info message")??;
         header.set(MessageType::FileSpaceInfo, 0, |out| {
             out.extend(body);
             Ok(())
         })?;
-        // A continuation in use moves to fresh space now, and not when it has been written down what is free.
+        // If the continuation of this header has to move to fresh space, it moves now. When the list of free space has
+        // been written, a move would make the list wrong.
         header.touch();
         header.write(output)
     }
 
-    /// Writes what is free to the end of the file, if the file keeps account of it, and commits that.
+    /// Writes the list of free space to the end of the file, if the file tracks it, and commits that.
     ///
     /// # Errors
-    /// As [`commit`](Self::commit).
+    /// Returns the errors of [`commit`](Self::commit).
     pub(crate) fn keep_free_space(&mut self, output: &mut Output, flush: Flush) -> Result<()> {
         let (Some(info), Some(extension)) = (&self.opened.file_space, self.extension()) else {
             return Ok(());
         };
-        // In a file of pages each use has managers of its own, which this one does not stand for.
+        // In a file with pages, each kind of content has managers of its own, and one manager cannot stand for all of
+        // them.
         if !info.persist || info.strategy == PAGED || self.managed {
             return Ok(());
         }
         let threshold = info.threshold.max(1);
-        // What the header needs for this is taken before it is known what is free.
+        // The message gets its space before the free space is listed, because the list would be wrong afterwards.
         self.name_manager(output, extension, None)?;
         let parts = self.space.free_after();
         let sections: Vec<Section> = parts
@@ -244,10 +248,10 @@ impl Session {
         Ok(())
     }
 
-    /// Makes everything that is pending the file's.
+    /// Writes everything that is pending to the file.
     ///
     /// # Errors
-    /// As [`Space::commit`].
+    /// Returns the errors of [`Space::commit`].
     pub(crate) fn commit(&mut self, output: &mut Output, flush: Flush) -> Result<()> {
         output.flush()?;
         let base = self.context().base;
@@ -267,18 +271,18 @@ impl Session {
     }
 }
 
-/// The longest file that addresses and lengths of these widths allow.
+/// Returns the length of the longest file that addresses and lengths of these sizes can express.
 fn most(sizes: Sizes) -> u64 {
     let bits = u32::from(sizes.offsets.min(sizes.lengths)) * 8;
     1u64.unbounded_shl(bits).wrapping_sub(1).min(i64::MAX.cast_unsigned())
 }
 
-/// Space is managed in pages.
+/// The strategy that allocates space in pages.
 const PAGED: u8 = 1;
-/// Managers of elements and of global heaps, by their place in the message.
+/// The managers of raw data and of global heaps, by their position in the message.
 const DATA_MANAGERS: [usize; 4] = [2, 3, 8, 9];
 
-/// Completes a commit that was cut, or takes it back.
+/// Completes or undoes an interrupted commit.
 pub(crate) fn recover(storage: &mut dyn Storage) -> Result<()> {
     if open::journal_of(&*storage)?.is_some() {
         let steps = journal::recover(&*storage)?;
@@ -287,10 +291,10 @@ pub(crate) fn recover(storage: &mut dyn Storage) -> Result<()> {
     Ok(())
 }
 
-/// The table of shared messages, of which the superblock extension tells.
+/// Returns the address of the table of shared messages, which the superblock extension stores.
 ///
 /// # Errors
-/// `Malformed` if the superblock extension is.
+/// Returns `Malformed` if the superblock extension is damaged.
 pub(crate) fn shared_table(context: &Context, extension: Option<Address>) -> Result<Option<Address>> {
     let Some(extension) = extension else { return Ok(None) };
     let object = Object::read(context, extension)?;

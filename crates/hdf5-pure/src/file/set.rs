@@ -1,4 +1,4 @@
-//! Files that are spread over several ones: families of equal parts, and sets with a file per kind of content.
+//! Files that consist of several parts: families of equal members, and multi files with one member per kind of content.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -9,9 +9,10 @@ use sciformats_core::{Error, ReadAt, Result, bound};
 
 use crate::spec::driver_info::{DriverInfo, MultiInfo, family_member_size};
 
-/// A storage for each range of addresses.
+/// The storages of a file of several parts, each with its range of addresses.
 pub(crate) struct Parts {
-    /// First address and bytes, ascending; later parts begin where they say, whatever the length of earlier ones.
+    /// The first address and the storage of each part, in ascending order. A part starts at its own address, whatever
+    /// the length of the earlier parts.
     parts: Vec<(u64, Arc<dyn ReadAt>)>,
     len: u64,
 }
@@ -61,7 +62,8 @@ impl ReadAt for Parts {
     }
 }
 
-/// The whole of which `first` at `path` is a part, as its driver information says; `None` if it is a file of its own.
+/// Assembles the whole file of which `first`, at `path`, is a part according to its driver information. Returns `None`
+/// if it is not a file of several parts.
 pub(crate) fn assemble(
     first: &Arc<dyn ReadAt>,
     path: Option<&Path>,
@@ -84,8 +86,8 @@ pub(crate) fn assemble(
     Ok(Some(Arc::new(parts)))
 }
 
-/// The family that `first` begins, where old writers say nothing of it: the file is shorter than its superblock says, and
-/// the next member is beside it.
+/// Assembles the family that starts with `first` if the file has no driver information, as old writers leave it. In
+/// that case the file is shorter than its superblock says, and the next member lies beside it.
 pub(crate) fn unannounced(
     first: &Arc<dyn ReadAt>,
     path: Option<&Path>,
@@ -123,7 +125,7 @@ fn family(
     Ok(Parts::new(parts))
 }
 
-/// The name of the first member of a family: its digits are counted up.
+/// The name of the first member of a family, whose digits are counted up for the next members.
 struct Name {
     folder: PathBuf,
     before: String,
@@ -135,7 +137,7 @@ struct Name {
 impl Name {
     fn of(path: &Path) -> Option<Self> {
         let name = path.file_name()?.to_str()?;
-        // The last digits before the extension, or of the name.
+        // The number is in the last digits before the extension, or at the end of the name.
         let stem = name.rfind('.').unwrap_or(name.len());
         let digits_end = name.get(..stem)?.rfind(|c: char| c.is_ascii_digit())?.checked_add(1)?;
         let digits = name.get(..digits_end)?.trim_end_matches(|c: char| c.is_ascii_digit()).len();
@@ -162,20 +164,22 @@ fn multi(
     open: &dyn Fn(&Path) -> Result<Arc<dyn ReadAt>>,
 ) -> Result<Parts> {
     let path =
-        path.ok_or_else(|| Error::unsupported("a file of several parts that was not opened by its path"))?;
+        path.ok_or_else(|| Error::unsupported("a file of several parts that was not opened by a path"))?;
     let (folder, file) =
         (path.parent().unwrap_or(Path::new("")), path.file_name().and_then(|name| name.to_str()));
-    // The base name is what `%s` stands for in the name of the member that was opened.
+    // `%s` in the name of a member stands for the base name. The name by which the file was opened reveals it.
     let base = info.members.iter().find_map(|member| {
         let (before, after) = member.name.as_str()?.split_once("%s")?;
         file?.strip_prefix(before)?.strip_suffix(after)
     });
-    let base = base
-        .ok_or_else(|| Error::unsupported("a file of several parts opened by a name that is not a part's"))?;
+    let base = base.ok_or_else(|| {
+        Error::unsupported("a file of several parts that was opened by a name that is not the name of a part")
+    })?;
     let mut parts = Vec::new();
     for member in &info.members {
         let name = member.name.as_str().unwrap_or_default().replace("%s", base);
-        // A name is one of this folder, whatever it says.
+        // The name comes from the file and could contain a path, so only its last component is used and looked up in
+        // this folder.
         let Some(name) = Path::new(&name).file_name() else { continue };
         let path = folder.join(name);
         if path.is_file() {

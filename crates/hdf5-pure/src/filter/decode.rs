@@ -1,4 +1,4 @@
-//! Which filter does what, and how a pipeline of them is undone.
+//! Knows what each filter does, and undoes pipelines of filters.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -10,12 +10,14 @@ use sciformats_core::{Error, Fault, FaultKind, Result, bound};
 use crate::codec;
 use crate::spec::message::filter_pipeline::{FilterDescription, Pipeline};
 
-/// A filter of the caller's.
+/// A filter that the caller implements.
 ///
 /// ```
 /// use std::sync::Arc;
 ///
-/// use hdf5_pure::{CreateOptions, Fault, File, Filter, Filters, OpenOptions, Registry, Writer};
+/// use hdf5_pure::{CreateOptions, File, OpenOptions, Writer};
+/// use hdf5_pure::error::Fault;
+/// use hdf5_pure::filters::{Filter, Filters, Registry};
 ///
 /// /// Turns every bit.
 /// struct Turn;
@@ -36,28 +38,30 @@ use crate::spec::message::filter_pipeline::{FilterDescription, Pipeline};
 /// # Ok::<(), hdf5_pure::Error>(())
 /// ```
 pub trait Filter: Send + Sync {
-    /// Undoes the filter: `values` are the dataset's parameters, `expected` about the number of bytes that should come out.
+    /// Undoes the filter. `values` are the client data values of the dataset, and `expected` is the approximate number
+    /// of bytes that should come out.
     ///
     /// # Errors
-    /// What is wrong with the bytes.
+    /// Returns what is wrong with the bytes.
     fn decode(&self, values: &[u32], input: &[u8], expected: usize) -> Result<Vec<u8>, Fault>;
 
-    /// Applies the filter to the bytes of a chunk; `None` if it gains nothing, which is an error where the filter is not
-    /// optional.
+    /// Applies the filter to the bytes of a chunk. `None` means that the filter gains nothing; this is an error unless
+    /// the filter is optional.
     ///
     /// # Errors
-    /// The default says that the filter does not write.
+    /// The default implementation returns the error that the filter can only decode.
     fn encode(&self, _values: &[u32], _input: &[u8]) -> Result<Option<Vec<u8>>, Fault> {
-        Err(Fault::from(FaultKind::Rule("does not write")))
+        Err(Fault::from(FaultKind::Rule("can only decode, so it cannot write chunks")))
     }
 }
 
-/// The filters that a file is read with: those of this crate and those that the caller adds.
+/// The filters that can be used for reading and writing: those of this crate and those that the caller adds.
 ///
 /// ```no_run
 /// use std::sync::Arc;
 ///
-/// use hdf5_pure::{File, Filter, OpenOptions, Registry, Result};
+/// use hdf5_pure::{File, OpenOptions, Result};
+/// use hdf5_pure::filters::{Filter, Registry};
 ///
 /// fn open(filter: impl Filter + 'static) -> Result<File> {
 ///     let filters = Registry::default().with(300, Arc::new(filter));
@@ -76,22 +80,23 @@ impl fmt::Debug for Registry {
 }
 
 impl Registry {
-    /// Adds a filter, or replaces the one with this identification.
+    /// Adds a filter, or replaces the filter with this number.
     #[must_use]
     pub fn with(mut self, id: u16, filter: Arc<dyn Filter>) -> Self {
         self.added.insert(id, filter);
         self
     }
 
-    /// The filter that was added with this identification.
+    /// Returns the filter that was added with this number.
     pub(crate) fn added(&self, id: u16) -> Option<&dyn Filter> {
         self.added.get(&id).map(|filter| &**filter)
     }
 
-    /// Undoes the filters of the bytes of a chunk, but those whose bit in `mask` is set; the result has `len` bytes.
+    /// Undoes the filters of the bytes of a chunk, except those whose bit is set in `mask`. The result has `len` bytes.
     ///
     /// ```
-    /// use hdf5_pure::{CreateOptions, File, Registry, Writer};
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    /// use hdf5_pure::filters::Registry;
     ///
     /// let mut file = Writer::in_memory(&CreateOptions::default())?;
     /// file.dataset("counts").chunks([2]).shuffle().write(&[1u16, 515])?;
@@ -103,13 +108,14 @@ impl Registry {
     /// ```
     ///
     /// # Errors
-    /// `Malformed`, its offset 0, if the bytes do not decode to `len` bytes; `Unsupported` for a filter that is not known.
+    /// Returns `Malformed`, with offset 0, if the bytes do not decode to `len` bytes, and `Unsupported` for an unknown
+    /// filter.
     pub fn undo(&self, pipeline: &Pipeline, mask: u32, bytes: &[u8], len: usize) -> Result<Vec<u8>> {
         self.decode(pipeline, mask, Cow::Borrowed(bytes), len, 0).map(Cow::into_owned)
     }
 
-    /// Undoes the filters of `bytes`, which stand at `offset`, but those whose bit in `mask` is set. The result has `len`
-    /// bytes; what comes out beyond them is cut, fewer bytes are an error.
+    /// Undoes the filters of `bytes`, which stand at `offset`, except those whose bit is set in `mask`. The result has
+    /// `len` bytes; if more come out, the rest is cut off, and fewer bytes are an error.
     pub(crate) fn decode<'a>(
         &self,
         pipeline: &Pipeline,
@@ -133,7 +139,7 @@ impl Registry {
         })
     }
 
-    /// As [`decode`](Self::decode), in memory that serves one chunk after another.
+    /// Works like [`decode`](Self::decode), with buffers that are reused from chunk to chunk.
     pub(crate) fn decode_with<'s>(
         &self,
         filtered: &Filtered<'_>,
@@ -144,8 +150,8 @@ impl Registry {
         Ok(decoded.get(..filtered.len).unwrap_or_default())
     }
 
-    /// Leaves the result in the buffer `now`, and says whether any filter was undone. There are at least as many bytes as
-    /// are wanted.
+    /// Leaves the result in the buffer `now`, and returns whether any filter was undone. There are at least as many
+    /// bytes as are wanted.
     fn steps(&self, filtered: &Filtered<'_>, bytes: &[u8], buffers: &mut Buffers) -> Result<bool> {
         let mut any = false;
         for (i, filter) in filtered.pipeline.filters.iter().enumerate().rev() {
@@ -169,7 +175,7 @@ impl Registry {
         Ok(any)
     }
 
-    /// Rounding filters lose bits when they write; reading them is the identity.
+    /// Returns whether decoding the filter changes nothing. Filters that round lose bits only when they write.
     fn keeps(&self, filter: &FilterDescription) -> bool {
         matches!(filter.id, 32022 | 32023 | 32032) && !self.added.contains_key(&filter.id)
     }
@@ -182,7 +188,8 @@ impl Registry {
         out: &mut Vec<u8>,
     ) -> Result<()> {
         let (values, len, offset) = (&filter.values[..], filtered.len, filtered.offset);
-        // What an inner filter adds, such as a checksum, is small beside the chunk or of its order.
+        // A filter may add something, such as a checksum, so its input can be longer than the chunk. This bound allows
+        // twice the chunk and some bytes more.
         let max = bound::sum(bound::product(len, 2), 4096);
         if let Some(added) = self.added.get(&filter.id) {
             *out = added.decode(values, bytes, len).map_err(|fault| fault.at("filtered chunk", offset))?;
@@ -227,26 +234,26 @@ impl Registry {
     }
 }
 
-/// What is known of filtered bytes.
+/// What is known about filtered bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Filtered<'p> {
     pub(crate) pipeline: &'p Pipeline,
-    /// Filters that were skipped, bit by bit.
+    /// The filters that were skipped, one bit per filter.
     pub(crate) mask: u32,
-    /// Bytes that should come out.
+    /// The number of bytes that should come out.
     pub(crate) len: usize,
-    /// Where they stand, for errors.
+    /// The offset of the bytes, for errors.
     pub(crate) offset: u64,
 }
 
-/// Memory for the steps of a pipeline.
+/// The buffers for the steps of a pipeline.
 #[derive(Debug, Default)]
 pub(crate) struct Buffers {
     now: Vec<u8>,
     next: Vec<u8>,
 }
 
-/// An error of a container inside the file: its offset is that of the file.
+/// Adds the offset of a container inside the file to the offset of an error in it.
 #[cfg(feature = "blosc2")]
 fn moved(mut error: Error, by: u64) -> Error {
     match &mut error {
@@ -277,7 +284,7 @@ fn unsupported(id: u16, filter: &FilterDescription, offset: u64) -> Error {
     Error::Unsupported { what: what.into(), feature, offset: Some(offset) }
 }
 
-/// The registered name of a filter.
+/// Returns the registered name of a filter.
 pub(crate) fn known(id: u16) -> Option<&'static str> {
     Some(match id {
         1 => "deflate",

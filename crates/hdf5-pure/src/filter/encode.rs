@@ -1,4 +1,4 @@
-//! Filters in the direction of writing.
+//! Applies filters when chunks are written.
 
 use std::sync::OnceLock;
 
@@ -9,8 +9,8 @@ use crate::codec;
 use crate::filter::{Registry, known};
 use crate::spec::message::filter_pipeline::{FilterDescription, Pipeline};
 
-/// Runs `encode` on each item, on so many threads (0: as many as the machine has) where the feature is on, and `store` on
-/// the results in order.
+/// Runs `encode` on each item and `store` on the results in order. `encode` runs on so many threads (0 means as many as
+/// the machine has) if the feature `parallel` is enabled.
 pub(crate) fn each<T: Send, U: Send>(
     threads: usize,
     items: Vec<T>,
@@ -21,7 +21,8 @@ pub(crate) fn each<T: Send, U: Send>(
     #[cfg(feature = "parallel")]
     if threads > 1 {
         use rayon::iter::{IntoParallelIterator, ParallelIterator};
-        // Each thread takes the next item as soon as it is done with one.
+        // Each thread takes the next item as soon as it has finished one, so that uneven items do not leave threads
+        // idle.
         let queue = std::sync::Mutex::new(items.into_iter().enumerate());
         let next = || queue.lock().unwrap_or_else(std::sync::PoisonError::into_inner).next();
         let work = |_| std::iter::from_fn(|| next().map(|(number, item)| (number, encode(item))));
@@ -33,7 +34,7 @@ pub(crate) fn each<T: Send, U: Send>(
     items.into_iter().try_for_each(|item| store(encode(item)?))
 }
 
-/// Threads to use where `asked` are allowed.
+/// Returns the number of threads to use if `asked` are allowed.
 fn available(asked: usize) -> usize {
     static AVAILABLE: OnceLock<usize> = OnceLock::new();
     match asked {
@@ -42,7 +43,7 @@ fn available(asked: usize) -> usize {
     }
 }
 
-/// Applies the filters in order; returns the bytes and the mask of those that were skipped.
+/// Applies the filters in order. Returns the bytes and the mask of the filters that were skipped.
 pub(crate) fn encode(pipeline: &Pipeline, registry: &Registry, bytes: Vec<u8>) -> Result<(Vec<u8>, u32)> {
     let mut bytes = bytes;
     let mut mask = 0u32;
@@ -53,7 +54,10 @@ pub(crate) fn encode(pipeline: &Pipeline, registry: &Registry, bytes: Vec<u8>) -
             None => {
                 return Err(Error::usage(
                     "filter",
-                    format!("{} does not apply to these elements", name(filter)),
+                    format!(
+                        "{} cannot be applied to these elements, and the dataset does not allow skipping it",
+                        name(filter)
+                    ),
                 ));
             }
         }
@@ -65,13 +69,14 @@ fn name(filter: &FilterDescription) -> String {
     known(filter.id).map_or_else(|| filter.id.to_string(), str::to_owned)
 }
 
-/// The filtered bytes; none if the filter gains nothing and may be skipped, or cannot.
+/// Returns the filtered bytes, or `None` if the filter gains nothing and may be skipped, or cannot be applied.
 fn apply(filter: &FilterDescription, registry: &Registry, bytes: &[u8]) -> Result<Option<Vec<u8>>> {
     let values = &filter.values[..];
     let first = values.first().copied();
-    // What gains nothing may be left as it is only where the C library's own filters do so too. When it changes a chunk that a
-    // filter passed over, and the new bytes have the old length, it forgets to note that the filter was applied now, and reads
-    // wrong elements from then on.
+    // A chunk without gain may be stored unfiltered only if the C library's own filter does so too. Otherwise the
+    // library can damage the chunk later: when it changes a chunk for which a filter was skipped, and the new bytes
+    // have the old length, it does not record that the filter was applied this time, and reads wrong elements from then
+    // on.
     let smaller = |encoded: Vec<u8>| (!filter.optional || encoded.len() < bytes.len()).then_some(encoded);
     let wrong = |fault: Fault| Error::usage("filter", format!("{}: {fault}", name(filter)));
     if let Some(added) = registry.added(filter.id) {
@@ -107,7 +112,7 @@ fn apply(filter: &FilterDescription, registry: &Registry, bytes: &[u8]) -> Resul
     })
 }
 
-/// Why a filter is not applied here.
+/// Returns the error of a filter that cannot be applied here.
 pub(crate) fn unsupported(filter: &FilterDescription) -> Error {
     let feature = match filter.id {
         1 => Some("deflate"),

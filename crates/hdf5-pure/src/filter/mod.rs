@@ -1,4 +1,4 @@
-//! Filter pipelines, both ways: chunks, blocks of heaps and their objects go through them.
+//! Filter pipelines in both directions. They are applied to chunks, and to blocks and objects of heaps.
 
 #![warn(
     clippy::arithmetic_side_effects,

@@ -1,4 +1,4 @@
-//! Dense links that come and go one by one: in the heap, the index by name, and the index by creation order.
+//! Dense links that change one by one: in the fractal heap, in the name index, and in the creation order index.
 
 use std::cmp::Ordering;
 
@@ -18,7 +18,7 @@ use crate::spec::message::link_info::LinkInfo;
 
 const RECORD: &str = "link name record";
 
-/// The dense links of a group that is edited.
+/// The dense links of a group that is being edited.
 pub(crate) struct DenseLinks<'c> {
     context: &'c Context,
     heap: EditedHeap<'c>,
@@ -27,47 +27,49 @@ pub(crate) struct DenseLinks<'c> {
 }
 
 impl<'c> DenseLinks<'c> {
-    /// Opens the links that `info` tells of; nothing if they are not dense, or are of a kind that is written anew as a whole.
+    /// Opens the links that `info` describes. Returns `None` if they are not dense, or have a form that can only be
+    /// written as a whole.
     ///
     /// # Errors
-    /// `Malformed` if their heap or an index is.
+    /// Returns `Malformed` if the heap or an index is damaged.
     pub(crate) fn open(context: &'c Context, info: &LinkInfo) -> Result<Option<Self>> {
         let Some((heap, by_name)) = info.heap.zip(info.by_name) else { return Ok(None) };
         let Some(heap) = EditedHeap::open(context, heap)? else { return Ok(None) };
         let by_name = EditedTree::open(&mut { context }, by_name, &[5])?;
         let open = |at| EditedTree::open(&mut { context }, at, &[6]);
         let by_order = info.by_creation_order.flatten().map(open).transpose()?;
-        // An order that is indexed has an index wherever there are links.
+        // If the message says that the creation order is indexed, the index must exist as soon as there are links.
         let whole = info.by_creation_order.is_some() == by_order.is_some();
         let sizes = [Some(by_name.record_size()), by_order.as_ref().map(EditedTree::record_size)];
         let usual = sizes == [Some(11), by_order.as_ref().map(|_| 15)];
         Ok((whole && usual).then_some(Self { context, heap, by_name, by_order }))
     }
 
-    /// Links of the group.
+    /// Returns the number of links.
     pub(crate) fn len(&self) -> u64 {
         self.by_name.len()
     }
 
-    /// Whether the links are better written anew, as the heap has become empty for the most part.
+    /// Returns whether most of the heap has become empty, so that all links should be written again.
     pub(crate) fn is_sparse(&self) -> bool {
         self.heap.is_sparse()
     }
 
-    /// The link of a name.
+    /// Returns the link of a name.
     ///
     /// # Errors
-    /// `Malformed` if one that may have the name cannot be read.
+    /// Returns `Malformed` if a link that may have the name cannot be read.
     pub(crate) fn find(&mut self, name: &[u8]) -> Result<Option<Link>> {
         let (context, heap) = (self.context, &mut self.heap);
         let found = self.by_name.find(&mut { context }, &mut by_name(context, heap, name))?;
         found.map(|record| link(context, heap, &record)).transpose()
     }
 
-    /// Adds a link, whose name must not be taken.
+    /// Adds a link, whose name must not exist yet.
     ///
     /// # Errors
-    /// `Malformed` if its name or its number is; what heaps and indexes meet. Nothing must be written after one.
+    /// Returns `Malformed` if the name or the creation order exists already, and the errors of heaps and indexes. After
+    /// an error nothing must be written.
     pub(crate) fn insert(&mut self, output: &mut Output, link: &Encoded) -> Result<()> {
         let (context, name) = (self.context, link.name.as_bytes());
         let id = self.heap.insert(output, &link.message)?;
@@ -82,25 +84,29 @@ impl<'c> DenseLinks<'c> {
             taken |= tree.insert(&mut { context }, &record, &mut by_number(number))?.is_some();
         }
         match taken {
-            true => Err(broken(context, &self.by_name, "is that of two links, or its number is")),
+            true => Err(broken(context, &self.by_name, "or its creation order belongs to two links")),
             false => Ok(()),
         }
     }
 
-    /// Takes the link of a name out.
+    /// Removes the link of a name.
     ///
     /// # Errors
-    /// As [`insert`](Self::insert); `Malformed` if there is none, or an index does not have it.
+    /// Returns the errors of [`insert`](Self::insert), and `Malformed` if there is no such link or an index does not
+    /// have it.
     pub(crate) fn remove(&mut self, output: &mut Output, name: &[u8]) -> Result<()> {
         let (context, heap) = (self.context, &mut self.heap);
         let removed = self.by_name.remove(&mut { context }, &mut by_name(context, heap, name))?;
-        let record =
-            removed.ok_or_else(|| broken(context, &self.by_name, "is not in the index that led to it"))?;
+        let record = removed.ok_or_else(|| {
+            broken(context, &self.by_name, "is not in the name index although the group has the link")
+        })?;
         let link = link(context, &mut self.heap, &record)?;
         if let Some(tree) = &mut self.by_order {
-            let number = link.creation_order.ok_or_else(|| broken(context, tree, "has no number"))?;
+            let number = link.creation_order.ok_or_else(|| {
+                broken(context, tree, "has no creation order although the group has an index of it")
+            })?;
             tree.remove(&mut { context }, &mut by_number(number))?
-                .ok_or_else(|| broken(context, tree, "is not in the index by creation order"))?;
+                .ok_or_else(|| broken(context, tree, "is missing from the creation order index"))?;
         }
         let id = locate(RECORD, 0, &record, LinkName::parse)?.id.to_vec();
         self.heap.remove(output, &id)
@@ -109,7 +115,7 @@ impl<'c> DenseLinks<'c> {
     /// Writes what has changed.
     ///
     /// # Errors
-    /// Those of the output.
+    /// Returns the errors of the output.
     pub(crate) fn write(&mut self, output: &mut Output) -> Result<()> {
         self.heap.write(output)?;
         self.by_name.write(output)?;
@@ -127,7 +133,7 @@ fn link(context: &Context, heap: &mut EditedHeap<'_>, record: &[u8]) -> Result<L
     locate(MessageType::Link.name(), offset, &bytes, |i| Link::parse(i, context.sizes))
 }
 
-/// Finds the record of a name: records are in the order of the names' hashes, and of the names where those are equal.
+/// Finds the record of a name. The records are ordered by the hash of the name, and by the name if hashes are equal.
 fn by_name(
     context: &Context,
     heap: &mut EditedHeap<'_>,

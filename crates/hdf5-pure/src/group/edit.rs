@@ -1,11 +1,12 @@
-//! The links of a group that is there: read whole, changed in memory, written anew; or, where they are dense, changed one by one.
+//! Changes the links of a group that the file already has. Small groups are read and written whole; dense links and
+//! large symbol tables are changed link by link.
 //!
-//! A group of links keeps them in its header while there are few, and moves them to dense storage and back at the numbers
-//! that the group says. Of dense links those that are new and the names of those that go are in memory, and nothing else is
-//! read or written but what lies between the indexes' roots and these, unless so many change that the others are the fewer.
-//! An old-style group keeps the root of its tree and the header of its heap where they are, as parents
-//! and the superblock may have copies of their addresses; its members change one by one where there are many. The first link that
-//! has no place in it makes it one of links.
+//! A new-style group keeps its links in the header as long as there are few. It moves them to dense storage and back at
+//! the numbers that the group stores. Of dense links, only new links and the names of removed links are in memory, and
+//! only the nodes and blocks on the way to them are read and written. If most links change, all are written again. An
+//! old-style group keeps the root of its B-tree and the header of its heap at their addresses, because parent groups
+//! and the superblock may have copies of these addresses. Its members change one by one if there are many. A link that
+//! a symbol table cannot hold turns it into a new-style group.
 
 use std::collections::HashSet;
 use std::ops::ControlFlow;
@@ -34,7 +35,7 @@ use crate::spec::message::link::{Link, Target};
 use crate::spec::message::link_info::LinkInfo;
 use crate::spec::message::small::SymbolTable;
 
-/// Groups of the old style with about so many members are changed one by one.
+/// An old-style group with at least about this many members is changed member by member.
 const MANY: u64 = 32;
 
 /// What the file has of a group.
@@ -42,18 +43,18 @@ const MANY: u64 = 32;
 pub(crate) struct StoredGroup {
     address: Address,
     storage: Storage,
-    /// What its hard links led to when it was read; of dense ones, those that are taken out.
+    /// The targets of its hard links when it was read. For dense links, these are only the targets of removed links.
     pub(crate) targets: Vec<Address>,
-    /// Whether its links are others than in the file.
+    /// Whether the links differ from those in the file.
     pub(crate) changed: bool,
-    /// The names of links that are taken out, where the others are not in memory.
+    /// The names of removed links, if the others are not in memory.
     pub(crate) removed: Option<HashSet<Box<[u8]>>>,
-    /// About how many links the file has.
+    /// The approximate number of links in the file.
     len: u64,
 }
 
 impl StoredGroup {
-    /// Whether the links have numbers.
+    /// Returns whether the links have creation order numbers.
     fn is_tracked(&self) -> bool {
         matches!(
             self.storage,
@@ -61,12 +62,12 @@ impl StoredGroup {
         )
     }
 
-    /// Whether the file may have a link of that name which is not in memory.
+    /// Returns whether the file may have a link of that name that is not in memory.
     pub(crate) fn may_hold(&self, name: &[u8]) -> bool {
         self.removed.as_ref().is_some_and(|removed| !removed.contains(name))
     }
 
-    /// Takes out a link that is not in memory.
+    /// Removes a link that is not in memory.
     pub(crate) fn remove(&mut self, name: &[u8], to: &Destination) {
         let Some(removed) = &mut self.removed else { return };
         if removed.insert(name.into())
@@ -80,7 +81,7 @@ impl StoredGroup {
 #[derive(Clone, Copy, Debug)]
 enum Storage {
     Table(SymbolTable),
-    /// Links, and the most compact and fewest dense ones.
+    /// A new-style group, with the largest number of compact links and the smallest number of dense links.
     Links {
         info: Option<LinkInfo>,
         most: usize,
@@ -88,7 +89,7 @@ enum Storage {
     },
 }
 
-/// Where a link of the file leads to.
+/// Returns the destination of a link of the file.
 pub(crate) fn destination(target: Target) -> Destination {
     match target {
         Target::Hard(address) => Destination::Stored(address),
@@ -98,7 +99,7 @@ pub(crate) fn destination(target: Target) -> Destination {
     }
 }
 
-/// Whether the object is a group.
+/// Returns whether the object is a group.
 pub(crate) fn is_group(object: &Object<'_>) -> bool {
     let has = |kind| object.find(kind).is_some();
     has(MessageType::SymbolTable)
@@ -107,7 +108,7 @@ pub(crate) fn is_group(object: &Object<'_>) -> bool {
         || has(MessageType::GroupInfo)
 }
 
-/// Where the links of the group `object` are.
+/// Returns where the links of the group `object` are stored.
 fn storage_of(context: &Context, object: &Object<'_>) -> Result<Storage> {
     let sizes = context.sizes;
     if let Some(table) = object.parse(context, MessageType::SymbolTable, |i| SymbolTable::parse(i, sizes))? {
@@ -115,15 +116,19 @@ fn storage_of(context: &Context, object: &Object<'_>) -> Result<Storage> {
     }
     let info = object.parse(context, MessageType::LinkInfo, |i| LinkInfo::parse(i, sizes))?;
     if let Some(LinkInfo { heap: Some(_), by_name: None, .. }) = info {
-        // Taken for a group without dense links, it would lose them.
-        return Err(object.fault(MessageType::LinkInfo, "name index address", "is undefined beside a heap"));
+        // If the group were treated as one without dense links, these links would be lost when it is written.
+        return Err(object.fault(
+            MessageType::LinkInfo,
+            "name index address",
+            "is undefined although the group has a fractal heap",
+        ));
     }
     let group = object.parse(context, MessageType::GroupInfo, GroupInfo::parse)?;
     let (most, fewest) = group.and_then(|group| group.phase_change).unwrap_or((8, 6));
     Ok(Storage::Links { info, most: most.into(), fewest: fewest.into() })
 }
 
-/// The dense links of the group `object`, if they can be changed one by one.
+/// Opens the dense links of the group `object`, if they can be changed one by one.
 fn dense_links<'c>(context: &'c Context, object: &Object<'_>) -> Result<Option<DenseLinks<'c>>> {
     match storage_of(context, object)? {
         Storage::Links { info: Some(info), .. } => DenseLinks::open(context, &info),
@@ -131,11 +136,11 @@ fn dense_links<'c>(context: &'c Context, object: &Object<'_>) -> Result<Option<D
     }
 }
 
-/// The link named `name` of the group `object`, for who is going to change it. Of large blocks of a heap only the link is read,
-/// and not the checksum of the whole.
+/// Returns the link `name` of the group `object`, which is about to change. Of a large heap block only the link is
+/// read; the checksum of the whole block is not verified.
 ///
 /// # Errors
-/// `Malformed` if it, or what leads to it, cannot be read.
+/// Returns `Malformed` if the link, or a structure on the way to it, cannot be read.
 pub(crate) fn find(context: &Context, object: &Object<'_>, name: &[u8]) -> Result<Option<Link>> {
     match dense_links(context, object)? {
         Some(mut dense) => dense.find(name),
@@ -143,10 +148,10 @@ pub(crate) fn find(context: &Context, object: &Object<'_>, name: &[u8]) -> Resul
     }
 }
 
-/// Reads what changing the group at `address` needs: all links, or none where they can be changed one by one.
+/// Reads what is needed to change the group at `address`: all links, or no links if they can be changed one by one.
 ///
 /// # Errors
-/// As [`load`].
+/// Returns the errors of [`load`].
 pub(crate) fn load_to_change(context: &Context, address: Address) -> Result<Group> {
     let object = Object::read(context, address)?;
     let len = match is_group(&object) {
@@ -170,8 +175,8 @@ pub(crate) fn load_to_change(context: &Context, address: Address) -> Result<Grou
 /// Reads the group at `address`.
 ///
 /// # Errors
-/// [`Error::Usage`] if it is none; `Malformed` if one of its links cannot be read: it would be lost when the group is
-/// written.
+/// Returns [`Error::Usage`] if it is not a group, and `Malformed` if one of its links cannot be read, because it would
+/// be lost when the group is written.
 pub(crate) fn load(context: &Context, address: Address) -> Result<Group> {
     let object = Object::read(context, address)?;
     if !is_group(&object) {
@@ -208,7 +213,7 @@ pub(crate) fn load(context: &Context, address: Address) -> Result<Group> {
 }
 
 fn twice(context: &Context, address: Address) -> Error {
-    let rule = FaultKind::Rule("is that of two links, or its number is");
+    let rule = FaultKind::Rule("or its creation order belongs to two links");
     context.fault("object header", address, Fault::new("name of a link", rule))
 }
 
@@ -256,7 +261,7 @@ fn dense(context: &Context, heap: Address, by_name: Address) -> Result<Vec<Store
 }
 
 impl Group {
-    /// Adds a link of the file; `false` if its number is taken.
+    /// Adds a link of the file. Returns `false` if its creation order exists already.
     fn insert_new(&mut self, number: i64, link: Link, message: Option<Vec<u8>>) -> bool {
         if self.is_taken(number) {
             return false;
@@ -269,10 +274,10 @@ impl Group {
     }
 }
 
-/// Writes the links of `group`, which is there, and changes the messages about them.
+/// Writes the links of `group`, which the file already has, and changes the messages that describe them.
 ///
 /// # Errors
-/// `Malformed` if what is given back cannot be read; those of the output.
+/// Returns `Malformed` if the structures that are freed cannot be read, and the errors of the output.
 pub(crate) fn store(
     session: &mut Session,
     output: &mut Output,
@@ -315,7 +320,7 @@ pub(crate) fn store(
     }
 }
 
-/// Changes links one by one; `false`, with nothing done, if they have to be written anew, or better are.
+/// Changes links one by one. Returns `false` and does nothing if all links must or should be written again.
 fn store_changes(
     session: &Session,
     output: &mut Output,
@@ -335,12 +340,13 @@ fn store_changes(
     }
 }
 
-/// All links of a group of which only the changes are in memory, if these are so many that the links are found quicker there.
+/// Returns all links of a group of which only the changes are in memory, if there are so many changes that links are
+/// found faster in memory.
 ///
 /// # Errors
-/// As [`load`].
+/// Returns the errors of [`load`].
 pub(crate) fn gathered(context: &Context, group: &Group) -> Result<Option<Group>> {
-    /// So many times as many links as changes are not worth reading.
+    /// All links are read if they are fewer than this many times the changes.
     const TIMES: u64 = 16;
     let Some(stored) = &group.stored else { return Ok(None) };
     let Some(removed) = &stored.removed else { return Ok(None) };
@@ -348,7 +354,7 @@ pub(crate) fn gathered(context: &Context, group: &Group) -> Result<Option<Group>
     if bound::product(changes, TIMES) <= stored.len { Ok(None) } else { whole(context, group, stored) }
 }
 
-/// All links of a group of which only the changes are in memory; nothing if all are there already.
+/// Returns all links of a group of which only the changes are in memory, or `None` if all are in memory already.
 fn whole(context: &Context, group: &Group, stored: &StoredGroup) -> Result<Option<Group>> {
     let Some(removed) = &stored.removed else { return Ok(None) };
     let mut whole = load(context, stored.address)?;
@@ -367,7 +373,8 @@ fn whole(context: &Context, group: &Group, stored: &StoredGroup) -> Result<Optio
     Ok(Some(whole))
 }
 
-/// Changes the members of a symbol table one by one; `false`, with nothing done, if they have to be written anew, or better are.
+/// Changes the members of a symbol table one by one. Returns `false` and does nothing if all members must or should be
+/// written again.
 fn store_members(
     session: &Session,
     output: &mut Output,
@@ -390,7 +397,7 @@ fn store_members(
     Ok(true)
 }
 
-/// Changes dense links one by one; `false`, with nothing done, if they have to be written anew, or better are.
+/// Changes dense links one by one. Returns `false` and does nothing if all links must or should be written again.
 fn store_some(
     session: &Session,
     output: &mut Output,
@@ -405,7 +412,7 @@ fn store_some(
     let removed = stored.removed.iter().flatten();
     let (gone, new) = (removed.clone().count() as u64, links.len() as u64);
     let left = bound::left(bound::sum(dense.len(), new), gone);
-    // Where most links are new or gone, the whole is written quicker, and has no gaps.
+    // If most links are new or removed, writing all of them is faster and leaves no gaps in the heap.
     let few = bound::sum(gone, new) <= dense.len();
     if !few || left < fewest.max(1) as u64 || (gone > 0 && dense.is_sparse()) {
         return Ok(false);

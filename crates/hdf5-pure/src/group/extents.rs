@@ -1,4 +1,4 @@
-//! The extents of what holds the links of a group.
+//! The extents of the structures that hold the links of a group.
 
 use crate::space::extents::Extents;
 use crate::space::pending::Use;
@@ -11,14 +11,14 @@ use sciformats_core::fault::{FaultKind, locate};
 use sciformats_core::{Result, bound};
 
 impl Extents<'_> {
-    /// Dense links.
+    /// Adds the structures of dense links.
     pub(crate) fn links(&mut self, info: &LinkInfo) -> Result<()> {
         info.heap.map_or(Ok(()), |heap| self.fractal_heap(heap))?;
         let trees = [(info.by_name, 5), (info.by_creation_order.flatten(), 6)];
         trees.into_iter().try_for_each(|(tree, kind)| tree.map_or(Ok(()), |at| self.btree_v2(at, &[kind])))
     }
 
-    /// An old-style group: its tree, the nodes of members, and the heap of names.
+    /// Adds the structures of an old-style group: its B-tree, the symbol table nodes, and the heap of names.
     pub(crate) fn symbol_table(&mut self, table: SymbolTable) -> Result<()> {
         self.group_tree(table.btree, None)?;
         self.local_heap(table.heap)
@@ -30,7 +30,11 @@ impl Extents<'_> {
         let start = context.read(NODE, at, Prefix::size(sizes) as u64)?;
         let prefix = locate(NODE, context.offset(at), &start, |i| GroupNode::prefix(i, sizes))?;
         if level.is_some_and(|level| level != prefix.level) {
-            return Err(context.fault(NODE, at, FaultKind::Rule("has another level than its parent says")));
+            return Err(context.fault(
+                NODE,
+                at,
+                FaultKind::Rule("does not have the level that its parent requires"),
+            ));
         }
         let len = GroupNode::size(sizes, prefix.entries.into())? as u64;
         let node = context.parse(NODE, at, len, |i| GroupNode::parse(i, sizes))?;

@@ -1,4 +1,4 @@
-//! The links of a group, however they are stored.
+//! The links of a group, in all forms in which they are stored.
 
 use std::cmp::Ordering;
 use std::ops::ControlFlow;
@@ -18,7 +18,7 @@ use crate::spec::message::link_info::LinkInfo;
 use crate::spec::message::small::SymbolTable;
 use crate::spec::{Address, Name, lookup3};
 
-/// A link that cannot be read: its name, where that much is known, and why.
+/// A link that cannot be read. Its name may still be known.
 ///
 /// ```no_run
 /// let file = hdf5_pure::File::open("damaged.h5")?;
@@ -29,9 +29,9 @@ use crate::spec::{Address, Name, lookup3};
 /// ```
 #[derive(Debug)]
 pub struct BrokenLink {
-    /// Its name.
+    /// The name of the link, if it can be read.
     pub name: Option<Name>,
-    /// What is wrong.
+    /// The reason why the link cannot be read.
     pub error: Error,
 }
 
@@ -56,14 +56,16 @@ fn storage(context: &Context, object: &Object<'_>) -> Result<Storage> {
     let info = object.parse(context, MessageType::LinkInfo, |i| LinkInfo::parse(i, sizes))?;
     match info.map(|info| (info.heap, info.by_name)) {
         Some((Some(heap), Some(by_name))) => Ok(Storage::Dense { heap, by_name }),
-        Some((Some(_), None)) => {
-            Err(object.fault(MessageType::LinkInfo, "name index address", "is undefined beside a heap"))
-        }
+        Some((Some(_), None)) => Err(object.fault(
+            MessageType::LinkInfo,
+            "name index address",
+            "is undefined although the group has a fractal heap",
+        )),
         _ => Ok(Storage::Compact),
     }
 }
 
-/// All links of the group `object`, those that cannot be read as errors.
+/// Returns all links of the group `object`. A link that cannot be read is an error among them.
 pub(crate) fn all(context: &Context, object: &Object<'_>) -> Result<Vec<Result<Link, BrokenLink>>> {
     let mut links = Vec::new();
     each(context, object, &mut |link| {
@@ -73,7 +75,7 @@ pub(crate) fn all(context: &Context, object: &Object<'_>) -> Result<Vec<Result<L
     Ok(links)
 }
 
-/// Shows the links of the group `object` in the order in which they are stored.
+/// Passes the links of the group `object` to a function in the order in which they are stored.
 pub(crate) fn each(
     context: &Context,
     object: &Object<'_>,
@@ -101,14 +103,14 @@ pub(crate) fn each(
     Ok(())
 }
 
-/// The links by the bytes of their names; those that cannot be read come last.
+/// Sorts links by the bytes of their names. Links that cannot be read come last.
 pub(crate) fn sorted(mut links: Vec<Result<Link, BrokenLink>>) -> Vec<Result<Link, BrokenLink>> {
-    // Old-style groups have them in this order.
+    // Old-style groups are stored in this order, so nothing has to be done for them.
     let known = |link: &Result<Link, BrokenLink>| link.is_ok();
     if links.iter().all(known) && links.is_sorted_by_key(|link| link.as_ref().ok().map(|link| &link.name)) {
         return links;
     }
-    // The first bytes of names decide most comparisons, and are moved more cheaply than links.
+    // The first bytes of the names decide most comparisons, and sorting them is cheaper than moving whole links.
     let head = |link: &Result<Link, BrokenLink>| {
         let mut first = [0u8; 8];
         let name = link.as_ref().map_or(&[][..], |link| link.name.as_bytes());
@@ -123,10 +125,11 @@ pub(crate) fn sorted(mut links: Vec<Result<Link, BrokenLink>>) -> Vec<Result<Lin
     links
 }
 
-/// Puts `items` into an order: `order` says of each place which item belongs there, and each of them once.
+/// Rearranges `items`. `order` has the index of the item that belongs to each position, and each index occurs once.
 fn arrange<T>(items: &mut [T], order: &mut [usize]) {
     for start in 0..items.len() {
-        // Follows the cycle of places that have each other's items; a place that is done has its own.
+        // Follows one cycle of the permutation. Each finished position refers to itself, so that no cycle is followed
+        // twice.
         let mut at = start;
         while let Some(from) = order.get_mut(at).map(|from| std::mem::replace(from, at)) {
             if from == start {
@@ -149,7 +152,7 @@ fn parse(context: &Context, offset: u64, bytes: &[u8]) -> Result<Link, BrokenLin
         .map_err(|error| BrokenLink { name: Link::name_of(bytes), error })
 }
 
-/// The link named `name`, found without reading all of them.
+/// Returns the link `name`. It is found without reading all links.
 pub(crate) fn find(context: &Context, object: &Object<'_>, name: &[u8]) -> Result<Option<Link>> {
     match storage(context, object)? {
         Storage::Symbols(table) => symbols::find(context, table, name),
@@ -163,14 +166,15 @@ pub(crate) fn find(context: &Context, object: &Object<'_>, name: &[u8]) -> Resul
                     Err(broken) => error = Some(broken.error),
                 }
             }
-            // A link that cannot be read may be the one that is looked for.
+            // The link that cannot be read may be the one that is wanted, so its error is reported instead of "not
+            // found".
             error.map_or(Ok(None), Err)
         }
         Storage::Dense { heap, by_name } => {
             let mut heap = Heap::open(context, heap)?;
             let hash = lookup3::hash(name, 0);
             let mut found = None;
-            // Names with equal hashes are adjacent.
+            // Names with equal hashes have adjacent records.
             Tree::open(context, by_name, &[5])?.search(
                 |record| Ok(locate("link name record", 0, record, LinkName::parse)?.hash.cmp(&hash)),
                 |record| {

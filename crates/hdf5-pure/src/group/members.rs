@@ -1,4 +1,4 @@
-//! Groups that are written.
+//! The links of groups that are being written.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -15,10 +15,10 @@ use sciformats_core::{Error, Result, bound};
 /// The links of a group.
 #[derive(Default)]
 pub(crate) struct Group {
-    /// In the order in which they were made.
+    /// The links by their creation order.
     members: BTreeMap<i64, Member>,
     names: HashMap<Box<[u8]>, i64>,
-    /// The next number of that order.
+    /// The creation order of the next link.
     next: i64,
     /// What the file has of the group.
     pub(crate) stored: Option<Box<StoredGroup>>,
@@ -29,31 +29,32 @@ pub(crate) struct Group {
 pub(crate) struct Member {
     pub(crate) name: Name,
     pub(crate) to: Destination,
-    /// Whether the name is said to be UTF-8, if that was said; by default, what its characters need.
+    /// Whether the name is stored as UTF-8, if the caller has chosen; by default it follows from the characters of the
+    /// name.
     pub(crate) utf8: Option<bool>,
-    /// The link message as the file has it.
+    /// The link message as the file stores it.
     pub(crate) message: Option<Vec<u8>>,
 }
 
-/// Where a link leads to.
+/// The target of a link.
 #[derive(Clone, Debug)]
 pub(crate) enum Destination {
     Object(ObjectId),
-    /// An object of the file that is edited.
+    /// An object of the file that is being edited.
     Stored(Address),
     Soft(Name),
     External {
         file: Name,
         path: Name,
     },
-    /// What only its maker understands: its class and its data.
+    /// A user-defined link: its class, and data that only its creator understands.
     User {
         class: u8,
         data: Vec<u8>,
     },
 }
 
-/// Where the links of a group are.
+/// Where the links of a group are stored.
 pub(crate) enum LinkStorage {
     Compact,
     Dense(LinkInfo),
@@ -61,7 +62,7 @@ pub(crate) enum LinkStorage {
 }
 
 impl Group {
-    /// The link of that name.
+    /// Returns the link of that name.
     pub(crate) fn get(&self, name: &[u8]) -> Option<&Member> {
         self.members.get(self.names.get(name)?)
     }
@@ -70,37 +71,37 @@ impl Group {
         self.names.contains_key(name)
     }
 
-    /// Whether a link has that number.
+    /// Returns whether a link with that creation order exists.
     pub(crate) fn is_taken(&self, number: i64) -> bool {
         self.members.contains_key(&number)
     }
 
-    /// Adds a link whose name is not taken.
+    /// Adds a link, whose name must not exist yet.
     ///
     /// # Errors
-    /// [`Error::Usage`] if the last number of all is taken.
+    /// Returns [`Error::Usage`] if the last possible creation order is in use.
     pub(crate) fn push(&mut self, name: Name, to: Destination) -> Result<()> {
         if self.is_taken(self.next) {
-            return Err(Error::usage("group", "has no number left for a link"));
+            return Err(Error::usage("group", "has no creation order number left for another link"));
         }
         self.insert(self.next, Member { name, to, utf8: None, message: None });
         Ok(())
     }
 
-    /// Adds a link with its number, and lets later ones have larger numbers.
+    /// Adds a link with a known creation order. Later links get larger numbers.
     pub(crate) fn insert(&mut self, number: i64, member: Member) {
         self.names.insert(member.name.as_bytes().into(), number);
         self.members.insert(number, member);
-        // A bound: after the last number of all there is none, and `push` finds it taken.
+        // This saturates at the largest number. `push` then finds that number in use and reports it.
         self.start_at(bound::sum(number, 1));
     }
 
-    /// Lets new links have at least this number.
+    /// Gives new links at least this creation order.
     pub(crate) fn start_at(&mut self, number: i64) {
         self.next = self.next.max(number);
     }
 
-    /// The link of that name, to be changed.
+    /// Returns the link of that name in order to change it.
     pub(crate) fn get_mut(&mut self, name: &[u8]) -> Option<&mut Member> {
         self.members.get_mut(self.names.get(name)?)
     }
@@ -113,28 +114,28 @@ impl Group {
         self.members.values()
     }
 
-    /// Links in memory.
+    /// Returns the number of links in memory.
     pub(crate) fn len(&self) -> usize {
         self.members.len()
     }
 
-    /// The links with their numbers.
+    /// Returns the links with their creation order.
     pub(crate) fn numbered(&self) -> impl Iterator<Item = (i64, &Member)> {
         self.members.iter().map(|(number, member)| (*number, member))
     }
 
-    /// What the group says of the order of its links, where it is new.
+    /// Returns how a new group stores the creation order of its links.
     pub(crate) fn order(&self, order: CreationOrder) -> Order {
         let next = order.is_tracked().then_some(self.next.cast_unsigned());
         Order { next, indexed: order.is_indexed() }
     }
 
-    /// The number that the next link would have.
+    /// Returns the creation order of the next link.
     pub(crate) fn next(&self) -> i64 {
         self.next
     }
 
-    /// The links, those to objects leading where `resolve` says.
+    /// Returns the links, with the addresses that `resolve` gives for their targets.
     pub(crate) fn resolved(&self, resolve: Resolve<'_>, tracked: bool) -> Result<Vec<Link>> {
         let target = |to: &Destination| match to {
             Destination::Object(id) => resolve(*id).map(Target::Hard),
@@ -156,17 +157,17 @@ impl Group {
         self.members.iter().map(link).collect()
     }
 
-    /// Whether a symbol table has no place for the links.
+    /// Returns whether a link exists that a symbol table cannot hold.
     pub(crate) fn needs_messages(&self) -> bool {
         let others =
             |member: &Member| matches!(member.to, Destination::External { .. } | Destination::User { .. });
         self.members().any(others)
     }
 
-    /// Where the links go that `properties` tells of, if they are not to be in a symbol table.
+    /// Decides where the links are stored according to `properties`, unless the group has a symbol table.
     pub(crate) fn storage(&self, properties: Option<&LinkProperties>) -> Result<LinkStorage> {
         if properties.is_none() && !self.needs_messages() {
-            // As long as the one that takes its place.
+            // This placeholder has the same length as the message that replaces it, so the size of the header is known.
             return Ok(LinkStorage::Table(SymbolTable { btree: Address(0), heap: Address(0) }));
         }
         let (most, order) = properties
@@ -174,7 +175,7 @@ impl Group {
         if storage::is_compact(&self.resolved(&|_| Ok(Address(0)), false)?, most) {
             return Ok(LinkStorage::Compact);
         }
-        // As long as the message that it stands for.
+        // This placeholder has the same length as the message that replaces it.
         Ok(LinkStorage::Dense(self.order(order).info()))
     }
 }

@@ -1,4 +1,4 @@
-//! Groups: links by their names, and what they lead to.
+//! Groups: links by their names, and the objects they lead to.
 
 #![warn(
     clippy::arithmetic_side_effects,

@@ -1,4 +1,4 @@
-//! Paths: followed from group to group, through soft links, to an object or out of the file.
+//! Follows paths from group to group and through soft links, to an object of this file or out of the file.
 
 use sciformats_core::{Error, Result, bound};
 
@@ -8,18 +8,18 @@ use crate::object::header::Object;
 use crate::spec::Address;
 use crate::spec::message::link::Target;
 
-/// Soft links that lead to soft links are followed so often.
+/// The largest number of soft links that are followed for one path.
 pub(crate) const MAX_LINKS: usize = 16;
 
-/// Where a path leads.
+/// The result of following a path.
 pub(crate) enum Found {
-    /// To an object of this file.
+    /// An object of this file.
     Here(Address),
-    /// Through an external link; `rest` is what of the path is left.
+    /// An external link on the way; `rest` is the part of the path after it.
     Elsewhere { file: Vec<u8>, path: Vec<u8>, rest: Vec<u8> },
 }
 
-/// Follows `path` from the group `from`, or from the root if it begins with a slash.
+/// Follows `path` from the group `from`, or from the root group if it starts with a slash.
 pub(crate) fn resolve(
     opened: &Opened,
     from: Address,

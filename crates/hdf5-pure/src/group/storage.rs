@@ -1,4 +1,4 @@
-//! New-style groups: links in the header, or in a fractal heap with trees.
+//! New-style groups: links in the header, or in a fractal heap with B-trees as indexes.
 
 use sciformats_core::Result;
 
@@ -13,23 +13,23 @@ use crate::spec::message::link_info::LinkInfo;
 use crate::spec::object_header::{CONSTANT, Message};
 use crate::spec::{Name, Sizes, lookup3};
 
-/// What stands for the number of a link whose order is not kept.
+/// The number that is used for a link whose creation order is not tracked.
 const UNORDERED: i64 = 0;
 
-/// More links than this leave the header, and more attributes.
+/// The largest number of links, or of attributes, that stay in the header by default.
 pub(crate) const MAX_COMPACT: usize = 8;
 
-/// What a group says of the order in which its links were made.
+/// How a group stores the creation order of its links.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Order {
-    /// The number of the next link, where numbers are kept.
+    /// The creation order of the next link, if it is tracked.
     pub(crate) next: Option<u64>,
-    /// Whether there is an index by them.
+    /// Whether the creation order is indexed.
     pub(crate) indexed: bool,
 }
 
 impl Order {
-    /// The message of a group whose links are in its header.
+    /// Returns the link info message of a group whose links are in its header.
     pub(crate) fn info(self) -> LinkInfo {
         LinkInfo {
             max_creation_index: self.next,
@@ -40,7 +40,7 @@ impl Order {
     }
 }
 
-/// A link as it is stored.
+/// A link in the form in which it is stored.
 #[derive(Clone, Debug)]
 pub(crate) struct Encoded {
     pub(crate) name: Name,
@@ -56,9 +56,9 @@ impl Encoded {
         Ok(Self::stored(link, message))
     }
 
-    /// A link whose message is known.
+    /// Wraps a link whose message is known.
     pub(crate) fn stored(link: &Link, message: Vec<u8>) -> Self {
-        // Where the order is not kept there is no index by it.
+        // If the order is not tracked, there is no index by it either, and the number is not used.
         let creation_order = link.creation_order.unwrap_or(UNORDERED);
         Self { name: link.name.clone(), creation_order, message }
     }
@@ -68,13 +68,13 @@ impl Encoded {
     }
 }
 
-/// Whether the links stay in the header, which holds so many.
+/// Returns whether the links stay in the header, which holds at most this many.
 pub(crate) fn is_compact(links: &[Link], most: usize) -> bool {
-    // A link that is longer than a message has no other place than a heap.
+    // A link that is longer than a header message can only be stored in a heap.
     links.len() <= most && links.iter().all(|link| link.name.as_bytes().len() < 32_000)
 }
 
-/// The messages of a compact group.
+/// Returns the messages of a compact group.
 pub(crate) fn compact(links: &[Link], order: Order, group: GroupInfo, sizes: Sizes) -> Result<Vec<Message>> {
     let mut messages = vec![info_message(&order.info(), sizes)?, group_info(group)?];
     for link in links {
@@ -83,7 +83,7 @@ pub(crate) fn compact(links: &[Link], order: Order, group: GroupInfo, sizes: Siz
     Ok(messages)
 }
 
-/// The messages of a dense group whose storage is described by `info`.
+/// Returns the messages of a dense group whose storage `info` describes.
 pub(crate) fn dense(info: &LinkInfo, group: GroupInfo, sizes: Sizes) -> Result<Vec<Message>> {
     Ok(vec![info_message(info, sizes)?, group_info(group)?])
 }

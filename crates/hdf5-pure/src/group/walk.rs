@@ -1,4 +1,4 @@
-//! A walk over everything that links lead to, breadth first.
+//! A walk over all links of a file, breadth first.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -12,7 +12,7 @@ use crate::space::context::Context;
 use crate::spec::message::link::Target;
 use crate::spec::{Address, Name};
 
-/// A step of a [`Walk`](crate::Walk).
+/// One step of a [`Walk`](crate::walk::Walk).
 ///
 /// ```
 /// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
@@ -25,63 +25,64 @@ use crate::spec::{Address, Name};
 /// # Ok::<(), hdf5_pure::Error>(())
 /// ```
 #[derive(Debug)]
-pub struct Visited {
-    /// The path, names joined by slashes.
+pub struct Entry {
+    /// The path: the names joined by slashes.
     pub path: Vec<u8>,
-    /// What is there.
-    pub what: Met,
+    /// What the link leads to.
+    pub what: Found,
 }
 
-/// What a [`Walk`](crate::Walk) meets.
+/// What a [`Walk`](crate::walk::Walk) finds at a path.
 ///
 /// ```
-/// use hdf5_pure::{CreateOptions, File, Met, Writer};
+/// use hdf5_pure::{CreateOptions, File, Writer};
+/// use hdf5_pure::walk::Found;
 ///
 /// let mut file = Writer::in_memory(&CreateOptions::default())?;
 /// file.root().soft_link("latest", "/runs/7")?;
 /// let file = File::from_bytes(file.into_bytes()?)?;
 /// for visited in file.walk() {
-///     if let Met::SoftLink(target) = visited.what {
+///     if let Found::SoftLink(target) = visited.what {
 ///         assert_eq!(target.to_text(), "/runs/7");
 ///     }
 /// }
 /// # Ok::<(), hdf5_pure::Error>(())
 /// ```
 #[derive(Debug)]
-pub enum Met {
-    /// An object that was not met before.
+pub enum Found {
+    /// An object that was not reported before.
     Object(Address),
-    /// An object that was met before, by this path.
+    /// An object that was reported before, with this path.
     HardLink(Vec<u8>),
-    /// A soft link, which is not followed: its text.
+    /// A soft link with this target. It is not followed.
     SoftLink(Name),
-    /// An external link, which is not followed.
+    /// An external link. It is not followed.
     ExternalLink {
-        /// The file.
+        /// The name of the file.
         file: Name,
-        /// The path in it.
+        /// The path in that file.
         path: Name,
     },
     /// A user-defined link of this class.
     UserLink(u8),
-    /// A link that cannot be read, or the members of a group that cannot be listed.
+    /// A link that cannot be read, or a group whose members cannot be listed.
     Broken(Error),
 }
 
-/// How far a walk has come.
+/// The progress of a walk.
 #[derive(Debug)]
 pub(crate) struct Walker {
     /// The path by which each object is first reached.
     seen: HashMap<Address, Box<[u8]>>,
-    /// Groups whose members are still to be listed.
+    /// The groups whose members still have to be listed.
     queue: VecDeque<(Address, Vec<u8>)>,
-    ready: VecDeque<Visited>,
+    ready: VecDeque<Entry>,
 }
 
 impl Walker {
-    /// A walk that begins at the root group.
+    /// Starts a walk at the root group.
     pub(crate) fn new(root: Address) -> Self {
-        let first = Visited { path: b"/".to_vec(), what: Met::Object(root) };
+        let first = Entry { path: b"/".to_vec(), what: Found::Object(root) };
         Self {
             seen: HashMap::from([(root, Box::from(&b"/"[..]))]),
             queue: VecDeque::from([(root, b"/".to_vec())]),
@@ -89,8 +90,8 @@ impl Walker {
         }
     }
 
-    /// The next step in the file, which is the same one at every call.
-    pub(crate) fn next(&mut self, opened: &Opened) -> Option<Visited> {
+    /// Returns the next step. `opened` must be the same file at every call.
+    pub(crate) fn next(&mut self, opened: &Opened) -> Option<Entry> {
         while self.ready.is_empty() {
             let (address, path) = self.queue.pop_front()?;
             self.list(&opened.context, address, &path);
@@ -99,7 +100,7 @@ impl Walker {
     }
 
     fn list(&mut self, context: &Context, address: Address, path: &[u8]) {
-        // What is not a group has no members; why an object cannot be read is said when it is opened.
+        // An object that is not a group has no members. If the object cannot be read, opening it will report the error.
         let members = match Object::read(context, address) {
             Ok(object) if NodeKind::of(&object) == Some(NodeKind::Group) => links::all(context, &object),
             _ => return,
@@ -110,7 +111,7 @@ impl Walker {
                 Ok(link) => links.push(link),
                 Err(broken) => {
                     let name = broken.name.as_ref().map_or(&b"?"[..], Name::as_bytes);
-                    self.ready.push_back(Visited { path: join(path, name), what: Met::Broken(broken.error) });
+                    self.ready.push_back(Entry { path: join(path, name), what: Found::Broken(broken.error) });
                 }
             }
         }
@@ -118,19 +119,19 @@ impl Walker {
         for link in links {
             let path = join(path, link.name.as_bytes());
             let what = match link.target {
-                Target::Soft(text) => Met::SoftLink(text),
-                Target::External { file, path } => Met::ExternalLink { file, path },
-                Target::User { class, .. } => Met::UserLink(class),
+                Target::Soft(text) => Found::SoftLink(text),
+                Target::External { file, path } => Found::ExternalLink { file, path },
+                Target::User { class, .. } => Found::UserLink(class),
                 Target::Hard(address) => match self.seen.get(&address) {
-                    Some(first) => Met::HardLink(first.to_vec()),
+                    Some(first) => Found::HardLink(first.to_vec()),
                     None => {
                         self.seen.insert(address, path.clone().into());
                         self.queue.push_back((address, path.clone()));
-                        Met::Object(address)
+                        Found::Object(address)
                     }
                 },
             };
-            self.ready.push_back(Visited { path, what });
+            self.ready.push_back(Entry { path, what });
         }
     }
 }
@@ -140,7 +141,7 @@ fn join(path: &[u8], name: &[u8]) -> Vec<u8> {
     [path, slash, name].concat()
 }
 
-/// The path by which the object at `address` is first reached, if any leads to it.
+/// Returns the path by which a walk first reaches the object at `address`, if a link leads to it.
 pub(crate) fn path_of(opened: &Opened, address: Address) -> Option<&[u8]> {
     let paths = opened.paths.get_or_init(|| {
         let mut walker = Walker::new(opened.root);

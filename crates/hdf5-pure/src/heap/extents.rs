@@ -14,7 +14,7 @@ use sciformats_core::{Result, bound};
 const BLOCK: &str = "fractal heap block";
 
 impl Extents<'_> {
-    /// A local heap and its data.
+    /// Adds a local heap and its data segment.
     pub(crate) fn local_heap(&mut self, at: Address) -> Result<()> {
         const HEAP: &str = "local heap";
         let sizes = self.context.sizes;
@@ -24,7 +24,7 @@ impl Extents<'_> {
         self.add("local heap data segment", heap.data, heap.size, Use::Metadata)
     }
 
-    /// A fractal heap with its blocks, huge objects and free-space manager.
+    /// Adds a fractal heap with its blocks, huge objects and free-space manager.
     pub(crate) fn fractal_heap(&mut self, at: Address) -> Result<()> {
         const HEADER: &str = "fractal heap header";
         let (context, sizes) = (self.context, self.context.sizes);
@@ -53,7 +53,7 @@ impl Extents<'_> {
     fn indirect(&mut self, heap: &FractalHeap, at: Address, rows: u32, depth: usize) -> Result<()> {
         let (context, sizes) = (self.context, self.context.sizes);
         context.limits.depth("levels of heap blocks", depth)?;
-        let broken = || context.fault(BLOCK, at, FaultKind::Rule("has more rows than a heap"));
+        let broken = || context.fault(BLOCK, at, FaultKind::Rule("has more rows than its heap allows"));
         let len = IndirectBlock::size(heap, sizes, rows);
         let block = context.parse(BLOCK, at, len, |i| IndirectBlock::parse(i, heap, sizes, rows))?;
         self.add(BLOCK, at, len, Use::Metadata)?;

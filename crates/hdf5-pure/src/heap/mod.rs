@@ -1,4 +1,4 @@
-//! Heaps: names, messages and elements of variable length.
+//! Heaps, which hold names, messages and elements of variable length.
 
 #![warn(
     clippy::arithmetic_side_effects,

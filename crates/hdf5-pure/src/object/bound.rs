@@ -1,4 +1,4 @@
-//! Which versions of structures are written.
+//! Decides which versions of structures are written.
 
 use sciformats_core::arith::{add, sub};
 use sciformats_core::{Error, Result};
@@ -9,7 +9,8 @@ use crate::spec::message::datatype::{
 };
 use crate::spec::selection::MAX_RANK;
 
-/// The oldest release of the C library that must be able to read the file.
+/// The oldest release of the C library that must be able to read the file. It decides which versions of structures are
+/// written.
 ///
 /// | bound | superblock | object headers | groups | chunk indexes | also |
 /// |---|---|---|---|---|---|
@@ -20,7 +21,8 @@ use crate::spec::selection::MAX_RANK;
 /// | `V200` | 3 | 2 | links | the same | complex numbers, chunks from 4 GiB on |
 ///
 /// ```
-/// use hdf5_pure::{Bound, CreateOptions, File, Writer};
+/// use hdf5_pure::{CreateOptions, File, Writer};
+/// use hdf5_pure::options::Bound;
 ///
 /// for (bound, version) in [(Bound::Earliest, 0), (Bound::V18, 2), (Bound::LATEST, 3)] {
 ///     let file = Writer::in_memory(&CreateOptions::default().with_bound(bound))?;
@@ -32,35 +34,35 @@ use crate::spec::selection::MAX_RANK;
 pub enum Bound {
     /// Any release since 1.6.3.
     Earliest,
-    /// 1.8, of 2008.
+    /// Release 1.8, of 2008.
     V18,
-    /// 1.10, of 2016.
+    /// Release 1.10, of 2016.
     #[default]
     V110,
-    /// 1.12, of 2020.
+    /// Release 1.12, of 2020.
     V112,
-    /// 2.0, of 2025.
+    /// Release 2.0, of 2025.
     V200,
 }
 
 impl Bound {
-    /// The newest.
+    /// The newest bound.
     pub const LATEST: Self = Self::V200;
 
-    /// Whether structures of the first generation are written.
+    /// Returns whether structures of the first generation are written.
     pub(crate) fn is_old(self) -> bool {
         self == Self::Earliest
     }
 
-    /// `old` where structures of the first generation are written.
+    /// Returns `old` if structures of the first generation are written, and `new` otherwise.
     pub(crate) fn version(self, old: u8, new: u8) -> u8 {
         if self.is_old() { old } else { new }
     }
 
-    /// The same type in the versions that this bound allows.
+    /// Returns the same datatype in the encoding versions that this bound allows.
     ///
     /// # Errors
-    /// [`Error::Usage`] if the type needs a newer one.
+    /// Returns [`Error::Usage`] if the datatype needs a newer bound.
     pub(crate) fn datatype(self, datatype: &Datatype, sizes: Sizes) -> Result<Datatype> {
         let composed = match (self.is_old(), holds_array(datatype)) {
             (true, false) => 1,
@@ -107,7 +109,9 @@ impl Bound {
             Class::Reference(ReferenceKind::Standard) => {
                 self.needs(Self::V112, "references of the standard type")?;
                 if address != 8 {
-                    return Err(Error::unsupported("references of the standard type among narrow addresses"));
+                    return Err(Error::unsupported(
+                        "storing references of the standard type in a file whose addresses do not have 8 bytes",
+                    ));
                 }
                 4
             }
@@ -118,10 +122,14 @@ impl Bound {
             Class::FloatingPoint(float) if float.order == FloatOrder::Vax => 3,
             Class::FixedPoint(FixedPoint { precision, bit_offset, .. })
             | Class::BitField(BitField { precision, bit_offset, .. }) => {
-                // Newer libraries take it for a broken header where no checksum says otherwise.
+                // Newer releases of the library suspect such a datatype to be a damaged header, unless a checksum
+                // proves that the header is right. Headers of version 1 have no checksum.
                 let used = add(u32::from(*precision), u32::from(*bit_offset))?;
                 if self.is_old() && u64::from(datatype.size) * 4 > used.into() {
-                    return Err(Error::usage("datatype", "has more unused bits than old headers may have"));
+                    return Err(Error::usage(
+                        "datatype",
+                        "leaves more than half of its bits unused, which is not safe in object headers of version 1",
+                    ));
                 }
                 1
             }
@@ -135,11 +143,11 @@ impl Bound {
         if self >= wanted {
             return Ok(());
         }
-        Err(Error::usage("bound", format!("{self:?} has no {what}, which came with {wanted:?}")))
+        Err(Error::usage("bound", format!("{self:?} does not allow {what}: set it to {wanted:?} or later")))
     }
 }
 
-/// Gives each member of a record the type that `inner` makes of its own; says how many bytes longer the record becomes.
+/// Replaces the datatype of each member by what `inner` returns. Returns by how many bytes the compound becomes longer.
 fn with_members(members: &mut [Member], inner: impl Fn(&Datatype) -> Result<Datatype>) -> Result<i32> {
     let mut grown = Vec::new();
     for member in members.iter_mut() {
@@ -162,24 +170,24 @@ fn with_members(members: &mut [Member], inner: impl Fn(&Datatype) -> Result<Data
     before(None)
 }
 
-/// Bytes of an array of elements of `base` bytes.
+/// Returns the size of an array whose elements have `base` bytes.
 fn array_size(base: u32, dimensions: &[u32]) -> Result<u32> {
     if dimensions.is_empty() || dimensions.len() > MAX_RANK as usize {
-        return Err(Error::usage("datatype", "has an array of no dimensions, or of more than 32"));
+        return Err(Error::usage("datatype", "has an array type that does not have 1 to 32 dimensions"));
     }
     dimensions.iter().try_fold(base, |product, n| product.checked_mul(*n)).ok_or_else(too_long)
 }
 
 fn too_long() -> Error {
-    Error::usage("datatype", "has 4 GiB or more")
+    Error::usage("datatype", "would be 4 GiB or larger")
 }
 
-/// Fails if a type counts fewer members.
+/// Fails if there are more members than a datatype message can count.
 fn counted(members: usize) -> Result<()> {
     if members <= usize::from(u16::MAX) {
         return Ok(());
     }
-    Err(Error::usage("datatype", format!("has {members} members, more than the 65535 that are counted")))
+    Err(Error::usage("datatype", format!("has {members} members, but at most 65,535 can be stored")))
 }
 
 fn holds_array(datatype: &Datatype) -> bool {

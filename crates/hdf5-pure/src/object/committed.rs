@@ -1,4 +1,4 @@
-//! Committed datatypes: which of them an object uses.
+//! Finds the committed datatypes that an object uses.
 
 use sciformats_core::Result;
 use sciformats_core::fault::locate;
@@ -10,7 +10,7 @@ use crate::spec::Address;
 use crate::spec::message::MessageType;
 use crate::spec::message::shared::Shared;
 
-/// The committed datatypes that a dataset and the attributes of an object are of.
+/// Returns the committed datatypes that a dataset and the attributes of an object use.
 pub(crate) fn datatypes(context: &Context, address: Address, stored: &Object<'_>) -> Result<Vec<Address>> {
     let mut found = of_stored_attributes(context, address)?;
     found.extend(datatype_of(context, stored)?);
@@ -21,10 +21,10 @@ fn of_stored_attributes(context: &Context, address: Address) -> Result<Vec<Addre
     attributes::datatypes(context, &attributes::load(context, address)?.0)
 }
 
-/// The committed datatype that a dataset is of, if it is of one.
+/// Returns the committed datatype that a dataset uses, if it uses one.
 ///
 /// # Errors
-/// `Malformed` if what its header says of that cannot be read.
+/// Returns `Malformed` if the datatype message in the header cannot be read.
 pub(crate) fn datatype_of(context: &Context, stored: &Object<'_>) -> Result<Option<Address>> {
     let Some(message) = stored.find(MessageType::Datatype).filter(|message| message.is_shared()) else {
         return Ok(None);

@@ -1,4 +1,4 @@
-//! What objects say of themselves beside their content, as they were made to.
+//! Creation properties: what objects say about themselves beside their content.
 
 use sciformats_core::Result;
 
@@ -9,7 +9,7 @@ use crate::spec::message::link_info::LinkInfo;
 use crate::spec::message::{MessageType, small};
 use crate::spec::object_header::{Version, v2};
 
-/// Whether the order in which links or attributes are made is kept.
+/// Whether the creation order of links or attributes is tracked.
 ///
 /// ```
 /// use hdf5_pure::structure::CreationOrder;
@@ -23,12 +23,12 @@ use crate::spec::object_header::{Version, v2};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum CreationOrder {
-    /// It is not.
+    /// It is not tracked.
     #[default]
     Unknown,
-    /// Each has its number.
+    /// Each link or attribute has a creation order number.
     Tracked,
-    /// Each has its number, and where they are many, there is an index by it.
+    /// Each link or attribute has a creation order number, and dense storage has an index by it.
     Indexed,
 }
 
@@ -50,8 +50,8 @@ impl CreationOrder {
     }
 }
 
-/// What an object says of itself beside its content: its creation property list, as far as that is the same for groups,
-/// datasets and datatypes, and its times.
+/// What an object says about itself beside its content: the part of its creation property list that groups, datasets
+/// and datatypes have in common, and its times.
 ///
 /// ```
 /// use hdf5_pure::{CreateOptions, File, Writer};
@@ -70,34 +70,37 @@ impl CreationOrder {
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct CreationProperties {
-    /// Version of the object header, 1 or 2.
+    /// The version of the object header: 1 or 2.
     pub header_version: u8,
-    /// Access, modification, change and birth, in seconds of the Unix epoch, where the object keeps all of them.
+    /// The times of access, modification, change and birth, in seconds since 1970, if the object stores all of them.
     pub times: Option<[u32; 4]>,
-    /// Time of the last modification, where it keeps that alone.
+    /// The time of the last modification, if the object stores only this one.
     pub modified: Option<u32>,
-    /// The order of attributes.
+    /// The creation order of attributes.
     pub attribute_order: CreationOrder,
-    /// Most attributes in the header, and fewest outside, where the object says so; 8 and 6 otherwise.
+    /// The largest number of attributes in the header and the smallest number in dense storage, if the object stores
+    /// them; otherwise 8 and 6 apply.
     pub attribute_phase_change: Option<(u16, u16)>,
-    /// What a group of the new style says of its links; nothing for groups with symbol tables, and for other objects.
+    /// The link properties of a new-style group; `None` for groups with symbol tables and for other objects.
     pub links: Option<LinkProperties>,
 }
 
-/// What a group of the new style says of its links: see [`CreationProperties`], which has an example.
+/// What a new-style group says about its links. [`CreationProperties`] has an example.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct LinkProperties {
-    /// Their order.
+    /// The creation order of the links.
     pub order: CreationOrder,
-    /// Most links in the header, and fewest outside, where the group says so; 8 and 6 otherwise.
+    /// The largest number of links in the header and the smallest number in dense storage, if the group stores them;
+    /// otherwise 8 and 6 apply.
     pub phase_change: Option<(u16, u16)>,
-    /// How many links are expected, and how long their names, where the group says so; 4 and 8 otherwise.
+    /// The expected number of links and the expected length of their names, if the group stores them; otherwise 4 and 8
+    /// apply.
     pub estimates: Option<(u16, u16)>,
 }
 
 impl CreationProperties {
-    /// Those of an object that is made without more being said of it.
+    /// Returns the properties of a new object for which nothing else was requested.
     pub(crate) fn of_new(old: bool, tracked: bool, modified: Option<u32>) -> Self {
         let order = CreationOrder::of(tracked, tracked);
         let is_old = old && !tracked;
@@ -110,7 +113,7 @@ impl CreationProperties {
         }
     }
 
-    /// Those of an object of a file.
+    /// Returns the properties of an object of a file.
     pub(crate) fn of(context: &Context, object: &Object<'_>) -> Result<Self> {
         let group = object.parse(context, MessageType::GroupInfo, GroupInfo::parse)?;
         let sizes = context.sizes;
@@ -134,14 +137,14 @@ impl CreationProperties {
         })
     }
 
-    /// Most attributes in the header.
+    /// Returns the largest number of attributes in the header.
     pub(crate) fn most_attributes(&self) -> usize {
         self.attribute_phase_change.map_or(8, |(most, _)| most.into())
     }
 }
 
 impl LinkProperties {
-    /// Most links in the header.
+    /// Returns the largest number of links in the header.
     pub(crate) fn most(&self) -> usize {
         self.phase_change.map_or(8, |(most, _)| most.into())
     }

@@ -9,14 +9,14 @@ use sciformats_core::Result;
 use sciformats_core::arith::fit;
 
 impl Extents<'_> {
-    /// Dense attributes.
+    /// Adds the structures of dense attributes.
     pub(crate) fn attributes(&mut self, info: &AttributeInfo) -> Result<()> {
         info.heap.map_or(Ok(()), |heap| self.fractal_heap(heap))?;
         let trees = [(info.by_name, 8), (info.by_creation_order.flatten(), 9)];
         trees.into_iter().try_for_each(|(tree, kind)| tree.map_or(Ok(()), |at| self.btree_v2(at, &[kind])))
     }
 
-    /// The records of an index of shared messages, its heap left out.
+    /// Adds the records of an index of shared messages, without its heap.
     pub(crate) fn shared_index(&mut self, index: &SharedIndex) -> Result<()> {
         match (index.index, index.kind) {
             (None, _) => Ok(()),
@@ -28,7 +28,7 @@ impl Extents<'_> {
         }
     }
 
-    /// The table of shared messages, its indexes and their heaps.
+    /// Adds the table of shared messages with its indexes and their heaps.
     pub(crate) fn shared_table(&mut self, at: Address) -> Result<()> {
         let context = self.context;
         let indexes = fit(context.shared.len(), "number of indexes")?;

@@ -1,10 +1,10 @@
-//! How objects are named before they have a place in the file.
+//! Identifiers of objects, which are used before the objects have an address.
 
 use sciformats_core::Result;
 
 use crate::spec::Address;
 
-/// An object of a file that is written.
+/// An object of a file that is being written.
 ///
 /// ```
 /// use hdf5_pure::{CreateOptions, File, ObjectId, Writer};
@@ -33,5 +33,5 @@ impl ObjectId {
     }
 }
 
-/// Says where the header of an object is.
+/// A function that returns the address of an object's header.
 pub(crate) type Resolve<'a> = &'a dyn Fn(ObjectId) -> Result<Address>;

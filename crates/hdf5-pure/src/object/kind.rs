@@ -1,9 +1,9 @@
-//! Kinds of objects, which their messages tell apart.
+//! The kinds of objects, which are recognized by their messages.
 
 use crate::object::header::Object;
 use crate::spec::message::MessageType;
 
-/// What an object is.
+/// The kind of an object.
 ///
 /// ```
 /// use hdf5_pure::NodeKind;
@@ -27,7 +27,7 @@ pub enum NodeKind {
 }
 
 impl NodeKind {
-    /// What the object is, if it has messages of any kind of object.
+    /// Returns the kind of the object, or `None` if it has the messages of no kind.
     pub(crate) fn of(object: &Object<'_>) -> Option<Self> {
         let has = |kind| object.find(kind).is_some();
         if has(MessageType::SymbolTable) || has(MessageType::LinkInfo) {

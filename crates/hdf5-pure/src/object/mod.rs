@@ -1,4 +1,4 @@
-//! Objects: headers and their messages, attributes, messages that objects share.
+//! Objects: headers and their messages, attributes, and shared messages.
 
 #![warn(
     clippy::arithmetic_side_effects,

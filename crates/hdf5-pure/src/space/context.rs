@@ -1,4 +1,4 @@
-//! What every reader of a file's structures needs: its bytes, its widths, its limits.
+//! What every reader of a file's structures needs: the bytes, the sizes of addresses and lengths, and the limits.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -14,31 +14,33 @@ use crate::spec::message::filter_pipeline::Pipeline;
 use crate::spec::shared_table::SharedIndex;
 use crate::spec::{Address, Sizes};
 
-/// What is known of addresses. Its hash is a fast one with a seed of the process, so that no file can provoke collisions.
+/// A map by address. Its hash function is fast and has a seed that differs per process, so that no file can be made to
+/// cause collisions.
 pub(crate) type AddressMap<T> = HashMap<Address, T, foldhash::fast::RandomState>;
 
-/// Addresses that were met; hashed as in [`AddressMap`].
+/// A set of addresses, hashed as in [`AddressMap`].
 pub(crate) type AddressSet = HashSet<Address, foldhash::fast::RandomState>;
 
 /// An open file, below the level of objects.
 pub(crate) struct Context {
     pub(crate) storage: Arc<dyn ReadAt>,
-    /// What addresses are relative to.
+    /// The offset to which addresses are relative.
     pub(crate) base: u64,
     pub(crate) sizes: Sizes,
     /// Half the entries of nodes of version 1 B-trees.
     pub(crate) btree_k: BtreeK,
     pub(crate) limits: Limits,
     pub(crate) registry: Registry,
-    /// Indexes of shared messages.
+    /// The indexes of shared messages.
     pub(crate) shared: Vec<SharedIndex>,
-    /// Blocks of fractal heaps whose checksums were found right: every lookup of a name in a large group reads one.
+    /// The blocks of fractal heaps whose checksums were verified. Without this set, every lookup of a name in a large
+    /// group would verify a block again.
     pub(crate) verified: RwLock<AddressSet>,
 }
 
 impl Context {
-    /// The same file, for who keeps looking things up in it: shared messages left out.
-    pub(crate) fn again(&self) -> Self {
+    /// Returns a context for the same file that can be kept for lookups. It has no shared messages.
+    pub(crate) fn for_lookups(&self) -> Self {
         Self {
             storage: self.storage.clone(),
             registry: self.registry.clone(),
@@ -48,23 +50,23 @@ impl Context {
         }
     }
 
-    /// The absolute offset of an address.
+    /// Returns the absolute offset of an address.
     pub(crate) fn offset(&self, at: Address) -> u64 {
         bound::sum(self.base, at.0)
     }
 
-    /// Bytes from `at` to the end of the file.
+    /// Returns the number of bytes from `at` to the end of the file.
     pub(crate) fn available(&self, at: Address) -> u64 {
         self.base.checked_add(at.0).map_or(0, |offset| bound::left(self.storage.len(), offset))
     }
 
-    /// The `len` bytes of `structure` at `at`.
+    /// Returns the `len` bytes of `structure` at `at`.
     pub(crate) fn read(&self, structure: &'static str, at: Address, len: u64) -> Result<Cow<'_, [u8]>> {
         let len = self.checked(structure, at, len)?;
         self.storage.read_at(self.offset(at), len)
     }
 
-    /// As [`read`](Self::read), in `buffer` where the storage has the bytes not in memory.
+    /// Works like [`read`](Self::read), but uses `buffer` if the storage does not have the bytes in memory.
     pub(crate) fn read_with<'s>(
         &'s self,
         structure: &'static str,
@@ -76,7 +78,7 @@ impl Context {
         self.storage.read_with(self.offset(at), len, buffer)
     }
 
-    /// As [`read`](Self::read), as many bytes as `out` has room for.
+    /// Works like [`read`](Self::read), and fills `out`.
     pub(crate) fn read_into(&self, structure: &'static str, at: Address, out: &mut [u8]) -> Result<()> {
         self.checked(structure, at, out.len() as u64)?;
         self.storage.read_into(self.offset(at), out)
@@ -97,7 +99,7 @@ impl Context {
         }
     }
 
-    /// At most `len` bytes from `at` on, and at least one.
+    /// Returns at most `len` bytes from `at` on, and at least one.
     pub(crate) fn read_some(
         &self,
         structure: &'static str,
@@ -118,18 +120,18 @@ impl Context {
         locate(structure, self.offset(at), &self.read(structure, at, len)?, parser)
     }
 
-    /// A fault of `structure` at `at`.
+    /// Returns the error of a fault in `structure` at `at`.
     pub(crate) fn fault(&self, structure: &'static str, at: Address, fault: impl Into<Fault>) -> Error {
         fault.into().at(structure, self.offset(at))
     }
 
-    /// Lets `work` read what will be read in earnest soon, where each read costs a round trip: what is independent of each
-    /// other comes in one batch. Elsewhere it is not called.
+    /// Lets `work` perform reads ahead of the real ones, if each read costs a round trip: reads that do not depend on
+    /// each other are fetched in one batch. For other storages `work` is not called.
     pub(crate) fn together(&self, work: impl FnMut()) -> Result<()> {
         if self.storage.read_ahead() == 0 { Ok(()) } else { storage::together(work) }
     }
 
-    /// Says which elements will be read: addresses and lengths.
+    /// Announces the addresses and lengths of elements that will be read.
     pub(crate) fn announce(&self, places: impl Iterator<Item = (Address, u64)>) -> Result<()> {
         if self.storage.read_ahead() == 0 {
             return Ok(());
@@ -154,8 +156,8 @@ impl Context {
     }
 }
 
-/// Takes note of the nodes of a tree that are visited: one that is met twice, or more than the file has room for, mean
-/// that they lead back to each other.
+/// Counts the nodes of a tree that are visited. If a node is visited twice, or the nodes together are larger than the
+/// file, they lead back to each other.
 pub(crate) struct Budget {
     bytes: u64,
     seen: AddressSet,
@@ -166,7 +168,7 @@ impl Budget {
         Self { bytes: context.storage.len(), seen: AddressSet::default() }
     }
 
-    /// Takes note of a node of `size` bytes at `at`.
+    /// Counts a node of `size` bytes at `at`.
     pub(crate) fn visit(
         &mut self,
         context: &Context,

@@ -1,4 +1,4 @@
-//! Where the structures of an object are: what is given back with it.
+//! Collects where the structures of an object are, so that their space can be freed.
 
 use sciformats_core::fault::{Fault, FaultKind};
 use sciformats_core::{Result, bound};
@@ -8,7 +8,7 @@ use crate::space::pending::Use;
 use crate::spec::Address;
 use crate::spec::free_space::FreeSpace;
 
-/// A part of the file that one structure has to itself.
+/// A part of the file that belongs to one structure alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Extent {
     pub(crate) at: Address,
@@ -28,12 +28,12 @@ impl<'a> Extents<'a> {
         Self { context, budget: Budget::new(context), found: Vec::new() }
     }
 
-    /// What was found.
+    /// Returns what was found.
     pub(crate) fn into_found(self) -> Vec<Extent> {
         self.found
     }
 
-    /// Takes note of a structure, which must lie in the file.
+    /// Adds a structure, which must lie in the file.
     pub(crate) fn add(&mut self, structure: &'static str, at: Address, len: u64, usage: Use) -> Result<()> {
         if len > self.context.available(at) {
             let kind =
@@ -47,7 +47,8 @@ impl<'a> Extents<'a> {
         Ok(())
     }
 
-    /// Fails if a node has more entries than the file's K values allow, which the C library refuses to read.
+    /// Fails if a node has more entries than the file's K values allow, because the C library refuses to read such a
+    /// node.
     pub(crate) fn full(&self, structure: &'static str, at: Address, entries: u16, most: u32) -> Result<()> {
         if u32::from(entries) <= most {
             return Ok(());
@@ -56,7 +57,7 @@ impl<'a> Extents<'a> {
         Err(self.context.fault(structure, at, Fault::new("entries used", kind)))
     }
 
-    /// A free-space manager: its header and its list.
+    /// Adds a free-space manager: its header and its list.
     pub(crate) fn free_space(&mut self, at: Address) -> Result<()> {
         const HEADER: &str = "free-space header";
         let sizes = self.context.sizes;
@@ -68,10 +69,10 @@ impl<'a> Extents<'a> {
     }
 }
 
-/// The extents of the structures that `collect` collects.
+/// Returns the extents of the structures that `collect` finds.
 ///
 /// # Errors
-/// `Malformed` if one of them is.
+/// Returns `Malformed` if one of the structures is damaged.
 pub(crate) fn found(
     context: &Context,
     collect: impl FnOnce(&mut Extents<'_>) -> Result<()>,

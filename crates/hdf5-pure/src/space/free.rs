@@ -1,4 +1,4 @@
-//! What free-space managers manage.
+//! Reads what free-space managers manage.
 
 use sciformats_core::Result;
 use sciformats_core::fault::locate;
@@ -7,10 +7,10 @@ use crate::space::context::Context;
 use crate::spec::Address;
 use crate::spec::free_space::{self, FreeSpace, Section};
 
-/// The sections of the file's manager at `at`.
+/// Returns the sections of the file's manager at `at`.
 ///
 /// # Errors
-/// `Malformed` if it cannot be read.
+/// Returns `Malformed` if it cannot be read.
 pub(crate) fn sections(context: &Context, at: Address) -> Result<Vec<Section>> {
     let len = FreeSpace::size(context.sizes) as u64;
     let header = context.parse("free-space header", at, len, |i| FreeSpace::parse(i, context.sizes))?;

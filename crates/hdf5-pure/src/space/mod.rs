@@ -1,14 +1,14 @@
-//! The bytes of a file: who reads them, where new ones go, and what a commit makes of them.
+//! The bytes of a file: reading them, allocating new space, and committing changes.
 //!
-//! | module | what it holds |
+//! | module | content |
 //! |---|---|
-//! | `context` | what every reader needs: the storage, widths, limits |
-//! | `output` | where new structures go: allocation and gathered writes |
-//! | `pages` | space of files that are managed in pages |
-//! | `pending` | the file as the next commit will leave it, and the commit itself |
-//! | `ranges` | sets of byte ranges: what is free, what was taken |
-//! | `free` | what free-space managers of a file manage |
-//! | `extents` | where structures are, to give their space back |
+//! | `context` | what every reader needs: the storage, the sizes, the limits |
+//! | `output` | allocation of new structures, and collected writes |
+//! | `pages` | space of files that are allocated in pages |
+//! | `pending` | the file in the state after the next commit, and the commit itself |
+//! | `ranges` | sets of byte ranges: free space, allocated space |
+//! | `free` | what the free-space managers of a file manage |
+//! | `extents` | where structures are, so that their space can be freed |
 
 #![warn(
     clippy::arithmetic_side_effects,

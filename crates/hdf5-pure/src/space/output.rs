@@ -1,4 +1,4 @@
-//! Where new structures go: space at the end of the file, and writes that are gathered.
+//! Where new structures go: allocation at the end of the file, and small writes that are collected into larger ones.
 
 use std::sync::Arc;
 
@@ -12,10 +12,11 @@ use crate::space::pages::Pages;
 use crate::space::pending::{Space, Use};
 use crate::spec::{Address, Sizes};
 
-/// Storage that is read and written.
+/// A storage that can be read and written.
 ///
 /// ```
-/// use hdf5_pure::{EditOptions, Editor, Result, Storage};
+/// use hdf5_pure::{EditOptions, Editor, Result};
+/// use hdf5_pure::storage::Storage;
 ///
 /// fn retitle(storage: Box<dyn Storage>, title: &str) -> Result<()> {
 ///     let mut file = Editor::in_storage(storage, &EditOptions::default())?;
@@ -33,15 +34,15 @@ use crate::spec::{Address, Sizes};
 pub trait Storage: ReadAt + WriteAt {}
 impl<S: ReadAt + WriteAt> Storage for S {}
 
-/// What bytes are written to.
+/// The target of writes.
 pub(crate) enum Target {
-    /// A file that takes its place when it is complete.
+    /// A file that appears at its path when it is complete.
     File(Replacement),
     /// Memory.
     Memory(Vec<u8>),
-    /// Storage of the caller's.
+    /// A storage of the caller.
     Other(Box<dyn Storage>),
-    /// A file that is there and is edited.
+    /// An existing file that is being edited.
     Edited(Arc<Space>),
 }
 
@@ -64,7 +65,7 @@ impl Target {
         };
         let stored = bound::addressable(bound::left(storage.len(), offset)).min(len);
         let mut bytes = if stored == 0 { Vec::new() } else { storage.read_at(offset, stored)?.into_owned() };
-        // Space that was taken and not written yet.
+        // Space that was allocated but not written yet reads as zeros.
         bytes.resize(len, 0);
         Ok(bytes)
     }
@@ -80,12 +81,13 @@ impl Target {
 }
 
 impl Target {
-    /// Takes the space of a long write at the end of a file; the system finds it quicker at once than page by page.
+    /// Reserves the space of a long write at the end of a file. The system allocates it faster at once than page by
+    /// page.
     fn reserve(&mut self, offset: u64, len: u64) -> Result<()> {
         match self {
             Self::File(replacement) if len >= RESERVED => {
                 let storage = replacement.storage()?;
-                // What lies between would be taken too.
+                // If the write does not start at the end of the file, reserving would also allocate the gap before it.
                 if offset <= storage.len() { storage.reserve(add(offset, len)?) } else { Ok(()) }
             }
             _ => Ok(()),
@@ -93,37 +95,37 @@ impl Target {
     }
 }
 
-/// The widths of addresses and lengths in new files. Files that are edited keep theirs.
+/// The sizes of addresses and lengths in new files. Files that are edited keep their own.
 pub(crate) const SIZES: Sizes = Sizes { offsets: 8, lengths: 8 };
 
-/// Gathered bytes are written when there are this many; longer writes go out at once.
+/// Collected bytes are written when there are this many. Longer writes are not collected.
 const GATHERED: usize = 1 << 20;
-/// Space for writes of so many bytes is taken from the system at once.
+/// Writes of at least so many bytes reserve their space in one call to the system.
 const RESERVED: u64 = 4 << 20;
-/// Fill values are written in pieces of about so many bytes.
+/// The approximate size of the pieces in which fill values are written.
 const PIECE: usize = 64 << 10;
 /// Structures start at multiples of this.
 const ALIGNMENT: u64 = 8;
 
-/// The file that is written: addresses count from its base.
+/// The file that is being written. Addresses count from its base.
 pub(crate) struct Output {
     target: Target,
     pub(crate) sizes: Sizes,
     base: u64,
     end: u64,
-    /// Bytes that are not written yet, and where they go.
+    /// The bytes that are not written yet, and their offset.
     pending: Vec<u8>,
     pending_at: u64,
-    /// Whether these end in the middle of a structure.
+    /// Whether they end in the middle of a structure.
     pending_part: bool,
-    /// Threads that filter chunks, 0 for as many as the machine has.
+    /// The number of threads that filter chunks; 0 means as many as the machine has.
     pub(crate) threads: usize,
-    /// The pages of a file that is managed in pages.
+    /// The pages of a file that is allocated in pages.
     pub(crate) pages: Option<Pages>,
 }
 
 impl Output {
-    /// A file whose superblock stands at `base`, behind a user block of that length.
+    /// Creates an output for a file whose superblock stands at `base`, after a user block of that length.
     pub(crate) fn new(target: Target, base: u64) -> Self {
         let pending = Vec::new();
         Self {
@@ -139,7 +141,7 @@ impl Output {
         }
     }
 
-    /// A file that is there and ends at `end`, counted from `base`.
+    /// Creates an output for an existing file that ends at `end`, counted from `base`.
     pub(crate) fn behind(target: Target, base: u64, end: u64) -> Self {
         Self { end, ..Self::new(target, base) }
     }
@@ -148,7 +150,7 @@ impl Output {
         self.base
     }
 
-    /// The end of what was allocated, counted from the base.
+    /// Returns the end of the allocated space, counted from the base.
     pub(crate) fn end(&self) -> u64 {
         match &self.target {
             Target::Edited(space) => bound::left(space.len(), self.base),
@@ -156,7 +158,7 @@ impl Output {
         }
     }
 
-    /// Takes `len` bytes for a structure.
+    /// Allocates `len` bytes for a structure.
     pub(crate) fn allocate(&mut self, len: u64) -> Result<Address> {
         match &self.target {
             Target::Edited(space) => space.allocate(len, Use::Metadata),
@@ -164,7 +166,7 @@ impl Output {
         }
     }
 
-    /// Takes `len` bytes for elements.
+    /// Allocates `len` bytes for elements.
     pub(crate) fn allocate_data(&mut self, len: u64) -> Result<Address> {
         match &self.target {
             Target::Edited(space) => space.allocate(len, Use::Data),
@@ -172,7 +174,7 @@ impl Output {
         }
     }
 
-    /// Takes `len` bytes for elements; those that are not written read as zeros.
+    /// Allocates `len` bytes for elements. Bytes that are not written read as zeros.
     pub(crate) fn allocate_zeroed(&mut self, len: u64) -> Result<Address> {
         match &self.target {
             Target::Edited(space) => space.allocate_zeroed(len, Use::Data),
@@ -180,7 +182,7 @@ impl Output {
         }
     }
 
-    /// Takes space for all elements and fills it where there is a value.
+    /// Allocates space for all elements, and fills it if there is a fill value.
     pub(crate) fn allocate_filled(&mut self, total: u64, fill_value: Option<&[u8]>) -> Result<Address> {
         let Some(value) = fill_value.filter(|value| !value.is_empty()) else {
             return self.allocate_zeroed(total);
@@ -196,9 +198,9 @@ impl Output {
         Ok(address)
     }
 
-    /// Gives back `len` bytes of a file that is edited; a new file keeps them unused.
+    /// Frees `len` bytes of a file that is being edited. In a new file they stay unused.
     pub(crate) fn free(&mut self, at: Address, len: u64, usage: Use) -> Result<()> {
-        // What was gathered for them must not be written over what takes their place.
+        // The collected bytes must be written first. Otherwise they could overwrite what is stored in this space next.
         self.flush()?;
         match &self.target {
             Target::Edited(space) => space.free(at, len, usage),
@@ -206,20 +208,20 @@ impl Output {
         }
     }
 
-    /// Gives back all of `extents`.
+    /// Frees all of `extents`.
     ///
     /// # Errors
-    /// As [`free`](Self::free).
+    /// Returns the errors of [`free`](Self::free).
     pub(crate) fn release(&mut self, extents: &[Extent]) -> Result<()> {
         extents.iter().try_for_each(|extent| self.free(extent.at, extent.len, extent.usage))
     }
 
-    /// Whether the file is edited, so that what is written over takes its place with a commit, all of it at once.
+    /// Returns whether the file is being edited. If so, overwritten bytes become effective with a commit, all at once.
     pub(crate) fn is_edited(&self) -> bool {
         matches!(self.target, Target::Edited(_))
     }
 
-    /// Whether nothing of the file leads to `len` bytes at `at` yet.
+    /// Returns whether nothing in the file leads to the `len` bytes at `at` yet.
     pub(crate) fn is_fresh(&self, at: Address, len: u64) -> bool {
         match &self.target {
             Target::Edited(space) => space.is_fresh(at, len),
@@ -227,7 +229,7 @@ impl Output {
         }
     }
 
-    /// Takes `len` bytes at the end, or in a page that is begun.
+    /// Allocates `len` bytes at the end of the file, or in a page that has room.
     fn append(&mut self, len: u64, elements: bool) -> Result<Address> {
         let (end, pages) = (self.end, &mut self.pages);
         let mut place = || {
@@ -240,7 +242,8 @@ impl Output {
             };
             end.checked_add(self.base).filter(|&end| end < i64::MAX.cast_unsigned()).map(|_| (start, end))
         };
-        let (start, end) = place().ok_or_else(|| Error::usage("file", "would be longer than 2^63 bytes"))?;
+        let (start, end) =
+            place().ok_or_else(|| Error::usage("file", "would become longer than 2^63 bytes"))?;
         self.end = end;
         Ok(Address(start))
     }
@@ -261,7 +264,7 @@ impl Output {
 
     /// Writes the whole of what was allocated at `at`.
     pub(crate) fn write(&mut self, at: Address, bytes: &[u8]) -> Result<()> {
-        // What lies between the ends of two structures belongs to none, unless the file was there before.
+        // The gap between two structures belongs to none and can be overwritten, unless the file existed before.
         let edited = matches!(self.target, Target::Edited(_));
         let room = if self.pending_part || edited { 0 } else { ALIGNMENT - 1 };
         self.gather(at, bytes, room)?;
@@ -276,7 +279,7 @@ impl Output {
         Ok(())
     }
 
-    /// Gathers writes that follow each other with gaps of at most `room` bytes.
+    /// Collects writes that follow each other with gaps of at most `room` bytes.
     fn gather(&mut self, at: Address, bytes: &[u8], room: u64) -> Result<()> {
         let offset = add(self.base, at.0)?;
         let end = add(offset, bytes.len() as u64)?;
@@ -301,10 +304,10 @@ impl Output {
         if self.pending.len() >= GATHERED { self.flush() } else { Ok(()) }
     }
 
-    /// Reads a structure, or elements, of which the file says where they are: they must lie in it.
+    /// Reads a structure, or elements, at a place that comes from the file. The place must lie in the file.
     ///
     /// # Errors
-    /// `Malformed` if they do not, before anything is allocated for them; `Io`.
+    /// Returns `Malformed` if it does not, before any memory is allocated, and `Io`.
     pub(crate) fn read_stored(&mut self, structure: &'static str, at: Address, len: u64) -> Result<Vec<u8>> {
         let (end, of_file) = (at.0.checked_add(len), self.end());
         match (end.filter(|&end| end <= of_file), usize::try_from(len)) {
@@ -337,7 +340,7 @@ impl Output {
         Ok(())
     }
 
-    /// Writes what is gathered, and makes the file exactly as long as was allocated.
+    /// Writes what is collected, and gives the file exactly the length that was allocated.
     pub(crate) fn extend(&mut self) -> Result<()> {
         self.flush()?;
         self.target.set_size(add(self.base, self.end)?)
@@ -348,7 +351,8 @@ impl Output {
         self.target.write_at(0, bytes)
     }
 
-    /// Has everything arrive before what is written from now on, where the file is not one that takes its place at the end.
+    /// Makes sure that everything reaches the device before what is written from now on. For a file that appears at its
+    /// path when it is complete, nothing has to be done.
     pub(crate) fn settle(&mut self, durability: Durability) -> Result<()> {
         self.extend()?;
         match &mut self.target {
@@ -357,7 +361,7 @@ impl Output {
         }
     }
 
-    /// Completes a file that has [settled](Self::settle): it takes its place.
+    /// Completes a file that has [settled](Self::settle), and moves it to its path.
     pub(crate) fn finish(mut self, durability: Durability) -> Result<Target> {
         self.flush()?;
         match self.target {

@@ -1,13 +1,13 @@
-//! Space of files that are managed in pages: structures and elements never share one.
+//! The space of files that are allocated in pages. Metadata and elements never share a page.
 
 use std::ops::Range;
 
-/// The pages that are begun.
+/// The pages that still have room.
 #[derive(Clone, Debug)]
 pub(crate) struct Pages {
-    /// Bytes of a page.
+    /// The number of bytes per page.
     size: u64,
-    /// What is left of the page of structures, and of that of elements.
+    /// The rest of the page of metadata, and of the page of elements.
     left: [Range<u64>; 2],
 }
 
@@ -16,12 +16,12 @@ impl Pages {
         Self { size, left: [0..0, 0..0] }
     }
 
-    /// Takes `len` bytes at a multiple of `alignment` in a file that ends at `end`, a multiple of the page size. Returns
-    /// where they are, and the new end; nothing if there is no such number.
+    /// Allocates `len` bytes at a multiple of `alignment` in a file that ends at `end`, a multiple of the page size.
+    /// Returns their position and the new end, or `None` if the position does not fit into 64 bits.
     pub(crate) fn take(&mut self, end: u64, len: u64, alignment: u64, elements: bool) -> Option<(u64, u64)> {
         let size = self.size;
         if len >= size {
-            // Whole pages of their own.
+            // Data of at least a page gets pages of its own.
             return Some((end, end.checked_add(len)?.checked_next_multiple_of(size)?));
         }
         let left = self.left.get_mut(usize::from(elements))?;
@@ -48,7 +48,7 @@ mod tests {
         assert_eq!(pages.take(1024, 10, 8, false), Some((48, 1024)));
         assert_eq!(pages.take(1024, 10, 8, false), Some((64, 1024)));
         assert_eq!(pages.take(1024, 500, 8, true), Some((1024, 1536)));
-        // Of a page or more: at the start of one, and nothing else there.
+        // Data of at least a page starts a page, and nothing else shares its pages.
         assert_eq!(pages.take(1536, 600, 8, false), Some((1536, 2560)));
         assert_eq!(pages.take(2560, 400, 8, false), Some((80, 2560)));
         assert_eq!(pages.take(u64::MAX / 512 * 512, 600, 8, false), None);

@@ -1,20 +1,20 @@
-//! Sets of byte ranges: what is free, and what a commit has taken.
+//! Sets of byte ranges, such as free space or the space that a commit has allocated.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use sciformats_core::bound;
 
-/// The length of a range, none of which is empty or ends before it starts.
+/// Returns the length of a range. No range is empty or ends before it starts.
 fn length(start: u64, end: u64) -> u64 {
     bound::left(end, start)
 }
 
-/// Ranges that neither touch nor overlap, found by place and by size.
+/// Ranges that are neither adjacent nor overlapping. They can be found by position and by size.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ranges {
-    /// Ends by starts.
+    /// The ends by the starts.
     ends: BTreeMap<u64, u64>,
-    /// Lengths and starts.
+    /// The lengths and starts.
     sizes: BTreeSet<(u64, u64)>,
 }
 
@@ -29,25 +29,25 @@ impl Ranges {
         self.sizes.remove(&(length(start, end), start));
     }
 
-    /// The ranges that hold a byte of `start .. end`.
+    /// Returns the ranges that contain a byte of `start .. end`.
     fn overlapping(&self, start: u64, end: u64) -> impl Iterator<Item = (u64, u64)> {
         let first = self.ends.range(..=start).next_back().filter(|(_, at)| **at > start);
         let from = first.map_or(start, |(first, _)| *first);
         self.ends.range(from..end.max(from)).map(|(start, end)| (*start, *end))
     }
 
-    /// Whether a byte of `start .. end` is in the set.
+    /// Returns whether a byte of `start .. end` is in the set.
     pub(crate) fn touches(&self, start: u64, end: u64) -> bool {
         start < end && self.overlapping(start, end).next().is_some()
     }
 
-    /// Whether all bytes of `start .. end` are in the set.
+    /// Returns whether all bytes of `start .. end` are in the set.
     pub(crate) fn holds(&self, start: u64, end: u64) -> bool {
         start >= end
             || self.overlapping(start, end).next().is_some_and(|(from, to)| from <= start && end <= to)
     }
 
-    /// The parts of `start .. end`, and whether each is in the set.
+    /// Returns the parts of `start .. end`, and whether each is in the set.
     pub(crate) fn split(&self, start: u64, end: u64) -> Vec<(u64, u64, bool)> {
         let mut parts = Vec::new();
         let mut at = start;
@@ -65,7 +65,8 @@ impl Ranges {
         parts
     }
 
-    /// Adds `start .. end`, joined with what it touches; `false`, and nothing is changed, if a byte of it is there already.
+    /// Adds `start .. end` and joins it with adjacent ranges. Returns `false` and changes nothing if a byte of it is in
+    /// the set already.
     pub(crate) fn insert(&mut self, start: u64, end: u64) -> bool {
         if start >= end {
             return true;
@@ -82,7 +83,7 @@ impl Ranges {
         true
     }
 
-    /// Takes `start .. end` out, as far as it is there.
+    /// Removes `start .. end`, as far as it is in the set.
     pub(crate) fn remove(&mut self, start: u64, end: u64) {
         if start >= end {
             return;
@@ -99,8 +100,8 @@ impl Ranges {
         }
     }
 
-    /// Takes out `len` bytes of the smallest range in which `place` finds a start for them; `place` is given the bounds of
-    /// a range. Only a few of the ranges that are large enough are tried.
+    /// Removes `len` bytes from the smallest range in which `place` finds a start for them; `place` receives the bounds
+    /// of a range. Only a few of the ranges that are large enough are tried.
     pub(crate) fn take(&mut self, len: u64, place: impl Fn(u64, u64) -> Option<u64>) -> Option<u64> {
         const TRIED: usize = 16;
         let candidates = self.sizes.range((len, 0)..).take(TRIED);
@@ -109,12 +110,12 @@ impl Ranges {
         Some(start)
     }
 
-    /// The start of the range that ends at `end`.
+    /// Returns the start of the range that ends at `end`.
     pub(crate) fn ending_at(&self, end: u64) -> Option<u64> {
         self.ends.range(..end).next_back().filter(|(_, at)| **at == end).map(|(start, _)| *start)
     }
 
-    /// All ranges, ascending.
+    /// Returns all ranges in ascending order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, u64)> {
         self.ends.iter().map(|(start, end)| (*start, *end))
     }

@@ -227,7 +227,7 @@ impl Place {
 fn one_more_key<K>(keys: &[K], children: usize) -> Result<(&K, &[K])> {
     let (first, keys) = present(keys.split_first(), "first key of a node")?;
     if keys.len() != children {
-        return Err(Error::internal("keys of a node are not one more than its children"));
+        return Err(Error::internal("a B-tree node does not have one more key than children"));
     }
     Ok((first, keys))
 }

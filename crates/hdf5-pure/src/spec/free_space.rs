@@ -76,14 +76,15 @@ impl FreeSpace {
     }
 }
 
-/// A free part.
+/// A free part of the file.
 ///
 /// ```
-/// use hdf5_pure::{CreateOptions, Editor, File, FileSpace, Writer};
+/// use hdf5_pure::{CreateOptions, Editor, File, Writer};
+/// use hdf5_pure::options::FileSpace;
 ///
 /// # let folder = tempfile::tempdir().unwrap();
 /// # let path = folder.path().join("weather.h5");
-/// let mut file = Writer::create_with(&path, &CreateOptions::default().with_file_space(FileSpace::Kept))?;
+/// let mut file = Writer::create_with(&path, &CreateOptions::default().with_file_space(FileSpace::Tracked))?;
 /// file.dataset("old").write(&[281.5; 1000])?;
 /// file.dataset("temperature").write(&[281.5; 1000])?;
 /// file.finish()?;
@@ -95,11 +96,11 @@ impl FreeSpace {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Section {
-    /// Where it starts.
+    /// The offset at which it starts.
     pub offset: u64,
-    /// Its bytes.
+    /// Its size in bytes.
     pub size: u64,
-    /// For the file: 0 simple, 1 small, 2 large.
+    /// The class of the section: 0 simple, 1 small, 2 large.
     pub class: u8,
 }
 

@@ -12,7 +12,7 @@ use sciformats_core::fault::{FaultKind, Parsed, fail, field};
 
 use super::{Address, Sizes, length, pad8, put_length, put_padding, put_uint, signature, uint, version};
 
-/// Where an object of a global heap is: the collection and the index in it.
+/// The place of an object in a global heap: the collection, and the index in it.
 ///
 /// ```
 /// use hdf5_pure::structure::Layout;
@@ -27,9 +27,9 @@ use super::{Address, Sizes, length, pad8, put_length, put_padding, put_uint, sig
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct GlobalId {
-    /// The collection; 0 for nothing.
+    /// The address of the collection; 0 means no object.
     pub collection: Address,
-    /// The object's index in it.
+    /// The index of the object in the collection.
     pub index: u32,
 }
 

@@ -54,7 +54,7 @@ use sciformats_core::fault::{FaultKind, ParseError, Parsed, fail, field};
 use sciformats_core::{Error, Result, bound};
 use smallvec::SmallVec;
 
-/// Where something stands in the file, relative to the base address.
+/// A position in the file, relative to its base address.
 ///
 /// ```
 /// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
@@ -76,7 +76,7 @@ impl fmt::Display for Address {
     }
 }
 
-/// The widths that the superblock declares: of addresses ("Size of Offsets") and of lengths, in bytes.
+/// The sizes in bytes that the superblock declares for addresses ("Size of Offsets") and for lengths.
 ///
 /// ```
 /// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
@@ -90,9 +90,9 @@ impl fmt::Display for Address {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sizes {
-    /// Bytes of an address.
+    /// The number of bytes of an address.
     pub offsets: u8,
-    /// Bytes of a length.
+    /// The number of bytes of a length.
     pub lengths: u8,
 }
 
@@ -126,12 +126,12 @@ impl Sizes {
 pub struct Name(SmallVec<[u8; 16]>);
 
 impl Name {
-    /// The bytes.
+    /// Returns the bytes.
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }
 
-    /// The text, if the bytes are UTF-8.
+    /// Returns the text, if the bytes are valid UTF-8.
     ///
     /// ```
     /// use hdf5_pure::Name;
@@ -143,7 +143,7 @@ impl Name {
         std::str::from_utf8(&self.0).ok()
     }
 
-    /// The text; bytes that are not UTF-8 show as replacement characters.
+    /// Returns the text. Bytes that are not valid UTF-8 become replacement characters.
     ///
     /// ```
     /// use hdf5_pure::Name;
@@ -337,7 +337,7 @@ pub(crate) fn put_address(out: &mut Vec<u8>, address: Option<Address>, sizes: Si
     let width = usize::from(sizes.offsets);
     match address {
         Some(Address(value)) if value.trailing_ones() >= u32::from(sizes.offsets) * 8 => {
-            Err(Error::internal("an address reads as the undefined one"))
+            Err(Error::internal("an address has the value of the undefined address"))
         }
         Some(Address(value)) => put_uint(out, value, width),
         None => {

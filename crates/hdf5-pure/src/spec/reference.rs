@@ -14,7 +14,7 @@ use super::global_heap::GlobalId;
 use super::selection::Selection;
 use super::{Address, Name, Sizes, address, put_padding};
 
-/// What a reference leads to.
+/// The target of a reference.
 ///
 /// ```
 /// use hdf5_pure::structure::{Part, Reference};
@@ -32,19 +32,20 @@ use super::{Address, Name, Sizes, address, put_padding};
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reference {
-    /// Another file, if it is not this one.
+    /// The name of the other file, if the target is in another file.
     pub file: Option<Name>,
-    /// The object.
+    /// The address of the object.
     pub object: Address,
-    /// What is meant of the object.
+    /// The part of the object.
     pub part: Part,
 }
 
-/// The part of an object that a reference means.
+/// The part of an object to which a reference leads.
 ///
 /// ```
 /// use hdf5_pure::structure::{Part, Reference};
-/// use hdf5_pure::{CreateOptions, File, RegionReference, Slab, Writer};
+/// use hdf5_pure::{CreateOptions, File, Slab, Writer};
+/// use hdf5_pure::references::RegionReference;
 ///
 /// let mut file = Writer::in_memory(&CreateOptions::default())?;
 /// let temperature = file.dataset("temperature").write(&[281.5, 282.0, 282.5])?;
@@ -178,7 +179,10 @@ pub(crate) fn put_blob(out: &mut Vec<u8>, object: Address, part: &Part, rank: us
         Part::Object => {}
         Part::Region(selection) => {
             if !selection.is_of_rank(rank) {
-                return Err(Error::usage("reference", "leads to a region of another number of dimensions"));
+                return Err(Error::usage(
+                    "reference",
+                    "selects a region with another number of dimensions than the dataset",
+                ));
             }
             let mut bytes = Vec::new();
             selection.encode(&mut bytes)?;
@@ -188,7 +192,7 @@ pub(crate) fn put_blob(out: &mut Vec<u8>, object: Address, part: &Part, rank: us
         }
         Part::Attribute(name) => {
             let len = u16::try_from(name.as_bytes().len())
-                .map_err(|_| Error::usage("reference", "leads to a name of 64 KiB or more"))?;
+                .map_err(|_| Error::usage("reference", "names an attribute of 64 KiB or more"))?;
             out.extend(len.to_le_bytes());
             out.extend(name.as_bytes());
         }

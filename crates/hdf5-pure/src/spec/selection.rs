@@ -12,7 +12,7 @@ use sciformats_core::{Range, Result, Slab, bound};
 
 use super::{put_uint, uint};
 
-/// Which elements of an array are meant.
+/// A selection of elements of an array.
 ///
 /// ```
 /// use hdf5_pure::structure::Selection;
@@ -35,11 +35,11 @@ pub enum Selection {
     None,
     /// All elements.
     All,
-    /// Single elements in the order given, each of as many coordinates as the array has dimensions.
+    /// Single elements in the given order. Each has one coordinate per dimension.
     Points(Vec<Vec<u64>>),
-    /// Blocks at regular distances, one entry per dimension.
+    /// Regularly spaced blocks, with one entry per dimension.
     Regular(Vec<Regular>),
-    /// Rectangular blocks: first and last coordinates, both included.
+    /// Rectangular blocks, given by their first and last coordinates, both inclusive.
     Blocks(Vec<(Vec<u64>, Vec<u64>)>),
 }
 
@@ -62,13 +62,13 @@ pub enum Selection {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Regular {
-    /// First element.
+    /// The first element.
     pub start: u64,
-    /// Distance between the starts of blocks.
+    /// The distance between the starts of blocks.
     pub stride: u64,
-    /// Blocks; none if unlimited.
+    /// The number of blocks; `None` means unlimited.
     pub count: Option<u64>,
-    /// Elements of a block; none if unlimited.
+    /// The number of elements per block; `None` means unlimited.
     pub block: Option<u64>,
 }
 
@@ -79,7 +79,7 @@ const UNLIMITED: u64 = u64::MAX;
 pub(crate) const MAX_RANK: u32 = 32;
 
 impl Selection {
-    /// Dimensions that the selection speaks of, if it does.
+    /// Returns the number of dimensions of the selection, if it determines one.
     ///
     /// ```
     /// use hdf5_pure::structure::Selection;

@@ -14,7 +14,7 @@ use sciformats_core::{Result, bound};
 
 use super::{Address, Sizes, address, put_address, put_checksum, put_padding, sealed, signature, version};
 
-/// One index of shared messages.
+/// An index of shared messages.
 ///
 /// ```no_run
 /// let file = hdf5_pure::File::open("weather.h5")?;
@@ -25,21 +25,21 @@ use super::{Address, Sizes, address, put_address, put_checksum, put_padding, sea
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SharedIndex {
-    /// 0 a list, 1 a B-tree.
+    /// The kind of index: 0 a list, 1 a B-tree.
     pub kind: u8,
-    /// Kinds of messages that it holds: bit `1 << message type`.
+    /// The types of messages in the index, as bits `1 << message type`.
     pub message_types: u16,
-    /// Smaller messages are not shared.
+    /// The size of the smallest message that is shared.
     pub minimum_size: u32,
-    /// More messages than this turn a list into a tree.
+    /// The largest number of messages in a list; more turn it into a B-tree.
     pub list_cutoff: u16,
-    /// Fewer messages than this turn a tree into a list.
+    /// The smallest number of messages in a B-tree; fewer turn it into a list.
     pub btree_cutoff: u16,
-    /// Messages in it.
+    /// The number of messages.
     pub messages: u16,
-    /// The list or tree.
+    /// The address of the list or B-tree.
     pub index: Option<Address>,
-    /// The fractal heap that holds the messages.
+    /// The address of the fractal heap that holds the messages.
     pub heap: Option<Address>,
 }
 
@@ -105,7 +105,7 @@ pub(crate) fn encode_table(out: &mut Vec<u8>, sizes: Sizes, indexes: &[SharedInd
     Ok(())
 }
 
-/// Where a shared message is.
+/// The place of a shared message.
 ///
 /// ```no_run
 /// use hdf5_pure::structure::SharedRecord;
@@ -122,7 +122,7 @@ pub(crate) fn encode_table(out: &mut Vec<u8>, sizes: Sizes, indexes: &[SharedInd
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SharedRecord {
-    /// In the index's heap.
+    /// In the heap of the index.
     Heap {
         /// Hash of the message.
         hash: u32,
@@ -131,7 +131,7 @@ pub enum SharedRecord {
         /// Heap ID.
         id: [u8; 8],
     },
-    /// In the header of the only object that has it.
+    /// In the header of the only object that uses it.
     Header {
         /// Hash of the message.
         hash: u32,

@@ -49,25 +49,27 @@ pub const SIGNATURE: [u8; 8] = *b"\x89HDF\r\n\x1a\n";
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Superblock {
-    /// 0 to 3.
+    /// The version: 0 to 3.
     pub version: u8,
-    /// Widths of addresses and lengths.
+    /// The sizes of addresses and lengths.
     pub sizes: Sizes,
-    /// Bit 0: open for writing, or not closed well. Bit 2: open for single-writer-multiple-reader writing.
+    /// Bit 0 is set if the file is open for writing or was not closed properly. Bit 2 is set if a SWMR writer has it
+    /// open.
     pub consistency_flags: u32,
-    /// What addresses are relative to, as stored.
+    /// The address to which all others are relative, as stored.
     pub base: u64,
-    /// Length of the file, counted from its very beginning.
+    /// The length of the file, counted from its very beginning.
     pub end_of_file: u64,
-    /// What differs between the old and the new versions.
+    /// The fields that differ between the old and the new versions.
     pub rest: Rest,
 }
 
-/// The part of a superblock that depends on its version.
+/// The fields of a superblock that depend on its version.
 ///
 /// ```
 /// use hdf5_pure::structure::Rest;
-/// use hdf5_pure::{Bound, CreateOptions, File, Writer};
+/// use hdf5_pure::{CreateOptions, File, Writer};
+/// use hdf5_pure::options::Bound;
 ///
 /// let file = Writer::in_memory(&CreateOptions::default().with_bound(Bound::Earliest))?;
 /// let file = File::from_bytes(file.into_bytes()?)?;
@@ -76,7 +78,7 @@ pub struct Superblock {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Rest {
-    /// Versions 0 and 1.
+    /// The fields of versions 0 and 1.
     Old {
         /// Half the number of entries of a symbol table node.
         group_leaf_k: u16,
@@ -91,7 +93,7 @@ pub enum Rest {
         /// The root group.
         root: Entry,
     },
-    /// Versions 2 and 3.
+    /// The fields of versions 2 and 3.
     New {
         /// An object header with messages about the whole file.
         extension: Option<Address>,
@@ -121,7 +123,7 @@ impl Superblock {
         }
     }
 
-    /// The address of the root group's object header.
+    /// Returns the address of the root group's object header.
     ///
     /// ```
     /// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;

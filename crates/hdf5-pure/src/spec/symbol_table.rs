@@ -20,11 +20,12 @@ use super::{
     Address, Sizes, address, length, put_address, put_length, put_padding, short, signature, version,
 };
 
-/// One member of an old-style group.
+/// A member of an old-style group.
 ///
 /// ```
 /// use hdf5_pure::structure::{Cache, Rest};
-/// use hdf5_pure::{Bound, CreateOptions, File, Writer};
+/// use hdf5_pure::{CreateOptions, File, Writer};
+/// use hdf5_pure::options::Bound;
 ///
 /// let file = Writer::in_memory(&CreateOptions::default().with_bound(Bound::Earliest))?;
 /// let file = File::from_bytes(file.into_bytes()?)?;
@@ -36,11 +37,11 @@ use super::{
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// Offset of the name in the local heap.
+    /// The offset of the name in the local heap.
     pub name: u64,
-    /// The object header; none for a soft link.
+    /// The address of the object header; `None` for a soft link.
     pub header: Option<Address>,
-    /// What the scratch-pad holds.
+    /// The content of the scratch-pad.
     pub cache: Cache,
 }
 
@@ -48,7 +49,8 @@ pub struct Entry {
 ///
 /// ```
 /// use hdf5_pure::structure::{Cache, Rest};
-/// use hdf5_pure::{Bound, CreateOptions, File, Writer};
+/// use hdf5_pure::{CreateOptions, File, Writer};
+/// use hdf5_pure::options::Bound;
 ///
 /// let file = Writer::in_memory(&CreateOptions::default().with_bound(Bound::Earliest))?;
 /// let file = File::from_bytes(file.into_bytes()?)?;
@@ -59,7 +61,7 @@ pub struct Entry {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cache {
-    /// Nothing.
+    /// The scratch-pad is not used.
     None,
     /// A copy of the group's symbol table message.
     Group {

@@ -12,7 +12,7 @@ use sciformats_core::fault::{FaultKind, Parsed, fail, field};
 use super::selection::Selection;
 use super::{Name, Sizes, length, put_checksum, put_length, sealed, until_nul};
 
-/// One mapping: elements of a source appear as elements of the virtual dataset.
+/// A mapping: elements of a source appear as elements of the virtual dataset.
 ///
 /// ```
 /// use hdf5_pure::{CreateOptions, File, Slab, Writer};
@@ -28,13 +28,13 @@ use super::{Name, Sizes, length, put_checksum, put_length, sealed, until_nul};
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mapping {
-    /// File of the source, `.` for the same file.
+    /// The name of the source's file; `.` means the same file.
     pub file: Name,
-    /// Path of the dataset in it.
+    /// The path of the source in that file.
     pub dataset: Name,
-    /// Elements of the source.
+    /// The selected elements of the source.
     pub source: Selection,
-    /// Where they appear.
+    /// The elements of the virtual dataset as which they appear.
     pub target: Selection,
 }
 

@@ -1,13 +1,14 @@
-//! Elements as bytes that depend on their meaning only: little-endian, without padding, references as paths.
+//! The canonical form of elements: bytes that depend only on the values. Numbers are little-endian, there is no
+//! padding, and references are paths.
 //!
-//! | meaning | bytes |
+//! | elements | bytes |
 //! |---|---|
-//! | integers, floats, complex numbers, bits, times | little-endian; other floats as binary64 |
-//! | strings | length (u64), then the bytes without padding |
-//! | opaque | as they are |
+//! | integers, floating-point numbers, complex numbers, bit fields, times | little-endian; floating-point numbers of unusual formats as binary64 |
+//! | strings | the length (u64), then the bytes without padding |
+//! | opaque elements | the bytes as they are stored |
 //! | compounds, arrays | the members or elements, one after another |
-//! | sequences | number of elements (u64), then the elements |
-//! | references | a string: the path of the object, and what is selected of it |
+//! | sequences | the number of elements (u64), then the elements |
+//! | references | a string with the path of the object and what is selected of it |
 
 use sciformats_core::fault::locate;
 use sciformats_core::{Error, Fault, FaultKind, Result, bound};
@@ -29,7 +30,7 @@ use crate::value::element_type::{self, ElementType};
 use crate::value::region;
 use sciformats_core::endian::ByteOrder;
 
-/// How elements of a datatype become canonical.
+/// How elements of a datatype are converted to the canonical form.
 enum Plan {
     Bytes,
     Reversed,
@@ -46,13 +47,13 @@ enum Plan {
     Standard,
 }
 
-/// Converts elements of one datatype.
+/// Converts elements of one datatype to the canonical form.
 pub(crate) struct Canonical<'a> {
     opened: &'a Opened,
     plan: Plan,
     size: usize,
     heap: GlobalHeap<'a>,
-    /// Bytes that may still be produced.
+    /// The number of bytes that may still be produced.
     left: u64,
 }
 
@@ -68,7 +69,7 @@ impl<'a> Canonical<'a> {
         })
     }
 
-    /// Converts whole elements, which stand at `offset` as far as one can say.
+    /// Converts whole elements. Faults are reported at `offset`, which is as close to the elements as is known.
     pub(crate) fn convert(mut self, raw: Vec<u8>, offset: u64) -> Result<Vec<u8>> {
         if matches!(self.plan, Plan::Bytes) {
             return Ok(raw);
@@ -132,7 +133,8 @@ impl<'a> Canonical<'a> {
         Ok(())
     }
 
-    /// Notes which collections an element leads to, those aside that only the collections tell of.
+    /// Collects the addresses of the global heap collections that elements refer to. References of elements inside
+    /// those collections are not included.
     fn collections(&self, plan: &Plan, raw: &[u8], found: &mut Vec<Address>) {
         match plan {
             Plan::VariableString | Plan::Sequence { .. } => found.extend(collection(self.opened, raw, 4)),
@@ -167,7 +169,7 @@ impl<'a> Canonical<'a> {
         Ok(())
     }
 
-    /// The bytes of an element of variable length.
+    /// Returns the canonical form of an element of variable length.
     fn sequence(&mut self, raw: &[u8], size: usize, offset: u64) -> Result<Vec<u8>> {
         sequence(self.opened, &mut self.heap, raw, size, offset).map(<[u8]>::to_vec)
     }
@@ -188,13 +190,14 @@ fn plan_kind(plan: &Plan) -> ReferenceKind {
     }
 }
 
-/// The global heap collection that an element leads to; its identification stands `skip` bytes into it.
+/// Returns the address of the global heap collection that an element refers to. The heap ID starts at byte `skip` of
+/// the element.
 pub(crate) fn collection(opened: &Opened, raw: &[u8], skip: usize) -> Option<Address> {
     let (_, id) = GlobalId::parse(raw.get(skip..)?, opened.context.sizes).ok()?;
     Some(id.collection).filter(|at| at.0 != 0)
 }
 
-/// The bytes of an element of variable length, `size` bytes to each of its own elements.
+/// Returns the bytes of an element of variable length, whose items have `size` bytes each.
 pub(crate) fn sequence<'h>(
     opened: &Opened,
     heap: &'h mut GlobalHeap<'_>,
@@ -223,7 +226,7 @@ pub(crate) fn sequence<'h>(
     }
 }
 
-/// What a stored reference leads to; `None` if it is null.
+/// Returns the target of a stored reference, or `None` if the reference is null.
 pub(crate) fn target(
     opened: &Opened,
     heap: &mut GlobalHeap<'_>,
@@ -319,7 +322,7 @@ fn plan(datatype: &Datatype) -> Result<Plan> {
     })
 }
 
-/// Members that are taken as they are and follow each other are one.
+/// Joins members that are copied unchanged and follow each other into one step.
 fn compound(members: Vec<(usize, usize, Plan)>, size: usize) -> Plan {
     let mut joined: Vec<(usize, usize, Plan)> = Vec::new();
     for (at, len, plan) in members {
@@ -336,7 +339,7 @@ fn compound(members: Vec<(usize, usize, Plan)>, size: usize) -> Plan {
     }
 }
 
-/// The path of the object, and what is selected of it.
+/// Returns the path of the object, followed by what is selected of it.
 fn describe(opened: &Opened, target: &reference::Reference) -> Result<Vec<u8>> {
     let mut text = match &target.file {
         Some(file) => [file.as_bytes(), b":?"].concat(),
@@ -387,7 +390,7 @@ fn describe_selection(opened: &Opened, object: Address, selection: &Selection) -
     })
 }
 
-/// The blocks of a regular hyperslab, the last dimension varying fastest.
+/// Returns the blocks of a regular hyperslab, the last dimension varying fastest.
 fn regular_blocks(dimensions: &[Regular]) -> Vec<(Vec<u64>, Vec<u64>)> {
     let mut blocks = vec![(Vec::new(), Vec::new())];
     for Regular { start, stride, count, block } in dimensions {

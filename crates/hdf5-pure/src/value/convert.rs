@@ -1,9 +1,9 @@
-//! Numbers of one datatype as numbers of another.
+//! Conversions of numbers from one datatype to another.
 //!
-//! Elements in memory become those of a stored type where no value changes, as what a caller reads does by
-//! [`sciformats_core::number`]. Who asks for [`Conversion::Lossy`], and a virtual dataset of its sources, gets what the C library
-//! makes of them: integers that do not fit take the nearest value that does, fractions are cut off, and a number that is not
-//! one becomes 0 as an integer.
+//! When elements are written, they are converted to the stored datatype only where no value changes. Reading follows
+//! the same rule, in [`sciformats_core::number`]. With [`Conversion::Lossy`], and for the sources of a virtual dataset,
+//! numbers are converted as the C library does it: an integer that does not fit becomes the nearest value that does,
+//! fractions are cut off, and a NaN becomes 0 as an integer.
 
 use sciformats_core::endian::ByteOrder;
 use sciformats_core::number::{BFloat16, Float16, Number, NumberType, Real, not_stored_as};
@@ -12,7 +12,7 @@ use sciformats_core::{Conversion, Error, Misfit, Result, bound};
 use crate::spec::message::datatype::{Class, Datatype, FixedPoint, FloatOrder, Member, VariableLength};
 use crate::value::element_type::{self, ElementType};
 
-/// The type of the numbers that a datatype means, if it means any.
+/// Returns the base type of an enumeration, and every other datatype as it is.
 fn numeric(datatype: &Datatype) -> &Datatype {
     match &datatype.class {
         Class::Enumeration { base, .. } => base,
@@ -20,12 +20,12 @@ fn numeric(datatype: &Datatype) -> &Datatype {
     }
 }
 
-/// Whether a datatype means numbers.
+/// Returns whether elements of a datatype are numbers.
 pub(crate) fn is_number(datatype: &Datatype) -> bool {
     matches!(numeric(datatype).class, Class::FixedPoint(_) | Class::BitField(_) | Class::FloatingPoint(_))
 }
 
-/// One number; `None` if the datatype means something else.
+/// Returns the value of one number, or `None` if the datatype is not a number.
 pub(crate) fn number(datatype: &Datatype, raw: &[u8]) -> Option<Result<Real>> {
     Some(match &numeric(datatype).class {
         Class::FixedPoint(fixed) => element_type::integer_value(fixed, raw),
@@ -35,8 +35,8 @@ pub(crate) fn number(datatype: &Datatype, raw: &[u8]) -> Option<Result<Real>> {
     })
 }
 
-/// The type and byte order of the numbers that a datatype means, if they are as machines have them: integers and bit
-/// fields whose bits are all digits, and the formats of IEEE 754 and bfloat16.
+/// Returns the type and byte order of numbers that machines have in the same form: integers and bit fields that use all
+/// of their bits, and the formats of IEEE 754 and bfloat16.
 pub(crate) fn stored(datatype: &Datatype) -> Option<(NumberType, ByteOrder)> {
     let datatype = numeric(datatype);
     let size = u64::from(datatype.size);
@@ -60,7 +60,8 @@ pub(crate) fn stored(datatype: &Datatype) -> Option<(NumberType, ByteOrder)> {
     }
 }
 
-/// Whether elements of both types have the same bytes. In which version of the format a type is told does not matter.
+/// Returns whether elements of both datatypes have the same bytes. The version in which a datatype is encoded does not
+/// matter.
 pub(crate) fn same(from: &Datatype, to: &Datatype) -> bool {
     from.size == to.size && same_class(&from.class, &to.class)
 }
@@ -88,21 +89,21 @@ fn same_class(from: &Class, to: &Class) -> bool {
     }
 }
 
-/// Elements of `from` as elements of `to`, as `conversion` allows: [`Conversion::Exact`] changes no value, and
-/// [`Conversion::Lossy`] makes of them what the C library does.
+/// Converts elements of `from` to elements of `to`. [`Conversion::Exact`] changes no value, and [`Conversion::Lossy`]
+/// converts as the C library does.
 pub(crate) fn elements(
     from: &Datatype,
     to: &Datatype,
     raw: Vec<u8>,
     conversion: Conversion,
 ) -> Result<Vec<u8>> {
-    /// No number has more bytes; what a file says of its types must not select an allocation.
+    /// The size of the largest number. Sizes come from the file, and an absurd one must not cause a large allocation.
     const MOST: u32 = 32;
     if same(from, to) {
         return Ok(raw);
     }
     let refused = || match (from.element_type(), to.element_type()) {
-        (Ok(from), Ok(to)) => Error::unsupported(format!("the conversion of elements from {from} to {to}")),
+        (Ok(from), Ok(to)) => Error::unsupported(format!("converting elements from {from} to {to}")),
         (Err(error), _) | (_, Err(error)) => error,
     };
     if from.size > MOST || to.size > MOST {
@@ -129,12 +130,12 @@ pub(crate) fn elements(
     Ok(out)
 }
 
-/// Whether both are numbers of one type, in whichever byte order.
+/// Returns whether both datatypes are numbers of the same type, in any byte order.
 fn alike(from: &Datatype, to: &Datatype) -> bool {
     stored(from).zip(stored(to)).is_some_and(|((from, _), (to, _))| from == to)
 }
 
-/// What the numbers of a datatype are called.
+/// Returns the name of a datatype's numbers for messages.
 fn called(datatype: &Datatype) -> &'static str {
     match (stored(datatype), &numeric(datatype).class) {
         (Some((kind, _)), _) => kind_name(kind),
@@ -163,10 +164,10 @@ fn kind_name(kind: NumberType) -> &'static str {
     }
 }
 
-/// A number that the type it was meant for cannot hold.
+/// A number that its target datatype cannot hold.
 struct Unfit;
 
-/// Appends an integer; `None` if there are none of such a size.
+/// Appends an integer, or returns `None` if integers of this size do not exist.
 fn integer(
     number: Real,
     fixed: &FixedPoint,
@@ -197,7 +198,7 @@ fn integer(
     Some(Ok(()))
 }
 
-/// Appends a floating-point number; `None` if there are none of such a format.
+/// Appends a floating-point number, or returns `None` if the format is not supported.
 fn float_bytes(
     number: Real,
     to: &ElementType,

@@ -1,4 +1,4 @@
-//! Datatypes to write with.
+//! Constructors of datatypes.
 
 use sciformats_core::endian::ByteOrder;
 use sciformats_core::{Error, Result, bound};
@@ -11,7 +11,7 @@ use crate::spec::message::datatype::{
 use crate::value::store::Store;
 
 impl Datatype {
-    /// The type that a Rust type is stored as.
+    /// Returns the datatype as which a Rust type is stored.
     ///
     /// ```
     /// use hdf5_pure::Datatype;
@@ -23,7 +23,7 @@ impl Datatype {
         T::datatype()
     }
 
-    /// Little-endian integers of `size` bytes, all of whose bits count.
+    /// Little-endian integers of `size` bytes, of which all bits are significant.
     ///
     /// ```
     /// use hdf5_pure::{Datatype, ElementType};
@@ -66,7 +66,7 @@ impl Datatype {
         Self::float(8, 11, 52)
     }
 
-    /// Little-endian numbers of 16 bits with the exponent of 32-bit ones.
+    /// Little-endian bfloat16: numbers of 16 bits with the exponent range of 32-bit numbers.
     ///
     /// ```
     /// use hdf5_pure::{CreateOptions, Datatype, File, Writer};
@@ -111,7 +111,7 @@ impl Datatype {
         Self { version: 1, size: 16, class: Class::VariableLength(class) }
     }
 
-    /// UTF-8 strings of `size` bytes, shorter ones filled up with NULs.
+    /// UTF-8 strings of `size` bytes. Shorter strings are padded with NULs.
     ///
     /// ```
     /// use hdf5_pure::{CreateOptions, Datatype, File, Writer};
@@ -157,7 +157,7 @@ impl Datatype {
         }
     }
 
-    /// Bits, `size` bytes of them.
+    /// Bit fields of `size` bytes.
     ///
     /// ```
     /// use hdf5_pure::{CreateOptions, Datatype, File, Writer};
@@ -175,7 +175,7 @@ impl Datatype {
         Self { version: 1, size, class: Class::BitField(field) }
     }
 
-    /// Bytes without a meaning to the library, and what they are in your words.
+    /// Opaque elements: bytes that mean nothing to the library, with a tag that describes them.
     ///
     /// ```
     /// use hdf5_pure::{CreateOptions, Datatype, File, Writer};
@@ -191,7 +191,7 @@ impl Datatype {
         Self { version: 1, size, class: Class::Opaque { tag: tag.into() } }
     }
 
-    /// Records whose members follow each other without gaps.
+    /// Compounds whose members follow each other without gaps.
     ///
     /// ```
     /// use hdf5_pure::Datatype;
@@ -215,7 +215,7 @@ impl Datatype {
         Self { version: 1, size: offset, class: Class::Compound(members) }
     }
 
-    /// Complex numbers as h5py stores them: records of `r` and `i`.
+    /// Complex numbers as h5py stores them: compounds of `r` and `i`.
     ///
     /// ```
     /// use hdf5_pure::{CreateOptions, Datatype, ElementType, File, Writer};
@@ -232,7 +232,7 @@ impl Datatype {
         Self::compound([("r", part.clone()), ("i", part.clone())])
     }
 
-    /// Integers that have names.
+    /// Integers whose values have names.
     ///
     /// ```
     /// use hdf5_pure::{CreateOptions, Datatype, ElementType, File, Writer};
@@ -249,15 +249,15 @@ impl Datatype {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Usage`] if `base` is no integer type of at most 8 bytes, or a value does not fit it.
+    /// Returns [`Error::Usage`] if `base` is not an integer type of at most 8 bytes, or a value does not fit it.
     pub fn enumeration<'a>(base: &Self, members: impl IntoIterator<Item = (&'a str, i64)>) -> Result<Self> {
         let Class::FixedPoint(fixed) = &base.class else {
-            return Err(Error::usage("enumeration", "is not one of integers"));
+            return Err(Error::usage("enumeration", "must be based on an integer type"));
         };
         let (size, bits) = match base.size {
             size @ 1..=8 => (size as usize, size * 8),
             _ => {
-                return Err(Error::usage("enumeration", "is one of integers of no bytes, or of more than 8"));
+                return Err(Error::usage("enumeration", "must be based on integers of 1 to 8 bytes"));
             }
         };
         let (low, high) = match fixed.signed {
@@ -268,7 +268,7 @@ impl Datatype {
             if i128::from(value) < low || i128::from(value) > high {
                 return Err(Error::usage(
                     "enumeration",
-                    format!("has the value {value}, which does not fit"),
+                    format!("has the value {value}, which its base type cannot hold"),
                 ));
             }
             let mut bytes: Vec<u8> = value.to_le_bytes().into_iter().take(size).collect();
@@ -285,10 +285,11 @@ impl Datatype {
         })
     }
 
-    /// Complex numbers of the class that came with [`Bound::V200`](crate::Bound::V200).
+    /// Complex numbers of the complex class, which came with [`Bound::V200`](crate::options::Bound::V200).
     ///
     /// ```
-    /// use hdf5_pure::{Bound, CreateOptions, Datatype, Writer};
+    /// use hdf5_pure::{CreateOptions, Datatype, Writer};
+    /// use hdf5_pure::options::Bound;
     ///
     /// let amplitude = Datatype::native_complex(&Datatype::float64());
     /// let mut file = Writer::in_memory(&CreateOptions::default().with_bound(Bound::V200))?;
@@ -302,7 +303,7 @@ impl Datatype {
         Self { version: 5, size, class: Class::Complex { base: Box::new(part.clone()) } }
     }
 
-    /// Times of `size` bytes, whatever that means to whom reads them.
+    /// Times of `size` bytes. The format does not define what they mean.
     ///
     /// ```
     /// use hdf5_pure::{Datatype, ElementType};
@@ -315,7 +316,7 @@ impl Datatype {
         Self { version: 1, size, class: Class::Time { order: ByteOrder::Little, precision } }
     }
 
-    /// The same with the most significant byte first, where the order of bytes means something.
+    /// Returns the same datatype with the most significant byte first. Datatypes without a byte order do not change.
     ///
     /// ```
     /// use hdf5_pure::{CreateOptions, Datatype, File, Writer};
@@ -340,7 +341,8 @@ impl Datatype {
         self
     }
 
-    /// The same integers or bits with only `precision` bits that count, `offset` bits above the lowest.
+    /// Returns the same integers or bit fields with only `precision` significant bits, which start `offset` bits above
+    /// the lowest bit.
     ///
     /// ```
     /// use hdf5_pure::Datatype;
@@ -352,39 +354,44 @@ impl Datatype {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Usage`] if the type is another or the bits do not fit it.
+    /// Returns [`Error::Usage`] if the datatype is neither an integer nor a bit field, or the bits do not fit into it.
     pub fn with_precision(mut self, precision: u16, offset: u16) -> Result<Self> {
         let fits = bits_fit(self.size, precision, offset);
         match &mut self.class {
             Class::FixedPoint(fixed) if fits => (fixed.precision, fixed.bit_offset) = (precision, offset),
             Class::BitField(field) if fits => (field.precision, field.bit_offset) = (precision, offset),
-            _ => return Err(Error::usage("precision", "does not fit the type")),
+            _ => {
+                return Err(Error::usage(
+                    "precision",
+                    "and offset do not fit the size of the type, or the type is neither an integer nor a bit field",
+                ));
+            }
         }
         Ok(self)
     }
 
-    /// Fails if the type breaks a rule that readers insist on.
+    /// Fails if the datatype breaks a rule that readers rely on.
     pub(crate) fn check(&self) -> Result<()> {
         let wrong = |problem: &'static str| Err(Error::usage("datatype", problem));
         if self.size == 0 {
-            return wrong("has elements without bytes");
+            return wrong("has a size of 0 bytes");
         }
         let names = names(self);
         let mut sorted: Vec<&[u8]> = names.iter().map(|name| name.as_bytes()).collect();
         sorted.sort_unstable();
         let twice = sorted.iter().zip(sorted.iter().skip(1)).any(|(a, b)| a == b);
         if twice || sorted.iter().any(|name| name.is_empty() || name.contains(&0)) {
-            return wrong("has names that are empty, hold a NUL or come twice");
+            return wrong("has member names that are empty, contain a NUL character or occur twice");
         }
         if names.len() > usize::from(u16::MAX) {
-            return wrong("has more than 65535 members");
+            return wrong("has more than 65,535 members");
         }
         match &self.class {
             Class::Compound(members) if members.is_empty() => wrong("has no members"),
             Class::Compound(members) => {
                 let end = |member: &Member| u64::from(member.offset) + u64::from(member.datatype.size);
                 if members.iter().any(|member| end(member) > self.size.into()) {
-                    return wrong("has members behind its end, or 4 GiB or more");
+                    return wrong("has members that end after the compound does, or is 4 GiB or larger");
                 }
                 members.iter().try_for_each(|member| member.datatype.check())
             }
@@ -392,14 +399,14 @@ impl Datatype {
             | Class::BitField(BitField { precision, bit_offset, .. })
                 if !bits_fit(self.size, *precision, *bit_offset) =>
             {
-                wrong("has elements of more bits than are counted, or that do not fit its bytes")
+                wrong("has a precision that is 0, or bits that do not fit into its size")
             }
             Class::Time { precision, .. } if !bits_fit(self.size, *precision, 0) => {
-                wrong("has elements of more bits than are counted, or that do not fit its bytes")
+                wrong("has a precision that is 0, or bits that do not fit into its size")
             }
             Class::Enumeration { members, .. } if members.is_empty() => wrong("has no members"),
             Class::Array { dimensions, .. } if dimensions.is_empty() || dimensions.len() > 32 => {
-                wrong("has an array of no dimensions, or of more than 32")
+                wrong("has an array type that does not have 1 to 32 dimensions")
             }
             Class::Array { base, .. } | Class::VariableLength(VariableLength::Sequence(base)) => base.check(),
             Class::Opaque { tag } if tag.as_bytes().len() > 248 => wrong("has a tag of more than 248 bytes"),
@@ -408,20 +415,20 @@ impl Datatype {
     }
 }
 
-/// The size of a type that has more bytes than are counted: none that is written has it.
+/// A size that stands for one that a `u32` cannot express. No datatype of this size is ever written.
 const UNCOUNTED: u32 = 0;
 
-/// The bits of `size` bytes; 0, which nothing that is written has, if they are more than are counted.
+/// Returns the number of bits in `size` bytes, or 0 if a `u16` cannot express it. A precision of 0 is never written.
 fn precision(size: u32) -> u16 {
     size.checked_mul(8).and_then(|bits| u16::try_from(bits).ok()).unwrap_or_default()
 }
 
-/// Whether elements of `size` bytes have `precision` bits that count above `offset` others.
+/// Returns whether `size` bytes have room for `precision` bits above `offset` unused bits.
 fn bits_fit(size: u32, precision: u16, offset: u16) -> bool {
     precision > 0 && u64::from(precision) + u64::from(offset) <= u64::from(size) * 8
 }
 
-/// The names of a type as they are stored.
+/// Returns the names of the members of a datatype as they are stored.
 pub(crate) fn names(datatype: &Datatype) -> Vec<&Name> {
     match &datatype.class {
         Class::Compound(members) => members.iter().map(|member| &member.name).collect(),
@@ -430,5 +437,5 @@ pub(crate) fn names(datatype: &Datatype) -> Vec<&Name> {
     }
 }
 
-/// The character set of a text.
+/// The character set of text.
 pub(crate) const UTF8: CharacterSet = CharacterSet::Utf8;

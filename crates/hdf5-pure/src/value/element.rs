@@ -1,7 +1,7 @@
-//! Rust types that elements are read as.
+//! Rust types as which elements can be read.
 //!
-//! Numbers convert where no value changes, and what does not fit is an error with its place; [`Conversion`] asks for other
-//! rules. Enumerations and bit fields read as their integers.
+//! Numbers are converted where no value changes. A number that does not fit is reported with its position;
+//! [`Conversion`] selects other rules. Enumerations and bit fields are read as their integers.
 
 use sciformats_core::arith::present;
 use sciformats_core::endian::ByteOrder;
@@ -16,10 +16,11 @@ use crate::spec::{Address, trimmed};
 use crate::value::canonical::{self, unpadded};
 use crate::value::convert;
 
-/// Elements as they are stored, and what they are.
+/// Elements in their stored form, together with their datatype.
 ///
 /// ```
-/// use hdf5_pure::{CreateOptions, Datatype, Element, File, Result, Values, Writer};
+/// use hdf5_pure::{CreateOptions, Datatype, Element, File, Result, Writer};
+/// use hdf5_pure::values::Values;
 ///
 /// /// Two bytes that mean something to its maker.
 /// struct Mark(Vec<u8>);
@@ -52,17 +53,17 @@ impl<'a> Values<'a> {
         Self { conversion, ..self }
     }
 
-    /// How the caller wants them converted.
+    /// Returns how the caller wants the elements to be converted.
     pub fn conversion(&self) -> Conversion {
         self.conversion
     }
 
-    /// What the elements are.
+    /// Returns the datatype of the elements.
     pub fn datatype(&self) -> &'a Datatype {
         self.datatype
     }
 
-    /// The elements, each as its bytes.
+    /// Returns an iterator over the bytes of each element.
     pub fn elements(&self) -> impl ExactSizeIterator<Item = &'a [u8]> + use<'a> {
         self.raw.chunks_exact(bound::addressable(self.datatype.size.into()).max(1))
     }
@@ -72,29 +73,31 @@ impl<'a> Values<'a> {
             Ok(found) => found.to_string(),
             Err(error) => return error,
         };
-        Error::usage("element type", format!("{wanted} does not take elements of the type {found}"))
+        Error::usage("element type", format!("{wanted} cannot hold elements of the type {found}"))
     }
 }
 
-/// A type that elements can be read as.
+/// A type as which elements can be read.
 ///
-/// Numbers convert where no value changes: `300` reads as `f32` and as `u16`, but not as `u8`; `0.5` reads as `f32`, but
-/// `0.1` stored as binary64 does not. NaN stays NaN, and no integer. What does not fit is an [`Error::Misfit`] that names the
-/// element and its value. [`Dataset::with_conversion`](crate::Dataset::with_conversion) asks for another [`Conversion`].
+/// Numbers are converted where no value changes: `300` can be read as `f32` and as `u16`, but not as `u8`; `0.5` can be
+/// read as `f32`, but `0.1` stored as binary64 cannot. NaN stays NaN and cannot be read as an integer. A number that
+/// does not fit is an [`Error::Misfit`] with its position and value.
+/// [`Dataset::with_conversion`](crate::Dataset::with_conversion) selects another [`Conversion`].
 ///
-/// | type | reads |
+/// | type | elements that it can read |
 /// |---|---|
 /// | integers, `f32`, `f64`, `half::f16`, `half::bf16` | integers, floating-point numbers, bit fields, enumerations |
-/// | `bool` | the same, if they are 0 or 1: so are the truth values of h5py |
+/// | `bool` | the same, if they are 0 or 1; this includes the booleans of h5py |
 /// | `num_complex::Complex` | complex numbers, compounds of `r` and `i`, and real numbers |
-/// | `String` | strings that are UTF-8 |
-/// | `Vec<u8>` | strings without their padding, opaque bytes |
+/// | `String` | strings that are valid UTF-8 |
+/// | `Vec<u8>` | strings without their padding, and opaque elements |
 /// | `Vec<T>` | sequences and arrays |
 /// | `Option<Reference>`, `Option<Address>` | references |
 /// | structures declared with [`compound!`](crate::compound) or [`record!`](crate::record) | compounds |
 ///
 /// ```
-/// use hdf5_pure::{Element, Result, Values};
+/// use hdf5_pure::{Element, Result};
+/// use hdf5_pure::values::Values;
 ///
 /// struct Celsius(f64);
 /// impl Element for Celsius {
@@ -115,11 +118,12 @@ pub trait Element: Sized {
     /// Converts elements.
     ///
     /// # Errors
-    /// [`Error::Usage`] if the elements are of another kind, and what is wrong with what they lead to.
+    /// Returns [`Error::Usage`] if elements of this datatype cannot be read as the type, and an error if the data that
+    /// they refer to cannot be read.
     fn read(values: &Values<'_>) -> Result<Vec<Self>>;
 
-    /// Reads elements straight into their place, where they are stored as this machine has them: `fill` writes the bytes
-    /// of `len` elements. `None` if they need to be converted.
+    /// Reads elements directly into their final place if they are stored in the form that this machine uses. `fill`
+    /// writes the bytes of `len` elements. Returns `None` if the elements must be converted.
     fn read_direct(
         _: &Datatype,
         _: usize,
@@ -128,28 +132,28 @@ pub trait Element: Sized {
         None
     }
 
-    /// Whether elements are stored exactly as this machine has values of the type.
+    /// Returns whether elements are stored exactly in the form that this machine uses for the type.
     fn is_stored_as(_: &Datatype) -> bool {
         false
     }
 
-    /// The bytes of `out`, for elements that are stored exactly as this machine has values of the type.
+    /// Returns the bytes of `out` if elements are stored exactly in the form that this machine uses for the type.
     fn bytes_of<'o>(_: &Datatype, _: &'o mut [Self]) -> Option<&'o mut [u8]> {
         None
     }
 
-    /// Whether this is many values in a row.
+    /// Whether a value of this type consists of several elements.
     #[doc(hidden)]
     const LIST: bool = false;
 
-    /// The value that elements of a shape are together, as attributes have them. By default that is the only element.
+    /// Returns the value that the elements of a whole attribute make up. By default this is its only element.
     #[doc(hidden)]
     fn of_shape(values: &Values<'_>, shape: &[u64]) -> Result<Self> {
         only(Self::read(values)?, shape)
     }
 }
 
-/// The numbers of `values`.
+/// Returns the numbers in `values`.
 pub(crate) fn numbers<T: Number>(values: &Values<'_>) -> Result<Vec<T>> {
     let elements = values.elements();
     let mut out = T::zeroed(elements.len())?;
@@ -174,7 +178,7 @@ pub(crate) fn numbers<T: Number>(values: &Values<'_>) -> Result<Vec<T>> {
     }
 }
 
-/// How numbers are read that are stored as this machine has them.
+/// Implements the direct path for numbers that are stored in the form that this machine uses.
 macro_rules! as_stored {
     () => {
         fn read_direct(
@@ -217,7 +221,7 @@ macro_rules! numbers {
 }
 numbers!(i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64);
 
-/// Strings. Bytes that are not UTF-8 can be read as `Vec<u8>`.
+/// Reads strings. Bytes that are not valid UTF-8 can be read as `Vec<u8>`.
 impl Element for String {
     fn read(values: &Values<'_>) -> Result<Vec<Self>> {
         let text = |index: usize, bytes: &[u8]| match std::str::from_utf8(bytes) {
@@ -233,7 +237,7 @@ impl Element for String {
 }
 
 impl Values<'_> {
-    /// What `convert` makes of the number and the bytes of each string, if these are strings.
+    /// Applies `convert` to the number and the bytes of each string. Returns `None` if the elements are not strings.
     fn texts<T>(&self, convert: impl Fn(usize, &[u8]) -> Result<T>) -> Option<Result<Vec<T>>> {
         let texts = self.elements().enumerate();
         match &self.datatype.class {
@@ -248,7 +252,8 @@ impl Values<'_> {
     }
 }
 
-/// What `convert` makes of the number and the bytes of each element of variable length, `size` bytes to an element of its own.
+/// Applies `convert` to the number and the bytes of each element of variable length, whose items have `size` bytes
+/// each.
 fn sequences<T>(
     values: &Values<'_>,
     size: usize,
@@ -268,7 +273,7 @@ fn sequences<T>(
     Ok(all)
 }
 
-/// The only one of the elements of a shape.
+/// Returns the only element of a shape.
 pub(crate) fn only<T>(elements: Vec<T>, shape: &[u64]) -> Result<T> {
     let count = elements.len();
     let mut elements = elements.into_iter();
@@ -276,14 +281,14 @@ pub(crate) fn only<T>(elements: Vec<T>, shape: &[u64]) -> Result<T> {
         (Some(only), None) => Ok(only),
         _ => {
             let problem =
-                format!("is not one but {count} of the shape {shape:?}: ask for a list or an array");
+                format!("has {count} elements in the shape {shape:?}, not one: ask for a list or an array");
             Err(Error::usage("value", problem))
         }
     }
 }
 
 impl Values<'_> {
-    /// Whether one element is many values of `T`.
+    /// Returns whether one element consists of several values of `T`.
     fn holds_lists<T: Element>(&self) -> bool {
         match self.datatype.class {
             Class::VariableLength(VariableLength::Sequence(_))
@@ -296,7 +301,7 @@ impl Values<'_> {
         }
     }
 
-    /// The values that the rows of elements are, each of the shape `rest`.
+    /// Returns one value per row, each made of the elements of the shape `rest`.
     pub(crate) fn rows<T: Element>(&self, rows: u64, rest: &[u64]) -> Result<Vec<T>> {
         let width = sciformats_core::slab::elements(rest).and_then(|n| usize::try_from(n).ok());
         let bytes = width.and_then(|n| n.checked_mul(bound::addressable(self.datatype.size.into())));
@@ -310,7 +315,7 @@ impl Values<'_> {
     }
 }
 
-/// Sequences of any length, arrays of fixed shape, and the bytes of strings and of opaque elements.
+/// Reads sequences of any length, arrays of fixed shape, and the bytes of strings and opaque elements.
 impl<T: Element> Element for Vec<T> {
     const LIST: bool = true;
 
@@ -346,7 +351,7 @@ impl<T: Element> Element for Vec<T> {
     }
 }
 
-/// References; null ones are none.
+/// Reads references. A null reference is `None`.
 impl Element for Option<Reference> {
     fn read(values: &Values<'_>) -> Result<Vec<Self>> {
         let Class::Reference(kind) = values.datatype.class else { return Err(values.mismatch("Reference")) };
@@ -361,7 +366,7 @@ impl Element for Option<Reference> {
     }
 }
 
-/// Object references; null ones are none.
+/// Reads object references. A null reference is `None`.
 impl Element for Option<Address> {
     fn read(values: &Values<'_>) -> Result<Vec<Self>> {
         match values.datatype.class {
@@ -375,10 +380,11 @@ impl Element for Option<Address> {
 }
 
 impl Values<'_> {
-    /// One member of compound elements.
+    /// Reads one member of compound elements.
     ///
     /// ```
-    /// use hdf5_pure::{Element, Result, Values};
+    /// use hdf5_pure::{Element, Result};
+    /// use hdf5_pure::values::Values;
     ///
     /// /// The length of a vector.
     /// struct Speed(f64);
@@ -397,12 +403,12 @@ impl Values<'_> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::NotFound`] if there is none of this name, and as [`Element::read`].
+    /// Returns [`Error::NotFound`] if there is no such member, and the errors of [`Element::read`].
     pub fn member<T: Element>(&self, name: &str) -> Result<Vec<T>> {
         self.part(self.datatype.member(name)?)
     }
 
-    /// The part of each element that begins at an offset and is of a type.
+    /// Reads the part of each element that starts at an offset and has a datatype of its own.
     pub(crate) fn part<T: Element>(
         &self,
         (offset, datatype): (impl TryInto<usize>, &Datatype),
@@ -419,7 +425,8 @@ impl Values<'_> {
 }
 
 impl Datatype {
-    /// Offset and type of a member of a compound; `name` may lead to members of members: `position.x`.
+    /// Returns the offset and the datatype of a member of a compound. The `name` may lead to a nested member, as in
+    /// `position.x`.
     ///
     /// ```
     /// use hdf5_pure::Datatype;
@@ -432,16 +439,16 @@ impl Datatype {
     /// ```
     ///
     /// # Errors
-    /// [`Error::NotFound`] if there is none of this name, [`Error::Usage`] if this is no compound.
+    /// Returns [`Error::NotFound`] if there is no such member, and [`Error::Usage`] if the datatype is not a compound.
     pub fn member(&self, name: &str) -> Result<(usize, &Datatype)> {
         let Class::Compound(members) = &self.class else {
-            return Err(Error::usage("datatype", "is not a compound"));
+            return Err(Error::usage("datatype", "is not a compound datatype"));
         };
         let wide = |offset: u32| bound::addressable(offset.into());
         if let Some(member) = members.iter().find(|member| member.name == *name) {
             return Ok((wide(member.offset), &member.datatype));
         }
-        // Names may have points of their own: the longest one that is there counts.
+        // The name of a member may itself contain points, so the longest name that exists is taken.
         let splits = name.match_indices('.').rev().map(|(at, _)| (&name[..at], &name[at + 1..]));
         for (outer, inner) in splits {
             if let Some(member) = members.iter().find(|member| member.name == *outer) {
@@ -455,8 +462,8 @@ impl Datatype {
     }
 }
 
-/// Declares a struct that compound elements can be read as: each field takes the member of its name, converted to the
-/// field's type. Members without a field are left out.
+/// Declares a struct as which compound elements can be read. Each field takes the member of the same name, converted to
+/// the type of the field. Members without a field are ignored.
 ///
 /// ```
 /// hdf5_pure::compound! {
@@ -484,7 +491,7 @@ macro_rules! compound {
         }
 
         impl $crate::Element for $name {
-            fn read(values: &$crate::Values<'_>) -> $crate::Result<::std::vec::Vec<Self>> {
+            fn read(values: &$crate::values::Values<'_>) -> $crate::Result<::std::vec::Vec<Self>> {
                 $(let mut $field = values.member::<$type>($crate::field_name(stringify!($field)))?.into_iter();)*
                 let rows = values.elements().map_while(|_| {
                     ::std::option::Option::Some(Self { $($field: $field.next()?,)* })

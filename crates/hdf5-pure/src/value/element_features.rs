@@ -1,11 +1,12 @@
-//! Elements as types of other crates, each behind the feature with the crate's name, and as booleans.
+//! Reads elements as booleans and as types of other crates. Each of those crates has a feature of its name.
 
 use sciformats_core::{Conversion, Result};
 
 use crate::spec::message::datatype::Class;
 use crate::value::element::{Element, Values, numbers};
 
-/// The numbers 0 and 1, and truth values as h5py stores them: enumerations whose members are `FALSE`, 0, and `TRUE`, 1.
+/// Reads the numbers 0 and 1, and booleans as h5py stores them: enumerations with the members `FALSE` = 0 and `TRUE` =
+/// 1.
 impl Element for bool {
     fn read(values: &Values<'_>) -> Result<Vec<Self>> {
         let Class::Enumeration { members, .. } = &values.datatype().class else {
@@ -14,7 +15,7 @@ impl Element for bool {
         let named = |name: &str| members.iter().any(|member| member.name == *name);
         let truth = members.len() == 2 && named("FALSE") && named("TRUE");
         match values.conversion() {
-            // These are as much stored as this type as they can be.
+            // `Conversion::None` asks for the stored type, and the format has no type that is closer to `bool`.
             Conversion::None if truth => numbers(&values.with_conversion(Conversion::Exact)),
             _ => numbers(values),
         }
@@ -52,7 +53,8 @@ mod complex {
     use super::Result;
     use super::Values;
 
-    /// Complex numbers: of the complex class, or compounds of two floats named `r` and `i`; numbers are their real parts.
+    /// Reads complex numbers: elements of the complex class, compounds of two floating-point numbers named `r` and `i`,
+    /// and real numbers.
     impl<T: Element + Default> Element for Complex<T> {
         fn read(values: &Values<'_>) -> Result<Vec<Self>> {
             let [real, imaginary] = match &values.datatype().class {
@@ -86,7 +88,7 @@ mod arrays {
     use crate::{Dataset, Slab};
 
     impl Dataset {
-        /// All elements as an array of the dataset's shape.
+        /// Reads all elements as an array of the dataset's shape.
         ///
         /// ```
         /// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
@@ -100,12 +102,12 @@ mod arrays {
         /// ```
         ///
         /// # Errors
-        /// As [`read`](Self::read); [`Error::Usage`] for a null dataspace.
+        /// Returns the errors of [`read`](Self::read), and [`Error::Usage`] for a null dataspace.
         pub fn read_array<T: Element>(&self) -> Result<ArrayD<T>> {
             self.read_array_slab(&self.all()?)
         }
 
-        /// The selected elements as an array of the selection's shape.
+        /// Reads the selected elements as an array of the selection's shape.
         ///
         /// ```
         /// use hdf5_pure::{Range, Slab};
@@ -121,20 +123,22 @@ mod arrays {
         /// ```
         ///
         /// # Errors
-        /// As [`read`](Self::read).
+        /// Returns the errors of [`read`](Self::read).
         pub fn read_array_slab<T: Element>(&self, slab: &Slab) -> Result<ArrayD<T>> {
             array(self.read_slab(slab)?, &slab.shape())
         }
     }
 
-    /// Elements as an array of a shape, which has as many dimensions as its type.
+    /// Arranges elements as an array. Fails if the shape does not have as many dimensions as the array type.
     pub(crate) fn array<T, D: Dimension>(elements: Vec<T>, shape: &[u64]) -> Result<Array<T, D>> {
-        let wide = |&n: &u64| usize::try_from(n).map_err(|_| Error::usage("array", "is larger than memory"));
+        let wide = |&n: &u64| {
+            usize::try_from(n).map_err(|_| Error::usage("array", "is larger than the address space"))
+        };
         let sides = shape.iter().map(wide).collect::<Result<Vec<_>>>()?;
         let array = ArrayD::from_shape_vec(IxDyn(&sides), elements)
             .map_err(|error| Error::usage("array", error.to_string()))?;
         let problem =
-            || format!("of the shape {shape:?} has another number of dimensions than was asked for");
+            || format!("has the shape {shape:?}, whose number of dimensions is not the one asked for");
         array.into_dimensionality().map_err(|_| Error::usage("array", problem()))
     }
 }

@@ -1,4 +1,4 @@
-//! What elements mean, whatever their byte order, padding and precision in the file.
+//! The meaning of elements, whatever their byte order, padding and precision in the file.
 
 use std::fmt;
 
@@ -26,54 +26,55 @@ use crate::spec::message::datatype::{
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ElementType {
-    /// Integers of so many bytes.
+    /// Integers.
     Integer {
-        /// Two's complement.
+        /// Whether they are signed, in two's complement.
         signed: bool,
-        /// Bytes.
+        /// Their size in bytes.
         size: u32,
     },
     /// IEEE 754 numbers of 2, 4 or 8 bytes.
     Float(u32),
-    /// The upper half of IEEE 754 binary32.
+    /// bfloat16: the upper half of IEEE 754 binary32.
     BFloat16,
     /// Any other floating-point number.
     OtherFloat,
-    /// Complex numbers of so many bytes, two floats of half of them. Compounds of two such floats `r` and `i` are complex too.
+    /// Complex numbers of this size in bytes. Each consists of two floating-point numbers of half the size. Compounds
+    /// of two such numbers named `r` and `i` are complex numbers too.
     Complex(u32),
     /// Strings.
     String,
-    /// So many bytes.
+    /// Opaque elements of this size in bytes.
     Opaque(u32),
-    /// Bit fields of so many bytes.
+    /// Bit fields of this size in bytes.
     Bits(u32),
-    /// Times of so many bytes.
+    /// Times of this size in bytes.
     Time(u32),
-    /// Integers with names.
+    /// Integers whose values have names.
     Enumeration {
-        /// The integers.
+        /// The type of the integers.
         base: Box<ElementType>,
-        /// Names and values in the order stored.
+        /// The names and values in stored order.
         members: Vec<(Name, i128)>,
     },
-    /// Records.
+    /// Compounds, given by the names and types of their members.
     Compound(Vec<(Name, ElementType)>),
     /// Arrays of fixed shape.
     Array {
-        /// The elements.
+        /// The type of the elements.
         base: Box<ElementType>,
-        /// The shape.
+        /// The shape of each array.
         shape: Vec<u32>,
     },
-    /// Sequences of any length.
+    /// Sequences of any length, given by the type of their items.
     Sequence(Box<ElementType>),
     /// References to objects.
     Reference,
-    /// References to elements of datasets.
+    /// References to regions of datasets.
     RegionReference,
 }
 
-/// In a line, as messages name it: `f32`, `text`, `compound (id u32, mass f64)`.
+/// Writes the type in one line as messages show it: `f32`, `text`, `compound (id u32, mass f64)`.
 ///
 /// ```
 /// use hdf5_pure::Datatype;
@@ -112,7 +113,7 @@ impl fmt::Display for ElementType {
 }
 
 impl Datatype {
-    /// A datatype from the bytes of its message.
+    /// Decodes a datatype from the bytes of its message.
     ///
     /// ```
     /// use hdf5_pure::{Datatype, ElementType};
@@ -124,12 +125,12 @@ impl Datatype {
     /// ```
     ///
     /// # Errors
-    /// `Malformed`, its offset counted from the start of the bytes.
+    /// Returns `Malformed`, whose offset counts from the start of the bytes.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
         sciformats_core::fault::locate("datatype message", 0, bytes, Self::parse)
     }
 
-    /// What the elements mean.
+    /// Returns the meaning of the elements.
     ///
     /// ```
     /// use hdf5_pure::ElementType;
@@ -144,7 +145,7 @@ impl Datatype {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Unsupported`] for integers of more than 16 bytes.
+    /// Returns [`Error::Unsupported`] for integers of more than 16 bytes.
     pub fn element_type(&self) -> Result<ElementType> {
         let size = self.size;
         Ok(match &self.class {
@@ -170,7 +171,7 @@ impl Datatype {
             Class::Enumeration { base, members } => {
                 let value = |bytes: &[u8]| match &base.class {
                     Class::FixedPoint(fixed) => integer(fixed, bytes),
-                    _ => Err(Error::unsupported("an enumeration of other values than integers")),
+                    _ => Err(Error::unsupported("an enumeration whose values are not integers")),
                 };
                 let members = members.iter().map(|member| Ok((member.name.clone(), value(&member.value)?)));
                 ElementType::Enumeration {
@@ -191,7 +192,7 @@ impl Datatype {
         })
     }
 
-    /// Offset and type of the real and imaginary part, if this is a compound that means a complex number.
+    /// Returns the offset and datatype of the real and the imaginary part if this compound represents a complex number.
     pub(crate) fn complex_parts(&self) -> Option<[(u32, &Datatype); 2]> {
         let Class::Compound(members) = &self.class else { return None };
         let [real, imaginary] = &members[..] else { return None };
@@ -207,7 +208,7 @@ impl Datatype {
     }
 }
 
-/// Bits, exponent and mantissa bits, and bias of the formats that have names.
+/// Recognizes the named formats by their size, exponent bits, mantissa bits and bias.
 fn float_type(float: &FloatingPoint, size: u32) -> ElementType {
     let layout = |precision: u16, exponent: u8, mantissa: u8, bias: u32| {
         float.order != FloatOrder::Vax
@@ -228,20 +229,20 @@ fn float_type(float: &FloatingPoint, size: u32) -> ElementType {
     }
 }
 
-/// The value of an integer of at most 16 bytes.
+/// Returns the value of an integer of at most 16 bytes.
 pub(crate) fn integer(fixed: &FixedPoint, bytes: &[u8]) -> Result<i128> {
     let raw = significant(bytes, fixed.order, fixed.bit_offset, fixed.precision)?;
     let unused = 128 - u32::from(fixed.precision.min(128));
     Ok(if fixed.signed { (raw << unused).cast_signed() >> unused } else { raw.cast_signed() })
 }
 
-/// The value of an integer of at most 16 bytes, all of which may be digits.
+/// Returns the value of an integer of at most 16 bytes, of which all bits may be significant.
 pub(crate) fn integer_value(fixed: &FixedPoint, bytes: &[u8]) -> Result<Real> {
     let value = integer(fixed, bytes)?;
     Ok(if fixed.signed { Real::from(value) } else { Real::from(value.cast_unsigned()) })
 }
 
-/// The bits of a bit field of at most 16 bytes.
+/// Returns the bits of a bit field of at most 16 bytes.
 pub(crate) fn bit_field(field: &BitField, bytes: &[u8]) -> Result<u128> {
     significant(bytes, field.order, field.bit_offset, field.precision)
 }
@@ -259,7 +260,7 @@ fn significant(
     Ok(shifted.checked_shl(unused).map_or(0, |bits| bits >> unused))
 }
 
-/// The bytes as one number.
+/// Returns the bytes as one number.
 fn little(bytes: &[u8], big: bool) -> Option<u128> {
     let mut word = [0u8; 16];
     let slots = word.get_mut(..bytes.len())?;
@@ -270,11 +271,12 @@ fn little(bytes: &[u8], big: bool) -> Option<u128> {
     Some(u128::from_le_bytes(word))
 }
 
-/// The value of a floating-point number of at most 16 bytes.
+/// Returns the value of a floating-point number of at most 16 bytes.
 pub(crate) fn float(float: &FloatingPoint, bytes: &[u8]) -> Result<Real> {
     let raw = match float.order {
         FloatOrder::Vax => {
-            // Words come most significant first, the bytes inside each least significant first.
+            // In VAX byte order the 16-bit words come most significant first, but within a word the least significant
+            // byte comes first.
             let words: Vec<u8> = bytes.chunks(2).rev().flatten().copied().collect();
             little(&words, false)
         }
@@ -296,7 +298,7 @@ pub(crate) fn float(float: &FloatingPoint, bytes: &[u8]) -> Result<Real> {
     let special = |mantissa: u128| if mantissa == 0 { Real::Infinite { negative } } else { Real::Nan };
     let scaled = |mantissa: u128, exponent: i64| Real::Finite { negative, mantissa, exponent };
     Ok(match float.normalization {
-        // VAX formats have neither infinities nor denormals.
+        // VAX formats have neither infinities nor denormalized numbers.
         _ if float.order == FloatOrder::Vax && exponent == 0 => scaled(0, 0),
         Normalization::Implied if all_ones && float.order != FloatOrder::Vax => special(mantissa),
         Normalization::Implied if exponent == 0 => scaled(mantissa, unbiased(1) - size),

@@ -1,4 +1,4 @@
-//! Values: element types, their conversions, texts, references, sequences and fields of compounds.
+//! Values: element types, conversions, strings, references, sequences and members of compounds.
 
 pub mod canonical;
 pub(crate) mod convert;

@@ -1,4 +1,4 @@
-//! Structs as elements of compound types.
+//! Structs as elements of compound datatypes.
 
 use sciformats_core::{Error, Result};
 
@@ -18,22 +18,25 @@ impl<T: Element, const N: usize> Element for [T; N] {
 
 fn of_length<T, const N: usize>(found: Vec<T>) -> Result<[T; N]> {
     let wrong = |found: Vec<T>| {
-        Error::usage("element type", format!("an array of {} elements is not one of {N}", found.len()))
+        Error::usage(
+            "element type",
+            format!("is an array of {N} elements, but the stored array has {}", found.len()),
+        )
     };
     found.try_into().map_err(wrong)
 }
 
-/// The name of the member that a field is: a raw identifier, as in `r#type`, is the word after its `r#`.
+/// Returns the member name of a field. The name of a raw identifier such as `r#type` is the part after `r#`.
 #[doc(hidden)]
 pub fn field_name(field: &'static str) -> &'static str {
     field.strip_prefix("r#").unwrap_or(field)
 }
 
-/// Defines a struct and stores it as a compound type: its members have the fields' names and follow each other.
+/// Defines a struct that is stored as a compound. The members have the names of the fields and follow each other
+/// without gaps.
 ///
-/// The struct then is an [`Element`](crate::Element) to read, a [`Store`](crate::Store) to write, and a [`Value`](crate::Value)
-/// for attributes. A field `r#type` is the member
-/// `type`.
+/// The struct implements [`Element`](crate::Element) for reading, [`Store`](crate::Store) for writing, and
+/// [`Value`](crate::Value) for attributes. A field `r#type` is stored as the member `type`.
 ///
 /// ```
 /// hdf5_pure::record! {
@@ -78,7 +81,7 @@ macro_rules! record {
                 ])
             }
 
-            fn encode(values: &[Self], to: &mut $crate::Encoder<'_>) -> $crate::Result<()> {
+            fn encode(values: &[Self], to: &mut $crate::values::Encoder<'_>) -> $crate::Result<()> {
                 for value in values {
                     $(<$type as $crate::Store>::encode(::core::slice::from_ref(&value.$field), to)?;)+
                 }
@@ -89,7 +92,7 @@ macro_rules! record {
         impl $crate::Value for $name {
             fn store(
                 self,
-                to: &mut $crate::Encoder<'_>,
+                to: &mut $crate::values::Encoder<'_>,
             ) -> $crate::Result<($crate::Datatype, ::core::option::Option<::std::vec::Vec<u64>>)> {
                 <Self as $crate::Store>::encode(&[self], to)?;
                 let scalar = ::core::option::Option::Some(::std::vec::Vec::new());
@@ -98,7 +101,7 @@ macro_rules! record {
         }
 
         impl $crate::Element for $name {
-            fn read(values: &$crate::Values<'_>) -> $crate::Result<::std::vec::Vec<Self>> {
+            fn read(values: &$crate::values::Values<'_>) -> $crate::Result<::std::vec::Vec<Self>> {
                 $(let mut $field = values.member::<$type>($crate::field_name(::core::stringify!($field)))?.into_iter();)+
                 let mut all = ::std::vec::Vec::new();
                 while let ($(::core::option::Option::Some($field)),+ ,) = ($($field.next()),+ ,) {

@@ -1,4 +1,4 @@
-//! References as elements.
+//! References that elements can hold.
 
 use sciformats_core::fault::locate;
 use sciformats_core::{Result, Slab};
@@ -12,10 +12,12 @@ use crate::spec::selection::Selection;
 use crate::spec::{Address, put_uint};
 use crate::value::store::{Encoder, Store};
 
-/// A reference to an object of the file, or to none: made by [`Writer::reference`](crate::Writer::reference).
+/// A reference to an object of the file, or a null reference. [`Writer::reference`](crate::Writer::reference) creates
+/// one.
 ///
 /// ```
-/// use hdf5_pure::{Address, CreateOptions, File, Reference, Writer};
+/// use hdf5_pure::{Address, CreateOptions, File, Writer};
+/// use hdf5_pure::references::Reference;
 ///
 /// let mut file = Writer::in_memory(&CreateOptions::default())?;
 /// let temperature = file.dataset("temperature").write(&[281.5, 282.0])?;
@@ -41,7 +43,7 @@ impl Store for Reference {
     }
 
     fn encode(values: &[Self], to: &mut Encoder<'_>) -> Result<()> {
-        /// What stands for no object.
+        /// The address that stands for a null reference.
         const NULL: u64 = 0;
         values.iter().try_for_each(|reference| to.address(reference.0.unwrap_or(NULL)))
     }
@@ -51,7 +53,8 @@ impl Store for Reference {
 ///
 /// ```
 /// use hdf5_pure::structure::{Part, Reference};
-/// use hdf5_pure::{CreateOptions, File, RegionReference, Slab, Writer};
+/// use hdf5_pure::{CreateOptions, File, Slab, Writer};
+/// use hdf5_pure::references::RegionReference;
 ///
 /// let mut file = Writer::in_memory(&CreateOptions::default())?;
 /// let temperature = file.dataset("temperature").write(&[281.5, 282.0, 282.5])?;
@@ -72,10 +75,11 @@ pub struct RegionReference {
 }
 
 impl RegionReference {
-    /// A reference to the elements of `slab` of the dataset that `dataset` refers to.
+    /// Creates a reference to the elements of `slab` of the dataset that `dataset` refers to.
     ///
     /// ```
-    /// use hdf5_pure::{CreateOptions, RegionReference, Slab, Writer};
+    /// use hdf5_pure::{CreateOptions, Slab, Writer};
+    /// use hdf5_pure::references::RegionReference;
     ///
     /// let mut file = Writer::in_memory(&CreateOptions::default())?;
     /// let image = file.dataset("image").shape([4, 4]).write(&[0u8; 16])?;
@@ -89,11 +93,13 @@ impl RegionReference {
         Self::of(dataset, Selection::of(&slab), slab.of().len())
     }
 
-    /// A reference to the elements of any selection of the dataset that `dataset` refers to, which has `rank` dimensions.
+    /// Creates a reference to the elements of any selection of the dataset that `dataset` refers to, which has `rank`
+    /// dimensions.
     ///
     /// ```
     /// use hdf5_pure::structure::Selection;
-    /// use hdf5_pure::{CreateOptions, RegionReference, Writer};
+    /// use hdf5_pure::{CreateOptions, Writer};
+    /// use hdf5_pure::references::RegionReference;
     ///
     /// let mut file = Writer::in_memory(&CreateOptions::default())?;
     /// let image = file.dataset("image").shape([4, 4]).write(&[0u8; 16])?;
@@ -113,12 +119,18 @@ impl RegionReference {
             Selection::Points(points) => points.iter().all(|point| narrow(point)),
             Selection::Blocks(blocks) => blocks.iter().all(|(first, last)| narrow(first) && narrow(last)),
             Selection::Regular(_) => {
-                bound.needs(Bound::V110, "selections with steps or beyond 2^32 elements")?;
+                bound.needs(
+                    Bound::V110,
+                    "region references with steps, or with coordinates of 2^32 or more",
+                )?;
                 true
             }
         };
         if !old {
-            bound.needs(Bound::V112, "blocks and points beyond 2^32 elements")?;
+            bound.needs(
+                Bound::V112,
+                "region references of blocks or points with coordinates of 2^32 or more",
+            )?;
         }
         Ok(&self.selection)
     }
@@ -144,12 +156,14 @@ impl Store for RegionReference {
     }
 }
 
-/// A reference of the standard type, which came with [`Bound::V112`](crate::Bound::V112): to an object, a part of a dataset, or an attribute of
-/// the file.
+/// A reference of the standard type, which came with [`Bound::V112`](crate::options::Bound::V112). It refers to an object, to a
+/// part of a dataset, or to an attribute.
 ///
 /// ```
 /// use hdf5_pure::structure::{Part, Reference};
-/// use hdf5_pure::{Bound, CreateOptions, File, StandardReference, Writer};
+/// use hdf5_pure::{CreateOptions, File, Writer};
+/// use hdf5_pure::options::Bound;
+/// use hdf5_pure::references::StandardReference;
 ///
 /// let mut file = Writer::in_memory(&CreateOptions::default().with_bound(Bound::V112))?;
 /// let temperature = file.dataset("temperature").attribute("units", "K").write(&[281.5, 282.0])?;
@@ -162,29 +176,29 @@ impl Store for RegionReference {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StandardReference {
-    /// To an object, or to none.
+    /// Refers to an object, or is null.
     Object(Reference),
-    /// To elements of a dataset.
+    /// Refers to elements of a dataset.
     Region(RegionReference),
-    /// To the attribute of this name of an object.
+    /// Refers to the attribute of this name of an object.
     Attribute(Reference, String),
-    /// Into another file.
+    /// Refers into another file.
     External(ExternalReference),
 }
 
-/// A reference of the standard type into another file, as it was stored in a file that was read. It is written into a new file as
-/// it is: the name of the other file, the object's address there, and the region or attribute that is meant.
+/// A reference of the standard type into another file, in the form in which a file stores it: the name of the other
+/// file, the address of the object there, and the region or attribute. It is written to a new file unchanged.
 ///
 /// [`File::external_reference`](crate::File::external_reference) reads one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExternalReference {
-    /// 2 for an object, 3 for a region, 4 for an attribute.
+    /// The kind of target: 2 for an object, 3 for a region, 4 for an attribute.
     kind: u8,
     blob: Vec<u8>,
 }
 
 impl ExternalReference {
-    /// The reference in an element, if it leads into another file.
+    /// Returns the reference in an element if it leads into another file.
     pub(crate) fn read(opened: &Opened, element: &[u8]) -> Result<Option<Self>> {
         let context = &opened.context;
         let parsed = locate("reference", 0, element, |i| reference::element(i, context.sizes))?;
@@ -197,7 +211,8 @@ impl ExternalReference {
 }
 
 impl StandardReference {
-    /// The object, and what is meant of it with its number of dimensions; none if there is no object of this file.
+    /// Returns the object, and the selected part of it with its number of dimensions. Returns `None` if the reference
+    /// is null or leads into another file.
     fn parts(&self, bound: Bound) -> Result<Option<(Address, Part, usize)>> {
         let (object, part, rank) = match self {
             Self::Object(object) => (object, Part::Object, 0),

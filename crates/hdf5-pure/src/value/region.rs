@@ -1,27 +1,28 @@
-//! Stored selections of an array of known shape: their elements, numbered in order.
+//! Stored selections of an array of known shape, whose elements are numbered in order.
 //!
-//! Nothing here takes time in proportion to what is selected: a few bytes can select more than can be counted.
+//! No operation takes time in proportion to the number of selected elements, because a selection of a few bytes can
+//! select more elements than a computer can count.
 
 use crate::spec::selection::{Regular, Selection};
 use sciformats_core::bound;
 
-/// Elements that are adjacent in the array, in one row.
+/// A run of elements that are adjacent in one row of the array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Run {
-    /// Linear index of the first.
+    /// The linear index of the first element.
     pub(crate) from: u64,
-    /// How many.
+    /// The number of elements.
     pub(crate) len: u64,
 }
 
-/// Resolves unlimited counts and blocks: everything ends with the array.
+/// Resolves unlimited counts and blocks, which end at the edge of the array.
 pub(crate) fn limit(dimension: &Regular, size: u64) -> Regular {
     let Regular { start, stride, count, block } = *dimension;
     let room = bound::left(size, start);
     let block = block.unwrap_or(room);
     let count = count.unwrap_or_else(|| match stride {
         0 => u64::from(room > 0),
-        // Only blocks that begin inside; the last may be cut.
+        // Only blocks that start inside the array count; the last one may be cut off.
         _ => room.div_ceil(stride),
     });
     Regular { start, stride, count: Some(count), block: Some(block) }
@@ -31,15 +32,15 @@ pub(crate) fn limit(dimension: &Regular, size: u64) -> Regular {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Axis {
     start: u64,
-    /// Distance between blocks; the largest there is if there is one block only.
+    /// The distance between blocks, or the maximum of `u64` if there is only one block.
     stride: u64,
     block: u64,
-    /// How many indices there are, cut at the end of the array.
+    /// The number of indices, without those beyond the edge of the array.
     pub(crate) len: u64,
 }
 
 impl Axis {
-    /// `None` if blocks overlap, so that indices would come twice.
+    /// Returns `None` if blocks overlap, because indices would occur twice.
     pub(crate) fn new(dimension: &Regular, size: u64) -> Option<Self> {
         let Regular { start, stride, count, block } = limit(dimension, size);
         let (count, block) = (count.unwrap_or(0), block.unwrap_or(0));
@@ -63,7 +64,7 @@ impl Axis {
         Self { start: 0, stride: u64::MAX, block: size.max(1), len: size }
     }
 
-    /// The index number `position`, and how many adjacent ones begin with it.
+    /// Returns the index at `position`, and how many adjacent indices start with it.
     fn index(&self, position: u64) -> Option<(u64, u64)> {
         let left = self.len.checked_sub(position).filter(|&left| left > 0)?;
         let (number, within) = (position.checked_div(self.block)?, position.checked_rem(self.block)?);
@@ -71,7 +72,7 @@ impl Axis {
         Some((at.checked_add(within)?, self.block.checked_sub(within)?.min(left)))
     }
 
-    /// The number of `index`, if it is taken.
+    /// Returns the position of `index` if it is selected.
     pub(crate) fn position(&self, index: u64) -> Option<u64> {
         let distance = index.checked_sub(self.start)?;
         let within = distance.checked_rem(self.stride)?;
@@ -79,7 +80,7 @@ impl Axis {
         (within < self.block && position < self.len).then_some(position)
     }
 
-    /// The number of the first index that is not before `index`.
+    /// Returns the position of the first selected index that is not before `index`.
     pub(crate) fn from(&self, index: u64) -> u64 {
         let distance = bound::left(index, self.start);
         let number = distance.checked_div(self.stride).unwrap_or(0);
@@ -87,7 +88,7 @@ impl Axis {
         bound::sum(bound::product(number, self.block), within).min(self.len)
     }
 
-    /// Runs of adjacent indices from number `position` on: index, number, length.
+    /// Returns the runs of adjacent indices from `position` on: the index, the position and the length of each.
     pub(crate) fn runs(&self, position: u64) -> impl Iterator<Item = (u64, u64, u64)> {
         let mut next = position;
         std::iter::from_fn(move || {
@@ -101,17 +102,17 @@ impl Axis {
 
 /// The elements of a selection, numbered in its order.
 pub(crate) enum Numbered {
-    /// Regular ones: what is taken of each dimension, and its length.
+    /// A regular selection: what is taken of each dimension, and the length of the dimension.
     Axes(Vec<(Axis, u64)>),
-    /// Others: runs, and the number of the first element of each.
+    /// Any other selection: its runs, with the number of the first element of each.
     Runs(Vec<(u64, Run)>),
 }
 
-/// Selections that are not regular are held in memory: no more runs than this.
+/// The largest number of runs. Irregular selections are held in memory, so their size must be bounded.
 const MOST_RUNS: usize = 1 << 18;
 
 impl Numbered {
-    /// `None` if the selection does not fit an array of `shape`.
+    /// Returns `None` if the selection does not fit an array of `shape`.
     pub(crate) fn new(selection: &Selection, shape: &[u64]) -> Option<Self> {
         match selection {
             Selection::None => Some(Self::Runs(Vec::new())),
@@ -129,14 +130,15 @@ impl Numbered {
             Selection::Blocks(blocks) => {
                 let mut runs = Vec::new();
                 blocks.iter().try_for_each(|(first, last)| rows_of(first, last, shape, &mut runs))?;
-                // The elements are numbered in the order of the array, whatever the order of the blocks.
+                // The C library numbers the elements in the order of the array, whatever the order of the blocks.
                 runs.sort_by_key(|run| run.from);
                 numbered(runs.into_iter().map(Some))
             }
         }
     }
 
-    /// Linear index of element `number`, and how many follow in the same row; `None` beyond the last.
+    /// Returns the linear index of the element `number`, and how many elements follow it in the same row. Returns
+    /// `None` beyond the last element.
     pub(crate) fn locate(&self, number: u64) -> Option<Run> {
         match self {
             Self::Axes(axes) => {
@@ -163,7 +165,7 @@ impl Numbered {
         }
     }
 
-    /// The largest linear index that is selected.
+    /// Returns the largest linear index that is selected.
     pub(crate) fn last(&self) -> Option<u64> {
         match self {
             Self::Axes(axes) => {
@@ -195,7 +197,7 @@ fn linear(point: &[u64], shape: &[u64]) -> Option<u64> {
     point.iter().zip(shape).try_fold(0u64, |sum, (&at, &size)| sum.checked_mul(size)?.checked_add(at))
 }
 
-/// Adds the rows of the block from `first` to `last`, both included. Those that are whole are joined.
+/// Adds the rows of the block from `first` to `last`, both inclusive. Rows that cover the whole width are joined.
 fn rows_of(first: &[u64], last: &[u64], shape: &[u64], runs: &mut Vec<Run>) -> Option<()> {
     if first.len() != shape.len() || last.len() != shape.len() || last.iter().zip(shape).any(|(l, n)| l >= n)
     {

@@ -1,4 +1,4 @@
-//! Rust values as elements.
+//! Rust types that can be stored as elements.
 
 use sciformats_core::{Conversion, Error, Result, bound};
 
@@ -8,7 +8,7 @@ use crate::space::output::Output;
 use crate::spec::message::datatype::{Class, Datatype, EnumMember, Padding, ReferenceKind, VariableLength};
 use crate::spec::put_uint;
 
-/// Takes elements in the form in which they are stored.
+/// Receives elements in the form in which they are stored.
 ///
 /// ```
 /// use hdf5_pure::{CreateOptions, Datatype, File, Slab, Writer};
@@ -59,7 +59,7 @@ impl Encoder<'_> {
         self.out.extend_from_slice(bytes);
     }
 
-    /// Bytes of an address.
+    /// Returns the number of bytes of an address.
     pub(crate) fn address_width(&self) -> usize {
         self.output.sizes.offsets.into()
     }
@@ -70,7 +70,7 @@ impl Encoder<'_> {
         put_uint(&mut self.out, address, width)
     }
 
-    /// Appends an element of variable length: `count` elements whose bytes are `bytes`.
+    /// Appends an element of variable length: `count` items, given by their bytes.
     ///
     /// ```
     /// use hdf5_pure::{CreateOptions, Datatype, File, Slab, Writer};
@@ -88,9 +88,10 @@ impl Encoder<'_> {
     /// ```
     ///
     /// # Errors
-    /// `Io`, or [`Error::Usage`] for a sequence of 2^32 elements or more.
+    /// Returns `Io`, and [`Error::Usage`] for a sequence of 2^32 items or more.
     pub fn sequence(&mut self, count: usize, bytes: &[u8]) -> Result<()> {
-        let len = u32::try_from(count).map_err(|_| Error::usage("sequence", "has 2^32 elements or more"))?;
+        let len = u32::try_from(count)
+            .map_err(|_| Error::usage("sequence", "is too long: it must have fewer than 2^32 elements"))?;
         self.out.extend(len.to_le_bytes());
         if bytes.is_empty() {
             self.out.resize(self.out.len() + self.address_width() + 4, 0);
@@ -99,12 +100,12 @@ impl Encoder<'_> {
         self.heap_object(bytes)
     }
 
-    /// Puts an object into the file's heap and appends where it is.
+    /// Stores an object in the global heap of the file, and appends its heap ID.
     pub(crate) fn heap_object(&mut self, bytes: &[u8]) -> Result<()> {
         self.heap.put(self.output, bytes)?.encode(&mut self.out, self.output.sizes)
     }
 
-    /// Appends an element of variable length whose `values` are encoded themselves.
+    /// Appends an element of variable length, whose items are encoded from `values`.
     ///
     /// ```
     /// use hdf5_pure::{CreateOptions, Datatype, File, Slab, Writer};
@@ -122,7 +123,7 @@ impl Encoder<'_> {
     /// ```
     ///
     /// # Errors
-    /// As [`sequence`](Self::sequence).
+    /// Returns the errors of [`sequence`](Self::sequence).
     pub fn nested<T: Store>(&mut self, values: &[T]) -> Result<()> {
         if let Some(bytes) = T::as_bytes(values) {
             return self.sequence(values.len(), bytes);
@@ -130,7 +131,7 @@ impl Encoder<'_> {
         self.sequence_of(values.len(), |to| T::encode(values, to))
     }
 
-    /// Appends an element of variable length: `count` elements that `encode` appends.
+    /// Appends an element of variable length: `count` items that `encode` appends.
     ///
     /// ```
     /// use hdf5_pure::{CreateOptions, Datatype, File, Slab, Writer};
@@ -150,7 +151,7 @@ impl Encoder<'_> {
     /// ```
     ///
     /// # Errors
-    /// As [`sequence`](Self::sequence), and those of `encode`.
+    /// Returns the errors of [`sequence`](Self::sequence) and of `encode`.
     pub fn sequence_of(&mut self, count: usize, encode: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
         let outer = std::mem::take(&mut self.out);
         let result = encode(self);
@@ -160,10 +161,11 @@ impl Encoder<'_> {
     }
 }
 
-/// Types that are stored as elements.
+/// A type whose values can be stored as elements.
 ///
 /// ```
-/// use hdf5_pure::{CreateOptions, Datatype, Encoder, File, Result, Store, Writer};
+/// use hdf5_pure::{CreateOptions, Datatype, File, Result, Store, Writer};
+/// use hdf5_pure::values::Encoder;
 ///
 /// struct Kelvin(f32);
 /// impl Store for Kelvin {
@@ -182,26 +184,26 @@ impl Encoder<'_> {
 /// # Ok::<(), hdf5_pure::Error>(())
 /// ```
 pub trait Store: Sized {
-    /// What the elements are.
+    /// Returns the datatype of the elements.
     fn datatype() -> Datatype;
 
-    /// Appends elements of [`datatype`](Self::datatype).
+    /// Appends elements in [`datatype`](Self::datatype).
     ///
     /// # Errors
-    /// Those of the [`Encoder`].
+    /// Returns the errors of the [`Encoder`].
     fn encode(values: &[Self], to: &mut Encoder<'_>) -> Result<()>;
 
-    /// The elements' bytes, where they are in memory as they are stored.
+    /// Returns the bytes of the elements if they are in memory in the form in which they are stored.
     fn as_bytes(_: &[Self]) -> Option<&[u8]> {
         None
     }
 
-    /// The text of a string, which may be stored in a type of fixed length.
+    /// Returns the text of a string, which may be stored in a datatype of fixed length.
     fn text(&self) -> Option<&str> {
         None
     }
 
-    /// The type of what arrays within arrays hold, whose lengths are added to `shape`.
+    /// Returns the type inside nested arrays, and appends the lengths of the arrays to `shape`.
     #[doc(hidden)]
     fn innermost(_shape: &mut Vec<u64>) -> Datatype {
         Self::datatype()
@@ -242,7 +244,7 @@ numbers! {
     f64 Datatype::float64();
 }
 
-/// The two values of `bool`, named as h5py names them.
+/// Returns the datatype of `bool`: an enumeration with the names that h5py uses.
 fn boolean() -> Datatype {
     let member = |name: &str, value| EnumMember { name: name.into(), value: vec![value] };
     let base = Box::new(Datatype::integer(true, 1));
@@ -270,9 +272,9 @@ macro_rules! strings {
 
             fn encode(values: &[Self], to: &mut Encoder<'_>) -> Result<()> {
                 values.iter().try_for_each(|text| {
-                    // Readers take a NUL for the end.
+                    // Readers take the first NUL of a variable-length string as its end.
                     if text.contains('\0') {
-                        return Err(Error::usage("string", "holds a NUL"));
+                        return Err(Error::usage("string", "contains a NUL character"));
                     }
                     to.sequence(text.len(), text.as_bytes())
                 })
@@ -318,7 +320,7 @@ impl<T: Store, const N: usize> Store for [T; N] {
     }
 }
 
-/// Fails if the elements of a type lie elsewhere: bytes alone do not make one.
+/// Fails if the elements of a datatype refer to data elsewhere, so that bytes alone do not make up an element.
 pub(crate) fn refuse_indirect(datatype: &Datatype) -> Result<()> {
     let elsewhere = match &datatype.class {
         Class::VariableLength(_) | Class::Reference(ReferenceKind::Region | ReferenceKind::Standard) => true,
@@ -329,12 +331,15 @@ pub(crate) fn refuse_indirect(datatype: &Datatype) -> Result<()> {
         _ => false,
     };
     if elsewhere {
-        return Err(Error::usage("datatype", "has elements that are not bytes alone"));
+        return Err(Error::usage(
+            "datatype",
+            "refers to data outside the elements, so they cannot be written as bytes",
+        ));
     }
     Ok(())
 }
 
-/// Where that is written which elements lead to.
+/// The place where the data that elements refer to is written.
 pub(crate) struct Elsewhere<'a> {
     pub(crate) output: &'a mut Output,
     pub(crate) heap: &'a mut GlobalHeapWriter,
@@ -350,7 +355,7 @@ impl Elsewhere<'_> {
     }
 }
 
-/// Encodes elements; returns their bytes.
+/// Encodes elements and returns their bytes.
 pub(crate) fn encoded<T>(
     to: Elsewhere<'_>,
     encode: impl FnOnce(&mut Encoder<'_>) -> Result<T>,
@@ -358,7 +363,7 @@ pub(crate) fn encoded<T>(
     to.encoded(encode)
 }
 
-/// The elements as `datatype` has them.
+/// Converts the elements to `datatype`.
 pub(crate) fn convert<T: Store>(
     to: Elsewhere<'_>,
     values: &[T],
@@ -385,12 +390,12 @@ fn fixed_strings<T: Store>(values: &[T], size: u32, padding: Padding) -> Result<
     let mut out = Vec::new();
     for value in values {
         let Some(text) = value.text() else {
-            return Err(Error::usage("values", "are not strings, which the dataset has"));
+            return Err(Error::usage("values", "must be strings, as the dataset holds strings"));
         };
         if text.len() > size {
             return Err(Error::usage(
                 "values",
-                format!("hold a string of {} bytes, more than {size}", text.len()),
+                format!("include a string of {} bytes, but the datatype has room for {size}", text.len()),
             ));
         }
         let end = out.len() + size;

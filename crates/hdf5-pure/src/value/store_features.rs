@@ -1,4 +1,4 @@
-//! Types of other crates as elements to write, each behind the feature with the crate's name.
+//! Stores types of other crates as elements. Each of those crates has a feature of its name.
 
 #[cfg(feature = "half")]
 mod floats {
@@ -34,7 +34,7 @@ mod complex {
     use crate::value::store::Store;
     use crate::{Datatype, Result};
 
-    /// Stored as h5py stores complex numbers: records of `r` and `i`.
+    /// Stores complex numbers as h5py does: compounds of `r` and `i`.
     impl<T: Store + Copy> Store for Complex<T> {
         fn datatype() -> Datatype {
             Datatype::complex(&T::datatype())

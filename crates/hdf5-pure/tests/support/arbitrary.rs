@@ -6,9 +6,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use hdf5_pure::filters::Filters;
+use hdf5_pure::options::{Bound, FileSpace, Flush};
 use hdf5_pure::{
-    Bound, ChunkIndex, CreateOptions, DatasetWriter, EditOptions, Editor, File, FileSpace, Filters, Flush,
-    Group, GroupWriter, Node, ObjectId, Range, Slab, Writer,
+    ChunkIndex, CreateOptions, DatasetWriter, EditOptions, Editor, File, Group, GroupWriter, Node, ObjectId,
+    Range, Slab, Writer,
 };
 
 use crate::array::Array;
@@ -242,10 +244,10 @@ pub(crate) fn run(data: &[u8]) {
     let mut choices = Choices(data);
     let bound = BOUNDS[choices.below(5)];
     let spaces = [
-        FileSpace::Forgotten,
-        FileSpace::Kept,
-        FileSpace::Paged { size: 512, kept: true },
-        FileSpace::Appended,
+        FileSpace::Untracked,
+        FileSpace::Tracked,
+        FileSpace::Paged { size: 512, tracked: true },
+        FileSpace::AppendOnly,
     ];
     let create = CreateOptions::default()
         .with_bound(bound)

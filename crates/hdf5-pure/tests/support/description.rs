@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use hdf5_pure::{File, Met, Node};
+use hdf5_pure::walk::Found;
+use hdf5_pure::{File, Node};
 
 /// What is at each path.
 pub(crate) type Description = BTreeMap<String, String>;
@@ -16,7 +17,7 @@ pub(crate) fn describe(file: &File) -> Description {
     for visited in file.walk() {
         let path = String::from_utf8_lossy(&visited.path).into_owned();
         let text = match visited.what {
-            Met::Object(address) => match file.object_at(address).unwrap() {
+            Found::Object(address) => match file.object_at(address).unwrap() {
                 Node::Group(group) => {
                     let count = file.object_info(address).unwrap().references;
                     format!("group {count} {}", attributes(&group.attributes().unwrap()))
@@ -38,11 +39,11 @@ pub(crate) fn describe(file: &File) -> Description {
                     format!("datatype {count} {:?}", datatype.datatype().unwrap())
                 }
             },
-            Met::HardLink(first) => format!("same as {}", String::from_utf8_lossy(&first)),
-            Met::SoftLink(text) => format!("soft {text}"),
-            Met::ExternalLink { file, path } => format!("external {file} {path}"),
-            Met::UserLink(class) => format!("user {class}"),
-            Met::Broken(error) => panic!("{path}: {error}"),
+            Found::HardLink(first) => format!("same as {}", String::from_utf8_lossy(&first)),
+            Found::SoftLink(text) => format!("soft {text}"),
+            Found::ExternalLink { file, path } => format!("external {file} {path}"),
+            Found::UserLink(class) => format!("user {class}"),
+            Found::Broken(error) => panic!("{path}: {error}"),
         };
         found.insert(path, text);
     }

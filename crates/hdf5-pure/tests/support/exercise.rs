@@ -1,6 +1,9 @@
 //! Asks a file everything that can be asked of it.
 
-use hdf5_pure::{Address, Class, File, Limits, Met, Node, OpenOptions, Slab, conventions};
+use hdf5_pure::options::Limits;
+use hdf5_pure::structure::Class;
+use hdf5_pure::walk::Found;
+use hdf5_pure::{Address, File, Node, OpenOptions, Slab, conventions};
 
 /// Bounds for bytes that nobody trusts.
 pub(crate) fn options() -> OpenOptions {
@@ -19,7 +22,7 @@ pub(crate) fn exercise(file: &File) -> u64 {
         let _ = file.shared_records(index);
     }
     for visited in file.walk().take(OBJECTS) {
-        if let Met::Object(address) = visited.what {
+        if let Found::Object(address) = visited.what {
             read += object(file, address);
             if let Ok(path) = std::str::from_utf8(&visited.path) {
                 let _ = file.object(path);
@@ -32,7 +35,7 @@ pub(crate) fn exercise(file: &File) -> u64 {
 fn object(file: &File, address: Address) -> u64 {
     let mut read = 0;
     let _ = file.object_info(address);
-    let _ = file.places_of(address);
+    let _ = file.structures_of(address);
     let _ = conventions::pytables_class(file, address);
     match file.object_at(address) {
         Ok(Node::Group(group)) => {

@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use hdf5_pure::{ReadAt, Result};
+use hdf5_pure::Result;
+use hdf5_pure::storage::ReadAt;
 use sciformats_core::{Error, Step, WriteAt};
 
 /// The file. Clones share it.

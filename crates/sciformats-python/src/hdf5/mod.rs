@@ -32,7 +32,7 @@ pub(crate) fn open_hdf5(
         .with_limits(general.limits)
         .with_external(general.external.clone())
         .with_threads(general.threads())
-        .with_missing(hdf5_pure::MissingSources::Filled)
+        .with_missing(hdf5_pure::options::MissingSources::Filled)
         .with_access(general.access);
     let shown = path.as_ref().map(|path| path.to_string_lossy().into_owned());
     let root = py.detach(|| {
@@ -220,7 +220,7 @@ impl Node {
         let chunks =
             py.detach(|| dataset.chunks().and_then(|chunks| chunks.into_iter().collect::<Result<Vec<_>>>()));
         let base = dataset.file().base();
-        let one = |chunk: hdf5_pure::StoredChunk| {
+        let one = |chunk: hdf5_pure::structure::StoredChunk| {
             let corner =
                 chunk.scaled.iter().zip(&chunked.dimensions).map(|(n, size)| n.saturating_mul(*size));
             (corner.collect(), chunk.filter_mask, base.saturating_add(chunk.address.0), chunk.size)
@@ -232,7 +232,7 @@ impl Node {
     fn chunk<'py>(&self, py: Python<'py>, corner: Vec<u64>) -> PyResult<Option<(u32, Bound<'py, PyBytes>)>> {
         let dataset = self.dataset()?;
         let Layout::Chunked(chunked) = self.ok(dataset.layout())? else { return Ok(None) };
-        let begins = move |chunk: &hdf5_pure::StoredChunk| {
+        let begins = move |chunk: &hdf5_pure::structure::StoredChunk| {
             let places =
                 chunk.scaled.iter().zip(&chunked.dimensions).map(|(n, size)| n.saturating_mul(*size));
             places.eq(corner.iter().copied())

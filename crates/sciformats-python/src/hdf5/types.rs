@@ -1,7 +1,8 @@
 //! HDF5's datatypes as nested tuples, of which `sciformats.h5._types` makes NumPy's types.
 
+use hdf5_pure::structure::{ByteOrder, Class};
 use hdf5_pure::structure::{CharacterSet, FloatOrder, ReferenceKind, VariableLength};
-use hdf5_pure::{ByteOrder, Class, Datatype, ElementType};
+use hdf5_pure::{Datatype, ElementType};
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 

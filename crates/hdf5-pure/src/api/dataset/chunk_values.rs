@@ -1,4 +1,4 @@
-//! Chunks as values: one by its elements, all of them with their place.
+//! Reads the elements of chunks: of one chunk, or of all chunks with their positions.
 
 use std::ops::ControlFlow;
 
@@ -9,7 +9,8 @@ use crate::chunk::index::{Bounds, StoredChunk};
 use crate::value::element::Element;
 
 impl Dataset {
-    /// The chunk that holds the element at `index`, unless it is not stored: then all of its elements are the fill value.
+    /// Returns the chunk that holds the element at `index`, or `None` if that chunk is not stored. All elements of a
+    /// chunk that is not stored have the fill value.
     ///
     /// ```
     /// use hdf5_pure::{CreateOptions, File, Writer};
@@ -24,12 +25,13 @@ impl Dataset {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Usage`] if the dataset has no chunks, or no such element; `Malformed` if the index of the chunks is.
+    /// Returns [`Error::Usage`] if the dataset is not chunked or has no such element, and `Malformed` if the chunk
+    /// index is damaged.
     pub fn chunk_at(&self, index: &[u64]) -> Result<Option<StoredChunk>> {
         let shape = self.shape().unwrap_or_default();
         let layout = self.chunked()?;
         if index.len() != shape.len() || index.iter().zip(shape).any(|(at, size)| at >= size) {
-            let problem = format!("{index:?} is not one of the shape {shape:?}");
+            let problem = format!("{index:?} is outside the shape {shape:?}");
             return Err(Error::usage("index", problem));
         }
         let scaled =
@@ -49,18 +51,19 @@ impl Dataset {
         found.transpose()
     }
 
-    /// The part of the dataset that a chunk holds: at its edges, less than a whole chunk.
+    /// Returns the part of the dataset that a chunk covers. At the edges of the dataset, this is less than a whole
+    /// chunk.
     ///
     /// # Errors
-    /// [`Error::Usage`] if the dataset has no such chunk.
+    /// Returns [`Error::Usage`] if the dataset has no such chunk.
     pub fn chunk_slab(&self, chunk: &StoredChunk) -> Result<Slab> {
         part_of_chunk(&self.chunked()?.dimensions, &chunk.scaled, self.shape().unwrap_or_default())
     }
 
-    /// The elements of a chunk, row by row, without those that lie beyond the edges of the dataset: as many as
-    /// [`chunk_slab`](Self::chunk_slab) has.
+    /// Reads the elements of a chunk in C order, without those that lie beyond the edges of the dataset. The result has
+    /// as many elements as [`chunk_slab`](Self::chunk_slab).
     ///
-    /// Chunks may be read by several threads at once.
+    /// Several threads can read chunks at the same time.
     ///
     /// ```
     /// use hdf5_pure::{CreateOptions, File, Writer};
@@ -77,7 +80,7 @@ impl Dataset {
     /// ```
     ///
     /// # Errors
-    /// As [`read`](Self::read); [`Error::Usage`] if the dataset has no such chunk.
+    /// Returns the errors of [`read`](Self::read), and [`Error::Usage`] if the dataset has no such chunk.
     pub fn read_chunk<T: Element>(&self, chunk: &StoredChunk) -> Result<Vec<T>> {
         let inside = self.chunk_slab(chunk)?;
         let sides = &self.chunked()?.dimensions;
@@ -89,7 +92,7 @@ impl Dataset {
         let counts: Vec<Range> = inside.shape().into_iter().map(Range::all).collect();
         let mut raw = Vec::with_capacity(decoded.len());
         for run in Slab::new(sides, counts)?.runs() {
-            // Runs of elements that follow each other: no range here has a step.
+            // The elements of a run are adjacent in the decoded chunk, because none of these ranges has a step.
             let from = bound::product(bound::addressable(run.from), size);
             let to = bound::sum(from, bound::product(bound::addressable(run.len), size));
             let row = decoded.get(from..to).filter(|_| run.step == 1 || run.len == 1);
@@ -105,8 +108,8 @@ impl Dataset {
         self.typed(self.datatype(), &raw)
     }
 
-    /// The stored chunks one after the other, each as its part of the dataset and the elements there. What was never written is
-    /// not among them.
+    /// Returns an iterator over the stored chunks. Each item holds the part of the dataset that the chunk covers, and
+    /// its elements. Chunks that were never written are left out.
     ///
     /// ```
     /// use hdf5_pure::{CreateOptions, File, Writer};
@@ -122,7 +125,7 @@ impl Dataset {
     /// ```
     ///
     /// # Errors
-    /// As [`chunks`](Self::chunks). What goes wrong with a chunk is an item.
+    /// Returns the errors of [`chunks`](Self::chunks). If one chunk cannot be read, its item is the error.
     pub fn read_chunks<T: Element>(
         &self,
     ) -> Result<impl Iterator<Item = Result<(Slab, Vec<T>)>> + use<'_, T>> {
@@ -134,9 +137,9 @@ impl Dataset {
     }
 }
 
-/// The part of an array of `shape` that the chunk at `scaled` holds.
+/// Returns the part of an array of `shape` that the chunk at the position `scaled` covers.
 pub(crate) fn part_of_chunk(sides: &[u64], scaled: &[u64], shape: &[u64]) -> Result<Slab> {
-    let none = || Error::usage("chunk", format!("{scaled:?} is none of the dataset"));
+    let none = || Error::usage("chunk", format!("{scaled:?} is not a chunk of the dataset"));
     if scaled.len() != shape.len() || sides.len() != shape.len() {
         return Err(none());
     }

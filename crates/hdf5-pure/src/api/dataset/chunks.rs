@@ -1,4 +1,4 @@
-//! Chunks as they are stored.
+//! Access to chunks as they are stored.
 
 use std::borrow::Cow;
 use std::ops::ControlFlow;
@@ -15,11 +15,12 @@ impl Dataset {
     pub(super) fn chunked(&self) -> Result<&Chunked> {
         match self.layout()? {
             Layout::Chunked(chunked) => Ok(chunked),
-            _ => Err(Error::usage("dataset", "is not stored in chunks")),
+            _ => Err(Error::usage("dataset", "does not store its elements in chunks")),
         }
     }
 
-    /// The chunks that are stored, in the order of the index; parts of it that cannot be read are items that are errors.
+    /// Returns the stored chunks in the order of the chunk index. If a part of the index cannot be read, its item is
+    /// the error.
     ///
     /// ```
     /// use hdf5_pure::{CreateOptions, File, Writer};
@@ -37,7 +38,8 @@ impl Dataset {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Usage`] if the dataset has no chunks, `Malformed` if the messages about the storage are.
+    /// Returns [`Error::Usage`] if the dataset is not chunked, and `Malformed` if the messages that describe its
+    /// storage are damaged.
     pub fn chunks(&self) -> Result<Vec<Result<StoredChunk>>> {
         let mut found = Vec::new();
         let layout = self.chunked()?;
@@ -55,7 +57,7 @@ impl Dataset {
         Ok(found)
     }
 
-    /// Goes through the stored chunks within bounds.
+    /// Visits the stored chunks that lie within bounds.
     pub(super) fn visit_chunks(
         &self,
         bounds: &Bounds,
@@ -69,7 +71,7 @@ impl Dataset {
         Ok(())
     }
 
-    /// The bytes of a chunk as they are stored.
+    /// Returns the bytes of a chunk as they are stored.
     ///
     /// ```
     /// use hdf5_pure::{CreateOptions, File, Writer};
@@ -84,13 +86,13 @@ impl Dataset {
     /// ```
     ///
     /// # Errors
-    /// `Malformed` if it is not in the file.
+    /// Returns `Malformed` if the chunk extends beyond the end of the file.
     pub fn chunk_raw(&self, chunk: &StoredChunk) -> Result<Cow<'_, [u8]>> {
         self.file.opened().context.read("chunk", chunk.address, chunk.size)
     }
 
-    /// Appends the bytes of chunks as they are stored, one after another. Chunks that are neighbours in the file are read
-    /// at once.
+    /// Appends the bytes of several chunks as they are stored, one chunk after another. Chunks that are adjacent in the
+    /// file are read together.
     ///
     /// ```
     /// use hdf5_pure::{CreateOptions, File, Writer};
@@ -106,7 +108,8 @@ impl Dataset {
     /// ```
     ///
     /// # Errors
-    /// `Malformed` if one of them is not in the file; `Io` if the machine has no memory for all of them.
+    /// Returns `Malformed` if one of the chunks extends beyond the end of the file, and `Io` if there is not enough
+    /// memory for all of them.
     pub fn chunks_raw(&self, chunks: &[StoredChunk], out: &mut Vec<u8>) -> Result<()> {
         let context = &self.file.opened().context;
         context.announce(chunks.iter().map(|chunk| (chunk.address, chunk.size)))?;
@@ -131,7 +134,7 @@ impl Dataset {
         Ok(())
     }
 
-    /// The elements of a chunk, its filters undone.
+    /// Returns the bytes of the elements of a chunk after undoing its filters.
     ///
     /// ```
     /// use hdf5_pure::{CreateOptions, File, Writer};
@@ -146,7 +149,7 @@ impl Dataset {
     /// ```
     ///
     /// # Errors
-    /// As [`read_raw`](Self::read_raw); [`Error::Usage`] if the dataset has no chunks.
+    /// Returns the errors of [`read_raw`](Self::read_raw), and [`Error::Usage`] if the dataset is not chunked.
     pub fn chunk_decoded(&self, chunk: &StoredChunk) -> Result<Vec<u8>> {
         let layout = self.chunked()?;
         let opened = self.file.opened();

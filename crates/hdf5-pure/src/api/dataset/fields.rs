@@ -1,4 +1,4 @@
-//! Members of compounds, read alone.
+//! Reads single members of compound elements.
 
 use sciformats_core::storage::zeroed;
 use sciformats_core::{Error, Result, Slab, bound};
@@ -7,7 +7,8 @@ use crate::api::dataset::Dataset;
 use crate::value::element::Element;
 
 impl Dataset {
-    /// One member of the selected elements, which are compounds; `name` may lead to members of members: `position.x`.
+    /// Reads one member of all elements, which must be compounds. The `name` may lead to a nested member, as in
+    /// `position.x`.
     ///
     /// ```no_run
     /// let file = hdf5_pure::File::open("particles.h5")?;
@@ -16,7 +17,7 @@ impl Dataset {
     /// ```
     ///
     /// # Errors
-    /// As [`read`](Self::read), and [`Error::NotFound`] if there is no such member.
+    /// Returns the errors of [`read`](Self::read), and [`Error::NotFound`] if there is no such member.
     pub fn read_field<T: Element>(&self, name: &str) -> Result<Vec<T>> {
         match self.shape() {
             None => Ok(Vec::new()),
@@ -24,7 +25,7 @@ impl Dataset {
         }
     }
 
-    /// As [`read_field`](Self::read_field), of the selected elements.
+    /// Works like [`read_field`](Self::read_field), for the selected elements only.
     ///
     /// ```
     /// use hdf5_pure::{CreateOptions, File, Range, Slab, Writer};
@@ -42,7 +43,7 @@ impl Dataset {
     /// ```
     ///
     /// # Errors
-    /// As [`read_field`](Self::read_field).
+    /// Returns the errors of [`read_field`](Self::read_field).
     pub fn read_field_slab<T: Element>(&self, name: &str, slab: &Slab) -> Result<Vec<T>> {
         let (offset, member) = self.datatype().member(name)?;
         let size = bound::addressable(member.size.into());
@@ -57,9 +58,9 @@ impl Dataset {
         self.typed(member, &raw)
     }
 
-    /// Fills `out` with the `size` bytes at `offset` of each selected element, reading a piece at a time.
+    /// Fills `out` with the `size` bytes at `offset` of each selected element. It reads one piece at a time.
     fn gather(&self, slab: &Slab, (offset, size): (usize, usize), out: &mut [u8]) -> Result<()> {
-        /// Small enough to stay in a processor's cache between the two steps.
+        /// The size of a piece: small enough to stay in a processor's cache between reading and copying.
         const PIECE: u64 = 1 << 18;
         let step = bound::addressable(self.element_size());
         let mut rest = out;
@@ -73,7 +74,7 @@ impl Dataset {
     }
 }
 
-/// Copies a part of each element; returns what of `out` is left.
+/// Copies one part of each element to `out`, and returns the rest of `out`.
 fn pick<'o>(
     elements: &[u8],
     step: usize,
@@ -83,9 +84,9 @@ fn pick<'o>(
     let count = elements.len().checked_div(step).unwrap_or(0);
     let room = bound::product(count, size);
     let Some((into, rest)) = out.split_at_mut_checked(room) else {
-        return Err(Error::usage("out", "has not the size of the selection"));
+        return Err(Error::usage("out", "must have as many bytes as the selection"));
     };
-    // A size that is known compiles to a move.
+    // With a size that is known at compile time, each copy becomes a single move instruction.
     match size {
         1 => parts::<1>(elements, step, offset, into),
         2 => parts::<2>(elements, step, offset, into),

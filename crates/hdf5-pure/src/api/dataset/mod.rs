@@ -1,4 +1,4 @@
-//! Datasets: shape, type, and reads of all or some of their elements.
+//! Datasets: their shape and datatype, and reading all or some of their elements.
 
 mod chunk_values;
 mod chunks;
@@ -60,34 +60,35 @@ pub struct Dataset {
 impl Dataset {
     pub(crate) fn open(file: File, object: &Object<'_>) -> Result<Self> {
         let mut content = read::content(file.opened(), object)?;
-        // The shape is the stored one; what keeps the sources from being asked keeps the elements from being read.
+        // If the sources cannot be asked for their shapes, the stored shape is kept. Reading the elements will report
+        // the same error.
         if let Err(error) = virtual_layout::update(file.opened(), &mut content, &Nesting::default()) {
             content.storage = Err(error);
         }
         Ok(Self { file, content: Arc::new(content), conversion: Conversion::Exact })
     }
 
-    /// Where its header is.
+    /// Returns the address of the object header.
     pub fn address(&self) -> Address {
         self.content.address
     }
 
-    /// The file that it is in.
+    /// Returns the file that holds the dataset.
     pub fn file(&self) -> &File {
         &self.file
     }
 
-    /// Its shape and what it may grow to.
+    /// Returns the dataspace: the shape, and the maximum shape.
     pub fn dataspace(&self) -> &Dataspace {
         &self.content.dataspace
     }
 
-    /// Lengths of the dimensions, the slowest-varying first; none for a null dataspace.
+    /// Returns the length of each dimension, the slowest-varying first, or `None` for a null dataspace.
     pub fn shape(&self) -> Option<&[u64]> {
         self.content.dataspace.shape()
     }
 
-    /// Whether it has only a type: a null dataspace, and so neither a shape nor elements.
+    /// Returns whether the dataset has a null dataspace: it has a datatype, but neither a shape nor elements.
     ///
     /// ```
     /// use hdf5_pure::{CreateOptions, Datatype, File, Writer};
@@ -103,12 +104,12 @@ impl Dataset {
         self.shape().is_none()
     }
 
-    /// What its elements are.
+    /// Returns the datatype of the elements.
     pub fn datatype(&self) -> &Datatype {
         &self.content.datatype
     }
 
-    /// Where its elements are.
+    /// Returns where and how the elements are stored.
     ///
     /// ```
     /// use hdf5_pure::structure::Layout;
@@ -123,12 +124,12 @@ impl Dataset {
     /// ```
     ///
     /// # Errors
-    /// `Malformed` if the messages about the storage are.
+    /// Returns `Malformed` if the messages that describe the storage are damaged.
     pub fn layout(&self) -> Result<&Layout> {
         self.content.storage().map(|storage| &storage.layout)
     }
 
-    /// The filters of its chunks.
+    /// Returns the filters of the chunks.
     ///
     /// ```
     /// use hdf5_pure::{CreateOptions, File, Writer};
@@ -142,12 +143,12 @@ impl Dataset {
     /// ```
     ///
     /// # Errors
-    /// `Malformed` if the messages about the storage are.
+    /// Returns `Malformed` if the messages that describe the storage are damaged.
     pub fn filters(&self) -> Result<&Pipeline> {
         self.content.storage().map(|storage| &storage.pipeline)
     }
 
-    /// What elements that were never written read as.
+    /// Returns the value of elements that were never written.
     ///
     /// ```
     /// use hdf5_pure::structure::Fill;
@@ -161,12 +162,12 @@ impl Dataset {
     /// ```
     ///
     /// # Errors
-    /// `Malformed` if the messages about the storage are.
+    /// Returns `Malformed` if the messages that describe the storage are damaged.
     pub fn fill_value(&self) -> Result<&FillValue> {
         self.content.storage().map(|storage| &storage.fill)
     }
 
-    /// The address of its datatype, if that is a committed one.
+    /// Returns the address of the dataset's datatype if that is a committed datatype.
     ///
     /// ```
     /// use hdf5_pure::{CreateOptions, Datatype, File, Writer};
@@ -180,7 +181,7 @@ impl Dataset {
     /// ```
     ///
     /// # Errors
-    /// `Malformed` if the header cannot be read.
+    /// Returns `Malformed` if the object header cannot be read.
     pub fn committed(&self) -> Result<Option<Address>> {
         let context = &self.file.opened().context;
         let object = Object::read(context, self.address())?;
@@ -188,8 +189,9 @@ impl Dataset {
         message.map_or(Ok(None), |message| shared::committed(context, message.offset, object.body(message)))
     }
 
-    /// The files in which the elements lie one after another, the first byte of each and how many it has for them (none: as many
-    /// as there are); nothing for datasets that have their elements in this file.
+    /// Returns the external files that hold the elements one after another. Each item has the name of the file, the
+    /// offset of the first byte in it, and the number of bytes it holds; `None` means all remaining bytes. The list is
+    /// empty if the dataset stores its elements in this file.
     ///
     /// ```
     /// use hdf5_pure::{CreateOptions, File, Writer};
@@ -202,7 +204,7 @@ impl Dataset {
     /// ```
     ///
     /// # Errors
-    /// `Malformed` if their list is.
+    /// Returns `Malformed` if the list of external files is damaged.
     pub fn external_files(&self) -> Result<Vec<(Name, u64, Option<u64>)>> {
         match &self.content.storage()?.external {
             Some(files) => external::list(&self.file.opened().context, files),
@@ -210,8 +212,8 @@ impl Dataset {
         }
     }
 
-    /// What elements that were never written read as, by meaning only as [`canonical`](crate::value::canonical) has it; nothing if the
-    /// file does not say it.
+    /// Returns the value of elements that were never written, in the form that [`canonical`](crate::value::canonical)
+    /// describes, or `None` if the file does not store one.
     ///
     /// ```
     /// use hdf5_pure::{CreateOptions, Datatype, File, Writer};
@@ -225,7 +227,7 @@ impl Dataset {
     /// ```
     ///
     /// # Errors
-    /// `Malformed` if the fill value is, or what it leads to.
+    /// Returns `Malformed` if the fill value, or the data it refers to, cannot be read.
     pub fn fill_canonical(&self) -> Result<Option<Vec<u8>>> {
         match &self.fill_value()?.value {
             Fill::Value(raw) => {
@@ -236,7 +238,8 @@ impl Dataset {
         }
     }
 
-    /// Where the elements of a virtual dataset come from; nothing for others.
+    /// Returns the mappings of a virtual dataset, which tell where its elements come from. The list is empty for other
+    /// datasets.
     ///
     /// ```
     /// use hdf5_pure::{CreateOptions, File, Slab, Writer};
@@ -250,7 +253,7 @@ impl Dataset {
     /// ```
     ///
     /// # Errors
-    /// `Malformed` if the mappings are.
+    /// Returns `Malformed` if the mappings are damaged.
     pub fn mappings(&self) -> Result<Vec<Mapping>> {
         match *self.layout()? {
             Layout::Virtual(id) => virtual_layout::mappings(self.file.opened(), id),
@@ -258,7 +261,7 @@ impl Dataset {
         }
     }
 
-    /// Its attributes, as [`File::attributes_at`] has them.
+    /// Returns all attributes, as [`File::attributes_at`] does.
     ///
     /// ```
     /// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
@@ -274,12 +277,12 @@ impl Dataset {
     /// ```
     ///
     /// # Errors
-    /// As [`File::attributes_at`].
+    /// Returns the errors of [`File::attributes_at`].
     pub fn attributes(&self) -> Result<Vec<Attribute>> {
         self.file.attributes_at(self.address())
     }
 
-    /// The attribute `name`.
+    /// Returns the attribute `name`.
     ///
     /// ```
     /// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
@@ -292,12 +295,12 @@ impl Dataset {
     /// ```
     ///
     /// # Errors
-    /// As [`File::attribute_at`].
+    /// Returns the errors of [`File::attribute_at`].
     pub fn attribute(&self, name: &str) -> Result<Attribute> {
         self.file.attribute_at(self.address(), name)
     }
 
-    /// The selection of everything.
+    /// Returns the slab that selects all elements.
     ///
     /// ```
     /// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
@@ -312,25 +315,28 @@ impl Dataset {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Usage`] for a null dataspace, which has no elements.
+    /// Returns [`Error::Usage`] for a null dataspace, which has no elements.
     pub fn all(&self) -> Result<Slab> {
-        Slab::all(self.shape().ok_or_else(|| Error::usage("dataset", "has a null dataspace"))?)
+        Slab::all(
+            self.shape()
+                .ok_or_else(|| Error::usage("dataset", "has a null dataspace, which holds no elements"))?,
+        )
     }
 
     fn element_size(&self) -> u64 {
         self.content.datatype.size.into()
     }
 
-    /// The bytes that the elements of `slab` take as they are stored.
+    /// Returns the number of bytes that the elements of `slab` take in their stored form.
     fn raw_size(&self, slab: &Slab) -> Result<usize> {
         if Some(slab.of()) != self.shape() {
-            return Err(Error::usage("slab", "is of an array of another shape"));
+            return Err(Error::usage("slab", "was made for an array of another shape than the dataset's"));
         }
         let bytes = bound::product(slab.len(), self.element_size());
         self.file.opened().context.limits.memory("bytes of the selection", bytes)
     }
 
-    /// The selected elements as they are stored, in C order.
+    /// Reads the selected elements in C order and returns their bytes as they are stored.
     ///
     /// ```
     /// use hdf5_pure::{CreateOptions, Datatype, File, Writer};
@@ -343,14 +349,16 @@ impl Dataset {
     /// ```
     ///
     /// # Errors
-    /// `Malformed`, `Unsupported` (a filter), `LimitExceeded`, `Io`; [`Error::Usage`] if the slab is of another shape.
+    /// Returns `Malformed`, `Unsupported` (for a filter), `LimitExceeded` or `Io`, and [`Error::Usage`] if the slab was
+    /// made for another shape.
     pub fn read_raw(&self, slab: &Slab) -> Result<Vec<u8>> {
         let mut out = zeroed(self.raw_size(slab)?)?;
         self.read_raw_into(slab, &mut out)?;
         Ok(out)
     }
 
-    /// As [`read_raw`](Self::read_raw), into a buffer of exactly the size of the selection.
+    /// Works like [`read_raw`](Self::read_raw), but fills a buffer, which must have exactly as many bytes as the
+    /// selection.
     ///
     /// ```
     /// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
@@ -365,16 +373,17 @@ impl Dataset {
     /// ```
     ///
     /// # Errors
-    /// As [`read_raw`](Self::read_raw).
+    /// Returns the errors of [`read_raw`](Self::read_raw).
     pub fn read_raw_into(&self, slab: &Slab, out: &mut [u8]) -> Result<()> {
         if self.raw_size(slab)? != out.len() {
-            return Err(Error::usage("out", "has not the size of the selection"));
+            return Err(Error::usage("out", "must have as many bytes as the selection"));
         }
         let opened = self.file.opened();
         Reader::new(opened, &self.content, opened.threads()).read(slab, out)
     }
 
-    /// The selected elements by meaning only, see [`canonical`](crate::value::canonical).
+    /// Reads the selected elements in a byte form that depends only on their values; see
+    /// [`canonical`](crate::value::canonical).
     ///
     /// ```
     /// use hdf5_pure::{CreateOptions, Datatype, File, Writer};
@@ -390,13 +399,14 @@ impl Dataset {
     /// ```
     ///
     /// # Errors
-    /// As [`read_raw`](Self::read_raw), and what is wrong with what the elements lead to.
+    /// Returns the errors of [`read_raw`](Self::read_raw), and an error if the data that the elements refer to cannot
+    /// be read.
     pub fn read_canonical(&self, slab: &Slab) -> Result<Vec<u8>> {
         let raw = self.read_raw(slab)?;
         Canonical::new(self.file.opened(), &self.content.datatype)?.convert(raw, self.data_offset())
     }
 
-    /// An offset to blame faults of elements on.
+    /// Returns the offset at which faults in elements are reported.
     fn data_offset(&self) -> u64 {
         let context = &self.file.opened().context;
         match self.layout() {
@@ -405,8 +415,8 @@ impl Dataset {
         }
     }
 
-    /// The same dataset, whose elements are converted otherwise when they are read as types: all methods that take an
-    /// [`Element`] type obey.
+    /// Returns the same dataset with another rule for converting elements. It applies to all methods that take an
+    /// [`Element`] type.
     ///
     /// ```
     /// use hdf5_pure::{Conversion, CreateOptions, Error, File, Writer};
@@ -430,7 +440,7 @@ impl Dataset {
         self.conversion
     }
 
-    /// Elements of type `datatype` as `T`.
+    /// Converts elements of the type `datatype` to `T`.
     fn typed<T: Element>(&self, datatype: &Datatype, raw: &[u8]) -> Result<Vec<T>> {
         T::read(
             &Values::new(self.file.opened(), datatype, raw, self.data_offset())
@@ -438,7 +448,7 @@ impl Dataset {
         )
     }
 
-    /// All elements in C order, converted where no value changes; see [`Element`].
+    /// Reads all elements in C order. They are converted only where no value changes; see [`Element`].
     ///
     /// ```no_run
     /// let file = hdf5_pure::File::open("weather.h5")?;
@@ -447,8 +457,8 @@ impl Dataset {
     /// ```
     ///
     /// # Errors
-    /// As [`read_raw`](Self::read_raw); [`Error::Misfit`] with the first element that `T` cannot hold; [`Error::Usage`] if
-    /// `T` reads nothing of the kind.
+    /// Returns the errors of [`read_raw`](Self::read_raw), [`Error::Misfit`] with the first element that `T` cannot
+    /// hold, and [`Error::Usage`] if `T` cannot represent elements of this datatype.
     pub fn read<T: Element>(&self) -> Result<Vec<T>> {
         match self.shape() {
             None => Ok(Vec::new()),
@@ -456,7 +466,7 @@ impl Dataset {
         }
     }
 
-    /// The selected elements in C order.
+    /// Reads the selected elements in C order.
     ///
     /// ```
     /// use hdf5_pure::{Range, Slab};
@@ -473,7 +483,7 @@ impl Dataset {
     /// ```
     ///
     /// # Errors
-    /// As [`read`](Self::read).
+    /// Returns the errors of [`read`](Self::read).
     pub fn read_slab<T: Element>(&self, slab: &Slab) -> Result<Vec<T>> {
         let len = self.raw_size(slab)?.checked_div(size_of::<T>()).unwrap_or(0);
         if let Some(read) = T::read_direct(self.datatype(), len, &mut |out| self.read_raw_into(slab, out)) {
@@ -482,7 +492,8 @@ impl Dataset {
         self.convert(slab)
     }
 
-    /// As [`read_slab`](Self::read_slab), into a buffer with a place for each selected element.
+    /// Works like [`read_slab`](Self::read_slab), but fills a buffer, which must have as many elements as the
+    /// selection.
     ///
     /// ```no_run
     /// use hdf5_pure::{File, Range, Slab};
@@ -497,10 +508,10 @@ impl Dataset {
     /// ```
     ///
     /// # Errors
-    /// As [`read`](Self::read); [`Error::Usage`] if `out` is of another length.
+    /// Returns the errors of [`read`](Self::read), and [`Error::Usage`] if `out` has another length.
     pub fn read_slab_into<T: Element>(&self, slab: &Slab, out: &mut [T]) -> Result<()> {
         if usize::try_from(slab.len()) != Ok(out.len()) {
-            return Err(Error::usage("out", "has not a place for each element of the selection"));
+            return Err(Error::usage("out", "must have as many elements as the selection"));
         }
         match T::bytes_of(self.datatype(), out) {
             Some(bytes) => self.read_raw_into(slab, bytes),
@@ -508,7 +519,7 @@ impl Dataset {
         }
     }
 
-    /// The bytes of all elements, where they are contiguous and in memory.
+    /// Returns the bytes of all elements if they are contiguous and the file is in memory.
     fn bytes(&self) -> Option<&[u8]> {
         let storage = self.content.storage().ok()?;
         let Layout::Contiguous { address: Some(at) } = storage.layout else { return None };
@@ -521,7 +532,7 @@ impl Dataset {
         context.storage.as_slice()?.get(start..start.checked_add(usize::try_from(bytes).ok()?)?)
     }
 
-    /// Single elements in the order given, each by as many coordinates as there are dimensions.
+    /// Reads single elements in the given order. Each point has one coordinate per dimension.
     ///
     /// ```
     /// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
@@ -534,7 +545,7 @@ impl Dataset {
     /// ```
     ///
     /// # Errors
-    /// As [`read`](Self::read).
+    /// Returns the errors of [`read`](Self::read).
     pub fn read_points<T: Element>(&self, points: &[Vec<u64>]) -> Result<Vec<T>> {
         let shape = self.shape().unwrap_or_default();
         let size = bound::addressable(self.element_size());
@@ -546,7 +557,8 @@ impl Dataset {
         self.typed(self.datatype(), &raw)
     }
 
-    /// All elements without a copy: where they are contiguous, in memory, aligned, and stored as this machine has them.
+    /// Returns all elements without copying them. This works only if they are contiguous, in memory, aligned, and
+    /// stored in the form that this machine uses; otherwise the result is `None`.
     ///
     /// ```
     /// use hdf5_pure::{CreateOptions, File, Writer};

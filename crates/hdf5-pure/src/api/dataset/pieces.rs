@@ -1,4 +1,4 @@
-//! Reads of a part after the other.
+//! Reads a dataset one part at a time.
 
 use sciformats_core::{Range, Result, Slab, bound};
 
@@ -6,12 +6,13 @@ use crate::api::dataset::Dataset;
 use crate::spec::message::layout::Layout;
 use crate::value::element::Element;
 
-/// Bytes of elements that are converted at a time: large enough to be read at full speed, small beside what is read.
+/// The number of bytes that are converted at a time. It is large enough to read at full speed, and small compared with
+/// what is usually read.
 const CONVERTED: u64 = 4 << 20;
 
 impl Dataset {
-    /// The dataset a piece after the other, each of at most `elements` elements (at least one), in C order: for arrays that
-    /// are larger than memory.
+    /// Returns an iterator over the dataset in pieces of at most `elements` elements (at least one), in C order. Use it
+    /// for arrays that are larger than memory.
     ///
     /// ```no_run
     /// let file = hdf5_pure::File::open("weather.h5")?;
@@ -24,7 +25,7 @@ impl Dataset {
     /// ```
     ///
     /// # Errors
-    /// `Usage` for a null dataspace. What goes wrong with a piece is an item.
+    /// Returns `Usage` for a null dataspace. If one piece cannot be read, its item is the error.
     pub fn pieces<T: Element>(
         &self,
         elements: u64,
@@ -33,7 +34,7 @@ impl Dataset {
         Ok(pieces.map(|slab| self.read_slab(&slab).map(|values| (slab, values))))
     }
 
-    /// The selected elements, converted.
+    /// Reads the selected elements and converts them.
     pub(super) fn convert<T: Element>(&self, slab: &Slab) -> Result<Vec<T>> {
         let len = bound::addressable(slab.len());
         let mut all: Vec<T> = Vec::new();
@@ -48,13 +49,13 @@ impl Dataset {
         Ok(all)
     }
 
-    /// As [`convert`](Self::convert), into `out`, which has a place for each.
+    /// Works like [`convert`](Self::convert), but writes into `out`, which must have as many elements as the selection.
     pub(super) fn convert_into<T: Element>(&self, slab: &Slab, out: &mut [T]) -> Result<()> {
         let mut places = out.iter_mut();
         self.convert_parts(slab, |part| places.by_ref().zip(part).for_each(|(place, value)| *place = value))
     }
 
-    /// Gives the selected elements a part after the other: the stored ones are never all in memory.
+    /// Passes the selected elements to `take` in parts, so that the stored elements are never in memory all at once.
     fn convert_parts<T: Element>(&self, slab: &Slab, mut take: impl FnMut(Vec<T>)) -> Result<()> {
         if slab.is_empty() {
             return self.typed::<T>(self.datatype(), &[]).map(drop);
@@ -70,8 +71,8 @@ impl Dataset {
         Ok(())
     }
 
-    /// Parts of `slab` of about `bytes` bytes, each of whole rows of chunks, so that a chunk is decoded once. Elements
-    /// that are elsewhere are one part.
+    /// Returns the parts of `slab`, of about `bytes` bytes each. A part consists of whole rows of chunks, so that each
+    /// chunk is decoded only once. If the elements are stored elsewhere, there is only one part.
     pub(super) fn steps(&self, slab: &Slab, bytes: u64) -> impl Iterator<Item = Slab> + use<> {
         let elements = (bytes / self.element_size().max(1)).max(1);
         let storage = self.content.storage();
@@ -90,7 +91,7 @@ impl Dataset {
     }
 }
 
-/// The part of `slab` before the first index that `height` divides, and the others.
+/// Splits `slab` at the first index that is a multiple of `height`.
 fn split(slab: &Slab, height: u64) -> (Option<Slab>, Option<Slab>) {
     let with = |range: Range| {
         let mut ranges = slab.ranges().to_vec();

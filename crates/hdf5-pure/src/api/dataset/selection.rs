@@ -1,4 +1,4 @@
-//! Reads of what is no rectangle: blocks at equal distances, points, what region references select.
+//! Reads selections that are not rectangles: regularly spaced blocks, points, and the selections of region references.
 
 use sciformats_core::storage::zeroed;
 use sciformats_core::{Error, Range, Result, Slab, bound, slab};
@@ -8,12 +8,13 @@ use crate::spec::selection::{Regular, Selection};
 use crate::value::element::Element;
 use crate::value::region::{self, Numbered};
 
-/// A part of one dimension: which indices, and their places among those that are selected.
+/// A part of a selection along one dimension: the indices, and their positions among all selected indices.
 type Part = (Range, Range);
 
 impl Dataset {
-    /// The elements of a selection as the C library has them: blocks at equal distances (hyperslabs), points, rectangles, in
-    /// the order in which the C library gives them. Counts and blocks that are unlimited end with the array.
+    /// Reads the elements of a selection of the C library's kinds: regularly spaced blocks (hyperslabs), points or
+    /// rectangles, in the order in which the C library returns them. Unlimited counts and blocks end at the edge of the
+    /// array.
     ///
     /// ```
     /// use hdf5_pure::structure::{Regular, Selection};
@@ -30,7 +31,8 @@ impl Dataset {
     /// ```
     ///
     /// # Errors
-    /// As [`read`](Self::read); [`Error::Usage`] if the selection does not fit the dataset, or blocks of it overlap.
+    /// Returns the errors of [`read`](Self::read), and [`Error::Usage`] if the selection does not fit the dataset or
+    /// its blocks overlap.
     pub fn read_selection<T: Element>(&self, selection: &Selection) -> Result<Vec<T>> {
         let shape = self.shape().unwrap_or_default();
         let raw = match selection {
@@ -48,7 +50,7 @@ impl Dataset {
         zeroed(self.file.opened().context.limits.memory("bytes of the selection", bytes)?)
     }
 
-    /// The bytes of blocks at equal distances: a few strided reads rather than one for each block.
+    /// Returns the bytes of regularly spaced blocks. It uses a few strided reads instead of one read per block.
     fn regular(&self, dimensions: &[Regular], shape: &[u64]) -> Result<Vec<u8>> {
         if dimensions.len() != shape.len() {
             return Err(unfit());
@@ -79,7 +81,7 @@ impl Dataset {
         Ok(out)
     }
 
-    /// The bytes of a selection, a row after the other.
+    /// Returns the bytes of a selection, which it reads row by row.
     fn rows_of(&self, selection: &Selection, shape: &[u64]) -> Result<Vec<u8>> {
         let numbered = Numbered::new(selection, shape).ok_or_else(unfit)?;
         let mut selected = Vec::new();
@@ -107,10 +109,10 @@ impl Dataset {
 }
 
 fn unfit() -> Error {
-    Error::usage("selection", "does not fit the dataset, or takes an element twice")
+    Error::usage("selection", "does not fit the shape of the dataset, or selects an element twice")
 }
 
-/// The `len` adjacent elements of a row from linear index `from` on.
+/// Returns the ranges of the `len` adjacent elements of a row that start at the linear index `from`.
 fn row_at(from: u64, len: u64, shape: &[u64]) -> Vec<Range> {
     let mut rest = from;
     let mut ranges: Vec<Range> = shape
@@ -129,8 +131,8 @@ fn row_at(from: u64, len: u64, shape: &[u64]) -> Vec<Range> {
     ranges
 }
 
-/// One dimension of a regular selection as ranges: of blocks, or of the first indices of all blocks, the second, and so on,
-/// whichever are fewer.
+/// Turns one dimension of a regular selection into ranges. There is either one range per block, or one range per index
+/// within a block (all first indices, all second indices, and so on), whichever gives fewer ranges.
 fn parts(dimension: &Regular, size: u64) -> Result<Vec<Part>> {
     let unlimited = dimension.count.is_none() || dimension.block.is_none();
     let Regular { start, stride, count, block } = region::limit(dimension, size);
@@ -146,7 +148,7 @@ fn parts(dimension: &Regular, size: u64) -> Result<Vec<Part>> {
     if before >= size || !unlimited && before.checked_add(block).is_none_or(|end| end > size) {
         return Err(unfit());
     }
-    // What the last block has inside the array.
+    // The last block may extend beyond the array: only the part inside counts.
     let last = block.min(size - before);
     if count == 1 || stride == block {
         let len = (count - 1) * block + last;
@@ -163,7 +165,7 @@ fn parts(dimension: &Regular, size: u64) -> Result<Vec<Part>> {
     Ok(if count <= block { (0..count).map(of_block).collect() } else { (0..block).map(of_offset).collect() })
 }
 
-/// Every combination of one part of each dimension.
+/// Returns every combination of one part per dimension.
 fn product(axes: &[Vec<Part>]) -> impl Iterator<Item = (Vec<Range>, Vec<Range>)> {
     let total = axes.iter().fold(1u64, |n, parts| bound::product(n, parts.len() as u64));
     (0..total).map(move |number| {
@@ -200,7 +202,7 @@ mod tests {
         File::from_bytes(file.into_bytes().unwrap()).unwrap().dataset("x").unwrap()
     }
 
-    /// Index by index.
+    /// Lists the selected indices one by one, for comparison.
     fn naive(dimension: &Regular, size: u64) -> Vec<u64> {
         let block = dimension.block.unwrap_or(size);
         (0..dimension.count.unwrap_or(size))

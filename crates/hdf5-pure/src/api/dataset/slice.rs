@@ -1,4 +1,4 @@
-//! Reads of a part as people write it: `(.., 3.., 0..=9, 5)`.
+//! Reads slices that are written like `(.., 3.., 0..=9, 5)`.
 
 use sciformats_core::{IntoSelection, Result};
 
@@ -6,11 +6,12 @@ use crate::api::dataset::Dataset;
 use crate::value::element::Element;
 
 impl Dataset {
-    /// The elements of a part, row by row: ranges and indices, one for each dimension; numbers below zero count from the end,
-    /// and dimensions that are not named are taken whole. [`IntoSelection`] tells all that a part can be written as.
+    /// Reads the elements of a slice in C order. A slice has one range or index per dimension. Negative numbers count
+    /// from the end, and dimensions that are not named are taken whole. [`IntoSelection`] lists all ways to write a
+    /// slice.
     ///
     /// ```
-    /// use hdf5_pure::{Ellipsis, by};
+    /// use hdf5_pure::selection::{by, Ellipsis};
     ///
     /// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
     /// # let values = [281.5, 282.0, 282.5, 280.0, 280.5, 281.0];
@@ -29,7 +30,8 @@ impl Dataset {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Usage`](crate::Error::Usage) if the part is not inside of the dataset; as [`read`](Self::read).
+    /// Returns [`Error::Usage`](crate::Error::Usage) if the slice is not inside the dataset, and the errors of
+    /// [`read`](Self::read).
     pub fn read_slice<T: Element>(&self, part: impl IntoSelection) -> Result<Vec<T>> {
         let selection = part.into_selection(self.shape().unwrap_or(&[0]))?;
         if self.shape().is_none() {
@@ -40,7 +42,8 @@ impl Dataset {
         Ok(elements)
     }
 
-    /// As [`read_slice`](Self::read_slice), into `out`, which has a place for each element.
+    /// Works like [`read_slice`](Self::read_slice), but writes into `out`, which must have as many elements as the
+    /// slice.
     ///
     /// ```
     /// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
@@ -57,7 +60,8 @@ impl Dataset {
     /// ```
     ///
     /// # Errors
-    /// As [`read_slice`](Self::read_slice); [`Error::Usage`](crate::Error::Usage) if `out` has another length.
+    /// Returns the errors of [`read_slice`](Self::read_slice), and [`Error::Usage`](crate::Error::Usage) if `out` has
+    /// another length.
     pub fn read_slice_into<T: Element>(&self, part: impl IntoSelection, out: &mut [T]) -> Result<()> {
         let selection = part.into_selection(self.all()?.of())?;
         self.read_slab_into(selection.slab(), out)?;
@@ -65,7 +69,8 @@ impl Dataset {
         Ok(())
     }
 
-    /// As [`read_slice`](Self::read_slice), as an array: dimensions of which one index is taken are dropped.
+    /// Works like [`read_slice`](Self::read_slice), but returns an array. A dimension of which a single index is
+    /// selected is dropped.
     ///
     /// ```
     /// use ndarray::{Array1, Array2, array, s};
@@ -83,8 +88,8 @@ impl Dataset {
     /// ```
     ///
     /// # Errors
-    /// As [`read_slice`](Self::read_slice); [`Error::Usage`](crate::Error::Usage) if the part has another number of dimensions
-    /// than the array.
+    /// Returns the errors of [`read_slice`](Self::read_slice), and [`Error::Usage`](crate::Error::Usage) if the slice
+    /// and the array differ in their number of dimensions.
     #[cfg(feature = "ndarray")]
     pub fn read_slice_array<T: Element, D: ndarray::Dimension>(
         &self,

@@ -1,4 +1,4 @@
-//! Elements of datasets that are there.
+//! Writes to datasets that the file already has.
 
 use sciformats_core::Result;
 
@@ -7,18 +7,20 @@ use crate::api::writer::DatasetWriter;
 use crate::object::id::ObjectId;
 
 impl Editor {
-    /// The dataset at `path`, to write to. Its elements change with the next [`commit`](Self::commit), all at once.
+    /// Opens the dataset at `path` for writing. Its elements change in the file with the next [`commit`](Self::commit),
+    /// all at once.
     ///
-    /// What becomes of the elements that are there depends on how they are stored:
+    /// How a write changes the existing elements depends on how they are stored:
     ///
-    /// | storage | a write |
+    /// | storage | effect of a write |
     /// |---|---|
-    /// | in chunks | stores the chunks anew; the commit changes what leads to them in their index, some KiB for a chunk of any number |
-    /// | in one piece | keeps up to 32 MiB in memory for the journal; more, or more than half of them, are stored anew with the rest |
-    /// | in the header | writes the header |
-    /// | in other files | waits in memory for the commit, which writes and syncs these files first: a crash then leaves some of the new elements |
+    /// | chunked | The chunks are stored in new places. The commit changes the nodes of the chunk index that lead to them, which takes some KiB per chunk, however many chunks there are. |
+    /// | contiguous | Up to 32 MiB of new elements are kept in memory for the journal. If there are more, or more than half of all elements change, the whole array is stored in a new place. |
+    /// | compact | The object header is written. |
+    /// | external files | The elements wait in memory for the commit, which writes and syncs the external files first. After a crash these files may therefore hold some of the new elements. |
     ///
-    /// Elements of variable length and region references go to new collections of the global heap; the old ones stay there.
+    /// Elements of variable length and region references are stored in new collections of the global heap. The old ones
+    /// stay in the file.
     ///
     /// ```
     /// use hdf5_pure::{Editor, File, Slab, Writer};
@@ -42,15 +44,16 @@ impl Editor {
     /// ```
     ///
     /// # Errors
-    /// [`Error::NotFound`](crate::Error::NotFound); [`Error::Usage`](crate::Error::Usage) if something else is there; what reading
-    /// the dataset's messages meets. Other files are opened as
-    /// [`OpenOptions::external`](crate::OpenOptions::external) allows, or the dataset is not. Writing to a virtual dataset is `Unsupported`.
+    /// Returns [`Error::NotFound`](crate::Error::NotFound) if there is no such object,
+    /// [`Error::Usage`](crate::Error::Usage) if the object is not a dataset, `Unsupported` for a virtual dataset, and
+    /// any error of reading the messages of the dataset. External files must be allowed by
+    /// [`OpenOptions::external`](crate::OpenOptions::external).
     pub fn open_dataset(&mut self, path: &str) -> Result<DatasetWriter<'_>> {
         let id = self.id(path)?;
         self.open_id(id)
     }
 
-    /// As [`open_dataset`](Self::open_dataset), for one that [`id`](Self::id) found before.
+    /// Works like [`open_dataset`](Self::open_dataset), for a dataset that [`id`](Self::id) has found before.
     ///
     /// ```
     /// use hdf5_pure::{Editor, File};
@@ -73,7 +76,7 @@ impl Editor {
     /// ```
     ///
     /// # Errors
-    /// As [`open_dataset`](Self::open_dataset).
+    /// Returns the errors of [`open_dataset`](Self::open_dataset).
     pub fn open_id(&mut self, dataset: ObjectId) -> Result<DatasetWriter<'_>> {
         self.tree.load_dataset(dataset)?;
         Ok(DatasetWriter::new(&mut self.tree, dataset))

@@ -1,18 +1,18 @@
-//! File locking as the C library does it.
+//! Locks files in the same way as the C library.
 
 use std::io::ErrorKind;
 
 use sciformats_core::storage::FileStorage;
 use sciformats_core::{Error, Result};
 
-/// The environment variable that says whether files are locked.
+/// The environment variable that controls whether files are locked.
 const VARIABLE: &str = "HDF5_USE_FILE_LOCKING";
 
 /// When files are locked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Locking {
     Never,
-    /// Where the file system can.
+    /// Only if the file system supports locks.
     BestEffort,
     Always,
 }
@@ -27,10 +27,11 @@ impl Locking {
     }
 }
 
-/// Takes the lock of a writer, which the storage holds until it is closed.
+/// Takes a writer's lock, which the storage holds until it is closed.
 ///
 /// # Errors
-/// [`Error::Conflict`] if another program has the file open; `Io` if the file system cannot lock and has to.
+/// Returns [`Error::Conflict`] if another program has the file open, and `Io` if locking is required but the file
+/// system does not support it.
 pub(crate) fn lock(storage: &FileStorage) -> Result<()> {
     let locking = Locking::of(std::env::var(VARIABLE).ok().as_deref());
     if locking == Locking::Never {

@@ -1,4 +1,4 @@
-//! Editing files in place.
+//! Edits files in place.
 
 mod dataset;
 pub(crate) mod lock;
@@ -26,19 +26,21 @@ use crate::space::pending::Flush;
 use crate::spec::Address;
 use crate::value::references::Reference;
 
-/// A file that is there and is edited in place.
+/// An existing file that is edited in place.
 ///
-/// What is new is made as a [`Writer`](crate::Writer) makes it. Nothing that was there changes before a
-/// [`commit`](Self::commit), and then all of it at once: whatever ends the process leaves the file of the last commit or of
-/// the one before. An editor that is dropped leaves the last commit.
+/// New objects are created with the same methods as with a [`Writer`](crate::Writer). Nothing in the file changes
+/// before a [`commit`](Self::commit), and then everything changes at once: if the process is interrupted, the file
+/// holds the state of the last commit or of the one before. Dropping an editor leaves the file at its last commit.
 ///
-/// While the parts of a commit are put in their places, the file ends in a journal, from which the next reader or editor of
-/// this library completes it. Without one, and so always but in that instant, it is a plain HDF5 file.
+/// While a commit moves its parts to their places, the file ends in a journal. If the process is interrupted then, the
+/// next reader or editor of this library completes the commit from the journal. At all other times there is no journal,
+/// and the file is a plain HDF5 file.
 ///
-/// The file is locked as the C library locks it: who has it open for reading or writing there keeps an editor out, and the
-/// reverse. The environment variable `HDF5_USE_FILE_LOCKING` is honoured: `FALSE` or `0` locks nothing, `BEST_EFFORT` (the
-/// default) only where the file system can, `TRUE` or `1` always. A [`File`] of this library locks nothing: who reads while
-/// another edits sees a mixture, and must not [map](crate::Access::mapped) the file, as commits may cut its end off.
+/// The editor locks the file in the same way as the C library: a program that has the file open with the C library
+/// keeps an editor out, and the reverse. The environment variable `HDF5_USE_FILE_LOCKING` is honoured: `FALSE` or `0`
+/// never locks, `TRUE` or `1` always locks, and `BEST_EFFORT` (the default) locks if the file system supports it. A
+/// [`File`] of this library takes no lock. A program that reads with it during an edit can see a mixture of old and new
+/// state, and must not [map](crate::options::Access::mapped) the file, because a commit may shorten it.
 ///
 /// ```
 /// use hdf5_pure::{Editor, File, Writer};
@@ -67,7 +69,7 @@ pub struct Editor {
     pub(crate) tree: Tree,
     path: Option<Box<Path>>,
     options: OpenOptions,
-    /// Something failed while what was pending was written: it must not be committed.
+    /// Whether writing the pending changes has failed. They are incomplete then and must not be committed.
     failed: bool,
 }
 
@@ -78,7 +80,7 @@ impl std::fmt::Debug for Editor {
 }
 
 impl Editor {
-    /// Opens the file at `path`. A commit that was cut is completed first, or taken back.
+    /// Opens the file at `path`. If a commit was interrupted, it is completed or undone first.
     ///
     /// ```
     /// use hdf5_pure::{Editor, File};
@@ -98,13 +100,15 @@ impl Editor {
     /// ```
     ///
     /// # Errors
-    /// `Io`; [`Error::Conflict`] if the file is locked; [`Error::Usage`] if it says that it is open for writing; `Malformed` if it is damaged;
-    /// `Unsupported` for files of several parts, or with addresses or lengths that have neither 4 nor 8 bytes.
+    /// Returns `Io`, [`Error::Conflict`] if the file is locked, [`Error::Usage`] if it is marked as open for writing,
+    /// `Malformed` if it is damaged, and `Unsupported` for files of several parts or with addresses or lengths that do
+    /// not have 4 or 8 bytes.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::open_with(path, &EditOptions::default())
     }
 
-    /// Opens the file at `path`, which `create` makes first if there is none: for programs that go on where they ended.
+    /// Opens the file at `path`. If it does not exist, `create` creates its contents first. This suits programs that
+    /// continue where they stopped.
     ///
     /// ```
     /// use hdf5_pure::{Editor, File};
@@ -123,7 +127,8 @@ impl Editor {
     /// ```
     ///
     /// # Errors
-    /// As [`open`](Self::open) and [`Writer::create`](crate::Writer::create), and those of `create`: then there is no file.
+    /// Returns the errors of [`open`](Self::open), [`Writer::create`](crate::Writer::create) and `create`. If `create`
+    /// fails, there is no file.
     pub fn open_or_create(
         path: impl AsRef<Path>,
         create: impl FnOnce(&mut Writer) -> Result<()>,
@@ -140,7 +145,7 @@ impl Editor {
         }
     }
 
-    /// As [`open`](Self::open), with options.
+    /// Works like [`open`](Self::open), with options.
     ///
     /// ```
     /// use hdf5_pure::{EditOptions, Editor};
@@ -159,14 +164,14 @@ impl Editor {
     /// ```
     ///
     /// # Errors
-    /// As [`open`](Self::open).
+    /// Returns the errors of [`open`](Self::open).
     pub fn open_with(path: impl AsRef<Path>, options: &EditOptions) -> Result<Self> {
         let path = path.as_ref();
         let storage = commit::Session::open_with(path, lock::lock)?.into_storage();
         Self::start(Box::new(storage), Some(path), options)
     }
 
-    /// Edits the file in a storage.
+    /// Edits a file in any storage.
     ///
     /// ```
     /// use hdf5_pure::{EditOptions, Editor};
@@ -184,7 +189,7 @@ impl Editor {
     /// ```
     ///
     /// # Errors
-    /// Those of the storage, and as [`open`](Self::open).
+    /// Returns the errors of the storage and of [`open`](Self::open).
     pub fn in_storage(storage: Box<dyn Storage>, options: &EditOptions) -> Result<Self> {
         Self::start(storage, None, options)
     }
@@ -213,7 +218,7 @@ impl Editor {
         })
     }
 
-    /// The root group.
+    /// Returns the root group.
     ///
     /// ```
     /// use hdf5_pure::{Editor, File};
@@ -235,7 +240,7 @@ impl Editor {
         GroupWriter::new(&mut self.tree, ObjectId::ROOT)
     }
 
-    /// The group at `path`; groups on the way that are missing are made.
+    /// Returns the group at `path`. Missing groups are created.
     ///
     /// ```
     /// use hdf5_pure::{Editor, File};
@@ -256,12 +261,12 @@ impl Editor {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Usage`] if something else is there; what reading the groups on the way meets.
+    /// Returns [`Error::Usage`] if the path names something else, and any error of reading the groups along the path.
     pub fn group(&mut self, path: &str) -> Result<GroupWriter<'_>> {
         self.root().into_group(path)
     }
 
-    /// A new dataset at `path`; groups on the way that are missing are made.
+    /// Starts a new dataset at `path`. Missing groups are created.
     ///
     /// ```
     /// use hdf5_pure::{Editor, File};
@@ -283,7 +288,7 @@ impl Editor {
         DatasetBuilder::new(&mut self.tree, ObjectId::ROOT, path)
     }
 
-    /// The object at `path`, whatever it is, to change its attributes. Soft links are followed.
+    /// Returns the object at `path`, of any kind, to change its attributes. Soft links are followed.
     ///
     /// ```
     /// use hdf5_pure::{Editor, File};
@@ -303,13 +308,14 @@ impl Editor {
     /// ```
     ///
     /// # Errors
-    /// [`Error::NotFound`]; [`Error::Usage`] if the path leads to another file; what reading the groups on the way meets.
+    /// Returns [`Error::NotFound`], [`Error::Usage`] if the path leads to another file, and any error of reading the
+    /// groups along the path.
     pub fn object(&mut self, path: &str) -> Result<ObjectWriter<'_>> {
         let id = self.id(path)?;
         Ok(ObjectWriter::new(&mut self.tree, id))
     }
 
-    /// The object at `path`, for hard links and references. It stays the same across commits.
+    /// Returns an identifier of the object at `path`, for hard links and references. It stays valid across commits.
     ///
     /// ```
     /// use hdf5_pure::{Editor, File};
@@ -330,12 +336,12 @@ impl Editor {
     /// ```
     ///
     /// # Errors
-    /// As [`object`](Self::object).
+    /// Returns the errors of [`object`](Self::object).
     pub fn id(&mut self, path: &str) -> Result<ObjectId> {
         self.tree.find(ObjectId::ROOT, path)
     }
 
-    /// A reference to an object, for elements and attributes.
+    /// Returns a reference to an object, which can be stored in elements and attributes.
     ///
     /// ```
     /// use hdf5_pure::{Address, Editor, File};
@@ -359,13 +365,13 @@ impl Editor {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Usage`] if the object is none of this file.
+    /// Returns [`Error::Usage`] if the object does not belong to this file.
     pub fn reference(&mut self, object: ObjectId) -> Result<Reference> {
         let Address(address) = self.tree.address(object)?;
         Ok(Reference::to(address))
     }
 
-    /// Gives an object an attribute; one of that name gets the new value.
+    /// Sets an attribute of an object. An existing attribute of this name gets the new value.
     ///
     /// ```
     /// use hdf5_pure::{Editor, File};
@@ -386,14 +392,14 @@ impl Editor {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Usage`] if the object is none of this file, or the format has no place for the attribute.
+    /// Returns [`Error::Usage`] if the object does not belong to this file, or the format cannot store the attribute.
     pub fn attribute(&mut self, object: ObjectId, name: &str, value: impl Value) -> Result<()> {
         let attribute = value::attribute(&mut self.tree, name, value)?;
         self.tree.attribute(object, attribute)
     }
 
-    /// Takes the link at `path` out. An object that no other hard link leads to goes with it, and what only it leads to:
-    /// their space is used again after the next commit.
+    /// Removes the link at `path`. If this was the last hard link to an object, the object is removed too, together
+    /// with all objects that only it leads to. Their space is reused after the next commit.
     ///
     /// ```
     /// use hdf5_pure::{Editor, File};
@@ -413,13 +419,14 @@ impl Editor {
     /// ```
     ///
     /// # Errors
-    /// [`Error::NotFound`]; `Malformed` if the group has links that cannot be read, which would be lost.
+    /// Returns [`Error::NotFound`], and `Malformed` if the group has links that cannot be read, because they would be
+    /// lost.
     pub fn unlink(&mut self, path: &str) -> Result<()> {
         self.tree.unlink(ObjectId::ROOT, path)
     }
 
-    /// Gives the link at `path` another name or group; groups on the way there that are missing are made. What it leads to
-    /// stays where it is.
+    /// Moves or renames the link at `path`. Missing groups of the new path are created. The object itself stays where
+    /// it is.
     ///
     /// ```
     /// use hdf5_pure::{Editor, File};
@@ -439,15 +446,17 @@ impl Editor {
     /// ```
     ///
     /// # Errors
-    /// As [`unlink`](Self::unlink), and [`Error::Usage`] if the new name is taken or none, or lies in what is moved.
+    /// Returns the errors of [`unlink`](Self::unlink), and [`Error::Usage`] if the new name exists already, is not a
+    /// valid name, or lies inside the object that is moved.
     pub fn move_link(&mut self, path: &str, to: &str) -> Result<()> {
         self.tree.move_link(ObjectId::ROOT, path, to)
     }
 
-    /// Makes everything since the last commit the file's; [`Flush::Ordered`].
+    /// Writes all changes since the last commit to the file, with [`Flush::Ordered`].
     ///
-    /// A group whose links changed is written anew, and so are the attributes of an object of which one changed, and the
-    /// index of a chunked dataset: a commit costs their sizes, however many changes there were.
+    /// The cost of a commit follows from the changes and hardly from the size of the file: of a large index, only the
+    /// nodes that lead to a change are written. A group or a list of attributes is written whole if it is small or if
+    /// much of it has changed.
     ///
     /// ```
     /// use hdf5_pure::{Editor, File};
@@ -468,17 +477,20 @@ impl Editor {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Conflict`] if another program has changed the file since it was opened, in spite of the lock; nothing is
-    /// written then. `Io`: the file is that of the last commit. If the device failed after the commit had taken place, the next
-    /// opening completes it. After other errors the editor commits nothing more, as what is pending is not whole.
+    /// Returns [`Error::Conflict`] if another program has changed the file since it was opened, in spite of the lock;
+    /// nothing is written then. After `Io`, the file has the state of the last commit. If the device failed after the
+    /// commit had become effective, the next opening completes it. After any other error the editor refuses further
+    /// commits, because the pending changes are incomplete.
     pub fn commit(&mut self) -> Result<()> {
         self.commit_with(Flush::default())
     }
 
-    /// As [`commit`](Self::commit), and says how far it goes before it returns.
+    /// Works like [`commit`](Self::commit), with a choice of how far the data must have reached before the call
+    /// returns.
     ///
     /// ```
-    /// use hdf5_pure::{Editor, Flush};
+    /// use hdf5_pure::Editor;
+    /// use hdf5_pure::options::Flush;
     ///
     /// # let folder = tempfile::tempdir().unwrap();
     /// # let path = folder.path().join("weather.h5");
@@ -494,13 +506,14 @@ impl Editor {
     /// ```
     ///
     /// # Errors
-    /// As [`commit`](Self::commit).
+    /// Returns the errors of [`commit`](Self::commit).
     pub fn commit_with(&mut self, flush: Flush) -> Result<()> {
         self.settle()?;
         self.tree.commit(flush)
     }
 
-    /// Commits, and writes down what is free if the file keeps account of that, so that other programs use it again.
+    /// Commits and closes the file. If the file tracks its free space, the list of free sections is written, so that
+    /// other programs can reuse that space.
     ///
     /// ```
     /// use hdf5_pure::{Editor, File};
@@ -520,15 +533,16 @@ impl Editor {
     /// ```
     ///
     /// # Errors
-    /// As [`commit`](Self::commit).
+    /// Returns the errors of [`commit`](Self::commit).
     pub fn close(self) -> Result<()> {
         self.close_with(Flush::default())
     }
 
-    /// As [`close`](Self::close), and says how far it goes before it returns.
+    /// Works like [`close`](Self::close), with a choice of how far the data must have reached before the call returns.
     ///
     /// ```
-    /// use hdf5_pure::{Editor, Flush};
+    /// use hdf5_pure::Editor;
+    /// use hdf5_pure::options::Flush;
     ///
     /// # let folder = tempfile::tempdir().unwrap();
     /// # let path = folder.path().join("weather.h5");
@@ -544,16 +558,19 @@ impl Editor {
     /// ```
     ///
     /// # Errors
-    /// As [`commit`](Self::commit).
+    /// Returns the errors of [`commit`](Self::commit).
     pub fn close_with(mut self, flush: Flush) -> Result<()> {
         self.commit_with(flush)?;
         self.tree.keep_free_space(flush)
     }
 
-    /// Writes everything in memory to where the commit will find it.
+    /// Writes everything that is still in memory to the place where the commit expects it.
     fn settle(&mut self) -> Result<()> {
         if self.failed {
-            return Err(Error::usage("editor", "has failed before: the file has to be opened again"));
+            return Err(Error::usage(
+                "editor",
+                "cannot be used after an operation failed half way: open the file again",
+            ));
         }
         self.failed = true;
         self.tree.settle()?;
@@ -561,7 +578,8 @@ impl Editor {
         Ok(())
     }
 
-    /// The file with all that is pending, for reading. It shows no longer one state when the editor goes on.
+    /// Opens the file with all pending changes for reading. What it shows is no longer consistent once the editor makes
+    /// further changes.
     ///
     /// ```
     /// use hdf5_pure::{Editor, File};
@@ -581,16 +599,16 @@ impl Editor {
     /// ```
     ///
     /// # Errors
-    /// As [`commit`](Self::commit).
+    /// Returns the errors of [`commit`](Self::commit).
     pub fn file(&mut self) -> Result<File> {
         self.settle()?;
         let session = self.tree.session()?;
         File::of_pending(Arc::clone(&session.space), self.path.as_deref(), &session.superblock, &self.options)
     }
 
-    /// Bytes of the file, with all that is pending, that belong to no structure that a link leads to and are not known to be
-    /// free: what writing the file anew would save beside the free space. Elements of variable length are among them, as is
-    /// what other programs have lost. Every object is visited.
+    /// Returns the number of bytes, pending changes included, that no link leads to and that are not known to be free.
+    /// Writing the file anew would save them in addition to the free space. They include old elements of variable
+    /// length, and space that other programs have lost. The call visits every object.
     ///
     /// ```
     /// use hdf5_pure::Editor;
@@ -611,7 +629,8 @@ impl Editor {
     /// ```
     ///
     /// # Errors
-    /// As [`commit`](Self::commit); `Malformed` if two structures share a byte, or one lies in free space.
+    /// Returns the errors of [`commit`](Self::commit), and `Malformed` if two structures overlap or a structure lies in
+    /// free space.
     pub fn unaccounted(&mut self) -> Result<u64> {
         self.settle()?;
         self.tree.session()?.unaccounted()

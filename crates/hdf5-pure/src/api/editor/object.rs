@@ -1,4 +1,4 @@
-//! Objects of a file that is edited, whatever they are.
+//! Objects of a file that is being edited, of any kind.
 
 use sciformats_core::Result;
 
@@ -6,7 +6,7 @@ use crate::api::writer::value::{self, Value};
 use crate::change::tree::Tree;
 use crate::object::id::ObjectId;
 
-/// An object of a file that is edited: a group, a dataset or a committed datatype.
+/// An object of a file that is being edited: a group, a dataset or a committed datatype.
 ///
 /// ```
 /// use hdf5_pure::{Editor, File};
@@ -42,7 +42,7 @@ impl<'w> ObjectWriter<'w> {
         Self { tree, id }
     }
 
-    /// The object, for hard links and references.
+    /// Returns the identifier of the object, for hard links and references.
     ///
     /// ```
     /// use hdf5_pure::{Editor, File};
@@ -65,7 +65,7 @@ impl<'w> ObjectWriter<'w> {
         self.id
     }
 
-    /// Gives the object an attribute; one of that name gets the new value.
+    /// Sets an attribute. An existing attribute of this name gets the new value.
     ///
     /// ```
     /// use hdf5_pure::{Editor, File};
@@ -86,15 +86,15 @@ impl<'w> ObjectWriter<'w> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Usage`](crate::Error::Usage) if the format has no place for it; `Malformed` if the object has attributes that
-    /// cannot be read, which would be lost.
+    /// Returns [`Error::Usage`](crate::Error::Usage) if the format cannot store the attribute, and `Malformed` if the
+    /// object has attributes that cannot be read, because they would be lost.
     pub fn attribute(&mut self, name: &str, value: impl Value) -> Result<&mut Self> {
         let attribute = value::attribute(self.tree, name, value)?;
         self.tree.attribute(self.id, attribute)?;
         Ok(self)
     }
 
-    /// Takes an attribute out.
+    /// Removes an attribute.
     ///
     /// ```
     /// use hdf5_pure::{Editor, Error, File};
@@ -115,13 +115,13 @@ impl<'w> ObjectWriter<'w> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::NotFound`](crate::Error::NotFound), and as [`attribute`](Self::attribute).
+    /// Returns [`Error::NotFound`](crate::Error::NotFound), and the errors of [`attribute`](Self::attribute).
     pub fn remove_attribute(&mut self, name: &str) -> Result<&mut Self> {
         self.tree.remove_attribute(self.id, name)?;
         Ok(self)
     }
 
-    /// Gives an attribute another name.
+    /// Renames an attribute.
     ///
     /// ```
     /// use hdf5_pure::{Editor, File};
@@ -142,14 +142,14 @@ impl<'w> ObjectWriter<'w> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::NotFound`](crate::Error::NotFound), [`Error::Usage`](crate::Error::Usage) if the new name is taken or none, and
-    /// as [`attribute`](Self::attribute).
+    /// Returns [`Error::NotFound`](crate::Error::NotFound), [`Error::Usage`](crate::Error::Usage) if the new name
+    /// exists already or is not a valid name, and the errors of [`attribute`](Self::attribute).
     pub fn rename_attribute(&mut self, name: &str, to: &str) -> Result<&mut Self> {
         self.tree.rename_attribute(self.id, name, to)?;
         Ok(self)
     }
 
-    /// Gives the object a comment.
+    /// Sets the comment of the object.
     ///
     /// ```
     /// use hdf5_pure::{Editor, File};
@@ -171,7 +171,7 @@ impl<'w> ObjectWriter<'w> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Usage`](crate::Error::Usage) if it holds a NUL.
+    /// Returns [`Error::Usage`](crate::Error::Usage) if the text contains a NUL character.
     pub fn comment(&mut self, text: &str) -> Result<&mut Self> {
         self.tree.comment(self.id, text)?;
         Ok(self)

@@ -1,12 +1,13 @@
-//! How a file is edited.
+//! Options of editing a file.
 
 use crate::file::options::OpenOptions;
 use crate::object::bound::Bound;
 
-/// How a file is edited.
+/// Options of editing a file.
 ///
 /// ```
-/// use hdf5_pure::{EditOptions, Editor, File, Limits, OpenOptions};
+/// use hdf5_pure::{EditOptions, Editor, File, OpenOptions};
+/// use hdf5_pure::options::Limits;
 ///
 /// # let folder = tempfile::tempdir().unwrap();
 /// # let path = folder.path().join("weather.h5");
@@ -27,37 +28,37 @@ use crate::object::bound::Bound;
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct EditOptions {
-    /// The oldest release of the C library that must be able to read what is new. By default the one that the file's
-    /// superblock needs: version 0 or 1 [`Bound::Earliest`], 2 [`Bound::V18`], 3 [`Bound::V110`].
+    /// The oldest release of the C library that must be able to read new objects. By default it follows from the
+    /// version of the superblock: [`Bound::Earliest`] for 0 or 1, [`Bound::V18`] for 2, [`Bound::V110`] for 3.
     pub bound: Option<Bound>,
-    /// Whether new groups say in which order links and attributes were made. Groups that are there do as they did.
+    /// Whether new groups track the creation order of their links and attributes. Existing groups keep their setting.
     pub track_order: bool,
-    /// The time that new objects are said to be of, in seconds since 1970.
+    /// The time that is stored in new objects, in seconds since 1970.
     pub time: Option<u32>,
-    /// How the file is read: limits, filters, the files beside it that may be opened.
+    /// Options of reading the file: limits, filters, and which external files may be opened.
     pub reading: OpenOptions,
 }
 
 impl EditOptions {
-    /// The same with another bound; `None` for the one that the file has.
+    /// Sets the bound; `None` derives it from the file.
     #[must_use]
     pub fn with_bound(self, bound: impl Into<Option<Bound>>) -> Self {
         Self { bound: bound.into(), ..self }
     }
 
-    /// The same, with the order of links and attributes in new groups or without.
+    /// Sets whether new groups track the creation order of links and attributes.
     #[must_use]
     pub fn with_track_order(self, track_order: bool) -> Self {
         Self { track_order, ..self }
     }
 
-    /// The same with a time for new objects, in seconds since 1970.
+    /// Sets the time that is stored in new objects, in seconds since 1970.
     #[must_use]
     pub fn with_time(self, time: impl Into<Option<u32>>) -> Self {
         Self { time: time.into(), ..self }
     }
 
-    /// The same, the file being read otherwise.
+    /// Sets the options of reading the file.
     #[must_use]
     pub fn with_reading(self, reading: OpenOptions) -> Self {
         Self { reading, ..self }

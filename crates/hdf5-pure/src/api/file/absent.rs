@@ -1,4 +1,4 @@
-//! What somebody may have meant who named an object that is not there.
+//! Suggests names for an object that was not found.
 
 use std::ops::ControlFlow;
 
@@ -10,18 +10,19 @@ use crate::group::path::{self, Found};
 use crate::object::header::Object;
 use crate::spec::Address;
 
-/// Links that are looked at: a name that is not there must not cost the reading of a large group.
+/// The number of links that are looked at. A wrong name must not cost the reading of a large group.
 const LOOKED_AT: usize = 1000;
 
 impl File {
-    /// An [`Error::NotFound`] of a path, with paths that may have been meant.
+    /// Returns an [`Error::NotFound`] for a path, with similar paths that exist.
     pub(super) fn absent(&self, from: Address, path: &[u8]) -> Error {
         let text = String::from_utf8_lossy(path).into_owned();
         let near = self.near(from, &text);
         Error::not_found("object", text).with_nearest(near)
     }
 
-    /// The path as far as it is right, then the names that are near to what is wrong, and the rest where that is there.
+    /// Returns similar paths: the part of the path that exists, then each similar name, then the rest of the path if it
+    /// exists there.
     fn near(&self, from: Address, text: &str) -> Vec<String> {
         let names: Vec<&str> = text.split('/').filter(|name| !name.is_empty() && *name != ".").collect();
         let leads =
@@ -51,11 +52,11 @@ impl File {
         Vec::new()
     }
 
-    /// Names of the members of a group, as far as they can be read, and not too many of them.
+    /// Returns the names of the members of a group, up to a limit. Members that cannot be read are left out.
     fn names(&self, group: Address) -> Vec<String> {
         let context = &self.opened().context;
         let mut names = Vec::new();
-        // This is advice within an error: what goes wrong here tells nothing more.
+        // These names only improve an error message, so an error here is not reported.
         if let Ok(object) = Object::read(context, group) {
             let _ = links::each(context, &object, &mut |link| {
                 names.extend(link.ok().map(|link| link.name.to_text().into_owned()));

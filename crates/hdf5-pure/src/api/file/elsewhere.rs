@@ -1,4 +1,4 @@
-//! Other files that a file names.
+//! Other files and other places that a file refers to.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,8 +13,8 @@ use crate::value::canonical;
 use crate::value::references::ExternalReference;
 
 impl File {
-    /// The bytes of an element of variable length, as they are stored: `element` is what the dataset has of it, `size` the bytes of
-    /// each of its own elements.
+    /// Returns the bytes of an element of variable length as they are stored. `element` is the element as the dataset
+    /// stores it, and `size` is the size in bytes of each of its items.
     ///
     /// ```
     /// use hdf5_pure::{CreateOptions, File, Writer};
@@ -28,17 +28,19 @@ impl File {
     /// ```
     ///
     /// # Errors
-    /// `Malformed` if it leads to nothing that there is.
+    /// Returns `Malformed` if the element refers to data that does not exist.
     pub fn sequence_bytes(&self, element: &[u8], size: usize) -> Result<Vec<u8>> {
         let mut heap = GlobalHeap::new(&self.opened().context);
         canonical::sequence(self.opened(), &mut heap, element, size, 0).map(<[u8]>::to_vec)
     }
 
-    /// The reference in an element of the standard reference type, if it leads into another file. A [`Writer`](crate::Writer) takes
-    /// it as a [`StandardReference::External`](crate::StandardReference::External).
+    /// Returns the reference in an element of the standard reference type if it leads into another file. A
+    /// [`Writer`](crate::Writer) accepts it as a [`StandardReference::External`](crate::references::StandardReference::External).
     ///
     /// ```no_run
-    /// use hdf5_pure::{Bound, CreateOptions, File, StandardReference, Writer};
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    /// use hdf5_pure::options::Bound;
+    /// use hdf5_pure::references::StandardReference;
     ///
     /// let old = File::open("old.h5")?;
     /// let links = old.dataset("links")?;
@@ -52,21 +54,22 @@ impl File {
     /// ```
     ///
     /// # Errors
-    /// `Malformed` if it is no reference, or leads to nothing that there is.
+    /// Returns `Malformed` if the element is not a reference or refers to data that does not exist.
     pub fn external_reference(&self, element: &[u8]) -> Result<Option<ExternalReference>> {
         ExternalReference::read(self.opened(), element)
     }
 
-    /// What was missing of the sources of elements that were read since this was last asked, each once: see
-    /// [`MissingSources`](crate::MissingSources), which has an example.
+    /// Returns the sources and external files that were missing in reads since the last call, each of them once.
+    /// [`MissingSources`](crate::options::MissingSources) has an example.
     pub fn take_missing(&self) -> Vec<Error> {
         self.opened().missing_list.take()
     }
 
-    /// Opens the file that an external link of this one names, if the policy of [`OpenOptions`](crate::OpenOptions) allows it.
+    /// Opens the file that an external link of this file names, if [`OpenOptions`](crate::OpenOptions) allows it.
     ///
     /// ```no_run
-    /// use hdf5_pure::{External, File, OpenOptions};
+    /// use hdf5_pure::{File, OpenOptions};
+    /// use hdf5_pure::options::External;
     ///
     /// let options = OpenOptions::default().with_external(External::SameFolder);
     /// let master = File::open_with("master.h5", &options)?;
@@ -75,19 +78,23 @@ impl File {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Missing`], [`Error::Forbidden`], and those of opening it.
+    /// Returns [`Error::Missing`], [`Error::Forbidden`], and the errors of opening the file.
     pub fn open_external(&self, name: &[u8]) -> Result<Self> {
         let opened = self.opened();
         match external::find(opened, name)? {
             Some(found) => opened.open_beside(&found).map(Self::new),
             None => {
                 let name = String::from_utf8_lossy(name).into();
-                Err(Error::Missing { what: "file of an external link", name, problem: "is not there".into() })
+                Err(Error::Missing {
+                    what: "file of an external link",
+                    name,
+                    problem: "does not exist".into(),
+                })
             }
         }
     }
 
-    /// Whether the two are clones of one open file.
+    /// Returns whether both values are clones of the same open file.
     ///
     /// ```
     /// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
@@ -100,14 +107,14 @@ impl File {
         Arc::ptr_eq(&self.0, &other.0)
     }
 
-    /// The path by which it was opened, if by one.
+    /// Returns the path by which the file was opened, if it was opened by a path.
     pub fn path(&self) -> Option<&Path> {
         self.opened().path.as_deref()
     }
 }
 
 impl Node {
-    /// The file that it is in, which is another one behind an external link.
+    /// Returns the file that holds the object. Behind an external link, this is another file.
     ///
     /// ```
     /// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
@@ -125,7 +132,7 @@ impl Node {
         }
     }
 
-    /// Where its header is in that file.
+    /// Returns the address of the object header in that file.
     pub fn address(&self) -> Address {
         match self {
             Self::Group(group) => group.address(),

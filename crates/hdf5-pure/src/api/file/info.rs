@@ -1,11 +1,11 @@
-//! What a file says of itself, and object headers of their objects.
+//! Information about a file as a whole, and about its object headers.
 
 use sciformats_core::fault::locate;
 use sciformats_core::{Result, bound};
 
 use crate::api::file::File;
 use crate::audit::space;
-use crate::audit::structures::{self, Place};
+use crate::audit::structures::{self, StructureInfo};
 use crate::object::creation::CreationProperties;
 use crate::object::header::Object;
 use crate::object::shared;
@@ -20,7 +20,7 @@ use crate::spec::superblock::Superblock;
 use crate::spec::{Address, Name};
 
 impl File {
-    /// The superblock.
+    /// Returns the superblock.
     ///
     /// ```
     /// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
@@ -35,7 +35,7 @@ impl File {
         &self.opened().superblock
     }
 
-    /// Where the superblock stands, and what all addresses are relative to: the length of the user block.
+    /// Returns the offset of the superblock, to which all addresses are relative. This is the length of the user block.
     ///
     /// ```
     /// use hdf5_pure::{CreateOptions, File, Writer};
@@ -48,7 +48,7 @@ impl File {
         self.opened().context.base
     }
 
-    /// Whether the file ends before its superblock says: something was cut off.
+    /// Returns whether the file is shorter than its superblock says, because its end was cut off.
     ///
     /// ```
     /// use hdf5_pure::File;
@@ -68,12 +68,13 @@ impl File {
         bound::left(context.storage.len(), context.base) < stored
     }
 
-    /// How free space is managed, if the file says it.
+    /// Returns how the free space of the file is managed, if the file stores this.
     ///
     /// ```
-    /// use hdf5_pure::{CreateOptions, File, FileSpace, Writer};
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    /// use hdf5_pure::options::FileSpace;
     ///
-    /// let options = CreateOptions::default().with_file_space(FileSpace::Paged { size: 4096, kept: false });
+    /// let options = CreateOptions::default().with_file_space(FileSpace::Paged { size: 4096, tracked: false });
     /// let file = File::from_bytes(Writer::in_memory(&options)?.into_bytes()?)?;
     /// assert_eq!(file.file_space().and_then(|info| info.page_size), Some(4096));
     /// # Ok::<(), hdf5_pure::Error>(())
@@ -82,7 +83,8 @@ impl File {
         self.opened().file_space.as_ref()
     }
 
-    /// The sizes of version 1 B-tree nodes: those of the superblock, or of its extension.
+    /// Returns the K values, which give the sizes of version 1 B-tree nodes. They come from the superblock or its
+    /// extension.
     ///
     /// ```
     /// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
@@ -97,19 +99,20 @@ impl File {
         self.opened().context.btree_k
     }
 
-    /// The free parts that the file keeps account of.
+    /// Returns the free sections that the file keeps track of.
     ///
     /// ```
-    /// use hdf5_pure::{CreateOptions, File, FileSpace, Writer};
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    /// use hdf5_pure::options::FileSpace;
     ///
-    /// let options = CreateOptions::default().with_file_space(FileSpace::Kept);
+    /// let options = CreateOptions::default().with_file_space(FileSpace::Tracked);
     /// let file = File::from_bytes(Writer::in_memory(&options)?.into_bytes()?)?;
     /// assert_eq!(file.free_space()?, []); // a new file has no holes
     /// # Ok::<(), hdf5_pure::Error>(())
     /// ```
     ///
     /// # Errors
-    /// `Malformed` if a free-space manager is.
+    /// Returns `Malformed` if a free-space manager is damaged.
     pub fn free_space(&self) -> Result<Vec<Section>> {
         let context = &self.opened().context;
         let mut found = Vec::new();
@@ -127,11 +130,11 @@ impl File {
         Ok(found)
     }
 
-    /// Checks what reading elements and attributes does not show: that no two structures of the file share a byte, that none
-    /// lies in space that the file says is free, and that the nodes of trees have the size that the file's K values give
-    /// them. The C library refuses such a file sooner or later, or overwrites a part of it.
+    /// Checks what reading elements and attributes does not show: that no two structures overlap, that no structure
+    /// lies in free space, and that B-tree nodes have the size that the file's K values require. The C library refuses
+    /// a file that breaks these rules, or overwrites parts of it.
     ///
-    /// Goes through all structures that lead to elements, not through the elements.
+    /// The check visits all structures that lead to elements, but does not read the elements.
     ///
     /// ```
     /// use hdf5_pure::{CreateOptions, File, Writer};
@@ -143,17 +146,17 @@ impl File {
     /// ```
     ///
     /// # Errors
-    /// `Malformed` with the place of the first structure that is wrong.
+    /// Returns `Malformed` with the offset of the first wrong structure.
     pub fn check_space(&self) -> Result<()> {
         space::check(self.opened())
     }
 
-    /// The indexes of messages that several objects share.
+    /// Returns the indexes of messages that objects share.
     pub fn shared_indexes(&self) -> &[SharedIndex] {
         &self.opened().context.shared
     }
 
-    /// The messages of an index.
+    /// Returns the records of an index of shared messages.
     ///
     /// ```no_run
     /// use hdf5_pure::File;
@@ -166,12 +169,12 @@ impl File {
     /// ```
     ///
     /// # Errors
-    /// `Malformed` if the index is.
+    /// Returns `Malformed` if the index is damaged.
     pub fn shared_records(&self, index: &SharedIndex) -> Result<Vec<SharedRecord>> {
         shared::records(&self.opened().context, index)
     }
 
-    /// What the header of the object at `address` says beside its content.
+    /// Returns what the header of the object at `address` says beside its content.
     ///
     /// ```
     /// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
@@ -185,7 +188,7 @@ impl File {
     /// ```
     ///
     /// # Errors
-    /// `Malformed` if it cannot be read.
+    /// Returns `Malformed` if the header cannot be read.
     pub fn object_info(&self, address: Address) -> Result<ObjectInfo> {
         let context = &self.opened().context;
         let object = Object::read(context, address)?;
@@ -210,7 +213,7 @@ impl File {
         })
     }
 
-    /// What the object at `address` says of itself as it was made to: its creation properties and its times.
+    /// Returns the creation properties and the times of the object at `address`.
     ///
     /// ```
     /// use hdf5_pure::{CreateOptions, File, Writer};
@@ -223,14 +226,14 @@ impl File {
     /// ```
     ///
     /// # Errors
-    /// `Malformed` if it cannot be read.
+    /// Returns `Malformed` if the header cannot be read.
     pub fn creation_properties(&self, address: Address) -> Result<CreationProperties> {
         let context = &self.opened().context;
         CreationProperties::of(context, &Object::read(context, address)?)
     }
 
-    /// The heaps, trees and arrays that the object at `address` needs beside its header; those that cannot be read are
-    /// items.
+    /// Returns the heaps, B-trees and arrays that the object at `address` uses beside its header. If one of them cannot
+    /// be read, its item is the error.
     ///
     /// ```
     /// use hdf5_pure::{CreateOptions, File, Writer};
@@ -238,7 +241,7 @@ impl File {
     /// let mut file = Writer::in_memory(&CreateOptions::default())?;
     /// file.dataset("temperature").max_shape([None]).chunks([2]).write(&[281.5, 282.0, 282.5])?;
     /// let file = File::from_bytes(file.into_bytes()?)?;
-    /// for place in file.places_of(file.dataset("temperature")?.address())? {
+    /// for place in file.structures_of(file.dataset("temperature")?.address())? {
     ///     let place = place?;
     ///     println!("{} at {}: {:?}", place.structure, place.offset, place.fields);
     /// }
@@ -246,14 +249,14 @@ impl File {
     /// ```
     ///
     /// # Errors
-    /// `Malformed` if the header cannot be read.
-    pub fn places_of(&self, address: Address) -> Result<Vec<Result<Place>>> {
+    /// Returns `Malformed` if the header cannot be read.
+    pub fn structures_of(&self, address: Address) -> Result<Vec<Result<StructureInfo>>> {
         let context = &self.opened().context;
         Ok(structures::of(context, &Object::read(context, address)?))
     }
 }
 
-/// What an object's header says beside its content.
+/// What an object header says beside the content of the object.
 ///
 /// ```
 /// use hdf5_pure::{CreateOptions, File, Writer};
@@ -268,20 +271,20 @@ impl File {
 /// ```
 #[derive(Clone, Debug)]
 pub struct ObjectInfo {
-    /// 1 or 2.
+    /// The version of the header: 1 or 2.
     pub header_version: u8,
-    /// Hard links to the object, as it counts them.
+    /// The number of hard links to the object, as the header counts them.
     pub references: u32,
-    /// Access, modification, change and birth, in seconds of the Unix epoch.
+    /// The times of access, modification, change and birth, in seconds since 1970.
     pub times: Option<[u32; 4]>,
-    /// Time of the last modification, in seconds of the Unix epoch.
+    /// The time of the last modification, in seconds since 1970.
     pub modified: Option<u32>,
-    /// A comment.
+    /// The comment of the object.
     pub comment: Option<Name>,
-    /// When a group's links move to dense storage, where the group says it.
+    /// When the links of a group move to dense storage, if the group stores this.
     pub group: Option<GroupInfo>,
-    /// All messages, the absolute offsets of their bodies, and the bytes of these.
+    /// All messages: the type, and the absolute offset and the size of each body.
     pub messages: Vec<(MessageType, u64, u64)>,
-    /// Absolute offsets and bytes of the header's parts: the first one, and those where it continues.
+    /// The absolute offsets and sizes of the header's chunks: the first chunk, then its continuations.
     pub blocks: Vec<(u64, u64)>,
 }

@@ -1,4 +1,4 @@
-//! Files: opening, and objects by path or address.
+//! Opens files, and finds objects by their path or address.
 
 mod absent;
 mod elsewhere;
@@ -28,7 +28,7 @@ use crate::spec::message::MessageType;
 use crate::spec::message::datatype::Datatype;
 use crate::spec::superblock::Superblock;
 
-/// An open HDF5 file. Clones share it; any number of threads may read at once.
+/// An open HDF5 file. Clones share the same open file, and any number of threads can read it at the same time.
 ///
 /// ```
 /// use hdf5_pure::File;
@@ -57,7 +57,7 @@ impl std::fmt::Debug for File {
 }
 
 impl File {
-    /// Opens the file at `path` for reading. Parts of a family, multi or split file are found by its name.
+    /// Opens the file at `path` for reading. The parts of a family, multi or split file are found by its name.
     ///
     /// ```
     /// use hdf5_pure::File;
@@ -76,15 +76,16 @@ impl File {
     /// ```
     ///
     /// # Errors
-    /// `Io`, or `Malformed` if there is no sound superblock.
+    /// Returns `Io`, or `Malformed` if no valid superblock is found.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::open_with(path, &OpenOptions::default())
     }
 
-    /// As [`open`](Self::open), with limits, filters and permissions of the caller's.
+    /// Works like [`open`](Self::open), with limits, filters and permissions that the caller chooses.
     ///
     /// ```
-    /// use hdf5_pure::{File, Limits, OpenOptions, External};
+    /// use hdf5_pure::{File, OpenOptions};
+    /// use hdf5_pure::options::{External, Limits};
     ///
     /// # let folder = tempfile::tempdir().unwrap();
     /// # let path = folder.path().join("weather.h5");
@@ -101,12 +102,12 @@ impl File {
     /// ```
     ///
     /// # Errors
-    /// As [`open`](Self::open).
+    /// Returns the errors of [`open`](Self::open).
     pub fn open_with(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Self> {
         Opened::open(path.as_ref(), options).map(Self::new)
     }
 
-    /// A file that is in memory.
+    /// Opens a file whose bytes are in memory.
     ///
     /// ```
     /// use hdf5_pure::{CreateOptions, File, Writer};
@@ -119,12 +120,12 @@ impl File {
     /// ```
     ///
     /// # Errors
-    /// `Malformed` if there is no sound superblock.
+    /// Returns `Malformed` if no valid superblock is found.
     pub fn from_bytes(bytes: impl Into<Vec<u8>>) -> Result<Self> {
         Self::from_storage(bytes.into(), &OpenOptions::default())
     }
 
-    /// A file in any storage.
+    /// Opens a file in any storage.
     ///
     /// ```
     /// use hdf5_pure::{File, OpenOptions};
@@ -141,12 +142,12 @@ impl File {
     /// ```
     ///
     /// # Errors
-    /// As [`open`](Self::open).
+    /// Returns the errors of [`open`](Self::open).
     pub fn from_storage(storage: impl ReadAt + 'static, options: &OpenOptions) -> Result<Self> {
         Opened::of(Arc::new(storage), None, options).map(Self::new)
     }
 
-    /// A file as the next commit of an editor will leave it.
+    /// Opens a file in the state that the next commit of an editor will give it.
     pub(crate) fn of_pending(
         storage: impl ReadAt + 'static,
         path: Option<&Path>,
@@ -166,7 +167,7 @@ impl File {
         &self.0
     }
 
-    /// The root group.
+    /// Returns the root group.
     ///
     /// ```
     /// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
@@ -181,12 +182,12 @@ impl File {
     /// ```
     ///
     /// # Errors
-    /// `Malformed` if it cannot be read.
+    /// Returns `Malformed` if it cannot be read.
     pub fn root(&self) -> Result<Group> {
         self.group_at(self.0.root)
     }
 
-    /// The object at `path`, soft links followed, external ones as [`OpenOptions::external`] allows.
+    /// Returns the object at `path`. Soft links are followed, and external links as [`OpenOptions::external`] allows.
     ///
     /// ```
     /// use hdf5_pure::{Error, Node};
@@ -203,7 +204,7 @@ impl File {
     /// ```
     ///
     /// # Errors
-    /// [`Error::NotFound`] with paths that may have been meant, and what reading the groups on the way meets.
+    /// Returns [`Error::NotFound`] with similar paths that exist, and any error of reading the groups along the path.
     pub fn object(&self, path: &str) -> Result<Node> {
         self.follow(self.0.root, path.as_bytes(), 0)
     }
@@ -225,7 +226,7 @@ impl File {
         }
     }
 
-    /// The group at `path`.
+    /// Returns the group at `path`.
     ///
     /// ```
     /// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
@@ -240,12 +241,12 @@ impl File {
     /// ```
     ///
     /// # Errors
-    /// As [`object`](Self::object), and [`Error::WrongType`] if it is something else.
+    /// Returns the errors of [`object`](Self::object), and [`Error::WrongType`] if the object is not a group.
     pub fn group(&self, path: &str) -> Result<Group> {
         self.object(path)?.into_group(path)
     }
 
-    /// The dataset at `path`.
+    /// Returns the dataset at `path`.
     ///
     /// ```
     /// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
@@ -260,12 +261,12 @@ impl File {
     /// ```
     ///
     /// # Errors
-    /// As [`object`](Self::object), and [`Error::WrongType`] if it is something else.
+    /// Returns the errors of [`object`](Self::object), and [`Error::WrongType`] if the object is not a dataset.
     pub fn dataset(&self, path: &str) -> Result<Dataset> {
         self.object(path)?.into_dataset(path)
     }
 
-    /// The object with the header at `address`.
+    /// Returns the object whose header is at `address`.
     ///
     /// ```
     /// use hdf5_pure::Node;
@@ -281,7 +282,7 @@ impl File {
     /// ```
     ///
     /// # Errors
-    /// `Malformed` if it cannot be read.
+    /// Returns `Malformed` if it cannot be read.
     pub fn object_at(&self, address: Address) -> Result<Node> {
         let object = Object::read(&self.opened().context, address)?;
         Ok(match NodeKind::of(&object) {
@@ -289,14 +290,15 @@ impl File {
             Some(NodeKind::Dataset) => Node::Dataset(Dataset::open(self.clone(), &object)?),
             Some(NodeKind::Datatype) => Node::Datatype(CommittedDatatype { file: self.clone(), address }),
             None => {
-                return Err(
-                    object.missing(&self.opened().context, "is neither a group, dataset nor datatype")
-                );
+                return Err(object.missing(
+                    &self.opened().context,
+                    "has the messages of neither a group, a dataset nor a committed datatype",
+                ));
             }
         })
     }
 
-    /// What the object at `address` is.
+    /// Returns the kind of the object at `address`.
     ///
     /// ```
     /// use hdf5_pure::NodeKind;
@@ -312,11 +314,15 @@ impl File {
     /// ```
     ///
     /// # Errors
-    /// `Malformed` if it cannot be read.
+    /// Returns `Malformed` if it cannot be read.
     pub fn kind_at(&self, address: Address) -> Result<NodeKind> {
         let object = Object::read(&self.opened().context, address)?;
-        NodeKind::of(&object)
-            .ok_or_else(|| object.missing(&self.opened().context, "is neither a group, dataset nor datatype"))
+        NodeKind::of(&object).ok_or_else(|| {
+            object.missing(
+                &self.opened().context,
+                "has the messages of neither a group, a dataset nor a committed datatype",
+            )
+        })
     }
 
     fn group_at(&self, address: Address) -> Result<Group> {
@@ -329,7 +335,7 @@ impl File {
         }
     }
 
-    /// The dataset with the header at `address`.
+    /// Returns the dataset whose header is at `address`.
     ///
     /// ```
     /// use hdf5_pure::{Address, CreateOptions, File, Writer};
@@ -348,15 +354,16 @@ impl File {
     /// ```
     ///
     /// # Errors
-    /// As [`object_at`](Self::object_at), and [`Error::Usage`] if it is something else.
+    /// Returns the errors of [`object_at`](Self::object_at), and [`Error::Usage`] if the object is not a dataset.
     pub fn dataset_at(&self, address: Address) -> Result<Dataset> {
         match self.object_at(address)? {
             Node::Dataset(dataset) => Ok(dataset),
-            _ => Err(Error::usage("address", "is not that of a dataset")),
+            _ => Err(Error::usage("address", "is not the address of a dataset")),
         }
     }
 
-    /// The attributes of the object at `address`, in byte order of their names; those that cannot be read come last.
+    /// Returns the attributes of the object at `address`, sorted by the bytes of their names. Attributes that cannot be
+    /// read come last.
     ///
     /// ```
     /// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
@@ -372,7 +379,7 @@ impl File {
     /// ```
     ///
     /// # Errors
-    /// `Malformed` if the object's header cannot be read; broken attributes are items.
+    /// Returns `Malformed` if the object header cannot be read. A damaged attribute is an item of the result.
     pub fn attributes_at(&self, address: Address) -> Result<Vec<Attribute>> {
         let object = Object::read(&self.opened().context, address)?;
         let found = attributes::all(&self.opened().context, &object);
@@ -385,7 +392,7 @@ impl File {
         Ok(all)
     }
 
-    /// The attribute `name` of the object at `address`, found without reading all of them.
+    /// Returns the attribute `name` of the object at `address`. It is found without reading all attributes.
     ///
     /// ```
     /// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
@@ -399,7 +406,7 @@ impl File {
     /// ```
     ///
     /// # Errors
-    /// [`Error::NotFound`], and what reading meets.
+    /// Returns [`Error::NotFound`], and any error of reading.
     pub fn attribute_at(&self, address: Address, name: &str) -> Result<Attribute> {
         self.find_attribute(address, name)?.ok_or_else(|| Error::not_found("attribute", name))
     }
@@ -411,7 +418,7 @@ impl File {
     }
 }
 
-/// An object.
+/// An object of a file.
 ///
 /// ```
 /// use hdf5_pure::Node;
@@ -483,17 +490,17 @@ pub struct CommittedDatatype {
 }
 
 impl CommittedDatatype {
-    /// Where its header is.
+    /// Returns the address of the object header.
     pub fn address(&self) -> Address {
         self.address
     }
 
-    /// The file that it is in.
+    /// Returns the file that holds the datatype.
     pub fn file(&self) -> &File {
         &self.file
     }
 
-    /// The datatype.
+    /// Returns the datatype.
     ///
     /// ```
     /// use hdf5_pure::{CreateOptions, Datatype, File, Node, Writer};
@@ -508,15 +515,17 @@ impl CommittedDatatype {
     /// ```
     ///
     /// # Errors
-    /// `Malformed` if it cannot be read.
+    /// Returns `Malformed` if it cannot be read.
     pub fn datatype(&self) -> Result<Datatype> {
         let context = &self.file.opened().context;
         let object = Object::read(context, self.address)?;
         let datatype = object.parse(context, MessageType::Datatype, Datatype::parse)?;
-        datatype.ok_or_else(|| object.missing(context, "lacks the datatype message of a datatype"))
+        datatype.ok_or_else(|| {
+            object.missing(context, "lacks the datatype message that a committed datatype needs")
+        })
     }
 
-    /// Its attributes, as [`File::attributes_at`] has them.
+    /// Returns all attributes, as [`File::attributes_at`] does.
     ///
     /// ```
     /// use hdf5_pure::{CreateOptions, Datatype, File, Node, Writer};
@@ -532,7 +541,7 @@ impl CommittedDatatype {
     /// ```
     ///
     /// # Errors
-    /// As [`File::attributes_at`].
+    /// Returns the errors of [`File::attributes_at`].
     pub fn attributes(&self) -> Result<Vec<Attribute>> {
         self.file.attributes_at(self.address)
     }

@@ -1,17 +1,18 @@
-//! Walks over everything that links lead to.
+//! Walks over all objects that links lead to.
 
 use sciformats_core::Result;
 
 use crate::api::file::File;
-use crate::group::walk::{Visited, Walker, path_of};
+use crate::group::walk::{Entry, Walker, path_of};
 use crate::spec::Address;
 
 impl File {
-    /// A walk over all links, breadth first, members in byte order of their names. Each object comes once, by the path on
-    /// which it is first met; further hard links to it are named as such.
+    /// Returns an iterator over all links, breadth first. The members of a group come in byte order of their names.
+    /// Each object is reported once, with the path by which it is first reached; further hard links to it are reported
+    /// as repeated.
     ///
     /// ```
-    /// use hdf5_pure::Met;
+    /// use hdf5_pure::walk::Found;
     ///
     /// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
     /// # made.root().attribute("title", "a week in May")?;
@@ -21,19 +22,20 @@ impl File {
     /// for visited in file.walk() {
     ///     let path = String::from_utf8_lossy(&visited.path).into_owned();
     ///     match visited.what {
-    ///         Met::Object(address) => println!("{path}: {:?}", file.kind_at(address)?),
-    ///         Met::Broken(error) => println!("{path}: {error}"),
+    ///         Found::Object(address) => println!("{path}: {:?}", file.kind_at(address)?),
+    ///         Found::Broken(error) => println!("{path}: {error}"),
     ///         other => println!("{path}: {other:?}"),
     ///     }
     /// }
-    /// assert_eq!(file.walk().filter(|visited| matches!(visited.what, Met::Object(_))).count(), 3);
+    /// assert_eq!(file.walk().filter(|visited| matches!(visited.what, Found::Object(_))).count(), 3);
     /// # Ok::<(), hdf5_pure::Error>(())
     /// ```
     pub fn walk(&self) -> Walk {
         Walk { file: self.clone(), steps: Walker::new(self.opened().root) }
     }
 
-    /// The path by which the object at `address` is first reached in a [`walk`](Self::walk), if any leads to it.
+    /// Returns the path by which a [`walk`](Self::walk) first reaches the object at `address`, or `None` if no link
+    /// leads to it.
     ///
     /// ```
     /// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
@@ -47,13 +49,13 @@ impl File {
     /// ```
     ///
     /// # Errors
-    /// None at present: what cannot be read leads nowhere.
+    /// Returns no error at present: a link that cannot be read leads nowhere.
     pub fn path_of(&self, address: Address) -> Result<Option<&[u8]>> {
         Ok(path_of(self.opened(), address))
     }
 }
 
-/// The iterator of [`File::walk`].
+/// The iterator that [`File::walk`] returns.
 ///
 /// ```
 /// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
@@ -73,9 +75,9 @@ pub struct Walk {
 }
 
 impl Iterator for Walk {
-    type Item = Visited;
+    type Item = Entry;
 
-    fn next(&mut self) -> Option<Visited> {
+    fn next(&mut self) -> Option<Entry> {
         self.steps.next(self.file.opened())
     }
 }

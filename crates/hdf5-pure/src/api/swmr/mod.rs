@@ -1,7 +1,9 @@
-//! Files that are read while they are written: a writer that others follow, and a reader that follows others.
+//! Reading a file while another process writes it: a writer that readers can follow, and a reader that follows a
+//! writer.
 //!
-//! The format calls it single writer, multiple readers (SWMR). The C library's readers follow a [`SwmrWriter`] (h5py:
-//! `File(name, "r", swmr=True)` and `dataset.refresh()`), and a [`Tail`] follows the C library's writers.
+//! The format calls this single-writer/multiple-reader (SWMR) access. Readers of the C library can follow a
+//! [`SwmrWriter`] (in h5py: `File(name, "r", swmr=True)` and `dataset.refresh()`), and a [`Tail`] can follow writers of
+//! the C library.
 
 mod refresh;
 mod tail;

@@ -1,4 +1,4 @@
-//! Datasets that others write meanwhile.
+//! Refreshes a dataset that another process writes.
 
 use sciformats_core::storage::Access;
 use sciformats_core::{Error, Result};
@@ -9,10 +9,10 @@ use crate::api::swmr::tail::attempts;
 use crate::file::options::OpenOptions;
 
 impl Dataset {
-    /// The same dataset as it is in the file now: another process may write to it. What it read meanwhile half written is
-    /// read once more, some times.
+    /// Reads the dataset's metadata again, as another process may have changed it. If a structure was half written at
+    /// that moment, the read is repeated several times.
     ///
-    /// The file is opened anew, without a map. [`Tail`](crate::api::swmr::Tail) does this for those who want new rows.
+    /// The file is opened again, without a memory map. [`Tail`](crate::api::swmr::Tail) uses this to deliver new rows.
     ///
     /// ```
     /// use hdf5_pure::File;
@@ -34,11 +34,11 @@ impl Dataset {
     /// ```
     ///
     /// # Errors
-    /// `Io`, `Malformed`; [`Error::Usage`] if the file was not opened by a path.
+    /// Returns `Io` or `Malformed`, and [`Error::Usage`] if the file was not opened by a path.
     pub fn refresh(&mut self) -> Result<()> {
         let opened = self.file().opened();
         let Some(path) = &opened.path else {
-            return Err(Error::usage("dataset", "is not of a file with a path"));
+            return Err(Error::usage("dataset", "cannot be refreshed: its file was not opened by a path"));
         };
         let options = OpenOptions { access: Access::direct(), ..opened.options.clone() };
         let now = attempts(|| File::open_with(path, &options)?.dataset_at(self.address()))?;

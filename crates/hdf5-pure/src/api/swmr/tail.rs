@@ -1,4 +1,4 @@
-//! Reading what others write.
+//! Follows a dataset that another process writes.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -12,15 +12,16 @@ use crate::api::file::File;
 use crate::file::options::OpenOptions;
 use crate::value::element::Element;
 
-/// A structure that is read as it is written may be half old and half new: it is read so often before that is an error.
+/// The number of attempts to read. A structure that is read while it is being written may be half old and half new, so
+/// a failure is an error only after this many attempts.
 const ATTEMPTS: u32 = 100;
-/// The wait between two attempts, which is doubled up to the longest.
+/// The wait between two attempts. It doubles each time, up to the longest wait.
 const FIRST_PAUSE: Duration = Duration::from_micros(50);
 const LONGEST_PAUSE: Duration = Duration::from_millis(5);
 
-/// The new rows of a dataset that another process writes, as they come.
+/// Delivers the new rows of a dataset that another process writes.
 ///
-/// The file need not be there yet, nor the dataset in it. Rows are those along a dimension, the first by default.
+/// Neither the file nor the dataset needs to exist yet. Rows are counted along one dimension, by default the first.
 ///
 /// ```no_run
 /// use std::time::Duration;
@@ -44,7 +45,7 @@ pub struct Tail {
 }
 
 impl Tail {
-    /// The dataset `dataset` of the file at `path`, from its first row on. Neither is opened yet.
+    /// Follows the dataset `dataset` of the file at `path`, starting at its first row. Nothing is opened yet.
     ///
     /// ```
     /// use hdf5_pure::swmr::Tail;
@@ -57,7 +58,7 @@ impl Tail {
         Self::with_options(path, dataset, &OpenOptions::default())
     }
 
-    /// As [`new`](Self::new), with limits and filters of the caller's.
+    /// Works like [`new`](Self::new), with limits and filters that the caller chooses.
     ///
     /// ```
     /// use hdf5_pure::OpenOptions;
@@ -72,7 +73,7 @@ impl Tail {
         Self { path, dataset, options, axis: 0, next: 0, most: u64::MAX, found: None, trouble: None }
     }
 
-    /// Starts with this row.
+    /// Starts at this row.
     ///
     /// ```
     /// use hdf5_pure::swmr::Tail;
@@ -114,7 +115,7 @@ impl Tail {
         Self { axis, ..self }
     }
 
-    /// Reads at most so many rows at once, at least one.
+    /// Reads at most this many rows at once, but at least one.
     ///
     /// ```
     /// use hdf5_pure::swmr::Tail;
@@ -136,17 +137,17 @@ impl Tail {
         Self { most: rows.max(1), ..self }
     }
 
-    /// The row that comes next.
+    /// Returns the number of the row that comes next.
     pub fn next_row(&self) -> u64 {
         self.next
     }
 
-    /// The dataset as it was last seen.
+    /// Returns the dataset in the state in which it was last seen.
     pub fn dataset(&self) -> Option<&Dataset> {
         self.found.as_ref()
     }
 
-    /// Why there is no dataset yet, if something else than its absence is the reason.
+    /// Returns why there is no dataset yet, unless the reason is just that it does not exist.
     ///
     /// ```
     /// use hdf5_pure::swmr::Tail;
@@ -163,7 +164,8 @@ impl Tail {
         self.trouble.as_ref()
     }
 
-    /// The rows that came since the last call: the number of the first, and their elements. None if there are none.
+    /// Returns the rows that were added since the last call: the number of the first row, and the elements. Returns
+    /// `None` if there are no new rows.
     ///
     /// ```
     /// use hdf5_pure::swmr::{SwmrWriter, Tail};
@@ -183,7 +185,7 @@ impl Tail {
     /// ```
     ///
     /// # Errors
-    /// What keeps a dataset that was there before from being read, after some attempts.
+    /// Returns an error if a dataset that was readable before still cannot be read after several attempts.
     pub fn poll<T: Element>(&mut self) -> Result<Option<(u64, Vec<T>)>> {
         if self.found.is_none() {
             match self.open() {
@@ -195,7 +197,7 @@ impl Tail {
             }
             return self.read();
         }
-        // What is known already needs no look at the file.
+        // If earlier reads have shown more rows, the file need not be looked at again.
         match self.read()? {
             None => {
                 self.refresh()?;
@@ -205,7 +207,7 @@ impl Tail {
         }
     }
 
-    /// As [`poll`](Self::poll), until rows come or `timeout` has passed.
+    /// Works like [`poll`](Self::poll), but waits until new rows come or `timeout` has passed.
     ///
     /// ```
     /// use std::time::Duration;
@@ -228,7 +230,7 @@ impl Tail {
     /// ```
     ///
     /// # Errors
-    /// As [`poll`](Self::poll).
+    /// Returns the errors of [`poll`](Self::poll).
     pub fn wait<T: Element>(&mut self, timeout: Duration) -> Result<Option<(u64, Vec<T>)>> {
         let start = Instant::now();
         let mut pause = FIRST_PAUSE;
@@ -255,7 +257,7 @@ impl Tail {
         let Some(dataset) = &self.found else { return Ok(None) };
         let shape = dataset.shape().unwrap_or_default();
         let Some(&length) = shape.get(self.axis) else {
-            return Err(Error::usage("dimension", "is none of the dataset"));
+            return Err(Error::usage("dimension", "is not a dimension of the dataset"));
         };
         let rows = bound::left(length, self.next).min(self.most);
         if rows == 0 {
@@ -268,7 +270,7 @@ impl Tail {
         let slab = Slab::new(shape, ranges)?;
         let first = self.next;
         let values = match dataset.read_slab(&slab) {
-            // The index is read with the elements, and was perhaps being written.
+            // The chunk index is read together with the elements, and the writer may have been changing it.
             Err(error) if is_passing(&error) => attempts(|| {
                 let dataset = self.open()?;
                 let shape = dataset.shape().unwrap_or_default();
@@ -281,7 +283,7 @@ impl Tail {
     }
 }
 
-/// Tries again for as long as what is read may be half written.
+/// Repeats a read as long as its failure can be explained by a structure that is half written.
 pub(super) fn attempts<T>(mut read: impl FnMut() -> Result<T>) -> Result<T> {
     let mut pause = FIRST_PAUSE;
     for _ in 1..ATTEMPTS {
@@ -296,12 +298,12 @@ pub(super) fn attempts<T>(mut read: impl FnMut() -> Result<T>) -> Result<T> {
     read()
 }
 
-/// Whether another attempt may help.
+/// Returns whether another attempt may succeed.
 fn is_passing(error: &Error) -> bool {
     matches!(error, Error::Malformed { .. } | Error::Io { .. })
 }
 
-/// Whether there is nothing yet.
+/// Returns whether the error means that the file or the dataset does not exist yet.
 fn is_absence(error: &Error) -> bool {
     match error {
         Error::NotFound { .. } => true,

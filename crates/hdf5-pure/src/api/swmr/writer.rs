@@ -1,4 +1,4 @@
-//! Writing while others read.
+//! Writes datasets while other processes read them.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -17,16 +17,18 @@ use crate::object::bound::Bound;
 use crate::space::output::Storage;
 use crate::value::store::{self, Elsewhere, Store};
 
-/// An existing file whose datasets grow while others read them.
+/// An existing file whose datasets grow while other processes read them.
 ///
-/// Groups, datasets and attributes are made before, by a [`Writer`](crate::Writer) with [`Bound::V110`] or a later one, or
-/// by another library. Here datasets get elements. A [`flush`](Self::flush) lets readers see them: chunks, then the index
-/// of the chunks, then the new shape, each complete before what leads to it. A process that is killed leaves what the last
-/// flush showed, and marks in the superblock; [`take_over`](Self::take_over) goes on in such a file, and the C library's
-/// `h5clear -s` takes the marks away.
+/// Groups, datasets and attributes must exist before; create them with a [`Writer`](crate::Writer) with [`Bound::V110`]
+/// or later, or with another library. This writer only adds elements. A [`flush`](Self::flush) makes them visible to
+/// readers. It writes the chunks first, then the chunk index, then the new shape, so that everything is complete before
+/// something refers to it. If the process is killed, the file holds what the last flush made visible, and the
+/// superblock stays marked. [`take_over`](Self::take_over) continues with such a file, and `h5clear -s` of the C
+/// library removes the marks.
 ///
-/// Space that a reader may know is not used again. What is filtered and flushed before its chunk is full is therefore
-/// stored once more with each flush, and version 2 B-trees leave some KiB with each flush behind.
+/// Space that a reader may still refer to is not reused. A filtered chunk that is flushed before it is full is
+/// therefore stored again in a new place with each flush, and a version 2 B-tree leaves some KiB behind with each
+/// flush.
 ///
 /// ```
 /// use hdf5_pure::swmr::SwmrWriter;
@@ -61,7 +63,7 @@ impl std::fmt::Debug for SwmrWriter {
 }
 
 impl SwmrWriter {
-    /// Opens the file at `path`, and marks it as one that is written and may be read meanwhile.
+    /// Opens the file at `path` and marks it as being written by a SWMR writer.
     ///
     /// ```
     /// use hdf5_pure::File;
@@ -80,17 +82,18 @@ impl SwmrWriter {
     /// ```
     ///
     /// # Errors
-    /// `Io`, `Malformed`; [`Error::Usage`] if another writes to it, or was killed as it did; `Unsupported` if its superblock
-    /// is older than version 3.
+    /// Returns `Io` or `Malformed`, [`Error::Usage`] if another writer has the file open or was killed, and
+    /// `Unsupported` if the superblock is older than version 3.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::open_with(path, &OpenOptions::default())
     }
 
-    /// As [`open`](Self::open), with limits and filters of the caller's.
+    /// Works like [`open`](Self::open), with limits and filters that the caller chooses.
     ///
     /// ```
     /// use hdf5_pure::swmr::SwmrWriter;
-    /// use hdf5_pure::{Limits, OpenOptions};
+    /// use hdf5_pure::OpenOptions;
+    /// use hdf5_pure::options::Limits;
     ///
     /// # let folder = tempfile::tempdir().unwrap();
     /// # let path = folder.path().join("run.h5");
@@ -104,12 +107,13 @@ impl SwmrWriter {
     /// ```
     ///
     /// # Errors
-    /// As [`open`](Self::open).
+    /// Returns the errors of [`open`](Self::open).
     pub fn open_with(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Self> {
         Self::at(path.as_ref(), options, false)
     }
 
-    /// As [`open_with`](Self::open_with), whatever marks are in the file. That no other writer is alive, the caller knows.
+    /// Works like [`open_with`](Self::open_with), but ignores the marks in the file. The caller must be sure that no
+    /// other writer is running.
     ///
     /// ```
     /// use hdf5_pure::OpenOptions;
@@ -129,20 +133,20 @@ impl SwmrWriter {
     /// ```
     ///
     /// # Errors
-    /// As [`open`](Self::open).
+    /// Returns the errors of [`open`](Self::open).
     pub fn take_over(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Self> {
         Self::at(path.as_ref(), options, true)
     }
 
     fn at(path: &Path, options: &OpenOptions, take_over: bool) -> Result<Self> {
         let _held = commit::Session::open_with(path, lock::lock)?;
-        // Those who read take a lock as they open the file, and would be refused: it is let go at the end, when the marks
-        // keep other writers out.
+        // Readers lock the file when they open it, and would be refused as long as the writer's lock is held. The lock
+        // is therefore released at the end of opening; from then on the marks in the superblock keep other writers out.
         let file = LiveFile::over(Box::new(FileStorage::edit(path)?), options, take_over)?;
         Ok(Self { file, heap: GlobalHeapWriter::new() })
     }
 
-    /// As [`open_with`](Self::open_with), for a file in a storage.
+    /// Works like [`open_with`](Self::open_with), for a file in any storage.
     ///
     /// ```
     /// use hdf5_pure::swmr::SwmrWriter;
@@ -156,13 +160,13 @@ impl SwmrWriter {
     /// ```
     ///
     /// # Errors
-    /// As [`open`](Self::open).
+    /// Returns the errors of [`open`](Self::open).
     pub fn in_storage(storage: Box<dyn Storage>, options: &OpenOptions) -> Result<Self> {
         let file = LiveFile::over(storage, options, false)?;
         Ok(Self { file, heap: GlobalHeapWriter::new() })
     }
 
-    /// The dataset at `path`, to write to.
+    /// Returns the dataset at `path` for writing.
     ///
     /// ```
     /// use hdf5_pure::swmr::SwmrWriter;
@@ -180,14 +184,15 @@ impl SwmrWriter {
     /// ```
     ///
     /// # Errors
-    /// [`Error::NotFound`]; `Unsupported` where readers could not follow: elements of variable length, compact, virtual and
-    /// external storage, chunks in a version 1 B-tree, and some rare ways to store chunks.
+    /// Returns [`Error::NotFound`], and `Unsupported` for datasets that readers cannot follow: elements of variable
+    /// length; compact, virtual and external storage; chunks in a version 1 B-tree; and some rare forms of chunked
+    /// storage.
     pub fn dataset(&mut self, path: &str) -> Result<SwmrDataset<'_>> {
         let opened = &self.file.opened;
         let address = match path::resolve(opened, opened.root, path.as_bytes(), &mut 0)? {
             Some(Found::Here(address)) => address,
             Some(Found::Elsewhere { .. }) => {
-                return Err(Error::unsupported("writing to another file through a link"));
+                return Err(Error::unsupported("writing through an external link into another file"));
             }
             None => return Err(Error::not_found("object", path)),
         };
@@ -196,7 +201,7 @@ impl SwmrWriter {
         Ok(SwmrDataset { writer: self, number })
     }
 
-    /// Lets readers see what was written.
+    /// Makes everything that was written visible to readers.
     ///
     /// ```
     /// use hdf5_pure::File;
@@ -216,16 +221,16 @@ impl SwmrWriter {
     /// ```
     ///
     /// # Errors
-    /// `Io`. Readers then see what they saw before, or some of the new elements; a later flush completes it.
+    /// Returns `Io`. Readers then see the previous state or some of the new elements; a later flush completes it.
     pub fn flush(&mut self) -> Result<()> {
         self.flush_with(Durability::Process)
     }
 
-    /// As [`flush`](Self::flush), and says what the file must survive: with [`Durability::Power`] everything is synced to the
-    /// device four times, in the order in which it is written.
+    /// Works like [`flush`](Self::flush), with a choice of what the file must survive. With [`Durability::Power`] the
+    /// data is synced to the device after each step of the flush: the chunks, the index, and the new shape.
     ///
     /// ```
-    /// use hdf5_pure::Durability;
+    /// use hdf5_pure::options::Durability;
     /// use hdf5_pure::swmr::SwmrWriter;
     ///
     /// # let folder = tempfile::tempdir().unwrap();
@@ -240,12 +245,12 @@ impl SwmrWriter {
     /// ```
     ///
     /// # Errors
-    /// As [`flush`](Self::flush).
+    /// Returns the errors of [`flush`](Self::flush).
     pub fn flush_with(&mut self, durability: Durability) -> Result<()> {
         self.file.flush(durability)
     }
 
-    /// Flushes, and takes the marks away. A writer that is dropped is closed too, but does not say what went wrong.
+    /// Flushes and removes the marks. A writer that is dropped is closed as well, but cannot report errors.
     ///
     /// ```
     /// use hdf5_pure::File;
@@ -264,7 +269,7 @@ impl SwmrWriter {
     /// ```
     ///
     /// # Errors
-    /// As [`flush`](Self::flush).
+    /// Returns the errors of [`flush`](Self::flush).
     pub fn close(mut self) -> Result<()> {
         self.file.close(Durability::Process)
     }
@@ -272,7 +277,7 @@ impl SwmrWriter {
 
 impl Drop for SwmrWriter {
     fn drop(&mut self) {
-        // Nobody is left who could be told.
+        // `drop` has no way to report an error.
         let _ = self.file.close(Durability::Process);
     }
 }
@@ -302,15 +307,15 @@ pub struct SwmrDataset<'w> {
 }
 
 impl SwmrDataset<'_> {
-    /// Lengths of the dimensions, what is not flushed included.
+    /// Returns the length of each dimension, including rows that are not flushed yet.
     ///
     /// # Errors
-    /// None at present.
+    /// Returns no error at present.
     pub fn shape(&self) -> Result<&[u64]> {
         Ok(self.writer.file.get(self.number)?.dataset.shape())
     }
 
-    /// Lets the dataset grow to `shape`.
+    /// Enlarges the dataset to `shape`.
     ///
     /// ```
     /// use hdf5_pure::swmr::SwmrWriter;
@@ -327,13 +332,13 @@ impl SwmrDataset<'_> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Usage`] if it passes the maximum; `Unsupported` if a dimension shrinks.
+    /// Returns [`Error::Usage`] if `shape` exceeds the maximum shape, and `Unsupported` if a dimension would shrink.
     pub fn resize(&mut self, shape: &[u64]) -> Result<&mut Self> {
         self.writer.file.grow(self.number, shape)?;
         Ok(self)
     }
 
-    /// Writes the elements of a part of the dataset, row by row of the part.
+    /// Writes the elements of a part of the dataset, in C order.
     ///
     /// ```
     /// use hdf5_pure::swmr::SwmrWriter;
@@ -355,15 +360,15 @@ impl SwmrDataset<'_> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Usage`] if `slab` is one of another shape or the number of values is not its own;
-    /// [`Error::Misfit`](crate::Error::Misfit) for a value that the dataset's type cannot hold; `Io`.
+    /// Returns [`Error::Usage`] if `slab` was made for another shape or does not have as many elements as `values`,
+    /// [`Error::Misfit`](crate::Error::Misfit) for a value that the datatype cannot hold, and `Io`.
     pub fn write_slab<T: Store>(&mut self, slab: &Slab, values: &[T]) -> Result<&mut Self> {
         let bytes = self.stored(values)?;
         self.writer.file.write(self.number, slab, &bytes)?;
         Ok(self)
     }
 
-    /// The elements as the dataset has them.
+    /// Converts values to the datatype of the dataset.
     fn stored<'v, T: Store>(&mut self, values: &'v [T]) -> Result<Cow<'v, [u8]>> {
         let datatype = &self.writer.file.get(self.number)?.dataset.datatype;
         match T::as_bytes(values).filter(|_| crate::value::convert::same(&T::datatype(), datatype)) {
@@ -377,7 +382,7 @@ impl SwmrDataset<'_> {
         }
     }
 
-    /// Lets the dataset grow along its first dimension by the rows that `values` are, and writes them there.
+    /// Extends the dataset along its first dimension by the rows in `values`, and writes them there.
     ///
     /// ```
     /// use hdf5_pure::swmr::SwmrWriter;
@@ -396,12 +401,12 @@ impl SwmrDataset<'_> {
     /// ```
     ///
     /// # Errors
-    /// As [`append_along`](Self::append_along).
+    /// Returns the errors of [`append_along`](Self::append_along).
     pub fn append<T: Store>(&mut self, values: &[T]) -> Result<&mut Self> {
         self.append_along(0, values)
     }
 
-    /// Lets the dataset grow along a dimension by as much as `values` are, and writes them there.
+    /// Extends the dataset along one dimension by the elements in `values`, and writes them there.
     ///
     /// ```
     /// use hdf5_pure::swmr::SwmrWriter;
@@ -421,8 +426,8 @@ impl SwmrDataset<'_> {
     /// ```
     ///
     /// # Errors
-    /// As [`write_slab`](Self::write_slab); [`Error::Usage`] if values do not fill the other dimensions, or the dataset may not
-    /// grow so far.
+    /// Returns the errors of [`write_slab`](Self::write_slab), and [`Error::Usage`] if the values do not fill the other
+    /// dimensions or the maximum shape does not allow the growth.
     pub fn append_along<T: Store>(&mut self, axis: usize, values: &[T]) -> Result<&mut Self> {
         let (shape, slab) = appended(self.shape()?, axis, values.len() as u64)?;
         let bytes = self.stored(values)?;

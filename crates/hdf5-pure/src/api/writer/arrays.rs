@@ -1,4 +1,4 @@
-//! Arrays of the `ndarray` crate as datasets.
+//! Arrays of the `ndarray` crate as datasets and attributes.
 
 use ndarray::{ArrayBase, Data, Dimension};
 
@@ -9,7 +9,7 @@ use crate::spec::message::datatype::Datatype;
 use crate::value::store::{Encoder, Store};
 use crate::{Error, Result};
 
-/// An array as an attribute of its shape.
+/// Stores an array as an attribute of its shape.
 ///
 /// ```
 /// use hdf5_pure::{CreateOptions, File, Writer};
@@ -29,7 +29,10 @@ where
 {
     fn store(self, to: &mut Encoder<'_>) -> Result<(Datatype, Option<Vec<u64>>)> {
         let rows = self.as_standard_layout();
-        S::Elem::encode(rows.as_slice().ok_or_else(|| Error::usage("array", "is not one in memory"))?, to)?;
+        S::Elem::encode(
+            rows.as_slice().ok_or_else(|| Error::usage("array", "is not contiguous in memory"))?,
+            to,
+        )?;
         let mut shape = self.shape().iter().map(|&n| n as u64).collect();
         Ok((S::Elem::innermost(&mut shape), Some(shape)))
     }
@@ -47,7 +50,7 @@ where
 }
 
 impl DatasetBuilder<'_> {
-    /// Makes the dataset with the shape and the elements of an array.
+    /// Creates the dataset with the shape and the elements of an array.
     ///
     /// ```
     /// use hdf5_pure::{CreateOptions, File, Writer};
@@ -61,7 +64,7 @@ impl DatasetBuilder<'_> {
     /// ```
     ///
     /// # Errors
-    /// As [`write`](Self::write).
+    /// Returns the errors of [`write`](Self::write).
     pub fn write_array<S, D>(self, array: &ArrayBase<S, D>) -> Result<ObjectId>
     where
         S: Data,
@@ -70,7 +73,7 @@ impl DatasetBuilder<'_> {
     {
         let shape: Vec<u64> = array.shape().iter().map(|&n| n as u64).collect();
         let rows = array.as_standard_layout();
-        let values = rows.as_slice().ok_or_else(|| Error::usage("array", "is not one in memory"))?;
+        let values = rows.as_slice().ok_or_else(|| Error::usage("array", "is not contiguous in memory"))?;
         self.shape(shape).write(values)
     }
 }

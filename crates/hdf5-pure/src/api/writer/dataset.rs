@@ -1,4 +1,4 @@
-//! Settings of datasets that are written.
+//! Settings of a new dataset.
 
 use sciformats_core::{Conversion, Error, Result, Slab};
 
@@ -14,10 +14,10 @@ use crate::spec::selection::Selection;
 use crate::spec::virtual_mapping::Mapping;
 use crate::value::store::{self, Encoder, Store};
 
-/// A dataset that is about to be made.
+/// A builder that collects the settings of a new dataset.
 ///
-/// A wrong setting is an error of the call that makes the dataset: [`write`](Self::write), [`create`](Self::create) and
-/// their like.
+/// A wrong setting is reported by the call that creates the dataset, such as [`write`](Self::write) or
+/// [`create`](Self::create).
 ///
 /// ```
 /// use hdf5_pure::{CreateOptions, File, Writer};
@@ -43,21 +43,21 @@ pub struct DatasetBuilder<'w> {
     pub(super) datatype: Option<Datatype>,
     pub(super) conversion: Conversion,
     pub(super) committed: Option<ObjectId>,
-    /// One element, and its type if that is not the dataset's own.
+    /// One element, and its datatype if that is not the dataset's own.
     pub(super) fill: Option<(Option<Datatype>, Vec<u8>)>,
     pub(super) undefined: bool,
     pub(super) early: bool,
-    /// When space is made for elements and when it is filled, as the fill value message says it.
+    /// When space is allocated and when the fill value is written, in the codes of the fill value message.
     pub(super) times: Option<(u8, u8)>,
     pub(super) unfiltered_edges: bool,
     pub(super) attributes: Vec<Attribute>,
     pub(super) comment: Option<Name>,
-    /// Whether the file's bound does not matter for the layout.
+    /// Whether the layout is allowed whatever the bound of the file.
     pub(super) any_bound: bool,
     pub(super) failed: Option<Error>,
 }
 
-/// How elements are stored.
+/// How the elements are stored.
 pub(super) enum Place {
     Chosen,
     Contiguous,
@@ -99,7 +99,8 @@ impl<'w> DatasetBuilder<'w> {
         }
     }
 
-    /// The number of elements along each dimension, the last varying fastest. By default values have one dimension.
+    /// Sets the number of elements along each dimension, the last dimension varying fastest. Without a shape, the
+    /// dataset has one dimension with all values.
     ///
     /// ```
     /// use hdf5_pure::{CreateOptions, File, Writer};
@@ -115,7 +116,7 @@ impl<'w> DatasetBuilder<'w> {
         self
     }
 
-    /// How far each dimension may grow; `None` is without end. The dataset is stored in chunks.
+    /// Sets how far each dimension can grow; `None` means without limit. A dataset that can grow is stored in chunks.
     ///
     /// ```
     /// use hdf5_pure::{CreateOptions, Writer};
@@ -148,9 +149,9 @@ impl<'w> DatasetBuilder<'w> {
         self
     }
 
-    /// Stores the elements in chunks whose shape is chosen: at most a 256th of the dataset, though always 64 KiB and never
-    /// more than 1 MiB, with sides that are alike and divide the dataset's evenly. A dimension without a maximum counts as
-    /// 1024 elements at least.
+    /// Stores the elements in chunks whose shape is chosen automatically. A chunk has at most a 256th of the dataset's
+    /// bytes, but the limit is never below 64 KiB and never above 1 MiB. The sides of a chunk are of similar length and
+    /// divide the dataset evenly. A dimension without a maximum counts as at least 1024 elements.
     ///
     /// ```
     /// use hdf5_pure::{CreateOptions, File, Writer};
@@ -166,7 +167,7 @@ impl<'w> DatasetBuilder<'w> {
         self
     }
 
-    /// Stores the elements one after another.
+    /// Stores the elements contiguously, one after another.
     ///
     /// ```
     /// use hdf5_pure::structure::Layout;
@@ -183,7 +184,7 @@ impl<'w> DatasetBuilder<'w> {
         self
     }
 
-    /// Stores the elements, less than 64 KiB, in the object's header.
+    /// Stores the elements in the object header. They must have less than 64 KiB.
     ///
     /// ```
     /// use hdf5_pure::structure::Layout;
@@ -200,11 +201,13 @@ impl<'w> DatasetBuilder<'w> {
         self
     }
 
-    /// Says that the elements are in other files: their names, where the elements start in each, and how many bytes of them
-    /// it holds (`None`: all others, in the last file). [`create`](Self::create) makes the dataset; the files are not touched.
+    /// Stores the elements in external files. Each item has the name of a file, the offset of the first element in it,
+    /// and the number of bytes that it holds; `None` means all remaining bytes and is allowed for the last file.
+    /// [`create`](Self::create) creates the dataset. The external files themselves are not touched.
     ///
     /// ```
-    /// use hdf5_pure::{File, OpenOptions, External, Writer};
+    /// use hdf5_pure::{File, OpenOptions, Writer};
+    /// use hdf5_pure::options::External;
     ///
     /// # let folder = tempfile::tempdir().unwrap();
     /// # let path = folder.path().join("weather.h5");
@@ -222,8 +225,9 @@ impl<'w> DatasetBuilder<'w> {
         self
     }
 
-    /// Says that the elements of `target` are those of `source` of a dataset in another file, or in this one if `file` is
-    /// `.`; several calls add up. [`create`](Self::create) makes the dataset. It needs [`Bound::V110`](crate::Bound::V110).
+    /// Maps the elements in `target` to those in `source` of another dataset, which makes this a virtual dataset. The
+    /// source is in the file named `file`, or in this file if the name is `.`. Several calls add several mappings.
+    /// [`create`](Self::create) creates the dataset. Virtual datasets need [`Bound::V110`](crate::options::Bound::V110).
     ///
     /// ```
     /// use hdf5_pure::{CreateOptions, File, Range, Slab, Writer};
@@ -243,7 +247,7 @@ impl<'w> DatasetBuilder<'w> {
         if source.len() != target.len() || file.is_empty() || dataset.is_empty() {
             self.fail(Error::usage(
                 "mapping",
-                "has names that are empty, or parts that differ in their number of elements",
+                "needs a file name, a dataset name, and a source and a target with the same number of elements",
             ));
         }
         let mapping = Mapping {
@@ -259,12 +263,13 @@ impl<'w> DatasetBuilder<'w> {
         self
     }
 
-    /// Has no elements but those that are [mapped](Self::map), even if none is, and whatever the bound: what can read the file must
-    /// be of version 1.10 or later then.
+    /// Makes this a virtual dataset even if nothing is [mapped](Self::map), and whatever the bound of the file. Only
+    /// version 1.10 or later of the C library can read it.
     ///
     /// ```
     /// use hdf5_pure::structure::Layout;
-    /// use hdf5_pure::{Bound, CreateOptions, File, Writer};
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    /// use hdf5_pure::options::Bound;
     ///
     /// let mut file = Writer::in_memory(&CreateOptions::default().with_bound(Bound::Earliest))?;
     /// file.dataset("later").shape([24]).virtual_layout().create::<f32>()?;
@@ -280,13 +285,13 @@ impl<'w> DatasetBuilder<'w> {
         self
     }
 
-    /// As [`map`](Self::map), with selections of any kind.
+    /// Works like [`map`](Self::map), with selections of any kind.
     ///
     /// # Errors
-    /// The call that makes the dataset fails if a name is empty.
+    /// The call that creates the dataset fails if a name is empty.
     pub fn map_selection(mut self, mapping: Mapping) -> Self {
         if mapping.file.as_bytes().is_empty() || mapping.dataset.as_bytes().is_empty() {
-            self.fail(Error::usage("mapping", "has names that are empty"));
+            self.fail(Error::usage("mapping", "needs a file name and a dataset name"));
         }
         match &mut self.place {
             Place::Virtual(mappings) => mappings.push(mapping),
@@ -295,7 +300,8 @@ impl<'w> DatasetBuilder<'w> {
         self
     }
 
-    /// Finds chunks by this index. Bounds before [`Bound::V110`](crate::Bound::V110) have only version 1 B-trees, whatever is asked for.
+    /// Sets the kind of chunk index. With a bound before [`Bound::V110`](crate::options::Bound::V110) the index is a version 1
+    /// B-tree in any case.
     ///
     /// ```
     /// use hdf5_pure::structure::{IndexKind, Layout};
@@ -312,10 +318,11 @@ impl<'w> DatasetBuilder<'w> {
         self
     }
 
-    /// Filters the chunks, in this order.
+    /// Sets the filters of the chunks, in the order in which they are applied.
     ///
     /// ```
-    /// use hdf5_pure::{CreateOptions, File, Filters, Writer};
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    /// use hdf5_pure::filters::Filters;
     ///
     /// let packed = Filters::new().shuffle().lzf(); // for several datasets
     /// let mut file = Writer::in_memory(&CreateOptions::default())?;
@@ -330,7 +337,8 @@ impl<'w> DatasetBuilder<'w> {
         self
     }
 
-    /// Does not filter chunks that reach out of the dataset. It needs [`Bound::V110`](crate::Bound::V110).
+    /// Stores chunks at the edges of the dataset without filters if they are only partly inside. This needs
+    /// [`Bound::V110`](crate::options::Bound::V110).
     ///
     /// ```
     /// use hdf5_pure::{CreateOptions, File, Writer};
@@ -414,8 +422,9 @@ impl<'w> DatasetBuilder<'w> {
         self
     }
 
-    /// Stores the elements in this type: numbers are converted, strings fill a fixed length. A value that the type cannot
-    /// hold is an [`Error::Misfit`] with its index, unless [`with_conversion`](Self::with_conversion) says what else is wanted.
+    /// Stores the elements in this datatype. Numbers are converted, and strings fill a fixed length. A value that the
+    /// datatype cannot hold is an [`Error::Misfit`] with its index, unless [`with_conversion`](Self::with_conversion)
+    /// asks for something else.
     ///
     /// ```
     /// use hdf5_pure::{CreateOptions, Datatype, File, Writer};
@@ -433,7 +442,7 @@ impl<'w> DatasetBuilder<'w> {
         self
     }
 
-    /// What is done with values that the stored type cannot hold: by default they are an [`Error::Misfit`].
+    /// Sets what happens to values that the stored datatype cannot hold. By default they are an [`Error::Misfit`].
     ///
     /// ```
     /// use hdf5_pure::{Conversion, CreateOptions, Datatype, Error, File, Writer};
@@ -471,7 +480,7 @@ impl<'w> DatasetBuilder<'w> {
         self
     }
 
-    /// What elements that are never written read as.
+    /// Sets the value of elements that are never written.
     ///
     /// ```
     /// use hdf5_pure::{CreateOptions, File, Writer};
@@ -490,7 +499,7 @@ impl<'w> DatasetBuilder<'w> {
         self
     }
 
-    /// What elements that are never written read as: one element as the dataset stores it.
+    /// Sets the value of elements that are never written, as the bytes of one element in the dataset's datatype.
     ///
     /// ```
     /// use hdf5_pure::{CreateOptions, Datatype, File, Writer};
@@ -506,7 +515,8 @@ impl<'w> DatasetBuilder<'w> {
         self
     }
 
-    /// What elements that are never written read as: one element that `encode` appends, for types of variable length.
+    /// Sets the value of elements that are never written, as one element that `encode` appends. Use it for datatypes of
+    /// variable length.
     ///
     /// ```
     /// use hdf5_pure::{CreateOptions, Datatype, File, Writer};
@@ -519,7 +529,7 @@ impl<'w> DatasetBuilder<'w> {
     /// # Ok::<(), hdf5_pure::Error>(())
     /// ```
     ///
-    /// The call that makes the dataset fails with the error of `encode`.
+    /// The call that creates the dataset returns the error of `encode`.
     pub fn fill_encoded(mut self, encode: impl FnOnce(&mut Encoder<'_>) -> Result<()>) -> Self {
         match store::encoded(self.tree.elsewhere(), encode) {
             Ok(((), bytes)) => self.fill = Some((None, bytes)),
@@ -528,8 +538,9 @@ impl<'w> DatasetBuilder<'w> {
         self
     }
 
-    /// When space is made for elements (1 early, 2 late, 3 chunk by chunk) and when it is filled (0 with the allocation,
-    /// 1 never, 2 if the value was set): what [`FillValue`](crate::structure::FillValue) says of another dataset.
+    /// Sets when space is allocated (1 early, 2 late, 3 per chunk) and when the fill value is written (0 on allocation,
+    /// 1 never, 2 if the value was set). These are the codes of [`FillValue`](crate::structure::FillValue), so they can
+    /// be copied from another dataset.
     ///
     /// ```
     /// use hdf5_pure::{CreateOptions, File, Writer};
@@ -545,7 +556,7 @@ impl<'w> DatasetBuilder<'w> {
         self
     }
 
-    /// Says that elements that are never written have no value.
+    /// Declares that elements that are never written have no defined value.
     ///
     /// ```
     /// use hdf5_pure::structure::Fill;
@@ -562,8 +573,8 @@ impl<'w> DatasetBuilder<'w> {
         self
     }
 
-    /// Takes the space of all elements at once, and fills it. Of elements in chunks the file only says so: chunks are stored
-    /// as they are written.
+    /// Allocates the space of all elements at once and fills it. For chunked storage this is only noted in the file:
+    /// chunks are stored when they are written.
     ///
     /// ```
     /// use hdf5_pure::structure::Layout;
@@ -581,7 +592,7 @@ impl<'w> DatasetBuilder<'w> {
         self
     }
 
-    /// Gives the dataset an attribute.
+    /// Sets an attribute of the dataset.
     ///
     /// ```
     /// use hdf5_pure::{CreateOptions, File, Writer};
@@ -600,7 +611,7 @@ impl<'w> DatasetBuilder<'w> {
         self
     }
 
-    /// Gives the dataset a comment.
+    /// Sets the comment of the dataset.
     ///
     /// ```
     /// use hdf5_pure::{CreateOptions, File, Writer};
@@ -620,7 +631,7 @@ impl<'w> DatasetBuilder<'w> {
         self
     }
 
-    /// The first error is the one that is told.
+    /// Keeps the first error, which the creating call will return.
     fn fail(&mut self, error: Error) {
         self.failed.get_or_insert(error);
     }

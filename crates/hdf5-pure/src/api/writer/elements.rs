@@ -1,4 +1,4 @@
-//! Datasets of a file that is written, to write elements to.
+//! Writes the elements of datasets.
 
 use std::borrow::Cow;
 
@@ -12,10 +12,10 @@ use crate::object::id::ObjectId;
 use crate::spec::message::filter_pipeline::Pipeline;
 use crate::value::store::{self, Encoder, Store};
 
-/// A dataset of a file that is written, to write elements to.
+/// A dataset of a file that is being written, whose elements can be written.
 ///
-/// Chunks are filtered and stored as soon as they are complete. Those that are not are kept until 32 MiB of them are in
-/// memory; then they are stored as they are, and read back when more of their elements come.
+/// A chunk is filtered and stored as soon as it is complete. Incomplete chunks are kept in memory. If they take more
+/// than 32 MiB, they are stored as they are, and read back when more of their elements are written.
 ///
 /// ```
 /// use hdf5_pure::{CreateOptions, File, Writer};
@@ -49,8 +49,8 @@ impl<'w> DatasetWriter<'w> {
         Self { tree, id, conversion: Conversion::Exact }
     }
 
-    /// What is done with values that the stored type cannot hold: by default they are an [`Error::Misfit`] with their
-    /// index, and nothing is written.
+    /// Sets what happens to values that the stored datatype cannot hold. By default they are an [`Error::Misfit`] with
+    /// their index, and nothing is written.
     ///
     /// ```
     /// use hdf5_pure::{Conversion, CreateOptions, File, Writer};
@@ -68,7 +68,7 @@ impl<'w> DatasetWriter<'w> {
         Self { conversion, ..self }
     }
 
-    /// The dataset, or nothing in its place if it cannot be written.
+    /// Returns the dataset, or removes it again if its elements cannot be written.
     pub(super) fn or_nothing(mut self, write: impl FnOnce(&mut Self) -> Result<()>) -> Result<ObjectId> {
         match write(&mut self) {
             Ok(()) => Ok(self.id),
@@ -79,7 +79,8 @@ impl<'w> DatasetWriter<'w> {
         }
     }
 
-    /// The dataset, for [`Writer::open_id`](crate::Writer::open_id), hard links and references.
+    /// Returns the identifier of the dataset, for [`Writer::open_id`](crate::Writer::open_id), hard links and
+    /// references.
     ///
     /// ```
     /// use hdf5_pure::{CreateOptions, Writer};
@@ -94,23 +95,23 @@ impl<'w> DatasetWriter<'w> {
         self.id
     }
 
-    /// The number of elements along each dimension.
+    /// Returns the number of elements along each dimension.
     ///
     /// # Errors
-    /// None at present.
+    /// Returns no error at present.
     pub fn shape(&self) -> Result<&[u64]> {
         Ok(self.tree.dataset(self.id)?.shape())
     }
 
-    /// What its chunks go through.
+    /// Returns the filters of the chunks.
     ///
     /// # Errors
-    /// None at present.
+    /// Returns no error at present.
     pub fn filters(&self) -> Result<&Pipeline> {
         Ok(&self.tree.dataset(self.id)?.pipeline)
     }
 
-    /// Gives the dataset another shape. Elements beyond it are taken away, and new ones read as the fill value.
+    /// Changes the shape of the dataset. Elements outside the new shape are lost, and new elements have the fill value.
     ///
     /// ```
     /// use hdf5_pure::{CreateOptions, File, Writer};
@@ -124,15 +125,15 @@ impl<'w> DatasetWriter<'w> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Usage`] if it passes the maximum, or elements are not stored in chunks; `Io`.
+    /// Returns [`Error::Usage`] if `shape` exceeds the maximum shape or the dataset is not chunked, and `Io`.
     pub fn resize(&mut self, shape: &[u64]) -> Result<&mut Self> {
         let (dataset, output, registry) = self.tree.dataset_mut(self.id)?;
         dataset.resize(output, registry, shape)?;
         Ok(self)
     }
 
-    /// Writes the elements of a part of the dataset, row by row of the part, as `encode` appends them: in the dataset's
-    /// own datatype, sequences and strings as such.
+    /// Writes the elements of a part of the dataset in C order. `encode` appends them in the datatype of the dataset;
+    /// sequences and strings are appended whole.
     ///
     /// ```
     /// use hdf5_pure::{Datatype, Slab, Writer};
@@ -159,8 +160,8 @@ impl<'w> DatasetWriter<'w> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Usage`] if `slab` is one of another shape or what is appended are not its elements; those of `encode`;
-    /// `Io`.
+    /// Returns [`Error::Usage`] if `slab` was made for another shape or the appended bytes are not its elements, the
+    /// errors of `encode`, and `Io`.
     pub fn write_encoded(
         &mut self,
         slab: &Slab,
@@ -172,7 +173,7 @@ impl<'w> DatasetWriter<'w> {
         Ok(self)
     }
 
-    /// Writes the elements of a part of the dataset, row by row of the part.
+    /// Writes the elements of a part of the dataset, in C order.
     ///
     /// ```
     /// use hdf5_pure::{CreateOptions, File, Range, Slab, Writer};
@@ -186,7 +187,8 @@ impl<'w> DatasetWriter<'w> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Usage`] if `slab` is one of another shape or the number of values is not its own; `Io`.
+    /// Returns [`Error::Usage`] if `slab` was made for another shape or does not have as many elements as `values`, and
+    /// `Io`.
     pub fn write_slab<T: Store>(&mut self, slab: &Slab, values: &[T]) -> Result<&mut Self> {
         let bytes = self.stored(values)?;
         self.write_stored(slab, &bytes)
@@ -198,7 +200,7 @@ impl<'w> DatasetWriter<'w> {
         Ok(self)
     }
 
-    /// Values as the dataset stores them.
+    /// Converts values to the datatype of the dataset.
     fn stored<'v, T: Store>(&mut self, values: &'v [T]) -> Result<Cow<'v, [u8]>> {
         let datatype = &self.tree.dataset(self.id)?.datatype;
         match T::as_bytes(values).filter(|_| crate::value::convert::same(&T::datatype(), datatype)) {
@@ -210,8 +212,9 @@ impl<'w> DatasetWriter<'w> {
         }
     }
 
-    /// Stores a chunk of a new dataset as it is: `bytes` are what its filters make of the elements, but for those that
-    /// `filter_mask` has a bit for, which were skipped. `scaled` counts chunks along each dimension.
+    /// Stores a chunk of a new dataset without filtering it. `bytes` are the chunk after its filters, except for the
+    /// filters whose bit is set in `filter_mask`, which were skipped. `scaled` is the position of the chunk, counted in
+    /// chunks along each dimension.
     ///
     /// ```
     /// use hdf5_pure::{CreateOptions, File, Writer};
@@ -225,16 +228,17 @@ impl<'w> DatasetWriter<'w> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Usage`] if the dataset has no such chunk, is not new, or is not filtered and `bytes` are not the elements of a
-    /// chunk; `Io`. Whether the filters can be undone is not checked.
+    /// Returns [`Error::Usage`] if the dataset has no such chunk, is not new, or has no filters and `bytes` are not the
+    /// elements of a chunk, and `Io`. The call does not check that the filters can be undone.
     pub fn write_chunk(&mut self, scaled: &[u64], filter_mask: u32, bytes: &[u8]) -> Result<&mut Self> {
         let (dataset, output, registry) = self.tree.dataset_mut(self.id)?;
         dataset.write_chunk(output, registry, scaled, (filter_mask, bytes))?;
         Ok(self)
     }
 
-    /// Writes the elements of the chunk at `scaled`, which counts in chunks along each dimension: row by row, without those
-    /// beyond the edges of the dataset. They go through the filters.
+    /// Writes the elements of one chunk, in C order and without those that lie beyond the edges of the dataset.
+    /// `scaled` is the position of the chunk, counted in chunks along each dimension. The elements pass through the
+    /// filters.
     ///
     /// ```
     /// use hdf5_pure::{CreateOptions, File, Writer};
@@ -248,21 +252,22 @@ impl<'w> DatasetWriter<'w> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Usage`] if the dataset has no such chunk; as [`write_slab`](Self::write_slab).
+    /// Returns [`Error::Usage`] if the dataset has no such chunk, and the errors of [`write_slab`](Self::write_slab).
     pub fn write_chunk_values<T: Store>(&mut self, scaled: &[u64], values: &[T]) -> Result<&mut Self> {
         let dataset = self.tree.dataset(self.id)?;
         let Data::Chunked(chunked) = &dataset.data else {
-            return Err(Error::usage("dataset", "is not stored in chunks"));
+            return Err(Error::usage("dataset", "does not store its elements in chunks"));
         };
         let slab = part_of_chunk(&chunked.dimensions, scaled, dataset.shape())?;
         self.write_slab(&slab, values)
     }
 
-    /// Writes a part: ranges and indices, one for each dimension; numbers below zero count from the end, and dimensions that
-    /// are not named are taken whole.
+    /// Writes a slice, which has one range or index per dimension. Negative numbers count from the end, and dimensions
+    /// that are not named are taken whole.
     ///
     /// ```
-    /// use hdf5_pure::{CreateOptions, File, Writer, by};
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    /// use hdf5_pure::selection::by;
     ///
     /// let mut file = Writer::in_memory(&CreateOptions::default())?;
     /// let mut counts = file.dataset("counts").shape([2, 4]).create::<u16>()?;
@@ -273,11 +278,12 @@ impl<'w> DatasetWriter<'w> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Usage`] if the part is not inside of the dataset, or runs backwards; as [`write_slab`](Self::write_slab).
+    /// Returns [`Error::Usage`] if the slice is not inside the dataset or has a negative step, and the errors of
+    /// [`write_slab`](Self::write_slab).
     pub fn write_slice<T: Store>(&mut self, part: impl IntoSelection, values: &[T]) -> Result<&mut Self> {
         let selection = part.into_selection(self.shape()?)?;
         if selection.is_reversed() {
-            return Err(Error::usage("slice", "runs backwards: turn the values instead"));
+            return Err(Error::usage("slice", "has a negative step: reverse the values instead"));
         }
         self.write_slab(selection.slab(), values)
     }
@@ -302,13 +308,13 @@ impl<'w> DatasetWriter<'w> {
     /// ```
     ///
     /// # Errors
-    /// As [`write_slab`](Self::write_slab).
+    /// Returns the errors of [`write_slab`](Self::write_slab).
     pub fn write_all<T: Store>(&mut self, values: &[T]) -> Result<&mut Self> {
         let slab = Slab::all(self.shape()?)?;
         self.write_slab(&slab, values)
     }
 
-    /// Writes single elements, each by as many coordinates as there are dimensions.
+    /// Writes single elements. Each point has one coordinate per dimension.
     ///
     /// ```
     /// use hdf5_pure::{CreateOptions, File, Writer};
@@ -322,11 +328,11 @@ impl<'w> DatasetWriter<'w> {
     /// ```
     ///
     /// # Errors
-    /// As [`write_slab`](Self::write_slab); a point outside of the shape, or another number of values than points, changes
-    /// nothing.
+    /// Returns the errors of [`write_slab`](Self::write_slab). If a point is outside the shape, or there are not as
+    /// many values as points, nothing is written.
     pub fn write_points<T: Store>(&mut self, points: &[Vec<u64>], values: &[T]) -> Result<&mut Self> {
         if points.len() != values.len() {
-            return Err(Error::usage("values", "are not as many as points"));
+            return Err(Error::usage("values", "must be as many as the points"));
         }
         let shape = self.shape()?.to_vec();
         let of = |point: &Vec<u64>| {
@@ -339,7 +345,7 @@ impl<'w> DatasetWriter<'w> {
         Ok(self)
     }
 
-    /// Lets the dataset grow along its first dimension by the rows that `values` are, and writes them there.
+    /// Extends the dataset along its first dimension by the rows in `values`, and writes them there.
     ///
     /// ```
     /// use hdf5_pure::{CreateOptions, File, Writer};
@@ -354,16 +360,16 @@ impl<'w> DatasetWriter<'w> {
     /// ```
     ///
     /// # Errors
-    /// As [`append_along`](Self::append_along).
+    /// Returns the errors of [`append_along`](Self::append_along).
     pub fn append<T: Store>(&mut self, values: &[T]) -> Result<&mut Self> {
         if self.tree.dataset(self.id)?.edited.is_some() {
             return self.append_along(0, values);
         }
         let row = sciformats_core::slab::elements(self.shape()?.get(1..).unwrap_or_default());
-        let row = row.ok_or_else(|| Error::usage("shape", "has more than 2^64 elements in a row"))?;
+        let row = row.ok_or_else(|| Error::usage("shape", "has more than 2^64 elements per row"))?;
         let rows = match (values.len() as u64).checked_rem(row) {
             Some(0) => values.len() as u64 / row.max(1),
-            _ => return Err(Error::usage("values", "are no whole rows of the dataset")),
+            _ => return Err(Error::usage("values", "must make up whole rows of the dataset")),
         };
         let bytes = self.stored(values)?;
         let (dataset, output, registry) = self.tree.dataset_mut(self.id)?;
@@ -371,7 +377,7 @@ impl<'w> DatasetWriter<'w> {
         Ok(self)
     }
 
-    /// Lets the dataset grow along a dimension by as much as `values` are, and writes them there.
+    /// Extends the dataset along one dimension by the elements in `values`, and writes them there.
     ///
     /// ```
     /// use hdf5_pure::{CreateOptions, File, Writer};
@@ -387,15 +393,15 @@ impl<'w> DatasetWriter<'w> {
     /// ```
     ///
     /// # Errors
-    /// As [`write_slab`](Self::write_slab); [`Error::Usage`] if values do not fill the other dimensions, or the dataset may not
-    /// grow so far.
+    /// Returns the errors of [`write_slab`](Self::write_slab), and [`Error::Usage`] if the values do not fill the other
+    /// dimensions or the maximum shape does not allow the growth.
     pub fn append_along<T: Store>(&mut self, axis: usize, values: &[T]) -> Result<&mut Self> {
         let (shape, slab) = appended(self.shape()?, axis, values.len() as u64)?;
         let bytes = self.stored(values)?;
         self.resize(&shape)?.write_stored(&slab, &bytes)
     }
 
-    /// Gives the dataset an attribute; one of that name gets the new value.
+    /// Sets an attribute of the dataset. An existing attribute of this name gets the new value.
     ///
     /// ```
     /// use hdf5_pure::{CreateOptions, File, Writer};
@@ -409,7 +415,7 @@ impl<'w> DatasetWriter<'w> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Usage`] if the format has no place for it.
+    /// Returns [`Error::Usage`] if the format cannot store the attribute.
     pub fn attribute(&mut self, name: &str, value: impl Value) -> Result<&mut Self> {
         let attribute = value::attribute(self.tree, name, value)?;
         self.tree.attribute(self.id, attribute)?;
@@ -417,18 +423,19 @@ impl<'w> DatasetWriter<'w> {
     }
 }
 
-/// The shape after `count` more elements along `axis`, and the part of it that is new.
+/// Returns the shape after adding `count` elements along `axis`, and the part of it that is new.
 pub(crate) fn appended(shape: &[u64], axis: usize, count: u64) -> Result<(Vec<u64>, Slab)> {
     let mut others = shape.iter().enumerate().filter(|(i, _)| *i != axis).map(|(_, &n)| n);
     let row = others.try_fold(1u64, u64::checked_mul);
-    let row = row.ok_or_else(|| Error::usage("shape", "has more than 2^64 elements in a row"))?;
+    let row = row.ok_or_else(|| Error::usage("shape", "has more than 2^64 elements per row"))?;
     let mut grown = shape.to_vec();
     let (Some(length), Some(0)) = (grown.get_mut(axis), count.checked_rem(row)) else {
-        return Err(Error::usage("values", "are no whole rows of the dataset"));
+        return Err(Error::usage("values", "must make up whole rows of the dataset"));
     };
     let rows = count / row.max(1);
     let start = *length;
-    *length = start.checked_add(rows).ok_or_else(|| Error::usage("shape", "has more than 2^64 rows"))?;
+    *length =
+        start.checked_add(rows).ok_or_else(|| Error::usage("shape", "would have more than 2^64 rows"))?;
     let mut ranges: Vec<Range> = grown.iter().map(|&n| Range::all(n)).collect();
     if let Some(range) = ranges.get_mut(axis) {
         *range = Range::new(start, rows);

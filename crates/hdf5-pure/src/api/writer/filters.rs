@@ -1,4 +1,4 @@
-//! Filters of datasets that are written, with the client values that the C library would give them.
+//! Filters of new datasets, with the client data values that the C library gives them.
 
 use sciformats_core::arith::{fit, present};
 use sciformats_core::endian::ByteOrder;
@@ -9,13 +9,14 @@ use crate::spec::message::fill_value::Fill;
 use crate::spec::message::filter_pipeline::{FilterDescription, MAX_FILTER_NAME, MAX_FILTERS, Pipeline};
 use crate::value::element_type::ElementType;
 
-/// The levels of zstd, the default being 0 and 3 alike.
+/// The levels of zstd. The levels 0 and 3 both mean its default.
 const ZSTD_LEVELS: [i64; 2] = [-131_072, 22];
 
 /// The filters of a dataset, in the order in which they are applied.
 ///
 /// ```
-/// use hdf5_pure::{CreateOptions, File, Filters, Writer};
+/// use hdf5_pure::{CreateOptions, File, Writer};
+/// use hdf5_pure::filters::Filters;
 ///
 /// let filters = Filters::new().shuffle().lzf().fletcher32();
 /// let mut file = Writer::in_memory(&CreateOptions::default())?;
@@ -28,14 +29,14 @@ const ZSTD_LEVELS: [i64; 2] = [-131_072, 22];
 #[derive(Clone, Debug, Default)]
 pub struct Filters {
     requests: Vec<Request>,
-    /// The first setting that no filter knows: the argument, and what is wrong with it.
+    /// The first setting that a filter does not support: the argument, and what is wrong with it.
     wrong: Option<(&'static str, String)>,
 }
 
-/// The codecs that Blosc and Blosc2 share.
+/// The compressors that Blosc and Blosc2 offer.
 ///
 /// ```
-/// use hdf5_pure::{BloscCodec, BloscShuffle, Filters};
+/// use hdf5_pure::filters::{BloscCodec, BloscShuffle, Filters};
 ///
 /// let fast = Filters::new().blosc2(BloscCodec::Lz4, 5, BloscShuffle::Bytes);
 /// let small = Filters::new().blosc2(BloscCodec::Zlib, 9, BloscShuffle::Bits);
@@ -43,12 +44,12 @@ pub struct Filters {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum BloscCodec {
-    /// Blosc's own.
+    /// `BloscLZ`, Blosc's own compressor.
     #[default]
     BloscLz,
     /// LZ4.
     Lz4,
-    /// LZ4, slower and smaller.
+    /// LZ4 in its high-compression mode: slower, with smaller results.
     Lz4Hc,
     /// zlib.
     Zlib,
@@ -56,10 +57,11 @@ pub enum BloscCodec {
     Zstd,
 }
 
-/// What Blosc and Blosc2 do before they compress.
+/// How Blosc and Blosc2 rearrange the elements before compressing them.
 ///
 /// ```
-/// use hdf5_pure::{BloscCodec, BloscShuffle, CreateOptions, Filters, Writer};
+/// use hdf5_pure::{CreateOptions, Writer};
+/// use hdf5_pure::filters::{BloscCodec, BloscShuffle, Filters};
 ///
 /// # #[cfg(feature = "blosc2")] {
 /// // Small numbers in wide elements: of most bits only zeros are left.
@@ -73,12 +75,12 @@ pub enum BloscCodec {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum BloscShuffle {
-    /// Nothing.
+    /// The elements stay as they are.
     None,
-    /// The bytes of elements come together, the first ones of all, then the second ones.
+    /// The first bytes of all elements come first, then their second bytes, and so on.
     #[default]
     Bytes,
-    /// The bits do.
+    /// The first bits of all elements come first, then their second bits, and so on.
     Bits,
 }
 
@@ -94,7 +96,7 @@ enum Request {
     Custom(FilterDescription),
 }
 
-/// What filters need to know of a dataset.
+/// The properties of a dataset that filters depend on.
 #[derive(Clone, Copy)]
 pub(super) struct Filtered<'a> {
     pub(super) datatype: &'a Datatype,
@@ -105,17 +107,17 @@ pub(super) struct Filtered<'a> {
 impl Filtered<'_> {
     fn elements(&self) -> Result<u32> {
         let elements = sciformats_core::slab::elements(self.chunk).and_then(|n| u32::try_from(n).ok());
-        elements.ok_or_else(|| Error::usage("chunks", "have 2^32 elements or more"))
+        elements.ok_or_else(|| Error::usage("chunks", "must have fewer than 2^32 elements for this filter"))
     }
 
     fn bytes(&self) -> Result<u32> {
         let bytes = self.elements()?.checked_mul(self.datatype.size);
-        bytes.ok_or_else(|| Error::usage("chunks", "have 4 GiB or more, which the filter does not count"))
+        bytes.ok_or_else(|| Error::usage("chunks", "must be smaller than 4 GiB for this filter"))
     }
 }
 
 impl Filters {
-    /// No filters.
+    /// Creates an empty list of filters.
     pub fn new() -> Self {
         Self::default()
     }
@@ -129,11 +131,11 @@ impl Filters {
         self
     }
 
-    /// Notes a level that a compressor does not have.
+    /// Remembers a level that the compressor does not support.
     fn level(mut self, filter: &'static str, level: impl Into<i64>, [lowest, highest]: [i64; 2]) -> Self {
         let level = level.into();
         if level < lowest || level > highest {
-            let problem = format!("has levels {lowest} to {highest}, not {level}");
+            let problem = format!("level is {level}, but it must be between {lowest} and {highest}");
             self.wrong.get_or_insert((filter, problem));
         }
         self
@@ -143,16 +145,19 @@ impl Filters {
         self.with(Request::Custom(FilterDescription { id, name: None, optional, values }))
     }
 
-    /// The bytes of elements, the first ones of all, then the second ones: before a compressor.
+    /// Adds the shuffle filter: the first bytes of all elements come first, then their second bytes, and so on. Put it
+    /// before a compressor.
     #[must_use]
     pub fn shuffle(self) -> Self {
         self.with(Request::Shuffle)
     }
 
-    /// Deflate at `level` 0 to 9. Another level is an error of the call that makes the dataset, as with every filter.
+    /// Adds deflate at a `level` of 0 to 9. As with every filter, the call that creates the dataset reports another
+    /// level as an error.
     ///
     /// ```
-    /// use hdf5_pure::{CreateOptions, File, Filters, Writer};
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    /// use hdf5_pure::filters::Filters;
     ///
     /// # #[cfg(feature = "deflate")] {
     /// let mut file = Writer::in_memory(&CreateOptions::default())?;
@@ -167,22 +172,23 @@ impl Filters {
         self.level("deflate", level, [0, 9]).known(1, true, vec![level])
     }
 
-    /// A checksum of the bytes that come before it.
+    /// Adds a Fletcher-32 checksum of the bytes that come out of the filters before it.
     #[must_use]
     pub fn fletcher32(self) -> Self {
         self.known(3, false, Vec::new())
     }
 
-    /// LZF, which h5py has.
+    /// Adds LZF, the compressor that comes with h5py.
     #[must_use]
     pub fn lzf(self) -> Self {
         self.with(Request::Lzf)
     }
 
-    /// bzip2 with blocks of `level` times 100 kB, 1 to 9.
+    /// Adds bzip2. The `level` is 1 to 9, and the block size is `level` times 100 kB.
     ///
     /// ```
-    /// use hdf5_pure::{CreateOptions, File, Filters, Writer};
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    /// use hdf5_pure::filters::Filters;
     ///
     /// # #[cfg(feature = "bzip2")] {
     /// let mut file = Writer::in_memory(&CreateOptions::default())?;
@@ -197,16 +203,17 @@ impl Filters {
         self.level("bzip2", level, [1, 9]).known(307, true, vec![level])
     }
 
-    /// LZ4.
+    /// Adds LZ4.
     #[must_use]
     pub fn lz4(self) -> Self {
         self.known(32004, true, Vec::new())
     }
 
-    /// Zstandard.
+    /// Adds Zstandard.
     ///
     /// ```
-    /// use hdf5_pure::{CreateOptions, File, Filters, Writer};
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    /// use hdf5_pure::filters::Filters;
     ///
     /// # #[cfg(feature = "zstd")] {
     /// let mut file = Writer::in_memory(&CreateOptions::default())?;
@@ -221,10 +228,12 @@ impl Filters {
         self.level("zstd", level, ZSTD_LEVELS).known(32015, true, vec![level.cast_unsigned()])
     }
 
-    /// The bits of elements, the first ones of all, then the second ones: before a compressor.
+    /// Adds the bitshuffle filter: the first bits of all elements come first, then their second bits, and so on. Put it
+    /// before a compressor.
     ///
     /// ```
-    /// use hdf5_pure::{CreateOptions, File, Filters, Writer};
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    /// use hdf5_pure::filters::Filters;
     ///
     /// let counts: Vec<u32> = (0..1000).map(|i| i % 100).collect();
     /// let mut file = Writer::in_memory(&CreateOptions::default())?;
@@ -238,10 +247,11 @@ impl Filters {
         self.with(Request::Bitshuffle { codec: 0, level: None })
     }
 
-    /// [`bitshuffle`](Self::bitshuffle) and LZ4 in one.
+    /// Adds [`bitshuffle`](Self::bitshuffle) and LZ4 as one filter.
     ///
     /// ```
-    /// use hdf5_pure::{CreateOptions, File, Filters, Writer};
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    /// use hdf5_pure::filters::Filters;
     ///
     /// # #[cfg(feature = "lz4")] {
     /// let frame: Vec<u16> = (0..4096).map(|i| 500 + i % 7).collect(); // as detectors write them
@@ -258,10 +268,11 @@ impl Filters {
         self.with(Request::Bitshuffle { codec: 2, level: None })
     }
 
-    /// [`bitshuffle`](Self::bitshuffle) and Zstandard in one.
+    /// Adds [`bitshuffle`](Self::bitshuffle) and Zstandard as one filter.
     ///
     /// ```
-    /// use hdf5_pure::{CreateOptions, File, Filters, Writer};
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    /// use hdf5_pure::filters::Filters;
     ///
     /// # #[cfg(feature = "zstd")] {
     /// let frame: Vec<u16> = (0..4096).map(|i| 500 + i % 7).collect(); // as detectors write them
@@ -279,10 +290,11 @@ impl Filters {
         checked.with(Request::Bitshuffle { codec: 3, level: Some(level) })
     }
 
-    /// Blosc at `level` 0 to 9. Writing needs the feature `blosc2`.
+    /// Adds Blosc at a `level` of 0 to 9. Writing needs the feature `blosc2`.
     ///
     /// ```
-    /// use hdf5_pure::{BloscCodec, BloscShuffle, CreateOptions, File, Filters, Writer};
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    /// use hdf5_pure::filters::{BloscCodec, BloscShuffle, Filters};
     ///
     /// # #[cfg(feature = "blosc2")] {
     /// let mut file = Writer::in_memory(&CreateOptions::default())?;
@@ -298,10 +310,11 @@ impl Filters {
         self.level("blosc", level, [0, 9]).with(Request::Blosc { id: 32001, codec, level, shuffle })
     }
 
-    /// Blosc2 at `level` 0 to 9. Writing needs the feature `blosc2`.
+    /// Adds Blosc2 at a `level` of 0 to 9. Writing needs the feature `blosc2`.
     ///
     /// ```
-    /// use hdf5_pure::{BloscCodec, BloscShuffle, CreateOptions, File, Filters, Writer};
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    /// use hdf5_pure::filters::{BloscCodec, BloscShuffle, Filters};
     ///
     /// # #[cfg(feature = "blosc2")] {
     /// let mut file = Writer::in_memory(&CreateOptions::default())?;
@@ -317,11 +330,12 @@ impl Filters {
         self.level("blosc2", level, [0, 9]).with(Request::Blosc { id: 32026, codec, level, shuffle })
     }
 
-    /// Szip: extended Rice coding of blocks of `block` elements, an even number of at most 32, of their differences if
-    /// `predict`.
+    /// Adds szip, which is extended Rice coding. A block has `block` elements, an even number of at most 32. If
+    /// `predict` is set, the differences between neighbours are coded.
     ///
     /// ```
-    /// use hdf5_pure::{CreateOptions, File, Filters, Writer};
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    /// use hdf5_pure::filters::Filters;
     ///
     /// let counts: Vec<u16> = (0..1000).map(|i| 500 + i % 7).collect();
     /// let mut file = Writer::in_memory(&CreateOptions::default())?;
@@ -335,10 +349,12 @@ impl Filters {
         self.with(Request::Szip { predict, block })
     }
 
-    /// Only the bits that count, of types that have others: see [`Datatype::with_precision`](crate::Datatype::with_precision).
+    /// Adds the N-bit filter, which stores only the significant bits of each element; see
+    /// [`Datatype::with_precision`](crate::Datatype::with_precision).
     ///
     /// ```
-    /// use hdf5_pure::{CreateOptions, Datatype, File, Filters, Writer};
+    /// use hdf5_pure::{CreateOptions, Datatype, File, Writer};
+    /// use hdf5_pure::filters::Filters;
     ///
     /// let twelve_bits = Datatype::integer(false, 2).with_precision(12, 0)?; // of a camera
     /// let mut file = Writer::in_memory(&CreateOptions::default())?;
@@ -354,10 +370,12 @@ impl Filters {
         self.with(Request::NBit)
     }
 
-    /// Integers as differences from the least of a chunk, in as few bits as they need.
+    /// Adds the scale-offset filter for integers, which stores their differences from the smallest value of the chunk
+    /// in as few bits as possible.
     ///
     /// ```
-    /// use hdf5_pure::{CreateOptions, File, Filters, Writer};
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    /// use hdf5_pure::filters::Filters;
     ///
     /// let seconds: Vec<i64> = (1_700_000_000..1_700_001_000).collect();
     /// let mut file = Writer::in_memory(&CreateOptions::default())?;
@@ -372,11 +390,12 @@ impl Filters {
         self.with(Request::ScaleOffset { decimals: None })
     }
 
-    /// Floating-point numbers rounded to `decimals` digits behind the point, as
-    /// [`scale_offset`](Self::scale_offset). What is rounded off is lost.
+    /// Adds the scale-offset filter for floating-point numbers, which are rounded to `decimals` decimal digits and
+    /// stored as in [`scale_offset`](Self::scale_offset). The digits that are rounded off are lost.
     ///
     /// ```
-    /// use hdf5_pure::{CreateOptions, File, Filters, Writer};
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    /// use hdf5_pure::filters::Filters;
     ///
     /// let mut file = Writer::in_memory(&CreateOptions::default())?;
     /// let filters = Filters::new().scale_offset_decimals(1);
@@ -390,11 +409,12 @@ impl Filters {
         self.with(Request::ScaleOffset { decimals: Some(decimals) })
     }
 
-    /// A filter that the [`Registry`](crate::Registry) of the options holds, or one of the crate's, by its number and client
-    /// values.
+    /// Adds a filter by its number and client data values: one that the [`Registry`](crate::filters::Registry) of the options
+    /// holds, or one that this crate implements.
     ///
     /// ```
-    /// use hdf5_pure::{CreateOptions, File, Filters, Writer};
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    /// use hdf5_pure::filters::Filters;
     ///
     /// // Fletcher32, by its number.
     /// let filters = Filters::new().shuffle().custom(3, vec![]);
@@ -409,11 +429,12 @@ impl Filters {
         self.known(id, false, values)
     }
 
-    /// The filters of another dataset, with the client values that they have there: those of some filters hold for chunks
-    /// of one size alone.
+    /// Uses the filters of another dataset with their stored client data values. The values of some filters are valid
+    /// for one chunk size only.
     ///
     /// ```
-    /// use hdf5_pure::{CreateOptions, File, Filters, Writer};
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    /// use hdf5_pure::filters::Filters;
     ///
     /// let mut file = Writer::in_memory(&CreateOptions::default())?;
     /// file.dataset("counts").chunks([4]).shuffle().lzf().write(&[1u16, 2, 3, 4])?;
@@ -431,17 +452,16 @@ impl Filters {
         Self { requests: pipeline.filters.iter().cloned().map(Request::Custom).collect(), wrong: None }
     }
 
-    /// The pipeline for the chunks of a dataset.
+    /// Returns the pipeline for the chunks of a dataset.
     ///
     /// # Errors
-    /// [`Error::Usage`] if a filter does not apply, or has no place in a file.
+    /// Returns [`Error::Usage`] if a filter cannot be applied or cannot be stored.
     pub(super) fn pipeline(&self, of: Filtered<'_>) -> Result<Pipeline> {
         if let Some((filter, problem)) = &self.wrong {
             return Err(Error::usage(filter, problem.clone()));
         }
         if self.requests.len() > usize::from(MAX_FILTERS) {
-            let problem =
-                format!("are {}, more than the {MAX_FILTERS} that a dataset has", self.requests.len());
+            let problem = format!("are {}, but a dataset has at most {MAX_FILTERS}", self.requests.len());
             return Err(Error::usage("filters", problem));
         }
         let filters: Vec<FilterDescription> =
@@ -451,7 +471,10 @@ impl Filters {
             name > MAX_FILTER_NAME || filter.values.len() > usize::from(u16::MAX)
         };
         if filters.iter().any(long) {
-            return Err(Error::usage("filter", "has a name or client data of 64 KiB or more"));
+            return Err(Error::usage(
+                "filter",
+                "cannot be stored: its name must have less than 64 KiB, and its client data fewer than 65,536 values",
+            ));
         }
         Ok(Pipeline { filters })
     }
@@ -477,7 +500,8 @@ fn describe(request: &Request, of: Filtered<'_>) -> Result<FilterDescription> {
                 BloscCodec::Zlib => 4,
                 BloscCodec::Zstd => 5,
             };
-            // Revision of the filter and format, or revision and a block size that is chosen.
+            // Blosc stores the revision of its filter and the format's. Blosc2 stores its revision and a block size, where
+            // 0 lets it choose one.
             let (revision, format) = if *id == 32001 { (2, 2) } else { (1, 0) };
             let element = match &of.datatype.class {
                 Class::Array { base, .. } => base.size,
@@ -492,20 +516,20 @@ fn describe(request: &Request, of: Filtered<'_>) -> Result<FilterDescription> {
     Ok(FilterDescription { id, name: None, optional, values })
 }
 
-/// Options mask, samples of a block, bits of a sample, samples of a scan line.
+/// Returns the values of szip: options mask, samples per block, bits per sample, samples per scan line.
 fn szip(of: Filtered<'_>, predict: bool, block: u32) -> Result<Vec<u32>> {
     const RAW: u32 = 128;
     let wrong = |problem: &'static str| Err(Error::usage("szip", problem));
     if !(2..=32).contains(&block) || block % 2 == 1 {
-        return wrong("has blocks of an even number of elements, at most 32");
+        return wrong("needs an even number of elements per block, from 2 to 32");
     }
     if !matches!(of.datatype.size, 1 | 2 | 4 | 8) {
-        return wrong("packs elements of 1, 2, 4 or 8 bytes");
+        return wrong("can compress only elements of 1, 2, 4 or 8 bytes");
     }
     let (precision, offset, big) = match &of.datatype.class {
         Class::FixedPoint(fixed) => (fixed.precision, fixed.bit_offset, fixed.order == ByteOrder::Big),
         Class::FloatingPoint(float) => (float.precision, float.bit_offset, float.order == FloatOrder::Big),
-        _ => return wrong("packs integers and floating-point numbers"),
+        _ => return wrong("can compress only integers and floating-point numbers"),
     };
     let bits = match if offset == 0 { u32::from(precision) } else { of.datatype.size * 8 } {
         25..=32 => 32,
@@ -513,10 +537,10 @@ fn szip(of: Filtered<'_>, predict: bool, block: u32) -> Result<Vec<u32>> {
         bits => bits,
     };
     let total = of.elements()?;
-    let Some(&last) = of.chunk.last() else { return wrong("packs chunks") };
+    let Some(&last) = of.chunk.last() else { return wrong("can compress only chunks with dimensions") };
     let longest = block * 128;
     let line = match u32::try_from(last).unwrap_or(u32::MAX) /* a bound */ {
-        last if last < block && total < block => return wrong("packs chunks of a block at least"),
+        last if last < block && total < block => return wrong("can compress only chunks of at least one block"),
         last if last < block => longest.min(total),
         last if last <= 4096 => longest.min(last),
         _ => longest,
@@ -525,27 +549,31 @@ fn szip(of: Filtered<'_>, predict: bool, block: u32) -> Result<Vec<u32>> {
     Ok(vec![mask, block, bits, line])
 }
 
-/// Number of values, whether nothing is packed, elements, then the type as a tree.
+/// Returns the values of the N-bit filter: the number of values, whether nothing is packed, the number of elements,
+/// then the datatype as a tree.
 fn n_bit(of: Filtered<'_>) -> Result<Vec<u32>> {
     let mut tree = Vec::new();
     let packs = n_bit_node(of.datatype, &mut tree)?;
     if matches!(tree.first(), Some(4)) {
         return Err(Error::usage(
             "n-bit filter",
-            "packs integers, floating-point numbers, arrays and records",
+            "can pack only integers, floating-point numbers, and arrays and compounds of them",
         ));
     }
     let mut values = vec![0, u32::from(!packs), of.elements()?];
     values.extend(tree);
     if values.len() > 4096 {
-        return Err(Error::usage("n-bit filter", "has no room for a type of so many parts"));
+        return Err(Error::usage(
+            "n-bit filter",
+            "cannot describe a datatype of so many parts: it needs more than 4096 values",
+        ));
     }
     let count = fit(values.len(), "client data values of a filter")?;
     *present(values.first_mut(), "client data of a filter")? = count;
     Ok(values)
 }
 
-/// Appends the type; whether any of its numbers has bits that do not count.
+/// Appends a node of the datatype's tree. Returns whether any of its numbers has bits that are not significant.
 fn n_bit_node(datatype: &Datatype, tree: &mut Vec<u32>) -> Result<bool> {
     let size = datatype.size;
     let mut number = |big: bool, precision: u16, offset: u16| {
@@ -555,7 +583,7 @@ fn n_bit_node(datatype: &Datatype, tree: &mut Vec<u32>) -> Result<bool> {
     match &datatype.class {
         Class::FixedPoint(fixed) => number(fixed.order == ByteOrder::Big, fixed.precision, fixed.bit_offset),
         Class::FloatingPoint(float) if float.order == FloatOrder::Vax => {
-            Err(Error::usage("n-bit filter", "has no VAX numbers"))
+            Err(Error::usage("n-bit filter", "cannot pack floating-point numbers in VAX byte order"))
         }
         Class::FloatingPoint(float) => {
             number(float.order == FloatOrder::Big, float.precision, float.bit_offset)
@@ -580,7 +608,8 @@ fn n_bit_node(datatype: &Datatype, tree: &mut Vec<u32>) -> Result<bool> {
     }
 }
 
-/// Kind, factor, elements, class, size, sign, order, whether there is a fill value, and its bits.
+/// Returns the values of the scale-offset filter: kind, factor, number of elements, class, size, sign, byte order,
+/// whether there is a fill value, and its bits.
 fn scale_offset(of: Filtered<'_>, decimals: Option<i32>) -> Result<Vec<u32>> {
     let wrong = |problem: &'static str| Err(Error::usage("scale-offset filter", problem));
     let size = of.datatype.size;
@@ -594,9 +623,13 @@ fn scale_offset(of: Filtered<'_>, decimals: Option<i32>) -> Result<Vec<u32>> {
             (0, decimals.cast_unsigned(), 1, 0, float.order == FloatOrder::Big)
         }
         (Class::FloatingPoint(_), None) => {
-            return wrong("needs a number of decimals for floating-point numbers");
+            return wrong("needs a number of decimal digits for floating-point numbers");
         }
-        _ => return wrong("packs integers, and floating-point numbers of 4 or 8 bytes by decimals"),
+        _ => {
+            return wrong(
+                "can pack only integers of 1, 2, 4 or 8 bytes, and IEEE floating-point numbers of 4 or 8 bytes",
+            );
+        }
     };
     let mut values = vec![kind, factor, of.elements()?, class, size, signed, u32::from(big)];
     values.push(u32::from(*of.fill != Fill::Undefined));

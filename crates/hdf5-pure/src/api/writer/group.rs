@@ -1,4 +1,4 @@
-//! Groups that are written.
+//! Groups of files that are being written.
 
 use sciformats_core::{Error, Result};
 
@@ -9,7 +9,7 @@ use crate::group::members::Destination;
 use crate::object::id::ObjectId;
 use crate::spec::message::datatype::{CharacterSet, Datatype};
 
-/// A group of a file that is written.
+/// A group of a file that is being written.
 ///
 /// ```
 /// use hdf5_pure::{CreateOptions, File, Writer};
@@ -44,7 +44,7 @@ impl<'w> GroupWriter<'w> {
         Ok(Self { tree: self.tree, id })
     }
 
-    /// The group, for hard links and references.
+    /// Returns the identifier of the group, for hard links and references.
     ///
     /// ```
     /// use hdf5_pure::{CreateOptions, File, Writer};
@@ -60,7 +60,8 @@ impl<'w> GroupWriter<'w> {
         self.id
     }
 
-    /// The group at `path` below this one; groups that are missing are made. A path that starts with `/` starts at the root.
+    /// Returns the group at `path`, relative to this group. Missing groups are created. A path that starts with `/`
+    /// starts at the root.
     ///
     /// ```
     /// use hdf5_pure::{CreateOptions, File, Writer};
@@ -75,12 +76,12 @@ impl<'w> GroupWriter<'w> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Usage`](crate::Error::Usage) if something else is there.
+    /// Returns [`Error::Usage`](crate::Error::Usage) if the path names something else.
     pub fn group(&mut self, path: &str) -> Result<GroupWriter<'_>> {
         GroupWriter { tree: self.tree, id: self.id }.into_group(path)
     }
 
-    /// A new dataset at `path` below this group.
+    /// Starts a new dataset at `path`, relative to this group.
     ///
     /// ```
     /// use hdf5_pure::{CreateOptions, File, Writer};
@@ -97,7 +98,7 @@ impl<'w> GroupWriter<'w> {
         DatasetBuilder::new(self.tree, self.id, path)
     }
 
-    /// As [`dataset`](Self::dataset), giving up the group.
+    /// Works like [`dataset`](Self::dataset), but consumes the group.
     ///
     /// ```
     /// use hdf5_pure::{CreateOptions, DatasetBuilder, File, Result, Writer};
@@ -115,7 +116,7 @@ impl<'w> GroupWriter<'w> {
         DatasetBuilder::new(self.tree, self.id, path)
     }
 
-    /// Gives the group an attribute; one of that name gets the new value.
+    /// Sets an attribute of the group. An existing attribute of this name gets the new value.
     ///
     /// ```
     /// use hdf5_pure::{CreateOptions, File, Writer};
@@ -128,14 +129,14 @@ impl<'w> GroupWriter<'w> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Usage`](crate::Error::Usage) if the format has no place for it.
+    /// Returns [`Error::Usage`](crate::Error::Usage) if the format cannot store the attribute.
     pub fn attribute(&mut self, name: &str, value: impl Value) -> Result<&mut Self> {
         let attribute = value::attribute(self.tree, name, value)?;
         self.tree.attribute(self.id, attribute)?;
         Ok(self)
     }
 
-    /// Gives the group a comment.
+    /// Sets the comment of the group.
     ///
     /// ```
     /// use hdf5_pure::{CreateOptions, File, Writer};
@@ -149,13 +150,13 @@ impl<'w> GroupWriter<'w> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Usage`](crate::Error::Usage) if it holds a NUL.
+    /// Returns [`Error::Usage`](crate::Error::Usage) if the text contains a NUL character.
     pub fn comment(&mut self, text: &str) -> Result<&mut Self> {
         self.tree.comment(self.id, text)?;
         Ok(self)
     }
 
-    /// Takes an attribute out.
+    /// Removes an attribute.
     ///
     /// ```
     /// use hdf5_pure::{Editor, File};
@@ -175,13 +176,13 @@ impl<'w> GroupWriter<'w> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::NotFound`](crate::Error::NotFound).
+    /// Returns [`Error::NotFound`](crate::Error::NotFound).
     pub fn remove_attribute(&mut self, name: &str) -> Result<&mut Self> {
         self.tree.remove_attribute(self.id, name)?;
         Ok(self)
     }
 
-    /// Gives an attribute another name.
+    /// Renames an attribute.
     ///
     /// ```
     /// use hdf5_pure::{Editor, File};
@@ -201,13 +202,14 @@ impl<'w> GroupWriter<'w> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::NotFound`](crate::Error::NotFound), and [`Error::Usage`](crate::Error::Usage) if the new name is taken or none.
+    /// Returns [`Error::NotFound`](crate::Error::NotFound), and [`Error::Usage`](crate::Error::Usage) if the new name
+    /// exists already or is not a valid name.
     pub fn rename_attribute(&mut self, name: &str, to: &str) -> Result<&mut Self> {
         self.tree.rename_attribute(self.id, name, to)?;
         Ok(self)
     }
 
-    /// Takes the link at `path` out. An object that no other hard link leads to goes with it.
+    /// Removes the link at `path`. If this was the last hard link to an object, the object is removed too.
     ///
     /// ```
     /// use hdf5_pure::{Editor, File};
@@ -227,13 +229,13 @@ impl<'w> GroupWriter<'w> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::NotFound`](crate::Error::NotFound).
+    /// Returns [`Error::NotFound`](crate::Error::NotFound).
     pub fn unlink(&mut self, path: &str) -> Result<&mut Self> {
         self.tree.unlink(self.id, path)?;
         Ok(self)
     }
 
-    /// Gives the link at `path` another name or group; what it leads to stays where it is.
+    /// Moves or renames the link at `path`. The object itself stays where it is.
     ///
     /// ```
     /// use hdf5_pure::{Editor, File};
@@ -253,13 +255,14 @@ impl<'w> GroupWriter<'w> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::NotFound`](crate::Error::NotFound), and [`Error::Usage`](crate::Error::Usage) if the new name is taken or none.
+    /// Returns [`Error::NotFound`](crate::Error::NotFound), and [`Error::Usage`](crate::Error::Usage) if the new name
+    /// exists already or is not a valid name.
     pub fn move_link(&mut self, path: &str, to: &str) -> Result<&mut Self> {
         self.tree.move_link(self.id, path, to)?;
         Ok(self)
     }
 
-    /// Gives an object of the file one more name.
+    /// Adds a hard link to an object, which gives it one more name.
     ///
     /// ```
     /// use hdf5_pure::{CreateOptions, File, Writer};
@@ -273,12 +276,13 @@ impl<'w> GroupWriter<'w> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Usage`](crate::Error::Usage) if the name is taken or none, or the object none of this file.
+    /// Returns [`Error::Usage`](crate::Error::Usage) if the name exists already or is not a valid name, or the object
+    /// does not belong to this file.
     pub fn hard_link(&mut self, path: &str, object: ObjectId) -> Result<&mut Self> {
         self.link(path, Destination::Object(object))
     }
 
-    /// A link to a path of this file, which need not exist.
+    /// Adds a link to a path of this file, which need not exist.
     ///
     /// ```
     /// use hdf5_pure::{CreateOptions, File, Writer};
@@ -292,13 +296,13 @@ impl<'w> GroupWriter<'w> {
     /// ```
     ///
     /// # Errors
-    /// As [`hard_link`](Self::hard_link).
+    /// Returns the errors of [`hard_link`](Self::hard_link).
     pub fn soft_link(&mut self, path: &str, target: &str) -> Result<&mut Self> {
         value::link_value("soft link", &[target])?;
         self.link(path, Destination::Soft(target.into()))
     }
 
-    /// A link to a path of another file, which need not exist.
+    /// Adds a link to a path of another file, which need not exist.
     ///
     /// ```
     /// use hdf5_pure::structure::Target;
@@ -313,13 +317,13 @@ impl<'w> GroupWriter<'w> {
     /// ```
     ///
     /// # Errors
-    /// As [`hard_link`](Self::hard_link).
+    /// Returns the errors of [`hard_link`](Self::hard_link).
     pub fn external_link(&mut self, path: &str, file: &str, target: &str) -> Result<&mut Self> {
         value::link_value("external link", &[file, target])?;
         self.link(path, Destination::External { file: file.into(), path: target.into() })
     }
 
-    /// A link of a class of yours, 65 to 255, whose data only your program understands.
+    /// Adds a user-defined link. Its class is a number from 65 to 255, and only your program understands its data.
     ///
     /// ```
     /// use hdf5_pure::structure::Target;
@@ -334,10 +338,14 @@ impl<'w> GroupWriter<'w> {
     /// ```
     ///
     /// # Errors
-    /// As [`hard_link`](Self::hard_link); [`Error::Usage`](crate::Error::Usage) for another class or data of 64 KiB.
+    /// Returns the errors of [`hard_link`](Self::hard_link), and [`Error::Usage`](crate::Error::Usage) for another
+    /// class or for data of 64 KiB or more.
     pub fn user_link(&mut self, path: &str, class: u8, data: &[u8]) -> Result<&mut Self> {
         if class < 65 || data.len() > 65_000 {
-            return Err(Error::usage("link", "has a class below 65, or data of 64 KiB"));
+            return Err(Error::usage(
+                "link",
+                "cannot be stored: a user-defined link has a class of at least 65 and less than 64 KiB of data",
+            ));
         }
         self.link(path, Destination::User { class, data: data.to_vec() })
     }
@@ -348,8 +356,8 @@ impl<'w> GroupWriter<'w> {
         Ok(self)
     }
 
-    /// Says in which character set the name of a link of this group is. By default that is what its characters
-    /// need; groups with symbol tables do not say it of any.
+    /// Sets the character set that is stored for the name of a link. By default it follows from the characters of the
+    /// name. Groups with symbol tables do not store it.
     ///
     /// ```
     /// use hdf5_pure::structure::CharacterSet;
@@ -364,11 +372,11 @@ impl<'w> GroupWriter<'w> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Usage`](crate::Error::Usage) if there is no such link; [`Error::Unsupported`](crate::Error::Unsupported) for one
-    /// that an edited file has already.
+    /// Returns [`Error::Usage`](crate::Error::Usage) if there is no such link, and
+    /// [`Error::Unsupported`](crate::Error::Unsupported) for a link that an edited file already has.
     pub fn link_character_set(&mut self, name: &str, characters: CharacterSet) -> Result<&mut Self> {
         if self.tree.member(self.id, name.as_bytes())?.is_none() {
-            return Err(crate::Error::usage("name", format!("{name:?} is not in the group")));
+            return Err(crate::Error::usage("name", format!("{name:?} does not exist in the group")));
         }
         if let Some(member) = self.tree.group_mut(self.id)?.get_mut(name.as_bytes())
             && member.message.is_none()
@@ -376,10 +384,10 @@ impl<'w> GroupWriter<'w> {
             member.utf8 = Some(characters == CharacterSet::Utf8);
             return Ok(self);
         }
-        Err(crate::Error::unsupported("another character set for a link that is in the file"))
+        Err(crate::Error::unsupported("changing the character set of a link that the file already has"))
     }
 
-    /// Makes a datatype an object of its own.
+    /// Creates a committed datatype, which is an object of its own.
     ///
     /// ```
     /// use hdf5_pure::{CreateOptions, Datatype, File, Writer};
@@ -394,7 +402,8 @@ impl<'w> GroupWriter<'w> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Usage`](crate::Error::Usage) if the name is taken or none, or the file's bound has no such type.
+    /// Returns [`Error::Usage`](crate::Error::Usage) if the name exists already or is not a valid name, or the bound of
+    /// the file does not allow the datatype.
     pub fn commit(&mut self, path: &str, datatype: &Datatype) -> Result<ObjectId> {
         let datatype = self.tree.datatype(datatype)?;
         self.tree.insert(self.id, path, Kind::Datatype(datatype))

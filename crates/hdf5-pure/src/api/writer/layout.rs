@@ -1,4 +1,4 @@
-//! Shapes and indexes of datasets that are written.
+//! Shapes and chunk indexes of new datasets.
 
 use sciformats_core::{Error, Result};
 
@@ -6,7 +6,7 @@ use crate::spec::message::dataspace::Dataspace;
 use crate::spec::message::layout::IndexKind;
 use crate::spec::selection::MAX_RANK;
 
-/// How the chunks of a dataset are found. The one that fits is chosen by default.
+/// The kinds of chunk index, which finds the chunks of a dataset. By default the kind is chosen from the shape.
 ///
 /// ```
 /// use hdf5_pure::{ChunkIndex, CreateOptions, File, Writer};
@@ -22,15 +22,16 @@ use crate::spec::selection::MAX_RANK;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ChunkIndex {
-    /// One chunk that is the dataset.
+    /// The dataset is a single chunk.
     Single,
-    /// All chunks one after another, whether they were written or not. No filters, no dimension without a maximum.
+    /// All chunks lie one after another, whether they were written or not. It allows no filters and no dimension
+    /// without a maximum.
     Implicit,
-    /// An array. No dimension without a maximum.
+    /// An array of fixed size. It allows no dimension without a maximum.
     FixedArray,
-    /// An array that grows. One dimension without a maximum.
+    /// An array that grows. It needs exactly one dimension without a maximum.
     ExtensibleArray,
-    /// A version 2 B-tree.
+    /// A version 2 B-tree. It allows any shape.
     BtreeV2,
 }
 
@@ -62,11 +63,18 @@ impl ChunkIndex {
             Self::ExtensibleArray => unlimited == 1,
             Self::BtreeV2 => true,
         };
-        if fits { Ok(()) } else { Err(Error::usage("index", format!("{self:?} does not fit the shape"))) }
+        if fits {
+            Ok(())
+        } else {
+            Err(Error::usage(
+                "index",
+                format!("{self:?} cannot be used with this combination of shapes and filters"),
+            ))
+        }
     }
 }
 
-/// A dataspace with dimensions.
+/// Returns a dataspace with dimensions.
 pub(super) fn simple(shape: &[u64], maximum: Option<Vec<Option<u64>>>) -> Result<Dataspace> {
     let wrong = |problem: &'static str| Err(Error::usage("shape", problem));
     if shape.len() > MAX_RANK as usize {
@@ -77,10 +85,10 @@ pub(super) fn simple(shape: &[u64], maximum: Option<Vec<Option<u64>>>) -> Result
     }
     let maximum = maximum.unwrap_or_else(|| shape.iter().copied().map(Some).collect());
     if maximum.len() != shape.len() {
-        return wrong("has another number of dimensions than the maximum");
+        return wrong("does not have as many dimensions as the maximum shape");
     }
     if maximum.iter().zip(shape).any(|(max, &n)| max.is_some_and(|max| max < n)) {
-        return wrong("passes the maximum");
+        return wrong("is larger than the maximum shape");
     }
     Ok(Dataspace::Simple { dimensions: shape.to_vec(), maximum })
 }

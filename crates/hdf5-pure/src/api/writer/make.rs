@@ -1,4 +1,4 @@
-//! Datasets that are made of their settings.
+//! Creates datasets from their settings.
 
 use std::collections::BTreeMap;
 
@@ -23,18 +23,18 @@ use crate::spec::message::fill_value::{Fill, FillValue};
 use crate::spec::virtual_mapping::{self, Mapping};
 use crate::value::store::{self, Store};
 
-/// When space is taken: 1 at once, 2 with the first elements, 3 chunk by chunk.
+/// When space is allocated: 1 early, 2 late, 3 per chunk.
 const EARLY: u8 = 1;
 const LATE: u8 = 2;
 const INCREMENTAL: u8 = 3;
-/// Fill values are written with the allocation of space, or where the user set one.
+/// When fill values are written: 0 on allocation, 2 if the user set a value.
 const WITH_SPACE: u8 = 0;
 const IF_SET: u8 = 2;
-/// Elements in the header share a message's 64 KiB with its other fields.
+/// The largest compact data. It shares the 64 KiB of a header message with the other fields of the layout message.
 const MAX_COMPACT: u64 = 65_520;
 
 impl<'w> DatasetBuilder<'w> {
-    /// Makes the dataset and writes all of its elements, row by row.
+    /// Creates the dataset and writes all of its elements, in C order.
     ///
     /// ```
     /// use hdf5_pure::{CreateOptions, File, Writer};
@@ -49,7 +49,8 @@ impl<'w> DatasetBuilder<'w> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Usage`] if the number of values is not that of the shape, or settings do not go together; `Io`.
+    /// Returns [`Error::Usage`] if the number of values does not match the shape or settings contradict each other, and
+    /// `Io`.
     pub fn write<T: Store>(mut self, values: &[T]) -> Result<ObjectId> {
         let shape = self.shape.take().unwrap_or_else(|| vec![values.len() as u64]);
         let dataspace = layout::simple(&shape, self.maximum.take())?;
@@ -57,7 +58,7 @@ impl<'w> DatasetBuilder<'w> {
         dataset.or_nothing(|dataset| dataset.write_all(values).map(|_| ()))
     }
 
-    /// Makes a dataset without dimensions, which has one element.
+    /// Creates a scalar dataset, which has one element and no dimensions.
     ///
     /// ```
     /// use hdf5_pure::{CreateOptions, File, Writer};
@@ -70,16 +71,19 @@ impl<'w> DatasetBuilder<'w> {
     /// ```
     ///
     /// # Errors
-    /// As [`write`](Self::write).
+    /// Returns the errors of [`write`](Self::write).
     pub fn write_scalar<T: Store>(mut self, value: T) -> Result<ObjectId> {
         if self.shape.take().is_some() || self.maximum.take().is_some() {
-            return Err(Error::usage("shape", "is none that a scalar has"));
+            return Err(Error::usage(
+                "shape",
+                "was given for a scalar, which has none: use `write` for an array",
+            ));
         }
         let dataset = self.build(&T::datatype(), Dataspace::Scalar)?;
         dataset.or_nothing(|dataset| dataset.write_all(&[value]).map(|_| ()))
     }
 
-    /// Makes a dataset without elements, only with a type.
+    /// Creates a dataset with a null dataspace, which has a datatype but no elements.
     ///
     /// ```
     /// use hdf5_pure::{CreateOptions, Datatype, File, Writer};
@@ -92,13 +96,13 @@ impl<'w> DatasetBuilder<'w> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Usage`] if there is no [`datatype`](Self::datatype), or settings do not go together.
+    /// Returns [`Error::Usage`] if the [`datatype`](Self::datatype) is missing or settings contradict each other.
     pub fn write_null(self) -> Result<ObjectId> {
         let datatype = self.own_datatype()?;
         Ok(self.build(&datatype, Dataspace::Null)?.id)
     }
 
-    /// Makes the dataset and writes all of its elements, given as bytes of its [`datatype`](Self::datatype).
+    /// Creates the dataset and writes all of its elements, given as bytes in its [`datatype`](Self::datatype).
     ///
     /// ```
     /// use hdf5_pure::{CreateOptions, Datatype, File, Writer};
@@ -111,12 +115,13 @@ impl<'w> DatasetBuilder<'w> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Usage`] if there is no shape or datatype, elements of the type are not bytes alone, or settings do not go
-    /// together; `Io`.
+    /// Returns [`Error::Usage`] if the shape or the datatype is missing, the elements refer to data elsewhere, or
+    /// settings contradict each other, and `Io`.
     pub fn write_raw(mut self, bytes: &[u8]) -> Result<ObjectId> {
         let datatype = self.own_datatype()?;
         store::refuse_indirect(&datatype)?;
-        let shape = self.shape.take().ok_or_else(|| Error::usage("shape", "is not given"))?;
+        let shape =
+            self.shape.take().ok_or_else(|| Error::usage("shape", "is missing: set it with `shape`"))?;
         let dataspace = layout::simple(&shape, self.maximum.take())?;
         let dataset = self.build(&datatype, dataspace)?;
         let slab = Slab::all(&shape)?;
@@ -130,11 +135,12 @@ impl<'w> DatasetBuilder<'w> {
         match (&self.datatype, self.committed) {
             (Some(datatype), _) => Ok(datatype.clone()),
             (None, Some(id)) => self.tree.committed(id).cloned(),
-            (None, None) => Err(Error::usage("datatype", "is not given")),
+            (None, None) => Err(Error::usage("datatype", "is missing: set it with `datatype`")),
         }
     }
 
-    /// Makes the dataset without writing elements. It needs a [`shape`](Self::shape), which may be 0 where it can grow.
+    /// Creates the dataset without writing elements. It needs a [`shape`](Self::shape), which may be 0 along dimensions
+    /// that can grow.
     ///
     /// ```
     /// use hdf5_pure::{CreateOptions, File, Range, Slab, Writer};
@@ -151,15 +157,16 @@ impl<'w> DatasetBuilder<'w> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Usage`] if settings do not go together.
+    /// Returns [`Error::Usage`] if settings contradict each other.
     pub fn create<T: Store>(mut self) -> Result<DatasetWriter<'w>> {
-        let shape = self.shape.take().ok_or_else(|| Error::usage("shape", "is not given"))?;
+        let shape =
+            self.shape.take().ok_or_else(|| Error::usage("shape", "is missing: set it with `shape`"))?;
         let dataspace = layout::simple(&shape, self.maximum.take())?;
         self.build(&T::datatype(), dataspace)
     }
 
-    /// Makes the dataset without writing elements, for [`DatasetWriter::write_encoded`]. It needs a
-    /// [`datatype`](Self::datatype); without a [`shape`](Self::shape) it has one element and no dimensions.
+    /// Creates the dataset without writing elements, for [`DatasetWriter::write_encoded`]. It needs a
+    /// [`datatype`](Self::datatype). Without a [`shape`](Self::shape) it is a scalar dataset.
     ///
     /// ```
     /// use hdf5_pure::{CreateOptions, Datatype, File, Slab, Writer};
@@ -176,7 +183,7 @@ impl<'w> DatasetBuilder<'w> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Usage`] if there is no datatype, or settings do not go together.
+    /// Returns [`Error::Usage`] if the datatype is missing or settings contradict each other.
     pub fn create_encoded(mut self) -> Result<DatasetWriter<'w>> {
         let datatype = self.own_datatype()?;
         let dataspace = match self.shape.take() {
@@ -210,7 +217,8 @@ impl<'w> DatasetBuilder<'w> {
             Data::Chunked(_) => INCREMENTAL,
             _ => LATE,
         };
-        // Elements of any length must never be what happened to lie there before: the C library insists on it too.
+        // An element of variable length refers to a heap. If its bytes were whatever lay there before, readers would
+        // follow a wrong reference, so the fill value is always written. The C library requires this too.
         let write_time = if datatype.is_variable() { WITH_SPACE } else { IF_SET };
         let (allocation_time, write_time) = self.times.unwrap_or((allocation_time, write_time));
         let fill = FillValue { allocation_time, write_time, value };
@@ -248,7 +256,7 @@ impl<'w> DatasetBuilder<'w> {
                 Ok(Fill::Value(bytes))
             }
             (Some((None, bytes)), _) => {
-                let problem = format!("has {} bytes and elements have {}", bytes.len(), datatype.size);
+                let problem = format!("has {} bytes, but each element has {}", bytes.len(), datatype.size);
                 Err(Error::usage("fill value", problem))
             }
             (None, true) => Ok(Fill::Undefined),
@@ -260,7 +268,10 @@ impl<'w> DatasetBuilder<'w> {
         let filtered = !self.filters.is_empty();
         let Dataspace::Simple { dimensions, maximum } = dataspace else {
             if filtered || matches!(self.place, Place::Chunked(_)) {
-                return Err(Error::usage("chunks", "are nothing that a dataset without dimensions has"));
+                return Err(Error::usage(
+                    "chunks",
+                    "or filters were given for a dataset without dimensions, which cannot have them",
+                ));
             }
             let elements = present(dataspace.elements(), "number of elements")?;
             return self.flat(mul(elements, datatype.size.into())?);
@@ -269,7 +280,7 @@ impl<'w> DatasetBuilder<'w> {
         let elements = present(dataspace.elements(), "number of elements")?;
         let bytes = elements
             .checked_mul(datatype.size.into())
-            .ok_or_else(|| Error::usage("shape", "has more bytes than a file holds"))?;
+            .ok_or_else(|| Error::usage("shape", "needs more bytes than a file can hold"))?;
         let chunks = match std::mem::replace(&mut self.place, Place::Chosen) {
             Place::External(files) if !filtered => return self.external_files(files),
             Place::Virtual(mappings) if !filtered => return self.mapped(&mappings),
@@ -280,7 +291,7 @@ impl<'w> DatasetBuilder<'w> {
                 if filtered || grows {
                     return Err(Error::usage(
                         "dataset",
-                        "that grows or is filtered has its elements in chunks",
+                        "can grow or be filtered only if its elements are stored in chunks",
                     ));
                 }
                 return self.flat(bytes);
@@ -292,9 +303,12 @@ impl<'w> DatasetBuilder<'w> {
 
     fn external_files(&mut self, files: Vec<(String, u64, Option<u64>)>) -> Result<Data> {
         let mut heap = vec![0; 8]; // the empty name
-        let wrong = files.is_empty() || files.len() > usize::from(u16::MAX);
-        if wrong || files.iter().any(|(name, ..)| name.is_empty() || name.contains('\0')) {
-            return Err(Error::usage("external files", "are none, too many, or have names that are none"));
+        let wrong = |problem: &'static str| Err(Error::usage("external files", problem));
+        if files.is_empty() || files.len() > usize::from(u16::MAX) {
+            return wrong("must be at least one and at most 65,535");
+        }
+        if files.iter().any(|(name, ..)| name.is_empty() || name.contains('\0')) {
+            return wrong("include a name that is empty or contains a NUL character");
         }
         let slots = files
             .into_iter()
@@ -315,12 +329,13 @@ impl<'w> DatasetBuilder<'w> {
         Ok(Data::Virtual(self.tree.heap.put(&mut self.tree.output, &bytes)?))
     }
 
-    /// Elements that are not in chunks.
+    /// Returns storage for elements that are not chunked.
     fn flat(&self, bytes: u64) -> Result<Data> {
         match self.place {
-            Place::Compact if bytes > MAX_COMPACT => {
-                Err(Error::usage("compact dataset", format!("has {bytes} bytes, more than {MAX_COMPACT}")))
-            }
+            Place::Compact if bytes > MAX_COMPACT => Err(Error::usage(
+                "compact dataset",
+                format!("has {bytes} bytes, but an object header holds at most {MAX_COMPACT}"),
+            )),
             Place::Compact => Ok(Data::Compact(vec![0; fit(bytes, "size of compact data")?])),
             _ => Ok(Data::Contiguous(None)),
         }
@@ -335,17 +350,17 @@ impl<'w> DatasetBuilder<'w> {
     ) -> Result<Data> {
         let wrong = |problem: &'static str| Err(Error::usage("chunks", problem));
         if chunks.len() != shape.len() || chunks.contains(&0) || chunks.is_empty() {
-            return wrong("have another number of dimensions than the dataset, or a side of 0");
+            return wrong("must have as many dimensions as the dataset, each at least 1");
         }
         if chunks.iter().zip(maximum).any(|(&n, max)| max.is_some_and(|max| n > max.max(1))) {
-            return wrong("are larger than the dataset can be");
+            return wrong("are larger than the maximum shape of the dataset");
         }
         let bytes = chunks.iter().try_fold(u64::from(datatype.size), |product, &n| product.checked_mul(n));
         let bound = self.tree.settings.bound;
         let wide = match bytes {
             Some(bytes) if u32::try_from(bytes).is_ok() => false,
             Some(_) if bound >= Bound::V200 => true,
-            _ => return wrong("have 4 GiB or more, which only the newest bound allows"),
+            _ => return wrong("have 4 GiB or more, which only the bound V200 allows"),
         };
         if self.unfiltered_edges {
             bound.needs(Bound::V110, "edges without filters")?;

@@ -1,4 +1,4 @@
-//! Writing files.
+//! Writes new files.
 
 #[cfg(feature = "ndarray")]
 mod arrays;
@@ -35,10 +35,11 @@ pub use group::GroupWriter;
 pub use layout::ChunkIndex;
 pub use value::{Committed, Empty, FixedString, Raw, Value};
 
-/// How a file is created.
+/// Options of creating a file.
 ///
 /// ```
-/// use hdf5_pure::{Bound, CreateOptions, File, Writer};
+/// use hdf5_pure::{CreateOptions, File, Writer};
+/// use hdf5_pure::options::Bound;
 ///
 /// let options = CreateOptions::default().with_bound(Bound::Earliest).with_time(1_700_000_000);
 /// let mut file = Writer::in_memory(&options)?;
@@ -52,30 +53,32 @@ pub use value::{Committed, Empty, FixedString, Raw, Value};
 pub struct CreateOptions {
     /// The oldest release of the C library that must be able to read the file.
     pub bound: Bound,
-    /// Whether the file says in which order links and attributes were made, for readers that ask for it; netCDF writes
-    /// only to such files.
+    /// Whether the file tracks the creation order of links and attributes, for readers that ask for it. The netCDF
+    /// library writes only to files that do.
     pub track_order: bool,
-    /// The time that all objects are said to be of, in seconds since 1970. None is stored by default, so that equal input
+    /// The time that is stored in all objects, in seconds since 1970. By default no time is stored, so that equal input
     /// gives equal bytes.
     pub time: Option<u32>,
-    /// Bytes before the HDF5 file proper. Their number is 0, or 512 times a power of two.
+    /// The user block: bytes before the HDF5 file proper. Their number is 0, or 512 times a power of two.
     pub user_block: Vec<u8>,
-    /// Filters of yours.
+    /// Filters that the caller provides.
     pub registry: Registry,
-    /// Threads that filter chunks; 0 is as many as the machine has. More than one need the feature `parallel`.
+    /// The number of threads that filter chunks; 0 means as many as the machine has. More than one thread needs the
+    /// feature `parallel`.
     pub threads: usize,
     /// How programs that change the file later manage its free space.
     pub file_space: FileSpace,
-    /// The sizes of nodes of version 1 B-trees.
+    /// The K values, which give the sizes of version 1 B-tree nodes.
     pub btree_k: BtreeK,
 }
 
 impl CreateOptions {
-    /// The same with other nodes of version 1 B-trees.
+    /// Sets the K values of version 1 B-trees.
     ///
     /// ```
     /// use hdf5_pure::structure::BtreeK;
-    /// use hdf5_pure::{Bound, CreateOptions, File, Writer};
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    /// use hdf5_pure::options::Bound;
     ///
     /// let k = BtreeK { chunk: 64, ..BtreeK::default() };
     /// let options = CreateOptions::default().with_bound(Bound::Earliest).with_btree_k(k);
@@ -88,25 +91,25 @@ impl CreateOptions {
         Self { btree_k, ..self }
     }
 
-    /// The same with another bound.
+    /// Sets the bound.
     #[must_use]
     pub fn with_bound(self, bound: Bound) -> Self {
         Self { bound, ..self }
     }
 
-    /// The same, with the order of links and attributes or without.
+    /// Sets whether the file tracks the creation order of links and attributes.
     #[must_use]
     pub fn with_track_order(self, track_order: bool) -> Self {
         Self { track_order, ..self }
     }
 
-    /// The same with a time for all objects, in seconds since 1970.
+    /// Sets the time that is stored in all objects, in seconds since 1970.
     #[must_use]
     pub fn with_time(self, time: impl Into<Option<u32>>) -> Self {
         Self { time: time.into(), ..self }
     }
 
-    /// The same with another user block.
+    /// Sets the user block.
     ///
     /// ```
     /// use hdf5_pure::{CreateOptions, File, Writer};
@@ -124,32 +127,34 @@ impl CreateOptions {
         Self { user_block: user_block.into(), ..self }
     }
 
-    /// The same with filters of the caller's.
+    /// Sets the registry with the caller's filters.
     #[must_use]
     pub fn with_registry(self, registry: Registry) -> Self {
         Self { registry, ..self }
     }
 
-    /// The same with another number of threads.
+    /// Sets the number of threads.
     #[must_use]
     pub fn with_threads(self, threads: usize) -> Self {
         Self { threads, ..self }
     }
 
-    /// The same with another way to manage free space.
+    /// Sets how free space is managed.
     #[must_use]
     pub fn with_file_space(self, file_space: FileSpace) -> Self {
         Self { file_space, ..self }
     }
 }
 
-/// How the free space of a file is managed: what the file says to programs that change it. All but the default are for
-/// version 1.10 of the library and later, whatever the bound. A new file has no free space that is kept track of.
+/// How the free space of a file is managed. The file stores this for programs that change it later. All strategies
+/// except the default need version 1.10 of the C library or later, whatever the bound. A new file contains no free
+/// space that would have to be tracked.
 ///
 /// ```
-/// use hdf5_pure::{CreateOptions, FileSpace, Writer};
+/// use hdf5_pure::{CreateOptions, Writer};
+/// use hdf5_pure::options::FileSpace;
 ///
-/// let options = CreateOptions::default().with_file_space(FileSpace::Paged { size: 4096, kept: true });
+/// let options = CreateOptions::default().with_file_space(FileSpace::Paged { size: 4096, tracked: true });
 /// let mut file = Writer::in_memory(&options)?;
 /// file.dataset("temperature").write(&[281.5, 282.0])?;
 /// assert_eq!(file.into_bytes()?.len() % 4096, 0);
@@ -157,37 +162,37 @@ impl CreateOptions {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum FileSpace {
-    /// Free space is used again as long as the file is open, and forgotten then. The file says nothing of it.
+    /// Free space is reused while the file is open and forgotten afterwards. The file stores nothing about it.
     #[default]
-    Forgotten,
-    /// Free space is kept track of in the file.
-    Kept,
-    /// Space is managed in pages of `size` bytes, 512 to 1 GiB: structures and elements never share one.
+    Untracked,
+    /// The file keeps track of its free space.
+    Tracked,
+    /// Space is allocated in pages of `size` bytes, from 512 bytes to 1 GiB. Metadata and elements never share a page.
     Paged {
-        /// Bytes of a page.
+        /// The number of bytes per page.
         size: u64,
-        /// Whether free space is kept track of in the file.
-        kept: bool,
+        /// Whether the file keeps track of its free space.
+        tracked: bool,
     },
-    /// New space is always at the end of the file.
-    Appended,
+    /// New space is always taken at the end of the file.
+    AppendOnly,
 }
 
 impl FileSpace {
-    /// The message that says so.
+    /// Returns the message that stores the strategy.
     fn info(self, options: &CreateOptions) -> Result<Option<FileSpaceInfo>> {
         let wrong = |problem: &'static str| Err(Error::usage("file space", problem));
         let (strategy, persist, page_size) = match self {
-            Self::Forgotten => return Ok(None),
-            Self::Kept => (0, true, None),
-            Self::Paged { size, kept } => (FileSpaceInfo::PAGES, kept, Some(size)),
-            Self::Appended => (3, false, None),
+            Self::Untracked => return Ok(None),
+            Self::Tracked => (0, true, None),
+            Self::Paged { size, tracked } => (FileSpaceInfo::PAGES, tracked, Some(size)),
+            Self::AppendOnly => (3, false, None),
         };
         if page_size.is_some_and(|size| !(512..=1 << 30).contains(&size)) {
-            return wrong("has pages of less than 512 bytes, or of more than 1 GiB");
+            return wrong("needs a page size of at least 512 bytes and at most 1 GiB");
         }
         if page_size.is_some_and(|size| !(options.user_block.len() as u64).is_multiple_of(size)) {
-            return wrong("has pages that the user block does not fill");
+            return wrong("needs a page size that divides the size of the user block");
         }
         let managers = if persist { vec![None; 12] } else { Vec::new() };
         Ok(Some(FileSpaceInfo { strategy, persist, threshold: 1, page_size, managers }))
@@ -196,9 +201,9 @@ impl FileSpace {
 
 /// A new HDF5 file.
 ///
-/// Elements are stored as they are given; everything else is written by [`finish`](Self::finish), which also puts the
-/// file in its place: until then a file of that name is as it was, and whatever ends the process leaves it so.
-/// Equal calls give equal bytes.
+/// Elements are stored when they are given. Everything else is written by [`finish`](Self::finish), which also moves
+/// the file to its path. Until then, an older file at that path stays as it was, even if the process is interrupted.
+/// The same calls always give the same bytes.
 ///
 /// ```
 /// use hdf5_pure::{File, Writer};
@@ -231,7 +236,7 @@ impl std::fmt::Debug for Writer {
 }
 
 impl Writer {
-    /// Starts a file that takes its place at `path` when it is finished.
+    /// Starts a file, which appears at `path` when it is finished.
     ///
     /// ```
     /// use hdf5_pure::{File, Writer};
@@ -247,15 +252,16 @@ impl Writer {
     /// ```
     ///
     /// # Errors
-    /// `Io`, if its folder cannot be written to.
+    /// Returns `Io` if the folder cannot be written to.
     pub fn create(path: impl AsRef<Path>) -> Result<Self> {
         Self::create_with(path, &CreateOptions::default())
     }
 
-    /// As [`create`](Self::create), with options.
+    /// Works like [`create`](Self::create), with options.
     ///
     /// ```
-    /// use hdf5_pure::{Bound, CreateOptions, File, Writer};
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    /// use hdf5_pure::options::Bound;
     ///
     /// # let folder = tempfile::tempdir().unwrap();
     /// # let path = folder.path().join("weather.h5");
@@ -267,7 +273,8 @@ impl Writer {
     /// ```
     ///
     /// # Errors
-    /// As [`create`](Self::create), and [`Error::Usage`] if the user block has a length that the format does not allow.
+    /// Returns the errors of [`create`](Self::create), and [`Error::Usage`] if the user block has a length that the
+    /// format does not allow.
     pub fn create_with(path: impl AsRef<Path>, options: &CreateOptions) -> Result<Self> {
         check_user_block(options)?;
         Self::start(Target::File(Replacement::create(path)?), options)
@@ -286,7 +293,7 @@ impl Writer {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Usage`] if the user block has a length that the format does not allow.
+    /// Returns [`Error::Usage`] if the user block has a length that the format does not allow.
     pub fn in_memory(options: &CreateOptions) -> Result<Self> {
         Self::start(Target::Memory(Vec::new()), options)
     }
@@ -307,7 +314,7 @@ impl Writer {
     /// ```
     ///
     /// # Errors
-    /// Those of the storage, and as [`in_memory`](Self::in_memory).
+    /// Returns the errors of the storage and of [`in_memory`](Self::in_memory).
     pub fn in_storage(storage: Box<dyn Storage>, options: &CreateOptions) -> Result<Self> {
         Self::start(Target::Other(storage), options)
     }
@@ -329,7 +336,7 @@ impl Writer {
         })
     }
 
-    /// The root group.
+    /// Returns the root group.
     ///
     /// ```
     /// use hdf5_pure::{CreateOptions, File, Writer};
@@ -344,7 +351,7 @@ impl Writer {
         GroupWriter::new(&mut self.tree, ObjectId::ROOT)
     }
 
-    /// The group at `path`; groups on the way that are missing are made.
+    /// Returns the group at `path`. Missing groups are created.
     ///
     /// ```
     /// use hdf5_pure::{CreateOptions, File, Writer};
@@ -359,12 +366,12 @@ impl Writer {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Usage`] if something else is there.
+    /// Returns [`Error::Usage`] if the path names something else.
     pub fn group(&mut self, path: &str) -> Result<GroupWriter<'_>> {
         self.root().into_group(path)
     }
 
-    /// A new dataset at `path`; groups on the way that are missing are made.
+    /// Starts a new dataset at `path`. Missing groups are created.
     ///
     /// ```
     /// use hdf5_pure::{CreateOptions, File, Writer};
@@ -380,7 +387,7 @@ impl Writer {
         DatasetBuilder::new(&mut self.tree, ObjectId::ROOT, path)
     }
 
-    /// A dataset that was made before, to write more of its elements.
+    /// Returns a dataset that was created before, to write more of its elements.
     ///
     /// ```
     /// use hdf5_pure::{CreateOptions, File, Writer};
@@ -398,13 +405,13 @@ impl Writer {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Usage`] if the object is not a dataset of this file.
+    /// Returns [`Error::Usage`] if the object is not a dataset of this file.
     pub fn open_id(&mut self, dataset: ObjectId) -> Result<DatasetWriter<'_>> {
         self.tree.dataset(dataset)?;
         Ok(DatasetWriter::new(&mut self.tree, dataset))
     }
 
-    /// Gives an object an attribute; one of that name gets the new value.
+    /// Sets an attribute of an object. An existing attribute of this name gets the new value.
     ///
     /// ```
     /// use hdf5_pure::{CreateOptions, File, Writer};
@@ -418,13 +425,13 @@ impl Writer {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Usage`] if the object is none of this file, or the format has no place for the attribute.
+    /// Returns [`Error::Usage`] if the object does not belong to this file, or the format cannot store the attribute.
     pub fn attribute(&mut self, object: ObjectId, name: &str, value: impl Value) -> Result<()> {
         let attribute = value::attribute(&mut self.tree, name, value)?;
         self.tree.attribute(object, attribute)
     }
 
-    /// Gives an object a comment.
+    /// Sets the comment of an object.
     ///
     /// ```
     /// use hdf5_pure::{CreateOptions, Datatype, File, Writer};
@@ -439,12 +446,12 @@ impl Writer {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Usage`] if the object is none of this file, or the comment holds a NUL.
+    /// Returns [`Error::Usage`] if the object does not belong to this file, or the comment contains a NUL character.
     pub fn comment(&mut self, object: ObjectId, text: &str) -> Result<()> {
         self.tree.comment(object, text)
     }
 
-    /// A reference to an object, for elements and attributes.
+    /// Returns a reference to an object, which can be stored in elements and attributes.
     ///
     /// ```
     /// use hdf5_pure::{Address, CreateOptions, File, Writer};
@@ -460,14 +467,14 @@ impl Writer {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Usage`] if the object is none of this file.
+    /// Returns [`Error::Usage`] if the object does not belong to this file.
     pub fn reference(&mut self, object: ObjectId) -> Result<Reference> {
         let Address(address) = self.tree.address(object)?;
         Ok(Reference(Some(address)))
     }
 
-    /// Makes a datatype an object of its own to which no link leads yet. Without a link it stays in the file as long as a dataset
-    /// or an attribute has it.
+    /// Creates a committed datatype to which no link leads yet. Without a link, it stays in the file as long as a
+    /// dataset or an attribute uses it.
     ///
     /// ```
     /// use hdf5_pure::{CreateOptions, Datatype, File, Writer};
@@ -481,17 +488,19 @@ impl Writer {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Usage`] if the file's bound has no such type.
+    /// Returns [`Error::Usage`] if the bound of the file does not allow the datatype.
     pub fn commit_unlinked(&mut self, datatype: &Datatype) -> Result<ObjectId> {
         let datatype = self.tree.datatype(datatype)?;
         self.tree.add(Kind::Datatype(datatype), None)
     }
 
-    /// Sets what a new object says of itself: the versions of its structures, which orders it keeps, its times. What the object
-    /// holds is not changed by it. [`CreationProperties`](crate::structure::CreationProperties) has an example.
+    /// Sets the creation properties of a new object: the versions of its structures, the creation orders that it
+    /// tracks, and its times. The content of the object does not change.
+    /// [`CreationProperties`](crate::structure::CreationProperties) has an example.
     ///
     /// # Errors
-    /// [`Error::Usage`] if the object is none of this file, or is to have the order of attributes in a header of version 1.
+    /// Returns [`Error::Usage`] if the object does not belong to this file, or should track the creation order of
+    /// attributes in a header of version 1.
     pub fn creation_properties(&mut self, object: ObjectId, properties: &CreationProperties) -> Result<()> {
         let old = properties.header_version == 1;
         if old && properties.attribute_order != CreationOrder::Unknown
@@ -499,14 +508,14 @@ impl Writer {
         {
             return Err(Error::usage(
                 "header version",
-                "is neither 1 nor 2, or has no place for the order of attributes",
+                "must be 1 or 2, and must be 2 if the creation order of attributes is tracked",
             ));
         }
         self.tree.object_mut(object)?.properties = properties.clone();
         Ok(())
     }
 
-    /// Completes the file and puts it in its place.
+    /// Completes the file and moves it to its path.
     ///
     /// ```
     /// use hdf5_pure::{File, Writer};
@@ -521,15 +530,16 @@ impl Writer {
     /// ```
     ///
     /// # Errors
-    /// `Io`; a file that was there before is then as it was.
+    /// Returns `Io`. An older file at that path is then unchanged.
     pub fn finish(self) -> Result<()> {
         self.finish_with(Durability::Process)
     }
 
-    /// As [`finish`](Self::finish), and says what the file must survive.
+    /// Works like [`finish`](Self::finish), with a choice of what the file must survive.
     ///
     /// ```
-    /// use hdf5_pure::{Durability, Writer};
+    /// use hdf5_pure::Writer;
+    /// use hdf5_pure::options::Durability;
     ///
     /// # let folder = tempfile::tempdir().unwrap();
     /// # let path = folder.path().join("weather.h5");
@@ -541,13 +551,13 @@ impl Writer {
     /// ```
     ///
     /// # Errors
-    /// As [`finish`](Self::finish).
+    /// Returns the errors of [`finish`](Self::finish).
     pub fn finish_with(mut self, durability: Durability) -> Result<()> {
         self.write_scales()?;
         self.tree.finish(durability).map(drop)
     }
 
-    /// Completes a file that was started [`in_memory`](Self::in_memory).
+    /// Completes a file that was started with [`in_memory`](Self::in_memory), and returns its bytes.
     ///
     /// ```
     /// use hdf5_pure::structure::SIGNATURE;
@@ -560,12 +570,12 @@ impl Writer {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Usage`] if the file is not in memory.
+    /// Returns [`Error::Usage`] if the file is not in memory.
     pub fn into_bytes(mut self) -> Result<Vec<u8>> {
         self.write_scales()?;
         match self.tree.finish(Durability::Process)? {
             Target::Memory(bytes) => Ok(bytes),
-            _ => Err(Error::usage("file", "is not in memory")),
+            _ => Err(Error::usage("file", "was not created in memory")),
         }
     }
 }
@@ -577,6 +587,6 @@ fn check_user_block(options: &CreateOptions) -> Result<()> {
     }
     Err(Error::usage(
         "user block",
-        format!("of {len} bytes is neither empty nor 512 bytes times a power of two"),
+        format!("has {len} bytes, but it must be empty or have 512 bytes times a power of two"),
     ))
 }

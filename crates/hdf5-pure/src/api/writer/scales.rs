@@ -1,4 +1,5 @@
-//! Dimension scales: datasets that say what the indices of others mean, as the H5DS specification has them.
+//! Dimension scales: datasets that give the indices of other datasets a meaning, as the H5DS specification defines
+//! them.
 
 use std::collections::BTreeMap;
 
@@ -12,16 +13,16 @@ use crate::spec::message::datatype::{CharacterSet, Class, Datatype, Padding};
 use crate::value::references::Reference;
 use crate::value::store::{Encoder, Store};
 
-/// The scales of a file that is written.
+/// The dimension scales of a file that is being written.
 #[derive(Debug, Default)]
 pub(super) struct Scales {
-    /// Scales and their names.
+    /// The scales and their names.
     names: BTreeMap<ObjectId, String>,
-    /// Dataset, dimension, scale, in the order of the calls.
+    /// The dataset, the dimension and the scale of each attachment, in the order of the calls.
     attached: Vec<(ObjectId, usize, ObjectId)>,
 }
 
-/// Where a scale is used.
+/// A dataset and a dimension that use a scale.
 struct Use {
     dataset: Reference,
     dimension: i32,
@@ -40,7 +41,7 @@ impl Store for Use {
     }
 }
 
-/// A string with its NUL, which is how the library stores the attributes of scales.
+/// Returns a string with its terminating NUL, as the C library stores the attributes of scales.
 fn terminated(text: &str) -> Result<impl Value> {
     struct Terminated(Vec<u8>, u32);
     impl Value for Terminated {
@@ -52,7 +53,8 @@ fn terminated(text: &str) -> Result<impl Value> {
         }
     }
     let bytes = [text.as_bytes(), &[0]].concat();
-    let size = u32::try_from(bytes.len()).map_err(|_| Error::usage("name", "has 2^32 bytes or more"))?;
+    let size = u32::try_from(bytes.len())
+        .map_err(|_| Error::usage("name", "is too long: it must have less than 2^32 bytes"))?;
     Ok(Terminated(bytes, size))
 }
 
@@ -71,14 +73,14 @@ impl Writer {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Usage`] if the object is not a dataset of this file.
+    /// Returns [`Error::Usage`] if the object is not a dataset of this file.
     pub fn make_scale(&mut self, dataset: ObjectId, name: &str) -> Result<()> {
         self.tree.dataset(dataset)?;
         self.scales.names.insert(dataset, name.to_owned());
         Ok(())
     }
 
-    /// Says that `scale` is one of dimension `dimension` of `dataset`. A dimension may have several scales.
+    /// Attaches `scale` to one dimension of `dataset`. A dimension can have several scales.
     ///
     /// ```
     /// use hdf5_pure::{CreateOptions, File, Writer, conventions};
@@ -95,19 +97,20 @@ impl Writer {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Usage`] if the dataset has no such dimension or is a scale itself, or `scale` is none.
+    /// Returns [`Error::Usage`] if the dataset has no such dimension or is a scale itself, or if `scale` is not a
+    /// dimension scale.
     pub fn attach_scale(&mut self, dataset: ObjectId, dimension: usize, scale: ObjectId) -> Result<()> {
         if dimension >= self.tree.dataset(dataset)?.shape().len() {
-            return Err(Error::usage("dimension", "is none of the dataset"));
+            return Err(Error::usage("dimension", "is not a dimension of the dataset"));
         }
         if !self.scales.names.contains_key(&scale) || self.scales.names.contains_key(&dataset) {
-            return Err(Error::usage("scale", "is none, or is attached to a scale"));
+            return Err(Error::usage("scale", "is not a dimension scale, or is to be attached to one"));
         }
         self.scales.attached.push((dataset, dimension, scale));
         Ok(())
     }
 
-    /// Gives the scales and the datasets that have some their attributes.
+    /// Writes the attributes of the scales and of the datasets that they are attached to.
     pub(super) fn write_scales(&mut self) -> Result<()> {
         let Scales { names, attached } = std::mem::take(&mut self.scales);
         let mut lists: BTreeMap<ObjectId, Vec<Vec<Reference>>> = BTreeMap::new();

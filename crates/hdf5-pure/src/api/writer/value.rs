@@ -1,4 +1,4 @@
-//! Rust values as attributes.
+//! Rust values that can be stored as attributes.
 
 use std::borrow::Cow;
 
@@ -16,10 +16,11 @@ use crate::spec::message::shared::Shared;
 use crate::value::references::{Reference, RegionReference, StandardReference};
 use crate::value::store::{Encoder, Store, encoded, refuse_indirect};
 
-/// A string that is stored with a fixed number of bytes, as an attribute.
+/// A string attribute that is stored with a fixed number of bytes.
 ///
 /// ```
-/// use hdf5_pure::{CreateOptions, File, FixedString, Writer};
+/// use hdf5_pure::{CreateOptions, File, Writer};
+/// use hdf5_pure::values::FixedString;
 ///
 /// let mut file = Writer::in_memory(&CreateOptions::default())?;
 /// file.root().attribute("station", FixedString("north"))?; // as MATLAB has it
@@ -30,11 +31,12 @@ use crate::value::store::{Encoder, Store, encoded, refuse_indirect};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FixedString<'a>(pub &'a str);
 
-/// An attribute without elements, only a type.
+/// An attribute with a null dataspace: it has a datatype, but no elements.
 ///
 /// ```
 /// use hdf5_pure::structure::Dataspace;
-/// use hdf5_pure::{CreateOptions, Datatype, Empty, File, Writer};
+/// use hdf5_pure::{CreateOptions, Datatype, File, Writer};
+/// use hdf5_pure::values::Empty;
 ///
 /// let mut file = Writer::in_memory(&CreateOptions::default())?;
 /// file.root().attribute("calibrated", Empty(Datatype::float64()))?;
@@ -45,10 +47,11 @@ pub struct FixedString<'a>(pub &'a str);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Empty(pub Datatype);
 
-/// An attribute of any type: elements as they are stored, row by row.
+/// An attribute of any datatype, given as the bytes of its elements in C order.
 ///
 /// ```
-/// use hdf5_pure::{CreateOptions, Datatype, File, Raw, Writer};
+/// use hdf5_pure::{CreateOptions, Datatype, File, Writer};
+/// use hdf5_pure::values::Raw;
 ///
 /// let mut file = Writer::in_memory(&CreateOptions::default())?;
 /// let datatype = Datatype::integer(false, 2).big_endian();
@@ -59,19 +62,21 @@ pub struct Empty(pub Datatype);
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Raw<'a> {
-    /// What the elements are. Types of variable length and region references have their elements elsewhere and cannot be given so.
+    /// The datatype of the elements. Elements of variable length and region references refer to data elsewhere, so they
+    /// cannot be given as bytes.
     pub datatype: Datatype,
-    /// The shape; without dimensions there is one element.
+    /// The shape. If it has no dimensions, there is one element.
     pub shape: Vec<u64>,
-    /// The elements' bytes.
+    /// The bytes of the elements.
     pub bytes: &'a [u8],
 }
 
-/// A value that is converted to a committed datatype, which the attribute then has. What that type cannot hold is an
-/// [`Error::Misfit`].
+/// A value that is converted to a committed datatype, which becomes the attribute's datatype. A value that it cannot
+/// hold is an [`Error::Misfit`].
 ///
 /// ```
-/// use hdf5_pure::{Committed, CreateOptions, Datatype, File, Writer};
+/// use hdf5_pure::{CreateOptions, Datatype, File, Writer};
+/// use hdf5_pure::values::Committed;
 ///
 /// let mut file = Writer::in_memory(&CreateOptions::default())?;
 /// let kelvin = file.root().commit("kelvin", &Datatype::float32())?;
@@ -82,7 +87,7 @@ pub struct Raw<'a> {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Committed<T> {
-    /// The datatype: what [`GroupWriter::commit`](crate::GroupWriter::commit) gave.
+    /// The identifier of the datatype, from [`GroupWriter::commit`](crate::GroupWriter::commit).
     pub datatype: ObjectId,
     /// The value.
     pub value: T,
@@ -98,12 +103,13 @@ impl<T: Value> Value for Committed<T> {
     }
 }
 
-/// What attributes are made of: numbers, strings, slices and arrays of them, structs of [`record!`](crate::record), arrays of
-/// `ndarray` with that feature, and [`FixedString`], [`Empty`], [`Raw`] and [`Committed`]. Arrays within arrays are more
-/// dimensions.
+/// A value that can be stored as an attribute: numbers, strings, slices and arrays of them, structs of
+/// [`record!`](crate::record), arrays of `ndarray` (with that feature), [`FixedString`], [`Empty`], [`Raw`] and
+/// [`Committed`]. Arrays within arrays give further dimensions.
 ///
 /// ```
-/// use hdf5_pure::{CreateOptions, File, FixedString, Writer};
+/// use hdf5_pure::{CreateOptions, File, Writer};
+/// use hdf5_pure::values::FixedString;
 ///
 /// let mut file = Writer::in_memory(&CreateOptions::default())?;
 /// let mut root = file.root();
@@ -116,18 +122,19 @@ impl<T: Value> Value for Committed<T> {
 /// # Ok::<(), hdf5_pure::Error>(())
 /// ```
 pub trait Value: Sized {
-    /// Type, shape (none for no elements at all) and elements.
+    /// Appends the elements, and returns the datatype and the shape; `None` means a null dataspace.
     ///
     /// # Errors
-    /// Those of the [`Encoder`].
+    /// Returns the errors of the [`Encoder`].
     fn store(self, to: &mut Encoder<'_>) -> Result<(Datatype, Option<Vec<u64>>)>;
 
-    /// The committed datatype that the attribute has, if it has one.
+    /// Returns the committed datatype of the attribute, if it has one.
     fn committed(&self) -> Option<ObjectId> {
         None
     }
 
-    /// The character set that the attribute says its name is in. By default that is what its characters need.
+    /// Returns the character set that is stored for the attribute's name. By default it follows from the characters of
+    /// the name.
     fn character_set(&self) -> Option<CharacterSet> {
         None
     }
@@ -208,8 +215,8 @@ impl<T: Store, const N: usize> Value for &[T; N] {
 
 impl Value for FixedString<'_> {
     fn store(self, to: &mut Encoder<'_>) -> Result<(Datatype, Option<Vec<u64>>)> {
-        let size =
-            u32::try_from(self.0.len()).map_err(|_| Error::usage("string", "has 2^32 bytes or more"))?;
+        let size = u32::try_from(self.0.len())
+            .map_err(|_| Error::usage("string", "is too long: it must have less than 2^32 bytes"))?;
         to.bytes(self.0.as_bytes());
         if size == 0 {
             to.bytes(&[0]);
@@ -232,7 +239,7 @@ impl Value for Raw<'_> {
     }
 }
 
-/// Makes the attribute message of a value.
+/// Builds the attribute message of a value.
 pub(crate) fn attribute(tree: &mut Tree, name: &str, value: impl Value) -> Result<Attribute> {
     let committed = value.committed();
     let utf8 = value.character_set().map_or(!name.is_ascii(), |set| set == CharacterSet::Utf8);
@@ -261,16 +268,20 @@ pub(crate) fn attribute(tree: &mut Tree, name: &str, value: impl Value) -> Resul
     };
     let elements = present(dataspace.elements(), "number of elements")?;
     if elements.checked_mul(size.into()) != Some(data.len() as u64) {
-        let problem = format!("has {} bytes, not those of {elements} elements", data.len());
+        let problem = format!("has {} bytes, which do not make {elements} elements", data.len());
         return Err(Error::usage("attribute", problem));
     }
-    // The oldest version has no place for a committed datatype, nor the second for the character set of a name.
+    // Version 1 of the message cannot refer to a committed datatype, and version 2 cannot give the character set of the
+    // name.
     let oldest = if committed.is_some() { 2 } else { 1 };
     let version = if utf8 { 3 } else { bound.version(oldest, 3) };
     let (mut spaces, mut message) = (Vec::new(), Vec::new());
     dataspace.encode(&mut spaces, tree.output.sizes, bound.version(1, 2))?;
     if name.len() >= usize::from(u16::MAX) || types.len() > usize::from(u16::MAX) {
-        return Err(Error::usage("attribute", "has a name or a datatype of 64 KiB or more"));
+        return Err(Error::usage(
+            "attribute",
+            "cannot be stored: its name and its encoded datatype must each be shorter than 64 KiB",
+        ));
     }
     let new = NewAttribute {
         name: name.as_bytes(),
@@ -285,10 +296,10 @@ pub(crate) fn attribute(tree: &mut Tree, name: &str, value: impl Value) -> Resul
     Ok(Attribute { name: name.as_bytes().into(), message, committed, creation_order: None, shared: None })
 }
 
-/// A comment as it is stored.
+/// Checks a comment and returns it in its stored form.
 pub(crate) fn comment(text: &str) -> Result<Name> {
     if text.contains('\0') {
-        return Err(Error::usage("comment", "holds a NUL"));
+        return Err(Error::usage("comment", "contains a NUL character"));
     }
     Ok(text.into())
 }
@@ -297,7 +308,10 @@ pub(crate) fn comment(text: &str) -> Result<Name> {
 pub(crate) fn link_value(what: &'static str, parts: &[&str]) -> Result<()> {
     let len: usize = parts.iter().map(|part| part.len() + 1).sum();
     if parts.iter().any(|part| part.is_empty() || part.contains('\0')) || len > 65_000 {
-        return Err(Error::usage(what, "leads to a name that is empty, holds a NUL or is too long"));
+        return Err(Error::usage(
+            what,
+            "has a target that is empty, contains a NUL character or is too long",
+        ));
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Chunk indexes, built at once from the chunks that are stored.
+//! Builds chunk indexes from all stored chunks.
 
 use sciformats_core::arith::{add, fit, mul, present, sub};
 use sciformats_core::{Error, Result, bound};
@@ -10,43 +10,43 @@ use crate::spec::fixed_array::Element;
 use crate::spec::message::layout::IndexKind;
 use crate::spec::{Address, Sizes};
 
-/// The mask of chunks that are not filtered since they reach out of the dataset. Indexes say nothing of it: readers know
-/// from the place of the chunk.
+/// The mask of a chunk that is not filtered because it extends beyond the dataset. Indexes do not store this; readers
+/// know it from the place of the chunk.
 pub(crate) const EDGE: u32 = u32::MAX;
 
 /// Where a chunk is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stored {
     pub(crate) address: Address,
-    /// Bytes as stored.
+    /// The number of bytes as stored.
     pub(crate) size: u64,
-    /// Filters that were skipped.
+    /// The filters that were skipped.
     pub(crate) mask: u32,
-    /// Whether the file leads to it already, so that it is not overwritten.
+    /// Whether the file leads to the chunk already, so that it must not be overwritten.
     pub(crate) live: bool,
 }
 
-/// The chunks of a dataset, and what indexes know of it.
+/// The chunks of a dataset, and what indexes know about it.
 pub(crate) struct Chunks<'a> {
-    /// In the order of their coordinates.
+    /// The stored chunks in the order of their coordinates.
     pub(crate) stored: Vec<(&'a [u64], Stored)>,
-    /// Elements of a chunk along each dimension.
+    /// The number of elements of a chunk along each dimension.
     pub(crate) dimensions: &'a [u64],
-    /// Chunks along each dimension, at its largest.
+    /// The number of chunks along each dimension of the maximum shape.
     pub(crate) counts: Vec<u64>,
     /// The dimension without a maximum, if there is one.
     pub(crate) unlimited: Option<usize>,
     /// Whether there are filters.
     pub(crate) filtered: bool,
-    /// Bytes of the stored size in an index, 0 without filters.
+    /// The width of the stored size in the index, or 0 without filters.
     pub(crate) size_width: usize,
-    /// Half the children of a node of a chunk tree.
+    /// Half the children of a node of a B-tree of chunks.
     pub(crate) k: u16,
     pub(crate) sizes: Sizes,
 }
 
 impl Chunks<'_> {
-    /// Writes the index; returns its address.
+    /// Writes the index and returns its address.
     pub(crate) fn build(&self, output: &mut Output, kind: IndexKind) -> Result<Option<Address>> {
         if self.stored.is_empty() {
             return Ok(None);
@@ -68,7 +68,7 @@ impl Chunks<'_> {
         u8::from(self.filtered)
     }
 
-    /// What an index says of a filtered chunk.
+    /// Returns what an index stores about a filtered chunk.
     pub(crate) fn filters(&self, stored: Stored) -> Result<Option<(u64, u32)>> {
         if !self.filtered {
             return Ok(None);
@@ -84,7 +84,7 @@ impl Chunks<'_> {
         Ok(out)
     }
 
-    /// The elements of an array, by their number.
+    /// Returns the elements of an array index, by their number.
     pub(crate) fn elements(&self) -> Result<Vec<(u64, Vec<u8>)>> {
         let numbering = Numbering::new(&self.counts, self.unlimited);
         let mut elements: Vec<(u64, Vec<u8>)> = self
@@ -102,17 +102,18 @@ impl Chunks<'_> {
     }
 }
 
-/// Fails if a field of `width` bytes does not count the bytes of a filtered chunk.
+/// Fails if a field of `width` bytes cannot express the size of a filtered chunk.
 pub(crate) fn counted(size: u64, width: usize) -> Result<()> {
     let bits = u32::try_from(width).map_or(u32::MAX, |width| bound::product(width, 8)); // a bound
     if size.unbounded_shr(bits) == 0 {
         return Ok(());
     }
-    let problem = format!("has {size} bytes after its filters, more than the index of its dataset counts");
+    let problem =
+        format!("has {size} bytes after filtering, which its chunk index has no field wide enough to store");
     Err(Error::usage("chunk", problem))
 }
 
-/// `n` elements from number `first` on, absent ones included.
+/// Returns `n` elements starting with the number `first`. Missing ones are filled in.
 pub(crate) fn dense(elements: &[(u64, Vec<u8>)], first: u64, n: u64, absent: &[u8]) -> Result<Vec<u8>> {
     let n: usize = fit(n, "elements of a block")?;
     mul(n, absent.len())?;

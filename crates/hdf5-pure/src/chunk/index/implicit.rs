@@ -1,4 +1,4 @@
-//! Chunks one after another: their numbers say where they are.
+//! Implicit index: chunks lie one after another, and their numbers give their addresses.
 
 use crate::chunk::index::numbering::Numbering;
 use crate::chunk::index::{Bounds, Index, StoredChunk, Visit};
@@ -10,7 +10,7 @@ impl Index<'_> {
         let numbering = Numbering::new(&self.counts(), None);
         let size = self.bytes(at)?;
         let (first, last) = numbering.range(bounds).ok_or_else(|| self.too_many(at))?;
-        // All of them must be in the file, which also bounds the loop.
+        // All chunks must lie inside the file. This also bounds the loop.
         let end = last.checked_add(1).and_then(|n| n.checked_mul(size)).ok_or_else(|| self.too_many(at))?;
         if end > self.context.available(at) {
             return Err(self.too_many(at));

@@ -8,10 +8,10 @@ use sciformats_core::{Result, bound};
 use crate::space::output::Output;
 use crate::spec::{Address, put_checksum};
 
-/// Bytes of a checksum.
+/// The number of bytes of a checksum.
 const CHECKSUM: usize = 4;
 
-/// The blocks of an array that were changed since they were last written, and the one that was used last.
+/// The blocks of an array that were changed since they were last written, and the block that was used last.
 #[derive(Debug, Default)]
 pub(crate) struct Leaves {
     held: BTreeMap<Address, Leaf>,
@@ -21,40 +21,41 @@ pub(crate) struct Leaves {
 /// A block of elements that ends in a checksum.
 #[derive(Debug)]
 struct Leaf {
-    /// As the file has it, with the checksum; nothing if it is not there yet.
+    /// The bytes in the file with the checksum, or `None` if the block is new.
     stored: Option<Vec<u8>>,
-    /// All but the checksum.
+    /// The bytes without the checksum.
     bytes: Vec<u8>,
-    /// Where the elements begin.
+    /// The offset of the first element.
     first: usize,
     changed: bool,
 }
 
 impl Leaves {
-    /// Whether the block at `at` is in memory.
+    /// Returns whether the block at `at` is in memory.
     pub(crate) fn holds(&self, at: Address) -> bool {
         self.held.contains_key(&at)
     }
 
-    /// Takes a block that is in the file as it is here, its checksum included; its elements begin at `first`.
+    /// Takes over a block with its bytes in the file, checksum included. Its elements start at `first`.
     pub(crate) fn load(&mut self, at: Address, stored: Vec<u8>, first: usize) {
         let bytes = stored.get(..bound::left(stored.len(), CHECKSUM)).unwrap_or_default().to_vec();
         self.held.insert(at, Leaf { stored: Some(stored), bytes, first, changed: false });
     }
 
-    /// Takes a block that is not in the file yet, without a checksum.
+    /// Takes over a block that is not in the file yet, without a checksum.
     pub(crate) fn create(&mut self, at: Address, bytes: Vec<u8>, first: usize) {
         self.held.insert(at, Leaf { stored: None, bytes, first, changed: true });
     }
 
-    /// An element of `len` bytes of the block at `at`; `None` if it has no such element or is not in memory.
+    /// Returns an element of `len` bytes of the block at `at`, or `None` if there is no such element or the block is
+    /// not in memory.
     pub(crate) fn get(&self, at: Address, slot: u64, len: usize) -> Option<Vec<u8>> {
         let leaf = self.held.get(&at)?;
         element(leaf.bytes.get(leaf.first..)?, slot, len).map(<[u8]>::to_vec)
     }
 
-    /// Replaces an element of the block at `at`, and gives the one before; `None` if it has no such element or is not in
-    /// memory.
+    /// Replaces an element of the block at `at` and returns the old one, or `None` if there is no such element or the
+    /// block is not in memory.
     pub(crate) fn replace(&mut self, at: Address, slot: u64, element: &[u8]) -> Option<Vec<u8>> {
         let leaf = self.held.get_mut(&at)?;
         let before = replace(leaf.bytes.get_mut(leaf.first..)?, slot, element)?;
@@ -78,7 +79,7 @@ impl Leaves {
     }
 }
 
-/// A structure of which the whole is encoded anew: as the file has it, and whether that is so no longer.
+/// A structure that is always encoded as a whole: its bytes in the file, and whether it has changed.
 #[derive(Debug, Default)]
 pub(crate) struct Root {
     stored: Option<Vec<u8>>,
@@ -86,17 +87,17 @@ pub(crate) struct Root {
 }
 
 impl Root {
-    /// One that is in the file as it is here.
+    /// Creates the state of a structure with these bytes in the file.
     pub(crate) fn stored(bytes: Vec<u8>) -> Self {
         Self { stored: Some(bytes), changed: false }
     }
 
-    /// One that is not in the file yet.
+    /// Creates the state of a structure that is not in the file yet.
     pub(crate) fn fresh() -> Self {
         Self { stored: None, changed: true }
     }
 
-    /// Writes what `encode` makes, if something was changed.
+    /// Writes what `encode` returns, if something was changed.
     pub(crate) fn flush(
         &mut self,
         output: &mut Output,
@@ -114,11 +115,12 @@ impl Root {
     }
 }
 
-/// Bytes that stay between two changes are written with them if they are no more than these.
+/// The largest number of unchanged bytes between two changes that are written together with them. One longer write
+/// costs less than two.
 const GAP: usize = 16;
 
-/// Writes `new` at `at`, where the file has `stored`. Readers that look on get the whole of it at once; where a commit puts
-/// everything in its place, only what differs is written.
+/// Writes `new` at `at`, where the file has `stored`. If readers follow the file, all bytes are written at once. If a
+/// commit moves everything to its place, only the differing parts are written.
 pub(crate) fn rewrite(output: &mut Output, at: Address, stored: Option<&[u8]>, new: &[u8]) -> Result<()> {
     let Some(stored) = stored.filter(|stored| output.is_edited() && stored.len() == new.len()) else {
         return output.write_part(at, new);
@@ -130,7 +132,7 @@ pub(crate) fn rewrite(output: &mut Output, at: Address, stored: Option<&[u8]>, n
     Ok(())
 }
 
-/// The parts in which two blocks differ: first and last byte of each.
+/// Returns the parts in which two blocks differ, by their first and last byte.
 fn changes(old: &[u8], new: &[u8]) -> Vec<(usize, usize)> {
     let mut parts: Vec<(usize, usize)> = Vec::new();
     let differing = old.iter().zip(new).enumerate().filter(|(_, (old, new))| old != new);
@@ -143,13 +145,13 @@ fn changes(old: &[u8], new: &[u8]) -> Vec<(usize, usize)> {
     parts
 }
 
-/// Element number `slot` of `elements`, each of `len` bytes.
+/// Returns the element `slot` of `elements`, which have `len` bytes each.
 pub(crate) fn element(elements: &[u8], slot: u64, len: usize) -> Option<&[u8]> {
     let start = usize::try_from(slot).ok()?.checked_mul(len)?;
     elements.get(start..start.checked_add(len)?)
 }
 
-/// Replaces element number `slot` of `elements`, and gives the one before.
+/// Replaces the element `slot` of `elements` and returns the old one.
 pub(crate) fn replace(elements: &mut [u8], slot: u64, element: &[u8]) -> Option<Vec<u8>> {
     let start = usize::try_from(slot).ok()?.checked_mul(element.len())?;
     let place = elements.get_mut(start..start.checked_add(element.len())?)?;

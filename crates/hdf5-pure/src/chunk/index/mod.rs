@@ -1,4 +1,4 @@
-//! The chunks of a dataset: one enumeration over all kinds of indexes.
+//! The chunks of a dataset: one enumeration over all kinds of chunk indexes.
 
 mod btree1;
 pub(crate) mod btree2;
@@ -20,7 +20,7 @@ use crate::space::context::{Budget, Context};
 use crate::spec::Address;
 use crate::spec::message::layout::{Chunked, IndexKind};
 
-/// A chunk that is stored.
+/// A stored chunk.
 ///
 /// ```
 /// use hdf5_pure::{CreateOptions, File, Writer};
@@ -34,17 +34,17 @@ use crate::spec::message::layout::{Chunked, IndexKind};
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredChunk {
-    /// Which chunk, counted in chunks along each dimension.
+    /// The position of the chunk, counted in chunks along each dimension.
     pub scaled: Vec<u64>,
-    /// Where it is.
+    /// The address of the chunk.
     pub address: Address,
-    /// Bytes as stored.
+    /// The number of bytes as stored.
     pub size: u64,
-    /// Filters that were skipped when it was written, bit by bit.
+    /// The filters that were skipped when the chunk was written, one bit per filter.
     pub filter_mask: u32,
 }
 
-/// A box of chunks, first and last included.
+/// A box of chunks, with its first and last chunk inclusive.
 pub(crate) struct Bounds {
     pub(crate) first: Vec<u64>,
     pub(crate) last: Vec<u64>,
@@ -58,7 +58,7 @@ impl Bounds {
             .all(|(at, (first, last))| first <= at && at <= last)
     }
 
-    /// The chunks in the box, in their order.
+    /// Returns the chunks in the box, in order.
     pub(crate) fn each(&self) -> Vec<Vec<u64>> {
         self.first.iter().zip(&self.last).fold(vec![Vec::new()], |before, (&first, &last)| {
             let with = |start: Vec<u64>| (first..=last).map(move |at| [&start[..], &[at]].concat());
@@ -66,7 +66,7 @@ impl Bounds {
         })
     }
 
-    /// Chunks in the box, if the number fits 64 bits.
+    /// Returns the number of chunks in the box, if it fits into 64 bits.
     pub(crate) fn volume(&self) -> Option<u64> {
         let lengths =
             self.first.iter().zip(&self.last).map(|(first, last)| last.checked_sub(*first)?.checked_add(1));
@@ -74,7 +74,7 @@ impl Bounds {
     }
 }
 
-/// What the indexes need to know of a dataset.
+/// What indexes need to know about a dataset.
 pub(crate) struct Index<'a> {
     pub(crate) context: &'a Context,
     pub(crate) layout: &'a Chunked,
@@ -83,10 +83,10 @@ pub(crate) struct Index<'a> {
     pub(crate) filtered: bool,
 }
 
-/// What a visit of chunks calls.
+/// The function that a visit of chunks calls.
 pub(crate) type Visit<'v> = dyn FnMut(Result<StoredChunk>) -> ControlFlow<()> + 'v;
 
-/// Bytes of an unfiltered chunk, if they fit 64 bits.
+/// Returns the size of an unfiltered chunk, if it fits into 64 bits.
 pub(crate) fn chunk_bytes(layout: &Chunked) -> Option<u64> {
     layout.dimensions.iter().try_fold(layout.element_size, |product, &n| product.checked_mul(n))
 }
@@ -94,9 +94,10 @@ pub(crate) fn chunk_bytes(layout: &Chunked) -> Option<u64> {
 const STRUCTURE: &str = "chunk index";
 
 impl Index<'_> {
-    /// Visits the stored chunks in `bounds`, each once in a sound file. An unreadable part of the index is one error.
+    /// Visits the stored chunks in `bounds`. In a valid file each comes once. A part of the index that cannot be read
+    /// is reported as one error.
     pub(crate) fn visit(&self, bounds: &Bounds, visit: &mut Visit<'_>) {
-        // A level of the index at a time.
+        // One level of the index is read at a time, so that its nodes can be fetched together.
         let gathered = self.context.together(|| self.visit_each(bounds, &mut |_| ControlFlow::Continue(())));
         match gathered {
             Ok(()) => self.visit_each(bounds, visit),
@@ -128,7 +129,7 @@ impl Index<'_> {
         })
     }
 
-    /// Bytes of the stored size in an element of an index of filtered chunks; 0 if they are not filtered.
+    /// Returns the width of the stored size in an element of the index, or 0 if chunks are not filtered.
     pub(crate) fn size_width(&self, at: Address) -> Result<usize> {
         if !self.filtered {
             return Ok(0);
@@ -140,7 +141,8 @@ impl Index<'_> {
         Ok(usize::try_from(bits.saturating_add(8) / 8).unwrap_or(8).saturating_add(1).min(8))
     }
 
-    /// Chunks along each dimension, as the linear number of a chunk counts them: of the maximum size where there is one.
+    /// Returns the number of chunks along each dimension that the linear number of a chunk is based on. It follows from
+    /// the maximum shape where there is one.
     pub(crate) fn counts(&self) -> Vec<u64> {
         let sizes =
             self.maximum.iter().zip(self.dimensions).map(|(max, &size)| max.unwrap_or(size).max(size));
@@ -170,6 +172,6 @@ impl Index<'_> {
     }
 
     pub(crate) fn too_many(&self, at: Address) -> sciformats_core::Error {
-        self.context.fault(STRUCTURE, at, FaultKind::Rule("does not hold as many chunks as the dataset has"))
+        self.context.fault(STRUCTURE, at, FaultKind::Rule("holds fewer elements than the dataset has chunks"))
     }
 }

@@ -1,4 +1,4 @@
-//! Chunks in arrays: how they are numbered, and the elements that say where they are.
+//! How array indexes number chunks, and the elements that store where chunks are.
 
 use std::ops::ControlFlow;
 
@@ -9,18 +9,18 @@ use crate::chunk::index::{Bounds, Index, StoredChunk, Visit};
 use crate::spec::Address;
 use crate::spec::fixed_array::{self, Element};
 
-/// The order in which arrays number chunks.
+/// The order in which array indexes number chunks.
 pub(crate) struct Numbering {
-    /// Dimensions from the slowest on.
+    /// The dimensions, the slowest first.
     order: Vec<usize>,
-    /// Chunks per dimension in that order.
+    /// The number of chunks per dimension, in that order.
     counts: Vec<u64>,
-    /// Chunks between neighbours of a dimension in that order.
+    /// The difference in number between neighbours along each dimension, in that order.
     strides: Vec<u64>,
 }
 
 impl Numbering {
-    /// Row by row over `counts`; the dimension `unlimited` goes before all others.
+    /// Numbers chunks in C order over `counts`. The dimension `unlimited` comes before all others.
     pub(crate) fn new(counts: &[u64], unlimited: Option<usize>) -> Self {
         let others = (0..counts.len()).filter(|&i| Some(i) != unlimited);
         let order: Vec<usize> = unlimited.into_iter().chain(others).collect();
@@ -39,7 +39,7 @@ impl Numbering {
         Self { order, counts, strides }
     }
 
-    /// Dimensions.
+    /// Returns the number of dimensions.
     pub(crate) fn rank(&self) -> usize {
         self.order.len()
     }
@@ -51,7 +51,7 @@ impl Numbering {
             .try_fold(0u64, |sum, (&i, &stride)| sum.checked_add(scaled.get(i)?.checked_mul(stride)?))
     }
 
-    /// Smallest and largest number in a box.
+    /// Returns the smallest and the largest number in a box.
     pub(crate) fn range(&self, bounds: &Bounds) -> Option<(u64, u64)> {
         Some((self.number(&bounds.first)?, self.number(&bounds.last)?))
     }
@@ -61,7 +61,7 @@ impl Numbering {
         for (n, ((&i, &stride), &count)) in self.order.iter().zip(&self.strides).zip(&self.counts).enumerate()
         {
             let at = number.checked_div(stride).unwrap_or(0);
-            // The slowest dimension has no end.
+            // The slowest dimension has no end, so its coordinate is not reduced.
             let at = if n == 0 { at } else { at.checked_rem(count).unwrap_or(0) };
             if let Some(slot) = scaled.get_mut(i) {
                 *slot = at;
@@ -71,12 +71,12 @@ impl Numbering {
     }
 }
 
-/// Elements of an array that are chunks.
+/// The elements of an array index.
 pub(crate) struct Elements<'a> {
     pub(crate) index: &'a Index<'a>,
     pub(crate) numbering: &'a Numbering,
     pub(crate) bounds: &'a Bounds,
-    /// First and last number in the bounds.
+    /// The first and the last number in the bounds.
     pub(crate) range: (u64, u64),
 }
 
@@ -85,7 +85,7 @@ impl Elements<'_> {
         start <= self.range.1 && start.saturating_add(n) > self.range.0
     }
 
-    /// Visits the elements in `bytes`, of which the first has number `start`.
+    /// Visits the elements in `bytes`, the first of which has the number `start`.
     pub(crate) fn visit(
         &self,
         at: Address,
@@ -119,7 +119,7 @@ impl Elements<'_> {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Visits a page of `len` bytes of elements. If it cannot be read, that is one error.
+    /// Visits a page of `len` bytes of elements. If it cannot be read, that is reported as one error.
     pub(crate) fn page(
         &self,
         at: Address,

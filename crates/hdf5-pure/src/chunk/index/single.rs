@@ -1,4 +1,4 @@
-//! A dataset of one chunk, which its header leads to.
+//! Single chunk index: the object header leads to the only chunk.
 
 use crate::chunk::index::{Bounds, Index, StoredChunk, Visit};
 use crate::spec::Address;

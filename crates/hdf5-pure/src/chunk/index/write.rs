@@ -1,16 +1,17 @@
-//! Chunk indexes that are changed where they are: one chunk costs what lies between it and the root, however many there are.
+//! Changes chunk indexes in place. Changing one chunk costs what lies between it and the root, however many chunks
+//! there are.
 //!
-//! | index | what a change writes | who may change it |
+//! | index | what a change writes | used by |
 //! |---|---|---|
-//! | fixed array | an element and the checksum of its page | both |
-//! | extensible array | the same, and new blocks as the array grows | both |
-//! | version 2 B-tree | the nodes down to the record to new space, and the header | both |
-//! | version 1 B-tree | bytes of the nodes down to the chunk, new nodes where one is full | an editor |
+//! | fixed array | an element and the checksum of its page | editors and SWMR writers |
+//! | extensible array | the same, and new blocks as the array grows | editors and SWMR writers |
+//! | version 2 B-tree | the nodes on the path to the record, to fresh space, and the header | editors and SWMR writers |
+//! | version 1 B-tree | changed bytes of the nodes on the path to the chunk, and new nodes where nodes are split | editors |
 //!
-//! An editor commits all that it writes at once. Where others read meanwhile, what a structure leads to is written before it,
-//! so that whoever reads at any moment finds what he is led to: elements before the blocks that name their pages, blocks before
-//! the header. A block then is not written in one piece, but ends in a checksum, and a reader that finds it wrong reads once
-//! more. Space that was once reachable is not used again.
+//! An editor commits everything at once. A SWMR writer has readers at any moment, so a structure is written after
+//! everything that it leads to: elements before the blocks that mark their pages as used, and blocks before the header.
+//! A block may be half written when it is read; it ends in a checksum, and a reader that finds a wrong checksum reads
+//! it again. Space that readers could reach is not reused.
 
 use sciformats_core::arith::{add, fit, mul};
 use sciformats_core::fault::{Fault, FaultKind, locate};
@@ -28,27 +29,28 @@ use crate::spec::fixed_array::{self, Element};
 use crate::spec::message::layout::IndexKind;
 use crate::spec::{Address, Sizes};
 
-/// Elements of a new array that has a place for each.
+/// The largest number of elements of a new array that has space for each.
 pub(crate) const MOST_ELEMENTS: u64 = 1 << 32;
-/// Pages have at most two to this power of elements, super blocks and nodes of trees at most so many bytes.
+/// An index is not changed in place if its pages have more than two to this power of elements, or if its super blocks
+/// or nodes have more than `MOST_BYTES` bytes.
 pub(crate) const MOST_PAGE_BITS: u8 = 20;
 pub(crate) const MOST_BYTES: u64 = 64 << 20;
 
-/// What the elements of an index are.
+/// How the elements of an index are stored.
 pub(crate) struct Elements {
     pub(crate) sizes: Sizes,
-    /// 1 for filtered chunks.
+    /// The client ID, which is 1 for filtered chunks.
     pub(crate) client: u8,
-    /// Bytes of a stored size, 0 without filters.
+    /// The width of a stored size, or 0 without filters.
     pub(crate) size_width: usize,
-    /// An element without a chunk.
+    /// The bytes of an element without a chunk.
     pub(crate) absent: Vec<u8>,
-    /// Bytes of a chunk that is not filtered.
+    /// The number of bytes of a chunk that is not filtered.
     chunk: u64,
 }
 
 impl Elements {
-    /// The elements for chunks of `chunk` bytes, whose stored sizes are `size_width` bytes wide.
+    /// Returns the form of elements for chunks of `chunk` bytes, whose stored sizes are `size_width` bytes wide.
     pub(crate) fn new(sizes: Sizes, size_width: usize, chunk: u64) -> Result<Self> {
         let mut absent = Vec::new();
         Element { address: None, filtered: None }.encode(&mut absent, sizes, size_width)?;
@@ -66,7 +68,7 @@ impl Elements {
         Fault::new("element size", FaultKind::Mismatch { expected, found }).at(structure, offset)
     }
 
-    /// What an index says of a chunk beside its place.
+    /// Returns what an index stores about a chunk beside its address.
     fn filtered(&self, stored: Stored) -> Result<Option<(u64, u32)>> {
         if self.size_width == 0 {
             return Ok(None);
@@ -75,13 +77,13 @@ impl Elements {
         Ok(Some((stored.size, if stored.mask == EDGE { 0 } else { stored.mask })))
     }
 
-    /// The chunk of an element or a record, if it leads to one.
+    /// Returns the chunk of an element or a record, if it leads to one.
     fn stored(&self, address: Option<Address>, filtered: Option<(u64, u32)>) -> Option<Stored> {
         let (size, mask) = filtered.unwrap_or((self.chunk, 0));
         address.map(|address| Stored { address, size, mask, live: true })
     }
 
-    /// The chunk of an encoded element.
+    /// Returns the chunk of an encoded element.
     fn parse(&self, element: &[u8], header: Address) -> Result<Option<Stored>> {
         let parse = |i| Element::parse(i, self.sizes, self.size_width);
         let found = locate("chunk index element", header.0, element, parse)?;
@@ -89,7 +91,7 @@ impl Elements {
     }
 }
 
-/// The index of a dataset, to be changed and [flushed](Self::flush).
+/// The index of a dataset, which can be changed and [flushed](Self::flush).
 pub(crate) struct IndexWriter {
     kind: Kind,
     elements: Elements,
@@ -103,11 +105,11 @@ enum Kind {
     Btree2(Btree2Writer),
 }
 
-/// What an index needs to know of its dataset.
+/// What an index needs to know about its dataset.
 pub(crate) struct Shape<'a> {
-    /// Elements of a chunk along each dimension.
+    /// The number of elements of a chunk along each dimension.
     pub(crate) chunk: &'a [u64],
-    /// Chunks along each dimension, at its largest.
+    /// The number of chunks along each dimension of the maximum shape.
     pub(crate) counts: &'a [u64],
     /// The dimension without a maximum, if there is one.
     pub(crate) unlimited: Option<usize>,
@@ -116,10 +118,12 @@ pub(crate) struct Shape<'a> {
 }
 
 impl IndexWriter {
-    /// The index at `at`, or a new one; nothing if it has other parameters than those that are changed in place.
+    /// Opens the index at `at`, or creates a new one. Returns `None` if it has parameters with which it cannot be
+    /// changed in place.
     ///
     /// # Errors
-    /// `Malformed` if what the index begins with is; `Unsupported` for a kind without structures of its own.
+    /// Returns `Malformed` if the first structure of the index is damaged, and `Unsupported` for a kind of index
+    /// without structures of its own.
     pub(crate) fn open(
         output: &mut Output,
         (kind, at): (IndexKind, Option<Address>),
@@ -153,14 +157,16 @@ impl IndexWriter {
             }
             (IndexKind::BtreeV2, None) => Some(Kind::Btree2(Btree2Writer::create(output, &elements, rank)?)),
             (kind, _) => {
-                return Err(Error::unsupported(format!("changing a chunk index in place that is {kind:?}")));
+                return Err(Error::unsupported(format!(
+                    "changing a chunk index of the kind {kind:?} in place"
+                )));
             }
         };
         let numbering = Numbering::new(shape.counts, unlimited);
         Ok(kind.map(|kind| Self { kind, elements, numbering }))
     }
 
-    /// Where the index begins.
+    /// Returns the address of the index.
     pub(crate) fn address(&self) -> Address {
         match &self.kind {
             Kind::Fixed(array) => array.header,
@@ -170,12 +176,12 @@ impl IndexWriter {
         }
     }
 
-    /// Whether it has no place for any chunk yet, so that another one can as well be made.
+    /// Returns whether it has no place for any chunk yet, so that another kind of index can be created instead.
     pub(crate) fn is_blank(&self) -> bool {
         matches!(&self.kind, Kind::Fixed(array) if array.is_blank())
     }
 
-    /// Where a chunk is, if it is there. What leads to it stays in memory.
+    /// Returns where a chunk is stored, if it is. The structures that lead to it stay in memory.
     pub(crate) fn find(&mut self, output: &mut Output, scaled: &[u64]) -> Result<Option<Stored>> {
         let element = match &mut self.kind {
             Kind::Btree1(tree) => return tree.get(output, scaled),
@@ -196,7 +202,7 @@ impl IndexWriter {
         element.map_or(Ok(None), |element| self.elements.parse(&element, header))
     }
 
-    /// Says where a chunk is; gives its place before, if there was one.
+    /// Sets where a chunk is stored. Returns its old place, if it had one.
     pub(crate) fn insert(
         &mut self,
         output: &mut Output,
@@ -221,7 +227,7 @@ impl IndexWriter {
         self.set(output, scaled, Some(&bytes))
     }
 
-    /// Takes a chunk out; gives its place, if there was one.
+    /// Removes a chunk. Returns its place, if it had one.
     pub(crate) fn remove(&mut self, output: &mut Output, scaled: &[u64]) -> Result<Option<Stored>> {
         match &mut self.kind {
             Kind::Btree1(tree) => tree.remove(output, scaled),
@@ -233,7 +239,7 @@ impl IndexWriter {
         }
     }
 
-    /// Replaces the element of an array: with one that says that there is no chunk, if it is none.
+    /// Replaces the element of an array. Without an `element`, it stores that there is no chunk.
     fn set(&mut self, output: &mut Output, scaled: &[u64], element: Option<&[u8]>) -> Result<Option<Stored>> {
         let number = self.numbering.number(scaled).ok_or_else(beyond)?;
         let before = match &mut self.kind {
@@ -245,7 +251,7 @@ impl IndexWriter {
         before.map_or(Ok(None), |before| self.elements.parse(&before, header))
     }
 
-    /// The chunk of an encoded record.
+    /// Returns the chunk of an encoded record.
     fn of_record(&self, record: Option<Vec<u8>>) -> Result<Option<Stored>> {
         let Some(record) = record else { return Ok(None) };
         let Elements { sizes, size_width, .. } = self.elements;
@@ -266,14 +272,14 @@ impl IndexWriter {
     }
 }
 
-/// `n` absent elements.
+/// Returns `n` elements without a chunk.
 pub(crate) fn repeated(absent: &[u8], n: u64) -> Result<Vec<u8>> {
     let n: usize = fit(n, "elements of a block")?;
     mul(n, absent.len())?;
     Ok(absent.repeat(n))
 }
 
-/// A page of `len` bytes of elements, its checksum included.
+/// Reads a page of `len` bytes of elements, its checksum included.
 pub(crate) fn page(output: &mut Output, at: Address, len: usize) -> Result<Vec<u8>> {
     const PAGE: &str = "chunk index page";
     let bytes = output.read_stored(PAGE, at, add(len, 4)? as u64)?;
@@ -283,5 +289,5 @@ pub(crate) fn page(output: &mut Output, at: Address, len: usize) -> Result<Vec<u
 }
 
 pub(crate) fn beyond() -> Error {
-    Error::usage("chunk", "has a number for which its index has no place")
+    Error::usage("chunk", "lies outside the range that its chunk index can hold")
 }

@@ -1,4 +1,4 @@
-//! Blocks of a deflate stream (RFC 1951, section 3.2.3): literals and matches become bits.
+//! Writes the blocks of a deflate stream (RFC 1951, section 3.2.3): literals and matches become bits.
 //!
 //! | field | bits |
 //! |---|---|
@@ -14,16 +14,16 @@ use super::huffman::Code;
 const END: usize = 256;
 const LITERALS: usize = 286;
 const DISTANCES: usize = 30;
-/// Length and distance of a match share a word with literals, which have this bit clear.
+/// The bit that marks a match. The length and the distance of a match share a word, and in literals this bit is clear.
 const MATCH: u32 = 1 << 31;
-/// Where the length of a match stands; its distance stands below.
+/// The position of the length of a match in its word. The distance is in the bits below.
 const LENGTH_SHIFT: u32 = 16;
-/// A stored block has no more bytes.
+/// The largest number of bytes in a stored block.
 const MOST_STORED: usize = 65_535;
-/// The order in which lengths of the code of code lengths are stored.
+/// The order in which the lengths of the code for code lengths are stored.
 const ORDER: [usize; 19] = [16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15];
 
-/// Symbol less 257, bits of the offset and offset of each length less 3.
+/// The symbol less 257, the number of extra bits, and their value, for each length less 3.
 const LENGTHS: [(u8, u8, u8); 256] = {
     let mut all = [(0, 0, 0); 256];
     let mut at = 0;
@@ -41,7 +41,7 @@ const LENGTHS: [(u8, u8, u8); 256] = {
     all
 };
 
-/// Symbol, bits of the offset and offset of a distance less 1.
+/// Returns the symbol, the number of extra bits, and their value, for a distance less 1.
 fn distance_symbol(distance: u32) -> (usize, u32, u32) {
     match distance {
         0..4 => (distance as usize, 0, 0),
@@ -52,13 +52,13 @@ fn distance_symbol(distance: u32) -> (usize, u32, u32) {
     }
 }
 
-/// Bits beside its symbols that a match takes.
+/// Returns the number of extra bits that a match takes beside its symbols.
 pub(super) fn offset_bits(length: usize, distance: usize) -> u32 {
     let (_, bits, _) = LENGTHS.get(length.wrapping_sub(3)).copied().unwrap_or_default();
     u32::from(bits) + (distance as u32).saturating_sub(1).max(2).ilog2().saturating_sub(1)
 }
 
-/// Bits, the first one lowest.
+/// Writes bits, the first bit lowest.
 #[derive(Default)]
 pub(super) struct BitWriter {
     out: Vec<u8>,
@@ -67,12 +67,12 @@ pub(super) struct BitWriter {
 }
 
 impl BitWriter {
-    /// Appends to `out`.
+    /// Creates a writer that appends to `out`.
     pub(super) fn new(out: Vec<u8>) -> Self {
         Self { out, bits: 0, count: 0 }
     }
 
-    /// Appends `count` bits, 32 at most.
+    /// Appends `count` bits, at most 32.
     fn put(&mut self, bits: u32, count: u32) {
         self.bits |= u64::from(bits) << self.count;
         self.count += count;
@@ -83,7 +83,7 @@ impl BitWriter {
         }
     }
 
-    /// Fills up the last byte.
+    /// Pads the last byte.
     fn align(&mut self) {
         while self.count > 0 {
             self.out.push(self.bits as u8);
@@ -92,25 +92,25 @@ impl BitWriter {
         }
     }
 
-    /// The bytes.
+    /// Returns the bytes.
     pub(super) fn finish(mut self) -> Vec<u8> {
         self.align();
         self.out
     }
 }
 
-/// The literals and matches of a block that is being gathered.
+/// The literals and matches of a block that is being collected.
 pub(super) struct Block {
     tokens: Vec<u32>,
     literals: [u32; LITERALS],
     distances: [u32; DISTANCES],
 }
 
-/// The code lengths of a block as they are stored.
+/// The code lengths of a block in the form in which they are stored.
 struct Description {
     literals: usize,
     distances: usize,
-    /// Symbol, value and bits of its repetition.
+    /// The symbol, the extra value and the number of extra bits of each.
     symbols: Vec<(u8, u8, u8)>,
     code: Code,
     kept: usize,
@@ -122,12 +122,12 @@ impl Block {
         Self { tokens: Vec::new(), literals: [0; LITERALS], distances: [0; DISTANCES] }
     }
 
-    /// Number of literals and matches.
+    /// Returns the number of literals and matches.
     pub(super) fn len(&self) -> usize {
         self.tokens.len()
     }
 
-    /// How often each literal comes.
+    /// Returns how often each literal occurs.
     pub(super) fn literals(&self) -> &[u32] {
         self.literals.get(..END).unwrap_or_default()
     }
@@ -137,7 +137,7 @@ impl Block {
         self.literals[usize::from(byte)] += 1;
     }
 
-    /// A match of 3 to 258 bytes, 1 to 32768 bytes back.
+    /// Adds a match of 3 to 258 bytes, which starts 1 to 32768 bytes back.
     pub(super) fn put_match(&mut self, length: usize, distance: usize) {
         let (length, distance) =
             ((length as u32).wrapping_sub(3) & 255, (distance as u32).wrapping_sub(1) & 0x7fff);
@@ -151,7 +151,8 @@ impl Block {
         }
     }
 
-    /// Writes the block, which stands for the bytes `plain`, in the shortest way, and starts another.
+    /// Writes the block, which stands for the bytes `plain`, in the shortest of the three forms, and starts a new
+    /// block.
     pub(super) fn write(&mut self, plain: &[u8], last: bool, bits: &mut BitWriter) {
         self.literals[END] = 1;
         let (literals, distances) = (Code::new(&self.literals, 15), Code::new(&self.distances, 15));
@@ -176,7 +177,7 @@ impl Block {
         self.distances.fill(0);
     }
 
-    /// Bits of all offsets.
+    /// Returns the number of all extra bits.
     fn offsets(&self) -> u64 {
         let lengths = self.literals.iter().skip(END + 1).zip(0u8..);
         let of_length = |symbol: u8| if (8..28).contains(&symbol) { u64::from(symbol) / 4 - 1 } else { 0 };
@@ -187,7 +188,7 @@ impl Block {
 
     fn symbols(&self, literals: &Code, distances: &Code, bits: &mut BitWriter) {
         let bytes: [(u32, u32); 256] = std::array::from_fn(|byte| literals.word(byte));
-        // A length with its offset is one word.
+        // A length symbol and its extra bits are written as one word.
         let lengths: [(u32, u32); 256] = std::array::from_fn(|at| {
             let (symbol, more, offset) = LENGTHS[at];
             let (word, count) = literals.word(usize::from(symbol) + END + 1);
@@ -220,7 +221,7 @@ fn fixed() -> (Code, Code) {
     (Code::from_lengths(&lengths), Code::from_lengths(&[5; 30]))
 }
 
-/// Stores bytes as they are.
+/// Writes bytes as stored blocks.
 pub(super) fn store(plain: &[u8], last: bool, bits: &mut BitWriter) {
     let mut rest = plain;
     loop {
@@ -273,7 +274,8 @@ impl Description {
     }
 }
 
-/// Lengths as symbols: 16 repeats the one before 3 to 6 times, 17 and 18 are 3 to 10 and 11 to 138 zeros.
+/// Returns code lengths as symbols: 16 repeats the previous length 3 to 6 times, 17 and 18 stand for 3 to 10 and for 11
+/// to 138 zeros.
 fn runs(lengths: &[u8]) -> Vec<(u8, u8, u8)> {
     let mut symbols = Vec::new();
     for run in lengths.chunk_by(|a, b| a == b) {

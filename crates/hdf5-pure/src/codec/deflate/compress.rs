@@ -1,4 +1,4 @@
-//! Encoding a zlib stream (RFC 1950) of which all bytes are there.
+//! Encodes a zlib stream (RFC 1950), with all of its input in memory.
 //!
 //! | field | bytes |
 //! |---|---|
@@ -9,10 +9,10 @@
 use super::blocks::{self, BitWriter};
 use super::matches;
 
-/// Positions have 32 bits: longer inputs are compressed in parts.
+/// The largest part that is compressed at once, because positions have 32 bits.
 const PART: usize = 1 << 30;
 
-/// A zlib stream at `level` 0 to 9.
+/// Returns a zlib stream, compressed at a `level` of 0 to 9.
 pub(crate) fn compress(level: u32, input: &[u8]) -> Vec<u8> {
     let level = level.min(9);
     let hint = match level {
@@ -61,7 +61,7 @@ mod tests {
         encoder.finish().unwrap().len()
     }
 
-    /// Pseudo-random numbers.
+    /// Returns pseudo-random numbers.
     fn noise() -> impl Iterator<Item = u32> {
         let mut state = 1u64;
         std::iter::repeat_with(move || {
@@ -70,7 +70,7 @@ mod tests {
         })
     }
 
-    /// Bytes of many kinds.
+    /// Returns inputs of many kinds.
     fn kinds() -> Vec<(&'static str, Vec<u8>)> {
         let ramp = || (0u32..).zip(noise()).map(|(i, noise)| ((i >> 6) * 4 + noise % 16) as f32);
         let floats: Vec<u8> = ramp().take(65_536).flat_map(f32::to_le_bytes).collect();
@@ -97,7 +97,7 @@ mod tests {
     #[test]
     fn every_kind_comes_back_and_is_small() {
         for (kind, input) in kinds() {
-            // Where single bytes and repetitions of three count, more is lost.
+            // If single bytes and repetitions of three matter, this encoder may lose more.
             let percent = if ["text", "rare", "integers"].contains(&kind) { 25 } else { 4 };
             for level in 0..=9 {
                 let stream = compress(level, &input);

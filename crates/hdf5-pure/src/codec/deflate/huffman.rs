@@ -1,21 +1,23 @@
 //! Huffman codes of a deflate block (RFC 1951, section 3.2.2).
 
-/// The most symbols of an alphabet.
+/// The largest number of symbols of an alphabet.
 pub(super) const MAX_SYMBOLS: usize = 288;
 
-/// A code for each symbol: its bits, the first one lowest, and how many. Symbols that do not come have none.
+/// A code for each symbol: its bits, the first one lowest, and their number. Symbols that do not occur have no bits.
 #[derive(Clone)]
 pub(super) struct Code {
     words: [(u16, u8); MAX_SYMBOLS],
 }
 
 impl Code {
-    /// The code that takes the fewest bits for symbols that come this often, with at most `longest` bits each.
+    /// Returns the code that takes the fewest bits for symbols with these frequencies, with at most `longest` bits per
+    /// symbol.
     pub(super) fn new(counts: &[u32], longest: u8) -> Self {
         Self::from_lengths(&lengths(counts, longest))
     }
 
-    /// The code whose words have these lengths: shorter ones first, equal ones in the order of their symbols.
+    /// Returns the code whose words have these lengths: shorter words come first, and words of equal length are in the
+    /// order of their symbols.
     pub(super) fn from_lengths(lengths: &[u8]) -> Self {
         let mut number = [0u16; 16];
         for &length in lengths {
@@ -39,24 +41,24 @@ impl Code {
         Self { words }
     }
 
-    /// The bits of a symbol, and how many.
+    /// Returns the bits of a symbol, and their number.
     pub(super) fn word(&self, symbol: usize) -> (u32, u32) {
         let (bits, length) = self.words.get(symbol).copied().unwrap_or_default();
         (bits.into(), length.into())
     }
 
-    /// The lengths of the words.
+    /// Returns the lengths of the words.
     pub(super) fn lengths(&self) -> impl Iterator<Item = u8> {
         self.words.iter().map(|&(_, length)| length)
     }
 
-    /// Bits of symbols that come this often.
+    /// Returns the number of bits that symbols with these frequencies take.
     pub(super) fn cost(&self, counts: &[u32]) -> u64 {
         counts.iter().zip(self.lengths()).map(|(&count, length)| u64::from(count) * u64::from(length)).sum()
     }
 }
 
-/// The lengths of the best code, none longer than `longest`.
+/// Returns the lengths of the best code in which no word is longer than `longest`.
 fn lengths(counts: &[u32], longest: u8) -> [u8; MAX_SYMBOLS] {
     let mut lengths = [0u8; MAX_SYMBOLS];
     let mut symbols: Vec<(u32, usize)> = counts
@@ -66,7 +68,7 @@ fn lengths(counts: &[u32], longest: u8) -> [u8; MAX_SYMBOLS] {
         .map(|(symbol, &count)| (count, symbol))
         .collect();
     if symbols.len() < 2 {
-        // Some decoders want two words, even where one symbol or none comes.
+        // Some decoders require two words, even if only one symbol occurs or none.
         let only = symbols.first().map_or(0, |&(_, symbol)| symbol);
         for symbol in [only, usize::from(only == 0)] {
             if let Some(length) = lengths.get_mut(symbol) {
@@ -77,7 +79,7 @@ fn lengths(counts: &[u32], longest: u8) -> [u8; MAX_SYMBOLS] {
     }
     symbols.sort_unstable();
     let number = limited(&depths(&symbols), longest);
-    // The rarest symbols have the longest words.
+    // The rarest symbols get the longest words.
     let all = (1..=longest).rev().zip(number.iter().skip(1).take(longest.into()).rev());
     let all = all.flat_map(|(length, &number)| std::iter::repeat_n(length, usize::from(number)));
     for (&(_, symbol), length) in symbols.iter().zip(all) {
@@ -88,10 +90,11 @@ fn lengths(counts: &[u32], longest: u8) -> [u8; MAX_SYMBOLS] {
     lengths
 }
 
-/// How many leaves of the tree of sorted symbols are at each depth; what lies deeper than 31 counts there.
+/// Returns how many leaves the tree of the sorted symbols has at each depth. Leaves deeper than 31 count as 31.
 fn depths(symbols: &[(u32, usize)]) -> [u16; 32] {
     let n = symbols.len();
-    // Leaves first, then the inner nodes in the order in which they are made, which is that of their weights.
+    // The leaves come first, then the inner nodes in the order in which they are created, which is also the order of
+    // their weights.
     let mut weights: Vec<u64> = symbols.iter().map(|&(count, _)| count.into()).collect();
     let mut parents = vec![0usize; 2 * n];
     let (mut leaf, mut inner) = (0, n);
@@ -127,18 +130,19 @@ fn depths(symbols: &[(u32, usize)]) -> [u16; 32] {
     number
 }
 
-/// The same number of leaves, none deeper than `longest`.
+/// Returns the same number of leaves, with none deeper than `longest`.
 fn limited(number: &[u16; 32], longest: u8) -> [u16; 32] {
     let mut number = *number;
     let deepest = usize::from(longest & 15);
     let (kept, cut) = number.split_at_mut(deepest + 1);
     let Some(last) = kept.last_mut() else { return number };
     *last += cut.iter_mut().map(std::mem::take).sum::<u16>();
-    // The space of words that the leaves take, as multiples of the smallest.
+    // This is the space of words that the leaves take, in multiples of the smallest word.
     let mut taken: u32 =
         kept.iter().enumerate().skip(1).map(|(depth, &n)| u32::from(n) << (deepest - depth)).sum();
     while taken > 1 << deepest {
-        // A leaf goes down one level beside one of the deepest, which frees a word of these.
+        // A leaf moves down one level and becomes a neighbour of one of the deepest leaves, which frees one of the
+        // deepest words.
         let Some(depth) = (1..deepest).rev().find(|&depth| kept.get(depth).is_some_and(|&n| n > 0)) else {
             break;
         };
@@ -181,7 +185,7 @@ mod tests {
         let code = Code::new(&[1, 1, 2, 4, 0, 8], 15);
         assert_eq!(code.lengths().take(6).collect::<Vec<_>>(), [4, 4, 3, 2, 0, 1]);
         assert_eq!(code.cost(&[1, 1, 2, 4, 0, 8]), 4 + 4 + 6 + 8 + 8);
-        // The example of the standard: lengths 3, 3, 3, 3, 3, 2, 4, 4.
+        // This is the example of the standard: the lengths 3, 3, 3, 3, 3, 2, 4, 4.
         let code = Code::from_lengths(&[3, 3, 3, 3, 3, 2, 4, 4]);
         assert_eq!(code.word(5), (0, 2));
         assert_eq!(code.word(0), (0b010, 3));

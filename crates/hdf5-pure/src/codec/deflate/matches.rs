@@ -1,46 +1,47 @@
-//! Which bytes of a deflate stream repeat earlier ones.
+//! Finds repetitions of earlier bytes for a deflate stream.
 //!
-//! Chains of positions with equal hashes lead from the latest to earlier ones, as far as the level allows. A match is taken
-//! only if it costs fewer bits than its bytes would as literals, by what the bytes around it cost: in the planes that the
-//! shuffle filter makes of measurements, short repetitions far away are frequent and worth nothing.
+//! Positions with equal hashes form chains, which are followed from the latest position to earlier ones as far as the
+//! level allows. A match is used only if it costs fewer bits than its bytes would as literals; the cost of literals is
+//! estimated from the surrounding bytes. In the byte planes that the shuffle filter makes of measurements, short
+//! repetitions at long distances are frequent and not worth their bits.
 
 use super::blocks::{BitWriter, Block, offset_bits};
 
-/// Bytes back that a match may lie.
+/// The largest distance of a match in bytes.
 const WINDOW: usize = 32_768;
-/// The shortest match that is looked for.
+/// The length of the shortest match that is searched for.
 const LEAST: usize = 4;
 const MOST: usize = 258;
-/// What literals cost is estimated for pieces of this many bytes.
+/// The number of bytes for which the cost of literals is estimated together.
 const SEGMENT: usize = 8192;
-/// A block has about this many literals and matches at most.
+/// The approximate largest number of literals and matches of a block.
 const BLOCK: usize = 24_576;
-/// A block of fewer is not ended where the bytes change.
+/// The smallest number of literals and matches after which a block is ended because the kind of bytes changes.
 const SMALL_BLOCK: usize = 1024;
-/// Bits that tell which length and which distance a match has, beside those that tell that it is one.
+/// The estimated bits for the length and the distance of a match, beside those that say that it is a match.
 const WHICH: f32 = 6.0;
-/// Bits that the symbols of a match cost where none were found yet.
+/// The estimated bits for the symbols of a match as long as none were found.
 const SYMBOLS: f32 = 8.0;
-/// From so many literals and matches on, those of the block tell what others will cost.
+/// The number of literals and matches in a block from which their frequencies are used to estimate further costs.
 const TELLING: usize = 512;
-/// In a repetition of so few bytes, so many times, one position is as good as another.
+/// Repetitions of at most so many bytes are recognized as periodic; all of their positions are equally good.
 const PERIOD: usize = 16;
 const LONG_RUN: usize = 64;
 
-/// How hard matches are looked for.
+/// How much effort is spent on matches.
 #[derive(Clone, Copy)]
 struct Effort {
-    /// Candidates that are compared.
+    /// The number of candidates that are compared.
     candidates: usize,
-    /// A match of this length is good enough.
+    /// The length from which a match is good enough.
     enough: usize,
-    /// After a match shorter than this, the next position is tried too.
+    /// If a match is shorter than this, the next position is tried too.
     lazy: usize,
-    /// Where nothing repeats, at most so many positions are passed over at a time.
+    /// The largest number of positions that are skipped at a time where nothing repeats.
     stride: usize,
 }
 
-/// After so many literals in a row, one position more is passed over at a time.
+/// The number of consecutive literals after which one more position is skipped at a time.
 const BARREN: usize = 32;
 
 const EFFORTS: [Effort; 9] = [
@@ -55,27 +56,28 @@ const EFFORTS: [Effort; 9] = [
     Effort { candidates: 1536, enough: 258, lazy: 258, stride: 1 },
 ];
 
-/// Length and distance.
+/// The length and the distance of a match.
 #[derive(Clone, Copy, Default)]
 struct Match {
     length: usize,
     distance: usize,
 }
 
-/// Positions of earlier bytes.
+/// The positions of earlier bytes.
 struct Chains<'a> {
     input: &'a [u8],
     effort: Effort,
-    /// The last position of each hash, counted from 1; 0 is none.
+    /// The last position of each hash, counted from 1; 0 means none.
     heads: Vec<u32>,
     shift: u32,
-    /// The position before each with the same hash.
+    /// For each position, the previous position with the same hash.
     before: Vec<u32>,
-    /// Literals since the last match.
+    /// The number of literals since the last match.
     barren: usize,
 }
 
-/// Compresses less than 2 GiB at `level` 1 to 9 to blocks of a deflate stream, of which they may be the last.
+/// Compresses less than 2 GiB at a `level` of 1 to 9 into blocks of a deflate stream. `last` tells whether the stream
+/// ends here.
 pub(super) fn compress(level: u32, input: &[u8], last: bool, bits: &mut BitWriter) {
     let effort = usize::try_from(level).ok().and_then(|level| EFFORTS.get(level.wrapping_sub(1)));
     let mut chains = Chains::new(input, effort.copied().unwrap_or(EFFORTS[5]));
@@ -95,7 +97,7 @@ pub(super) fn compress(level: u32, input: &[u8], last: bool, bits: &mut BitWrite
     block.write(input.get(start..).unwrap_or_default(), last, bits);
 }
 
-/// What the symbols of a literal and of a match cost.
+/// The cost of the symbols of a literal and of a match.
 #[derive(Clone, Copy)]
 struct Costs<T> {
     literal: T,
@@ -103,14 +105,14 @@ struct Costs<T> {
 }
 
 impl Costs<f32> {
-    /// The same in sixteenths of a bit; a literal costs a bit at least.
+    /// Returns the costs in sixteenths of a bit. A literal costs at least one bit.
     fn sixteenths(self) -> Costs<usize> {
         Costs { literal: (self.literal.max(1.0) * 16.0) as usize, symbols: (self.symbols * 16.0) as usize }
     }
 }
 
 impl Block {
-    /// What symbols cost by those of the block, if there are enough.
+    /// Returns the costs that follow from the symbols of the block, if there are enough.
     fn costs(&self) -> Option<Costs<f32>> {
         if self.len() < TELLING {
             return None;
@@ -124,7 +126,7 @@ impl Block {
     }
 }
 
-/// Bits of a byte, where bytes come this often.
+/// Returns the number of bits per byte for bytes with these frequencies.
 fn entropy(counts: &[u32]) -> f32 {
     let total = counts.iter().sum::<u32>() as f32;
     let bits = counts.iter().filter(|&&n| n > 0).map(|&n| n as f32 * (total / n as f32).log2());
@@ -144,7 +146,7 @@ impl<'a> Chains<'a> {
         }
     }
 
-    /// Puts the bytes from `at` to `end`, and what a match at the end takes with it, into `block`; returns the next
+    /// Adds the bytes from `at` to `end`, and those that a match at the end covers, to `block`. Returns the next
     /// position.
     fn segment(&mut self, mut at: usize, end: usize, costs: Costs<usize>, block: &mut Block) -> usize {
         let worth = |found: Match| {
@@ -161,7 +163,7 @@ impl<'a> Chains<'a> {
                 continue;
             }
             self.barren = 0;
-            // The next position may have a better one.
+            // The next position may have a better match.
             let mut inserted = at + 1;
             while found.length < self.effort.lazy {
                 let next = self.find(at + 1, found.length - 1);
@@ -187,7 +189,7 @@ impl<'a> Chains<'a> {
         self.input.get(at..).and_then(<[u8]>::first_chunk).map(|&bytes| u32::from_le_bytes(bytes))
     }
 
-    /// Enters a position into its chain; returns the one before it, counted from 1.
+    /// Adds a position to its chain. Returns the previous position in the chain, counted from 1.
     fn enter(&mut self, at: usize, key: u32) -> u32 {
         let hash = key.wrapping_mul(0x9e37_79b1) >> self.shift;
         let Some(head) = self.heads.get_mut(hash as usize) else { return 0 };
@@ -204,8 +206,8 @@ impl<'a> Chains<'a> {
         }
     }
 
-    /// The longest match for the bytes at `at` that is longer than `least`, and enters the position. Its length is 0 if
-    /// there is none.
+    /// Returns the longest match for the bytes at `at` that is longer than `least`, and adds the position to its chain.
+    /// The length is 0 if there is no such match.
     fn find(&mut self, at: usize, least: usize) -> Match {
         let least = least.max(LEAST - 1);
         let mut best = Match::default();
@@ -214,7 +216,7 @@ impl<'a> Chains<'a> {
         let Some(ahead) = self.input.get(at..self.input.len().min(at + MOST)) else { return best };
         let lowest = (at + 1).saturating_sub(WINDOW);
         let mut longest = least;
-        // The last four bytes of a match that is longer.
+        // These are the last four bytes of a match that would be longer. Comparing them first rejects most candidates.
         let Some(mut tail) = self.load(at + longest - 3).filter(|_| longest < ahead.len()) else {
             return best;
         };
@@ -238,7 +240,7 @@ impl<'a> Chains<'a> {
                 }
             }
             candidate = self.before.get(from & (WINDOW - 1)).copied().unwrap_or(0) as usize;
-            // A slot that a later position has taken ends the chain.
+            // If a later position has taken over the slot, the chain ends here.
             if candidate > from {
                 break;
             }
@@ -247,13 +249,13 @@ impl<'a> Chains<'a> {
     }
 }
 
-/// Whether the match at the next position is better by more than the literal before it.
+/// Returns whether the match at the next position saves more than the literal before it costs.
 fn is_better(next: Match, found: Match) -> bool {
     let far = |found: Match| i64::from(found.distance.max(1).ilog2());
     4 * (next.length as i64 - found.length as i64) + far(found) - far(next) > 2
 }
 
-/// Bytes that both begin with.
+/// Returns the number of bytes with which both start.
 fn common(a: &[u8], b: &[u8]) -> usize {
     let ((wide_a, rest_a), (wide_b, rest_b)) = (a.as_chunks::<8>(), b.as_chunks::<8>());
     for (i, (a, b)) in wide_a.iter().zip(wide_b).enumerate() {
@@ -265,10 +267,10 @@ fn common(a: &[u8], b: &[u8]) -> usize {
     8 * wide_a.len().min(wide_b.len()) + rest_a.iter().zip(rest_b).take_while(|(a, b)| a == b).count()
 }
 
-/// What literals cost, piece by piece of the input.
+/// The cost of literals, for one segment of the input after another.
 struct Segments {
     end: usize,
-    /// Bits.
+    /// The number of bits.
     literal: f32,
     counts: [u32; 256],
 }
@@ -278,7 +280,8 @@ impl Segments {
         Self { end: 0, literal: 0.0, counts: [0; 256] }
     }
 
-    /// Goes on to the piece that begins at `at`, if the last one is done; whether its bytes are of another kind.
+    /// Enters the segment that starts at `at`, if the previous one is done. Returns whether its bytes are of another
+    /// kind.
     fn enter(&mut self, input: &[u8], at: usize) -> bool {
         if at < self.end {
             return false;
@@ -295,7 +298,7 @@ impl Segments {
 }
 
 fn histogram(bytes: &[u8]) -> [u32; 256] {
-    // Several counters of each byte: equal bytes in a row do not wait for each other.
+    // Several counters per byte value are used, so that equal bytes in a row need not wait for each other.
     let mut counts = [[0u32; 256]; 4];
     let (words, rest) = bytes.as_chunks::<4>();
     for word in words {

@@ -1,6 +1,7 @@
-//! Elements in other files: they wait in memory, and are written and synced before the commit.
+//! Writes elements in external files. They wait in memory, and are written and synced before the commit.
 //!
-//! These files have no journal. What ends the process while they are written leaves some of the new elements in them.
+//! External files have no journal. If the process is interrupted while they are written, they hold some of the new
+//! elements.
 
 use std::path::PathBuf;
 
@@ -13,14 +14,14 @@ use crate::file::open::Opened;
 use crate::heap::local::Names;
 use crate::spec::message::external_files::ExternalFiles;
 
-/// The other files of a dataset, and what is to be written to them.
+/// The external files of a dataset, and the bytes to be written to them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Outer {
     parts: Vec<Part>,
     waiting: Vec<(u64, Vec<u8>)>,
 }
 
-/// A part of the elements' bytes, and where it is.
+/// A range of the elements' bytes, and the file that holds it.
 #[derive(Clone, Debug)]
 struct Part {
     start: u64,
@@ -29,17 +30,19 @@ struct Part {
     path: PathBuf,
 }
 
-/// Where the byte of the elements with this number stands in the file of a part.
+/// Returns the offset of the byte with this number in the file of a part.
 fn position(part: &Part, byte: u64) -> Result<u64> {
     let at = part.offset.checked_add(sub(byte, part.start)?);
-    at.ok_or_else(|| Error::usage("elements", "have no place in the external files of the dataset"))
+    at.ok_or_else(|| {
+        Error::usage("elements", "lie beyond the space that the dataset has in its external files")
+    })
 }
 
 impl Outer {
     /// Finds the files.
     ///
     /// # Errors
-    /// [`Error::Forbidden`] if they may not be opened, [`Error::Missing`] if one is not there.
+    /// Returns [`Error::Forbidden`] if the files may not be opened, and [`Error::Missing`] if one does not exist.
     pub(crate) fn open(opened: &Opened, files: &ExternalFiles) -> Result<Self> {
         let names = Names::open(&opened.context, files.heap)?;
         let mut parts = Vec::new();
@@ -50,9 +53,9 @@ impl Outer {
             let path = path.ok_or_else(|| Error::Missing {
                 what: "external file",
                 name: String::from_utf8_lossy(name).into(),
-                problem: "is not there".into(),
+                problem: "does not exist".into(),
             })?;
-            // A bound: what lies behind it is in no file.
+            // This saturates, because no file has bytes beyond the largest offset.
             let end = slot.size.map_or(u64::MAX, |size| bound::sum(start, size));
             parts.push(Part { start, end, offset: slot.offset, path });
             start = end;
@@ -60,14 +63,17 @@ impl Outer {
         Ok(Self { parts, waiting: Vec::new() })
     }
 
-    /// Takes bytes of elements; `at` counts from the first element.
+    /// Takes bytes of elements to be written; `at` counts from the first element.
     ///
     /// # Errors
-    /// [`Error::Usage`] if there is no file for some of them.
+    /// Returns [`Error::Usage`] if no file has space for some of them.
     pub(crate) fn put(&mut self, at: u64, bytes: &[u8]) -> Result<()> {
         let end = add(at, bytes.len() as u64)?;
         if self.parts.last().is_none_or(|part| part.end < end) {
-            return Err(Error::usage("elements", "have no place in the external files of the dataset"));
+            return Err(Error::usage(
+                "elements",
+                "lie beyond the space that the dataset has in its external files",
+            ));
         }
         self.waiting.push((at, bytes.to_vec()));
         Ok(())
@@ -76,7 +82,7 @@ impl Outer {
     /// Writes what was taken.
     ///
     /// # Errors
-    /// `Io`; some of the elements may have been written.
+    /// Returns `Io`; some of the elements may have been written.
     pub(crate) fn write(&mut self) -> Result<()> {
         for part in &self.parts {
             let mut file: Option<FileStorage> = None;

@@ -1,16 +1,16 @@
-//! The elements of a dataset that is there: written, and their extent changed.
+//! Changes a dataset that the file already has: its elements and its shape.
 //!
-//! | storage | what a write does |
+//! | storage | effect of a write |
 //! |---|---|
-//! | compact | the header's message changes |
-//! | contiguous | a few elements wait for the commit; many are written with all others to fresh space |
-//! | contiguous, not there yet | fresh space, filled |
+//! | compact | the layout message in the header changes |
+//! | contiguous | a few elements wait for the commit; if there are many, all elements move to fresh space |
+//! | contiguous, not allocated | fresh space is allocated and filled |
 //! | chunked | chunks go to fresh space as soon as they are complete, and the commit changes what leads to them |
-//! | implicit chunks | wait for the commit, as their places are fixed |
-//! | external | waits for the commit, which writes to the other files first |
+//! | implicit index | the elements wait for the commit, because the places of the chunks are fixed |
+//! | external | the elements wait for the commit, which writes the external files first |
 //!
-//! Chunks that the last commit leads to stay where they are until the next one. Neither an edit nor a commit reads or writes
-//! more of a chunk index than what leads to the chunks that are touched, unless a dataset needs another kind of index.
+//! Chunks of the last commit stay where they are until the next one. Edits and commits read and write only those parts
+//! of a chunk index that lead to the touched chunks, unless the dataset needs another kind of index.
 
 mod external;
 mod shrink;
@@ -38,30 +38,31 @@ use crate::spec::message::MessageType;
 use crate::spec::message::dataspace::Dataspace;
 use crate::spec::message::layout::{IndexKind, Layout};
 
-/// What is known of a dataset that was in the file before.
+/// What is known about a dataset that was in the file before.
 #[derive(Clone, Debug)]
 pub(crate) struct Edited {
-    /// What the header says of it.
+    /// The layout in the header.
     layout: Layout,
     dataspace: Dataspace,
     changed: bool,
-    /// Bytes that wait for the commit.
+    /// The number of bytes that wait for the commit.
     waiting: u64,
-    /// An edit failed half way.
+    /// Whether an edit failed half way.
     broken: bool,
-    /// The files that hold the elements, if others do.
+    /// The external files that hold the elements, if there are any.
     pub(crate) outer: Option<Outer>,
 }
 
-/// Elements in one piece wait for the commit up to so many bytes; then all of them move to fresh space.
+/// The largest number of bytes of contiguous elements that wait for the commit. If there are more, all elements move to
+/// fresh space.
 const MOST_WAITING: u64 = 32 << 20;
-/// Elements are moved so many bytes at a time.
+/// The number of bytes that are moved at a time.
 const PIECE: u64 = 1 << 20;
 
-/// The dataset with the header at `address`, to be changed and [settled](settle).
+/// Loads the dataset with the header at `address`, so that it can be changed and [settled](settle).
 ///
 /// # Errors
-/// What reading its messages meets; `LimitExceeded` if its chunks are larger than the limits allow.
+/// Returns any error of reading its messages, and `LimitExceeded` if its chunks are larger than the limits allow.
 pub(crate) fn load(session: &Session, address: Address) -> Result<Dataset> {
     let (opened, context) = (&session.opened, session.context());
     let content = read::content(opened, &Object::read(context, address)?)?;
@@ -73,7 +74,7 @@ pub(crate) fn load(session: &Session, address: Address) -> Result<Dataset> {
         let all = 1u32.unbounded_shl(fit(filters, "number of filters")?).wrapping_sub(1);
         let skipped = if layout.unfiltered_edges { all } else { 0 };
         let extent = (&dimensions[..], &maximum[..]);
-        before = Some(Before::new(context.again(), layout.clone(), extent, filters > 0, skipped));
+        before = Some(Before::new(context.for_lookups(), layout.clone(), extent, filters > 0, skipped));
     }
     let mut dataset = load::dataset(context, content, opened.context.btree_k.chunk)?;
     if let Data::Chunked(chunked) = &mut dataset.data {
@@ -87,10 +88,10 @@ pub(crate) fn load(session: &Session, address: Address) -> Result<Dataset> {
     Ok(dataset)
 }
 
-/// Writes everything that is pending of `dataset`, whose header is at `address`, and gives back what is not used any more.
+/// Writes everything that is pending for `dataset`, whose header is at `address`, and frees what is not used any more.
 ///
 /// # Errors
-/// `Io`, and [`Error::Usage`] if an edit failed half way.
+/// Returns `Io`, and [`Error::Usage`] if an edit failed half way.
 pub(crate) fn settle(
     session: &Session,
     output: &mut Output,
@@ -124,21 +125,21 @@ pub(crate) fn settle(
 }
 
 impl Dataset {
-    /// Whether another shape, or another greatest one, is going to be written to its header.
+    /// Returns whether another shape or maximum shape is going to be written to its header.
     pub(crate) fn is_reshaped(&self) -> bool {
         self.edited.as_ref().is_some_and(|edited| edited.changed && edited.dataspace != self.dataspace)
     }
 
-    /// Fails if an edit failed half way: what is pending must not be committed.
+    /// Fails if an edit failed half way, because the pending state is incomplete and must not be committed.
     pub(crate) fn sound(&self) -> Result<()> {
         if self.edited.as_ref().is_some_and(|edited| edited.broken) {
-            let problem = "was changed by an edit that failed half way: its file has to be opened again";
+            let problem = "cannot be used after a change failed half way: open its file again";
             return Err(Error::usage("dataset", problem));
         }
         Ok(())
     }
 
-    /// Keeps what failed half way from being committed.
+    /// Runs an edit, and marks the dataset if it fails half way, so that it cannot be committed.
     pub(crate) fn attempt<T>(&mut self, edit: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         let result = edit(self);
         if let Some(edited) = &mut self.edited {
@@ -148,7 +149,7 @@ impl Dataset {
         result
     }
 
-    /// Moves elements in one piece to fresh space, if that takes less than to let `len` more bytes wait for the commit.
+    /// Moves contiguous elements to fresh space if that costs less than letting `len` more bytes wait for the commit.
     pub(crate) fn relocate(&mut self, output: &mut Output, slab: &Slab, len: u64) -> Result<()> {
         let total = self.bytes()?;
         let Some(edited) = &mut self.edited else { return Ok(()) };
@@ -175,7 +176,7 @@ impl Dataset {
         Ok(())
     }
 
-    /// Gives the dataset the shape `new`, with the fill value in what is new, and nothing in memory of what it loses.
+    /// Gives the dataset the shape `new`. New elements get the fill value, and lost elements are removed from memory.
     pub(crate) fn reshape(&mut self, output: &mut Output, registry: &Registry, new: &[u64]) -> Result<()> {
         let (size, maximum) = (self.element_size(), self.maximum());
         let shape = self.shape().to_vec();
@@ -191,7 +192,8 @@ impl Dataset {
         chunked.grow(output, &info, new)
     }
 
-    /// Chooses another index where an array would have a place for far more chunks than there are, or not for all.
+    /// Chooses another kind of index if an array index would be far larger than the number of chunks, or could not hold
+    /// all of them.
     fn thin(&mut self) {
         let (maximum, shape) = (self.maximum(), self.shape().to_vec());
         let Data::Chunked(chunked) = &mut self.data else { return };
@@ -210,7 +212,7 @@ impl Dataset {
         }
     }
 
-    /// Writes what is pending, the header left out; says where the elements are.
+    /// Writes what is pending, except the header. Returns where the elements are.
     fn put(
         &mut self,
         session: &Session,
@@ -242,7 +244,7 @@ impl Dataset {
         Ok(layout)
     }
 
-    /// Changes the index of chunks where it is; `false` if there is none, or another one is needed.
+    /// Changes the chunk index in place. Returns `false` if there is no index or another kind is needed.
     fn update(&mut self, output: &mut Output, registry: &Registry) -> Result<bool> {
         let (size, maximum) = (self.element_size(), self.maximum());
         let shape = self.shape().to_vec();
@@ -252,7 +254,7 @@ impl Dataset {
         chunked.update(output, &info)
     }
 
-    /// What was written is what the file has.
+    /// Takes what was written as the state of the file.
     fn renew(&mut self, layout: &Layout) {
         let shape = self.shape().to_vec();
         if let (Data::Chunked(chunked), Layout::Chunked(layout)) = (&mut self.data, layout) {
@@ -261,7 +263,7 @@ impl Dataset {
     }
 }
 
-/// The place of the index that the header leads to.
+/// Returns the extents of the index that the header leads to.
 fn index_space(session: &Session, edited: &Edited, filtered: bool) -> Result<Vec<Extent>> {
     let (Layout::Chunked(layout), Dataspace::Simple { dimensions, maximum }) =
         (&edited.layout, &edited.dataspace)

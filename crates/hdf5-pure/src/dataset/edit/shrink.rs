@@ -1,4 +1,4 @@
-//! What shrinking a dataset takes away, and what it leaves of the chunks that are cut.
+//! Shrinks datasets: removes chunks, and clears the parts of chunks that are cut off.
 
 use sciformats_core::{Result, bound};
 
@@ -7,18 +7,19 @@ use crate::chunk::too_large;
 use crate::chunk::write::{Chunked, Info, Open};
 use crate::space::output::Output;
 
-/// What becomes of a chunk.
+/// What happens to a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
-    /// No element of it is left.
+    /// None of its elements is left.
     Gone,
-    /// Elements of it are left, others are not.
+    /// Some of its elements are left.
     Cut,
-    /// It stays as it is.
+    /// All of its elements are left.
     Whole,
 }
 
-/// What becomes of the chunk `scaled` of chunks of `chunk` elements when a dataset of `old` gets the size `new`.
+/// Returns what happens to the chunk at `scaled` when a dataset of the size `old` gets the size `new`. `chunk` is the
+/// shape of a chunk.
 fn fate(scaled: &[u64], chunk: &[u64], old: &[u64], new: &[u64]) -> Fate {
     let mut fate = Fate::Whole;
     for ((&at, &n), (&old, &new)) in scaled.iter().zip(chunk).zip(old.iter().zip(new)) {
@@ -34,13 +35,13 @@ fn fate(scaled: &[u64], chunk: &[u64], old: &[u64], new: &[u64]) -> Fate {
 }
 
 impl Chunked {
-    /// Takes away what lies beyond `new`, a shape inside that of `info`. What is cut off of a chunk takes the fill value, as
-    /// it must not come back when the dataset grows again.
+    /// Removes what lies beyond `new`, a shape inside that of `info`. The parts of chunks that are cut off get the fill
+    /// value, because old elements must not reappear when the dataset grows again.
     ///
     /// # Errors
-    /// `Io`, and what reading a chunk meets.
+    /// Returns `Io`, and any error of reading a chunk.
     pub(crate) fn shrink(&mut self, output: &mut Output, info: &Info<'_>, new: &[u64]) -> Result<()> {
-        // What lies beyond the extent that the file has is in memory only.
+        // Chunks beyond the extent that the file has exist only in memory.
         if let Some(stored) = self.before.as_ref().map(|before| before.shape().to_vec()) {
             self.recall_between(output, info, (new, &stored))?;
         }
@@ -57,8 +58,8 @@ impl Chunked {
                     self.forget(&scaled);
                     continue;
                 }
-                // Chunks that have their places by their numbers stay, without an element; those of a file that is edited until
-                // they come back.
+                // Chunks with an implicit index keep their places even if they have no elements. In a file that is
+                // being edited they stay unchanged until they are inside again.
                 (Fate::Gone, Some(_)) if self.before.is_some() => {
                     self.open.remove(&scaled);
                     continue;
@@ -77,11 +78,11 @@ impl Chunked {
         Ok(())
     }
 
-    /// Puts the fill value into chunks that have their places by their numbers, and come into the dataset as it grows to `new`
-    /// from the shape of `info`: they hold what was in them before, or what another program has left there.
+    /// Writes the fill value to chunks with an implicit index that come into the dataset as it grows to `new` from the
+    /// shape of `info`. Their space holds older elements, or bytes that another program has left there.
     ///
     /// # Errors
-    /// `Io`.
+    /// Returns `Io`.
     pub(crate) fn grow(&mut self, output: &mut Output, info: &Info<'_>, new: &[u64]) -> Result<()> {
         if self.implicit.is_none() || self.before.is_none() || new.contains(&0) || new == info.shape {
             return Ok(());
@@ -102,13 +103,13 @@ impl Chunked {
         Ok(())
     }
 
-    /// The elements of a chunk along each dimension that lie inside `shape`.
+    /// Returns the number of elements of a chunk along each dimension that lie inside `shape`.
     fn kept(&self, scaled: &[u64], shape: &[u64]) -> Vec<u64> {
         let sides = scaled.iter().zip(self.dimensions.iter().zip(shape));
         sides.map(|(&at, (&n, size))| bound::left(*size, bound::product(at, n)).min(n)).collect()
     }
 
-    /// The chunk with its first elements along each dimension as they are, and the fill value elsewhere.
+    /// Returns the chunk with its first elements along each dimension unchanged, and the fill value elsewhere.
     fn cut(&self, info: &Info<'_>, bytes: &[u8], kept: &[u64]) -> Result<Vec<u8>> {
         let mut out = vec![0; bytes.len()];
         fill(&mut out, info.fill_value);

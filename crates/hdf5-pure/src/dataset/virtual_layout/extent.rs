@@ -1,4 +1,4 @@
-//! How far virtual datasets reach whose sources may grow.
+//! Computes the shape of virtual datasets whose sources may grow.
 
 use std::collections::HashMap;
 
@@ -14,7 +14,7 @@ use crate::spec::selection::{Regular, Selection};
 use crate::spec::virtual_mapping::Mapping;
 use crate::value::region::Axis;
 
-/// Gives a virtual dataset the shape that its sources have by now; others stay as they are.
+/// Gives a virtual dataset the shape that follows from its sources now. Other datasets do not change.
 pub(crate) fn update(opened: &Opened, content: &mut Content, nesting: &Nesting) -> Result<()> {
     let Ok(Storage { layout: Layout::Virtual(id), .. }) = content.storage else { return Ok(()) };
     let found = shape(opened, content, id, nesting)?;
@@ -24,7 +24,7 @@ pub(crate) fn update(opened: &Opened, content: &mut Content, nesting: &Nesting) 
     Ok(())
 }
 
-/// The shape of a virtual dataset whose sources may have grown: unlimited mappings follow them.
+/// Returns the shape of a virtual dataset whose sources may have grown. Unlimited mappings follow their sources.
 fn shape(opened: &Opened, content: &Content, id: Option<GlobalId>, nesting: &Nesting) -> Result<Vec<u64>> {
     let mut shape = content.dataspace.shape().unwrap_or_default().to_vec();
     let mappings = mappings(opened, id)?;
@@ -60,14 +60,15 @@ fn shape(opened: &Opened, content: &Content, id: Option<GlobalId>, nesting: &Nes
     Ok(shape)
 }
 
-/// Where the last block of a numbered source that exists ends.
+/// Returns where the last block of numbered sources ends.
 fn printf_extent(sources: &Sources<'_>, mapping: &Mapping, target: &Regular) -> Result<u64> {
     let mut extent = 0;
     for block in 0u64.. {
         let (file, dataset) = (numbered(&mapping.file, block), numbered(&mapping.dataset, block));
         let constant = file == mapping.file.as_bytes() && dataset == mapping.dataset.as_bytes();
         if sources.open(&file, &dataset)?.is_none() {
-            // That there is no further one is how the last one is known; the first one has to be there.
+            // The blocks end at the first source that does not exist. Only if even the first source is missing is that
+            // an error to report.
             if block == 0 {
                 sources.missing(&file, &dataset)?;
             }
@@ -81,17 +82,17 @@ fn printf_extent(sources: &Sources<'_>, mapping: &Mapping, target: &Regular) -> 
     Ok(extent)
 }
 
-/// Where the first `len` elements of block number `block` of a target end; nothing if that is beyond all numbers.
+/// Returns where the first `len` elements of block number `block` of a target end, or `None` if that exceeds 64 bits.
 fn block_end(target: &Regular, block: u64, len: u64) -> Option<u64> {
     target.start.checked_add(target.stride.checked_mul(block)?)?.checked_add(len)
 }
 
-/// How far the target reaches when it has as many elements as the source has along its unlimited dimension; nothing if
-/// that is beyond all numbers.
+/// Returns how far the target extends if it has as many elements as the source has along its unlimited dimension, or
+/// `None` if that exceeds 64 bits.
 fn unlimited_extent(mapping: &Mapping, source: &Source, axis: usize, target: &Regular) -> Option<u64> {
     let Selection::Regular(from) = &mapping.source else { return Some(0) };
     let shape = source.content.dataspace.shape().unwrap_or_default();
-    // A source without this dimension has no elements along it.
+    // A source without this dimension contributes no elements along it.
     let (Some(from), Some(&size)) = (from.get(axis), shape.get(axis)) else { return Some(0) };
     let elements = Axis::new(from, size).map_or(0, |axis| axis.len);
     if elements == 0 {

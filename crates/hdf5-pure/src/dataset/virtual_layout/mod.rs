@@ -1,4 +1,4 @@
-//! Virtual datasets: elements that are those of other datasets.
+//! Virtual datasets, whose elements are those of other datasets.
 
 mod extent;
 mod rows;
@@ -30,18 +30,18 @@ use crate::spec::virtual_mapping::{self, Mapping};
 use crate::spec::{Address, Name};
 use crate::value::region::Numbered;
 
-/// Virtual datasets of virtual datasets are followed so far.
+/// The largest depth to which virtual datasets of virtual datasets are followed.
 const MAX_DEPTH: usize = 8;
 
-/// So many sources of virtual datasets that are sources themselves are opened for one read.
+/// The largest number of sources that are opened for one read if they are virtual datasets themselves.
 const MAX_NESTED: u64 = 1 << 20;
 
-/// External links that lead to external links are followed so often.
+/// The largest number of external links in a row that are followed.
 const MAX_FILES: usize = 16;
 
 const STRUCTURE: &str = "virtual dataset";
 
-/// The mappings in the object `id`.
+/// Returns the mappings in the global heap object `id`.
 pub(crate) fn mappings(opened: &Opened, id: Option<GlobalId>) -> Result<Vec<Mapping>> {
     let Some(id) = id else { return Ok(Vec::new()) };
     let context = &opened.context;
@@ -54,7 +54,7 @@ pub(crate) fn mappings(opened: &Opened, id: Option<GlobalId>) -> Result<Vec<Mapp
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Nesting {
     depth: usize,
-    /// Datasets that were opened on the way, all branches together.
+    /// The number of datasets that were opened on the way, in all branches together.
     met: Arc<AtomicU64>,
 }
 
@@ -64,28 +64,28 @@ struct Source {
     content: Content,
 }
 
-/// Sources of one read.
+/// The sources of one read.
 struct Sources<'a> {
     opened: &'a Opened,
-    /// The header of the dataset that is read.
+    /// The address of the dataset that is read.
     of: Address,
-    /// What leads to them.
+    /// The virtual datasets that lead to the sources.
     nesting: Nesting,
     files: RefCell<HashMap<PathBuf, Arc<Opened>>>,
 }
 
 impl<'a> Sources<'a> {
-    /// The sources of the dataset `content`.
+    /// Returns the sources of the dataset `content`.
     fn new(opened: &'a Opened, content: &Content, nesting: &Nesting) -> Result<Self> {
         if nesting.depth >= MAX_DEPTH {
-            let kind = FaultKind::Rule("leads through too many virtual datasets");
+            let kind = FaultKind::Rule("passes through too many nested virtual datasets");
             return Err(opened.context.fault(STRUCTURE, content.address, Fault::new("source", kind)));
         }
         let nesting = Nesting { depth: add(nesting.depth, 1)?, met: nesting.met.clone() };
         Ok(Self { opened, of: content.address, nesting, files: RefCell::default() })
     }
 
-    /// The dataset of a mapping; `None` if it, or its file, is not there.
+    /// Returns the dataset of a mapping, or `None` if it or its file does not exist.
     fn open(&self, file: &[u8], dataset: &[u8]) -> Result<Option<Source>> {
         let mut other = match file {
             b"." => None,
@@ -117,7 +117,7 @@ impl<'a> Sources<'a> {
         Err(Error::LimitExceeded { what: "external links in a row", declared, limit })
     }
 
-    /// The file that `from` calls `name`, opened once.
+    /// Returns the file that `from` calls `name`. It is opened only once.
     fn file(&self, from: &Opened, name: &[u8]) -> Result<Option<Arc<Opened>>> {
         let Some(path) = external::find(from, name)? else { return Ok(None) };
         if let Some(opened) = self.files.borrow().get(&path) {
@@ -128,19 +128,19 @@ impl<'a> Sources<'a> {
         Ok(Some(opened))
     }
 
-    /// What is said of a mapping whose target ends beyond all numbers.
+    /// Returns the error for a mapping whose target ends beyond 64 bits.
     fn too_far(&self) -> Error {
         self.opened.context.fault(STRUCTURE, self.of, Fault::new("selection", FaultKind::Overflow))
     }
 
-    /// Notes that the dataset of a mapping is not there.
+    /// Records that the dataset of a mapping does not exist.
     fn missing(&self, file: &[u8], dataset: &[u8]) -> Result<()> {
         let text = |name: &[u8]| String::from_utf8_lossy(name).into_owned();
         let name = match file {
             b"." => text(dataset),
             _ => format!("{} in {}", text(dataset), text(file)),
         };
-        let problem = "is not there".into();
+        let problem = "does not exist".into();
         self.opened.missing(Error::Missing {
             what: "source of a virtual dataset",
             name: name.into(),
@@ -148,7 +148,8 @@ impl<'a> Sources<'a> {
         })
     }
 
-    /// Virtual datasets of virtual datasets of many sources each are a tree that grows with the power of its depth.
+    /// Counts an opened source. Virtual datasets with many sources that are virtual datasets themselves form a tree
+    /// whose size is exponential in its depth, so the total number must be bounded.
     fn count(&self) -> Result<()> {
         if self.nesting.depth < 2 {
             return Ok(());
@@ -162,7 +163,7 @@ impl<'a> Sources<'a> {
     }
 }
 
-/// Reads the selected elements; those without a source read as the fill value.
+/// Reads the selected elements. Elements without a source have the fill value.
 pub(crate) fn read(reader: &Reader<'_>, id: Option<GlobalId>, slab: &Slab, out: &mut [u8]) -> Result<()> {
     let sources = Sources::new(reader.opened, reader.content, &reader.nesting)?;
     let mappings = mappings(reader.opened, id)?;
@@ -180,7 +181,7 @@ pub(crate) fn read(reader: &Reader<'_>, id: Option<GlobalId>, slab: &Slab, out: 
     Ok(())
 }
 
-/// The dimension in which a selection is unlimited.
+/// Returns the dimension in which a selection is unlimited.
 fn unlimited(selection: &Selection) -> Option<usize> {
     let Selection::Regular(dimensions) = selection else { return None };
     dimensions.iter().position(|dimension| dimension.count.is_none() || dimension.block.is_none())
@@ -204,7 +205,7 @@ fn numbered(name: &Name, block: u64) -> Vec<u8> {
     out
 }
 
-/// The target of block number `block` alone.
+/// Returns the target of block number `block` alone.
 fn block_of(target: &Selection, axis: usize, block: u64) -> Option<Selection> {
     let Selection::Regular(dimensions) = target else { return None };
     let mut dimensions = dimensions.clone();
@@ -214,7 +215,7 @@ fn block_of(target: &Selection, axis: usize, block: u64) -> Option<Selection> {
     Some(Selection::Regular(dimensions))
 }
 
-/// Reads from the sources of which each has a block of the target to itself.
+/// Reads from numbered sources, each of which has one block of the target.
 fn read_blocks(
     reader: &Reader<'_>,
     sources: &Sources<'_>,
@@ -230,20 +231,21 @@ fn read_blocks(
     for k in 0..range.count {
         let index = add(range.start, mul(k, range.step)?)?;
         let Some(distance) = index.checked_sub(dimension.start) else { continue };
-        // Without a stride there is one block, the first.
+        // Without a stride there is only one block, the first.
         let block = distance.checked_div(dimension.stride).unwrap_or_default();
         if done.replace(block) == Some(block) {
             continue;
         }
         let Some(target) = block_of(&mapping.target, axis, block) else { continue };
         let (file, dataset) = (numbered(&mapping.file, block), numbered(&mapping.dataset, block));
-        // Missing blocks read as fill values; those after them are tried all the same.
+        // A missing block is read as fill values. The blocks after it are read all the same, as the C library does.
         copy(reader, sources, (&file, &dataset), (&mapping.source, &target), (slab, out))?;
     }
     Ok(())
 }
 
-/// Copies the elements that `from` selects of the source to where `to` and the request both select.
+/// Copies the elements that `from` selects of the source to the places that `to` selects, as far as the request
+/// includes them.
 fn copy(
     reader: &Reader<'_>,
     sources: &Sources<'_>,
@@ -255,18 +257,21 @@ fn copy(
         let fault = Fault::new("selection", FaultKind::Rule(rule));
         reader.opened.context.fault(STRUCTURE, reader.content.address, fault)
     };
-    let to = Numbered::new(to, slab.of()).ok_or_else(|| wrong("is not one of the dataset"))?;
-    // Sources of which nothing is wanted are not opened.
+    let to =
+        Numbered::new(to, slab.of()).ok_or_else(|| wrong("does not fit the dataspace of the dataset"))?;
+    // A source of which no element is wanted is not opened.
     if wanted::visit(&to, slab, &mut |_, _, _| None).is_some() {
         return Ok(());
     }
     let Some(source) = sources.open(file, dataset)? else { return sources.missing(file, dataset) };
-    // Such elements mean places in the file that holds them.
+    // Such elements refer to data in the file that holds them, and would be looked up in the wrong file.
     if source.opened.is_some() && source.content.datatype.is_indirect() {
-        return Err(Error::unsupported("a virtual dataset of references or sequences in another file"));
+        return Err(Error::unsupported(
+            "a virtual dataset whose source in another file holds references or variable-length elements",
+        ));
     }
     let shape = source.content.dataspace.shape().unwrap_or_default();
-    let from = Numbered::new(from, shape).ok_or_else(|| wrong("is not one of the source"))?;
+    let from = Numbered::new(from, shape).ok_or_else(|| wrong("does not fit the dataspace of the source"))?;
     let Some(last) = from.last() else { return Ok(()) };
     let nested = Reader {
         opened: source.opened.as_deref().unwrap_or(reader.opened),
@@ -281,7 +286,7 @@ fn copy(
         let bytes = |n: u64| usize::try_from(n).ok()?.checked_mul(size);
         let mut out = out.get_mut(bytes(place)?..)?;
         while count > 0 {
-            // A selection with more elements than its source: the others are left as they are.
+            // If the source has fewer elements than the target selection, the remaining elements keep the fill value.
             let Some(run) = from.locate(number) else { break };
             let len = run.len.min(count);
             let (part, rest) = out.split_at_mut_checked(bytes(len)?)?;
@@ -292,5 +297,5 @@ fn copy(
         Some(())
     });
     failed?;
-    done.ok_or_else(|| wrong("leaves the dataset"))
+    done.ok_or_else(|| wrong("extends beyond the dataset"))
 }

@@ -1,4 +1,4 @@
-//! Rows of a source.
+//! Reads the rows of a source.
 
 use sciformats_core::arith::{add, div, increase, mul, sub};
 use sciformats_core::fault::{Fault, FaultKind};
@@ -9,26 +9,26 @@ use crate::dataset::virtual_layout::STRUCTURE;
 use crate::spec::message::datatype::Datatype;
 use crate::value::convert;
 
-/// Rows of a source, of which some are held.
+/// The rows of a source, some of which are in memory.
 pub(crate) struct Rows<'a> {
     reader: &'a Reader<'a>,
-    /// Elements of a row.
+    /// The number of elements per row.
     width: u64,
-    /// The last row.
+    /// The number of the last row.
     last: u64,
-    /// What the elements become.
+    /// The datatype to which the elements are converted.
     datatype: &'a Datatype,
     size: usize,
-    /// Linear index of the first element held.
+    /// The linear index of the first element in memory.
     from: u64,
     held: Vec<u8>,
 }
 
-/// Bytes of a source that are held at once, if a row is not larger.
+/// The number of bytes of a source that are in memory at once, unless a single row is larger.
 const WINDOW: u64 = 4 << 20;
 
 impl<'a> Rows<'a> {
-    /// Rows of the source of `reader` up to the one with element `last`.
+    /// Returns the rows of the source of `reader`, up to the row that contains the element `last`.
     pub(crate) fn new(reader: &'a Reader<'a>, last: u64, datatype: &'a Datatype) -> Result<Self> {
         let shape = reader.content.dataspace.shape().unwrap_or_default();
         let width =
@@ -41,7 +41,7 @@ impl<'a> Rows<'a> {
         Ok(Self { reader, width, last, datatype, size, from: 0, held: Vec::new() })
     }
 
-    /// Copies the elements from linear index `start` on.
+    /// Copies the elements from the linear index `start` on.
     pub(crate) fn copy(&mut self, mut start: u64, out: &mut [u8]) -> Result<()> {
         let mut out = out;
         while !out.is_empty() {
@@ -60,7 +60,7 @@ impl<'a> Rows<'a> {
         Ok(())
     }
 
-    /// Reads rows from the one of element `start` on.
+    /// Reads rows, starting with the row that contains the element `start`.
     fn load(&mut self, start: u64) -> Result<()> {
         let shape = self.reader.content.dataspace.shape().unwrap_or_default();
         let row_bytes = bound::product(self.width, self.size as u64).max(1);

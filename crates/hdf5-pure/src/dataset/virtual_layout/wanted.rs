@@ -1,14 +1,15 @@
-//! Which elements of a selection a request wants.
+//! Finds the elements of a selection that a request wants.
 
 use sciformats_core::{Range, Slab, bound};
 
 use crate::value::region::{Axis, Numbered, Run};
 
-/// What is told of elements that are wanted: number of the first in the selection, how many, number in the request.
+/// A function that receives wanted elements: the number of the first in the selection, how many, and its number in the
+/// request.
 pub(crate) type Found<'f> = dyn FnMut(u64, u64, u64) -> Option<()> + 'f;
 
-/// Calls `found` with the elements of `selection` that `slab` wants, in ascending order. It takes time in proportion to
-/// the slab, not to the selection, if that is regular. `None` as soon as `found` returns it.
+/// Calls `found` with the elements of `selection` that `slab` wants, in ascending order. If the selection is regular,
+/// this takes time in proportion to the slab, not to the selection. Returns `None` as soon as `found` does.
 pub(crate) fn visit(selection: &Numbered, slab: &Slab, found: &mut Found<'_>) -> Option<()> {
     match selection {
         Numbered::Axes(axes) => match slab.ranges().split_last().zip(axes.split_last()) {
@@ -34,7 +35,8 @@ struct Walk<'a, 'f> {
 }
 
 impl Walk<'_, '_> {
-    /// `before` are the numbers in the selection and in the request, of the dimensions before these.
+    /// Visits one dimension. `before` has the numbers in the selection and in the request that the previous dimensions
+    /// give.
     fn descend(&mut self, ranges: &[Range], axes: &[(Axis, u64)], before: (u64, u64)) -> Option<()> {
         let (Some((range, inner)), Some(((axis, _), inner_axes))) =
             (ranges.split_first(), axes.split_first())
@@ -99,8 +101,8 @@ impl<'a> Wanted<'a> {
         Self { slab, strides }
     }
 
-    /// Calls `found` with the parts of `run` that are wanted: elements skipped in the run, count, number in the request.
-    /// A run may span several rows.
+    /// Calls `found` with the parts of `run` that are wanted: the number of elements skipped in the run, the count, and
+    /// the number in the request. A run may span several rows.
     fn intersect(&self, run: Run, found: &mut dyn FnMut(u64, u64, u64) -> Option<()>) -> Option<()> {
         let width = self.slab.of().last().copied().unwrap_or(1).max(1);
         let mut at = run.from;
@@ -130,7 +132,7 @@ impl<'a> Wanted<'a> {
             place = place.checked_mul(range.count)?.checked_add(k)?;
         }
         place = place.checked_mul(last.count)?;
-        // `rest` is now the index in the last dimension.
+        // Here `rest` is the index in the last dimension.
         let end = rest.checked_add(to.checked_sub(from)?)?;
         let first = bound::left(rest, last.start).div_ceil(last.step);
         let skip = |index: u64| from.checked_sub(base)?.checked_add(index.checked_sub(rest)?);

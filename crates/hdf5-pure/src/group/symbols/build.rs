@@ -1,4 +1,4 @@
-//! Old-style groups: names in a local heap, members in symbol table nodes, a version 1 B-tree above them.
+//! Writes old-style groups: names in a local heap, members in symbol table nodes, and a version 1 B-tree above them.
 
 use sciformats_core::arith::{add, increase, mul, present};
 use sciformats_core::{Error, Result};
@@ -11,11 +11,11 @@ use crate::spec::message::small::SymbolTable;
 use crate::spec::symbol_table::{Cache, Entry, Node};
 use crate::spec::{Address, pad8};
 
-/// Writes the members of a group. Only hard and soft links can be members of an old-style group.
+/// Writes the members of a group. An old-style group can hold only hard and soft links.
 ///
-/// `k` is half the entries of a node, and half the children of a node of the tree. The root of the tree and the header of
-/// the heap are put to `places`, if they are to stay where they were: parents and the superblock may have copies of these
-/// addresses.
+/// `k` is half the entries of a symbol table node, and half the children of a B-tree node. `places` gives addresses for
+/// the root of the B-tree and the header of the heap. They are used if the structures must stay where they were,
+/// because parent groups and the superblock may have copies of these addresses.
 pub(crate) fn build(
     output: &mut Output,
     links: &[Link],
@@ -31,11 +31,17 @@ pub(crate) fn build(
         let (header, cache) = match &link.target {
             Target::Hard(address) => (Some(*address), Cache::None),
             Target::Soft(path) => {
-                let path = u32::try_from(local::push_name(&mut heap, path.as_bytes())?)
-                    .map_err(|_| Error::usage("soft links", "are too long for an old-style group"))?;
+                let path = u32::try_from(local::push_name(&mut heap, path.as_bytes())?).map_err(|_| {
+                    Error::usage("soft links", "take more space than an old-style group can hold")
+                })?;
                 (None, Cache::SoftLink { path })
             }
-            _ => return Err(Error::usage("link", "has no place in an old-style group")),
+            _ => {
+                return Err(Error::usage(
+                    "link",
+                    "cannot be stored in an old-style group: only hard and soft links can",
+                ));
+            }
         };
         entries.push(Entry { name: name_at, header, cache });
     }
@@ -51,7 +57,7 @@ pub(crate) fn build(
     Ok(SymbolTable { btree, heap })
 }
 
-/// Writes nodes of entries and the tree above them, its root to `place`.
+/// Writes the symbol table nodes and the B-tree above them, whose root goes to `place`.
 fn tree(
     output: &mut Output,
     entries: &[Entry],
@@ -86,7 +92,7 @@ fn tree(
             let place = Place { level, left: i.checked_sub(1).map(at).transpose()?, right };
             node.encode(&mut bytes, output.sizes, internal_k, place)?;
             output.write(at(i)?, &bytes)?;
-            // A node without children leads to the empty name only.
+            // A node without children has only the empty name as its key.
             key = part.last().map_or(0, |&(_, last)| last);
             above.push((at(i)?, key));
         }

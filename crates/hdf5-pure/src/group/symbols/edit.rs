@@ -1,10 +1,12 @@
-//! Old-style groups whose members come and go one by one.
+//! Changes the members of an old-style group one by one.
 //!
-//! Nodes are written in their places, as those of a level know their neighbours: what changes of them goes through the journal. New
-//! nodes go to fresh space, and the root stays where it is, since the message of the group and copies of it lead there.
+//! Nodes are written in place, because the nodes of a level refer to their neighbours; the changes go through the
+//! journal. New nodes go to fresh space. The root stays at its address, because the symbol table message of the group
+//! and copies of it refer to the root.
 //!
-//! The keys of a node are names in the heap: the right key of a child is the name of its last member. So a member that was the last
-//! one takes its name out of the keys above it as well, and of the left key of the neighbour, before the name itself goes.
+//! The keys of a node are names in the heap: the right key of a child is the name of its last member. If the last
+//! member of a child is removed, its name must therefore be removed from the keys above it and from the left key of the
+//! neighbour, before the name itself is removed from the heap.
 
 use std::cmp::Ordering;
 
@@ -25,23 +27,23 @@ use crate::spec::symbol_table::{Cache, Entry, Node};
 const TREE: &str = "group B-tree node";
 const NODE: &str = "symbol table node";
 
-/// About how many members a group has, by its root.
+/// Estimates the number of members of a group from its root node.
 ///
 /// # Errors
-/// `Malformed` if the root cannot be read.
+/// Returns `Malformed` if the root cannot be read.
 pub(crate) fn estimate(context: &Context, table: SymbolTable) -> Result<u64> {
     let (at, sizes) = (table.btree, context.sizes);
     let start = context.read(TREE, at, Prefix::size(sizes) as u64)?;
     let prefix = locate(TREE, context.offset(at), &start, |i| GroupNode::prefix(i, sizes))?;
     let (below, leaf) = (u64::from(context.btree_k.group_internal), u64::from(context.btree_k.group_leaf));
     let below = below.max(2);
-    // Nodes are between half full and full.
+    // Nodes are at least half full, so this estimate is a lower bound.
     let leaves =
         bound::product(prefix.entries.into(), below.checked_pow(prefix.level.into()).unwrap_or(u64::MAX)); // a bound
     Ok(bound::product(leaves, leaf))
 }
 
-/// The members of a group that is edited.
+/// The members of a group that is being edited.
 pub(crate) struct EditedTable<'c, 'o> {
     context: &'c Context,
     output: &'o mut Output,
@@ -49,21 +51,21 @@ pub(crate) struct EditedTable<'c, 'o> {
     names: EditedNames<'c>,
 }
 
-/// A node of the tree, and its neighbours.
+/// A node of the B-tree, its address and its neighbours.
 struct Placed {
     at: Address,
     node: GroupNode,
     place: Place,
 }
 
-/// The last key of a node that was divided, and the new node behind it.
+/// The last key of a node that was split, and the address of the new node after it.
 type Divided = Option<(u64, Address)>;
 
-/// What a removal makes of a node.
+/// The effect of a removal on a node.
 struct Removed {
-    /// The name of its last member, if that is another one.
+    /// The name of its last member, if that has changed.
     right: Option<u64>,
-    /// Whether nothing is left of it.
+    /// Whether the node is empty now.
     emptied: bool,
 }
 
@@ -71,38 +73,46 @@ impl<'c, 'o> EditedTable<'c, 'o> {
     /// Opens the table.
     ///
     /// # Errors
-    /// `Malformed` if its heap is.
+    /// Returns `Malformed` if its heap is damaged.
     pub(crate) fn open(context: &'c Context, output: &'o mut Output, table: SymbolTable) -> Result<Self> {
         output.flush()?;
         let names = EditedNames::open(context, table.heap)?;
         Ok(Self { context, output, root: table.btree, names })
     }
 
-    /// Adds a member whose name is not taken.
+    /// Adds a member, whose name must not exist yet.
     ///
     /// # Errors
-    /// [`Error::Usage`] if a table has no place for the link; `Malformed`; those of the output. Nothing must be committed after one.
+    /// Returns [`Error::Usage`] if a symbol table cannot hold the link, `Malformed`, and the errors of the output.
+    /// After an error nothing must be committed.
     pub(crate) fn insert(&mut self, link: &Link) -> Result<()> {
         let name = link.name.as_bytes();
         let offset = self.names.insert(self.output, name)?;
         let (header, cache) = match &link.target {
             Target::Hard(address) => (Some(*address), Cache::None),
             Target::Soft(path) => {
-                let path = u32::try_from(self.names.insert(self.output, path.as_bytes())?)
-                    .map_err(|_| Error::usage("soft links", "are too long for an old-style group"))?;
+                let path = u32::try_from(self.names.insert(self.output, path.as_bytes())?).map_err(|_| {
+                    Error::usage("soft links", "take more space than an old-style group can hold")
+                })?;
                 (None, Cache::SoftLink { path })
             }
-            _ => return Err(Error::usage("link", "has no place in an old-style group")),
+            _ => {
+                return Err(Error::usage(
+                    "link",
+                    "cannot be stored in an old-style group: only hard and soft links can",
+                ));
+            }
         };
         let entry = Entry { name: offset, header, cache };
         self.insert_below(self.root, None, name, entry)?.map_or(Ok(()), |(key, new)| self.raise(key, new))?;
         self.output.flush()
     }
 
-    /// Takes a member out.
+    /// Removes a member.
     ///
     /// # Errors
-    /// `Malformed` if there is none of that name; those of the output. Nothing must be committed after one.
+    /// Returns `Malformed` if there is no such member, and the errors of the output. After an error nothing must be
+    /// committed.
     pub(crate) fn remove(&mut self, name: &[u8]) -> Result<()> {
         let (_, entry) = self.remove_below(self.root, None, name)?;
         self.output.flush()?;
@@ -112,7 +122,8 @@ impl<'c, 'o> EditedTable<'c, 'o> {
         self.names.remove(self.output, entry.name)
     }
 
-    /// Puts a new root above the old one, which was divided, and in its place.
+    /// Adds a level after the root was split. The old root moves to a new address, and a new root above both halves
+    /// takes its place.
     fn raise(&mut self, key: u64, new: Address) -> Result<()> {
         let mut left = self.node(self.root, None)?;
         let mut right = self.node(new, Some(left.place.level))?;
@@ -137,7 +148,7 @@ impl<'c, 'o> EditedTable<'c, 'o> {
         self.context.fault(structure, at, Fault::new(field, FaultKind::Rule(rule)))
     }
 
-    /// The node at `at`, which must be of that level.
+    /// Reads the node at `at`, which must have the given level.
     fn node(&mut self, at: Address, level: Option<u8>) -> Result<Placed> {
         self.output.flush()?;
         let sizes = self.context.sizes;
@@ -146,7 +157,12 @@ impl<'c, 'o> EditedTable<'c, 'o> {
         let place = locate(TREE, base, &bytes, |i| Place::parse(i, sizes))?;
         let node = locate(TREE, base, &bytes, |i| GroupNode::parse(i, sizes))?;
         if level.is_some_and(|level| level != place.level) {
-            return Err(self.fault(TREE, at, "node level", "is another one than its parent says"));
+            return Err(self.fault(
+                TREE,
+                at,
+                "node level",
+                "does not match the level that its parent requires",
+            ));
         }
         Ok(Placed { at, node, place })
     }
@@ -174,7 +190,7 @@ impl<'c, 'o> EditedTable<'c, 'o> {
         }
     }
 
-    /// The number of names that come before `name`, of so many in order; whether the next one is it.
+    /// Returns how many of `len` ordered names come before `name`, and whether the next one is equal.
     fn position(
         &self,
         name: &[u8],
@@ -194,7 +210,8 @@ impl<'c, 'o> EditedTable<'c, 'o> {
         Ok((low, false))
     }
 
-    /// The number of the child that has the names up to its right key, or the number of children.
+    /// Returns the number of the child that holds names up to its right key, or the number of children if the name is
+    /// beyond all.
     fn child(&self, node: &GroupNode, name: &[u8]) -> Result<usize> {
         let right = |number: usize| node.keys.get(number.checked_add(1)?).copied();
         Ok(self.position(name, node.children.len(), right)?.0)
@@ -203,7 +220,7 @@ impl<'c, 'o> EditedTable<'c, 'o> {
     fn insert_below(&mut self, at: Address, level: Option<u8>, name: &[u8], entry: Entry) -> Result<Divided> {
         let mut placed = self.node(at, level)?;
         let Some(last) = placed.node.children.len().checked_sub(1) else {
-            // A tree without members begins again.
+            // A B-tree without members gets its first node.
             let first = placed.node.keys.first().copied().unwrap_or_default(); // the empty name
             placed.node.keys = vec![first, entry.name];
             placed.node.children = vec![self.write_leaf(None, vec![entry])?];
@@ -211,7 +228,7 @@ impl<'c, 'o> EditedTable<'c, 'o> {
             return self.write(&placed).map(|()| None);
         };
         let number = self.child(&placed.node, name)?;
-        // A name behind all others belongs to the last child, whose right key it becomes.
+        // A name beyond all others goes to the last child and becomes its right key.
         let beyond = number > last;
         let number = number.min(last);
         let next = add(number, 1)?;
@@ -239,7 +256,7 @@ impl<'c, 'o> EditedTable<'c, 'o> {
         Ok(above)
     }
 
-    /// Moves the upper half of a node to a new one; gives the key between them, and the new one.
+    /// Moves the upper half of a node to a new node. Returns the key between the two, and the new node.
     fn divide(&mut self, placed: &mut Placed) -> Result<(u64, Address)> {
         let middle = placed.node.children.len() / 2;
         let key = *present(placed.node.keys.get(middle), "key of a node")?;
@@ -265,7 +282,7 @@ impl<'c, 'o> EditedTable<'c, 'o> {
         let (number, found) =
             self.position(name, entries.len(), |number| entries.get(number).map(|entry| entry.name))?;
         if found {
-            return Err(self.fault(NODE, at, "name of a link", "is that of two links"));
+            return Err(self.fault(NODE, at, "name of a link", "belongs to two links"));
         }
         entries.insert(number, entry);
         if entries.len() <= mul(usize::from(self.context.btree_k.group_leaf), 2)? {
@@ -281,7 +298,8 @@ impl<'c, 'o> EditedTable<'c, 'o> {
     fn remove_below(&mut self, at: Address, level: Option<u8>, name: &[u8]) -> Result<(Removed, Entry)> {
         let mut placed = self.node(at, level)?;
         let number = self.child(&placed.node, name)?;
-        let missing = || self.fault(TREE, at, "name of a link", "is not in the group that led to it");
+        let missing =
+            || self.fault(TREE, at, "name of a link", "is not in the group although its B-tree leads to it");
         let below = *placed.node.children.get(number).ok_or_else(missing)?;
         let (removed, entry) = match placed.place.level.checked_sub(1) {
             Some(level) => self.remove_below(below, Some(level), name)?,
@@ -291,7 +309,7 @@ impl<'c, 'o> EditedTable<'c, 'o> {
         let last = next == placed.node.children.len();
         if removed.emptied {
             placed.node.children.remove(number);
-            // What came behind it begins where it began.
+            // The next child now starts at the left key of the removed one.
             placed.node.keys.remove(next);
         } else if let Some(right) = removed.right {
             *present(placed.node.keys.get_mut(next), "key of a node")? = right;
@@ -314,14 +332,14 @@ impl<'c, 'o> EditedTable<'c, 'o> {
         Ok((Removed { right: last.then_some(right), emptied: emptied && level.is_some() }, entry))
     }
 
-    /// Gives a node another first key.
+    /// Changes the first key of a node.
     fn begin_with(&mut self, at: Address, level: u8, key: u64) -> Result<()> {
         let mut neighbour = self.node(at, Some(level))?;
         *present(neighbour.node.keys.first_mut(), "key of a node")? = key;
         self.write(&neighbour)
     }
 
-    /// Gives back a node without children, whose neighbours become those of each other.
+    /// Frees a node without children, and makes its neighbours refer to each other.
     fn unlink(&mut self, placed: &Placed, key: u64) -> Result<()> {
         let Place { level, left, right } = placed.place;
         if let Some(at) = left {
@@ -343,7 +361,12 @@ impl<'c, 'o> EditedTable<'c, 'o> {
         let (number, found) =
             self.position(name, entries.len(), |number| entries.get(number).map(|entry| entry.name))?;
         if !found {
-            return Err(self.fault(NODE, at, "name of a link", "is not in the node that led to it"));
+            return Err(self.fault(
+                NODE,
+                at,
+                "name of a link",
+                "is not in the node although the B-tree leads to it",
+            ));
         }
         let entry = entries.remove(number);
         let Some(last) = entries.last().map(|entry| entry.name) else {

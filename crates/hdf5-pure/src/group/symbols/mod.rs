@@ -1,4 +1,4 @@
-//! Old-style groups: a version 1 B-tree of symbol table nodes, names in a local heap.
+//! Old-style groups: a version 1 B-tree of symbol table nodes, and names in a local heap.
 
 mod build;
 mod edit;

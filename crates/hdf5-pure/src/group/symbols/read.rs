@@ -1,4 +1,4 @@
-//! Old-style groups: a B-tree of symbol table nodes, names in a local heap.
+//! Reads old-style groups: a B-tree of symbol table nodes, and names in a local heap.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -20,13 +20,13 @@ use crate::spec::{Address, Name, Sizes};
 const TREE: &str = "group B-tree node";
 const NODE: &str = "symbol table node";
 
-/// Most names are shorter.
+/// The number of bytes that are read first for a name. Most names are shorter.
 const USUAL_NAME: u64 = 64;
 
-/// Visits all members of an old-style group; what cannot be read is an error beside its siblings.
+/// Visits all members of an old-style group. A member that cannot be read is an error beside its siblings.
 ///
 /// # Errors
-/// `Malformed` if the names cannot be read.
+/// Returns `Malformed` if the names cannot be read.
 pub(crate) fn visit(
     context: &Context,
     table: SymbolTable,
@@ -37,10 +37,10 @@ pub(crate) fn visit(
     Ok(())
 }
 
-/// The member of an old-style group that is named `name`. Of the names only those are read that it is compared with.
+/// Returns the member `name` of an old-style group. Only the names that it is compared with are read.
 ///
 /// # Errors
-/// `Malformed` if what leads to it cannot be read.
+/// Returns `Malformed` if a structure on the way to the member cannot be read.
 pub(crate) fn find(context: &Context, table: SymbolTable, name: &[u8]) -> Result<Option<Link>> {
     let heap = local::header(context, table.heap)?;
     context.checked("local heap data segment", heap.data, heap.size)?;
@@ -48,11 +48,11 @@ pub(crate) fn find(context: &Context, table: SymbolTable, name: &[u8]) -> Result
     Symbols { context, heap }.find(table.btree, name)
 }
 
-/// Where the names of an old-style group are.
+/// The names of an old-style group.
 enum Heap<'a> {
-    /// All of them are here.
+    /// All names are in memory.
     All(Names<'a>),
-    /// Each is read when it is looked at.
+    /// A name is read when it is needed.
     Some(LocalHeap),
 }
 
@@ -86,7 +86,7 @@ impl Symbols<'_> {
             if len == left {
                 return Err(outside());
             }
-            // Each piece is as long as all before it.
+            // Each piece doubles the number of bytes read, so a long name takes few reads.
             len = left.min(bound::product(len, 2));
         }
     }
@@ -184,7 +184,7 @@ impl Symbols<'_> {
         }
     }
 
-    /// The child whose names are greater than its left key and not greater than its right one.
+    /// Returns the child for the name: names are greater than its left key and not greater than its right key.
     fn child(&self, node: &GroupNode, name: &[u8]) -> Result<Option<Address>> {
         let (mut low, mut high) = (0, node.children.len());
         while low < high {
@@ -199,7 +199,7 @@ impl Symbols<'_> {
     }
 }
 
-/// Bytes of a symbol table node as far as it is used.
+/// Returns the number of bytes of a symbol table node that are in use.
 fn leaf_size(sizes: Sizes, symbols: usize) -> usize {
     bound::sum(bound::product(Entry::size(sizes), symbols), Node::PREFIX)
 }

@@ -1,7 +1,9 @@
-//! The blocks of a fractal heap that is edited: those that were looked at are in memory, and know what has changed.
+//! The blocks of a fractal heap that is being edited. Blocks that were looked at stay in memory together with their
+//! changes.
 //!
-//! Blocks stay where they are, and new ones go to fresh space; only a root that needs more rows moves. Of a direct block the
-//! bytes of new objects and the checksum are written, and nothing else, so that a small object costs little even in a large block.
+//! Blocks keep their addresses, and new ones go to fresh space; only a root that needs more rows moves. Of a direct
+//! block, only the bytes of new objects and the checksum are written, so that a small object costs little even in a
+//! large block.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -24,27 +26,29 @@ const HEADER: &str = "fractal heap header";
 const DIRECT: &str = "fractal heap direct block";
 const INDIRECT: &str = "fractal heap indirect block";
 
-/// New objects go to blocks of at most this size, where they fit one: the checksum is of the whole block, so that a larger one
-/// would have to be read for each of them. Of larger blocks that other writers have made, single objects are looked at without
-/// the rest, and without the checksum: who looks for a name finds it only with the hash that a tree has of it.
+/// The largest block that new objects go to, if they fit. The checksum covers the whole block, so each new object in a
+/// larger block would require reading all of it. Other writers may have made larger blocks; single objects in them are
+/// read without the rest and without verifying the checksum. This is safe for looking up a name, because a wrong name
+/// does not have the hash that is stored in the B-tree.
 pub(super) const LARGEST: u64 = 8 << 10;
 
 /// The blocks.
 pub(super) struct Blocks<'c> {
     context: &'c Context,
-    /// Where the heap's header is.
+    /// The address of the heap's header.
     at: Address,
     pub(super) header: FractalHeap,
-    /// By their first bytes in the heap.
+    /// The direct blocks by the offset of their first byte in the heap.
     direct: BTreeMap<u64, Direct>,
-    /// By their first bytes in the heap: the root is at 0, and no other block that has blocks below it begins with its parent.
+    /// The indirect blocks by the offset of their first byte in the heap. The root is at 0, and no other indirect block
+    /// starts at the same offset as its parent.
     indirect: BTreeMap<u64, Indirect>,
 }
 
 struct Direct {
     address: Address,
     bytes: Vec<u8>,
-    /// Parts that are others than in the file.
+    /// The parts that differ from the file.
     changed: Vec<Range<usize>>,
     /// Whether the block is not in the file yet.
     new: bool,
@@ -62,7 +66,7 @@ impl<'c> Blocks<'c> {
         Self { context, at, header, direct: BTreeMap::new(), indirect: BTreeMap::new() }
     }
 
-    /// Bytes before the objects of a direct block.
+    /// Returns the number of bytes before the objects of a direct block.
     pub(super) fn prefix(&self) -> u64 {
         direct_prefix(&self.header, self.context.sizes) as u64
     }
@@ -72,10 +76,11 @@ impl<'c> Blocks<'c> {
     }
 
     fn outside(&self) -> Error {
-        self.broken("does not hold the object of a heap ID")
+        self.broken("does not hold the object that a heap ID refers to")
     }
 
-    /// Start and size of the block that bytes of the heap are in, which must lie behind the block's prefix.
+    /// Returns the start and the size of the block that contains bytes of the heap. The bytes must lie after the prefix
+    /// of the block.
     pub(super) fn block_of(&self, offset: u64, len: u64) -> Result<(u64, u64)> {
         let (start, size) = self.header.table.direct_block(offset).ok_or_else(|| self.outside())?;
         let first = add(start, self.prefix())?;
@@ -86,7 +91,7 @@ impl<'c> Blocks<'c> {
         }
     }
 
-    /// Absolute offset and bytes of an object.
+    /// Returns the absolute offset and the bytes of an object.
     pub(super) fn read(&mut self, offset: u64, len: u64) -> Result<(u64, Vec<u8>)> {
         let (start, size) = self.block_of(offset, len)?;
         let within = sub(offset, start)?;
@@ -106,7 +111,7 @@ impl<'c> Blocks<'c> {
         Ok((self.context.offset(Address(add(block.address.0, within)?)), bytes.to_vec()))
     }
 
-    /// Has the block that starts at `start` in memory, whole; `false` if there is none.
+    /// Loads the whole block that starts at `start`. Returns `false` if there is no such block.
     pub(super) fn have(&mut self, start: u64, size: u64) -> Result<bool> {
         if self.direct.contains_key(&start) {
             return Ok(true);
@@ -128,7 +133,7 @@ impl<'c> Blocks<'c> {
         Ok(())
     }
 
-    /// Where the direct block that starts at `start` is; nothing if there is none.
+    /// Returns the address of the direct block that starts at `start`, or `None` if there is no such block.
     fn find(&mut self, start: u64, size: u64) -> Result<Option<Address>> {
         let Some(root) = self.header.root else { return Ok(None) };
         if self.header.root_rows == 0 {
@@ -142,8 +147,8 @@ impl<'c> Blocks<'c> {
         Ok(&mut present(self.indirect.get_mut(&above), "indirect block of a heap")?.block.children)
     }
 
-    /// The indirect block above the direct block that starts at `start`, and the number of that in it. Blocks that are missing on
-    /// the way are made in `output`, if there is one.
+    /// Returns the indirect block above the direct block that starts at `start`, and the number of the direct block in
+    /// it. If there is an `output`, missing blocks on the path are created.
     fn above(&mut self, start: u64, mut output: Option<&mut Output>) -> Result<Option<(u64, usize)>> {
         let table = self.header.table;
         let (mut at, mut left) = (0u64, start);
@@ -214,10 +219,11 @@ impl<'c> Blocks<'c> {
         Ok(())
     }
 
-    /// Makes a direct block with room for an object of `len` bytes; gives the place of its first free byte and how many are free.
+    /// Creates a direct block with room for an object of `len` bytes. Returns the offset of its first free byte and the
+    /// number of free bytes.
     ///
     /// # Errors
-    /// [`Error::Usage`] if the heap is as large as it can be; those of the output.
+    /// Returns [`Error::Usage`] if the heap has its maximum size, and the errors of the output.
     pub(super) fn add_direct(&mut self, output: &mut Output, len: u64) -> Result<(u64, u64)> {
         let (table, prefix) = (self.header.table, self.prefix());
         let need = add(len, prefix)?;
@@ -243,7 +249,7 @@ impl<'c> Blocks<'c> {
             }
             self.have_rows(output, next)?;
             let Some((above, number)) = self.above(start, Some(output))? else { continue };
-            // Whoever wrote the heap may have counted otherwise.
+            // The header of another writer may count differently, so the block may exist already.
             if self.children(above)?.get(number).is_some_and(|child| child.address.is_some()) {
                 continue;
             }
@@ -270,7 +276,7 @@ impl<'c> Blocks<'c> {
         self.header.free_space = lengths(self.header.free_space.wrapping_add(bytes), self.context.sizes);
     }
 
-    /// Takes note that objects have so many bytes more, or less.
+    /// Adds to the number of bytes that objects take, or subtracts from it.
     pub(super) fn used(&mut self, bytes: u64) {
         self.header.free_space = lengths(self.header.free_space.wrapping_sub(bytes), self.context.sizes);
     }
@@ -279,7 +285,7 @@ impl<'c> Blocks<'c> {
         self.more_room(bytes);
     }
 
-    /// Bytes of objects in direct blocks, as far as the header counts them right.
+    /// Returns the number of bytes of objects in direct blocks, as far as the header is right.
     pub(super) fn in_use(&self) -> Option<u64> {
         let (table, prefix) = (self.header.table, self.prefix());
         let room = match self.header.root_rows {
@@ -289,7 +295,8 @@ impl<'c> Blocks<'c> {
         Some(lengths(room.wrapping_sub(self.header.free_space), self.context.sizes))
     }
 
-    /// Gives the root so many rows that the heap reaches to `end`. A root that is a direct block becomes the first child of one.
+    /// Adds rows to the root until the heap extends to `end`. If the root is a direct block, it becomes the first child
+    /// of an indirect block.
     fn have_rows(&mut self, output: &mut Output, end: u64) -> Result<()> {
         let (table, prefix) = (self.header.table, self.prefix());
         let rows = u32::from(self.header.root_rows);
@@ -328,7 +335,7 @@ impl<'c> Blocks<'c> {
         Ok(())
     }
 
-    /// Puts an object into a block that is in memory.
+    /// Writes an object into a block in memory.
     pub(super) fn put(&mut self, offset: u64, object: &[u8]) -> Result<()> {
         let (start, _) = self.block_of(offset, object.len() as u64)?;
         let block = present(self.direct.get_mut(&start), "direct block of a heap")?;
@@ -342,7 +349,7 @@ impl<'c> Blocks<'c> {
     /// Writes what has changed.
     ///
     /// # Errors
-    /// Those of the output.
+    /// Returns the errors of the output.
     pub(super) fn write(&mut self, output: &mut Output) -> Result<()> {
         let prefix = direct_prefix(&self.header, self.context.sizes);
         for block in self.direct.values_mut() {

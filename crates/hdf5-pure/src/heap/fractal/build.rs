@@ -1,4 +1,5 @@
-//! Fractal heaps, built at once: objects fill the direct blocks in order, what is too large for one is stored by itself.
+//! Builds fractal heaps. Objects fill the direct blocks in order, and an object that is too large for a block is stored
+//! by itself.
 
 use sciformats_core::arith::{add, fit, increase, present, sub, sum};
 use sciformats_core::{Error, Result, bound};
@@ -10,7 +11,7 @@ use crate::spec::fractal_heap::block::{BlockPlace, Child, IndirectBlock, direct_
 use crate::spec::fractal_heap::{DoublingTable, FractalHeap, HeapId};
 use crate::spec::{Address, Sizes};
 
-/// The two kinds of heaps, with the standard library's parameters.
+/// The two kinds of heaps, with the parameters of the C library.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// The links of a group.
@@ -19,7 +20,7 @@ pub(crate) enum Kind {
     Attributes,
 }
 
-/// Nodes of the trees that belong to heaps.
+/// The node size of the B-trees that belong to heaps.
 pub(crate) const NODE_SIZE: u32 = 512;
 
 fn empty(kind: Kind) -> FractalHeap {
@@ -43,7 +44,7 @@ fn empty(kind: Kind) -> FractalHeap {
     }
 }
 
-/// Writes a heap of `objects`; returns the address of its header and the ID of each object.
+/// Writes a heap of `objects`. Returns the address of its header and the heap ID of each object.
 pub(crate) fn build<'a>(
     output: &mut Output,
     kind: Kind,
@@ -82,14 +83,14 @@ struct Builder {
     heap: FractalHeap,
     header: Address,
     open: Option<Open>,
-    /// Where the next block starts in the heap.
+    /// The offset in the heap at which the next block starts.
     next: u64,
-    /// Offset in the heap and address of each direct block.
+    /// The offset in the heap and the address of each direct block.
     blocks: Vec<(u64, Address)>,
-    /// Records of the huge objects.
+    /// The records of the huge objects.
     huge: Vec<u8>,
     huge_bytes: u64,
-    /// Bytes of objects in the blocks.
+    /// The number of bytes of objects in the blocks.
     used: u64,
 }
 
@@ -127,7 +128,7 @@ impl Builder {
         HeapId::HugeIndirect { key }.encode(&self.heap, output.sizes)
     }
 
-    /// Opens the next block that holds `len` bytes; smaller ones before it are left out.
+    /// Opens the next block that can hold `len` bytes. Smaller blocks before it are left out.
     fn open_for(&mut self, len: u64) -> Result<()> {
         loop {
             let (_, size) = self.heap.table.direct_block(self.next).ok_or_else(too_large)?;
@@ -174,7 +175,7 @@ impl Builder {
                 (table.row_offset(rows).ok_or_else(too_large)?, room)
             }
         };
-        // What the library does not find here it would take for the space of objects.
+        // The library takes all space for used that is not counted here.
         self.heap.free_space = lengths(room.wrapping_sub(self.used), output.sizes);
         let [space, _, iterator, _, huge_bytes, ..] = &mut self.heap.statistics;
         (*space, *iterator, *huge_bytes) = (managed, self.next, self.huge_bytes);
@@ -185,7 +186,7 @@ impl Builder {
         Ok(self.heap)
     }
 
-    /// Writes an indirect block of `rows` rows that starts at `start` of the heap and leads to `blocks`.
+    /// Writes an indirect block of `rows` rows, which starts at the offset `start` of the heap and leads to `blocks`.
     fn indirect(
         &self,
         output: &mut Output,
@@ -222,7 +223,7 @@ impl Builder {
     }
 }
 
-/// A count that wraps at the width of lengths.
+/// Returns a count that wraps at the width of lengths.
 pub(super) fn lengths(count: u64, sizes: Sizes) -> u64 {
     match sizes.lengths {
         8.. => count,
@@ -231,5 +232,5 @@ pub(super) fn lengths(count: u64, sizes: Sizes) -> u64 {
 }
 
 pub(super) fn too_large() -> Error {
-    Error::usage("links or attributes", "need a larger heap than the format has")
+    Error::usage("links or attributes", "need a larger fractal heap than the format allows")
 }

@@ -1,8 +1,8 @@
-//! Fractal heaps whose objects come and go one by one.
+//! Fractal heaps whose objects are added and removed one by one.
 //!
-//! An object goes to a free part of a direct block, or to a new block behind those that are there; one that is too large for
-//! them is stored by itself, and found through the B-tree of huge objects. An object that goes leaves its bytes where they are:
-//! only the counts of the header change, and what is said of free parts.
+//! An object goes to a free part of a direct block, or to a new block after the existing ones. An object that is too
+//! large for blocks is stored by itself and found through the B-tree of huge objects. A removed object leaves its bytes
+//! where they are: only the counts in the header and the list of free parts change.
 
 use std::cmp::Ordering;
 
@@ -23,32 +23,32 @@ use crate::spec::btree_v2::record::HugeObject;
 use crate::spec::fractal_heap::{FractalHeap, HeapId};
 
 const HEADER: &str = "fractal heap header";
-/// A heap with fewer bytes in blocks is small, however little of them is used.
+/// A heap with fewer bytes in blocks counts as small, however little of them is used.
 const SMALL: u64 = 64 << 10;
-/// The record type of huge objects that are found by a key, without filters.
+/// The record type of huge objects that are found by a key and have no filters.
 const BY_KEY: u8 = 1;
 
-/// A heap that is edited.
+/// A heap that is being edited.
 pub(crate) struct EditedHeap<'c> {
     context: &'c Context,
     at: Address,
     blocks: Blocks<'c>,
-    /// Known once something changes.
+    /// The free parts. They are loaded when something changes for the first time.
     free: Option<FreeParts>,
     huge: Option<EditedTree>,
 }
 
 impl<'c> EditedHeap<'c> {
-    /// Opens the heap at `at`; nothing if it is one that has to be written anew as a whole, since it has filters, blocks without
-    /// checksums, or IDs of another kind.
+    /// Opens the heap at `at`. Returns `None` if it can only be written as a whole, because it has filters, blocks
+    /// without checksums, or another form of heap IDs.
     ///
     /// # Errors
-    /// `Malformed` if its header is.
+    /// Returns `Malformed` if its header is damaged.
     pub(crate) fn open(context: &'c Context, at: Address) -> Result<Option<Self>> {
         let start = context.read_some(HEADER, at, FractalHeap::MAX_SIZE)?;
         let size = locate(HEADER, context.offset(at), &start, |i| FractalHeap::size(i, context.sizes))?;
         let header = context.parse(HEADER, at, size as u64, |i| FractalHeap::parse(i, context.sizes))?;
-        /// Keys of huge objects are given out a second time.
+        /// The flag of a heap in which the keys of huge objects have wrapped around.
         const WRAPPED: u8 = 1;
         let id_len = bound::sum(bound::sum(header.table.offset_width(), header.length_width()), 1);
         let editable = header.filters.is_none()
@@ -60,8 +60,8 @@ impl<'c> EditedHeap<'c> {
         Ok(editable.then_some(Self { context, at, blocks, free: None, huge: None }))
     }
 
-    /// Whether so little of the blocks is used that the heap is better written anew. It is then written once for at least as many
-    /// objects as were taken out.
+    /// Returns whether so little of the blocks is in use that the heap should be written again. The heap is then
+    /// written once for at least as many objects as were removed.
     pub(crate) fn is_sparse(&self) -> bool {
         let [_, allocated, ..] = self.blocks.header.statistics;
         let used = self.blocks.in_use().unwrap_or(u64::MAX); // a bound: a count that cannot be is no reason
@@ -73,10 +73,10 @@ impl<'c> EditedHeap<'c> {
         locate("fractal heap ID", self.context.offset(self.at), id, |i| HeapId::parse(i, header, sizes))
     }
 
-    /// The absolute offset and the bytes of an object.
+    /// Returns the absolute offset and the bytes of an object.
     ///
     /// # Errors
-    /// `Malformed` if there is none with that ID.
+    /// Returns `Malformed` if there is no object with that heap ID.
     pub(crate) fn get(&mut self, id: &[u8]) -> Result<(u64, Vec<u8>)> {
         const HUGE: &str = "huge fractal heap object";
         match self.id(id)? {
@@ -98,7 +98,7 @@ impl<'c> EditedHeap<'c> {
     }
 
     fn lost(&self) -> Error {
-        self.blocks.broken("does not hold the object of a heap ID")
+        self.blocks.broken("does not hold the object that a heap ID refers to")
     }
 
     fn huge_tree(&mut self) -> Result<&mut EditedTree> {
@@ -120,11 +120,11 @@ impl<'c> EditedHeap<'c> {
         Ok(self.free.insert(free))
     }
 
-    /// Adds an object; gives its ID.
+    /// Adds an object and returns its heap ID.
     ///
     /// # Errors
-    /// [`Error::Usage`] if the heap is full; `Malformed` if what is read of it is; those of the output. The heap must not be
-    /// written after one.
+    /// Returns [`Error::Usage`] if the heap is full, `Malformed` if a structure that is read is damaged, and the errors
+    /// of the output. After an error the heap must not be written.
     pub(crate) fn insert(&mut self, output: &mut Output, object: &[u8]) -> Result<Vec<u8>> {
         let length = object.len() as u64;
         if length > self.blocks.header.max_managed.into() {
@@ -138,7 +138,7 @@ impl<'c> EditedHeap<'c> {
         HeapId::Managed { offset, length }.encode(&self.blocks.header, self.context.sizes)
     }
 
-    /// Takes a part of so many bytes of a block that is in memory.
+    /// Allocates so many bytes in a block that is in memory.
     fn place(&mut self, output: &mut Output, length: u64) -> Result<u64> {
         let table = self.blocks.header.table;
         let small =
@@ -148,7 +148,7 @@ impl<'c> EditedHeap<'c> {
             if self.blocks.have(start, size)? {
                 return Ok(at);
             }
-            // The manager tells of a block that is not there.
+            // The manager lists free space in a block that does not exist.
             self.free()?.forget(start, add(start, size)?);
         }
         let (at, free) = self.blocks.add_direct(output, length)?;
@@ -162,7 +162,7 @@ impl<'c> EditedHeap<'c> {
         let (context, sizes) = (self.context, self.context.sizes);
         let key = add(self.blocks.header.next_huge, 1)?;
         self.blocks.header.next_huge = key;
-        // An ID has no room for more: the caller writes the heap anew, whose keys begin at 1.
+        // If the heap ID has no room for the key, the caller writes the whole heap again, and keys start at 1.
         let id = HeapId::HugeIndirect { key }.encode(&self.blocks.header, sizes)?;
         if self.blocks.header.huge_btree.is_none() {
             let tree = EditedTree::create(output, BY_KEY, NODE_SIZE, HugeObject::size(sizes))?;
@@ -171,13 +171,14 @@ impl<'c> EditedHeap<'c> {
         }
         let stored = object.len() as u64;
         let address = output.put(object)?;
-        // What is stored by itself is read through the file, not through what is gathered.
+        // Huge objects are read through the file, so bytes that are still collected in the output must be written
+        // first.
         output.flush()?;
         let mut record = Vec::new();
         HugeObject { address, stored, filtered: None, key: Some(key) }.encode(&mut record, sizes)?;
         let replaced = self.huge_tree()?.insert(&mut { context }, &record, &mut by_key(context, key))?;
         if replaced.is_some() {
-            return Err(self.blocks.broken("gives a key to two huge objects"));
+            return Err(self.blocks.broken("has two huge objects with the same key"));
         }
         let [.., bytes, objects, _, _] = &mut self.blocks.header.statistics;
         increase(bytes, stored)?;
@@ -185,10 +186,10 @@ impl<'c> EditedHeap<'c> {
         Ok(id)
     }
 
-    /// Takes an object out.
+    /// Removes an object.
     ///
     /// # Errors
-    /// As [`insert`](Self::insert).
+    /// Returns the errors of [`insert`](Self::insert).
     pub(crate) fn remove(&mut self, output: &mut Output, id: &[u8]) -> Result<()> {
         match self.id(id)? {
             HeapId::Managed { offset, length } => {
@@ -228,11 +229,11 @@ impl<'c> EditedHeap<'c> {
     /// Writes what has changed, the header last.
     ///
     /// # Errors
-    /// Those of the output.
+    /// Returns the errors of the output.
     pub(crate) fn write(&mut self, output: &mut Output) -> Result<()> {
         if let Some(tree) = &mut self.huge {
             tree.write(output)?;
-            // The library has no tree where there are no huge objects.
+            // In the library, a heap without huge objects has no B-tree for them.
             if tree.len() == 0 {
                 output.free(tree.address(), TreeHeader::size(output.sizes) as u64, Use::Metadata)?;
                 self.blocks.header.huge_btree = None;
@@ -250,7 +251,7 @@ impl<'c> EditedHeap<'c> {
     }
 }
 
-/// Finds the record of the huge object with a key.
+/// Returns a comparison that finds the record of the huge object with a key.
 fn by_key(context: &Context, key: u64) -> impl FnMut(&[u8]) -> Result<Ordering> {
     move |record| {
         let object =
@@ -292,7 +293,7 @@ mod tests {
         (context, output)
     }
 
-    /// Checks every object, and what the header counts.
+    /// Checks every object, and the counts in the header.
     fn check(context: &Context, at: Address, model: &BTreeMap<Vec<u8>, Vec<u8>>) {
         let mut heap = EditedHeap::open(context, at).unwrap().unwrap();
         for (id, object) in model {

@@ -1,8 +1,9 @@
-//! What is free in the direct blocks of a heap that is edited, and the free-space manager that tells of it.
+//! The free parts in the direct blocks of a heap that is being edited, and the free-space manager that lists them.
 //!
-//! The manager of the heap lists free parts, so that others use them. The list is written whole by each commit that changes it,
-//! so it holds only the largest parts, as many as a small structure can. What is left out of it stays unused until the heap is
-//! written anew: the library takes for used whatever no section tells of.
+//! The free-space manager of the heap lists free parts, so that later writers can use them. Each commit that changes
+//! the list writes all of it, so the list has only the largest parts, as many as a small structure can hold. Other free
+//! parts stay unused until the heap is written again, because the library takes everything for used that no section
+//! lists.
 
 use sciformats_core::arith::{sub, sum};
 use sciformats_core::fault::{Fault, FaultKind, locate};
@@ -16,21 +17,22 @@ use crate::spec::Address;
 use crate::spec::fractal_heap::DoublingTable;
 use crate::spec::free_space::{self, FreeSpace, Section};
 
-/// The list of another writer is not read if it has more bytes than this: its free parts stay unused.
+/// The largest list of another writer that is read. The free parts of a longer list stay unused.
 const LONGEST_LIST: u64 = 16 << 10;
-/// Free parts that the list keeps.
+/// The largest number of free parts in the list.
 const MOST: usize = 128;
 
-/// Free parts of direct blocks.
+/// The free parts of direct blocks.
 #[derive(Default)]
 pub(super) struct FreeParts {
-    /// Where each starts and ends in the heap. Blocks begin with a prefix, so that parts of two of them never touch.
+    /// The start and the end of each part in the heap. Blocks start with a prefix, so parts of two blocks are never
+    /// adjacent.
     parts: Ranges,
     manager: Option<Manager>,
     changed: bool,
 }
 
-/// The manager that the file has.
+/// The manager in the file.
 #[derive(Clone, Copy)]
 struct Manager {
     at: Address,
@@ -38,10 +40,10 @@ struct Manager {
 }
 
 impl FreeParts {
-    /// What the manager at `at` manages.
+    /// Loads what the manager at `at` manages.
     ///
     /// # Errors
-    /// `Malformed` if it cannot be read.
+    /// Returns `Malformed` if it cannot be read.
     pub(super) fn load(context: &Context, at: Option<Address>) -> Result<Self> {
         const HEADER: &str = "free-space header";
         const LIST: &str = "free-space section list";
@@ -62,29 +64,29 @@ impl FreeParts {
         Ok(free)
     }
 
-    /// Adds a part, joined with those that it touches; nothing if a byte of it is free already.
+    /// Adds a part and joins it with adjacent parts. Returns `None` if one of its bytes is free already.
     pub(super) fn add(&mut self, start: u64, len: u64) -> Option<()> {
         self.changed = true;
         self.parts.insert(start, start.checked_add(len)?).then_some(())
     }
 
-    /// Takes `len` bytes of one of the smallest parts that have them and `fit`.
+    /// Allocates `len` bytes in one of the smallest parts that are large enough and for which `fits` returns true.
     pub(super) fn take(&mut self, len: u64, fits: impl Fn(u64) -> bool) -> Option<u64> {
         let taken = self.parts.take(len, |start, _| Some(start).filter(|&start| fits(start)));
         self.changed |= taken.is_some();
         taken
     }
 
-    /// Forgets the parts from `start` to `end`.
+    /// Removes the parts from `start` to `end`.
     pub(super) fn forget(&mut self, start: u64, end: u64) {
         self.changed = true;
         self.parts.remove(start, end);
     }
 
-    /// Writes the manager; gives its place, if there is something to manage.
+    /// Writes the manager. Returns its address if there is something to manage.
     ///
     /// # Errors
-    /// Those of the output.
+    /// Returns the errors of the output.
     pub(super) fn write(&mut self, output: &mut Output, table: &DoublingTable) -> Result<Option<Address>> {
         if !std::mem::take(&mut self.changed) {
             return Ok(self.manager.map(|manager| manager.at));
@@ -129,8 +131,8 @@ impl FreeParts {
     }
 }
 
-/// The error of a part of a heap that is free twice.
+/// Returns the error for a part of a heap that is freed twice.
 pub(super) fn twice(context: &Context, at: Address) -> Error {
-    let rule = FaultKind::Rule("is free already");
+    let rule = FaultKind::Rule("is freed twice");
     context.fault("fractal heap", at, Fault::new("part of a direct block", rule))
 }

@@ -1,12 +1,12 @@
 //! Fractal heaps.
 //!
-//! | module | what it does |
+//! | module | purpose |
 //! |---|---|
-//! | `read` | gives objects by their IDs |
-//! | `build` | writes a heap of all its objects at once |
-//! | `edit` | adds and takes out single objects |
-//! | `blocks` | the blocks of a heap that is edited |
-//! | `free` | what is free in direct blocks, and the manager that tells of it |
+//! | `read` | returns objects by their heap IDs |
+//! | `build` | writes a heap from all its objects |
+//! | `edit` | adds and removes single objects |
+//! | `blocks` | the blocks of a heap that is being edited |
+//! | `free` | the free parts of direct blocks, and the manager that lists them |
 
 mod blocks;
 mod build;

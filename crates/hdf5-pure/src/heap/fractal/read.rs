@@ -1,4 +1,4 @@
-//! Objects of a fractal heap by their IDs.
+//! Reads objects of a fractal heap by their heap IDs.
 
 use std::borrow::Cow;
 use std::ops::ControlFlow;
@@ -17,15 +17,16 @@ const HEADER: &str = "fractal heap header";
 const DIRECT: &str = "fractal heap direct block";
 const INDIRECT: &str = "fractal heap indirect block";
 
-/// A fractal heap, and the blocks of it that were read.
+/// A fractal heap, and those of its blocks that were read.
 pub(crate) struct Heap<'a> {
     context: &'a Context,
     address: Address,
     header: FractalHeap,
-    /// Bytes of objects that may still be given out: objects do not overlap, so that there are no more than the file has.
+    /// The number of bytes of objects that may still be returned. Objects do not overlap, so together they cannot have
+    /// more bytes than the file.
     left: u64,
     direct: AddressMap<Cow<'a, [u8]>>,
-    /// The root, if it is an indirect block: it is on the way to every object.
+    /// The root if it is an indirect block, because it is on the path to every object.
     top: Option<IndirectBlock>,
     indirect: AddressMap<IndirectBlock>,
 }
@@ -36,7 +37,7 @@ impl<'a> Heap<'a> {
         let base = context.offset(address);
         let size = locate(HEADER, base, &start, |i| FractalHeap::size(i, context.sizes))?;
         let header = context.parse(HEADER, address, size as u64, |i| FractalHeap::parse(i, context.sizes))?;
-        // Filters unfold blocks to more.
+        // Filters can unfold blocks to more bytes than the file has, so the memory limit applies.
         let left = if header.filters.is_some() { context.limits.memory } else { context.storage.len() };
         Ok(Self {
             context,
@@ -49,7 +50,8 @@ impl<'a> Heap<'a> {
         })
     }
 
-    /// The absolute offset and the bytes of the object with ID `id`, which blocks that were read before lend.
+    /// Returns the absolute offset and the bytes of the object with the heap ID `id`. The bytes are borrowed from
+    /// blocks if these were read before.
     pub(crate) fn get(&mut self, id: &[u8]) -> Result<(u64, Cow<'_, [u8]>)> {
         let base = self.context.offset(self.address);
         let id = locate("fractal heap ID", base, id, |i| HeapId::parse(i, &self.header, self.context.sizes))?;
@@ -66,16 +68,22 @@ impl<'a> Heap<'a> {
         Ok((offset, bytes))
     }
 
-    /// Counts bytes that are given out.
+    /// Counts bytes that are returned.
     fn give(&mut self, bytes: u64) -> Result<()> {
-        let kind = FaultKind::Rule("gives out more objects than it holds");
+        let kind = FaultKind::Rule(
+            "is asked for more bytes of objects than it holds: heap IDs refer to the same object many times",
+        );
         let left = self.left.checked_sub(bytes);
         self.left = left.ok_or_else(|| self.context.fault(HEADER, self.address, kind))?;
         Ok(())
     }
 
     fn out_of_bounds(&self) -> sciformats_core::Error {
-        self.context.fault(HEADER, self.address, FaultKind::Rule("does not hold the object of a heap ID"))
+        self.context.fault(
+            HEADER,
+            self.address,
+            FaultKind::Rule("does not hold the object that a heap ID refers to"),
+        )
     }
 
     fn managed(&mut self, offset: u64, length: u64) -> Result<(u64, Cow<'_, [u8]>)> {
@@ -91,7 +99,7 @@ impl<'a> Heap<'a> {
         }
     }
 
-    /// The direct block that holds byte `offset` of the heap, which is then read, and the offset in it.
+    /// Reads the direct block that contains byte `offset` of the heap. Returns its address and the offset in it.
     fn find_block(&mut self, offset: u64) -> Result<(Address, u64)> {
         let table = self.header.table;
         let root = self.header.root.ok_or_else(|| self.out_of_bounds())?;

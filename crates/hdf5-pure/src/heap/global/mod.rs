@@ -1,4 +1,4 @@
-//! Global heap collections: elements of variable length.
+//! Global heap collections, which hold elements of variable length.
 
 mod read;
 mod write;

@@ -1,4 +1,4 @@
-//! Objects of global heap collections.
+//! Reads objects of global heap collections.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -12,19 +12,19 @@ use crate::spec::global_heap::{CollectionHeader, GlobalId, object};
 
 const STRUCTURE: &str = "global heap collection";
 
-/// The collections that were read, the last ones only.
+/// The collections that were read most recently.
 pub(crate) struct GlobalHeap<'a> {
     context: &'a Context,
-    /// The one that was used last: neighbouring elements are usually in the same.
+    /// The collection that was used last. Neighbouring elements usually refer to the same one.
     current: Option<(Address, Collection<'a>)>,
     others: HashMap<Address, Collection<'a>>,
-    /// Bytes that the others take.
+    /// The number of bytes of the other collections.
     held: usize,
 }
 
 struct Collection<'a> {
     bytes: Cow<'a, [u8]>,
-    /// Start and end of each object by its index; both 0 where there is none.
+    /// The start and the end of each object by its index. Both are 0 if there is no such object.
     objects: Vec<(usize, usize)>,
 }
 
@@ -34,7 +34,7 @@ impl Collection<'_> {
     }
 }
 
-/// More bytes of collections than this are not held at once.
+/// The largest number of bytes of collections that are kept in memory.
 const HELD: usize = 16 << 20;
 
 impl<'a> GlobalHeap<'a> {
@@ -42,7 +42,7 @@ impl<'a> GlobalHeap<'a> {
         Self { context, current: None, others: HashMap::new(), held: 0 }
     }
 
-    /// Brings collections that will be read, where a read costs a round trip: all of them in one batch.
+    /// Fetches collections that will be read, all in one batch, if reads cost a round trip.
     pub(crate) fn gather(&self, collections: impl Iterator<Item = Address>) -> Result<()> {
         if self.context.storage.read_ahead() == 0 {
             return Ok(());
@@ -51,7 +51,7 @@ impl<'a> GlobalHeap<'a> {
         self.context.together(|| all.iter().for_each(|&at| drop(self.load(at))))
     }
 
-    /// The bytes of an object.
+    /// Returns the bytes of an object.
     pub(crate) fn get(&mut self, id: GlobalId) -> Result<&[u8]> {
         if self.current.as_ref().is_none_or(|(at, _)| *at != id.collection) {
             self.change(id.collection)?;

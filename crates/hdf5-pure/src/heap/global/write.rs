@@ -1,4 +1,4 @@
-//! Global heap collections, filled one after another.
+//! Writes global heap collections, one after another.
 
 use sciformats_core::arith::{add, increase, mul, sub};
 use sciformats_core::{Result, bound};
@@ -7,13 +7,13 @@ use crate::space::output::Output;
 use crate::spec::Address;
 use crate::spec::global_heap::{CollectionHeader, GlobalId, HeapObject, put_free};
 
-/// Bytes of the first collection; later ones are twice as large each, up to the last.
+/// The size of the first collection. Each later one is twice as large as the one before, up to the largest.
 const FIRST: usize = 4096;
 const LAST: usize = 65536;
-/// Indices of a collection have 16 bits, and 0 is the free space.
+/// The largest index. Indices have 16 bits, and 0 stands for the free space.
 const MAX_INDEX: u16 = u16::MAX;
 
-/// The collection that objects are put into.
+/// The collection to which objects are added.
 pub(crate) struct GlobalHeapWriter {
     open: Option<Collection>,
     next_size: usize,
@@ -55,7 +55,7 @@ impl GlobalHeapWriter {
         Ok(GlobalId { collection: open.at, index: open.objects.into() })
     }
 
-    /// Writes the collection that is open.
+    /// Writes the open collection.
     pub(crate) fn close(&mut self, output: &mut Output) -> Result<()> {
         let Some(mut open) = self.open.take() else { return Ok(()) };
         let left = sub(open.size, open.bytes.len())?;

@@ -1,8 +1,9 @@
-//! Local heaps whose names come and go one by one.
+//! Local heaps whose names are added and removed one by one.
 //!
-//! A name goes to a free block of the data, and the bytes of one that goes become a free block. Where no block has room, the data
-//! move to a segment of twice the size, so that each byte is copied a few times at most, however many names follow. The blocks
-//! form a list that leads from one to the next: only the first ones are looked at, and a large one is kept at its head.
+//! A name goes to a free block of the data segment, and the bytes of a removed name become a free block. If no block
+//! has room, the data move to a segment of twice the size, so that each byte is copied only a few times, however many
+//! names follow. The free blocks form a linked list. Only its first blocks are examined, and a large block is kept at
+//! its head.
 
 use sciformats_core::arith::{add, fit, mul, sub, sum};
 use sciformats_core::fault::{Fault, FaultKind};
@@ -15,14 +16,14 @@ use crate::space::pending::Use;
 use crate::spec::local_heap::{FreeBlock, LocalHeap};
 use crate::spec::{Address, pad8, put_padded_name};
 
-/// Free blocks that are looked at for a name.
+/// The number of free blocks that are examined for a name.
 const TRIED: usize = 64;
-/// Data are copied in pieces of so many bytes.
+/// The number of bytes that are copied at a time.
 const PIECE: u64 = 64 << 10;
-/// Most names are shorter.
+/// The number of bytes that are read first for a name. Most names are shorter.
 const USUAL_NAME: u64 = 64;
 
-/// The names of an old-style group that is edited. What is written is read again at once.
+/// The names of an old-style group that is being edited. What is written can be read again at once.
 pub(crate) struct EditedNames<'c> {
     context: &'c Context,
     at: Address,
@@ -33,7 +34,7 @@ impl<'c> EditedNames<'c> {
     /// Opens the heap at `at`.
     ///
     /// # Errors
-    /// `Malformed` if its header is, or its data are not in the file.
+    /// Returns `Malformed` if its header is damaged, or its data segment extends beyond the file.
     pub(crate) fn open(context: &'c Context, at: Address) -> Result<Self> {
         let heap = local::header(context, at)?;
         context.checked("local heap data segment", heap.data, heap.size)?;
@@ -48,10 +49,10 @@ impl<'c> EditedNames<'c> {
         local::outside(self.context, (self.heap.data, self.heap.size), offset)
     }
 
-    /// The bytes from `offset` to the next NUL.
+    /// Returns the bytes from `offset` to the next NUL.
     ///
     /// # Errors
-    /// `Malformed` if there is none.
+    /// Returns `Malformed` if there is no NUL.
     pub(crate) fn get(&self, offset: u64) -> Result<Vec<u8>> {
         let left = self.heap.size.checked_sub(offset).ok_or_else(|| self.outside(offset))?;
         let mut len = left.min(USUAL_NAME);
@@ -64,7 +65,7 @@ impl<'c> EditedNames<'c> {
             if len == left {
                 return Err(self.outside(offset));
             }
-            // Each piece is as long as all before it.
+            // Each further read doubles the length, so a long name takes few reads.
             len = left.min(mul(len, 2)?);
         }
     }
@@ -98,8 +99,8 @@ impl<'c> EditedNames<'c> {
         output.flush()
     }
 
-    /// The smallest of the first blocks of the list that has `need` bytes, and the block that leads to it. What is left of a block
-    /// must be none, or enough for another.
+    /// Returns the smallest of the first blocks of the list that has `need` bytes, and the block before it in the list.
+    /// The rest of the block must be empty or large enough for another free block.
     fn find(&self, need: u64) -> Result<Option<(u64, FreeBlock, Option<u64>)>> {
         let rest = FreeBlock::size_of(self.context.sizes) as u64;
         let (mut at, mut before) = (self.heap.free_list, None);
@@ -118,10 +119,10 @@ impl<'c> EditedNames<'c> {
         Ok(best)
     }
 
-    /// Adds a name; gives its offset.
+    /// Adds a name and returns its offset.
     ///
     /// # Errors
-    /// `Malformed` if the list of free blocks is; those of the output.
+    /// Returns `Malformed` if the list of free blocks is damaged, and the errors of the output.
     pub(crate) fn insert(&mut self, output: &mut Output, name: &[u8]) -> Result<u64> {
         let mut bytes = Vec::new();
         put_padded_name(&mut bytes, name)?;
@@ -153,14 +154,15 @@ impl<'c> EditedNames<'c> {
         Ok(at)
     }
 
-    /// Takes the name at `offset` out.
+    /// Removes the name at `offset`.
     ///
     /// # Errors
-    /// `Malformed` if it is not there; those of the output.
+    /// Returns `Malformed` if it does not exist, and the errors of the output.
     pub(crate) fn remove(&mut self, output: &mut Output, offset: u64) -> Result<()> {
         let len = self.get(offset)?.len();
         let size = (pad8(add(len, 1)?)? as u64).min(sub(self.heap.size, offset)?);
-        // The space of the shortest names has no room for what a free block begins with. The library leaves it, too.
+        // The space of a very short name has no room for the fields of a free block. The library leaves such space
+        // unused too.
         if size < FreeBlock::size_of(output.sizes) as u64 {
             return Ok(());
         }
@@ -180,7 +182,7 @@ impl<'c> EditedNames<'c> {
         }
     }
 
-    /// Moves the data to a segment of at least twice the size, with room for `need` bytes more.
+    /// Moves the data to a segment of at least twice the size, with room for `need` more bytes.
     fn grow(&mut self, output: &mut Output, need: u64) -> Result<()> {
         let old = self.heap;
         let fields = FreeBlock::size_of(output.sizes) as u64;
@@ -196,7 +198,7 @@ impl<'c> EditedNames<'c> {
         }
         self.heap = LocalHeap { size, free_list: old.size, data };
         self.write_block(output, old.size, FreeBlock { next: old.free_list, size: more })?;
-        // Nothing is read behind the end of what is written.
+        // Bytes beyond the end of what was written cannot be read, so the rest is filled with zeros.
         let zeros = vec![0; fit(sub(more, fields)?, "room of a heap")?];
         output.write_part(self.place(add(old.size, fields)?)?, &zeros)?;
         output.free(old.data, old.size, Use::Metadata)?;

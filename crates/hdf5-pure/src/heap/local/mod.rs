@@ -1,4 +1,4 @@
-//! Local heaps: names of old-style groups, and of external files.
+//! Local heaps, which hold the names of old-style groups and of external files.
 
 mod edit;
 
@@ -31,7 +31,7 @@ impl<'a> Names<'a> {
         Ok(Self { context, data: heap.data, bytes })
     }
 
-    /// The bytes from `offset` to the next NUL.
+    /// Returns the bytes from `offset` to the next NUL.
     pub(crate) fn get(&self, offset: u64) -> Result<&[u8]> {
         let start = usize::try_from(offset).ok().and_then(|offset| self.bytes.get(offset..));
         let end = start.and_then(|start| start.iter().position(|&byte| byte == 0));
@@ -40,28 +40,28 @@ impl<'a> Names<'a> {
     }
 }
 
-/// The header of the heap at `at`.
+/// Reads the header of the heap at `at`.
 ///
 /// # Errors
-/// `Malformed` if it cannot be read.
+/// Returns `Malformed` if it cannot be read.
 pub(crate) fn header(context: &Context, at: Address) -> Result<LocalHeap> {
     let len = LocalHeap::size_of(context.sizes) as u64;
     context.parse(HEAP, at, len, |i| LocalHeap::parse(i, context.sizes))
 }
 
-/// A name that the data segment does not hold.
+/// Returns the error of a name that lies outside the data segment.
 pub(crate) fn outside(context: &Context, (data, size): (Address, u64), found: u64) -> Error {
     context.fault(HEAP, data, Fault::new("name offset", FaultKind::OutOfBounds { found, end: size }))
 }
 
-/// Appends a name to a local heap; returns its offset.
+/// Appends a name to a local heap and returns its offset.
 pub(crate) fn push_name(heap: &mut Vec<u8>, name: &[u8]) -> Result<u64> {
     let at = heap.len() as u64;
     put_padded_name(heap, name)?;
     Ok(at)
 }
 
-/// Writes a local heap whose data are `data`.
+/// Writes a local heap with the data segment `data`.
 pub(crate) fn build(output: &mut Output, data: &[u8]) -> Result<Address> {
     let size = LocalHeap::size_of(output.sizes);
     let at = output.allocate(add(size, data.len())? as u64)?;

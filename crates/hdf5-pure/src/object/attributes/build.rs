@@ -1,4 +1,4 @@
-//! Attributes: messages of the header, or in a fractal heap with trees.
+//! Writes attributes: as messages of the header, or in a fractal heap with B-trees.
 
 use std::borrow::Cow;
 
@@ -18,22 +18,22 @@ use crate::spec::message::shared::Shared;
 use crate::spec::object_header::{Message, SHARED};
 use crate::spec::{Sizes, lookup3};
 
-/// An attribute as it is stored.
+/// An attribute in the form in which it is stored.
 #[derive(Clone, Debug)]
 pub(crate) struct Attribute {
     pub(crate) name: Box<[u8]>,
     /// The attribute message.
     pub(crate) message: Vec<u8>,
-    /// When it was made among the attributes of an object of the file that is edited.
+    /// The creation order among the attributes of an object in a file that is being edited.
     pub(crate) creation_order: Option<u32>,
-    /// The committed datatype that the attribute of a new object has.
+    /// The committed datatype of an attribute of a new object.
     pub(crate) committed: Option<ObjectId>,
-    /// The heap ID of the message among the shared ones, if that is where it is.
+    /// The heap ID of the message in the shared message heap, if it is stored there.
     pub(crate) shared: Option<[u8; 8]>,
 }
 
 impl Attribute {
-    /// The flags of the message that stands for the attribute in a header, and its body.
+    /// Returns the flags and the body of the header message for the attribute.
     fn stored(&self) -> Result<(u8, Cow<'_, [u8]>)> {
         Ok(match self.shared {
             None => (0, Cow::Borrowed(&self.message)),
@@ -46,26 +46,26 @@ impl Attribute {
     }
 }
 
-/// What an object says of the order in which its attributes were made.
+/// How an object stores the creation order of its attributes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Order {
-    /// The number of the next attribute, where numbers are kept.
+    /// The creation order of the next attribute, if it is tracked.
     pub(crate) next: Option<u16>,
-    /// Whether there is an index by them.
+    /// Whether the creation order is indexed.
     pub(crate) indexed: bool,
 }
 
 impl Order {
-    /// The order of a new object's attributes.
+    /// Returns how a new object stores the creation order of its attributes.
     ///
     /// # Errors
-    /// [`Error::Usage`] if there are more than can be numbered.
+    /// Returns [`Error::Usage`] if there are more attributes than creation order numbers.
     pub(crate) fn of(attributes: &AttributeList, order: CreationOrder) -> Result<Self> {
         let next = order.is_tracked().then(|| number(attributes.len())).transpose()?;
         Ok(Self { next, indexed: order.is_indexed() })
     }
 
-    /// The message of an object whose attributes are in its header.
+    /// Returns the attribute info message of an object whose attributes are in its header.
     pub(crate) fn info(self) -> AttributeInfo {
         AttributeInfo {
             max_creation_index: self.next,
@@ -76,33 +76,34 @@ impl Order {
     }
 }
 
-/// The number of an attribute, or how many there are.
+/// Returns a creation order number, or a number of attributes, as the 16 bits that the format has for it.
 fn number(n: impl TryInto<u16>) -> Result<u16> {
-    n.try_into()
-        .map_err(|_| Error::usage("object", "has more attributes than the order of their creation counts"))
+    n.try_into().map_err(|_| {
+        Error::usage("object", "has more attributes than creation order numbers, of which there are 65,535")
+    })
 }
 
-/// The attributes with their numbers.
+/// Returns the attributes with their creation order.
 fn numbered(attributes: &AttributeList) -> impl Iterator<Item = (u32, &Attribute)> {
     (0u32..)
         .zip(attributes.iter())
         .map(|(place, attribute)| (attribute.creation_order.unwrap_or(place), attribute))
 }
 
-/// Attributes longer than this do not fit a message of a header.
+/// The longest attribute that fits into a header message.
 pub(crate) const MAX_MESSAGE: usize = 65_528;
 
-/// Whether each of the attributes fits a message of a header.
+/// Returns whether every attribute fits into a header message.
 pub(crate) fn fit(attributes: &AttributeList) -> bool {
     attributes.iter().all(|attribute| attribute.shared.is_some() || attribute.message.len() <= MAX_MESSAGE)
 }
 
-/// Whether the attributes stay in the header, which holds so many.
+/// Returns whether the attributes stay in the header, which holds at most this many.
 pub(crate) fn are_compact(attributes: &AttributeList, most: usize) -> bool {
     attributes.len() <= most && fit(attributes)
 }
 
-/// The messages of compact attributes, without the one about them.
+/// Returns the messages of compact attributes, without the attribute info message.
 pub(crate) fn compact(attributes: &AttributeList) -> impl Iterator<Item = Result<Message>> {
     numbered(attributes).map(|(place, attribute)| {
         let (flags, body) = attribute.stored()?;
@@ -111,9 +112,9 @@ pub(crate) fn compact(attributes: &AttributeList) -> impl Iterator<Item = Result
     })
 }
 
-/// The message of dense attributes.
+/// Returns the attribute info message of dense attributes.
 pub(crate) fn info_message(info: &AttributeInfo, sizes: Sizes) -> Result<Message> {
-    /// The message must not be shared.
+    /// The flag of a message that must not be shared.
     const UNSHARED: u8 = 0x04;
     Message::new(MessageType::AttributeInfo, UNSHARED, |out| info.encode(out, sizes))
 }

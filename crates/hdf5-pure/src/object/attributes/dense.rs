@@ -1,4 +1,4 @@
-//! Dense attributes that come and go one by one: in the heap, the index by name, and the index by creation order.
+//! Dense attributes that change one by one: in the fractal heap, in the name index, and in the creation order index.
 
 use std::cmp::Ordering;
 
@@ -18,48 +18,50 @@ use crate::spec::object_header::SHARED;
 
 const RECORD: &str = "attribute name record";
 
-/// The dense attributes of an object that is edited.
+/// The dense attributes of an object that is being edited.
 pub(crate) struct DenseAttributes<'c> {
     context: &'c Context,
     heap: EditedHeap<'c>,
     by_name: EditedTree,
     by_order: Option<EditedTree>,
-    /// Whether the numbers of attributes mean something.
+    /// Whether the creation order of attributes is tracked.
     tracked: bool,
 }
 
 impl<'c> DenseAttributes<'c> {
-    /// Opens the attributes that `info` tells of; nothing if they are not dense, or are of a kind that is written anew as a whole.
+    /// Opens the attributes that `info` describes. Returns `None` if they are not dense, or have a form that can only
+    /// be written as a whole.
     ///
     /// # Errors
-    /// `Malformed` if their heap or an index is.
+    /// Returns `Malformed` if the heap or an index is damaged.
     pub(crate) fn open(context: &'c Context, info: &AttributeInfo, tracked: bool) -> Result<Option<Self>> {
         let Some((heap, by_name)) = info.heap.zip(info.by_name) else { return Ok(None) };
         let Some(heap) = EditedHeap::open(context, heap)? else { return Ok(None) };
         let by_name = EditedTree::open(&mut { context }, by_name, &[8])?;
         let open = |at| EditedTree::open(&mut { context }, at, &[9]);
         let by_order = info.by_creation_order.flatten().map(open).transpose()?;
-        // An order that is indexed has an index wherever there are dense attributes.
+        // If the message says that the creation order is indexed, the index must exist as soon as there are dense
+        // attributes.
         let whole = info.by_creation_order.is_some() == by_order.is_some();
         let sizes = [Some(by_name.record_size()), by_order.as_ref().map(EditedTree::record_size)];
         let usual = sizes == [Some(17), by_order.as_ref().map(|_| 13)];
         Ok((whole && usual).then_some(Self { context, heap, by_name, by_order, tracked }))
     }
 
-    /// Attributes of the object.
+    /// Returns the number of attributes.
     pub(crate) fn len(&self) -> u64 {
         self.by_name.len()
     }
 
-    /// Whether the attributes are better written anew, as the heap has become empty for the most part.
+    /// Returns whether most of the heap has become empty, so that all attributes should be written again.
     pub(crate) fn is_sparse(&self) -> bool {
         self.heap.is_sparse()
     }
 
-    /// The attribute of a name.
+    /// Returns the attribute of a name.
     ///
     /// # Errors
-    /// `Malformed` if one that may have the name cannot be read.
+    /// Returns `Malformed` if an attribute that may have the name cannot be read.
     pub(crate) fn find(&mut self, name: &[u8]) -> Result<Option<Attribute>> {
         let (context, heap) = (self.context, &mut self.heap);
         let found = self.by_name.find(&mut { context }, &mut by_name(context, heap, name))?;
@@ -68,10 +70,11 @@ impl<'c> DenseAttributes<'c> {
         Ok(found.map(|found| Attribute { creation_order: found.creation_order.filter(|_| tracked), ..found }))
     }
 
-    /// Adds an attribute with its number, whose name must not be taken.
+    /// Adds an attribute with its creation order. Its name must not exist yet.
     ///
     /// # Errors
-    /// `Malformed` if its name or its number is; what heaps and indexes meet. Nothing must be written after one.
+    /// Returns `Malformed` if the name or the creation order exists already, and the errors of heaps and indexes. After
+    /// an error nothing must be written.
     pub(crate) fn insert(&mut self, output: &mut Output, attribute: &Attribute, number: u32) -> Result<()> {
         let context = self.context;
         let (flags, id) = match attribute.shared {
@@ -90,24 +93,26 @@ impl<'c> DenseAttributes<'c> {
             taken |= tree.insert(&mut { context }, &record, &mut by_number(number))?.is_some();
         }
         match taken {
-            true => Err(broken(context, &self.by_name, "is that of two attributes, or its number is")),
+            true => Err(broken(context, &self.by_name, "or its creation order belongs to two attributes")),
             false => Ok(()),
         }
     }
 
-    /// Takes the attribute of a name out; gives its number.
+    /// Removes the attribute of a name, and returns its creation order.
     ///
     /// # Errors
-    /// As [`insert`](Self::insert); `Malformed` if there is none, or an index does not have it.
+    /// Returns the errors of [`insert`](Self::insert), and `Malformed` if there is no such attribute or an index does
+    /// not have it.
     pub(crate) fn remove(&mut self, output: &mut Output, name: &[u8]) -> Result<u32> {
         let (context, heap) = (self.context, &mut self.heap);
         let removed = self.by_name.remove(&mut { context }, &mut by_name(context, heap, name))?;
-        let record =
-            removed.ok_or_else(|| broken(context, &self.by_name, "is not in the index that led to it"))?;
+        let record = removed.ok_or_else(|| {
+            broken(context, &self.by_name, "is not in the name index although the object has the attribute")
+        })?;
         let record = locate(RECORD, 0, &record, |i| AttributeRecord::parse(i, 8))?;
         if let Some(tree) = &mut self.by_order {
             tree.remove(&mut { context }, &mut by_number(record.creation_order))?
-                .ok_or_else(|| broken(context, tree, "is not in the index by creation order"))?;
+                .ok_or_else(|| broken(context, tree, "is missing from the creation order index"))?;
         }
         if record.flags & SHARED == 0 {
             self.heap.remove(output, record.id)?;
@@ -118,7 +123,7 @@ impl<'c> DenseAttributes<'c> {
     /// Writes what has changed.
     ///
     /// # Errors
-    /// Those of the output.
+    /// Returns the errors of the output.
     pub(crate) fn write(&mut self, output: &mut Output) -> Result<()> {
         self.heap.write(output)?;
         self.by_name.write(output)?;
@@ -143,7 +148,7 @@ fn attribute(context: &Context, heap: &mut EditedHeap<'_>, record: &[u8]) -> Res
     }
 }
 
-/// Finds the record of a name: records are in the order of the names' hashes, and of the names where those are equal.
+/// Finds the record of a name. The records are ordered by the hash of the name, and by the name if hashes are equal.
 fn by_name(
     context: &Context,
     heap: &mut EditedHeap<'_>,

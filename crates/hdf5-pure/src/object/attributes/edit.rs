@@ -1,5 +1,5 @@
-//! The attributes of an object that is there: read whole, changed in memory, written anew; or, where they are dense, changed
-//! one by one.
+//! Changes the attributes of an object that the file already has. Few attributes are read and written whole; dense
+//! attributes are changed one by one.
 
 use std::collections::HashSet;
 use std::ops::ControlFlow;
@@ -24,10 +24,10 @@ use crate::spec::message::attribute_info::AttributeInfo;
 use crate::spec::message::shared::Shared;
 use crate::spec::object_header::{SHARED, Version, v2};
 
-/// The attributes of the object at `address`, and the number that the next one gets.
+/// Returns the attributes of the object at `address`, and the creation order of the next one.
 ///
 /// # Errors
-/// `Malformed` if one of them cannot be read: it would be lost when the attributes are written.
+/// Returns `Malformed` if one of them cannot be read, because it would be lost when the attributes are written.
 pub(crate) fn load(context: &Context, address: Address) -> Result<(Vec<Attribute>, u32)> {
     let object = Object::read(context, address)?;
     let tracked = matches!(object.prefix.version, Version::V2 { flags, .. } if flags & v2::TRACKED != 0);
@@ -41,7 +41,9 @@ pub(crate) fn load(context: &Context, address: Address) -> Result<(Vec<Attribute
                 match locate("shared message", message.offset, body, |i| Shared::parse(i, context.sizes))? {
                     Shared::Heap(id) => shared(context, message.offset, id, order)?,
                     Shared::Committed(_) => {
-                        let kind = FaultKind::Rule("is that of a committed datatype");
+                        let kind = FaultKind::Rule(
+                            "refers to a committed datatype, but the message is an attribute",
+                        );
                         return Err(Fault::new("location", kind).at("shared message", message.offset));
                     }
                 }
@@ -52,14 +54,14 @@ pub(crate) fn load(context: &Context, address: Address) -> Result<(Vec<Attribute
         object.parse(context, MessageType::AttributeInfo, |i| AttributeInfo::parse(i, context.sizes))?;
     match info.map(|info| (info.heap, info.by_name)) {
         Some((Some(heap), Some(by_name))) => dense(context, heap, by_name, tracked, &mut found)?,
-        // Taken for an object without dense attributes, it would lose them.
+        // If the object were treated as one without dense attributes, they would be lost when it is written.
         Some((Some(_), None)) => {
-            let rule = "is undefined beside a heap";
+            let rule = "is undefined although the object has a fractal heap";
             return Err(object.fault(MessageType::AttributeInfo, "name index address", rule));
         }
         _ => {}
     }
-    // In the order in which they were made, where it is kept.
+    // Attributes are kept in their creation order, if it is tracked.
     found.sort_by_key(|attribute| attribute.creation_order);
     let next = info.and_then(|info| info.max_creation_index).map_or(0, u32::from);
     let after =
@@ -67,14 +69,14 @@ pub(crate) fn load(context: &Context, address: Address) -> Result<(Vec<Attribute
     Ok((found, next.max(after)))
 }
 
-/// The names of attributes that are taken out of the file, where the others are not in memory.
+/// The names of attributes that are removed from the file, if the other attributes are not in memory.
 pub(crate) type Removed = HashSet<Box<[u8]>>;
 
-/// The number that stands for that of an attribute where numbers are not kept, as the library has it.
+/// The number that the C library stores as creation order if the order is not tracked.
 const UNNUMBERED: u32 = 65_535;
 
-/// The attributes of `object` that can be changed one by one, and the number that the next one gets; nothing if all of them have
-/// to be read.
+/// Opens the attributes of `object` if they can be changed one by one, with the creation order of the next one. Returns
+/// `None` if all of them have to be read.
 fn dense_to_change<'c>(
     context: &'c Context,
     object: &Object<'_>,
@@ -93,25 +95,26 @@ fn dense_to_change<'c>(
     Ok(DenseAttributes::open(context, &info, tracked)?.map(|dense| (dense, next)))
 }
 
-/// The number that the next attribute of the object at `address` gets, and how many it has, if they can be changed one by one.
+/// Returns the creation order of the next attribute of the object at `address`, and the number of its attributes, if
+/// they can be changed one by one.
 ///
 /// # Errors
-/// `Malformed` if what leads to them is.
+/// Returns `Malformed` if a structure that leads to them is damaged.
 pub(crate) fn next_if_dense(context: &Context, address: Address) -> Result<Option<(u32, u64)>> {
     let object = Object::read(context, address)?;
     Ok(dense_to_change(context, &object)?.map(|(dense, next)| (next, dense.len())))
 }
 
-/// The attribute of a name of the object at `address`, whose attributes can be changed one by one.
+/// Returns the attribute of a name of the object at `address`, whose attributes can be changed one by one.
 ///
 /// # Errors
-/// `Malformed` if it, or what leads to it, cannot be read.
+/// Returns `Malformed` if the attribute, or a structure that leads to it, cannot be read.
 pub(crate) fn find_to_change(context: &Context, address: Address, name: &[u8]) -> Result<Option<Attribute>> {
     let object = Object::read(context, address)?;
     dense_to_change(context, &object)?.map_or(Ok(None), |(mut dense, _)| dense.find(name))
 }
 
-/// The attribute with heap ID `id` among the shared messages.
+/// Returns the attribute with the heap ID `id` in the shared message heap.
 pub(super) fn shared(
     context: &Context,
     offset: u64,
@@ -153,10 +156,11 @@ fn dense(
     })
 }
 
-/// What attributes use. A shared one counts as a whole: its parts are used once, whoever shares it.
+/// Returns the parts that attributes use. A shared attribute message counts as one part, because its own parts are used
+/// once, however many objects share it.
 ///
 /// # Errors
-/// `Malformed` if an attribute is.
+/// Returns `Malformed` if an attribute is damaged.
 pub(crate) fn parts(context: &Context, attributes: &[Attribute]) -> Result<Vec<Part>> {
     let mut found = Vec::new();
     for attribute in attributes {
@@ -168,10 +172,10 @@ pub(crate) fn parts(context: &Context, attributes: &[Attribute]) -> Result<Vec<P
     Ok(found)
 }
 
-/// The committed datatypes that attributes are of.
+/// Returns the committed datatypes that attributes use.
 ///
 /// # Errors
-/// `Malformed` if an attribute is.
+/// Returns `Malformed` if an attribute is damaged.
 pub(crate) fn datatypes(context: &Context, attributes: &[Attribute]) -> Result<Vec<Address>> {
     let mut found = Vec::new();
     for attribute in attributes {
@@ -185,21 +189,21 @@ pub(crate) fn datatypes(context: &Context, attributes: &[Attribute]) -> Result<V
     Ok(found)
 }
 
-/// The attributes that an object is going to have: all of them, or those that are new where some of the file are `removed` and
-/// the others stay.
+/// The attributes that an object is going to have. These are all of them; or, if some attributes of the file are
+/// `removed` and the others stay, only the new ones.
 #[derive(Clone, Copy)]
 pub(crate) struct Changed<'a> {
     pub(crate) attributes: &'a AttributeList,
     pub(crate) removed: Option<&'a Removed>,
-    /// The number that the next one gets.
+    /// The creation order of the next attribute.
     pub(crate) next: u32,
 }
 
-/// Writes the attributes of an object, and changes the messages about them.
+/// Writes the attributes of an object, and changes the messages that describe them.
 ///
 /// # Errors
-/// [`Error::Usage`] if there are more than can be numbered; `Malformed` if what is given back cannot be read; those of the
-/// output.
+/// Returns [`Error::Usage`] if there are more attributes than creation order numbers, `Malformed` if the structures
+/// that are freed cannot be read, and the errors of the output.
 pub(crate) fn store(
     context: &Context,
     output: &mut Output,
@@ -225,7 +229,8 @@ pub(crate) fn store(
     store_all(context, output, header, &whole, next)
 }
 
-/// Changes dense attributes one by one; `false`, with nothing done, if they have to be written anew, or better are.
+/// Changes dense attributes one by one. Returns `false` and does nothing if all attributes must or should be written
+/// again.
 fn store_some(
     context: &Context,
     output: &mut Output,
@@ -238,7 +243,7 @@ fn store_some(
     let removed = changed.removed.into_iter().flatten();
     let (gone, new) = (removed.clone().count() as u64, changed.attributes.len() as u64);
     let left = bound::left(bound::sum(dense.len(), new), gone);
-    // Where most attributes are new or gone, the whole is written quicker, and has no gaps.
+    // If most attributes are new or removed, writing all of them is faster and leaves no gaps in the heap.
     let few = bound::sum(gone, new) <= dense.len();
     if !few || left < u64::from(fewest).max(1) || (gone > 0 && dense.is_sparse()) {
         return Ok(false);
@@ -263,11 +268,16 @@ fn store_some(
 }
 
 fn next_number(next: u32) -> Result<u16> {
-    let many = |_| Error::usage("attribute", "cannot be numbered: the object has had 65,535 attributes");
+    let many = |_| {
+        Error::usage(
+            "attribute",
+            "cannot get a creation order number: the object has had 65,535 attributes already",
+        )
+    };
     u16::try_from(next).map_err(many)
 }
 
-/// Writes all attributes of an object anew.
+/// Writes all attributes of an object again.
 fn store_all(
     context: &Context,
     output: &mut Output,
@@ -281,7 +291,7 @@ fn store_all(
     let info = header.find(MessageType::AttributeInfo).map(|message| parse(&message.body)).transpose()?;
     let too_long = !attributes::fit(attributes);
     if too_long {
-        // Old headers have no other place for attributes than a message.
+        // A header of version 1 can store attributes only as its own messages, so it becomes version 2.
         header.renew()?;
     }
     let (tracked, indexed) = header.attribute_order();
@@ -297,8 +307,8 @@ fn store_all(
     let new = match dense {
         true => Some(attributes::build(output, attributes, order)?),
         false => {
-            // The C library counts the attributes of a version 2 header as none where the message about them is missing,
-            // and takes the message away with the last attribute.
+            // Without this message the C library reports that an object with a version 2 header has no attributes. The
+            // library also removes the message together with the last attribute.
             (!header.is_old() && attributes.len() > 0).then(|| order.info())
         }
     };

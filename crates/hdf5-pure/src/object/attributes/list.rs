@@ -1,4 +1,4 @@
-//! The attributes of an object, found by name.
+//! The attributes of an object, which can be found by name.
 
 use std::collections::HashMap;
 
@@ -6,15 +6,15 @@ use sciformats_core::bound;
 
 use crate::object::attributes::Attribute;
 
-/// Lists up to this length are searched from one end to the other.
+/// Lists up to this length are searched linearly, which is faster than hashing.
 const SHORT: usize = 16;
 
-/// Attributes of different names, in the order in which they were made where that is kept.
+/// Attributes of different names, in their creation order if it is tracked.
 #[derive(Default)]
 pub(crate) struct AttributeList {
-    /// A removed one leaves its place.
+    /// The attributes. A removed one leaves an empty slot.
     places: Vec<Option<Attribute>>,
-    /// Where names are; of longer lists only, since most are short.
+    /// The slots of the names. Only longer lists have this index, since most lists are short.
     names: HashMap<Box<[u8]>, usize>,
     len: usize,
 }
@@ -45,7 +45,7 @@ impl AttributeList {
         self.places.get_mut(place)?.as_mut()
     }
 
-    /// Adds an attribute whose name is not taken.
+    /// Adds an attribute, whose name must not exist yet.
     pub(crate) fn push(&mut self, attribute: Attribute) {
         if !self.names.is_empty() {
             self.names.insert(attribute.name.clone(), self.places.len());
@@ -70,8 +70,8 @@ impl AttributeList {
         removed
     }
 
-    /// Gives the attribute `name` another name, which is not taken, and the message that holds it, which
-    /// is none that is shared.
+    /// Renames the attribute `name`. The new name must not exist yet. `message` is the new message, which must not be a
+    /// shared one.
     pub(crate) fn rename(&mut self, name: &[u8], to: &[u8], message: Vec<u8>) {
         let Some(place) = self.find(name) else { return };
         if self.names.remove(name).is_some() {
@@ -123,7 +123,7 @@ mod tests {
             expected.extend((3..n).map(|i| i.to_string()));
             expected.push("1".to_owned());
             assert_eq!(names(&list), expected, "{n}");
-            // Until nothing is left, and on from there.
+            // Removes everything, and goes on from an empty list.
             expected.iter().for_each(|name| assert!(list.remove(name.as_bytes()).is_some(), "{name}"));
             assert_eq!((list.len(), list.iter().count()), (0, 0));
             list.push(attribute("again"));

@@ -1,4 +1,4 @@
-//! Attributes: messages of a header, or of a fractal heap with trees.
+//! Attributes: messages of a header, or of a fractal heap with B-trees.
 
 mod build;
 mod dense;

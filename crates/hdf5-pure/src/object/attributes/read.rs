@@ -1,4 +1,4 @@
-//! The attributes of an object, however they are stored.
+//! Reads the attributes of an object, in all forms in which they are stored.
 
 use std::ops::ControlFlow;
 
@@ -18,22 +18,22 @@ use crate::spec::message::dataspace::Dataspace;
 use crate::spec::message::datatype::Datatype;
 use crate::spec::{Address, Name, lookup3};
 
-/// An attribute's parts.
+/// The parts of an attribute.
 #[derive(Clone, Debug)]
 pub(crate) struct Content {
     pub(crate) datatype: Datatype,
-    /// Where its datatype is, if that is committed.
+    /// The address of the datatype if it is a committed datatype.
     pub(crate) committed: Option<Address>,
-    /// Whether its name is said to be UTF-8.
+    /// Whether the name is stored as UTF-8.
     pub(crate) utf8: bool,
     pub(crate) dataspace: Dataspace,
-    /// The elements as they are stored.
+    /// The bytes of the elements as they are stored.
     pub(crate) data: Vec<u8>,
-    /// Absolute offset of the elements.
+    /// The absolute offset of the elements.
     pub(crate) offset: u64,
 }
 
-/// An attribute that was found: its name, where that much can be read, and the rest.
+/// An attribute that was found: its name, if it can be read, and its content.
 pub(crate) struct Found {
     pub(crate) name: Option<Name>,
     pub(crate) creation_order: Option<u32>,
@@ -48,7 +48,7 @@ impl Found {
 
 const STRUCTURE: &str = "attribute message";
 
-/// All attributes of `object`.
+/// Returns all attributes of `object`.
 pub(crate) fn all(context: &Context, object: &Object<'_>) -> Vec<Found> {
     let mut found = compact(context, object, None).collect();
     if let Err(error) = dense(context, object, None, &mut found) {
@@ -57,7 +57,7 @@ pub(crate) fn all(context: &Context, object: &Object<'_>) -> Vec<Found> {
     found
 }
 
-/// The attribute named `name`.
+/// Returns the attribute `name`.
 pub(crate) fn find(context: &Context, object: &Object<'_>, name: &[u8]) -> Result<Option<Found>> {
     let mut error = None;
     let mut wanted = |attribute: Found| match &attribute.name {
@@ -76,11 +76,12 @@ pub(crate) fn find(context: &Context, object: &Object<'_>, name: &[u8]) -> Resul
     if let Some(attribute) = found.into_iter().find_map(&mut wanted) {
         return Ok(Some(attribute));
     }
-    // One whose name cannot be read may be the one that is looked for.
+    // The attribute whose name cannot be read may be the one that is wanted, so its error is reported instead of "not
+    // found".
     error.map_or(Ok(None), Err)
 }
 
-/// The attributes in the header: all, or those that may have the name `name`.
+/// Collects the attributes in the header: all, or those that may have the name `name`.
 fn compact<'a>(
     context: &'a Context,
     object: &'a Object<'_>,
@@ -100,14 +101,14 @@ fn compact<'a>(
     })
 }
 
-/// Adds the attributes in dense storage: all, or those whose names have the hash of `name`.
+/// Adds the attributes in dense storage: all, or those whose names have the same hash as `name`.
 fn dense(context: &Context, object: &Object<'_>, name: Option<&[u8]>, found: &mut Vec<Found>) -> Result<()> {
     let info =
         object.parse(context, MessageType::AttributeInfo, |i| AttributeInfo::parse(i, context.sizes))?;
     let (heap, by_name) = match info.map(|info| (info.heap, info.by_name)) {
         Some((Some(heap), Some(by_name))) => (heap, by_name),
         Some((Some(_), None)) => {
-            let rule = "is undefined beside a heap";
+            let rule = "is undefined although the object has a fractal heap";
             return Err(object.fault(MessageType::AttributeInfo, "name index address", rule));
         }
         _ => return Ok(()),
@@ -143,7 +144,7 @@ fn get(context: &Context, heap: &mut Heap<'_>, at: Address, id: &[u8], flags: u8
     Ok((offset, body.into_owned()))
 }
 
-/// The attribute; none if it has another name than `wanted`.
+/// Parses an attribute. Returns `None` if it has another name than `wanted`.
 fn parse(
     context: &Context,
     (offset, body): (u64, &[u8]),

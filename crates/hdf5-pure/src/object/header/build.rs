@@ -1,4 +1,5 @@
-//! Object headers: messages in one chunk, or in a continuation where the first chunk's place is too small.
+//! Writes object headers: all messages in one chunk, or the rest in a continuation if the space of the first chunk is
+//! too small.
 
 use sciformats_core::arith::{add, fit, present, sub, sum};
 use sciformats_core::{Error, Result, bound};
@@ -8,10 +9,10 @@ use crate::spec::message::{MessageType, small};
 use crate::spec::object_header::{Message, v1, v2};
 use crate::spec::{Address, put_checksum, put_padding};
 
-/// The first chunk of a header whose address was given away before its messages were known.
+/// The size of the first chunk of a header whose address was needed before its messages were known.
 pub(crate) const RESERVED: usize = 256;
 
-/// Bytes of the body of a continuation message with addresses and lengths of 8 bytes each.
+/// The size of the body of a continuation message if addresses and lengths have 8 bytes.
 pub(crate) const CONTINUATION: usize = 16;
 
 impl Message {
@@ -25,32 +26,35 @@ impl Message {
         Ok(Self { kind, flags, creation_index: 0, body })
     }
 
-    /// A message that says nothing, with a body of `len` bytes.
+    /// Returns a NIL message, which is ignored, with a body of `len` bytes.
     pub(crate) fn nil(len: usize) -> Self {
         Self { kind: MessageType::Nil, flags: 0, creation_index: 0, body: vec![0; len] }
     }
 }
 
-/// A header that is to be written.
+/// A header that is going to be written.
 #[derive(Clone, Debug)]
 pub(crate) struct NewHeader {
-    /// 1 or 2.
+    /// The version: 1 or 2.
     pub(crate) version: u8,
-    /// Flags of a version 2 header that concern attributes and times.
+    /// The flags of a version 2 header that concern attributes and times.
     pub(crate) flags: u8,
-    /// Times and phase change values, as the flags say, for the prefix of a version 2 header.
+    /// The times and phase change values in the prefix of a version 2 header, as the flags announce them.
     pub(crate) extra: Vec<u8>,
-    /// Hard links.
+    /// The number of hard links.
     pub(crate) references: u32,
     pub(crate) messages: Vec<Message>,
 }
 
 impl NewHeader {
-    /// Checks what a header can hold, and completes it.
+    /// Checks the limits of the format, and completes the header.
     pub(crate) fn complete(mut self) -> Result<Self> {
         let longest = if self.version == 1 { 65528 } else { 65535 };
         if let Some(message) = self.messages.iter().find(|message| message.body.len() > longest) {
-            let problem = format!("of {} bytes is too long for an object header", message.body.len());
+            let problem = format!(
+                "has {} bytes, but an object header holds at most {longest} per message",
+                message.body.len()
+            );
             return Err(Error::usage(message.kind.name(), problem));
         }
         if self.version == 2 && self.references != 1 {
@@ -61,14 +65,17 @@ impl NewHeader {
         }
         self.leave_room();
         if self.version == 1 && self.messages.len() > 65533 {
-            return Err(Error::usage("object", "has more messages than an old header counts"));
+            return Err(Error::usage(
+                "object",
+                "would have more messages than an object header of version 1 can count",
+            ));
         }
         Ok(self)
     }
 
-    /// Adds an empty message where no other could give way to a continuation. Whoever adds a message to a full header, the
-    /// C library included, puts a continuation in the place of a message that it moves there; where all are shorter than
-    /// a continuation, it writes a header that nobody can read.
+    /// Adds a NIL message if no other message could give way to a continuation. A program that adds a message to a full
+    /// header moves an existing message and puts a continuation in its place; the C library does so too. If all
+    /// messages are shorter than a continuation, the library writes a header that nobody can read.
     fn leave_room(&mut self) {
         if !self.messages.iter().any(|message| message.body.len() >= CONTINUATION) {
             self.messages.push(Message::nil(CONTINUATION));
@@ -84,7 +91,7 @@ impl NewHeader {
         sizes.try_fold(0, |sum, size| add(sum, size?))
     }
 
-    /// Prefix and checksum of a first chunk of `chunk` bytes.
+    /// Returns the size of prefix and checksum of a first chunk of `chunk` bytes.
     fn overhead(&self, chunk: usize) -> usize {
         if self.version == 1 {
             return v1::PREFIX;
@@ -92,7 +99,7 @@ impl NewHeader {
         bound::sum(v2::prefix_size(chunk).1, bound::sum(v2::extra_size(self.flags), 4))
     }
 
-    /// Bytes of the whole in one chunk.
+    /// Returns the size of the whole header in one chunk.
     pub(crate) fn size(&self) -> Result<usize> {
         let chunk = self.messages_size()?;
         add(chunk, self.overhead(chunk))
@@ -106,7 +113,7 @@ impl NewHeader {
         }
     }
 
-    /// Writes the header to `room` bytes at `at`.
+    /// Writes the header at `at`, where it has `room` bytes.
     pub(crate) fn write(&self, output: &mut Output, at: Address, room: usize) -> Result<()> {
         let size = self.size()?;
         if size == room {
@@ -137,10 +144,10 @@ impl NewHeader {
         Ok(out)
     }
 
-    /// A first chunk of exactly `room` bytes with prefix, whatever `messages` leave of it filled up.
+    /// Returns a first chunk of exactly `room` bytes with its prefix. Space that `messages` leave is filled up.
     fn first_chunk(&self, messages: &[Message], room: usize, total: usize) -> Result<Vec<u8>> {
         let mut out = Vec::new();
-        // The width of the size field depends on the size that it holds.
+        // The width of the size field depends on the size that it holds, so the width is found by trying.
         let overheads = [0, 0x100, 0x10000].map(|chunk| self.overhead(chunk));
         let chunk = overheads
             .iter()

@@ -1,7 +1,8 @@
-//! The messages of an object that is there, to be changed and put back.
+//! Changes the messages of an object header that the file already has.
 //!
-//! The header's address never changes, nor does the size of its first chunk. What does not fit there goes to one
-//! continuation in fresh space; continuations of before are given back. Messages that are not known stay as they are.
+//! The address of a header never changes, nor does the size of its first chunk. Messages that do not fit into it move
+//! to a single continuation in fresh space, and older continuations are freed. Messages of unknown types stay as they
+//! are.
 
 use sciformats_core::arith::{add, fit, increase, sub, sum};
 use sciformats_core::{Error, Result, bound};
@@ -21,17 +22,17 @@ use crate::spec::{Address, Sizes, put_checksum, put_padding};
 pub(crate) struct Header {
     address: Address,
     sizes: Sizes,
-    /// The prefix as it stands.
+    /// The bytes of the prefix.
     prefix: Vec<u8>,
     version: Version,
-    /// Bytes of messages in the first chunk.
+    /// The number of bytes for messages in the first chunk.
     room: usize,
-    /// Where the header continues: addresses and bytes.
+    /// The addresses and sizes of the continuations.
     continuations: Vec<(Address, u64)>,
-    /// All messages but those that hold the chunks together.
+    /// All messages, except those that only connect the chunks of the header.
     messages: Vec<Message>,
     references: u32,
-    /// Whether it is another header than in the file.
+    /// Whether the header differs from the one in the file.
     changed: bool,
 }
 
@@ -39,7 +40,8 @@ impl Header {
     /// Reads the header at `address`.
     ///
     /// # Errors
-    /// `Malformed`, or `Unsupported` if it has a message that forbids changes to who does not know it.
+    /// Returns `Malformed`, and `Unsupported` if the header has a message that forbids changes by programs that do not
+    /// know it.
     pub(crate) fn read(context: &Context, address: Address) -> Result<Self> {
         let object = Object::read(context, address)?;
         let (mut messages, mut changed) = (Vec::new(), false);
@@ -49,7 +51,7 @@ impl Header {
                 if flags & FAIL_ON_WRITE != 0 {
                     return Err(Error::Unsupported {
                         what: format!(
-                            "header message {number:#x}, which must be understood by who changes the object,"
+                            "changing an object with the unknown header message {number:#x}, which forbids changes,"
                         )
                         .into(),
                         feature: None,
@@ -67,7 +69,7 @@ impl Header {
             messages.push(Message {
                 kind: message.kind,
                 flags,
-                // Headers that keep no order have none.
+                // Headers that do not track the creation order have no such number.
                 creation_index: message.creation_index.unwrap_or_default(),
                 body: object.body(message).to_vec(),
             });
@@ -100,17 +102,17 @@ impl Header {
         })
     }
 
-    /// Where the object is.
+    /// Returns the address of the object.
     pub(crate) fn address(&self) -> Address {
         self.address
     }
 
-    /// Whether the header is of version 1, which has no dense attributes.
+    /// Returns whether the header has version 1, which cannot have dense attributes.
     pub(crate) fn is_old(&self) -> bool {
         matches!(self.version, Version::V1 { .. })
     }
 
-    /// Whether the order in which attributes are made is kept, and whether it is indexed.
+    /// Returns whether the creation order of attributes is tracked, and whether it is indexed.
     pub(crate) fn attribute_order(&self) -> (bool, bool) {
         match self.version {
             Version::V1 { .. } => (false, false),
@@ -118,7 +120,8 @@ impl Header {
         }
     }
 
-    /// Most compact and fewest dense attributes, where the header says so.
+    /// Returns the largest number of compact attributes and the smallest number of dense attributes, if the header
+    /// stores them.
     pub(crate) fn phase_change(&self) -> Option<(u16, u16)> {
         match self.version {
             Version::V1 { .. } => None,
@@ -126,7 +129,7 @@ impl Header {
         }
     }
 
-    /// Hard links to the object, as it counts them.
+    /// Returns the number of hard links to the object, as the header counts them.
     pub(crate) fn references(&self) -> u32 {
         self.references
     }
@@ -136,16 +139,16 @@ impl Header {
         self.references = references;
     }
 
-    /// The first message of a kind.
+    /// Returns the first message of a type.
     pub(crate) fn find(&self, kind: MessageType) -> Option<&Message> {
         self.messages.iter().find(|message| message.kind == kind)
     }
 
-    /// Gives the first message of a kind another body, or adds one with these flags. What was shared is not any more: its
-    /// use has to be [taken back](crate::object::shared::Shares).
+    /// Replaces the body of the first message of a type, or adds a message with these flags. The message is not shared
+    /// afterwards; if it was, its use must be [given back](crate::object::shared::Shares).
     ///
     /// # Errors
-    /// Those of `encode`; the header stays as it is.
+    /// Returns the errors of `encode`. The header is unchanged then.
     pub(crate) fn set(
         &mut self,
         kind: MessageType,
@@ -165,7 +168,7 @@ impl Header {
         Ok(())
     }
 
-    /// Has the header written even if nothing of it changes, so that what it takes is taken.
+    /// Makes sure that the header is written even if nothing in it changes, so that it takes the space it needs.
     pub(crate) fn touch(&mut self) {
         self.changed = true;
     }
@@ -176,7 +179,7 @@ impl Header {
         self.messages.extend(messages);
     }
 
-    /// Takes out all messages of a kind.
+    /// Removes all messages of a type.
     pub(crate) fn take(&mut self, kind: MessageType) -> Vec<Message> {
         let (taken, left): (Vec<_>, _) =
             std::mem::take(&mut self.messages).into_iter().partition(|m| m.kind == kind);
@@ -185,13 +188,14 @@ impl Header {
         taken
     }
 
-    /// Makes a header of version 1 one of version 2 in the same place.
+    /// Turns a header of version 1 into one of version 2 at the same address.
     pub(crate) fn renew(&mut self) -> Result<()> {
         if !self.is_old() {
             return Ok(());
         }
         let whole = add(self.room, v1::PREFIX)?;
-        // The prefix and the checksum take the same bytes for all sizes that its field can hold.
+        // Prefix and checksum take the same number of bytes for all sizes that one width of the size field can hold, so
+        // the first width that fits is right.
         let room = [0usize, 0x100, 0x10000].into_iter().find_map(|size| {
             let overhead = bound::sum(v2::prefix_size(size).1, 4);
             let room = whole.checked_sub(overhead)?;
@@ -202,7 +206,8 @@ impl Header {
         self.changed = true;
         self.version = Version::V2 { flags: 0, times: None, phase_change: None };
         self.prefix.clear();
-        // Old writers share messages by a form that new headers have as well, and pad bodies, which does no harm.
+        // Message bodies can stay as they are. The old form of shared messages is valid in new headers too, and padding
+        // does no harm.
         v2::encode_prefix(&mut self.prefix, 0, &[], room)
     }
 
@@ -225,25 +230,28 @@ impl Header {
         }
     }
 
-    /// Where all parts of the header are: addresses and bytes.
-    pub(crate) fn places(&self) -> Result<Vec<(Address, u64)>> {
+    /// Returns the addresses and sizes of all chunks of the header.
+    pub(crate) fn chunk_extents(&self) -> Result<Vec<(Address, u64)>> {
         let tail = if self.is_old() { 0 } else { 4 };
         let first = sum([self.prefix.len(), self.room, tail])? as u64;
         Ok(std::iter::once((self.address, first)).chain(self.continuations.iter().copied()).collect())
     }
 
-    /// Puts the header back, if it has changed.
+    /// Writes the header if it has changed.
     ///
     /// # Errors
-    /// [`Error::Usage`] if a message is too long for a header; `Unsupported` if the first chunk has no room for a
-    /// continuation; those of the output. Nothing of the header is written then.
+    /// Returns [`Error::Usage`] if a message is too long for a header, `Unsupported` if the first chunk has no room for
+    /// a continuation, and the errors of the output. Nothing of the header is written then.
     pub(crate) fn write(mut self, output: &mut Output) -> Result<()> {
         if !self.changed {
             return output.flush();
         }
         let longest = if self.is_old() { 65_528 } else { 65_535 };
         if let Some(message) = self.messages.iter().find(|message| message.body.len() > longest) {
-            let problem = format!("of {} bytes is too long for an object header", message.body.len());
+            let problem = format!(
+                "has {} bytes, but an object header holds at most {longest} per message",
+                message.body.len()
+            );
             return Err(Error::usage(message.kind.name(), problem));
         }
         if !self.is_old() && self.references != 1 {
@@ -255,7 +263,8 @@ impl Header {
         let mut sizes = self.messages.iter().map(|message| self.size_of(message.body.len()));
         let total = sizes.try_fold(0, |sum, size| add(sum, size?))?;
         let movable = self.messages.iter().any(|message| message.body.len() >= CONTINUATION);
-        // What is left of the first chunk becomes an empty message, which gives way to a continuation as others do.
+        // Unused space at the end of the first chunk becomes a NIL message. If it is large enough, it can give way to a
+        // continuation later, like any other message of that size.
         let spare = bound::left(self.room, total) >= self.size_of(CONTINUATION)?;
         let (first, mut rest) = match total <= self.room && (movable || spare) {
             true => (std::mem::take(&mut self.messages), Vec::new()),
@@ -265,7 +274,10 @@ impl Header {
             rest.push(Message::nil(CONTINUATION));
         }
         if self.is_old() && bound::sum(first.len(), rest.len()) > 65_000 {
-            return Err(Error::usage("object", "has more messages than an old header counts"));
+            return Err(Error::usage(
+                "object",
+                "would have more messages than an object header of version 1 can count",
+            ));
         }
         let more = self.continue_with(output, &rest)?;
         let chunk = self.first_chunk(&first, more, rest.len())?;
@@ -273,11 +285,13 @@ impl Header {
         output.flush()
     }
 
-    /// The messages that stay in the first chunk, and those that do not.
+    /// Divides the messages into those that stay in the first chunk and those that do not.
     fn split(&mut self) -> Result<(Vec<Message>, Vec<Message>)> {
         let own = self.size_of(self.sizes.bytes(1, 1, 0))?;
         let mut left = self.room.checked_sub(own).ok_or_else(|| {
-            Error::unsupported("an object header whose first chunk is too small to continue elsewhere")
+            Error::unsupported(
+                "changing an object header whose first chunk has no room for a continuation message",
+            )
         })?;
         let (mut first, mut rest) = (Vec::new(), Vec::new());
         for message in std::mem::take(&mut self.messages) {
@@ -292,7 +306,7 @@ impl Header {
         Ok((first, rest))
     }
 
-    /// Writes `messages` to a continuation, if there are any, and gives back those of before.
+    /// Writes `messages` to a continuation, if there are any, and frees the old continuations.
     fn continue_with(&mut self, output: &mut Output, messages: &[Message]) -> Result<Option<(Address, u64)>> {
         let mut out = Vec::new();
         if !self.is_old() {
@@ -318,7 +332,7 @@ impl Header {
         if messages.is_empty() { Ok(None) } else { Ok(Some((output.put(&out)?, len))) }
     }
 
-    /// The first chunk with its prefix; `elsewhere` messages are in the continuation `more`.
+    /// Returns the first chunk with its prefix. The continuation `more` holds `elsewhere` messages.
     fn first_chunk(
         &self,
         messages: &[Message],
@@ -335,9 +349,9 @@ impl Header {
             self.encode(&mut body, &message)?;
             increase(&mut count, 1)?;
         }
-        // What is left is a message without meaning, or several, as one has at most so many bytes.
+        // Unused space becomes one NIL message, or several, because a message body is limited in length.
         while let Some(len) = sub(self.room, body.len())?.checked_sub(self.size_of(0)?) {
-            // Bodies of old headers are padded to 8 bytes.
+            // Message bodies in headers of version 1 are padded to 8 bytes.
             let len = if self.is_old() { len & !7 } else { len };
             self.encode(&mut body, &Message::nil(len.min(65_528)))?;
             increase(&mut count, 1)?;

@@ -1,4 +1,4 @@
-//! Object headers: read, made, and changed where they are.
+//! Object headers: reading, writing, and changing them in place.
 
 mod build;
 mod edit;

@@ -1,4 +1,4 @@
-//! Object headers: all messages of an object, wherever its header continues.
+//! Reads object headers: all messages of an object, including those in continuations.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -12,13 +12,13 @@ use crate::spec::Address;
 use crate::spec::message::{MessageType, small};
 use crate::spec::object_header::{self, Each, Prefix, RawMessage, Version, v1, v2};
 
-/// An object's header.
+/// The header of an object.
 pub(crate) struct Object<'a> {
     pub(crate) address: Address,
     pub(crate) prefix: Prefix,
-    // Most headers are one chunk of a few messages: those of many objects need no allocation.
+    // Most headers have one chunk with a few messages. `SmallVec` reads them without an allocation for each object.
     chunks: SmallVec<[Cow<'a, [u8]>; 1]>,
-    /// Absolute offsets and lengths of the chunks.
+    /// The absolute offsets and lengths of the chunks.
     pub(crate) blocks: SmallVec<[(u64, u64); 1]>,
     messages: SmallVec<[Message; 8]>,
 }
@@ -29,7 +29,7 @@ pub(crate) struct Message {
     pub(crate) kind: MessageType,
     pub(crate) flags: u8,
     pub(crate) creation_index: Option<u16>,
-    /// Absolute offset of the body.
+    /// The absolute offset of the body.
     pub(crate) offset: u64,
     chunk: usize,
     at: usize,
@@ -37,7 +37,7 @@ pub(crate) struct Message {
 }
 
 impl Message {
-    /// Bytes of the body.
+    /// Returns the length of the body in bytes.
     pub(crate) fn len(&self) -> u64 {
         self.len as u64
     }
@@ -49,10 +49,10 @@ impl Message {
 
 const STRUCTURE: &str = "object header";
 
-/// Most headers are not longer: they are read at once.
+/// The number of bytes that are read first. Most headers are not longer.
 const USUAL_SIZE: usize = 512;
 
-/// The first `len` bytes.
+/// Returns the first `len` bytes.
 fn front(bytes: Cow<'_, [u8]>, len: usize) -> Cow<'_, [u8]> {
     match bytes {
         Cow::Borrowed(bytes) => Cow::Borrowed(bytes.get(..len).unwrap_or(bytes)),
@@ -122,7 +122,7 @@ impl<'a> Object<'a> {
 
     /// Reads the chunks that continuation messages lead to.
     fn follow(&mut self, context: &'a Context) -> Result<()> {
-        // Most headers do not continue.
+        // Most headers have no continuation, and an empty set needs no allocation.
         let mut seen = HashSet::new();
         let mut next = 0;
         while let Some(&message) = self.messages.get(next) {
@@ -153,7 +153,7 @@ impl<'a> Object<'a> {
         match self.messages.iter().find(refused) {
             None => Ok(()),
             Some(message) => Err(Error::Unsupported {
-                what: format!("header message {:#x}, which must be understood,", message.kind.number())
+                what: format!("header message {:#x}, which readers must understand,", message.kind.number())
                     .into(),
                 feature: None,
                 offset: Some(message.offset),
@@ -161,23 +161,23 @@ impl<'a> Object<'a> {
         }
     }
 
-    /// All messages in the order of the chunks.
+    /// Returns all messages in the order of the chunks.
     pub(crate) fn messages(&self) -> &[Message] {
         &self.messages
     }
 
-    /// The first message of a kind.
+    /// Returns the first message of a type.
     pub(crate) fn find(&self, kind: MessageType) -> Option<&Message> {
         self.messages.iter().find(|message| message.kind == kind)
     }
 
-    /// The bytes of a message as they stand in the header.
+    /// Returns the bytes of a message as they stand in the header.
     pub(crate) fn body(&self, message: &Message) -> &[u8] {
         let end = bound::sum(message.at, message.len);
         self.chunks.get(message.chunk).and_then(|chunk| chunk.get(message.at..end)).unwrap_or_default()
     }
 
-    /// Parses the first message of a kind, shared or not.
+    /// Parses the first message of a type, whether it is shared or not.
     pub(crate) fn parse<T>(
         &self,
         context: &Context,
@@ -187,7 +187,7 @@ impl<'a> Object<'a> {
         self.find(kind).map(|message| self.parse_message(context, message, parser)).transpose()
     }
 
-    /// Parses a message, shared or not.
+    /// Parses a message, whether it is shared or not.
     pub(crate) fn parse_message<T>(
         &self,
         context: &Context,
@@ -202,13 +202,13 @@ impl<'a> Object<'a> {
         locate(message.kind.name(), offset, &bytes, parser)
     }
 
-    /// The error of a field of a message of the object.
+    /// Returns the error of a wrong field in a message of the object.
     pub(crate) fn fault(&self, kind: MessageType, field: &'static str, rule: &'static str) -> Error {
         let offset = self.find(kind).map_or(0, |message| message.offset);
         Fault::new(field, FaultKind::Rule(rule)).at(kind.name(), offset)
     }
 
-    /// The error of an object that lacks a message.
+    /// Returns the error of an object that lacks a message.
     pub(crate) fn missing(&self, context: &Context, rule: &'static str) -> Error {
         context.fault(STRUCTURE, self.address, FaultKind::Rule(rule))
     }

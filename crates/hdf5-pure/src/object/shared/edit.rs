@@ -1,17 +1,17 @@
-//! The table of shared messages, kept true: what a commit does not use any more is taken out of it.
+//! Keeps the table of shared messages up to date: what a commit no longer uses is removed from it.
 //!
-//! Messages that are written here are never shared, which the standard leaves to the writer. Those that are shared already
-//! stay so until their object goes or they change. Each use then leaves its record:
+//! Messages that are written here are never shared, because the standard leaves that to the writer. Messages that are
+//! already shared stay so until they change or their object is removed. Ending a use affects its record as follows:
 //!
-//! | record | what is left of it |
+//! | record | effect |
 //! |---|---|
-//! | in a heap, used elsewhere too | one use less |
-//! | in a heap, the last use | nothing; what the message itself uses loses a use |
-//! | in the header of its only object | nothing |
+//! | in a heap, with other uses | its reference count decreases by one |
+//! | in a heap, last use | it is removed, and the parts that the message uses lose a use |
+//! | in the header of its only object | it is removed |
 //!
-//! An index is written anew to fresh space, as a list or a tree, whichever its number of records asks for; its place in the
-//! table changes with the commit. A message whose record is gone stays in its heap as bytes without a meaning, as IDs of others
-//! lead there; an index without a record gives its heap back.
+//! A changed index is written again to fresh space, as a list or a B-tree depending on its number of records, and the
+//! commit changes its address in the table. A message without a record stays in its heap as unused bytes, because heap
+//! IDs of other messages depend on the heap. The heap of an index without records is freed.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -42,25 +42,25 @@ pub(crate) struct SharedId {
     id: [u8; 8],
 }
 
-/// What an attribute uses, and what loses a use with it.
+/// A part that an attribute uses, which loses a use when the attribute is removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
-    /// A committed datatype, which counts this as a link.
+    /// A committed datatype, which counts the use as a link.
     Committed(Address),
     /// A shared message.
     Shared(SharedId),
 }
 
 impl Part {
-    /// The attribute with heap ID `id` among the shared messages.
+    /// Returns the part for the attribute with the heap ID `id` among the shared messages.
     pub(crate) fn attribute(id: [u8; 8]) -> Self {
         Self::Shared(SharedId { kind: MessageType::Attribute, id })
     }
 
-    /// What the reference `stub` at `offset`, which stands for a `kind` message, leads to.
+    /// Returns what the reference `stub`, which replaces a message of type `kind` at `offset`, leads to.
     ///
     /// # Errors
-    /// `Malformed` if it is no reference.
+    /// Returns `Malformed` if it is not a valid reference.
     pub(crate) fn of(context: &Context, kind: MessageType, offset: u64, stub: &[u8]) -> Result<Self> {
         Ok(match locate("shared message", offset, stub, |i| Shared::parse(i, context.sizes))? {
             Shared::Committed(at) => Self::Committed(at),
@@ -68,10 +68,10 @@ impl Part {
         })
     }
 
-    /// What an attribute message that starts at `offset` uses.
+    /// Returns the parts that an attribute message at `offset` uses.
     ///
     /// # Errors
-    /// `Malformed` if it is no attribute message.
+    /// Returns `Malformed` if it is not a valid attribute message.
     pub(crate) fn of_attribute(context: &Context, offset: u64, message: &[u8]) -> Result<Vec<Self>> {
         let stubs = locate("attribute message", offset, message, |i| {
             let (rest, raw) = RawAttribute::parse(i)?;
@@ -86,15 +86,15 @@ impl Part {
     }
 }
 
-/// The indexes of the table as the commit leaves them: those that lose or get uses.
+/// The indexes of the table in the state after the commit. Only those that lose or gain uses are here.
 #[derive(Default)]
 pub(crate) struct Shares(BTreeMap<usize, Index>);
 
-/// The records of an index; those that are gone leave their place.
+/// The records of an index. A removed record leaves an empty slot.
 struct Index {
     before: Vec<SharedRecord>,
     records: Vec<Option<SharedRecord>>,
-    /// Records in the heap by their IDs, those in headers by these, and all by hashes.
+    /// The slots of records in the heap by heap ID, of records in headers by header, and of all records by hash.
     by_id: HashMap<[u8; 8], usize>,
     by_header: HashMap<(Address, u8), usize>,
     by_hash: HashMap<u32, Vec<usize>>,
@@ -126,7 +126,8 @@ impl Index {
         Ok(Self { before, records, by_id, by_header, by_hash })
     }
 
-    /// The place of the record of a message that stands in a header, and may be in the heap too: the first of its uses does.
+    /// Returns the slot of the record of a message that stands in a header. The record may also be in the heap, because
+    /// the first of several uses stays in its header.
     fn find(
         &self,
         heap: Option<&mut Heap<'_>>,
@@ -140,7 +141,7 @@ impl Index {
             return Ok(Some(place));
         }
         let Some(heap) = heap else { return Ok(None) };
-        // Bodies in headers of version 1 are padded.
+        // Message bodies in headers of version 1 are padded, so the length of the record is not known exactly.
         for padding in 0..8usize {
             let Some((message, rest)) =
                 body.len().checked_sub(padding).and_then(|len| body.split_at_checked(len))
@@ -162,7 +163,7 @@ impl Index {
         Ok(None)
     }
 
-    /// Takes a use from the record at `place`; whether it was the last one.
+    /// Gives back one use of the record at `place`. Returns whether it was the last use.
     fn drop_use(&mut self, place: usize) -> bool {
         let Some(record) = self.records.get_mut(place) else { return false };
         if let Some(SharedRecord::Heap { references, .. }) = record
@@ -190,11 +191,11 @@ impl Shares {
         Ok(Some((index, loaded)))
     }
 
-    /// The index of a message in its heap, and its place there.
+    /// Returns the index of a message in its heap, and its slot there.
     fn of(&mut self, context: &Context, shared: SharedId) -> Result<(SharedIndex, &mut Index, usize)> {
         let at = index_of(context, shared.kind).and_then(|number| context.shared.get(number)?.index);
         let lost = || {
-            let rule = FaultKind::Rule("is not that of a record, though a message refers to it");
+            let rule = FaultKind::Rule("belongs to no record although a message refers to it");
             context.fault(
                 RECORDS,
                 at.unwrap_or(Address(0)), // a position in a message
@@ -208,24 +209,24 @@ impl Shares {
         Ok((index, loaded, place))
     }
 
-    /// Counts a use more.
+    /// Counts one use more.
     ///
     /// # Errors
-    /// `Malformed` if no record has the message.
+    /// Returns `Malformed` if the message has no record.
     pub(crate) fn take(&mut self, context: &Context, shared: SharedId) -> Result<()> {
         let (_, index, place) = self.of(context, shared)?;
         if let Some(Some(SharedRecord::Heap { references, .. })) = index.records.get_mut(place) {
-            *references = references
-                .checked_add(1)
-                .ok_or_else(|| Error::usage("shared message", "has as many uses as can be counted"))?;
+            *references = references.checked_add(1).ok_or_else(|| {
+                Error::usage("shared message", "is used as often as its reference count can express")
+            })?;
         }
         Ok(())
     }
 
-    /// Counts a use less; what loses a use with that.
+    /// Counts one use less. Returns the parts that lose a use thereby.
     ///
     /// # Errors
-    /// `Malformed` if no record has the message.
+    /// Returns `Malformed` if the message has no record.
     pub(crate) fn give_back(&mut self, context: &Context, shared: SharedId) -> Result<Vec<Part>> {
         let (index, loaded, place) = self.of(context, shared)?;
         if !loaded.drop_use(place) || shared.kind != MessageType::Attribute {
@@ -237,10 +238,10 @@ impl Shares {
         Part::of_attribute(context, offset, &message)
     }
 
-    /// Counts a use less of what the message of an object that is no attribute shares, if it does.
+    /// Counts one use less of a message other than an attribute, if the message is shared.
     ///
     /// # Errors
-    /// `Malformed` if no record has the message.
+    /// Returns `Malformed` if the message has no record.
     pub(crate) fn give_back_message(
         &mut self,
         context: &Context,
@@ -265,10 +266,10 @@ impl Shares {
         Ok(())
     }
 
-    /// Writes the indexes that have changed, and the table that leads to them. Returns the indexes as they are then.
+    /// Writes the indexes that have changed, and the table that leads to them. Returns the new indexes.
     ///
     /// # Errors
-    /// `Malformed` if what is given back cannot be read; those of the output.
+    /// Returns `Malformed` if the structures that are freed cannot be read, and the errors of the output.
     pub(crate) fn store(
         &self,
         context: &Context,
@@ -291,7 +292,7 @@ impl Shares {
     }
 }
 
-/// Writes the records of an index, and gives back those of before; the index as it is then.
+/// Writes the records of an index, and frees the old ones. Returns the new index.
 fn store(
     context: &Context,
     output: &mut Output,

@@ -1,4 +1,4 @@
-//! Messages that objects share: found, and taken out of their table with their last use.
+//! Messages that objects share: reading them, and removing them with their last use.
 
 mod edit;
 mod read;

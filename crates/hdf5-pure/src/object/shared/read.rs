@@ -1,4 +1,4 @@
-//! Shared messages: the bytes of a message that is stored elsewhere.
+//! Reads shared messages, whose bytes are stored elsewhere.
 
 use std::cmp::Ordering;
 use std::ops::ControlFlow;
@@ -15,7 +15,8 @@ use crate::spec::message::MessageType;
 use crate::spec::message::shared::Shared;
 use crate::spec::shared_table::{self, SharedIndex, SharedRecord};
 
-/// The absolute offset and the bytes of the `kind` message that the reference `stub` at `offset` leads to.
+/// Returns the absolute offset and the bytes of the message of type `kind` that the reference `stub` at `offset` leads
+/// to.
 pub(crate) fn resolve(
     context: &Context,
     kind: MessageType,
@@ -31,7 +32,7 @@ pub(crate) fn resolve(
                     Err(Fault::new("location", FaultKind::Loop).at("shared message", message.offset))
                 }
                 None => {
-                    let kind = FaultKind::Rule("leads to an object without such a message");
+                    let kind = FaultKind::Rule("leads to an object that has no message of this type");
                     Err(Fault::new("location", kind).at("shared message", offset))
                 }
             }
@@ -40,7 +41,7 @@ pub(crate) fn resolve(
     }
 }
 
-/// The address of the committed datatype that the reference `stub` at `offset` leads to, if it leads to one.
+/// Returns the address of the committed datatype that the reference `stub` at `offset` leads to, if it leads to one.
 pub(crate) fn committed(context: &Context, offset: u64, stub: &[u8]) -> Result<Option<Address>> {
     Ok(match locate("shared message", offset, stub, |i| Shared::parse(i, context.sizes))? {
         Shared::Committed(address) => Some(address),
@@ -48,15 +49,15 @@ pub(crate) fn committed(context: &Context, offset: u64, stub: &[u8]) -> Result<O
     })
 }
 
-/// The number of the index that has `kind` messages.
+/// Returns the number of the index that holds messages of type `kind`.
 pub(crate) fn index_of(context: &Context, kind: MessageType) -> Option<usize> {
-    // Both kinds of fill values are in one index.
+    // Old and new fill value messages share one index.
     let kind = if kind == MessageType::FillValueOld { MessageType::FillValue } else { kind };
     let bit = 1u16.unbounded_shl(kind.number().into());
     context.shared.iter().position(|index| index.message_types & bit != 0)
 }
 
-/// The bytes of the `kind` message with heap ID `id` in the table of shared messages.
+/// Returns the bytes of the message of type `kind` with the heap ID `id` in the table of shared messages.
 pub(crate) fn from_table(
     context: &Context,
     kind: MessageType,
@@ -71,13 +72,13 @@ pub(crate) fn from_table(
             Ok((at, bytes.into_owned()))
         }
         None => {
-            let kind = FaultKind::Rule("means a heap of shared messages that the file does not have");
+            let kind = FaultKind::Rule("refers to a shared message heap that the file does not have");
             Err(Fault::new("location", kind).at("shared message", offset))
         }
     }
 }
 
-/// All messages of an index of the table.
+/// Returns all records of an index of the table.
 pub(crate) fn records(context: &Context, index: &SharedIndex) -> Result<Vec<SharedRecord>> {
     let Some(at) = index.index else { return Ok(Vec::new()) };
     let sizes = context.sizes;

@@ -1,4 +1,4 @@
-//! How the pending state becomes the file's.
+//! Commits the pending state to the file.
 
 use sciformats_core::arith::{add, fit, present, sub};
 use sciformats_core::commit::{Decisive, Fate, Plan, SECTOR, Syncs, Write};
@@ -8,7 +8,8 @@ use sciformats_core::{Result, bound};
 use crate::space::pending::{Flush, State};
 
 impl State {
-    /// The patches as a commit applies them: absolute, joined, without what is in the file already.
+    /// Returns the patches in the form in which a commit applies them: with absolute offsets, joined, and without bytes
+    /// that the file has already.
     fn changes(&self) -> Result<Vec<Patch>> {
         let mut changes: Vec<Patch> = Vec::new();
         for (at, bytes) in &self.patches {
@@ -25,7 +26,8 @@ impl State {
         Ok(changes)
     }
 
-    /// What makes the pending state the file's, the fresh bytes being written; nothing if it is that already.
+    /// Returns the plan that commits the pending state after the fresh bytes were written, or `None` if the file has
+    /// this state already.
     pub(crate) fn plan(&self, new_end: u64) -> Result<Option<Plan<'static>>> {
         let patches = self.changes()?;
         let (Some(first), Some(last)) = (patches.first(), patches.last()) else { return Ok(None) };
@@ -40,7 +42,7 @@ impl State {
         Ok(Some(Plan { fresh: Vec::new(), decisive, old_len, new_len }))
     }
 
-    /// One write of all patches, up to the byte at `last`: what lies between is written as it is.
+    /// Returns one write of all patches up to the byte at `last`. The bytes between them are written unchanged.
     fn joined(&self, patches: &[Patch], start: u64, last: u64) -> Result<Write<'static>> {
         let len = fit(sub(add(last, 1)?, start)?, "length of a sector's change")?;
         let mut bytes = self.session.storage().read_at(start, len)?.into_owned();
@@ -52,7 +54,7 @@ impl State {
         Ok(Write::new(start, bytes))
     }
 
-    /// Does what was planned; a failure leaves the file as it was. Fresh bytes stay, as the commit may be tried again.
+    /// Executes a plan. After a failure the file is as before. Fresh bytes stay, because the commit may be tried again.
     pub(crate) fn apply(&mut self, plan: Plan<'_>, flush: Flush) -> Result<()> {
         let syncs = match flush {
             Flush::None => Syncs::None,
@@ -65,8 +67,8 @@ impl State {
         self.watch(0, self.superblock)
     }
 
-    /// Remembers `len` bytes of the last commit, upon which the next one builds. What the file is too short for is zeros to
-    /// everybody.
+    /// Remembers `len` bytes of the last commit that the next commit builds on. Bytes beyond the end of the file count
+    /// as zeros.
     pub(crate) fn watch(&mut self, at: u64, len: u64) -> Result<()> {
         let offset = add(self.base, at)?;
         let stored = bound::left(self.session.storage().len(), offset).min(len);
@@ -76,7 +78,7 @@ impl State {
 
 impl Drop for State {
     fn drop(&mut self) {
-        // What no commit followed goes. If that cannot be done, it lies where nothing refers to.
+        // Fresh bytes without a commit are removed. If that fails, they do no harm, because nothing refers to them.
         let _ = self.session.roll_back();
     }
 }

@@ -1,17 +1,18 @@
-//! The file as the pending commit will leave it.
+//! The file in the state that the pending commit will give it.
 //!
-//! Bytes that the last commit uses are never overwritten before the next one: what replaces them waits in memory as a
-//! *patch*. Everything else goes to *fresh* space, which nothing of the last commit leads to, and is written at once:
+//! Bytes that the last commit uses are never overwritten before the next commit; their replacement waits in memory as a
+//! *patch*. Everything else goes to *fresh* space, to which nothing of the last commit leads, and is written at once:
 //!
-//! | space | written | used again |
+//! | space | when it is written | when it is reused |
 //! |---|---|---|
-//! | in use since the last commit (live) | as a patch, at the commit | never |
-//! | taken since the last commit (fresh) | at once | as soon as it is given back |
-//! | free | – | any time |
-//! | given back since the last commit | – | after the next one |
+//! | in use since the last commit (live) | with the commit, as a patch | never |
+//! | allocated since the last commit (fresh) | at once | as soon as it is freed |
+//! | free | – | at any time |
+//! | freed since the last commit | – | after the next commit |
 //!
-//! A [`commit`](Space::commit) makes fresh bytes durable, then puts the patches in place: directly if they lie in one
-//! sector, which arrives whole or not at all, otherwise through the [journal](sciformats_core::commit::journal).
+//! A [`commit`](Space::commit) makes the fresh bytes durable and then writes the patches in place. If they lie in one
+//! sector, which the device writes completely or not at all, they are written directly, otherwise through the
+//! [journal](sciformats_core::commit::journal).
 
 mod commit;
 
@@ -29,21 +30,23 @@ use crate::space::output::Storage;
 use crate::space::ranges::Ranges;
 use crate::spec::Address;
 
-/// What space is used for. In a file that is managed in pages, both have pages of their own.
+/// What space is used for. In a file that is allocated in pages, both uses have pages of their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Use {
-    /// Headers, trees, heaps of names.
+    /// Headers, B-trees, and heaps.
     Metadata,
     /// Elements.
     Data,
 }
 
-/// How far a commit goes before it returns.
+/// How far the data must have reached before a commit returns.
 ///
-/// The process may be killed at any instant with any of them: the file is then that of the last commit or the one before.
+/// With every choice the process may be killed at any time: the file then has the state of the last commit or of the
+/// one before.
 ///
 /// ```
-/// use hdf5_pure::{Editor, Flush};
+/// use hdf5_pure::Editor;
+/// use hdf5_pure::options::Flush;
 ///
 /// # let folder = tempfile::tempdir().unwrap();
 /// # let path = folder.path().join("weather.h5");
@@ -61,40 +64,42 @@ pub(crate) enum Use {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum Flush {
-    /// The device is not waited for. A loss of power may damage what was changed since the system last wrote it back.
+    /// The commit does not wait for the device. A power failure may damage what was changed since the system last wrote
+    /// to the device.
     None,
-    /// Steps reach the device in their order: a loss of power leaves this commit or an earlier one. It costs four waits for
-    /// the device, or one if all that changes in place lies in one sector.
+    /// The steps reach the device in their order. After a power failure the file has the state of this commit or an
+    /// earlier one. The commit waits for the device four times, or once if everything that changes in place lies in one
+    /// sector.
     #[default]
     Ordered,
-    /// A loss of power after the call leaves this commit. One more wait.
+    /// After a power failure the file has the state of this commit. The commit waits for the device once more.
     Durable,
 }
 
-/// The file that is edited. Reads see what is pending.
+/// The file that is being edited. Reads see the pending state.
 pub(crate) struct Space(RwLock<State>);
 
 struct State {
     session: Held<Box<dyn Storage>>,
-    /// Bytes of the superblock.
+    /// The number of bytes of the superblock.
     superblock: u64,
-    /// Absolute offset of the superblock; addresses count from it.
+    /// The absolute offset of the superblock, from which addresses count.
     base: u64,
-    /// Bytes of a page, where space is managed in pages.
+    /// The number of bytes per page, if space is allocated in pages.
     page: Option<u64>,
-    /// Where the file must end, counted from there.
+    /// The largest length of the file, counted from the superblock.
     most: u64,
-    /// The end of the last commit, and of what is taken now.
+    /// The end of the file at the last commit, and the end of what is allocated now.
     live_end: u64,
     end: u64,
     free: ByUse,
-    /// Given back since the last commit.
+    /// What was freed since the last commit.
     freed: ByUse,
-    /// Taken since the last commit.
+    /// What was allocated since the last commit.
     fresh: Ranges,
-    /// Bytes of the last commit that the next one overwrites, by their addresses; none touch.
+    /// The bytes that replace bytes of the last commit, by their addresses. No two patches are adjacent.
     patches: BTreeMap<u64, Vec<u8>>,
-    /// A commit failed half way: the file needs to be opened again.
+    /// Whether a commit failed half way, so that the file has to be opened again.
     broken: bool,
 }
 
@@ -127,8 +132,8 @@ impl ByUse {
 }
 
 impl Use {
-    /// What addresses are multiples of. Elements of a mapped file can be looked at in place; structures need no gaps, which
-    /// would be lost when they are given back.
+    /// Returns the alignment of addresses. Elements of a mapped file can then be used in place. Structures are not
+    /// aligned, because the gaps would be lost when they are freed.
     fn alignment(self) -> u64 {
         match self {
             Self::Metadata => 1,
@@ -138,8 +143,8 @@ impl Use {
 }
 
 impl Space {
-    /// The file in `storage`, whose superblock stands at `base` and which ends at `end`, counted from there, and never
-    /// behind `most`.
+    /// Creates the state for the file in `storage`. Its superblock stands at `base`, and it ends at `end`, counted from
+    /// there. It must not become longer than `most`.
     pub(crate) fn new(storage: Box<dyn Storage>, base: u64, end: u64, most: u64) -> Self {
         Self(RwLock::new(State {
             session: Held::over(storage),
@@ -157,17 +162,17 @@ impl Space {
         }))
     }
 
-    /// Says that the superblock has so many bytes: a commit is refused if somebody else has changed one.
+    /// Remembers the bytes of the superblock: a commit is refused if another program has changed one of them.
     ///
     /// # Errors
-    /// `Io`.
+    /// Returns `Io`.
     pub(crate) fn watch_superblock(&self, len: u64) -> Result<()> {
         let mut state = self.change();
         state.superblock = len;
         state.watch(0, len)
     }
 
-    /// Says that space is managed in pages of so many bytes.
+    /// Sets the number of bytes per page in which space is allocated.
     pub(crate) fn set_page(&self, bytes: Option<u64>) {
         self.change().page = bytes.filter(|&page| page > 0);
     }
@@ -180,10 +185,10 @@ impl Space {
         self.0.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Says that a part of the file is free, as its free-space managers do.
+    /// Adds a part of the file that is free according to its free-space managers.
     ///
     /// # Errors
-    /// `Malformed` if the part is outside of the file or free already.
+    /// Returns `Malformed` if the part lies outside the file or is free already.
     pub(crate) fn add_free(&self, at: Address, len: u64, usage: Use) -> Result<()> {
         let mut state = self.change();
         let usage = state.shared(usage);
@@ -192,10 +197,10 @@ impl Space {
         if taken { Err(state.twice(at)) } else { Ok(()) }
     }
 
-    /// Takes `len` bytes.
+    /// Allocates `len` bytes.
     ///
     /// # Errors
-    /// [`Error::Usage`] if the file would be longer than 2^63 bytes.
+    /// Returns [`Error::Usage`] if the file would become longer than 2^63 bytes.
     pub(crate) fn allocate(&self, len: u64, usage: Use) -> Result<Address> {
         let mut state = self.change();
         let (list, unit, page) = (state.shared(usage), usage.alignment(), state.page);
@@ -209,10 +214,10 @@ impl Space {
         Ok(Address(at))
     }
 
-    /// Takes `len` bytes at the end of the file, where other structures never are.
+    /// Allocates `len` bytes at the end of the file, where no other structure has been.
     ///
     /// # Errors
-    /// As [`allocate`](Self::allocate).
+    /// Returns the errors of [`allocate`](Self::allocate).
     pub(crate) fn append(&self, len: u64) -> Result<Address> {
         let mut state = self.change();
         let at = state.extend(len, Use::Metadata, 1);
@@ -222,15 +227,15 @@ impl Space {
         Ok(Address(at))
     }
 
-    /// As [`allocate`](Self::allocate), for bytes that are not all going to be written: they read as zeros.
+    /// Works like [`allocate`](Self::allocate), for bytes that will not all be written. They read as zeros.
     ///
     /// # Errors
-    /// As [`allocate`](Self::allocate), and `Io`.
+    /// Returns the errors of [`allocate`](Self::allocate), and `Io`.
     pub(crate) fn allocate_zeroed(&self, len: u64, usage: Use) -> Result<Address> {
         const PIECE: u64 = 1 << 16;
         let at = self.allocate(len, usage)?;
         let mut state = self.change();
-        // What is behind the end of the storage will be zeros anyway.
+        // Bytes beyond the end of the storage will be zeros anyway.
         let mut offset = add(state.base, at.0)?;
         let end = add(offset, len)?.min(state.session.storage().len());
         while offset < end {
@@ -241,10 +246,11 @@ impl Space {
         Ok(at)
     }
 
-    /// Gives back `len` bytes. What was in use before the last commit is free after the next one only.
+    /// Frees `len` bytes. Bytes that were in use at the last commit become free only after the next one.
     ///
     /// # Errors
-    /// `Malformed` if they are outside of the file, or free already: two structures of the file share them.
+    /// Returns `Malformed` if they lie outside the file or are free already, which means that two structures of the
+    /// file share them.
     pub(crate) fn free(&self, at: Address, len: u64, usage: Use) -> Result<()> {
         let mut state = self.change();
         let usage = state.shared(usage);
@@ -266,19 +272,19 @@ impl Space {
         Ok(())
     }
 
-    /// Whether `len` bytes at `at` were taken since the last commit.
+    /// Returns whether the `len` bytes at `at` were allocated since the last commit.
     pub(crate) fn is_fresh(&self, at: Address, len: u64) -> bool {
         self.read().fresh.holds(at.0, bound::sum(at.0, len))
     }
 
-    /// Writes `bytes` at `at`: at once where the space is fresh, with the next commit where it is live.
+    /// Writes `bytes` at `at`: at once if the space is fresh, and with the next commit if it is live.
     ///
     /// # Errors
-    /// `Io`; `Malformed` if a byte is outside of what is taken.
+    /// Returns `Io`, and `Malformed` if a byte lies outside the allocated space.
     pub(crate) fn write(&self, at: Address, bytes: &[u8]) -> Result<()> {
         let mut state = self.change();
         let end = state.check(at, bytes.len() as u64, state.end)?;
-        // Writes to neighbours come in one piece.
+        // Adjacent writes are joined into one.
         for (start, end, fresh) in state.fresh.split(at.0, end) {
             let part = |of: u64| fit::<usize, _>(sub(of, at.0)?, "place of a part");
             let bytes = present(bytes.get(part(start)?..part(end)?), "part of what is written")?;
@@ -297,26 +303,26 @@ impl Space {
         Ok(())
     }
 
-    /// As [`write`](Self::write), at an absolute offset.
+    /// Works like [`write`](Self::write), at an absolute offset.
     ///
     /// # Errors
-    /// As [`write`](Self::write).
+    /// Returns the errors of [`write`](Self::write).
     pub(crate) fn write_at(&self, offset: u64, bytes: &[u8]) -> Result<()> {
         let base = self.read().base;
         self.write(Address(sub(offset, base)?), bytes)
     }
 
-    /// Whether something waits for the commit.
+    /// Returns whether something waits for the commit.
     pub(crate) fn is_changed(&self) -> bool {
         !self.read().patches.is_empty()
     }
 
-    /// Where the file will end, counted from its superblock, once free space at its end is cut off.
+    /// Returns where the file will end, counted from its superblock, when free space at its end has been cut off.
     pub(crate) fn trimmed_end(&self) -> u64 {
         self.read().trimmed_end()
     }
 
-    /// The free parts as they will be after the next commit, and what each is used for.
+    /// Returns the parts that will be free after the next commit, and what each was used for.
     pub(crate) fn free_after(&self) -> Vec<(u64, u64, Use)> {
         let state = self.read();
         let end = state.trimmed_end();
@@ -333,16 +339,16 @@ impl Space {
         parts
     }
 
-    /// Puts everything that is pending in place.
+    /// Commits everything that is pending.
     ///
     /// # Errors
-    /// [`Error::Conflict`] if the file is not the one that was read: nothing is written then. `Io`: the file is as the last
-    /// commit left it, or, if the device failed while the patches were put in place, so that the next opening completes the
-    /// commit; [`Space`] then refuses everything else.
+    /// Returns [`Error::Conflict`] if the file is not the one that was read; nothing is written then. After `Io`, the
+    /// file is as the last commit left it. If the device failed while the patches were written in place, the next
+    /// opening completes the commit, and [`Space`] refuses everything else.
     pub(crate) fn commit(&self, flush: Flush) -> Result<()> {
         let mut state = self.change();
         if state.broken {
-            return Err(Error::usage("file", "has to be opened again: a commit failed half way"));
+            return Err(Error::usage("file", "cannot be used after a commit failed half way: open it again"));
         }
         let new_end = state.trimmed_end();
         if let Some(plan) = state.plan(new_end)? {
@@ -362,7 +368,8 @@ impl Space {
     }
 }
 
-/// A start for `len` bytes in a range: a multiple of `unit`, and where there are pages, in one or from the start of one.
+/// Returns a start for `len` bytes in a range: a multiple of `unit`, and with pages either inside one page or at the
+/// start of one.
 fn start_in((start, end): (u64, u64), len: u64, unit: u64, page: Option<u64>) -> Option<u64> {
     let mut at = start.checked_next_multiple_of(unit)?;
     if let Some(page) = page {
@@ -375,11 +382,11 @@ fn start_in((start, end): (u64, u64), len: u64, unit: u64, page: Option<u64>) ->
 }
 
 fn too_long() -> Error {
-    Error::usage("file", "would be longer than its addresses reach")
+    Error::usage("file", "would become longer than its addresses can express")
 }
 
 impl State {
-    /// The end of `len` bytes at `at`, which must lie behind the superblock's start and not behind `bound`.
+    /// Returns the end of `len` bytes at `at`. They must lie after the start of the superblock and before `bound`.
     fn check(&self, at: Address, len: u64, bound: u64) -> Result<u64> {
         match at.0.checked_add(len) {
             Some(end) if end <= bound => Ok(end),
@@ -392,17 +399,17 @@ impl State {
         }
     }
 
-    /// Whose free space is used: without pages, everybody's is one.
+    /// Returns the use whose free space is taken. Without pages, all uses share one.
     fn shared(&self, usage: Use) -> Use {
         if self.page.is_some() { usage } else { Use::Metadata }
     }
 
     fn twice(&self, at: Address) -> Error {
-        let rule = FaultKind::Rule("belongs to two structures, or to one that is no more");
+        let rule = FaultKind::Rule("belongs to two structures, or to one that was removed");
         Fault::new("part of the file", rule).at("file space", bound::sum(self.base, at.0))
     }
 
-    /// Takes `len` bytes at the end.
+    /// Allocates `len` bytes at the end.
     fn extend(&mut self, len: u64, usage: Use, unit: u64) -> Option<u64> {
         let unit = self.page.unwrap_or(unit);
         let start = self.end.checked_next_multiple_of(unit)?;
@@ -418,7 +425,7 @@ impl State {
         Some(start)
     }
 
-    /// Takes patches, or their parts, out of `start .. end`.
+    /// Removes patches, or parts of them, from `start .. end`.
     fn unpatch(&mut self, start: u64, end: u64) {
         let length = |bytes: &Vec<u8>| bytes.len() as u64;
         let first = self.patches.range(..start).next_back();
@@ -442,7 +449,7 @@ impl State {
 
     fn patch(&mut self, start: u64, bytes: &[u8]) -> Result<()> {
         let end = add(start, bytes.len() as u64)?;
-        // Patches that were written before stay in one piece where the new one lies inside of them.
+        // If the new patch lies inside an older one, the older one stays in one piece.
         let around = self.patches.range_mut(..=start).next_back();
         if let Some((at, old)) = around {
             let from: usize = fit(sub(start, *at)?, "place of a patch")?;
@@ -476,7 +483,7 @@ impl State {
 impl ReadAt for Space {
     fn len(&self) -> u64 {
         let state = self.read();
-        // A bound: allocation keeps the end of the file in 63 bits.
+        // This saturates, but allocation keeps the end of the file below 2^63.
         bound::sum(state.base, state.end)
     }
 
@@ -496,7 +503,7 @@ impl ReadAt for Space {
         if !below.is_empty() {
             state.session.storage().read_into(offset, below)?;
         }
-        // Space that was taken and not written yet.
+        // Space that was allocated but not written yet reads as zeros.
         beyond.fill(0);
         let Some(from) = offset.checked_sub(state.base) else { return Ok(()) };
         let to = bound::left(end, state.base);

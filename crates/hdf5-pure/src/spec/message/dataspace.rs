@@ -32,9 +32,9 @@ use super::super::{Sizes, length, put_length, put_limit};
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Dataspace {
-    /// No elements at all.
+    /// A null dataspace, which has no elements.
     Null,
-    /// One element.
+    /// A scalar, which is one element.
     Scalar,
     /// An array.
     Simple {
@@ -65,7 +65,7 @@ impl Dataspace {
         }
     }
 
-    /// The dimensions; none for [`Null`](Self::Null), no dimension for [`Scalar`](Self::Scalar).
+    /// Returns the dimensions: `None` for [`Null`](Self::Null), and an empty list for [`Scalar`](Self::Scalar).
     ///
     /// ```
     /// use hdf5_pure::structure::Dataspace;

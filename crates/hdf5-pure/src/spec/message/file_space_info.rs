@@ -17,9 +17,10 @@ const PAGE: u64 = 4096;
 /// How a file manages its free space.
 ///
 /// ```
-/// use hdf5_pure::{CreateOptions, File, FileSpace, Writer};
+/// use hdf5_pure::{CreateOptions, File, Writer};
+/// use hdf5_pure::options::FileSpace;
 ///
-/// let options = CreateOptions::default().with_file_space(FileSpace::Paged { size: 4096, kept: true });
+/// let options = CreateOptions::default().with_file_space(FileSpace::Paged { size: 4096, tracked: true });
 /// let file = File::from_bytes(Writer::in_memory(&options)?.into_bytes()?)?;
 /// let info = file.file_space().map(|info| (info.strategy, info.persist, info.page_size));
 /// assert_eq!(info, Some((1, true, Some(4096))));
@@ -27,15 +28,15 @@ const PAGE: u64 = 4096;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileSpaceInfo {
-    /// 0 free-space managers and aggregators, 1 pages, 2 aggregators, 3 none.
+    /// The strategy: 0 free-space managers and aggregators, 1 pages, 2 aggregators, 3 none.
     pub strategy: u8,
-    /// Free space is kept when the file is closed.
+    /// Whether the file keeps track of its free space when it is closed.
     pub persist: bool,
-    /// Smallest part that is tracked.
+    /// The size of the smallest free part that is tracked.
     pub threshold: u64,
-    /// Bytes of a page, where space is managed in pages.
+    /// The number of bytes per page, if space is allocated in pages.
     pub page_size: Option<u64>,
-    /// Free-space managers by what they manage; none where there is none.
+    /// The addresses of the free-space managers, by what they manage.
     pub managers: Vec<Option<Address>>,
 }
 

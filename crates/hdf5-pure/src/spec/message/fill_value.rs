@@ -10,7 +10,7 @@ use sciformats_core::Result;
 use sciformats_core::arith::fit;
 use sciformats_core::fault::{FaultKind, Parsed, fail, field};
 
-/// What elements that were never written read as.
+/// The value of elements that were never written.
 ///
 /// ```
 /// use hdf5_pure::structure::Fill;
@@ -24,9 +24,9 @@ use sciformats_core::fault::{FaultKind, Parsed, fail, field};
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct FillValue {
-    /// When space is made: 1 early, 2 late, 3 bit by bit; 0 not said.
+    /// When space is allocated: 1 early, 2 late, 3 per chunk; 0 if not stored.
     pub allocation_time: u8,
-    /// When it is filled: 0 with the allocation, 1 never, 2 if the value was set.
+    /// When the fill value is written: 0 on allocation, 1 never, 2 if the value was set.
     pub write_time: u8,
     /// The value.
     pub value: Fill,
@@ -48,12 +48,12 @@ pub struct FillValue {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub enum Fill {
-    /// Zeros.
+    /// All bytes are zero.
     #[default]
     Default,
-    /// Nothing in particular.
+    /// The value is not defined.
     Undefined,
-    /// One element, as it is stored in the file.
+    /// The bytes of one element as they are stored.
     Value(Vec<u8>),
 }
 

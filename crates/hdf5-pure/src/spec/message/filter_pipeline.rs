@@ -14,7 +14,7 @@ use sciformats_core::{Error, Result};
 
 use super::super::{Name, pad8, short, trimmed};
 
-/// The filters of a dataset, in the order of writing.
+/// The filters of a dataset, in the order in which they are applied.
 ///
 /// ```
 /// use hdf5_pure::{CreateOptions, File, Writer};
@@ -28,11 +28,11 @@ use super::super::{Name, pad8, short, trimmed};
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Pipeline {
-    /// First the one that sees the elements.
+    /// The filters. The first one receives the elements.
     pub filters: Vec<FilterDescription>,
 }
 
-/// One filter.
+/// A filter of a pipeline.
 ///
 /// ```
 /// use hdf5_pure::{CreateOptions, File, Writer};
@@ -46,13 +46,13 @@ pub struct Pipeline {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FilterDescription {
-    /// Which filter.
+    /// The number of the filter.
     pub id: u16,
-    /// Its name, where stored.
+    /// The name of the filter, if it is stored.
     pub name: Option<Name>,
-    /// If it cannot be applied to a chunk, that chunk is stored without it.
+    /// Whether a chunk is stored without the filter if the filter cannot be applied to it.
     pub optional: bool,
-    /// Its parameters.
+    /// The client data values, which are the parameters of the filter.
     pub values: Vec<u32>,
 }
 

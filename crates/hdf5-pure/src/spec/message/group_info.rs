@@ -8,7 +8,7 @@ use sciformats_core::fault::{FaultKind, Parsed, checked, field};
 
 use super::super::version;
 
-/// Constants of a group.
+/// The settings of a group.
 ///
 /// ```no_run
 /// let file = hdf5_pure::File::open("weather.h5")?;
@@ -20,9 +20,9 @@ use super::super::version;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GroupInfo {
-    /// Most compact and fewest dense links; 8 and 6 if not stored.
+    /// The largest number of compact links and the smallest number of dense links; 8 and 6 if not stored.
     pub phase_change: Option<(u16, u16)>,
-    /// Expected number of links and length of their names; 4 and 8 if not stored.
+    /// The expected number of links and the expected length of their names; 4 and 8 if not stored.
     pub estimates: Option<(u16, u16)>,
 }
 

@@ -16,7 +16,7 @@ use super::super::{
     Address, Sizes, address, length, put_address, put_length, put_uint, short, uint, width_for,
 };
 
-/// Where the elements of a dataset are.
+/// Where and how the elements of a dataset are stored.
 ///
 /// ```
 /// use hdf5_pure::structure::Layout;
@@ -37,18 +37,18 @@ use super::super::{
 pub enum Layout {
     /// In the message itself.
     Compact(Vec<u8>),
-    /// In one piece; without an address nothing is stored, or external files hold it.
+    /// Contiguous. Without an address, nothing is stored, or external files hold the elements.
     Contiguous {
         /// First byte.
         address: Option<Address>,
     },
     /// In chunks of equal size.
     Chunked(Chunked),
-    /// In other datasets; the mappings are in the global heap. Without an object there are none.
+    /// In other datasets. The mappings are in the global heap; without an object, there are none.
     Virtual(Option<GlobalId>),
 }
 
-/// The chunks of a dataset.
+/// How the elements of a chunked dataset are stored.
 ///
 /// ```
 /// use hdf5_pure::structure::Layout;
@@ -64,21 +64,22 @@ pub enum Layout {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chunked {
-    /// Elements along each dimension.
+    /// The number of elements of a chunk along each dimension.
     pub dimensions: Vec<u64>,
-    /// Bytes of an element.
+    /// The size of an element in bytes.
     pub element_size: u64,
-    /// Chunks that reach beyond the dataset are stored without filters.
+    /// Whether chunks that extend beyond the dataset are stored without filters.
     pub unfiltered_edges: bool,
-    /// Stored sizes in the index are of the width of a length (version 5).
+    /// Whether stored sizes in the index have the width of a length (version 5 of the message).
     pub wide_sizes: bool,
-    /// How chunks are found.
+    /// The kind of chunk index.
     pub index: IndexKind,
-    /// The index, or the chunks themselves where there is none to it; none if nothing is stored.
+    /// The address of the index, or of the chunks if the index has no structure of its own; `None` if nothing is
+    /// stored.
     pub address: Option<Address>,
 }
 
-/// How chunks are found.
+/// The kinds of chunk index.
 ///
 /// ```
 /// use hdf5_pure::structure::{IndexKind, Layout};
@@ -92,17 +93,17 @@ pub struct Chunked {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IndexKind {
-    /// Version 1 B-tree.
+    /// A version 1 B-tree.
     BtreeV1,
-    /// There is only one: stored size and filters skipped, if it is filtered.
+    /// A single chunk. If it is filtered, its stored size and the skipped filters are in the message.
     Single(Option<(u64, u32)>),
-    /// All are stored, one after another.
+    /// All chunks are stored, one after another.
     Implicit,
-    /// Fixed array.
+    /// A fixed array.
     FixedArray,
-    /// Extensible array.
+    /// An extensible array.
     ExtensibleArray,
-    /// Version 2 B-tree.
+    /// A version 2 B-tree.
     BtreeV2,
 }
 

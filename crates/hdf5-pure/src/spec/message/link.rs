@@ -14,7 +14,7 @@ use super::super::{
     Address, Name, Sizes, bit, defined, put_address, put_uint, short, trimmed, uint, until_nul, version,
 };
 
-/// A member of a group: a name, and what it leads to.
+/// A link of a group: a name and a target.
 ///
 /// ```
 /// use hdf5_pure::{CreateOptions, File, Writer};
@@ -29,17 +29,17 @@ use super::super::{
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Link {
-    /// Its name.
+    /// The name of the link.
     pub name: Name,
-    /// When it was created among the group's links, where that is tracked.
+    /// The position in the order in which the group's links were created, if it is tracked.
     pub creation_order: Option<i64>,
     /// Whether its name is said to be UTF-8; ASCII otherwise.
     pub utf8: bool,
-    /// What it leads to.
+    /// The target of the link.
     pub target: Target,
 }
 
-/// What a link leads to.
+/// The target of a link.
 ///
 /// ```
 /// use hdf5_pure::structure::Target;
@@ -64,7 +64,7 @@ pub enum Target {
         /// Path in it.
         path: Name,
     },
-    /// What only its maker understands.
+    /// A user-defined link, whose data only its creator understands.
     User {
         /// 65 to 255.
         class: u8,

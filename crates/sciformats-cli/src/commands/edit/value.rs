@@ -2,7 +2,9 @@
 
 use clap::ValueEnum;
 use sciformats::hdf5_pure::structure::FloatOrder;
-use sciformats::hdf5_pure::{ByteOrder, Class, Datatype, ElementType, Empty, Encoder, Store, Value};
+use sciformats::hdf5_pure::structure::{ByteOrder, Class};
+use sciformats::hdf5_pure::values::{Empty, Encoder};
+use sciformats::hdf5_pure::{Datatype, ElementType, Store, Value};
 use sciformats::{Error, Result};
 use serde_json::Value as Json;
 

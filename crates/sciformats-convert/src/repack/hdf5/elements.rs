@@ -2,10 +2,11 @@
 
 use std::collections::HashSet;
 
+use hdf5_pure::references::{Reference, RegionReference, StandardReference};
+use hdf5_pure::structure::Class;
 use hdf5_pure::structure::{CharacterSet, Member, ReferenceKind, VariableLength};
-use hdf5_pure::{
-    Class, Datatype, Encoder, ObjectId, Reference, RegionReference, StandardReference, Store, Value,
-};
+use hdf5_pure::values::Encoder;
+use hdf5_pure::{Datatype, ObjectId, Store, Value};
 
 use sciformats_core::arith::{add, fit};
 

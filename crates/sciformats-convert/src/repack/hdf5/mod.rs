@@ -18,12 +18,11 @@ use std::io::Read;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use hdf5_pure::options::{Bound, FileSpace, MissingSources};
 use hdf5_pure::structure::{
     CharacterSet, CreationOrder, Dataspace, FileSpaceInfo, Link, LinkProperties, Target,
 };
-use hdf5_pure::{
-    Address, Attribute, Bound, CreateOptions, Dataset, FileSpace, MissingSources, Node, ObjectId, Writer,
-};
+use hdf5_pure::{Address, Attribute, CreateOptions, Dataset, Node, ObjectId, Writer};
 
 use self::elements::{Kept, Stored};
 use crate::compare::{Pattern, is_selected};
@@ -90,7 +89,7 @@ impl Job<'_> {
             .with_user_block(user_block(input, self.source.base())?)
             .with_threads(self.options.threads)
             .with_btree_k(self.source.btree_k())
-            .with_file_space(self.source.file_space().map_or(FileSpace::Forgotten, file_space));
+            .with_file_space(self.source.file_space().map_or(FileSpace::Untracked, file_space));
         let writer = Writer::create_with(output, &create)?;
         let copy = Copy {
             job: self,
@@ -137,10 +136,10 @@ fn user_block(input: &Path, len: u64) -> Result<Vec<u8>> {
 
 fn file_space(info: &FileSpaceInfo) -> FileSpace {
     match (info.strategy, info.page_size) {
-        (1, Some(size)) => FileSpace::Paged { size, kept: info.persist },
-        (3, _) => FileSpace::Appended,
-        _ if info.persist => FileSpace::Kept,
-        _ => FileSpace::Forgotten,
+        (1, Some(size)) => FileSpace::Paged { size, tracked: info.persist },
+        (3, _) => FileSpace::AppendOnly,
+        _ if info.persist => FileSpace::Tracked,
+        _ => FileSpace::Untracked,
     }
 }
 

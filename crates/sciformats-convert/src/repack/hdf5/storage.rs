@@ -2,8 +2,10 @@
 
 use std::ops::ControlFlow;
 
+use hdf5_pure::filters::Filters;
+use hdf5_pure::structure::StoredChunk;
 use hdf5_pure::structure::{Dataspace, Fill, FilterDescription, Layout, Pipeline};
-use hdf5_pure::{Dataset, DatasetBuilder, DatasetWriter, Filters, Name, ObjectId, StoredChunk};
+use hdf5_pure::{Dataset, DatasetBuilder, DatasetWriter, Name, ObjectId};
 use sciformats_core::arith::{fit, increase};
 use sciformats_core::{Range, Slab, bound};
 

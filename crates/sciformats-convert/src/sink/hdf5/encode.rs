@@ -2,8 +2,10 @@
 
 use std::collections::HashMap;
 
+use hdf5_pure::references::{Reference, RegionReference};
 use hdf5_pure::structure::Selection;
-use hdf5_pure::{Datatype, Encoder, Reference, RegionReference, Store};
+use hdf5_pure::values::Encoder;
+use hdf5_pure::{Datatype, Store};
 use sciformats_core::Error;
 use sciformats_core::arith::fit;
 

@@ -5,7 +5,10 @@ pub(crate) mod encode;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use hdf5_pure::{Bound, CreateOptions, DatasetBuilder, Empty, Filters, ObjectId, Writer};
+use hdf5_pure::filters::Filters;
+use hdf5_pure::options::Bound;
+use hdf5_pure::values::Empty;
+use hdf5_pure::{CreateOptions, DatasetBuilder, ObjectId, Writer};
 use sciformats_core::Error;
 use sciformats_core::arith::sub;
 

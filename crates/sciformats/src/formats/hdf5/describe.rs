@@ -1,10 +1,11 @@
 //! What HDF5's own descriptions of types, storage and files are in the common view.
 
+use hdf5_pure::structure::Class;
 use hdf5_pure::structure::{
     Chunked, CreationOrder, Dataspace, FileSpaceInfo, Fill, FilterDescription, FloatOrder, IndexKind, Layout,
     Member, MessageType, Rest, VariableLength,
 };
-use hdf5_pure::{Address, Class, Dataset, Datatype, File, Node};
+use hdf5_pure::{Address, Dataset, Datatype, File, Node};
 use sciformats_core::bound;
 use sciformats_core::endian::ByteOrder;
 

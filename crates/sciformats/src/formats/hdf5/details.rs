@@ -1,7 +1,8 @@
 //! HDF5: attributes by name, orders of creation, widths of texts, references as objects, committed datatypes.
 
+use hdf5_pure::structure::Class;
 use hdf5_pure::structure::Link;
-use hdf5_pure::{Address, Class, Datatype, Node};
+use hdf5_pure::{Address, Datatype, Node};
 use sciformats_core::Error;
 
 use super::{Adapter, attribute, name};

@@ -15,8 +15,11 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
+use hdf5_pure::options::MissingSources;
+use hdf5_pure::structure::StoredChunk;
 use hdf5_pure::structure::{self, Layout, Link};
-use hdf5_pure::{Address, Dataset, File, Group, Met, MissingSources, Node, NodeKind, StoredChunk};
+use hdf5_pure::walk::Found;
+use hdf5_pure::{Address, Dataset, File, Group, Node, NodeKind};
 use sciformats_core::bound;
 use sciformats_core::{Error, Fault, FaultKind, Limits, Slab};
 
@@ -353,7 +356,7 @@ impl Source for Adapter {
         self.check_file(visit);
         let mut sound = true;
         for visited in self.file.walk() {
-            let Met::Object(address) = visited.what else { continue };
+            let Found::Object(address) = visited.what else { continue };
             if let Err(error) = self.file.object_info(address) {
                 sound = false;
                 let path = Name::from(visited.path).shown().into_owned();

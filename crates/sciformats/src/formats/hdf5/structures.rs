@@ -4,7 +4,8 @@ use std::borrow::Cow;
 use std::ops::ControlFlow;
 
 use hdf5_pure::structure::{Layout, Rest};
-use hdf5_pure::{Address, Dataset, File, Met, Node};
+use hdf5_pure::walk::Found;
+use hdf5_pure::{Address, Dataset, File, Node};
 
 use crate::Result;
 use crate::model::{Name, Value};
@@ -24,11 +25,11 @@ pub(super) fn all(file: &File, visit: &mut Visit<'_>) -> Result<()> {
     let mut failure = None;
     for visited in file.walk() {
         let shown = match visited.what {
-            Met::Object(address) => {
+            Found::Object(address) => {
                 let path = Name::from(visited.path).shown().into_owned();
                 object(file, address, path, visit)
             }
-            Met::Broken(error) => Err(error),
+            Found::Broken(error) => Err(error),
             _ => continue,
         };
         match shown {
@@ -103,7 +104,7 @@ fn object(file: &File, address: Address, path: String, visit: &mut Visit<'_>) ->
         return Ok(ControlFlow::Break(()));
     }
     let mut failure = None;
-    for place in file.places_of(address)? {
+    for place in file.structures_of(address)? {
         match place {
             Ok(place) => {
                 if visit(structure_at(place)).is_break() {
@@ -123,7 +124,7 @@ fn object(file: &File, address: Address, path: String, visit: &mut Visit<'_>) ->
     }
 }
 
-fn structure_at(place: hdf5_pure::Place) -> Structure {
+fn structure_at(place: hdf5_pure::structure::StructureInfo) -> Structure {
     let fields = place.fields.into_iter().map(|(name, value)| (name.into(), value.into())).collect();
     Structure { name: place.structure.into(), offset: place.offset, size: place.size, depth: 1, fields }
 }

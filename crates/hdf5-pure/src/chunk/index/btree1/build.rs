@@ -1,4 +1,4 @@
-//! Version 1 B-trees of chunks, built at once.
+//! Builds version 1 B-trees of chunks.
 
 use crate::chunk::index::build::{Chunks, Stored};
 use crate::chunk::too_large;
@@ -46,19 +46,19 @@ impl Chunks<'_> {
     }
 }
 
-/// The key of a chunk of `dimensions` elements.
+/// Returns the key of a chunk of `dimensions` elements.
 pub(crate) fn key(scaled: &[u64], stored: Stored, dimensions: &[u64]) -> Result<ChunkKey> {
-    let large = |_| Error::usage("chunk", "has 4 GiB or more, which a version 1 B-tree does not count");
+    let large = |_| Error::usage("chunk", "has 4 GiB or more, which a version 1 B-tree cannot store");
     let size = u32::try_from(stored.size).map_err(large)?;
     Ok(ChunkKey { size, filter_mask: stored.mask, offsets: offsets(scaled, dimensions)?, byte: 0 })
 }
 
-/// The first element of a chunk of `dimensions` elements.
+/// Returns the first element of a chunk of `dimensions` elements.
 pub(crate) fn offsets(scaled: &[u64], dimensions: &[u64]) -> Result<Vec<u64>> {
     scaled.iter().zip(dimensions).map(|(&at, &n)| mul(at, n)).collect()
 }
 
-/// What is greater than the key of the last chunk.
+/// Returns the key after the last chunk, which is greater than the key of every chunk.
 pub(crate) fn end(last: &ChunkKey, dimensions: &[u64]) -> Result<ChunkKey> {
     let offsets = last.offsets.iter().zip(dimensions).map(|(at, &n)| at.checked_add(n).ok_or_else(too_large));
     Ok(ChunkKey { size: 0, filter_mask: 0, offsets: offsets.collect::<Result<_>>()?, byte: 0 })

@@ -1,4 +1,4 @@
-//! Chunks that a version 1 B-tree leads to.
+//! Reads version 1 B-trees of chunks.
 
 use crate::chunk::index::{Bounds, Index, StoredChunk, Visit};
 use crate::space::context::Budget;

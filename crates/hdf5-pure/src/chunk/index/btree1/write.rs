@@ -1,9 +1,9 @@
-//! Version 1 B-trees of chunks that are changed in place.
+//! Changes version 1 B-trees of chunks in place.
 //!
-//! Nodes know their neighbours, so that none can move. The few bytes of a node that change wait for the commit; a node that is
-//! full is divided, and its upper half goes to new space. Trees are kept as the C library keeps them: the first key of a node is
-//! the last one of its left neighbour, the root stays where it is as the tree grows, and nodes are given back when they are
-//! empty, not before.
+//! Nodes refer to their neighbours, so they cannot move. The few bytes of a node that change wait for the commit. A
+//! full node is split, and its upper half goes to fresh space. The B-tree keeps the form that the C library gives it:
+//! the first key of a node is the last key of its left neighbour, the root keeps its address when the tree grows, and a
+//! node is freed when it is empty, but not earlier.
 
 use std::collections::BTreeMap;
 
@@ -21,19 +21,19 @@ use crate::spec::{Address, Sizes};
 
 const NODE: &str = "chunk B-tree node";
 
-/// A tree that is changed.
+/// A B-tree that is being changed.
 pub(crate) struct Btree1Writer {
     pub(crate) root: Address,
     shape: Shape,
     nodes: BTreeMap<Address, Held>,
-    /// Nodes that nothing leads to any more.
+    /// The nodes to which nothing leads any more.
     gone: Vec<Address>,
 }
 
-/// What the nodes of a tree have in common.
+/// What all nodes of a B-tree have in common.
 pub(crate) struct Shape {
     pub(crate) sizes: Sizes,
-    /// Elements of a chunk along each dimension.
+    /// The number of elements of a chunk along each dimension.
     pub(crate) chunk: Vec<u64>,
     /// Half the children of a node.
     pub(crate) k: u16,
@@ -44,42 +44,42 @@ struct Held {
     node: ChunkNode,
     left: Option<Address>,
     right: Option<Address>,
-    /// As the file has it; nothing if it is new.
+    /// The node's bytes in the file, or `None` if it is new.
     stored: Option<Vec<u8>>,
     changed: bool,
 }
 
-/// A node on the way down, and which of its children the way leads to.
+/// A node on the path down, and the number of the child to which the path leads.
 #[derive(Clone, Copy)]
 struct Step {
     at: Address,
     child: usize,
 }
 
-/// The way from the root to the leaf of a chunk.
+/// The path from the root to the leaf of a chunk.
 struct Way {
     steps: Vec<Step>,
-    /// The key behind the leaf, if it is not the last of the tree.
+    /// The key after the leaf, unless it is the last leaf of the B-tree.
     end: Option<ChunkKey>,
 }
 
 impl Btree1Writer {
-    /// The tree with this root.
+    /// Creates the state for the B-tree with this root.
     pub(crate) fn new(root: Address, shape: Shape) -> Self {
         Self { root, shape, nodes: BTreeMap::new(), gone: Vec::new() }
     }
 
-    /// Children of a full node.
+    /// Returns the number of children of a full node.
     fn most(&self) -> usize {
         usize::from(self.shape.k.max(1)) * 2
     }
 
-    /// Bytes of a node with so many children.
+    /// Returns the size of a node with so many children.
     fn size(&self, children: usize) -> Result<usize> {
         ChunkNode::size(self.shape.sizes, children, self.shape.chunk.len())
     }
 
-    /// The node at `at`, which is of this level, in memory.
+    /// Reads the node at `at`, which must have the given level, unless it is in memory.
     fn load(&mut self, output: &mut Output, at: Address, level: Option<u8>) -> Result<&mut Held> {
         if !self.nodes.contains_key(&at) {
             let bytes = output.read_stored(NODE, at, self.size(self.most())? as u64)?;
@@ -100,14 +100,14 @@ impl Btree1Writer {
         }
     }
 
-    /// A node that was loaded before, to be changed.
+    /// Returns a node in memory in order to change it.
     fn change(&mut self, at: Address) -> Result<&mut Held> {
         let held = present(self.nodes.get_mut(&at), "node of a tree")?;
         held.changed = true;
         Ok(held)
     }
 
-    /// The way to the leaf that has a chunk, or would have it.
+    /// Returns the path to the leaf that has a chunk, or would have it.
     fn descend(&mut self, output: &mut Output, offsets: &[u64]) -> Result<Way> {
         let mut way = Way { steps: Vec::new(), end: None };
         let (mut at, mut level) = (self.root, None);
@@ -126,7 +126,7 @@ impl Btree1Writer {
         }
     }
 
-    /// The place of the chunk with these offsets in the leaf that a way ends in, if it is there.
+    /// Returns the position of the chunk with these offsets in the leaf at the end of a path, if it is there.
     fn find(&self, way: &Way, offsets: &[u64]) -> Result<Option<Step>> {
         let leaf = *present(way.steps.last(), "leaf of a tree")?;
         let node = &present(self.nodes.get(&leaf.at), "leaf of a tree")?.node;
@@ -134,7 +134,7 @@ impl Btree1Writer {
         Ok(Some(leaf).filter(|_| key.is_some_and(|key| key.offsets == offsets)))
     }
 
-    /// Where a chunk is, if it is there.
+    /// Returns where a chunk is stored, if it is.
     pub(crate) fn get(&mut self, output: &mut Output, scaled: &[u64]) -> Result<Option<Stored>> {
         let offsets = offsets(scaled, &self.shape.chunk)?;
         let way = self.descend(output, &offsets)?;
@@ -144,7 +144,7 @@ impl Btree1Writer {
         Ok(entry(key, node.children.get(child).copied().flatten()))
     }
 
-    /// Says where a chunk is; gives its place before, if there was one.
+    /// Sets where a chunk is stored. Returns its old place, if it had one.
     pub(crate) fn insert(
         &mut self,
         output: &mut Output,
@@ -185,7 +185,7 @@ impl Btree1Writer {
         Ok(None)
     }
 
-    /// Lets the nodes on the way up have the keys that the nodes below them begin and end with.
+    /// Updates the keys of the nodes on the path upwards to match the first and last keys of the nodes below them.
     fn mend(&mut self, way: &[Step]) -> Result<()> {
         for (above, below) in way.iter().zip(way.iter().skip(1)).rev() {
             let (first, last) = present(self.nodes.get(&below.at), "node of a tree")?.ends()?;
@@ -204,7 +204,7 @@ impl Btree1Writer {
         Ok(())
     }
 
-    /// Divides nodes that have too many children, from the leaf up.
+    /// Splits nodes that have too many children, from the leaf upwards.
     fn divide(&mut self, output: &mut Output, way: &[Step]) -> Result<()> {
         for (depth, step) in way.iter().enumerate().rev() {
             let whole = self.size(self.most())? as u64;
@@ -214,7 +214,8 @@ impl Btree1Writer {
             if children <= most {
                 return Ok(());
             }
-            // Chunks usually come in order: the end of a level is left full, as the C library does.
+            // Chunks usually come in order, so the last node of a level is left full when it is split, as the C library
+            // does it.
             let kept = match (held.left, held.right) {
                 (_, None) => bound::left(children, children / 10),
                 (None, _) => children / 10,
@@ -249,7 +250,7 @@ impl Btree1Writer {
         Ok(())
     }
 
-    /// Moves the root to `left`, which has a right neighbour now, and makes a new one in its place.
+    /// Moves the root to `left`, which has a right neighbour now, and puts a new root in its place.
     fn raise(&mut self, left: Address, right: Address) -> Result<()> {
         let root = self.change(self.root)?;
         let level = add(root.node.level, 1)?;
@@ -266,7 +267,7 @@ impl Btree1Writer {
         Ok(())
     }
 
-    /// Takes a chunk out; gives its place, if there was one.
+    /// Removes a chunk. Returns its place, if it had one.
     pub(crate) fn remove(&mut self, output: &mut Output, scaled: &[u64]) -> Result<Option<Stored>> {
         let offsets = offsets(scaled, &self.shape.chunk)?;
         let way = self.descend(output, &offsets)?;
@@ -283,7 +284,7 @@ impl Btree1Writer {
             }
             held.node.children.remove(step.child);
             if only {
-                // What is left is the root, which stays.
+                // Only the root is left, and it stays.
                 held.node.keys.truncate(1);
                 held.node.level = 0;
             } else {
@@ -297,7 +298,7 @@ impl Btree1Writer {
         Ok(removed)
     }
 
-    /// Says of a node whose first key has changed so to its neighbour and to those above it.
+    /// Passes the changed first key of a node on to its neighbour and to the nodes above.
     fn mend_left(&mut self, output: &mut Output, way: &[Step]) -> Result<()> {
         let last = present(way.last(), "node of a tree")?;
         let (first, _) = present(self.nodes.get(&last.at), "node of a tree")?.ends()?;
@@ -320,7 +321,7 @@ impl Btree1Writer {
         Ok(())
     }
 
-    /// Takes an empty node out of its level.
+    /// Removes an empty node from its level.
     fn unlink(&mut self, output: &mut Output, at: Address) -> Result<()> {
         let held = present(self.nodes.remove(&at), "node of a tree")?;
         let level = Some(held.node.level);
@@ -349,7 +350,7 @@ impl Btree1Writer {
             let mut bytes = Vec::new();
             node.encode(&mut bytes, *sizes, (*k).max(1), chunk.len(), place)?;
             match &held.stored {
-                // What is behind the last key says nothing.
+                // Bytes after the last key have no meaning and are not written.
                 Some(stored) => {
                     let used = ChunkNode::size(*sizes, node.children.len(), chunk.len())?;
                     bytes.truncate(used);
@@ -365,14 +366,14 @@ impl Btree1Writer {
 }
 
 impl Held {
-    /// The first key and the last one.
+    /// Returns the first and the last key.
     fn ends(&self) -> Result<(ChunkKey, ChunkKey)> {
         let (first, last) = (self.node.keys.first().cloned(), self.node.keys.last().cloned());
         Ok((present(first, "first key of a node")?, present(last, "last key of a node")?))
     }
 
-    /// Divides the node: it keeps its first children, the others go to the node that is given back, whose right neighbour
-    /// is its own.
+    /// Splits the node. It keeps its first `kept` children, and the others go to the returned node, which gets its
+    /// right neighbour.
     fn divide(&mut self, kept: usize) -> Result<Self> {
         let Self { node, right, .. } = self;
         let children = node.children.split_off(kept);
@@ -383,7 +384,7 @@ impl Held {
     }
 }
 
-/// What a leaf says of a chunk.
+/// Returns the stored chunk of a leaf entry.
 fn entry(key: &ChunkKey, address: Option<Address>) -> Option<Stored> {
     address.map(|address| Stored { address, size: key.size.into(), mask: key.filter_mask, live: true })
 }

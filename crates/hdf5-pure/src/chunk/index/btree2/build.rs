@@ -1,4 +1,4 @@
-//! Version 2 B-trees of chunks, built at once.
+//! Builds version 2 B-trees of chunks.
 
 use crate::btree;
 use crate::chunk::index::build::Chunks;

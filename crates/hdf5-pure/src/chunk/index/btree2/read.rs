@@ -1,4 +1,4 @@
-//! Chunks that a version 2 B-tree leads to.
+//! Reads version 2 B-trees of chunks.
 
 use crate::btree::Tree;
 use crate::chunk::index::{Bounds, Index, StoredChunk, Visit};

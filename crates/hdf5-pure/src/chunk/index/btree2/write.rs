@@ -1,7 +1,8 @@
-//! Version 2 B-trees of chunks that are changed.
+//! Changes version 2 B-trees of chunks.
 //!
-//! A node in the file is never changed: its successor goes to new space, and so do the nodes above it. Only the header is
-//! written in place, last. A reader that holds the old header sees the old tree, whole.
+//! A node in the file is never changed. Its successor goes to fresh space, and so do the nodes above it. Only the
+//! header is written in place, as the last step. A reader that has read the old header therefore sees the complete old
+//! tree.
 
 use std::cmp::Ordering;
 
@@ -15,20 +16,21 @@ use crate::spec::Address;
 use crate::spec::btree_v2::record::ChunkRecord;
 use crate::spec::message::layout::NODE_SIZE;
 
-/// A tree of chunk records that is changed.
+/// A B-tree of chunk records that is being changed.
 pub(crate) struct Btree2Writer {
     tree: EditedTree,
     pub(crate) at: Address,
-    /// Coordinates at the end of a record.
+    /// The number of coordinates at the end of a record.
     rank: usize,
     kind: u8,
     changed: bool,
-    /// A change failed half way.
+    /// Whether a change failed half way.
     broken: bool,
 }
 
 impl Btree2Writer {
-    /// The tree with the header at `at`; nothing if its nodes are none that can be divided.
+    /// Opens the B-tree with the header at `at`. Returns `None` if its nodes have a form that this library does not
+    /// split.
     pub(crate) fn open(
         output: &mut Output,
         at: Address,
@@ -47,32 +49,32 @@ impl Btree2Writer {
         Ok(Some(Self { tree, at, rank, kind: kind(elements), changed: false, broken: false }))
     }
 
-    /// A tree that is not in the file yet.
+    /// Creates a B-tree that is not in the file yet.
     pub(crate) fn create(output: &mut Output, elements: &Elements, rank: usize) -> Result<Self> {
         let size = fit(record_size(elements, rank)?, "size of a record")?;
         let tree = EditedTree::create(output, kind(elements), NODE_SIZE, size)?;
         Ok(Self { at: tree.address(), tree, rank, kind: kind(elements), changed: true, broken: false })
     }
 
-    /// The record with these coordinates, if it is there.
+    /// Returns the record with these coordinates, if it exists.
     pub(crate) fn get(&mut self, output: &mut Output, scaled: &[u64]) -> Result<Option<Vec<u8>>> {
         self.sound()?;
         let rank = self.rank;
         self.tree.find(output, &mut order(scaled, rank))
     }
 
-    /// Adds a record, or replaces the one with the same coordinates, which is given back.
+    /// Adds a record, or replaces the one with the same coordinates and returns the old one.
     pub(crate) fn insert(&mut self, output: &mut Output, record: &[u8]) -> Result<Option<Vec<u8>>> {
         let scaled = ChunkRecord::encoded_scaled(record, self.rank);
         self.change(&scaled, |tree, order| tree.insert(output, record, order))
     }
 
-    /// Takes out the record with these coordinates, which is given back.
+    /// Removes the record with these coordinates and returns it.
     pub(crate) fn remove(&mut self, output: &mut Output, scaled: &[u64]) -> Result<Option<Vec<u8>>> {
         self.change(scaled, |tree, order| tree.remove(output, order))
     }
 
-    /// Changes what concerns the record with these coordinates, the slowest of which decides first.
+    /// Changes what concerns the record with these coordinates. The slowest coordinate is compared first.
     fn change<T>(
         &mut self,
         scaled: &[u64],
@@ -86,34 +88,38 @@ impl Btree2Writer {
 
     fn sound(&self) -> Result<()> {
         match self.broken {
-            true => Err(Error::usage("chunk index", "was not changed whole, and has to be opened again")),
+            true => Err(Error::usage(
+                "chunk index",
+                "cannot be used after a change failed half way: open the file again",
+            )),
             false => Ok(()),
         }
     }
 
-    /// Writes changed nodes to new space, children first, and then the header.
+    /// Writes changed nodes to fresh space, children first, and then the header.
     pub(crate) fn flush(&mut self, output: &mut Output) -> Result<()> {
         self.sound()?;
         self.tree.write(output).inspect_err(|_| self.broken = true)?;
         if std::mem::take(&mut self.changed) && !output.is_edited() {
-            // The nodes of a tree that grows for long do not all stay in memory.
+            // Opening the tree again drops its nodes from memory. Otherwise a tree that grows for a long time would
+            // fill it.
             self.tree = EditedTree::open(output, self.at, &[self.kind])?;
         }
         Ok(())
     }
 }
 
-/// How records stand to the one with these coordinates.
+/// Returns how a record compares to the one with these coordinates.
 fn order(scaled: &[u64], rank: usize) -> impl FnMut(&[u8]) -> Result<Ordering> {
     move |record| Ok(ChunkRecord::encoded_scaled(record, rank).as_slice().cmp(scaled))
 }
 
-/// What the records are.
+/// Returns the type of the records.
 fn kind(elements: &Elements) -> u8 {
     if elements.client == 0 { 10 } else { 11 }
 }
 
-/// Bytes of a record.
+/// Returns the size of a record.
 fn record_size(elements: &Elements, rank: usize) -> Result<usize> {
     add(mul(rank, 8)?, elements.absent.len())
 }

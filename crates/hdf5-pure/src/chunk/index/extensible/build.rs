@@ -1,4 +1,4 @@
-//! Extensible arrays, built at once: only blocks that hold an element exist.
+//! Builds extensible arrays. Only blocks that hold an element exist.
 
 use sciformats_core::Result;
 use sciformats_core::arith::{add, div, fit, increase, mul, sub};
@@ -11,13 +11,13 @@ use crate::spec::message::layout::{
 };
 use crate::spec::{Address, fixed_array};
 
-/// Elements by their number, in order.
+/// The elements by their number, in order.
 type Elements<'a> = &'a [(u64, Vec<u8>)];
 
-/// Elements with this number or a higher one have no place.
+/// The number of elements that an array can hold.
 pub(crate) const MAX_ELEMENTS: u64 = 1 << MAX_BITS;
 
-/// Writes an array of `elements`; returns the address of its header.
+/// Writes an array of `elements` and returns the address of its header.
 pub(crate) fn build(
     output: &mut Output,
     client: u8,
@@ -79,7 +79,7 @@ impl Builder<'_> {
         output.put(&bytes)
     }
 
-    /// Writes the data blocks of super block `u`; returns their addresses and the bitmap of their pages.
+    /// Writes the data blocks of the super block `u`. Returns their addresses and the bitmap of their pages.
     fn blocks(
         &mut self,
         output: &mut Output,
@@ -147,7 +147,7 @@ impl Builder<'_> {
     }
 }
 
-/// The elements before number `end`, and those from it on.
+/// Splits the elements at the number `end`.
 fn split(elements: Elements<'_>, end: u64) -> (Elements<'_>, Elements<'_>) {
     elements.split_at(elements.partition_point(|&(number, _)| number < end))
 }

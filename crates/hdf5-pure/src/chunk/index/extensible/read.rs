@@ -1,4 +1,4 @@
-//! Chunks in extensible arrays.
+//! Reads extensible arrays of chunks.
 
 use std::ops::ControlFlow;
 
@@ -93,7 +93,8 @@ impl Extensible<'_, '_> {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Visits a data block of `n` elements; `pages` is the bitmap of the super block and the block's first bit in it.
+    /// Visits a data block of `n` elements. `pages` is the bitmap of the super block, and the first bit of this block
+    /// in it.
     fn data_block(
         &mut self,
         at: Address,
@@ -139,7 +140,7 @@ impl Extensible<'_, '_> {
             if self.elements.page(at, first, bytes, self.visit)?.is_break() {
                 return Ok(ControlFlow::Break(()));
             }
-            // Those after a page that is not in the file are not there either.
+            // If a page lies beyond the end of the file, so do the pages after it.
             if context.available(at) == 0 {
                 break;
             }

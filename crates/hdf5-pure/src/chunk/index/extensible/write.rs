@@ -1,4 +1,4 @@
-//! Extensible arrays that are changed in place.
+//! Changes extensible arrays in place.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ const INDEX: &str = "extensible array index block";
 const SUPER: &str = "extensible array super block";
 const DATA: &str = "extensible array data block";
 
-/// An extensible array that is changed.
+/// An extensible array that is being changed.
 pub(crate) struct ExtensibleWriter {
     array: ExtensibleArray,
     pub(crate) header: Address,
@@ -47,7 +47,7 @@ struct Super {
     root: Root,
 }
 
-/// A data block: its super block, which of its blocks it is, and its elements.
+/// A data block: its super block, its number among the blocks of it, and the number of its elements.
 #[derive(Clone, Copy)]
 struct Block {
     u: u32,
@@ -56,7 +56,8 @@ struct Block {
 }
 
 impl ExtensibleWriter {
-    /// The array at `header`; nothing if its pages are too large, or if the index block leads to blocks with pages.
+    /// Opens the array at `header`. Returns `None` if its pages are too large, or if the index block leads to blocks
+    /// with pages.
     pub(crate) fn open(output: &mut Output, header: Address, elements: &Elements) -> Result<Option<Self>> {
         const HEADER: &str = "extensible array header";
         let sizes = elements.sizes;
@@ -82,7 +83,7 @@ impl ExtensibleWriter {
         Ok(Some(writer))
     }
 
-    /// An array that is not in the file yet.
+    /// Creates an array that is not in the file yet.
     pub(crate) fn create(output: &mut Output, elements: &Elements) -> Result<Self> {
         let array = ExtensibleArray {
             client: elements.client,
@@ -117,7 +118,7 @@ impl ExtensibleWriter {
         repeated(&self.absent, n)
     }
 
-    /// Element number `number`, if it has a place.
+    /// Returns the element `number`, if it has a place.
     pub(crate) fn get(&mut self, output: &mut Output, number: u64) -> Result<Option<Vec<u8>>> {
         let Some(place) = self.array.place_of(number) else { return Ok(None) };
         if !self.reaches(output, place)? {
@@ -133,7 +134,7 @@ impl ExtensibleWriter {
         found.ok_or_else(beyond).map(Some)
     }
 
-    /// Replaces element number `number`, with an absent one if it is none. Gives the one before, if it had a place.
+    /// Replaces the element `number`, or removes it if `element` is `None`. Returns the old element, if it had a place.
     pub(crate) fn replace(
         &mut self,
         output: &mut Output,
@@ -162,8 +163,8 @@ impl ExtensibleWriter {
         before.ok_or_else(beyond).map(Some)
     }
 
-    /// The block in which an element stands, in memory, and its place there; no block for one in the index block. Blocks that
-    /// are not there are made.
+    /// Loads the block that holds an element, and returns the block with the position in it. For an element in the
+    /// index block, no block is returned. Missing blocks are created.
     fn slot(&mut self, output: &mut Output, place: ElementPlace) -> Result<(Option<Address>, u64)> {
         let (u, block, slot) = match place {
             ElementPlace::Index(slot) => return Ok((None, slot)),
@@ -178,7 +179,7 @@ impl ExtensibleWriter {
         Ok((Some(self.page(output, block, at, div(slot, side)?)?), rem(slot, side)?))
     }
 
-    /// Whether there are blocks down to an element.
+    /// Returns whether all blocks that lead to an element exist.
     fn reaches(&mut self, output: &mut Output, place: ElementPlace) -> Result<bool> {
         let Some(index) = &self.index else { return Ok(false) };
         let ElementPlace::Block { u, block, slot } = place else { return Ok(true) };
@@ -220,7 +221,7 @@ impl ExtensibleWriter {
         Ok(())
     }
 
-    /// The address of a data block, which is made if it is not there.
+    /// Returns the address of a data block, which is created if it does not exist.
     fn data_block(&mut self, output: &mut Output, block: Block) -> Result<Address> {
         let direct = block.u < self.array.direct_super_blocks();
         if !direct {
@@ -247,7 +248,7 @@ impl ExtensibleWriter {
         Ok(at)
     }
 
-    /// Makes a data block.
+    /// Creates a data block.
     fn new_block(&mut self, output: &mut Output, block: Block) -> Result<Address> {
         let array = self.array;
         let own = sub(array.first_of(block.u), array.index_elements.into())?;
@@ -270,7 +271,7 @@ impl ExtensibleWriter {
         Ok(at)
     }
 
-    /// Reads or makes super block `u`.
+    /// Reads or creates the super block `u`.
     fn super_block(&mut self, output: &mut Output, u: u32) -> Result<()> {
         if self.supers.contains_key(&u) {
             return Ok(());
@@ -309,7 +310,7 @@ impl ExtensibleWriter {
         Ok(())
     }
 
-    /// A data block without pages, in memory.
+    /// Loads a data block without pages.
     fn whole(&mut self, output: &mut Output, block: Block, at: Address) -> Result<Address> {
         if self.leaves.holds(at) {
             return Ok(at);
@@ -324,7 +325,7 @@ impl ExtensibleWriter {
         Ok(at)
     }
 
-    /// A page of a data block, in memory.
+    /// Loads a page of a data block.
     fn page(&mut self, output: &mut Output, block: Block, at: Address, number: u64) -> Result<Address> {
         let array = self.array;
         let content = self.absent(array.page())?;
@@ -346,7 +347,7 @@ impl ExtensibleWriter {
         Ok(at)
     }
 
-    /// Writes what was changed: elements, then super blocks, the index block, and the header.
+    /// Writes what was changed: elements first, then super blocks, the index block, and the header.
     pub(crate) fn flush(&mut self, output: &mut Output) -> Result<()> {
         self.leaves.flush(output)?;
         let Self { array, header, sizes, statistics, supers, index, root, .. } = self;

@@ -1,4 +1,4 @@
-//! Fixed arrays of chunks, built at once.
+//! Builds fixed arrays of chunks.
 
 use crate::chunk::index::build::{Chunks, dense};
 use crate::space::output::Output;

@@ -1,4 +1,4 @@
-//! Chunks that a fixed array leads to.
+//! Reads fixed arrays of chunks.
 
 use crate::chunk::index::numbering::{Elements, Numbering};
 use crate::chunk::index::{Bounds, Index, Visit};
@@ -50,7 +50,7 @@ impl Index<'_> {
             let n = page.min(array.elements.saturating_sub(start));
             let offset = block.0.saturating_add(head).saturating_add(number.saturating_mul(stride));
             let at = Address(offset);
-            // Those after a page that is not in the file are not there either.
+            // If a page lies beyond the end of the file, so do the pages after it.
             let outside = self.context.available(at) == 0;
             if elements.page(at, start, n.saturating_mul(size), visit)?.is_break() || outside {
                 break;

@@ -1,4 +1,4 @@
-//! Fixed arrays that are changed in place.
+//! Changes fixed arrays in place.
 
 use sciformats_core::Result;
 use sciformats_core::arith::{add, div, fit, mul, rem, sub, sum};
@@ -12,13 +12,13 @@ use crate::spec::{Address, Sizes};
 
 const BLOCK: &str = "fixed array data block";
 
-/// A fixed array that is changed.
+/// A fixed array that is being changed.
 pub(crate) struct FixedWriter {
     array: FixedArray,
     pub(crate) header: Address,
     sizes: Sizes,
     root: Root,
-    /// The pages in use, if the data block has pages.
+    /// The bitmap of the pages in use, if the data block has pages.
     bitmap: Vec<u8>,
     pages: Root,
     leaves: Leaves,
@@ -26,7 +26,7 @@ pub(crate) struct FixedWriter {
 }
 
 impl FixedWriter {
-    /// The array at `header`; nothing if its pages are too large, or its elements too many.
+    /// Opens the array at `header`. Returns `None` if its pages are too large or it has too many elements.
     pub(crate) fn open(output: &mut Output, header: Address, elements: &Elements) -> Result<Option<Self>> {
         const HEADER: &str = "fixed array header";
         let bytes = output.read_stored(HEADER, header, FixedArray::size(elements.sizes) as u64)?;
@@ -51,7 +51,7 @@ impl FixedWriter {
         Ok(Some(writer))
     }
 
-    /// An array of `total` elements that is not in the file yet.
+    /// Creates an array of `total` elements that is not in the file yet.
     pub(crate) fn create(output: &mut Output, total: u64, elements: &Elements) -> Result<Self> {
         let array = FixedArray {
             client: elements.client,
@@ -75,12 +75,12 @@ impl FixedWriter {
         Self { array, header, sizes, root, bitmap, pages, leaves, absent }
     }
 
-    /// Whether it has no element yet.
+    /// Returns whether it has no element yet.
     pub(crate) fn is_blank(&self) -> bool {
         self.array.block.is_none()
     }
 
-    /// Bytes of a data block before its pages.
+    /// Returns the size of the data block before its pages.
     fn head(&self) -> Result<usize> {
         sum([FixedArray::prefix(self.sizes), self.bitmap.len(), 4])
     }
@@ -89,13 +89,13 @@ impl FixedWriter {
         repeated(&self.absent, n)
     }
 
-    /// Element number `number`, if it has a place.
+    /// Returns the element `number`, if it has a place.
     pub(crate) fn get(&mut self, output: &mut Output, number: u64) -> Result<Option<Vec<u8>>> {
         let Some((at, slot)) = self.place(output, number, false)? else { return Ok(None) };
         self.leaves.get(at, slot, self.absent.len()).ok_or_else(beyond).map(Some)
     }
 
-    /// Replaces element number `number`, with an absent one if it is none. Gives the one before, if it had a place.
+    /// Replaces the element `number`, or removes it if `element` is `None`. Returns the old element, if it had a place.
     pub(crate) fn replace(
         &mut self,
         output: &mut Output,
@@ -107,7 +107,8 @@ impl FixedWriter {
         self.leaves.replace(at, slot, element).ok_or_else(beyond).map(Some)
     }
 
-    /// The block in which an element stands, in memory, and its place there; nothing if it has none and none is made.
+    /// Loads the block that holds an element, and returns it with the position in it. Returns `None` if the block does
+    /// not exist and `make` is not set.
     fn place(&mut self, output: &mut Output, number: u64, make: bool) -> Result<Option<(Address, u64)>> {
         if number >= self.array.elements {
             return Err(beyond());
@@ -128,7 +129,7 @@ impl FixedWriter {
         Ok(Some((self.page(output, block, page)?, slot)))
     }
 
-    /// Makes the data block.
+    /// Creates the data block.
     fn block(&mut self, output: &mut Output) -> Result<Address> {
         let size = self.array.elements.checked_mul(self.absent.len() as u64);
         let size = size.and_then(|size| size.checked_add(self.array.pages().checked_mul(4)?));
@@ -149,7 +150,7 @@ impl FixedWriter {
         Ok(block)
     }
 
-    /// A data block without pages, in memory.
+    /// Loads a data block without pages.
     fn whole(&mut self, output: &mut Output, block: Address) -> Result<Address> {
         if !self.leaves.holds(block) {
             let (sizes, prefix) = (self.sizes, FixedArray::prefix(self.sizes));
@@ -162,7 +163,7 @@ impl FixedWriter {
         Ok(block)
     }
 
-    /// The page with this number, in memory.
+    /// Loads the page with this number.
     fn page(&mut self, output: &mut Output, block: Address, number: u64) -> Result<Address> {
         let first = mul(number, self.array.page())?;
         let n = self.array.page().min(sub(self.array.elements, first)?);
@@ -182,7 +183,7 @@ impl FixedWriter {
         Ok(at)
     }
 
-    /// Writes what was changed: elements, then the pages in use, then the header.
+    /// Writes what was changed: elements first, then the bitmap of the pages, then the header.
     pub(crate) fn flush(&mut self, output: &mut Output) -> Result<()> {
         self.leaves.flush(output)?;
         let Self { array, header, sizes, bitmap, .. } = self;

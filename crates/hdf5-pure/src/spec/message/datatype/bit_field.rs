@@ -9,7 +9,8 @@ use super::{Class, Head, bits_fit, order};
 /// A bit field type.
 ///
 /// ```
-/// use hdf5_pure::{Class, Datatype};
+/// use hdf5_pure::Datatype;
+/// use hdf5_pure::structure::Class;
 ///
 /// assert!(matches!(Datatype::bits(2).class, Class::BitField(flags) if flags.precision == 16));
 /// ```

@@ -14,7 +14,8 @@ use super::{Class, Datatype, Head};
 /// A member of a compound type.
 ///
 /// ```
-/// use hdf5_pure::{Class, Datatype};
+/// use hdf5_pure::Datatype;
+/// use hdf5_pure::structure::Class;
 ///
 /// let particle = Datatype::compound([("mass", Datatype::float64()), ("charge", Datatype::integer(true, 1))]);
 /// if let Class::Compound(members) = particle.class {

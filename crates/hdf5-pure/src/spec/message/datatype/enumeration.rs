@@ -11,7 +11,8 @@ use super::{Class, Datatype, Head};
 /// A named value of an enumeration.
 ///
 /// ```
-/// use hdf5_pure::{Class, Datatype};
+/// use hdf5_pure::Datatype;
+/// use hdf5_pure::structure::Class;
 ///
 /// let weather = Datatype::enumeration(&Datatype::integer(false, 2), [("sun", 0), ("rain", 1)])?;
 /// if let Class::Enumeration { members, .. } = weather.class {

@@ -9,7 +9,8 @@ use super::{Class, Head, bits_fit, order};
 /// An integer type.
 ///
 /// ```
-/// use hdf5_pure::{Class, Datatype};
+/// use hdf5_pure::Datatype;
+/// use hdf5_pure::structure::Class;
 ///
 /// let twelve_bits = Datatype::integer(false, 2).with_precision(12, 0)?;
 /// assert!(matches!(twelve_bits.class, Class::FixedPoint(counts) if counts.precision == 12 && !counts.signed));

@@ -11,7 +11,8 @@ use super::{Class, Head, bits_fit};
 /// A floating-point type.
 ///
 /// ```
-/// use hdf5_pure::{Class, Datatype};
+/// use hdf5_pure::Datatype;
+/// use hdf5_pure::structure::Class;
 ///
 /// if let Class::FloatingPoint(half) = Datatype::float16().class {
 ///     assert_eq!((half.exponent_size, half.mantissa_size, half.bias), (5, 10, 15));
@@ -47,7 +48,8 @@ pub struct FloatingPoint {
 ///
 /// ```
 /// use hdf5_pure::structure::FloatOrder;
-/// use hdf5_pure::{Class, Datatype};
+/// use hdf5_pure::Datatype;
+/// use hdf5_pure::structure::Class;
 ///
 /// let big = Datatype::float32().big_endian();
 /// assert!(matches!(big.class, Class::FloatingPoint(float) if float.order == FloatOrder::Big));
@@ -66,7 +68,8 @@ pub enum FloatOrder {
 ///
 /// ```
 /// use hdf5_pure::structure::Normalization;
-/// use hdf5_pure::{Class, Datatype};
+/// use hdf5_pure::Datatype;
+/// use hdf5_pure::structure::Class;
 ///
 /// let class = Datatype::float64().class;
 /// assert!(matches!(class, Class::FloatingPoint(float) if float.normalization == Normalization::Implied));

@@ -32,10 +32,11 @@ use sciformats_core::{Result, bound};
 
 use super::super::{Name, pad8, put_padding, put_uint};
 
-/// What an element is.
+/// The type of elements.
 ///
 /// ```
-/// use hdf5_pure::{Class, Datatype};
+/// use hdf5_pure::Datatype;
+/// use hdf5_pure::structure::Class;
 ///
 /// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
 /// # made.root().attribute("title", "a week in May")?;
@@ -49,18 +50,19 @@ use super::super::{Name, pad8, put_padding, put_uint};
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Datatype {
-    /// Version of its encoding, 1 to 5.
+    /// The version of its encoding: 1 to 5.
     pub version: u8,
-    /// Bytes of an element.
+    /// The size of an element in bytes.
     pub size: u32,
-    /// The class and its properties.
+    /// The class, and its properties.
     pub class: Class,
 }
 
 /// The class of a datatype.
 ///
 /// ```
-/// use hdf5_pure::{Class, Datatype};
+/// use hdf5_pure::Datatype;
+/// use hdf5_pure::structure::Class;
 ///
 /// let particle = Datatype::compound([("mass", Datatype::float64()), ("charge", Datatype::integer(true, 1))]);
 /// if let Class::Compound(members) = &particle.class {
@@ -74,7 +76,7 @@ pub enum Class {
     FixedPoint(FixedPoint),
     /// Floating-point numbers.
     FloatingPoint(FloatingPoint),
-    /// Times, of which the standard says only how many bits they have.
+    /// Times, of which the standard defines only the number of bits.
     Time {
         /// Order of the bytes.
         order: ByteOrder,
@@ -88,18 +90,18 @@ pub enum Class {
         /// Encoding.
         charset: CharacterSet,
     },
-    /// Bits.
+    /// Bit fields.
     BitField(BitField),
-    /// Bytes without a meaning to the library.
+    /// Opaque bytes, which mean nothing to the library.
     Opaque {
         /// What they are, in the writer's words.
         tag: Name,
     },
-    /// Records.
+    /// Compounds.
     Compound(Vec<Member>),
-    /// References to objects or parts of them.
+    /// References to objects or to parts of objects.
     Reference(ReferenceKind),
-    /// Integers that have names.
+    /// Integers whose values have names.
     Enumeration {
         /// The integers.
         base: Box<Datatype>,
@@ -115,7 +117,7 @@ pub enum Class {
         /// The elements.
         base: Box<Datatype>,
     },
-    /// Complex numbers: real and imaginary part.
+    /// Complex numbers, which consist of a real and an imaginary part.
     Complex {
         /// Both parts.
         base: Box<Datatype>,
@@ -364,7 +366,7 @@ mod tests {
     proptest! {
         #[test]
         fn encoded_and_parsed(datatype in any_datatype()) {
-            for bound in [crate::Bound::Earliest, crate::Bound::V18] {
+            for bound in [crate::options::Bound::Earliest, crate::options::Bound::V18] {
                 let datatype = bound.datatype(&datatype, crate::spec::test::SIZES).unwrap();
                 let mut bytes = Vec::new();
                 datatype.encode(&mut bytes).unwrap();

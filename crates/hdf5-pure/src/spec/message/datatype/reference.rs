@@ -9,7 +9,9 @@ use super::{Class, Head};
 ///
 /// ```
 /// use hdf5_pure::structure::ReferenceKind;
-/// use hdf5_pure::{Class, Datatype, Reference, RegionReference};
+/// use hdf5_pure::Datatype;
+/// use hdf5_pure::references::{Reference, RegionReference};
+/// use hdf5_pure::structure::Class;
 ///
 /// assert_eq!(Datatype::of::<Reference>().class, Class::Reference(ReferenceKind::Object));
 /// assert_eq!(Datatype::of::<RegionReference>().class, Class::Reference(ReferenceKind::Region));

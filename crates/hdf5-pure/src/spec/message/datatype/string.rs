@@ -9,7 +9,8 @@ use super::{Class, Head};
 ///
 /// ```
 /// use hdf5_pure::structure::Padding;
-/// use hdf5_pure::{Class, Datatype};
+/// use hdf5_pure::Datatype;
+/// use hdf5_pure::structure::Class;
 ///
 /// let class = Datatype::fixed_string(8).class;
 /// assert!(matches!(class, Class::String { padding: Padding::NullPadded, .. }));
@@ -28,7 +29,8 @@ pub enum Padding {
 ///
 /// ```
 /// use hdf5_pure::structure::CharacterSet;
-/// use hdf5_pure::{Class, Datatype};
+/// use hdf5_pure::Datatype;
+/// use hdf5_pure::structure::Class;
 ///
 /// let class = Datatype::fixed_string(8).class;
 /// assert!(matches!(class, Class::String { charset: CharacterSet::Utf8, .. }));

@@ -12,7 +12,8 @@ use super::{Class, Datatype, Head};
 ///
 /// ```
 /// use hdf5_pure::structure::VariableLength;
-/// use hdf5_pure::{Class, Datatype};
+/// use hdf5_pure::Datatype;
+/// use hdf5_pure::structure::Class;
 ///
 /// let visits = Datatype::sequence(&Datatype::float32());
 /// assert_eq!(visits.class, Class::VariableLength(VariableLength::Sequence(Box::new(Datatype::float32()))));
