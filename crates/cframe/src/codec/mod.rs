@@ -4,7 +4,7 @@
 //! less. A filter maps a block to one of equal size.
 //!
 //! The loops over the codes of a stream are written by hand and not with nom: a parser for each code takes 1.4 times the
-//! instructions, measured with LZF, whose codes are like those of BloscLZ and LZ4.
+//! instructions, measured with LZF, whose codes are like those of `BloscLZ` and LZ4.
 
 pub(crate) mod bitshuffle;
 pub(crate) mod blosclz;
