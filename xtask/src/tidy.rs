@@ -11,6 +11,7 @@ mod links;
 mod rust;
 mod sizes;
 mod states;
+mod structures;
 mod tree;
 mod versions;
 mod words;
@@ -59,6 +60,7 @@ const RULES: &[(&str, Rule)] = &[
     ("modules say what they are", headers::module_docs),
     ("spec/, model/ and rooms warn of unchecked arithmetic", headers::lints),
     ("what goes into a file is exact", states::rule),
+    ("structures have a layout, annotated bytes and no panics", structures::rule),
     ("crates have a README", headers::readmes),
     ("fixtures are as listed", fixtures::rule),
     ("fuzz targets are built", fuzz::rule),

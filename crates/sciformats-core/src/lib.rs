@@ -6,6 +6,7 @@
 //! | [`fault`] | what is wrong with bytes, and where: nom parsers whose errors carry a field name and a position |
 //! | [`error`] | one [`Error`], its variants sorted by who is to blame |
 //! | [`limits`] | bounds that a declared size must pass before it selects an allocation |
+//! | [`literal`] | Python literals, in which NumPy writes types and shapes |
 //! | [`slab`] | hyperslabs: selections of an n-dimensional array and the contiguous runs they consist of |
 //! | [`select`] | selections as people write them: `(.., 3.., 0..=9, 5)` |
 //! | [`endian`] | byte order of packed elements |
@@ -44,6 +45,7 @@ pub mod error;
 pub mod external;
 pub mod fault;
 pub mod limits;
+pub mod literal;
 pub mod misfit;
 pub mod number;
 pub mod select;

@@ -1,15 +1,17 @@
 //! The framing of the label `lz4`: chunks one after another.
 //!
-//! | size | field |
-//! |---|---|
-//! | 4 | bytes of the chunk after this field, big-endian |
-//! | 4 | bytes of the chunk's data, little-endian |
-//! | rest | one LZ4 block |
+//! | offset | size | field |
+//! |---|---|---|
+//! | 0 | 4 | bytes of the chunk after this field, big-endian |
+//! | 4 | 4 | bytes of the chunk's data, little-endian |
+//! | 8 | rest | one LZ4 block |
 //!
 //! Writers cut the data into chunks of 4 MiB; any sizes are read.
 
+use nom::bytes::complete::take;
+use nom::number::complete::{be_u32, le_u32};
 use sciformats_core::arith::{fit, present};
-use sciformats_core::fault::FaultKind;
+use sciformats_core::fault::{FaultKind, Parsed};
 use sciformats_core::{Fault, Result, bound};
 
 use super::{DecodeError, Sink, fault};
@@ -26,17 +28,25 @@ pub(super) fn is_frame(stored: &[u8]) -> bool {
     stored.starts_with(&FRAME)
 }
 
+/// A chunk without its length.
+fn chunk(i: &[u8]) -> Parsed<'_, &[u8]> {
+    let (i, length) = be_u32(i)?;
+    take(length)(i)
+}
+
+/// The size of a chunk's data, before its block.
+fn data_size(i: &[u8]) -> Parsed<'_, u32> {
+    le_u32(i)
+}
+
 pub(super) fn decode(mut stored: &[u8], mut out: &mut [u8], threads: usize) -> Result<(), DecodeError> {
     let mut jobs = Vec::new();
     while !out.is_empty() {
-        let Some((length, rest)) = stored.split_first_chunk::<4>() else { return fault("ends early") };
-        let length = bound::addressable(u32::from_be_bytes(*length).into());
-        let Some((chunk, rest)) = rest.split_at_checked(length) else { return fault("ends early") };
-        let Some((size, block)) = chunk.split_first_chunk::<4>() else {
+        let Ok((rest, chunk)) = chunk(stored) else { return fault("ends early") };
+        let Ok((block, size)) = data_size(chunk) else {
             return fault("has a chunk without the length of its data");
         };
-        let size = bound::addressable(u32::from_le_bytes(*size).into());
-        let Some((part, left)) = out.split_at_mut_checked(size) else {
+        let Some((part, left)) = out.split_at_mut_checked(bound::addressable(size.into())) else {
             return fault("goes on after its data");
         };
         jobs.push((block, part));
@@ -82,7 +92,19 @@ pub(super) fn encode(data: &[u8], threads: usize, sink: &mut Sink<'_>) -> Result
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    proptest! {
+        #[test]
+        fn no_bytes_panic(bytes: Vec<u8>, lengths in any::<[u8; 2]>(), len in 0usize..300) {
+            let framed = [&[0, 0, 0, lengths[0], lengths[1], 0, 0, 0], &bytes[..]].concat();
+            for stored in [&bytes, &framed] {
+                let _ = decode(stored, &mut vec![0; len], 1);
+            }
+        }
+    }
 
     #[test]
     fn chunks_of_any_size() {
@@ -90,9 +112,9 @@ mod tests {
             &[0, 0, 0, 8][..], // length of the chunk
             &[3, 0, 0, 0],     // length of its data
             &[0x30, 1, 2, 3],  // an LZ4 block of three literals
-            &[0, 0, 0, 6],     // the next
-            &[1, 0, 0, 0],
-            &[0x10, 4],
+            &[0, 0, 0, 6],     // length of the next
+            &[1, 0, 0, 0],     // length of its data
+            &[0x10, 4],        // one literal
         ]
         .concat();
         let mut out = [0; 4];

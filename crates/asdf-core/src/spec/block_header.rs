@@ -195,6 +195,9 @@ mod tests {
             }
         );
         assert_eq!((header.compression.to_string(), header.size()), ("zlib".into(), 54));
+        let mut out = Vec::new();
+        header.encode(&mut out);
+        assert_eq!(out, annotated());
         assert_eq!(Label(*b"lz4\0").to_string(), "lz4");
     }
 

@@ -1,18 +1,23 @@
 //! The block index (ASDF standard, "Block index").
 //!
-//! ```text
-//! #ASDF BLOCK INDEX
-//! %YAML 1.1
-//! ---
-//! - 2043
-//! - 16340
-//! ...
-//! ```
+//! | line | field |
+//! |---|---|
+//! | `#ASDF BLOCK INDEX` | first line |
+//! | `%YAML 1.1` | directives, if any |
+//! | `---` | start of a YAML document |
+//! | `- 2043` | offset of a block from the start of the file, a line each; or all in brackets: `[2043, 16340]` |
+//! | `...` | end of the document |
 //!
-//! A YAML document whose only content is a list of whole numbers, as a block or in brackets: `--- [2043, 16340]`.
-//! Zero bytes may follow.
+//! Lines end in `\n` or `\r\n`; empty ones and comments (`#`) may stand anywhere. Zero bytes may follow.
 
-use sciformats_core::fault::{FaultKind, Parsed, fail, field};
+use nom::Parser;
+use nom::branch::alt;
+use nom::bytes::complete::{tag, take_while, take_while1};
+use nom::character::complete::{digit1, line_ending};
+use nom::combinator::{eof, map_opt, opt, peek, value};
+use nom::multi::{fold_many0, many0_count};
+use nom::sequence::{preceded, terminated};
+use sciformats_core::fault::{FaultKind, ParseError, Parsed, fail, field};
 
 use super::line;
 
@@ -29,26 +34,16 @@ pub(crate) struct BlockIndex {
 impl BlockIndex {
     /// Reads the index with its first line; zeros after it are left.
     pub(crate) fn parse(i: &[u8]) -> Parsed<'_, Self> {
-        let Some((_, rest)) = line(i).filter(|(text, _)| *text == TOKEN) else {
-            return field("first line", |i| fail(i, FaultKind::Signature))(i);
+        let (i, _) = field("first line", first_line)(i)?;
+        let (i, _) = many0_count(alt((blank, note(b'#'), note(b'%')))).parse(i)?;
+        let (i, _) = opt(tag("---")).parse(i)?;
+        let push = |mut offsets: Vec<u64>, offset| {
+            offsets.push(offset);
+            offsets
         };
-        let mut i = rest;
-        let mut offsets = Vec::new();
-        let mut started = false;
-        while let Some((text, rest)) = line(i) {
-            let text = text.trim_ascii();
-            match text.strip_prefix(b"---").filter(|_| !started) {
-                _ if text == b"..." => return Ok((rest, Self { offsets })),
-                Some(inline) => {
-                    started = true;
-                    numbers(i, inline, &mut offsets)?;
-                }
-                None if !started && text.starts_with(b"%") || text.is_empty() || text.starts_with(b"#") => {}
-                None if text.iter().all(|&b| b == 0) => return Ok((i, Self { offsets })),
-                None => numbers(i, text, &mut offsets)?,
-            }
-            i = rest;
-        }
+        let (i, offsets) = fold_many0(preceded(separators, number), Vec::new, push).parse(i)?;
+        let (i, _) = separators(i)?;
+        let (i, ()) = field("offset", end)(i)?;
         Ok((i, Self { offsets }))
     }
 
@@ -63,26 +58,48 @@ impl BlockIndex {
     }
 }
 
-/// The numbers of one line: `- 5`, or `[5, 6]` and parts of it.
-fn numbers<'a>(
-    i: &'a [u8],
-    text: &[u8],
-    offsets: &mut Vec<u64>,
-) -> Result<(), nom::Err<sciformats_core::fault::ParseError>> {
-    let fault = || field("offset", |i: &'a [u8]| fail::<()>(i, FaultKind::Rule("is not a whole number")))(i);
-    for word in text.split(|b| b" ,[]\t".contains(b)).filter(|word| !word.is_empty() && *word != b"-") {
-        let number = std::str::from_utf8(word).ok().filter(|word| word.bytes().all(|b| b.is_ascii_digit()));
-        match number.and_then(|number| number.parse().ok()) {
-            Some(number) => offsets.push(number),
-            None => return fault().map(drop),
-        }
-    }
-    Ok(())
+fn first_line(i: &[u8]) -> Parsed<'_, ()> {
+    let line = terminated(tag(TOKEN), alt((line_ending, eof))).parse(i);
+    line.map(|(i, _)| (i, ())).or_else(|_: nom::Err<ParseError>| fail(i, FaultKind::Signature))
+}
+
+/// What stands between numbers: white space, the marks of a list, and comments.
+fn separators(i: &[u8]) -> Parsed<'_, usize> {
+    let item = terminated(tag("-"), peek(alt((blank, value((), eof)))));
+    many0_count(alt((blank, value((), item), note(b'#')))).parse(i)
+}
+
+fn blank(i: &[u8]) -> Parsed<'_, ()> {
+    value((), take_while1(is_blank)).parse(i)
+}
+
+fn is_blank(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\r' | b'\n' | b',' | b'[' | b']')
+}
+
+/// A comment or a directive: a mark, and the rest of its line.
+fn note<'a>(mark: u8) -> impl Fn(&'a [u8]) -> Parsed<'a, ()> {
+    move |i| value((), preceded(tag(&[mark][..]), opt(line))).parse(i)
+}
+
+fn number(i: &[u8]) -> Parsed<'_, u64> {
+    let decimal = |digits| std::str::from_utf8(digits).ok()?.parse().ok();
+    let after = alt((blank, value((), tag(&[0][..])), value((), eof)));
+    terminated(map_opt(digit1, decimal), peek(after)).parse(i)
+}
+
+/// The end of the document, which may be that of the file, or zeros, which are left.
+fn end(i: &[u8]) -> Parsed<'_, ()> {
+    let dots = (tag("..."), take_while(|byte| matches!(byte, b' ' | b'\t')), alt((line_ending, eof)));
+    let zeros = peek(tag(&[0][..]));
+    let end = alt((value((), dots), value((), zeros), value((), eof))).parse(i);
+    end.or_else(|_: nom::Err<ParseError>| fail(i, FaultKind::Rule("is not a whole number")))
 }
 
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use sciformats_core::fault::locate;
 
     use super::*;
 
@@ -96,6 +113,38 @@ mod tests {
             assert_eq!(rest.len(), left);
         }
         assert_eq!(BlockIndex::parse(b"#ASDF BLOCK INDEX\n--- []").unwrap().1, BlockIndex::default());
+        let notes = b"#ASDF BLOCK INDEX\n# a\n\n%YAML 1.1\n--- # b\n- 7\n# c\n- 8\n... \n\0";
+        assert_eq!(BlockIndex::parse(notes), Ok((&b"\0"[..], BlockIndex { offsets: vec![7, 8] })));
+    }
+
+    #[test]
+    fn line_by_line() {
+        let bytes = [
+            &b"#ASDF BLOCK INDEX\n"[..], // first line
+            b"%YAML 1.1\n",              // directive
+            b"---\n",                    // start
+            b"- 2043\n",                 // offset of block 0
+            b"- 16340\n",                // offset of block 1
+            b"...\n",                    // end
+        ]
+        .concat();
+        let index = BlockIndex { offsets: vec![2043, 16340] };
+        let mut out = Vec::new();
+        index.encode(&mut out);
+        assert_eq!(out, bytes);
+        assert_eq!(BlockIndex::parse(&bytes), Ok((&b""[..], index)));
+    }
+
+    #[test]
+    fn faults_are_where_they_are() {
+        let text = b"#ASDF BLOCK INDEX\n---\n- 12\n- 1x\n...\n";
+        let error = locate("block index", 0x100, text, BlockIndex::parse).unwrap_err();
+        assert_eq!(error.to_string(), "malformed block index at offset 0x11d: offset is not a whole number");
+        let error = locate("block index", 0x100, b"#ASDF BLOCKS\n", BlockIndex::parse).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "malformed block index at offset 0x100: first line is not the expected signature"
+        );
     }
 
     #[test]
@@ -118,7 +167,13 @@ mod tests {
 
         #[test]
         fn no_bytes_panic(bytes in prop::collection::vec(any::<u8>(), 0..64)) {
+            let _ = BlockIndex::parse(&bytes);
             let _ = BlockIndex::parse(&[TOKEN, b"\n---", &bytes].concat());
+        }
+
+        #[test]
+        fn no_text_panics(text in r"[-\[\]0-9,#%. \n\x00]{0,40}") {
+            let _ = BlockIndex::parse(&[TOKEN, b"\n", text.as_bytes()].concat());
         }
     }
 }

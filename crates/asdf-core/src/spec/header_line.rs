@@ -1,16 +1,24 @@
 //! The first line of a file and the comment lines after it (ASDF standard, "Header" and "Comments").
 //!
-//! ```text
-//! #ASDF 1.0.0              the format version, always this one so far
-//! #ASDF_STANDARD 1.6.0     the version of the standard whose schemas the tree uses (a comment by form)
-//! # anything               further comments
-//! ```
+//! | line | field |
+//! |---|---|
+//! | `#ASDF 1.0.0` | the version of the file format, always this one so far |
+//! | `#ASDF_STANDARD 1.6.0` | the version of the standard whose schemas the tree uses: a comment by its form |
+//! | `# anything` | further comments |
+//!
+//! Lines end in `\n` or `\r\n`. The line `#ASDF BLOCK INDEX` is no comment.
 
 use std::fmt;
 
+use nom::Parser;
+use nom::bytes::complete::tag;
+use nom::character::complete::{digit1, none_of, space0, space1};
+use nom::combinator::{all_consuming, cut, eof, map_opt, not};
+use nom::multi::many0;
+use nom::sequence::{delimited, preceded, terminated};
 use sciformats_core::fault::{FaultKind, Parsed, fail, field};
 
-use super::line;
+use super::{block_index, line};
 
 /// The token that every file begins with.
 pub(crate) const TOKEN: &[u8] = b"#ASDF";
@@ -50,12 +58,22 @@ impl Version {
     /// assert_eq!(Version::from_text("1.6"), None);
     /// ```
     pub fn from_text(text: &str) -> Option<Self> {
-        let mut parts = text.split('.').map(|part| {
-            let plain = !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
-            plain.then(|| part.parse().ok()).flatten()
-        });
-        let version = Self { major: parts.next()??, minor: parts.next()??, patch: parts.next()?? };
-        parts.next().is_none().then_some(version)
+        let (_, version) = all_consuming(Self::parse).parse(text.as_bytes()).ok()?;
+        Some(version)
+    }
+
+    fn parse(i: &[u8]) -> Parsed<'_, Self> {
+        let decimal = |digits| std::str::from_utf8(digits).ok()?.parse().ok();
+        let number = || map_opt(digit1, decimal);
+        let (i, major) = number().parse(i)?;
+        let (i, minor) = preceded(tag("."), number()).parse(i)?;
+        let (i, patch) = preceded(tag("."), number()).parse(i)?;
+        Ok((i, Self { major, minor, patch }))
+    }
+
+    /// A version with white space before and after it, up to the end of a line.
+    fn alone(i: &[u8]) -> Parsed<'_, Self> {
+        delimited(space1, Self::parse, (space0, eof)).parse(i)
     }
 }
 
@@ -107,23 +125,15 @@ impl Header {
 
     /// Reads the first line and every line after it that begins with `#`.
     pub(crate) fn parse(i: &[u8]) -> Parsed<'_, Self> {
-        let (mut rest, format) = field("version", first_line)(i)?;
-        let mut comments = Vec::new();
-        while let Some((text, after)) = rest.strip_prefix(b"#").and_then(line) {
-            if rest.starts_with(super::block_index::TOKEN) {
-                break;
-            }
-            let Ok(text) = std::str::from_utf8(text) else {
-                return field("comment", |_| fail(rest, FaultKind::Encoding))(i);
-            };
-            comments.push(text.to_owned());
-            rest = after;
-        }
+        let (i, format) = field("version", first_line)(i)?;
+        let (i, comments) = many0(comment).parse(i)?;
         let standard = comments.iter().find_map(|comment| {
-            let mut words = comment.split_whitespace();
-            (words.next() == Some("ASDF_STANDARD")).then(|| Version::from_text(words.next()?)).flatten()
+            // More words may follow the version.
+            let version = terminated(Version::parse, not(none_of(" \t")));
+            let mut version = preceded((space0, tag("ASDF_STANDARD"), space1), version);
+            version.parse(comment.as_bytes()).ok().map(|(_, version)| version)
         });
-        Ok((rest, Self { format, standard, comments }))
+        Ok((i, Self { format, standard, comments }))
     }
 
     /// Appends the lines.
@@ -139,19 +149,22 @@ impl Header {
 }
 
 fn first_line(i: &[u8]) -> Parsed<'_, Version> {
-    let Some((text, rest)) = line(i).filter(|(text, _)| text.starts_with(TOKEN)) else {
-        return fail(i, FaultKind::Signature);
-    };
-    let Ok(text) = std::str::from_utf8(text) else { return fail(i, FaultKind::Encoding) };
-    let mut words = text.split_whitespace();
-    let version = match (words.next(), words.next(), words.next()) {
-        (Some("#ASDF"), Some(version), None) => Version::from_text(version),
-        _ => None,
-    };
-    match version {
-        Some(FORMAT_VERSION) => Ok((rest, FORMAT_VERSION)),
-        Some(_) => fail(i, FaultKind::Rule("is not 1.0.0, the only version of the file format")),
-        None => fail(i, FaultKind::Rule("is not three numbers with dots between them")),
+    let (version, _) = tag(TOKEN)(i)?;
+    let (rest, text) = line(version).unwrap_or_default();
+    match Version::alone(text) {
+        Ok((_, FORMAT_VERSION)) => Ok((rest, FORMAT_VERSION)),
+        Ok(_) => fail(i, FaultKind::Rule("is not 1.0.0, the only version of the file format")),
+        Err(_) => fail(i, FaultKind::Rule("is not three numbers with dots between them")),
+    }
+}
+
+/// A comment without its mark; text that is no comment is an error, which ends them, other bytes than text a failure.
+fn comment(i: &[u8]) -> Parsed<'_, String> {
+    let mark = preceded(not(tag(block_index::TOKEN)), tag("#"));
+    let (rest, text) = preceded(mark, line).parse(i)?;
+    match std::str::from_utf8(text) {
+        Ok(text) => Ok((rest, text.to_owned())),
+        Err(_) => cut(field("comment", |_| fail(i, FaultKind::Encoding))).parse(i),
     }
 }
 
@@ -161,6 +174,35 @@ mod tests {
     use sciformats_core::fault::locate;
 
     use super::*;
+
+    #[test]
+    fn line_by_line() {
+        let bytes = [
+            &b"#ASDF 1.0.0\n"[..],     // version of the format
+            b"#ASDF_STANDARD 1.6.0\n", // version of the standard
+            b"# note\n",               // comment
+        ]
+        .concat();
+        let (rest, header) = Header::parse(&bytes).unwrap();
+        let standard = Version::new(1, 6, 0);
+        let comments = vec!["ASDF_STANDARD 1.6.0".to_owned(), " note".to_owned()];
+        assert_eq!(header, Header { format: FORMAT_VERSION, standard: Some(standard), comments });
+        assert!(rest.is_empty());
+        let mut out = Vec::new();
+        header.encode(&mut out);
+        assert_eq!(out, bytes);
+    }
+
+    #[test]
+    fn comments_are_text_up_to_the_block_index() {
+        let text = b"#ASDF 1.0.0\n# a\n#ASDF BLOCK INDEX\n";
+        let (rest, header) = Header::parse(text).unwrap();
+        assert_eq!((rest, header.comments.len()), (&b"#ASDF BLOCK INDEX\n"[..], 1));
+        let error = locate("header", 0, b"#ASDF 1.0.0\n# \xff\n", Header::parse).unwrap_err();
+        assert_eq!(error.to_string(), "malformed header at offset 0xc: comment is not valid text");
+        let (_, header) = Header::parse(b"#ASDF 1.0.0\n# ASDF_STANDARD\t1.5.0 x\n").unwrap();
+        assert_eq!(header.standard, Some(Version::new(1, 5, 0)));
+    }
 
     #[test]
     fn lines_with_either_newline() {

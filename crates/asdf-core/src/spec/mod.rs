@@ -22,15 +22,20 @@ pub(crate) mod yaml_frame;
 
 use std::io::BufRead;
 
-/// The next line of `i` without its line break (`\n` or `\r\n`), and what follows the break; `None` at the end.
-pub(crate) fn line(i: &[u8]) -> Option<(&[u8], &[u8])> {
+use nom::bytes::complete::take;
+use sciformats_core::bound;
+use sciformats_core::fault::{FaultKind, Parsed, fail};
+
+/// A line without its break (`\n` or `\r\n`), which the last line of a file may lack; there is none at the end.
+pub(crate) fn line(i: &[u8]) -> Parsed<'_, &[u8]> {
     if i.is_empty() {
-        return None;
+        return fail(i, FaultKind::Truncated);
     }
-    let mut rest = i;
-    // The standard library's search for a byte looks at many at a time.
-    rest.skip_until(b'\n').ok()?;
-    let text = i.get(..i.len().checked_sub(rest.len())?)?;
+    // Not nom: its `take_till` needs 1.6 times the instructions for lines of 44 bytes, and more for longer ones, since the
+    // standard library's search looks at many bytes at a time.
+    let mut after = i;
+    let _ = after.skip_until(b'\n'); // memory cannot fail
+    let (rest, text) = take(bound::left(i.len(), after.len()))(i)?;
     let text = text.strip_suffix(b"\n").unwrap_or(text);
-    Some((text.strip_suffix(b"\r").unwrap_or(text), rest))
+    Ok((rest, text.strip_suffix(b"\r").unwrap_or(text)))
 }

@@ -1,7 +1,12 @@
 //! Where the tree begins and ends in a file (ASDF standard, "Tree").
 //!
-//! The tree begins with the line `%YAML 1.1` and ends with the first line that is exactly `...`; its size is stored
-//! nowhere. Newlines are `\n` or `\r\n`.
+//! | line | field |
+//! |---|---|
+//! | `%YAML 1.1` | what the tree begins with |
+//! | | directives, `---`, the YAML document |
+//! | `...` | the first line that is exactly so: the end |
+//!
+//! The size of the tree is stored nowhere. Lines end in `\n` or `\r\n`.
 
 use super::line;
 use sciformats_core::bound;
@@ -17,7 +22,7 @@ pub(crate) fn size(text: &[u8], done: usize) -> Option<usize> {
     // Back to the start of the line that the last call may have seen only a part of.
     let seen = text.get(..done).unwrap_or(text);
     let mut at = seen.iter().rposition(|&b| b == b'\n').map_or(0, |newline| bound::sum(newline, 1));
-    while let Some((content, rest)) = line(text.get(at..)?) {
+    while let Ok((rest, content)) = line(text.get(at..)?) {
         let next = bound::left(text.len(), rest.len());
         if content == b"..." {
             return Some(next);
@@ -35,7 +40,36 @@ pub(crate) fn is_complete(text: &[u8], size: usize) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    #[test]
+    fn line_by_line() {
+        let bytes = [
+            &b"%YAML 1.1\n"[..], // begin
+            b"---\n",            // the document
+            b"a: 1\n",           // its only entry
+            b"...\n",            // end
+            b"rest",             // what follows the tree
+        ]
+        .concat();
+        let size = size(&bytes, 0).unwrap();
+        assert_eq!(bytes[size..], *b"rest");
+        assert!(bytes.starts_with(TOKEN) && is_complete(&bytes, size));
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_panic(text in r"[.\r\na]{0,30}", bytes: Vec<u8>, done in 0usize..40) {
+            for text in [text.as_bytes(), &bytes] {
+                if let Some(size) = size(text, done) {
+                    prop_assert!(size <= text.len());
+                    let _ = is_complete(text, size);
+                }
+            }
+        }
+    }
 
     #[test]
     fn only_a_line_of_its_own_ends_the_tree() {

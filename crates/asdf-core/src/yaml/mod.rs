@@ -3,7 +3,8 @@
 //! ASDF prescribes YAML 1.1, and the files in the world mean by it what PyYAML reads: `017` is fifteen, `1:30` ninety,
 //! `1e5` a string, `no` false. The parser here is the crate's own because that meaning, shared and cyclic nodes, tags as
 //! written, exact positions, and bounds on depth and size are the point of the format; parsers of YAML 1.2 resolve other
-//! types, and most resolve aliases away.
+//! types, and most resolve aliases away. It is a cursor over lines and no column of nom's combinators: what a byte means
+//! depends on the indentation of the lines before it, and a fault tells line and column.
 //!
 //! | module | what it holds |
 //! |---|---|

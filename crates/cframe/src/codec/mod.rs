@@ -2,6 +2,9 @@
 //!
 //! A codec decodes one stream into a slice of exactly the size that the stream must have, and fails on more and on
 //! less. A filter maps a block to one of equal size.
+//!
+//! The loops over the codes of a stream are written by hand and not with nom: a parser for each code takes 1.4 times the
+//! instructions, measured with LZF, whose codes are like those of `BloscLZ` and LZ4.
 
 pub(crate) mod bitshuffle;
 pub(crate) mod blosclz;

@@ -9,7 +9,11 @@
 //! | `float32` | the names of the plain types |
 
 use sciformats_core::endian::ByteOrder;
+use sciformats_core::fault::locate_all;
+use sciformats_core::literal::{Encoding, Literal};
 use sciformats_core::{Error, Result, bound};
+
+use crate::spec::type_text::TypeText;
 
 /// Records inside records that are followed.
 const MAX_DEPTH: usize = 32;
@@ -122,7 +126,9 @@ impl DType {
     /// `Unsupported` if the text names no type of a fixed size.
     pub fn parse(text: &str) -> Result<Self> {
         let literal = match text.trim_start().chars().next() {
-            Some('[' | '{' | '(') => Reader { rest: text }.whole(),
+            Some('[' | '{' | '(') => {
+                locate_all("dtype", 0, text.as_bytes(), Literal::parse(Encoding::Utf8)).ok()
+            }
             _ => Some(Literal::Text(text.to_owned())),
         };
         literal
@@ -137,16 +143,6 @@ impl DType {
             Self::Array { item, shape } => shape.iter().fold(item.size(), |size, &n| bound::product(size, n)),
         }
     }
-}
-
-/// What of Python's literals element types are written in.
-#[derive(Clone, Debug, PartialEq)]
-enum Literal {
-    Text(String),
-    Number(usize),
-    List(Vec<Literal>),
-    Map(Vec<(Literal, Literal)>),
-    Other,
 }
 
 fn of(literal: &Literal, depth: usize) -> Option<DType> {
@@ -178,8 +174,8 @@ fn of(literal: &Literal, depth: usize) -> Option<DType> {
                 })
             }
         },
-        Literal::Map(entries) => spaced(entries, deeper),
-        Literal::Number(_) | Literal::Other => None,
+        Literal::Dictionary(entries) => spaced(entries, deeper),
+        Literal::Number(_) | Literal::Bool(_) | Literal::None => None,
     }
 }
 
@@ -202,8 +198,12 @@ fn named(field: &Literal, depth: usize) -> Option<(String, DType)> {
     }
 }
 
+/// A number that counts bytes or elements in memory.
+fn number(literal: &Literal) -> Option<usize> {
+    if let Literal::Number(number) = literal { usize::try_from(*number).ok() } else { None }
+}
+
 fn shaped(item: DType, shape: &Literal) -> Option<DType> {
-    let number = |literal: &Literal| if let Literal::Number(n) = literal { Some(*n) } else { None };
     let shape = match shape {
         Literal::List(sizes) => sizes.iter().map(number).collect::<Option<Vec<_>>>()?,
         single => vec![number(single)?],
@@ -235,14 +235,14 @@ fn spaced(entries: &[(Literal, Literal)], depth: usize) -> Option<DType> {
             other => of(other, depth)?,
         };
         let offset = match offsets.get(index) {
-            Some(Literal::Number(offset)) => *offset,
+            Some(offset @ Literal::Number(_)) => number(offset)?,
             _ => end,
         };
         end = end.max(offset.checked_add(dtype.size())?);
         fields.push(Field { name: name.clone(), offset, dtype });
     }
     let size = match value("itemsize") {
-        Some(Literal::Number(size)) => *size,
+        Some(size @ Literal::Number(_)) => number(size)?,
         _ => end,
     };
     (size >= end).then_some(DType::Record { fields, size })
@@ -254,157 +254,40 @@ const UNNAMED: ByteOrder = ByteOrder::Little;
 
 fn scalar(text: &str) -> Option<DType> {
     let plain = |kind, size| Some(DType::Scalar { kind, size, order: UNNAMED });
-    let (order, rest) = match text.chars().next()? {
-        '<' => (ByteOrder::Little, text.get(1..)?),
-        '>' => (ByteOrder::Big, text.get(1..)?),
-        '|' | '=' => (UNNAMED, text.get(1..)?),
-        _ => match text {
-            "bool" => return plain(Kind::Bool, 1),
-            "int8" => return plain(Kind::Signed, 1),
-            "int16" => return plain(Kind::Signed, 2),
-            "int32" => return plain(Kind::Signed, 4),
-            "int64" => return plain(Kind::Signed, 8),
-            "uint8" => return plain(Kind::Unsigned, 1),
-            "uint16" => return plain(Kind::Unsigned, 2),
-            "uint32" => return plain(Kind::Unsigned, 4),
-            "uint64" => return plain(Kind::Unsigned, 8),
-            "float16" => return plain(Kind::Float, 2),
-            "float32" => return plain(Kind::Float, 4),
-            "float64" => return plain(Kind::Float, 8),
-            "complex64" => return plain(Kind::Complex, 8),
-            "complex128" => return plain(Kind::Complex, 16),
-            _ => (UNNAMED, text),
-        },
-    };
-    let letter = rest.chars().next()?;
-    let digits = rest.get(letter.len_utf8()..)?;
-    if let ("M" | "m", Some(unit)) = (rest.get(..1)?, digits.strip_prefix('8')) {
-        let unit_is_named = unit.is_empty() || (unit.starts_with('[') && unit.ends_with(']'));
-        let kind = if letter == 'M' { Kind::DateTime } else { Kind::TimeDelta };
-        return unit_is_named.then_some(DType::Scalar { kind, size: 8, order });
+    match text {
+        "bool" => return plain(Kind::Bool, 1),
+        "int8" => return plain(Kind::Signed, 1),
+        "int16" => return plain(Kind::Signed, 2),
+        "int32" => return plain(Kind::Signed, 4),
+        "int64" => return plain(Kind::Signed, 8),
+        "uint8" => return plain(Kind::Unsigned, 1),
+        "uint16" => return plain(Kind::Unsigned, 2),
+        "uint32" => return plain(Kind::Unsigned, 4),
+        "uint64" => return plain(Kind::Unsigned, 8),
+        "float16" => return plain(Kind::Float, 2),
+        "float32" => return plain(Kind::Float, 4),
+        "float64" => return plain(Kind::Float, 8),
+        "complex64" => return plain(Kind::Complex, 8),
+        "complex128" => return plain(Kind::Complex, 16),
+        _ => {}
     }
-    if letter == '?' && digits.is_empty() {
-        return Some(DType::Scalar { kind: Kind::Bool, size: 1, order });
-    }
-    let number: usize = digits.parse().ok()?;
-    let (kind, size) = match letter {
-        'b' if number == 1 => (Kind::Bool, 1),
-        'i' if matches!(number, 1 | 2 | 4 | 8) => (Kind::Signed, number),
-        'u' if matches!(number, 1 | 2 | 4 | 8) => (Kind::Unsigned, number),
-        'f' if matches!(number, 2 | 4 | 8) => (Kind::Float, number),
-        'c' if matches!(number, 8 | 16) => (Kind::Complex, number),
-        'S' | 'a' => (Kind::Bytes, number),
-        'U' => (Kind::Text, number.checked_mul(4)?),
-        'V' => (Kind::Raw, number),
+    let TypeText { order, kind, number, unit } =
+        locate_all("type", 0, text.as_bytes(), TypeText::parse).ok()?;
+    let order = order.unwrap_or(UNNAMED);
+    let (kind, size) = match (kind, number, unit) {
+        ('M', Some(8), _) => (Kind::DateTime, 8),
+        ('m', Some(8), _) => (Kind::TimeDelta, 8),
+        ('?', None, None) | ('b', Some(1), None) => (Kind::Bool, 1),
+        ('i', Some(size @ (1 | 2 | 4 | 8)), None) => (Kind::Signed, size),
+        ('u', Some(size @ (1 | 2 | 4 | 8)), None) => (Kind::Unsigned, size),
+        ('f', Some(size @ (2 | 4 | 8)), None) => (Kind::Float, size),
+        ('c', Some(size @ (8 | 16)), None) => (Kind::Complex, size),
+        ('S' | 'a', Some(size), None) => (Kind::Bytes, size),
+        ('U', Some(characters), None) => (Kind::Text, characters.checked_mul(4)?),
+        ('V', Some(size), None) => (Kind::Raw, size),
         _ => return None,
     };
     Some(DType::Scalar { kind, size, order })
-}
-
-/// Reads literals from the front of a text.
-struct Reader<'a> {
-    rest: &'a str,
-}
-
-impl Reader<'_> {
-    fn whole(mut self) -> Option<Literal> {
-        let literal = self.literal(0)?;
-        self.rest.trim().is_empty().then_some(literal)
-    }
-
-    /// Takes `wanted`, and white space before it.
-    fn take(&mut self, wanted: char) -> bool {
-        match self.rest.trim_start().strip_prefix(wanted) {
-            Some(rest) => {
-                self.rest = rest;
-                true
-            }
-            None => false,
-        }
-    }
-
-    /// The rest of a text that ends with `quote`, as Python's `repr` writes it.
-    fn quoted(&mut self, quote: char) -> Option<String> {
-        let mut chars = self.rest.chars();
-        let mut out = String::new();
-        loop {
-            match chars.next()? {
-                '\\' => out.push(escaped(&mut chars)?),
-                c if c == quote => break,
-                c => out.push(c),
-            }
-        }
-        self.rest = chars.as_str();
-        Some(out)
-    }
-
-    fn literal(&mut self, depth: usize) -> Option<Literal> {
-        if depth > MAX_DEPTH {
-            return None;
-        }
-        let deeper = bound::sum(depth, 1);
-        self.rest = self.rest.trim_start();
-        let first = self.rest.chars().next()?;
-        match first {
-            '\'' | '"' => {
-                self.rest = self.rest.get(1..)?;
-                self.quoted(first).map(Literal::Text)
-            }
-            '[' | '(' => {
-                let close = if first == '[' { ']' } else { ')' };
-                self.rest = self.rest.get(1..)?;
-                let mut items = Vec::new();
-                while !self.take(close) {
-                    items.push(self.literal(deeper)?);
-                    if !self.take(',') && !self.rest.trim_start().starts_with(close) {
-                        return None;
-                    }
-                }
-                Some(Literal::List(items))
-            }
-            '{' => {
-                self.rest = self.rest.get(1..)?;
-                let mut entries = Vec::new();
-                while !self.take('}') {
-                    let key = self.literal(deeper)?;
-                    if !self.take(':') {
-                        return None;
-                    }
-                    entries.push((key, self.literal(deeper)?));
-                    if !self.take(',') && !self.rest.trim_start().starts_with('}') {
-                        return None;
-                    }
-                }
-                Some(Literal::Map(entries))
-            }
-            _ => {
-                let end = self.rest.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(self.rest.len());
-                let word = self.rest.get(..end).filter(|word| !word.is_empty())?;
-                let literal = word.parse().map_or(Literal::Other, Literal::Number);
-                self.rest = self.rest.get(end..)?;
-                Some(literal)
-            }
-        }
-    }
-}
-
-/// What stands behind a backslash.
-fn escaped(chars: &mut std::str::Chars<'_>) -> Option<char> {
-    let digits = match chars.next()? {
-        same @ ('\\' | '\'' | '"') => return Some(same),
-        'n' => return Some('\n'),
-        't' => return Some('\t'),
-        'r' => return Some('\r'),
-        'x' => 2,
-        'u' => 4,
-        'U' => 8,
-        _ => return None,
-    };
-    let mut code = 0u32;
-    for _ in 0..digits {
-        code = code.checked_mul(16)?.checked_add(chars.next()?.to_digit(16)?)?;
-    }
-    char::from_u32(code)
 }
 
 #[cfg(test)]

@@ -6,6 +6,8 @@
 //!
 //! The starts need not ascend: writers with several threads finish blocks out of order.
 
+use nom::Parser;
+use nom::multi::count;
 use nom::number::complete::le_u32;
 use sciformats_core::fault::{FaultKind, Parsed, checked};
 
@@ -15,17 +17,11 @@ pub(crate) const SIZE: usize = 4;
 /// Parses the starts of `bytes.len() / 4` blocks. Each must lie between `first`, the end of the starts themselves,
 /// and `end`, the end of the chunk.
 pub(crate) fn parse(i: &[u8], first: u32, end: u32) -> Parsed<'_, Vec<u32>> {
-    let mut starts = Vec::with_capacity(i.len() / 4);
-    let mut rest = i;
-    while !rest.is_empty() {
-        let (after, start) = checked("block start", le_u32, |&start| {
-            (start < first || start >= end)
-                .then_some(FaultKind::OutOfBounds { found: start.into(), end: end.into() })
-        })(rest)?;
-        starts.push(start);
-        rest = after;
-    }
-    Ok((rest, starts))
+    let start = checked("block start", le_u32, |&start| {
+        (start < first || start >= end)
+            .then_some(FaultKind::OutOfBounds { found: start.into(), end: end.into() })
+    });
+    count(start, i.len().div_ceil(SIZE)).parse(i)
 }
 
 /// Appends the starts.
@@ -61,6 +57,9 @@ mod tests {
         let starts = locate_all("block starts", 32, &bytes, |i| parse(i, 40, 60)).unwrap();
         assert_eq!(starts, [48, 40]);
         assert_eq!(ends(&starts, 60), [60, 48]);
+        let mut out = Vec::new();
+        encode(&starts, &mut out);
+        assert_eq!(out, bytes);
         let error = locate_all("block starts", 32, &bytes, |i| parse(i, 41, 60)).unwrap_err();
         assert_eq!(
             error.to_string(),
@@ -69,6 +68,13 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn no_bytes_panic(bytes: Vec<u8>, first: u32, end: u32) {
+            if let Ok((_, starts)) = parse(&bytes, first, end) {
+                prop_assert_eq!(ends(&starts, end).len(), starts.len());
+            }
+        }
+
         #[test]
         fn round_trip_and_ends(starts in proptest::collection::vec(100u32..1000, 1..20)) {
             let mut bytes = Vec::new();

@@ -17,6 +17,12 @@
 //! | 31 | 1 | flags 3: 0x01 dictionary, 0x02 big-endian writer, 0x08 lazy, 0x70 special kind |
 //!
 //! The second half is there if both shuffle flags are set, and then says what the first half's flags no longer do.
+//!
+//! Before a dictionary, and before each block of variable length, stands its size:
+//!
+//! | offset | size | field |
+//! |---|---|---|
+//! | 0 | 4 | bytes that follow |
 
 use nom::Parser;
 use nom::number::complete::{le_u32, u8};
@@ -372,14 +378,35 @@ mod tests {
 
     #[test]
     fn a_short_header_has_its_pipeline_in_the_flags() {
-        let mut short = LONG[..16].to_vec();
-        short[0] = 2;
-        short[2] = 0x24; // bitshuffle, lz4
+        let short = [
+            2,    // version
+            1,    // codec version
+            0x24, // flags: bitshuffle, lz4
+            4,    // typesize
+            0, 1, 0, 0, // nbytes 256
+            128, 0, 0, 0, // blocksize
+            40, 0, 0, 0, // cbytes
+        ];
         let header = locate("chunk header", 0, &short, ChunkHeader::parse).unwrap();
+        let mut out = Vec::new();
+        header.encode(&mut out);
+        assert_eq!(out, short);
         assert_eq!(header.codec(), Codec::Lz4);
         assert_eq!(header.pipeline().filters().collect::<Vec<_>>(), [Filter::BITSHUFFLE]);
         // 128 / 4 bytes a stream are too few for the rule of Blosc1.
         assert!(!header.is_split(128) && header.is_split(512));
+    }
+
+    #[test]
+    fn sizes_of_dictionaries_and_blocks() {
+        let bytes = [
+            0, 0x80, 0, 0,    // size: 32768
+            0xff, // what it is the size of
+        ];
+        assert_eq!(dictionary_size(&bytes), Ok((&[0xff][..], MAX_DICTIONARY)));
+        assert_eq!(vl_block_size(&bytes), Ok((&[0xff][..], 32_768)));
+        assert!(dictionary_size(&[1, 0x80, 0, 0]).is_err() && dictionary_size(&[0; 4]).is_err());
+        assert!(vl_block_size(&[0xff; 4]).is_err());
     }
 
     #[test]
@@ -403,6 +430,19 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn no_bytes_panic(bytes in proptest::collection::vec(any::<u8>(), 0..40), flags: u8) {
+            let mut long = bytes.clone();
+            long.iter_mut().skip(2).take(1).for_each(|byte| *byte = flags | EXTENDED);
+            for bytes in [&bytes, &long] {
+                if let Ok((_, header)) = ChunkHeader::parse(bytes) {
+                    let _ = (header.codec(), header.pipeline(), header.special(), header.is_split(header.blocksize));
+                }
+                let _ = dictionary_size(bytes);
+                let _ = vl_block_size(bytes);
+            }
+        }
+
         #[test]
         fn parsing_what_was_parsed_gives_the_same(mut bytes: [u8; 32]) {
             bytes[7] &= 0x7f;

@@ -7,6 +7,10 @@
 //!
 //! An empty file stands for none.
 
+use nom::bytes::complete::take;
+use nom::number::complete::le_u64;
+use sciformats_core::fault::{Parsed, field};
+
 /// What the file says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LockFile {
@@ -18,8 +22,13 @@ impl LockFile {
 
     /// Of a file with these bytes. One that is shorter says nothing yet.
     pub(crate) fn of(bytes: &[u8]) -> Self {
-        let changes = bytes.get(8..Self::SIZE).and_then(|bytes| bytes.try_into().ok());
-        Self { changes: changes.map_or(0, u64::from_le_bytes) }
+        Self::parse(bytes).map_or(Self { changes: 0 }, |(_, file)| file)
+    }
+
+    fn parse(i: &[u8]) -> Parsed<'_, Self> {
+        let (i, _) = field("zeros", take(8usize))(i)?;
+        let (i, changes) = field("changes", le_u64)(i)?;
+        Ok((i, Self { changes }))
     }
 
     pub(crate) fn encode(self, out: &mut Vec<u8>) {
@@ -30,15 +39,29 @@ impl LockFile {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
     fn the_count_is_the_second_word() {
-        let mut bytes = Vec::new();
-        LockFile { changes: 0x0102 }.encode(&mut bytes);
-        assert_eq!(bytes, [0, 0, 0, 0, 0, 0, 0, 0, 2, 1, 0, 0, 0, 0, 0, 0]);
+        let bytes = [
+            0, 0, 0, 0, 0, 0, 0, 0, // zeros
+            2, 1, 0, 0, 0, 0, 0, 0, // changes
+        ];
+        let mut out = Vec::new();
+        LockFile { changes: 0x0102 }.encode(&mut out);
+        assert_eq!(out, bytes);
         assert_eq!(LockFile::of(&bytes), LockFile { changes: 0x0102 });
         assert_eq!(LockFile::of(&bytes[..15]).changes, 0);
         assert_eq!(LockFile::of(&[]).changes, 0);
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_panic(bytes in prop::collection::vec(any::<u8>(), 0..24)) {
+            let known = LockFile::of(&bytes);
+            prop_assert!(bytes.len() >= LockFile::SIZE || known.changes == 0);
+        }
     }
 }

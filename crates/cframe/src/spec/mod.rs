@@ -8,7 +8,9 @@
 //! | [`offset`] | little | content of the offsets chunk |
 //! | [`trailer`] | big (`MessagePack`) | end of a frame |
 //! | [`b2nd`] | big (`MessagePack`) | the metalayer `b2nd` |
+//! | [`type_text`] | text | the type of elements in `b2nd` |
 //! | [`value`] | big (`MessagePack`) | metalayers of Python's |
+//! | [`lock_file`] | little | a file beside a frame |
 #![warn(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
@@ -38,4 +40,5 @@ pub(crate) mod offset;
 pub(crate) mod pipeline;
 pub(crate) mod stream;
 pub(crate) mod trailer;
+pub(crate) mod type_text;
 pub(crate) mod value;

@@ -1,11 +1,13 @@
 //! One entry of the offsets chunk: where a chunk is, or what it is if nothing is stored for it.
 //!
+//! | offset | size | field |
+//! |---|---|---|
+//! | 0 | 8 | a word, little-endian |
+//!
 //! | bits | field |
 //! |---|---|
-//! | 63 | 0: the entry is a position (frame: counted from the end of the header; directory: number of the chunk's file) |
+//! | 63 | 0: the word is a position (frame: counted from the end of the header; directory: number of the chunk's file) |
 //! | 56–58, bit 63 set | 1 zeros, 2 NaN, 4 uninitialised |
-//!
-//! Stored as 8 bytes, little-endian.
 
 use nom::number::complete::le_u64;
 use sciformats_core::fault::{FaultKind, Parsed, fail, field};
@@ -56,7 +58,42 @@ impl Offset {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    #[test]
+    fn words_byte_by_byte() {
+        let bytes = [
+            0x57, 1, 0, 0, 0, 0, 0, 0, // a position: 343
+            0, 0, 0, 0, 0, 0, 0, 0x81, // zeros
+            0, 0, 0, 0, 0, 0, 0, 0x82, // NaN
+            0, 0, 0, 0, 0, 0, 0, 0x84, // uninitialised
+        ];
+        let expected = [Offset::At(343)]
+            .into_iter()
+            .chain([Special::Zeros, Special::Nan, Special::Uninit].map(Offset::Special));
+        let mut rest = &bytes[..];
+        for expected in expected {
+            let (after, entry) = Offset::parse(rest).unwrap();
+            let mut out = Vec::new();
+            entry.encode(&mut out);
+            assert_eq!((entry, &out[..]), (expected, &rest[..8]));
+            rest = after;
+        }
+        assert!(rest.is_empty());
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_panic(bytes in proptest::collection::vec(any::<u8>(), 0..12)) {
+            if let Ok((_, entry)) = Offset::parse(&bytes) {
+                let mut out = Vec::new();
+                entry.encode(&mut out);
+                prop_assert_eq!(Offset::parse(&out).unwrap().1, entry);
+            }
+        }
+    }
 
     #[test]
     fn positions_and_kinds() {

@@ -11,6 +11,7 @@
 //! | 16 bytes | fingerprint |
 
 use nom::bytes::complete::take;
+use nom::combinator::map_res;
 use nom::number::complete::u8;
 use rmp::Marker;
 use sciformats_core::Result;
@@ -57,9 +58,7 @@ impl Trailer {
         let (i, len) = uint32("trailer length")(i)?;
         let (i, ()) = marker("fingerprint", Marker::FixExt16)(i)?;
         let (i, kind) = field("kind of fingerprint", u8)(i)?;
-        let (i, stored) = field("fingerprint", take(16usize))(i)?;
-        let mut bytes = [0; 16];
-        bytes.copy_from_slice(stored);
+        let (i, bytes) = field("fingerprint", map_res(take(16usize), TryFrom::try_from))(i)?;
         Ok((i, (len, Fingerprint { kind, bytes })))
     }
 
@@ -79,6 +78,8 @@ impl Trailer {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -106,5 +107,18 @@ mod tests {
             fingerprint: Fingerprint { kind: 3, bytes: [7; 16] },
         };
         assert_eq!(Trailer::parse(&trailer.encode().unwrap()).unwrap().1, trailer);
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_panic(bytes: Vec<u8>, position in 0usize..40, value: u8) {
+            let layers = vec![Layer { name: "a".into(), content: vec![1; 9] }];
+            let mut near = Trailer { layers, ..Trailer::default() }.encode().unwrap();
+            near[position] = value;
+            for bytes in [&bytes, &near] {
+                let _ = Trailer::parse(bytes);
+                let _ = Trailer::parse_tail(bytes);
+            }
+        }
     }
 }

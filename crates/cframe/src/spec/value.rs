@@ -443,6 +443,24 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_map_byte_by_byte() {
+        let bytes = [
+            &[0x82][..],                           // map of two pairs
+            &[0xa3, b'k', b'e', b'y'],             // text of three bytes
+            &[0x93, 7, 0xff, 0xcd, 1, 0],          // list of three: 7, -1, 256 in two bytes
+            &[0xd9, 33],                           // text of 33 bytes
+            &[b'x'; 33],                           // the text
+            &[0xcb, 0x3f, 0xe0, 0, 0, 0, 0, 0, 0], // float of eight bytes: 0.5
+        ]
+        .concat();
+        let list = vec![Value::from(7), Value::from(-1), Value::from(256)];
+        let long: &str = &"x".repeat(33);
+        let map = Value::Map(vec![("key".into(), list.into()), (long.into(), 0.5.into())]);
+        assert_eq!(Value::from_msgpack(&bytes).unwrap(), map);
+        assert_eq!(map.to_msgpack().unwrap(), bytes);
+    }
+
+    #[test]
     fn values_byte_by_byte() {
         let table: [(&[u8], Value, &str); 14] = [
             (b"\xc0", Value::Nil, "null"),

@@ -1,12 +1,21 @@
 //! The name list block: the names of chunks; an index entry refers to one by its position.
 //!
-//! | layer | a name | ends at | unit |
-//! |---|---|---|---|
-//! | before 2.0 | a slot of 64 bytes: at most 63 of text, then zeros | the first empty slot | slot |
-//! | 2.0 and later | UTF-8 text and one zero byte, packed one after another | the first empty string | byte |
+//! Layers before 2.0 have a slot for each name:
 //!
-//! In both the block is a multiple of 64 bytes, and what follows the end of the list has no meaning. A packed block
-//! ends in a zero byte.
+//! | offset | size | field |
+//! |--:|--:|---|
+//! | 64·i | 1 to 63 | name i: UTF-8 text |
+//! | | rest of 64 | zeros, at least one |
+//!
+//! Layer 2.0 and later pack them one after another:
+//!
+//! | offset | size | field |
+//! |--:|--:|---|
+//! | end of name i − 1 | 1 or more | name i: UTF-8 text |
+//! | | 1 | zero |
+//!
+//! The list ends at the first empty slot or name, and what follows it has no meaning. In both the block is a multiple of
+//! 64 bytes. A packed block ends in a zero byte.
 
 use nom::Parser;
 use nom::bytes::complete::{tag, take, take_till1};
@@ -109,11 +118,21 @@ mod tests {
 
     #[test]
     fn packed_names() {
-        let mut bytes = b"a\0particles/position\0\0left over".to_vec();
-        bytes.resize(64, 0);
+        let bytes = [
+            &b"a\0"[..],             // name 0
+            b"particles/position\0", // name 1
+            b"\0",                   // empty: the end of the list
+            b"left over",            // no meaning
+            &[0; 33],                // zeros up to a multiple of 64
+        ]
+        .concat();
+        assert_eq!(bytes.len(), 64);
         let (names, rest) = parse(Encoding::Packed, &bytes).unwrap();
         assert_eq!(names, [&b"a"[..], b"particles/position"]);
         assert_eq!(rest, 64 - 21);
+        let mut out = Vec::new();
+        names.iter().try_for_each(|name| Encoding::Packed.encode(name, &mut out)).unwrap();
+        assert_eq!(out, bytes[..21]);
         assert_eq!(parse(Encoding::Packed, b"").unwrap(), (vec![], 0));
         assert_eq!(parse(Encoding::Packed, b"ab\0").unwrap(), (vec![&b"ab"[..]], 0));
         assert_eq!(
@@ -124,13 +143,22 @@ mod tests {
 
     #[test]
     fn names_in_slots() {
-        let mut bytes = vec![0; 256];
-        bytes[..4].copy_from_slice(b"abc\0");
-        bytes[64..127].fill(b'x');
-        bytes[192] = b'z'; // after the empty slot
+        let mut bytes = [
+            &b"abc"[..], // slot 0: text
+            &[0; 61],    // zeros
+            &[b'x'; 63], // slot 1: as much text as there can be
+            &[0],        // zero
+            &[0; 64],    // slot 2: empty, the end of the list
+            b"z",        // slot 3: no meaning
+            &[0; 63],    // zeros
+        ]
+        .concat();
         let (names, rest) = parse(Encoding::Slots, &bytes).unwrap();
         assert_eq!(names, [&b"abc"[..], &[b'x'; 63]]);
         assert_eq!(rest, 128);
+        let mut out = Vec::new();
+        names.iter().try_for_each(|name| Encoding::Slots.encode(name, &mut out)).unwrap();
+        assert_eq!(out, bytes[..128]);
         bytes[127] = b'x';
         assert_eq!(
             parse(Encoding::Slots, &bytes).unwrap_err(),

@@ -1,9 +1,13 @@
-//! A version number: the major part in the high 16 bits, the minor part in the low 16 (`0xaaaabbbb` is `aaaa.bbbb`).
+//! A version number (the fields `schema_version` and `gsd_version` of the header): `0xaaaabbbb` is `aaaa.bbbb`.
+//!
+//! | offset | size | field |
+//! |--:|--:|---|
+//! | 0 | 2 | minor part |
+//! | 2 | 2 | major part |
 
 use std::fmt;
 
-use nom::Parser;
-use nom::number::complete::le_u32;
+use nom::number::complete::le_u16;
 use sciformats_core::fault::Parsed;
 
 /// A version of the file layer or of a schema.
@@ -31,17 +35,19 @@ impl Version {
     /// The part before the point.
     pub const fn major(self) -> u16 {
         let [_, _, low, high] = self.0.to_le_bytes();
-        u16::from_le_bytes([low, high])
+        u16::from_le_bytes([low, high]) // bytes of a number, not of a file: nothing for nom
     }
 
     /// The part after the point.
     pub const fn minor(self) -> u16 {
         let [low, high, _, _] = self.0.to_le_bytes();
-        u16::from_le_bytes([low, high])
+        u16::from_le_bytes([low, high]) // nothing for nom, as above
     }
 
     pub(crate) fn parse(i: &[u8]) -> Parsed<'_, Self> {
-        le_u32.map(Self).parse(i)
+        let (i, minor) = le_u16(i)?;
+        let (i, major) = le_u16(i)?;
+        Ok((i, Self::new(major, minor)))
     }
 
     pub(crate) fn encode(self, out: &mut Vec<u8>) {
@@ -63,11 +69,16 @@ impl fmt::Debug for Version {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
     fn the_major_part_is_in_the_high_half() {
-        let bytes = [0x03, 0x00, 0x02, 0x00];
+        let bytes = [
+            0x03, 0x00, // minor
+            0x02, 0x00, // major
+        ];
         let (rest, version) = Version::parse(&bytes).unwrap();
         assert!(rest.is_empty());
         assert_eq!(version, Version::new(2, 3));
@@ -75,5 +86,16 @@ mod tests {
         let mut out = Vec::new();
         version.encode(&mut out);
         assert_eq!(out, bytes);
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_panic(bytes in prop::collection::vec(any::<u8>(), 0..8)) {
+            if let Ok((rest, version)) = Version::parse(&bytes) {
+                let mut out = Vec::new();
+                version.encode(&mut out);
+                prop_assert_eq!([&out, rest].concat(), bytes);
+            }
+        }
     }
 }

@@ -3,7 +3,7 @@
 
 use sciformats_core::{Fault, FaultKind, bound};
 
-use super::big_endian;
+use super::{framed, front};
 
 /// Decodes at most `max` bytes.
 pub(crate) fn decode(values: &[u32], input: &[u8], max: usize) -> Result<Vec<u8>, Fault> {
@@ -17,13 +17,12 @@ pub(crate) fn decode(values: &[u32], input: &[u8], max: usize) -> Result<Vec<u8>
         let elements = if value(3) == 0 { default } else { value(3) };
         return plain(input, size, elements);
     }
-    let (total, rest) = big_endian("total size", input, 8)?;
-    let (block, rest) = big_endian("block size", rest, 4)?;
+    let (rest, (total, block)) = front(input, framed::sizes)?;
     let total =
         usize::try_from(total).ok().filter(|&total| total <= max).ok_or_else(|| super::too_long(max))?;
-    let elements = usize::try_from(block).unwrap_or(0) / size / 8 * 8;
+    let elements = bound::addressable(block.into()) / size / 8 * 8;
     if elements == 0 && total / size >= 8 {
-        return Err(Fault::new("block size", FaultKind::Undefined { found: block }));
+        return Err(Fault::new("block size", FaultKind::Undefined { found: block.into() }));
     }
     compressed(rest, size, elements, total, value(4))
 }
@@ -55,9 +54,7 @@ fn compressed(
     let mut rest = input;
     while (total - out.len()) / size >= 8 {
         let n = elements.min((total - out.len()) / size / 8 * 8);
-        let (len, after) = big_endian("compressed size", rest, 4)?;
-        let len = bound::addressable(len);
-        let (data, after) = after.split_at_checked(len).ok_or_else(|| super::truncated("block"))?;
+        let (after, data) = front(rest, framed::block)?;
         let block = decompress(codec, data, n * size)?;
         transpose(&block, size, &mut out);
         rest = after;

@@ -1,27 +1,25 @@
-//! LZ4 (filter 32004): the total size (8 bytes, big-endian) and the block size (4), then for each block its compressed
-//! size (4) and its bytes.
+//! LZ4 (filter 32004): blocks in the frame of [`framed`](super::framed), each an LZ4 block without a frame. A block that is not
+//! shorter than its data is stored as it is, which its size says.
 
 use sciformats_core::{Fault, FaultKind, bound};
 
-use super::big_endian;
+use super::framed::{block, sizes};
+use super::front;
 
 /// Decodes at most `max` bytes.
 pub(crate) fn decode(input: &[u8], max: usize) -> Result<Vec<u8>, Fault> {
-    let (total, rest) = big_endian("total size", input, 8)?;
-    let (block, mut rest) = big_endian("block size", rest, 4)?;
+    let (mut rest, (total, size)) = front(input, sizes)?;
     let total =
         usize::try_from(total).ok().filter(|&total| total <= max).ok_or_else(|| super::too_long(max))?;
-    let block = bound::addressable(block);
-    if block == 0 && total > 0 {
+    let size = bound::addressable(size.into());
+    if size == 0 && total > 0 {
         return Err(Fault::new("block size", FaultKind::Undefined { found: 0 }));
     }
     let mut out = Vec::new();
     while out.len() < total {
-        let len = block.min(total - out.len());
-        let (size, after) = big_endian("compressed size", rest, 4)?;
-        let size = bound::addressable(size);
-        let (data, after) = after.split_at_checked(size).ok_or_else(|| super::truncated("block"))?;
-        if size == len {
+        let len = size.min(total - out.len());
+        let (after, data) = front(rest, block)?;
+        if data.len() == len {
             out.extend_from_slice(data);
         } else {
             out.extend(decode_block(data, len)?);
@@ -60,4 +58,50 @@ pub(crate) fn encode(block: usize, input: &[u8]) -> Result<Vec<u8>, Fault> {
 /// Encodes a block without a frame.
 pub(crate) fn encode_block(data: &[u8]) -> Vec<u8> {
     lz4_flex::block::compress(data)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn blocks_byte_by_byte() {
+        let bytes = [
+            0, 0, 0, 0, 0, 0, 0, 15, // total size
+            0, 0, 0, 12, // block size
+            0, 0, 0, 8, // compressed size of block 0
+            0x34, b'a', b'b', b'c', // three literals, then a match of eight
+            3, 0, // the match: three bytes back
+            0x10, b'!', // one literal
+            0, 0, 0, 3, // size of block 1, that of its data: stored as it is
+            b'x', b'y', b'z', // block 1
+        ];
+        assert_eq!(decode(&bytes, 15).unwrap(), b"abcabcabcab!xyz");
+        let fault = |bytes: &[u8], max| decode(bytes, max).unwrap_err().to_string();
+        assert_eq!(fault(&bytes[..7], 15), "total size is truncated");
+        assert_eq!(fault(&bytes[..14], 15), "compressed size is truncated");
+        assert_eq!(fault(&bytes[..20], 15), "block is truncated");
+        assert_eq!(fault(&bytes, 14), "decoded length is 15, out of bounds (end 15)");
+        assert_eq!(
+            encode(3, b"xyz").unwrap(),
+            [&[0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 3], &bytes[24..]].concat()
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn decode_reverses_encode(bytes in prop::collection::vec(0u8..4, 0..900), block in 0usize..400) {
+            prop_assert_eq!(decode(&encode(block, &bytes).unwrap(), bytes.len()).unwrap(), bytes);
+        }
+
+        #[test]
+        fn no_bytes_panic(bytes: Vec<u8>, total in 0u8..100, size in 0u8..50, compressed in 0u8..20, max in 0usize..200) {
+            let framed = [&[0, 0, 0, 0, 0, 0, 0, total, 0, 0, 0, size, 0, 0, 0, compressed], &bytes[..]].concat();
+            for input in [&bytes, &framed] {
+                let _ = decode(input, max);
+            }
+        }
+    }
 }

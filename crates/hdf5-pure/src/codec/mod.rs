@@ -1,4 +1,7 @@
-//! The filters, in one file each. They turn bytes into bytes and know nothing about the file.
+//! Filters: bytes to bytes, one file each. They know nothing of the file.
+//!
+//! What stands at the front of a stream is parsed with nom ([`front`]); the loops over its codes are written by hand, which is
+//! faster ([`lzf`] says how much).
 
 pub(crate) mod bits;
 pub(crate) mod bitshuffle;
@@ -9,6 +12,7 @@ pub(crate) mod bzip2;
 #[cfg(feature = "deflate")]
 pub(crate) mod deflate;
 pub(crate) mod fletcher32;
+pub(crate) mod framed;
 #[cfg(feature = "lz4")]
 pub(crate) mod lz4;
 pub(crate) mod lzf;
@@ -19,6 +23,8 @@ pub(crate) mod szip;
 #[cfg(any(feature = "zstd", feature = "ruzstd"))]
 pub(crate) mod zstd;
 
+use nom::Parser;
+use sciformats_core::fault::ParseError;
 use sciformats_core::{Fault, FaultKind, bound};
 
 /// Returns the fault of a stream that ends early.
@@ -41,12 +47,13 @@ pub(crate) fn length(field: &'static str, len: usize) -> Result<u32, Fault> {
         .map_err(|_| Fault::new(field, FaultKind::OutOfBounds { found: len as u64, end: u32::MAX.into() }))
 }
 
-/// Returns the big-endian number at the start of `bytes`, and the rest.
-pub(crate) fn big_endian<'a>(
-    field: &'static str,
-    bytes: &'a [u8],
-    width: usize,
-) -> Result<(u64, &'a [u8]), Fault> {
-    let (number, rest) = bytes.split_at_checked(width).ok_or_else(|| truncated(field))?;
-    Ok((number.iter().fold(0, |value, &byte| value << 8 | u64::from(byte)), rest))
+/// What stands at the front of a stream, and what follows it. A codec does not know where it is: only the fault counts.
+pub(crate) fn front<'a, P>(bytes: &'a [u8], mut parser: P) -> Result<(&'a [u8], P::Output), Fault>
+where
+    P: Parser<&'a [u8], Error = ParseError>,
+{
+    parser.parse(bytes).map_err(|error| match error {
+        nom::Err::Error(error) | nom::Err::Failure(error) => error.fault,
+        nom::Err::Incomplete(_) => truncated("stream"),
+    })
 }

@@ -1,8 +1,16 @@
 //! Scale-offset (filter 6): differences of numbers from their minimum, in as few bits as the largest difference needs.
 //!
-//! A chunk consists of the number of bits (4 bytes), the size of the minimum (1), the minimum (8), 8 zeros, and the
-//! packed values.
+//! | offset | size | field |
+//! |---|---|---|
+//! | 0 | 4 | minimum number of bits: those of a packed value, little-endian |
+//! | 4 | 1 | size of the minimum, always 8 |
+//! | 5 | 8 | minimum, little-endian: as a number of 64 bits, or as the bits of a float |
+//! | 13 | 8 | zeros |
+//! | 21 | | packed values, the highest bit first |
 
+use nom::bytes::complete::take;
+use nom::number::complete::{le_u32, le_u64, u8 as byte};
+use sciformats_core::fault::{Parsed, field};
 use sciformats_core::{Fault, FaultKind, bound};
 
 use super::bits::{BitWriter, Bits};
@@ -39,6 +47,15 @@ fn parameters(values: &[u32]) -> Result<Parameters, Fault> {
     Ok(Parameters { float_scale, elements, size, big: value(6)? == 1, fill })
 }
 
+/// What stands before the packed values: the number of bits and the minimum.
+fn head(i: &[u8]) -> Parsed<'_, (u32, u64)> {
+    let (i, bits) = field("minimum number of bits", le_u32)(i)?;
+    let (i, _) = field("size of the minimum", byte)(i)?;
+    let (i, minimum) = field("minimum", le_u64)(i)?;
+    let (i, _) = field("packed values", take(8usize))(i)?;
+    Ok((i, (bits, minimum)))
+}
+
 /// Decodes at most `max` bytes.
 pub(crate) fn decode(values: &[u32], input: &[u8], max: usize) -> Result<Vec<u8>, Fault> {
     let parameters = parameters(values)?;
@@ -49,13 +66,7 @@ pub(crate) fn decode(values: &[u32], input: &[u8], max: usize) -> Result<Vec<u8>
     }
     let total =
         elements.checked_mul(size).filter(|&total| total <= max).ok_or_else(|| super::too_long(max))?;
-    let (bits, rest) =
-        input.split_first_chunk::<4>().ok_or_else(|| super::truncated("minimum number of bits"))?;
-    let bits = u32::from_le_bytes(*bits);
-    let (_, rest) = rest.split_first().ok_or_else(|| super::truncated("size of the minimum"))?;
-    let (minimum, rest) = rest.split_first_chunk::<8>().ok_or_else(|| super::truncated("minimum"))?;
-    let minimum = u64::from_le_bytes(*minimum);
-    let packed = rest.get(8..).ok_or_else(|| super::truncated("packed values"))?;
+    let (packed, (bits, minimum)) = super::front(input, head)?;
     if bits > full {
         return Err(Fault::new("minimum number of bits", FaultKind::Undefined { found: bits.into() }));
     }
@@ -212,16 +223,63 @@ fn floats(elements: &[u64], parameters: &Parameters, scale: i32) -> Option<Coded
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::decode;
+
+    /// Four unsigned integers of two bytes, the fill value 99.
+    fn client_values() -> [u32; 20] {
+        let mut values = [0; 20];
+        (values[0], values[2], values[4], values[7], values[8]) = (2, 4, 2, 1, 99);
+        values
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_panic(bytes: Vec<u8>, bits in 0u8..20, class in 0u32..2, scale: u32, elements in 0u32..50) {
+            let mut values = client_values();
+            (values[1], values[2], values[3]) = (scale, elements, class);
+            (values[0], values[4]) = if class == 1 { (0, 4) } else { (2, 2) };
+            let framed = [&[bits, 0, 0, 0, 8], &bytes[..]].concat();
+            for input in [&bytes, &framed] {
+                let _ = decode(&values, input, 200);
+            }
+        }
+    }
 
     #[test]
     fn small_integers_with_a_fill_value() {
-        let mut values = [0u32; 20];
-        (values[0], values[2], values[4], values[7], values[8]) = (2, 4, 2, 1, 99);
-        let mut chunk = vec![2, 0, 0, 0, 8, 5, 0, 0, 0, 0, 0, 0, 0];
-        chunk.extend([0; 8]);
-        chunk.extend([0b00_01_10_11, 0]);
+        let values = client_values();
+        let chunk = [
+            2,
+            0,
+            0,
+            0, // minimum number of bits
+            8, // size of the minimum
+            5,
+            0,
+            0,
+            0,
+            0,
+            0,
+            0,
+            0, // minimum
+            0,
+            0,
+            0,
+            0,
+            0,
+            0,
+            0,
+            0, // zeros
+            0b00_01_10_11,
+            0, // packed values: 5, 6, 7, the fill value
+        ];
         assert_eq!(decode(&values, &chunk, 100).unwrap(), [5, 0, 6, 0, 7, 0, 99, 0]);
         assert!(decode(&values, &chunk[..21], 100).is_err());
+        let fault = |len: usize| decode(&values, &chunk[..len], 100).unwrap_err().to_string();
+        assert_eq!(fault(3), "minimum number of bits is truncated");
+        assert_eq!(fault(12), "minimum is truncated");
+        assert_eq!(fault(20), "packed values is truncated");
     }
 }

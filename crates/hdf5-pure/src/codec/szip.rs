@@ -1,8 +1,14 @@
 //! Szip (filter 4): extended Rice coding of blocks of samples (CCSDS 121.0).
 //!
-//! The client data values are the options mask, samples per block, bits per sample, and samples per scan line. A chunk
-//! consists of its decoded length (4 bytes, little-endian) and the bit stream.
+//! Client values: options mask, samples per block, bits per sample, samples per scan line.
+//!
+//! | offset | size | field |
+//! |---|---|---|
+//! | 0 | 4 | decoded length, little-endian |
+//! | 4 | | bit stream, the highest bit of a byte first |
 
+use nom::number::complete::le_u32;
+use sciformats_core::fault::{Parsed, field};
 use sciformats_core::{Fault, FaultKind, bound};
 
 use super::bits::{BitWriter, Bits};
@@ -67,11 +73,15 @@ fn size(n: u32) -> usize {
     bound::addressable(n.into())
 }
 
+fn decoded_length(i: &[u8]) -> Parsed<'_, u32> {
+    field("decoded length", le_u32)(i)
+}
+
 /// Decodes at most `max` bytes.
 pub(crate) fn decode(values: &[u32], input: &[u8], max: usize) -> Result<Vec<u8>, Fault> {
     let Parameters { coder, line, sample, planes, big } = Parameters::new(values)?;
-    let (len, stream) = input.split_first_chunk::<4>().ok_or_else(|| super::truncated("decoded length"))?;
-    let len = size(u32::from_le_bytes(*len));
+    let (stream, len) = super::front(input, decoded_length)?;
+    let len = size(len);
     if len > max {
         return Err(super::too_long(max));
     }
@@ -365,6 +375,45 @@ impl Coder {
             };
             *value = u32::try_from(mapped).unwrap_or(0);
             x = next;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// No prediction, blocks of two samples of eight bits, one block a scan line.
+    const VALUES: [u32; 4] = [0, 2, 8, 2];
+
+    #[test]
+    fn a_block_without_a_code() {
+        let bytes = [
+            2,
+            0,
+            0,
+            0,           // decoded length
+            0b1111_0100, // 111: samples as they are; 10100101, of which five bits are here
+            0b1010_0111, // three bits; 00111100, of which five are here
+            0b1000_0000, // three bits, then padding
+        ];
+        assert_eq!(decode(&VALUES, &bytes, 2).unwrap(), [0b1010_0101, 0b0011_1100]);
+        assert_eq!(decode(&VALUES, &bytes[..3], 2).unwrap_err().to_string(), "decoded length is truncated");
+        assert!(decode(&VALUES, &bytes[..6], 2).is_err());
+        assert!(decode(&VALUES, &bytes, 1).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_panic(bytes: Vec<u8>, len: u8, mask in 0u32..64, sizes in any::<[u8; 3]>()) {
+            let [block, bits, line] = sizes.map(u32::from);
+            let framed = [&[len, 0, 0, 0], &bytes[..]].concat();
+            for values in [[mask, 2 + block % 16 * 2, [8, 16, 24, 32, 64][bits as usize % 5], line + 1], [mask, block, bits, line]] {
+                let _ = decode(&values, &bytes, 300);
+                let _ = decode(&values, &framed, 300);
+            }
         }
     }
 }

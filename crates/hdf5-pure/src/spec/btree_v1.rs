@@ -1,13 +1,32 @@
 //! Version 1 B-trees (III.A.1): the members of old-style groups and the chunks of old datasets.
 //!
-//! | size | field |
-//! |---|---|
-//! | 4 | `TREE` |
-//! | 1 | node type: 0 group, 1 chunks |
-//! | 1 | level, 0 for a leaf |
-//! | 2 | entries used |
-//! | O, O | left and right sibling |
-//! | | key, child, key, child, … key |
+//! | offset | size | field of a node |
+//! |---|---|---|
+//! | 0 | 4 | signature: `TREE` |
+//! | 4 | 1 | node type: 0 group, 1 chunks |
+//! | 5 | 1 | node level, 0 for a leaf |
+//! | 6 | 2 | entries used |
+//! | 8 | O | address of left sibling, or none |
+//! | 8 + O | O | address of right sibling, or none |
+//! | 8 + 2·O | | key 0, child 0 (O), key 1, child 1, … the last key; then room, up to 2·K children |
+//!
+//! | offset | size | key of a group |
+//! |---|---|---|
+//! | 0 | L | offset of a name in the local heap |
+//!
+//! | offset | size | key of a chunk, for a dataset of n dimensions |
+//! |---|---|---|
+//! | 0 | 4 | size of chunk in bytes, as stored |
+//! | 4 | 4 | filter mask: bit i is set where filter i was skipped |
+//! | 8 | 8·n | chunk offset in elements |
+//! | 8 + 8·n | 8 | chunk offset in the bytes of an element: 0 |
+//!
+//! | offset | size | field of the B-tree 'K' values message (IV.A.2.t) |
+//! |---|---|---|
+//! | 0 | 1 | version: 0 |
+//! | 1 | 2 | indexed storage internal node K, not 0 |
+//! | 3 | 2 | group internal node K, not 0 |
+//! | 5 | 2 | group leaf node K, not 0 |
 
 use nom::number::complete::{le_u16, le_u32, le_u64, u8 as byte};
 use nom::{Parser, multi::count};
@@ -283,39 +302,103 @@ impl ChunkNode {
 
 #[cfg(test)]
 mod tests {
-    use super::super::test::{SIZES, hex};
+    use proptest::prelude::*;
+
+    use super::super::test::{SIZES, any_sizes, both_ways, near};
     use super::*;
 
     const ROOT: Place = Place { level: 0, left: None, right: None };
 
+    /// A node with room for two children.
+    const CHUNKS: [u8; 112] = [
+        b'T', b'R', b'E', b'E', // signature
+        1,    // node type: chunks
+        0,    // node level
+        1, 0, // entries used
+        0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, // address of left sibling: none
+        0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, // address of right sibling: none
+        0x50, 0, 0, 0, // key 0: size of chunk
+        0, 0, 0, 0, // filter mask
+        0, 0, 0, 0, 0, 0, 0, 0, // chunk offset in elements
+        0, 0, 0, 0, 0, 0, 0, 0, // in bytes of an element
+        0, 0x10, 0, 0, 0, 0, 0, 0, // child 0
+        0, 0, 0, 0, // key 1: size of chunk
+        0, 0, 0, 0, // filter mask
+        0x14, 0, 0, 0, 0, 0, 0, 0, // chunk offset in elements
+        4, 0, 0, 0, 0, 0, 0, 0, // in bytes of an element
+        0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+        0, // room
+    ];
+
+    /// Likewise.
+    const GROUP: [u8; 64] = [
+        b'T', b'R', b'E', b'E', // signature
+        0,    // node type: group
+        0,    // node level
+        1, 0, // entries used
+        0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, // address of left sibling: none
+        0, 7, 0, 0, 0, 0, 0, 0, // address of right sibling
+        0, 0, 0, 0, 0, 0, 0, 0, // key 0
+        0x30, 5, 0, 0, 0, 0, 0, 0, // child 0
+        8, 0, 0, 0, 0, 0, 0, 0, // key 1
+        0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, // room
+    ];
+
+    const K_VALUES: [u8; 7] = [
+        0, // version
+        0x20, 0, // indexed storage internal node K
+        0x10, 0, // group internal node K
+        4, 0, // group leaf node K
+    ];
+
     #[test]
     fn a_leaf_with_one_chunk() {
-        let bytes = hex("54524545 01 00 0100 ffffffffffffffff ffffffffffffffff \
-             50000000 00000000 0000000000000000 0000000000000000 \
-             0010000000000000 \
-             00000000 00000000 1400000000000000 0400000000000000");
-        assert_eq!(bytes.len(), ChunkNode::size(SIZES, 1, 1).unwrap());
-        let (rest, node) = ChunkNode::parse(&bytes, SIZES, 1).unwrap();
-        assert!(rest.is_empty());
-        assert_eq!(node.children, [Some(Address(0x1000))]);
-        assert_eq!((node.keys[0].size, node.keys[1].offsets[0], node.keys[1].byte), (80, 20, 4));
-        assert!(GroupNode::parse(&bytes, SIZES).is_err());
-        let mut encoded = Vec::new();
-        node.encode(&mut encoded, SIZES, 1, 1, ROOT).unwrap();
-        assert!(encoded.starts_with(&bytes));
-        assert_eq!(encoded.len(), ChunkNode::size(SIZES, 2, 1).unwrap());
-        assert_eq!(ChunkNode::parse(&encoded, SIZES, 1).unwrap().1.children, node.children);
+        assert_eq!(CHUNKS.len(), ChunkNode::size(SIZES, 2, 1).unwrap());
+        let (rest, (node, place)) = ChunkNode::parse_placed(&CHUNKS, SIZES, 1).unwrap();
+        assert_eq!(rest, [0; 32]);
+        let key = |size, offset, byte| ChunkKey { size, filter_mask: 0, offsets: vec![offset], byte };
+        let keys = vec![key(80, 0, 0), key(0, 20, 4)];
+        assert_eq!(node, ChunkNode { level: 0, keys, children: vec![Some(Address(0x1000))] });
+        assert_eq!((place.left, place.right), (None, None));
+        assert!(GroupNode::parse(&CHUNKS, SIZES).is_err());
+        let mut out = Vec::new();
+        node.encode(&mut out, SIZES, 1, 1, ROOT).unwrap();
+        assert_eq!(out, CHUNKS);
     }
 
     #[test]
     fn a_group_leaf() {
-        let bytes = hex("54524545 00 00 0100 ffffffffffffffff ffffffffffffffff \
-             0000000000000000 3005000000000000 0800000000000000");
-        let (rest, node) = GroupNode::parse(&bytes, SIZES).unwrap();
-        assert!(rest.is_empty());
-        let mut encoded = Vec::new();
-        node.encode(&mut encoded, SIZES, 1, ROOT).unwrap();
-        assert!(encoded.starts_with(&bytes));
-        assert_eq!((node.keys, node.children), (vec![0, 8], vec![Address(0x530)]));
+        assert_eq!(GROUP.len(), GroupNode::size(SIZES, 2).unwrap());
+        let (rest, node) = GroupNode::parse(&GROUP, SIZES).unwrap();
+        assert_eq!(rest, [0; 16]);
+        assert_eq!(node, GroupNode { level: 0, keys: vec![0, 8], children: vec![Address(0x530)] });
+        let prefix = Prefix { level: 0, entries: 1, left: None, right: Some(Address(0x700)) };
+        assert_eq!(GroupNode::prefix(&GROUP, SIZES).unwrap().1, prefix);
+        let place = Place::parse(&GROUP, SIZES).unwrap().1;
+        let mut out = Vec::new();
+        node.encode(&mut out, SIZES, 1, place).unwrap();
+        assert_eq!(out, GROUP);
+    }
+
+    #[test]
+    fn k_values() {
+        both_ways(&K_VALUES, &BtreeK::default(), BtreeK::parse, |k, out| k.encode(out));
+        assert!(BtreeK::parse(&[0; 7]).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_panic(
+            chunks in near(&CHUNKS),
+            group in near(&GROUP),
+            k in near(&K_VALUES),
+            sizes in any_sizes(),
+            rank in 0usize..33,
+        ) {
+            let _ = ChunkNode::parse(&chunks, sizes, rank);
+            let _ = GroupNode::parse(&group, sizes);
+            let _ = Place::parse(&group, sizes);
+            let _ = BtreeK::parse(&k);
+        }
     }
 }

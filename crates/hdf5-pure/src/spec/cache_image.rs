@@ -1,7 +1,35 @@
 //! Metadata cache images: metadata that a writer left in one block instead of at its places.
 //!
-//! `MDCI`, version 0, flags, size (L), entries (4), the entries, checksum. An entry is type, flags, ring and age (1 each),
-//! children, dirty children and parents (2 each), rank (4), address (O), length (L), parents (O each), bytes.
+//! | offset | size | field of the metadata cache image message (0x18) |
+//! |---|---|---|
+//! | 0 | 1 | version: 0 |
+//! | 1 | O | image address, none if there is no image |
+//! | 1 + O | L | image size in bytes |
+//!
+//! | offset | size | field of the image |
+//! |---|---|---|
+//! | 0 | 4 | signature: `MDCI` |
+//! | 4 | 1 | version: 0 |
+//! | 5 | 1 | flags |
+//! | 6 | L | image data length |
+//! | 6 + L | 4 | number of entries |
+//! | 10 + L | | entries |
+//! | | 4 | checksum |
+//!
+//! | offset | size | field of an entry |
+//! |---|---|---|
+//! | 0 | 1 | type: which structure it is |
+//! | 1 | 1 | flags |
+//! | 2 | 1 | ring |
+//! | 3 | 1 | age |
+//! | 4 | 2 | number of children |
+//! | 6 | 2 | number of dirty children |
+//! | 8 | 2 | number of parents, n |
+//! | 10 | 4 | rank in the list of entries by use |
+//! | 14 | O | address where the bytes belong |
+//! | 14 + O | L | length in bytes |
+//! | 14 + O + L | n·O | addresses of the parents |
+//! | | length | the structure's bytes |
 
 use nom::Parser;
 use nom::bytes::complete::take;
@@ -61,4 +89,57 @@ fn entry(i: &[u8], sizes: Sizes) -> Parsed<'_, CacheEntry<'_>> {
     let len = sciformats_core::bound::addressable(len);
     let (i, bytes) = field("entry image", take(len)).parse(i)?;
     Ok((i, CacheEntry { kind, address, bytes }))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::test::{SIZES, any_sizes, near, near_sealed, seal};
+    use super::*;
+
+    const MESSAGE: [u8; 17] = [
+        0, // version
+        0, 8, 0, 0, 0, 0, 0, 0, // image address
+        0x46, 0, 0, 0, 0, 0, 0, 0, // image size
+    ];
+
+    /// As far as the checksum.
+    const IMAGE: [u8; 59] = [
+        b'M', b'D', b'C', b'I', // signature
+        0,    // version
+        0,    // flags
+        0x46, 0, 0, 0, 0, 0, 0, 0, // image data length
+        1, 0, 0, 0, // number of entries
+        3, // type of entry 0
+        1, // flags
+        2, // ring
+        0, // age
+        0, 0, // number of children
+        0, 0, // number of dirty children
+        1, 0, // number of parents
+        0xff, 0xff, 0xff, 0xff, // rank
+        0x30, 0, 0, 0, 0, 0, 0, 0, // address
+        3, 0, 0, 0, 0, 0, 0, 0, // length
+        0x60, 0, 0, 0, 0, 0, 0, 0, // address of the parent
+        7, 8, 9, // bytes
+    ];
+
+    #[test]
+    fn a_message_and_an_image() {
+        assert_eq!(message(&MESSAGE, SIZES), Ok((&[][..], Some((Address(0x800), 70)))));
+        let mut none = MESSAGE;
+        none[1..9].fill(0xff);
+        assert_eq!(message(&none, SIZES).unwrap().1, None);
+        let entry = CacheEntry { kind: 3, address: Address(0x30), bytes: &[7, 8, 9] };
+        assert_eq!(image(&seal(IMAGE.to_vec()), SIZES), Ok((&[][..], vec![entry])));
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_panic(text in near(&MESSAGE), bytes in near_sealed(&IMAGE), sizes in any_sizes()) {
+            let _ = message(&text, sizes);
+            let _ = image(&bytes, sizes);
+        }
+    }
 }

@@ -1,7 +1,30 @@
 //! The driver information block (II.B) and message (IV.A.2.u): what a file that is spread over several ones says of itself.
 //!
-//! Block: version (0), 3 reserved, size of the information (4), identification (8), information.
-//! Message: version (0), identification (8), size of the information (2), information.
+//! | offset | size | field of the block |
+//! |---|---|---|
+//! | 0 | 1 | version: 0 |
+//! | 1 | 3 | reserved |
+//! | 4 | 4 | driver information size, n |
+//! | 8 | 8 | driver identification: `NCSAfami`, `NCSAmult` |
+//! | 16 | n | driver information |
+//!
+//! | offset | size | field of the message |
+//! |---|---|---|
+//! | 0 | 1 | version: 0 |
+//! | 1 | 8 | driver identification |
+//! | 9 | 2 | driver information size, n |
+//! | 11 | n | driver information |
+//!
+//! | offset | size | field of the information of the family driver |
+//! |---|---|---|
+//! | 0 | 8 | size of member files, in bytes |
+//!
+//! | offset | size | field of the information of the multi driver, for m distinct members |
+//! |---|---|---|
+//! | 0 | 6 | member mapping: for superblock, B-trees, raw data, global heaps, local heaps and object headers 1 to 6 |
+//! | 6 | 2 | reserved |
+//! | 8 | 16·m | member addresses: first address (8) and end of the allocated space (8) |
+//! | 8 + 16·m | | member names, each with a NUL and then zeros up to a multiple of 8 |
 
 use nom::bytes::complete::take;
 use nom::combinator::map_res;
@@ -98,26 +121,62 @@ fn padded(i: &[u8]) -> Parsed<'_, &[u8]> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::test::hex;
+    use proptest::prelude::*;
+
+    use super::super::test::near;
     use super::*;
+
+    const BLOCK: [u8; 24] = [
+        0, // version
+        0, 0, 0, // reserved
+        8, 0, 0, 0, // driver information size
+        b'N', b'C', b'S', b'A', b'f', b'a', b'm', b'i', // driver identification
+        0, 1, 0, 0, 0, 0, 0, 0, // size of member files
+    ];
+
+    const MESSAGE: [u8; 19] = [
+        0, // version
+        b'N', b'C', b'S', b'A', b'f', b'a', b'm', b'i', // driver identification
+        8, 0, // driver information size
+        0, 1, 0, 0, 0, 0, 0, 0, // size of member files
+    ];
+
+    const MULTI: [u8; 56] = [
+        1, 1, 2, 1, 1, 1, // member mapping
+        0, 0, // reserved
+        0, 0, 0, 0, 0, 0, 0, 0, // member 1: first address
+        0, 8, 0, 0, 0, 0, 0, 0, // end
+        0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x3f, // member 2: first address
+        0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x3f, // end
+        b'%', b's', b'-', b'm', b'.', b'h', b'5', 0, // name of member 1
+        b'%', b's', b'-', b'r', b'.', b'h', b'5', 0, // name of member 2
+    ];
 
     #[test]
     fn a_split_file() {
-        let mut bytes = hex(
-            "01 01 02 01 01 01 0000  0000000000000000 0008000000000000 ffffffffffffff3f ffffffffffffff3f",
-        );
-        bytes.extend(b"%s-m.h5\0%s-r.h5\0");
-        let (rest, info) = MultiInfo::parse(&bytes).unwrap();
+        let (rest, info) = MultiInfo::parse(&MULTI).unwrap();
         assert!(rest.is_empty());
-        assert_eq!(info.members.len(), 2);
-        assert_eq!(info.members[1].name, Name::from("%s-r.h5"));
+        let member = |start, end, name| MultiMember { start, end, name: Name::from(name) };
+        let far = 0x3fff_ffff_ffff_ffff;
+        let members = vec![member(0, 0x800, "%s-m.h5"), member(far, far, "%s-r.h5")];
+        assert_eq!(info, MultiInfo { map: [1, 1, 2, 1, 1, 1], members });
     }
 
     #[test]
     fn a_family() {
-        let bytes = hex("00 4e43534166616d69 0800 0001000000000000");
-        let (_, info) = DriverInfo::parse_message(&bytes).unwrap();
-        assert_eq!(&info.identification, b"NCSAfami");
-        assert_eq!(family_member_size(&info.information).unwrap().1, 256);
+        let expected = DriverInfo { identification: *b"NCSAfami", information: BLOCK[16..].to_vec() };
+        assert_eq!(DriverInfo::parse_block(&BLOCK), Ok((&[][..], expected.clone())));
+        assert_eq!(DriverInfo::parse_message(&MESSAGE), Ok((&[][..], expected.clone())));
+        assert_eq!(family_member_size(&expected.information).unwrap().1, 256);
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_panic(block in near(&BLOCK), message in near(&MESSAGE), multi in near(&MULTI)) {
+            let _ = DriverInfo::parse_block(&block);
+            let _ = DriverInfo::parse_message(&message);
+            let _ = MultiInfo::parse(&multi);
+            let _ = family_member_size(&multi);
+        }
     }
 }

@@ -1,7 +1,40 @@
-//! Extensible arrays: the index of a chunked dataset that grows in one dimension.
+//! Extensible arrays (VII.D): the index of a chunked dataset that grows in one dimension.
 //!
 //! Elements stand in the index block, then in data blocks that grow. Super block `u` leads to `2^(u/2)` data blocks of
-//! `dmin * 2^((u+1)/2)` elements. The index block itself leads to the data blocks of the first super blocks.
+//! `dmin * 2^((u+1)/2)` elements. The index block itself leads to the data blocks of the first super blocks. Elements are those
+//! of a [`fixed_array`](super::fixed_array).
+//!
+//! | offset | size | field of the header |
+//! |---|---|---|
+//! | 0 | 4 | signature: `EAHD` |
+//! | 4 | 1 | version: 0 |
+//! | 5 | 1 | client ID: 0 chunks without filters, 1 filtered ones |
+//! | 6 | 1 | element size in bytes |
+//! | 7 | 1 | max number of elements bits: 1 to 64 |
+//! | 8 | 1 | number of elements in index block |
+//! | 9 | 1 | min number of data block elements, a power of 2 |
+//! | 10 | 1 | min number of super block pointers, a power of 2 |
+//! | 11 | 1 | max number of data block page elements bits |
+//! | 12 | 6·L | super blocks and their bytes, data blocks and theirs, max index set and 1, elements |
+//! | 12 + 6·L | O | index block address |
+//! | 12 + 6·L + O | 4 | checksum |
+//!
+//! All blocks begin alike:
+//!
+//! | offset | size | field |
+//! |---|---|---|
+//! | 0 | 4 | signature: `EAIB` index block, `EASB` super block, `EADB` data block |
+//! | 4 | 1 | version: 0 |
+//! | 5 | 1 | client ID |
+//! | 6 | O | header address |
+//!
+//! | bytes | what follows |
+//! |---|---|
+//! | index block | elements, data block addresses (O each), super block addresses (O each), checksum |
+//! | super block | block offset, page bitmask, data block addresses (O each), checksum |
+//! | data block | block offset, elements, checksum; of a paged one no elements, but pages behind it: elements, checksum |
+//!
+//! A block offset has as many bytes as a number of `max number of elements bits`.
 
 use nom::Parser;
 use nom::bytes::complete::take;
@@ -354,38 +387,159 @@ impl SuperBlock<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::test::{SIZES, hex, seal};
+    use proptest::prelude::*;
+
+    use super::super::test::{SIZES, any_sizes, both_ways, near_sealed, seal};
     use super::*;
+
+    /// As far as the checksum, as those that follow.
+    const HEADER: [u8; 68] = [
+        b'E', b'A', b'H', b'D', // signature
+        0,    // version
+        0,    // client ID
+        8,    // element size
+        0x20, // max number of elements bits
+        4,    // number of elements in index block
+        0x10, // min number of data block elements
+        4,    // min number of super block pointers
+        0x0a, // max number of data block page elements bits
+        1, 0, 0, 0, 0, 0, 0, 0, // number of super blocks
+        0x3e, 0, 0, 0, 0, 0, 0, 0, // bytes of super blocks
+        2, 0, 0, 0, 0, 0, 0, 0, // number of data blocks
+        0x30, 1, 0, 0, 0, 0, 0, 0, // bytes of data blocks
+        0x64, 0, 0, 0, 0, 0, 0, 0, // max index set and 1
+        0x24, 0, 0, 0, 0, 0, 0, 0, // number of elements
+        0, 0x10, 0, 0, 0, 0, 0, 0, // index block address
+    ];
+
+    const INDEX_BLOCK: [u8; 38] = [
+        b'E', b'A', b'I', b'B', // signature
+        0,    // version
+        0,    // client ID
+        0, 8, 0, 0, 0, 0, 0, 0, // header address
+        0, 0x20, 0, 0, 0, 0, 0, 0, // element 0
+        0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, // data block address: none
+        0, 0x30, 0, 0, 0, 0, 0, 0, // super block address
+    ];
+
+    const SUPER_BLOCK: [u8; 36] = [
+        b'E', b'A', b'S', b'B', // signature
+        0,    // version
+        0,    // client ID
+        0, 8, 0, 0, 0, 0, 0, 0, // header address
+        4, 0, 0, 0, // block offset
+        0x80, 0x40, // page bitmask: two data blocks, of pages 0 and 1 in use
+        0, 0x40, 0, 0, 0, 0, 0, 0, // data block address
+        0, 0x50, 0, 0, 0, 0, 0, 0, // data block address
+    ];
+
+    const DATA_BLOCK: [u8; 34] = [
+        b'E', b'A', b'D', b'B', // signature
+        0,    // version
+        0,    // client ID
+        0, 8, 0, 0, 0, 0, 0, 0, // header address
+        2, 0, 0, 0, // block offset
+        0, 0x60, 0, 0, 0, 0, 0, 0, // element 0
+        0, 0x70, 0, 0, 0, 0, 0, 0, // element 1
+    ];
+
+    /// The array of [`HEADER`].
+    const ARRAY: ExtensibleArray = ExtensibleArray {
+        client: 0,
+        element_size: 8,
+        max_bits: 32,
+        index_elements: 4,
+        min_data_elements: 16,
+        min_super_pointers: 4,
+        page_bits: 10,
+        max_index_set: 100,
+        index_block: Some(Address(0x1000)),
+    };
+
+    /// A small one, which the blocks are of.
+    const SMALL: ExtensibleArray = ExtensibleArray {
+        index_elements: 1,
+        min_data_elements: 1,
+        min_super_pointers: 1,
+        max_bits: 32,
+        page_bits: 0,
+        ..ARRAY
+    };
 
     #[test]
     fn sizes_of_blocks() {
-        let bytes = seal(hex("45414844 00 00 08 20 04 10 04 0a \
-             0000000000000000 0000000000000000 0000000000000000 0000000000000000 6400000000000000 0000000000000000 \
-             0010000000000000"));
-        assert_eq!(bytes.len(), 72);
-        let (_, array) = ExtensibleArray::parse(&bytes, SIZES).unwrap();
+        let bytes = seal(HEADER.to_vec());
+        assert_eq!(bytes.len(), ExtensibleArray::size(SIZES));
+        let statistics = [1, 62, 2, 304, 100, 36];
+        let encode = |(array, statistics): &(ExtensibleArray, [u64; 6]), out: &mut Vec<u8>| {
+            array.encode(out, SIZES, *statistics)
+        };
+        both_ways(&bytes, &(ARRAY, statistics), |i| ExtensibleArray::parse_whole(i, SIZES), encode);
+        let array = ARRAY;
         assert_eq!((array.super_blocks(), array.direct_blocks(), array.direct_super_blocks()), (29, 6, 4));
         assert_eq!(array.index_block_size(SIZES), 298);
         let firsts: Vec<u64> = (0..9).map(|u| array.first_of(u)).collect();
         assert_eq!(firsts, [4, 20, 52, 116, 244, 500, 1012, 2036, 4084]);
         assert_eq!((ExtensibleArray::blocks(8), array.block_elements(8)), (16, 256));
-        assert_eq!(array.max_index_set, 100);
-        assert_eq!(ExtensibleArray::parse_whole(&bytes, SIZES).unwrap().1.1, [0, 0, 0, 0, 100, 0]);
+    }
+
+    #[test]
+    fn an_index_block() {
+        // Of one super block, which the index block leads to.
+        let array = ExtensibleArray { min_super_pointers: 2, min_data_elements: 4, max_bits: 4, ..SMALL };
+        assert_eq!((array.direct_blocks(), array.indirect_super_blocks()), (2, 1));
+        let bytes = seal([&INDEX_BLOCK[..30], &[0xff; 8], &INDEX_BLOCK[30..]].concat());
+        let expected = IndexBlock {
+            elements: &INDEX_BLOCK[14..22],
+            data_blocks: vec![None, None],
+            super_blocks: vec![Some(Address(0x3000))],
+        };
+        let parse = |i| IndexBlock::parse(i, &array, SIZES);
+        both_ways(&bytes, &expected, parse, |block, out| block.encode(out, &array, SIZES, Address(0x800)));
+        assert_eq!(bytes.len() as u64, array.index_block_size(SIZES));
+    }
+
+    #[test]
+    fn a_super_block_and_a_data_block() {
+        let bytes = seal(SUPER_BLOCK.to_vec());
+        let addresses = [0x4000, 0x5000].map(|address| Some(Address(address)));
+        let expected = SuperBlock { bitmap: &[0x80, 0x40], data_blocks: addresses.to_vec() };
+        let place = |first| BlockPlace { header: Address(0x800), first };
+        let parse = |i| SuperBlock::parse(i, &SMALL, SIZES, 2);
+        both_ways(&bytes, &expected, parse, |block, out| block.encode(out, &SMALL, SIZES, place(4)));
+        assert_eq!(bytes.len() as u64, SMALL.super_block_size(SIZES, 2));
+
+        let bytes = seal(DATA_BLOCK.to_vec());
+        let parse = |i| SMALL.parse_data_block(i, SIZES, 16);
+        both_ways(&bytes, &&DATA_BLOCK[18..], parse, |elements, out| {
+            SMALL.encode_data_block(out, SIZES, place(2), elements)
+        });
+        assert_eq!(SMALL.data_prefix(SIZES), 18);
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_panic(
+            head in near_sealed(&HEADER),
+            index in near_sealed(&INDEX_BLOCK),
+            superior in near_sealed(&SUPER_BLOCK),
+            data in near_sealed(&DATA_BLOCK),
+            sizes in any_sizes(),
+            (u, len, number) in (0u32..8, 0usize..40, any::<u64>()),
+        ) {
+            let found = ExtensibleArray::parse(&head, sizes).map_or(SMALL, |(_, array)| array);
+            let _ = (found.place_of(number), found.index_block_size(sizes), found.super_block_size(sizes, u));
+            for array in [found, SMALL] {
+                let _ = IndexBlock::parse(&index, &array, sizes);
+                let _ = SuperBlock::parse(&superior, &array, sizes, u);
+                let _ = array.parse_data_block(&data, sizes, len);
+            }
+        }
     }
 
     #[test]
     fn places_of_elements() {
-        let array = ExtensibleArray {
-            client: 0,
-            element_size: 8,
-            max_bits: 32,
-            index_elements: 4,
-            min_data_elements: 16,
-            min_super_pointers: 4,
-            page_bits: 10,
-            max_index_set: 0,
-            index_block: None,
-        };
+        let array = ExtensibleArray { max_index_set: 0, index_block: None, ..ARRAY };
         let block = |u, block, slot| Some(ElementPlace::Block { u, block, slot });
         assert_eq!(array.place_of(3), Some(ElementPlace::Index(3)));
         assert_eq!(array.place_of(4), block(0, 0, 0));

@@ -1,8 +1,31 @@
-//! Fixed arrays: the index of a chunked dataset that cannot grow.
+//! Fixed arrays (VII.C): the index of a chunked dataset that cannot grow.
 //!
-//! Header: `FAHD`, version 0, client, element size, page bits, elements (L), data block (O), checksum.
-//! Data block: `FADB`, version 0, client, header (O), then the elements and a checksum; or, for more elements than a page
-//! holds, a bitmap of the pages in use, a checksum, and pages of elements with a checksum each.
+//! | offset | size | field of the header |
+//! |---|---|---|
+//! | 0 | 4 | signature: `FAHD` |
+//! | 4 | 1 | version: 0 |
+//! | 5 | 1 | client ID: 0 chunks without filters, 1 filtered ones |
+//! | 6 | 1 | entry size in bytes |
+//! | 7 | 1 | page bits: a page holds two to this power of elements |
+//! | 8 | L | maximum number of entries |
+//! | 8 + L | O | data block address, or none |
+//! | 8 + L + O | 4 | checksum |
+//!
+//! | offset | size | field of the data block |
+//! |---|---|---|
+//! | 0 | 4 | signature: `FADB` |
+//! | 4 | 1 | version: 0 |
+//! | 5 | 1 | client ID |
+//! | 6 | O | header address |
+//! | 6 + O | | elements; or, if they are more than a page holds, a bit per page: whether it is in use, the highest bit first |
+//! | | 4 | checksum |
+//! | | | pages, if there are some: elements and a checksum each |
+//!
+//! | offset | size | field of an element |
+//! |---|---|---|
+//! | 0 | O | address of the chunk, or none |
+//! | O | as the layout says | chunk size, as stored (client 1) |
+//! | | 4 | filter mask (client 1) |
 
 use nom::Parser;
 use nom::bytes::complete::take;
@@ -181,15 +204,95 @@ impl Element {
 
 #[cfg(test)]
 mod tests {
-    use super::super::test::{SIZES, hex, seal};
+    use proptest::prelude::*;
+
+    use super::super::test::{SIZES, any_sizes, both_ways, near, near_sealed, seal};
     use super::*;
+
+    /// As far as the checksum, as the block.
+    const HEADER: [u8; 24] = [
+        b'F', b'A', b'H', b'D', // signature
+        0,    // version
+        0,    // client ID
+        8,    // entry size
+        0x0a, // page bits
+        5, 0, 0, 0, 0, 0, 0, 0, // maximum number of entries
+        0, 0x10, 0, 0, 0, 0, 0, 0, // data block address
+    ];
+
+    const BLOCK: [u8; 30] = [
+        b'F', b'A', b'D', b'B', // signature
+        0,    // version
+        0,    // client ID
+        0, 8, 0, 0, 0, 0, 0, 0, // header address
+        0, 0x20, 0, 0, 0, 0, 0, 0, // element 0
+        0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, // element 1: none
+    ];
+
+    const FILTERED: [u8; 14] = [
+        0, 0x20, 0, 0, 0, 0, 0, 0, // address
+        0x2c, 1, // chunk size
+        1, 0, 0, 0, // filter mask
+    ];
+
+    const ARRAY: FixedArray =
+        FixedArray { client: 0, element_size: 8, page_bits: 10, elements: 5, block: Some(Address(0x1000)) };
 
     #[test]
     fn a_header() {
-        let bytes = seal(hex("46414844 00 00 08 0a 0500000000000000 0010000000000000"));
-        assert_eq!(bytes.len(), 28);
-        let (_, array) = FixedArray::parse(&bytes, SIZES).unwrap();
-        assert_eq!((array.elements, array.pages(), array.page()), (5, 0, 1024));
+        let bytes = seal(HEADER.to_vec());
+        assert_eq!(bytes.len(), FixedArray::size(SIZES));
+        both_ways(&bytes, &ARRAY, |i| FixedArray::parse(i, SIZES), |array, out| array.encode(out, SIZES));
+        assert_eq!((ARRAY.pages(), ARRAY.page()), (0, 1024));
+    }
+
+    #[test]
+    fn a_block_a_page_and_their_elements() {
+        let (bytes, elements) = (seal(BLOCK.to_vec()), &BLOCK[14..]);
+        assert_eq!(FixedArray::prefix(SIZES), 14);
+        both_ways(
+            &bytes,
+            &elements,
+            |i| FixedArray::parse_block(i, SIZES, 16),
+            |elements, out| ARRAY.encode_block(out, SIZES, Address(0x800), elements),
+        );
+        let bytes = seal(elements.to_vec());
+        both_ways(&bytes, &elements, |i| page(i, 16), |elements, out| encode_page(out, elements));
+        let plain = Element { address: Some(Address(0x2000)), filtered: None };
+        let none = Element { address: None, filtered: None };
+        for (bytes, element) in [(&elements[..8], plain), (&elements[8..], none)] {
+            both_ways(
+                bytes,
+                &element,
+                |i| Element::parse(i, SIZES, 0),
+                |element, out| element.encode(out, SIZES, 0),
+            );
+        }
+        let filtered = Element { filtered: Some((300, 1)), ..plain };
+        both_ways(
+            &FILTERED,
+            &filtered,
+            |i| Element::parse(i, SIZES, 2),
+            |element, out| element.encode(out, SIZES, 2),
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_panic(
+            head in near_sealed(&HEADER),
+            block in near_sealed(&BLOCK),
+            element in near(&FILTERED),
+            sizes in any_sizes(),
+            (len, width) in (0usize..40, 0usize..9),
+        ) {
+            if let Ok((_, array)) = FixedArray::parse(&head, sizes) {
+                let _ = (array.page(), array.pages());
+            }
+            let _ = FixedArray::parse_block(&block, sizes, len);
+            let _ = page(&block, len);
+            let _ = Element::parse(&element, sizes, width);
+        }
     }
 
     #[test]
@@ -198,5 +301,8 @@ mod tests {
         assert!(!page_is_used(&[0x80, 0x01], 7));
         assert!(page_is_used(&[0x80, 0x01], 15));
         assert!(!page_is_used(&[0x80, 0x01], 16));
+        let mut bitmap = [0; 2];
+        [0, 15].into_iter().for_each(|page| set_page(&mut bitmap, page).unwrap());
+        assert_eq!(bitmap, [0x80, 0x01]);
     }
 }

@@ -1,6 +1,38 @@
-//! Free-space managers (III.F): which parts of the file, or of a fractal heap, may be used again.
+//! Free-space managers (III.H): which parts of the file, or of a fractal heap, may be used again.
 //!
-//! Header `FSHD` and list of sections `FSSE`. In the list, sections stand in groups of equal size.
+//! | offset | size | field of the header |
+//! |---|---|---|
+//! | 0 | 4 | signature: `FSHD` |
+//! | 4 | 1 | version: 0 |
+//! | 5 | 1 | client ID: 0 fractal heap, 1 file |
+//! | 6 | L | total space tracked |
+//! | 6 + L | L | total number of sections |
+//! | 6 + 2·L | L | number of serialized sections |
+//! | 6 + 3·L | L | number of un-serialized sections |
+//! | 6 + 4·L | 2 | number of section classes |
+//! | 8 + 4·L | 2 | shrink percent |
+//! | 10 + 4·L | 2 | expand percent |
+//! | 12 + 4·L | 2 | size of address space: bits of an offset |
+//! | 14 + 4·L | L | maximum section size |
+//! | 14 + 5·L | O | address of serialized section list, or none |
+//! | | L | size of serialized section list used |
+//! | | L | allocated size of serialized section list |
+//! | | 4 | checksum |
+//!
+//! | offset | size | field of the list |
+//! |---|---|---|
+//! | 0 | 4 | signature: `FSSE` |
+//! | 4 | 1 | version: 0 |
+//! | 5 | O | free-space manager header address |
+//! | 5 + O | | sections in groups of equal size |
+//! | | 4 | checksum |
+//!
+//! | offset | size | field of a group |
+//! |---|---|---|
+//! | 0 | as the number of serialized sections needs | number of sections of a size, n |
+//! | | as the maximum section size needs | size of sections |
+//! | | n × | offset of section (as the address space needs), type of section (1), and of a heap's row of blocks more: the |
+//! | | | offset of its indirect block, row, column and number of blocks (2 each) |
 
 use nom::bytes::complete::take;
 use nom::number::complete::{le_u16, u8 as byte};
@@ -219,52 +251,125 @@ pub(crate) fn encode_sections(
 
 #[cfg(test)]
 mod tests {
-    use super::super::test::{SIZES, hex, seal};
+    use proptest::prelude::*;
+
+    use super::super::test::{SIZES, any_sizes, both_ways, near_sealed, seal};
     use super::*;
+
+    /// As far as the checksum, as those that follow.
+    const HEADER: [u8; 78] = [
+        b'F', b'S', b'H', b'D', // signature
+        0,    // version
+        1,    // client ID: the file
+        0x3c, 1, 0, 0, 0, 0, 0, 0, // total space tracked
+        3, 0, 0, 0, 0, 0, 0, 0, // total number of sections
+        3, 0, 0, 0, 0, 0, 0, 0, // number of serialized sections
+        0, 0, 0, 0, 0, 0, 0, 0, // number of un-serialized sections
+        3, 0, // number of section classes
+        0x50, 0, // shrink percent
+        0x78, 0, // expand percent
+        0x3f, 0, // size of address space
+        0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f, // maximum section size
+        0xd0, 7, 0, 0, 0, 0, 0, 0, // address of serialized section list
+        0x3e, 0, 0, 0, 0, 0, 0, 0, // size of serialized section list used
+        0x3e, 0, 0, 0, 0, 0, 0, 0, // allocated size of serialized section list
+    ];
+
+    const LIST: [u8; 58] = [
+        b'F', b'S', b'S', b'E', // signature
+        0,    // version
+        0x6c, 7, 0, 0, 0, 0, 0, 0, // free-space manager header address
+        2, // number of sections of a size
+        8, 0, 0, 0, 0, 0, 0, 0, // size of sections
+        0x60, 0, 0, 0, 0, 0, 0, 0, // offset of section
+        0, // type of section: simple
+        0xc8, 0, 0, 0, 0, 0, 0, 0, // offset of section
+        0, // type of section: simple
+        1, // number of sections of a size
+        0x2c, 1, 0, 0, 0, 0, 0, 0, // size of sections
+        0xe8, 3, 0, 0, 0, 0, 0, 0, // offset of section
+        0, // type of section: simple
+    ];
+
+    const HEAP_LIST: [u8; 46] = [
+        b'F', b'S', b'S', b'E', // signature
+        0,    // version
+        0x64, 0, 0, 0, 0, 0, 0, 0, // free-space manager header address
+        2, // number of sections of a size
+        0x20, 0, 0, // size of sections
+        0x15, 0, 0, 0, // offset of section
+        0, // type of section: in a direct block
+        0x10, 3, 0, 0, // offset of section
+        0, // type of section: in a direct block
+        1, // number of sections of a size
+        0, 2, 0, // size of sections
+        0, 4, 0, 0, // offset of section
+        1, // type of section: the first row of blocks that are not there
+        0, 0, 0, 0, // offset of the indirect block
+        2, 0, // row
+        0, 0, // column
+        4, 0, // number of blocks
+    ];
+
+    const FILE: FreeSpace = FreeSpace {
+        client: 1,
+        total: 316,
+        sections: 3,
+        serialized: 3,
+        address_bits: 63,
+        max_section: i64::MAX as u64,
+        list: Some(Address(2000)),
+        list_size: 62,
+        list_allocated: 62,
+    };
+
+    const IN_HEAP: FreeSpace =
+        FreeSpace { client: FreeSpace::HEAP, total: 576, address_bits: 32, max_section: 65_536, ..FILE };
+
+    const fn section(offset: u64, size: u64) -> Section {
+        Section { offset, size, class: 0 }
+    }
 
     #[test]
     fn the_sections_of_a_heap() {
         // Two parts of direct blocks of 32 bytes, and a row of blocks that are not there.
-        let list = seal(hex("46535345 00 6400000000000000 \
-             02 200000 15000000 00 10030000 00  01 000200 00040000 01 00000000 0200 0000 0400"));
-        let header = FreeSpace {
-            client: FreeSpace::HEAP,
-            total: 576,
-            sections: 3,
-            serialized: 3,
-            address_bits: 32,
-            max_section: 65_536,
-            list: Some(Address(200)),
-            list_size: list.len() as u64,
-            list_allocated: list.len() as u64,
-        };
-        let section = |offset, size| Section { offset, size, class: 0 };
-        assert_eq!(heap_sections(&list, &header, SIZES).unwrap().1, [section(0x15, 32), section(0x310, 32)]);
-        assert!(sections(&list, &header, SIZES).is_err());
+        let list = seal(HEAP_LIST.to_vec());
+        let expected = vec![section(0x15, 32), section(0x310, 32)];
+        assert_eq!(heap_sections(&list, &IN_HEAP, SIZES), Ok((&[][..], expected)));
+        assert!(sections(&list, &IN_HEAP, SIZES).is_err());
     }
 
     #[test]
     fn a_manager_and_its_list() {
-        let section = |offset, size| Section { offset, size, class: 0 };
-        let sections = [section(96, 8), section(200, 8), section(1000, 300)];
-        let mut header = FreeSpace {
-            client: 1,
-            total: 316,
-            sections: 3,
-            serialized: 3,
-            address_bits: 63,
-            max_section: i64::MAX as u64,
-            list: Some(Address(2000)),
-            list_size: 0,
-            list_allocated: 0,
-        };
-        let mut list = Vec::new();
-        encode_sections(&mut list, &header, Address(1900), &sections, SIZES).unwrap();
-        (header.list_size, header.list_allocated) = (list.len() as u64, list.len() as u64);
-        assert_eq!(super::sections(&list, &header, SIZES).unwrap(), (&[][..], sections.to_vec()));
-        let mut bytes = Vec::new();
-        header.encode(&mut bytes, SIZES).unwrap();
+        let bytes = seal(HEADER.to_vec());
         assert_eq!(bytes.len(), FreeSpace::size(SIZES));
-        assert_eq!(FreeSpace::parse(&bytes, SIZES).unwrap(), (&[][..], header));
+        both_ways(&bytes, &FILE, |i| FreeSpace::parse(i, SIZES), |header, out| header.encode(out, SIZES));
+        let list = seal(LIST.to_vec());
+        let expected = vec![section(96, 8), section(200, 8), section(1000, 300)];
+        both_ways(
+            &list,
+            &expected,
+            |i| sections(i, &FILE, SIZES),
+            |sections, out| encode_sections(out, &FILE, Address(1900), sections, SIZES),
+        );
+        assert_eq!(list.len(), 62);
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_panic(
+            head in near_sealed(&HEADER),
+            list in near_sealed(&LIST),
+            heap_list in near_sealed(&HEAP_LIST),
+            sizes in any_sizes(),
+        ) {
+            let found = FreeSpace::parse(&head, sizes).map_or(FILE, |(_, header)| header);
+            for header in [found, FILE, IN_HEAP] {
+                for list in [&list, &heap_list] {
+                    let _ = sections(list, &header, sizes);
+                    let _ = heap_sections(list, &header, sizes);
+                }
+            }
+        }
     }
 }

@@ -1,14 +1,31 @@
 //! Global heap collections (III.E): elements of variable length, region references and virtual mappings.
 //!
-//! `GCOL`, version 1, 3 reserved, size of the collection with this header (L), then objects:
-//! index (2), reference count (2), reserved (4), size (L), data. Both headers and the data are padded to 8 bytes. Index 0 is the
-//! free space; it comes last.
+//! | offset | size | field of a collection |
+//! |---|---|---|
+//! | 0 | 4 | signature: `GCOL` |
+//! | 4 | 1 | version: 1 |
+//! | 5 | 3 | reserved |
+//! | 8 | L | collection size, with this header; then zeros up to a multiple of 8 |
+//! | | | objects, and at last the free space |
+//!
+//! | offset | size | field of an object |
+//! |---|---|---|
+//! | 0 | 2 | heap object index: 1 to 65535; 0 of the free space |
+//! | 2 | 2 | reference count |
+//! | 4 | 4 | reserved |
+//! | 8 | L | object size, n; of the free space with this header; then zeros up to a multiple of 8 |
+//! | | n | object data, then zeros up to a multiple of 8 |
+//!
+//! | offset | size | field of an ID |
+//! |---|---|---|
+//! | 0 | O | collection address |
+//! | O | 4 | object index |
 
 use nom::bytes::complete::take;
 use nom::number::complete::{le_u16, le_u32};
-use sciformats_core::Result;
 use sciformats_core::arith::add;
 use sciformats_core::fault::{FaultKind, Parsed, fail, field};
+use sciformats_core::{Result, bound};
 
 use super::{Address, Sizes, length, pad8, put_length, put_padding, put_uint, signature, uint, version};
 
@@ -84,20 +101,22 @@ pub(crate) fn object(i: &[u8], sizes: Sizes) -> Parsed<'_, Option<HeapObject<'_>
     if i.len() < header {
         return Ok((&[], None));
     }
-    let (rest, index) = field("heap object index", le_u16)(i)?;
-    let (rest, _) = take(6usize)(rest)?;
-    let (_, size) = field("object size", length(sizes))(rest)?;
+    let (rest, head) = take(header)(i)?;
+    let (head, index) = field("heap object index", le_u16)(head)?;
+    let (head, _) = take(6usize)(head)?;
+    let (_, size) = field("object size", length(sizes))(head)?;
     if index == 0 {
         return Ok((&[], None));
     }
-    let rest = i.get(header..).unwrap_or_default();
-    let Some((data, _)) = usize::try_from(size).ok().and_then(|size| rest.split_at_checked(size)) else {
+    let Some(size) = usize::try_from(size).ok().filter(|&size| size <= rest.len()) else {
         let kind = FaultKind::OutOfBounds { found: size, end: rest.len() as u64 };
         return field("object size", |i| fail(i, kind))(i);
     };
+    let (rest, data) = take(size)(rest)?;
     // The padding of the last object may be cut off with the collection.
-    let used = data.len().checked_next_multiple_of(8).unwrap_or(rest.len()).min(rest.len());
-    Ok((rest.get(used..).unwrap_or_default(), Some(HeapObject { index, data })))
+    let padding = bound::left(size.checked_next_multiple_of(8).unwrap_or(size), size);
+    let (rest, _) = take(padding.min(rest.len()))(rest)?;
+    Ok((rest, Some(HeapObject { index, data })))
 }
 
 impl GlobalId {
@@ -149,36 +168,115 @@ pub(crate) fn put_free(out: &mut Vec<u8>, len: usize, sizes: Sizes) -> Result<()
 
 #[cfg(test)]
 mod tests {
-    use super::super::test::{SIZES, hex};
+    use proptest::prelude::*;
+
+    use super::super::test::{SIZES, any_sizes, both_ways, near};
     use super::*;
+
+    const COLLECTION: [u8; 16] = [
+        b'G', b'C', b'O', b'L', // signature
+        1,    // version
+        0, 0, 0, // reserved
+        0, 0x10, 0, 0, 0, 0, 0, 0, // collection size
+    ];
+
+    const OBJECTS: [u8; 48] = [
+        1, 0, // heap object index
+        0, 0, // reference count
+        0, 0, 0, 0, // reserved
+        3, 0, 0, 0, 0, 0, 0, 0, // object size
+        b'a', b'b', b'c', // object data
+        0, 0, 0, 0, 0, // zeros up to a multiple of 8
+        0, 0, // free space
+        0, 0, // reference count
+        0, 0, 0, 0, // reserved
+        0x18, 0, 0, 0, 0, 0, 0, 0, // object size
+        0, 0, 0, 0, 0, 0, 0, 0, // free
+    ];
+
+    /// Of a file whose lengths have four bytes.
+    const SHORT: [u8; 40] = [
+        2, 0, // heap object index
+        0, 0, // reference count
+        0, 0, 0, 0, // reserved
+        3, 0, 0, 0, // object size
+        0, 0, 0, 0, // zeros up to a multiple of 8
+        b'a', b'b', b'c', // object data
+        0, 0, 0, 0, 0, // zeros up to a multiple of 8
+        0, 0, // free space
+        0, 0, // reference count
+        0, 0, 0, 0, // reserved
+        0x10, 0, 0, 0, // object size
+        0, 0, 0, 0, // zeros up to a multiple of 8
+    ];
+
+    const ID: [u8; 12] = [
+        0, 0x10, 0, 0, 0, 0, 0, 0, // collection address
+        7, 0, 0, 0, // object index
+    ];
+
+    #[test]
+    fn a_collection_and_an_id() {
+        let header = CollectionHeader { size: 4096 };
+        both_ways(
+            &COLLECTION,
+            &header,
+            |i| CollectionHeader::parse(i, SIZES),
+            |header, out| header.encode(out, SIZES),
+        );
+        assert_eq!(COLLECTION.len(), CollectionHeader::size_of(SIZES));
+        let id = GlobalId { collection: Address(0x1000), index: 7 };
+        both_ways(&ID, &id, |i| GlobalId::parse(i, SIZES), |id, out| id.encode(out, SIZES));
+        assert_eq!(GlobalId::parse_optional(&ID, SIZES).unwrap().1, Some(id));
+        assert_eq!(GlobalId::parse_optional(&[0xff; 12], SIZES).unwrap().1, None);
+    }
 
     #[test]
     fn objects_until_the_free_space() {
-        let bytes = hex("0100 0000 00000000 0300000000000000 6162630000000000 \
-             0000 0000 00000000 1800000000000000 0000000000000000");
-        let (rest, first) = object(&bytes, SIZES).unwrap();
+        let (rest, first) = object(&OBJECTS, SIZES).unwrap();
         assert_eq!(first, Some(HeapObject { index: 1, data: b"abc" }));
         assert_eq!(object(rest, SIZES).unwrap().1, None);
         assert_eq!(object(&[0; 15], SIZES).unwrap().1, None);
+        let mut out = Vec::new();
+        HeapObject { index: 1, data: b"abc" }.encode(&mut out, SIZES).unwrap();
+        put_free(&mut out, 24, SIZES).unwrap();
+        assert_eq!(out, OBJECTS);
     }
 
     #[test]
     fn short_lengths_are_padded() {
         let sizes = Sizes { offsets: 4, lengths: 4 };
-        let bytes = hex("0200 0000 00000000 03000000 00000000 6162630000000000 \
-             0000 0000 00000000 10000000 00000000");
-        let (rest, first) = object(&bytes, sizes).unwrap();
+        let (rest, first) = object(&SHORT, sizes).unwrap();
         assert_eq!(first, Some(HeapObject { index: 2, data: b"abc" }));
         assert_eq!(object(rest, sizes).unwrap().1, None);
         let mut out = Vec::new();
         HeapObject { index: 2, data: b"abc" }.encode(&mut out, sizes).unwrap();
         put_free(&mut out, 16, sizes).unwrap();
-        assert_eq!(out, bytes);
+        assert_eq!(out, SHORT);
     }
 
     #[test]
-    fn an_object_larger_than_its_collection() {
-        let bytes = hex("0100 0000 00000000 ffffffffffffffff 6162630000000000");
-        assert!(object(&bytes, SIZES).is_err());
+    fn an_object_at_the_end_of_its_collection() {
+        let cut = &OBJECTS[..19];
+        assert_eq!(object(cut, SIZES), Ok((&[][..], Some(HeapObject { index: 1, data: b"abc" }))));
+        let error =
+            sciformats_core::fault::locate("object", 0, &cut[..18], |i| object(i, SIZES)).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "malformed object at offset 0x0: object size is 3, out of bounds (end 2)"
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_panic(header in near(&COLLECTION), objects in near(&OBJECTS), id in near(&ID), sizes in any_sizes()) {
+            let _ = CollectionHeader::parse(&header, sizes);
+            let mut rest = &objects[..];
+            while let Ok((after, Some(_))) = object(rest, sizes) {
+                rest = after;
+            }
+            let _ = GlobalId::parse(&id, sizes);
+            let _ = GlobalId::parse_optional(&id, sizes);
+        }
     }
 }

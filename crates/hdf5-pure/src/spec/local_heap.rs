@@ -1,7 +1,18 @@
 //! Local heaps (III.D): the names of an old-style group.
 //!
-//! `HEAP`, version 0, 3 reserved, size of the data segment (L), head of the free list (L), address of the data (O). In the data,
-//! a free block begins with the offset of the next one (L) and its size (L).
+//! | offset | size | field of the header |
+//! |---|---|---|
+//! | 0 | 4 | signature: `HEAP` |
+//! | 4 | 1 | version: 0 |
+//! | 5 | 3 | reserved |
+//! | 8 | L | data segment size |
+//! | 8 + L | L | offset to head of free-list; 1 if it is empty |
+//! | 8 + 2·L | O | address of data segment |
+//!
+//! | offset | size | field of a free block in the data segment |
+//! |---|---|---|
+//! | 0 | L | offset of next free block; 1 in the last |
+//! | L | L | size of free block, with these fields |
 
 use nom::bytes::complete::take;
 use sciformats_core::Result;
@@ -78,17 +89,40 @@ impl LocalHeap {
 
 #[cfg(test)]
 mod tests {
-    use super::super::test::{SIZES, hex};
+    use proptest::prelude::*;
+
+    use super::super::test::{SIZES, any_sizes, both_ways, near};
     use super::*;
 
+    const HEADER: [u8; 32] = [
+        b'H', b'E', b'A', b'P', // signature
+        0,    // version
+        0, 0, 0, // reserved
+        0x58, 0, 0, 0, 0, 0, 0, 0, // data segment size
+        0x10, 0, 0, 0, 0, 0, 0, 0, // offset to head of free-list
+        0xc8, 2, 0, 0, 0, 0, 0, 0, // address of data segment
+    ];
+
+    const FREE: [u8; 16] = [
+        1, 0, 0, 0, 0, 0, 0, 0, // offset of next free block: none
+        0x48, 0, 0, 0, 0, 0, 0, 0, // size of free block
+    ];
+
     #[test]
-    fn a_header() {
-        let bytes = hex("48454150 00 000000 5800000000000000 0100000000000000 c802000000000000");
-        assert_eq!(bytes.len(), LocalHeap::size_of(SIZES));
-        let (_, heap) = LocalHeap::parse(&bytes, SIZES).unwrap();
-        let mut encoded = Vec::new();
-        heap.encode(&mut encoded, SIZES).unwrap();
-        assert_eq!(encoded, bytes);
-        assert_eq!(heap, LocalHeap { size: 88, free_list: 1, data: Address(0x2c8) });
+    fn a_header_and_a_free_block() {
+        assert_eq!(HEADER.len(), LocalHeap::size_of(SIZES));
+        let heap = LocalHeap { size: 88, free_list: 16, data: Address(0x2c8) };
+        both_ways(&HEADER, &heap, |i| LocalHeap::parse(i, SIZES), |heap, out| heap.encode(out, SIZES));
+        assert_eq!(FREE.len(), FreeBlock::size_of(SIZES));
+        let free = FreeBlock { next: FreeBlock::NONE, size: 72 };
+        both_ways(&FREE, &free, |i| FreeBlock::parse(i, SIZES), |free, out| free.encode(out, SIZES));
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_panic(header in near(&HEADER), free in near(&FREE), sizes in any_sizes()) {
+            let _ = LocalHeap::parse(&header, sizes);
+            let _ = FreeBlock::parse(&free, sizes);
+        }
     }
 }

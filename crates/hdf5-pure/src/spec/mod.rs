@@ -2,6 +2,9 @@
 //!
 //! Everything here is a pure function of bytes and a small context, [`Sizes`]. No structure knows what another one
 //! contains, only its address. Section numbers are those of the HDF5 File Format Specification.
+//!
+//! In the tables `O` is the size of offsets, of which addresses are, and `L` that of lengths, as the superblock says them.
+//! An offset is left out where fields before it vary in size. Numbers are little-endian. An address with all bits set is none.
 
 #![warn(
     clippy::arithmetic_side_effects,
@@ -189,6 +192,7 @@ impl PartialEq<str> for Name {
 /// An unsigned little-endian number of `width` bytes. Numbers wider than 64 bits must fit them.
 pub(crate) fn uint<'a>(width: usize) -> impl FnMut(&'a [u8]) -> Parsed<'a, u64> {
     move |i| {
+        // Numbers are as wide as a context says, up to 32 bytes: nom has parsers for fixed widths of them alone.
         let (rest, bytes) = take(width)(i)?;
         let (low, high) = bytes.split_at(bytes.len().min(8));
         if high.iter().any(|&byte| byte != 0) {
@@ -413,9 +417,62 @@ pub(crate) fn short(n: usize, what: &'static str) -> Result<u16> {
 
 #[cfg(test)]
 pub(crate) mod test {
+    use proptest::prelude::*;
+    use proptest::sample::Index;
+
     use super::*;
 
     pub(crate) const SIZES: Sizes = Sizes { offsets: 8, lengths: 8 };
+
+    /// Checks that `bytes` are `value`, all of them, and that `value` is written as `bytes`.
+    #[track_caller]
+    pub(crate) fn both_ways<'a, T: PartialEq + fmt::Debug>(
+        bytes: &'a [u8],
+        value: &T,
+        parse: impl FnOnce(&'a [u8]) -> Parsed<'a, T>,
+        encode: impl FnOnce(&T, &mut Vec<u8>) -> Result<()>,
+    ) {
+        let (rest, parsed) = parse(bytes).unwrap();
+        assert_eq!((rest, &parsed), (&[][..], value));
+        let mut out = Vec::new();
+        encode(value, &mut out).unwrap();
+        assert_eq!(out, bytes);
+    }
+
+    /// Bytes near to `example`: a few are changed, the end is cut off, or more follow. They reach further into a parser than
+    /// any bytes at all, which come now and then.
+    pub(crate) fn near(example: &[u8]) -> impl Strategy<Value = Vec<u8>> + use<> {
+        let example = example.to_vec();
+        let value = prop_oneof![Just(0), Just(1), Just(0xff), any::<u8>()];
+        let changes = prop::collection::vec((any::<Index>(), value), 0..4);
+        let end = prop_oneof![
+            Just((None, Vec::new())),
+            any::<Index>().prop_map(|cut| (Some(cut), Vec::new())),
+            prop::collection::vec(any::<u8>(), 0..40).prop_map(|more| (None, more)),
+        ];
+        let near = (changes, end).prop_map(move |(changes, (cut, more))| {
+            let mut bytes = example.clone();
+            for (at, value) in changes.into_iter().filter(|_| !example.is_empty()) {
+                bytes[at.index(example.len())] = value;
+            }
+            bytes.truncate(cut.map_or(bytes.len(), |cut| cut.index(bytes.len() + 1)));
+            bytes.extend(more);
+            bytes
+        });
+        prop_oneof![4 => near, 1 => prop::collection::vec(any::<u8>(), 0..100)]
+    }
+
+    /// As [`near`], and a checksum that is that of the bytes.
+    pub(crate) fn near_sealed(example: &[u8]) -> impl Strategy<Value = Vec<u8>> + use<> {
+        near(example).prop_map(seal)
+    }
+
+    /// Sizes that a superblock may have: the usual ones, and now and then any.
+    pub(crate) fn any_sizes() -> impl Strategy<Value = Sizes> {
+        let width = || prop::sample::select(vec![2u8, 4, 8, 16, 32]);
+        let any = (width(), width()).prop_map(|(offsets, lengths)| Sizes { offsets, lengths });
+        prop_oneof![3 => Just(SIZES), 1 => any]
+    }
 
     /// Bytes from hexadecimal text; spaces are ignored.
     pub(crate) fn hex(text: &str) -> Vec<u8> {

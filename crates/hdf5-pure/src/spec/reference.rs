@@ -1,7 +1,30 @@
-//! References as they are stored in elements.
+//! References as they are stored in elements: old ones in one or two steps, and those of datatype version 4 (VIII.B).
 //!
-//! Old ones: an object's address (O), or the global heap object of a region: address and selection.
-//! New ones (datatype version 4): kind (1), flags (1), then the object's token, or a blob in the global heap.
+//! | offset | size | field of an old object reference |
+//! |---|---|---|
+//! | 0 | O | object address; 0 or none of a null reference |
+//!
+//! | offset | size | field of the global heap object of an old region reference |
+//! |---|---|---|
+//! | 0 | O | object address |
+//! | O | | [selection](super::selection) |
+//!
+//! | offset | size | field of an element of datatype version 4 |
+//! |---|---|---|
+//! | 0 | 1 | reference type: 0 null, 2 object, 3 region, 4 attribute |
+//! | 1 | 1 | flags; bit 0: the object is in another file |
+//! | 2 | 1, n | of an object in this file: token size, token |
+//! | 2 | 4 | of others: blob size |
+//! | 6 | O + 4 | of others: [ID](super::global_heap) of the blob in the global heap |
+//!
+//! | offset | size | field of a blob |
+//! |---|---|---|
+//! | 0 | 1, n | token size, token: the object's address |
+//! | | 2, n | name length, name of the file (of references into another file) |
+//! | | 4 | selection length (of a region) |
+//! | | 4 | rank (of a region) |
+//! | | | selection (of a region) |
+//! | | 2, n | name length, name of the attribute (of an attribute) |
 
 use nom::Parser;
 use nom::bytes::complete::take;
@@ -204,4 +227,123 @@ fn sized_name(i: &[u8]) -> Parsed<'_, Name> {
     let (i, len) = field("name length", le_u16)(i)?;
     let (i, name) = field("name", take(len)).parse(i)?;
     Ok((i, name.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::test::{SIZES, any_sizes, near};
+    use super::*;
+
+    const REGION: [u8; 24] = [
+        0x20, 3, 0, 0, 0, 0, 0, 0, // object address
+        3, 0, 0, 0, // selection type: all
+        1, 0, 0, 0, // version
+        0, 0, 0, 0, 0, 0, 0, 0, // reserved and length
+    ];
+
+    const TO_OBJECT: [u8; 18] = [
+        2, // reference type: object
+        0, // flags
+        8, // token size
+        0x20, 3, 0, 0, 0, 0, 0, 0, // token
+        0, 0, 0, 0, 0, 0, 0, // zeros
+    ];
+
+    const TO_REGION: [u8; 18] = [
+        3, // reference type: region
+        0, // flags
+        0x21, 0, 0, 0, // blob size
+        0, 0x10, 0, 0, 0, 0, 0, 0, // collection address
+        1, 0, 0, 0, // object index
+    ];
+
+    const REGION_BLOB: [u8; 33] = [
+        8, // token size
+        0x20, 3, 0, 0, 0, 0, 0, 0, // token
+        0x10, 0, 0, 0, // selection length
+        2, 0, 0, 0, // rank
+        3, 0, 0, 0, // selection type: all
+        1, 0, 0, 0, // version
+        0, 0, 0, 0, 0, 0, 0, 0, // reserved and length
+    ];
+
+    const ATTRIBUTE_BLOB: [u8; 16] = [
+        8, // token size
+        0x20, 3, 0, 0, 0, 0, 0, 0, // token
+        5, 0, // name length
+        b'u', b'n', b'i', b't', b's', // name of the attribute
+    ];
+
+    const FOREIGN_BLOB: [u8; 15] = [
+        8, // token size
+        0x20, 3, 0, 0, 0, 0, 0, 0, // token
+        4, 0, // name length
+        b'a', b'.', b'h', b'5', // name of the file
+    ];
+
+    const OBJECT: Address = Address(0x320);
+
+    #[test]
+    fn old_references() {
+        assert_eq!(object(&REGION, SIZES), Ok((&REGION[8..], Some(OBJECT))));
+        assert_eq!(object(&[0; 8], SIZES).unwrap().1, None);
+        assert_eq!(region(&REGION, SIZES), Ok((&[][..], Some((OBJECT, Selection::All)))));
+        assert_eq!(region(&[0xff; 8], SIZES).unwrap().1, None);
+    }
+
+    #[test]
+    fn elements() {
+        assert_eq!(element(&TO_OBJECT, SIZES), Ok((&[][..], Element::Object(OBJECT))));
+        let mut out = Vec::new();
+        put_object(&mut out, OBJECT).unwrap();
+        assert_eq!(out, TO_OBJECT);
+        let id = GlobalId { collection: Address(0x1000), index: 1 };
+        let blob = Element::Blob { kind: 3, external: false, id };
+        assert_eq!(element(&TO_REGION, SIZES), Ok((&[][..], blob)));
+        assert_eq!(blob_prefix(&Part::Region(Selection::All), 33).unwrap(), TO_REGION[..6]);
+        assert_eq!(external_prefix(2, 33).unwrap(), [2, 1, 33, 0, 0, 0]);
+        assert_eq!(element(&[0; 18], SIZES).unwrap().1, Element::Null);
+        assert!(element(&[1; 18], SIZES).is_err());
+    }
+
+    #[test]
+    fn blobs() {
+        let parts = [
+            (&REGION_BLOB[..], 3, Part::Region(Selection::All)),
+            (&ATTRIBUTE_BLOB, 4, Part::Attribute("units".into())),
+        ];
+        for (bytes, kind, part) in parts {
+            let reference = Reference { file: None, object: OBJECT, part };
+            let mut out = Vec::new();
+            put_blob(&mut out, OBJECT, &reference.part, 2).unwrap();
+            assert_eq!(out, bytes);
+            assert_eq!(blob(bytes, kind, false), Ok((&[][..], Some(reference))));
+        }
+        let foreign = Reference { file: Some("a.h5".into()), object: OBJECT, part: Part::Object };
+        assert_eq!(blob(&FOREIGN_BLOB, 2, true), Ok((&[][..], Some(foreign))));
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_panic(
+            old in near(&REGION),
+            to_object in near(&TO_OBJECT),
+            to_region in near(&TO_REGION),
+            region_blob in near(&REGION_BLOB),
+            attribute_blob in near(&ATTRIBUTE_BLOB),
+            foreign_blob in near(&FOREIGN_BLOB),
+            sizes in any_sizes(),
+            (kind, external) in (2u8..5, any::<bool>()),
+        ) {
+            let _ = object(&old, sizes);
+            let _ = region(&old, sizes);
+            let _ = element(&to_object, sizes);
+            let _ = element(&to_region, sizes);
+            for bytes in [&region_blob, &attribute_blob, &foreign_blob] {
+                let _ = blob(bytes, kind, external);
+            }
+        }
+    }
 }

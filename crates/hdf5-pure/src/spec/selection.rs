@@ -1,6 +1,20 @@
-//! Selections as they are stored: in region references and virtual layouts.
+//! Selections as they are stored: in region references and virtual layouts (VIII.A).
 //!
-//! Type (4): 0 none, 1 points, 2 hyperslab, 3 all. Version (4). What follows depends on both.
+//! | offset | size | field |
+//! |---|---|---|
+//! | 0 | 4 | selection type: 0 none, 1 points, 2 hyperslab, 3 all |
+//! | 4 | 4 | selection version |
+//!
+//! | type, version | bytes that follow, of w for each number |
+//! |---|---|
+//! | 0 or 3, 1 | reserved (4), length (4): 0 |
+//! | 1, 1 | reserved (4), length (4), rank (4), number of points (4), coordinates of each point; w = 4 |
+//! | 1, 2 | encode size w (1), rank (4), number of points, coordinates of each point |
+//! | 2, 1 | reserved (4), length (4), rank (4), number of blocks (4), first and last coordinates of each block; w = 4 |
+//! | 2, 2 | flags (1): 1 regular, length (4), rank (4), start, stride, count, block along each dimension; w = 8 |
+//! | 2, 3 | flags (1), encode size w (1), rank (4), then as version 2 if regular, otherwise as version 1 |
+//!
+//! A count or block with all bits set has no end.
 
 use nom::Parser;
 use nom::bytes::complete::take;
@@ -335,30 +349,110 @@ fn put_form(out: &mut Vec<u8>, width: usize, len: usize) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::test::hex;
+    use proptest::prelude::*;
+
+    use super::super::test::{both_ways, near};
     use super::*;
 
-    #[test]
-    fn blocks_and_points() {
-        let bytes =
-            hex("02000000 01000000 00000000 18000000 02000000 01000000 01000000 02000000 03000000 04000000");
-        let (rest, selection) = Selection::parse(&bytes).unwrap();
-        assert!(rest.is_empty());
-        assert_eq!(selection, Selection::Blocks(vec![(vec![1, 2], vec![3, 4])]));
-        let bytes = hex("01000000 02000000 02 01000000 0200 0700 0900");
-        assert_eq!(Selection::parse(&bytes).unwrap().1, Selection::Points(vec![vec![7], vec![9]]));
-    }
+    const ALL: [u8; 16] = [
+        3, 0, 0, 0, // selection type: all
+        1, 0, 0, 0, // selection version
+        0, 0, 0, 0, // reserved
+        0, 0, 0, 0, // length
+    ];
+
+    const BLOCKS: [u8; 40] = [
+        2, 0, 0, 0, // selection type: hyperslab
+        1, 0, 0, 0, // selection version
+        0, 0, 0, 0, // reserved
+        0x18, 0, 0, 0, // length
+        2, 0, 0, 0, // rank
+        1, 0, 0, 0, // number of blocks
+        1, 0, 0, 0, // first coordinates
+        2, 0, 0, 0, // along dimension 1
+        3, 0, 0, 0, // last coordinates
+        4, 0, 0, 0, // along dimension 1
+    ];
+
+    const POINTS: [u8; 32] = [
+        1, 0, 0, 0, // selection type: points
+        1, 0, 0, 0, // selection version
+        0, 0, 0, 0, // reserved
+        0x10, 0, 0, 0, // length
+        1, 0, 0, 0, // rank
+        2, 0, 0, 0, // number of points
+        7, 0, 0, 0, // point 0
+        9, 0, 0, 0, // point 1
+    ];
+
+    const NARROW_POINTS: [u8; 19] = [
+        1, 0, 0, 0, // selection type: points
+        2, 0, 0, 0, // selection version
+        2, // encode size
+        1, 0, 0, 0, // rank
+        2, 0, // number of points
+        7, 0, // point 0
+        9, 0, // point 1
+    ];
+
+    const REGULAR: [u8; 49] = [
+        2, 0, 0, 0, // selection type: hyperslab
+        2, 0, 0, 0, // selection version
+        1, // flags: regular
+        0x24, 0, 0, 0, // length
+        1, 0, 0, 0, // rank
+        0, 0, 0, 0, 0, 0, 0, 0, // start
+        5, 0, 0, 0, 0, 0, 0, 0, // stride
+        0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, // count: without end
+        2, 0, 0, 0, 0, 0, 0, 0, // block
+    ];
+
+    const NARROW_REGULAR: [u8; 22] = [
+        2, 0, 0, 0, // selection type: hyperslab
+        3, 0, 0, 0, // selection version
+        1, // flags: regular
+        2, // encode size
+        1, 0, 0, 0, // rank
+        0, 0, // start
+        5, 0, // stride
+        0xff, 0xff, // count: without end
+        2, 0, // block
+    ];
+
+    const FAR_BLOCK: [u8; 38] = [
+        2, 0, 0, 0, // selection type: hyperslab
+        3, 0, 0, 0, // selection version
+        0, // flags: not regular
+        8, // encode size
+        1, 0, 0, 0, // rank
+        1, 0, 0, 0, 0, 0, 0, 0, // number of blocks
+        1, 0, 0, 0, 0, 0, 0, 0, // first coordinate
+        0, 0, 0, 0, 0, 1, 0, 0, // last coordinate
+    ];
 
     #[test]
-    fn an_unlimited_hyperslab() {
-        let bytes = hex("02000000 03000000 01 02 01000000 0000 0500 ffff 0200");
-        let dimension = Regular { start: 0, stride: 5, count: None, block: Some(2) };
-        assert_eq!(Selection::parse(&bytes).unwrap().1, Selection::Regular(vec![dimension]));
+    fn selections_byte_by_byte() {
+        let regular = Regular { start: 0, stride: 5, count: None, block: Some(2) };
+        let written = [
+            (&ALL[..], Selection::All),
+            (&BLOCKS, Selection::Blocks(vec![(vec![1, 2], vec![3, 4])])),
+            (&POINTS, Selection::Points(vec![vec![7], vec![9]])),
+            (&REGULAR, Selection::Regular(vec![regular])),
+            (&FAR_BLOCK, Selection::Blocks(vec![(vec![1], vec![1 << 40])])),
+        ];
+        for (bytes, selection) in written {
+            both_ways(bytes, &selection, Selection::parse, |selection, out| selection.encode(out));
+        }
+        // What only others write.
+        let points = Selection::Points(vec![vec![7], vec![9]]);
+        assert_eq!(Selection::parse(&NARROW_POINTS), Ok((&[][..], points)));
+        assert_eq!(Selection::parse(&NARROW_REGULAR), Ok((&[][..], Selection::Regular(vec![regular]))));
     }
 
     #[test]
     fn counts_that_lie() {
-        let bytes = hex("01000000 01000000 00000000 00000000 01000000 ffffffff 07000000");
+        let mut bytes = POINTS;
+        bytes[20..24].fill(0xff);
         assert!(Selection::parse(&bytes).is_err());
     }
 
@@ -379,6 +473,27 @@ mod tests {
             let mut bytes = Vec::new();
             selection.encode(&mut bytes).unwrap();
             assert_eq!(Selection::parse(&bytes).unwrap(), (&[][..], selection));
+        }
+    }
+
+    fn any_bytes() -> impl Strategy<Value = Vec<u8>> {
+        prop_oneof![
+            near(&ALL),
+            near(&BLOCKS),
+            near(&NARROW_POINTS),
+            near(&REGULAR),
+            near(&NARROW_REGULAR),
+            near(&FAR_BLOCK)
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_panic(bytes in any_bytes()) {
+            if let Ok((_, selection)) = Selection::parse(&bytes) {
+                let _ = (selection.rank(), selection.is_of_rank(1));
+                let _ = selection.encode(&mut Vec::new());
+            }
         }
     }
 }

@@ -1,7 +1,42 @@
-//! The table of shared messages (III.H): header messages that several objects use are stored once.
+//! The table of shared messages (III.I): header messages that several objects use are stored once.
 //!
-//! `SMTB`, then one entry per index, checksum. An index is a list, or a version 2 B-tree of type 7. The list has room for as many
-//! records as it can get, and its checksum stands behind those in use: `SMLI`, records, checksum, nothing.
+//! An index is a list, or a version 2 B-tree of type 7. The list has room for as many records as it can get, and its checksum
+//! stands behind those in use.
+//!
+//! | offset | size | field of the table |
+//! |---|---|---|
+//! | 0 | 4 | signature: `SMTB` |
+//! | 4 | n·(14 + 2·O) | indexes |
+//! | | 4 | checksum |
+//!
+//! | offset | size | field of an index |
+//! |---|---|---|
+//! | 0 | 1 | version: 0 |
+//! | 1 | 1 | index type: 0 list, 1 v2 B-tree |
+//! | 2 | 2 | message type flags: bit `1 << type` |
+//! | 4 | 4 | minimum message size |
+//! | 8 | 2 | list cutoff: more messages turn a list into a tree |
+//! | 10 | 2 | v2 B-tree cutoff: fewer messages turn a tree into a list |
+//! | 12 | 2 | number of messages |
+//! | 14 | O | index address, or none |
+//! | 14 + O | O | fractal heap address, or none |
+//!
+//! | offset | size | field of a list |
+//! |---|---|---|
+//! | 0 | 4 | signature: `SMLI` |
+//! | 4 | | records in use |
+//! | | 4 | checksum, then room for more records |
+//!
+//! | offset | size | field of a record, of 17 or 9 + O bytes, whichever is more |
+//! |---|---|---|
+//! | 0 | 1 | message location: 0 in the heap, 1 in an object header |
+//! | 1 | 4 | hash value |
+//! | 5 | 4 | in the heap: reference count |
+//! | 9 | 8 | in the heap: heap ID |
+//! | 5 | 1 | in a header: reserved |
+//! | 6 | 1 | in a header: message type |
+//! | 7 | 2 | in a header: creation index |
+//! | 9 | O | in a header: object header address |
 
 use nom::Parser;
 use nom::bytes::complete::take;
@@ -227,10 +262,38 @@ pub(crate) fn encode_list(
 
 #[cfg(test)]
 mod tests {
-    use super::super::test::hex;
+    use proptest::prelude::*;
+
+    use super::super::test::{SIZES, any_sizes, near_sealed, seal};
     use super::*;
 
-    const SIZES: Sizes = Sizes { offsets: 8, lengths: 8 };
+    /// As far as the checksum, as the list.
+    const TABLE: [u8; 34] = [
+        b'S', b'M', b'T', b'B', // signature
+        0,    // version
+        0,    // index type: list
+        2, 0x10, // message type flags: dataspaces, attributes
+        0x28, 0, 0, 0, // minimum message size
+        3, 0, // list cutoff
+        2, 0, // v2 B-tree cutoff
+        2, 0, // number of messages
+        0, 1, 0, 0, 0, 0, 0, 0, // index address
+        0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, // fractal heap address: none
+    ];
+
+    const LIST: [u8; 38] = [
+        b'S', b'M', b'L', b'I', // signature
+        0,    // message location: in the heap
+        7, 0, 0, 0, // hash value
+        3, 0, 0, 0, // reference count
+        0, 22, b'a', b'b', b'c', b'd', b'e', b'f', // heap ID
+        1,    // message location: in a header
+        9, 0, 0, 0, // hash value
+        0, // reserved
+        3, // message type
+        1, 0, // creation index
+        0x20, 3, 0, 0, 0, 0, 0, 0, // object header address
+    ];
 
     fn index() -> SharedIndex {
         SharedIndex {
@@ -249,8 +312,7 @@ mod tests {
     fn a_table() {
         let mut bytes = Vec::new();
         encode_table(&mut bytes, SIZES, &[index()]).unwrap();
-        let fields = "534d5442 00 00 0210 28000000 0300 0200 0200 0001000000000000 ffffffffffffffff";
-        assert_eq!(bytes[..bytes.len() - 4], hex(fields));
+        assert_eq!(bytes, seal(TABLE.to_vec()));
         assert_eq!(bytes.len(), size(SIZES, 1));
         assert_eq!(table(&bytes, SIZES, 1).unwrap().1, [index()]);
     }
@@ -263,11 +325,25 @@ mod tests {
         ];
         let mut bytes = Vec::new();
         encode_list(&mut bytes, SIZES, &index(), &records).unwrap();
-        let used =
-            hex("534d4c49 00 07000000 03000000 0016616263646566 01 09000000 00 03 0100 2003000000000000");
+        let used = seal(LIST.to_vec());
         assert_eq!(bytes[..used.len()], used);
         assert_eq!(bytes.len() as u64, index().list_size(SIZES).unwrap());
-        assert!(bytes[used.len() + 4..].iter().all(|&byte| byte == 0), "room for a third");
+        assert!(bytes[used.len()..].iter().all(|&byte| byte == 0), "room for a third");
         assert_eq!(list(&bytes, SIZES, 2).unwrap().1, records);
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_panic(
+            indexes in near_sealed(&TABLE),
+            records in near_sealed(&LIST),
+            sizes in any_sizes(),
+            (n, messages) in (0u8..4, 0u16..5),
+        ) {
+            if let Ok((_, indexes)) = table(&indexes, sizes, n) {
+                let _ = indexes.iter().map(|index| index.list_size(sizes).unwrap_or(0)).max();
+            }
+            let _ = list(&records, sizes, messages);
+        }
     }
 }

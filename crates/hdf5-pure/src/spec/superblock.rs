@@ -1,22 +1,39 @@
 //! The superblock (II.A): where everything else starts.
 //!
-//! | size | versions 0 and 1 | size | versions 2 and 3 |
-//! |---|---|---|---|
-//! | 8 | signature | 8 | signature |
-//! | 1 | version | 1 | version |
-//! | 1 | version of the free space (0) | 1 | size of offsets |
-//! | 1 | version of the root entry (0) | 1 | size of lengths |
-//! | 1 | reserved | 1 | consistency flags |
-//! | 1 | version of shared headers (0) | O | base address |
-//! | 1 | size of offsets | O | superblock extension |
-//! | 1 | size of lengths | O | end of file |
-//! | 1 | reserved | O | root group's header |
-//! | 2 | group leaf K | 4 | checksum |
-//! | 2 | group internal K | | |
-//! | 4 | consistency flags | | |
-//! | 2+2 | chunk K and reserved (version 1) | | |
-//! | 4·O | base, free space, end of file, driver information | | |
-//! | | root group's symbol table entry | | |
+//! | offset | size | field of versions 0 and 1 |
+//! |---|---|---|
+//! | 0 | 8 | signature: `\x89HDF\r\n\x1a\n` |
+//! | 8 | 1 | version: 0 or 1 |
+//! | 9 | 1 | version of the free space: 0 |
+//! | 10 | 1 | version of the root group entry: 0 |
+//! | 11 | 1 | reserved |
+//! | 12 | 1 | version of the shared header message format: 0 |
+//! | 13 | 1 | size of offsets: 2, 4, 8, 16 or 32 |
+//! | 14 | 1 | size of lengths: likewise |
+//! | 15 | 1 | reserved |
+//! | 16 | 2 | group leaf node K, not 0 |
+//! | 18 | 2 | group internal node K, not 0 |
+//! | 20 | 4 | file consistency flags |
+//! | 24 | 2 | indexed storage internal node K, not 0 (version 1 only; 32 in version 0) |
+//! | 26 | 2 | reserved (version 1 only) |
+//! | | O | base address |
+//! | | O | address of file free space info: none |
+//! | | O | end of file address |
+//! | | O | driver information block address, or none |
+//! | | | root group symbol table entry: [`symbol_table`](super::symbol_table) |
+//!
+//! | offset | size | field of versions 2 and 3 |
+//! |---|---|---|
+//! | 0 | 8 | signature |
+//! | 8 | 1 | version: 2 or 3 |
+//! | 9 | 1 | size of offsets |
+//! | 10 | 1 | size of lengths |
+//! | 11 | 1 | file consistency flags |
+//! | 12 | O | base address |
+//! | 12 + O | O | superblock extension address, or none |
+//! | 12 + 2·O | O | end of file address |
+//! | 12 + 3·O | O | root group object header address |
+//! | 12 + 4·O | 4 | checksum |
 
 use nom::Parser;
 use nom::bytes::complete::{tag, take};
@@ -237,22 +254,68 @@ impl Superblock {
 
 #[cfg(test)]
 mod tests {
-    use super::super::test::{hex, seal};
+    use proptest::prelude::*;
+
+    use super::super::symbol_table::Cache;
+    use super::super::test::{SIZES, both_ways, near, near_sealed, seal};
     use super::*;
+
+    const VERSION_0: [u8; 96] = [
+        0x89, b'H', b'D', b'F', 0x0d, 0x0a, 0x1a, 0x0a, // signature
+        0,    // version
+        0,    // version of the free space
+        0,    // version of the root group entry
+        0,    // reserved
+        0,    // version of the shared header message format
+        8,    // size of offsets
+        8,    // size of lengths
+        0,    // reserved
+        4, 0, // group leaf node K
+        0x10, 0, // group internal node K
+        0, 0, 0, 0, // file consistency flags
+        0, 0, 0, 0, 0, 0, 0, 0, // base address
+        0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, // address of file free space info: none
+        0x20, 3, 0, 0, 0, 0, 0, 0, // end of file address
+        0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, // driver information block address: none
+        0, 0, 0, 0, 0, 0, 0, 0, // root group: link name offset
+        0x60, 0, 0, 0, 0, 0, 0, 0, // object header address
+        1, 0, 0, 0, // cache type: a group
+        0, 0, 0, 0, // reserved
+        0x88, 0, 0, 0, 0, 0, 0, 0, // scratch-pad: B-tree
+        0xa8, 2, 0, 0, 0, 0, 0, 0, // local heap
+    ];
+
+    /// As far as the checksum.
+    const VERSION_3: [u8; 44] = [
+        0x89, b'H', b'D', b'F', 0x0d, 0x0a, 0x1a, 0x0a, // signature
+        3,    // version
+        8,    // size of offsets
+        8,    // size of lengths
+        5,    // file consistency flags: written to, others read
+        0, 0, 0, 0, 0, 0, 0, 0, // base address
+        0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, // superblock extension address: none
+        0x78, 0, 0, 0, 0, 0, 0, 0, // end of file address
+        0x30, 0, 0, 0, 0, 0, 0, 0, // root group object header address
+    ];
+
+    fn encode(superblock: &Superblock, out: &mut Vec<u8>) -> Result<()> {
+        superblock.encode(out)
+    }
 
     #[test]
     fn version_3() {
-        let bytes = seal(hex(
-            "89484446 0d0a1a0a  03 08 08 00  0000000000000000 ffffffffffffffff 7800000000000000 3000000000000000",
-        ));
+        let bytes = seal(VERSION_3.to_vec());
         assert_eq!(bytes.len(), 48);
-        let (rest, superblock) = Superblock::parse(&bytes).unwrap();
-        assert!(rest.is_empty());
-        assert_eq!(superblock.end_of_file, 0x78);
-        let mut encoded = Vec::new();
-        superblock.encode(&mut encoded).unwrap();
-        assert_eq!(encoded, bytes);
-        assert_eq!(superblock.rest, Rest::New { extension: None, root: Address(0x30) });
+        let expected = Superblock {
+            version: 3,
+            sizes: SIZES,
+            consistency_flags: 5,
+            base: 0,
+            end_of_file: 0x78,
+            rest: Rest::New { extension: None, root: Address(0x30) },
+        };
+        assert!(expected.is_written());
+        both_ways(&bytes, &expected, Superblock::parse, encode);
         for at in 8..48 {
             let mut broken = bytes.clone();
             broken[at] ^= 4;
@@ -261,17 +324,38 @@ mod tests {
     }
 
     #[test]
-    fn version_0() {
-        let bytes = hex("89484446 0d0a1a0a  00 00 00 00 00 08 08 00  0400 1000 00000000 \
-             0000000000000000 ffffffffffffffff 2003000000000000 ffffffffffffffff \
-             0000000000000000 6000000000000000 01000000 00000000 8800000000000000 a802000000000000");
-        assert_eq!(bytes.len(), 96);
-        let (rest, superblock) = Superblock::parse(&bytes).unwrap();
-        assert!(rest.is_empty());
-        assert_eq!(superblock.root(), Some(Address(0x60)));
-        assert_eq!(superblock.end_of_file, 0x320);
-        let mut encoded = Vec::new();
-        superblock.encode(&mut encoded).unwrap();
-        assert_eq!(encoded, bytes);
+    fn versions_0_and_1() {
+        let cache = Cache::Group { btree: Some(Address(0x88)), heap: Some(Address(0x2a8)) };
+        let rest = |chunk_k| Rest::Old {
+            group_leaf_k: 4,
+            group_internal_k: 16,
+            chunk_k,
+            free_space: None,
+            driver_info: None,
+            root: Entry { name: 0, header: Some(Address(0x60)), cache: cache.clone() },
+        };
+        let mut expected = Superblock {
+            version: 0,
+            sizes: SIZES,
+            consistency_flags: 0,
+            base: 0,
+            end_of_file: 0x320,
+            rest: rest(32),
+        };
+        assert_eq!(expected.root(), Some(Address(0x60)));
+        both_ways(&VERSION_0, &expected, Superblock::parse, encode);
+        (expected.version, expected.rest) = (1, rest(7));
+        let mut bytes = VERSION_0.to_vec();
+        bytes[8] = 1;
+        bytes.splice(24..24, [7, 0, 0, 0]);
+        both_ways(&bytes, &expected, Superblock::parse, encode);
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_panic(old in near(&VERSION_0), new in near_sealed(&VERSION_3)) {
+            let _ = Superblock::parse(&old);
+            let _ = Superblock::parse(&new);
+        }
     }
 }

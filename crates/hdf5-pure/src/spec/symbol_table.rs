@@ -1,12 +1,20 @@
 //! Symbol table nodes and their entries (III.B, III.C): the members of an old-style group.
 //!
-//! | size | field of an entry |
-//! |---|---|
-//! | L | offset of the name in the group's local heap |
-//! | O | object header address |
-//! | 4 | cache type: 0 nothing, 1 group, 2 soft link |
-//! | 4 | reserved |
-//! | 16 | scratch-pad, as the cache type says |
+//! | offset | size | field of a node |
+//! |---|---|---|
+//! | 0 | 4 | signature: `SNOD` |
+//! | 4 | 1 | version: 1 |
+//! | 5 | 1 | reserved |
+//! | 6 | 2 | number of symbols |
+//! | 8 | | entries; then room, up to 2·K entries |
+//!
+//! | offset | size | field of an entry |
+//! |---|---|---|
+//! | 0 | L | link name offset: in the group's local heap |
+//! | L | O | object header address, none of a soft link |
+//! | L + O | 4 | cache type: 0 nothing, 1 group, 2 soft link |
+//! | L + O + 4 | 4 | reserved |
+//! | L + O + 8 | 16 | scratch-pad space; of a group: v1 B-tree (O) and local heap (O); of a soft link: offset to link value (4) |
 
 use nom::bytes::complete::take;
 use nom::multi::count;
@@ -180,24 +188,46 @@ impl Node {
 
 #[cfg(test)]
 mod tests {
-    use super::super::test::{SIZES, hex};
+    use proptest::prelude::*;
+
+    use super::super::test::{SIZES, any_sizes, both_ways, near};
     use super::*;
+
+    const NODE: [u8; 88] = [
+        b'S', b'N', b'O', b'D', // signature
+        1,    // version
+        0,    // reserved
+        2, 0, // number of symbols
+        8, 0, 0, 0, 0, 0, 0, 0, // entry 0: link name offset
+        0x20, 3, 0, 0, 0, 0, 0, 0, // object header address
+        1, 0, 0, 0, // cache type: group
+        0, 0, 0, 0, // reserved
+        0x48, 3, 0, 0, 0, 0, 0, 0, // scratch-pad: B-tree
+        0x68, 5, 0, 0, 0, 0, 0, 0, // local heap
+        0x10, 0, 0, 0, 0, 0, 0, 0, // entry 1: link name offset
+        0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, // object header address: none
+        2, 0, 0, 0, // cache type: soft link
+        0, 0, 0, 0, // reserved
+        0x18, 0, 0, 0, // scratch-pad: offset to link value
+        0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, // rest
+    ];
 
     #[test]
     fn a_node_with_a_group_and_a_soft_link() {
-        let bytes = hex("534e4f44 01 00 0200 \
-             0800000000000000 2003000000000000 01000000 00000000 4803000000000000 6805000000000000 \
-             1000000000000000 ffffffffffffffff 02000000 00000000 18000000 000000000000000000000000");
-        let (rest, node) = Node::parse(&bytes, SIZES).unwrap();
-        assert!(rest.is_empty());
-        assert_eq!(node.entries[0].header, Some(Address(0x320)));
-        assert_eq!(
-            node.entries[0].cache,
-            Cache::Group { btree: Some(Address(0x348)), heap: Some(Address(0x568)) }
-        );
-        assert_eq!(node.entries[1].cache, Cache::SoftLink { path: 24 });
-        let mut encoded = Vec::new();
-        node.encode(&mut encoded, SIZES, 1).unwrap();
-        assert_eq!(encoded, bytes);
+        let cache = Cache::Group { btree: Some(Address(0x348)), heap: Some(Address(0x568)) };
+        let group = Entry { name: 8, header: Some(Address(0x320)), cache };
+        let link = Entry { name: 16, header: None, cache: Cache::SoftLink { path: 24 } };
+        let node = Node { entries: vec![group, link] };
+        both_ways(&NODE, &node, |i| Node::parse(i, SIZES), |node, out| node.encode(out, SIZES, 1));
+        assert_eq!(NODE.len(), Node::size(SIZES, 1).unwrap());
+        assert_eq!(Node::count(&NODE).unwrap().1, 2);
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_panic(bytes in near(&NODE), sizes in any_sizes()) {
+            let _ = Node::parse(&bytes, sizes);
+            let _ = Entry::parse(&bytes, sizes);
+        }
     }
 }

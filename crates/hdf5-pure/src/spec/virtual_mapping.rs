@@ -1,8 +1,19 @@
-//! The mappings of a virtual dataset: an object of a global heap.
+//! The mappings of a virtual dataset: an object of a global heap (III.F).
 //!
-//! Version, number of entries (L), entries, checksum. Entry of version 0: file name, dataset name, both ending in NUL,
-//! selection in the source, selection in the virtual dataset. Version 1 puts flags before: bit 0 the file name is that of
-//! an earlier entry, bit 1 the dataset name is, bit 2 the source is this file.
+//! | offset | size | field |
+//! |---|---|---|
+//! | 0 | 1 | version: 0 or 1 |
+//! | 1 | L | number of entries |
+//! | 1 + L | | entries |
+//! | | 4 | checksum |
+//!
+//! | offset | size | field of an entry |
+//! |---|---|---|
+//! | 0 | 1 | flags (version 1); bit 0: the file name is that of an earlier entry, 1: the dataset name is, 2: the source is this file |
+//! | | | source file name and NUL; or number of the earlier entry (L); or nothing |
+//! | | | source dataset name and NUL; or number of the earlier entry (L) |
+//! | | | source [selection](super::selection) |
+//! | | | virtual selection |
 
 use nom::Parser;
 use nom::number::complete::u8 as byte;
@@ -105,4 +116,71 @@ pub(crate) fn encode(out: &mut Vec<u8>, mappings: &[Mapping], sizes: Sizes) -> R
     }
     put_checksum(out, start)?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::test::{SIZES, any_sizes, both_ways, near_sealed, seal};
+    use super::*;
+
+    /// As far as the checksum, as those of version 1.
+    const VERSION_0: [u8; 49] = [
+        0, // version
+        1, 0, 0, 0, 0, 0, 0, 0, // number of entries
+        b'a', b'.', b'h', b'5', 0, // source file name
+        b'/', b'd', 0, // source dataset name
+        3, 0, 0, 0, // source selection: type all
+        1, 0, 0, 0, // version
+        0, 0, 0, 0, 0, 0, 0, 0, // reserved and length
+        0, 0, 0, 0, // virtual selection: type none
+        1, 0, 0, 0, // version
+        0, 0, 0, 0, 0, 0, 0, 0, // reserved and length
+    ];
+
+    const VERSION_1: [u8; 94] = [
+        1, // version
+        2, 0, 0, 0, 0, 0, 0, 0, // number of entries
+        4, // entry 0: flags: in this file
+        b'/', b'd', 0, // source dataset name
+        3, 0, 0, 0, // source selection: type all
+        1, 0, 0, 0, // version
+        0, 0, 0, 0, 0, 0, 0, 0, // reserved and length
+        0, 0, 0, 0, // virtual selection: type none
+        1, 0, 0, 0, // version
+        0, 0, 0, 0, 0, 0, 0, 0, // reserved and length
+        3, // entry 1: flags: names of an earlier entry
+        0, 0, 0, 0, 0, 0, 0, 0, // number of the entry with the file name
+        0, 0, 0, 0, 0, 0, 0, 0, // number of the entry with the dataset name
+        3, 0, 0, 0, // source selection: type all
+        1, 0, 0, 0, // version
+        0, 0, 0, 0, 0, 0, 0, 0, // reserved and length
+        3, 0, 0, 0, // virtual selection: type all
+        1, 0, 0, 0, // version
+        0, 0, 0, 0, 0, 0, 0, 0, // reserved and length
+    ];
+
+    #[test]
+    fn both_versions() {
+        let mapping = |file: &str, target| {
+            vec![Mapping { file: file.into(), dataset: "/d".into(), source: Selection::All, target }]
+        };
+        let bytes = seal(VERSION_0.to_vec());
+        let expected = mapping("a.h5", Selection::None);
+        both_ways(&bytes, &expected, |i| mappings(i, SIZES), |mappings, out| encode(out, mappings, SIZES));
+        let expected = [mapping(".", Selection::None), mapping(".", Selection::All)].concat();
+        assert_eq!(mappings(&seal(VERSION_1.to_vec()), SIZES), Ok((&[][..], expected)));
+        let mut wrong = VERSION_1;
+        wrong[46] = 1; // its own number
+        assert!(mappings(&seal(wrong.to_vec()), SIZES).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_panic(old in near_sealed(&VERSION_0), new in near_sealed(&VERSION_1), sizes in any_sizes()) {
+            let _ = mappings(&old, sizes);
+            let _ = mappings(&new, sizes);
+        }
+    }
 }

@@ -1,9 +1,19 @@
 //! The type of elements: the value of `descr`, as `numpy.lib.format` writes it.
 //!
-//! | text | is |
+//! | text | field |
 //! |---|---|
-//! | `'<f4'` | byte order, kind and size: `<` little-endian, `>` big-endian, `\|` neither |
-//! | `[('a', '<f4'), ('b', '<i2', (3,))]` | fields one after another, the last one an array; a field without a name is padding |
+//! | `'<f4'` | a type without parts, as below |
+//! | `[('a', '<f4'), ('b', '<i2', (3,))]` | fields one after another: name, type, shape of an array; without a name it is padding |
+//! | `(('title', 'name'), '<f4')` | a field with a title beside its name |
+//!
+//! A type without parts:
+//!
+//! | offset | size | field |
+//! |---|---|---|
+//! | 0 | 0 or 1 | byte order: `<` little-endian, `>` big-endian, `=` the machine's, `\|` none |
+//! | | 1 | kind: `b` `i` `u` `f` `c` `M` `m` `S` `a` `U` `V` `O` |
+//! | | digits | bytes of an element; of `U` code points of 4 bytes; may be missing after `O` |
+//! | | rest | unit of `M` and `m`: `[ns]` |
 
 use std::fmt;
 
@@ -17,7 +27,7 @@ use sciformats_core::fault::{Parsed, fail, locate_all};
 use sciformats_core::slab::elements;
 use sciformats_core::{Result, number::NumberType};
 
-use super::literal::{Encoding, Literal, Tuple, quoted};
+use sciformats_core::literal::{Encoding, Literal, Tuple, quoted};
 
 /// What elements are.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -277,7 +287,49 @@ impl fmt::Display for Field {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    #[test]
+    fn a_record_byte_by_byte() {
+        let text = [
+            &b"["[..],
+            b"('id', ", // name of the first field
+            b"'",       // its type
+            b">",       // byte order: big-endian
+            b"u",       // kind: unsigned
+            b"4",       // bytes
+            b"'), ",
+            b"(('when', 't'), ", // title and name of the second field
+            b"'",                // its type
+            b"<",                // byte order: little-endian
+            b"M",                // kind: moments
+            b"8",                // bytes
+            b"[ms]",             // unit
+            b"', ",
+            b"(2, 3)", // shape: an array
+            b")]",
+        ]
+        .concat();
+        let text = std::str::from_utf8(&text).unwrap();
+        let id = DType::Scalar { kind: Kind::UInt, size: 4, order: ByteOrder::Big };
+        let moments =
+            DType::Array { item: Box::new(DType::scalar(Kind::DateTime("ms".into()), 8)), shape: vec![2, 3] };
+        let when = Field { title: Some("when".into()), ..Field::new("t", moments) };
+        let expected = DType::Record(vec![Field::new("id", id), when]);
+        assert_eq!(DType::parse(text).unwrap(), expected);
+        assert_eq!(expected.to_string(), text);
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_panic(text in r#"[\[\](),'<>|=a-zA-Z0-9 ]{0,40}"#, any: String) {
+            for text in [&text, &any, &format!("'{text}'"), &format!("[('a', '{text}')]")] {
+                let _ = DType::parse(text);
+            }
+        }
+    }
 
     #[test]
     fn texts_come_back() {

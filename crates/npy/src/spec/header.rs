@@ -7,18 +7,25 @@
 //! | 8 | 2 or 4 | length of the header, little-endian; 4 bytes from version 2.0 on |
 //! | 10, 12 | | header: a Python dictionary in Latin-1 or UTF-8, spaces, a line feed; ends at a multiple of 64 |
 //!
-//! The dictionary has `descr`, the type of the elements; `fortran_order`, whether their first index varies fastest; and `shape`.
+//! The dictionary has these keys, in any order:
+//!
+//! | text | field |
+//! |---|---|
+//! | `'descr': '<f4'` | the type of the elements |
+//! | `'fortran_order': False` | whether the first index varies fastest, instead of the last |
+//! | `'shape': (3, 4)` | the dimensions: a tuple of whole numbers, empty for a single element |
 
 use nom::Parser;
 use nom::bytes::complete::tag;
+use nom::combinator::map;
 use nom::number::complete::{le_u8, le_u16, le_u32};
 use sciformats_core::arith::{add, fit};
 use sciformats_core::fault::{Parsed, fail, field, locate, locate_all};
+use sciformats_core::literal::{Encoding, Literal, Tuple};
 use sciformats_core::slab::elements;
 use sciformats_core::{Error, FaultKind, Result};
 
 use super::dtype::{DType, dimensions};
-use super::literal::{Encoding, Literal, Tuple};
 
 /// The first bytes of every file.
 pub(crate) const MAGIC: &[u8; 6] = b"\x93NUMPY";
@@ -46,16 +53,24 @@ impl Preamble {
     /// # Errors
     /// `Malformed`; `Unsupported` for a version that is not known.
     pub(crate) fn read(bytes: &[u8]) -> Result<Self> {
-        let (major, minor) = locate("header", 0, bytes, Self::version)?;
-        let (wide, start) = match (major, minor) {
-            (1, 0) => (false, 10),
-            (2 | 3, 0) => (true, 12),
-            _ => return Err(Error::unsupported(format!("version {major}.{minor} of the npy format"))),
+        match locate("header", 0, bytes, Self::parse)? {
+            (version, Some((length, start))) => Ok(Self { version, length, start }),
+            ((major, minor), None) => {
+                Err(Error::unsupported(format!("version {major}.{minor} of the npy format")))
+            }
+        }
+    }
+
+    /// The version; in versions that are known also the length of the dictionary, and where it begins.
+    fn parse(i: &[u8]) -> Parsed<'_, ((u8, u8), Option<(u32, u8)>)> {
+        const LENGTH: &str = "length of the header";
+        let (i, version) = Self::version(i)?;
+        let (i, length) = match version {
+            (1, 0) => field(LENGTH, map(le_u16, |length| Some((length.into(), 10))))(i)?,
+            (2 | 3, 0) => field(LENGTH, map(le_u32, |length| Some((length, 12))))(i)?,
+            _ => (i, None),
         };
-        let rest = bytes.get(8..).unwrap_or_default();
-        let length = |i| if wide { le_u32(i) } else { le_u16.map(u32::from).parse(i) };
-        let length = locate("header", 8, rest, field("length of the header", length))?;
-        Ok(Self { version: (major, minor), length, start })
+        Ok((i, (version, length)))
     }
 
     fn version(i: &[u8]) -> Parsed<'_, (u8, u8)> {
@@ -191,10 +206,18 @@ mod tests {
     #[test]
     fn a_header_byte_by_byte() {
         let header = Header::new(DType::scalar(Kind::Float, 4), [3, 4]);
-        let mut expected = b"\x93NUMPY\x01\x00\x76\x00".to_vec(); // magic, version 1.0, 118 bytes
-        expected.extend(b"{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }");
-        expected.resize(127, b' ');
-        expected.push(b'\n');
+        let expected = [
+            &b"\x93NUMPY"[..],           // magic
+            &[1, 0],                     // version: 1.0
+            &[118, 0],                   // length of the header
+            b"{'descr': '<f4', ",        // type of the elements
+            b"'fortran_order': False, ", // the last index varies fastest
+            b"'shape': (3, 4), }",       // dimensions
+            &[b' '; 58],                 // spaces up to a multiple of 64
+            b"\n",                       // line feed
+        ]
+        .concat();
+        assert_eq!(expected.len(), 128);
         assert_eq!(header.to_bytes().unwrap(), expected);
         assert_eq!(read(&expected).unwrap(), header);
     }
@@ -246,6 +269,15 @@ mod tests {
             let dtype = DType::Record(vec![Field::new(name, DType::scalar(Kind::Text, 8))]);
             let header = Header { dtype, fortran_order, shape };
             prop_assert_eq!(read(&header.to_bytes().unwrap()).unwrap(), header);
+        }
+
+        #[test]
+        fn no_bytes_panic(version in 0u8..5, bytes in prop::collection::vec(any::<u8>(), 0..40), text in r"[{}()\[\]'a-z:,<0-9 ]{0,60}") {
+            let _ = Preamble::read(&bytes);
+            let _ = Preamble::read(&[&MAGIC[..], &[version, 0], &bytes].concat());
+            for dictionary in [&bytes[..], text.as_bytes()] {
+                let _ = Header::read(dictionary, (version, 0), 10);
+            }
         }
     }
 }

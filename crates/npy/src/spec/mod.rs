@@ -3,8 +3,9 @@
 //! | file | structure |
 //! |---|---|
 //! | [`header`] | all that stands before the elements |
-//! | [`literal`] | the Python literals that a header is written in |
 //! | [`dtype`] | the type of elements, the value of `descr` |
+//!
+//! Headers are written in Python literals: [`sciformats_core::literal`].
 
 #![warn(
     clippy::arithmetic_side_effects,
@@ -16,7 +17,6 @@
 
 pub(crate) mod dtype;
 pub(crate) mod header;
-pub(crate) mod literal;
 
 pub use dtype::{DType, Field, Kind};
 pub use header::Header;

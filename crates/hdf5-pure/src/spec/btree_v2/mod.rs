@@ -1,17 +1,34 @@
 //! Version 2 B-trees (III.A.2): the links and attributes of large groups and objects, huge heap objects, shared messages, chunks.
 //!
-//! | size | field of the header |
-//! |---|---|
-//! | 4 | `BTHD` |
-//! | 1, 1 | version 0, record type |
-//! | 4 | node size |
-//! | 2 | record size |
-//! | 2 | depth |
-//! | 1, 1 | split and merge percent |
-//! | O | root node |
-//! | 2 | records in the root |
-//! | L | records in the tree |
-//! | 4 | checksum |
+//! | offset | size | field of the header |
+//! |---|---|---|
+//! | 0 | 4 | signature: `BTHD` |
+//! | 4 | 1 | version: 0 |
+//! | 5 | 1 | type of the records: 1 to 11 |
+//! | 6 | 4 | node size in bytes |
+//! | 10 | 2 | record size in bytes |
+//! | 12 | 2 | depth, 0 if the root is a leaf |
+//! | 14 | 1 | split percent |
+//! | 15 | 1 | merge percent |
+//! | 16 | O | root node address, none of an empty tree |
+//! | 16 + O | 2 | number of records in root node |
+//! | 18 + O | L | total number of records in the tree |
+//! | 18 + O + L | 4 | checksum |
+//!
+//! | offset | size | field of a node |
+//! |---|---|---|
+//! | 0 | 4 | signature: `BTLF` a leaf, `BTIN` an internal node |
+//! | 4 | 1 | version: 0 |
+//! | 5 | 1 | type, that of the header |
+//! | 6 | n × record size | records |
+//! | | | n + 1 child node pointers, in an internal node |
+//! | | 4 | checksum; then room, up to the node size |
+//!
+//! | offset | size | field of a child node pointer |
+//! |---|---|---|
+//! | 0 | O | child node address |
+//! | O | as many bytes as the most records of the child need | number of records in child node |
+//! | | likewise for all below the child | total number of records in child node; not there if the child is a leaf |
 
 pub(crate) mod record;
 
@@ -268,12 +285,49 @@ pub(crate) fn encode_node(
 
 #[cfg(test)]
 mod tests {
-    use super::super::test::{SIZES, hex, seal};
+    use proptest::prelude::*;
+
+    use super::super::test::{SIZES, any_sizes, both_ways, near_sealed, seal};
     use super::*;
 
     fn header(kind: u8, node_size: u32, record_size: u16, depth: u16) -> Header {
         Header { kind, node_size, record_size, depth, root: None, root_records: 0, total_records: 0 }
     }
+
+    /// As far as the checksum, as those that follow.
+    const HEADER: [u8; 34] = [
+        b'B', b'T', b'H', b'D', // signature
+        0,    // version
+        5,    // type: links by their names
+        0x40, 0, 0, 0, // node size
+        0x0b, 0, // record size
+        1, 0,    // depth
+        0x64, // split percent
+        0x28, // merge percent
+        0, 0x10, 0, 0, 0, 0, 0, 0, // root node address
+        1, 0, // number of records in root node
+        3, 0, 0, 0, 0, 0, 0, 0, // total number of records
+    ];
+
+    const LEAF: [u8; 17] = [
+        b'B', b'T', b'L', b'F', // signature
+        0,    // version
+        5,    // type
+        1, 2, 3, 4, // record: hash of name
+        0, 0x15, 0, 0, 0, 3, 0, // heap ID
+    ];
+
+    const INTERNAL: [u8; 35] = [
+        b'B', b'T', b'I', b'N', // signature
+        0,    // version
+        5,    // type
+        1, 2, 3, 4, // record: hash of name
+        0, 0x15, 0, 0, 0, 3, 0, // heap ID
+        0, 0x20, 0, 0, 0, 0, 0, 0, // child node 0: address
+        1, // number of records
+        0, 0x30, 0, 0, 0, 0, 0, 0, // child node 1: address
+        1, // number of records
+    ];
 
     #[test]
     fn widths_of_pointers() {
@@ -285,14 +339,55 @@ mod tests {
     }
 
     #[test]
-    fn a_header_and_a_leaf() {
-        let bytes =
-            seal(hex("42544844 00 05 00020000 0b00 0000 64 28 0010000000000000 0100 0100000000000000"));
+    fn a_header_a_leaf_and_an_internal_node() {
+        let bytes = seal(HEADER.to_vec());
         assert_eq!(bytes.len(), Header::size(SIZES));
-        let (_, header) = Header::parse(&bytes, SIZES).unwrap();
-        assert_eq!((header.root, header.total_records), (Some(Address(0x1000)), 1));
-        let leaf = seal(hex("42544c46 00 05 01020304 00150000000300"));
-        assert_eq!(Node::leaf(&leaf, &header, 1).unwrap().1.records.len(), 11);
-        assert!(Node::leaf(&leaf, &header, 2).is_err());
+        let links =
+            Header { root: Some(Address(0x1000)), root_records: 1, total_records: 3, ..header(5, 64, 11, 1) };
+        both_ways(&bytes, &links, |i| Header::parse(i, SIZES), |header, out| header.encode(out, SIZES));
+
+        let padded = |bytes: &[u8]| {
+            let mut node = seal(bytes.to_vec());
+            node.resize(64, 0);
+            node
+        };
+        let leaf = padded(&LEAF);
+        let expected = Node { records: &LEAF[6..], children: Vec::new() };
+        assert_eq!(Node::leaf(&leaf, &links, 1).unwrap().1, expected);
+        assert!(Node::leaf(&leaf, &links, 2).is_err());
+        let mut out = Vec::new();
+        encode_node(&mut out, &links, SIZES, expected.records, None).unwrap();
+        assert_eq!(out, leaf);
+
+        let internal = padded(&INTERNAL);
+        let pointer = links.pointers(SIZES)[0];
+        let (_, (records, children)) = Node::counted(&internal, &links, SIZES, pointer, 1).unwrap();
+        let child = |address| (Child { address: Address(address), records: 1 }, 1);
+        assert_eq!((records, &children[..]), (&LEAF[6..], &[child(0x2000), child(0x3000)][..]));
+        let mut out = Vec::new();
+        encode_node(&mut out, &links, SIZES, records, Some((pointer, &children))).unwrap();
+        assert_eq!(out, internal);
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_panic(
+            head in near_sealed(&HEADER),
+            leaf in near_sealed(&LEAF),
+            internal in near_sealed(&INTERNAL),
+            sizes in any_sizes(),
+            records in 0u16..4,
+        ) {
+            let links = header(5, 64, 11, 1);
+            let _ = Node::leaf(&leaf, &links, records);
+            for pointer in links.pointers(sizes) {
+                let _ = Node::internal(&internal, &links, sizes, pointer, records);
+            }
+            if let Ok((_, found)) = Header::parse(&head, sizes) {
+                let _ = Node::leaf(&leaf, &found, records);
+                let _ = found.leaf_records();
+                let _ = found.pointers(sizes).iter().map(|pointer| pointer.records(&found, sizes)).max();
+            }
+        }
     }
 }

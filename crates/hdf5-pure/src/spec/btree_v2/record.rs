@@ -1,4 +1,32 @@
-//! The records of version 2 B-trees (III.A.2, types 1 to 11).
+//! The records of version 2 B-trees (III.A.2, types 1 to 11). Shared messages (type 7) have a file of their own:
+//! [`shared_table`](super::super::shared_table).
+//!
+//! | offset | size | field of a huge object of a fractal heap (types 1 to 4) |
+//! |---|---|---|
+//! | 0 | O | huge object address |
+//! | O | L | huge object length, as stored |
+//! | O + L | 4 | filter mask (types 2 and 4) |
+//! | O + L + 4 | L | huge object memory size: bytes after decoding (types 2 and 4) |
+//! | | L | huge object ID (types 1 and 2) |
+//!
+//! | offset | size | field of a link |
+//! |---|---|---|
+//! | 0 | 4 | hash of name (type 5), or 8 bytes of creation order (type 6) |
+//! | 4 or 8 | 7 | ID of the link message in the group's fractal heap |
+//!
+//! | offset | size | field of an attribute (types 8 and 9) |
+//! |---|---|---|
+//! | 0 | 8 | heap ID of the attribute message |
+//! | 8 | 1 | message flags; bit 1: the heap is that of the shared messages |
+//! | 9 | 4 | creation order |
+//! | 13 | 4 | hash of name (type 8) |
+//!
+//! | offset | size | field of a chunk of a dataset of n dimensions (types 10 and 11) |
+//! |---|---|---|
+//! | 0 | O | address, or none |
+//! | O | as the layout says | chunk size, as stored (type 11) |
+//! | | 4 | filter mask (type 11) |
+//! | | 8·n | scaled offset: in chunks, along each dimension |
 
 use nom::Parser;
 use nom::bytes::complete::take;
@@ -157,6 +185,7 @@ impl ChunkRecord {
     /// The scaled offsets of an encoded record, which are its last fields.
     pub(crate) fn encoded_scaled(record: &[u8], rank: usize) -> Vec<u64> {
         let (_, words) = record.as_rchunks::<8>();
+        // From the end, where nom's parsers do not begin.
         words.iter().skip(bound::left(words.len(), rank)).map(|&word| u64::from_le_bytes(word)).collect()
     }
 
@@ -170,5 +199,111 @@ impl ChunkRecord {
         }
         self.scaled.iter().for_each(|scaled| out.extend(scaled.to_le_bytes()));
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::super::test::{SIZES, any_sizes, both_ways, near};
+    use super::*;
+
+    const HUGE: [u8; 24] = [
+        0, 0x10, 0, 0, 0, 0, 0, 0, // huge object address
+        0x46, 0, 0, 0, 0, 0, 0, 0, // huge object length
+        3, 0, 0, 0, 0, 0, 0, 0, // huge object ID
+    ];
+
+    const HUGE_FILTERED: [u8; 28] = [
+        0, 0x10, 0, 0, 0, 0, 0, 0, // huge object address
+        0x46, 0, 0, 0, 0, 0, 0, 0, // huge object length
+        1, 0, 0, 0, // filter mask
+        0x5a, 0, 0, 0, 0, 0, 0, 0, // huge object memory size
+    ];
+
+    const LINK_NAME: [u8; 11] = [
+        1, 2, 3, 4, // hash of name
+        0, 21, 0, 0, 0, 30, 0, // ID
+    ];
+
+    const LINK_ORDER: [u8; 15] = [
+        5, 0, 0, 0, 0, 0, 0, 0, // creation order
+        0, 21, 0, 0, 0, 30, 0, // ID
+    ];
+
+    const ATTRIBUTE: [u8; 17] = [
+        0, 21, 0, 0, 0, 30, 0, 0, // heap ID
+        0, // message flags
+        2, 0, 0, 0, // creation order
+        1, 2, 3, 4, // hash of name
+    ];
+
+    const CHUNK: [u8; 30] = [
+        0, 0x10, 0, 0, 0, 0, 0, 0, // address
+        0x2c, 1, // chunk size
+        1, 0, 0, 0, // filter mask
+        2, 0, 0, 0, 0, 0, 0, 0, // scaled offset along dimension 0
+        7, 0, 0, 0, 0, 0, 0, 0, // along dimension 1
+    ];
+
+    #[test]
+    fn huge_objects() {
+        let (address, stored) = (Address(0x1000), 70);
+        let plain = HugeObject { address, stored, filtered: None, key: Some(3) };
+        let parse = |i| HugeObject::parse(i, SIZES, 1);
+        both_ways(&HUGE, &plain, parse, |object, out| object.encode(out, SIZES));
+        assert_eq!(usize::from(HugeObject::size(SIZES)), HUGE.len());
+        let filtered = HugeObject { address, stored, filtered: Some((1, 90)), key: None };
+        assert_eq!(HugeObject::parse(&HUGE_FILTERED, SIZES, 4), Ok((&[][..], filtered)));
+    }
+
+    #[test]
+    fn links_and_attributes() {
+        let id = &LINK_NAME[4..];
+        let link = LinkName { hash: 0x0403_0201, id };
+        both_ways(&LINK_NAME, &link, LinkName::parse, |link, out| link.encode(out));
+        assert_eq!(link_order(&LINK_ORDER), Ok((id, 5)));
+        let mut out = Vec::new();
+        encode_link_order(&mut out, 5, id).unwrap();
+        assert_eq!(out, LINK_ORDER);
+        let mut attribute =
+            AttributeRecord { id: &ATTRIBUTE[..8], flags: 0, creation_order: 2, hash: Some(0x0403_0201) };
+        both_ways(&ATTRIBUTE, &attribute, |i| AttributeRecord::parse(i, 8), |record, out| record.encode(out));
+        attribute.hash = None;
+        let by_order = &ATTRIBUTE[..13];
+        both_ways(by_order, &attribute, |i| AttributeRecord::parse(i, 9), |record, out| record.encode(out));
+    }
+
+    #[test]
+    fn chunks() {
+        let scaled = vec![2, 7];
+        let record = ChunkRecord { address: Some(Address(0x1000)), filtered: Some((300, 1)), scaled };
+        let parse = |i| ChunkRecord::parse(i, SIZES, 2, 2);
+        both_ways(&CHUNK, &record, parse, |record, out| record.encode(out, SIZES, 2));
+        assert_eq!(ChunkRecord::encoded_scaled(&CHUNK, 2), [2, 7]);
+        let plain = [&CHUNK[..8], &CHUNK[14..]].concat();
+        let record = ChunkRecord { filtered: None, ..record };
+        let parse = |i| ChunkRecord::parse(i, SIZES, 0, 2);
+        both_ways(&plain, &record, parse, |record, out| record.encode(out, SIZES, 0));
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_panic(
+            huge in near(&HUGE_FILTERED),
+            link in near(&LINK_ORDER),
+            attribute in near(&ATTRIBUTE),
+            chunk in near(&CHUNK),
+            sizes in any_sizes(),
+            (width, rank, kind) in (0usize..9, 0usize..33, 1u8..12),
+        ) {
+            let _ = HugeObject::parse(&huge, sizes, kind);
+            let _ = LinkName::parse(&link);
+            let _ = link_order(&link);
+            let _ = AttributeRecord::parse(&attribute, kind);
+            let _ = ChunkRecord::parse(&chunk, sizes, width, rank);
+            let _ = ChunkRecord::encoded_scaled(&chunk, rank);
+        }
     }
 }

@@ -1,7 +1,23 @@
-//! The blocks of a fractal heap (III.G.2 and 3).
+//! The blocks of a fractal heap (III.G.2 and 3). Objects are addressed from a direct block's very start.
 //!
-//! Direct block: `FHDB`, version 0, heap header (O), offset in the heap, [checksum 4], data. Objects are addressed from the
-//! block's very start. Indirect block: `FHIB`, version 0, heap header, offset, children, checksum.
+//! | offset | size | field of a direct block |
+//! |---|---|---|
+//! | 0 | 4 | signature: `FHDB` |
+//! | 4 | 1 | version: 0 |
+//! | 5 | O | heap header address |
+//! | 5 + O | w | block offset: its first byte in the heap; w bytes are the heap's maximum size |
+//! | 5 + O + w | 4 | checksum of the whole block with zeros in this place, if the heap's flags say so |
+//! | | | object data, up to the size of the block |
+//!
+//! | offset | size | field of an indirect block |
+//! |---|---|---|
+//! | 0 | 4 | signature: `FHIB` |
+//! | 4 | 1 | version: 0 |
+//! | 5 | O | heap header address |
+//! | 5 + O | w | block offset |
+//! | | O, or O + L + 4 | child direct blocks: address, or none; with filters also size of filtered direct block and filter mask |
+//! | | O | child indirect blocks: address, or none |
+//! | | 4 | checksum |
 
 use nom::multi::count;
 use nom::number::complete::le_u32;
@@ -166,5 +182,111 @@ impl IndirectBlock {
         self.children.iter().try_for_each(|child| put_address(out, child.address, sizes))?;
         put_checksum(out, start)?;
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::super::test::{SIZES, any_sizes, both_ways, near, near_sealed, seal};
+    use super::super::tests::{filtered, heap};
+    use super::*;
+
+    /// Of 32 bytes; its checksum is still zeros.
+    const DIRECT: [u8; 32] = [
+        b'F', b'H', b'D', b'B', // signature
+        0,    // version
+        0, 8, 0, 0, 0, 0, 0, 0, // heap header address
+        0x20, 0, 0, 0, // block offset
+        0, 0, 0, 0, // checksum
+        b'o', b'b', b'j', b'e', b'c', b't', // object data
+        0, 0, 0, 0, 0, // free
+    ];
+
+    /// As far as the checksum, as the one that follows.
+    const INDIRECT: [u8; 49] = [
+        b'F', b'H', b'I', b'B', // signature
+        0,    // version
+        0, 8, 0, 0, 0, 0, 0, 0, // heap header address
+        0, 0, 0, 0, // block offset
+        0, 0x10, 0, 0, 0, 0, 0, 0, // child direct block 0
+        0, 0x20, 0, 0, 0, 0, 0, 0, // child direct block 1
+        0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, // child direct block 2: none
+        0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, // child direct block 3: none
+    ];
+
+    const FILTERED: [u8; 97] = [
+        b'F', b'H', b'I', b'B', // signature
+        0,    // version
+        0, 8, 0, 0, 0, 0, 0, 0, // heap header address
+        0, 0, 0, 0, // block offset
+        0, 0x10, 0, 0, 0, 0, 0, 0, // child direct block 0
+        0x2c, 1, 0, 0, 0, 0, 0, 0, // size of filtered direct block
+        1, 0, 0, 0, // filter mask
+        0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, // child direct block 1: none
+        0, 0, 0, 0, 0, 0, 0, 0, // size of filtered direct block
+        0, 0, 0, 0, // filter mask
+        0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, // child direct block 2: none
+        0, 0, 0, 0, 0, 0, 0, 0, // size of filtered direct block
+        0, 0, 0, 0, // filter mask
+        0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, // child direct block 3: none
+        0, 0, 0, 0, 0, 0, 0, 0, // size of filtered direct block
+        0, 0, 0, 0, // filter mask
+    ];
+
+    const PLACE: BlockPlace = BlockPlace { header: Address(0x800), offset: 0 };
+
+    #[test]
+    fn a_direct_block() {
+        let (heap, prefix) = (heap(), direct_prefix(&heap(), SIZES));
+        assert_eq!(prefix, 21);
+        let mut block = DIRECT;
+        assert_eq!(seal_direct(&mut block, prefix).unwrap(), 17..21);
+        assert_eq!(block[17..21], lookup3::hash(&DIRECT, 0).to_le_bytes());
+        assert_eq!(check_direct(&block, &heap, SIZES), Ok((&DIRECT[21..], ())));
+        assert!(check_direct(&DIRECT, &heap, SIZES).is_err());
+        let mut out = Vec::new();
+        let place = BlockPlace { offset: 32, ..PLACE };
+        encode_direct(&mut out, &heap, SIZES, place, (b"object", 32)).unwrap();
+        assert_eq!(out, block);
+    }
+
+    #[test]
+    fn indirect_blocks_of_one_row() {
+        let heap = heap();
+        let child = |address, filtered| Child { address, filtered };
+        let address = |address| Some(Address(address));
+        let children = [address(0x1000), address(0x2000), None, None].map(|address| child(address, None));
+        let bytes = seal(INDIRECT.to_vec());
+        assert_eq!(bytes.len() as u64, IndirectBlock::size(&heap, SIZES, 1));
+        let expected = IndirectBlock { children: children.to_vec() };
+        let parse = |i| IndirectBlock::parse(i, &heap, SIZES, 1);
+        both_ways(&bytes, &expected, parse, |block, out| block.encode(out, &heap, SIZES, PLACE));
+
+        let heap = filtered();
+        let bytes = seal(FILTERED.to_vec());
+        assert_eq!(bytes.len() as u64, IndirectBlock::size(&heap, SIZES, 1));
+        let none = child(None, Some((0, 0)));
+        let children = vec![child(address(0x1000), Some((300, 1))), none, none, none];
+        assert_eq!(IndirectBlock::parse(&bytes, &heap, SIZES, 1), Ok((&[][..], IndirectBlock { children })));
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_panic(
+            mut direct in near(&DIRECT),
+            plain in near_sealed(&INDIRECT),
+            compressed in near_sealed(&FILTERED),
+            sizes in any_sizes(),
+            rows in 0u32..4,
+        ) {
+            let _ = seal_direct(&mut direct, 21);
+            for heap in [heap(), filtered()] {
+                let _ = check_direct(&direct, &heap, sizes);
+                let _ = IndirectBlock::parse(&plain, &heap, sizes, rows);
+                let _ = IndirectBlock::parse(&compressed, &heap, sizes, rows);
+            }
+        }
     }
 }

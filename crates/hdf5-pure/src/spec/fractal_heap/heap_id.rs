@@ -1,4 +1,19 @@
-//! Heap IDs (III.G.4): where an object of a fractal heap is.
+//! Heap IDs (III.G.4): where an object of a fractal heap is. Their length is that of the heap's header.
+//!
+//! | offset | size | field |
+//! |---|---|---|
+//! | 0 | 1 | bits 6–7 version: 0; bits 4–5 type: 0 managed, 1 huge, 2 tiny; bits 0–3 of a tiny object: its length less 1 |
+//! | 1 | as the heap's maximum size needs | managed: offset in the heap, block headers counted |
+//! | | as the largest managed object needs | managed: length |
+//! | 1 | L, at most 8 | huge, in IDs with too little room for the rest: key in the v2 B-tree |
+//! | 1 | O | huge: address |
+//! | 1 + O | L | huge: length, as stored |
+//! | 1 + O + L | 4 | huge, with filters: filter mask |
+//! | 5 + O + L | L | huge, with filters: de-filtered size |
+//! | 1 | 1 | tiny, in IDs of more than 18 bytes: the lower bits of the length less 1 |
+//! | 1 or 2 | length | tiny: data |
+//!
+//! The rest is zeros.
 
 use nom::Parser;
 use nom::bytes::complete::take;
@@ -118,5 +133,91 @@ impl HeapId {
         }
         put_padding(&mut out, 0, heap.id_len.into())?;
         Ok(out)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::super::test::{SIZES, any_sizes, near};
+    use super::super::tests::{filtered, heap};
+    use super::*;
+
+    const MANAGED: [u8; 7] = [
+        0, // version 0, managed
+        0x15, 2, 0, 0, // offset
+        0x1e, 0, // length
+    ];
+
+    const HUGE_KEY: [u8; 7] = [
+        0x10, // version 0, huge
+        3, 0, 0, 0, 0, 0, // key
+    ];
+
+    const HUGE: [u8; 17] = [
+        0x10, // version 0, huge
+        0, 0x10, 0, 0, 0, 0, 0, 0, // address
+        0x88, 0x13, 0, 0, 0, 0, 0, 0, // length
+    ];
+
+    const HUGE_FILTERED: [u8; 29] = [
+        0x10, // version 0, huge
+        0, 0x10, 0, 0, 0, 0, 0, 0, // address
+        0x2c, 1, 0, 0, 0, 0, 0, 0, // length
+        1, 0, 0, 0, // filter mask
+        0x88, 0x13, 0, 0, 0, 0, 0, 0, // de-filtered size
+    ];
+
+    const TINY: [u8; 7] = [
+        0x22, // version 0, tiny, three bytes
+        b'a', b'b', b'c', // data
+        0, 0, 0, // rest
+    ];
+
+    const TINY_LONG: [u8; 19] = [
+        0x20, // version 0, tiny, less than 257 bytes
+        2,    // three bytes
+        b'a', b'b', b'c', // data
+        0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, // rest
+    ];
+
+    fn of_length(id_len: u16) -> FractalHeap {
+        FractalHeap { id_len, ..heap() }
+    }
+
+    #[test]
+    fn ids_of_all_types() {
+        let (address, stored) = (Address(0x1000), 5000);
+        let all = [
+            (&MANAGED[..], HeapId::Managed { offset: 0x215, length: 30 }),
+            (&HUGE_KEY, HeapId::HugeIndirect { key: 3 }),
+            (&HUGE, HeapId::Huge { address, stored, filtered: None }),
+            (&TINY, HeapId::Tiny(b"abc".to_vec())),
+        ];
+        for (bytes, id) in all {
+            let heap = of_length(bytes.len() as u16);
+            assert_eq!(HeapId::parse(bytes, &heap, SIZES).unwrap().1, id);
+            assert_eq!(id.encode(&heap, SIZES).unwrap(), bytes);
+        }
+        let heap = FractalHeap { id_len: 29, ..filtered() };
+        let huge = HeapId::Huge { address, stored: 300, filtered: Some((1, 5000)) };
+        assert_eq!(HeapId::parse(&HUGE_FILTERED, &heap, SIZES).unwrap().1, huge);
+        let tiny = HeapId::Tiny(b"abc".to_vec());
+        assert_eq!(HeapId::parse(&TINY_LONG, &of_length(19), SIZES).unwrap().1, tiny);
+        for wrong in [0x40, 0x30] {
+            assert!(HeapId::parse(&[wrong; 7], &of_length(7), SIZES).is_err());
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_panic(managed in near(&MANAGED), huge in near(&HUGE_FILTERED), tiny in near(&TINY_LONG), sizes in any_sizes(), id_len in 0u16..40) {
+            for heap in [of_length(id_len), FractalHeap { id_len, ..filtered() }] {
+                for bytes in [&managed, &huge, &tiny] {
+                    let _ = HeapId::parse(bytes, &heap, sizes);
+                }
+            }
+        }
     }
 }

@@ -3,6 +3,31 @@
 //! Objects lie in direct blocks. Indirect blocks hold the addresses of direct ones and of further indirect ones, in
 //! rows of `width` blocks; the blocks of rows 0 and 1 have the starting size, those of every later row twice the size
 //! of the row before: the [`DoublingTable`].
+//!
+//! | offset | size | field of the header |
+//! |---|---|---|
+//! | 0 | 4 | signature: `FRHP` |
+//! | 4 | 1 | version: 0 |
+//! | 5 | 2 | heap ID length |
+//! | 7 | 2 | I/O filters' encoded length, n; 0 without filters |
+//! | 9 | 1 | flags; bit 0: huge IDs have wrapped, bit 1: direct blocks have checksums |
+//! | 10 | 4 | maximum size of managed objects |
+//! | 14 | L | next huge object ID |
+//! | | O | v2 B-tree address of huge objects, or none |
+//! | | L | amount of free space in managed blocks |
+//! | | O | address of managed block free space manager, or none |
+//! | | 8·L | managed space, allocated managed space, iterator offset, managed objects, huge bytes, huge objects, tiny bytes, tiny objects |
+//! | | 2 | table width, a power of 2 |
+//! | | L | starting block size, a power of 2 |
+//! | | L | maximum direct block size, a power of 2, at least the starting one |
+//! | | 2 | maximum heap size: bits of an offset in the heap, 1 to 64 |
+//! | | 2 | starting number of rows in root indirect block |
+//! | | O | address of root block, none of an empty heap |
+//! | | 2 | current number of rows in root indirect block; 0: the root is a direct block |
+//! | | L | size of filtered root direct block (with filters only) |
+//! | | 4 | I/O filter mask (with filters only) |
+//! | | n | I/O filter information: a filter pipeline message (with filters only) |
+//! | | 4 | checksum |
 
 pub(crate) mod block;
 pub(crate) mod heap_id;
@@ -283,11 +308,81 @@ impl FractalHeap {
 
 #[cfg(test)]
 mod tests {
-    use super::super::test::{SIZES, hex, seal};
+    use proptest::prelude::*;
+
+    use super::super::message::filter_pipeline::FilterDescription;
+    use super::super::test::{SIZES, any_sizes, both_ways, near_sealed, seal};
     use super::*;
 
     pub(crate) const LINKS: DoublingTable =
         DoublingTable { width: 4, start: 512, max_direct: 65536, max_bits: 32, start_rows: 1 };
+
+    /// As far as the checksum.
+    const HEADER: [u8; 142] = [
+        b'F', b'R', b'H', b'P', // signature
+        0,    // version
+        7, 0, // heap ID length
+        0, 0, // I/O filters' encoded length
+        2, // flags: direct blocks have checksums
+        0, 0x10, 0, 0, // maximum size of managed objects
+        0, 0, 0, 0, 0, 0, 0, 0, // next huge object ID
+        0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, // v2 B-tree address of huge objects: none
+        0x7e, 1, 0, 0, 0, 0, 0, 0, // amount of free space in managed blocks
+        0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
+        0xff, // address of managed block free space manager: none
+        0, 2, 0, 0, 0, 0, 0, 0, // managed space
+        0, 2, 0, 0, 0, 0, 0, 0, // allocated managed space
+        0, 2, 0, 0, 0, 0, 0, 0, // iterator offset
+        0x0c, 0, 0, 0, 0, 0, 0, 0, // managed objects
+        0, 0, 0, 0, 0, 0, 0, 0, // huge bytes
+        0, 0, 0, 0, 0, 0, 0, 0, // huge objects
+        0, 0, 0, 0, 0, 0, 0, 0, // tiny bytes
+        0, 0, 0, 0, 0, 0, 0, 0, // tiny objects
+        4, 0, // table width
+        0, 2, 0, 0, 0, 0, 0, 0, // starting block size
+        0, 0, 1, 0, 0, 0, 0, 0, // maximum direct block size
+        0x20, 0, // maximum heap size
+        1, 0, // starting number of rows in root indirect block
+        0, 0x10, 0, 0, 0, 0, 0, 0, // address of root block
+        0, 0, // current number of rows in root indirect block
+    ];
+
+    /// What follows in a heap with filters.
+    const FILTERS: [u8; 24] = [
+        0x2c, 1, 0, 0, 0, 0, 0, 0, // size of filtered root direct block
+        0, 0, 0, 0, // I/O filter mask
+        2, // I/O filter information: version
+        1, // number of filters
+        1, 0, // filter: deflate
+        0, 0, // flags
+        1, 0, // number of client data values
+        6, 0, 0, 0, // level
+    ];
+
+    /// The heap of [`HEADER`].
+    pub(super) fn heap() -> FractalHeap {
+        FractalHeap {
+            id_len: 7,
+            flags: 2,
+            max_managed: 4096,
+            next_huge: 0,
+            huge_btree: None,
+            free_space: 382,
+            free_space_manager: None,
+            statistics: [512, 512, 512, 12, 0, 0, 0, 0],
+            table: LINKS,
+            root: Some(Address(0x1000)),
+            root_rows: 0,
+            filters: None,
+        }
+    }
+
+    /// As [`heap`], with filters.
+    pub(super) fn filtered() -> FractalHeap {
+        let deflate = FilterDescription { id: 1, name: None, optional: false, values: vec![6] };
+        let pipeline = Pipeline { filters: vec![deflate] };
+        FractalHeap { filters: Some(RootFilters { root_size: 300, root_mask: 0, pipeline }), ..heap() }
+    }
 
     #[test]
     fn rows_of_a_link_heap() {
@@ -316,18 +411,31 @@ mod tests {
     }
 
     #[test]
-    fn a_header() {
-        let bytes = seal(hex(
-            "46524850 00 0700 0000 02 00100000 0000000000000000 ffffffffffffffff 7e01000000000000 ffffffffffffffff \
-             0002000000000000 0002000000000000 0002000000000000 0c00000000000000 \
-             0000000000000000 0000000000000000 0000000000000000 0000000000000000 \
-             0400 0002000000000000 0000010000000000 2000 0100 0010000000000000 0000",
-        ));
-        assert_eq!(bytes.len(), 146);
-        assert_eq!(FractalHeap::size(&bytes, SIZES).unwrap().1, 146);
-        let (_, heap) = FractalHeap::parse(&bytes, SIZES).unwrap();
-        assert_eq!(heap.table, LINKS);
+    fn headers() {
+        let bytes = seal(HEADER.to_vec());
+        assert_eq!(FractalHeap::size(&bytes, SIZES).unwrap().1, bytes.len());
+        let heap = heap();
+        both_ways(&bytes, &heap, |i| FractalHeap::parse(i, SIZES), |heap, out| heap.encode(out, SIZES));
         assert_eq!((heap.length_width(), heap.table.offset_width()), (2, 4));
-        assert_eq!(heap.root, Some(Address(0x1000)));
+        let mut bytes = [&HEADER[..], &FILTERS].concat();
+        bytes[7] = 12; // length of the filters
+        let bytes = seal(bytes);
+        assert_eq!(FractalHeap::size(&bytes, SIZES).unwrap().1, bytes.len());
+        assert_eq!(FractalHeap::parse(&bytes, SIZES), Ok((&[][..], filtered())));
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_panic(plain in near_sealed(&HEADER), more in near_sealed(&FILTERS), sizes in any_sizes(), offset: u64) {
+            let mut filtered = [&HEADER[..], &more].concat();
+            filtered[7] = 12;
+            for bytes in [plain, seal(filtered)] {
+                let _ = FractalHeap::size(&bytes, sizes);
+                if let Ok((_, heap)) = FractalHeap::parse(&bytes, sizes) {
+                    let _ = (heap.length_width(), heap.has_huge_keys(sizes));
+                    let _ = (heap.table.direct_block(offset), heap.table.most_rows(), heap.table.capacity(30, 21));
+                }
+            }
+        }
     }
 }

@@ -1,7 +1,19 @@
 //! Attribute message (IV.A.2.m): a small named array of an object.
 //!
-//! Version, flags (bit 0 shared datatype, bit 1 shared dataspace; reserved in version 1), sizes of the name, datatype and
-//! dataspace (2 each), [character set, version 3], name, datatype, dataspace (each padded to 8 in version 1), data.
+//! | offset | size | field |
+//! |---|---|---|
+//! | 0 | 1 | version: 1 to 3 |
+//! | 1 | 1 | flags, from version 2 on; bit 0: the datatype is shared, bit 1: the dataspace is |
+//! | 2 | 2 | name size, with its NUL |
+//! | 4 | 2 | datatype size |
+//! | 6 | 2 | dataspace size |
+//! | 8 | 1 | name character set encoding: 0 ASCII, 1 UTF-8 (version 3) |
+//! | 8 or 9 | name size | name and NUL |
+//! | | datatype size | datatype message, or a reference to a [shared](super::shared) one |
+//! | | dataspace size | dataspace message, likewise |
+//! | | rest | data |
+//!
+//! In version 1 name, datatype and dataspace are padded with zeros to multiples of 8 bytes.
 
 use nom::bytes::complete::take;
 use nom::number::complete::{le_u16, u8 as byte};
@@ -132,23 +144,69 @@ impl NewAttribute<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::test::hex;
+    use proptest::prelude::*;
+
+    use super::super::super::test::near;
     use super::*;
+
+    const VERSION_3: [u8; 26] = [
+        3, // version
+        0, // flags
+        2, 0, // name size
+        8, 0, // datatype size
+        4, 0, // dataspace size
+        0, // name character set encoding: ASCII
+        b'u', 0, // name
+        0x13, 0, 0, 0, // datatype: a string
+        3, 0, 0, 0, // of three bytes
+        2, 0, 0, 0, // dataspace: scalar
+        b'a', b'b', b'c', // data
+    ];
+
+    const VERSION_1: [u8; 41] = [
+        1, // version
+        0, // reserved
+        2, 0, // name size
+        0x0c, 0, // datatype size
+        8, 0, // dataspace size
+        b'a', 0, // name
+        0, 0, 0, 0, 0, 0, // padding
+        0x10, 0, 0, 0, // datatype: an unsigned integer
+        1, 0, 0, 0, // of one byte
+        0, 0, 8, 0, // bit offset and precision
+        0, 0, 0, 0, // padding
+        1, 0, 0, 0, 0, 0, 0, 0, // dataspace: scalar
+        7, // data
+    ];
 
     #[test]
     fn a_string_of_version_3() {
-        let bytes = hex("03 00 0200 0800 0400 00 7500 13000000 03000000 02000000 616263");
-        let (_, attribute) = RawAttribute::parse(&bytes).unwrap();
-        assert_eq!((attribute.name, attribute.data.bytes, attribute.data.at), (&b"u"[..], &b"abc"[..], 23));
-        assert_eq!((attribute.datatype.bytes.len(), attribute.dataspace.at), (8, 19));
+        let (_, attribute) = RawAttribute::parse(&VERSION_3).unwrap();
+        let part = |at: usize, end: usize| Part { shared: false, at, bytes: &VERSION_3[at..end] };
+        let (datatype, dataspace, data) = (part(11, 19), part(19, 23), part(23, 26));
+        assert_eq!(attribute, RawAttribute { name: b"u", utf8: false, datatype, dataspace, data });
+        assert_eq!(attribute.renamed(&VERSION_3, b"u").unwrap(), VERSION_3);
+        let renamed = attribute.renamed(&VERSION_3, "µ".as_bytes()).unwrap();
+        let (_, renamed) = RawAttribute::parse(&renamed).unwrap();
+        assert!(renamed.utf8 && renamed.name == "µ".as_bytes() && renamed.data.bytes == b"abc");
     }
 
     #[test]
     fn parts_of_version_1_are_padded() {
-        let bytes = hex("01 00 0200 0c00 0800 6100000000000000 \
-             10080000 01000000 00000800 00000000 0100000000000000 07");
-        let (_, attribute) = RawAttribute::parse(&bytes).unwrap();
-        assert_eq!(attribute.data.bytes, [7]);
-        assert!(RawAttribute::parse(&bytes[..20]).is_err());
+        let (_, attribute) = RawAttribute::parse(&VERSION_1).unwrap();
+        assert_eq!((attribute.datatype.bytes.len(), attribute.data.bytes), (12, &[7][..]));
+        assert_eq!(attribute.renamed(&VERSION_1, b"a").unwrap(), VERSION_1);
+        assert!(RawAttribute::parse(&VERSION_1[..20]).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_panic(new in near(&VERSION_3), old in near(&VERSION_1)) {
+            for bytes in [new, old] {
+                if let Ok((_, attribute)) = RawAttribute::parse(&bytes) {
+                    let _ = attribute.renamed(&bytes, b"name");
+                }
+            }
+        }
     }
 }

@@ -1,7 +1,14 @@
 //! Dataspace message (IV.A.2.b): the shape of a dataset or attribute.
 //!
-//! Version 1: version, rank, flags, 5 reserved, dimensions (L each), maximum ones if bit 0 of the flags is set.
-//! Version 2: version, rank, flags, type (0 scalar, 1 simple, 2 null), then the same.
+//! | offset | size | field |
+//! |---|---|---|
+//! | 0 | 1 | version: 1 or 2 |
+//! | 1 | 1 | dimensionality, n: at most 32 |
+//! | 2 | 1 | flags; bit 0: there are maximum sizes |
+//! | 3 | 5 | reserved (version 1) |
+//! | 3 | 1 | type: 0 scalar, 1 simple, 2 null (version 2) |
+//! | 8 or 4 | n·L | dimension sizes, the slowest-varying first |
+//! | | n·L | dimension maximum sizes, all bits set without limit (with bit 0) |
 
 use nom::Parser;
 use nom::bytes::complete::take;
@@ -151,8 +158,55 @@ pub(crate) fn put_dimensions(message: &mut [u8], dimensions: &[u64], sizes: Size
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::test::{SIZES, hex};
+    use proptest::prelude::*;
+
+    use super::super::super::test::{SIZES, any_sizes, both_ways, hex, near};
     use super::*;
+
+    const GROWING: [u8; 36] = [
+        2, // version
+        2, // dimensionality
+        1, // flags: maximum sizes
+        1, // type: simple
+        3, 0, 0, 0, 0, 0, 0, 0, // size of dimension 0
+        4, 0, 0, 0, 0, 0, 0, 0, // size of dimension 1
+        0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, // maximum size of dimension 0: without limit
+        9, 0, 0, 0, 0, 0, 0, 0, // maximum size of dimension 1
+    ];
+
+    const FIXED: [u8; 16] = [
+        1, // version
+        1, // dimensionality
+        0, // flags
+        0, 0, 0, 0, 0, // reserved
+        0x28, 0, 0, 0, 0, 0, 0, 0, // size of dimension 0
+    ];
+
+    #[test]
+    fn byte_by_byte() {
+        let growing = Dataspace::Simple { dimensions: vec![3, 4], maximum: vec![None, Some(9)] };
+        let fixed = Dataspace::Simple { dimensions: vec![40], maximum: vec![Some(40)] };
+        for (bytes, dataspace, version) in [(&GROWING[..], growing, 2), (&FIXED, fixed, 1)] {
+            both_ways(
+                bytes,
+                &dataspace,
+                |i| Dataspace::parse(i, SIZES),
+                |dataspace, out| dataspace.encode(out, SIZES, version),
+            );
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_panic(new in near(&GROWING), old in near(&FIXED), sizes in any_sizes()) {
+            for mut bytes in [new, old] {
+                if let Ok((_, dataspace)) = Dataspace::parse(&bytes, sizes) {
+                    let _ = dataspace.elements();
+                }
+                let _ = put_dimensions(&mut bytes, &[1, 2], sizes);
+            }
+        }
+    }
 
     #[test]
     fn all_kinds() {

@@ -1,7 +1,19 @@
 //! External data files message (IV.A.2.h): files that hold a dataset's elements, one part after another.
 //!
-//! Version 1, 3 reserved, allocated and used slots (2 each), local heap (O), then per slot the offset of the name in the
-//! heap, the offset in the file and the number of bytes (L each; all bits set: without end).
+//! | offset | size | field |
+//! |---|---|---|
+//! | 0 | 1 | version: 1 |
+//! | 1 | 3 | reserved |
+//! | 4 | 2 | allocated slots |
+//! | 6 | 2 | used slots, n |
+//! | 8 | O | heap address: the local heap with the names |
+//! | 8 + O | n·3·L | slots |
+//!
+//! | offset | size | field of a slot |
+//! |---|---|---|
+//! | 0 | L | name offset in local heap |
+//! | L | L | offset in external data file |
+//! | 2·L | L | data size in external file; all bits set without end |
 
 use nom::Parser;
 use nom::bytes::complete::take;
@@ -68,5 +80,42 @@ impl ExternalFiles {
             put_limit(out, slot.size, sizes)?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::super::test::{SIZES, any_sizes, both_ways, near};
+    use super::*;
+
+    const BYTES: [u8; 64] = [
+        1, // version
+        0, 0, 0, // reserved
+        2, 0, // allocated slots
+        2, 0, // used slots
+        0, 4, 0, 0, 0, 0, 0, 0, // heap address
+        8, 0, 0, 0, 0, 0, 0, 0, // slot 0: name offset in local heap
+        0, 0, 0, 0, 0, 0, 0, 0, // offset in external data file
+        0xe8, 3, 0, 0, 0, 0, 0, 0, // data size in external file
+        0x10, 0, 0, 0, 0, 0, 0, 0, // slot 1: name offset in local heap
+        0x40, 0, 0, 0, 0, 0, 0, 0, // offset in external data file
+        0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, // data size in external file: without end
+    ];
+
+    #[test]
+    fn two_files() {
+        let slot = |name, offset, size| Slot { name, offset, size };
+        let slots = vec![slot(8, 0, Some(1000)), slot(16, 64, None)];
+        let files = ExternalFiles { heap: Address(0x400), slots };
+        both_ways(&BYTES, &files, |i| ExternalFiles::parse(i, SIZES), |files, out| files.encode(out, SIZES));
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_panic(bytes in near(&BYTES), sizes in any_sizes()) {
+            let _ = ExternalFiles::parse(&bytes, sizes);
+        }
     }
 }

@@ -1,4 +1,22 @@
 //! File space info message (IV.A.2.x): how the file manages its free space.
+//!
+//! | offset | size | field of version 0 |
+//! |---|---|---|
+//! | 0 | 1 | version: 0 |
+//! | 1 | 1 | strategy: 1 as 0 of version 1 and free space is kept, 2 as 0, 3 as 2, 4 as 3 |
+//! | 2 | L | threshold: smallest part that is tracked |
+//! | 2 + L | 6·O | addresses of free-space managers, or none (strategy 1) |
+//!
+//! | offset | size | field of version 1 |
+//! |---|---|---|
+//! | 0 | 1 | version: 1 |
+//! | 1 | 1 | strategy: 0 free-space managers and aggregators, 1 pages, 2 aggregators, 3 none |
+//! | 2 | 1 | persisting free-space: 1 if it is kept when the file is closed |
+//! | 3 | L | free-space section threshold |
+//! | 3 + L | L | file space page size |
+//! | 3 + 2·L | 2 | page-end metadata threshold |
+//! | 5 + 2·L | O | end of address: of the file without its managers |
+//! | 5 + 2·L + O | 12·O | addresses of free-space managers, or none (if free space is kept) |
 
 use nom::Parser;
 use nom::bytes::complete::take;
@@ -117,21 +135,71 @@ pub(crate) fn with_manager(body: &[u8], manager: Option<(Address, u64)>, sizes: 
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::test::{SIZES, hex};
+    use proptest::prelude::*;
+
+    use super::super::super::test::{SIZES, any_sizes, both_ways, near};
     use super::*;
+
+    const VERSION_0: [u8; 58] = [
+        0, // version
+        1, // strategy: free space is kept
+        1, 0, 0, 0, 0, 0, 0, 0, // threshold
+        0, 1, 0, 0, 0, 0, 0, 0, // free-space manager 0
+        0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, // free-space manager 1: none
+        0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, // free-space manager 2: none
+        0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, // free-space manager 3: none
+        0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, // free-space manager 4: none
+        0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, // free-space manager 5: none
+    ];
+
+    const VERSION_1: [u8; 125] = [
+        1, // version
+        0, // strategy: free-space managers
+        1, // persisting free-space
+        1, 0, 0, 0, 0, 0, 0, 0, // free-space section threshold
+        0, 0x10, 0, 0, 0, 0, 0, 0, // file space page size
+        0, 0, // page-end metadata threshold
+        0, 8, 0, 0, 0, 0, 0, 0, // end of address
+        1, 0, 0, 0, 0, 0, 0, 0, // free-space manager 0
+        2, 0, 0, 0, 0, 0, 0, 0, // free-space manager 1
+        3, 0, 0, 0, 0, 0, 0, 0, // free-space manager 2
+        4, 0, 0, 0, 0, 0, 0, 0, // free-space manager 3
+        5, 0, 0, 0, 0, 0, 0, 0, // free-space manager 4
+        6, 0, 0, 0, 0, 0, 0, 0, // free-space manager 5
+        7, 0, 0, 0, 0, 0, 0, 0, // free-space manager 6
+        8, 0, 0, 0, 0, 0, 0, 0, // free-space manager 7
+        9, 0, 0, 0, 0, 0, 0, 0, // free-space manager 8
+        0x0a, 0, 0, 0, 0, 0, 0, 0, // free-space manager 9
+        0x0b, 0, 0, 0, 0, 0, 0, 0, // free-space manager 10
+        0x0c, 0, 0, 0, 0, 0, 0, 0, // free-space manager 11
+    ];
+
+    fn managers(addresses: impl IntoIterator<Item = u64>) -> Vec<Option<Address>> {
+        addresses.into_iter().map(|address| Some(Address(address))).collect()
+    }
+
+    #[test]
+    fn both_versions() {
+        let managers_0 = [managers([0x100]), vec![None; 5]].concat();
+        let old =
+            FileSpaceInfo { strategy: 0, persist: true, threshold: 1, page_size: None, managers: managers_0 };
+        assert_eq!(FileSpaceInfo::parse(&VERSION_0, SIZES), Ok((&[][..], old.clone())));
+        let new = FileSpaceInfo { page_size: Some(4096), managers: managers(1..=12), ..old };
+        both_ways(
+            &VERSION_1,
+            &new,
+            |i| FileSpaceInfo::parse(i, SIZES),
+            |info, out| info.encode(out, SIZES, Some(Address(0x800))),
+        );
+    }
 
     #[test]
     fn managers_are_taken_out() {
-        let body = hex("01 00 01 0100000000000000 0010000000000000 0000 0008000000000000")
-            .into_iter()
-            .chain((1..=12u64).flat_map(u64::to_le_bytes))
-            .collect::<Vec<u8>>();
-        let (_, info) = FileSpaceInfo::parse(&body, SIZES).unwrap();
-        assert_eq!((info.managers.len(), info.managers[2]), (12, Some(Address(3))));
-        let without = with_manager(&body, None, SIZES).unwrap();
+        let (_, info) = FileSpaceInfo::parse(&VERSION_1, SIZES).unwrap();
+        let without = with_manager(&VERSION_1, None, SIZES).unwrap();
         let (_, after) = FileSpaceInfo::parse(&without, SIZES).unwrap();
         assert_eq!(after, FileSpaceInfo { managers: vec![None; 12], ..info });
-        assert_eq!(without.len(), body.len());
+        assert_eq!(without.len(), VERSION_1.len());
         let (_, one) =
             FileSpaceInfo::parse(&with_manager(&without, Some((Address(77), 60)), SIZES).unwrap(), SIZES)
                 .unwrap();
@@ -148,6 +216,16 @@ mod tests {
             info.encode(&mut bytes, SIZES, Some(Address(77))).unwrap();
             assert_eq!(bytes.len(), if persist { 125 } else { 29 });
             assert_eq!(FileSpaceInfo::parse(&bytes, SIZES).unwrap().1, info);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_panic(old in near(&VERSION_0), new in near(&VERSION_1), sizes in any_sizes()) {
+            for bytes in [old, new] {
+                let _ = FileSpaceInfo::parse(&bytes, sizes);
+                let _ = with_manager(&bytes, None, sizes);
+            }
         }
     }
 }

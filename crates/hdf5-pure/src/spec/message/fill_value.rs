@@ -1,7 +1,27 @@
 //! Fill value messages (IV.A.2.e and f): what elements that were never written read as.
 //!
-//! Old: size (4), value. Versions 1 and 2: version, allocation time, write time, defined, [size (4), value].
-//! Version 3: version, flags (bits 0–1 allocation time, 2–3 write time, 4 undefined, 5 value present), [size (4), value].
+//! | offset | size | field of the old message |
+//! |---|---|---|
+//! | 0 | 4 | size, n |
+//! | 4 | n | fill value |
+//!
+//! | offset | size | field of versions 1 and 2 |
+//! |---|---|---|
+//! | 0 | 1 | version |
+//! | 1 | 1 | space allocation time: 1 early, 2 late, 3 bit by bit |
+//! | 2 | 1 | fill value write time: 0 with the allocation, 1 never, 2 if the value was set |
+//! | 3 | 1 | fill value defined: 0 or 1 |
+//! | 4 | 4 | size, n; all bits set of no value (in version 2 only if it is defined) |
+//! | 8 | n | fill value |
+//!
+//! | offset | size | field of version 3 |
+//! |---|---|---|
+//! | 0 | 1 | version: 3 |
+//! | 1 | 1 | flags; bits 0–1: space allocation time, 2–3: fill value write time, 4: undefined, 5: defined |
+//! | 2 | 4 | size, n (with bit 5) |
+//! | 6 | n | fill value (with bit 5) |
+//!
+//! A value of no bytes stands for zeros.
 
 use nom::Parser;
 use nom::bytes::complete::take;
@@ -139,18 +159,47 @@ fn put_value(out: &mut Vec<u8>, value: &[u8]) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::test::hex;
+    use proptest::prelude::*;
+
+    use super::super::super::test::{both_ways, hex, near};
     use super::*;
+
+    const VERSION_2: [u8; 10] = [
+        2, // version
+        2, // space allocation time: late
+        0, // fill value write time: with the allocation
+        1, // fill value defined
+        2, 0, 0, 0, // size
+        7, 0, // fill value
+    ];
+
+    const VERSION_3: [u8; 7] = [
+        3,    // version
+        0x2b, // flags: bit by bit, if the value was set, defined
+        1, 0, 0, 0, // size
+        9, // fill value
+    ];
+
+    #[test]
+    fn byte_by_byte() {
+        let old = FillValue { allocation_time: 2, write_time: 0, value: Fill::Value(vec![7, 0]) };
+        let new = FillValue { allocation_time: 3, write_time: 2, value: Fill::Value(vec![9]) };
+        for (bytes, fill, version) in [(&VERSION_2[..], &old, 2), (&VERSION_3, &new, 3)] {
+            both_ways(bytes, fill, FillValue::parse, |fill, out| fill.encode(out, version));
+        }
+        let value = FillValue { value: old.value, ..FillValue::default() };
+        assert_eq!(FillValue::parse_old(&VERSION_2[4..]), Ok((&[][..], value)));
+    }
 
     #[test]
     fn states_of_all_versions() {
         let parse = |text| FillValue::parse(&hex(text)).map(|(_, fill)| fill.value).ok();
+        assert_eq!(parse("01 02 02 00 00000000"), Some(Fill::Undefined));
         assert_eq!(parse("02 02 02 01 00000000"), Some(Fill::Default));
         assert_eq!(parse("02 02 02 00"), Some(Fill::Undefined));
-        assert_eq!(parse("02 02 02 01 02000000 0700"), Some(Fill::Value(vec![7, 0])));
+        assert_eq!(parse("02 02 02 01 ffffffff"), Some(Fill::Undefined));
         assert_eq!(parse("03 0a"), Some(Fill::Default));
         assert_eq!(parse("03 1a"), Some(Fill::Undefined));
-        assert_eq!(parse("03 2b 01000000 09"), Some(Fill::Value(vec![9])));
         assert_eq!(parse("03 2b 02000000 09"), None);
         assert_eq!(parse("04 2b"), None);
     }
@@ -163,6 +212,16 @@ mod tests {
                 let mut bytes = Vec::new();
                 fill.encode(&mut bytes, version).unwrap();
                 assert_eq!(FillValue::parse(&bytes).unwrap(), (&[][..], fill));
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_panic(old in near(&VERSION_2), new in near(&VERSION_3)) {
+            for bytes in [old, new] {
+                let _ = FillValue::parse(&bytes);
+                let _ = FillValue::parse_old(&bytes);
             }
         }
     }

@@ -1,8 +1,21 @@
 //! Filter pipeline message (IV.A.2.l): what is done to chunks before they are stored.
 //!
-//! Version 1: version, filters, 6 reserved. Version 2: version, filters. Each filter: identification (2), length of the
-//! name (2; version 2: only from 256 on), flags (2), number of client values (2), name, values (4 each); in version 1 the
-//! name is padded to 8 bytes, and an odd number of values by 4 bytes.
+//! | offset | size | field |
+//! |---|---|---|
+//! | 0 | 1 | version: 1 or 2 |
+//! | 1 | 1 | number of filters: at most 32 |
+//! | 2 | 6 | reserved (version 1) |
+//! | 8 or 2 | | filters, in the order of writing |
+//!
+//! | offset | size | field of a filter |
+//! |---|---|---|
+//! | 0 | 2 | filter identification value |
+//! | 2 | 2 | name length, n (in version 2 only of filters from 256 on) |
+//! | | 2 | flags; bit 0: the filter is optional |
+//! | | 2 | number of client data values, m |
+//! | | n | name and NUL, in version 1 with zeros up to a multiple of 8 |
+//! | | 4·m | client data |
+//! | | 4 | padding (in version 1, if m is odd) |
 
 use nom::Parser;
 use nom::bytes::complete::take;
@@ -159,34 +172,61 @@ impl FilterDescription {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::test::hex;
+    use proptest::prelude::*;
+
+    use super::super::super::test::{both_ways, near};
     use super::*;
 
-    #[test]
-    fn deflate_in_both_versions() {
-        let deflate = FilterDescription { id: 1, name: None, optional: false, values: vec![6] };
-        let v1 = hex("01 01 000000000000 0100 0000 0000 0100 06000000 00000000");
-        assert_eq!(Pipeline::parse(&v1).unwrap(), (&[][..], Pipeline { filters: vec![deflate.clone()] }));
-        let v2 = hex("02 01 0100 0100 0100 06000000");
-        let optional = FilterDescription { optional: true, ..deflate };
-        assert_eq!(Pipeline::parse(&v2).unwrap(), (&[][..], Pipeline { filters: vec![optional] }));
+    const VERSION_1: [u8; 32] = [
+        1, // version
+        1, // number of filters
+        0, 0, 0, 0, 0, 0, // reserved
+        1, 0, // filter identification value: deflate
+        8, 0, // name length
+        0, 0, // flags
+        1, 0, // number of client data values
+        b'd', b'e', b'f', b'l', b'a', b't', b'e', 0, // name
+        6, 0, 0, 0, // client data: level
+        0, 0, 0, 0, // padding
+    ];
+
+    const VERSION_2: [u8; 28] = [
+        2, // version
+        2, // number of filters
+        1, 0, // filter identification value: deflate
+        1, 0, // flags: optional
+        1, 0, // number of client data values
+        6, 0, 0, 0, // client data: level
+        0, 0x7d, // filter identification value: LZF
+        4, 0, // name length
+        0, 0, // flags
+        1, 0, // number of client data values
+        b'l', b'z', b'f', 0, // name
+        4, 0, 0, 0, // client data
+    ];
+
+    fn filter(id: u16, name: Option<&str>, optional: bool, values: &[u32]) -> FilterDescription {
+        FilterDescription { id, name: name.map(Into::into), optional, values: values.to_vec() }
     }
 
     #[test]
-    fn a_named_filter() {
-        let v2 = hex("02 01 007d 0400 0100 0100 6c7a6600 04000000");
-        let (_, pipeline) = Pipeline::parse(&v2).unwrap();
-        assert_eq!((pipeline.filters[0].id, pipeline.filters[0].name.clone()), (32000, Some("lzf".into())));
+    fn both_versions() {
+        let old = Pipeline { filters: vec![filter(1, Some("deflate"), false, &[6])] };
+        let new =
+            Pipeline { filters: vec![filter(1, None, true, &[6]), filter(32000, Some("lzf"), false, &[4])] };
+        for (bytes, pipeline, version) in [(&VERSION_1[..], old, 1), (&VERSION_2, new, 2)] {
+            both_ways(bytes, &pipeline, Pipeline::parse, |pipeline, out| pipeline.encode(out, version));
+        }
+        // The last filter of a message may lack its padding, and any filter its name.
+        let mut bytes = VERSION_1.to_vec();
+        bytes.truncate(36 - 4);
+        bytes.splice(16..24, []);
+        bytes[10] = 0;
+        assert_eq!(Pipeline::parse(&bytes).unwrap().1.filters, [filter(1, None, false, &[6])]);
     }
 
     #[test]
     fn encoded_and_parsed() {
-        let filter = |id, name: Option<&str>, optional, values: &[u32]| FilterDescription {
-            id,
-            name: name.map(Into::into),
-            optional,
-            values: values.to_vec(),
-        };
         let filters = vec![
             filter(2, None, true, &[4]),
             filter(1, None, true, &[6]),
@@ -201,6 +241,14 @@ mod tests {
                 pipeline.filters[1].name = Some("deflate".into());
             }
             assert_eq!(Pipeline::parse(&bytes).unwrap(), (&[][..], pipeline));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_panic(old in near(&VERSION_1), new in near(&VERSION_2)) {
+            let _ = Pipeline::parse(&old);
+            let _ = Pipeline::parse(&new);
         }
     }
 }

@@ -1,4 +1,13 @@
 //! Group info message (IV.A.2.k): when a group's links move to dense storage, and estimates.
+//!
+//! | offset | size | field |
+//! |---|---|---|
+//! | 0 | 1 | version: 0 |
+//! | 1 | 1 | flags; bit 0: there are link phase change values, bit 1: there are estimates |
+//! | 2 | 2 | link phase change: maximum compact value (with bit 0) |
+//! | 4 | 2 | link phase change: minimum dense value (with bit 0) |
+//! | | 2 | estimated number of entries (with bit 1) |
+//! | | 2 | estimated link name length of entries (with bit 1) |
 
 use nom::Parser;
 use nom::combinator::cond;
@@ -47,5 +56,38 @@ impl GroupInfo {
             out.extend(b.to_le_bytes());
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::super::test::{both_ways, near};
+    use super::*;
+
+    const BYTES: [u8; 10] = [
+        0, // version
+        3, // flags: phase change values and estimates
+        8, 0, // maximum compact value
+        6, 0, // minimum dense value
+        0x28, 0, // estimated number of entries
+        0x0c, 0, // estimated link name length
+    ];
+
+    #[test]
+    fn with_and_without_values() {
+        let all = GroupInfo { phase_change: Some((8, 6)), estimates: Some((40, 12)) };
+        both_ways(&BYTES, &all, GroupInfo::parse, |info, out| info.encode(out));
+        let none = GroupInfo { phase_change: None, estimates: None };
+        both_ways(&[0, 0], &none, GroupInfo::parse, |info, out| info.encode(out));
+        assert!(GroupInfo::parse(&[0, 4]).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_panic(bytes in near(&BYTES)) {
+            let _ = GroupInfo::parse(&bytes);
+        }
     }
 }

@@ -1,7 +1,39 @@
 //! Data layout message (IV.A.2.i): where the elements of a dataset are.
 //!
-//! Versions 1 and 2: version, rank, class, 5 reserved, [address], dimensions (4 each), [size and data if compact].
-//! Versions 3 to 5: version, class (0 compact, 1 contiguous, 2 chunked, 3 virtual), properties.
+//! | offset | size | field of versions 1 and 2 |
+//! |---|---|---|
+//! | 0 | 1 | version |
+//! | 1 | 1 | dimensionality, n; of chunks one more |
+//! | 2 | 1 | layout class: 0 compact, 1 contiguous, 2 chunked |
+//! | 3 | 5 | reserved |
+//! | 8 | O | address, or none (not of class 0) |
+//! | | 4·n | dimensions; of chunks the last one is the size of an element |
+//! | | 4 | compact data size (class 0) |
+//! | | | compact data (class 0) |
+//!
+//! | offset | size | field of versions 3 to 5 |
+//! |---|---|---|
+//! | 0 | 1 | version: 3; 4 for virtual storage and new chunk indexes, 5 for wide chunk sizes in these |
+//! | 1 | 1 | layout class: 0 compact, 1 contiguous, 2 chunked, 3 virtual (from version 4 on) |
+//! | 2 | | properties of the class |
+//!
+//! | class | bytes of the properties |
+//! |---|---|
+//! | compact | size (2), raw data |
+//! | contiguous | address (O, or none), size (L) |
+//! | chunked, version 3 | dimensionality and 1 (1), address of the v1 B-tree (O, or none), dimension sizes and element size (4 each) |
+//! | chunked, later | flags (1), dimensionality and 1 (1), dimension size encoded length w (1), dimension sizes and element size (w each), chunk indexing type (1), parameters of the index, address (O, or none) |
+//! | virtual | address of the [global heap](super::super::global_heap) collection (O, or none), index (4) |
+//!
+//! | chunk indexing type | bytes of its parameters |
+//! |---|---|
+//! | 1 single chunk | with flag 2: size of filtered chunk (L), filters for chunk (4) |
+//! | 2 implicit | none |
+//! | 3 fixed array | page bits (1) |
+//! | 4 extensible array | max bits, index elements, min pointers, min elements, page bits (1 each) |
+//! | 5 version 2 B-tree | node size (4), split percent (1), merge percent (1) |
+//!
+//! Flag 1: chunks that reach beyond the dataset are not filtered.
 
 use nom::Parser;
 use nom::bytes::complete::take;
@@ -316,41 +348,169 @@ impl Chunked {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::test::{SIZES, hex};
+    use proptest::prelude::*;
+
+    use super::super::super::test::{SIZES, any_sizes, both_ways, hex, near};
     use super::*;
 
-    #[test]
-    fn chunks_of_version_3_and_4() {
-        let (rest, v3) =
-            Layout::parse(&hex("03 02 02 0010000000000000 14000000 04000000"), SIZES).map(own).unwrap();
-        let chunked = Chunked {
+    const CHUNKED_1: [u8; 24] = [
+        1, // version
+        2, // dimensionality
+        2, // layout class: chunked
+        0, 0, 0, 0, 0, // reserved
+        0, 0x10, 0, 0, 0, 0, 0, 0, // address
+        0x14, 0, 0, 0, // dimension 0
+        4, 0, 0, 0, // element size
+    ];
+
+    const COMPACT_1: [u8; 18] = [
+        1, // version
+        1, // dimensionality
+        0, // layout class: compact
+        0, 0, 0, 0, 0, // reserved
+        2, 0, 0, 0, // dimension 0
+        2, 0, 0, 0, // compact data size
+        1, 2, // compact data
+    ];
+
+    const COMPACT: [u8; 6] = [
+        3, // version
+        0, // layout class: compact
+        2, 0, // size
+        1, 2, // raw data
+    ];
+
+    const CONTIGUOUS: [u8; 18] = [
+        3, // version
+        1, // layout class: contiguous
+        0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, // address: none
+        0x30, 0, 0, 0, 0, 0, 0, 0, // size
+    ];
+
+    const CHUNKED_3: [u8; 19] = [
+        3, // version
+        2, // layout class: chunked
+        2, // dimensionality and 1
+        0, 0x10, 0, 0, 0, 0, 0, 0, // address
+        0x14, 0, 0, 0, // dimension size
+        4, 0, 0, 0, // element size
+    ];
+
+    const FIXED_ARRAY: [u8; 17] = [
+        4,    // version
+        2,    // layout class: chunked
+        0,    // flags
+        2,    // dimensionality and 1
+        1,    // dimension size encoded length
+        0x14, // dimension size
+        4,    // element size
+        3,    // chunk indexing type: fixed array
+        0x0a, // page bits
+        0, 0x10, 0, 0, 0, 0, 0, 0, // address
+    ];
+
+    const SINGLE: [u8; 30] = [
+        5, // version
+        2, // layout class: chunked
+        3, // flags: edges are not filtered, the single chunk is filtered
+        2, // dimensionality and 1
+        2, // dimension size encoded length
+        0x2c, 1, // dimension size
+        4, 0, // element size
+        1, // chunk indexing type: single chunk
+        0xbc, 2, 0, 0, 0, 0, 0, 0, // size of filtered chunk
+        1, 0, 0, 0, // filters for chunk
+        0, 0x10, 0, 0, 0, 0, 0, 0, // address
+    ];
+
+    const EXTENSIBLE_ARRAY: [u8; 21] = [
+        4,    // version
+        2,    // layout class: chunked
+        0,    // flags
+        2,    // dimensionality and 1
+        1,    // dimension size encoded length
+        0x14, // dimension size
+        4,    // element size
+        4,    // chunk indexing type: extensible array
+        0x20, // max bits
+        4,    // index elements
+        4,    // min pointers
+        0x10, // min elements
+        0x0a, // page bits
+        0, 0x10, 0, 0, 0, 0, 0, 0, // address
+    ];
+
+    const BTREE: [u8; 22] = [
+        4,    // version
+        2,    // layout class: chunked
+        0,    // flags
+        2,    // dimensionality and 1
+        1,    // dimension size encoded length
+        0x14, // dimension size
+        4,    // element size
+        5,    // chunk indexing type: version 2 B-tree
+        0, 8, 0, 0,    // node size
+        0x64, // split percent
+        0x28, // merge percent
+        0, 0x10, 0, 0, 0, 0, 0, 0, // address
+    ];
+
+    const VIRTUAL: [u8; 14] = [
+        4, // version
+        3, // layout class: virtual
+        0, 0x10, 0, 0, 0, 0, 0, 0, // address of the collection
+        3, 0, 0, 0, // index
+    ];
+
+    fn chunked(index: IndexKind) -> Chunked {
+        Chunked {
             dimensions: vec![20],
             element_size: 4,
             unfiltered_edges: false,
             wide_sizes: false,
-            index: IndexKind::BtreeV1,
+            index,
             address: Some(Address(0x1000)),
-        };
-        assert_eq!((rest, v3), (0, Layout::Chunked(chunked.clone())));
-        let (rest, v4) =
-            Layout::parse(&hex("04 02 00 02 01 14 04 03 0a 0010000000000000"), SIZES).map(own).unwrap();
-        assert_eq!((rest, v4), (0, Layout::Chunked(Chunked { index: IndexKind::FixedArray, ..chunked })));
-        assert!(Layout::parse(&hex("04 02 00 02 01 00 04 03 0a 0010000000000000"), SIZES).is_err());
+        }
     }
 
     #[test]
-    fn compact_and_contiguous() {
-        let parse = |text| Layout::parse(&hex(text), SIZES).map(own).ok();
-        assert_eq!(parse("03 00 0200 0102"), Some((0, Layout::Compact(vec![1, 2]))));
-        assert_eq!(
-            parse("03 01 ffffffffffffffff 0000000000000000"),
-            Some((0, Layout::Contiguous { address: None }))
-        );
-        assert_eq!(parse("03 03 ffffffffffffffff 00000000"), None, "virtual layouts came with version 4");
+    fn byte_by_byte() {
+        let single = Chunked {
+            dimensions: vec![300],
+            unfiltered_edges: true,
+            wide_sizes: true,
+            ..chunked(IndexKind::Single(Some((700, 1))))
+        };
+        let written = [
+            (&COMPACT[..], Layout::Compact(vec![1, 2])),
+            (&CONTIGUOUS, Layout::Contiguous { address: None }),
+            (&CHUNKED_3, Layout::Chunked(chunked(IndexKind::BtreeV1))),
+            (&SINGLE, Layout::Chunked(single)),
+            (&FIXED_ARRAY, Layout::Chunked(chunked(IndexKind::FixedArray))),
+            (&EXTENSIBLE_ARRAY, Layout::Chunked(chunked(IndexKind::ExtensibleArray))),
+            (&BTREE, Layout::Chunked(chunked(IndexKind::BtreeV2))),
+            (&VIRTUAL, Layout::Virtual(Some(GlobalId { collection: Address(0x1000), index: 3 }))),
+        ];
+        for (bytes, layout) in written {
+            both_ways(
+                bytes,
+                &layout,
+                |i| Layout::parse(i, SIZES),
+                |layout, out| layout.encode(out, SIZES, 48),
+            );
+        }
+        // Versions that are not written any more.
+        let old = Layout::Chunked(chunked(IndexKind::BtreeV1));
+        assert_eq!(Layout::parse(&CHUNKED_1, SIZES), Ok((&[][..], old)));
+        assert_eq!(Layout::parse(&COMPACT_1, SIZES), Ok((&[][..], Layout::Compact(vec![1, 2]))));
     }
 
-    fn own((rest, layout): (&[u8], Layout)) -> (usize, Layout) {
-        (rest.len(), layout)
+    #[test]
+    fn what_is_no_layout() {
+        let parse = |text| Layout::parse(&hex(text), SIZES).map(|(_, layout)| layout).ok();
+        assert_eq!(parse("03 03 ffffffffffffffff 00000000"), None, "virtual layouts came with version 4");
+        assert_eq!(parse("04 02 00 02 01 00 04 03 0a 0010000000000000"), None, "a chunk of no elements");
+        assert_eq!(parse("06 00 0000"), None, "a version to come");
     }
 
     #[test]
@@ -364,25 +524,31 @@ mod tests {
             IndexKind::ExtensibleArray,
             IndexKind::BtreeV2,
         ];
-        let chunked = |index| {
-            Layout::Chunked(Chunked {
-                dimensions: vec![20, 300],
-                element_size: 4,
-                unfiltered_edges: false,
-                wide_sizes: false,
-                index,
-                address: Some(Address(0x1000)),
-            })
-        };
-        let flat = [
-            Layout::Compact(vec![1, 2, 3]),
-            Layout::Contiguous { address: Some(Address(8)) },
-            Layout::Virtual(Some(GlobalId { collection: Address(16), index: 3 })),
-        ];
-        for layout in kinds.into_iter().map(chunked).chain(flat) {
+        let of = |index| Layout::Chunked(Chunked { dimensions: vec![20, 300], ..chunked(index) });
+        for layout in kinds.into_iter().map(of) {
             let mut bytes = Vec::new();
             layout.encode(&mut bytes, SIZES, 3).unwrap();
             assert_eq!(Layout::parse(&bytes, SIZES).unwrap(), (&[][..], layout));
+        }
+    }
+
+    fn any_bytes() -> impl Strategy<Value = Vec<u8>> {
+        prop_oneof![
+            near(&CHUNKED_1),
+            near(&COMPACT_1),
+            near(&CONTIGUOUS),
+            near(&CHUNKED_3),
+            near(&SINGLE),
+            near(&EXTENSIBLE_ARRAY),
+            near(&BTREE),
+            near(&VIRTUAL),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_panic(bytes in any_bytes(), sizes in any_sizes()) {
+            let _ = Layout::parse(&bytes, sizes);
         }
     }
 }

@@ -1,7 +1,22 @@
 //! Link message (IV.A.2.g): one member of a group.
 //!
-//! Version 1, flags, [type 1], [creation order 8], [character set 1], length of the name (1 to 8), name, value.
-//! Bits 0 and 1 of the flags: width of the length; 2: creation order; 3: type, else hard; 4: character set, else ASCII.
+//! | offset | size | field |
+//! |---|---|---|
+//! | 0 | 1 | version: 1 |
+//! | 1 | 1 | flags; bits 0–1: length of link name has 1, 2, 4 or 8 bytes, 2: creation order, 3: link type, 4: character set |
+//! | 2 | 1 | link type: 0 hard, 1 soft, 64 external, 65 and more user-defined (with bit 3; otherwise hard) |
+//! | | 8 | creation order (with bit 2) |
+//! | | 1 | link name character set: 0 ASCII, 1 UTF-8 (with bit 4; otherwise ASCII) |
+//! | | 1 to 8 | length of link name, n: not 0 |
+//! | | n | link name |
+//! | | O | address of the object header (hard link) |
+//! | | 2, m | length of link value, link value (all others) |
+//!
+//! | offset | size | field of the value of an external link |
+//! |---|---|---|
+//! | 0 | 1 | version and flags: 0 |
+//! | 1 | | external file name and NUL |
+//! | | | path of the object and NUL |
 
 use nom::Parser;
 use nom::bytes::complete::take;
@@ -182,27 +197,66 @@ impl Link {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::test::{SIZES, hex};
+    use proptest::prelude::*;
+
+    use super::super::super::test::{SIZES, any_sizes, both_ways, hex, near};
     use super::*;
+
+    const HARD_LINK: [u8; 12] = [
+        1,    // version
+        0,    // flags
+        1,    // length of link name
+        b'a', // link name
+        0x20, 3, 0, 0, 0, 0, 0, 0, // address of the object header
+    ];
+
+    const SOFT_LINK: [u8; 19] = [
+        1,    // version
+        0x1c, // flags: creation order, link type, character set
+        1,    // link type: soft
+        5, 0, 0, 0, 0, 0, 0, 0, // creation order
+        1, // link name character set: UTF-8
+        2, // length of link name
+        b'a', b'b', // link name
+        2, 0, // length of link value
+        b'/', b'a', // link value
+    ];
+
+    const EXTERNAL_LINK: [u8; 12] = [
+        1,    // version
+        8,    // flags: link type
+        0x40, // link type: external
+        1,    // length of link name
+        b'e', // link name
+        5, 0, // length of link value
+        0, // version and flags
+        b'f', 0, // external file name
+        b'p', 0, // path
+    ];
+
+    const USER_LINK: [u8; 8] = [
+        1,    // version
+        8,    // flags: link type
+        0xbb, // link type: user-defined
+        1,    // length of link name
+        b'e', // link name
+        1, 0, // length of link value
+        7, // link value
+    ];
 
     #[test]
     fn all_kinds() {
-        let hard = hex("01 00 01 61 2003000000000000");
-        let (_, link) = Link::parse(&hard, SIZES).unwrap();
-        assert_eq!((link.name.as_bytes(), link.target), (&b"a"[..], Target::Hard(Address(0x320))));
-
-        let soft = hex("01 1c 01 0500000000000000 01 02 6162 0200 2f61");
-        let (_, link) = Link::parse(&soft, SIZES).unwrap();
-        assert_eq!((link.creation_order, link.target), (Some(5), Target::Soft("/a".into())));
-
-        let external = hex("01 08 40 01 65 0500 00 66 00 70 00");
-        let (_, link) = Link::parse(&external, SIZES).unwrap();
-        assert_eq!(link.target, Target::External { file: "f".into(), path: "p".into() });
-
-        let user = hex("01 08 bb 01 65 0100 07");
-        let (_, link) = Link::parse(&user, SIZES).unwrap();
-        assert_eq!(link.target, Target::User { class: 187, data: vec![7] });
-
+        let link = |name: &str, target| Link { name: name.into(), creation_order: None, utf8: false, target };
+        let soft = Link { creation_order: Some(5), utf8: true, ..link("ab", Target::Soft("/a".into())) };
+        let all = [
+            (&HARD_LINK[..], link("a", Target::Hard(Address(0x320)))),
+            (&SOFT_LINK, soft),
+            (&EXTERNAL_LINK, link("e", Target::External { file: "f".into(), path: "p".into() })),
+            (&USER_LINK, link("e", Target::User { class: 187, data: vec![7] })),
+        ];
+        for (bytes, link) in all {
+            both_ways(bytes, &link, |i| Link::parse(i, SIZES), |link, out| link.encode(out, SIZES));
+        }
         let broken = hex("01 08 05 01 65 0000");
         assert!(Link::parse(&broken, SIZES).is_err());
         assert_eq!(Link::name_of(&broken), Some("e".into()));
@@ -225,6 +279,22 @@ mod tests {
                 let mut bytes = Vec::new();
                 link.encode(&mut bytes, SIZES).unwrap();
                 assert_eq!(Link::parse(&bytes, SIZES).unwrap(), (&[][..], link));
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_panic(
+            hard in near(&HARD_LINK),
+            soft in near(&SOFT_LINK),
+            external in near(&EXTERNAL_LINK),
+            user in near(&USER_LINK),
+            sizes in any_sizes(),
+        ) {
+            for bytes in [hard, soft, external, user] {
+                let _ = Link::parse(&bytes, sizes);
+                let _ = Link::name_of(&bytes);
             }
         }
     }

@@ -1,7 +1,13 @@
 //! Link info message (IV.A.2.c): where the links of a new-style group are.
 //!
-//! Version 0, flags (bit 0 creation order tracked, bit 1 indexed), [largest creation index 8], fractal heap (O), B-tree by
-//! name (O), [B-tree by creation order (O)].
+//! | offset | size | field |
+//! |---|---|---|
+//! | 0 | 1 | version: 0 |
+//! | 1 | 1 | flags; bit 0: creation order is tracked, bit 1: indexed |
+//! | 2 | 8 | maximum creation index (with bit 0) |
+//! | | O | fractal heap address, or none |
+//! | | O | address of v2 B-tree for name index, or none |
+//! | | O | address of v2 B-tree for creation order index, or none (with bit 1) |
 
 use nom::number::complete::le_u64;
 use sciformats_core::Result;
@@ -22,5 +28,53 @@ impl LinkInfo {
     pub(crate) fn encode(&self, out: &mut Vec<u8>, sizes: Sizes) -> Result<()> {
         self.encode_with(out, sizes, self.max_creation_index.map(u64::to_le_bytes).as_ref())?;
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::super::Address;
+    use super::super::super::test::{SIZES, any_sizes, both_ways, near};
+    use super::*;
+
+    const PLAIN: [u8; 18] = [
+        0, // version
+        0, // flags
+        0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, // fractal heap address: none
+        0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, // address of v2 B-tree for name index: none
+    ];
+
+    const INDEXED: [u8; 34] = [
+        0, // version
+        3, // flags: creation order is tracked and indexed
+        7, 0, 0, 0, 0, 0, 0, 0, // maximum creation index
+        0, 0x10, 0, 0, 0, 0, 0, 0, // fractal heap address
+        0, 0x20, 0, 0, 0, 0, 0, 0, // address of v2 B-tree for name index
+        0, 0x30, 0, 0, 0, 0, 0, 0, // address of v2 B-tree for creation order index
+    ];
+
+    #[test]
+    fn with_and_without_creation_order() {
+        let plain = LinkInfo { max_creation_index: None, heap: None, by_name: None, by_creation_order: None };
+        let address = |address| Some(Address(address));
+        let indexed = LinkInfo {
+            max_creation_index: Some(7),
+            heap: address(0x1000),
+            by_name: address(0x2000),
+            by_creation_order: Some(address(0x3000)),
+        };
+        for (bytes, info) in [(&PLAIN[..], plain), (&INDEXED, indexed)] {
+            both_ways(bytes, &info, |i| LinkInfo::parse(i, SIZES), |info, out| info.encode(out, SIZES));
+        }
+        assert!(LinkInfo::parse(&[0, 4], SIZES).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_panic(bytes in near(&INDEXED), sizes in any_sizes()) {
+            let _ = LinkInfo::parse(&bytes, sizes);
+        }
     }
 }

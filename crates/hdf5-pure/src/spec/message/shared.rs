@@ -1,7 +1,12 @@
 //! Shared messages (IV.A.2, "Shared Message"): a reference in place of a message.
 //!
-//! Version 1: version, type, 6 reserved, L bytes, address. Version 2: version, type, address.
-//! Version 3: version, type 1 and a heap ID of the shared messages, or type 2 and an address.
+//! | offset | size | field |
+//! |---|---|---|
+//! | 0 | 1 | version: 1 to 3 |
+//! | 1 | 1 | type; of version 3: 1 or 3 in the heap of shared messages, 2 committed |
+//! | 2 | 6 + L | reserved (version 1) |
+//! | | O | address of the committed object's header (versions 1 and 2, and type 2) |
+//! | | 8 | location: heap ID (version 3, types 1 and 3) |
 
 use nom::Parser;
 use nom::bytes::complete::take;
@@ -59,5 +64,65 @@ impl Shared {
         out.extend([3, 1]);
         out.extend(id);
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::super::test::{SIZES, any_sizes, both_ways, near};
+    use super::*;
+
+    const VERSION_1: [u8; 24] = [
+        1, // version
+        0, // type
+        0, 0, 0, 0, 0, 0, // reserved
+        0, 0, 0, 0, 0, 0, 0, 0, // reserved, of the size of a length
+        0x20, 3, 0, 0, 0, 0, 0, 0, // address
+    ];
+
+    const COMMITTED: [u8; 10] = [
+        3, // version
+        2, // type: committed
+        0x20, 3, 0, 0, 0, 0, 0, 0, // address
+    ];
+
+    const IN_HEAP: [u8; 10] = [
+        3, // version
+        1, // type: in the heap
+        0, 0x15, 0, 0, 0, 30, 0, 0, // location
+    ];
+
+    #[test]
+    fn all_versions() {
+        let committed = Shared::Committed(Address(0x320));
+        let heap = Shared::Heap([0, 0x15, 0, 0, 0, 30, 0, 0]);
+        for (bytes, shared) in [(COMMITTED, committed), (IN_HEAP, heap)] {
+            both_ways(
+                &bytes,
+                &shared,
+                |i| Shared::parse(i, SIZES),
+                |shared, out| shared.encode(out, SIZES, 3),
+            );
+        }
+        let mut version_2 = COMMITTED;
+        version_2[0] = 2;
+        both_ways(
+            &version_2,
+            &committed,
+            |i| Shared::parse(i, SIZES),
+            |shared, out| shared.encode(out, SIZES, 2),
+        );
+        assert_eq!(Shared::parse(&VERSION_1, SIZES), Ok((&[][..], committed)));
+        assert!(Shared::parse(&[3, 4], SIZES).is_err() && Shared::parse(&[4, 2], SIZES).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_panic(old in near(&VERSION_1), new in near(&COMMITTED), sizes in any_sizes()) {
+            let _ = Shared::parse(&old, sizes);
+            let _ = Shared::parse(&new, sizes);
+        }
     }
 }

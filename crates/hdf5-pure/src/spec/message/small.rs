@@ -1,7 +1,50 @@
 //! Messages of one or two fields.
+//!
+//! | offset | size | field of the symbol table message (IV.A.2.r) |
+//! |---|---|---|
+//! | 0 | O | v1 B-tree address |
+//! | O | O | local heap address |
+//!
+//! | offset | size | field of the object header continuation message (IV.A.2.q) |
+//! |---|---|---|
+//! | 0 | O | offset: address of the next chunk |
+//! | O | L | length in bytes |
+//!
+//! | offset | size | field of the shared message table message (IV.A.2.p) |
+//! |---|---|---|
+//! | 0 | 1 | version: 0 |
+//! | 1 | O | shared object header message table address |
+//! | 1 + O | 1 | number of indices |
+//!
+//! | offset | size | field of the object comment message (IV.A.2.n) |
+//! |---|---|---|
+//! | 0 | | comment and NUL |
+//!
+//! | offset | size | field of the object modification time message (IV.A.2.s) |
+//! |---|---|---|
+//! | 0 | 1 | version: 1 |
+//! | 1 | 3 | reserved |
+//! | 4 | 4 | seconds after UNIX epoch |
+//!
+//! | offset | size | field of the object modification time (old) message (IV.A.2.o), in universal time |
+//! |---|---|---|
+//! | 0 | 4 | year, in digits like the others |
+//! | 4 | 2 | month |
+//! | 6 | 2 | day of the month |
+//! | 8 | 2 | hour |
+//! | 10 | 2 | minute |
+//! | 12 | 2 | second |
+//! | 14 | 2 | reserved |
+//!
+//! | offset | size | field of the object reference count message (IV.A.2.w) |
+//! |---|---|---|
+//! | 0 | 1 | version: 0 |
+//! | 1 | 4 | reference count |
 
 use nom::Parser;
 use nom::bytes::complete::take;
+use nom::character::complete::digit1;
+use nom::combinator::all_consuming;
 use nom::number::complete::{le_u32, u8 as byte};
 use sciformats_core::Result;
 use sciformats_core::fault::{FaultKind, Parsed, fail, field};
@@ -54,20 +97,28 @@ pub(crate) fn modification_time(i: &[u8]) -> Parsed<'_, u32> {
 
 /// Old modification time message (IV.A.2.o): 14 digits, year to second, of universal time. Returns seconds since 1970.
 pub(crate) fn modification_time_old(i: &[u8]) -> Parsed<'_, u32> {
-    let (rest, digits) = field("modification time", take(14usize)).parse(i)?;
-    let number = |from: usize, len: usize| -> Option<i64> {
-        let part = digits.get(from..from.checked_add(len)?)?;
-        std::str::from_utf8(part).ok()?.parse().ok()
-    };
+    let parts = (digits(4), digits(2), digits(2), digits(2), digits(2), digits(2));
+    let (rest, (year, month, day, hour, minute, second)) = field("modification time", parts)(i)?;
     let seconds = || -> Option<u32> {
-        let days = days_from_civil(number(0, 4)?, number(4, 2)?, number(6, 2)?)?;
-        let (hour, minute, second) = (number(8, 2)?, number(10, 2)?, number(12, 2)?);
+        let days = days_from_civil(year, month, day)?;
         let of_day = hour.checked_mul(3600)?.checked_add(minute.checked_mul(60)?)?.checked_add(second)?;
         u32::try_from(days.checked_mul(86_400)?.checked_add(of_day)?).ok()
     };
     match seconds() {
         Some(seconds) => Ok((rest, seconds)),
         None => field("modification time", |i| fail(i, FaultKind::Encoding))(i),
+    }
+}
+
+/// A number of so many digits.
+fn digits<'a>(count: usize) -> impl FnMut(&'a [u8]) -> Parsed<'a, i64> {
+    move |i| {
+        let (rest, text) = take(count)(i)?;
+        let digits: Parsed<'_, &[u8]> = all_consuming(digit1).parse(text);
+        match digits.ok().and_then(|(_, digits)| std::str::from_utf8(digits).ok()?.parse().ok()) {
+            Some(number) => Ok((rest, number)),
+            None => fail(i, FaultKind::Encoding),
+        }
     }
 }
 
@@ -132,13 +183,96 @@ pub(crate) fn encode_reference_count(out: &mut Vec<u8>, count: u32) -> Result<()
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
+    use super::super::super::test::{SIZES, any_sizes, both_ways, near};
     use super::*;
+
+    const SYMBOL_TABLE: [u8; 16] = [
+        0x88, 0, 0, 0, 0, 0, 0, 0, // v1 B-tree address
+        0xa8, 2, 0, 0, 0, 0, 0, 0, // local heap address
+    ];
+
+    const CONTINUATION: [u8; 16] = [
+        0, 8, 0, 0, 0, 0, 0, 0, // offset
+        0x40, 0, 0, 0, 0, 0, 0, 0, // length
+    ];
+
+    const SHARED_TABLE: [u8; 10] = [
+        0, // version
+        0, 8, 0, 0, 0, 0, 0, 0, // shared object header message table address
+        2, // number of indices
+    ];
+
+    const TIME: [u8; 8] = [
+        1, // version
+        0, 0, 0, // reserved
+        1, 1, 0, 0, // seconds after UNIX epoch
+    ];
+
+    const OLD_TIME: [u8; 16] = [
+        b'2', b'0', b'0', b'0', // year
+        b'0', b'3', // month
+        b'0', b'1', // day
+        b'1', b'2', // hour
+        b'0', b'0', // minute
+        b'0', b'0', // second
+        0, 0, // reserved
+    ];
+
+    const COUNT: [u8; 5] = [
+        0, // version
+        3, 0, 0, 0, // reference count
+    ];
+
+    #[test]
+    fn addresses_and_counts() {
+        let table = SymbolTable { btree: Address(0x88), heap: Address(0x2a8) };
+        both_ways(
+            &SYMBOL_TABLE,
+            &table,
+            |i| SymbolTable::parse(i, SIZES),
+            |table, out| table.encode(out, SIZES),
+        );
+        both_ways(
+            &CONTINUATION,
+            &(Address(0x800), 64),
+            |i| continuation(i, SIZES),
+            |&chunk, out| encode_continuation(out, chunk, SIZES),
+        );
+        assert_eq!(shared_table(&SHARED_TABLE, SIZES), Ok((&[][..], (Address(0x800), 2))));
+        both_ways(&COUNT, &3, reference_count, |&count, out| encode_reference_count(out, count));
+        both_ways(b"why\0", &Name::from("why"), comment, |comment, out| encode_comment(out, comment));
+    }
 
     #[test]
     fn times_of_both_kinds() {
+        both_ways(&TIME, &257, modification_time, |&seconds, out| encode_modification_time(out, seconds));
+        assert_eq!(modification_time_old(&OLD_TIME).unwrap().1, 951_912_000);
         assert_eq!(modification_time_old(b"19700101000001\0\0").unwrap().1, 1);
-        assert_eq!(modification_time_old(b"20000301120000\0\0").unwrap().1, 951_912_000);
-        assert!(modification_time_old(b"2000x301120000\0\0").is_err());
-        assert_eq!(modification_time(&[1, 0, 0, 0, 1, 1, 0, 0]).unwrap().1, 257);
+        for bad in
+            [b"2000x301120000\0\0", b"20001301120000\0\0", b"19690101000000\0\0", b"2000+301120000\0\0"]
+        {
+            assert!(modification_time_old(bad).is_err());
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_panic(
+            addresses in near(&SYMBOL_TABLE),
+            shared in near(&SHARED_TABLE),
+            (time, old_time) in (near(&TIME), near(&OLD_TIME)),
+            count in near(&COUNT),
+            sizes in any_sizes(),
+        ) {
+            let _ = SymbolTable::parse(&addresses, sizes);
+            let _ = continuation(&addresses, sizes);
+            let _ = shared_table(&shared, sizes);
+            let _ = modification_time(&time);
+            let _ = modification_time_old(&old_time);
+            let _ = reference_count(&count);
+            let _ = comment(&old_time);
+        }
     }
 }

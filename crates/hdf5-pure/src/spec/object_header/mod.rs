@@ -1,6 +1,11 @@
 //! Object headers (IV.A.1): the messages that make a group, a dataset or a committed datatype.
 //!
 //! A header starts with a prefix and a first chunk of messages; continuation messages lead to further chunks.
+//!
+//! | first byte | field |
+//! |---|---|
+//! | 1 | the version of a header of [version 1](v1) |
+//! | `O` | the signature `OHDR` of a header of [version 2](v2) |
 
 pub(crate) mod v1;
 pub(crate) mod v2;
@@ -116,3 +121,46 @@ pub(crate) struct Message {
 
 /// The body never changes.
 pub(crate) const CONSTANT: u8 = 0x01;
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::test::near;
+    use super::*;
+
+    const V1: [u8; 16] = [
+        1, // version
+        0, // reserved
+        3, 0, // total number of header messages
+        2, 0, 0, 0, // object reference count
+        0x18, 0, 0, 0, // object header size
+        0, 0, 0, 0, // padding
+    ];
+
+    const V2: [u8; 12] = [
+        b'O', b'H', b'D', b'R', // signature
+        2,    // version
+        0x11, // flags: phase change values, size of two bytes
+        8, 0, // maximum number of compact attributes
+        6, 0, // minimum number of dense attributes
+        0x2c, 1, // size of chunk 0
+    ];
+
+    #[test]
+    fn prefixes_of_both_versions() {
+        let version = Version::V1 { messages: 3, references: 2 };
+        assert_eq!(Prefix::parse(&V1), Ok((&[][..], Prefix { version, chunk_size: 24, len: 16 })));
+        let version = Version::V2 { flags: 0x11, times: None, phase_change: Some((8, 6)) };
+        assert_eq!(Prefix::parse(&V2), Ok((&[][..], Prefix { version, chunk_size: 300, len: 12 })));
+        assert!(Prefix::parse(&[3; 16]).is_err() && Prefix::parse(&[]).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_panic(v1 in near(&V1), v2 in near(&V2)) {
+            let _ = Prefix::parse(&v1);
+            let _ = Prefix::parse(&v2);
+        }
+    }
+}

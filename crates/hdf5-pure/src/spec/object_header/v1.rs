@@ -1,14 +1,21 @@
 //! Version 1 object headers (IV.A.1.a).
 //!
-//! | size | field |
-//! |---|---|
-//! | 1, 1 | version 1, reserved |
-//! | 2 | messages in all chunks |
-//! | 4 | reference count |
-//! | 4 | bytes of messages in the first chunk |
-//! | 4 | padding |
+//! | offset | size | field of the prefix |
+//! |---|---|---|
+//! | 0 | 1 | version: 1 |
+//! | 1 | 1 | reserved |
+//! | 2 | 2 | total number of header messages, in all chunks |
+//! | 4 | 4 | object reference count |
+//! | 8 | 4 | object header size: bytes of messages in the first chunk |
+//! | 12 | 4 | padding |
 //!
-//! Each message: type (2), size (2), flags (1), reserved (3), body. Sizes are multiples of 8.
+//! | offset | size | field of a message |
+//! |---|---|---|
+//! | 0 | 2 | header message type |
+//! | 2 | 2 | size of header message data, n: a multiple of 8 |
+//! | 4 | 1 | header message flags |
+//! | 5 | 3 | reserved |
+//! | 8 | n | header message data |
 
 use nom::Parser;
 use nom::bytes::complete::take;
@@ -85,19 +92,49 @@ pub(crate) fn encode_message(out: &mut Vec<u8>, message: &Message) -> Result<()>
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::test::hex;
+    use proptest::prelude::*;
+
+    use super::super::super::test::near;
     use super::*;
+
+    const HEADER: [u8; 40] = [
+        1, // version
+        0, // reserved
+        1, 0, // total number of header messages
+        1, 0, 0, 0, // object reference count
+        0x18, 0, 0, 0, // object header size
+        0, 0, 0, 0, // padding
+        0x11, 0, // header message type: symbol table
+        0x10, 0, // size of header message data
+        0, // header message flags
+        0, 0, 0, // reserved
+        0x88, 0, 0, 0, 0, 0, 0, 0, // header message data: B-tree
+        0xa8, 2, 0, 0, 0, 0, 0, 0, // local heap
+    ];
 
     #[test]
     fn a_header_with_a_symbol_table() {
-        let bytes = hex("01 00 0100 01000000 18000000 00000000 \
-             1100 1000 00 000000 8800000000000000 a802000000000000");
-        let (_, prefix) = Prefix::parse(&bytes).unwrap();
+        let (_, prefix) = Prefix::parse(&HEADER).unwrap();
         assert_eq!((prefix.len, prefix.chunk_size), (16, 24));
         let mut found = Vec::new();
-        let (rest, ()) = messages(&bytes, prefix.len, &mut |message| found.push(message)).unwrap();
+        let (rest, ()) = messages(&HEADER, prefix.len, &mut |message| found.push(message)).unwrap();
         assert!(rest.is_empty());
-        assert_eq!(found.len(), 1);
-        assert_eq!((found[0].kind, found[0].at, found[0].body.len()), (MessageType::SymbolTable, 24, 16));
+        let (kind, body) = (MessageType::SymbolTable, &HEADER[24..]);
+        assert_eq!(found, [RawMessage { kind, flags: 0, creation_index: None, at: 24, body }]);
+        let mut out = Vec::new();
+        encode_prefix(&mut out, 1, 1, 24).unwrap();
+        encode_message(&mut out, &Message { kind, flags: 0, creation_index: 0, body: body.to_vec() })
+            .unwrap();
+        assert_eq!(out, HEADER);
+        assert_eq!(message_size(body.len()).unwrap(), 24);
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_panic(bytes in near(&HEADER), start in 0usize..60) {
+            let _ = Prefix::parse(&bytes);
+            let _ = messages(&bytes, start, &mut |_| {});
+            let _ = messages(&bytes, PREFIX, &mut |_| {});
+        }
     }
 }

@@ -1,16 +1,29 @@
 //! Version 2 object headers (IV.A.1.b).
 //!
-//! | size | field |
-//! |---|---|
-//! | 4 | `OHDR` |
-//! | 1, 1 | version 2, flags |
-//! | 16 | times, if bit 5 of the flags is set |
-//! | 4 | attribute phase change values, if bit 4 is set |
-//! | 1 to 8 | bytes of messages in the first chunk; bits 0 and 1 say how wide |
-//! | | messages, a gap, checksum |
+//! | offset | size | field |
+//! |---|---|---|
+//! | 0 | 4 | signature: `OHDR` |
+//! | 4 | 1 | version: 2 |
+//! | 5 | 1 | flags; bits 0–1: size of chunk 0 has 1, 2, 4 or 8 bytes, 2: attribute creation order is tracked, 3: indexed, 4: phase change values, 5: times |
+//! | 6 | 16 | access, modification, change and birth time, 4 each (with bit 5) |
+//! | | 4 | maximum number of compact attributes, minimum number of dense attributes, 2 each (with bit 4) |
+//! | | 1 to 8 | size of chunk 0: bytes of messages |
+//! | | | messages, then a gap that is shorter than the prefix of a message |
+//! | | 4 | checksum |
 //!
-//! Each message: type (1), size (2), flags (1), creation index (2, if bit 2 is set), body. A continuation is `OCHK`,
-//! messages, a gap and a checksum.
+//! | offset | size | field of a continuation |
+//! |---|---|---|
+//! | 0 | 4 | signature: `OCHK` |
+//! | 4 | | messages, gap |
+//! | | 4 | checksum |
+//!
+//! | offset | size | field of a message |
+//! |---|---|---|
+//! | 0 | 1 | header message type |
+//! | 1 | 2 | size of header message data, n |
+//! | 3 | 1 | header message flags |
+//! | 4 | 2 | creation order (with bit 2 of the header's flags) |
+//! | 4 or 6 | n | header message data |
 
 use nom::bytes::complete::take;
 use nom::combinator::cond;
@@ -135,14 +148,53 @@ pub(crate) fn encode_message(out: &mut Vec<u8>, message: &Message, flags: u8) ->
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::test::{hex, seal};
+    use proptest::prelude::*;
+
+    use super::super::super::test::{near_sealed, seal};
     use super::*;
+
+    /// An empty group, as far as the checksum.
+    const GROUP: [u8; 35] = [
+        b'O', b'H', b'D', b'R', // signature
+        2,    // version
+        0,    // flags
+        0x1c, // size of chunk 0
+        2,    // header message type: link info
+        0x12, 0, // size of header message data
+        0, // header message flags
+        0, 0, // header message data: version and flags
+        0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, // fractal heap address: none
+        0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, // address of v2 B-tree for name index: none
+        0x0a, // header message type: group info
+        2, 0, // size of header message data
+        0, // header message flags
+        0, 0, // header message data: version and flags
+    ];
+
+    /// Likewise.
+    const CONTINUATION: [u8; 18] = [
+        b'O', b'C', b'H', b'K', // signature
+        0x16, // header message type: object reference count
+        5, 0, // size of header message data
+        0, // header message flags
+        7, 0, // creation order
+        0, 2, 0, 0, 0, // header message data
+        0, 0, 0, // gap
+    ];
+
+    /// The times and phase change values of a prefix.
+    const EXTRA: [u8; 20] = [
+        1, 0, 0, 0, // access time
+        2, 0, 0, 0, // modification time
+        3, 0, 0, 0, // change time
+        4, 0, 0, 0, // birth time
+        8, 0, // maximum number of compact attributes
+        6, 0, // minimum number of dense attributes
+    ];
 
     #[test]
     fn an_empty_group() {
-        let bytes = seal(hex("4f484452 02 00 1c \
-             02 1200 00 0000ffffffffffffffffffffffffffffffff \
-             0a 0200 00 0000"));
+        let bytes = seal(GROUP.to_vec());
         let (_, prefix) = Prefix::parse(&bytes).unwrap();
         assert_eq!((prefix.len, prefix.chunk_size), (7, 28));
         let mut found = Vec::new();
@@ -150,8 +202,54 @@ mod tests {
         let kinds: Vec<_> = found.iter().map(|message| message.kind).collect();
         assert_eq!(kinds, [MessageType::LinkInfo, MessageType::GroupInfo]);
         assert_eq!(&bytes[found[1].at..found[1].at + 2], [0, 0]);
+        let mut out = Vec::new();
+        encode_prefix(&mut out, 0, &[], 28).unwrap();
+        for RawMessage { kind, flags, body, .. } in &found {
+            let message = Message { kind: *kind, flags: *flags, creation_index: 0, body: body.to_vec() };
+            assert_eq!(message_size(body.len(), 0).unwrap(), body.len() + 4);
+            encode_message(&mut out, &message, 0).unwrap();
+        }
+        assert_eq!(out, GROUP);
         let mut broken = bytes;
         broken[20] ^= 1;
         assert!(first_chunk(&broken, &prefix, 0, &mut |_| {}).is_err());
+    }
+
+    #[test]
+    fn a_continuation() {
+        let bytes = seal(CONTINUATION.to_vec());
+        let mut found = Vec::new();
+        continuation(&bytes, TRACKED, &mut |message| found.push(message)).unwrap();
+        let (kind, creation_index) = (MessageType::ReferenceCount, 7);
+        let body = &CONTINUATION[10..15];
+        assert_eq!(
+            found,
+            [RawMessage { kind, flags: 0, creation_index: Some(creation_index), at: 10, body }]
+        );
+        let mut out = Vec::new();
+        encode_message(&mut out, &Message { kind, flags: 0, creation_index, body: body.to_vec() }, TRACKED)
+            .unwrap();
+        assert_eq!(out, CONTINUATION[4..15]);
+    }
+
+    #[test]
+    fn times_and_phase_change_values() {
+        let flags = TIMES | PHASE_CHANGE;
+        let mut bytes = Vec::new();
+        encode_prefix(&mut bytes, flags, &EXTRA, 300).unwrap();
+        assert_eq!(bytes, [&b"OHDR"[..], &[2, flags | 1], &EXTRA, &[0x2c, 1]].concat());
+        assert_eq!(extra_size(flags), EXTRA.len());
+        let version = Version::V2 { flags: flags | 1, times: Some([1, 2, 3, 4]), phase_change: Some((8, 6)) };
+        assert_eq!(Prefix::parse(&bytes), Ok((&[][..], Prefix { version, chunk_size: 300, len: 28 })));
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_panic(first in near_sealed(&GROUP), more in near_sealed(&CONTINUATION), flags: u8) {
+            if let Ok((_, prefix)) = Prefix::parse(&first) {
+                let _ = first_chunk(&first, &prefix, flags, &mut |_| {});
+            }
+            let _ = continuation(&more, flags, &mut |_| {});
+        }
     }
 }

@@ -1,4 +1,12 @@
-//! Class 10, arrays: rank (1), [3 reserved, version 2], dimensions (4 each), [permutation (4 each), version 2], base type.
+//! Class 10, arrays. No class bits.
+//!
+//! | offset | size | property |
+//! |---|---|---|
+//! | 8 | 1 | dimensionality, n: 1 to 32 |
+//! | 9 | 3 | reserved (version 2) |
+//! | | 4·n | dimension sizes |
+//! | | 4·n | permutation indices (version 2), in order |
+//! | | | base type: a datatype message |
 
 use nom::Parser;
 use nom::bytes::complete::take;
@@ -42,4 +50,64 @@ pub(super) fn encode(out: &mut Vec<u8>, version: u8, dimensions: &[u32], base: &
     }
     base.encode(out)?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::super::super::test::near;
+    use super::super::tests::both_ways;
+    use super::*;
+
+    const VERSION_2: [u8; 40] = [
+        0x2a, // version 2, class 10
+        0, 0, 0, // class bit field
+        6, 0, 0, 0, // size
+        2, // dimensionality
+        0, 0, 0, // reserved
+        3, 0, 0, 0, // dimension 0
+        2, 0, 0, 0, // dimension 1
+        0, 0, 0, 0, // permutation index 0
+        1, 0, 0, 0,    // permutation index 1
+        0x10, // base type: version 1, class 0
+        0, 0, 0, // class bit field
+        1, 0, 0, 0, // size
+        0, 0, // bit offset
+        8, 0, // bit precision
+    ];
+
+    const VERSION_3: [u8; 25] = [
+        0x3a, // version 3, class 10
+        0, 0, 0, // class bit field
+        6, 0, 0, 0, // size
+        1, // dimensionality
+        6, 0, 0, 0,    // dimension 0
+        0x10, // base type: version 1, class 0
+        0, 0, 0, // class bit field
+        1, 0, 0, 0, // size
+        0, 0, // bit offset
+        8, 0, // bit precision
+    ];
+
+    #[test]
+    fn both_versions() {
+        let class = |dimensions: &[u32]| {
+            let base = Box::new(Datatype::integer(false, 1));
+            Class::Array { dimensions: dimensions.to_vec(), base }
+        };
+        both_ways(&VERSION_2, 2, 6, class(&[3, 2]));
+        both_ways(&VERSION_3, 3, 6, class(&[6]));
+        let mut wrong = VERSION_3;
+        wrong[9] = 7; // not the size of all elements
+        assert!(Datatype::parse(&wrong).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_panic(version_2_bytes in near(&VERSION_2), version_3_bytes in near(&VERSION_3)) {
+            let _ = Datatype::parse(&version_2_bytes);
+            let _ = Datatype::parse(&version_3_bytes);
+        }
+    }
 }

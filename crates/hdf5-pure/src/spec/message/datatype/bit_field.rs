@@ -1,4 +1,15 @@
-//! Class 4, bits: bit offset (2), bit precision (2). Class bits: 0 order, 1 and 2 padding bits.
+//! Class 4, bits.
+//!
+//! | bits | class bit field |
+//! |---|---|
+//! | 0 | byte order: 0 little-endian, 1 big-endian |
+//! | 1 | padding of the bits below |
+//! | 2 | padding of the bits above |
+//!
+//! | offset | size | property |
+//! |---|---|---|
+//! | 8 | 2 | bit offset |
+//! | 10 | 2 | bit precision, not 0 |
 
 use nom::number::complete::le_u16;
 use sciformats_core::endian::ByteOrder;
@@ -45,4 +56,44 @@ pub(super) fn parse(i: &[u8], head: Head) -> Parsed<'_, Class> {
             precision,
         }),
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::super::super::test::near;
+    use super::super::Datatype;
+    use super::super::tests::both_ways;
+    use super::*;
+
+    const BYTES: [u8; 12] = [
+        0x14, // version 1, class 4
+        5, 0, 0, // class bit field: big-endian, ones above
+        2, 0, 0, 0, // size
+        3, 0, // bit offset
+        9, 0, // bit precision
+    ];
+
+    #[test]
+    fn nine_bits() {
+        let bits = BitField {
+            order: ByteOrder::Big,
+            low_padding: false,
+            high_padding: true,
+            bit_offset: 3,
+            precision: 9,
+        };
+        both_ways(&BYTES, 1, 2, Class::BitField(bits));
+        let mut wrong = BYTES;
+        wrong[8] = 8; // one bit too many
+        assert!(Datatype::parse(&wrong).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_panic(bytes_bytes in near(&BYTES)) {
+            let _ = Datatype::parse(&bytes_bytes);
+        }
+    }
 }

@@ -1,4 +1,19 @@
-//! Class 6, records. Class bits 0–15: number of members. Each member: name, byte offset, [dimensions, version 1], type.
+//! Class 6, records.
+//!
+//! | bits | class bit field |
+//! |---|---|
+//! | 0–15 | number of members, not 0 |
+//!
+//! | offset | size | property: for each member |
+//! |---|---|---|
+//! | 0 | | name and NUL; before version 3 with zeros up to a multiple of 8 |
+//! | | 4 | byte offset of member; from version 3 on of as many bytes as the size of an element needs |
+//! | | 1 | dimensionality, at most 4 (version 1) |
+//! | | 3 | reserved (version 1) |
+//! | | 4 | dimension permutation (version 1) |
+//! | | 4 | reserved (version 1) |
+//! | | 16 | four dimension sizes (version 1) |
+//! | | | type of the member: a datatype message |
 
 use nom::Parser;
 use nom::bytes::complete::take;
@@ -109,5 +124,84 @@ impl Member {
         }
         self.datatype.encode(out)?;
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::super::super::test::near;
+    use super::super::tests::both_ways;
+    use super::*;
+
+    const VERSION_3: [u8; 38] = [
+        0x36, // version 3, class 6
+        2, 0, 0, // class bit field: number of members
+        3, 0, 0, 0, // size
+        b'a', 0,    // name of member 0
+        0,    // byte offset of member
+        0x10, // its type: version 1, class 0
+        0, 0, 0, // class bit field
+        1, 0, 0, 0, // size
+        0, 0, // bit offset
+        8, 0, // bit precision
+        b'b', 0,    // name of member 1
+        1,    // byte offset of member
+        0x10, // its type: version 1, class 0
+        8, 0, 0, // class bit field: signed
+        2, 0, 0, 0, // size
+        0, 0, // bit offset
+        0x10, 0, // bit precision
+    ];
+
+    const VERSION_1: [u8; 60] = [
+        0x16, // version 1, class 6
+        1, 0, 0, // class bit field: number of members
+        4, 0, 0, 0, // size
+        b'm', b'e', b'm', b'b', b'e', b'r', 0, // name of member 0
+        0, // padding
+        2, 0, 0, 0, // byte offset of member
+        0, // dimensionality
+        0, 0, 0, // reserved
+        0, 0, 0, 0, // dimension permutation
+        0, 0, 0, 0, // reserved
+        0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,    // dimension sizes
+        0x10, // its type: version 1, class 0
+        0, 0, 0, // class bit field
+        1, 0, 0, 0, // size
+        0, 0, // bit offset
+        8, 0, // bit precision
+    ];
+
+    fn member(name: &str, offset: u32, datatype: Datatype) -> Member {
+        Member { name: name.into(), offset, datatype }
+    }
+
+    #[test]
+    fn members_of_both_forms() {
+        let members =
+            vec![member("a", 0, Datatype::integer(false, 1)), member("b", 1, Datatype::integer(true, 2))];
+        both_ways(&VERSION_3, 3, 3, Class::Compound(members));
+        both_ways(&VERSION_1, 1, 4, Class::Compound(vec![member("member", 2, Datatype::integer(false, 1))]));
+        // In the first version a member has dimensions itself.
+        let mut array = VERSION_1;
+        array[20] = 1;
+        array[32] = 2;
+        let (dimensions, base) = (vec![2], Box::new(Datatype::integer(false, 1)));
+        let datatype = Datatype { version: 2, size: 2, class: Class::Array { dimensions, base } };
+        let expected = Class::Compound(vec![member("member", 2, datatype)]);
+        assert_eq!(Datatype::parse(&array).unwrap().1.class, expected);
+        let mut wrong = VERSION_3;
+        wrong[25] = 2; // beyond the element
+        assert!(Datatype::parse(&wrong).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_panic(version_3_bytes in near(&VERSION_3), version_1_bytes in near(&VERSION_1)) {
+            let _ = Datatype::parse(&version_3_bytes);
+            let _ = Datatype::parse(&version_1_bytes);
+        }
     }
 }

@@ -1,4 +1,14 @@
-//! Class 8, enumerations: the integer type, all names, all values. Class bits 0–15: number of members.
+//! Class 8, enumerations.
+//!
+//! | bits | class bit field |
+//! |---|---|
+//! | 0–15 | number of members, n |
+//!
+//! | offset | size | property |
+//! |---|---|---|
+//! | 8 | | base type: a datatype message, fixed-point of the same size |
+//! | | | n names, each with a NUL; before version 3 with zeros up to a multiple of 8 |
+//! | | n × size | values |
 
 use nom::Parser;
 use nom::bytes::complete::take;
@@ -66,4 +76,64 @@ pub(super) fn put_name(out: &mut Vec<u8>, version: u8, name: &Name) -> Result<()
         out.push(0);
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::super::super::test::near;
+    use super::super::tests::both_ways;
+    use super::*;
+
+    const VERSION_3: [u8; 31] = [
+        0x38, // version 3, class 8
+        2, 0, 0, // class bit field: number of members
+        1, 0, 0, 0,    // size
+        0x10, // base type: version 1, class 0
+        0, 0, 0, // class bit field
+        1, 0, 0, 0, // size
+        0, 0, // bit offset
+        8, 0, // bit precision
+        b's', b'u', b'n', 0, // name 0
+        b'r', b'a', b'i', b'n', 0, // name 1
+        0, // value 0
+        7, // value 1
+    ];
+
+    const VERSION_1: [u8; 29] = [
+        0x18, // version 1, class 8
+        1, 0, 0, // class bit field: number of members
+        1, 0, 0, 0,    // size
+        0x10, // base type: version 1, class 0
+        0, 0, 0, // class bit field
+        1, 0, 0, 0, // size
+        0, 0, // bit offset
+        8, 0, // bit precision
+        b's', b'u', b'n', 0, // name 0
+        0, 0, 0, 0, // padding
+        0, // value 0
+    ];
+
+    #[test]
+    fn names_of_both_forms() {
+        let class = |members: &[(&str, u8)]| {
+            let member = |&(name, value): &(&str, u8)| EnumMember { name: name.into(), value: vec![value] };
+            let base = Box::new(Datatype::integer(false, 1));
+            Class::Enumeration { base, members: members.iter().map(member).collect() }
+        };
+        both_ways(&VERSION_3, 3, 1, class(&[("sun", 0), ("rain", 7)]));
+        both_ways(&VERSION_1, 1, 1, class(&[("sun", 0)]));
+        let mut wrong = VERSION_3;
+        wrong[4] = 2; // not the size of the base type
+        assert!(Datatype::parse(&wrong).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_panic(version_3_bytes in near(&VERSION_3), version_1_bytes in near(&VERSION_1)) {
+            let _ = Datatype::parse(&version_3_bytes);
+            let _ = Datatype::parse(&version_1_bytes);
+        }
+    }
 }

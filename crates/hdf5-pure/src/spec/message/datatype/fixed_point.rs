@@ -1,4 +1,16 @@
-//! Class 0, integers: bit offset (2), bit precision (2). Class bits: 0 order, 1 and 2 padding bits, 3 signed.
+//! Class 0, integers.
+//!
+//! | bits | class bit field |
+//! |---|---|
+//! | 0 | byte order: 0 little-endian, 1 big-endian |
+//! | 1 | padding of the bits below |
+//! | 2 | padding of the bits above |
+//! | 3 | signed, in two's complement |
+//!
+//! | offset | size | property |
+//! |---|---|---|
+//! | 8 | 2 | bit offset |
+//! | 10 | 2 | bit precision, not 0 |
 
 use nom::number::complete::le_u16;
 use sciformats_core::endian::ByteOrder;
@@ -46,4 +58,45 @@ pub(super) fn parse(i: &[u8], head: Head) -> Parsed<'_, Class> {
         precision,
     };
     Ok((i, Class::FixedPoint(fixed)))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::super::super::test::near;
+    use super::super::Datatype;
+    use super::super::tests::both_ways;
+    use super::*;
+
+    const BYTES: [u8; 12] = [
+        0x10, // version 1, class 0
+        0x0b, 0, 0, // class bit field: big-endian, ones below, signed
+        4, 0, 0, 0, // size
+        4, 0, // bit offset
+        0x1c, 0, // bit precision
+    ];
+
+    #[test]
+    fn twenty_eight_bits() {
+        let fixed = FixedPoint {
+            order: ByteOrder::Big,
+            low_padding: true,
+            high_padding: false,
+            signed: true,
+            bit_offset: 4,
+            precision: 28,
+        };
+        both_ways(&BYTES, 1, 4, Class::FixedPoint(fixed));
+        let mut wrong = BYTES;
+        wrong[10] = 29; // one bit too many
+        assert!(Datatype::parse(&wrong).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_panic(bytes_bytes in near(&BYTES)) {
+            let _ = Datatype::parse(&bytes_bytes);
+        }
+    }
 }

@@ -1,5 +1,23 @@
-//! Class 1, floating-point numbers: bit offset (2), bit precision (2), location and size of the exponent and of the
-//! mantissa (1 each), exponent bias (4). Class bits: 0 and 6 order, 1–3 padding, 4–5 normalization, 8–15 sign location.
+//! Class 1, floating-point numbers.
+//!
+//! | bits | class bit field |
+//! |---|---|
+//! | 0, 6 | byte order: 0 little-endian, 1 big-endian, both bits set VAX |
+//! | 1 | padding of the bits below |
+//! | 2 | padding of the bits above |
+//! | 3 | padding of the bits inside |
+//! | 4–5 | mantissa normalization: 0 none, 1 the highest bit is always set, 2 it is implied |
+//! | 8–15 | sign location |
+//!
+//! | offset | size | property |
+//! |---|---|---|
+//! | 8 | 2 | bit offset |
+//! | 10 | 2 | bit precision |
+//! | 12 | 1 | exponent location |
+//! | 13 | 1 | exponent size |
+//! | 14 | 1 | mantissa location |
+//! | 15 | 1 | mantissa size |
+//! | 16 | 4 | exponent bias |
 
 use nom::number::complete::{le_u16, le_u32, u8 as byte};
 use sciformats_core::fault::{FaultKind, Parsed, fail, field};
@@ -159,5 +177,75 @@ impl FloatingPoint {
         out.extend([self.exponent_location, self.exponent_size, self.mantissa_location, self.mantissa_size]);
         out.extend(self.bias.to_le_bytes());
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::super::super::test::near;
+    use super::super::Datatype;
+    use super::super::tests::both_ways;
+    use super::*;
+
+    const BYTES: [u8; 20] = [
+        0x11, // version 1, class 1
+        0x21, 0x1f, 0, // class bit field: big-endian, implied bit, sign in bit 31
+        4, 0, 0, 0, // size
+        0, 0, // bit offset
+        0x20, 0,    // bit precision
+        0x17, // exponent location
+        8,    // exponent size
+        0,    // mantissa location
+        0x17, // mantissa size
+        0x7f, 0, 0, 0, // exponent bias
+    ];
+
+    const VAX: [u8; 20] = [
+        0x31, // version 3, class 1
+        0x61, 0x1f, 0, // class bit field: VAX, implied bit, sign in bit 31
+        4, 0, 0, 0, // size
+        0, 0, // bit offset
+        0x20, 0,    // bit precision
+        0x17, // exponent location
+        8,    // exponent size
+        0,    // mantissa location
+        0x17, // mantissa size
+        0x81, 0, 0, 0, // exponent bias
+    ];
+
+    #[test]
+    fn single_precision_and_vax() {
+        let float = FloatingPoint {
+            order: FloatOrder::Big,
+            padding: [false; 3],
+            normalization: Normalization::Implied,
+            sign_location: 31,
+            bit_offset: 0,
+            precision: 32,
+            exponent_location: 23,
+            exponent_size: 8,
+            mantissa_location: 0,
+            mantissa_size: 23,
+            bias: 127,
+        };
+        both_ways(&BYTES, 1, 4, Class::FloatingPoint(float));
+        let vax = FloatingPoint { order: FloatOrder::Vax, bias: 129, ..float };
+        both_ways(&VAX, 3, 4, Class::FloatingPoint(vax));
+        // A byte order, a normalization, a sign and an exponent that are none.
+        for (at, value) in [(1, 0x60), (1, 0x30), (2, 32), (13, 10)] {
+            let mut wrong = BYTES;
+            wrong[at] = value;
+            assert!(Datatype::parse(&wrong).is_err());
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_panic(bytes_bytes in near(&BYTES), vax_bytes in near(&VAX)) {
+            let _ = Datatype::parse(&bytes_bytes);
+            let _ = Datatype::parse(&vax_bytes);
+        }
     }
 }

@@ -1,6 +1,14 @@
 //! Datatype message (IV.A.2.d): what an element is.
 //!
-//! Class and version (4 bits each), class bits (3 bytes), size of an element (4), then properties as the class says.
+//! | offset | size | field |
+//! |---|---|---|
+//! | 0 | 1 | bits 0–3: class, bits 4–7: version, 1 to 5 |
+//! | 1 | 3 | class bit field, as the class says |
+//! | 4 | 4 | size of an element in bytes, not 0 |
+//! | 8 | | properties, as the class says |
+//!
+//! Classes: 0 [fixed-point](fixed_point), 1 [floating-point](floating_point), 2 [time], 3 [string], 4 [bit field](bit_field),
+//! 5 [opaque], 6 [compound], 7 [reference], 8 [enumeration], 9 [variable-length](variable_length), 10 [array], 11 [complex].
 
 mod array;
 mod bit_field;
@@ -288,9 +296,30 @@ impl Class {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::test::hex;
-    use super::*;
     use proptest::prelude::*;
+
+    use super::super::super::test::{self, hex};
+    use super::*;
+
+    /// Checks that `bytes` are a datatype with these properties, and it these bytes.
+    #[track_caller]
+    pub(super) fn both_ways(bytes: &[u8], version: u8, size: u32, class: Class) {
+        let datatype = Datatype { version, size, class };
+        test::both_ways(bytes, &datatype, Datatype::parse, |datatype, out| datatype.encode(out));
+    }
+
+    #[test]
+    fn byte_by_byte() {
+        let bytes = [
+            0x10, // version 1, class 0: fixed-point
+            8, 0, 0, // class bit field: little-endian, signed
+            4, 0, 0, 0, // size
+            0, 0, // bit offset
+            32, 0, // bit precision
+        ];
+        let Datatype { version, size, class } = Datatype::integer(true, 4);
+        both_ways(&bytes, version, size, class);
+    }
 
     fn parse(text: &str) -> Option<Datatype> {
         let bytes = hex(text);

@@ -1,4 +1,9 @@
-//! Class 7, references: no properties. Class bits 0–3: kind; from version 4 on bits 4–7 the encoding's version.
+//! Class 7, references. No properties.
+//!
+//! | bits | class bit field |
+//! |---|---|
+//! | 0–3 | reference type: 0 object, 1 region; 2 object, 3 region, 4 attribute of the revised form |
+//! | 4–7 | version of the encoding, from datatype version 4 on |
 
 use sciformats_core::fault::{FaultKind, Parsed, fail, field};
 
@@ -37,4 +42,45 @@ pub(super) fn parse(i: &[u8], head: Head) -> Parsed<'_, Class> {
         }
     };
     Ok((i, Class::Reference(kind)))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::super::super::test::near;
+    use super::super::Datatype;
+    use super::super::tests::both_ways;
+    use super::*;
+
+    const OBJECT: [u8; 8] = [
+        0x17, // version 1, class 7
+        0, 0, 0, // class bit field: object
+        8, 0, 0, 0, // size
+    ];
+
+    const STANDARD: [u8; 8] = [
+        0x47, // version 4, class 7
+        0x12, 0, 0, // class bit field: object of the revised form, encoding version 1
+        0x12, 0, 0, 0, // size
+    ];
+
+    #[test]
+    fn all_types() {
+        both_ways(&OBJECT, 1, 8, Class::Reference(ReferenceKind::Object));
+        let mut region = OBJECT;
+        (region[1], region[4]) = (1, 12);
+        both_ways(&region, 1, 12, Class::Reference(ReferenceKind::Region));
+        both_ways(&STANDARD, 4, 18, Class::Reference(ReferenceKind::Standard));
+        region[1] = 5;
+        assert!(Datatype::parse(&region).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_panic(object_bytes in near(&OBJECT), standard_bytes in near(&STANDARD)) {
+            let _ = Datatype::parse(&object_bytes);
+            let _ = Datatype::parse(&standard_bytes);
+        }
+    }
 }

@@ -1,4 +1,9 @@
-//! Class 3, strings of fixed length: no properties. Class bits: 0–3 padding, 4–7 character set.
+//! Class 3, strings of fixed length. No properties.
+//!
+//! | bits | class bit field |
+//! |---|---|
+//! | 0–3 | padding type: 0 null-terminated, 1 null-padded, 2 space-padded |
+//! | 4–7 | character set: 0 ASCII, 1 UTF-8 |
 
 use sciformats_core::fault::{FaultKind, Parsed, fail, field};
 
@@ -81,6 +86,43 @@ impl CharacterSet {
         match self {
             Self::Ascii => 0,
             Self::Utf8 => 1,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::super::super::test::near;
+    use super::super::Datatype;
+    use super::super::tests::both_ways;
+    use super::*;
+
+    const BYTES: [u8; 8] = [
+        0x13, // version 1, class 3
+        0x12, 0, 0, // class bit field: space-padded, UTF-8
+        7, 0, 0, 0, // size
+    ];
+
+    #[test]
+    fn all_paddings_and_character_sets() {
+        let class = |padding, charset| Class::String { padding, charset };
+        both_ways(&BYTES, 1, 7, class(Padding::SpacePadded, CharacterSet::Utf8));
+        let of = |bits| {
+            let mut bytes = BYTES;
+            bytes[1] = bits;
+            bytes
+        };
+        both_ways(&of(0), 1, 7, class(Padding::NullTerminated, CharacterSet::Ascii));
+        both_ways(&of(0x11), 1, 7, class(Padding::NullPadded, CharacterSet::Utf8));
+        assert!(Datatype::parse(&of(3)).is_err() && Datatype::parse(&of(0x20)).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_panic(bytes_bytes in near(&BYTES)) {
+            let _ = Datatype::parse(&bytes_bytes);
         }
     }
 }

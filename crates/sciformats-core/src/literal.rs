@@ -1,4 +1,14 @@
-//! Python literals, as far as headers have them: strings, whole numbers, `True`, `False`, tuples, lists, dictionaries.
+//! Python literals, in which NumPy writes the types and shapes of arrays.
+//!
+//! | text | field |
+//! |---|---|
+//! | `'a\n'`, `"a"`, `u'a'`, `b'a'` | text: Latin-1 or UTF-8, with the escapes ``\n \t \r \\ \' \" \xNN \uNNNN \UNNNNNNNN`` |
+//! | `12`, `12L` | a whole number, in Python 2 with the mark of a long one |
+//! | `True`, `False`, `None` | a truth value, nothing |
+//! | `(1, 2)`, `(1,)`, `[1, 2]` | a tuple or a list |
+//! | `{'a': 1, 'b': 2}` | a dictionary |
+//!
+//! White space may stand between all parts, and a comma after the last item.
 
 use std::fmt;
 
@@ -9,33 +19,51 @@ use nom::character::complete::{digit1, one_of};
 use nom::combinator::{cut, map, opt, value};
 use nom::multi::{fold_many0, separated_list1};
 use nom::sequence::{delimited, preceded, separated_pair, terminated};
-use sciformats_core::FaultKind;
-use sciformats_core::fault::{Parsed, fail};
+
+use crate::FaultKind;
+use crate::fault::{ParseError, Parsed, fail};
 
 /// Literals within literals that are followed.
 const DEPTH: usize = 32;
 
 /// A literal.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Literal {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Literal {
+    /// A string.
     Text(String),
+    /// A whole number that is not negative.
     Number(u64),
+    /// `True` or `False`.
     Bool(bool),
+    /// `None`.
+    None,
     /// A tuple or a list.
     List(Vec<Literal>),
+    /// The keys of a dictionary and their values, as they stand.
     Dictionary(Vec<(Literal, Literal)>),
 }
 
 /// What bytes beyond ASCII are in a string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Encoding {
+pub enum Encoding {
+    /// Each byte is a character.
     Latin1,
+    /// UTF-8.
     Utf8,
 }
 
 impl Literal {
     /// Reads a literal and the space around it.
-    pub(crate) fn parse(encoding: Encoding) -> impl Fn(&[u8]) -> Parsed<'_, Self> {
+    ///
+    /// ```
+    /// use sciformats_core::fault::locate_all;
+    /// use sciformats_core::literal::{Encoding, Literal};
+    ///
+    /// let literal = locate_all("type", 0, b"('<f4', 3)", Literal::parse(Encoding::Utf8))?;
+    /// assert_eq!(literal, Literal::List(vec![Literal::Text("<f4".to_owned()), Literal::Number(3)]));
+    /// # Ok::<(), sciformats_core::Error>(())
+    /// ```
+    pub fn parse(encoding: Encoding) -> impl Fn(&[u8]) -> Parsed<'_, Self> {
         move |i| terminated(|i| any(i, encoding, 0), space).parse(i)
     }
 }
@@ -61,6 +89,7 @@ fn any(i: &[u8], encoding: Encoding, depth: usize) -> Parsed<'_, Literal> {
         Some(b'0'..=b'9') => map(cut(number), Literal::Number).parse(i),
         Some(b'T') => value(Literal::Bool(true), tag("True")).parse(i),
         Some(b'F') => value(Literal::Bool(false), tag("False")).parse(i),
+        Some(b'N') => value(Literal::None, tag("None")).parse(i),
         _ => fail(i, FaultKind::Rule("is no Python literal")),
     }
 }
@@ -84,8 +113,8 @@ fn token(mark: &'static str) -> impl Fn(&[u8]) -> Parsed<'_, ()> {
 fn items<'a, T>(
     open: &'static str,
     close: &'static str,
-    one: impl Parser<&'a [u8], Output = T, Error = sciformats_core::fault::ParseError>,
-) -> impl Parser<&'a [u8], Output = Vec<T>, Error = sciformats_core::fault::ParseError> {
+    one: impl Parser<&'a [u8], Output = T, Error = ParseError>,
+) -> impl Parser<&'a [u8], Output = Vec<T>, Error = ParseError> {
     let some = terminated(separated_list1(token(","), one), opt(token(",")));
     delimited(token(open), map(opt(some), Option::unwrap_or_default), token(close))
 }
@@ -144,7 +173,11 @@ fn escape(i: &[u8]) -> Parsed<'_, char> {
 }
 
 /// A Python string.
-pub(crate) fn quoted(text: &str) -> String {
+///
+/// ```
+/// assert_eq!(sciformats_core::literal::quoted("it's"), r"'it\'s'");
+/// ```
+pub fn quoted(text: &str) -> String {
     let mut out = String::from("'");
     for letter in text.chars() {
         match letter {
@@ -158,7 +191,14 @@ pub(crate) fn quoted(text: &str) -> String {
 }
 
 /// A Python tuple of numbers.
-pub(crate) struct Tuple<'a>(pub(crate) &'a [u64]);
+///
+/// ```
+/// use sciformats_core::literal::Tuple;
+///
+/// assert_eq!((Tuple(&[3]).to_string(), Tuple(&[3, 4]).to_string()), ("(3,)".into(), "(3, 4)".into()));
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Tuple<'a>(pub &'a [u64]);
 
 impl fmt::Display for Tuple<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -172,9 +212,9 @@ impl fmt::Display for Tuple<'_> {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use sciformats_core::fault::locate_all;
 
     use super::*;
+    use crate::fault::locate_all;
 
     fn parse(text: &str) -> Option<Literal> {
         locate_all("text", 0, text.as_bytes(), Literal::parse(Encoding::Utf8)).ok()
@@ -192,6 +232,7 @@ mod tests {
             (r#""a\'b\\""#, text(r"a'b\")),
             (r"'\x41\u00b5\U0001f600\n'", text("Aµ😀\n")),
             ("''", text("")),
+            ("[None,'a']", list(vec![Literal::None, text("a")])),
             ("{'a': True, u'b': (False,), }", {
                 let second = list(vec![Literal::Bool(false)]);
                 Literal::Dictionary(vec![(text("a"), Literal::Bool(true)), (text("b"), second)])
@@ -220,6 +261,25 @@ mod tests {
     }
 
     #[test]
+    fn a_dictionary_byte_by_byte() {
+        let bytes = [
+            &b"{"[..],
+            b"'a\\'b': ", // a key, a quote in it escaped
+            b"True, ",    // a truth value
+            b"u\"c\": ",  // a key of Python 2
+            b"(3L,)",     // a tuple of one long number
+            b"}",
+        ]
+        .concat();
+        let text = |text: &str| Literal::Text(text.into());
+        let expected = Literal::Dictionary(vec![
+            (text("a'b"), Literal::Bool(true)),
+            (text("c"), Literal::List(vec![Literal::Number(3)])),
+        ]);
+        assert_eq!(locate_all("text", 0, &bytes, Literal::parse(Encoding::Utf8)).unwrap(), expected);
+    }
+
+    #[test]
     fn a_fault_is_where_it_is() {
         for (source, message) in [
             ("{'a': (1, x)}", "malformed text at offset 0xa: it is no Python literal"),
@@ -243,8 +303,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_text_panics(text in r#"[(){}\[\]'"\\,: 0-9uTrxµ]{0,24}"#) {
+        fn no_bytes_panic(text in r#"[(){}\[\]'"\\,: 0-9uTrxµ]{0,24}"#, bytes: Vec<u8>) {
             let _ = parse(&text);
+            for encoding in [Encoding::Latin1, Encoding::Utf8] {
+                let _ = Literal::parse(encoding)(&bytes);
+                let _ = Literal::parse(encoding)(&[b"'", &bytes[..], b"'"].concat());
+            }
         }
 
         #[test]
