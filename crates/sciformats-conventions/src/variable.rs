@@ -389,30 +389,7 @@ impl Variable {
 /// assert_eq!(type_name(&record), "{id: uint8, name: string}");
 /// ```
 pub fn type_name(element: &ElementType) -> String {
-    match element {
-        ElementType::Int(bytes) => format!("int{}", u32::from(*bytes) * 8),
-        ElementType::UInt(bytes) => format!("uint{}", u32::from(*bytes) * 8),
-        ElementType::F16 => "float16".into(),
-        ElementType::F32 => "float32".into(),
-        ElementType::F64 => "float64".into(),
-        ElementType::BF16 => "bfloat16".into(),
-        ElementType::FloatOther => "float64*".into(),
-        ElementType::Complex(bytes) => format!("complex{}", u16::from(*bytes) * 8),
-        ElementType::Text => "string".into(),
-        ElementType::Reference => "reference".into(),
-        ElementType::Region => "region reference".into(),
-        ElementType::Enum { base, .. } => format!("enum({})", type_name(base)),
-        ElementType::Compound(fields) => {
-            let fields = fields.iter().map(|(name, field)| format!("{name}: {}", type_name(field)));
-            format!("{{{}}}", fields.collect::<Vec<_>>().join(", "))
-        }
-        ElementType::Array { element, shape } => {
-            let sides: Vec<String> = shape.iter().map(u64::to_string).collect();
-            format!("{}[{}]", type_name(element), sides.join(","))
-        }
-        ElementType::Vlen(element) => format!("sequence({})", type_name(element)),
-        other => other.to_string(),
-    }
+    element.to_string()
 }
 
 /// `tas(time: unlimited 730, lat: 72, lon: 144) float32 ← int16, K`

@@ -279,7 +279,7 @@ mod tests {
         let data = [7, 9, 9, 9, 0x3F, 0x80, 0, 0, 0x40, 0, 0, 0];
         let file = open(bytes(descr, "False", "(1,)", &data)).unwrap();
         let array = file.array("/").unwrap();
-        assert_eq!(array.element().to_string(), "{a: u1, b: f4[2]}");
+        assert_eq!(array.element().to_string(), "{a: uint8, b: float32[2]}");
         let canonical = array.bytes(&array.all().unwrap()).unwrap();
         assert_eq!(canonical, [7, 0, 0, 0x80, 0x3F, 0, 0, 0, 0x40]);
     }

@@ -141,37 +141,69 @@ impl ElementType {
     }
 }
 
-/// Short, for people: `f4`, `str`, `opaque(5)`, `enum(u1)`, `{x: f8, y: f8}`, `i4[3,3]`, `vlen(i4)`.
+/// The name of a type for people: `float32`, `int16`, `complex64`, `string`, `opaque(5)`, `enum(uint8)`,
+/// `{x: float64, y: float64}`, `int32[3,3]`, `sequence(int32)`.
+///
+/// ```
+/// use sciformats::ElementType;
+///
+/// let record = ElementType::Compound(vec![("id".into(), ElementType::UInt(1)), ("name".into(), ElementType::Text)]);
+/// assert_eq!(record.to_string(), "{id: uint8, name: string}");
+/// assert_eq!(record.short(), "{id: u1, name: str}");
+/// ```
 impl fmt::Display for ElementType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Opaque(bytes) => write!(f, "opaque({bytes})"),
-            Self::Bits(bytes) => write!(f, "bits({bytes})"),
-            Self::Time(bytes) => write!(f, "time({bytes})"),
-            Self::Enum { base, .. } => write!(f, "enum({base})"),
-            Self::Compound(fields) => {
-                f.write_str("{")?;
-                for (i, (name, field)) in fields.iter().enumerate() {
-                    let comma = if i > 0 { ", " } else { "" };
-                    write!(f, "{comma}{name}: {field}")?;
-                }
-                f.write_str("}")
-            }
-            Self::Array { element, shape } => {
-                write!(f, "{element}[")?;
-                for (i, dimension) in shape.iter().enumerate() {
-                    let comma = if i > 0 { "," } else { "" };
-                    write!(f, "{comma}{dimension}")?;
-                }
-                f.write_str("]")
-            }
-            Self::Vlen(element) => write!(f, "vlen({element})"),
-            plain => f.write_str(&plain.word().unwrap_or_default()),
-        }
+        f.write_str(&self.composed("sequence", &Self::name))
     }
 }
 
 impl ElementType {
+    /// The type with the words of the manifest, as the output for programs has it: `f4`, `str`, `enum(u1)`, `{x: f8, y: f8}`,
+    /// `i4[3,3]`, `vlen(i4)`. In the words of numbers the digits count bytes.
+    pub fn short(&self) -> String {
+        self.composed("vlen", &Self::word)
+    }
+
+    /// Puts the name of a type together from the names of its parts.
+    fn composed(&self, sequence: &str, plain: &dyn Fn(&Self) -> Option<String>) -> String {
+        let part = |element: &Self| element.composed(sequence, plain);
+        match self {
+            Self::Opaque(bytes) => format!("opaque({bytes})"),
+            Self::Bits(bytes) => format!("bits({bytes})"),
+            Self::Time(bytes) => format!("time({bytes})"),
+            Self::Enum { base, .. } => format!("enum({})", part(base)),
+            Self::Compound(fields) => {
+                let fields: Vec<String> =
+                    fields.iter().map(|(name, field)| format!("{name}: {}", part(field))).collect();
+                format!("{{{}}}", fields.join(", "))
+            }
+            Self::Array { element, shape } => {
+                let shape: Vec<String> = shape.iter().map(u64::to_string).collect();
+                format!("{}[{}]", part(element), shape.join(","))
+            }
+            Self::Vlen(element) => format!("{sequence}({})", part(element)),
+            other => plain(other).unwrap_or_default(),
+        }
+    }
+
+    /// The name for people of a type without parts.
+    fn name(&self) -> Option<String> {
+        Some(match self {
+            Self::Int(bytes) => format!("int{}", u32::from(*bytes) * 8),
+            Self::UInt(bytes) => format!("uint{}", u32::from(*bytes) * 8),
+            Self::F16 => "float16".into(),
+            Self::F32 => "float32".into(),
+            Self::F64 => "float64".into(),
+            Self::BF16 => "bfloat16".into(),
+            Self::FloatOther => "float64*".into(),
+            Self::Complex(bytes) => format!("complex{}", u32::from(*bytes) * 8),
+            Self::Text => "string".into(),
+            Self::Reference => "reference".into(),
+            Self::Region => "region reference".into(),
+            other => return other.word(),
+        })
+    }
+
     /// The manifest's word for a type without parts.
     pub(super) fn word(&self) -> Option<String> {
         Some(match self {

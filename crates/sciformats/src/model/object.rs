@@ -86,7 +86,7 @@ impl fmt::Display for Kind {
 ///     Object::Value(value) => value.to_string(),
 ///     Object::Damaged { error, .. } => format!("damaged: {error}"),
 /// };
-/// assert_eq!(shown, "an array of f8");
+/// assert_eq!(shown, "an array of float64");
 /// # Ok::<(), sciformats::Error>(())
 /// ```
 #[derive(Debug)]

@@ -138,7 +138,7 @@ impl Counts {
                 add(&mut self.arrays, times);
                 add(&mut self.logical, all(info.logical().unwrap_or_default()));
                 self.stored = self.stored.zip(info.stored).map(|(sum, stored)| bound::sum(sum, all(stored)));
-                let known = self.types.entry(info.element.to_string());
+                let known = self.types.entry(info.element.short());
                 add(&mut known.or_insert_with(|| (type_name(&info.element), 0)).1, times);
                 for filter in info.filters {
                     add(self.filters.entry(filter).or_default(), times);

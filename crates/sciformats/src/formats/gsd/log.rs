@@ -372,15 +372,15 @@ mod tests {
         assert_eq!(shown(&file, "/log/tensor", "1:3, 1, ::-1"), ["4", "3", "4", "3"]);
         // Types of columns with gaps, with varying rows, with varying types.
         for (name, element, elements) in [
-            ("late", "vlen(u4)", ["[]", "[]", "[2]", "[3]"]),
-            ("list", "vlen(u1[2])", ["[[1, 2]]", "[[1, 2], [3, 4]]", "[[1, 2]]", "[[1, 2]]"]),
-            ("mixed", "str", ["1", "1", "1", "[0.5, 1.0]"]),
+            ("late", "sequence(uint32)", ["[]", "[]", "[2]", "[3]"]),
+            ("list", "sequence(uint8[2])", ["[[1, 2]]", "[[1, 2], [3, 4]]", "[[1, 2]]", "[[1, 2]]"]),
+            ("mixed", "string", ["1", "1", "1", "[0.5, 1.0]"]),
         ] {
             let path = format!("/log/{name}");
             assert_eq!(file.array(&path).unwrap().element().to_string(), element);
             assert_eq!(shown(&file, &path, ":"), elements, "{name}");
         }
-        assert_eq!(file.array("/log/note").unwrap().element().to_string(), "vlen(str)");
+        assert_eq!(file.array("/log/note").unwrap().element().to_string(), "sequence(string)");
         for path in ["/log/none", "/log/b", "/logs", "/log/configuration/step"] {
             assert!(file.array(path).is_err(), "{path}");
         }
