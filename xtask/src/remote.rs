@@ -94,17 +94,18 @@ impl Table {
     /// The section of the document.
     fn render(&self, delay: u64) -> String {
         let mut text = format!(
-            "{HEADING}\n\nRequests, those of them that waited for each other (depth), MiB and seconds, cold, from a server on the \
-             loopback that waits\n{delay} ms before each answer. `cargo xtask remote --publish` makes the files, measures, and \
-             writes this table. It fails where a row\nof the program takes more than it may, or gives another answer than \
-             h5py; below the table stands where that is so.\n\n| what | who | requests | depth | MiB | s |\n|---|---|---:|---:|---:|---:|\n"
+            "{HEADING}\n\nThe table shows the number of requests, the number of consecutive requests (depth: how many had to wait for an \
+             earlier one), MiB and\nseconds. Nothing was cached, and the server on the loopback interface waited {delay} ms before \
+             each answer. `cargo xtask remote --publish`\ncreates the files, measures, and writes this table. It fails if the \
+             program needs more than a row permits, or if its answer differs from\nthat of h5py; the missed rows are listed below \
+             the table.\n\n| what | program | requests | depth | MiB | s |\n|---|---|---:|---:|---:|---:|\n"
         );
         for row in &self.rows {
             // A string takes every text.
             let _ = writeln!(text, "| {} |", row.join(" | "));
         }
         if !self.failures.is_empty() {
-            let _ = writeln!(text, "\nMissed: {}.", self.failures.join("; "));
+            let _ = writeln!(text, "\nMissed bounds: {}.", self.failures.join("; "));
         }
         text
     }
@@ -144,7 +145,7 @@ mod tests {
     fn a_section_is_replaced_or_added() {
         let section = Table::of(PRINTED).render(60);
         assert!(section.contains("| a: open | sciformats | 2 | 1 | 0.50 | 0.20 |\n"));
-        assert!(section.ends_with("\n\nMissed: b: list: 9.00 requests, at most 4 were expected.\n"));
+        assert!(section.ends_with("\n\nMissed bounds: b: list: 9.00 requests, at most 4 were expected.\n"));
         let once = published("# Files\n\ntext\n", &section);
         assert!(once.starts_with("# Files\n\ntext\n\n## Measured\n\n"));
         assert_eq!(published(&once, &section), once);
