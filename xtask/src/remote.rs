@@ -1,5 +1,6 @@
-//! What reads of files far away cost: the program, and h5py over fsspec beside it, read from a server on the loopback that
-//! waits before each answer and counts. Each row has bounds on requests, on requests that wait for each other, and on bytes.
+//! Measures reads of remote files by the program, with h5py over fsspec for comparison. A server on the
+//! loopback interface waits before each answer and counts requests. Each row has bounds on the number of
+//! requests, on consecutive requests, and on bytes.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -14,10 +15,10 @@ use crate::sh::{About, Failure, Result, cargo, root, run, shown, target_folder};
 const DOCUMENT: &str = "docs/remote.md";
 const HEADING: &str = "## Measured";
 
-/// Milliseconds before each answer: what S3 takes.
+/// The milliseconds before each answer, as long as S3 takes.
 const DELAY: u64 = 60;
 
-/// The verb. The last line is `N passed, N failed, N skipped`: a check a row of the program's.
+/// The task. The last line is `N passed, N failed, N skipped`, with one check per row of the program.
 pub(crate) fn task(mut args: Args) -> Result {
     let publish = args.flag("--publish");
     let delay = args.number("--delay")?.unwrap_or(DELAY);
@@ -33,7 +34,7 @@ pub(crate) fn task(mut args: Args) -> Result {
     counts.verdict(false)
 }
 
-/// Builds the program, and has the script read files by it.
+/// Builds the program, and lets the script read files with it.
 fn measure(delay: u64) -> Result<Table> {
     let python = Python::prepare_in("venv-remote", "requirements-remote.txt")?;
     if let Some((pin, reason)) = python.missing().next() {
@@ -60,7 +61,7 @@ fn measure(delay: u64) -> Result<Table> {
     Ok(table)
 }
 
-/// What the script printed: rows of six columns, and lines that begin with `FAILED`.
+/// The output of the script: rows of six columns, and lines that begin with `FAILED`.
 #[derive(Debug)]
 struct Table {
     rows: Vec<Vec<String>>,

@@ -160,7 +160,8 @@ pub(crate) fn complain(text: &str) {
 
 /// Describes what happened, where and why, and what to do about it if something helps.
 pub(crate) fn explain(path: &Path, error: &Error) -> String {
-    let none = matches!(error, Error::Unsupported { .. }) && error.to_string().contains("that is none of");
+    let none =
+        matches!(error, Error::Unsupported { .. }) && error.to_string().contains("whose format is not");
     if let Some((what, step)) = strange::named(path).filter(|_| none || path.is_dir()) {
         return strange::told(path, &what, &step);
     }

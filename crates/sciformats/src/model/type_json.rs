@@ -1,10 +1,10 @@
-//! Types as JSON: the `T` of the content manifest.
+//! Types as JSON, as the content manifest contains them.
 
 use super::value::write_text;
 use super::{ElementType, Name};
 
 impl ElementType {
-    /// The type as the manifest spells it: `"f4"`, `{"opaque":5}`, `{"compound":[["x","f8"]]}`.
+    /// Returns the type as the manifest spells it: `"f4"`, `{"opaque":5}`, `{"compound":[["x","f8"]]}`.
     ///
     /// ```
     /// use sciformats::ElementType;
@@ -56,7 +56,7 @@ impl ElementType {
     }
 }
 
-/// Values beyond 64 bits have no JSON number in every parser; they are spelled as text.
+/// Not every JSON parser supports integers of more than 64 bits, so these are written as text.
 fn integer(out: &mut String, value: i128) {
     let digits = value.to_string();
     match i64::try_from(value).is_ok() || u64::try_from(value).is_ok() {
