@@ -35,7 +35,7 @@ fn only<T: Element>(value: AttributeValue) -> Result<T> {
         (Some(only), None) => Ok(only),
         _ => {
             let problem = format!(
-                "is not a single value but {count} of the shape {shape:?}; read it as a list or an array"
+                "has {count} elements with the shape {shape:?}, not a single one; read it as a list or an array"
             );
             Err(Error::usage("value", problem))
         }

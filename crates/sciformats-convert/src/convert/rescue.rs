@@ -465,7 +465,7 @@ mod tests {
         assert_eq!(bytes, expected);
         assert_eq!(
             losses,
-            ["chunk (0, 1), 4 bytes from element (0, 4) on, cannot be read: element is broken"]
+            ["chunk (0, 1), 4 bytes starting at element (0, 4), cannot be read: element is broken"]
         );
     }
 
@@ -474,7 +474,7 @@ mod tests {
         let (bytes, losses) = saved(&ElementType::UInt(1), None, |at| at >= 9);
         let expected: Vec<u8> = (0..24).map(|i| if i >= 9 { 255 } else { i }).collect();
         assert_eq!(bytes, expected);
-        assert_eq!(losses, ["15 bytes from element (1, 3) on cannot be read: element is broken"]);
+        assert_eq!(losses, ["15 bytes starting at element (1, 3) cannot be read: element is broken"]);
     }
 
     #[test]
@@ -485,7 +485,7 @@ mod tests {
         assert_eq!(texts, (0..24).map(|at| if at == 7 { 8 } else { 9 }).collect::<Vec<_>>());
         assert_eq!(
             losses,
-            ["chunk (0, 0), 1 element from element (1, 1) on, cannot be read: element is broken"]
+            ["chunk (0, 0), 1 element starting at element (1, 1), cannot be read: element is broken"]
         );
     }
 }
