@@ -290,7 +290,7 @@ mod tests {
         assert_eq!(entry.size, 3);
         assert_eq!(entry.sha256, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
 
-        assert!(describe(RA, folder.path(), "").unwrap_err().message.contains("did not say so"));
+        assert!(describe(RA, folder.path(), "").unwrap_err().message.contains("did not report it"));
         assert!(describe(RA, folder.path(), "hello").unwrap_err().message.contains("hello"));
         let twice = format!("{line}\n{line}");
         assert!(describe(RA, folder.path(), &twice).unwrap_err().message.contains("twice"));

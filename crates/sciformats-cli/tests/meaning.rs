@@ -111,10 +111,13 @@ fn parts_by_names_and_coordinates() {
     );
     assert_eq!(cat(&["-q", "--at", "lat=90", "--slice", "time=0"]), "[282.0  282.25 282.5  282.75]\n");
     for (args, problem) in [
-        (&["--slice", "height=0"][..], "names a dimension height; there are time, lat, lon"),
+        (
+            &["--slice", "height=0"][..],
+            "names the dimension height, which does not exist; the dimensions are time, lat, lon",
+        ),
         (&["--at", "time=tomorrow"], "whose coordinates are dates"),
         (&["--at", "lat=north"], "whose coordinates are numbers"),
-        (&["--at", "lat=50", "--slice", "0"], "needs the names of dimensions"),
+        (&["--at", "lat=50", "--slice", "0"], "must name dimensions if --at"),
     ] {
         let error = program.stderr(2, &[&["cat", "climate.nc", "/tas"], args].concat());
         assert!(error.contains(problem), "{error}");

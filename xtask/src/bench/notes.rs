@@ -142,7 +142,7 @@ mod tests {
         assert!(idle[0].contains("Syncs."));
         assert_eq!(notes.disagreements(&results(0.5)).1.len(), 2);
         let (faults, _) = Notes::parse(NOTES, "other").unwrap().disagreements(&results(1.0));
-        assert_eq!(faults, ["other: read it against gsd: 1 is more than 0.9, for no reason"]);
+        assert_eq!(faults, ["other: read it against gsd: 1 is more than 0.9, and no reason is given"]);
     }
 
     #[test]

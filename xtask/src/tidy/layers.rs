@@ -419,7 +419,7 @@ mod tests {
             messages(&between(&Tree::of(&[("crates/sciformats/Cargo.toml", &manifest)])))
         };
         assert!(tree("npy.workspace = true").is_empty());
-        let heavy = "crates/sciformats/Cargo.toml: the facade is thin: do without sha2";
+        let heavy = "crates/sciformats/Cargo.toml: the facade must stay thin; do not use sha2";
         assert_eq!(tree("sha2.workspace = true"), [heavy]);
     }
 
@@ -431,7 +431,7 @@ mod tests {
         ]);
         assert_eq!(
             messages(&core(&tree)),
-            ["crates/sciformats-core/src/a.rs:1: the core knows no format: `hdf5`"]
+            ["crates/sciformats-core/src/a.rs:1: the core must not know a format: `hdf5`"]
         );
     }
 
@@ -441,7 +441,7 @@ mod tests {
         let tree = Tree::of(&[("crates/gsd-rs/src/a.rs", text), ("crates/sciformats-cli/src/main.rs", text)]);
         assert_eq!(
             messages(&printing(&tree)),
-            ["crates/gsd-rs/src/a.rs:3: a library does not print: `eprintln!`"]
+            ["crates/gsd-rs/src/a.rs:3: a library must not print: `eprintln!`"]
         );
     }
 }

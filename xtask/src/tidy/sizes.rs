@@ -21,12 +21,12 @@ pub(crate) fn rule(tree: &Tree) -> Vec<Finding> {
                 path,
                 0,
                 format!(
-                    "the file has {code} lines of code; consider splitting it if it has more than {FILE}"
+                    "the file has {code} lines of code, which is more than {FILE}; consider splitting it"
                 ),
             ));
         } else if all > FILE_WITH_TESTS {
             let message = format!(
-                "the file has {all} lines with its tests; consider splitting it if it has more than {FILE_WITH_TESTS}"
+                "the file has {all} lines with its tests, which is more than {FILE_WITH_TESTS}; consider splitting it"
             );
             findings.push(Finding::new(path, 0, message));
         }
@@ -34,13 +34,13 @@ pub(crate) fn rule(tree: &Tree) -> Vec<Finding> {
             let Function { name, line, lines, parameters } = function;
             if lines > FUNCTION {
                 let message = format!(
-                    "`{name}` has {lines} lines; consider splitting it if it has more than {FUNCTION}"
+                    "`{name}` has {lines} lines, which is more than {FUNCTION}; consider splitting it"
                 );
                 findings.push(Finding::new(path, line, message));
             }
             if parameters > PARAMETERS {
                 let message = format!(
-                    "`{name}` has {parameters} parameters; consider a type for them if there are more than {PARAMETERS}"
+                    "`{name}` has {parameters} parameters, which is more than {PARAMETERS}; consider a type for them"
                 );
                 findings.push(Finding::new(path, line, message));
             }
@@ -152,7 +152,10 @@ mod tests {
     fn functions_may_have_sixty_lines() {
         assert!(findings(&format!("fn f() {{\n{}}}\n", calls(58))).is_empty());
         let long = format!("\nfn f() -> [u8; 4]\nwhere\n    T: X,\n{{\n    // a reason\n\n{}}}\n", calls(60));
-        assert_eq!(findings(&long), ["crates/a/src/b.rs:2: `f` has 65 lines, 60 are enough: split it"]);
+        assert_eq!(
+            findings(&long),
+            ["crates/a/src/b.rs:2: `f` has 65 lines, which is more than 60; consider splitting it"]
+        );
     }
 
     #[test]

@@ -110,7 +110,7 @@ impl std::fmt::Display for Lost {
 /// # let file = sciformats::File::from(tree);
 /// let plan = Plan::new(&Arc::new(file), Format::Npy, &Options::default())?;
 /// assert_eq!(plan.remarks(), [(Remark::Moved, 1)]); // from `/fields/u` to `/`
-/// assert_eq!(Remark::Moved.text(), "arrays have another path");
+/// assert_eq!(Remark::Moved.text(), "arrays get another path");
 /// # Ok::<(), sciformats::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

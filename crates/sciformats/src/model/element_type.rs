@@ -27,7 +27,7 @@ use super::Name;
 /// use sciformats::ElementType;
 ///
 /// let star = ElementType::Compound(vec![("name".into(), ElementType::Text), ("flux".into(), ElementType::F64)]);
-/// assert_eq!((star.to_string(), star.size()), ("{name: str, flux: f8}".into(), None)); // names differ in length
+/// assert_eq!((star.to_string(), star.size()), ("{name: string, flux: float64}".into(), None)); // names differ in length
 /// assert!(ElementType::UInt(2).is_real() && !star.is_real());
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -95,10 +95,14 @@ mod tests {
         let point =
             ElementType::Compound(vec![("x".into(), ElementType::F64), ("n".into(), ElementType::Int(4))]);
         assert_eq!(point.size(), Some(12));
-        assert_eq!(point.to_string(), "{x: f8, n: i4}");
+        assert_eq!(
+            (point.to_string(), point.short()),
+            ("{x: float64, n: int32}".into(), "{x: f8, n: i4}".into())
+        );
         let array = ElementType::Array { element: Box::new(point), shape: vec![2, 3] };
         assert_eq!(array.size(), Some(72));
-        assert_eq!(array.to_string(), "{x: f8, n: i4}[2,3]");
+        assert_eq!(array.to_string(), "{x: float64, n: int32}[2,3]");
+        assert_eq!(array.short(), "{x: f8, n: i4}[2,3]");
         assert_eq!(ElementType::Vlen(Box::new(ElementType::Text)).size(), None);
         let huge = ElementType::Array { element: Box::new(ElementType::F64), shape: vec![1 << 62] };
         assert_eq!(huge.size(), None);

@@ -169,7 +169,7 @@ mod tests {
             Field { shape: vec![2], ..Field::new("b", ScalarType::Bool8, ByteOrder::Big) },
             Field { shape: vec![1, 2], ..Field::new("s", inner, ByteOrder::Big) },
         ]);
-        assert_eq!(element(&outer).to_string(), "{b: bool[2], s: {t: str}[1,2]}");
+        assert_eq!(element(&outer).to_string(), "{b: bool[2], s: {t: string}[1,2]}");
         assert!(!is_packed(&outer));
         let expected = b"\x01\0\x01\0\0\0\0\0\0\0x\0\0\0\0\0\0\0\0";
         assert_eq!(canonical(&outer, 1, b"\x09\0x\0").unwrap(), expected);

@@ -153,22 +153,22 @@ mod tests {
     #[test]
     fn stored_elements_as_canonical_bytes() {
         let table: [(&str, &[u8], &str, &[u8]); 10] = [
-            ("<i2", b"\x01\0\x02\0", "i2", b"\x01\0\x02\0"),
-            (">i2", b"\0\x01\0\x02", "i2", b"\x01\0\x02\0"),
-            (">c8", b"abcdefgh", "c8", b"dcbahgfe"),
+            ("<i2", b"\x01\0\x02\0", "int16", b"\x01\0\x02\0"),
+            (">i2", b"\0\x01\0\x02", "int16", b"\x01\0\x02\0"),
+            (">c8", b"abcdefgh", "complex64", b"dcbahgfe"),
             ("|b1", b"\0\x07", "bool", b"\0\x01"),
             ("|V3", b"abc", "opaque(3)", b"abc"),
-            (">M8[ns]", b"\0\0\0\0\0\0\0\x05", "i8", b"\x05\0\0\0\0\0\0\0"),
-            ("|S3", b"a\0ba\0\0", "str", b"\x03\0\0\0\0\0\0\0a\0b\x01\0\0\0\0\0\0\0a"),
-            (">U1", b"\0\x01\xF6\0", "str", b"\x04\0\0\0\0\0\0\0\xF0\x9F\x98\x80"),
+            (">M8[ns]", b"\0\0\0\0\0\0\0\x05", "int64", b"\x05\0\0\0\0\0\0\0"),
+            ("|S3", b"a\0ba\0\0", "string", b"\x03\0\0\0\0\0\0\0a\0b\x01\0\0\0\0\0\0\0a"),
+            (">U1", b"\0\x01\xF6\0", "string", b"\x04\0\0\0\0\0\0\0\xF0\x9F\x98\x80"),
             // Gaps of records are no part of their meaning.
             (
                 "{'names': ['a', 'b'], 'formats': ['|u1', '>i2'], 'offsets': [0, 2], 'itemsize': 5}",
                 b"\x01\xEE\0\x02\xEE",
-                "{a: u1, b: i2}",
+                "{a: uint8, b: int16}",
                 b"\x01\x02\0",
             ),
-            ("[('y', '>u2', (2,))]", b"\0\x01\0\x02", "{y: u2[2]}", b"\x01\0\x02\0"),
+            ("[('y', '>u2', (2,))]", b"\0\x01\0\x02", "{y: uint16[2]}", b"\x01\0\x02\0"),
         ];
         for (text, stored, name, expected) in table {
             let dtype = DType::parse(text).unwrap();
