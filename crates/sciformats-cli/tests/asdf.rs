@@ -29,7 +29,7 @@ fn exploded_and_imploded_it_is_the_same() {
     fs::copy(fixtures().join("views.asdf"), place.path().join("a.asdf")).unwrap();
     assert_eq!(
         stdout(0, &here(&["explode", "a.asdf"])),
-        "a_exploded.asdf: the tree, and 1 block beside it\n"
+        "a_exploded.asdf: contains the tree, with 1 block beside it\n"
     );
     assert!(place.path().join("a_exploded0000.asdf").exists());
     assert_eq!(

@@ -96,9 +96,9 @@ fn what_cannot_be_drawn_says_why() {
         (&["plot", "gsd/hoomd-log.gsd", "/frames"][..], "is a group, not an array"),
         (&["plot", "rawarray/scalar.ra"], "a single value"),
         (&["plot", "rawarray/no-elements.ra"], "no elements"),
-        (&["plot", "blosc2/text.b2nd"], "which are no numbers"),
-        (&["plot", "gsd/hoomd-log.gsd", "/log"], "name one of their fields"),
-        (&["plot", "rawarray/five-dimensions.ra", "-s", "..."], "an image has 2"),
+        (&["plot", "blosc2/text.b2nd"], "which are not numbers"),
+        (&["plot", "gsd/hoomd-log.gsd", "/log"], "choose one of their fields"),
+        (&["plot", "rawarray/five-dimensions.ra", "-s", "..."], "an image needs 2"),
     ] {
         let error = stderr(2, args);
         assert!(error.contains(why), "{args:?}: {error}");

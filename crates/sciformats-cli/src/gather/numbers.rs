@@ -163,11 +163,13 @@ mod tests {
         assert_eq!(taken("z").unwrap(), [5.0]);
         assert_eq!(taken("id").unwrap(), [9.0]);
         assert!(Numbers::new(&element, Some("id")).unwrap().are_whole());
-        for (field, problem) in [("name", "which are no numbers"), ("x", "has no field x; there are id, z")] {
+        for (field, problem) in
+            [("name", "which are not numbers"), ("x", "has no field x; its fields are id, z")]
+        {
             assert!(taken(field).unwrap_err().to_string().contains(problem));
         }
         let error = Numbers::new(&element, None).unwrap_err().to_string();
-        assert!(error.contains("name one of their fields, id, z"), "{error}");
+        assert!(error.contains("choose one of their fields: id, z"), "{error}");
         assert!(Numbers::new(&texts(&[], &[""]).info.element, None).is_err());
         assert!(Numbers::new(&ElementType::F32, Some("x")).is_err());
     }

@@ -185,12 +185,12 @@ mod tests {
         assert_eq!(of("/u", Some("x=0, t=-1"), None).unwrap(), [0u64; 0]);
         assert_eq!(of("/u", Some("1"), None).unwrap(), [3]);
         for (path, slice, at, problem) in [
-            ("/u", Some("y=1"), None, "names a dimension y; there are t, x"),
+            ("/u", Some("y=1"), None, "names the dimension y, which does not exist; the dimensions are t, x"),
             ("/u", Some("x=1,x=2"), None, "names the dimension x twice"),
-            ("/u", Some("x=1,2"), None, "has \"2\" where the name"),
+            ("/u", Some("x=1,2"), None, "has \"2\" where a dimension"),
             ("/u", Some("x=7"), None, "takes index 7 of dimension 1"),
-            ("/u", None, Some("t=1"), "no coordinates: --slice takes its index"),
-            ("/u", Some("1"), Some("t=1"), "needs the names of dimensions beside --at"),
+            ("/u", None, Some("t=1"), "no coordinates; choose an index with --slice"),
+            ("/u", Some("1"), Some("t=1"), "must name dimensions if --at is given too"),
             ("/plain", Some("x=1"), None, "have no names"),
         ] {
             let error = of(path, slice, at).unwrap_err();
