@@ -23,7 +23,7 @@ pub(crate) fn rule(tree: &Tree) -> Vec<Finding> {
         let path = format!("{FOLDER}{name}");
         match tree.bytes(&path) {
             None => {
-                findings.push(Finding::new(&path, 0, "MANIFEST.toml lists this file, but it does not exist"))
+                findings.push(Finding::new(&path, 0, "MANIFEST.toml lists this file, but it does not exist"));
             }
             Some(bytes)
                 if bytes.len() as u64 != entry.size || hex(&Sha256::digest(bytes)) != entry.sha256 =>
