@@ -179,7 +179,7 @@ def same_as_theirs(name):
     done = program(*args)
     assert json.loads(done.stdout) == wanted, f"{done.stdout} is not {wanted}"
     missing = name in ("short", "v_none")
-    assert missing == ("is shown as fill values" in done.stderr), done.stderr
+    assert missing == ("are shown as fill values" in done.stderr), done.stderr
 
 
 def never_values(name):

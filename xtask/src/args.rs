@@ -1,8 +1,8 @@
-//! The words after a verb.
+//! The arguments after a command.
 
 use crate::sh::{Failure, Result};
 
-/// A verb's words, taken one after the other; what is left at the end is a mistake.
+/// The arguments of a command, which are taken one after the other. Whatever is left at the end is a mistake.
 #[derive(Debug, Clone)]
 pub(crate) struct Args(Vec<String>);
 
@@ -11,14 +11,14 @@ impl Args {
         Self(words.into_iter().collect())
     }
 
-    /// Whether `--name` is there.
+    /// Returns whether `--name` is present.
     pub(crate) fn flag(&mut self, name: &str) -> bool {
         let before = self.0.len();
         self.0.retain(|word| word != name);
         self.0.len() < before
     }
 
-    /// The number after `--name`.
+    /// Returns the number after `--name`.
     pub(crate) fn number(&mut self, name: &str) -> Result<Option<u64>> {
         let Some(at) = self.0.iter().position(|word| word == name) else { return Ok(None) };
         let value = self.0.get(at + 1).and_then(|word| word.parse().ok());
@@ -27,17 +27,19 @@ impl Args {
         Ok(Some(value))
     }
 
-    /// The next word that is no option.
+    /// Returns the next argument that is not an option.
     pub(crate) fn word(&mut self) -> Option<String> {
         let at = self.0.iter().position(|word| !word.starts_with('-'))?;
         Some(self.0.remove(at))
     }
 
-    /// Fails if anything is left.
+    /// Fails if any argument is left.
     pub(crate) fn end(self) -> Result {
         match self.0.first() {
             None => Ok(()),
-            Some(word) => Err(Failure::setup(format!("what is `{word}`? `cargo xtask` lists the tasks"))),
+            Some(word) => {
+                Err(Failure::setup(format!("unknown argument `{word}`; `cargo xtask` lists the tasks")))
+            }
         }
     }
 }

@@ -1,7 +1,8 @@
-//! Builds and runs the benches of `bench/`, one program for each format, and publishes what they found.
+//! Builds and runs the benches of `bench/`, one program per format, and publishes the results.
 //!
-//! A bench that is recorded leaves its rows in `bench/results/`, and `docs/benchmarks.md` is written from these. Until it
-//! is through they stand in `target/bench-files/NAME.lines`, from where a run that was broken off is resumed.
+//! A bench that is recorded leaves its rows in `bench/results/`, from which `docs/benchmarks.md` is written.
+//! Until it is finished, the rows are in `target/bench-files/NAME.lines`, so that an interrupted run can be
+//! resumed.
 
 pub(crate) mod machine;
 mod notes;
@@ -19,27 +20,29 @@ use notes::Notes;
 use render::Section;
 use results::Results;
 
-/// Benches that run only when they are asked for: the harness on itself, and what has a verb of its own.
+/// Benches that only run if they are named: the harness's test of itself, and the bench that has a task of
+/// its own.
 const APART: [&str; 2] = ["selftest", "scaling"];
 
-/// What is asked for.
+/// What is to be run.
 struct Request {
     bench: Option<String>,
-    /// A part of the names of cases.
+    /// A part of the names of the cases to run.
     cases: Option<String>,
     record: bool,
-    /// Goes on where a run was broken off.
+    /// Continues a run that was interrupted.
     resume: bool,
 }
 
-/// The verb. Fails if a goal is missed; where results are recorded, if one is missed for no known reason.
+/// The task. It fails if a goal is missed; if results are recorded, it fails only if a goal is missed for an
+/// unknown reason.
 pub(crate) fn task(mut args: Args) -> Result {
     let (all, render, record) = (args.flag("--all"), args.flag("--render"), args.flag("--record"));
     let bench = args.word().map(|word| name_of(&word).to_owned());
     let request = Request { bench, cases: args.word(), record: record || all, resume: args.flag("--resume") };
     args.end()?;
     if all && request.bench.is_some() {
-        return Err(Failure::setup("--all is every bench"));
+        return Err(Failure::setup("--all runs every bench, so no bench can be named with it"));
     }
     let outcome = if render { Ok(()) } else { measure(&request) };
     if render || request.record { publish() } else { outcome }
@@ -56,7 +59,7 @@ fn measure(request: &Request) -> Result {
     }
     let python = Python::prepare();
     if let Err(failure) = &python {
-        eprintln!("the Python peers will not run: {failure}");
+        eprintln!("the Python peers cannot run: {failure}");
     }
     let mut missed = Vec::new();
     for name in chosen {
@@ -73,10 +76,10 @@ fn measure(request: &Request) -> Result {
             keep(name, &lines, request.cases.is_some(), python.as_ref().ok())?;
         }
     }
-    if missed.is_empty() { Ok(()) } else { Err(format!("not all well: {}", missed.join(", ")).into()) }
+    if missed.is_empty() { Ok(()) } else { Err(format!("these rows failed: {}", missed.join(", ")).into()) }
 }
 
-/// The command that builds and runs a program of `bench/`.
+/// Returns the command that builds and runs a program of `bench/`.
 pub(crate) fn program(name: &str, python: Option<&Python>) -> Result<std::process::Command> {
     let place = target_folder()?.join("bench-files");
     fs::create_dir_all(&place).about(&place)?;
@@ -89,7 +92,7 @@ pub(crate) fn program(name: &str, python: Option<&Python>) -> Result<std::proces
     Ok(command)
 }
 
-/// Takes up what a bench has written; a part of it leaves the other rows as they were.
+/// Keeps the rows that a bench has written. If only a part of its cases ran, the other rows remain.
 fn keep(name: &str, lines: &Path, part: bool, python: Option<&Python>) -> Result {
     let rows = results::rows(&fs::read_to_string(lines).about(lines)?)?;
     let path = Results::path(name);
@@ -100,7 +103,8 @@ fn keep(name: &str, lines: &Path, part: bool, python: Option<&Python>) -> Result
     results.write(&path)
 }
 
-/// Writes the document from what is kept. Fails if a row misses its goal for no known reason, or could not run.
+/// Writes the document from the kept rows. Fails if a row misses its goal for an unknown reason, or could not
+/// run.
 fn publish() -> Result {
     let notes_file = root().join("bench").join("notes.toml");
     let text = fs::read_to_string(&notes_file).about(&notes_file)?;
@@ -126,7 +130,7 @@ fn document() -> PathBuf {
     root().join("docs").join("benchmarks.md")
 }
 
-/// The names of the programs, sorted.
+/// Returns the names of the programs, sorted.
 fn programs(folder: &Path) -> Result<Vec<String>> {
     let mut names = Vec::new();
     for entry in fs::read_dir(folder).about(folder)? {

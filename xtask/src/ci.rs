@@ -1,4 +1,4 @@
-//! Everything that must be well before a change goes in: the other tasks, one after the other.
+//! Runs everything that must pass before a change is merged: the other tasks, one after the other.
 
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
@@ -8,23 +8,23 @@ use crate::counts::Counts;
 use crate::sh::Result;
 use crate::{conform, fixtures, lint, mpi, msrv, mutate, reliability, test, tidy};
 
-/// Damaged fixtures for each format: enough to see at once when something went wrong.
+/// The number of damaged fixtures per format, which is enough to find a gross fault.
 const MUTANTS: u64 = 300;
 
-/// What a step gave.
+/// The result of a step.
 #[derive(Debug)]
 struct Step {
     name: &'static str,
     took: Duration,
-    /// Checks that it counted, if it counts.
+    /// The checks that it counted, if it counts checks.
     counts: Option<Counts>,
     outcome: Result,
 }
 
-/// The verb. The last line is of the tests: `N passed, N failed, N skipped`.
+/// The task. The last line is about the tests: `N passed, N failed, N skipped`.
 pub(crate) fn task(args: Args) -> Result {
     args.end()?;
-    // Cheap steps first; a failure does not keep the others from running, so that one run tells all.
+    // Cheap steps come first. A failure does not stop the other steps, so that one run reports everything.
     let steps = [
         step("tidy", || tidy::tidy().map(|()| None)),
         step("lint", || lint::lint().map(|()| None)),
@@ -35,7 +35,7 @@ pub(crate) fn task(args: Args) -> Result {
         step("mpi", || mpi::if_available().map(Some)),
         step("test", || {
             let (counts, told) = test::test(test::Bare::WhatDiffers)?;
-            // Tests that failed tell nothing, which is no fault of the document.
+            // If tests failed, their output is incomplete, and the document is not compared with it.
             if counts.failed == 0 {
                 reliability::check(&told)?;
             }
@@ -47,7 +47,8 @@ pub(crate) fn task(args: Args) -> Result {
     if failed.is_empty() { Ok(()) } else { Err(format!("failed: {}", failed.join(", ")).into()) }
 }
 
-/// Runs a step. Counted failures fail it, and so does anything skipped, except that MPI is where the machine has none.
+/// Runs a step. Failed checks make it fail, and so do skipped ones, except for MPI on a machine that does not
+/// have it.
 fn step(name: &'static str, run: impl FnOnce() -> Result<Option<Counts>>) -> Step {
     println!("\n== {name}");
     let begin = Instant::now();
@@ -61,7 +62,7 @@ fn step(name: &'static str, run: impl FnOnce() -> Result<Option<Counts>>) -> Ste
     Step { name, took, counts, outcome }
 }
 
-/// Times, then counts.
+/// Lists the times and the counts.
 fn summary(steps: &[Step]) -> String {
     let mut text = String::new();
     for Step { name, took, counts, outcome } in steps {

@@ -1,11 +1,12 @@
-//! The conformance run: our program and an independent one write files for each other.
+//! The conformance run, in which our program and an independent one exchange files.
 //!
-//! For a format F, the example `F_conformance` of its crate is our side and `xtask/python/F_peer.py` the other. Both
-//! understand `write DIR` and `check DIR`, and print a line `{"case":"GROUP: detail",…}` for each check. Where the peer
-//! leaves a content manifest `NAME.jsonl` beside a file, the output of `sciformats manifest NAME` must agree with it.
-//! Scripts `F_PART_conform.py` are given our example and a folder, call it as they need, and print such lines too.
+//! For a format F, the example `F_conformance` of its crate is our side, and `xtask/python/F_peer.py` is the
+//! other. Both understand `write DIR` and `check DIR`, and print one line `{"case":"GROUP: detail",…}` per
+//! check. If the peer writes a content manifest `NAME.jsonl` beside a file, the output of `sciformats
+//! manifest NAME` must agree with it. Scripts `F_PART_conform.py` are given our example and a folder. They
+//! call the example as they need, and print such lines too.
 //!
-//! What a run over all formats found stands in `docs/conformance.md`.
+//! The results of a run over all formats are in `docs/conformance.md`.
 
 mod conventions;
 mod document;
@@ -29,7 +30,7 @@ use crate::sh::{About, Result, cargo, root, shown, target_folder};
 pub(crate) use conventions::CONVENTIONS;
 use matrix::{Check, Matrix, Outcome, Peer, Way};
 
-/// The verb. The last line is `N passed, N failed, N skipped`.
+/// The task. The last line is `N passed, N failed, N skipped`.
 pub(crate) fn task(mut args: Args) -> Result {
     let allow_skipped = args.flag("--allow-skip");
     let check = args.flag("--check");
@@ -40,8 +41,8 @@ pub(crate) fn task(mut args: Args) -> Result {
     counts.verdict(allow_skipped)
 }
 
-/// Runs the checks of all formats that have a peer (or of one) and prints a matrix for each. After a run over all without
-/// a failure and without anything skipped the document is written or, with `check`, compared.
+/// Runs the checks of one format, or of all formats that have a peer, and prints a matrix for each. If a run
+/// over all formats has no failed and no skipped checks, the document is written or, with `check`, compared.
 pub(crate) fn conform(asked: Option<&str>, check: bool) -> Result<Counts> {
     let formats = conventions::beside(asked, with_script)?;
     let python = Python::prepare();
@@ -62,7 +63,8 @@ pub(crate) fn conform(asked: Option<&str>, check: bool) -> Result<Counts> {
             }
         }
     }
-    // Most parts are one process that works or waits, so as many run side by side as there are processors.
+    // Most parts are one process that works or waits, so as many run at the same time as there are
+    // processors.
     for (format, part) in lanes::run(parts) {
         let part = part?;
         if let Some((_, matrix)) = found.iter_mut().find(|(known, _)| *known == format) {
@@ -80,10 +82,11 @@ pub(crate) fn conform(asked: Option<&str>, check: bool) -> Result<Counts> {
     Ok(counts)
 }
 
-/// A part of the run that needs no other part, with its format.
+/// A part of the run that does not depend on other parts, with its format.
 type Part<'a> = Box<dyn FnOnce() -> (Format, Result<Matrix>) + Send + 'a>;
 
-/// The parts of one format: the four steps and the manifests, then each script that drives both sides itself.
+/// Returns the parts of one format: the four steps with the manifests, and each script that drives both sides
+/// itself.
 fn parts_of<'a>(format: Format, python: &'a Python, programs: &Programs) -> Result<Vec<Part<'a>>> {
     let place = target_folder()?.join("conform").join(format.name);
     if place.exists() {
@@ -111,7 +114,7 @@ fn parts_of<'a>(format: Format, python: &'a Python, programs: &Programs) -> Resu
     Ok(parts)
 }
 
-/// The four steps and the manifests.
+/// Runs the four steps, and compares the manifests.
 fn exchange(format: Format, python: &Python, place: &Path, program: &Path, example: &Path) -> Result<Matrix> {
     let mut matrix = Matrix::default();
     let (ours, theirs) = (place.join("ours"), place.join("theirs"));
@@ -131,7 +134,8 @@ fn exchange(format: Format, python: &Python, place: &Path, program: &Path, examp
     Ok(matrix)
 }
 
-/// The scripts `F_PART_conform.py`, which are given our side and a folder, and drive both sides themselves.
+/// Returns the scripts `F_PART_conform.py`, which are given our side and a folder, and drive both sides
+/// themselves.
 fn scripts_of(format: Format) -> Result<Vec<PathBuf>> {
     let folder = root().join("xtask").join("python");
     let (start, end) = (format!("{}_", format.name), "_conform.py");
@@ -154,7 +158,7 @@ enum Lines {
     Required,
 }
 
-/// Runs one side and takes down what it prints. A run that breaks off is itself a failed check.
+/// Runs one side and records what it prints. If the run ends early, that is a failed check too.
 fn step(command: &mut Command, way: Way, lines: Lines, matrix: &mut Matrix) {
     eprintln!("$ {}", shown(command));
     let result = command.current_dir(root()).stdin(Stdio::null()).stderr(Stdio::inherit()).output();
@@ -186,7 +190,7 @@ fn judge(name: &str, result: io::Result<Output>, lines: Lines) -> (Vec<Check>, V
     (checks, peers)
 }
 
-/// What a side says in one line.
+/// What one line of a side says.
 #[derive(Debug)]
 enum Line {
     Check(Check),
@@ -201,7 +205,7 @@ fn read_line(line: &str) -> Line {
         let varies = value["varies"].as_str().map(str::to_owned);
         return Line::Peer(Peer { name: name.to_owned(), varies });
     }
-    let wrong = || Outcome::Failed(format!("this is no check: `{line}`"));
+    let wrong = || Outcome::Failed(format!("this line is not a check: `{line}`"));
     let Some(case) = value["case"].as_str() else {
         return Line::Check(Check::new("the run itself", wrong()));
     };
@@ -212,7 +216,7 @@ fn read_line(line: &str) -> Line {
         (Some(false), None) => Outcome::Failed(value["why"].as_str().unwrap_or("no reason given").to_owned()),
         _ => wrong(),
     };
-    // A way that is none.
+    // The name of the way is unknown.
     let outcome = if way == Some(None) { wrong() } else { outcome };
     Line::Check(Check { case: case.to_owned(), way: way.flatten(), outcome })
 }
@@ -222,7 +226,8 @@ fn read_line(line: &str) -> Line {
 pub(crate) struct Programs(Vec<(String, PathBuf)>);
 
 impl Programs {
-    /// Builds all of them in one run of cargo, whatever is asked for afterwards: what they share is then built once.
+    /// Builds all of them with one run of cargo, whatever is needed later, so that common parts are built
+    /// once.
     pub(crate) fn build() -> Result<Self> {
         let mut command = cargo();
         command
@@ -246,10 +251,11 @@ impl Programs {
         Ok(Self(built.collect()))
     }
 
-    /// A copy of one of them in the folder `place`: a later build must not change the program under test.
+    /// Copies one of them to the folder `place`, because a later build must not change the program under
+    /// test.
     pub(crate) fn copy(&self, name: &str, place: &Path) -> Result<PathBuf> {
         let built = self.0.iter().find(|(known, _)| known == name);
-        let (_, built) = built.ok_or_else(|| format!("cargo built no {name}"))?;
+        let (_, built) = built.ok_or_else(|| format!("cargo did not build {name}"))?;
         let copy = place.join(built.file_name().unwrap_or_default());
         fs::copy(built, &copy).about(&copy)?;
         Ok(copy)

@@ -14,7 +14,7 @@ pub(crate) struct Counts {
 }
 
 impl Counts {
-    /// The numbers of a line `test result: ok. 3 passed; 0 failed; 1 ignored; …` of Rust's test harness.
+    /// Parses a line `test result: ok. 3 passed; 0 failed; 1 ignored; …` of Rust's test harness.
     pub(crate) fn from_harness(line: &str) -> Option<Self> {
         let (_, numbers) = line.trim().strip_prefix("test result: ")?.split_once(". ")?;
         let mut counts = Self::default();
@@ -35,7 +35,7 @@ impl Counts {
         self.passed + self.failed + self.skipped
     }
 
-    /// An error if something failed, or was skipped and that is not allowed.
+    /// Returns an error if a check failed, or if checks were skipped and that is not permitted.
     pub(crate) fn verdict(self, allow_skipped: bool) -> Result {
         if self.failed > 0 || (self.skipped > 0 && !allow_skipped) {
             return Err(self.to_string().into());

@@ -1,11 +1,11 @@
-//! Builds the library crates for another target, and runs them there if an emulator is at hand: a target without files, a
-//! small one, one with the most significant byte first.
+//! Builds the library crates for another target, and runs them if an emulator is available. The targets
+//! include one without files, a 32-bit one, and a big-endian one.
 //!
-//! | target | what runs | by |
+//! | target | what runs | how |
 //! |---|---|---|
-//! | `wasm32-unknown-unknown` | `wasm/`: a fixture of each format against its content manifest | node |
-//! | `i686-unknown-linux-gnu` | the libraries' unit and integration tests | a Linux on x86 |
-//! | `s390x-unknown-linux-gnu` | the same | qemu-s390x |
+//! | `wasm32-unknown-unknown` | `wasm/`: one fixture per format is compared with its content manifest | node |
+//! | `i686-unknown-linux-gnu` | the libraries' unit and integration tests | Linux on x86 |
+//! | `s390x-unknown-linux-gnu` | the same tests | qemu-s390x |
 //! | any other | nothing | |
 
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ use crate::sh::{About, Failure, Result, cargo, metadata, output, root, run, show
 enum Runs {
     /// `wasm/` in node.
     Node,
-    /// Tests, linked by this compiler, and run by this emulator if it takes one.
+    /// The tests, which are linked with this compiler, and run with this emulator if there is one.
     Tests {
         linker: &'static str,
         emulator: Option<&'static str>,
@@ -30,10 +30,11 @@ enum Runs {
     Nothing,
 }
 
-/// Fewer cases for property tests: an emulator is slow, and what depends on the machine shows in the first.
+/// The number of cases of property tests. It is small because an emulator is slow, and faults that depend on
+/// the machine show in the first cases.
 const PROPERTY_CASES: &str = "16";
 
-/// Tests that start programs of the target, which only a kernel that knows the emulator can.
+/// Tests that start programs of the target, which needs a kernel that knows the emulator.
 const STARTS_PROGRAMS: &[&str] = &["kill", "multiple_processes"];
 
 fn runs(target: &str) -> Runs {
@@ -53,12 +54,12 @@ fn runs(target: &str) -> Runs {
     }
 }
 
-/// The verb.
+/// The task.
 pub(crate) fn task(mut args: Args) -> Result {
     let if_available = args.flag("--if-available");
     let target = args.word().ok_or_else(|| {
         Failure::setup(
-            "which target? wasm32-unknown-unknown, i686-unknown-linux-gnu, s390x-unknown-linux-gnu, …",
+            "a target is missing, such as wasm32-unknown-unknown, i686-unknown-linux-gnu, s390x-unknown-linux-gnu, …",
         )
     })?;
     args.end()?;
@@ -71,14 +72,14 @@ pub(crate) fn task(mut args: Args) -> Result {
     }
 }
 
-/// Builds every library without default features (some of these compile C), and then runs what can be run. What the
-/// machine lacks is a matter of setup.
+/// Builds every library without default features, because some of these compile C, and then runs the tests if
+/// possible. Missing tools are a failure of the setup.
 fn cross(target: &str) -> Result {
     let compiler = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let sysroot = output(Command::new(compiler).args(["--print", "sysroot"]).current_dir(root()))?;
     if !has_standard_library(Path::new(sysroot.trim()), target) {
         let message =
-            format!("Rust's standard library for {target} is missing here: rustup target add {target}");
+            format!("Rust's standard library for {target} is missing; run `rustup target add {target}`");
         return Err(Failure::setup(message));
     }
     let libraries = libraries(&metadata("", false)?);
@@ -90,19 +91,23 @@ fn cross(target: &str) -> Result {
             let missing: Vec<&str> =
                 [Some(linker), emulator].into_iter().flatten().filter(|program| !starts(program)).collect();
             if !missing.is_empty() {
-                let message = format!("no {} here to test with; Debian: {needed}", missing.join(" and no "));
+                let message = format!(
+                    "the tests need {}, which is missing; in Debian, install {needed}",
+                    missing.join(" and no ")
+                );
                 return Err(Failure::setup(message));
             }
             tests(target, linker, emulator, &packages)
         }
         Runs::Nothing => {
-            println!("built for {target}; no emulator for it is known, so nothing was run");
+            println!("built for {target}; nothing was run, because no emulator for it is known");
             Ok(())
         }
     }
 }
 
-/// The libraries' tests, linked statically: neither the emulator nor a kernel of more bits needs the target's libraries.
+/// Runs the tests of the libraries. They are linked statically, so that neither the emulator nor a 64-bit
+/// kernel needs the libraries of the target.
 fn tests(target: &str, linker: &str, emulator: Option<&str>, packages: &[&str]) -> Result {
     let variable = |what: &str| format!("CARGO_TARGET_{}_{what}", target.to_uppercase().replace('-', "_"));
     let prepared = |words: &[&str]| {
@@ -123,10 +128,10 @@ fn tests(target: &str, linker: &str, emulator: Option<&str>, packages: &[&str]) 
     run(&mut command)
 }
 
-/// `wasm/` has a function that gives a bit for each format that it read as expected; there are five.
+/// `wasm/` has a function that returns one bit per format that was read as expected; there are five formats.
 fn in_node(target: &str) -> Result {
     if !starts("node") {
-        return Err(Failure::setup("no node here to run WebAssembly with; Debian: nodejs"));
+        return Err(Failure::setup("WebAssembly needs node, which is missing; in Debian, install nodejs"));
     }
     let folder = target_folder()?.join("wasm");
     let mut command = cargo();
@@ -144,13 +149,15 @@ fn in_node(target: &str) -> Result {
             println!("{target}: a fixture of each of the five formats is read as its manifest says");
             Ok(())
         }
-        bits => {
-            Err(format!("`{}` gives {bits}, not 31: a bit is missing for each format", shown(&node)).into())
-        }
+        bits => Err(format!(
+            "`{}` returned {bits} instead of 31; each missing bit is a format that failed",
+            shown(&node)
+        )
+        .into()),
     }
 }
 
-/// Whether there is such a program.
+/// Returns whether a program can be started.
 fn starts(program: &str) -> bool {
     let mut command = Command::new(program);
     command.arg("--version").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
@@ -161,7 +168,7 @@ fn has_standard_library(sysroot: &Path, target: &str) -> bool {
     sysroot.join("lib").join("rustlib").join(target).join("lib").exists()
 }
 
-/// The packages with a library.
+/// Returns the packages with a library.
 fn libraries(metadata: &Value) -> Vec<String> {
     let is_library = |target: &Value| {
         target["kind"].as_array().is_some_and(|kinds| kinds.iter().any(|kind| kind == "lib"))

@@ -1,27 +1,27 @@
-//! What others rely on, and on what the project relies: interfaces that keep their promises, dependencies that may be used.
+//! Checks the public interfaces for broken promises, and the dependencies for licences and advisories.
 
 use std::process::Stdio;
 
 use crate::args::Args;
 use crate::sh::{Failure, Result, cargo, run};
 
-/// The verb `deny`.
+/// The task `deny`.
 pub(crate) fn deny(args: Args) -> Result {
     args.end()?;
     needs("deny", "cargo-deny")?;
     run(cargo().args(["deny", "check"]))
 }
 
-/// The verb `semver`: each published crate against itself at a revision of the repository.
+/// The task `semver`, which compares each published crate with itself at a revision of the repository.
 pub(crate) fn semver(mut args: Args) -> Result {
     let revision =
-        args.word().ok_or_else(|| Failure::setup("against which revision? A tag, a branch or a commit"))?;
+        args.word().ok_or_else(|| Failure::setup("a revision is missing: a tag, a branch or a commit"))?;
     args.end()?;
     needs("semver-checks", "cargo-semver-checks")?;
     run(cargo().args(["semver-checks", "--workspace", "--exclude", "xtask", "--baseline-rev", &revision]))
 }
 
-/// Says exactly what is missing and how to get it.
+/// Fails with a message that says how to install a missing tool.
 fn needs(subcommand: &str, package: &str) -> Result {
     let mut command = cargo();
     command.args([subcommand, "--version"]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());

@@ -1,7 +1,9 @@
-//! The files under `fixtures/`: written by `xtask/python/FORMAT_fixtures.py`, listed in `fixtures/MANIFEST.toml`.
+//! The files in `fixtures/`, which `xtask/python/FORMAT_fixtures.py` writes and `fixtures/MANIFEST.toml`
+//! lists.
 //!
-//! A script prints a line `{"file":…,"exercises":…,"generator":…}` for each file that it writes; the manifest adds size
-//! and hash. Scripts give the same bytes on each run, so `--check` can ask whether anything would change.
+//! A script prints one line `{"file":…,"exercises":…,"generator":…}` per file that it writes; the manifest
+//! adds the size and the hash. Scripts write the same bytes in each run, so that `--check` can find out
+//! whether anything would change.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -16,7 +18,7 @@ use crate::formats::{Format, with_script};
 use crate::python::Python;
 use crate::sh::{About, Failure, Result, output, root, target_folder};
 
-/// What `MANIFEST.toml` says of a file.
+/// The entry of a file in `MANIFEST.toml`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Entry {
     pub(crate) sha256: String,
@@ -25,12 +27,12 @@ pub(crate) struct Entry {
     pub(crate) exercises: String,
 }
 
-/// By path relative to `fixtures/`, with `/` between folders.
+/// The entries by path relative to `fixtures/`, with `/` between folders.
 pub(crate) type Manifest = BTreeMap<String, Entry>;
 
 const HEAD: &str = "# The fixtures: what wrote each file and what it exercises. Written by `cargo xtask fixtures`; not to be edited.\n";
 
-/// The verb.
+/// The task.
 pub(crate) fn task(mut args: Args) -> Result {
     let check = args.flag("--check");
     let format = args.word();
@@ -90,10 +92,10 @@ fn belongs(path: &str, format: Format) -> bool {
     path.split('/').next() == Some(format.name)
 }
 
-/// Files that a script wrote just now.
+/// Files that a script has just written.
 struct Made {
     folder: PathBuf,
-    /// The keys begin with the format's name, as in the manifest.
+    /// The keys begin with the name of the format, as in the manifest.
     entries: Manifest,
 }
 
@@ -103,7 +105,7 @@ impl Made {
     }
 }
 
-/// Runs the format's script into a folder of its own.
+/// Runs the script of a format, with a separate folder for its output.
 fn generate(format: Format) -> Result<Made> {
     let python = Python::prepare()?;
     if let Some(reason) = python.lacks(format) {
@@ -119,7 +121,7 @@ fn generate(format: Format) -> Result<Made> {
     Ok(Made { folder, entries })
 }
 
-/// Puts together what the script said and what it wrote.
+/// Combines what the script reported with the files that it wrote.
 fn describe(format: Format, folder: &Path, text: &str) -> Result<Manifest> {
     let mut entries = Manifest::new();
     for line in text.lines().filter(|line| !line.trim().is_empty()) {
@@ -141,18 +143,18 @@ fn describe(format: Format, folder: &Path, text: &str) -> Result<Manifest> {
             exercises: word("exercises")?,
         };
         if entries.insert(format!("{}/{file}", format.name), entry).is_some() {
-            return Err(format!("{}_fixtures.py names {file} twice", format.name).into());
+            return Err(format!("{}_fixtures.py reported {file} twice", format.name).into());
         }
     }
     for file in files_below(folder)? {
         if !entries.contains_key(&format!("{}/{file}", format.name)) {
-            return Err(format!("{}_fixtures.py wrote {file} and did not say so", format.name).into());
+            return Err(format!("{}_fixtures.py wrote {file} but did not report it", format.name).into());
         }
     }
     Ok(entries)
 }
 
-/// One line for each file that is not as the script makes it.
+/// Returns one line per file that differs from what the script writes.
 fn compare(format: Format, listed: &Manifest, made: &Made) -> Result<Vec<String>> {
     let folder = root().join("fixtures");
     let mut differences = Vec::new();
@@ -160,7 +162,7 @@ fn compare(format: Format, listed: &Manifest, made: &Made) -> Result<Vec<String>
         match listed.get(path) {
             None => differences.push(format!("fixtures/{path}: not in MANIFEST.toml")),
             Some(old) if old != entry => {
-                differences.push(format!("fixtures/{path}: MANIFEST.toml says otherwise"));
+                differences.push(format!("fixtures/{path}: its entry in MANIFEST.toml differs"));
             }
             Some(_) => {}
         }
@@ -174,7 +176,7 @@ fn compare(format: Format, listed: &Manifest, made: &Made) -> Result<Vec<String>
     Ok(differences)
 }
 
-/// Reads `MANIFEST.toml` in the folder; no file is an empty manifest.
+/// Reads `MANIFEST.toml` in the folder; a missing file is an empty manifest.
 pub(crate) fn read_manifest(folder: &Path) -> Result<Manifest> {
     let file = folder.join("MANIFEST.toml");
     if !file.exists() {
@@ -184,7 +186,7 @@ pub(crate) fn read_manifest(folder: &Path) -> Result<Manifest> {
     parse_manifest(&text).about(&file)
 }
 
-/// The entries of a `MANIFEST.toml`.
+/// Parses the entries of a `MANIFEST.toml`.
 pub(crate) fn parse_manifest(text: &str) -> Result<Manifest> {
     let table: toml::Table = text.parse().map_err(|error: toml::de::Error| error.to_string())?;
     let mut manifest = Manifest::new();
@@ -229,7 +231,7 @@ fn render(manifest: &Manifest) -> String {
     text
 }
 
-/// All files below a folder, as relative paths with `/`, sorted.
+/// Returns all files below a folder as sorted relative paths with `/`.
 pub(crate) fn files_below(folder: &Path) -> Result<Vec<String>> {
     let mut found = Vec::new();
     let mut open = vec![(folder.to_path_buf(), String::new())];
@@ -248,7 +250,7 @@ pub(crate) fn files_below(folder: &Path) -> Result<Vec<String>> {
     Ok(found)
 }
 
-/// Lower-case hexadecimal digits.
+/// Formats bytes as lower-case hexadecimal digits.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::new(), |mut text, byte| {
         let _ = write!(text, "{byte:02x}");
@@ -288,7 +290,7 @@ mod tests {
         assert_eq!(entry.size, 3);
         assert_eq!(entry.sha256, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
 
-        assert!(describe(RA, folder.path(), "").unwrap_err().message.contains("did not say so"));
+        assert!(describe(RA, folder.path(), "").unwrap_err().message.contains("did not report it"));
         assert!(describe(RA, folder.path(), "hello").unwrap_err().message.contains("hello"));
         let twice = format!("{line}\n{line}");
         assert!(describe(RA, folder.path(), &twice).unwrap_err().message.contains("twice"));

@@ -1,4 +1,4 @@
-//! The formats, the crates that hold them, and which parts of the protocols each has.
+//! The formats, their crates, and the parts of the protocols that each has.
 
 use std::path::PathBuf;
 
@@ -9,11 +9,11 @@ use crate::sh::{Failure, Result, root};
 pub(crate) struct Format {
     /// The name of its folder of fixtures, its Python scripts and its bench.
     pub(crate) name: &'static str,
-    /// What documents call it.
+    /// Its name in documents.
     pub(crate) title: &'static str,
     /// The crate that reads and writes it.
     pub(crate) package: &'static str,
-    /// Whether that crate writes files, so that others can be asked to read them.
+    /// Whether the crate writes files, so that other programs can check them.
     pub(crate) writes: bool,
 }
 
@@ -26,13 +26,14 @@ pub(crate) const FORMATS: &[Format] = &[
     Format { name: "rawarray", title: "RawArray", package: "rawarray", writes: true },
 ];
 
-/// The crates that stand alone, each for one format. That of NumPy's files has no part in conformance runs and benches of its own.
+/// Returns the independent crates, one per format. The crate of NumPy's files has no conformance run and no
+/// bench of its own.
 pub(crate) fn packages() -> impl Iterator<Item = &'static str> {
     FORMATS.iter().map(|format| format.package).chain(["npy"])
 }
 
 impl Format {
-    /// The example of its crate that is our side of the conformance run.
+    /// Returns the example that is our side of the conformance run.
     pub(crate) fn example(self) -> String {
         format!("{}_conformance", self.name)
     }
@@ -43,12 +44,12 @@ impl Format {
     }
 }
 
-/// The format's name for the name of its crate, and any other word as it is.
+/// Returns the format's name if the word is the name of its crate, and otherwise the word itself.
 pub(crate) fn name_of(word: &str) -> &str {
     FORMATS.iter().find(|format| format.package == word).map_or(word, |format| format.name)
 }
 
-/// The formats that have the Python script `NAME_PART.py`; of these the one that is asked for, if one is.
+/// Returns the formats that have the Python script `NAME_PART.py`, or only the requested one.
 pub(crate) fn with_script(part: &str, asked: Option<&str>) -> Result<Vec<Format>> {
     let known: Vec<Format> = FORMATS.iter().copied().filter(|format| format.script(part).exists()).collect();
     let Some(asked) = asked.map(name_of) else { return Ok(known) };
@@ -57,7 +58,7 @@ pub(crate) fn with_script(part: &str, asked: Option<&str>) -> Result<Vec<Format>
         None => {
             let names: Vec<&str> = known.iter().map(|format| format.name).collect();
             Err(Failure::setup(format!(
-                "no xtask/python/{asked}_{part}.py; formats that have one: {}",
+                "there is no xtask/python/{asked}_{part}.py; the formats that have such a script are {}",
                 if names.is_empty() { "none".to_owned() } else { names.join(", ") }
             )))
         }

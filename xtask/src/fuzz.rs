@@ -1,5 +1,5 @@
-//! Runs the fuzz targets, each for a while, beginning with the fixtures of its format. What was found is kept in
-//! `fuzz/corpus`, minimised: no input whose code another one reaches.
+//! Runs the fuzz targets, each for some time, starting with the fixtures of its format. The inputs that it
+//! found are kept in `fuzz/corpus` and minimised: every input reaches code that no other input reaches.
 
 use std::fs;
 use std::path::Path;
@@ -13,49 +13,52 @@ use crate::reliability;
 use crate::sh::{About, Failure, Result, root, run, target_folder};
 use sha2::{Digest, Sha256};
 
-/// How long each target runs unless `--seconds` says otherwise.
+/// How long each target runs unless `--seconds` is given.
 const SECONDS: u64 = 60;
 
-/// Memory above which libFuzzer gives up on an input. The targets' own bound is far below.
+/// The memory above which libFuzzer stops an input. The limit of the targets themselves is far lower.
 const MEGABYTES: u64 = 2048;
 
-/// The first word of targets that know all formats.
+/// The first word of targets that cover all formats.
 pub(crate) const FACADE: &str = "facade";
 
-/// A target that ran its time, and found nothing.
+/// A target that ran for its time and found no fault.
 #[derive(Debug)]
 pub(crate) struct Fuzzed {
     pub(crate) target: String,
     pub(crate) seconds: u64,
-    /// Fixtures that it began with.
+    /// The number of fixtures that it started with.
     pub(crate) seeds: usize,
     /// How often it was called.
     pub(crate) runs: u64,
-    /// Inputs that are left of its corpus.
+    /// The number of inputs in its minimised corpus.
     pub(crate) kept: usize,
 }
 
-/// The verb.
+/// The task.
 pub(crate) fn task(mut args: Args) -> Result {
     let seconds = args.number("--seconds")?.unwrap_or(SECONDS);
     let jobs = args.number("--jobs")?.unwrap_or(1).max(1);
     let (every, publish, asked) = (args.flag("--all"), args.flag("--publish"), args.word());
     args.end()?;
     if every == asked.is_some() {
-        return Err(Failure::setup("which target? One by its name, or `--all`"));
+        return Err(Failure::setup("a target is missing: give its name, or `--all`"));
     }
     if publish && !every {
-        return Err(Failure::setup("`--publish` goes with `--all`"));
+        return Err(Failure::setup("`--publish` needs `--all`"));
     }
     let manifest = root().join("fuzz").join("Cargo.toml");
     let all = targets(&fs::read_to_string(&manifest).about(&manifest)?)?;
     let chosen: Vec<&String> =
         all.iter().filter(|name| asked.as_ref().is_none_or(|asked| asked == *name)).collect();
     if let (Some(asked), true) = (&asked, chosen.is_empty()) {
-        return Err(Failure::setup(format!("no fuzz target {asked}; there are: {}", all.join(", "))));
+        return Err(Failure::setup(format!(
+            "there is no fuzz target {asked}; the targets are {}",
+            all.join(", ")
+        )));
     }
     needs_tools()?;
-    // All at once: jobs would wait for each other's.
+    // All targets are built first, because parallel jobs would wait for each other's builds.
     run(&mut cargo_fuzz("build", &[]))?;
     let queue = Mutex::new(chosen.into_iter());
     let (clean, failed) = (Mutex::new(Vec::new()), Mutex::new(Vec::new()));
@@ -87,7 +90,7 @@ pub(crate) fn task(mut args: Args) -> Result {
     if publish { reliability::publish_fuzzing(&clean) } else { Ok(()) }
 }
 
-/// Runs a target, then minimises its corpus. What both print goes to a file in `target/fuzz`.
+/// Runs a target, then minimises its corpus. The output of both goes to a file in `target/fuzz`.
 fn fuzz(target: &str, seconds: u64) -> Result<Fuzzed> {
     let corpus = root().join("fuzz").join("corpus").join(target);
     let seeds = seed(target, &root().join("fixtures"), &corpus)?;
@@ -110,7 +113,7 @@ fn fuzz(target: &str, seconds: u64) -> Result<Fuzzed> {
     Ok(Fuzzed { target: target.to_owned(), seconds, seeds, runs, kept })
 }
 
-/// How often libFuzzer says to have called the target.
+/// Returns how often libFuzzer reports to have called the target.
 fn runs(log: &str) -> u64 {
     let count = |line: &str| line.strip_prefix("stat::number_of_executed_units:")?.trim().parse().ok();
     log.lines().find_map(count).unwrap_or(0)
@@ -120,31 +123,33 @@ fn runs(log: &str) -> u64 {
 fn cargo_fuzz(verb: &str, words: &[&str]) -> Command {
     let mut command = Command::new("cargo");
     command.args(["+nightly", "fuzz", verb]).args(words);
-    // A C compiler that makes a constant of a function a global one (zstd has such) keeps saying that it leaves its scope.
+    // A C compiler that turns a constant of a function into a global one, as in zstd, makes the sanitizer
+    // report a use after scope.
     command.env("CFLAGS", "-fno-sanitize-address-use-after-scope");
     // The toolchain that runs this task must not be the one that builds the targets.
     command.env_remove("CARGO").env_remove("RUSTUP_TOOLCHAIN").current_dir(root().join("fuzz"));
     command
 }
 
-/// The format of a target: the part of its name before the first `_` is a format's name or its crate's.
+/// Returns the format of a target: the part of its name before the first `_` is the name of a format or of
+/// its crate.
 pub(crate) fn format_of(target: &str) -> &str {
     match target.split('_').next().unwrap_or(target) {
-        // Chunks are those of the frames.
+        // Chunks use the fixtures of frames.
         "chunk" => "blosc2",
         word => name_of(word),
     }
 }
 
-/// The names of the `[[bin]]` tables.
+/// Returns the names of the `[[bin]]` tables.
 pub(crate) fn targets(manifest: &str) -> Result<Vec<String>> {
     let table: toml::Table = manifest.parse().map_err(|error: toml::de::Error| error.to_string())?;
     let bins = table.get("bin").and_then(toml::Value::as_array).into_iter().flatten();
     Ok(bins.filter_map(|bin| bin.get("name").and_then(toml::Value::as_str).map(str::to_owned)).collect())
 }
 
-/// Copies the fixtures of the target's format into its corpus; those of all formats for the facade. They are named by content, so that a changed fixture is a
-/// new seed and the corpus keeps the old one.
+/// Copies the fixtures of the target's format into its corpus, or those of all formats for the facade. The
+/// copies are named by content, so that a changed fixture is a new seed and the corpus keeps the old one.
 fn seed(target: &str, fixtures: &Path, corpus: &Path) -> Result<usize> {
     fs::create_dir_all(corpus).about(corpus)?;
     let format = format_of(target);
@@ -168,7 +173,7 @@ fn seed_from(folder: &Path, corpus: &Path) -> Result<usize> {
     Ok(seeds)
 }
 
-/// Says exactly what is missing and how to get it.
+/// Fails with a message that says how to install missing tools.
 fn needs_tools() -> Result {
     let there = |words: &[&str]| {
         let mut command = Command::new("cargo");

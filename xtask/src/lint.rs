@@ -1,4 +1,5 @@
-//! Locked versions, formatting, clippy and rustdoc, for the workspace and for the small workspaces beside it.
+//! Checks locked versions, formatting, clippy and rustdoc, for the workspace and for the small workspaces
+//! beside it.
 
 use std::path::Path;
 use std::process::Command;
@@ -7,13 +8,13 @@ use crate::args::Args;
 use crate::formats::FORMATS;
 use crate::sh::{Result, cargo, root, run};
 
-/// The verb.
+/// The task.
 pub(crate) fn task(args: Args) -> Result {
     args.end()?;
     lint()
 }
 
-/// Everything that must not warn. All of it is looked at, also after a failure.
+/// Runs everything that must not warn. A failure does not stop the other checks.
 pub(crate) fn lint() -> Result {
     let mut failed = Vec::new();
     for mut command in commands() {
@@ -23,7 +24,8 @@ pub(crate) fn lint() -> Result {
 }
 
 fn commands() -> Vec<Command> {
-    // `fmt --all` beside the workspace would look at its crates once more, as dependencies.
+    // `fmt --all` in a workspace beside this one would check the crates of this workspace again, as
+    // dependencies.
     let mut commands = vec![
         in_folder("", &["fetch", "--locked", "--quiet"]),
         in_folder("fuzz", &["fetch", "--locked", "--quiet"]),
@@ -43,8 +45,8 @@ fn commands() -> Vec<Command> {
     commands
 }
 
-/// The crates that have a feature for each format, with one of them at a time: what only two features together make compile
-/// or use is found.
+/// Checks the crates that have one feature per format with a single feature at a time, to find code that only
+/// compiles, or is only used, if two features are on.
 fn single_formats() -> impl Iterator<Item = Command> {
     let packages = ["sciformats", "sciformats-convert"].into_iter();
     packages.flat_map(|package| {
@@ -70,8 +72,8 @@ fn clippy(folder: &str, features: &[&str]) -> Command {
     command
 }
 
-/// The targets are looked at as the fuzzer would build them, but nothing is linked, so that no C++ compiler is needed:
-/// `libfuzzer-sys` builds no library of its own when it is told of another.
+/// The targets are checked as the fuzzer would build them, but nothing is linked. No C++ compiler is needed,
+/// because `libfuzzer-sys` does not build its library if it is given another one.
 fn fuzz_clippy() -> Command {
     let mut command = clippy("fuzz", &[]);
     command.env("CUSTOM_LIBFUZZER_PATH", Path::new("unlinked").join("libfuzzer.a"));
@@ -79,7 +81,8 @@ fn fuzz_clippy() -> Command {
     command
 }
 
-/// Libraries only: the program has the name of one of them, and its docs would take that one's place.
+/// Only the libraries are documented, because the program has the same name as one of them and would replace
+/// its documentation.
 fn doc() -> Command {
     let mut command = in_folder("", &["doc", "--workspace", "--lib", "--all-features", "--no-deps"]);
     command.env("RUSTDOCFLAGS", "-D warnings");

@@ -1,6 +1,6 @@
-//! The project's tasks. `cargo xtask` prints what there is; [`TASKS`] is the table.
+//! The tasks of the project. `cargo xtask` prints the list; [`TASKS`] is the table.
 
-// A task runner talks to the terminal.
+// A task runner prints to the terminal.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 mod args;
@@ -32,7 +32,7 @@ use std::process::ExitCode;
 use args::Args;
 use sh::{Failure, Result};
 
-/// A verb: its name, the function behind it, and the line that the table shows.
+/// A task: its name, its function, and its line in the table.
 struct Task {
     name: &'static str,
     usage: &'static str,
@@ -45,25 +45,25 @@ const TASKS: &[Task] = &[
         name: "test",
         usage: "[--without-features]",
         run: test::task,
-        help: "unit, integration and doc tests with all features, examples, and what differs without features (or everything)",
+        help: "run unit, integration and doc tests with all features, the examples, and the tests that differ without features (or all tests)",
     },
     Task {
         name: "lint",
         usage: "",
         run: lint::task,
-        help: "formatting, clippy and rustdoc, warnings being errors",
+        help: "check formatting, clippy and rustdoc; warnings are errors",
     },
     Task {
         name: "tidy",
         usage: "",
         run: tidy::task,
-        help: "layers, sizes, documents: what the compiler does not check",
+        help: "check what the compiler does not: layers, sizes, documents",
     },
     Task {
         name: "fixtures",
         usage: "[FORMAT] [--check]",
         run: fixtures::task,
-        help: "write fixtures/ and its manifest anew, or check that nothing would differ",
+        help: "write fixtures/ and its manifest anew, or check that nothing would change",
     },
     Task {
         name: "conform",
@@ -81,85 +81,85 @@ const TASKS: &[Task] = &[
         name: "scaling",
         usage: "[SUBJECT | --render]",
         run: scaling::task,
-        help: "how time and memory grow with sizes and threads; write docs/scaling.md",
+        help: "measure how time and memory grow with sizes and threads; write docs/scaling.md",
     },
     Task {
         name: "fuzz",
         usage: "TARGET|--all [--seconds N] [--jobs N] [--publish]",
         run: fuzz::task,
-        help: "run a fuzz target or all, each 60 seconds unless told otherwise, and minimise its corpus",
+        help: "run one fuzz target or all, for 60 seconds each by default, and minimise the corpus",
     },
     Task {
         name: "mutate",
         usage: "[FORMAT] [--count N] [--seed N] [--publish]",
         run: mutate::task,
-        help: "damage fixtures at random and have the program read them, in bounded time and memory",
+        help: "damage fixtures at random and let the program read them in bounded time and memory",
     },
     Task {
         name: "memory",
         usage: "[FORMAT]",
         run: memory::task,
-        help: "how much memory the program takes for files of gigabytes; write docs/reliability.md",
+        help: "measure the memory of the program for files of several gigabytes; write docs/reliability.md",
     },
     Task {
         name: "cross",
         usage: "TARGET [--if-available]",
         run: cross::task,
-        help: "build the libraries for another target, and test them where an emulator is",
+        help: "build the libraries for another target, and test them if there is an emulator",
     },
     Task {
         name: "reliability",
         usage: "[--count N]",
         run: reliability::task,
-        help: "crash tests and 20,000 damaged fixtures for each format: write docs/reliability.md",
+        help: "run the crash tests and 20,000 damaged fixtures per format; write docs/reliability.md",
     },
     Task {
         name: "remote",
         usage: "[--delay MS] [--publish]",
         run: remote::task,
-        help: "requests, bytes and time of reads from afar, beside h5py over fsspec, on a loopback server; write docs/remote.md",
+        help: "measure requests, bytes and time of remote reads beside h5py over fsspec, on a loopback server; write docs/remote.md",
     },
     Task {
         name: "msrv",
         usage: "",
         run: msrv::task,
-        help: "the stated Rust version is the oldest that will do, and the code keeps to it",
+        help: "check that the stated Rust version is the oldest possible one, and that the code does not need a newer one",
     },
     Task {
         name: "deny",
         usage: "",
         run: dependencies::deny,
-        help: "licences, sources and advisories of all dependencies, as deny.toml says; needs cargo-deny",
+        help: "check licences, sources and advisories of all dependencies against deny.toml; needs cargo-deny",
     },
     Task {
         name: "semver",
         usage: "REVISION",
         run: dependencies::semver,
-        help: "the public interfaces break no promise that they kept at a revision; needs cargo-semver-checks",
+        help: "check that the public interfaces are compatible with those of a revision; needs cargo-semver-checks",
     },
     Task {
         name: "mpi",
         usage: "",
         run: mpi::task,
-        help: "ranks of MPI write one GSD chunk together; needs an MPI library and libclang",
+        help: "let MPI ranks write one GSD chunk together; needs an MPI library and libclang",
     },
     Task {
         name: "ci",
         usage: "",
         run: ci::task,
-        help: "tidy, lint, msrv, fixtures --check, conform, mutate, mpi and test",
+        help: "run tidy, lint, msrv, fixtures --check, conform, mutate, mpi and test",
     },
     Task {
         name: "python",
         usage: "",
         run: python::task,
-        help: "make the virtual environment of the Python peers and print its interpreter",
+        help: "create the virtual environment of the Python peers and print its interpreter",
     },
     Task {
         name: "wheel",
         usage: "[--release] [SUITE]",
         run: wheel::task,
-        help: "build the Python package, install it in an environment of its own, run its suites and check its types",
+        help: "build the Python package, install it in an environment of its own, run its test suites and check its types",
     },
 ];
 
@@ -171,7 +171,7 @@ fn main() -> ExitCode {
     };
     let outcome = match TASKS.iter().find(|task| task.name == verb) {
         Some(task) => (task.run)(Args::new(words)),
-        None => Err(Failure::setup(format!("no task `{verb}`\n\n{}", table()))),
+        None => Err(Failure::setup(format!("there is no task `{verb}`\n\n{}", table()))),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
@@ -182,7 +182,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// What `cargo xtask` prints.
+/// Returns what `cargo xtask` prints.
 fn table() -> String {
     let head = |task: &Task| format!("cargo xtask {} {}", task.name, task.usage).trim_end().to_owned();
     let width = TASKS.iter().map(|task| head(task).len()).max().unwrap_or(0);

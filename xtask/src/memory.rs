@@ -1,7 +1,7 @@
-//! How much memory the program takes, whatever the size of a file: `cargo xtask memory`.
+//! Measures how much memory the program needs for large files: `cargo xtask memory`.
 //!
-//! Files of each format, many times as large as the memory that is allowed, are made by `convert`, and every command that goes
-//! through all elements runs over each of them. What counts is the most that was resident in its process.
+//! `convert` creates a file of each format that is many times as large as the permitted memory. Every command
+//! that reads all elements runs on each file. The result is the largest resident memory of its process.
 
 use std::fmt::Write as _;
 use std::fs::{self, File};
@@ -16,19 +16,19 @@ use crate::conform::Programs;
 use crate::reliability;
 use crate::sh::{About, Failure, Result, target_folder};
 
-/// Bytes of elements in each file.
+/// The size of the elements in each file, in bytes.
 const SIZE: u64 = 3 << 30;
 
-/// Elements of four bytes in a row.
+/// The number of four-byte elements in a row.
 const ROW: u64 = 1024;
 
-/// Bytes of a chunk in the files that have chunks.
+/// The size of a chunk, in files that have chunks, in bytes.
 const CHUNK: u64 = 1 << 20;
 
-/// What a command may take, beside a chunk for each of two threads.
+/// The memory that a command may use, besides one chunk per thread (of two).
 const LIMIT: u64 = 256 << 20;
 
-/// The formats, the endings of their files, and how `convert` makes them.
+/// The formats, the endings of their files, and the arguments of `convert` that create them.
 const FORMATS: &[(&str, &str, &[&str])] = &[
     ("HDF5", "h5", &["--chunks", "256,1024", "--filter", "zlib", "--level", "1"]),
     ("ASDF", "asdf", &[]),
@@ -38,7 +38,8 @@ const FORMATS: &[(&str, &str, &[&str])] = &[
     ("npy", "npy", &[]),
 ];
 
-/// Commands, with `FILE` and `NEW` for the names of files, and the formats that they are for; all if none is named.
+/// The commands, with `FILE` and `NEW` in place of file names, and the formats that they apply to; an empty
+/// list means all formats.
 const COMMANDS: &[(&str, &[&str], &[&str])] = &[
     ("manifest", &["manifest", "FILE"], &[]),
     ("verify", &["verify", "FILE"], &[]),
@@ -55,12 +56,14 @@ const COMMANDS: &[(&str, &[&str], &[&str])] = &[
     ("convert to npy", &["convert", "FILE", "new.npy", "--force", "--lossy", "--select", "PATH"], &[]),
 ];
 
-/// The verb.
+/// The task.
 pub(crate) fn task(mut args: Args) -> Result {
     let asked = args.word();
     args.end()?;
     if !cfg!(target_os = "linux") {
-        return Err(Failure::setup("the memory of a process is read from /proc, which only Linux has"));
+        return Err(Failure::setup(
+            "this task reads the memory of a process from /proc, which only Linux has",
+        ));
     }
     let place = target_folder()?.join("memory");
     fs::create_dir_all(&place).about(&place)?;
@@ -75,7 +78,7 @@ pub(crate) fn task(mut args: Args) -> Result {
         }
         let file = format!("file.{ending}");
         let made = [&["convert", "base.npy", &file, "--force", "--lossy"], *how].concat();
-        let mut lines = vec![(None, format!("made from npy as {format}"), made)];
+        let mut lines = vec![(None, format!("converted from npy to {format}"), made)];
         for (row, (name, words, only)) in COMMANDS.iter().enumerate() {
             if only.is_empty() || only.contains(format) {
                 lines.push((Some(row), format!("{name}, {format}"), words.to_vec()));
@@ -112,11 +115,11 @@ pub(crate) fn task(mut args: Args) -> Result {
     if over.is_empty() {
         Ok(())
     } else {
-        Err(format!("more than {} MiB: {}", allowed >> 20, over.join("; ")).into())
+        Err(format!("these commands used more than {} MiB: {}", allowed >> 20, over.join("; ")).into())
     }
 }
 
-/// An array in `.npy`, of which each page has a number of its own.
+/// Writes an `.npy` array in which each page has a different number.
 fn base(path: &Path) -> Result {
     const HEADER: u64 = 128;
     let rows = SIZE / 4 / ROW;
@@ -129,13 +132,13 @@ fn base(path: &Path) -> Result {
     file.set_len(HEADER + SIZE).about(path)?;
     for page in 0..SIZE >> 16 {
         file.seek(SeekFrom::Start(HEADER + (page << 16))).about(path)?;
-        // A number that fits is one.
+        // A number that fits is written.
         file.write_all(&(page as f32).to_le_bytes()).about(path)?;
     }
     Ok(())
 }
 
-/// Runs a command, and tells the most memory that was resident in its process.
+/// Runs a command and returns the largest resident memory of its process.
 fn taken(command: &mut Command) -> Result<u64> {
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::null()).spawn()?;
     let status = format!("/proc/{}/status", child.id());
@@ -151,18 +154,18 @@ fn taken(command: &mut Command) -> Result<u64> {
     if ended.success() { Ok(highest) } else { Err(format!("{command:?} ended with {ended}").into()) }
 }
 
-/// The bytes that a process had at most, from its status.
+/// Returns the largest resident memory of a process from its status.
 fn resident(status: &str) -> Option<u64> {
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
 }
 
-/// The section of the document.
+/// Returns the section of the document.
 fn section(table: &[Vec<Option<u64>>], allowed: u64) -> String {
     let mut text = format!(
         "{}\n\n\
-         The most memory, in MiB, that was resident in the program's process, over files of {} GiB of elements in chunks of {} MiB (HDF5\n\
-         and Blosc2) or in one piece. `cargo xtask memory` measures it, and fails above {} MiB: 256 and a chunk for each of two threads.\n\n\
+         This table shows the largest resident memory of the program in MiB. Each file contained {} GiB of elements, in chunks of {} MiB (HDF5\n\
+         and Blosc2) or in one piece. `cargo xtask memory` measures this and fails above {} MiB, which is 256 MiB and one chunk per thread.\n\n\
          | command |",
         reliability::MEMORY,
         SIZE >> 30,

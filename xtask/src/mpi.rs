@@ -1,5 +1,6 @@
-//! The example with MPI: ranks write one chunk of a GSD file together. It is a workspace of its own, as it needs an MPI
-//! library and libclang; the file that it writes is read by the ranks and by the reference library.
+//! Runs the MPI example, in which ranks write one chunk of a GSD file together. It is a separate workspace,
+//! because it needs an MPI library and libclang. The ranks and the reference library read the file that it
+//! writes.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -10,13 +11,13 @@ use crate::counts::Counts;
 use crate::python::Python;
 use crate::sh::{About, Failure, Result, cargo, output, root, run, target_folder};
 
-/// Ranks: more than many machines have processors.
+/// The number of ranks, which is larger than the number of processors of many machines.
 const RANKS: u64 = 4;
 
-/// What Debian calls the things that are needed.
+/// The required packages in Debian.
 const PACKAGES: &str = "openmpi-bin libopenmpi-dev libclang1";
 
-/// The verb. The last line is `N passed, N failed, N skipped`.
+/// The task. The last line is `N passed, N failed, N skipped`.
 pub(crate) fn task(args: Args) -> Result {
     args.end()?;
     let counts = mpi()?;
@@ -24,7 +25,7 @@ pub(crate) fn task(args: Args) -> Result {
     counts.verdict(false)
 }
 
-/// For `ci`: where MPI is missing, the run is skipped, and that is said.
+/// For `ci`: if MPI is missing, the run is skipped, and the output says so.
 pub(crate) fn if_available() -> Result<Counts> {
     match missing() {
         Some(what) => {
@@ -35,7 +36,7 @@ pub(crate) fn if_available() -> Result<Counts> {
     }
 }
 
-/// Builds the example, runs it and has its file checked: one check a rank, then one a frame.
+/// Builds the example, runs it, and checks its file: one check per rank, and one per frame.
 fn mpi() -> Result<Counts> {
     if let Some(what) = missing() {
         return Err(Failure::setup(what));
@@ -61,8 +62,8 @@ fn mpi() -> Result<Counts> {
     Ok(counts)
 }
 
-/// `mpirun` as it works anywhere: as root, with fewer processors than ranks, in a container, without a network. MPICH
-/// needs none of it and does not look at these variables.
+/// Returns `mpirun` with settings that work anywhere: as root, with fewer processors than ranks, in a
+/// container, and without a network. MPICH needs none of these variables and ignores them.
 fn ranks(program: &Path, file: &Path) -> Command {
     let mut command = Command::new("mpirun");
     command.args(["-n", &RANKS.to_string()]).arg(program).arg(file).current_dir(root());
@@ -72,7 +73,7 @@ fn ranks(program: &Path, file: &Path) -> Command {
     command
 }
 
-/// What the reference library reads in the file.
+/// Returns what the reference library reads from the file.
 fn reference(file: &Path) -> Result<Counts> {
     let skipped = |why: &str| {
         println!("SKIPPED the reference library: {why}");
@@ -103,13 +104,13 @@ fn reference(file: &Path) -> Result<Counts> {
     Ok(counts)
 }
 
-/// What this machine lacks.
+/// Returns what is missing on this machine.
 fn missing() -> Option<String> {
     let mut lacks: Vec<&str> = ["mpirun", "mpicc"].into_iter().filter(|name| !is_in_path(name)).collect();
     if std::env::var_os("LIBCLANG_PATH").is_none() && !has_libclang() {
         lacks.push("libclang");
     }
-    (!lacks.is_empty()).then(|| format!("MPI needs {}; in Debian: {PACKAGES}", lacks.join(", ")))
+    (!lacks.is_empty()).then(|| format!("MPI needs {}; in Debian, install {PACKAGES}", lacks.join(", ")))
 }
 
 fn is_in_path(name: &str) -> bool {
@@ -117,7 +118,8 @@ fn is_in_path(name: &str) -> bool {
     std::env::split_paths(&path).any(|folder| folder.join(name).exists())
 }
 
-/// Whether it is a file of libclang; `libclang-cpp`, which other packages bring, is another library.
+/// Returns whether a file belongs to libclang; `libclang-cpp`, which other packages contain, is another
+/// library.
 fn is_libclang(name: &OsStr) -> bool {
     let name = name.to_string_lossy();
     let versioned =
@@ -125,7 +127,7 @@ fn is_libclang(name: &OsStr) -> bool {
     versioned || name.starts_with("libclang.")
 }
 
-/// Whether libclang is where systems put it. Elsewhere, `LIBCLANG_PATH` says where.
+/// Returns whether libclang is in one of the usual places; for any other place, `LIBCLANG_PATH` names it.
 fn has_libclang() -> bool {
     let within = |folder: &Path| -> Vec<PathBuf> {
         let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
@@ -137,7 +139,7 @@ fn has_libclang() -> bool {
     folders.iter().flat_map(|folder| within(folder)).any(|path| path.file_name().is_some_and(is_libclang))
 }
 
-/// The headers that belong to the C compiler: libclang alone has none of its own.
+/// Returns the folder of the headers of the C compiler, because libclang has none of its own.
 fn headers() -> Option<String> {
     let folder = output(Command::new("cc").arg("-print-file-name=include")).ok()?;
     Path::new(folder.trim()).is_absolute().then(|| format!("-idirafter {}", folder.trim()))

@@ -1,36 +1,37 @@
-//! Whether the workspace states the oldest Rust that it needs, and no newer one.
+//! Checks that the workspace states the oldest Rust version that it needs, and not a newer one.
 //!
-//! That is the largest `rust-version` of its dependencies, or what the workspace itself needs of the standard library:
-//! `[workspace.metadata.msrv] std`. What is newer than stated is found by clippy (`incompatible_msrv`), so no other
-//! toolchain is needed here.
+//! The needed version is the largest `rust-version` of the dependencies, or the version of the standard
+//! library that the workspace itself needs: `[workspace.metadata.msrv] std`. Clippy finds code that needs a
+//! newer version (`incompatible_msrv`), so no other toolchain is needed here.
 
 use serde_json::Value;
 
 use crate::args::Args;
 use crate::sh::{Result, cargo, metadata, run};
 
-/// The verb.
+/// The task.
 pub(crate) fn task(args: Args) -> Result {
     args.end()?;
     stated()?;
-    // The other warnings are `lint`'s.
+    // All other warnings are left to `lint`.
     let only = ["--", "-A", "warnings", "-D", "clippy::incompatible_msrv"];
     run(cargo().args(["clippy", "--workspace", "--all-features", "--quiet"]).args(only))
 }
 
-/// Compares what is stated with what is needed. (`lint` looks at the code too: that lint warns by default.)
+/// Compares the stated version with the needed one. `lint` checks the code as well, because the clippy lint
+/// is on by default.
 pub(crate) fn stated() -> Result {
     println!("{}", judge(&metadata("", true)?)?);
     Ok(())
 }
 
-/// Numbers of a version; missing ones are 0.
+/// Returns the numbers of a version; missing ones are 0.
 fn numbers(version: &str) -> [u64; 3] {
     let mut parts = version.split('.').map(|part| part.parse().unwrap_or(0));
     [(); 3].map(|()| parts.next().unwrap_or(0))
 }
 
-/// What is stated, and why; an error if that is not what is needed.
+/// Returns the stated version with its reason, or an error if it is not the needed one.
 fn judge(metadata: &Value) -> Result<String> {
     let packages = || metadata["packages"].as_array().into_iter().flatten();
     let members = metadata["workspace_members"].as_array().map_or(&[][..], Vec::as_slice);
@@ -40,7 +41,7 @@ fn judge(metadata: &Value) -> Result<String> {
     let mut stated = own.iter().filter_map(|package| package["rust_version"].as_str());
     let version = stated.next().ok_or("no package states a rust-version")?;
     if stated.any(|other| other != version) || own.iter().any(|package| package["rust_version"].is_null()) {
-        return Err("each package states `rust-version.workspace = true`".into());
+        return Err("each package must state `rust-version.workspace = true`".into());
     }
     let dependencies = others.iter().filter_map(|package| {
         Some((package["rust_version"].as_str()?.to_owned(), package["name"].as_str()?.to_owned()))
@@ -48,11 +49,11 @@ fn judge(metadata: &Value) -> Result<String> {
     let library = metadata["metadata"]["msrv"]["std"].as_str();
     let library = library.map(|version| (version.to_owned(), "the standard library".to_owned()));
     let needs = dependencies.chain(library).max_by_key(|(version, _)| numbers(version));
-    let (needed, reason) = needs.ok_or("nothing says which Rust is needed")?;
+    let (needed, reason) = needs.ok_or("no dependency states which Rust it needs")?;
     if numbers(&needed) == numbers(version) {
         return Ok(format!("rust-version {version}: {reason} needs it"));
     }
-    Err(format!("rust-version is {version}, but {reason} needs {needed}, and nothing needs more").into())
+    Err(format!("rust-version is {version}, but the needed version is {needed}, because of {reason}").into())
 }
 
 #[cfg(test)]

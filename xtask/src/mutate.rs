@@ -1,8 +1,9 @@
-//! Damages fixtures at random and has the program read, convert, repack, compare and edit them: it may refuse, but not crash, hang
-//! or take memory without end, and a file that it refuses to edit is as it was.
+//! Damages fixtures at random and lets the program read, convert, repack, compare and edit them. The program
+//! may refuse a file, but it must not crash, hang, or use unlimited memory, and a file that it refuses to
+//! edit must not change.
 //!
-//! The damage follows from the seed and the number of the mutant alone, so a mutant that is reported can be made again.
-//! Mutants that did harm stay in `target/mutants/FORMAT`.
+//! The damage depends only on the seed and on the number of the mutant, so a reported mutant can be created
+//! again. Mutants that did harm stay in `target/mutants/FORMAT`.
 
 mod damage;
 
@@ -23,20 +24,20 @@ use crate::formats::{FORMATS, Format, name_of};
 use crate::reliability;
 use crate::sh::{About, Failure, Result, root, target_folder};
 
-/// Mutants for each format unless `--count` says otherwise.
+/// The number of mutants per format unless `--count` is given.
 const COUNT: u64 = 1000;
 
-/// How long one mutant may be read.
+/// How long a command may take for one mutant.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The address space that the program may take, in KiB, and in words.
+/// The address space that the program may use, in KiB, and in words.
 const KIBIBYTES: u64 = 1 << 20;
 pub(crate) const MEMORY: &str = "1 GiB of address space";
 
-/// The highest exit status that the program documents; a panic has another.
+/// The highest exit status that the program documents; a panic has another one.
 const HIGHEST_STATUS: i32 = 4;
 
-/// The verb. The last line is `N passed, N failed, N skipped`.
+/// The task. The last line is `N passed, N failed, N skipped`.
 pub(crate) fn task(mut args: Args) -> Result {
     let count = args.number("--count")?.unwrap_or(COUNT);
     let seed = args.number("--seed")?.unwrap_or(1);
@@ -52,20 +53,20 @@ pub(crate) fn task(mut args: Args) -> Result {
     counts.verdict(false)
 }
 
-/// What the mutants of one format did.
+/// The results for the mutants of one format.
 #[derive(Debug)]
 pub(crate) struct Sweep {
     pub(crate) format: &'static str,
-    /// Fixtures that were damaged.
+    /// The number of fixtures that were damaged.
     pub(crate) originals: usize,
     pub(crate) count: u64,
-    /// Mutants that the program read without a complaint.
+    /// The number of mutants that the program read without an error.
     pub(crate) read: u64,
-    /// A line for each mutant that did harm.
+    /// One line per mutant that did harm.
     pub(crate) harm: Vec<String>,
 }
 
-/// Reads `count` mutants of each format (or of one).
+/// Tests `count` mutants of each format, or of one.
 pub(crate) fn mutate(asked: Option<&str>, count: u64, seed: u64) -> Result<Counts> {
     Ok(counts(&sweep_all(asked, count, seed)?))
 }
@@ -79,12 +80,12 @@ pub(crate) fn counts(sweeps: &[Sweep]) -> Counts {
     counts
 }
 
-/// Reads `count` mutants of each format (or of one), and tells of each format.
+/// Tests `count` mutants of each format, or of one, and prints the result for each format.
 pub(crate) fn sweep_all(asked: Option<&str>, count: u64, seed: u64) -> Result<Vec<Sweep>> {
     let chosen: Vec<&Format> =
         FORMATS.iter().filter(|format| asked.is_none_or(|asked| asked == format.name)).collect();
     if chosen.is_empty() {
-        return Err(Failure::setup(format!("no format {}", asked.unwrap_or_default())));
+        return Err(Failure::setup(format!("there is no format {}", asked.unwrap_or_default())));
     }
     let place = target_folder()?.join("mutants");
     fs::create_dir_all(&place).about(&place)?;
@@ -95,7 +96,7 @@ pub(crate) fn sweep_all(asked: Option<&str>, count: u64, seed: u64) -> Result<Ve
         let sweep = sweep(format.name, &program, &place.join(format.name), count, seed)?;
         let (read, failed) = (sweep.read, sweep.harm.len());
         println!(
-            "{:8}  {count} mutants, {read} were read, {failed} did harm, {:.0?}",
+            "{:8}  {count} mutants, {read} could be read, {failed} did harm, {:.0?}",
             format.name,
             begin.elapsed()
         );
@@ -105,11 +106,11 @@ pub(crate) fn sweep_all(asked: Option<&str>, count: u64, seed: u64) -> Result<Ve
     Ok(sweeps)
 }
 
-/// The mutants of one format.
+/// Tests the mutants of one format.
 fn sweep(format: &'static str, program: &Path, place: &Path, count: u64, seed: u64) -> Result<Sweep> {
     let originals = originals(format)?;
     if originals.is_empty() {
-        return Err(format!("fixtures/{format} holds no file").into());
+        return Err(format!("fixtures/{format} contains no file").into());
     }
     if place.exists() {
         fs::remove_dir_all(place).about(place)?;
@@ -151,7 +152,7 @@ fn sweep(format: &'static str, program: &Path, place: &Path, count: u64, seed: u
     Ok(Sweep { format, originals: originals.len(), count, read: sound.into_inner(), harm })
 }
 
-/// The bytes of a format's fixtures, the hostile ones too.
+/// Reads the fixtures of a format, including the hostile ones.
 fn originals(format: &str) -> Result<Vec<Vec<u8>>> {
     let folder = root().join("fixtures").join(format);
     let files: Vec<PathBuf> = files_below(&folder)?
@@ -170,13 +171,13 @@ enum End {
     Harm(String),
 }
 
-/// Has the program do something with one file.
+/// Lets the program process one file.
 fn read(program: &Path, file: &Path, number: u64) -> Result<End> {
     let before = fs::read(file).about(file)?;
     let new = file.with_extension("new");
     let (command, arguments) = command(number, file, &new);
     let end = run(limited(program).args(&arguments), command)?;
-    // What it has written, and whatever it left.
+    // Removes what it has written, and anything that it left.
     let _ = if new.is_dir() { fs::remove_dir_all(&new) } else { fs::remove_file(&new) };
     if end == End::Refused && fs::read(file).about(file)? != before {
         return Ok(End::Harm(format!("`{command}` was refused, and changed the file")));
@@ -184,7 +185,7 @@ fn read(program: &Path, file: &Path, number: u64) -> Result<End> {
     Ok(end)
 }
 
-/// What the program is to do with a mutant: the commands take turns.
+/// Returns the command for a mutant; the commands take turns.
 fn command(number: u64, file: &Path, new: &Path) -> (&'static str, Vec<OsString>) {
     let word = |word: &str| OsString::from(word);
     let (file, new) = (OsString::from(file), OsString::from(new));
@@ -212,7 +213,7 @@ fn run(program: &mut Command, command: &str) -> Result<End> {
             return Ok(end(status, command));
         }
         if begin.elapsed() > PATIENCE {
-            // It may have ended meanwhile, which does not change that it was late.
+            // The process may have ended meanwhile, but it was still late.
             let _ = child.kill();
             child.wait().about(Path::new(command))?;
             return Ok(End::Harm(format!("`{command}` took longer than {PATIENCE:?}")));
@@ -230,7 +231,7 @@ fn end(status: ExitStatus, command: &str) -> End {
     }
 }
 
-/// The program, with bounded memory where the system has a shell that can say so.
+/// Returns the program with bounded memory, if the system has a shell that can set the bound.
 fn limited(program: &Path) -> Command {
     if cfg!(unix) {
         let mut command = Command::new("sh");

@@ -1,7 +1,8 @@
 //! The virtual environment of the Python peers, in `target/venv`.
 //!
-//! It is made once and used again while `requirements.txt` stays the same. Requirements are installed together; if
-//! that fails, one by one, so that one without a wheel for this machine costs the checks of its formats only.
+//! It is created once and used again until `requirements.txt` changes. All requirements are installed
+//! together. If that fails, they are installed one by one, so that a package without a wheel for this machine
+//! only affects the checks of its formats.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -16,23 +17,23 @@ use crate::fixtures::hex;
 use crate::formats::Format;
 use crate::sh::{About, Failure, Result, output, quiet, root};
 
-/// One line of `requirements.txt`: what pip understands, and the formats that need it.
+/// One line of `requirements.txt`: the requirement for pip, and the formats that need it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Requirement {
     pin: String,
     formats: Vec<String>,
 }
 
-/// A Python with what could be installed.
+/// A Python environment with everything that could be installed.
 #[derive(Debug)]
 pub(crate) struct Python {
     interpreter: PathBuf,
     requirements: Vec<Requirement>,
-    /// Pins that could not be installed, and the last line of pip's complaint.
+    /// The requirements that could not be installed, with the last line of pip's error.
     missing: BTreeMap<String, String>,
 }
 
-/// The verb.
+/// The task.
 pub(crate) fn task(args: Args) -> Result {
     args.end()?;
     let python = Python::prepare()?;
@@ -44,17 +45,17 @@ pub(crate) fn task(args: Args) -> Result {
 }
 
 impl Python {
-    /// Makes the environment of the peers, or takes it as it is when nothing changed.
+    /// Creates the environment of the peers, or uses the existing one if nothing changed.
     pub(crate) fn prepare() -> Result<Self> {
         Self::prepare_in("venv", "requirements.txt")
     }
 
-    /// Makes the environment `target/<folder>` with what a list in `xtask/python` says, or takes it as it is when nothing
-    /// changed.
+    /// Creates the environment `target/<folder>` with the requirements of a list in `xtask/python`, or uses
+    /// the existing one if nothing changed.
     pub(crate) fn prepare_in(folder: &str, list: &str) -> Result<Self> {
         let target = root().join("target");
         fs::create_dir_all(&target).about(&target)?;
-        // Two tasks at a time must not install into the same folder.
+        // Two tasks must not install into the same folder at the same time.
         let lock = File::create(target.join(format!("{folder}.lock"))).about(&target)?;
         lock.lock().about(&target)?;
 
@@ -78,7 +79,7 @@ impl Python {
             if folder.exists() {
                 fs::remove_dir_all(&folder).about(&folder)?;
             }
-            eprintln!("making {}", folder.display());
+            eprintln!("creating {}", folder.display());
             make(&base, &folder)?;
         }
         python.missing = install(&python.interpreter, &python.requirements);
@@ -87,12 +88,12 @@ impl Python {
         Ok(python)
     }
 
-    /// What could not be installed, with pip's last line about it.
+    /// Returns what could not be installed, with the last line of pip's error.
     pub(crate) fn missing(&self) -> impl Iterator<Item = (&str, &str)> {
         self.missing.iter().map(|(pin, reason)| (pin.as_str(), reason.as_str()))
     }
 
-    /// Why the format's scripts cannot run here, if they cannot.
+    /// Returns why the scripts of a format cannot run here, if they cannot.
     pub(crate) fn lacks(&self, format: Format) -> Option<String> {
         let needed = self.requirements.iter().filter(|r| r.formats.iter().any(|name| name == format.name));
         let missing: Vec<String> = needed
@@ -103,7 +104,8 @@ impl Python {
         (!missing.is_empty()).then(|| missing.join("; "))
     }
 
-    /// A command that runs a script. Nothing is left beside it, and hashes of strings are the same in each run.
+    /// Returns a command that runs a script. The script leaves no files beside itself, and hashes of strings
+    /// are the same in each run.
     pub(crate) fn script(&self, script: &Path) -> Command {
         let mut command = Command::new(&self.interpreter);
         command.arg(script).current_dir(root());
@@ -111,7 +113,7 @@ impl Python {
         command
     }
 
-    /// The interpreter inside the environment.
+    /// Returns the interpreter of the environment.
     pub(crate) fn interpreter(&self) -> &Path {
         &self.interpreter
     }
@@ -139,7 +141,7 @@ fn interpreter_in(folder: &Path) -> PathBuf {
     if cfg!(windows) { folder.join("Scripts").join("python.exe") } else { folder.join("bin").join("python") }
 }
 
-/// `PYTHON`, or the first of the usual names that runs and is new enough for the requirements.
+/// Returns `PYTHON`, or the first of the usual names that runs and is new enough for the requirements.
 fn base_interpreter() -> Result<PathBuf> {
     let names = match std::env::var("PYTHON") {
         Ok(name) => vec![name],
@@ -154,13 +156,13 @@ fn base_interpreter() -> Result<PathBuf> {
         }
     }
     Err(Failure::setup(format!(
-        "no Python 3.11 or newer (looked for {}); Debian: apt-get install python3 python3-venv; \
+        "Python 3.11 or newer was not found (tried {}); in Debian, run apt-get install python3 python3-venv; \
          or set PYTHON to an interpreter",
         names.join(", ")
     )))
 }
 
-/// `python -m venv`, or `virtualenv` where the standard module is missing or crippled.
+/// Runs `python -m venv`, or `virtualenv` if the standard module is missing or incomplete.
 fn make(base: &Path, folder: &Path) -> Result {
     let Err(venv) = quiet(Command::new(base).args(["-m", "venv"]).arg(folder)) else { return Ok(()) };
     if quiet(Command::new(base).args(["-m", "virtualenv"]).arg(folder)).is_ok()
@@ -169,16 +171,16 @@ fn make(base: &Path, folder: &Path) -> Result {
         return Ok(());
     }
     Err(Failure::setup(format!(
-        "{} is there but cannot make a virtual environment; install one of\n\
+        "{} cannot create a virtual environment; install one of\n\
          \x20 python3-venv   (Debian: apt-get install python3-venv)\n\
          \x20 virtualenv     (pip install --user virtualenv)\n\
-         The first try said: {}",
+         The first attempt reported: {}",
         base.display(),
         last_line(&venv.message)
     )))
 }
 
-/// Gives what could not be installed.
+/// Installs the requirements and returns those that could not be installed.
 fn install(interpreter: &Path, requirements: &[Requirement]) -> BTreeMap<String, String> {
     let pip = |pins: &[&str]| {
         let mut command = Command::new(interpreter);

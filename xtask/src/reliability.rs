@@ -1,7 +1,7 @@
-//! `docs/reliability.md`: what the crash tests tried, what damaged files did, and what is fuzzed.
+//! Writes `docs/reliability.md`: the results of the crash tests, of damaged files, of fuzzing, and of memory.
 //!
-//! A test that ends writers on purpose prints a line `crash matrix: FORMAT: OPERATION: 12 prefixes, 3 torn, …` after its
-//! last assertion: a loss would have failed it before.
+//! A test that ends writers on purpose prints a line `crash matrix: FORMAT: OPERATION: 12 prefixes, 3 torn,
+//! …` after its last assertion; if anything had been lost, it would have failed before that.
 
 mod crashes;
 
@@ -17,13 +17,13 @@ use crate::test;
 
 const PATH: &str = "docs/reliability.md";
 
-/// Mutants for each format unless `--count` says otherwise.
+/// The number of mutants per format unless `--count` is given.
 const COUNT: u64 = 20_000;
 
-/// Seconds for each fuzz target in the published run.
+/// The number of seconds per fuzz target in the published run.
 const SECONDS: u64 = 300;
 
-/// Parts of the names of the tests that print such lines. (Others of such names do no harm.)
+/// Parts of the names of the tests that print such lines. Other tests with such names do no harm.
 const TESTS: &[&str] = &["cut", "disk", "device", "kill", "writer"];
 
 const HEAD: &str = "\
@@ -56,19 +56,19 @@ not tested in that way.
 | failing disk | from some operation on, the device refuses everything, including syncs |
 | second writer | two and four processes change one file at the same time, 1,000 times each; every change that was reported as committed is there, and every other change was refused; `.npy` files have no editor: they are only written as a whole |
 | truncation while reading | another program cuts a file short, or overwrites it, while `manifest`, `verify`, `cat`, `diff` or `repack` reads it; the result is an error, or the answer for the file as it was before, and never a signal |
-| rescue | a file was cut short, or bits of it were changed, and what is left of it is written as `convert --lossy` does: of a file that was cut, every element that is not told as lost is the one that was there |
+| rescue | a file was cut short, or bits of it were changed, and `convert --lossy` writes what can still be read; if the file was cut short, every element that is not reported as lost has its original value |
 
-The documents of the formats say what exactly is left: [HDF5](formats/hdf5.md), [ASDF](formats/asdf.md), [Blosc2](formats/blosc2.md), [GSD](formats/gsd.md),
+The documents of the formats describe exactly what is left: [HDF5](formats/hdf5.md), [ASDF](formats/asdf.md), [Blosc2](formats/blosc2.md), [GSD](formats/gsd.md),
 [RawArray](formats/rawarray.md).
 ";
 
-/// The verb.
+/// The task.
 pub(crate) fn task(mut args: Args) -> Result {
     let count = args.number("--count")?.unwrap_or(COUNT);
     args.end()?;
     let names = || FORMATS.iter().map(|format| format.package).chain(["sciformats-cli"]);
     let packages = || names().flat_map(|name| ["--package", name]);
-    // Tests start examples as processes of their own.
+    // Tests start examples as separate processes.
     run(cargo().args(["build", "--examples", "--all-features"]).args(packages()))?;
     let mut command = cargo();
     command
@@ -87,17 +87,17 @@ pub(crate) fn task(mut args: Args) -> Result {
     mutate::counts(&sweeps).verdict(false)
 }
 
-/// What a sweep over all formats found becomes its section of the document.
+/// Writes the section about a sweep over all formats.
 pub(crate) fn publish_sweeps(sweeps: &[Sweep]) -> Result {
     publish(&[&damage(sweeps)])
 }
 
-/// What the fuzz targets did becomes its section of the document.
+/// Writes the section about the fuzz targets.
 pub(crate) fn publish_fuzzing(targets: &[Fuzzed]) -> Result {
     publish(&[&fuzzing(targets)])
 }
 
-/// What the program took of memory becomes its section of the document.
+/// Writes the section about the memory of the program.
 pub(crate) fn publish_memory(section: &str) -> Result {
     publish(&[section])
 }
@@ -105,10 +105,10 @@ pub(crate) fn publish_memory(section: &str) -> Result {
 /// The sections in their order.
 const SECTIONS: [&str; 4] = ["## Ends of writers", "## Damaged files", "## Fuzzing", MEMORY];
 
-/// The heading of the section on memory.
+/// The heading of the section about memory.
 pub(crate) const MEMORY: &str = "## Memory of the program";
 
-/// Writes these sections into the document and leaves the others as they are.
+/// Writes these sections into the document, and leaves the others unchanged.
 fn publish(sections: &[&str]) -> Result {
     let path = root().join(PATH);
     let old = fs::read_to_string(&path).unwrap_or_default();
@@ -134,7 +134,7 @@ fn replaced(old: &str, sections: &[&str]) -> String {
     text
 }
 
-/// Compares what tests printed with the first table of the document, and the fuzz targets with the last.
+/// Compares the output of the tests with the first table of the document, and the fuzz targets with the last.
 pub(crate) fn check(told: &[String]) -> Result {
     let path = root().join(PATH);
     let there = fs::read_to_string(&path).about(&path)?;
@@ -146,7 +146,7 @@ pub(crate) fn check(told: &[String]) -> Result {
     }
     let found = crashes::section(told);
     let missing = found.lines().find(|line| !there.lines().any(|other| other == *line));
-    // And nothing that the tests no longer say.
+    // The document must not have rows that the tests no longer print.
     let ours = |line: &&str| !SECTIONS[1..].contains(line);
     let rows = |text: &str| text.lines().take_while(ours).filter(|line| line.starts_with("| ")).count();
     match missing {
@@ -158,7 +158,7 @@ pub(crate) fn check(told: &[String]) -> Result {
     }
 }
 
-/// The first target that has no row.
+/// Returns the first target that has no row.
 fn unpublished<'a>(targets: &'a [String], document: &str) -> Option<&'a str> {
     targets.iter().map(String::as_str).find(|target| !document.contains(&format!("| `{target}` |")))
 }
@@ -166,11 +166,11 @@ fn unpublished<'a>(targets: &'a [String], document: &str) -> Option<&'a str> {
 fn damage(sweeps: &[Sweep]) -> String {
     let mut text = format!(
         "{}\n\n\
-         The program reads fixtures that were damaged at random: bits, bytes and numbers changed, pieces taken out, put in, copied\n\
-         within a file and from others. Each mutant is given to one command, in a process of its own: `manifest`, `verify`,\n\
-         `convert --lossy`, `repack --lossy`, `diff --storage` and `edit` take turns, with {} and {} s. The command may\n\
-         refuse, with one of the exit statuses that are documented. A panic, a signal, a timeout, an allocation that fails, or a\n\
-         file that changed although the command was refused, is harm.\n\n\
+         The program reads fixtures that were damaged at random: bits, bytes and numbers were changed, and pieces were removed, inserted,\n\
+         or copied within a file and from other files. Each damaged file, called a mutant, is given to one command in a process of its\n\
+         own. The commands `manifest`, `verify`, `convert --lossy`, `repack --lossy`, `diff --storage` and `edit` take turns, with {}\n\
+         and {} s. A command may refuse the file with one of the documented exit statuses. Harm is a panic, a signal, a timeout, a failed\n\
+         allocation, or a file that was changed although the command was refused.\n\n\
          | format | fixtures | mutants | read | refused | harm |\n|---|--:|--:|--:|--:|--:|\n",
         SECTIONS[1],
         mutate::MEMORY,
@@ -186,8 +186,8 @@ fn damage(sweeps: &[Sweep]) -> String {
     let count = sweeps.first().map_or(COUNT, |sweep| sweep.count);
     let _ = writeln!(
         text,
-        "\nThe same again: `cargo xtask mutate --count {count}`; with `--publish` it writes this section. Damage follows from the seed (`--seed`, 1 here) and the mutant's number.\n\
-         Mutants that do harm stay in `target/mutants`, and become hostile fixtures."
+        "\n`cargo xtask mutate --count {count}` repeats the run, and with `--publish` it writes this section. The seed (`--seed`, 1 here)\n\
+         and the number of a mutant determine the damage. Mutants that do harm stay in `target/mutants` and become hostile fixtures."
     );
     text
 }
@@ -196,9 +196,9 @@ fn fuzzing(targets: &[Fuzzed]) -> String {
     let seconds = targets.first().map_or(SECONDS, |target| target.seconds);
     let mut text = format!(
         "{}\n\n\
-         Each target ran for {seconds} s, beginning with the fixtures of its format, within 2 GiB and 10 s for an input; none found a\n\
-         fault. A target also fails when an input makes the code allocate more than it is worth. What is kept of its corpus reaches\n\
-         code that nothing else reaches.\n\n\
+         Each target ran for {seconds} s and started with the fixtures of its format. An input had 2 GiB of memory and 10 s. No target\n\
+         found a fault. A target also fails if an input makes the code allocate more than its size justifies. The inputs that are kept\n\
+         each reach code that no other input reaches.\n\n\
          | format | target | runs | inputs kept |\n|---|---|--:|--:|\n",
         SECTIONS[2],
     );
@@ -211,7 +211,7 @@ fn fuzzing(targets: &[Fuzzed]) -> String {
         };
         let _ = writeln!(text, "| {title} | `{target}` | {runs} | {kept} |");
     }
-    let _ = writeln!(text, "\nThe same again: `cargo xtask fuzz --all --seconds {seconds} --publish`.");
+    let _ = writeln!(text, "\n`cargo xtask fuzz --all --seconds {seconds} --publish` repeats the run.");
     text
 }
 

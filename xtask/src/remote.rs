@@ -1,5 +1,6 @@
-//! What reads of files far away cost: the program, and h5py over fsspec beside it, read from a server on the loopback that
-//! waits before each answer and counts. Each row has bounds on requests, on requests that wait for each other, and on bytes.
+//! Measures reads of remote files by the program, with h5py over fsspec for comparison. A server on the
+//! loopback interface waits before each answer and counts requests. Each row has bounds on the number of
+//! requests, on consecutive requests, and on bytes.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -14,10 +15,10 @@ use crate::sh::{About, Failure, Result, cargo, root, run, shown, target_folder};
 const DOCUMENT: &str = "docs/remote.md";
 const HEADING: &str = "## Measured";
 
-/// Milliseconds before each answer: what S3 takes.
+/// The milliseconds before each answer, as long as S3 takes.
 const DELAY: u64 = 60;
 
-/// The verb. The last line is `N passed, N failed, N skipped`: a check a row of the program's.
+/// The task. The last line is `N passed, N failed, N skipped`, with one check per row of the program.
 pub(crate) fn task(mut args: Args) -> Result {
     let publish = args.flag("--publish");
     let delay = args.number("--delay")?.unwrap_or(DELAY);
@@ -33,7 +34,7 @@ pub(crate) fn task(mut args: Args) -> Result {
     counts.verdict(false)
 }
 
-/// Builds the program, and has the script read files by it.
+/// Builds the program, and lets the script read files with it.
 fn measure(delay: u64) -> Result<Table> {
     let python = Python::prepare_in("venv-remote", "requirements-remote.txt")?;
     if let Some((pin, reason)) = python.missing().next() {
@@ -60,7 +61,7 @@ fn measure(delay: u64) -> Result<Table> {
     Ok(table)
 }
 
-/// What the script printed: rows of six columns, and lines that begin with `FAILED`.
+/// The output of the script: rows of six columns, and lines that begin with `FAILED`.
 #[derive(Debug)]
 struct Table {
     rows: Vec<Vec<String>>,
@@ -94,17 +95,18 @@ impl Table {
     /// The section of the document.
     fn render(&self, delay: u64) -> String {
         let mut text = format!(
-            "{HEADING}\n\nRequests, those of them that waited for each other (depth), MiB and seconds, cold, from a server on the \
-             loopback that waits\n{delay} ms before each answer. `cargo xtask remote --publish` makes the files, measures, and \
-             writes this table. It fails where a row\nof the program takes more than it may, or gives another answer than \
-             h5py; below the table stands where that is so.\n\n| what | who | requests | depth | MiB | s |\n|---|---|---:|---:|---:|---:|\n"
+            "{HEADING}\n\nThe table shows the number of requests, the number of consecutive requests (depth: how many had to wait for an \
+             earlier one), MiB and\nseconds. Nothing was cached, and the server on the loopback interface waited {delay} ms before \
+             each answer. `cargo xtask remote --publish`\ncreates the files, measures, and writes this table. It fails if the \
+             program needs more than a row permits, or if its answer differs from\nthat of h5py; the missed rows are listed below \
+             the table.\n\n| what | program | requests | depth | MiB | s |\n|---|---|---:|---:|---:|---:|\n"
         );
         for row in &self.rows {
             // A string takes every text.
             let _ = writeln!(text, "| {} |", row.join(" | "));
         }
         if !self.failures.is_empty() {
-            let _ = writeln!(text, "\nMissed: {}.", self.failures.join("; "));
+            let _ = writeln!(text, "\nMissed bounds: {}.", self.failures.join("; "));
         }
         text
     }
@@ -144,7 +146,7 @@ mod tests {
     fn a_section_is_replaced_or_added() {
         let section = Table::of(PRINTED).render(60);
         assert!(section.contains("| a: open | sciformats | 2 | 1 | 0.50 | 0.20 |\n"));
-        assert!(section.ends_with("\n\nMissed: b: list: 9.00 requests, at most 4 were expected.\n"));
+        assert!(section.ends_with("\n\nMissed bounds: b: list: 9.00 requests, at most 4 were expected.\n"));
         let once = published("# Files\n\ntext\n", &section);
         assert!(once.starts_with("# Files\n\ntext\n\n## Measured\n\n"));
         assert_eq!(published(&once, &section), once);

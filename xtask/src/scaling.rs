@@ -1,5 +1,5 @@
-//! How time and memory grow: runs `bench/src/bin/scaling`, keeps what it found in `bench/results/scaling.json`, and writes
-//! `docs/scaling.md` with its plots from that.
+//! Measures how time and memory grow: it runs `bench/src/bin/scaling`, keeps the results in
+//! `bench/results/scaling.json`, and writes `docs/scaling.md` with its plots from them.
 
 mod plot;
 mod render;
@@ -15,7 +15,7 @@ use crate::bench::program;
 use crate::sh::{About, Result, root, run, target_folder};
 use render::Series;
 
-/// The verb. Fails if something grows faster than it may.
+/// The task. It fails if something grows faster than its bound.
 pub(crate) fn task(mut args: Args) -> Result {
     let render = args.flag("--render");
     let subject = args.word();
@@ -28,7 +28,7 @@ pub(crate) fn task(mut args: Args) -> Result {
         }
         let measured = run(program("scaling", None)?.env("SCIFORMATS_BENCH_RECORD", &lines).args(&subject));
         if subject.is_some() {
-            // A part says how that part grows; the document is of all.
+            // If only a part was measured, its results are printed; the document needs all parts.
             return measured;
         }
         let series: Result<Vec<Value>> = fs::read_to_string(&lines)
@@ -43,7 +43,7 @@ pub(crate) fn task(mut args: Args) -> Result {
     publish(&value)
 }
 
-/// A line for each series, so that a difference shows which have changed.
+/// Writes one line per series, so that a diff shows which series have changed.
 fn text(series: &[Value]) -> String {
     let lines: Vec<String> = series.iter().map(Value::to_string).collect();
     format!("{{\n\"machine\": {},\n\"series\": [\n{}\n]\n}}\n", json!(machine()), lines.join(",\n"))
@@ -52,7 +52,7 @@ fn text(series: &[Value]) -> String {
 /// Writes the document and the plots.
 fn publish(kept: &Value) -> Result {
     let series = kept["series"].as_array().into_iter().flatten().map(Series::parse);
-    let series = series.collect::<Option<Vec<Series>>>().ok_or("a series lacks something")?;
+    let series = series.collect::<Option<Vec<Series>>>().ok_or("a series is incomplete")?;
     let facts = kept["machine"].as_object().into_iter().flatten();
     let facts: Vec<String> =
         facts.map(|(name, value)| format!("{name} {}", value.as_str().unwrap_or_default())).collect();
@@ -73,6 +73,6 @@ fn publish(kept: &Value) -> Result {
     if fast.is_empty() {
         Ok(())
     } else {
-        Err(format!("these grow faster, or take more, than they may: {}", fast.join("; ")).into())
+        Err(format!("these grow too fast, or take too much: {}", fast.join("; ")).into())
     }
 }

@@ -1,24 +1,25 @@
-//! Running programs, and how a task fails.
+//! Runs programs, and defines how a task fails.
 
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// What a task gives.
+/// The result of a task.
 pub(crate) type Result<T = ()> = std::result::Result<T, Failure>;
 
-/// Why a task failed, and the exit status that this gives.
+/// Why a task failed, and the exit status.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Failure {
-    /// For the reader; may have several lines.
+    /// The message for the user, which may have several lines.
     pub(crate) message: String,
-    /// 1: something is wrong with the project. 2: the machine or the command line lacks something.
+    /// 1 if something is wrong with the project, 2 if the machine lacks something or the command line is
+    /// wrong.
     pub(crate) status: u8,
 }
 
 impl Failure {
-    /// Something that this machine lacks, or that the command line says wrongly.
+    /// Creates the failure for something that this machine lacks, or for a wrong command line.
     pub(crate) fn setup(message: impl Into<String>) -> Self {
         Self { message: message.into(), status: 2 }
     }
@@ -48,7 +49,7 @@ impl From<io::Error> for Failure {
     }
 }
 
-/// Says which file or folder an I/O error is about.
+/// Adds the file or folder that an I/O error is about.
 pub(crate) trait About<T> {
     /// `path: error`
     fn about(self, path: &Path) -> Result<T>;
@@ -60,22 +61,23 @@ impl<T, E: fmt::Display> About<T> for std::result::Result<T, E> {
     }
 }
 
-/// The folder of the workspace.
+/// Returns the folder of the workspace.
 pub(crate) fn root() -> PathBuf {
-    // `cargo run` says where the package is now; the built-in path is for a binary that is started by hand.
+    // `cargo run` sets the present path of the package; the built-in path is for a binary that is started
+    // directly.
     let package = std::env::var_os("CARGO_MANIFEST_DIR")
         .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
     package.parent().map_or_else(|| PathBuf::from("."), Path::to_path_buf)
 }
 
-/// The cargo that runs this program, in the workspace's folder.
+/// Returns the cargo that runs this program, in the folder of the workspace.
 pub(crate) fn cargo() -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(root());
     command
 }
 
-/// The command as one would type it.
+/// Formats a command as one would type it.
 pub(crate) fn shown(command: &Command) -> String {
     let program =
         Path::new(command.get_program()).file_stem().unwrap_or_default().to_string_lossy().into_owned();
@@ -83,14 +85,14 @@ pub(crate) fn shown(command: &Command) -> String {
     std::iter::once(program).chain(words).collect::<Vec<_>>().join(" ")
 }
 
-/// Runs a command, its output going where this program's goes.
+/// Runs a command; its output goes to the output of this program.
 pub(crate) fn run(command: &mut Command) -> Result {
     eprintln!("$ {}", shown(command));
     let status = command.status().map_err(|error| not_started(command, &error))?;
     if status.success() { Ok(()) } else { Err(format!("`{}` failed ({status})", shown(command)).into()) }
 }
 
-/// Runs a command and gives what it printed; its standard error goes where this program's goes.
+/// Runs a command and returns what it printed; its standard error goes to that of this program.
 pub(crate) fn output(command: &mut Command) -> Result<String> {
     let output = command
         .stdin(Stdio::null())
@@ -100,10 +102,11 @@ pub(crate) fn output(command: &mut Command) -> Result<String> {
     if !output.status.success() {
         return Err(format!("`{}` failed ({})", shown(command), output.status).into());
     }
-    String::from_utf8(output.stdout).map_err(|_| format!("`{}` printed no UTF-8", shown(command)).into())
+    String::from_utf8(output.stdout)
+        .map_err(|_| format!("`{}` printed text that is not UTF-8", shown(command)).into())
 }
 
-/// Runs a command quietly; the error holds all that it printed.
+/// Runs a command without showing its output; the error contains everything that it printed.
 pub(crate) fn quiet(command: &mut Command) -> Result<String> {
     let output = command.stdin(Stdio::null()).output().map_err(|error| not_started(command, &error))?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -118,7 +121,8 @@ fn not_started(command: &Command, error: &io::Error) -> Failure {
     Failure::setup(format!("cannot start `{}`: {error}", command.get_program().to_string_lossy()))
 }
 
-/// What `cargo metadata` says of the workspace in `folder` (relative to the root; "" is the root).
+/// Returns what `cargo metadata` reports about the workspace in `folder`, which is relative to the root; ""
+/// is the root.
 pub(crate) fn metadata(folder: &str, with_dependencies: bool) -> Result<serde_json::Value> {
     let mut command = cargo();
     command.args(["metadata", "--format-version", "1"]);
@@ -130,7 +134,7 @@ pub(crate) fn metadata(folder: &str, with_dependencies: bool) -> Result<serde_js
     serde_json::from_str(&text).map_err(|error| format!("cargo metadata: {error}").into())
 }
 
-/// The folder that cargo builds into.
+/// Returns the folder that cargo builds into.
 pub(crate) fn target_folder() -> Result<PathBuf> {
     let metadata = metadata("", false)?;
     metadata["target_directory"]

@@ -1,4 +1,5 @@
-//! Unit, integration and doc tests with all features, the examples, and without features what differs without them.
+//! Runs unit, integration and doc tests with all features, the examples, and without features the tests that
+//! differ.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -9,8 +10,8 @@ use crate::args::Args;
 use crate::counts::Counts;
 use crate::sh::{About, Result, cargo, metadata, root, run, shown, target_folder};
 
-/// Examples that tests run, with arguments, beside those of the conformance run. Every other example runs without any, and
-/// quickly.
+/// Examples that tests run with arguments, besides those of the conformance run. Every other example runs
+/// without arguments, and quickly.
 const RUN_ELSEWHERE: &[&str] = &[
     "appends_until_killed",
     "climate",
@@ -26,7 +27,7 @@ const RUN_ELSEWHERE: &[&str] = &[
     "until_killed",
 ];
 
-/// The verb. The last line is `N passed, N failed, N skipped`.
+/// The task. The last line is `N passed, N failed, N skipped`.
 pub(crate) fn task(mut args: Args) -> Result {
     let bare = if args.flag("--without-features") { Bare::Everything } else { Bare::WhatDiffers };
     args.end()?;
@@ -38,17 +39,17 @@ pub(crate) fn task(mut args: Args) -> Result {
 /// Which tests run a second time, with the libraries built without features.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Bare {
-    /// Unit tests, and the integration tests that say what happens where a feature is missing.
+    /// Unit tests, and the integration tests about missing features.
     WhatDiffers,
     /// All tests of the libraries.
     Everything,
 }
 
-/// Runs everything, also after a failure. What tests printed that passed, such as how many crashes they tried, is shown
-/// at the end; of the run with all features it is also given.
+/// Runs everything; a failure does not stop it. The output of passed tests, such as the number of crashes
+/// that they tried, is shown at the end; that of the run with all features is also returned.
 pub(crate) fn test(bare: Bare) -> Result<(Counts, Vec<String>)> {
     let mut counts = Counts::default();
-    // Tests start examples as processes of their own.
+    // Tests start examples as separate processes.
     run(cargo().args(["build", "--workspace", "--examples", "--all-features"]))?;
     let mut whole = cargo();
     whole.args(["test", "--workspace", "--tests", "--all-features", "--no-fail-fast", "--", "--show-output"]);
@@ -83,7 +84,7 @@ pub(crate) fn test(bare: Bare) -> Result<(Counts, Vec<String>)> {
     counts += harness(cargo().args(["test", "--lib"]).current_dir(root().join("fuzz")))?.0;
     counts += harness(cargo().args(["test", "--package", "harness"]).current_dir(root().join("bench")))?.0;
     for (title, told) in [("with all features", &with_all), ("without features", &with_none)] {
-        println!("\nWhat the tests tell, {title}:\n  {}\n", told.join("\n  "));
+        println!("\nOutput of the tests {title}:\n  {}\n", told.join("\n  "));
     }
     Ok((counts, with_all))
 }
@@ -91,11 +92,11 @@ pub(crate) fn test(bare: Bare) -> Result<(Counts, Vec<String>)> {
 /// A package of the workspace that has a library.
 struct Library {
     name: String,
-    /// Its integration tests that ask whether a feature is missing.
+    /// Its integration tests about missing features.
     tests_without_a_feature: Vec<String>,
 }
 
-/// The libraries of the workspace.
+/// Returns the libraries of the workspace.
 fn libraries() -> Result<Vec<Library>> {
     let metadata = metadata("", false)?;
     let mut found = Vec::new();
@@ -121,8 +122,8 @@ fn libraries() -> Result<Vec<Library>> {
     Ok(found)
 }
 
-/// Runs `cargo test …`, shows what it prints and counts the results; also gives what passed tests printed. An end
-/// without a failed test and without success (it did not compile) is an error.
+/// Runs `cargo test …`, shows its output, and counts the results; also returns what passed tests printed. If
+/// it fails without a failed test, for example because it did not compile, this is an error.
 pub(crate) fn harness(command: &mut Command) -> Result<(Counts, Vec<String>)> {
     eprintln!("$ {}", shown(command));
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?;
@@ -144,21 +145,21 @@ pub(crate) fn harness(command: &mut Command) -> Result<(Counts, Vec<String>)> {
     Ok((counts, successes.told))
 }
 
-/// The part of the output of `--show-output` that is about tests that passed.
+/// The part of the output of `--show-output` that is about passed tests.
 #[derive(Debug, Default)]
 struct Successes {
     is_open: bool,
-    /// The test whose output follows.
+    /// The test that the next lines belong to.
     name: Option<String>,
-    /// Names and lines.
+    /// The names of tests with the lines that they printed.
     told: Vec<String>,
 }
 
 impl Successes {
-    /// Whether a line belongs to it.
+    /// Returns whether a line belongs to this part.
     fn takes(&mut self, line: &str) -> bool {
         match line {
-            // There are two parts of this name: the output, and a list of names.
+            // Two parts have this name: the output, and a list of names.
             "successes:" => (self.is_open, self.name) = (true, None),
             "failures:" => self.is_open = false,
             _ if line.starts_with("test result: ") => self.is_open = false,
@@ -189,7 +190,7 @@ fn examples() -> Result<Counts> {
                 fs::remove_dir_all(&place).about(&place)?;
             }
             fs::create_dir_all(&place).about(&place)?;
-            // All of them are built already, with the features that the tests have.
+            // All of them have been built with the features of the tests.
             let example = built.join(name).with_extension(std::env::consts::EXE_EXTENSION);
             match run(Command::new(&example).current_dir(&place)) {
                 Ok(()) => counts.passed += 1,
@@ -203,7 +204,7 @@ fn examples() -> Result<Counts> {
     Ok(counts)
 }
 
-/// Packages that have examples, and their names.
+/// Returns the packages that have examples, with the names of these.
 fn examples_by_package() -> Result<Vec<(String, Vec<String>)>> {
     let metadata = metadata("", false)?;
     let mut found = Vec::new();

@@ -1,6 +1,7 @@
-//! What the compiler does not check: layers, sizes, documents, fixtures, workflows.
+//! Checks what the compiler does not: layers, sizes, documents, fixtures, workflows.
 //!
-//! Each rule is a function of a [`Tree`], the project's files in memory, so its tests run on made-up trees.
+//! Each rule is a function of a [`Tree`], which holds the files of the project in memory, so its tests can
+//! use invented trees.
 
 mod commands;
 mod fixtures;
@@ -23,11 +24,11 @@ use crate::args::Args;
 use crate::sh::{Result, root};
 use tree::Tree;
 
-/// Something to be put right.
+/// Something that has to be corrected.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Finding {
     path: String,
-    /// 1 for the first; 0 for the whole file.
+    /// The line, from 1; 0 means the whole file.
     line: usize,
     /// What is wrong, and what to do.
     message: String,
@@ -51,49 +52,49 @@ impl fmt::Display for Finding {
 type Rule = fn(&Tree) -> Vec<Finding>;
 
 const RULES: &[(&str, Rule)] = &[
-    ("spec/ and codec/ know nothing above them, model/ no bytes", layers::inside),
-    ("rooms of a crate know nothing above them, and no bytes", layers::rooms),
-    ("format crates stand alone", layers::between),
+    ("spec/ and codec/ use nothing above them, and model/ parses no bytes", layers::inside),
+    ("rooms of a crate use nothing above them, and parse no bytes", layers::rooms),
+    ("format crates are independent of each other", layers::between),
     ("the core knows no format", layers::core),
     ("libraries do not print", layers::printing),
-    ("little is unsafe, nothing in the machine's byte order", layers::machine),
-    ("modules say what they are", headers::module_docs),
-    ("spec/, model/ and rooms warn of unchecked arithmetic", headers::lints),
-    ("what goes into a file is exact", states::rule),
+    ("unsafe code is rare, and nothing depends on the machine's byte order", layers::machine),
+    ("modules have documentation", headers::module_docs),
+    ("spec/, model/ and rooms enable lints for unchecked arithmetic", headers::lints),
+    ("numbers that go into a file are exact", states::rule),
     ("structures have a layout, annotated bytes and no panics", structures::rule),
     ("crates have a README", headers::readmes),
-    ("fixtures are as listed", fixtures::rule),
+    ("fixtures agree with their manifest", fixtures::rule),
     ("fuzz targets are built", fuzz::rule),
-    ("no path of one machine", words::places),
-    ("the text speaks of the project alone", words::project_only),
+    ("there are no paths of a particular machine", words::places),
+    ("the text is only about the project", words::project_only),
     ("commands in documents exist", commands::rule),
-    ("links in documents lead somewhere", links::rule),
-    ("workflows call tasks and nothing else", workflows::rule),
-    ("versions stand in one place", versions::rule),
+    ("links in documents have targets", links::rule),
+    ("workflows only call tasks", workflows::rule),
+    ("each version is stated in one place", versions::rule),
 ];
 
-/// Rules whose findings are told and stop nothing: to follow them at any price makes code worse.
+/// Rules whose findings are only printed, because following them in all cases would make code worse.
 const ADVICE: &[(&str, Rule)] = &[("files, functions and signatures are short", sizes::rule)];
 
-/// The verb.
+/// The task.
 pub(crate) fn task(args: Args) -> Result {
     args.end()?;
     tidy()
 }
 
-/// Applies all rules and prints each one's findings.
+/// Applies all rules and prints the findings of each.
 pub(crate) fn tidy() -> Result {
     let tree = Tree::read(&root())?;
     let total = apply(&tree, RULES, "BROKEN");
     apply(&tree, ADVICE, "ADVICE");
     match total {
         0 => Ok(()),
-        1 => Err("1 thing to put right".into()),
-        _ => Err(format!("{total} things to put right").into()),
+        1 => Err("1 finding has to be corrected".into()),
+        _ => Err(format!("{total} findings have to be corrected").into()),
     }
 }
 
-/// Prints the findings of some rules under what `verdict` calls them, and gives their number.
+/// Prints the findings of some rules, with `verdict` before the name of the rule, and returns their number.
 fn apply(tree: &Tree, rules: &[(&str, Rule)], verdict: &str) -> usize {
     let mut total = 0;
     for (name, rule) in rules {

@@ -1,7 +1,9 @@
-//! The Python package: its wheel is built, installed in an environment of its own, and its suites run there.
+//! Builds the wheel of the Python package, installs it in an environment of its own, and runs its test suites
+//! there.
 //!
-//! The wheel is built as the conformance run builds the program, so that arithmetic which overflows is caught; `--release`
-//! builds what users get. A wheel that was installed before is taken away first, so that nothing of it is tested.
+//! The wheel is built in the same way as the program for the conformance run, so that overflowing arithmetic
+//! is found; `--release` builds what users get. A wheel that was installed before is removed first, so that
+//! nothing of it is tested.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,12 +13,12 @@ use crate::args::Args;
 use crate::python::Python;
 use crate::sh::{About, Result, root, run, target_folder};
 
-/// The package's folder.
+/// Returns the folder of the package.
 fn package() -> PathBuf {
     root().join("crates").join("sciformats-python")
 }
 
-/// The verb.
+/// The task.
 pub(crate) fn task(mut args: Args) -> Result {
     let release = args.flag("--release");
     let suite = args.word();
@@ -32,7 +34,7 @@ pub(crate) fn task(mut args: Args) -> Result {
     if suite.is_none() { types(&python) } else { Ok(()) }
 }
 
-/// Builds the wheel and says where it is.
+/// Builds the wheel and returns its path.
 fn build(python: &Python, profile: &str) -> Result<PathBuf> {
     let folder = target_folder()?.join("wheels");
     if folder.exists() {
@@ -45,7 +47,7 @@ fn build(python: &Python, profile: &str) -> Result<PathBuf> {
     let entries = fs::read_dir(&folder).about(&folder)?;
     let wheels = entries.filter_map(|entry| entry.ok().map(|entry| entry.path()));
     let wheel = wheels.into_iter().find(|path| path.extension().is_some_and(|kind| kind == "whl"));
-    wheel.ok_or_else(|| format!("maturin left no wheel in {}", folder.display()).into())
+    wheel.ok_or_else(|| format!("maturin did not write a wheel into {}", folder.display()).into())
 }
 
 fn install(python: &Python, wheel: &Path) -> Result {
@@ -54,7 +56,8 @@ fn install(python: &Python, wheel: &Path) -> Result {
     run(command.args(["--no-deps", "--force-reinstall"]).arg(wheel))
 }
 
-/// Runs the suites, or one of them. They see the installed package alone: the folder they run in has none of its sources.
+/// Runs the test suites, or one of them. They only see the installed package, because the folder they run in
+/// contains none of its sources.
 fn test(python: &Python, suite: Option<&str>) -> Result {
     let tests = package().join("tests");
     let chosen = suite.map_or_else(|| tests.clone(), |name| tests.join(format!("test_{name}.py")));
@@ -64,7 +67,7 @@ fn test(python: &Python, suite: Option<&str>) -> Result {
     run(&mut command)
 }
 
-/// The types that the package promises are those that it has.
+/// Checks that the type annotations of the package agree with its code.
 fn types(python: &Python) -> Result {
     let cache = target_folder()?.join("mypy");
     let mut command = Command::new(python.interpreter());

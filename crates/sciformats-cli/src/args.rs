@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use sciformats::External;
 
-/// Look into, check and compare scientific files: HDF5, ASDF, Blosc2, GSD and RawArray.
+/// Look into, check, compare, convert and edit scientific files: HDF5, ASDF, Blosc2, GSD, RawArray and npy
 #[derive(Debug, Parser)]
 #[command(
     name = "sciformats",
@@ -14,8 +14,8 @@ use sciformats::External;
     propagate_version = true,
     subcommand_required = true,
     arg_required_else_help = true,
-    after_help = "Exit status: 0 done, and the answer is yes; 1 done, and the answer is no (differences, damage); \
-                  2 wrong usage; 3 the input cannot be read; 4 the output cannot be written.\n\n\
+    after_help = "Exit status: 0, the command succeeded and the answer is yes; 1, it succeeded and the answer is no \
+                  (there are differences or damage); 2, the command line is wrong; 3, the input cannot be read; 4, the output cannot be written.\n\n\
                   Examples:\n  sciformats climate.nc\n  sciformats ls -r data/\n  sciformats info run.gsd\n  \
                   sciformats cat run.gsd /frames/0/particles/position --slice ':10'\n  \
                   sciformats diff old.ra new.ra --rtol 1e-6"
@@ -27,11 +27,11 @@ pub(crate) struct Cli {
     pub(crate) command: Command,
 }
 
-/// Options before a command that take a value of their own.
+/// Options that may stand before the command and take a value.
 const WITH_VALUES: [&str; 6] =
     ["--threads", "--limit-memory", "--limit-unfolded", "--external", "--index", "--color"];
 
-/// The arguments, with the command `ls` where there is only a file: a word that is no command, but is there as a file or is a URL.
+/// Inserts the command `ls` if the first word is not a command but an existing file or a URL.
 pub(crate) fn with_command(mut arguments: Vec<OsString>, far: impl Fn(&OsStr) -> bool) -> Vec<OsString> {
     let mut at = 1;
     while let Some(word) = arguments.get(at) {
@@ -55,29 +55,30 @@ pub(crate) fn with_command(mut arguments: Vec<OsString>, far: impl Fn(&OsStr) ->
 /// Options that every command takes.
 #[derive(Debug, Args)]
 pub(crate) struct Global {
-    /// Print for programs: one JSON value, or JSON Lines where a list may be long
+    /// Print output for programs: one JSON value, or JSON Lines where a list may be long
     #[arg(long, global = true)]
     pub(crate) json: bool,
-    /// Threads to use [default: as many as the machine has]
+    /// Use at most this many threads [default: as many as the machine has]
     #[arg(long, global = true, value_name = "N", default_value_t = 0, hide_default_value = true)]
     pub(crate) threads: usize,
-    /// Memory that decoding one object may take, such as 512M or 4GiB [default: 16GiB]
+    /// Limit the memory that decoding one object may take, such as 512M or 4GiB [default: 16GiB]
     #[arg(long, global = true, value_name = "SIZE", value_parser = parse_size)]
     pub(crate) limit_memory: Option<u64>,
-    /// Bytes of elements that a command may go through, if they are more than 1032 for each byte of the file [default: 4GiB]
+    /// Limit the bytes of elements that a command reads [default: 4GiB, or 1032 bytes per byte of the file if
+    /// that is more]
     #[arg(long, global = true, value_name = "SIZE", value_parser = parse_size)]
     pub(crate) limit_unfolded: Option<u64>,
-    /// Other files that may be opened where a file names them: `none`, those `beside` it or in folders there, or also those in a
-    /// folder PATH; may be repeated [default: beside]
+    /// Other files that may be opened when a file names them: `none`, those `beside` the file or in folders
+    /// below its own, or also those in a folder PATH; may be repeated [default: beside]
     #[arg(long, global = true, value_name = "none|beside|PATH", value_parser = parse_external)]
     pub(crate) external: Vec<Place>,
-    /// Tell how many requests reading files by URL took, and how many bytes came
+    /// Report how many requests were made to read files by URL, and how many bytes were received
     #[arg(long, global = true)]
     pub(crate) stats: bool,
-    /// The index of a file that is opened by its URL, as the command `index` writes it
+    /// The index of a file that is opened by its URL, as written by the command `index`
     #[arg(long, global = true, value_name = "INDEX")]
     pub(crate) index: Option<PathBuf>,
-    /// Show no progress and no remarks
+    /// Print neither progress nor notes
     #[arg(long, short, global = true)]
     pub(crate) quiet: bool,
     /// When to use colours
@@ -85,7 +86,7 @@ pub(crate) struct Global {
     pub(crate) color: Color,
 }
 
-/// Where other files may be.
+/// A place where other files may be opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
     Nowhere,
@@ -94,12 +95,16 @@ pub(crate) enum Place {
 }
 
 impl Global {
-    /// Which other files may be opened.
+    /// Returns which other files may be opened.
+    ///
+    /// # Errors
+    ///
+    /// A message if `none` is combined with another place.
     pub(crate) fn external(&self) -> Result<External, String> {
         if self.external.contains(&Place::Nowhere)
             && self.external.iter().any(|place| *place != Place::Nowhere)
         {
-            return Err("--external none goes with no other --external".into());
+            return Err("--external none cannot be combined with another --external".into());
         }
         let folders = self.external.iter().filter_map(|place| match place {
             Place::In(folder) => Some(folder.clone()),
@@ -126,16 +131,16 @@ pub(crate) enum Color {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Tell what a file is: format, version, writer, size, contents
+    /// Show what a file is: its format, version, writer, size and contents
     #[command(after_help = "Examples:\n  sciformats info run.gsd\n  sciformats info --json *.ra")]
     Info(Files),
-    /// List what a file holds, or all scientific files in a folder
+    /// List the members of a group, or all scientific files in a folder
     #[command(after_help = "Examples:\n  sciformats ls run.gsd\n  sciformats ls -r run.gsd /frames/0\n  \
-                            sciformats ls -rl data/\n\nNumbered members that are alike, such as frames with \
-                            the same arrays of the same types and shapes, are one line: `1…4`.\nWith --json they \
-                            are all listed.")]
+                            sciformats ls -rl data/\n\nConsecutive numbered members, such as frames, are shown \
+                            as one range like `1…4` if everything in them has the same names, types and shapes.\nWith --json \
+                            every member is listed.")]
     Ls(Ls),
-    /// Print the values of an array
+    /// Print the values of an array or a table
     #[command(
         after_help = "Examples:\n  sciformats cat a.ra\n  sciformats cat run.gsd /frames/0/particles/position --slice ':5, 0'\n  \
                             sciformats cat a.ra --format npy > a.npy\n  \
@@ -143,96 +148,101 @@ pub(crate) enum Command {
                             sciformats cat climate.nc /tas --at time=2001-07-01,lat=52.5\n  \
                             sciformats cat cells.h5ad /obs\n  \
                             sciformats cat run.gsd /log --csv\n\n\
-                            Values are what the convention of the file means: unpacked, with what is missing as NaN or \
-                            empty, dates in ISO 8601, categories by name. --raw prints what is stored.\n\nIn a trajectory of HOOMD, /log is a table of \
-                            what was logged, a row a frame, and /log/NAME one quantity over all frames.\n\nSlices are NumPy's: `0:10`, `::2`, `-1`, `...`; \
-                            indices drop their dimension."
+                            Values are printed as the convention of the file defines them: packed numbers are unpacked, missing \
+                            values are NaN or empty, dates are in ISO 8601, and categories appear by name. --raw prints the \
+                            stored values.\n\nIn a trajectory of HOOMD, /log is a table of the logged quantities with one row per \
+                            frame, and /log/NAME is one quantity over all frames.\n\nSlices are written as in NumPy: `0:10`, \
+                            `::2`, `-1`, `...`; an index removes its dimension."
     )]
     Cat(Cat),
     /// Draw an array: on the terminal, or into a PNG or SVG file
     #[command(after_help = "Examples:\n  sciformats plot run.h5 /fields/u\n  \
                             sciformats plot run.h5 /fields/u --slice '0, :, ::2' -o u.png\n  \
-                            sciformats plot run.gsd /log/energy --kind histogram\n\nArrays may be of any size: of a \
-                            line the lowest and highest value of each column are drawn, of an image the mean of each \
-                            pixel.")]
+                            sciformats plot run.gsd /log/energy --kind histogram\n\nAn array may be larger than \
+                            memory: each column of a line shows the lowest and the highest value that falls into it, and \
+                            each pixel of an image shows a mean.")]
     Plot(crate::commands::plot::args::Plot),
-    /// Look through a file on the terminal: its tree, attributes, statistics, tables and pictures
+    /// Browse a file on the terminal: its tree, attributes, statistics, tables and pictures
     #[command(
-        after_help = "Example:\n  sciformats view run.h5\n\nThe key `?` tells what the others do; `q` quits."
+        after_help = "Example:\n  sciformats view run.h5\n\nPress `?` to see the keys, and `q` to quit."
     )]
     View(View),
-    /// Tell the least, the greatest, the mean, the deviation and quantiles of an array, or of all arrays
+    /// Show the minimum, maximum, mean, standard deviation and quantiles of an array, or one line per array
     #[command(
         after_help = "Examples:\n  sciformats stats climate.nc\n  sciformats stats climate.nc /tas --slice time=0\n  \
-                            sciformats stats run.gsd /log --field log/energy\n\nArrays may be larger than memory. What is \
-                            missing is counted and left out. Quantiles of more than two million numbers are told to a \
-                            65,536th of their range."
+                            sciformats stats run.gsd /log --field log/energy\n\nArrays may be larger than memory. \
+                            Missing values are counted and left out. The quantiles of more than two million numbers are exact \
+                            to 1/65,536 of the range of the numbers."
     )]
     Stats(Stats),
-    /// Find objects by their names, types, attributes and the values of these
+    /// Find objects by their names, types, attributes and attribute values
     #[command(
         after_help = "Examples:\n  sciformats find climate.nc temperature\n  sciformats find data/ '*_bnds'\n  \
-                            sciformats find run.h5 --type float32\n\nThe case of letters does not matter. With `*` for any \
-                            characters and `?` for one, a pattern is one of a whole name or value.\n\
-                            Exit status: 0 if something was found, 1 if nothing was."
+                            sciformats find run.h5 --type float32\n\nThe case of letters does not matter. In a \
+                            pattern, `*` stands for any characters and `?` for one character; a pattern that has one of these \
+                            must match a whole name or value.\n\
+                            Exit status: 0 if something was found, 1 if nothing was found."
     )]
     Find(Find),
-    /// Print the attributes of an object, or a scalar of the tree
+    /// Print the attributes of an object, and a scalar of a tree
     #[command(after_help = "Examples:\n  sciformats attrs run.h5\n  sciformats attrs run.h5 /fields/u")]
     Attrs(Object),
-    /// Print the content manifest: what a file means, whatever its format
+    /// Print the content manifest, which describes what a file means independently of its format
     #[command(after_help = "Examples:\n  sciformats manifest a.ra\n  \
                             diff <(sciformats manifest a.h5) <(sciformats manifest b.h5)")]
     Manifest(Files),
-    /// Compare the contents of two files, also of two formats
+    /// Compare the contents of two files, which may have different formats
     #[command(after_help = "Examples:\n  sciformats diff old.ra new.ra\n  \
                             sciformats diff a.gsd b.gsd --rtol 1e-5 --ignore '/frames/*/log/*'\n\n\
-                            Numbers are the same if |a - b| <= atol + rtol * |b|; NaN is the same as NaN. In a pattern, \
-                            `*` stands for any characters and `?` for one.")]
+                            Two numbers are the same if |a - b| <= atol + rtol * |b|; NaN equals NaN. In a pattern, \
+                            `*` stands for any characters, including `/`, and `?` stands for one character.")]
     Diff(Diff),
-    /// Read everything and tell every fault
+    /// Read everything and report every fault with its offset
     #[command(after_help = "Examples:\n  sciformats verify run.gsd\n  sciformats verify data/\n  \
-                            sciformats verify --json data/*.ra\n\nOf a folder all scientific files in it are read.")]
+                            sciformats verify --json data/*.ra\n\nGiven a folder, it checks all scientific files in it.")]
     Verify(Files),
-    /// Show the structures in a file with offsets and field values
+    /// Show the structures of a file with their offsets and field values
     #[command(after_help = "Examples:\n  sciformats inspect a.ra\n  sciformats inspect run.gsd --at 0x1500")]
     Inspect(Inspect),
-    /// Write the blocks of an ASDF file as files of their own, beside its tree
+    /// Write the tree of an ASDF file, and each of its blocks as a separate file beside it
     #[command(
         after_help = "Examples:\n  sciformats explode run.asdf\n  sciformats explode run.asdf parts/run.asdf\n\n\
                             Blocks become NAME0000.asdf, NAME0001.asdf and so on."
     )]
     Explode(InOut),
-    /// Take the blocks in files beside an exploded ASDF file back into one file
+    /// Put the blocks of an exploded ASDF file back into a single file
     #[command(after_help = "Examples:\n  sciformats implode run_exploded.asdf\n  \
                             sciformats implode parts/run.asdf run.asdf")]
     Implode(InOut),
-    /// Change a file in place: attributes, metalayers, links, or the tree of an ASDF file in an editor
+    /// Change a file in place: its attributes, metalayers and links, or the tree of an ASDF file in an editor
     #[command(after_help = "Examples:\n  sciformats edit run.h5 set /fields/u units 'm/s'\n  \
                             sciformats edit run.h5 move /u /fields/u --dry-run\n  \
                             sciformats edit u.b2nd set / units K\n  \
                             sciformats edit run.asdf\n  EDITOR='code --wait' sciformats edit run.asdf\n\n\
-                            HDF5 and Blosc2 files take one change at a time: it is there as a whole, or the file is what it \
-                            was. Of Blosc2 files the metalayers can be set, unset and renamed.\n\n\
-                            Of an ASDF file, $VISUAL or $EDITOR shows the tree. It is checked before anything is written: its \
-                            syntax, that every array lies inside its block, and that no array is lost.")]
+                            In HDF5 and Blosc2 files, one command makes one change. The change takes effect as a whole; \
+                            otherwise the file remains what it was. In Blosc2 files you can set, unset and rename \
+                            metalayers.\n\n\
+                            The tree of an ASDF file is opened in $VISUAL or $EDITOR. Before anything is written, the program \
+                            checks that the syntax is right, that every array lies inside its block, and that no array is \
+                            lost.")]
     Edit(crate::commands::edit::args::Edit),
     /// Write the contents of a file in another format
     #[command(
         after_help = "Examples:\n  sciformats convert run.gsd run.h5 --check\n  sciformats convert a.npy a.b2nd --filter zstd\n  \
                             sciformats convert run.h5 u.npy --select /fields/u\n  sciformats convert run.h5 run.asdf --dry-run\n\n\
-                            What the target cannot hold is listed before anything is written; nothing is written then, \
-                            unless --lossy."
+                            Before anything is written, the program lists what the target format cannot hold. If there is \
+                            anything to list, it writes nothing unless you give --lossy."
     )]
     Convert(crate::commands::convert::args::Convert),
-    /// Write a file anew: without lost space, with other chunks or another compression
+    /// Write a file anew in its own format: without unused space, with other chunks or another compression
     #[command(after_help = "Examples:\n  sciformats repack run.asdf small.asdf --filter zstd\n  \
-                            sciformats repack run.gsd packed.gsd\n\nThe new file is compared with the old one.")]
+                            sciformats repack run.gsd packed.gsd\n\nThe new file is compared with the old one before it takes its place.")]
     Repack(crate::commands::convert::args::Repack),
-    /// Write the structures of a file at a URL into a small file here, by which it opens without a request
+    /// Write the structures of a remote file into a small local file, so that the remote file opens without a
+    /// request
     #[command(after_help = "Examples:\n  sciformats index https://data.example/run.h5\n  \
                             sciformats ls -r https://data.example/run.h5 --index run.h5.sfi --stats\n\n\
-                            Where the file was replaced since, reading it by the index is an error.")]
+                            If the remote file has been replaced since then, reading it with the index is an error.")]
     Index(Index),
     /// Print a completion script for a shell
     #[command(
@@ -245,7 +255,7 @@ pub(crate) enum Command {
     /// Write the manual pages into a folder
     #[command(after_help = "Example:\n  sciformats man ~/.local/share/man/man1")]
     Man {
-        /// The folder; it is made if it is not there
+        /// The folder; it is created if it does not exist
         dir: PathBuf,
     },
 }
@@ -262,10 +272,10 @@ pub(crate) struct InOut {
     /// The file to read
     #[arg(value_name = "IN")]
     pub(crate) input: PathBuf,
-    /// The file to write [default: beside the other, with a name that follows from its name]
+    /// The file to write [default: beside the input, with a name derived from its name]
     #[arg(value_name = "OUT")]
     pub(crate) output: Option<PathBuf>,
-    /// Take the place of files that are there
+    /// Overwrite existing files
     #[arg(long, short)]
     pub(crate) force: bool,
 }
@@ -275,10 +285,10 @@ pub(crate) struct Index {
     /// The URL of the file
     #[arg(value_name = "URL")]
     pub(crate) file: PathBuf,
-    /// The index to write [default: the last part of the URL and .sfi]
+    /// The index to write [default: the last part of the URL with .sfi appended]
     #[arg(long, short)]
     pub(crate) output: Option<PathBuf>,
-    /// Take the place of a file that is there
+    /// Overwrite an existing file
     #[arg(long, short)]
     pub(crate) force: bool,
 }
@@ -287,7 +297,7 @@ pub(crate) struct Index {
 pub(crate) struct View {
     /// The file
     pub(crate) file: PathBuf,
-    /// Show what is stored instead of what it means
+    /// Show the stored values instead of what they mean
     #[arg(long)]
     pub(crate) raw: bool,
 }
@@ -296,7 +306,7 @@ pub(crate) struct View {
 pub(crate) struct Object {
     /// The file
     pub(crate) file: PathBuf,
-    /// The path of the object in it
+    /// The path of the object in the file
     #[arg(default_value = "/")]
     pub(crate) path: String,
 }
@@ -305,49 +315,49 @@ pub(crate) struct Object {
 pub(crate) struct Stats {
     #[command(flatten)]
     pub(crate) object: Object,
-    /// The part to go through, as NumPy writes it or by names of dimensions: `0:10,::2,-1`, `time=0,lat=40:60`
+    /// The part to use, in NumPy's notation or by names of dimensions: `0:10,::2,-1`, `time=0,lat=40:60`
     #[arg(long, short, value_name = "SLICE", allow_hyphen_values = true)]
     pub(crate) slice: Option<String>,
-    /// The part to go through by coordinates, the nearest ones: `time=2001-07-01,lat=52.5`
+    /// The part to use, by the nearest coordinates: `time=2001-07-01,lat=52.5`
     #[arg(long, value_name = "NAME=VALUE", allow_hyphen_values = true)]
     pub(crate) at: Option<String>,
-    /// The field to go through of compounds
+    /// The field to use if the elements are compounds
     #[arg(long, value_name = "NAME")]
     pub(crate) field: Option<String>,
-    /// Go through what is stored instead of what it means
+    /// Use the stored values instead of what they mean
     #[arg(long)]
     pub(crate) raw: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Find {
-    /// The file, or a folder with files
+    /// The file, or a folder of files
     pub(crate) file: PathBuf,
-    /// What names, attributes or values hold, or a pattern of them
+    /// Text that a name, an attribute or a value contains, or a pattern for the whole of it
     #[arg(value_name = "PATTERN", required_unless_present = "kind")]
     pub(crate) pattern: Option<String>,
-    /// The type of the elements of arrays, as `ls` tells it, or `group`
+    /// Find only arrays with this type of element, as `ls` prints it, or `group` for groups
     #[arg(long = "type", value_name = "TYPE")]
     pub(crate) kind: Option<String>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Ls {
-    /// The file, or a folder with files
+    /// The file, or a folder of files
     pub(crate) file: PathBuf,
-    /// The path of a group or array in it
+    /// The path of a group or an array in the file
     #[arg(default_value = "/")]
     pub(crate) path: String,
-    /// List groups in groups, and folders in folders
+    /// Include the members of subgroups, and the files in subfolders
     #[arg(long, short)]
     pub(crate) recursive: bool,
-    /// Show chunks, filters, and stored and logical size
+    /// Show chunks, filters, and stored and uncompressed sizes
     #[arg(long, short)]
     pub(crate) long: bool,
     /// Show attributes
     #[arg(long)]
     pub(crate) attrs: bool,
-    /// List numbered members to the last, however many ranges of them there are
+    /// List all ranges of numbered members, however many there are
     #[arg(long, short)]
     pub(crate) all: bool,
 }
@@ -356,16 +366,16 @@ pub(crate) struct Ls {
 pub(crate) struct Cat {
     #[command(flatten)]
     pub(crate) object: Object,
-    /// The part to print, as NumPy writes it or by names of dimensions: `0:10,::2,-1`, `time=0,lat=40:60`
+    /// The part to print, in NumPy's notation or by names of dimensions: `0:10,::2,-1`, `time=0,lat=40:60`
     #[arg(long, short, value_name = "SLICE", allow_hyphen_values = true)]
     pub(crate) slice: Option<String>,
-    /// The part to print by coordinates, the nearest ones: `time=2001-07-01,lat=52.5`
+    /// The part to print, by the nearest coordinates: `time=2001-07-01,lat=52.5`
     #[arg(long, value_name = "NAME=VALUE", allow_hyphen_values = true)]
     pub(crate) at: Option<String>,
-    /// Print what is stored instead of what it means
+    /// Print the stored values instead of what they mean
     #[arg(long)]
     pub(crate) raw: bool,
-    /// How to print it [default: text, or json with --json]
+    /// The output format [default: text, or json with --json]
     #[arg(long, short, value_enum)]
     format: Option<CatFormat>,
     /// The same as `--format csv`
@@ -377,7 +387,7 @@ pub(crate) struct Cat {
 }
 
 impl Cat {
-    /// How to print it, if that was said.
+    /// The output format, if one was chosen.
     pub(crate) fn format(&self) -> Option<CatFormat> {
         if self.csv { Some(CatFormat::Csv) } else { self.format }
     }
@@ -387,21 +397,21 @@ impl Cat {
 pub(crate) enum CatFormat {
     /// Aligned text, summarised as NumPy does
     Text,
-    /// Comma-separated values, one row of the last dimension a line
+    /// Comma-separated values, one line per row of the last dimension
     Csv,
-    /// One JSON value: lists in lists
+    /// One JSON value: nested lists
     Json,
     /// NumPy's file format
     Npy,
-    /// What is stored, as packed little-endian bytes; strings as a 64-bit length and their bytes
+    /// The stored values as packed little-endian bytes; text is preceded by its length as a 64-bit integer
     Raw,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Diff {
-    /// The one file
+    /// The first file, called A
     pub(crate) a: PathBuf,
-    /// The other file
+    /// The second file, called B
     pub(crate) b: PathBuf,
     /// Relative tolerance
     #[arg(long, default_value_t = 0.0, value_parser = parse_tolerance)]
@@ -409,16 +419,17 @@ pub(crate) struct Diff {
     /// Absolute tolerance
     #[arg(long, default_value_t = 0.0, value_parser = parse_tolerance)]
     pub(crate) atol: f64,
-    /// Leave out objects whose path matches, and attributes as PATH@NAME; may be repeated
+    /// Ignore objects whose path matches; an attribute has the path PATH@NAME; may be repeated
     #[arg(long, value_name = "PATTERN")]
     pub(crate) ignore: Vec<String>,
     /// Compare only objects whose path matches; may be repeated
     #[arg(long, value_name = "PATTERN")]
     pub(crate) only: Vec<String>,
-    /// Compare also how objects are stored: chunks, filters, fill values, orders, who shares a type; not where
+    /// Also compare how objects are stored: chunks, filters, fill values, orders, shared types; not where
+    /// they are stored
     #[arg(long)]
     pub(crate) storage: bool,
-    /// Differing elements to show of each array
+    /// The number of differing elements to show per array
     #[arg(long, default_value_t = 3, value_name = "N")]
     pub(crate) show: usize,
 }
@@ -427,7 +438,7 @@ pub(crate) struct Diff {
 pub(crate) struct Inspect {
     /// The file
     pub(crate) file: PathBuf,
-    /// Show only the structures that hold this byte; `0x` for hexadecimal
+    /// Show only the structures that contain the byte at this offset, such as 4096 or 0x1000
     #[arg(long, value_name = "OFFSET", value_parser = parse_offset)]
     pub(crate) at: Option<u64>,
 }
@@ -437,11 +448,11 @@ fn parse_external(text: &str) -> Result<Place, String> {
         "none" => Ok(Place::Nowhere),
         "beside" => Ok(Place::Beside),
         folder if Path::new(folder).exists() => Ok(Place::In(folder.into())),
-        _ => Err("expected none, beside, or a folder that is there".into()),
+        _ => Err("expected none, beside, or an existing folder".into()),
     }
 }
 
-/// A number of bytes with a unit of 1024: `64`, `512K`, `2MiB`, `4g`.
+/// Parses a number of bytes with a unit of 1024: `64`, `512K`, `2MiB`, `4g`.
 fn parse_size(text: &str) -> Result<u64, String> {
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
@@ -461,7 +472,7 @@ fn parse_size(text: &str) -> Result<u64, String> {
 fn parse_tolerance(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(value) if value >= 0.0 => Ok(value),
-        _ => Err("expected a number that is not negative".into()),
+        _ => Err("expected a number of at least 0".into()),
     }
 }
 

@@ -1,4 +1,4 @@
-//! How the program ends: the answer, or why there is none.
+//! How the program ends: with an answer, or with the reason why there is none.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -8,12 +8,12 @@ use sciformats::{Blame, Error, File};
 
 use crate::strange;
 
-/// The answer of a command that was carried out.
+/// The answer of a command that succeeded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Answer {
-    /// Yes: nothing is wrong, nothing differs.
+    /// Yes: nothing is wrong, and nothing differs.
     Yes,
-    /// No: there is damage, there are differences.
+    /// No: there is damage, or there are differences.
     No,
 }
 
@@ -22,7 +22,7 @@ impl Answer {
         if yes { Self::Yes } else { Self::No }
     }
 
-    /// The exit status that says so.
+    /// Returns the exit status for the answer.
     pub(crate) fn status(self) -> u8 {
         match self {
             Self::Yes => 0,
@@ -31,22 +31,22 @@ impl Answer {
     }
 }
 
-/// Why a command could not be carried out.
+/// The reason why a command failed.
 #[derive(Debug)]
 pub(crate) enum Failure {
     /// The command line is wrong.
     Usage(String),
     /// The input cannot be read.
     Input(String),
-    /// What was asked for cannot be done with this content: the answer is no.
+    /// The contents of the file do not permit the request; the answer is no.
     Refused(String),
-    /// Some input could not be read, and that was reported already.
+    /// Some input could not be read, and this has been reported already.
     Reported,
-    /// What goes to stdout cannot be written.
+    /// The output on stdout cannot be written.
     Output(io::Error),
-    /// A file cannot be written: which, and why.
+    /// A file cannot be written: its path, and the reason.
     Unwritten(PathBuf, String),
-    /// The user stopped it.
+    /// The user interrupted the command.
     Interrupted,
 }
 
@@ -54,7 +54,8 @@ pub(crate) enum Failure {
 pub(crate) type Outcome<T = Answer> = Result<T, Failure>;
 
 impl Failure {
-    /// A failure about a file: wrong usage if the caller is to blame, unreadable input otherwise.
+    /// Creates the failure for an error about a file: wrong usage if the caller is to blame, and unreadable
+    /// input otherwise.
     pub(crate) fn of(path: &Path, error: &Error) -> Self {
         let text = explain(path, error);
         match error {
@@ -63,7 +64,8 @@ impl Failure {
         }
     }
 
-    /// A failure to write the file at `path`: the path of the caller's, whatever the name of a temporary one.
+    /// Creates the failure for a file that cannot be written. `path` is the path that the user gave, not that
+    /// of a temporary file.
     pub(crate) fn unwritten(path: &Path, error: &Error) -> Self {
         match error {
             Error::Io { source, .. } => Self::Unwritten(path.into(), source.to_string()),
@@ -72,17 +74,19 @@ impl Failure {
         }
     }
 
-    /// A failure that comes from what the file holds, however the command is spelled.
+    /// Creates the failure for a request that the contents of the file do not permit, whatever the command
+    /// line.
     pub(crate) fn refused(path: &Path, error: &Error) -> Self {
         Self::Refused(explain(path, error))
     }
 
-    /// As [`of`](Self::of), of an object in a file that is open: another one may have been meant.
+    /// As [`of`](Self::of), for an object in an open file; the failure names a similar path if the object
+    /// does not exist.
     pub(crate) fn within(path: &Path, file: &File, error: &Error) -> Self {
         if let Error::NotFound { what: "object", name, .. } = error
             && let Some(meant) = file.nearest(name)
         {
-            // The error may have a proposal of its own, of one group alone.
+            // The error may already propose a name, but only from one group.
             return Self::Input(format!(
                 "{}: no object named {name:?} (did you mean {meant}?)",
                 path.display()
@@ -96,7 +100,7 @@ impl Failure {
         if let Self::Output(error) = self
             && error.kind() == io::ErrorKind::BrokenPipe
         {
-            // The reader has seen enough; that is not a failure.
+            // If the reader closed the pipe, it has read enough; this is not a failure.
             return 0;
         }
         if !matches!(self, Self::Reported) {
@@ -117,8 +121,10 @@ impl fmt::Display for Failure {
         match self {
             Self::Usage(text) | Self::Input(text) | Self::Refused(text) => f.write_str(text),
             Self::Reported => Ok(()),
-            Self::Output(error) => write!(f, "cannot write the output: {error}"),
-            Self::Unwritten(path, error) => write!(f, "{}: cannot be written: {error}", path.display()),
+            Self::Output(error) => write!(f, "the output cannot be written: {error}"),
+            Self::Unwritten(path, error) => {
+                write!(f, "{}: the file cannot be written: {error}", path.display())
+            }
             Self::Interrupted => f.write_str("interrupted; nothing was written"),
         }
     }
@@ -130,36 +136,37 @@ impl From<io::Error> for Failure {
     }
 }
 
-/// Refuses to overwrite a file unless that is wanted.
+/// Fails if the file exists, unless `force` is true.
 pub(crate) fn free(output: &Path, force: bool) -> Outcome<()> {
     if !force && output.symlink_metadata().is_ok() {
-        let text = format!("{}: is there already (--force takes its place)", output.display());
+        let text = format!("{}: the file exists already (--force overwrites it)", output.display());
         return Err(Failure::Usage(text));
     }
     Ok(())
 }
 
-/// Writes one line to stderr that is no complaint.
+/// Writes one line to stderr that does not report a problem.
 pub(crate) fn remark(text: &str) {
     let _ = writeln!(anstream::stderr(), "{text}");
 }
 
-/// Writes one line to stderr.
+/// Writes one line to stderr that reports a problem.
 pub(crate) fn complain(text: &str) {
     let style = anstyle::Style::new().bold().fg_color(Some(anstyle::AnsiColor::Red.into()));
     let text = crate::look::safe(text);
-    // Nobody is left to be told if stderr is gone.
+    // If stderr is closed, the message is lost.
     let _ = writeln!(anstream::stderr().lock(), "{style}sciformats:{style:#} {text}");
 }
 
-/// What, where and why, and what to do about it where something can be done.
+/// Describes what happened, where and why, and what to do about it if something helps.
 pub(crate) fn explain(path: &Path, error: &Error) -> String {
-    let none = matches!(error, Error::Unsupported { .. }) && error.to_string().contains("that is none of");
+    let none =
+        matches!(error, Error::Unsupported { .. }) && error.to_string().contains("whose format is not");
     if let Some((what, step)) = strange::named(path).filter(|_| none || path.is_dir()) {
         return strange::told(path, &what, &step);
     }
     let text = match error {
-        // Names the file itself.
+        // The message already names the file.
         Error::Io { path: Some(_), .. } => error.to_string(),
         _ => format!("{}: {error}", path.display()),
     };
@@ -169,14 +176,14 @@ pub(crate) fn explain(path: &Path, error: &Error) -> String {
     }
 }
 
-/// What helps.
+/// Returns advice for an error, if there is some.
 pub(crate) fn advice(path: &Path, error: &Error) -> Option<String> {
     match (error, error.blame()) {
         (Error::LimitExceeded { what: "bytes to go through", .. }, _) => {
-            Some("raise it with --limit-unfolded if you trust the file".into())
+            Some("if you trust the file, raise the limit with --limit-unfolded".into())
         }
         (Error::LimitExceeded { what, .. }, _) if what.starts_with("bytes") => {
-            Some("raise it with --limit-memory if you trust the file".into())
+            Some("if you trust the file, raise the limit with --limit-memory".into())
         }
         (Error::Forbidden { path: Some(found), .. }, _) => {
             let folder = found.parent().unwrap_or(found);
@@ -188,7 +195,7 @@ pub(crate) fn advice(path: &Path, error: &Error) -> Option<String> {
         (Error::NotFound { what: "object", .. }, _) => {
             Some(format!("`sciformats ls -r {}` lists what there is", path.display()))
         }
-        // A group where an array was wanted, or several arrays where one was.
+        // The path is a group where an array is needed, or a group of several arrays where one is needed.
         (Error::Usage { argument: "path" | "file", problem }, _) if problem.contains("array") => {
             Some(format!("`sciformats ls -r {}` lists what there is", path.display()))
         }
@@ -198,7 +205,7 @@ pub(crate) fn advice(path: &Path, error: &Error) -> Option<String> {
         (Error::Unsupported { feature: Some(feature), .. }, _) => {
             Some(format!("build the program with `--features {feature}`"))
         }
-        (_, Blame::File) => Some(format!("`sciformats verify {}` tells every fault", path.display())),
+        (_, Blame::File) => Some(format!("`sciformats verify {}` reports every fault", path.display())),
         _ => None,
     }
 }

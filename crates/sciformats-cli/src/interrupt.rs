@@ -1,4 +1,5 @@
-//! Ctrl-C: a command that writes is asked to stop, and made to if it does not at once; others end as any program does.
+//! Ctrl-C: a command that writes is asked to stop, and is forced to if it does not stop soon. Other commands
+//! end immediately.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,24 +12,25 @@ use sciformats::storage::{Durability, Scratch};
 /// How long a command may take to stop by itself.
 const GRACE: Duration = Duration::from_millis(150);
 
-/// What shells report of a program that Ctrl-C ended.
+/// The exit status that shells report for a program that Ctrl-C ended.
 pub(crate) const STATUS: u8 = 130;
 
 static ASKED: OnceLock<Arc<AtomicBool>> = OnceLock::new();
-/// Whether another program, which was started, deals with Ctrl-C.
+/// Whether a program that was started, such as an editor, handles Ctrl-C.
 static ELSEWHERE: AtomicBool = AtomicBool::new(false);
-/// Temporary files that are to go whatever happens.
+/// Temporary files that must be removed in any case.
 static LEFT: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 fn left() -> MutexGuard<'static, Vec<PathBuf>> {
     LEFT.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A flag that becomes true on Ctrl-C. Where that does not end the program soon, it is ended: nothing that was there
-/// before is touched until a new file is complete, and files that are changed in place are whole at any time.
+/// Returns a flag that becomes true on Ctrl-C. If the command does not end soon after that, the process is
+/// ended. This is safe: nothing that existed before is changed until a new file is complete, and files that
+/// are changed in place are whole at any time.
 pub(crate) fn asked() -> Arc<AtomicBool> {
     let flag = ASKED.get_or_init(|| {
-        // Without a handler the program ends as it would by itself.
+        // Without a handler, Ctrl-C ends the program as usual.
         let _ = ctrlc::set_handler(stop);
         Arc::default()
     });
@@ -51,7 +53,7 @@ fn stop() {
     std::process::exit(STATUS.into());
 }
 
-/// Runs `work`, in which another program has the terminal.
+/// Runs `work` while another program uses the terminal.
 pub(crate) fn left_to_another<T>(work: impl FnOnce() -> T) -> T {
     let _ = asked();
     ELSEWHERE.store(true, Ordering::SeqCst);
@@ -60,12 +62,12 @@ pub(crate) fn left_to_another<T>(work: impl FnOnce() -> T) -> T {
     done
 }
 
-/// The place of a new file that is not complete yet, which is removed when Ctrl-C ends the program.
+/// A new file that is not complete yet. It is removed when Ctrl-C ends the program.
 #[derive(Debug)]
 pub(crate) struct Unfinished(Scratch);
 
 impl Unfinished {
-    /// A place in the folder of `output`.
+    /// Reserves a place in the folder of `output`.
     pub(crate) fn beside(output: &Path) -> sciformats::Result<Self> {
         let _ = asked();
         let scratch = Scratch::sibling(output)?;
@@ -77,12 +79,12 @@ impl Unfinished {
         self.0.path()
     }
 
-    /// Begins to bring the file to the device, while it is read back.
+    /// Starts to bring the file to the device while it is read back.
     pub(crate) fn settle(&mut self) {
         self.0.settle();
     }
 
-    /// Puts the file in its place.
+    /// Moves the file to its place.
     pub(crate) fn finish(self) -> sciformats::Result<()> {
         let leavings = self.0.leavings().map(Path::to_path_buf);
         let done = self.0.finish(Durability::Process);

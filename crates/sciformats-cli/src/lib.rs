@@ -1,4 +1,4 @@
-//! The program `sciformats` as a function, for whatever brings it along: the program itself and the Python package.
+//! The program `sciformats` as a function, which the program itself and the Python package call.
 
 mod args;
 mod commands;
@@ -20,10 +20,11 @@ use clap::Parser;
 use crate::args::Cli;
 use crate::session::Session;
 
-/// Runs the program with the arguments `argv`, the first of which is its own name, and gives its exit status: 0 for yes and
-/// done, 1 for no, 2 for a wrong command line, 3 for input that cannot be read, 4 for output that cannot be written.
+/// Runs the program with the arguments `argv`, whose first element is the name of the program, and returns
+/// its exit status: 0 if the command succeeded and the answer is yes, 1 if the answer is no, 2 if the command
+/// line is wrong, 3 if the input cannot be read, 4 if the output cannot be written.
 ///
-/// It writes to stdout and stderr. A wrong command line, and a call for help, end the process.
+/// It writes to stdout and stderr. A wrong command line and a request for help end the process.
 pub fn run(argv: impl IntoIterator<Item = OsString>) -> u8 {
     let (arguments, urls) = remote::without_secrets(argv.into_iter());
     let arguments = args::with_command(arguments, |word| urls.contains_key(Path::new(word)));

@@ -1,4 +1,4 @@
-//! URLs where a command takes a file.
+//! URLs in place of file names.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -12,10 +12,11 @@ use crate::args::{Cli, Command};
 use crate::failure::remark;
 use crate::look;
 
-/// URLs by what of them may be shown.
+/// The full URLs, by the part of them that may be shown.
 pub(crate) type Urls = HashMap<PathBuf, String>;
 
-/// The arguments, of each URL only what may be shown: no message can have a password or a signature in it then.
+/// Reduces each URL in the arguments to the part that may be shown, so that no message can contain a password
+/// or a signature.
 pub(crate) fn without_secrets(arguments: impl Iterator<Item = OsString>) -> (Vec<OsString>, Urls) {
     let mut urls = Urls::new();
     let shown = |argument: OsString| {
@@ -23,7 +24,7 @@ pub(crate) fn without_secrets(arguments: impl Iterator<Item = OsString>) -> (Vec
             return argument;
         };
         let shown = sciformats_remote::shown(url);
-        // Two URLs may differ in what is not shown.
+        // Two URLs may differ only in the part that is not shown.
         let numbers = std::iter::once(String::new()).chain((2u32..).map(|number| format!("#{number}")));
         let mut names = numbers.map(|number| PathBuf::from(format!("{shown}{number}")));
         let free = |name: &PathBuf| urls.get(name).is_none_or(|known| known == url);
@@ -34,7 +35,7 @@ pub(crate) fn without_secrets(arguments: impl Iterator<Item = OsString>) -> (Vec
     (arguments.map(shown).collect(), urls)
 }
 
-/// How many levels of groups a command will go through.
+/// Returns how many levels of groups a command visits.
 fn levels(command: &Command) -> usize {
     match command {
         Command::Ls(args) if !args.recursive => 1,
@@ -44,7 +45,7 @@ fn levels(command: &Command) -> usize {
     }
 }
 
-/// What a run has to do with remote files.
+/// The remote files of this run.
 #[derive(Debug, Default)]
 pub(crate) struct Far {
     urls: Urls,
@@ -60,12 +61,12 @@ impl Far {
         Self { urls, levels: levels(&cli.command), stats, index, opened: Mutex::default() }
     }
 
-    /// Whether a path is a URL.
+    /// Returns whether a path is a URL.
     pub(crate) fn is_far(&self, path: &Path) -> bool {
         self.urls.contains_key(path)
     }
 
-    /// Opens a file by its path or URL.
+    /// Opens a file by its path or its URL.
     pub(crate) fn open(&self, path: &Path, options: &OpenOptions) -> Result<File> {
         let Some(url) = self.urls.get(path) else { return sciformats::open_with(path, options) };
         let far = RemoteOptions::from_environment();
@@ -76,7 +77,7 @@ impl Far {
         self.gathered(remote, options)
     }
 
-    /// Opens a file by its URL, if it is one, and notes all structures from its first byte on.
+    /// Opens a file by its URL, if it is a URL, and records all structures from its first byte on.
     pub(crate) fn recorded(&self, path: &Path, options: &OpenOptions) -> Option<Result<(Remote, File)>> {
         let url = self.urls.get(path)?;
         let open = || {
@@ -94,7 +95,7 @@ impl Far {
         Ok(file)
     }
 
-    /// Writes what each remote file has cost to stderr, if that was asked for.
+    /// Writes the cost of each remote file to stderr, if that was requested.
     pub(crate) fn tell_costs(&self) {
         if !self.stats {
             return;
@@ -102,7 +103,7 @@ impl Far {
         for remote in self.opened.lock().unwrap_or_else(PoisonError::into_inner).iter() {
             let statistics = remote.statistics();
             remark(&format!(
-                "{}: {} requests in {} batches, {} made again; {} of {} came, {} of that unread",
+                "{}: {} requests in {} batches, {} of them repeated; received {} of {}, of which {} were not used",
                 remote.name(),
                 statistics.requests,
                 statistics.batches,

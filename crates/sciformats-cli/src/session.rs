@@ -1,4 +1,4 @@
-//! What every command needs: the options, how to open a file, where to print.
+//! What every command needs: the options, a way to open files, and the output.
 
 use std::io::{self, BufWriter, Stdout, StdoutLock, Write};
 use std::path::Path;
@@ -13,7 +13,7 @@ use crate::look::{self, Progress};
 use crate::meaning::Thing;
 use crate::remote::Far;
 
-/// Bytes that are written at once.
+/// The number of bytes that are written at once.
 const BUFFER: usize = 64 << 10;
 
 /// The options of this run.
@@ -36,7 +36,8 @@ impl Session {
         if let Some(memory) = global.limit_memory {
             limits = limits.with_memory(memory);
         }
-        // Other programs may cut a file short while it is read: of a map that would be the end of this one.
+        // Other programs may truncate a file while it is read. Through a memory map this would kill the
+        // process, so files are not mapped.
         let mut options = OpenOptions::default().with_limits(limits).with_threads(global.threads);
         options = options.with_external(global.external().map_err(Failure::Usage)?);
         if let Some(unfolded) = global.limit_unfolded {
@@ -45,52 +46,57 @@ impl Session {
         Ok(Self { json: global.json, quiet: global.quiet, options, far })
     }
 
-    /// Files that are opened by their URLs.
+    /// Returns the remote files of this run.
     pub(crate) fn far(&self) -> &Far {
         &self.far
     }
 
-    /// How files are opened.
+    /// Returns how files are opened.
     pub(crate) fn options(&self) -> &OpenOptions {
         &self.options
     }
 
-    /// Opens a file to be looked at: elements that other files should have, and have not, are shown as the format's library
-    /// shows them, and [`watched`](Self::watched) says so.
+    /// Opens a file to be looked at. Elements that are missing in other files are shown as the library of the
+    /// format shows them, and [`watched`](Self::watched) reports it.
     pub(crate) fn try_open(&self, path: &Path) -> Result<File> {
         self.far.open(path, &self.options.clone().with_missing(Missing::Filled))
     }
 
-    /// As [`try_open`](Self::try_open), also a file that was cut short, to tell what is wrong with it.
+    /// As [`try_open`](Self::try_open), but also opens a file that was cut short, in order to report what is
+    /// wrong with it.
     pub(crate) fn try_open_cut(&self, path: &Path) -> Result<File> {
         let options = self.options.clone().with_missing(Missing::Filled).with_cut(true);
         self.far.open(path, &options)
     }
 
-    /// Opens a file whose elements are to be written: what is missing is an error.
+    /// Opens a file whose elements are to be written. Missing elements are an error.
     pub(crate) fn open_whole(&self, path: &Path) -> Outcome<File> {
         self.far.open(path, &self.options).map_err(|error| Failure::of(path, &error))
     }
 
-    /// As [`open_whole`](Self::open_whole), also a file that was cut short: what is lost of it is told.
+    /// As [`open_whole`](Self::open_whole), but also opens a file that was cut short, whose losses are
+    /// reported.
     pub(crate) fn open_cut(&self, path: &Path) -> Outcome<File> {
         let options = self.options.clone().with_cut(true);
         self.far.open(path, &options).map_err(|error| Failure::of(path, &error))
     }
 
-    /// Opens a file, or fails with what to tell the user.
+    /// Opens a file, or returns the failure to report.
     pub(crate) fn open(&self, path: &Path) -> Outcome<File> {
         self.try_open(path).map_err(|error| Failure::of(path, &error))
     }
 
-    /// Tells if what an object means cannot be known, so that what is stored is shown.
+    /// Reports if the meaning of an object cannot be determined, so that stored values are shown.
     pub(crate) fn doubt(&self, path: &Path, thing: &Thing) {
         if let Some(doubt) = thing.doubt.as_ref().filter(|_| !self.quiet) {
-            complain(&format!("{}: {doubt}; what is stored is shown, not what it means", path.display()));
+            complain(&format!(
+                "{}: {doubt}; the stored values are shown, not what they mean",
+                path.display()
+            ));
         }
     }
 
-    /// Where text goes: stdout, with colours if it is a terminal that wants them.
+    /// Returns the output for text: stdout, with colours if it is a terminal that shows them.
     pub(crate) fn text(&self) -> impl Write + use<> {
         if look::plain() {
             Text::Plain(BufWriter::with_capacity(BUFFER, io::stdout()), StripBytes::new())
@@ -100,13 +106,13 @@ impl Session {
         }
     }
 
-    /// Where bytes go: stdout as it is.
+    /// Returns the output for bytes: stdout without changes.
     pub(crate) fn bytes(&self) -> BufWriter<StdoutLock<'static>> {
         BufWriter::with_capacity(BUFFER, io::stdout().lock())
     }
 
-    /// Runs `work`, shows how far reading `files` has got, if it takes long and somebody watches, and tells what
-    /// was missing of other files.
+    /// Runs `work`. If it takes long and stderr is a terminal, the progress of reading `files` is shown.
+    /// Elements that were missing in other files are reported afterwards.
     pub(crate) fn watched<T>(&self, what: &str, files: &[&File], work: impl FnOnce() -> T) -> T {
         self.watched_over(what, files, None, work)
     }
@@ -123,14 +129,15 @@ impl Session {
         for file in files {
             for error in file.source().take_missing() {
                 let path = file.path().map(|path| format!("{}: ", path.display())).unwrap_or_default();
-                complain(&format!("{path}{error}; what it lacks is shown as fill values or zeros"));
+                complain(&format!("{path}{error}; the missing elements are shown as fill values or zeros"));
             }
         }
         done
     }
 }
 
-/// Text on its way to stdout. What is without colours is written in large parts: stdout itself ends them at each line.
+/// Text on its way to stdout. Without colours it is written in large parts, because stdout itself is flushed
+/// at each line.
 enum Text {
     Plain(BufWriter<Stdout>, StripBytes),
     Styled(BufWriter<anstream::AutoStream<Stdout>>),

@@ -1,19 +1,19 @@
-//! What is none of our formats, by its first bytes, and what to do with it.
+//! Recognises files that have none of our formats by their first bytes, and says what to do with them.
 
 use std::fs;
 use std::io::Read;
 use std::path::Path;
 
-/// Bytes at the start that are looked at: `ustar` of a tar archive is the last thing there.
+/// The number of bytes at the start that are examined; `ustar` of a tar archive comes last.
 const HEAD: u64 = 600;
 
-/// Bytes at an offset, what a file is that has them there, and the next step.
+/// For each format: the offset and the bytes that identify it, its name, and the next step.
 const SIGNATURES: &[(usize, &[u8], &str, &str)] = &[
     (
         0,
         b"version https://git-lfs.github.com/spec",
         "a pointer of Git LFS",
-        "`git lfs pull` fetches the file itself",
+        "`git lfs pull` downloads the file itself",
     ),
     (0, b"CDF\x01", CLASSIC, NC4),
     (0, b"CDF\x02", CLASSIC, NC4),
@@ -22,7 +22,7 @@ const SIGNATURES: &[(usize, &[u8], &str, &str)] = &[
     (
         0,
         b"MATLAB 5.0 MAT-file",
-        "a MATLAB file of before version 7.3",
+        "a MATLAB file older than version 7.3",
         "`save -v7.3` in MATLAB writes one that is HDF5",
     ),
     (0, b"GRIB", "GRIB", "`grib_to_netcdf -k 3 -o new.nc` or `cdo -f nc4 copy` converts it"),
@@ -42,21 +42,21 @@ const SIGNATURES: &[(usize, &[u8], &str, &str)] = &[
     (0, b"BZh", "compressed with bzip2", "`bunzip2` unpacks it"),
     (0, b"\xfd7zXZ\0", "compressed with xz", "`xz -d` unpacks it"),
     (257, b"ustar", "a tar archive", "`tar -xf` unpacks it"),
-    (0, b"PK\x05\x06", "an empty zip archive", "there is nothing in it"),
+    (0, b"PK\x05\x06", "an empty zip archive", "it contains nothing"),
     (0, b"SQLite format 3\0", "a database of SQLite", "`sqlite3` reads it"),
-    (0, b"\x89PNG\r\n\x1a\n", "a picture (PNG)", "it is not data to be read here"),
-    (0, b"\xff\xd8\xff", "a picture (JPEG)", "it is not data to be read here"),
-    (0, b"%PDF-", "PDF", "it is not data to be read here"),
+    (0, b"\x89PNG\r\n\x1a\n", "a picture (PNG)", "it contains no arrays"),
+    (0, b"\xff\xd8\xff", "a picture (JPEG)", "it contains no arrays"),
+    (0, b"%PDF-", "PDF", "it contains no arrays"),
 ];
 
 const CLASSIC: &str = "classic netCDF";
-const NC4: &str = "`nccopy -k nc4 FILE new.nc` writes it as netCDF-4, which is HDF5";
+const NC4: &str = "`nccopy -k nc4 FILE new.nc` converts it to netCDF-4, which is HDF5";
 
-/// What begins one of our formats.
+/// The first bytes of our formats.
 const OURS: &[(&[u8], &str)] =
     &[(b"\x89HDF\r\n\x1a\n", "HDF5"), (b"#ASDF ", "ASDF"), (b"rawarray", "RawArray"), (b"\x93NUMPY", "npy")];
 
-/// What a file is that is none of our formats, and the next step; `None` if nobody knows.
+/// Returns what a file is that has none of our formats, and the next step; `None` if it is unknown.
 pub(crate) fn named(path: &Path) -> Option<(String, String)> {
     if path.is_dir() {
         let marks = ["zarr.json", ".zgroup", ".zarray", ".zmetadata"];
@@ -70,18 +70,18 @@ pub(crate) fn named(path: &Path) -> Option<(String, String)> {
     of_bytes(&head).map(|(what, step)| (what, step.replace("FILE", &path.display().to_string())))
 }
 
-/// What a file is and the next step, in one line.
+/// Describes the file and the next step in one line.
 pub(crate) fn told(path: &Path, what: &str, step: &str) -> String {
-    format!("{}: none of the formats that can be read, it is {what} ({step})", path.display())
+    format!("{}: the file has none of the supported formats; it is {what} ({step})", path.display())
 }
 
 fn of_bytes(head: &[u8]) -> Option<(String, String)> {
     let told = |what: &str, step: &str| Some((what.to_owned(), step.to_owned()));
     if head.is_empty() {
-        return told("empty", "whoever wrote or copied it did not get to its contents");
+        return told("empty", "writing or copying it was probably interrupted");
     }
     if let Some(rest) = head.strip_prefix(b"PK\x03\x04") {
-        // The name of the first member stands at byte 30 of the archive.
+        // The name of the first member is at byte 30 of the archive.
         let name = rest.get(26..).unwrap_or_default();
         let length = rest.get(22..24).map_or(0, |two| usize::from(two[0]) | usize::from(two[1]) << 8);
         let name = name.get(..length).unwrap_or(name);
@@ -97,15 +97,15 @@ fn of_bytes(head: &[u8]) -> Option<(String, String)> {
         }
     }
     if let Some((_, format)) = OURS.iter().find(|(bytes, _)| bytes.starts_with(head)) {
-        return told(&format!("the first bytes of {format}, and no more"), "copy or download it again");
+        return told(&format!("only the first bytes of {format}"), "copy or download it again");
     }
     if head.iter().all(|&byte| byte == 0) {
-        return told("nothing but zeros at its start", "copy or download it again");
+        return told("filled with zeros at its start", "copy or download it again");
     }
     text(head)
 }
 
-/// What a file of text is.
+/// Describes a text file.
 fn text(head: &[u8]) -> Option<(String, String)> {
     let told = |what: &str, step: &str| Some((what.to_owned(), step.to_owned()));
     let start =
@@ -114,21 +114,24 @@ fn text(head: &[u8]) -> Option<(String, String)> {
     if start.starts_with("<!doctype html") || start.starts_with("<html") || start.starts_with("<head") {
         return told(
             "a web page (HTML)",
-            "perhaps a server's error or its page for signing in: download the file itself",
+            "perhaps an error message or a login page of a server; download the file itself",
         );
     }
     if start.starts_with("<?xml") || start.starts_with("<error>") {
-        return told("XML", "perhaps a server's error: look at it, then download the file itself");
+        return told(
+            "XML",
+            "perhaps an error message of a server; look at it, then download the file itself",
+        );
     }
     if start.contains("/annex/objects/") {
-        return told("a pointer of git-annex", "`git annex get FILE` fetches the file itself");
+        return told("a pointer of git-annex", "`git annex get FILE` downloads the file itself");
     }
     if start.starts_with("netcdf ") && start.contains('{') {
-        return told("CDL, the text of a netCDF file", "`ncgen -4 -o new.nc FILE` writes the file");
+        return told("CDL, the text of a netCDF file", "`ncgen -4 -o new.nc FILE` creates the file");
     }
     let printed = |byte: &u8| matches!(byte, b'\t' | b'\n' | b'\r' | 0x20..=0x7e | 0x80..);
     let words = head.iter().all(printed) && std::str::from_utf8(head.get(..head.len().min(256))?).is_ok();
-    if words { told("text", "it holds none of the formats that can be read here") } else { None }
+    if words { told("text", "it is in none of the supported formats") } else { None }
 }
 
 #[cfg(test)]
@@ -158,8 +161,8 @@ mod tests {
             (b"CDF\x05\0\0\0\0", "classic netCDF"),
             (b"PAR1\x15\x04", "Parquet"),
             (b"II*\0\x08\0", "TIFF"),
-            (b"\x89HDF", "the first bytes of HDF5, and no more"),
-            (b"\0\0\0\0\0\0\0\0\0", "nothing but zeros at its start"),
+            (b"\x89HDF", "only the first bytes of HDF5"),
+            (b"\0\0\0\0\0\0\0\0\0", "filled with zeros at its start"),
             (b"time,value\n0,1\n", "text"),
             (b"netcdf climate {\ndimensions:", "CDL, the text of a netCDF file"),
             (b"\xde\xad\xbe\xef\x00\x01", "?"),

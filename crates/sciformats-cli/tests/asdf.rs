@@ -29,10 +29,13 @@ fn exploded_and_imploded_it_is_the_same() {
     fs::copy(fixtures().join("views.asdf"), place.path().join("a.asdf")).unwrap();
     assert_eq!(
         stdout(0, &here(&["explode", "a.asdf"])),
-        "a_exploded.asdf: the tree, and 1 block beside it\n"
+        "a_exploded.asdf: contains the tree, with 1 block beside it\n"
     );
     assert!(place.path().join("a_exploded0000.asdf").exists());
-    assert_eq!(stdout(0, &here(&["implode", "a_exploded.asdf"])), "a_exploded_all.asdf: 1 block taken in\n");
+    assert_eq!(
+        stdout(0, &here(&["implode", "a_exploded.asdf"])),
+        "a_exploded_all.asdf: contains the tree and 1 block\n"
+    );
     stdout(0, &here(&["diff", "a.asdf", "a_exploded.asdf"]));
     stdout(0, &here(&["diff", "a.asdf", "a_exploded_all.asdf"]));
     // What is there stays there, the tree and its blocks, unless the user says otherwise.
@@ -47,7 +50,7 @@ fn exploded_and_imploded_it_is_the_same() {
         let output = here(args);
         stdout(2, &output);
         let text = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(text.contains(&format!("{named}: is there already (--force")), "{text}");
+        assert!(text.contains(&format!("{named}: the file exists already (--force")), "{text}");
         assert!(listing() == before, "{args:?}");
     };
     refused(&["explode", "a.asdf"], "a_exploded.asdf");
@@ -68,7 +71,7 @@ fn exploded_and_imploded_it_is_the_same() {
     let output = here(&["explode", "a.asdf", "no/such/folder.asdf"]);
     stdout(4, &output);
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(text.contains("no/such/folder.asdf: cannot be written: No such file"), "{text}");
+    assert!(text.contains("no/such/folder.asdf: the file cannot be written: No such file"), "{text}");
 }
 
 #[cfg(unix)]

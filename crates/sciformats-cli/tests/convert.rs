@@ -81,7 +81,7 @@ fn what_is_lost_is_listed_for_programs_too() {
     let dir = folder(&["gsd/hoomd-log.gsd"]);
     let dir = dir.path();
     let err = stderr(dir, 1, &["convert", "hoomd-log.gsd", "x.npy"]);
-    assert!(err.contains("arrays and npy only one: select it by its path"), "{err}");
+    assert!(err.contains("arrays, but npy holds only one; select one by its path"), "{err}");
     let select = "/frames/0/particles/N";
     let json =
         stdout(dir, 0, &["convert", "hoomd-log.gsd", "x.npy", "--select", select, "--json", "--check"]);
@@ -89,7 +89,7 @@ fn what_is_lost_is_listed_for_programs_too() {
     assert_eq!((&json["arrays"], &json["losses"]), (&1.into(), &0.into()));
     assert_eq!((&json["written"], &json["checked"]), (&true.into(), &true.into()));
     let plan = stdout(dir, 0, &["convert", "hoomd-log.gsd", "y.npy", "--select", select, "--dry-run"]);
-    assert!(plan.ends_with("y.npy: not written, as asked\n"), "{plan}");
+    assert!(plan.ends_with("y.npy: not written, because of --dry-run\n"), "{plan}");
     assert_eq!(names(dir), ["hoomd-log.gsd", "x.npy"]);
 }
 
@@ -138,7 +138,7 @@ fn what_is_there_stays_there() {
     let dir = dir.path();
     fs::write(dir.join("a.npy"), b"precious").unwrap();
     let args = ["convert", "lz4.ra", "a.npy", "--lossy"];
-    assert!(stderr(dir, 2, &args).contains("is there already"));
+    assert!(stderr(dir, 2, &args).contains("exists already"));
     let forced: Vec<&str> = args.iter().copied().chain(["--force"]).collect();
     // An option that the format does not know is told before anything is touched.
     let odd: Vec<&str> = forced.iter().copied().chain(["--filter", "zip"]).collect();

@@ -119,7 +119,7 @@ fn objects_and_links_are_moved_deleted_and_made() {
     edit(&["delete", "/fields/u"]);
     assert_eq!(program.stdout(0, &["cat", "a.h5", "/hard"]), "[1.5 2.5]\n");
     let error = program.stderr(2, &["edit", "a.h5", "delete", "/fields"]);
-    assert!(error.contains("/fields is a group with 1 member (--recursive deletes them too)"), "{error}");
+    assert!(error.contains("/fields is a group with 1 member; --recursive deletes them too"), "{error}");
     edit(&["delete", "-r", "/fields"]);
     edit(&["delete", "/soft"]);
     let listed = program.stdout(0, &["ls", "-r", "a.h5"]);
@@ -139,12 +139,12 @@ fn what_cannot_be_done_says_why_and_changes_nothing() {
     let before = [fs::read(&path).unwrap(), fs::read(&frame).unwrap()];
     let program = Program::at(place.path());
     for (status, args, why) in [
-        (2, &["a.h5"][..], "say what to change in the HDF5 file"),
-        (2, &["u.b2nd"], "say what to change in the Blosc2 file"),
-        (1, &["a.gsd"], "GSD files are not edited"),
-        (1, &["a.gsd", "set", "/", "a", "1"], "GSD files are not edited"),
-        (1, &["a.asdf", "set", "/", "a", "1"], "is edited as text: `sciformats edit a.asdf`"),
-        (2, &["a.h5", "--drop-blocks", "unset", "/", "count"], "--drop-blocks is for"),
+        (2, &["a.h5"][..], "no change was given for this HDF5 file"),
+        (2, &["u.b2nd"], "no change was given for this Blosc2 file"),
+        (1, &["a.gsd"], "GSD files cannot be edited"),
+        (1, &["a.gsd", "set", "/", "a", "1"], "GSD files cannot be edited"),
+        (1, &["a.asdf", "set", "/", "a", "1"], "is edited as text; run `sciformats edit a.asdf`"),
+        (2, &["a.h5", "--drop-blocks", "unset", "/", "count"], "--drop-blocks applies only"),
         (3, &["a.h5", "set", "/field/u", "a", "1"], "did you mean /fields/u?"),
         (3, &["a.h5", "unset", "/", "none"], "no attribute named \"none\""),
         (3, &["a.h5", "rename", "/", "none", "some"], "no attribute named \"none\""),
@@ -158,13 +158,17 @@ fn what_cannot_be_done_says_why_and_changes_nothing() {
         (
             2,
             &["a.h5", "set", "/", "count", "40000"],
-            "40000 is no int16, which the attribute has now (--type",
+            "40000 is not a value of type int16, which is the type of the existing attribute (--type",
         ),
-        (2, &["a.h5", "set", "/", "where", "x"], "has a type of its own, Reference: --type says"),
-        (2, &["a.h5", "set", "/", "x", "[1, [2]]"], "not of one shape"),
+        (
+            2,
+            &["a.h5", "set", "/", "where", "x"],
+            "has the type Reference, in which values cannot be given; choose another one with --type",
+        ),
+        (2, &["a.h5", "set", "/", "x", "[1, [2]]"], "nested lists have different"),
         (2, &["u.b2nd", "set", "/x", "a", "1"], "whose path is /"),
         (2, &["u.b2nd", "delete", "/"], "has no links"),
-        (2, &["u.b2nd", "set", "/", "a", "1", "--type", "int8"], "no type but"),
+        (2, &["u.b2nd", "set", "/", "a", "1", "--type", "int8"], "takes its type from the value"),
         (3, &["u.b2nd", "unset", "/", "none"], "none"),
         (3, &["u.b2nd", "unset", "/", "meta:b2nd"], "b2nd"),
         (3, &["u.b2nd", "set", "/", "meta:b2nd", "1"], "b2nd"),
@@ -198,7 +202,7 @@ fn a_dry_run_writes_nothing() {
         &["u.b2nd", "set", "/", "units", "K"],
     ] {
         let text = program.stdout(0, &[&["edit", "--dry-run"], args].concat());
-        assert!(text.ends_with("  not written, as asked\n"), "{text}");
+        assert!(text.ends_with("  not written, because of --dry-run\n"), "{text}");
         let after = [fs::read(&path).unwrap(), fs::read(&frame).unwrap()];
         assert!(after == before, "{args:?}");
     }

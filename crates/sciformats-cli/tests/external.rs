@@ -106,7 +106,7 @@ fn what_lies_elsewhere_is_an_error_that_names_the_option() {
             }
         }
     }
-    assert!(program.stderr(2, &["cat", "m.h5", "--external", "no/such"]).contains("a folder that is there"));
+    assert!(program.stderr(2, &["cat", "m.h5", "--external", "no/such"]).contains("an existing folder"));
     program.stderr(2, &["cat", "m.h5", "/raw", "--external", "none", "--external", ".."]);
     assert_eq!(
         program.stdout(0, &["cat", "m.h5", "/v_in", "--external", "beside", "--external", ".."]),

@@ -111,10 +111,13 @@ fn parts_by_names_and_coordinates() {
     );
     assert_eq!(cat(&["-q", "--at", "lat=90", "--slice", "time=0"]), "[282.0  282.25 282.5  282.75]\n");
     for (args, problem) in [
-        (&["--slice", "height=0"][..], "names a dimension height; there are time, lat, lon"),
+        (
+            &["--slice", "height=0"][..],
+            "names the dimension height, which does not exist; the dimensions are time, lat, lon",
+        ),
         (&["--at", "time=tomorrow"], "whose coordinates are dates"),
         (&["--at", "lat=north"], "whose coordinates are numbers"),
-        (&["--at", "lat=50", "--slice", "0"], "needs the names of dimensions"),
+        (&["--at", "lat=50", "--slice", "0"], "must name dimensions if --at"),
     ] {
         let error = program.stderr(2, &[&["cat", "climate.nc", "/tas"], args].concat());
         assert!(error.contains(problem), "{error}");
@@ -210,13 +213,13 @@ fn what_is_none_of_the_formats_is_named() {
     std::fs::create_dir(dir.path().join("store.zarr")).unwrap();
     std::fs::write(dir.path().join("store.zarr/zarr.json"), "{}").unwrap();
     for (name, bytes, expected) in [
-        ("page.h5", &b"<!DOCTYPE html><html>404"[..], "it is a web page (HTML) (perhaps a server's error"),
+        ("page.h5", &b"<!DOCTYPE html><html>404"[..], "it is a web page (HTML) (perhaps an error message"),
         ("old.nc", b"CDF\x02\0\0\0\0", "it is classic netCDF (`nccopy -k nc4 old.nc new.nc`"),
         ("none.h5", b"", "it is empty ("),
         (
             "lfs.h5",
             b"version https://git-lfs.github.com/spec/v1\noid x",
-            "(`git lfs pull` fetches the file itself)",
+            "(`git lfs pull` downloads the file itself)",
         ),
     ] {
         std::fs::write(dir.path().join(name), bytes).unwrap();

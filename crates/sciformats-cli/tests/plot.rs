@@ -64,15 +64,15 @@ fn pictures_in_files() {
     let again = path("b.png");
     stdout(0, &["plot", "gsd/hoomd-log.gsd", "/log/energy", "-o", &again, "--size", "640x480", "-q"]);
     assert_eq!(fs::read(&png).unwrap(), fs::read(&again).unwrap());
-    assert!(stderr(2, &["plot", "blosc2/grid.b2nd", "-o", &png]).contains("is there already"));
+    assert!(stderr(2, &["plot", "blosc2/grid.b2nd", "-o", &png]).contains("exists already"));
     stdout(0, &["plot", "blosc2/grid.b2nd", "-o", &png, "--force", "-q"]);
     assert!(stderr(2, &["plot", "blosc2/grid.b2nd", "-o", &path("a.pdf")]).contains(".svg or .png"));
     // Errors name the file, and leave nothing behind.
     let error = stderr(4, &["plot", "blosc2/grid.b2nd", "-o", &path("no/where.svg")]);
-    assert!(error.contains("no/where.svg: cannot be written: No such file"), "{error}");
+    assert!(error.contains("no/where.svg: the file cannot be written: No such file"), "{error}");
     fs::create_dir(path("folder.png")).unwrap();
     let error = stderr(4, &["plot", "blosc2/grid.b2nd", "-o", &path("folder.png"), "--force"]);
-    assert!(error.contains("folder.png: cannot be written: "), "{error}");
+    assert!(error.contains("folder.png: the file cannot be written: "), "{error}");
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 4);
 }
 
@@ -96,9 +96,9 @@ fn what_cannot_be_drawn_says_why() {
         (&["plot", "gsd/hoomd-log.gsd", "/frames"][..], "is a group, not an array"),
         (&["plot", "rawarray/scalar.ra"], "a single value"),
         (&["plot", "rawarray/no-elements.ra"], "no elements"),
-        (&["plot", "blosc2/text.b2nd"], "which are no numbers"),
-        (&["plot", "gsd/hoomd-log.gsd", "/log"], "name one of their fields"),
-        (&["plot", "rawarray/five-dimensions.ra", "-s", "..."], "an image has 2"),
+        (&["plot", "blosc2/text.b2nd"], "which are not numbers"),
+        (&["plot", "gsd/hoomd-log.gsd", "/log"], "choose one of their fields"),
+        (&["plot", "rawarray/five-dimensions.ra", "-s", "..."], "an image needs 2"),
     ] {
         let error = stderr(2, args);
         assert!(error.contains(why), "{args:?}: {error}");

@@ -382,7 +382,7 @@ fn a_full_disk_is_status_4() {
     let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
     let output = program().args(["info", "rawarray/f4.ra"]).stdout(full).output().unwrap();
     assert_eq!(output.status.code(), Some(4));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("cannot write the output"));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("the output cannot be written"));
     assert_eq!(run(&["man", "/proc/nowhere"]).status.code(), Some(4));
 }
 

@@ -114,5 +114,5 @@ fn without_a_terminal_it_says_what_to_do() {
         .output()
         .unwrap();
     assert_eq!(output.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("`ls`, `cat` and `plot` print"));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("use `ls`, `cat` or `plot` to print"));
 }

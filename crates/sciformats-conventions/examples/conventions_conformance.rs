@@ -1,7 +1,8 @@
 //! Our side of the conformance run of conventions.
 //!
-//! `check DIR` reads every `NAME.expected.json` in a folder: what another program decodes of the file that it names. Values stand
-//! beside it as `.npy` files, or in it as texts. `write DIR` writes files for other programs to read.
+//! `check DIR` reads every `NAME.expected.json` in a folder, which contains what another program decodes from
+//! the file that it names. The values are beside it in `.npy` files, or in it as texts. `write DIR` writes
+//! files for other programs to read.
 
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
@@ -34,7 +35,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Files of netCDF-4, with every kind of dimension.
+/// Writes netCDF-4 files with every kind of dimension.
 fn write(folder: &Path) -> sciformats::Result<()> {
     let mut file = NetCdf::create(folder.join("written.nc"))?;
     file.global("Conventions", "CF-1.11")?;
@@ -54,7 +55,7 @@ fn shown(error: impl std::fmt::Display) -> String {
     error.to_string()
 }
 
-/// A line of the run.
+/// Prints a line of the run.
 fn line(case: &str, outcome: Outcome) {
     println!(
         "{}",
@@ -101,7 +102,7 @@ fn of_identity(data: &Dataset, expected: &Value) -> Outcome {
         return if found.is_empty() {
             Ok(())
         } else {
-            Err(format!("it is {found:?}, and should be nothing"))
+            Err(format!("it is {found:?}, but should be nothing"))
         };
     };
     if !found.iter().any(|found| found == wanted) {
@@ -116,7 +117,7 @@ fn of_identity(data: &Dataset, expected: &Value) -> Outcome {
 
 fn of_object(data: &Dataset, expected: &Value, folder: &Path) -> Outcome {
     let path = expected["path"].as_str().unwrap_or_default();
-    let meaning = data.meaning(path).map_err(shown)?.ok_or("it means nothing")?;
+    let meaning = data.meaning(path).map_err(shown)?.ok_or("it has no meaning")?;
     match meaning {
         Meaning::Variable(variable) => {
             let names: Vec<Value> =
@@ -133,7 +134,7 @@ fn of_object(data: &Dataset, expected: &Value, folder: &Path) -> Outcome {
                 }
             }
             values(&variable.read().map_err(shown)?, &expected["values"], folder)?;
-            // A part of them, by itself.
+            // A part of the values is read separately.
             let shape = variable.shape();
             if let (Some(wanted), false) = (expected["last"].as_str(), shape.contains(&0)) {
                 let last =
@@ -155,7 +156,7 @@ fn of_object(data: &Dataset, expected: &Value, folder: &Path) -> Outcome {
             let bytes = dense.into_iter().flat_map(f64::to_le_bytes).collect();
             values(&Values::plain(sciformats::ElementType::F64, bytes), &expected["values"], folder)
         }
-        _ => Err("it means something new".into()),
+        _ => Err("it has an unknown kind of meaning".into()),
     }
 }
 
@@ -182,7 +183,7 @@ fn of_table(table: &sciformats_conventions::Table, expected: &Value, folder: &Pa
     Ok(())
 }
 
-/// Compares values with what stands in a file of NumPy, or with texts.
+/// Compares values with those in an `.npy` file, or with texts.
 fn values(found: &Values, expected: &Value, folder: &Path) -> Outcome {
     if let Some(texts) = expected.as_array() {
         let cells = found.cells().map_err(shown)?;
@@ -226,7 +227,7 @@ fn values(found: &Values, expected: &Value, folder: &Path) -> Outcome {
     Ok(())
 }
 
-/// A moment that cftime made of a number: `[units, calendar, number, moment]`.
+/// Compares a date that cftime computed from a number: `[units, calendar, number, moment]`.
 fn of_moments(expected: &Value) -> Outcome {
     let text = |at: usize| expected[at].as_str().unwrap_or_default();
     let calendar = Calendar::parse(text(1)).ok_or("it has no calendar")?;
@@ -239,7 +240,8 @@ fn of_moments(expected: &Value) -> Outcome {
     if found.to_string() == text(3) {
         return Ok(());
     }
-    // A product of floats is exact here; cftime rounds it more than once, and may be a microsecond off.
+    // The product of floats is exact here. cftime rounds it more than once, and may differ by one
+    // microsecond.
     let theirs = DateTime::parse(text(3), calendar).ok_or("cftime gives no date")?;
     let apart = (found.nanoseconds(calendar) - theirs.nanoseconds(calendar)).unsigned_abs();
     let near = expected[2].is_f64() && apart <= 1000;

@@ -1,4 +1,4 @@
-//! What a convention is, and all of them in the order in which they are asked.
+//! The definition of a convention, and all conventions in the order in which they are tried.
 
 use sciformats::Result;
 
@@ -17,11 +17,11 @@ use crate::variable::Variable;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Meaning {
-    /// An array with dimensions and values; of a group the one that the group is about.
+    /// An array with dimensions and values; for a group, the array that the group is about.
     Variable(Box<Variable>),
-    /// Rows and columns.
+    /// A table with rows and columns.
     Table(Table),
-    /// A matrix of which only a part is stored.
+    /// A matrix of which only some elements are stored.
     Sparse(SparseMatrix),
 }
 
@@ -31,33 +31,36 @@ impl From<Variable> for Meaning {
     }
 }
 
-/// A way in which programs agree to say more with a format than it holds by itself.
+/// A way in which programs agree to express more with a format than it can express by itself.
 pub trait Convention: Send + Sync {
-    /// Whether the file follows it: what is told by the root and the few objects that the convention prescribes. The name of
-    /// the file says nothing.
+    /// Returns whether the file follows the convention, judged by the root and the few objects that the
+    /// convention prescribes. The name of the file does not matter.
     ///
     /// # Errors
-    /// If these objects cannot be read.
+    ///
+    /// An error if these objects cannot be read.
     fn identify(&self, root: &Node) -> Result<Option<Identity>>;
 
-    /// What an object of such a file means; `None` if the convention says nothing of it.
+    /// Returns the meaning of an object of such a file; `None` if the convention does not define it.
     ///
     /// # Errors
-    /// If what tells of its meaning cannot be read, or contradicts itself.
+    ///
+    /// An error if the parts that define the meaning cannot be read, or contradict each other.
     fn meaning(&self, _node: &Node, _options: &DecodeOptions) -> Result<Option<Meaning>> {
         Ok(None)
     }
 
-    /// What to look at first in such a file.
+    /// Returns what to look at first in such a file.
     ///
     /// # Errors
-    /// If what tells cannot be read.
+    ///
+    /// An error if the objects that define this cannot be read.
     fn outline(&self, _root: &Node) -> Result<Outline> {
         Ok(Outline::default())
     }
 }
 
-/// All conventions, the most special ones first: a file can follow several.
+/// All conventions, the most specific ones first, because a file may follow several.
 pub(crate) const REGISTRY: &[&dyn Convention] = &[
     &hoomd::Hoomd,
     &asdf::Asdf,

@@ -1,4 +1,4 @@
-//! A file as its convention means it.
+//! A file as its convention defines it.
 
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -17,11 +17,11 @@ use crate::variable::Variable;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DecodeOptions {
-    /// Whether values are those that are stored, without scales, fills, times and categories; names, dimensions and coordinates
-    /// are told all the same. Default: no.
+    /// Whether values are returned as they are stored, without applying scales, fill values, times and
+    /// categories. Names, dimensions and coordinates are not affected. The default is no.
     pub raw: bool,
-    /// Whether values outside of `valid_min`, `valid_max` and `valid_range` are missing, as the CF conventions say (section 2.5.1)
-    /// and xarray does not. Default: yes.
+    /// Whether values outside of `valid_min`, `valid_max` and `valid_range` are missing, as the CF
+    /// conventions say (section 2.5.1) and xarray does not. The default is yes.
     pub valid: bool,
 }
 
@@ -33,8 +33,8 @@ impl Default for DecodeOptions {
 
 /// A file as variables with named dimensions, coordinates, units and decoded values.
 ///
-/// Nothing is read before it is asked for: which conventions a file follows is seen from a few attributes, and what an object means
-/// from its own and those of its neighbours.
+/// Nothing is read until it is requested. A few attributes show which conventions a file follows, and the
+/// meaning of an object follows from its attributes and those of its neighbours.
 ///
 /// ```no_run
 /// use sciformats_conventions::Dataset;
@@ -70,6 +70,7 @@ impl Dataset {
     /// Opens the file at `path`.
     ///
     /// # Errors
+    ///
     /// As [`sciformats::open`].
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Ok(Self::new(sciformats::open(path)?))
@@ -78,12 +79,13 @@ impl Dataset {
     /// Opens the file at `path`, with options.
     ///
     /// # Errors
+    ///
     /// As [`sciformats::open_with`].
     pub fn open_with(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Self> {
         Ok(Self::new(sciformats::open_with(path, options)?))
     }
 
-    /// A file that is open.
+    /// Uses a file that is open.
     ///
     /// ```
     /// use sciformats::memory::{Memory, array, texts};
@@ -105,33 +107,34 @@ impl Dataset {
         Self { tree: Tree::new(file.into()), options: DecodeOptions::default(), found: Arc::default() }
     }
 
-    /// The same with other options.
+    /// Sets the options.
     #[must_use]
     pub fn with_options(self, options: DecodeOptions) -> Self {
         Self { options, ..self }
     }
 
-    /// The same without decoding: values are those that are stored.
+    /// Returns the same dataset without decoding: values are returned as they are stored.
     #[must_use]
     pub fn raw(self) -> Self {
         let options = DecodeOptions { raw: true, ..self.options };
         self.with_options(options)
     }
 
-    /// The file.
+    /// Returns the file.
     pub fn file(&self) -> &Arc<File> {
         &self.tree.file
     }
 
-    /// The object at a path.
+    /// Returns the object at a path.
     ///
     /// # Errors
-    /// [`Error::NotFound`] if there is none; what is wrong with what leads there.
+    ///
+    /// [`Error::NotFound`] if there is no such object; otherwise the error of reading what leads to it.
     pub fn node(&self, path: &str) -> Result<Node> {
         Node::new(&self.tree, path)
     }
 
-    /// An object that is known already, and the path that led to it.
+    /// Returns an object whose id is known, and the path that led to it.
     pub fn known(&self, path: &str, id: ObjectId) -> Node {
         Node::known(&self.tree, path, id)
     }
@@ -150,26 +153,30 @@ impl Dataset {
         Ok(self.found.get_or_init(|| found))
     }
 
-    /// The convention that the file follows; of several the most special one. `None` if no mark of one was found.
+    /// Returns the convention that the file follows, or the most specific one of several; `None` if no
+    /// convention was recognised.
     ///
     /// # Errors
-    /// If the attributes and members that would tell cannot be read.
+    ///
+    /// An error if the attributes and members that identify it cannot be read.
     pub fn identity(&self) -> Result<Option<&Identity>> {
         Ok(self.identities()?.into_iter().next())
     }
 
-    /// The conventions that the file follows, the most special one first.
+    /// Returns the conventions that the file follows, the most specific one first.
     ///
     /// # Errors
+    ///
     /// As [`identity`](Self::identity).
     pub fn identities(&self) -> Result<Vec<&Identity>> {
         Ok(self.found()?.iter().map(|found| &found.identity).collect())
     }
 
-    /// What to look at first. Without a convention that says so there are no highlights.
+    /// Returns what to look at first. There are no highlights if no convention defines them.
     ///
     /// # Errors
-    /// If what would tell cannot be read.
+    ///
+    /// An error if the objects that define this cannot be read.
     pub fn outline(&self) -> Result<Outline> {
         let root = self.node("/")?;
         for found in self.found()? {
@@ -181,17 +188,21 @@ impl Dataset {
         Ok(Outline::default())
     }
 
-    /// What an object means; `None` for groups that are only folders, and for objects without elements.
+    /// Returns the meaning of an object; `None` for groups that are only folders, and for objects without
+    /// elements.
     ///
     /// # Errors
-    /// [`Error::NotFound`] if there is no such object; what is wrong with what tells of its meaning.
+    ///
+    /// [`Error::NotFound`] if there is no such object; otherwise the error of reading the parts that define
+    /// its meaning.
     pub fn meaning(&self, path: &str) -> Result<Option<Meaning>> {
         self.meaning_of(&self.node(path)?)
     }
 
-    /// As [`meaning`](Self::meaning), of an object that was found.
+    /// As [`meaning`](Self::meaning), for an object that was found already.
     ///
     /// # Errors
+    ///
     /// As [`meaning`](Self::meaning).
     pub fn meaning_of(&self, node: &Node) -> Result<Option<Meaning>> {
         for found in self.found()? {
@@ -202,7 +213,7 @@ impl Dataset {
         Ok(Plain.meaning(node, &self.options)?.map(|meaning| self.undecoded(meaning)))
     }
 
-    /// What was meant without its decoding, if that is wanted.
+    /// Returns the meaning without its decoding, if that is requested.
     fn undecoded(&self, meaning: Meaning) -> Meaning {
         match meaning {
             Meaning::Variable(variable) if self.options.raw => variable.undecoded().into(),
@@ -210,10 +221,11 @@ impl Dataset {
         }
     }
 
-    /// The variable that an object is, or that a group stands for.
+    /// Returns the variable that an object is, or that a group stands for.
     ///
     /// # Errors
-    /// As [`meaning`](Self::meaning); [`Error::Usage`] if it is none.
+    ///
+    /// As [`meaning`](Self::meaning); [`Error::Usage`] if the object is not a variable.
     pub fn variable(&self, path: &str) -> Result<Variable> {
         match self.meaning(path)? {
             Some(Meaning::Variable(variable)) => Ok(*variable),
@@ -221,10 +233,11 @@ impl Dataset {
         }
     }
 
-    /// The table that an object is.
+    /// Returns the table that an object is.
     ///
     /// # Errors
-    /// As [`meaning`](Self::meaning); [`Error::Usage`] if it is none.
+    ///
+    /// As [`meaning`](Self::meaning); [`Error::Usage`] if the object is not a table.
     pub fn table(&self, path: &str) -> Result<Table> {
         match self.meaning(path)? {
             Some(Meaning::Table(table)) => Ok(table),
@@ -232,10 +245,11 @@ impl Dataset {
         }
     }
 
-    /// The sparse matrix that an object is.
+    /// Returns the sparse matrix that an object is.
     ///
     /// # Errors
-    /// As [`meaning`](Self::meaning); [`Error::Usage`] if it is none.
+    ///
+    /// As [`meaning`](Self::meaning); [`Error::Usage`] if the object is not a sparse matrix.
     pub fn sparse(&self, path: &str) -> Result<SparseMatrix> {
         match self.meaning(path)? {
             Some(Meaning::Sparse(matrix)) => Ok(matrix),
@@ -243,9 +257,10 @@ impl Dataset {
         }
     }
 
-    /// The variables of a group, in the order in which they were made where that is kept.
+    /// Returns the variables of a group, in the order of creation if it is recorded.
     ///
     /// # Errors
+    ///
     /// As [`meaning`](Self::meaning).
     pub fn variables(&self, group: &str) -> Result<Vec<Variable>> {
         let mut variables = Vec::new();
@@ -260,10 +275,11 @@ impl Dataset {
         Ok(variables)
     }
 
-    /// The groups of a group.
+    /// Returns the subgroups of a group.
     ///
     /// # Errors
-    /// If they cannot be listed.
+    ///
+    /// An error if they cannot be listed.
     pub fn groups(&self, group: &str) -> Result<Vec<Node>> {
         let children = self.node(group)?.children()?.into_iter();
         children
@@ -274,7 +290,7 @@ impl Dataset {
 
 fn wrong(path: &str, wanted: &str, found: Option<&Meaning>) -> Error {
     let found = match found {
-        None => "a group or holds nothing",
+        None => "a group or has no elements",
         Some(Meaning::Variable(_)) => "a variable",
         Some(Meaning::Table(_)) => "a table",
         Some(Meaning::Sparse(_)) => "a sparse matrix",

@@ -1,4 +1,5 @@
-//! What an object means as a file of one array, so that whatever reads arrays reads it: commands, converters, plots.
+//! Presents the meaning of an object as a file with one array, so that commands, converters and plots can
+//! read it.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -15,12 +16,12 @@ use crate::table::Table;
 use crate::values::{Values, push_text};
 use crate::variable::{Flags, Variable};
 
-/// For whom values are.
+/// The readers that values are intended for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum For {
-    /// For people: flags by what they mean, whole numbers of which some are missing as texts.
+    /// For people: flags appear by name, and integers become texts if some of them are missing.
     People,
-    /// For programs: flags and whole numbers as numbers.
+    /// For programs: flags and integers are numbers.
     Programs,
 }
 
@@ -35,14 +36,14 @@ struct Decoded {
 #[derive(Debug)]
 enum What {
     Variable(Variable),
-    /// A variable whose values are told by what they mean.
+    /// A variable whose values are shown by name.
     Labels(Variable, Flags),
     Table(Table, For),
     Sparse(SparseMatrix),
 }
 
 impl Meaning {
-    /// Whether its values are the elements of one array as they are stored.
+    /// Returns whether the values are the elements of one array as they are stored.
     pub fn is_stored(&self) -> bool {
         match self {
             Self::Variable(variable) => variable.is_stored(),
@@ -51,9 +52,9 @@ impl Meaning {
         }
     }
 
-    /// A file with one array, at `/`, that holds the values: numbers of which some are missing as NaN, moments, categories and
-    /// characters as texts, a table as a list of records, a sparse matrix with all its elements. They are read when they are
-    /// asked for.
+    /// Returns a file with one array at `/` that contains the values. Missing numbers are NaN; dates,
+    /// categories and characters are texts; a table is a list of records; a sparse matrix has all of its
+    /// elements. The values are read when they are requested.
     ///
     /// ```
     /// use sciformats::memory::{Memory, array, texts};
@@ -73,7 +74,8 @@ impl Meaning {
     /// ```
     ///
     /// # Errors
-    /// If what tells of its parts cannot be read.
+    ///
+    /// An error if the description of its parts cannot be read.
     pub fn into_file(self, whom: For) -> Result<File> {
         let decoded = match self {
             Self::Variable(variable) => of_variable(*variable, whom),
@@ -106,7 +108,7 @@ fn of_variable(variable: Variable, whom: For) -> Decoded {
     }
 }
 
-/// Flags that are an enumeration: whole numbers, each with one meaning.
+/// Returns the enumeration for flags that are integers with one meaning each.
 fn named_values(variable: &Variable, flags: &Flags) -> Option<ElementType> {
     let base = variable.stored().element.clone();
     let whole = matches!(base, ElementType::Int(_) | ElementType::UInt(_));
@@ -136,7 +138,7 @@ fn of_sparse(matrix: SparseMatrix) -> Result<Decoded> {
 fn labelled(values: &Values, flags: &Flags) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     for value in values.numbers()? {
-        // Flags are whole numbers, and few: each is exact as a float.
+        // Flags are integers, and few, so each is exact as a float.
         let text = if value.is_nan() { String::new() } else { flags.label(value as i128) };
         push_text(&mut bytes, &text);
     }

@@ -1,4 +1,4 @@
-//! Fields of records and elements of small arrays, cut out of canonical bytes.
+//! Extracts fields of records and elements of small arrays from canonical bytes.
 
 use sciformats::{ElementType, Error, Result};
 
@@ -19,7 +19,7 @@ fn count(bytes: &mut &[u8]) -> Result<u64> {
     eight.map(u64::from_le_bytes).ok_or_else(short)
 }
 
-/// Moves past one element.
+/// Skips one element.
 fn skip(element: &ElementType, bytes: &mut &[u8]) -> Result<()> {
     if let Some(size) = element.size() {
         return take(bytes, size);
@@ -38,7 +38,7 @@ fn skip(element: &ElementType, bytes: &mut &[u8]) -> Result<()> {
             }
             (0..elements).try_for_each(|_| skip(element, bytes))
         }
-        // Texts and references: a count of bytes, and these.
+        // Texts and references begin with a count of bytes.
         _ => {
             let length = count(bytes)?;
             take(bytes, length)
@@ -46,7 +46,7 @@ fn skip(element: &ElementType, bytes: &mut &[u8]) -> Result<()> {
     }
 }
 
-/// The part of each element that lies between two ends, which `ends` finds.
+/// Extracts the part of each element that lies between two ends, which `ends` finds.
 fn cut(
     bytes: &[u8],
     ends: impl Fn(&mut &[u8]) -> Result<usize>,
@@ -66,13 +66,13 @@ fn cut(
     Ok(out)
 }
 
-/// One field of records: its type, and its canonical bytes in all of them.
+/// Extracts one field of records: its type, and its canonical bytes in all of them.
 pub(crate) fn field(records: &ElementType, at: usize, bytes: &[u8]) -> Result<(ElementType, Vec<u8>)> {
     let ElementType::Compound(fields) = records else {
-        return Err(Error::usage("field", "is one of no record"));
+        return Err(Error::usage("field", "cannot be read, because the elements are not records"));
     };
-    let (_, element) = fields.get(at).ok_or_else(|| Error::usage("field", "is none of the record"))?;
-    // Records of one size: the field is at the same place in all of them.
+    let (_, element) = fields.get(at).ok_or_else(|| Error::usage("field", "does not exist in the record"))?;
+    // All records have one size, so the field has the same offset in all of them.
     let start = fields.iter().take(at).try_fold(0u64, |sum, (_, field)| sum.checked_add(field.size()?));
     if let (Some(whole), Some(start), Some(size)) = (records.size(), start, element.size())
         && whole > 0
@@ -93,7 +93,7 @@ pub(crate) fn field(records: &ElementType, at: usize, bytes: &[u8]) -> Result<(E
     Ok((element.clone(), cut(bytes, before, from)?))
 }
 
-/// The canonical bytes of each element.
+/// Returns the canonical bytes of each element.
 pub(crate) fn split<'a>(element: &ElementType, bytes: &'a [u8]) -> Result<Vec<&'a [u8]>> {
     if let Some(size) = element.size().and_then(|size| usize::try_from(size).ok()).filter(|&size| size > 0) {
         return Ok(bytes.chunks(size).collect());
@@ -109,7 +109,7 @@ pub(crate) fn split<'a>(element: &ElementType, bytes: &'a [u8]) -> Result<Vec<&'
     Ok(parts)
 }
 
-/// One element of small arrays: its type, and its canonical bytes in all of them.
+/// Extracts one element of small arrays: its type, and its canonical bytes in all of them.
 pub(crate) fn item(arrays: &ElementType, at: u64, bytes: &[u8]) -> Result<(ElementType, Vec<u8>)> {
     let ElementType::Array { element, shape } = arrays else { return Ok((arrays.clone(), bytes.to_vec())) };
     let all = shape.iter().try_fold(1u64, |all, &side| all.checked_mul(side)).ok_or_else(short)?;
@@ -121,7 +121,7 @@ pub(crate) fn item(arrays: &ElementType, at: u64, bytes: &[u8]) -> Result<(Eleme
     Ok(((**element).clone(), cut(bytes, before, from)?))
 }
 
-/// The bytes of the element at the start.
+/// Returns the number of bytes of the first element.
 fn length(element: &ElementType, bytes: &[u8]) -> Result<usize> {
     let mut rest = bytes;
     skip(element, &mut rest)?;

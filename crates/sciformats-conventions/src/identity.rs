@@ -1,8 +1,8 @@
-//! What a file is, and what to look at first.
+//! The convention of a file, and what to look at first.
 
 use std::fmt;
 
-/// The convention that a file follows, and how that is known.
+/// The convention that a file follows, and the evidence for it.
 ///
 /// ```no_run
 /// let data = sciformats_conventions::Dataset::open("weather.nc")?;
@@ -14,29 +14,29 @@ use std::fmt;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Identity {
-    /// The name of the convention, as its makers write it.
+    /// The name of the convention, as its authors write it.
     pub convention: &'static str,
-    /// The version that the file says it follows.
+    /// The version that the file declares.
     pub version: Option<String>,
-    /// The program that wrote the file, as far as the file says.
+    /// The program that wrote the file, if the file names it.
     pub writer: Option<String>,
-    /// What in the file shows it: attributes and members by their names.
+    /// The attributes and members that identify the convention, by name.
     pub evidence: Vec<String>,
 }
 
 impl Identity {
-    /// A convention that is known by what stands in the file.
+    /// Creates the identity of a convention that was recognised by the contents of a file.
     pub fn new(convention: &'static str, evidence: impl Into<String>) -> Self {
         Self { convention, version: None, writer: None, evidence: vec![evidence.into()] }
     }
 
-    /// The same, of a version.
+    /// Sets the version.
     #[must_use]
     pub fn with_version(self, version: Option<String>) -> Self {
         Self { version, ..self }
     }
 
-    /// The same, written by a program.
+    /// Sets the program that wrote the file.
     #[must_use]
     pub fn with_writer(self, writer: Option<String>) -> Self {
         Self { writer, ..self }
@@ -65,13 +65,13 @@ impl fmt::Display for Identity {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Outline {
-    /// What the file is called in itself.
+    /// The title of the file.
     pub title: Option<String>,
-    /// The objects that hold what the file is about, the most telling first.
+    /// The objects that the file is about, the most important first.
     pub highlights: Vec<Highlight>,
 }
 
-/// An object that is worth a look.
+/// An object to look at.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Highlight {
     /// Its path.
@@ -81,7 +81,7 @@ pub struct Highlight {
 }
 
 impl Outline {
-    /// The same with one more object.
+    /// Adds an object.
     #[must_use]
     pub fn with(mut self, path: impl Into<String>, what: impl Into<String>) -> Self {
         self.highlights.push(Highlight { path: path.into(), what: what.into() });

@@ -1,9 +1,10 @@
-//! What scientific files mean: variables with named dimensions, coordinates, units and decoded values, tables, sparse matrices.
+//! Decodes what scientific files mean: variables with named dimensions, coordinates, units and decoded
+//! values, tables, sparse matrices.
 //!
-//! Formats hold arrays; nearly every file follows a convention that says what their elements stand for: netCDF and CF scale and
-//! mask numbers and count time from a moment, AnnData stores the columns of a table one by one, MATLAB has its dimensions the
-//! other way round. This crate knows these conventions, finds out by the contents of a file which of them it follows, and gives
-//! one view of all.
+//! Formats store arrays, and nearly every file follows a convention that says what their elements mean.
+//! netCDF and CF scale and mask numbers and count time from a date; AnnData stores the columns of a table one
+//! by one; MATLAB reverses the dimensions. This crate knows these conventions, recognises by the contents of
+//! a file which of them it follows, and presents all of them in one way.
 //!
 //! ```no_run
 //! use sciformats_conventions::Dataset;
@@ -19,14 +20,14 @@
 //! # Ok::<(), sciformats::Error>(())
 //! ```
 //!
-//! | type | is |
+//! | type | what it is |
 //! |---|---|
-//! | [`Dataset`] | a file as its convention means it |
-//! | [`Identity`], [`Outline`] | which convention, by what evidence, and what to look at first |
-//! | [`Variable`], [`Dimension`], [`Coordinate`], [`Flags`] | an array with what is said of it |
-//! | [`Table`], [`Column`], [`SparseMatrix`] | what several arrays are together |
-//! | [`Values`], [`decoding`], [`time`] | elements as they are meant |
-//! | [`Convention`] | one way to say more with a format than it holds by itself |
+//! | [`Dataset`] | a file as its convention defines it |
+//! | [`Identity`], [`Outline`] | the convention with its evidence, and what to look at first |
+//! | [`Variable`], [`Dimension`], [`Coordinate`], [`Flags`] | an array with its description |
+//! | [`Table`], [`Column`], [`SparseMatrix`] | what several arrays mean together |
+//! | [`Values`], [`decoding`], [`time`] | decoded elements |
+//! | [`Convention`] | one convention, which expresses more with a format than the format itself can |
 
 mod convention;
 mod conventions;

@@ -1,4 +1,4 @@
-//! An object of a file with its path, and its attributes as conventions ask for them.
+//! An object of a file with its path, and its attributes in the forms that conventions need.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,14 +8,15 @@ use sciformats::{
     Result, Slab, Target, walk,
 };
 
-/// Elements of a small array that are read to look at a file: names of columns, a version, a header.
+/// The number of elements of a small array that are read to examine a file: names of columns, a version, a
+/// header.
 const SMALL: u64 = 1 << 20;
 
-/// A file that conventions look at, and what was found out about it.
+/// A file that conventions examine, and what has been found out about it.
 #[derive(Debug)]
 pub(crate) struct Tree {
     pub(crate) file: Arc<File>,
-    /// The names of objects in groups that were listed.
+    /// The names of objects in groups that have been listed.
     names: Mutex<HashMap<ObjectId, Arc<HashMap<ObjectId, Name>>>>,
 }
 
@@ -42,7 +43,7 @@ pub struct Node {
     id: ObjectId,
 }
 
-/// The texts among the elements of an attribute or array; `None` where an element is something else.
+/// Returns the texts among the elements of an attribute or array; `None` if an element is something else.
 fn texts(element: &ElementType, bytes: &[u8]) -> Result<Option<Vec<String>>> {
     let mut texts = Vec::new();
     for datum in Decoder::new(element, bytes) {
@@ -71,51 +72,54 @@ impl Node {
         Ok(Self { tree: Arc::clone(tree), path, id })
     }
 
-    /// An object that is known already.
+    /// Creates a node for an object whose id is known.
     pub(crate) fn known(tree: &Arc<Tree>, path: &str, id: ObjectId) -> Self {
         Self { tree: Arc::clone(tree), path: path.to_owned(), id }
     }
 
-    /// The file.
+    /// Returns the file.
     pub fn file(&self) -> &Arc<File> {
         &self.tree.file
     }
 
-    /// The path that led to it.
+    /// Returns the path that led to the object.
     pub fn path(&self) -> &str {
         &self.path
     }
 
-    /// The last part of the path; empty for the root.
+    /// Returns the last part of the path; it is empty for the root.
     pub fn name(&self) -> &str {
         self.path.rsplit('/').next().unwrap_or_default()
     }
 
-    /// The object's id in the file.
+    /// Returns the object's id in the file.
     pub fn id(&self) -> ObjectId {
         self.id
     }
 
-    /// The object.
+    /// Returns the object.
     ///
     /// # Errors
-    /// If nothing can be said of it.
+    ///
+    /// An error if nothing is known about the object.
     pub fn object(&self) -> Result<Object> {
         self.file().source().object(self.id)
     }
 
-    /// What kind of thing it is.
+    /// Returns the kind of the object.
     ///
     /// # Errors
+    ///
     /// As [`object`](Self::object).
     pub fn kind(&self) -> Result<Kind> {
         Ok(self.object()?.kind())
     }
 
-    /// What is known of it as an array; `None` if it is none.
+    /// Returns the description of an array; `None` if the object is not an array.
     ///
     /// # Errors
-    /// As [`object`](Self::object), and what is wrong with a damaged array.
+    ///
+    /// As [`object`](Self::object), and the error of a damaged array.
     pub fn info(&self) -> Result<Option<ArrayInfo>> {
         match self.object()? {
             Object::Array(info) => Ok(Some(*info)),
@@ -124,18 +128,20 @@ impl Node {
         }
     }
 
-    /// An object by its path from here; `None` if there is none.
+    /// Returns the object at a path relative to this one; `None` if there is none.
     ///
     /// # Errors
-    /// If what leads there cannot be read.
+    ///
+    /// An error if what leads there cannot be read.
     pub fn child(&self, path: &str) -> Result<Option<Self>> {
         self.at(&walk::join(&self.path, &Name::from(path)))
     }
 
-    /// An object by its path from the root; `None` if there is none.
+    /// Returns the object at a path from the root; `None` if there is none.
     ///
     /// # Errors
-    /// If what leads there cannot be read.
+    ///
+    /// An error if what leads there cannot be read.
     pub fn at(&self, path: &str) -> Result<Option<Self>> {
         match Self::new(&self.tree, path) {
             Ok(node) => Ok(Some(node)),
@@ -144,15 +150,16 @@ impl Node {
         }
     }
 
-    /// The root of the file.
+    /// Returns the root of the file.
     pub fn root(&self) -> Self {
         Self { tree: Arc::clone(&self.tree), path: "/".into(), id: self.file().source().root() }
     }
 
-    /// The group that the path leads through last; `None` for the root.
+    /// Returns the last group on the path; `None` for the root.
     ///
     /// # Errors
-    /// If it cannot be read.
+    ///
+    /// An error if it cannot be read.
     pub fn parent(&self) -> Result<Option<Self>> {
         match self.path.rsplit_once('/') {
             Some((parent, name)) if !name.is_empty() => self.at(if parent.is_empty() { "/" } else { parent }),
@@ -160,15 +167,16 @@ impl Node {
         }
     }
 
-    /// The members of a group that can be reached, in the order in which they were made where that is kept.
+    /// Returns the members of a group that can be reached, in the order of creation if it is recorded.
     ///
     /// # Errors
-    /// If they cannot be listed.
+    ///
+    /// An error if they cannot be listed.
     pub fn children(&self) -> Result<Vec<Self>> {
         self.few(usize::MAX)
     }
 
-    /// The first members of a group that can be reached: a group may have any number of them.
+    /// Returns the first members of a group that can be reached, because a group may have any number of them.
     pub(crate) fn few(&self, count: usize) -> Result<Vec<Self>> {
         let mut children = Vec::new();
         for name in self.names(count)? {
@@ -180,8 +188,8 @@ impl Node {
         Ok(children)
     }
 
-    /// The names of members, in the order in which they were made where that is kept; of others no more than `count` and those
-    /// that cannot be reached.
+    /// Returns the names of members: in the order of creation if it is recorded, and otherwise at most
+    /// `count` names, including those of members that cannot be reached.
     pub(crate) fn names(&self, count: usize) -> Result<Vec<Name>> {
         let source = self.file().source();
         let created = match source.details() {
@@ -204,12 +212,12 @@ impl Node {
         Ok(names)
     }
 
-    /// The member of a name, if it can be reached.
+    /// Returns the member with a name, if it can be reached.
     fn reached(&self, name: &Name) -> Result<Option<Self>> {
         let path = walk::join(&self.path, name);
         let id = match self.file().source().member(self.id, name)? {
             Some(Target::Object(id)) => id,
-            // A link that leads nowhere, whatever the reason, is no member that can be reached.
+            // A link that leads nowhere, for any reason, is not a member that can be reached.
             Some(Target::Soft(_) | Target::External { .. }) => match self.at(&path) {
                 Ok(Some(node)) => node.id,
                 Ok(None) | Err(_) => return Ok(None),
@@ -219,7 +227,7 @@ impl Node {
         Ok(Some(Self { tree: Arc::clone(&self.tree), path, id }))
     }
 
-    /// The member of this group that is an object, by a hard link.
+    /// Returns the member of this group that is a given object, through a hard link.
     pub(crate) fn named(&self, id: ObjectId) -> Result<Option<Self>> {
         let known = self.tree.names.lock().unwrap_or_else(PoisonError::into_inner).get(&self.id).cloned();
         let names = match known {
@@ -245,10 +253,11 @@ impl Node {
         Ok(path.map(|path| Self { tree: Arc::clone(&self.tree), path, id }))
     }
 
-    /// An attribute; `None` if there is none of that name.
+    /// Returns an attribute; `None` if there is no attribute with this name.
     ///
     /// # Errors
-    /// If the attributes cannot be searched, or the value cannot be read.
+    ///
+    /// An error if the attributes cannot be searched, or if the value cannot be read.
     pub fn attribute(&self, name: &str) -> Result<Option<AttributeValue>> {
         let (source, name) = (self.file().source(), Name::from(name));
         let found = match source.details() {
@@ -260,18 +269,20 @@ impl Node {
         found.map(|attribute| attribute.value).transpose()
     }
 
-    /// Whether there is an attribute of that name.
+    /// Returns whether there is an attribute with this name.
     ///
     /// # Errors
+    ///
     /// As [`attribute`](Self::attribute).
     pub fn has(&self, name: &str) -> Result<bool> {
         Ok(self.attribute(name)?.is_some())
     }
 
-    /// The names of the attributes, in the order in which they were made where that is kept.
+    /// Returns the names of the attributes, in the order of creation if it is recorded.
     ///
     /// # Errors
-    /// If they cannot be listed.
+    ///
+    /// An error if they cannot be listed.
     pub fn attribute_names(&self) -> Result<Vec<String>> {
         let source = self.file().source();
         let names = match source.details() {
@@ -284,9 +295,11 @@ impl Node {
         Ok(names.iter().map(|name| name.shown().into_owned()).collect())
     }
 
-    /// The texts of an attribute; `None` if there is no such attribute, or it holds something else.
+    /// Returns the texts of an attribute; `None` if there is no such attribute, or if it contains something
+    /// else.
     ///
     /// # Errors
+    ///
     /// As [`attribute`](Self::attribute).
     pub fn texts(&self, name: &str) -> Result<Option<Vec<String>>> {
         let Some(value) = self.attribute(name)? else { return Ok(None) };
@@ -296,18 +309,22 @@ impl Node {
         texts(&value.element, &value.data?)
     }
 
-    /// The text of an attribute; `None` if there is no such attribute, or it holds something else or several texts.
+    /// Returns the text of an attribute; `None` if there is no such attribute, or if it contains something
+    /// else or several texts.
     ///
     /// # Errors
+    ///
     /// As [`attribute`](Self::attribute).
     pub fn text(&self, name: &str) -> Result<Option<String>> {
         let texts = self.texts(name)?.unwrap_or_default();
         Ok(<[String; 1]>::try_from(texts).ok().map(|[text]| text))
     }
 
-    /// The numbers of an attribute; `None` if there is no such attribute, or it holds something else.
+    /// Returns the numbers of an attribute; `None` if there is no such attribute, or if it contains something
+    /// else.
     ///
     /// # Errors
+    ///
     /// As [`attribute`](Self::attribute).
     pub fn numbers(&self, name: &str) -> Result<Option<Vec<f64>>> {
         let Some(value) = self.attribute(name)? else { return Ok(None) };
@@ -316,9 +333,11 @@ impl Node {
         numbers.collect()
     }
 
-    /// The whole numbers of an attribute; `None` if there is no such attribute, or it holds something else.
+    /// Returns the integers of an attribute; `None` if there is no such attribute, or if it contains
+    /// something else.
     ///
     /// # Errors
+    ///
     /// As [`attribute`](Self::attribute).
     pub fn integers(&self, name: &str) -> Result<Option<Vec<i128>>> {
         let Some(value) = self.attribute(name)? else { return Ok(None) };
@@ -327,18 +346,20 @@ impl Node {
         numbers.collect()
     }
 
-    /// The number of an attribute, if it holds one.
+    /// Returns the number of an attribute, if it contains a single number.
     ///
     /// # Errors
+    ///
     /// As [`attribute`](Self::attribute).
     pub fn number(&self, name: &str) -> Result<Option<f64>> {
         Ok(self.numbers(name)?.and_then(|numbers| numbers.first().copied()))
     }
 
-    /// The texts of a small array; `None` if this is none of texts.
+    /// Returns the texts of a small array; `None` if it does not contain texts.
     ///
     /// # Errors
-    /// If its elements cannot be read.
+    ///
+    /// An error if its elements cannot be read.
     pub fn element_texts(&self) -> Result<Option<Vec<String>>> {
         match self.small()? {
             Some((element, bytes)) => texts(&element, &bytes),
@@ -349,16 +370,17 @@ impl Node {
         }
     }
 
-    /// The numbers of a small array; `None` if this is none of numbers.
+    /// Returns the numbers of a small array; `None` if it does not contain numbers.
     ///
     /// # Errors
-    /// If its elements cannot be read.
+    ///
+    /// An error if its elements cannot be read.
     pub fn element_numbers(&self) -> Result<Option<Vec<f64>>> {
         let Some((element, bytes)) = self.small()? else { return Ok(None) };
         Decoder::new(&element, &bytes).map(|datum| datum.map(|datum| datum.to_f64())).collect()
     }
 
-    /// The elements of an array that is small enough to be looked at in passing.
+    /// Returns the elements of an array that is small enough to be read immediately.
     fn small(&self) -> Result<Option<(ElementType, Vec<u8>)>> {
         let Some(info) = self.info()? else { return Ok(None) };
         let Some(shape) = info.shape.as_ref().filter(|_| info.elements().is_some_and(|count| count <= SMALL))
@@ -370,10 +392,11 @@ impl Node {
         Ok(Some((info.element, bytes)))
     }
 
-    /// The objects that an attribute refers to, a list for each of its elements.
+    /// Returns the objects that an attribute refers to, as one list per element.
     ///
     /// # Errors
-    /// If it holds no references or cannot be read.
+    ///
+    /// An error if it contains no references or cannot be read.
     pub(crate) fn references(&self, name: &str) -> Result<Vec<Vec<ObjectId>>> {
         match self.file().source().details() {
             Some(details) => details.references(self.id, &Name::from(name)),
@@ -381,7 +404,7 @@ impl Node {
         }
     }
 
-    /// The objects that the paths in an attribute lead to, a list for each of its elements.
+    /// Returns the objects that the paths in an attribute lead to, as one list per element.
     fn paths(&self, name: &str) -> Result<Vec<Vec<ObjectId>>> {
         let Some(value) = self.attribute(name)? else { return Ok(Vec::new()) };
         let bytes = value.data?;
@@ -399,7 +422,8 @@ impl Node {
         Ok(all)
     }
 
-    /// The bytes that every text of this array, or of one of its attributes, takes in the file, if all take as many.
+    /// Returns the number of bytes of every text of this array, or of one of its attributes, if all texts
+    /// have the same.
     pub(crate) fn text_width(&self, attribute: Option<&str>) -> Result<Option<u64>> {
         match self.file().source().details() {
             Some(details) => details.text_width(self.id, attribute.map(Name::from).as_ref()),
@@ -407,7 +431,7 @@ impl Node {
         }
     }
 
-    /// The tag of a node of a tree that has tags.
+    /// Returns the tag of a node, in formats that have tags.
     pub(crate) fn tag(&self) -> Option<String> {
         self.file().source().details().and_then(|details| details.tag(self.id))
     }

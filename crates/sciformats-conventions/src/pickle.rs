@@ -1,31 +1,32 @@
-//! Lists of names that Python programs leave in files as pickles: read, never run.
+//! Reads lists of names that Python programs store as pickles, without running them.
 //!
-//! Source: the module `pickletools` of Python, which says what each opcode has behind it. Here opcodes that hold data build data;
-//! those that name a class or call it only note that they were there. Nothing is looked up and nothing is called.
+//! Source: the module `pickletools` of Python, which documents the arguments of each opcode. Here, opcodes
+//! for data build data. Opcodes that name a class or call it are only recorded; nothing is looked up and
+//! nothing is called.
 
 use std::sync::Arc;
 
-/// What a pickle holds.
+/// The contents of a pickle.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Item {
     /// `None`.
     Nothing,
-    /// A text, or bytes that are one.
+    /// A text, or bytes that form one.
     Text(String),
-    /// A number, as it was written.
+    /// A number.
     Number(f64),
-    /// A list, a tuple, or the keys and values of a dictionary in turns.
+    /// A list, a tuple, or the alternating keys and values of a dictionary.
     List(Vec<Arc<Item>>),
-    /// An object of some class: what it was called with, and the state it was given.
+    /// An object of some class: the arguments of its call, and its state.
     Object(Vec<Arc<Item>>),
     /// The start of a list.
     Mark,
 }
 
-/// Items that one pickle may have.
+/// The largest number of items in one pickle.
 const ITEMS: usize = 1 << 24;
 
-/// Reads bytes of a pickle one after the other.
+/// Reads the bytes of a pickle in order.
 struct Reader<'a> {
     bytes: &'a [u8],
     stack: Vec<Arc<Item>>,
@@ -62,7 +63,7 @@ impl<'a> Reader<'a> {
         (self.stack.len() < ITEMS).then_some(())
     }
 
-    /// Everything since the last mark.
+    /// Takes everything since the last mark.
     fn marked(&mut self) -> Option<Vec<Arc<Item>>> {
         let at = self.stack.iter().rposition(|item| **item == Item::Mark)?;
         let items = self.stack.split_off(at.checked_add(1)?);
@@ -75,7 +76,7 @@ impl<'a> Reader<'a> {
         Some(self.stack.split_off(at))
     }
 
-    /// Adds to the list on top.
+    /// Appends to the list on top of the stack.
     fn extend(&mut self, items: Vec<Arc<Item>>) -> Option<()> {
         let mut top = self.stack.pop()?;
         match Arc::make_mut(&mut top) {
@@ -208,7 +209,7 @@ impl<'a> Reader<'a> {
                 let at = self.unsigned(4)?;
                 self.recall(at)
             }
-            // A class by its module and name; it is not looked for.
+            // This names a class by its module and name, which is not looked up.
             b'c' => {
                 self.line()?;
                 self.line()?;
@@ -218,7 +219,7 @@ impl<'a> Reader<'a> {
                 self.last(2)?;
                 self.push(Item::Object(Vec::new()))
             }
-            // A call and a state; both stay what they are.
+            // A call and a state are only recorded.
             b'R' | 0x81 | b'b' => {
                 let argument = self.last(1)?;
                 self.extend(argument)
@@ -228,7 +229,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// What a pickle holds; `None` if it is damaged or has opcodes beyond those of plain data.
+/// Parses a pickle; `None` if it is damaged or has opcodes that are not for plain data.
 pub(crate) fn parse(bytes: &[u8]) -> Option<Arc<Item>> {
     let mut reader = Reader { bytes, stack: Vec::new(), memo: Vec::new() };
     loop {
@@ -240,7 +241,7 @@ pub(crate) fn parse(bytes: &[u8]) -> Option<Arc<Item>> {
     }
 }
 
-/// Names in a pickled list of texts or numbers; `None` if it is none.
+/// Returns the names in a pickled list of texts or numbers; `None` if it is not such a list.
 pub(crate) fn names(bytes: &[u8]) -> Option<Vec<String>> {
     match &*parse(bytes)? {
         Item::List(items) => items.iter().map(|item| name(item)).collect(),
@@ -248,7 +249,7 @@ pub(crate) fn names(bytes: &[u8]) -> Option<Vec<String>> {
     }
 }
 
-/// A text or a number as a name.
+/// Returns a text or a number as a name.
 pub(crate) fn name(item: &Item) -> Option<String> {
     match item {
         Item::Text(text) => Some(text.clone()),
@@ -257,10 +258,10 @@ pub(crate) fn name(item: &Item) -> Option<String> {
     }
 }
 
-/// The elements of a pickled array of objects, those that are no texts or numbers being missing. The longest list in the state of
-/// the array holds them.
+/// Returns the elements of a pickled array of objects, in which anything that is not a text or a number is
+/// missing. They are the longest list in the state of the array.
 pub(crate) fn elements(bytes: &[u8]) -> Option<Vec<Option<String>>> {
-    /// Lists in lists that are looked through.
+    /// The deepest nesting of lists that is searched.
     const DEPTH: usize = 4;
     fn longest(item: &Item, depth: usize) -> Option<&Vec<Arc<Item>>> {
         let (Item::List(list) | Item::Object(list)) = item else { return None };

@@ -1,4 +1,4 @@
-//! Sparse matrices: of each row, or of each column, which elements are stored and what they are.
+//! Sparse matrices: for each row or column, the positions and the values of the stored elements.
 
 use std::sync::Arc;
 
@@ -8,16 +8,16 @@ use crate::fields;
 use crate::node::Node;
 use crate::values::Values;
 
-/// Which elements lie together.
+/// Which elements are adjacent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Major {
-    /// Those of a row: compressed sparse rows (CSR).
+    /// The elements of a row: compressed sparse rows (CSR).
     Rows,
-    /// Those of a column: compressed sparse columns (CSC).
+    /// The elements of a column: compressed sparse columns (CSC).
     Columns,
 }
 
-/// A matrix of which only a part is stored; the rest is 0.
+/// A matrix of which only some elements are stored; the others are 0.
 ///
 /// ```no_run
 /// use sciformats_conventions::Dataset;
@@ -31,21 +31,22 @@ pub enum Major {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct SparseMatrix {
-    /// The path of the object that holds it.
+    /// The path of the object that contains it.
     pub path: String,
-    /// Rows and columns.
+    /// The number of rows and columns.
     pub shape: [u64; 2],
-    /// Which elements lie together.
+    /// Which elements are adjacent.
     pub major: Major,
     data: Option<Node>,
     indices: Node,
     starts: Node,
 }
 
-/// Stored elements of some rows or columns.
+/// The stored elements of some rows or columns.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stored {
-    /// Where each row (of CSR) or column (of CSC) begins in `indices` and `values`, and where the last one ends.
+    /// The position of each row (of CSR) or column (of CSC) in `indices` and `values`, and the end of the
+    /// last one.
     pub starts: Vec<u64>,
     /// The column (of CSR) or row (of CSC) of each element.
     pub indices: Vec<u64>,
@@ -53,17 +54,17 @@ pub struct Stored {
     pub values: Values,
 }
 
-/// Lines that are read at once.
+/// The number of rows or columns that are read at once.
 const LINES: u64 = 256;
 
-/// Where an index is in a range, if it is in it.
+/// Returns the position of an index in a range, if the range contains it.
 fn within(range: &Range, index: u64) -> Option<u64> {
     let far = index.checked_sub(range.start)?;
     let place = far.checked_div(range.step.max(1))?;
     (far.is_multiple_of(range.step.max(1)) && place < range.count).then_some(place)
 }
 
-/// Adds an element to what is at its place already; nearly always that is nothing.
+/// Adds an element to the one at its place, which is nearly always 0.
 fn add(element: &ElementType, there: &mut [u8], part: &[u8]) -> Result<()> {
     if there.iter().all(|&byte| byte == 0) {
         there.copy_from_slice(part);
@@ -72,14 +73,14 @@ fn add(element: &ElementType, there: &mut [u8], part: &[u8]) -> Result<()> {
     let one = |bytes| Decoder::new(element, bytes).next().transpose();
     let sum = match (one(there)?, one(part)?) {
         (Some(Datum::Float(a, _)), Some(Datum::Float(b, _))) if *element == ElementType::F32 => {
-            // The type of the elements is what their sum has.
+            // The sum has the type of the elements.
             ((a + b) as f32).to_le_bytes().to_vec()
         }
         (Some(Datum::Float(a, _)), Some(Datum::Float(b, _))) if *element == ElementType::F64 => {
             (a + b).to_le_bytes().to_vec()
         }
         (Some(a), Some(b)) => match (a.to_i128(), b.to_i128()) {
-            // Sums that leave the type go round in it, as everywhere in the field.
+            // Sums that exceed the type wrap, as in other programs.
             (Some(a), Some(b)) => a.wrapping_add(b).to_le_bytes().get(..there.len()).unwrap_or(part).to_vec(),
             _ => part.to_vec(),
         },
@@ -97,7 +98,7 @@ fn length(info: Option<&ArrayInfo>) -> Option<u64> {
 }
 
 impl SparseMatrix {
-    /// A matrix by its parts; `None` for `data` means that what is stored is 1.
+    /// Creates a matrix from its parts; without `data`, every stored element is 1.
     pub(crate) fn new(
         (path, shape): (&str, [u64; 2]),
         major: Major,
@@ -106,22 +107,23 @@ impl SparseMatrix {
         Self { path: path.to_owned(), shape, major, data, indices, starts }
     }
 
-    /// The number of rows (of CSR) or columns (of CSC).
+    /// Returns the number of rows (of CSR) or columns (of CSC).
     pub fn lines(&self) -> u64 {
         let [rows, columns] = self.shape;
         if self.major == Major::Rows { rows } else { columns }
     }
 
-    /// The elements that each of them has.
+    /// Returns the number of elements in each of them.
     fn width(&self) -> u64 {
         let [rows, columns] = self.shape;
         if self.major == Major::Rows { columns } else { rows }
     }
 
-    /// The number of elements that are stored.
+    /// Returns the number of stored elements.
     ///
     /// # Errors
-    /// If the list of indices is damaged.
+    ///
+    /// An error if the list of indices is damaged.
     pub fn stored(&self) -> Result<u64> {
         length(self.indices.info()?.as_ref()).ok_or_else(|| self.wrong("has no list of indices"))
     }
@@ -132,26 +134,30 @@ impl SparseMatrix {
 
     fn whole(&self, node: &Node, range: Range) -> Result<Vec<u64>> {
         let info = node.info()?;
-        let length = length(info.as_ref()).ok_or_else(|| self.wrong("has parts that are no lists"))?;
+        let length = length(info.as_ref()).ok_or_else(|| self.wrong("has parts that are not lists"))?;
         let array = node.file().array(node.path())?;
         array.read_slab::<u64>(&Slab::new(&[length], [range])?)
     }
 
-    /// The stored elements of `count` rows (of CSR) or columns (of CSC) from `first` on.
+    /// Reads the stored elements of `count` rows (of CSR) or columns (of CSC), starting at `first`.
     ///
     /// # Errors
-    /// [`Error::Usage`] if there are not so many, or the parts of the matrix contradict each other; what is wrong with reading.
+    ///
+    /// [`Error::Usage`] if there are not so many, or if the parts of the matrix contradict each other;
+    /// otherwise the error of reading them.
     pub fn read(&self, first: u64, count: u64) -> Result<Stored> {
         let bound = first.checked_add(count).filter(|&end| end <= self.lines());
-        let more = bound.and_then(|_| count.checked_add(1)).ok_or_else(|| self.wrong("has fewer lines"))?;
+        let more = bound
+            .and_then(|_| count.checked_add(1))
+            .ok_or_else(|| self.wrong("has fewer rows or columns than requested"))?;
         let mut starts = self.whole(&self.starts, Range::new(first, more))?;
         let (begin, end) = (starts.first().copied().unwrap_or(0), starts.last().copied().unwrap_or(0));
         let sorted = starts.is_sorted();
         let stored = end.checked_sub(begin).filter(|_| sorted);
-        let stored = stored.ok_or_else(|| self.wrong("has lines that end before they begin"))?;
+        let stored = stored.ok_or_else(|| self.wrong("has a row or column that ends before it begins"))?;
         let indices = self.whole(&self.indices, Range::new(begin, stored))?;
         if indices.iter().any(|&index| index >= self.width()) {
-            return Err(self.wrong("has an element outside of itself"));
+            return Err(self.wrong("has an element outside of its shape"));
         }
         starts.iter_mut().for_each(|start| *start -= begin);
         let values = match &self.data {
@@ -171,24 +177,24 @@ impl SparseMatrix {
         Ok(Stored { starts, indices, values })
     }
 
-    /// The file that it is in.
+    /// Returns the file that contains it.
     pub(crate) fn file(&self) -> &Arc<File> {
         self.indices.file()
     }
 
-    /// The type of its elements.
+    /// Returns the type of its elements.
     pub(crate) fn element(&self) -> Result<ElementType> {
         match &self.data {
             Some(node) => {
                 let info = node.info()?.ok_or_else(|| self.wrong("has no list of elements"))?;
                 let sized = info.element.size().is_some_and(|size| size > 0);
-                sized.then_some(info.element).ok_or_else(|| self.wrong("has elements of no size"))
+                sized.then_some(info.element).ok_or_else(|| self.wrong("has elements without a fixed size"))
             }
             None => Ok(ElementType::Bool),
         }
     }
 
-    /// The canonical bytes of the elements of a selection, those that are not stored too.
+    /// Returns the canonical bytes of all elements of a selection, including those that are not stored.
     pub(crate) fn dense_slab(&self, slab: &Slab) -> Result<Vec<u8>> {
         let &[rows, columns] = slab.ranges() else {
             return Err(self.wrong("has two dimensions"));
@@ -199,15 +205,17 @@ impl SparseMatrix {
         let limits = self.file().limits();
         let mut out = vec![0; limits.memory("bytes of the elements to read", bytes)?];
         let (lines, across) = if self.major == Major::Rows { (rows, columns) } else { (columns, rows) };
-        // A few lines at a time: what is stored of all of them may be more than there is room for.
+        // A few rows or columns are read at a time, because the stored elements of all of them may not fit in
+        // memory.
         let at_once = if lines.step == 1 { LINES } else { 1 };
         let mut done = 0;
         while done < lines.count {
             let count = at_once.min(lines.count - done);
             let first = done.checked_mul(lines.step).and_then(|far| far.checked_add(lines.start));
-            let stored = self.read(first.ok_or_else(|| self.wrong("has fewer lines"))?, count)?;
+            let stored = self
+                .read(first.ok_or_else(|| self.wrong("has fewer rows or columns than requested"))?, count)?;
             let Values::Plain { bytes, .. } = &stored.values else {
-                return Err(self.wrong("has elements that are no numbers"));
+                return Err(self.wrong("has elements that are not numbers"));
             };
             let parts = fields::split(&element, bytes)?;
             for (line, ends) in (done..).zip(stored.starts.windows(2)) {
@@ -224,7 +232,7 @@ impl SparseMatrix {
                     let there = start.and_then(|start| out.get_mut(start..)?.get_mut(..part.len()));
                     add(
                         &element,
-                        there.ok_or_else(|| self.wrong("has an element outside of itself"))?,
+                        there.ok_or_else(|| self.wrong("has an element outside of its shape"))?,
                         part,
                     )?;
                 }
@@ -234,10 +242,12 @@ impl SparseMatrix {
         Ok(out)
     }
 
-    /// The elements of `count` rows (of CSR) or columns (of CSC) from `first` on, those that are not stored too, in C order.
+    /// Reads all elements of `count` rows (of CSR) or columns (of CSC), starting at `first`, in C order,
+    /// including those that are not stored.
     ///
     /// # Errors
-    /// As [`read`](Self::read), and if they pass the limit of memory.
+    ///
+    /// As [`read`](Self::read), and if they exceed the memory limit.
     pub fn dense(&self, first: u64, count: u64) -> Result<Vec<f64>> {
         let elements = count.checked_mul(self.width()).and_then(|all| all.checked_mul(8));
         let limits = self.indices.file().limits();

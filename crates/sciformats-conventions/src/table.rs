@@ -11,7 +11,7 @@ use crate::node::Node;
 use crate::values::Values;
 use crate::variable::Variable;
 
-/// Rows and columns.
+/// A table with rows and columns.
 ///
 /// ```no_run
 /// use sciformats_conventions::Dataset;
@@ -26,9 +26,9 @@ use crate::variable::Variable;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Table {
-    /// The path of the object that holds it.
+    /// The path of the object that contains it.
     pub path: String,
-    /// How many rows there are.
+    /// The number of rows.
     pub rows: u64,
     /// The columns that name the rows.
     pub index: Vec<Column>,
@@ -39,7 +39,7 @@ pub struct Table {
 /// A column of a table.
 #[derive(Clone, Debug)]
 pub struct Column {
-    /// Its name; of a column with names on several levels these joined by a dot.
+    /// The name; for a column with names on several levels, they are joined by a dot.
     pub name: String,
     /// The units of its values.
     pub units: Option<String>,
@@ -49,21 +49,22 @@ pub struct Column {
 /// Where the values of a column are.
 #[derive(Clone, Debug)]
 enum Cells {
-    /// In an array of their own, in whose other dimensions there may be more than one value a row.
+    /// In a separate array, whose other dimensions may contain more than one value per row.
     Variable(Box<Variable>),
-    /// In an array, and in another one whether they are missing.
+    /// In an array, with another array that says which values are missing.
     Masked(Box<Variable>, Box<Variable>),
-    /// One column of a matrix that holds several; `true` where a row of the table is a column of it.
+    /// In one column of a matrix that contains several columns; `true` if a row of the table is a column of
+    /// the matrix.
     Block(Box<Variable>, u64, bool),
-    /// A field of records.
+    /// In a field of records.
     Field(Arc<Records>, usize, Decoding),
-    /// One element of a field of records that holds several.
+    /// In one element of a field of records that has several elements.
     Element(Arc<Records>, usize, (u64, Decoding)),
-    /// Texts that were read already.
+    /// Texts that have been read already.
     Texts(Arc<[Option<String>]>),
 }
 
-/// Records that columns are fields of.
+/// Records whose fields are columns.
 #[derive(Debug)]
 pub(crate) struct Records {
     node: Node,
@@ -72,7 +73,7 @@ pub(crate) struct Records {
 }
 
 impl Records {
-    /// A list of records; `None` if the array is none.
+    /// Returns a list of records; `None` if the array is not one.
     pub(crate) fn of(node: &Node) -> Result<Option<Arc<Self>>> {
         let Some(info) = node.info()? else { return Ok(None) };
         match (&info.element, info.shape.as_deref()) {
@@ -83,7 +84,7 @@ impl Records {
         }
     }
 
-    /// The names and types of the fields.
+    /// Returns the names and types of the fields.
     pub(crate) fn fields(&self) -> &[(sciformats::Name, ElementType)] {
         match &self.fields {
             ElementType::Compound(fields) => fields,
@@ -101,39 +102,39 @@ impl Column {
         Self { name: name.into(), units: None, cells }
     }
 
-    /// A column that is an array of its own.
+    /// Creates a column that is a separate array.
     pub(crate) fn variable(variable: Variable) -> Self {
         let units = variable.units.clone();
         Self { units, ..Self::new(variable.name.clone(), Cells::Variable(Box::new(variable))) }
     }
 
-    /// A column of which `mask` says what is missing.
+    /// Creates a column with a `mask` of missing values.
     pub(crate) fn masked(values: Variable, mask: Variable) -> Self {
         Self::new(values.name.clone(), Cells::Masked(Box::new(values), Box::new(mask)))
     }
 
-    /// A column of a matrix.
+    /// Creates a column from a column of a matrix.
     pub(crate) fn block(name: impl Into<String>, matrix: &Variable, at: u64, turned: bool) -> Self {
         Self::new(name, Cells::Block(Box::new(matrix.clone()), at, turned))
     }
 
-    /// A field of records.
+    /// Creates a column from a field of records.
     pub(crate) fn field(records: &Arc<Records>, at: usize, decoding: Decoding) -> Self {
         let name = records.fields().get(at).map(|(name, _)| name.shown().into_owned()).unwrap_or_default();
         Self::new(name, Cells::Field(Arc::clone(records), at, decoding))
     }
 
-    /// One element of a field of records.
+    /// Creates a column from one element of a field of records.
     pub(crate) fn element(name: &str, records: &Arc<Records>, at: (usize, u64), decoding: Decoding) -> Self {
         Self::new(name, Cells::Element(Arc::clone(records), at.0, (at.1, decoding)))
     }
 
-    /// Texts that were read already.
+    /// Creates a column of texts that have been read already.
     pub(crate) fn texts(name: &str, texts: Vec<Option<String>>) -> Self {
         Self::new(name, Cells::Texts(texts.into()))
     }
 
-    /// How many rows it has, where it knows.
+    /// Returns the number of rows, if it is known.
     pub(crate) fn rows(&self) -> Option<u64> {
         match &self.cells {
             Cells::Variable(variable) => variable.shape().first().copied(),
@@ -142,21 +143,24 @@ impl Column {
         }
     }
 
-    /// The same under another name.
+    /// Sets the name.
     #[must_use]
     pub(crate) fn renamed(self, name: impl Into<String>) -> Self {
         Self { name: name.into(), ..self }
     }
 
-    /// The values of `count` rows from `first` on. A column that has several values a row gives all of them in C order.
+    /// Reads the values of `count` rows, starting at `first`. If the column has several values per row, all
+    /// of them are returned in C order.
     ///
     /// # Errors
-    /// If there are not so many rows, or their elements cannot be read.
+    ///
+    /// An error if there are not so many rows, or if their elements cannot be read.
     pub fn read(&self, first: u64, count: u64) -> Result<Values> {
         self.read_beside(&mut None, (first, count))
     }
 
-    /// As [`read`](Self::read), of rows that other columns are read of too: `records` holds those of the column before.
+    /// As [`read`](Self::read), for rows of which other columns are read too; `records` contains those of the
+    /// previous column.
     fn read_beside(&self, records: &mut Beside, (first, count): (u64, u64)) -> Result<Values> {
         match &self.cells {
             Cells::Variable(variable) => variable.read_slab(&rows(variable, (first, count))?),
@@ -195,12 +199,12 @@ impl Column {
                 let range = usize::try_from(first).ok().zip(end).and_then(|(from, to)| texts.get(from..to));
                 range
                     .map(|texts| Values::Text(texts.to_vec()))
-                    .ok_or_else(|| Error::usage("rows", "are not all there"))
+                    .ok_or_else(|| Error::usage("rows", "are not all in the table"))
             }
         }
     }
 
-    /// The type of its values as people read it.
+    /// Returns the type of its values for people.
     pub fn type_name(&self) -> String {
         let of = |decoding: &Decoding, element: &ElementType| match decoding {
             Decoding::Time { .. } => "time".to_owned(),
@@ -223,11 +227,11 @@ impl Column {
     }
 }
 
-/// Records that were read for a column, which the next column may need too.
+/// Records that were read for a column, and that the next column may need too.
 type Beside = Option<(Arc<Records>, (u64, u64), Vec<u8>)>;
 
 impl Records {
-    /// A field of some rows: its type, and its canonical bytes.
+    /// Reads a field of some rows: its type, and its canonical bytes.
     fn read(
         self: &Arc<Self>,
         field: usize,
@@ -247,22 +251,22 @@ impl Records {
     }
 }
 
-/// Rows that lie so far apart are read one by one.
+/// Rows with at least this distance are read one by one.
 const APART: u64 = 64;
 
 impl Table {
-    /// The columns of the index and the others.
+    /// Returns the columns of the index, followed by the others.
     pub fn all_columns(&self) -> impl Iterator<Item = &Column> {
         self.index.iter().chain(&self.columns)
     }
 
-    /// Whether it is a list of records, in which nothing is decoded.
+    /// Returns whether the table is a list of records in which nothing is decoded.
     pub(crate) fn is_stored(&self) -> bool {
         let stored = |column: &Column| matches!(&column.cells, Cells::Field(_, _, Decoding::Stored));
         self.index.is_empty() && self.columns.iter().all(stored)
     }
 
-    /// The file that its columns are in.
+    /// Returns the file that contains its columns.
     pub(crate) fn file(&self) -> Option<Arc<File>> {
         self.all_columns().find_map(|column| match &column.cells {
             Cells::Variable(variable) | Cells::Masked(variable, _) | Cells::Block(variable, ..) => {
@@ -273,17 +277,17 @@ impl Table {
         })
     }
 
-    /// Some rows as the canonical bytes of records.
+    /// Returns some rows as the canonical bytes of records.
     pub(crate) fn records(&self, slab: &Slab, whom: For) -> Result<Vec<u8>> {
         let &[Range { start, count, step }] = slab.ranges() else {
-            return Err(Error::usage("selection", "is one of another shape than the table's"));
+            return Err(Error::usage("selection", "has another shape than the table"));
         };
         let mut out = Vec::new();
         if step <= 1 {
             self.append((start, count), (1, whom), &mut out)?;
         } else if step <= APART && count > 0 {
             let across = (count - 1).checked_mul(step).and_then(|across| across.checked_add(1));
-            let across = across.ok_or_else(|| Error::usage("selection", "reaches beyond the table"))?;
+            let across = across.ok_or_else(|| Error::usage("selection", "extends beyond the table"))?;
             self.append((start, across), (step, whom), &mut out)?;
         } else {
             for row in (0..count).filter_map(|at| at.checked_mul(step)?.checked_add(start)) {
@@ -293,7 +297,7 @@ impl Table {
         Ok(out)
     }
 
-    /// Appends every row of some that is a multiple of `step` away from the first.
+    /// Appends the rows whose distance from the first is a multiple of `step`.
     fn append(&self, rows: (u64, u64), (step, whom): (u64, For), out: &mut Vec<u8>) -> Result<()> {
         let mut columns = Vec::new();
         let mut beside = None;
@@ -320,7 +324,7 @@ impl Table {
 }
 
 impl Column {
-    /// What `whom` gets as its values.
+    /// Returns the type of the values for `whom`.
     pub(crate) fn element_for(&self, whom: For) -> ElementType {
         match &self.cells {
             Cells::Variable(variable) => {
@@ -351,7 +355,8 @@ impl Column {
         }
     }
 
-    /// The canonical bytes of some rows, as elements of a type that [`element_for`](Self::element_for) gave.
+    /// Returns the canonical bytes of some rows, as elements of a type from
+    /// [`element_for`](Self::element_for).
     fn canonical(&self, element: &ElementType, rows: (u64, u64), beside: &mut Beside) -> Result<Vec<u8>> {
         let values = self.read_beside(beside, rows)?;
         match (&values, element) {
@@ -367,7 +372,7 @@ impl Column {
     }
 }
 
-/// Some rows of an array.
+/// Returns the selection of some rows of an array.
 fn rows(variable: &Variable, (first, count): (u64, u64)) -> Result<Slab> {
     let shape = variable.shape();
     let mut ranges: Vec<Range> = shape.iter().map(|&length| Range::all(length)).collect();

@@ -6,7 +6,7 @@ use sciformats::{Datum, Decoder, ElementType, Error, Result};
 
 use crate::time::DateTime;
 
-/// Elements as their convention means them, in C order.
+/// Elements as their convention defines them, in C order.
 ///
 /// ```
 /// use sciformats_conventions::Values;
@@ -17,26 +17,27 @@ use crate::time::DateTime;
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub enum Values {
-    /// Elements of any type by their canonical bytes. Numbers that are missing are NaN, or marked if their type has none.
+    /// Elements of any type in canonical bytes. Missing numbers are NaN, or are marked if their type has no
+    /// NaN.
     Plain {
         /// The type of the elements.
         element: ElementType,
-        /// Their canonical bytes; see [`ElementType`].
+        /// The canonical bytes; see [`ElementType`].
         bytes: Vec<u8>,
-        /// For each element whether it is missing; `None` if none is marked.
+        /// For each element whether it is missing; `None` if no element is marked.
         missing: Option<Vec<bool>>,
     },
-    /// Texts; `None` where one is missing.
+    /// Texts; `None` means a missing one.
     Text(Vec<Option<String>>),
-    /// Moments; `None` where one is missing.
+    /// Dates; `None` means a missing one.
     Times(Vec<Option<DateTime>>),
-    /// Names that are stored once, and for each element which of them it has; `None` where it has none.
+    /// Names that are stored once, and the index of its name for each element; `None` means a missing one.
     Categories {
         /// Indices into `names`.
         codes: Vec<Option<usize>>,
         /// The names.
         names: Arc<[String]>,
-        /// Whether they are in an order that means something.
+        /// Whether their order has a meaning.
         ordered: bool,
     },
 }
@@ -48,15 +49,16 @@ pub(crate) fn push_text(bytes: &mut Vec<u8>, text: &str) {
 }
 
 impl Values {
-    /// Elements by their canonical bytes, of which none is marked as missing.
+    /// Creates elements from their canonical bytes, without missing ones.
     pub fn plain(element: ElementType, bytes: Vec<u8>) -> Self {
         Self::Plain { element, bytes, missing: None }
     }
 
-    /// How many there are.
+    /// Returns the number of elements.
     ///
     /// # Errors
-    /// If canonical bytes end inside an element.
+    ///
+    /// An error if canonical bytes end inside an element.
     pub fn len(&self) -> Result<usize> {
         match self {
             Self::Plain { element, bytes, .. } => {
@@ -72,15 +74,16 @@ impl Values {
         }
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no elements.
     ///
     /// # Errors
+    ///
     /// As [`len`](Self::len).
     pub fn is_empty(&self) -> Result<bool> {
         Ok(self.len()? == 0)
     }
 
-    /// As numbers; what is missing is NaN.
+    /// Returns the elements as numbers; missing ones are NaN.
     ///
     /// ```
     /// use sciformats::ElementType;
@@ -92,7 +95,8 @@ impl Values {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Usage`] if they are no real numbers.
+    ///
+    /// [`Error::Usage`] if they are not real numbers.
     pub fn numbers(&self) -> Result<Vec<f64>> {
         let wrong = |what: &str| Error::usage("values", format!("are {what}, not numbers"));
         match self {
@@ -114,10 +118,11 @@ impl Values {
         }
     }
 
-    /// Each as people read it; `None` where one is missing.
+    /// Formats each element for people; `None` means a missing one.
     ///
     /// # Errors
-    /// If canonical bytes end inside an element.
+    ///
+    /// An error if canonical bytes end inside an element.
     pub fn cells(&self) -> Result<Vec<Option<String>>> {
         Ok(match self {
             Self::Plain { element, bytes, missing } => {
@@ -140,10 +145,12 @@ impl Values {
         })
     }
 
-    /// As an element type and canonical bytes: moments and categories are texts there, missing ones are empty.
-    /// Numbers of which some are marked as missing are binary64, with NaN for those.
+    /// Returns an element type and canonical bytes. Dates and categories become texts, and missing texts are
+    /// empty. If some numbers are marked as missing, all of them become binary64, with NaN for the missing
+    /// ones.
     ///
     /// # Errors
+    ///
     /// As [`cells`](Self::cells).
     pub fn into_canonical(self) -> Result<(ElementType, Vec<u8>)> {
         match self {

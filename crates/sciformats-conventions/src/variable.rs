@@ -12,53 +12,53 @@ use crate::values::Values;
 /// A dimension of a variable.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dimension {
-    /// Its name; `None` if it has none.
+    /// The name; `None` if it has none.
     pub name: Option<String>,
     /// Its length.
     pub length: u64,
-    /// Whether it may grow without a bound.
+    /// Whether it is unlimited.
     pub unlimited: bool,
-    /// The path of the array that stands for it, where there is one.
+    /// The path of the array that stands for it, if there is one.
     pub path: Option<String>,
-    /// Whether that array holds values: coordinates along the dimension.
+    /// Whether that array contains values, which are the coordinates along the dimension.
     pub has_values: bool,
-    /// Coordinates that are only told by where they begin and how far they are apart.
+    /// Coordinates that are only given by their start and their distance.
     pub spacing: Option<Spacing>,
 }
 
 /// Coordinates at equal distances.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Spacing {
-    /// The first one.
+    /// The first coordinate.
     pub start: f64,
-    /// How far the next one is.
+    /// The distance to the next coordinate.
     pub step: f64,
     /// The units of both.
     pub units: Option<String>,
 }
 
 impl Dimension {
-    /// A dimension without a name.
+    /// Creates a dimension without a name.
     pub fn unnamed(length: u64) -> Self {
         Self { name: None, length, unlimited: false, path: None, has_values: false, spacing: None }
     }
 }
 
-/// What another array is for a variable.
+/// The role of another array for a variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Role {
-    /// The values along one of its dimensions.
+    /// The coordinates along one of its dimensions.
     Dimension,
-    /// A coordinate that is no dimension: a longitude at each point of a grid.
+    /// A coordinate that does not belong to a single dimension, such as a longitude at each point of a grid.
     Auxiliary,
     /// The edges of the cells around its values.
     Bounds,
-    /// Areas or volumes of its cells.
+    /// The areas or volumes of its cells.
     CellMeasure,
     /// The map projection of its grid.
     GridMapping,
-    /// Errors, qualities or counts of its values.
+    /// Errors, quality flags or counts of its values.
     Ancillary,
     /// The uncertainties of its values.
     Errors,
@@ -66,18 +66,18 @@ pub enum Role {
     Palette,
 }
 
-/// Another array that says something about a variable.
+/// Another array that describes a variable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Coordinate {
     /// The path of the array.
     pub path: String,
-    /// What it is for the variable.
+    /// Its role for the variable.
     pub role: Role,
-    /// The dimension of the variable that it stands for, where it is one.
+    /// The dimension of the variable that it belongs to, if there is one.
     pub dimension: Option<usize>,
 }
 
-/// Values that mean something by themselves: `flag_values`, `flag_masks` and `flag_meanings` of the CF conventions.
+/// Values with individual meanings: `flag_values`, `flag_masks` and `flag_meanings` of the CF conventions.
 ///
 /// ```
 /// use sciformats_conventions::Flags;
@@ -87,16 +87,16 @@ pub struct Coordinate {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Flags {
-    /// The values; `None` if each mask is a value of its own.
+    /// The values; `None` if each mask is also the value.
     pub values: Option<Vec<i128>>,
-    /// The bits that count for each meaning; `None` for all of them.
+    /// The relevant bits for each meaning; `None` if all bits are relevant.
     pub masks: Option<Vec<i128>>,
-    /// What they mean.
+    /// The meanings.
     pub meanings: Vec<String>,
 }
 
 impl Flags {
-    /// What a value means: the meanings that hold, with a space between them, or its digits if none does.
+    /// Returns the meanings of a value, separated by spaces, or its digits if it has none.
     pub fn label(&self, value: i128) -> String {
         let mut held = Vec::new();
         for (at, meaning) in self.meanings.iter().enumerate() {
@@ -116,7 +116,7 @@ impl Flags {
     }
 }
 
-/// An array as its convention means it.
+/// An array as its convention defines it.
 ///
 /// ```no_run
 /// use sciformats_conventions::Dataset;
@@ -134,17 +134,17 @@ pub struct Variable {
     pub name: String,
     /// Its dimensions, slowest first.
     pub dimensions: Vec<Dimension>,
-    /// What other arrays are for it.
+    /// The other arrays that describe it.
     pub coordinates: Vec<Coordinate>,
-    /// The units of its values; of moments what their numbers count.
+    /// The units of its values; for dates, what their numbers count.
     pub units: Option<String>,
     /// A name for people.
     pub long_name: Option<String>,
-    /// A name from a list that its convention keeps.
+    /// A name from a list that the convention maintains.
     pub standard_name: Option<String>,
-    /// How its values stand for cells: `time: mean`.
+    /// How its values represent cells: `time: mean`.
     pub cell_methods: Option<String>,
-    /// Values that mean something by themselves.
+    /// Values with individual meanings.
     pub flags: Option<Flags>,
     /// How stored elements become values.
     pub decoding: Decoding,
@@ -155,7 +155,8 @@ pub struct Variable {
 }
 
 impl Variable {
-    /// An array that means what is stored; dimensions have no names. `None` if it has no elements, not even none.
+    /// Creates a variable from an array as it is stored, with unnamed dimensions; `None` for a null
+    /// dataspace.
     pub(crate) fn plain(node: &Node, info: ArrayInfo) -> Option<Self> {
         let dimensions = info.shape.as_ref()?.iter().map(|&length| Dimension::unnamed(length)).collect();
         Some(Self {
@@ -175,7 +176,7 @@ impl Variable {
         })
     }
 
-    /// The same with another way from stored elements to values. Characters take the last dimension.
+    /// Sets how stored elements become values. Characters use the last dimension.
     #[must_use]
     pub(crate) fn decoded(mut self, decoding: Decoding) -> Self {
         if decoding == Decoding::Characters {
@@ -185,7 +186,7 @@ impl Variable {
         self
     }
 
-    /// The same with its dimensions stored the other way round.
+    /// Returns the variable with its dimensions stored in reverse.
     #[must_use]
     pub(crate) fn reversed(mut self) -> Self {
         self.order = Order::Reversed;
@@ -193,14 +194,14 @@ impl Variable {
         self
     }
 
-    /// The same with the only dimension dropped, which has length 1.
+    /// Returns the variable without its only dimension, which has length 1.
     #[must_use]
     pub(crate) fn single(mut self) -> Self {
         self.dimensions.clear();
         self
     }
 
-    /// A variable that holds nothing, whatever is stored for it.
+    /// Returns a variable without elements, whatever is stored for it.
     #[must_use]
     pub(crate) fn without_elements(mut self, shape: &[u64]) -> Self {
         self.dimensions = shape.iter().map(|&length| Dimension::unnamed(length)).collect();
@@ -208,7 +209,7 @@ impl Variable {
         self
     }
 
-    /// The same with the values that are stored. Dimensions keep their names where they are those that are stored.
+    /// Returns the variable with its stored values. Dimensions keep their names if they are the stored ones.
     pub(crate) fn undecoded(self) -> Self {
         let Some(plain) = Self::plain(&self.node, self.info.clone()) else { return self };
         let same = self.order == Order::Same && self.dimensions.len() == plain.dimensions.len();
@@ -216,60 +217,62 @@ impl Variable {
         Self { dimensions, decoding: Decoding::Stored, order: Order::Same, empty: false, ..self }
     }
 
-    /// The path of the array.
+    /// Returns the path of the array.
     pub fn path(&self) -> &str {
         self.node.path()
     }
 
-    /// The object in the file.
+    /// Returns the object in the file.
     pub fn node(&self) -> &Node {
         &self.node
     }
 
-    /// What is stored.
+    /// Returns the description of the stored array.
     pub fn stored(&self) -> &ArrayInfo {
         &self.info
     }
 
-    /// The lengths of its dimensions.
+    /// Returns the lengths of its dimensions.
     pub fn shape(&self) -> Vec<u64> {
         self.dimensions.iter().map(|dimension| dimension.length).collect()
     }
 
-    /// The type that its values have as canonical bytes.
+    /// Returns the type of its values in canonical bytes.
     pub fn element(&self) -> ElementType {
         self.decoding.element(&self.info.element)
     }
 
-    /// Whether its values are the elements that are stored, in the order in which they are.
+    /// Returns whether its values are the stored elements in the stored order.
     pub fn is_stored(&self) -> bool {
         self.decoding == Decoding::Stored && self.order == Order::Same && !self.empty
     }
 
-    /// Whether its dimensions are stored as they are told, and no others.
+    /// Returns whether its dimensions are exactly the stored ones.
     pub(crate) fn is_in_order(&self) -> bool {
         let rank = self.info.shape.as_ref().map_or(0, Vec::len);
         self.order == Order::Same && !self.empty && self.dimensions.len() == rank
     }
 
-    /// Whether it stands for a dimension alone and holds nothing: a dimension of netCDF without coordinates.
+    /// Returns whether it only stands for a dimension and contains nothing: a netCDF dimension without
+    /// coordinates.
     pub fn is_dimension(&self) -> bool {
         let own = |dimension: &Dimension| dimension.path.as_deref() == Some(self.path());
         matches!(self.dimensions.as_slice(), [one] if own(one) && !one.has_values)
     }
 
-    /// Whether any of its dimensions has a name.
+    /// Returns whether any of its dimensions has a name.
     pub fn has_names(&self) -> bool {
         self.dimensions.iter().any(|dimension| dimension.name.is_some())
     }
 
-    /// Its name and dimensions: `tas(time: unlimited 730, lat: 72, lon: 144)`, `u[3, 4]` where they have no names.
+    /// Returns its name and dimensions: `tas(time: unlimited 730, lat: 72, lon: 144)`, or `u[3, 4]` if they
+    /// have no names.
     pub fn signature(&self) -> String {
         let named = self.dimensions.iter().any(|dimension| dimension.name.is_some() || dimension.unlimited);
         let shown = self.dimensions.iter().map(|dimension| {
             let name = dimension.name.as_deref().map(|name| format!("{name}: ")).unwrap_or_default();
             match (dimension.unlimited, dimension.length) {
-                // How long it is stands in the variables along it.
+                // The length is known from the variables along the dimension.
                 (true, 0) if self.is_dimension() => format!("{name}unlimited"),
                 (true, length) => format!("{name}unlimited {length}"),
                 (false, length) => format!("{name}{length}"),
@@ -283,7 +286,7 @@ impl Variable {
         }
     }
 
-    /// What its values are: `float32 ← int16, K`.
+    /// Describes its values: `float32 ← int16, K`.
     pub fn values_name(&self) -> String {
         match &self.units {
             Some(units) => format!("{}, {units}", self.kind_name()),
@@ -291,7 +294,7 @@ impl Variable {
         }
     }
 
-    /// The type of its values, and what is stored for them: `float32 ← int16`, `time ← float64`.
+    /// Describes the type of its values and the stored type: `float32 ← int16`, `time ← float64`.
     pub fn kind_name(&self) -> String {
         let stored = type_name(&self.info.element);
         let values = match self.decoding {
@@ -303,18 +306,21 @@ impl Variable {
         if values == stored { values } else { format!("{values} ← {stored}") }
     }
 
-    /// All values.
+    /// Reads all values.
     ///
     /// # Errors
+    ///
     /// As [`read_slab`](Self::read_slab).
     pub fn read(&self) -> Result<Values> {
         self.read_slab(&Slab::all(&self.shape())?)
     }
 
-    /// The values of a selection of [`shape`](Self::shape).
+    /// Reads the values of a selection of [`shape`](Self::shape).
     ///
     /// # Errors
-    /// If the selection is one of another shape, the elements cannot be read, or they pass the limit of memory.
+    ///
+    /// An error if the selection has another shape, if the elements cannot be read, or if they exceed the
+    /// memory limit.
     pub fn read_slab(&self, slab: &Slab) -> Result<Values> {
         if self.empty {
             return Ok(Values::plain(self.info.element.clone(), Vec::new()));
@@ -330,10 +336,12 @@ impl Variable {
         self.decode(&stored, bytes)
     }
 
-    /// Values of a selection piece after piece, so that not all of them need to fit in memory. Where dimensions are stored as they
-    /// are told, pieces follow each other in C order, and one is read while `visit` has the one before.
+    /// Reads the values of a selection piece by piece, so that not all of them need to fit in memory. If the
+    /// dimensions are stored in the order of the variable, the pieces are in C order, and the next piece is
+    /// read while `visit` works on the current one.
     ///
     /// # Errors
+    ///
     /// As [`read_slab`](Self::read_slab); an error of `visit` ends the reading.
     pub fn for_each_piece(
         &self,
@@ -349,14 +357,14 @@ impl Variable {
         })
     }
 
-    /// The stored elements of a selection.
+    /// Returns the stored elements of a selection.
     fn stored_slab(&self, slab: &Slab) -> Result<Slab> {
         if slab.of() != self.shape() {
-            return Err(Error::usage("selection", "is one of another shape than the variable's"));
+            return Err(Error::usage("selection", "has another shape than the variable"));
         }
         let shape = self.order.turned(self.info.shape.as_deref().unwrap_or_default());
         let mut ranges = slab.ranges().to_vec();
-        // What the decoding takes, and a dimension of one that was dropped.
+        // The dimensions that the decoding uses, and a dimension of length 1 that was dropped.
         for &length in shape.iter().skip(ranges.len()) {
             ranges.push(Range::all(length));
         }
@@ -389,30 +397,7 @@ impl Variable {
 /// assert_eq!(type_name(&record), "{id: uint8, name: string}");
 /// ```
 pub fn type_name(element: &ElementType) -> String {
-    match element {
-        ElementType::Int(bytes) => format!("int{}", u32::from(*bytes) * 8),
-        ElementType::UInt(bytes) => format!("uint{}", u32::from(*bytes) * 8),
-        ElementType::F16 => "float16".into(),
-        ElementType::F32 => "float32".into(),
-        ElementType::F64 => "float64".into(),
-        ElementType::BF16 => "bfloat16".into(),
-        ElementType::FloatOther => "float64*".into(),
-        ElementType::Complex(bytes) => format!("complex{}", u16::from(*bytes) * 8),
-        ElementType::Text => "string".into(),
-        ElementType::Reference => "reference".into(),
-        ElementType::Region => "region reference".into(),
-        ElementType::Enum { base, .. } => format!("enum({})", type_name(base)),
-        ElementType::Compound(fields) => {
-            let fields = fields.iter().map(|(name, field)| format!("{name}: {}", type_name(field)));
-            format!("{{{}}}", fields.collect::<Vec<_>>().join(", "))
-        }
-        ElementType::Array { element, shape } => {
-            let sides: Vec<String> = shape.iter().map(u64::to_string).collect();
-            format!("{}[{}]", type_name(element), sides.join(","))
-        }
-        ElementType::Vlen(element) => format!("sequence({})", type_name(element)),
-        other => other.to_string(),
-    }
+    element.to_string()
 }
 
 /// `tas(time: unlimited 730, lat: 72, lon: 144) float32 ← int16, K`

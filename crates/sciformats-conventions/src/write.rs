@@ -1,4 +1,4 @@
-//! netCDF-4 files: dimensions that variables share, written as the netCDF library wants them.
+//! Writes netCDF-4 files with shared dimensions in the form that the netCDF library requires.
 //!
 //! Source: "File Format Specifications" in the netCDF users' guide.
 
@@ -16,11 +16,11 @@ struct Planned {
     name: String,
     length: u64,
     unlimited: bool,
-    /// The variable of the same name, along this dimension.
+    /// The variable with the same name along this dimension.
     coordinate: Option<ObjectId>,
 }
 
-/// A netCDF-4 file that is being written: dimensions first, then variables along them.
+/// A netCDF-4 file that is being written: first its dimensions, and then variables along them.
 ///
 /// ```no_run
 /// use sciformats_conventions::write::NetCdf;
@@ -42,14 +42,15 @@ pub struct NetCdf {
     variables: Vec<(ObjectId, Vec<DimensionId>)>,
 }
 
-/// What packed integers hold where there is no value.
+/// The value of packed integers that are missing.
 const MISSING: i16 = -32_767;
 
 impl NetCdf {
-    /// A new file; it takes the place of one that is there when it is [finished](Self::finish).
+    /// Starts a new file, which replaces an existing one when it is [finished](Self::finish).
     ///
     /// # Errors
-    /// If the file cannot be made.
+    ///
+    /// An error if the file cannot be created.
     pub fn create(path: impl AsRef<Path>) -> Result<Self> {
         let options = CreateOptions::default().with_track_order(true);
         let writer = Writer::create_with(path, &options)?;
@@ -58,37 +59,42 @@ impl NetCdf {
 
     fn add(&mut self, name: &str, length: u64, unlimited: bool) -> Result<DimensionId> {
         if self.dimensions.iter().any(|known| known.name == name) {
-            return Err(Error::usage("dimension", format!("{name} is there already")));
+            return Err(Error::usage("dimension", format!("{name} exists already")));
         }
         self.dimensions.push(Planned { name: name.to_owned(), length, unlimited, coordinate: None });
         Ok(DimensionId(self.dimensions.len() - 1))
     }
 
-    /// A dimension of one length.
+    /// Adds a dimension with a fixed length.
     ///
     /// # Errors
-    /// [`Error::Usage`] if there is one of that name.
+    ///
+    /// [`Error::Usage`] if the name exists already.
     pub fn dimension(&mut self, name: &str, length: u64) -> Result<DimensionId> {
         self.add(name, length, false)
     }
 
-    /// A dimension that may grow, with the length that it has now.
+    /// Adds an unlimited dimension with its present length.
     ///
     /// # Errors
-    /// [`Error::Usage`] if there is one of that name.
+    ///
+    /// [`Error::Usage`] if the name exists already.
     pub fn unlimited(&mut self, name: &str, length: u64) -> Result<DimensionId> {
         self.add(name, length, true)
     }
 
     fn planned(&self, dimension: DimensionId) -> Result<&Planned> {
-        self.dimensions.get(dimension.0).ok_or_else(|| Error::usage("dimension", "is one of another file"))
+        self.dimensions.get(dimension.0).ok_or_else(|| Error::usage("dimension", "belongs to another file"))
     }
 
-    /// A variable with its values in C order. One with the name of its only dimension holds the coordinates along it. With `fill`,
-    /// elements of this value are missing, and so are those that are never written.
+    /// Adds a variable with its values in C order. If it has the name of its only dimension, it contains the
+    /// coordinates along it. With `fill`, elements of this value are missing, and so are elements that are
+    /// never written.
     ///
     /// # Errors
-    /// [`Error::Usage`] if there are more or fewer values than the dimensions have places; what is wrong with writing.
+    ///
+    /// [`Error::Usage`] if the number of values does not match the dimensions; otherwise the error of
+    /// writing.
     pub fn variable<T: Store + Copy>(
         &mut self,
         name: &str,
@@ -110,7 +116,7 @@ impl NetCdf {
         if coordinate.is_none() && self.dimensions.iter().any(|known| known.name == name) {
             return Err(Error::usage(
                 "variable",
-                format!("{name} has the name of a dimension that it is not along"),
+                format!("{name} has the name of a dimension that is not its own"),
             ));
         }
         let grows = most.contains(&None);
@@ -129,10 +135,11 @@ impl NetCdf {
         Ok(id)
     }
 
-    /// Numbers packed into integers of two bytes: each is stored as the integer nearest to `(value - offset) / scale`, and NaN as the
-    /// fill value.
+    /// Adds numbers that are packed into integers of two bytes. Each is stored as the integer nearest to
+    /// `(value - offset) / scale`, and NaN is stored as the fill value.
     ///
     /// # Errors
+    ///
     /// As [`variable`](Self::variable); [`Error::Usage`] if a number is too far from the offset.
     pub fn packed(
         &mut self,
@@ -148,7 +155,7 @@ impl NetCdf {
                 // The bounds are checked above.
                 (false, true) => Ok(stored as i16),
                 (false, false) => {
-                    Err(Error::usage("packed value", format!("{value} has no place in 16 bits")))
+                    Err(Error::usage("packed value", format!("{value} does not fit in 16 bits")))
                 }
             }
         };
@@ -159,26 +166,30 @@ impl NetCdf {
         Ok(id)
     }
 
-    /// An attribute of a variable.
+    /// Adds an attribute to a variable.
     ///
     /// # Errors
-    /// If there is no such variable, or the value cannot be stored.
+    ///
+    /// An error if there is no such variable, or if the value cannot be stored.
     pub fn attribute(&mut self, variable: ObjectId, name: &str, value: impl Value) -> Result<()> {
         self.writer.attribute(variable, name, value)
     }
 
-    /// An attribute of the file: `Conventions`, `title`.
+    /// Adds an attribute to the file: `Conventions`, `title`.
     ///
     /// # Errors
-    /// If the value cannot be stored.
+    ///
+    /// An error if the value cannot be stored.
     pub fn global(&mut self, name: &str, value: impl Value) -> Result<()> {
         self.writer.root().attribute(name, value).map(drop)
     }
 
-    /// Writes the dimensions that have no coordinates, joins variables with their dimensions, and ends the file.
+    /// Writes the dimensions without coordinates, links variables with their dimensions, and completes the
+    /// file.
     ///
     /// # Errors
-    /// If it cannot be written.
+    ///
+    /// An error if it cannot be written.
     pub fn finish(mut self) -> Result<()> {
         let mut scales = Vec::new();
         for (number, planned) in self.dimensions.iter().enumerate() {
@@ -211,7 +222,7 @@ impl NetCdf {
             for (axis, dimension) in dimensions.iter().enumerate() {
                 let scale = scales
                     .get(dimension.0)
-                    .ok_or_else(|| Error::usage("dimension", "is one of another file"))?;
+                    .ok_or_else(|| Error::usage("dimension", "belongs to another file"))?;
                 self.writer.attach_scale(*variable, axis, *scale)?;
             }
         }

@@ -1,4 +1,4 @@
-//! What one does with scientific files of any format: convert, repack, compare, verify, tell what they mean.
+//! Converts, repacks, compares and verifies scientific files of any format, and describes what they mean.
 //!
 //! ```no_run
 //! use sciformats::Format;
@@ -14,18 +14,19 @@
 //! # Ok::<(), sciformats::Error>(())
 //! ```
 //!
-//! | module | does |
+//! | module | what it does |
 //! |---|---|
-//! | [`convert`] | writes the tree of one format in another, with nothing lost in silence |
+//! | [`convert`] | writes the tree of one format in another, and lists everything that is lost |
 //! | [`repack`] | writes a file anew in its own format |
-//! | [`sink`] | writes a file of any format, as far as it can hold what is to be written |
-//! | [`compare`] | tells where two files differ, with tolerances |
-//! | [`verify`] | reads everything and tells every fault |
-//! | [`manifest`] | tells what a file means, as text with a hash an array |
-//! | [`numpy`] | elements as NumPy has them |
+//! | [`sink`] | writes a file of any format, as far as the format can hold the contents |
+//! | [`compare`] | finds where two files differ, with tolerances |
+//! | [`verify`] | reads everything and reports every fault |
+//! | [`manifest`] | describes what a file means, as text with one hash per array |
+//! | [`numpy`] | converts elements to NumPy's types |
 //!
-//! Files are opened and read by the crate [`sciformats`]. Its formats are features here, too, by the same names; a format that
-//! is not built in is an [`Error::Unsupported`](sciformats::Error::Unsupported) that says so.
+//! Files are opened and read by the crate [`sciformats`]. Each of its formats is a cargo feature with the
+//! same name here. For a format that is not built in, the functions return an
+//! [`Error::Unsupported`](sciformats::Error::Unsupported) that names the feature.
 
 pub mod compare;
 pub mod convert;
@@ -36,7 +37,7 @@ pub mod repack;
 pub mod sink;
 pub mod verify;
 
-/// The examples of the README are tests.
+/// Runs the examples of the README as tests.
 #[cfg(all(doctest, feature = "gsd", feature = "hdf5"))]
 #[doc = include_str!("../README.md")]
 struct Readme;

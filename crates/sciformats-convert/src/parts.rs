@@ -1,4 +1,4 @@
-//! Elements in canonical bytes as their parts: bytes that have one size, and texts.
+//! Splits elements in canonical bytes into parts: bytes of a fixed size, and texts.
 
 use sciformats_core::Error;
 use sciformats_core::arith::increase;
@@ -12,10 +12,10 @@ pub(crate) enum Part<'a> {
     Text(&'a [u8]),
 }
 
-/// What is done with a part; the number is that of the next text, counted in its element.
+/// Called for each part, with the number of the next text in its element.
 type Visit<'a> = &'a mut dyn FnMut(Part<'_>, usize) -> Result<()>;
 
-/// Goes through the parts of all elements. `is_text` says what is stored as text.
+/// Calls `visit` for the parts of all elements. `is_text` decides which types are stored as text.
 pub(crate) fn each(
     element: &ElementType,
     bytes: &[u8],
@@ -33,7 +33,7 @@ pub(crate) fn each(
     Ok(())
 }
 
-/// One element on its way.
+/// One element that is being split.
 struct Parts<'a> {
     is_text: &'a dyn Fn(&ElementType) -> bool,
     /// The number of the next text.
@@ -49,7 +49,7 @@ impl Parts<'_> {
             ElementType::Compound(fields) => {
                 fields.iter().try_for_each(|(_, field)| self.one(field, rest, visit))
             }
-            // The texts of one place have one width.
+            // The texts in one position have one width.
             ElementType::Array { element, shape } => {
                 let first = self.at;
                 let wide = || Error::usage("elements", "have more than 2^64 parts");
@@ -63,7 +63,7 @@ impl Parts<'_> {
                 visit(Part::Text(text(rest)?), self.at)?;
                 increase(&mut self.at, 1)
             }
-            other => Err(Error::usage("format", format!("the target holds no elements of type {other}"))),
+            other => Err(Error::usage("format", format!("the target cannot hold elements of type {other}"))),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Reading everything that a file holds, and telling every fault.
+//! Reads everything in a file and reports every fault.
 
 use std::collections::HashSet;
 use std::ops::ControlFlow;
@@ -11,7 +11,7 @@ use sciformats::options::Unfolding;
 use sciformats::source::Finding;
 use sciformats::walk::{Entry, Found, breadth_first};
 
-/// What was read on the way.
+/// What was read.
 ///
 /// ```
 /// use sciformats_convert::verify::verify;
@@ -28,25 +28,27 @@ use sciformats::walk::{Entry, Found, breadth_first};
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
-    /// Objects that were found.
+    /// The number of objects that were found.
     pub objects: u64,
-    /// Attributes that were read.
+    /// The number of attributes that were read.
     pub attributes: u64,
-    /// Canonical bytes of elements that were read.
+    /// The number of canonical bytes of elements that were read.
     pub bytes: u64,
-    /// Faults that were told.
+    /// The number of faults that were reported.
     pub findings: u64,
-    /// Other files, or datasets in them, that should have elements of this one and are not there, not whole, or may not be
-    /// opened; they were told, and are no faults of this file.
+    /// The number of other files, or datasets in them, that should hold elements of this file but are
+    /// missing, incomplete, or may not be opened. They were reported too, and are not faults of this file.
     pub missing: u64,
-    /// Links into other files that lead nowhere, or to where nothing may be opened; they were told, too.
+    /// The number of links into other files that lead nowhere, or into files that may not be opened; these
+    /// were reported too.
     pub links: u64,
 }
 
-/// Reads every object, attribute and element of `file`, checks the structures that this does not touch, and tells each
-/// fault to `visit`. Nothing is written anywhere; a sound file tells nothing. What is not there of other files that this
-/// one names, or may not be opened, is told, too, as [`Error::Missing`] and [`Error::Forbidden`]; the elements of all
-/// other sources are read if the file was opened with [`Missing::Filled`](sciformats::options::Missing::Filled).
+/// Reads every object, attribute and element of `file`, checks the structures that this does not touch, and
+/// passes each fault to `visit`. Nothing is written, and a sound file has no faults. Other files that this
+/// file names but that are missing or may not be opened are reported too, as [`Error::Missing`] and
+/// [`Error::Forbidden`]. The elements of all other sources are read if the file was opened with
+/// [`Missing::Filled`](sciformats::options::Missing::Filled).
 ///
 /// ```
 /// use sciformats::memory::{Memory, array};
@@ -60,7 +62,7 @@ pub struct Summary {
 pub fn verify(file: &File, visit: &mut dyn FnMut(Finding)) -> Summary {
     let source = file.source();
     let mut summary = Summary::default();
-    // What was missing before is not this reading's.
+    // What was missing earlier was not found by this call.
     drop(source.take_missing());
     let (mut seen, mut findings, mut missing) = (HashSet::new(), 0u64, 0u64);
     let mut tell = |path: &str, error: Error| {
@@ -85,7 +87,7 @@ pub fn verify(file: &File, visit: &mut dyn FnMut(Finding)) -> Summary {
     if let Some(whole) = file.cut_short() {
         let found = file.size();
         let error = Fault::from(FaultKind::Cut { found, whole }).at("file", found);
-        // What was cut off may be nothing that is read.
+        // The part that was cut off may be one that is never read.
         if seen.insert(error.to_string()) {
             findings += 1;
             visit(Finding { path: None, error });
@@ -102,7 +104,7 @@ pub fn verify(file: &File, visit: &mut dyn FnMut(Finding)) -> Summary {
         visit(Finding { path: Some(path), error });
     }
     source.check(&mut |finding| {
-        // What reading has shown is not told twice.
+        // A fault that was found by reading is not reported twice.
         if !seen.contains(&finding.error.to_string()) {
             findings += 1;
             visit(finding);

@@ -72,7 +72,7 @@ fn bytes_that_are_no_whole_items() {
 
 #[test]
 fn arrays() {
-    for (dtype, expected) in [("<i2", "i2"), (">i2", "i2"), ("|V2", "opaque(2)"), ("|S2", "str")] {
+    for (dtype, expected) in [("<i2", "int16"), (">i2", "int16"), ("|V2", "opaque(2)"), ("|S2", "string")] {
         let spec = ArrayParams::new(&[5, 7], dtype).unwrap().with_chunks(&[3, 4]).with_blocks(&[2, 2]);
         let mut array = cframe::Array::new(&spec).unwrap();
         let all: Vec<u8> = (0..35u16).flat_map(u16::to_be_bytes).collect();

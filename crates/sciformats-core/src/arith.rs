@@ -1,9 +1,10 @@
-//! Arithmetic of who plans or encodes what goes into a file.
+//! Exact arithmetic for code that plans or encodes what goes into a file.
 //!
-//! A number that reaches a file is right, or it does not reach it: where it cannot be, these functions give an
-//! [`Error::Internal`] with the line that asked for it. A value of the caller's that the format cannot hold is
-//! refused where it comes in, as [`Error::Usage`] or [`Error::Unsupported`]; what arrives here broken is a fault of this
-//! library. A number that only bounds something may saturate, and says so by its name: [`bound`](crate::bound).
+//! A number that reaches a file must be right. If it cannot be computed exactly, these functions return an
+//! [`Error::Internal`] with the line of the caller. A value from the user that the format cannot hold is
+//! refused earlier, as [`Error::Usage`] or [`Error::Unsupported`], so a failure here is a fault of this
+//! library. A number that is only a bound may saturate; the functions for such numbers are in
+//! [`bound`](crate::bound).
 //!
 //! ```
 //! use sciformats_core::arith::{add, fit, mul};
@@ -21,27 +22,27 @@
 
 use crate::error::{Error, Result};
 
-/// A whole number whose arithmetic can be checked.
+/// An integer type whose arithmetic can be checked.
 pub trait Whole: Copy + sealed::Sealed {
     /// Zero.
     const ZERO: Self;
     /// One.
     const ONE: Self;
-    /// The sum, if it is a number of this type.
+    /// Returns the sum, if it fits this type.
     fn plus(self, other: Self) -> Option<Self>;
-    /// The difference, if it is one.
+    /// Returns the difference, if it fits this type.
     fn minus(self, other: Self) -> Option<Self>;
-    /// The product, if it is one.
+    /// Returns the product, if it fits this type.
     fn times(self, other: Self) -> Option<Self>;
-    /// The quotient without its fraction, if there is one.
+    /// Returns the quotient without its fraction, if there is one.
     fn over(self, other: Self) -> Option<Self>;
-    /// The remainder, if there is one.
+    /// Returns the remainder, if there is one.
     fn modulo(self, other: Self) -> Option<Self>;
-    /// The sum, or the number of this type that is nearest to it.
+    /// Returns the sum, or the nearest number of this type.
     fn plus_or_nearest(self, other: Self) -> Self;
-    /// The difference, or the number of this type that is nearest to it.
+    /// Returns the difference, or the nearest number of this type.
     fn minus_or_nearest(self, other: Self) -> Self;
-    /// The product, or the number of this type that is nearest to it.
+    /// Returns the product, or the nearest number of this type.
     fn times_or_nearest(self, other: Self) -> Self;
 }
 
@@ -153,7 +154,7 @@ pub fn div<T: Whole>(a: T, b: T) -> Result<T> {
     }
 }
 
-/// What `a / b` leaves.
+/// Returns the remainder of `a / b`.
 ///
 /// # Errors
 /// [`Error::Internal`] if `b` is 0.
@@ -166,7 +167,7 @@ pub fn rem<T: Whole>(a: T, b: T) -> Result<T> {
     }
 }
 
-/// Adds `more` to a number that is kept.
+/// Adds `more` to a number in place.
 ///
 /// ```
 /// let mut records = 7u16;
@@ -177,7 +178,8 @@ pub fn rem<T: Whole>(a: T, b: T) -> Result<T> {
 /// ```
 ///
 /// # Errors
-/// [`Error::Internal`] if that is no number of the type; the number stays as it is.
+///
+/// [`Error::Internal`] if the result does not fit the type; the number is then unchanged.
 #[inline]
 #[track_caller]
 pub fn increase<T: Whole>(number: &mut T, more: T) -> Result<()> {
@@ -185,7 +187,7 @@ pub fn increase<T: Whole>(number: &mut T, more: T) -> Result<()> {
     Ok(())
 }
 
-/// The sum of all.
+/// Returns the sum of all numbers.
 ///
 /// # Errors
 /// [`Error::Internal`] if that is no number of the type.
@@ -198,7 +200,7 @@ pub fn sum<T: Whole>(numbers: impl IntoIterator<Item = T>) -> Result<T> {
     }
 }
 
-/// The product of all.
+/// Returns the product of all numbers.
 ///
 /// # Errors
 /// [`Error::Internal`] if that is no number of the type.
@@ -211,10 +213,11 @@ pub fn product<T: Whole>(numbers: impl IntoIterator<Item = T>) -> Result<T> {
     }
 }
 
-/// The same number in another type; `what` names it, as in `length of a link's name`.
+/// Converts a number to another type; `what` names it, as in `length of a link's name`.
 ///
 /// # Errors
-/// [`Error::Internal`] if the type does not hold it.
+///
+/// [`Error::Internal`] if the type cannot hold it.
 #[inline]
 #[track_caller]
 pub fn fit<T: TryFrom<U>, U>(value: U, what: &'static str) -> Result<T> {
@@ -224,7 +227,7 @@ pub fn fit<T: TryFrom<U>, U>(value: U, what: &'static str) -> Result<T> {
     }
 }
 
-/// What must be there; `what` names it, as in `address of an object`.
+/// Returns a value that must be present; `what` names it, as in `address of an object`.
 ///
 /// ```
 /// use sciformats_core::arith::present;
@@ -237,7 +240,8 @@ pub fn fit<T: TryFrom<U>, U>(value: U, what: &'static str) -> Result<T> {
 /// ```
 ///
 /// # Errors
-/// [`Error::Internal`] if it is not.
+///
+/// [`Error::Internal`] if it is missing.
 #[inline]
 #[track_caller]
 pub fn present<T>(value: Option<T>, what: &'static str) -> Result<T> {

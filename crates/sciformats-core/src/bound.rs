@@ -1,9 +1,9 @@
-//! Arithmetic of numbers that only bound something: what they cannot reach, nothing reaches.
+//! Arithmetic for numbers that are only bounds.
 //!
-//! The end of the type's range stands for all that lies beyond. That is right where the result is compared with what
-//! can be (a length of memory, of a file, a limit), is a hint of a size, or a position in a message. It is wrong where
-//! the result is read from, written, or returned as a fact: those are computed by [`arith`](crate::arith), or by checked
-//! operations whose failure is a fault of the file.
+//! A result that does not fit is replaced by the limit of its type. This is right for a number that is
+//! compared with a possible size (of memory, of a file, a limit), for a hint of a size, or for a position in
+//! a message. It is wrong for a number that is read from, written, or returned as a fact. Such numbers need
+//! [`arith`](crate::arith), or checked operations whose failure is a fault of the file.
 //!
 //! ```
 //! use sciformats_core::bound;
@@ -15,13 +15,13 @@
 
 use crate::arith::Whole;
 
-/// `a + b`, or the end of the range.
+/// Returns `a + b`, or the limit of the type.
 #[inline]
 pub fn sum<T: Whole>(a: T, b: T) -> T {
     a.plus_or_nearest(b)
 }
 
-/// What is left of `a` without `b`, at least the beginning of the range: for unsigned numbers 0.
+/// Returns `a - b`, or the lower limit of the type, which is 0 for unsigned numbers.
 ///
 /// ```
 /// assert_eq!(sciformats_core::bound::left(10u64, 12), 0);
@@ -31,7 +31,7 @@ pub fn left<T: Whole>(a: T, b: T) -> T {
     a.minus_or_nearest(b)
 }
 
-/// `a * b`, or the end of the range.
+/// Returns `a * b`, or the limit of the type.
 ///
 /// ```
 /// assert_eq!(sciformats_core::bound::product(1u64 << 40, 1 << 40), u64::MAX);
@@ -41,7 +41,7 @@ pub fn product<T: Whole>(a: T, b: T) -> T {
     a.times_or_nearest(b)
 }
 
-/// The number as one that this machine can address, or the largest of those: more than any memory holds.
+/// Returns the number as a `usize`, or the largest `usize`, which exceeds any memory.
 ///
 /// ```
 /// assert_eq!(sciformats_core::bound::addressable(4096), 4096);

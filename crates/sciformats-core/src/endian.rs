@@ -1,4 +1,4 @@
-//! Byte order of packed elements.
+//! The byte order of packed elements.
 
 /// The order of the bytes of a number in a file.
 ///
@@ -19,10 +19,11 @@ pub enum ByteOrder {
 }
 
 impl ByteOrder {
-    /// The order of the machine that runs this.
+    /// The order of the present machine.
     pub const NATIVE: Self = if cfg!(target_endian = "big") { Self::Big } else { Self::Little };
 
-    /// Brings elements that are `width` bytes wide from this order into `target`, in place. Bytes after the last whole element stay.
+    /// Converts elements of `width` bytes from this order to `target`, in place. Bytes after the last whole
+    /// element are unchanged.
     pub fn convert(self, target: Self, bytes: &mut [u8], width: usize) {
         if self != target {
             swap(bytes, width);
@@ -30,7 +31,8 @@ impl ByteOrder {
     }
 }
 
-/// Reverses the bytes of each element of `width` bytes, in place. Bytes after the last whole element stay.
+/// Reverses the bytes of each element of `width` bytes, in place. Bytes after the last whole element are
+/// unchanged.
 ///
 /// ```
 /// let mut bytes = [1, 2, 3, 4, 5];
@@ -38,7 +40,7 @@ impl ByteOrder {
 /// assert_eq!(bytes, [2, 1, 4, 3, 5]);
 /// ```
 pub fn swap(bytes: &mut [u8], width: usize) {
-    // The fixed widths compile to byte-shuffle instructions; the rest is rare.
+    // The fixed widths compile to byte-shuffle instructions; other widths are rare.
     match width {
         0 | 1 => {}
         2 => bytes

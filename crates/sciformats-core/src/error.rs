@@ -1,4 +1,4 @@
-//! One error type, its variants sorted by who is to blame.
+//! One error type for all crates. Its variants are sorted by the cause of the error.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -9,7 +9,7 @@ use std::path::Path;
 use crate::fault::Fault;
 use crate::misfit::Misfit;
 
-/// A result whose error is [`Error`] unless said otherwise.
+/// A result whose error is [`Error`] by default.
 ///
 /// ```
 /// fn second(bytes: &[u8]) -> sciformats_core::Result<u8> {
@@ -20,7 +20,7 @@ use crate::misfit::Misfit;
 /// ```
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Who is to blame for an error, and so who can do something about it.
+/// The cause of an error, which shows who can do something about it.
 ///
 /// ```
 /// use sciformats_core::{Blame, Error};
@@ -30,21 +30,21 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Blame {
-    /// The operating system or the device, or another program that has the file.
+    /// The operating system, the device, or another program that uses the file.
     Machine,
     /// The file: its bytes contradict the standard.
     File,
-    /// This library, or the features it was built with: the file and the call may be fine.
+    /// This library, or the features that it was built with; the file and the call may be right.
     Library,
     /// The limits that the caller set.
     Limit,
     /// The caller's arguments.
     Caller,
-    /// Another file, which this one names and needs: it is not there, or not whole.
+    /// Another file, which this one names and needs, and which is missing or incomplete.
     Elsewhere,
 }
 
-/// Why an operation could not be done. `Display` is one line without a full stop.
+/// The reason why an operation failed. `Display` prints one line without a full stop.
 ///
 /// ```
 /// use sciformats_core::{Error, Fault, FaultKind};
@@ -62,9 +62,9 @@ pub enum Error {
     Io {
         /// What was attempted, as a verb: `read`, `write`, `open`.
         action: &'static str,
-        /// The file, where known.
+        /// The file, if it is known.
         path: Option<Box<Path>>,
-        /// The byte offset in it, where there is one.
+        /// The byte offset in it, if there is one.
         offset: Option<u64>,
         /// The system's reason.
         source: io::Error,
@@ -72,101 +72,102 @@ pub enum Error {
     /// The bytes contradict the standard.
     #[error("malformed {structure} at offset {offset:#x}: {fault}")]
     Malformed {
-        /// The standard's name of the structure.
+        /// The name of the structure in the standard.
         structure: &'static str,
         /// Absolute byte offset of the fault in the file.
         offset: u64,
         /// The field and what is wrong with it.
         fault: Fault,
     },
-    /// The bytes may be right, but this library, as built, cannot do what they ask for.
+    /// The bytes may be right, but this library, as it was built, does not support them.
     #[error(fmt = show_unsupported)]
     Unsupported {
-        /// The thing: `filter 32015 (zstd)`.
+        /// The unsupported thing: `filter 32015 (zstd)`.
         what: Cow<'static, str>,
-        /// The cargo feature that would help, if one would.
+        /// The cargo feature that would help, if there is one.
         feature: Option<&'static str>,
-        /// Absolute byte offset of what asks for it, where there is one.
+        /// The absolute byte offset of the unsupported thing, if there is one.
         offset: Option<u64>,
     },
-    /// A declared size passes a limit that the caller may raise.
+    /// A declared size exceeds a limit that the caller may raise.
     #[error("{declared} {what} exceed the limit of {limit}")]
     LimitExceeded {
         /// What was declared: `bytes of the decoded array`.
         what: &'static str,
-        /// Its size in the file.
+        /// The declared size.
         declared: u64,
-        /// The limit it met.
+        /// The limit.
         limit: u64,
     },
-    /// Another writer has the file, or has changed it since it was opened. Nothing of what was to be written is in it.
+    /// Another writer uses the file, or has changed it since it was opened. Nothing was written.
     #[error(fmt = show_conflict)]
     Conflict {
-        /// The file, where known.
+        /// The file, if it is known.
         path: Option<Box<Path>>,
-        /// What stands in the way.
+        /// The cause of the conflict.
         clash: Clash,
     },
-    /// The named thing is not there.
+    /// There is no object with this name.
     #[error(fmt = show_not_found)]
     NotFound {
-        /// The kind of thing: `chunk`, `attribute`.
+        /// The kind of object: `chunk`, `attribute`.
         what: &'static str,
-        /// The name that was looked up.
+        /// The requested name.
         name: Box<str>,
-        /// Names that are there and may have been meant, the likeliest first.
+        /// Existing names that may have been meant, the most likely first.
         nearest: Box<[Box<str>]>,
     },
-    /// The named thing is of another type than what was asked for; the file may be fine.
+    /// The named object has another type than requested; the file may be right.
     #[error("{name:?} is {found}, not {expected}")]
     WrongType {
-        /// Its name, or the path to it.
+        /// Its name or path.
         name: Box<str>,
-        /// What was asked for: `an array`.
+        /// The requested type: `an array`.
         expected: &'static str,
-        /// What it is: `a mapping with 3 keys`.
+        /// The type that was found: `a mapping with 3 keys`.
         found: Cow<'static, str>,
     },
-    /// Another file, or an object in it, that the file names and needs is not there, or not whole.
+    /// Another file, or an object in it, that the file names and needs is missing or incomplete.
     #[error("{what} {name:?} {problem}")]
     Missing {
         /// What the file needs it for: `external file`, `source of a virtual dataset`.
         what: &'static str,
-        /// Its name, as the file spells it.
+        /// Its name, as the file contains it.
         name: Box<str>,
         /// What is wrong: the text completes "`what` `name` …".
         problem: Cow<'static, str>,
     },
-    /// The file names another one, which the caller's [`External`](crate::External) does not allow to open.
+    /// The file names another one, which the caller's [`External`](crate::External) does not permit to open.
     #[error(fmt = show_forbidden)]
     Forbidden {
-        /// Its name, as the file spells it.
+        /// Its name, as the file contains it.
         name: Box<str>,
-        /// Where it is, if it was looked for.
+        /// Its path, if it was searched for.
         path: Option<Box<Path>>,
     },
-    /// The type that the caller asked for cannot hold an element without a change of its value.
+    /// The requested type cannot hold an element without changing its value.
     #[error("{0}")]
     Misfit(Misfit),
-    /// The arguments do not fit the object or each other.
+    /// The arguments do not fit the object, or each other.
     #[error("{argument} {problem}")]
     Usage {
         /// The argument.
         argument: &'static str,
-        /// Why it does not fit: the text completes "`argument` …".
+        /// The reason why it does not fit: the text completes "`argument` …".
         problem: Cow<'static, str>,
     },
-    /// This library met a state that cannot be, and stopped before it wrote any of it. Please report it.
+    /// This library found an impossible state, and stopped before it wrote anything of it. Please report
+    /// this.
     #[error("internal error: {problem} ({at}); nothing of it was written, please report it")]
     Internal {
         /// The field or value, and what is wrong with it.
         problem: Cow<'static, str>,
-        /// The line that found it, in the file of the structure.
+        /// The line that found it.
         at: &'static Location<'static>,
     },
 }
 
-/// What keeps a writer from changing a file.
+/// The reason why a writer cannot change a file.
 ///
 /// ```
 /// use sciformats_core::error::Clash;
@@ -187,28 +188,28 @@ pub enum Error {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Clash {
-    /// Another writer has the file open: it can be tried again when that one is done.
+    /// Another writer has the file open. Try again when it has finished.
     Held,
     /// The file is no longer where it was opened.
     Gone,
     /// Another file has taken its place.
     Replaced,
-    /// Its length is another than it was left at.
+    /// Its length has changed.
     Resized {
         /// The length in bytes that this writer knows.
         known: u64,
-        /// The length now.
+        /// The present length.
         found: u64,
     },
-    /// Bytes that a commit builds upon are others than when they were read.
+    /// Bytes that a commit builds upon have changed since they were read.
     Changed {
-        /// Where they begin.
+        /// The offset of the first of these bytes.
         offset: u64,
     },
 }
 
 impl Error {
-    /// An [`Error::Conflict`] without a file; [`Error::in_file`] adds it.
+    /// Creates an [`Error::Conflict`] without a file; [`Error::in_file`] adds it.
     ///
     /// ```
     /// use sciformats_core::Error;
@@ -221,7 +222,7 @@ impl Error {
         Self::Conflict { path: None, clash }
     }
 
-    /// An [`Error::Io`] without a place; [`Error::in_file`] adds it.
+    /// Creates an [`Error::Io`] without a position; [`Error::in_file`] adds it.
     ///
     /// ```
     /// use sciformats_core::{Blame, Error};
@@ -233,7 +234,7 @@ impl Error {
         Self::Io { action, path: None, offset: None, source }
     }
 
-    /// An [`Error::Unsupported`] that no cargo feature would cure.
+    /// Creates an [`Error::Unsupported`] that no cargo feature would avoid.
     ///
     /// ```
     /// use sciformats_core::Error;
@@ -244,12 +245,12 @@ impl Error {
         Self::Unsupported { what: what.into(), feature: None, offset: None }
     }
 
-    /// An [`Error::Unsupported`] that the named cargo feature would cure.
+    /// Creates an [`Error::Unsupported`] that the named cargo feature would avoid.
     pub fn missing_feature(what: impl Into<Cow<'static, str>>, feature: &'static str) -> Self {
         Self::Unsupported { what: what.into(), feature: Some(feature), offset: None }
     }
 
-    /// An [`Error::NotFound`].
+    /// Creates an [`Error::NotFound`].
     ///
     /// ```
     /// use sciformats_core::Error;
@@ -260,7 +261,8 @@ impl Error {
         Self::NotFound { what, name: name.into(), nearest: Box::default() }
     }
 
-    /// Adds names that may have been meant to an [`Error::NotFound`], the likeliest first; leaves every other error as it is.
+    /// Adds names that may have been meant to an [`Error::NotFound`], the most likely first. Other errors are
+    /// unchanged.
     ///
     /// ```
     /// use sciformats_core::{Error, spelling};
@@ -277,7 +279,7 @@ impl Error {
         self
     }
 
-    /// An [`Error::WrongType`].
+    /// Creates an [`Error::WrongType`].
     ///
     /// ```
     /// use sciformats_core::{Blame, Error};
@@ -294,7 +296,8 @@ impl Error {
         Self::WrongType { name: name.into(), expected, found: found.into() }
     }
 
-    /// An [`Error::Usage`]; `problem` completes "`argument` …", as in `"shape", "has 3 dimensions, the array 2"`.
+    /// Creates an [`Error::Usage`]; `problem` completes "`argument` …", as in `"shape", "has 3 dimensions,
+    /// the array 2"`.
     ///
     /// ```
     /// use sciformats_core::Error;
@@ -306,8 +309,8 @@ impl Error {
         Self::Usage { argument, problem: problem.into() }
     }
 
-    /// An [`Error::Internal`] at the line of the caller; `problem` names the structure and field and what is wrong, as
-    /// in `address of an object is missing`.
+    /// Creates an [`Error::Internal`] at the line of the caller; `problem` names the structure, the field and
+    /// what is wrong, as in `address of an object is missing`.
     ///
     /// ```
     /// use sciformats_core::{Blame, Error};
@@ -322,8 +325,8 @@ impl Error {
         Self::Internal { problem: problem.into(), at: Location::caller() }
     }
 
-    /// Adds the file and offset to an [`Error::Io`] that has none, and the file to an [`Error::Conflict`]; leaves every
-    /// other error as it is.
+    /// Adds the file and the offset to an [`Error::Io`] without them, and the file to an [`Error::Conflict`].
+    /// Other errors are unchanged.
     ///
     /// ```
     /// use sciformats_core::Error;
@@ -343,7 +346,7 @@ impl Error {
         self
     }
 
-    /// Who is to blame.
+    /// Returns the cause of the error.
     pub fn blame(&self) -> Blame {
         match self {
             Self::Io { .. } | Self::Conflict { .. } => Blame::Machine,
@@ -357,7 +360,7 @@ impl Error {
         }
     }
 
-    /// The absolute byte offset that the error is about, if it is about one.
+    /// Returns the absolute byte offset that the error is about, if there is one.
     pub fn offset(&self) -> Option<u64> {
         match *self {
             Self::Malformed { offset, .. } => Some(offset),

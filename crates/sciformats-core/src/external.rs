@@ -1,11 +1,11 @@
-//! Files that a file names: which of them may be opened.
+//! Decides which of the files that a file names may be opened.
 
 use std::path::{Path, PathBuf};
 
 use crate::{Error, Result};
 
-/// Which other files may be opened on a file's behalf. Whoever wrote the file chose their names, so none is opened unless
-/// the caller says so.
+/// Which other files may be opened when a file names them. The author of the file chose these names, so none
+/// is opened unless the caller permits it.
 ///
 /// ```
 /// use std::path::Path;
@@ -24,27 +24,31 @@ use crate::{Error, Result};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum External {
-    /// None. What needs one is an error.
+    /// None. If another file is needed, this is an error.
     #[default]
     None,
-    /// Those in the folder of the file, or in folders inside it.
+    /// Files in the folder of the file, or in folders inside it.
     SameFolder,
-    /// Those that [`SameFolder`](Self::SameFolder) allows, and those in these folders or in folders inside them.
+    /// Files that [`SameFolder`](Self::SameFolder) permits, and files in these folders or in folders inside
+    /// them.
     SameFolderAnd(Vec<PathBuf>),
-    /// Those in these folders, or in folders inside them, and in the file's own only if it is one of these.
+    /// Files in these folders, or in folders inside them. The file's own folder is only permitted if it is
+    /// one of these.
     Folders(Vec<PathBuf>),
     /// Any that the process can read.
     Anywhere,
 }
 
 impl External {
-    /// The first file that one of `names` leads to, for a file in `folder`: its path with links and `..` resolved. A name
-    /// that is relative is looked for in that folder, then in those of the policy. `None` if there is no such file. A file
-    /// without a folder, one in memory say, names absolute paths only.
+    /// Returns the first file that one of `names` leads to, for a file in `folder`, as a path with links and
+    /// `..` resolved; `None` if there is no such file. A relative name is searched for in that folder, and
+    /// then in the folders of the policy. For a file without a folder, such as one in memory, only absolute
+    /// names are possible.
     ///
     /// # Errors
-    /// [`Error::Forbidden`] if the first name that leads to a file leads to one that the policy does not allow, or no file is
-    /// allowed at all; `Io` if the system does not tell whether there is one.
+    ///
+    /// [`Error::Forbidden`] if the first name that leads to a file leads to one that the policy does not
+    /// permit, or if no file is permitted at all; `Io` if the system does not say whether there is one.
     pub fn find(&self, folder: Option<&Path>, names: &[&Path]) -> Result<Option<PathBuf>> {
         let own = folder.map(|folder| if folder.as_os_str().is_empty() { Path::new(".") } else { folder });
         let (with_own, others): (bool, &[PathBuf]) = match self {
@@ -78,7 +82,8 @@ impl External {
                 }
                 outside.get_or_insert(found);
             }
-            // Another name is for a file that is not where the first one says: not for one that may not be opened.
+            // Another name is tried if the first one leads to no file, but not if it leads to a file that may
+            // not be opened.
             if let Some(found) = outside {
                 return Err(forbidden(name, Some(found.into())));
             }
@@ -91,7 +96,7 @@ fn forbidden(name: &Path, path: Option<Box<Path>>) -> Error {
     Error::Forbidden { name: name.to_string_lossy().into(), path }
 }
 
-/// The path of a file with links and `..` resolved, if there is such a file.
+/// Returns the path of a file with links and `..` resolved, if the file exists.
 fn resolved(path: &Path) -> Result<Option<PathBuf>> {
     use std::io::ErrorKind::{InvalidInput, NotADirectory, NotFound};
     match path.canonicalize() {

@@ -1,8 +1,9 @@
-//! Faults in bytes: what is wrong with which field, and where.
+//! Faults in bytes: which field is wrong, in which way, and where.
 //!
-//! Parsers are pure functions of a byte slice with the result [`Parsed`]. Their error counts its position from the
-//! *end* of the input, so it needs no lifetime and stays true while the parser advances. The layer that knows where
-//! the bytes came from calls [`locate`], which turns the position into an absolute offset.
+//! Parsers are pure functions of a byte slice with the result [`Parsed`]. Their error counts its position
+//! from the *end* of the input, so it needs no lifetime and remains right while the parser advances. The
+//! layer that knows the origin of the bytes calls [`locate`], which converts the position to an absolute
+//! offset.
 
 use std::fmt;
 
@@ -25,7 +26,7 @@ use crate::error::{Error, Result};
 /// ```
 pub type Parsed<'a, T> = nom::IResult<&'a [u8], T, ParseError>;
 
-/// What is wrong, as a predicate of the field it stands beside.
+/// What is wrong with a field, as a predicate after its name.
 ///
 /// ```
 /// use sciformats_core::{Fault, FaultKind};
@@ -42,55 +43,55 @@ pub type Parsed<'a, T> = nom::IResult<&'a [u8], T, ParseError>;
 pub enum FaultKind {
     /// The bytes end before the field does.
     Truncated,
-    /// A signature or magic number is not the one that the structure begins with.
+    /// A signature or magic number is not the one of the structure.
     Signature,
     /// A value that the standard does not define.
     Undefined {
         /// The value found.
         found: u64,
     },
-    /// A value that must equal another one does not.
+    /// A value differs from another one that it must equal.
     Mismatch {
-        /// What the rest of the file requires.
+        /// The value that the rest of the file requires.
         expected: u64,
-        /// What is stored.
+        /// The stored value.
         found: u64,
     },
-    /// An address, length or index beyond what it points into.
+    /// An address, length or index is beyond the end of what it refers to.
     OutOfBounds {
         /// The value, or the end that it implies.
         found: u64,
         /// The first value that is out of bounds.
         end: u64,
     },
-    /// The arithmetic that the field asks for leaves 64 bits.
+    /// A calculation with the field exceeds 64 bits.
     Overflow,
     /// A stored checksum differs from the one computed over the bytes.
     Checksum {
         /// The checksum in the file.
         stored: u64,
-        /// The checksum of the bytes.
+        /// The checksum computed over the bytes.
         computed: u64,
     },
-    /// Text in another encoding than the standard's.
+    /// The text has another encoding than the standard requires.
     Encoding,
-    /// Entries that must ascend do not.
+    /// Entries that must be in ascending order are not.
     Order,
-    /// A chain of references that comes back to where it was.
+    /// A chain of references returns to an earlier element.
     Loop,
-    /// Bytes remain where the structure should have ended.
+    /// Bytes remain after the end of the structure.
     Leftover {
-        /// How many.
+        /// The number of bytes.
         bytes: u64,
     },
-    /// The file ends before what it holds does.
+    /// The file ends before its contents do.
     Cut {
-        /// The bytes that it has.
+        /// The number of bytes that it has.
         found: u64,
-        /// The bytes that it had.
+        /// The number of bytes that it had.
         whole: u64,
     },
-    /// A writer stopped before it finished; the rest of the structure is not there yet.
+    /// A writer stopped before it finished, so the rest of the structure is missing.
     Unfinished,
     /// A rule of the standard is broken: the text completes "`field` …".
     Rule(&'static str),
@@ -121,7 +122,7 @@ impl fmt::Display for FaultKind {
     }
 }
 
-/// A number in groups of three digits.
+/// Formats a number in groups of three digits.
 fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
@@ -134,7 +135,7 @@ fn grouped(number: u64) -> String {
     text
 }
 
-/// A fault: the standard's name of the field, and what is wrong with it.
+/// A fault: the name of the field in the standard, and what is wrong with it.
 ///
 /// ```
 /// use sciformats_core::{Fault, FaultKind};
@@ -144,19 +145,20 @@ fn grouped(number: u64) -> String {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// The field's name in the standard; `None` if the fault is the whole structure's.
+    /// The name of the field in the standard; `None` if the whole structure is wrong.
     pub field: Option<&'static str>,
     /// What is wrong with it.
     pub kind: FaultKind,
 }
 
 impl Fault {
-    /// A fault of a named field.
+    /// Creates a fault of a named field.
     pub fn new(field: &'static str, kind: FaultKind) -> Self {
         Self { field: Some(field), kind }
     }
 
-    /// Places the fault: `structure` is the standard's name of what holds the field, `offset` the byte in the file.
+    /// Adds the position: `structure` is the name of the structure in the standard, and `offset` is the byte
+    /// in the file.
     ///
     /// ```
     /// use sciformats_core::{Fault, FaultKind};
@@ -184,7 +186,7 @@ impl fmt::Display for Fault {
     }
 }
 
-/// A parser's error: the fault, and how many bytes of the input were left where it was found.
+/// The error of a parser: the fault, and the number of bytes that were left where it was found.
 ///
 /// ```
 /// use sciformats_core::FaultKind;
@@ -197,7 +199,7 @@ impl fmt::Display for Fault {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ParseError {
-    /// Bytes from the fault to the end of the input.
+    /// The number of bytes from the fault to the end of the input.
     pub remaining: usize,
     /// What is wrong.
     pub fault: Fault,
@@ -243,7 +245,7 @@ pub fn fail<T>(i: &[u8], kind: FaultKind) -> Parsed<'_, T> {
     Err(nom::Err::Error(ParseError { remaining: i.len(), fault: kind.into() }))
 }
 
-/// Names the field that `parser` reads, for the faults it finds.
+/// Names the field that `parser` reads, for its faults.
 ///
 /// ```
 /// use nom::number::complete::le_u32;
@@ -266,7 +268,7 @@ where
     }
 }
 
-/// Reads a field and checks its value: `check` returns what is wrong with it, if anything.
+/// Reads a field and checks its value. `check` returns what is wrong, if anything is.
 ///
 /// ```
 /// use nom::number::complete::le_u8;
@@ -297,7 +299,7 @@ where
     }
 }
 
-/// Reads a field that has only one legal value.
+/// Reads a field that has only one permitted value.
 ///
 /// ```
 /// use nom::number::complete::le_u16;
@@ -316,7 +318,7 @@ where
     })
 }
 
-/// Takes exactly `size` bytes and runs `parser` on them; what it leaves unread is a fault.
+/// Takes exactly `size` bytes and runs `parser` on them; bytes that are left over are a fault.
 ///
 /// ```
 /// use nom::number::complete::le_u16;
@@ -347,7 +349,8 @@ where
     }
 }
 
-/// Runs `parser` on `bytes`, which stand at `base` in the file, and returns its value; bytes after it are ignored.
+/// Runs `parser` on `bytes`, which are at `base` in the file, and returns its value; bytes after it are
+/// ignored.
 ///
 /// ```
 /// use nom::number::complete::le_u32;
@@ -366,7 +369,7 @@ where
     parser.parse(bytes).map(|(_, value)| value).map_err(|e| place(structure, base, bytes, &e))
 }
 
-/// As [`locate`], and `parser` must consume all of `bytes`.
+/// As [`locate`], but `parser` must consume all of `bytes`.
 ///
 /// ```
 /// use nom::number::complete::le_u32;

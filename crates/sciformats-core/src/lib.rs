@@ -1,24 +1,24 @@
-//! The ground that the `sciformats` format crates stand on. It knows no format.
+//! The common basis of the `sciformats` format crates. It knows no format.
 //!
-//! | module | what it holds |
+//! | module | what it contains |
 //! |---|---|
 //! | [`storage`] | [`ReadAt`] and [`WriteAt`]: positioned, cursor-free access to memory, files, maps, windows and overlays |
-//! | [`fault`] | what is wrong with bytes, and where: nom parsers whose errors carry a field name and a position |
-//! | [`error`] | one [`Error`], its variants sorted by who is to blame |
-//! | [`limits`] | bounds that a declared size must pass before it selects an allocation |
+//! | [`fault`] | faults in bytes: nom parsers whose errors contain the name of a field and a position |
+//! | [`error`] | one [`Error`] for all crates, with variants for the different causes |
+//! | [`limits`] | limits that are checked before a declared size determines an allocation |
 //! | [`literal`] | Python literals, in which NumPy writes types and shapes |
 //! | [`slab`] | hyperslabs: selections of an n-dimensional array and the contiguous runs they consist of |
-//! | [`select`] | selections as people write them: `(.., 3.., 0..=9, 5)` |
+//! | [`select`] | selections in the notation of people: `(.., 3.., 0..=9, 5)` |
 //! | [`endian`] | byte order of packed elements |
-//! | [`number`] | numbers that are stored as one type and wanted as another: the rule of all typed reads |
+//! | [`number`] | reading of numbers as another type than the stored one: the rule of all typed reads |
 //! | [`misfit`] | values that a type cannot hold |
-//! | [`spelling`] | which names are near to one that is misspelt |
-//! | [`external`] | which files that a file names may be opened |
-//! | [`arith`] | arithmetic of what goes into a file: exact, or an [`Error::Internal`] |
-//! | [`bound`] | arithmetic of what only bounds something: it ends at the end of its type |
+//! | [`spelling`] | finds names that are similar to a misspelt one |
+//! | [`external`] | decides which of the files that a file names may be opened |
+//! | [`arith`] | exact arithmetic for what goes into a file, which otherwise returns an [`Error::Internal`] |
+//! | [`bound`] | arithmetic for numbers that are only bounds, which stops at the limit of the type |
 //! | [`commit`] | one writer's [`Session`](commit::Session) with a file; commits as plans, whose [`Step`]s are computed purely and then applied; a journal; crash replay |
 //!
-//! A format crate parses with the vocabulary of [`fault`], turns faults into errors where it knows the absolute
+//! A format crate parses with the types of [`fault`], turns faults into errors where it knows the absolute
 //! offset, reads through [`ReadAt`], and writes by planning [`Step`]s:
 //!
 //! ```
@@ -64,7 +64,7 @@ pub use select::{Ellipsis, IntoSelection, by};
 pub use slab::{Range, Slab};
 pub use storage::{ReadAt, WriteAt};
 
-/// The example of the README.
+/// Runs the example of the README as a test.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

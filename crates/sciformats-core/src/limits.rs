@@ -1,11 +1,13 @@
-//! Bounds on what a file may ask for. A declared size passes one before it selects an allocation.
+//! Limits for the resources that a file may use, which are checked before a declared size determines an
+//! allocation.
 
 use crate::error::{Error, Result};
 
-/// What a file may ask of the machine. Raise a bound for a file you trust, lower it for one you do not.
+/// The resources that a file may use. Raise a limit for a file that you trust, and lower it for one that you
+/// do not trust.
 ///
-/// Bytes that are stored in the file as they are need no limit: the file has earned them by its own length.
-/// The limits bound what a few stored bytes can *unfold* to.
+/// Bytes that are stored in the file without encoding need no limit, because the length of the file limits
+/// them. The limits apply to what a few stored bytes can *unfold* to.
 ///
 /// ```
 /// use sciformats_core::{Error, Limits};
@@ -18,14 +20,15 @@ use crate::error::{Error, Result};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
-    /// Bytes of memory that decoding one object may take beyond the bytes stored for it.
-    /// Default: 16 GiB on 64-bit machines (a large array still opens), 1 GiB on others (half the address space).
+    /// The number of bytes that decoding one object may take beyond the bytes that are stored for it. The
+    /// default is 16 GiB on 64-bit machines, so that a large array can be opened, and 1 GiB on others, which
+    /// is half of the address space.
     pub memory: u64,
-    /// Levels of nesting that are followed: groups, types, trees.
-    /// Default: 128, several times what real files nest, and far below what a thread's stack holds.
+    /// The deepest nesting of groups, types and trees that is followed. The default is 128, which is several
+    /// times the nesting of real files, and far below what the stack of a thread can hold.
     pub depth: usize,
-    /// Entries that one list of names, links, headers or aliases may unfold to.
-    /// Default: 2^26, a hundred times the largest lists in use.
+    /// The number of entries that one list of names, links, headers or aliases may unfold to. The default is
+    /// 2^26, which is a hundred times the largest lists in use.
     pub items: u64,
 }
 
@@ -37,19 +40,19 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// The same limits with another bound on memory, in bytes.
+    /// Sets the limit for memory, in bytes.
     #[must_use]
     pub fn with_memory(self, memory: u64) -> Self {
         Self { memory, ..self }
     }
 
-    /// The same limits with another bound on nesting.
+    /// Sets the limit for nesting.
     #[must_use]
     pub fn with_depth(self, depth: usize) -> Self {
         Self { depth, ..self }
     }
 
-    /// The same limits with another bound on list lengths.
+    /// Sets the limit for the lengths of lists.
     #[must_use]
     pub fn with_items(self, items: u64) -> Self {
         Self { items, ..self }

@@ -1,12 +1,12 @@
 //! Hyperslabs: selections of an n-dimensional array, and the runs of elements they consist of.
 //!
-//! Arrays here are in C order, the last dimension varying fastest; a column-major format passes its dimensions reversed.
-//! All arithmetic is in elements.
+//! Arrays are in C order here: the last dimension varies fastest. A column-major format passes its dimensions
+//! in reverse. All numbers count elements.
 
 use crate::bound;
 use crate::error::{Error, Result};
 
-/// The indices `start, start + step, …` of one dimension, `count` of them.
+/// The indices `start, start + step, …` of one dimension; there are `count` of them.
 ///
 /// ```
 /// use sciformats_core::Range;
@@ -17,26 +17,26 @@ use crate::error::{Error, Result};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Range {
-    /// First index.
+    /// The first index.
     pub start: u64,
-    /// Number of indices.
+    /// The number of indices.
     pub count: u64,
-    /// Distance between indices, at least 1.
+    /// The distance between indices, which is at least 1.
     pub step: u64,
 }
 
 impl Range {
-    /// `count` adjacent indices from `start` on.
+    /// Selects `count` adjacent indices, starting at `start`.
     pub fn new(start: u64, count: u64) -> Self {
         Self { start, count, step: 1 }
     }
 
-    /// All indices of a dimension.
+    /// Selects all indices of a dimension.
     pub fn all(dimension: u64) -> Self {
         Self::new(0, dimension)
     }
 
-    /// The same indices, `step` apart.
+    /// Sets the distance between the indices.
     #[must_use]
     pub fn by(self, step: u64) -> Self {
         Self { step, ..self }
@@ -57,7 +57,7 @@ impl From<std::ops::Range<u64>> for Range {
     }
 }
 
-/// A rectangular selection of an array, one [`Range`] a dimension. Valid once built.
+/// A rectangular selection of an array, with one [`Range`] per dimension. It is always valid.
 ///
 /// ```
 /// use sciformats_core::{Range, Slab};
@@ -75,7 +75,7 @@ pub struct Slab {
     ranges: Vec<Range>,
 }
 
-/// `len` elements that are `step` apart in the array and adjacent in the selection.
+/// A run of `len` elements, which are `step` apart in the array and adjacent in the selection.
 ///
 /// ```
 /// use sciformats_core::slab::Run;
@@ -88,21 +88,22 @@ pub struct Slab {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Run {
-    /// Linear index of the first element in the array.
+    /// The linear index of the first element in the array.
     pub from: u64,
-    /// Linear index of the first element in the selection.
+    /// The linear index of the first element in the selection.
     pub to: u64,
-    /// Number of elements.
+    /// The number of elements.
     pub len: u64,
-    /// Distance of neighbours in the array.
+    /// The distance of neighbouring elements in the array.
     pub step: u64,
 }
 
 impl Slab {
-    /// The selection `ranges` of an array of `shape`.
+    /// Creates the selection `ranges` of an array of `shape`.
     ///
     /// # Errors
-    /// [`Error::Usage`] if the number of dimensions differs or a range leaves its dimension.
+    ///
+    /// [`Error::Usage`] if the number of dimensions differs, or if a range extends beyond its dimension.
     pub fn new(shape: &[u64], ranges: impl Into<Vec<Range>>) -> Result<Self> {
         let ranges = ranges.into();
         if ranges.len() != shape.len() {
@@ -122,7 +123,7 @@ impl Slab {
         Ok(Self { shape: shape.into(), ranges })
     }
 
-    /// The whole array.
+    /// Selects the whole array.
     ///
     /// ```
     /// use sciformats_core::Slab;
@@ -139,39 +140,40 @@ impl Slab {
         Self::new(shape, shape.iter().map(|&dimension| Range::all(dimension)).collect::<Vec<_>>())
     }
 
-    /// The shape of the array.
+    /// Returns the shape of the array.
     pub fn of(&self) -> &[u64] {
         &self.shape
     }
 
-    /// The ranges, one a dimension.
+    /// Returns the ranges, one per dimension.
     pub fn ranges(&self) -> &[Range] {
         &self.ranges
     }
 
-    /// The shape of the selection.
+    /// Returns the shape of the selection.
     pub fn shape(&self) -> Vec<u64> {
         self.ranges.iter().map(|range| range.count).collect()
     }
 
-    /// The number of selected elements.
+    /// Returns the number of selected elements.
     pub fn len(&self) -> u64 {
-        // A selection is no larger than its array, whose size was checked, unless that is empty in one dimension.
+        // A selection is not larger than its array, whose size was checked, unless the array has a dimension
+        // of extent 0.
         if self.is_empty() { 0 } else { self.ranges.iter().map(|range| range.count).product() }
     }
 
-    /// Whether nothing is selected.
+    /// Returns whether nothing is selected.
     pub fn is_empty(&self) -> bool {
         self.ranges.iter().any(|range| range.count == 0)
     }
 
-    /// Whether everything is selected.
+    /// Returns whether everything is selected.
     pub fn is_all(&self) -> bool {
         self.ranges.iter().zip(&self.shape).all(|(range, &dimension)| range.count == dimension)
     }
 
-    /// Cuts the selection along its slowest dimensions into slabs of at most `elements` elements (at least one each),
-    /// in order: to read an array piece by piece.
+    /// Cuts the selection along its slowest dimensions into slabs of at most `elements` elements (but at
+    /// least one), in order, so that an array can be read piece by piece.
     ///
     /// ```
     /// use sciformats_core::Slab;
@@ -185,7 +187,8 @@ impl Slab {
         let counts: Vec<u64> = self.shape();
         let mut axis = counts.len();
         let mut inner = 1u64;
-        // The largest tail of whole dimensions that fits, and how many of the next dimension.
+        // A piece has as many whole trailing dimensions as fit, and as many indices of the next dimension as
+        // fit.
         while let Some(count) = axis.checked_sub(1).and_then(|i| counts.get(i)) {
             match inner.checked_mul(*count) {
                 Some(product) if product <= elements => inner = product,
@@ -197,8 +200,8 @@ impl Slab {
         Pieces { slab: self.clone(), axis, rows, at: (!self.is_empty()).then(|| vec![0; axis]) }
     }
 
-    /// Cuts the selection into slabs of at most `rows` indices (at least one) of dimension `axis`, in order. Dimensions after
-    /// it are whole in each, of those before it each has one index.
+    /// Cuts the selection into slabs of at most `rows` indices (but at least one) of dimension `axis`, in
+    /// order. The dimensions after it are whole in each slab, and those before it have one index each.
     ///
     /// ```
     /// use sciformats_core::Slab;
@@ -212,7 +215,8 @@ impl Slab {
         Pieces { slab: self.clone(), axis, rows: rows.max(1), at: (!self.is_empty()).then(|| vec![0; axis]) }
     }
 
-    /// The runs in ascending order. Whole trailing dimensions are joined, so a slab of rows is one run.
+    /// Returns the runs in ascending order. Whole trailing dimensions are joined, so a slab of rows is a
+    /// single run.
     ///
     /// ```
     /// use sciformats_core::{Range, Slab};
@@ -238,7 +242,8 @@ impl Slab {
             first += range.start * stride;
             let stride_of_range = if range.count > 1 { range.step * stride } else { stride };
             match run {
-                // Still contiguous: this dimension joins the run, and if it is whole so may the next.
+                // The selection is still contiguous: this dimension joins the run, and so may the next one if
+                // this one is whole.
                 None if range.step == 1 || range.count <= 1 => {
                     inner.0 = len * range.count;
                     if range.count != dimension {
@@ -250,20 +255,20 @@ impl Slab {
                     run = Some((len, 1));
                     outer.push((range.count, stride_of_range));
                 }
-                // Single elements so far: a column is one run with a step.
+                // There have only been single elements so far, so a column is one run with a step.
                 Some((1, _)) => run = Some((range.count, stride_of_range)),
                 Some(_) => outer.push((range.count, stride_of_range)),
             }
             inner.1 = stride * dimension;
         }
         let (len, step) = run.unwrap_or((inner.0, 1));
-        // A dimension of which one index is taken moves nothing.
+        // A dimension with a single index does not affect the distance.
         outer.retain(|&(count, _)| count != 1);
         Runs { len, step, position: vec![0; outer.len()], outer, next: Some((first, 0)) }
     }
 }
 
-/// The number of elements of a shape, if it fits 64 bits; 1 for no dimensions.
+/// Returns the number of elements of a shape, if it fits 64 bits; it is 1 without dimensions.
 ///
 /// ```
 /// use sciformats_core::slab::elements;
@@ -302,7 +307,7 @@ impl Iterator for Runs {
                 self.next = Some((following + stride, to + self.len));
                 break;
             }
-            // Back to the start of this dimension, and on with the next slower one.
+            // Return to the start of this dimension, and advance the next slower one.
             *index = 0;
             following -= stride * (count - 1);
         }
@@ -314,11 +319,11 @@ impl Iterator for Runs {
 #[derive(Clone, Debug)]
 pub struct Pieces {
     slab: Slab,
-    /// Dimensions before this one are walked; those from it on are whole in every piece.
+    /// The dimensions before this one are iterated over; the others are whole in every piece.
     axis: usize,
-    /// Indices of dimension `axis - 1` in one piece.
+    /// The number of indices of dimension `axis - 1` in one piece.
     rows: u64,
-    /// Position in the walked dimensions, in indices of the selection.
+    /// The position in the iterated dimensions, in indices of the selection.
     at: Option<Vec<u64>>,
 }
 

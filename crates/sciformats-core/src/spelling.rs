@@ -1,11 +1,11 @@
-//! Which names are near to one that is misspelt.
+//! Finds names that are similar to a misspelt one.
 
-/// Names that are given at most.
+/// The largest number of names that are returned.
 const MOST: usize = 3;
 
-/// Of the names that there are those that somebody may have meant who wrote `wanted`, the likeliest first, three at most. A
-/// third of the letters may be wrong; upper and lower case are alike; and a path whose last step is right is near, wherever it
-/// leads.
+/// Returns those existing names that `wanted` may have meant, the most likely first, and at most three. A
+/// third of the letters may be wrong. The case of letters is ignored. A path with the right last part is
+/// similar, whatever its other parts are.
 ///
 /// ```
 /// use sciformats_core::spelling::nearest;
@@ -28,12 +28,12 @@ pub fn nearest<'a>(wanted: &str, there: impl IntoIterator<Item = &'a str>) -> Ve
         })
         .collect();
     near.sort_by_key(|(far, _)| *far);
-    // Only those that are as near as the nearest: others would hide it.
+    // Only the most similar names are returned, because others would distract from them.
     let best = near.first().map(|(far, _)| *far);
     near.into_iter().take(MOST).filter(|(far, _)| Some(*far) == best).map(|(_, found)| found).collect()
 }
 
-/// How many letters have to be changed, added, taken away or swapped with the next one.
+/// Returns how many letters have to be changed, added, removed, or swapped with the next one.
 ///
 /// ```
 /// let letters: Vec<char> = "feilds".chars().collect();

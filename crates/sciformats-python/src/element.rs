@@ -1,17 +1,17 @@
-//! Element types and elements as Python's own objects.
+//! Converts element types and elements to Python objects.
 
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyComplex, PyList, PyTuple};
 use sciformats::{Datum, Decoder, ElementType, Name, Value};
 
-/// A name as `str`. Bytes that are no UTF-8 are escaped as the program shows them.
+/// Returns a name as `str`. Bytes that are not UTF-8 are escaped in the same way as in the program.
 pub(crate) fn name(of: &Name) -> String {
     of.shown().into_owned()
 }
 
-/// An element type as nested tuples, of which `sciformats._dtypes` makes NumPy's types: `("int", 4)`, `("text",)`,
-/// `("compound", [("x", ("f8",)), …])`.
+/// Describes an element type as nested tuples, which `sciformats._dtypes` converts to NumPy types: `("int",
+/// 4)`, `("text",)`, `("compound", [("x", ("f8",)), …])`.
 pub(crate) fn describe<'py>(py: Python<'py>, element: &ElementType) -> PyResult<Bound<'py, PyAny>> {
     let sized = |word: &str, size: u64| (word, size).into_bound_py_any(py);
     let plain = |word: &str| PyTuple::new(py, [word]).map(Bound::into_any);
@@ -42,26 +42,27 @@ pub(crate) fn describe<'py>(py: Python<'py>, element: &ElementType) -> PyResult<
             let fields = fields.iter().map(|(of, field)| Ok((name(of), describe(py, field)?)));
             ("compound", fields.collect::<PyResult<Vec<_>>>()?).into_bound_py_any(py)
         }
-        // A type that was added later.
+        // This type was added later.
         _ => sized("opaque", element.size().unwrap_or(0)),
     }
 }
 
-/// Whether each element has the same number of bytes, so that NumPy can have them as they are.
+/// Returns whether all elements have the same number of bytes, so that NumPy can use them directly.
 pub(crate) fn is_fixed(element: &ElementType) -> bool {
     element.size().is_some()
 }
 
-/// What becomes of texts.
+/// How texts are converted.
 #[derive(Clone, Copy)]
 pub(crate) enum Text {
-    /// `str`, decoded as Python decodes names of files: what is no UTF-8 can be encoded again.
+    /// To `str`, decoded in the way of Python's file names: text that is not UTF-8 can be encoded again.
     Str,
-    /// `bytes`.
+    /// To `bytes`.
     Bytes,
 }
 
-/// The elements in canonical bytes as a list of objects: texts, `list` for sequences, `tuple` for compounds, numbers.
+/// Returns the elements in canonical bytes as a list of objects: texts, a `list` for each sequence, a `tuple`
+/// for each compound, and numbers.
 pub(crate) fn objects<'py>(
     py: Python<'py>,
     element: &ElementType,
@@ -103,7 +104,7 @@ fn object<'py>(py: Python<'py>, datum: &Datum<'_>, how: Text) -> PyResult<Bound<
     }
 }
 
-/// A value of a document as Python has it.
+/// Converts a scalar of a document to a Python object.
 pub(crate) fn value<'py>(py: Python<'py>, of: &Value) -> PyResult<Bound<'py, PyAny>> {
     match of {
         Value::Null => Ok(py.None().into_bound(py)),

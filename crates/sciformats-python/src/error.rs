@@ -1,17 +1,18 @@
-//! Errors as exceptions: the classes are those of `sciformats.errors`, so that they are documented and pickled in Python.
+//! Converts errors to exceptions. The classes are defined in `sciformats.errors`, so that they are documented
+//! and can be pickled in Python.
 
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use sciformats::Error;
 
-/// The exception for `error`, which happened with the file at `path`.
+/// Returns the exception for `error`, which concerns the file at `path`.
 pub(crate) fn raise(error: &Error, path: Option<&str>) -> PyErr {
     Python::attach(|py| exception(py, error, path).unwrap_or_else(|failed| failed))
 }
 
-/// The exception for a file that was closed.
+/// Returns the exception for a closed file.
 pub(crate) fn closed() -> PyErr {
-    pyo3::exceptions::PyValueError::new_err("the file is closed: open it again to read from it")
+    pyo3::exceptions::PyValueError::new_err("the file is closed; open it again to read from it")
 }
 
 fn exception(py: Python<'_>, error: &Error, path: Option<&str>) -> PyResult<PyErr> {
@@ -31,7 +32,7 @@ fn exception(py: Python<'_>, error: &Error, path: Option<&str>) -> PyResult<PyEr
     })
 }
 
-/// Which class of `sciformats.errors` an error is.
+/// Returns the name of the class in `sciformats.errors` for an error.
 fn word(error: &Error) -> &'static str {
     match error {
         Error::Io { .. } => "io",
@@ -48,7 +49,7 @@ fn word(error: &Error) -> &'static str {
     }
 }
 
-/// The number that the system has for errors that were made without it.
+/// Returns the system's error number for an error that was created without one.
 fn by_kind(kind: std::io::ErrorKind) -> Option<i32> {
     Some(match kind {
         std::io::ErrorKind::NotFound => 2,

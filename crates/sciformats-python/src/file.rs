@@ -16,7 +16,7 @@ use crate::element::{self, name};
 use crate::error::{closed, raise};
 use crate::storage::Buffer;
 
-/// An open file, which all objects of it share. Closing it takes it from all of them.
+/// An open file, which all of its objects share. Closing it affects all of them.
 struct Handle {
     file: RwLock<Option<Opened>>,
     path: Option<PathBuf>,
@@ -27,7 +27,7 @@ struct Handle {
 #[derive(Clone)]
 struct Opened {
     file: Arc<sciformats::File>,
-    /// The process that opened it. Threads that decode chunks do not live on in a process that was forked off.
+    /// The process that opened the file. Threads that decode chunks do not exist in a forked process.
     process: u32,
 }
 
@@ -36,7 +36,7 @@ impl Handle {
         raise(error, self.shown.as_deref())
     }
 
-    /// The open file. In a process that was forked off it is opened anew, to be read by the calling thread alone.
+    /// Returns the open file. A forked process opens it again, for a single thread.
     fn file(&self) -> PyResult<Arc<sciformats::File>> {
         let opened = self.file.read().unwrap_or_else(PoisonError::into_inner).clone();
         let opened = opened.ok_or_else(closed)?;
@@ -53,7 +53,7 @@ impl Handle {
     }
 }
 
-/// An open file of any format. Programs use `sciformats.File`, which is made of it.
+/// An open file of any format, which is the base of `sciformats.File`.
 #[pyclass(frozen, module = "sciformats._sciformats")]
 pub(crate) struct File(Arc<Handle>);
 
@@ -69,7 +69,7 @@ impl File {
         Ok(Self::new(file, Some(path), Some(shown), options))
     }
 
-    /// Opens the file whose bytes are `buffer`. They are not copied.
+    /// Opens the file whose bytes are `buffer`, without copying them.
     #[staticmethod]
     fn of_bytes(py: Python<'_>, buffer: PyBackedBytes, options: &Bound<'_, PyDict>) -> PyResult<Self> {
         let options = read_options(options)?;
@@ -77,7 +77,7 @@ impl File {
         Ok(Self::new(file.map_err(|error| raise(&error, None))?, None, None, options))
     }
 
-    /// Takes the file from all objects that read it.
+    /// Closes the file for all objects that read it.
     fn close(&self, py: Python<'_>) {
         let file = self.0.file.write().unwrap_or_else(PoisonError::into_inner).take();
         py.detach(|| drop(file));
@@ -93,19 +93,19 @@ impl File {
         Ok(self.0.file()?.format().word())
     }
 
-    /// What is known of the file as a whole.
+    /// Returns what is known about the file as a whole.
     fn facts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let file = self.0.file()?;
         facts(py, &py.detach(|| file.source().facts()))
     }
 
-    /// The number of the object at `path`, links being followed.
+    /// Returns the id of the object at `path`, following links.
     fn resolve(&self, py: Python<'_>, path: &str) -> PyResult<u64> {
         let file = self.0.file()?;
         Ok(py.detach(|| file.resolve(path)).map_err(|error| self.0.raise(&error))?.0)
     }
 
-    /// What the object is: its kind, and an `Array` or a value where it is one.
+    /// Returns the kind of an object, and an `Array` or a value if it is one.
     fn object<'py>(&self, py: Python<'py>, id: u64) -> PyResult<(&'static str, Bound<'py, PyAny>)> {
         let file = self.0.file()?;
         let object = py.detach(|| file.source().object(ObjectId(id)));
@@ -123,7 +123,8 @@ impl File {
         Ok((kind, content))
     }
 
-    /// The members of a group: their names, what leads to them (`"hard"`, `"soft"`, …), and where that leads.
+    /// Returns the members of a group: the name, the kind of link (`"hard"`, `"soft"`, …), and the target of
+    /// each.
     fn members<'py>(&self, py: Python<'py>, id: u64) -> PyResult<Bound<'py, PyList>> {
         let file = self.0.file()?;
         let members: Result<Vec<_>, Error> =
@@ -146,8 +147,8 @@ impl File {
         Ok(list)
     }
 
-    /// The attributes of an object: name, element type, shape and elements of each. One that cannot be read has an
-    /// exception in the place of its elements.
+    /// Returns the attributes of an object: the name, element type, shape and elements of each. If an
+    /// attribute cannot be read, there is an exception in place of its elements.
     fn attributes<'py>(&self, py: Python<'py>, id: u64) -> PyResult<Bound<'py, PyList>> {
         let file = self.0.file()?;
         let attributes: Result<Vec<_>, Error> =
@@ -184,7 +185,7 @@ impl File {
     }
 }
 
-/// An array of a file. Programs use `sciformats.Array`, which is made of it.
+/// An array of a file, which is the base of `sciformats.Array`.
 #[pyclass(frozen, module = "sciformats._sciformats")]
 pub(crate) struct Array {
     handle: Arc<Handle>,
@@ -194,13 +195,13 @@ pub(crate) struct Array {
 
 #[pymethods]
 impl Array {
-    /// The element type; see `sciformats._dtypes`.
+    /// Returns the element type; see `sciformats._dtypes`.
     #[getter]
     fn element<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         element::describe(py, &self.info.element)
     }
 
-    /// Whether elements are all of one size, and `read` gives their bytes.
+    /// Returns whether all elements have one size, so that `read` returns their bytes.
     #[getter]
     fn fixed(&self) -> bool {
         element::is_fixed(&self.info.element)
@@ -221,7 +222,7 @@ impl Array {
         self.info.filters.clone()
     }
 
-    /// How many bytes are stored for it, where that is known.
+    /// Returns the number of bytes that are stored for the array, if it is known.
     #[getter]
     fn stored(&self) -> Option<u64> {
         self.info.stored
@@ -231,20 +232,21 @@ impl Array {
         facts(py, &self.info.facts)
     }
 
-    /// The canonical bytes of the value that elements have which were never written.
+    /// Returns the canonical bytes of elements that were never written.
     fn fill<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyArray1<u8>>>> {
         let file = self.handle.file()?;
         Ok(file.source().fill(ObjectId(self.id)).map(|bytes| bytes.into_pyarray(py)))
     }
 
-    /// The selected elements: their bytes as an array of `uint8` where they are all of one size, a list of objects
-    /// otherwise. A range is the first index, how many there are, and the step from one to the next.
+    /// Reads the selected elements. If they all have one size, the result is their bytes as an array of
+    /// `uint8`, and otherwise a list of objects. A range is the first index, the number of indices, and the
+    /// step.
     fn read<'py>(&self, py: Python<'py>, ranges: Vec<(u64, u64, u64)>) -> PyResult<Bound<'py, PyAny>> {
         let bytes = self.bytes(py, ranges)?;
         elements(py, &self.info.element, bytes, &self.handle)
     }
 
-    /// As `read`, into the bytes of an array that is there.
+    /// As `read`, but reads into the bytes of an existing array.
     fn read_into(
         &self,
         py: Python<'_>,
@@ -254,11 +256,13 @@ impl Array {
         let bytes = self.bytes(py, ranges)?;
         let mut out = out
             .try_readwrite()
-            .map_err(|_| PyValueError::new_err("out cannot be written to, or is in use by another thread"))?;
+            .map_err(|_| PyValueError::new_err("out is read-only, or in use by another thread"))?;
         let out = out.as_slice_mut()?;
         if out.len() != bytes.len() {
             let (needed, found) = (bytes.len(), out.len());
-            return Err(PyValueError::new_err(format!("out has {found} bytes, the selection {needed}")));
+            return Err(PyValueError::new_err(format!(
+                "out has {found} bytes, but the selection has {needed}"
+            )));
         }
         py.detach(|| out.copy_from_slice(&bytes));
         Ok(())
@@ -280,7 +284,7 @@ impl Array {
     }
 }
 
-/// Elements as NumPy takes them: bytes, which become an array without a copy, or objects.
+/// Returns elements in a form for NumPy: bytes, which become an array without a copy, or objects.
 fn elements<'py>(
     py: Python<'py>,
     of: &sciformats::ElementType,
@@ -301,7 +305,7 @@ fn facts<'py>(py: Python<'py>, facts: &[(&'static str, sciformats::Value)]) -> P
     Ok(dict)
 }
 
-/// The options of `sciformats.open`, by name.
+/// Reads the options of `sciformats.open` by their names.
 pub(crate) fn read_options(given: &Bound<'_, PyDict>) -> PyResult<OpenOptions> {
     let mut options = OpenOptions::default();
     for (key, value) in given {
@@ -317,8 +321,9 @@ pub(crate) fn read_options(given: &Bound<'_, PyDict>) -> PyResult<OpenOptions> {
                 "same folder" => External::SameFolder,
                 "anywhere" => External::Anywhere,
                 other => {
-                    let message =
-                        format!("external is {other:?}; it is \"never\", \"same folder\" or \"anywhere\"");
+                    let message = format!(
+                        "external is {other:?}; it must be \"never\", \"same folder\" or \"anywhere\""
+                    );
                     return Err(PyValueError::new_err(message));
                 }
             }),

@@ -1,9 +1,9 @@
-//! The part of the Python package `sciformats` that is not Python: files, arrays and attributes as the formats' crates read
+//! The Rust part of the Python package `sciformats`: files, arrays and attributes as the format crates read
 //! them, and NumPy arrays of their bytes.
 //!
-//! It says as little as it can: which elements to read is decided in Python (`python/sciformats/_index.py`), and so is what
-//! NumPy's type for them is (`_dtypes.py`). Nothing here needs the interpreter while a file is read, so all of it happens
-//! while other threads of Python run.
+//! This part is as small as possible. Python decides which elements to read (`python/sciformats/_index.py`)
+//! and which NumPy type they have (`_dtypes.py`). The interpreter is not needed while a file is read, so
+//! other Python threads can run at the same time.
 
 mod element;
 mod error;

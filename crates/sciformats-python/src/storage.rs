@@ -1,4 +1,4 @@
-//! Bytes that Python owns, read where they are.
+//! Bytes that Python owns and that are read in place.
 
 use std::borrow::Cow;
 
@@ -6,7 +6,7 @@ use pyo3::pybacked::PyBackedBytes;
 use sciformats::storage::check_range;
 use sciformats::{ReadAt, Result};
 
-/// A `bytes` object, which stays alive for as long as a file is read from it.
+/// A `bytes` object, which is kept alive while a file is read from it.
 pub(crate) struct Buffer(pub(crate) PyBackedBytes);
 
 impl ReadAt for Buffer {
@@ -16,7 +16,7 @@ impl ReadAt for Buffer {
 
     fn read_at(&self, offset: u64, len: usize) -> Result<Cow<'_, [u8]>> {
         let end = check_range(self.len(), offset, len as u64)?;
-        // Both ends lie within bytes that are in memory, so they fit.
+        // Both ends are within bytes in memory, so they fit.
         let range = usize::try_from(offset).unwrap_or(usize::MAX)..usize::try_from(end).unwrap_or(usize::MAX);
         Ok(Cow::Borrowed(self.0.get(range).unwrap_or_default()))
     }

@@ -1,4 +1,4 @@
-//! Who asks: headers for one origin, passwords by host, cookies.
+//! Credentials: headers for one origin, passwords by host, and cookies.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -7,9 +7,9 @@ use sciformats_core::{Error, Result};
 use crate::options::RemoteOptions;
 use crate::url::{Url, basic};
 
-/// What is sent along, and to whom.
+/// What is sent with requests, and to whom.
 pub(crate) struct Credentials {
-    /// The origin of the URL that was opened, and what is for it alone.
+    /// The origin of the URL that was opened, and the credentials that are only for this origin.
     scheme: String,
     authority: String,
     headers: Vec<(String, String)>,
@@ -17,22 +17,22 @@ pub(crate) struct Credentials {
     cookies: Mutex<Vec<Cookie>>,
 }
 
-/// A line of a netrc file.
+/// A login of a netrc file.
 #[derive(Debug, PartialEq, Eq)]
 struct Login {
-    /// None stands for every host.
+    /// The host; `None` stands for every host.
     host: Option<String>,
     user: String,
     password: String,
 }
 
-/// A cookie of this opening; none outlives it.
+/// A cookie, which is only kept while the file is open.
 #[derive(Debug, PartialEq, Eq)]
 struct Cookie {
-    /// It goes to this host, and to those below it if `below`.
+    /// The cookie is sent to this host, and to hosts below it if `below` is true.
     host: String,
     below: bool,
-    /// It goes over encrypted connections only.
+    /// Whether it is only sent over encrypted connections.
     secure: bool,
     name: String,
     value: String,
@@ -55,8 +55,8 @@ impl Credentials {
         Ok(Self { scheme, authority, headers, netrc, cookies: Mutex::default() })
     }
 
-    /// The headers that a request to `url` has. Nothing that is for one origin goes to another, and no password goes
-    /// over a connection that is not encrypted because of a redirect.
+    /// Returns the headers of a request to `url`. Credentials for one origin are never sent to another, and
+    /// after a redirect no password is sent over a connection that is not encrypted.
     pub(crate) fn headers(&self, url: &Url) -> Vec<(String, String)> {
         let mut headers = Vec::new();
         let home = url.origin() == (self.scheme.as_str(), self.authority.as_str());
@@ -78,7 +78,7 @@ impl Credentials {
         headers
     }
 
-    /// Takes a cookie that `url` has set.
+    /// Stores a cookie that `url` has set.
     pub(crate) fn set_cookie(&self, url: &Url, header: &str) {
         let Some(cookie) = Cookie::parse(url, header) else { return };
         let mut cookies = self.cookies.lock().unwrap_or_else(PoisonError::into_inner);
@@ -104,7 +104,8 @@ impl Cookie {
                 cookie.secure = true;
             } else if key.eq_ignore_ascii_case("domain") {
                 let domain = value.trim_start_matches('.').to_ascii_lowercase();
-                // A host may speak for the names above it, except those that everybody is below.
+                // A host may set cookies for the domains above it, except for those that everybody belongs
+                // to.
                 if !domain.contains('.') || !is_below(url.host(), &domain) {
                     return None;
                 }
@@ -124,7 +125,7 @@ fn is_below(host: &str, domain: &str) -> bool {
     host.strip_suffix(domain).is_some_and(|front| front.is_empty() || front.ends_with('.'))
 }
 
-/// The logins of a netrc file; macros are left out.
+/// Returns the logins of a netrc file; macros are ignored.
 fn logins(text: &str) -> Vec<Login> {
     let mut found: Vec<Login> = Vec::new();
     let mut words =

@@ -1,19 +1,19 @@
-//! An index beside a file: its structures, so that it opens without a request.
+//! An index beside a file, which contains its structures so that it can be opened without a request.
 //!
 //! | offset | size | field |
 //! |---|---|---|
 //! | 0 | 8 | signature `\x89SFI\r\n\x1a\n` |
 //! | 8 | 4 | version of this layout: 1 |
-//! | 12 | 8 | size of the file that it is of |
+//! | 12 | 8 | size of the remote file |
 //! | 20 | 4 + n | length of the entity tag, and the tag; length 0 if there is none |
-//! | | 4 + n | the same of the date of the last change, as the server spells it |
+//! | | 4 + n | the same for the date of the last change, as the server writes it |
 //! | | 4 | number of extents |
 //! | | 12 each | offset in the file (8 bytes) and length (4) of each extent, ascending, disjoint |
 //! | | | the bytes of the extents, one after another |
 //! | | 8 | FNV-1a of everything before, 64 bits |
 //!
-//! Numbers are little-endian. An index is taken for a file only if the size agrees, and every request for more of the
-//! file asks for the version that the index is of. It says nothing of which format the file has.
+//! Numbers are little-endian. An index is only used for a file of the same size, and every request for more
+//! of the file asks for the version of the index. The index does not contain the format of the file.
 
 use std::ops::Range;
 use std::path::Path;
@@ -46,17 +46,18 @@ const VERSION: u32 = 1;
 pub struct Index {
     /// The size of the file in bytes.
     pub size: u64,
-    /// Which version of it this is of, as far as that was known.
+    /// The version of the file, as far as it was known.
     pub version: Version,
-    /// Offsets and bytes, ascending, disjoint.
+    /// Offsets and bytes of the extents, in ascending order and without overlaps.
     pub extents: Vec<(u64, Vec<u8>)>,
 }
 
 impl Index {
-    /// The index that holds `ranges` of a file.
+    /// Creates the index that contains `ranges` of a file.
     ///
     /// # Errors
-    /// What reading the file meets.
+    ///
+    /// The error of reading the file.
     pub fn of(file: &(impl ReadAt + ?Sized), ranges: &[Range<u64>], version: Version) -> Result<Self> {
         let mut sorted = ranges.to_vec();
         sorted.sort_unstable_by_key(|range| range.start);
@@ -87,7 +88,7 @@ impl Index {
         Self::parse(&file.read_at(0, len)?)
     }
 
-    /// Writes it to a file, which takes the place of an older one as a whole.
+    /// Writes the index to a file, which replaces an older one in one step.
     ///
     /// # Errors
     /// `Io`, and as [`encode`](Self::encode).
@@ -129,7 +130,10 @@ impl Index {
         for (offset, len) in places {
             let end = offset.checked_add(len.into()).filter(|&end| offset >= known && end <= size);
             let Some(end) = end.filter(|_| len > 0) else {
-                return fail(i, FaultKind::Rule("has extents that do not ascend inside the file"));
+                return fail(
+                    i,
+                    FaultKind::Rule("has extents that are not in ascending order inside the file"),
+                );
             };
             let (rest, bytes) = field("bytes of an extent", take(len))(i)?;
             extents.push((offset, <[u8]>::to_vec(bytes)));
@@ -143,7 +147,7 @@ impl Index {
         Ok((i, Self { size, version, extents }))
     }
 
-    /// The bytes of the index.
+    /// Returns the bytes of the index.
     ///
     /// # Errors
     /// [`Error::Usage`] if an extent or their number does not fit 32 bits.
@@ -174,7 +178,7 @@ impl Index {
     }
 }
 
-/// FNV-1a.
+/// Computes FNV-1a.
 fn checksum(bytes: &[u8]) -> u64 {
     bytes
         .iter()

@@ -1,6 +1,7 @@
-//! Scientific files behind HTTP servers and in object stores, read with few requests that are made side by side.
+//! Reads scientific files behind HTTP servers and in object stores with few simultaneous requests.
 //!
-//! [`open`] gives a [`Remote`], which is a [`ReadAt`](sciformats_core::ReadAt): every format crate reads it.
+//! [`open`] returns a [`Remote`], which is a [`ReadAt`](sciformats_core::ReadAt) that every format crate can
+//! read.
 //!
 //! ```no_run
 //! let file = sciformats_remote::open("https://data.example/era5.h5", &Default::default())?;
@@ -9,10 +10,10 @@
 //! # Ok::<(), sciformats_core::Error>(())
 //! ```
 //!
-//! | module | what it holds |
+//! | module | what it contains |
 //! |---|---|
-//! | [`http`] | servers that answer ranges: redirects, versions, retries, and everything that a server may get wrong |
-//! | [`index`] | the structures of a file beside it, so that it opens without a request |
+//! | [`http`] | access to servers that support ranges: redirects, versions, retries, and the faults of servers |
+//! | [`index`] | the structures of a remote file in a local file, so that it can be opened without a request |
 
 pub mod http;
 pub mod index;
@@ -26,7 +27,7 @@ mod url;
 pub use options::RemoteOptions;
 pub use remote::{Remote, is_url, open, shown};
 
-/// The example of the README.
+/// Runs the example of the README as a test.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

@@ -20,23 +20,28 @@ use sciformats_core::storage::PlanOptions;
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct RemoteOptions {
-    /// Headers for the host of the URL. Where a redirect leads elsewhere, they are not sent.
+    /// Headers for the host of the URL. They are not sent to another host that a redirect leads to.
     pub headers: Vec<(String, String)>,
-    /// A file of user names and passwords by host, as `curl` and NASA's tools read it. Default: none.
+    /// A file of user names and passwords by host, in the format of `curl` and NASA's tools. The default is
+    /// none.
     pub netrc: Option<PathBuf>,
-    /// Requests that one file has under way at once, over as many connections. Default: 64.
+    /// The number of simultaneous requests for one file, each over its own connection. The default is 64.
     pub connections: usize,
-    /// How long a connection may take, and how long a server may be silent. Default: 20 s.
+    /// How long connecting may take, and how long a server may send nothing. The default is 20 s.
     pub timeout: Duration,
-    /// How often a request is made again that failed for a passing reason without bringing a byte. Default: 6 times.
+    /// How often a request is repeated after a temporary failure without receiving a byte. The default is 6
+    /// times.
     pub retries: u32,
-    /// How long the first wait before such a request is; each further one is twice as long, up to 10 s. Default: 100 ms.
+    /// The first wait before a repeated request. Each further wait is twice as long, up to 10 s. The default
+    /// is 100 ms.
     pub backoff: Duration,
-    /// Bytes from the front of the file that come as it is opened. Default: 1 MiB.
+    /// The number of bytes at the front of the file that are fetched when it is opened. The default is 1 MiB.
     pub front: u64,
-    /// Bytes from its end that come at the same time: where formats keep their indexes. Default: 64 KiB; 0 for none.
+    /// The number of bytes at its end that are fetched at the same time, because many formats have their
+    /// index there. The default is 64 KiB; 0 means none.
     pub back: u64,
-    /// A file of a server that knows no ranges is taken as a whole if it has at most so many bytes. Default: 64 MiB.
+    /// If a server does not support ranges, a file of at most this many bytes is fetched as a whole. The
+    /// default is 64 MiB.
     pub whole: u64,
     /// Certificates, as PEM, that are trusted instead of Mozilla's.
     pub certificates: Option<Vec<u8>>,
@@ -62,7 +67,7 @@ impl Default for RemoteOptions {
     }
 }
 
-/// The names of headers, and not what they say.
+/// Shows the names of headers, but not their values.
 impl std::fmt::Debug for RemoteOptions {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let names: Vec<&str> = self.headers.iter().map(|(name, _)| name.as_str()).collect();
@@ -77,56 +82,56 @@ impl std::fmt::Debug for RemoteOptions {
 }
 
 impl RemoteOptions {
-    /// The same with another header for the host of the URL.
+    /// Adds a header for the host of the URL.
     #[must_use]
     pub fn with_header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.headers.push((name.into(), value.into()));
         self
     }
 
-    /// The same with user names and passwords from a file.
+    /// Sets the file with user names and passwords.
     #[must_use]
     pub fn with_netrc(self, path: impl AsRef<Path>) -> Self {
         Self { netrc: Some(path.as_ref().to_path_buf()), ..self }
     }
 
-    /// The same with so many connections, at least one.
+    /// Sets the number of connections, which is at least one.
     #[must_use]
     pub fn with_connections(self, connections: usize) -> Self {
         Self { connections: connections.max(1), ..self }
     }
 
-    /// The same with another bound on silence.
+    /// Sets how long a server may send nothing.
     #[must_use]
     pub fn with_timeout(self, timeout: Duration) -> Self {
         Self { timeout, ..self }
     }
 
-    /// The same with other retries: so many, the first after `backoff`.
+    /// Sets the number of retries, and the wait before the first one.
     #[must_use]
     pub fn with_retries(self, retries: u32, backoff: Duration) -> Self {
         Self { retries, backoff, ..self }
     }
 
-    /// The same with so many bytes from the front and the end of the file as it is opened.
+    /// Sets how many bytes at the front and the end of the file are fetched when it is opened.
     #[must_use]
     pub fn with_ends(self, front: u64, back: u64) -> Self {
         Self { front: front.max(1), back, ..self }
     }
 
-    /// The same with these certificates, as PEM, instead of Mozilla's.
+    /// Sets the certificates, as PEM, that are trusted instead of Mozilla's.
     #[must_use]
     pub fn with_certificates(self, pem: impl Into<Vec<u8>>) -> Self {
         Self { certificates: Some(pem.into()), ..self }
     }
 
-    /// The same with another way to plan reads.
+    /// Sets how reads are planned.
     #[must_use]
     pub fn with_plan(self, plan: PlanOptions) -> Self {
         Self { plan, ..self }
     }
 
-    /// What the environment says: `NETRC`, or `.netrc` in the home folder.
+    /// Returns the options that the environment selects: `NETRC`, or `.netrc` in the home folder.
     ///
     /// ```
     /// let options = sciformats_remote::RemoteOptions::from_environment();

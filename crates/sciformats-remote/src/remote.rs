@@ -1,4 +1,4 @@
-//! A remote file, whatever store it is in.
+//! A remote file in any store.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -11,29 +11,29 @@ use crate::index::Index;
 use crate::options::RemoteOptions;
 use crate::url::Url;
 
-/// What a store tells of a file beside its bytes.
+/// What a store knows about a file besides its bytes.
 pub(crate) trait Store: Ranges {
-    /// The version that was opened.
+    /// Returns the version that was opened.
     fn version(&self) -> Version;
 
-    /// The URL without what is secret in it.
+    /// Returns the URL without its secrets.
     fn name(&self) -> String;
 
-    /// Requests that were made again.
+    /// Returns the number of repeated requests.
     fn repeated(&self) -> u64;
 }
 
-/// What came as a file was opened.
+/// What was fetched when a file was opened.
 pub(crate) struct Opening {
     pub(crate) store: Box<dyn Store>,
     /// The front of the file.
     pub(crate) front: Vec<u8>,
-    /// Its end, and where that begins.
+    /// The end of the file, and its offset.
     pub(crate) back: Option<(u64, Vec<u8>)>,
 }
 
-/// A remote file, which any format crate reads: a [`ReadAt`] that plans. Clones share connections and what was fetched;
-/// any number of threads may read at once.
+/// A remote file, which any format crate can read: a [`ReadAt`] that plans its requests. Clones share the
+/// connections and the fetched bytes, and any number of threads may read at the same time.
 ///
 /// ```no_run
 /// use sciformats_core::ReadAt;
@@ -54,7 +54,7 @@ impl std::fmt::Debug for Remote {
     }
 }
 
-/// Whether a text is a URL that [`open`] takes, as this crate was built.
+/// Returns whether a text is a URL that [`open`] accepts, with the features of this build.
 ///
 /// ```
 /// assert!(sciformats_remote::is_url("https://data.example/run.gsd"));
@@ -65,20 +65,23 @@ pub fn is_url(text: &str) -> bool {
     matches!(scheme.as_deref(), Some("http" | "https"))
 }
 
-/// What of a URL may be shown: neither its password nor its query, which signs it where it is presigned.
+/// Returns the part of a URL that may be shown, without the password and without the query, which contains
+/// the signature of a presigned URL.
 ///
 /// ```
 /// let url = "https://me:password@data.example/run.gsd?signature=1234";
 /// assert_eq!(sciformats_remote::shown(url), "https://data.example/run.gsd");
 /// ```
 pub fn shown(url: &str) -> String {
-    Url::parse(url).map_or_else(|_| "a URL that is none".into(), |url| url.to_string())
+    Url::parse(url).map_or_else(|_| "an invalid URL".into(), |url| url.to_string())
 }
 
-/// Opens the file at a URL: its front and its end come at the same time.
+/// Opens the file at a URL. Its front and its end are fetched at the same time.
 ///
 /// # Errors
-/// `Io`, with the URL but for its query and password; [`Usage`](sciformats_core::Error::Usage) if it is no URL.
+///
+/// `Io` with the URL, but without its query and password; [`Usage`](sciformats_core::Error::Usage) if the
+/// text is not a URL.
 pub fn open(url: &str, options: &RemoteOptions) -> Result<Remote> {
     Ok(Remote::new(Http::open(url, options)?, options))
 }
@@ -91,7 +94,7 @@ impl Remote {
         let bytes = back.as_ref().map_or(0, |(_, bytes)| bytes.len() as u64) + front.len() as u64;
         planned.count(if back.is_some() { 2 } else { 1 }, bytes);
         if front.len() as u64 == size {
-            // All of it is here, and stays: the server may know no ranges.
+            // The whole file was fetched and is kept, because the server may not support ranges.
             planned.supply_known(0, front);
         } else {
             planned.supply(0, &front, Purpose::Structure);
@@ -102,8 +105,8 @@ impl Remote {
         Self(planned)
     }
 
-    /// Opens a file by an index that was made of it. No request is made until something is read that the index does not
-    /// hold; if the file was replaced meanwhile, that read is an error.
+    /// Opens a file with its index. No request is made until something is read that the index does not
+    /// contain. If the file was replaced meanwhile, that read is an error.
     ///
     /// ```no_run
     /// use sciformats_remote::index::Index;
@@ -115,7 +118,8 @@ impl Remote {
     /// ```
     ///
     /// # Errors
-    /// [`Usage`](sciformats_core::Error::Usage) if `url` is none.
+    ///
+    /// [`Usage`](sciformats_core::Error::Usage) if `url` is not a URL.
     pub fn with_index(url: &str, index: Index, options: &RemoteOptions) -> Result<Self> {
         let store: Box<dyn Store> = Box::new(Http::known(url, index.size, index.version, options)?);
         let planned = Planned::with_options(store, options.plan.clone());
@@ -125,41 +129,42 @@ impl Remote {
         Ok(Self(planned))
     }
 
-    /// The URL without what is secret in it.
+    /// Returns the URL without its secrets.
     pub fn name(&self) -> String {
         self.0.ranges().name()
     }
 
-    /// The number of bytes that the file has.
+    /// Returns the size of the file in bytes.
     pub fn size(&self) -> u64 {
         self.0.len()
     }
 
-    /// The version that was opened, which every request asks for.
+    /// Returns the version that was opened, which every request asks for.
     pub fn version(&self) -> Version {
         self.0.ranges().version()
     }
 
-    /// What the reads have cost so far.
+    /// Returns the cost of the reads so far.
     pub fn statistics(&self) -> Statistics {
         self.0.statistics()
     }
 
-    /// Requests that were made again, since the first try failed for a passing reason.
+    /// Returns the number of requests that were repeated after a temporary failure.
     pub fn repeated(&self) -> u64 {
         self.0.ranges().repeated()
     }
 
-    /// Notes from now on which ranges are structures, for an [`index`](Self::index): whatever is opened, listed and
-    /// described after this call is in it.
+    /// Records from now on which ranges are structures, for an [`index`](Self::index): it contains everything
+    /// that is opened, listed and described after this call.
     pub fn record(&self) {
         self.0.record();
     }
 
-    /// The index of what was read since [`record`](Self::record).
+    /// Returns the index of what was read since [`record`](Self::record).
     ///
     /// # Errors
-    /// `Io`, where something of it has to be fetched again.
+    ///
+    /// `Io` if a part has to be fetched again.
     pub fn index(&self) -> Result<Index> {
         Index::of(&self.0, &self.0.recorded(), self.version())
     }

@@ -1,14 +1,15 @@
-//! Encryption: which implementation of cryptography, and which certificates are trusted.
+//! Encryption: the implementation of cryptography, and the trusted certificates.
 
 use sciformats_core::{Error, Result};
 use ureq::config::ConfigBuilder;
 use ureq::typestate::AgentScope;
 
-/// Sets up what makes requests for URLs that are encrypted.
+/// Configures requests for encrypted URLs.
 ///
 /// # Errors
-/// `Unsupported` if the crate was built without encryption, or the processor lacks what the cryptography needs;
-/// [`Error::Usage`] if the certificates are none.
+///
+/// `Unsupported` if the crate was built without encryption, or if the processor lacks instructions that the
+/// cryptography needs; [`Error::Usage`] if the certificates are invalid.
 #[cfg(any(feature = "tls", feature = "tls-ring"))]
 pub(crate) fn configure(
     config: ConfigBuilder<AgentScope>,
@@ -25,7 +26,7 @@ pub(crate) fn configure(
             });
             let found: Vec<Certificate<'static>> = found.collect();
             if found.is_empty() {
-                return Err(Error::usage("certificates", "has none that is written as PEM"));
+                return Err(Error::usage("certificates", "contains no certificate in the format PEM"));
             }
             RootCerts::new_with_certs(&found)
         }
@@ -52,7 +53,8 @@ fn provider() -> Result<std::sync::Arc<rustls::crypto::CryptoProvider>> {
     Err(Error::missing_feature("encryption on this processor", "tls-ring"))
 }
 
-/// Whether the processor has the instructions that `graviola` is written for; it ends the process where they are missing.
+/// Returns whether the processor has the instructions that `graviola` needs, which ends the process if they
+/// are missing.
 #[cfg(all(feature = "tls", target_arch = "x86_64"))]
 fn has_vectors() -> bool {
     use std::arch::is_x86_feature_detected as has;

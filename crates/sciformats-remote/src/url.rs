@@ -1,4 +1,4 @@
-//! URLs: what a request goes to, and what of it may be shown.
+//! URLs: where a request goes, and which part of them may be shown.
 
 use std::path::Path;
 
@@ -9,15 +9,15 @@ use sciformats_core::{Error, Result};
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Url {
     scheme: String,
-    /// Host, and port if one is named.
+    /// The host, and the port if there is one.
     authority: String,
-    /// Path and query, from the first slash on.
+    /// The path and the query, from the first slash on.
     rest: String,
-    /// `user:password`, which is sent and never shown.
+    /// `user:password`, which is sent but never shown.
     user: Option<String>,
 }
 
-/// What may be shown of it: neither a password nor the query, which signs the URL where it is presigned.
+/// Shows the URL without the password and without the query, which contains the signature of a presigned URL.
 impl std::fmt::Display for Url {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let path = self.rest.split('?').next().unwrap_or_default();
@@ -32,17 +32,17 @@ impl std::fmt::Debug for Url {
 }
 
 impl Url {
-    /// Parses a URL; a fragment is left out.
+    /// Parses a URL; a fragment is removed.
     pub(crate) fn parse(text: &str) -> Result<Self> {
         let wrong = |problem: &'static str| Error::usage("URL", problem);
         let text = text.split('#').next().unwrap_or_default();
         let (scheme, rest) = text.split_once("://").ok_or_else(|| wrong("has no scheme such as https://"))?;
         let scheme = scheme.to_ascii_lowercase();
         if scheme != "http" && scheme != "https" {
-            return Err(wrong("is neither of http nor of https"));
+            return Err(wrong("has another scheme than http and https"));
         }
         if text.bytes().any(|byte| byte <= b' ' || byte == 0x7f) {
-            return Err(wrong("has a space or control character in it; write it as %20"));
+            return Err(wrong("contains a space or a control character; write a space as %20"));
         }
         let end = rest.find(['/', '?']).unwrap_or(rest.len());
         let (authority, path) = rest.split_at_checked(end).unwrap_or((rest, ""));
@@ -58,7 +58,7 @@ impl Url {
         Ok(Self { scheme, authority: authority.to_ascii_lowercase(), rest, user })
     }
 
-    /// Where a redirect from here leads.
+    /// Resolves the target of a redirect.
     pub(crate) fn join(&self, location: &str) -> Result<Self> {
         let base = Self { user: None, ..self.clone() };
         if let Some(authority) = location.strip_prefix("//") {
@@ -80,12 +80,12 @@ impl Url {
         Self::parse(&Self { rest, ..base }.request())
     }
 
-    /// The whole of it, for a request: without user and password, which go into a header.
+    /// Returns the URL for a request, without user and password, which are sent in a header.
     pub(crate) fn request(&self) -> String {
         format!("{}://{}{}", self.scheme, self.authority, self.rest)
     }
 
-    /// Scheme, host and port: what credentials are for.
+    /// Returns the scheme, host and port, which credentials are bound to.
     pub(crate) fn origin(&self) -> (&str, &str) {
         (&self.scheme, &self.authority)
     }
@@ -94,7 +94,7 @@ impl Url {
         self.scheme == "https"
     }
 
-    /// The host without its port.
+    /// Returns the host without its port.
     pub(crate) fn host(&self) -> &str {
         let end = match self.authority.rfind(']') {
             Some(end) => end + 1,
@@ -103,23 +103,23 @@ impl Url {
         self.authority.get(..end).unwrap_or_default()
     }
 
-    /// The header that says who asks, if the URL does.
+    /// Returns the header with the login, if the URL contains one.
     pub(crate) fn authorization(&self) -> Option<String> {
         self.user.as_deref().map(basic)
     }
 
-    /// Names the file in an error.
+    /// Adds the URL to an error.
     pub(crate) fn place(&self, error: Error, offset: Option<u64>) -> Error {
         error.in_file(Path::new(&self.to_string()), offset)
     }
 }
 
-/// `user:password` as the header `Authorization` has it.
+/// Encodes `user:password` for the header `Authorization`.
 pub(crate) fn basic(user: &str) -> String {
     format!("Basic {}", base64::engine::general_purpose::STANDARD.encode(user))
 }
 
-/// Text whose `%20` and the like are what they stand for.
+/// Decodes `%20` and similar escapes.
 fn unescaped(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

@@ -1,5 +1,5 @@
-//! Everything that a file holds, whatever its format: `contents FILE`.
-#![allow(clippy::print_stdout, reason = "that is what it is for")]
+//! Lists everything that a file contains, whatever its format: `contents FILE`.
+#![allow(clippy::print_stdout, reason = "printing is the purpose of the example")]
 
 use sciformats::walk::Found;
 use sciformats::{Error, File, Object, Result};
@@ -12,7 +12,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// One line for each object and link. What is damaged is told, and the rest is told as well.
+/// Returns one line per object and link. Damaged objects are reported, and the others are listed as well.
 pub(crate) fn lines(file: &File) -> Vec<String> {
     let line = |what: Found| match what {
         Found::Object(_, Object::Array(info)) => {

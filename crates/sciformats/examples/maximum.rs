@@ -1,5 +1,5 @@
-//! The largest number of every array of a file, whatever its format: `maximum FILE`.
-#![allow(clippy::print_stdout, reason = "that is what it is for")]
+//! Prints the largest number of every array of a file, whatever its format: `maximum FILE`.
+#![allow(clippy::print_stdout, reason = "printing is the purpose of the example")]
 
 use sciformats::{Conversion, Error, File, Result};
 
@@ -11,7 +11,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// The path of each array of numbers, and the largest one of them.
+/// Returns the path of each array of numbers, and its largest number.
 pub(crate) fn maxima(file: &File) -> Result<Vec<(String, f64)>> {
     let mut maxima = Vec::new();
     for array in file.arrays() {

@@ -1,4 +1,4 @@
-//! An array of an open file, read as the caller's type.
+//! An array of an open file, which is read as a type of the caller.
 
 use std::ops::{ControlFlow, Deref};
 
@@ -11,8 +11,8 @@ use crate::model::{ArrayInfo, Datum, Decoder, ElementType, ObjectId};
 use crate::selection::Selection;
 use crate::typed::{self, Element};
 
-/// Canonical bytes that are read in one call before they are converted. A call finds the chunks that it needs anew, so that few
-/// large ones are faster than many small ones.
+/// The number of canonical bytes that are read in one call before they are converted. Each call searches for
+/// its chunks, so a few large calls are faster than many small ones.
 const AT_ONCE: u64 = 64 << 20;
 
 /// An array of an open file.
@@ -40,7 +40,7 @@ pub struct Array<'f> {
     conversion: Conversion,
 }
 
-/// The file that an array is read from.
+/// The file that an array is read from, borrowed or shared.
 #[derive(Clone, Debug)]
 enum Held<'f> {
     Borrowed(&'f File),
@@ -63,7 +63,8 @@ impl<'f> Array<'f> {
         Self { file: Held::Borrowed(file), id, path, info, conversion: Conversion::Exact }
     }
 
-    /// The array with a hold of its file, which may be let go of: for threads, and for structs that keep both.
+    /// Returns the array with shared ownership of its file, so that it can be sent to threads, or stored
+    /// without the file.
     ///
     /// ```
     /// use sciformats::{Array, File, Result};
@@ -88,42 +89,43 @@ impl<'f> Array<'f> {
         Array { file: Held::Owned(file), id, path, info, conversion }
     }
 
-    /// The file that it is in.
+    /// Returns the file that contains the array.
     pub fn file(&self) -> &File {
         &self.file
     }
 
-    /// The path by which it was found.
+    /// Returns the path by which the array was found.
     pub fn path(&self) -> &str {
         &self.path
     }
 
-    /// Its id in the file.
+    /// Returns the id of the array in the file.
     pub fn id(&self) -> ObjectId {
         self.id
     }
 
-    /// Everything about it but its elements.
+    /// Returns the description of the array, which is everything except its elements.
     pub fn info(&self) -> &ArrayInfo {
         &self.info
     }
 
-    /// The type of its elements.
+    /// Returns the type of the elements.
     pub fn element(&self) -> &ElementType {
         &self.info.element
     }
 
-    /// Its dimensions, slowest first; `None` for a null dataspace.
+    /// Returns the dimensions, slowest first; `None` for a null dataspace.
     pub fn shape(&self) -> Option<&[u64]> {
         self.info.shape.as_deref()
     }
 
-    /// Whether it has only a type, and so neither a shape nor elements: a null dataspace of HDF5.
+    /// Returns whether the array has only a type but neither a shape nor elements, as a null dataspace of
+    /// HDF5.
     pub fn is_null(&self) -> bool {
         self.shape().is_none()
     }
 
-    /// The whole array as a selection.
+    /// Returns the whole array as a selection.
     ///
     /// ```
     /// # let mut tree = sciformats::memory::Memory::new(sciformats::Format::Hdf5);
@@ -137,14 +139,15 @@ impl<'f> Array<'f> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Usage`] if it has more than 2^64 elements, or none because its dataspace is null.
+    ///
+    /// [`Error::Usage`] if the array has more than 2^64 elements, or has none because its dataspace is null.
     pub fn all(&self) -> Result<Slab> {
         let shape =
             self.shape().ok_or_else(|| Error::usage("array", "has a null dataspace and no elements"))?;
         Slab::all(shape)
     }
 
-    /// The same array, whose elements are converted otherwise when they are read as types.
+    /// Returns the same array with another rule for the conversion of elements to the requested type.
     ///
     /// ```
     /// use sciformats::memory::{Memory, array};
@@ -164,7 +167,7 @@ impl<'f> Array<'f> {
         Self { conversion, ..self }
     }
 
-    /// All elements in C order, converted where that loses nothing; see [`Element`].
+    /// Reads all elements in C order. They are converted if nothing is lost; see [`Element`].
     ///
     /// ```
     /// use sciformats::memory::{Memory, array};
@@ -181,12 +184,14 @@ impl<'f> Array<'f> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Misfit`] with the first element that `T` cannot hold; [`Error::Usage`] if `T` reads nothing of the kind; whatever keeps the elements from being read.
+    ///
+    /// [`Error::Misfit`] with the first element that `T` cannot hold; [`Error::Usage`] if `T` cannot hold
+    /// elements of this kind; otherwise the error of reading the elements.
     pub fn read<T: Element>(&self) -> Result<Vec<T>> {
         self.read_slab(&self.all()?)
     }
 
-    /// The selected elements in C order, converted where that loses nothing.
+    /// Reads the selected elements in C order. They are converted if nothing is lost.
     ///
     /// ```
     /// use sciformats::{Range, Slab};
@@ -203,6 +208,7 @@ impl<'f> Array<'f> {
     /// ```
     ///
     /// # Errors
+    ///
     /// As [`read`](Self::read).
     pub fn read_slab<T: Element>(&self, slab: &Slab) -> Result<Vec<T>> {
         let len = self.room::<T>(slab)?;
@@ -216,8 +222,8 @@ impl<'f> Array<'f> {
         self.converted(slab)
     }
 
-    /// The selected elements in C order, read into `out`, which has as many, and converted where that loses nothing. Where the
-    /// elements are stored as `T`, they are put there at once.
+    /// Reads the selected elements in C order into `out`, which must have the same number of elements. They
+    /// are converted if nothing is lost. If they are stored as `T`, they are read directly into `out`.
     ///
     /// ```
     /// # let mut tree = sciformats::memory::Memory::new(sciformats::Format::Hdf5);
@@ -232,7 +238,9 @@ impl<'f> Array<'f> {
     /// ```
     ///
     /// # Errors
-    /// As [`read`](Self::read); [`Error::Usage`] if `out` has another length. It may then hold anything.
+    ///
+    /// As [`read`](Self::read); [`Error::Usage`] if `out` has another length. After an error, the contents of
+    /// `out` are unspecified.
     pub fn read_slab_into<T: Element>(&self, slab: &Slab, out: &mut [T]) -> Result<()> {
         if self.room::<T>(slab)? != out.len() {
             let problem = format!("has a length of {}, not {}", out.len(), slab.len());
@@ -246,9 +254,8 @@ impl<'f> Array<'f> {
         Ok(())
     }
 
-    /// How many elements of type `T` the selection has, if the limit of memory has room for them.
-    /// The elements of a part, row by row: ranges and indices, one for each dimension; numbers below zero count from the end,
-    /// and dimensions that are not named are taken whole. [`IntoSelection`] tells all that a part can be written as.
+    /// Reads the elements of a part in C order. The part consists of ranges and indices, one per dimension. Negative numbers
+    /// count from the end, and dimensions that are not named are read whole. [`IntoSelection`] lists all forms of a part.
     ///
     /// ```
     /// use sciformats::by;
@@ -265,7 +272,8 @@ impl<'f> Array<'f> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Usage`] if the part is not inside of the array; as [`read`](Self::read).
+    ///
+    /// [`Error::Usage`] if the part is not inside the array; otherwise as [`read`](Self::read).
     pub fn read_slice<T: Element>(&self, part: impl IntoSelection) -> Result<Vec<T>> {
         let selection = part.into_selection(self.all()?.of())?;
         let mut elements = self.read_slab(selection.slab())?;
@@ -273,9 +281,11 @@ impl<'f> Array<'f> {
         Ok(elements)
     }
 
-    /// As [`read_slice`](Self::read_slice), into `out`, which has a place for each element.
+    /// As [`read_slice`](Self::read_slice), but reads into `out`, which must have the same number of
+    /// elements.
     ///
     /// # Errors
+    ///
     /// As [`read_slice`](Self::read_slice); [`Error::Usage`] if `out` has another length.
     pub fn read_slice_into<T: Element>(&self, part: impl IntoSelection, out: &mut [T]) -> Result<()> {
         let selection = part.into_selection(self.all()?.of())?;
@@ -284,7 +294,7 @@ impl<'f> Array<'f> {
         Ok(())
     }
 
-    /// As [`read_slice`](Self::read_slice), as an array: dimensions of which one index is taken are dropped.
+    /// As [`read_slice`](Self::read_slice), but returns an array; an index removes its dimension.
     ///
     /// ```
     /// use ndarray::{Array2, array, s};
@@ -298,7 +308,9 @@ impl<'f> Array<'f> {
     /// ```
     ///
     /// # Errors
-    /// As [`read_slice`](Self::read_slice); [`Error::Usage`] if the part has another number of dimensions than the array.
+    ///
+    /// As [`read_slice`](Self::read_slice); [`Error::Usage`] if the part has another number of dimensions
+    /// than the returned array.
     #[cfg(feature = "ndarray")]
     pub fn read_slice_array<T: Element, D: ndarray::Dimension>(
         &self,
@@ -308,8 +320,8 @@ impl<'f> Array<'f> {
         of_shape(self.read_slice(&selection)?, &selection.shape())
     }
 
-    /// The array a piece after the other, each of at most `elements` elements (at least one), in C order: for arrays that
-    /// are larger than memory.
+    /// Returns the elements in C order, in pieces of at most `elements` elements (but at least one). This is
+    /// for arrays that are larger than memory.
     ///
     /// ```
     /// # let mut tree = sciformats::memory::Memory::new(sciformats::Format::Hdf5);
@@ -325,7 +337,8 @@ impl<'f> Array<'f> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Usage`] for a null dataspace. What goes wrong with a piece is an item.
+    ///
+    /// [`Error::Usage`] for a null dataspace. If a piece cannot be read, its item is the error.
     pub fn pieces<T: Element>(
         &self,
         elements: u64,
@@ -335,14 +348,14 @@ impl<'f> Array<'f> {
     }
 
     fn room<T>(&self, slab: &Slab) -> Result<usize> {
-        // More bytes than a number can tell are more than any limit: a bound.
+        // If the number of bytes exceeds 64 bits, it exceeds every limit: a bound.
         let bytes = bound::product(slab.len(), size_of::<T>() as u64);
         self.file.limits().memory("bytes of the elements to read", bytes)?;
         let wide = || Error::usage("selection", "has more elements than this machine can count");
         usize::try_from(slab.len()).map_err(|_| wide())
     }
 
-    /// The selected elements, converted: read in one call if they are not many, else piece by piece.
+    /// Reads and converts the selected elements, in one call if there are few, and otherwise piece by piece.
     fn converted<T: Element>(&self, slab: &Slab) -> Result<Vec<T>> {
         let mut values = Vec::new();
         let bytes = self.info.element.size().and_then(|size| slab.len().checked_mul(size));
@@ -360,7 +373,7 @@ impl<'f> Array<'f> {
         Ok(values)
     }
 
-    /// The canonical bytes of the selected elements.
+    /// Reads the canonical bytes of the selected elements.
     ///
     /// ```
     /// use sciformats::memory::{Memory, array};
@@ -373,7 +386,8 @@ impl<'f> Array<'f> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::LimitExceeded`]; whatever keeps the elements from being read.
+    ///
+    /// [`Error::LimitExceeded`] if there are too many bytes; otherwise the error of reading the elements.
     pub fn bytes(&self, slab: &Slab) -> Result<Vec<u8>> {
         let size = self.info.element.size().unwrap_or(1);
         self.file.limits().memory("bytes of the elements to read", bound::product(slab.len(), size))?;
@@ -382,8 +396,8 @@ impl<'f> Array<'f> {
         Ok(bytes)
     }
 
-    /// Goes through a selection as NumPy makes it, negative steps and all, in its own C order and a few megabytes at a
-    /// time. `visit` gets canonical bytes.
+    /// Calls `visit` with the canonical bytes of a selection, a few megabytes at a time, in the C order of
+    /// the selection. Steps may be negative, as in NumPy.
     ///
     /// ```
     /// use sciformats::Selection;
@@ -405,7 +419,8 @@ impl<'f> Array<'f> {
     /// ```
     ///
     /// # Errors
-    /// Whatever keeps the elements from being read, and the errors of `visit`.
+    ///
+    /// The error of reading the elements, and the errors of `visit`.
     pub fn for_each_piece(
         &self,
         selection: &Selection,
@@ -427,7 +442,7 @@ impl<'f> Array<'f> {
         Ok(())
     }
 
-    /// Goes through the elements of a selection one by one.
+    /// Calls `visit` for each element of a selection.
     ///
     /// ```
     /// use sciformats::Selection;
@@ -448,6 +463,7 @@ impl<'f> Array<'f> {
     /// ```
     ///
     /// # Errors
+    ///
     /// As [`for_each_piece`](Self::for_each_piece).
     pub fn for_each(
         &self,
@@ -464,7 +480,7 @@ impl<'f> Array<'f> {
         })
     }
 
-    /// All elements as an `ndarray`, in C order.
+    /// Reads all elements as an `ndarray` in C order.
     ///
     /// ```
     /// # let mut tree = sciformats::memory::Memory::new(sciformats::Format::Hdf5);
@@ -478,6 +494,7 @@ impl<'f> Array<'f> {
     /// ```
     ///
     /// # Errors
+    ///
     /// As [`read`](Self::read).
     #[cfg(feature = "ndarray")]
     pub fn read_ndarray<T: Element>(&self) -> Result<ndarray::ArrayD<T>> {
@@ -486,7 +503,7 @@ impl<'f> Array<'f> {
     }
 }
 
-/// Elements as an array of a shape, which has as many dimensions as its type.
+/// Returns elements as an array with a shape, which must have as many dimensions as the type of the array.
 #[cfg(feature = "ndarray")]
 pub(crate) fn of_shape<T, D: ndarray::Dimension>(
     elements: Vec<T>,
@@ -497,7 +514,9 @@ pub(crate) fn of_shape<T, D: ndarray::Dimension>(
         shape.iter().map(|&n| usize::try_from(n)).collect::<Result<_, _>>().map_err(wide)?;
     let array = ndarray::ArrayD::from_shape_vec(sides, elements)
         .map_err(|error| Error::usage("array", error.to_string()))?;
-    let problem = || format!("of the shape {shape:?} has another number of dimensions than was asked for");
+    let problem = || {
+        format!("has the shape {shape:?}, which has another number of dimensions than the requested array")
+    };
     array.into_dimensionality().map_err(|_| Error::usage("array", problem()))
 }
 

@@ -1,4 +1,4 @@
-//! Attributes as values of the caller's types, in one call.
+//! Reads attributes as values of the caller's types, with one call.
 
 use sciformats_core::{Conversion, Error};
 
@@ -8,18 +8,19 @@ use crate::model::{AttributeValue, ObjectId};
 use crate::typed::{self, Element};
 use crate::{Name, Result};
 
-/// What an attribute can be had as: a number, a truth value, text, `[f64; 2]` for a complex number, `Vec<T>` for all elements in
-/// a row, and `ndarray::Array<T, D>` with the feature `ndarray`.
+/// A type that an attribute can be read as: a number, a truth value, text, `[f64; 2]` for a complex number,
+/// `Vec<T>` for all elements in C order, and `ndarray::Array<T, D>` with the feature `ndarray`.
 pub trait FromAttribute: Sized {
-    /// The value of an attribute.
+    /// Converts the value of an attribute.
     ///
     /// # Errors
-    /// [`Error::Usage`] if its shape or type is another one, [`Error::Misfit`] if the type cannot hold an element, and what
-    /// reading meets.
+    ///
+    /// [`Error::Usage`] if the shape or the type is a different one; [`Error::Misfit`] if the type cannot
+    /// hold an element; otherwise the error of reading the attribute.
     fn from_attribute(value: AttributeValue) -> Result<Self>;
 }
 
-/// The elements of an attribute, and their shape.
+/// Returns the elements of an attribute and their shape.
 fn elements<T: Element>(value: AttributeValue) -> Result<(Vec<T>, Vec<u64>)> {
     let mut elements = Vec::new();
     typed::convert(&value.element, &value.data?, Conversion::Exact, &mut elements)?;
@@ -33,8 +34,9 @@ fn only<T: Element>(value: AttributeValue) -> Result<T> {
     match (elements.next(), elements.next()) {
         (Some(only), None) => Ok(only),
         _ => {
-            let problem =
-                format!("is not one but {count} of the shape {shape:?}: ask for a list or an array");
+            let problem = format!(
+                "has {count} elements with the shape {shape:?}, not a single one; read it as a list or an array"
+            );
             Err(Error::usage("value", problem))
         }
     }
@@ -66,7 +68,8 @@ impl<T: Element, D: ndarray::Dimension> FromAttribute for ndarray::Array<T, D> {
 }
 
 impl File {
-    /// The value of an attribute of the root, if it has one of this name: one value, a `Vec` of all elements, or an array.
+    /// Reads an attribute of the root as a single value, a `Vec` of all elements, or an array. Returns `None`
+    /// if there is no attribute with this name.
     ///
     /// ```
     /// use sciformats::memory::{Memory, array, texts};
@@ -83,21 +86,23 @@ impl File {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Usage`] if the attribute has another shape or type, [`Error::Misfit`] if the type cannot hold an element, and
-    /// what reading meets.
+    ///
+    /// [`Error::Usage`] if the attribute has another shape or type; [`Error::Misfit`] if the type cannot hold
+    /// an element; otherwise the error of reading it.
     pub fn attr<T: FromAttribute>(&self, name: &str) -> Result<Option<T>> {
         self.attr_at(self.source().root(), name)
     }
 
-    /// As [`attr`](Self::attr), with a value for where there is no attribute of this name.
+    /// As [`attr`](Self::attr), but returns `default` if there is no attribute with this name.
     ///
     /// # Errors
+    ///
     /// As [`attr`](Self::attr).
     pub fn attr_or<T: FromAttribute>(&self, name: &str, default: T) -> Result<T> {
         Ok(self.attr(name)?.unwrap_or(default))
     }
 
-    /// As [`attr`](Self::attr), of the object at a path: a group, an array or a datatype.
+    /// As [`attr`](Self::attr), for the object at a path, which may be a group, an array or a datatype.
     ///
     /// ```
     /// # let mut tree = sciformats::memory::Memory::new(sciformats::Format::Hdf5);
@@ -109,6 +114,7 @@ impl File {
     /// ```
     ///
     /// # Errors
+    ///
     /// As [`attr`](Self::attr) and [`resolve`](Self::resolve).
     pub fn attr_of<T: FromAttribute>(&self, path: &str, name: &str) -> Result<Option<T>> {
         self.attr_at(self.resolve(path)?, name)
@@ -133,7 +139,8 @@ impl File {
 }
 
 impl Array<'_> {
-    /// The value of an attribute, if the array has one of this name: one value, a `Vec` of all elements, or an array.
+    /// Reads an attribute of the array as a single value, a `Vec` of all elements, or an array. Returns
+    /// `None` if there is no attribute with this name.
     ///
     /// ```
     /// # let mut tree = sciformats::memory::Memory::new(sciformats::Format::Hdf5);
@@ -148,14 +155,16 @@ impl Array<'_> {
     /// ```
     ///
     /// # Errors
+    ///
     /// As [`File::attr`].
     pub fn attr<T: FromAttribute>(&self, name: &str) -> Result<Option<T>> {
         self.file().attr_at(self.id(), name)
     }
 
-    /// As [`attr`](Self::attr), with a value for where there is no attribute of this name.
+    /// As [`attr`](Self::attr), but returns `default` if there is no attribute with this name.
     ///
     /// # Errors
+    ///
     /// As [`attr`](Self::attr).
     pub fn attr_or<T: FromAttribute>(&self, name: &str, default: T) -> Result<T> {
         Ok(self.attr(name)?.unwrap_or(default))

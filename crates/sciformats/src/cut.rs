@@ -1,4 +1,5 @@
-//! Files that were cut short: how long they were, as far as they say so themselves, and a look at what is left of them.
+//! Files that were cut short: their original length, as far as they contain it, and access to the remaining
+//! part.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -12,12 +13,12 @@ use crate::options::OpenOptions;
 use crate::source::Source;
 use crate::{Format, Result, formats};
 
-/// The error for a file that has `found` of `whole` bytes.
+/// Returns the error for a file that has `found` of `whole` bytes.
 pub(crate) fn error(found: u64, whole: u64) -> Error {
     Fault::from(FaultKind::Cut { found, whole }).at("file", found)
 }
 
-/// Says of an error that the cut is its reason, where it is: what should be there ends behind what is left of the file.
+/// Adds to an error that it is caused by the end of the file, if the missing bytes are beyond that end.
 #[cfg(any(feature = "hdf5", feature = "gsd"))]
 pub(crate) fn named(error: Error, size: u64, whole: impl FnOnce() -> Option<u64>) -> Error {
     let Error::Malformed { structure, offset, fault } = error else { return error };
@@ -31,7 +32,7 @@ pub(crate) fn named(error: Error, size: u64, whole: impl FnOnce() -> Option<u64>
     cut.unwrap_or(fault).at(structure, offset)
 }
 
-/// The bytes that a file has by its own account; `None` if it does not say so where it begins.
+/// Returns the number of bytes that a file should have; `None` if its beginning does not say so.
 pub(crate) fn whole(storage: &dyn ReadAt, format: Format) -> Option<u64> {
     match format {
         Format::RawArray => raw_array(storage),
@@ -46,28 +47,30 @@ fn word<const N: usize>(storage: &dyn ReadAt, offset: u64) -> Option<[u8; N]> {
     storage.read_at(offset, N).ok()?.as_ref().try_into().ok()
 }
 
-/// The header says how many bytes follow its dimensions, unless they are in base 128.
+/// The header contains the number of bytes after its dimensions, unless they are encoded in base 128.
 fn raw_array(storage: &dyn ReadAt) -> Option<u64> {
     let field = |offset| word(storage, offset).map(u64::from_le_bytes);
     if field(8)? & 2 != 0 {
         return None;
     }
     let dimensions = field(40)?.checked_mul(8)?.checked_add(48)?;
-    // Dimensions that are not there are no dimensions.
+    // If the dimensions are missing, the length is unknown.
     field(32)?.checked_add(dimensions).filter(|_| dimensions <= storage.len())
 }
 
-/// The header of a frame is an array of `MessagePack`, in which the length of the frame stands at a fixed place.
+/// The header of a frame is an array of `MessagePack` that contains the length of the frame at a fixed
+/// position.
 fn frame(storage: &dyn ReadAt) -> Option<u64> {
     (*storage.read_at(2, 8).ok()? == *b"b2frame\0").then(|| word(storage, 16).map(u64::from_be_bytes))?
 }
 
-/// The end of the block that is cut: those before it are whole, and where those after it were nobody knows.
+/// Returns the end of the block that is cut. The blocks before it are complete, and the positions of the
+/// blocks after it are unknown.
 fn asdf(storage: &dyn ReadAt) -> Option<u64> {
     const MAGIC: &[u8] = b"\xd3BLK";
     const PART: usize = 1 << 16;
     let mut at = 0u64;
-    // A tree is text, in which these bytes cannot be.
+    // The tree is text, which cannot contain these bytes.
     let mut block = loop {
         let left = bound::addressable(storage.len().checked_sub(at)?);
         let part = storage.read_at(at, left.min(PART)).ok()?;
@@ -94,26 +97,26 @@ fn asdf(storage: &dyn ReadAt) -> Option<u64> {
     }
 }
 
-/// Bytes beyond the cut that may be looked at in one step.
+/// The number of bytes after the end that may be read in one step.
 const BEYOND: usize = 4 << 20;
 
-/// What is left of a file, as if the rest were there: reading that is an error.
+/// The remaining part of a file, presented with its original length. Reading the missing part is an error.
 pub(crate) struct Cut {
     storage: Storage,
     whole: u64,
-    /// Whether what is not there reads as zeros, as it may while a reader looks for what is.
+    /// Whether missing bytes read as zeros, which is permitted while a reader searches for existing ones.
     looking: AtomicBool,
 }
 
 impl Cut {
-    /// Opens what is left of a file that had `whole` bytes.
+    /// Opens the remaining part of a file that had `whole` bytes.
     pub(crate) fn open(
         (format, storage): (Format, Storage),
         whole: u64,
         options: &OpenOptions,
     ) -> Result<Box<dyn Source>> {
         let found = storage.len();
-        // Where the blocks of an ASDF file are is found in large pieces, which go beyond them.
+        // The reader searches for the blocks of an ASDF file in large pieces, which extend beyond the blocks.
         let looking = AtomicBool::new(format == Format::Asdf);
         let cut = Arc::new(Self { storage, whole, looking });
         let left: Storage = Arc::<Self>::clone(&cut);
@@ -134,8 +137,9 @@ impl ReadAt for Cut {
         if left >= len {
             return self.storage.read_at(offset.min(self.storage.len()), len);
         }
-        // A piece may go beyond what is left, by no more than readers look at in one step: one that begins there is no part of
-        // the file, there is no end of them, and a search for an end that is not there would take all memory.
+        // A piece may extend beyond the remaining part, but only by as much as readers examine in one step. A
+        // piece that starts there is not part of the file; otherwise a search for a missing end mark would
+        // never end and would take all memory.
         if left == 0 || bound::left(len, left) > BEYOND || !self.looking.load(Ordering::Relaxed) {
             return Err(error(self.storage.len(), self.whole));
         }

@@ -1,11 +1,12 @@
-//! What some formats tell of their objects beside what all of them share: conventions that stand on a format need it.
+//! What some formats record about their objects beyond the common model. Conventions that build on a format
+//! need it.
 
 use crate::Result;
 use crate::model::{Attribute, Name, ObjectId};
 
-/// Facts of single objects that the common model leaves out.
+/// Facts about single objects that the common model leaves out.
 ///
-/// Each has an answer for formats that know nothing of the kind.
+/// Every method has an implementation for formats without such facts.
 ///
 /// ```no_run
 /// let file = sciformats::open("weather.nc")?;
@@ -16,51 +17,59 @@ use crate::model::{Attribute, Name, ObjectId};
 /// # Ok::<(), sciformats::Error>(())
 /// ```
 pub trait Details: Send + Sync {
-    /// One attribute of an object, without reading the others; `None` if there is none of that name.
+    /// Returns one attribute of an object without reading the others; `None` if there is no attribute with
+    /// this name.
     ///
     /// # Errors
-    /// If the attributes of the object cannot be searched.
+    ///
+    /// An error if the attributes of the object cannot be searched.
     fn attribute(&self, id: ObjectId, name: &Name) -> Result<Option<Attribute>>;
 
-    /// The names of an object's attributes, in the order in which they were made where that is kept, and otherwise in byte order.
+    /// Returns the names of an object's attributes in the order of creation if it is recorded, and otherwise
+    /// in byte order.
     ///
     /// # Errors
-    /// If they cannot be listed.
+    ///
+    /// An error if they cannot be listed.
     fn attribute_names(&self, id: ObjectId) -> Result<Vec<Name>>;
 
-    /// The names of a group's members in the order in which they were made; `None` if that is not kept.
+    /// Returns the names of a group's members in the order of creation; `None` if it is not recorded.
     ///
     /// # Errors
-    /// If they cannot be listed.
+    ///
+    /// An error if they cannot be listed.
     fn created(&self, group: ObjectId) -> Result<Option<Vec<Name>>>;
 
-    /// The bytes that every text of an array, or of one of its attributes, takes; `None` if texts have lengths of their own, and
-    /// for elements that are no texts.
+    /// Returns the number of bytes that every text of an array, or of one of its attributes, has; `None` if
+    /// texts have individual lengths, or if the elements are not texts.
     ///
     /// # Errors
-    /// If the type of the elements cannot be read.
+    ///
+    /// An error if the type of the elements cannot be read.
     fn text_width(&self, _id: ObjectId, _attribute: Option<&Name>) -> Result<Option<u64>> {
         Ok(None)
     }
 
-    /// The objects that the references in an attribute lead to, a list for each of its elements. Nothing is looked for in the tree
-    /// for them, as is for their paths.
+    /// Returns the objects that the references in an attribute lead to, as one list per element. Unlike for
+    /// the paths of references, the tree is not searched.
     ///
     /// # Errors
-    /// If the attribute holds no references or cannot be read.
+    ///
+    /// An error if the attribute contains no references or cannot be read.
     fn references(&self, _id: ObjectId, _attribute: &Name) -> Result<Vec<Vec<ObjectId>>> {
         Ok(Vec::new())
     }
 
-    /// The committed datatype that an array has for its elements.
+    /// Returns the committed datatype of an array's elements.
     ///
     /// # Errors
-    /// If the object cannot be read.
+    ///
+    /// An error if the object cannot be read.
     fn committed(&self, _id: ObjectId) -> Result<Option<ObjectId>> {
         Ok(None)
     }
 
-    /// The tag of a node: what it is in a schema.
+    /// Returns the tag of a node, which names its type in a schema.
     fn tag(&self, _id: ObjectId) -> Option<String> {
         None
     }

@@ -1,4 +1,4 @@
-//! Files far away: structures in batches, level by level, and files by their URLs.
+//! Remote files: structures are fetched in batches, level by level, and files are opened by their URLs.
 
 use std::collections::HashSet;
 
@@ -7,14 +7,15 @@ use sciformats_core::storage::together;
 use crate::model::{ObjectId, Target};
 use crate::{File, Format, Object, Result};
 
-/// Objects whose structures are gathered at most: those after them come as they are read.
+/// The largest number of objects whose structures are gathered; those of the others are fetched when they are
+/// read.
 const MOST: usize = 200_000;
 
 impl File {
-    /// Brings the structures of all objects below the one at `path`, at most so many `levels` of groups down, in a batch
-    /// for each step that depends on another: the members of all groups of a level, their headers, their attributes.
-    /// Listing them takes no further request then. Of files whose reads cost no round trip nothing is read, nor of
-    /// formats that have their structures in one place, where opening has read them.
+    /// Fetches the structures of all objects below the one at `path`, at most `levels` levels of groups deep.
+    /// There is one batch for each step that depends on a previous one: the members of all groups of a level,
+    /// their headers, their attributes. Listing these objects then needs no further request. Nothing is read
+    /// if the file is local, or if opening its format already reads all structures.
     ///
     /// ```
     /// use sciformats::{File, OpenOptions};
@@ -26,7 +27,9 @@ impl File {
     /// ```
     ///
     /// # Errors
-    /// `Io`, and as [`resolve`](Self::resolve). What is damaged is told by whoever reads it.
+    ///
+    /// `Io`, and as [`resolve`](Self::resolve). Damaged structures are not reported here but when they are
+    /// used.
     pub fn gather(&self, path: &str, levels: usize) -> Result<()> {
         if !self.is_far() || self.format() != Format::Hdf5 {
             return Ok(());
@@ -61,7 +64,7 @@ impl File {
         }));
     }
 
-    /// Reads what an object tells of itself; whether it is a group.
+    /// Reads the description of an object, and returns whether it is a group.
     fn describe(&self, id: ObjectId) -> bool {
         let object = self.source().object(id);
         for attribute in self.source().attributes(id).into_iter().flatten().flatten() {
@@ -77,6 +80,7 @@ impl File {
     /// Opens the file at a URL; see [`crate::open_url`].
     ///
     /// # Errors
+    ///
     /// As [`crate::open_url`].
     pub fn open_url(
         url: &str,
@@ -86,9 +90,10 @@ impl File {
         Self::of_remote(sciformats_remote::open(url, remote)?, options)
     }
 
-    /// Opens a remote file that is at hand, by an index beside it for instance.
+    /// Opens a remote file that has been connected already, for example with an index.
     ///
     /// # Errors
+    ///
     /// As [`crate::open_with`].
     pub fn of_remote(remote: sciformats_remote::Remote, options: &crate::OpenOptions) -> Result<Self> {
         let mut file = Self::from_storage(remote.clone(), options)?;
@@ -96,7 +101,7 @@ impl File {
         Ok(file)
     }
 
-    /// The remote file that it is, which tells what reading it has cost.
+    /// Returns the remote file, whose statistics show the cost of reading; `None` for a local file.
     pub fn remote(&self) -> Option<&sciformats_remote::Remote> {
         self.remote.as_ref()
     }

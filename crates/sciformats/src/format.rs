@@ -1,4 +1,4 @@
-//! The five formats and NumPy's, told apart by their contents; others are the caller's.
+//! The five formats and NumPy's, which are recognised by their contents, and formats of the caller.
 
 use std::fmt;
 use std::path::Path;
@@ -31,20 +31,21 @@ pub enum Format {
     Gsd,
     /// RawArray.
     RawArray,
-    /// NumPy's `.npy`: none of the five, but what arrays come and go in.
+    /// NumPy's `.npy`, which is not one of the five formats but is often used to exchange arrays.
     Npy,
-    /// A format of the caller's own, by the word that it was [registered](crate::Registered) with.
+    /// A format of the caller, with the word that it was [registered](crate::Registered) with.
     Other(&'static str),
 }
 
-/// Bytes that are looked at to recognise a format that begins at the start of its file.
+/// The number of bytes that are examined to recognise a format whose signature is at the start of the file.
 const HEAD: u64 = 16;
 
 impl Format {
-    /// All that are known here.
+    /// All built-in formats.
     pub const ALL: [Self; 6] = [Self::Hdf5, Self::Asdf, Self::Blosc2, Self::Gsd, Self::RawArray, Self::Npy];
 
-    /// The format of the bytes in `storage`, by signature; `None` if it is none of them.
+    /// Returns the format of the bytes in `storage` by their signature; `None` if it has none of these
+    /// formats.
     ///
     /// ```
     /// use sciformats::Format;
@@ -55,6 +56,7 @@ impl Format {
     /// ```
     ///
     /// # Errors
+    ///
     /// `Io`.
     pub fn detect(storage: &dyn ReadAt) -> Result<Option<Self>> {
         let size = bound::addressable(storage.len().min(HEAD));
@@ -63,7 +65,7 @@ impl Format {
         if found.is_some() {
             return Ok(found);
         }
-        // An HDF5 file may follow a block of its user's: the signature is then at 512, 1024, 2048 …
+        // An HDF5 file may follow a user block; its signature is then at 512, 1024, 2048 …
         let mut offset = 512u64;
         while offset.checked_add(8).is_some_and(|end| end <= storage.len()) {
             if *storage.read_at(offset, 8)? == HDF5[..] {
@@ -74,7 +76,8 @@ impl Format {
         Ok(None)
     }
 
-    /// The format of the file at `path`, or of a folder that is one file: a sparse Blosc2 frame.
+    /// Returns the format of the file at `path`, or of a folder that is one file, such as a sparse Blosc2
+    /// frame.
     ///
     /// ```
     /// use sciformats::Format;
@@ -87,6 +90,7 @@ impl Format {
     /// ```
     ///
     /// # Errors
+    ///
     /// `Io`.
     pub fn of_path(path: impl AsRef<Path>) -> Result<Option<Self>> {
         let path = path.as_ref();
@@ -100,7 +104,8 @@ impl Format {
         match self {
             Self::Hdf5 => head.starts_with(&HDF5),
             Self::Asdf => head.starts_with(b"#ASDF "),
-            // A msgpack array of 13 or 14 entries, the first one the string `b2frame` and a NUL.
+            // This is a MessagePack array with 13 or 14 entries, of which the first is the string `b2frame`
+            // with a NUL.
             Self::Blosc2 => head.get(2..10).is_some_and(|magic| magic == b"b2frame\0"),
             Self::Gsd => head.starts_with(&0x65DF_65DF_65DF_65DF_u64.to_le_bytes()),
             Self::RawArray => head.starts_with(b"rawarray"),
@@ -109,8 +114,8 @@ impl Format {
         }
     }
 
-    /// Whether files of the format usually carry a name like this one. A hint for messages: only
-    /// [`detect`](Self::detect) tells what a file is.
+    /// Returns the format that files with such a name usually have. This is only a hint for messages;
+    /// [`detect`](Self::detect) determines the format of a file.
     ///
     /// ```
     /// use sciformats::Format;
@@ -131,14 +136,15 @@ impl Format {
         })
     }
 
-    /// Whether an attribute of this name says how an array is stored, and nothing that its type, shape and elements do not
-    /// say: the metalayer of Blosc2 that makes an array of a frame.
+    /// Returns whether an attribute with this name only describes how an array is stored, which its type,
+    /// shape and elements already say: the metalayer of Blosc2 that turns a frame into an array.
     pub fn is_storage(self, attribute: &Name) -> bool {
         self == Self::Blosc2 && matches!(attribute.as_bytes(), b"meta:b2nd" | b"meta:caterva")
     }
 
-    /// The word of manifests and of cargo features: `hdf5`, `asdf`, `blosc2`, `gsd`, `rawarray`; `npy`, which is always
-    /// built in; what the caller [registered](crate::Registered).
+    /// Returns the word of the format in manifests and cargo features: `hdf5`, `asdf`, `blosc2`, `gsd`,
+    /// `rawarray`; `npy`, which is always built in; or the word that the caller
+    /// [registered](crate::Registered).
     pub fn word(self) -> &'static str {
         match self {
             Self::Hdf5 => "hdf5",
@@ -154,7 +160,7 @@ impl Format {
 
 const HDF5: [u8; 8] = *b"\x89HDF\r\n\x1a\n";
 
-/// The name of the format, for people. Formats of the caller's have their word.
+/// Prints the name of the format for people. A format of the caller is printed as its word.
 impl fmt::Display for Format {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {

@@ -10,21 +10,22 @@
 //! # Ok::<(), sciformats::Error>(())
 //! ```
 //!
-//! | module or type | does |
+//! | module or type | what it does |
 //! |---|---|
 //! | [`open`], [`File`], [`Array`] | open a file by its contents, find objects by path, read typed values and slices |
-//! | [`Format`] | tells the formats apart by signature |
-//! | [`Source`] | what a format tells about a file; one adapter each |
-//! | [`Registered`] | a format of the caller's own |
-//! | [`ElementType`], [`Object`], … | the model: what a file means, not how it is stored |
-//! | [`walk`] | all objects of a file in canonical order |
-//! | [`pieces`] | arrays that are larger than memory, a few megabytes at a time |
-//! | [`memory`] | a tree in memory |
+//! | [`Format`] | recognises formats by their signatures |
+//! | [`Source`] | the interface between a format and the facade, with one adapter per format |
+//! | [`Registered`] | adds a format that the caller defines |
+//! | [`ElementType`], [`Object`], … | describe what a file means, not how it is stored |
+//! | [`walk`] | visits all objects of a file in canonical order |
+//! | [`pieces`] | reads arrays that are larger than memory, a few megabytes at a time |
+//! | [`memory`] | holds a tree in memory |
 //!
-//! Writing, converting, comparing and verifying files is the work of the crate `sciformats-convert`.
+//! The crate `sciformats-convert` writes, converts, compares and verifies files.
 //!
-//! Each format is a cargo feature with the name of [`Format::word`]; a file of a format that is not built in is an
-//! [`Error::Unsupported`] that says so. For all that a format can do, beyond this common view, use its own crate.
+//! Each format is a cargo feature with the name of [`Format::word`]. For a file whose format is not built in,
+//! the result is an [`Error::Unsupported`] that names the feature. To use everything that a format offers,
+//! beyond this common view, use the crate of that format.
 
 mod array;
 mod attr;
@@ -89,12 +90,13 @@ pub use typed::Element;
 /// ```
 ///
 /// # Errors
+///
 /// As [`open_with`].
 pub fn open(path: impl AsRef<Path>) -> Result<File> {
     File::open(path)
 }
 
-/// Opens a file of any of the formats.
+/// Opens a file of any of the formats, with options.
 ///
 /// ```no_run
 /// use sciformats::{Access, Limits, OpenOptions};
@@ -107,14 +109,15 @@ pub fn open(path: impl AsRef<Path>) -> Result<File> {
 /// ```
 ///
 /// # Errors
-/// `Io`; [`Error::Unsupported`] if its contents are those of no format that is built in; whatever the format finds
-/// wrong with its first structures.
+///
+/// `Io`; [`Error::Unsupported`] if the contents have none of the built-in formats; the error of the format if
+/// its first structures are damaged.
 pub fn open_with(path: impl AsRef<Path>, options: &OpenOptions) -> Result<File> {
     File::open_with(path, options)
 }
 
-/// Opens the file at a URL of `http` or `https`, of any of the formats. What it reads comes with few requests, side by
-/// side; the file's [`remote`](File::remote) tells how many.
+/// Opens the file at an `http` or `https` URL, which may have any of the formats. It is read with few
+/// simultaneous requests; [`remote`](File::remote) of the file returns their number.
 ///
 /// ```no_run
 /// let file = sciformats::open_url("https://data.example/run.h5")?;
@@ -124,13 +127,14 @@ pub fn open_with(path: impl AsRef<Path>, options: &OpenOptions) -> Result<File> 
 /// ```
 ///
 /// # Errors
-/// As [`open_with`]; [`Error::Usage`] if it is no URL.
+///
+/// As [`open_with`]; [`Error::Usage`] if the text is not a URL.
 #[cfg(feature = "remote")]
 pub fn open_url(url: &str) -> Result<File> {
     File::open_url(url, &OpenOptions::default(), &sciformats_remote::RemoteOptions::from_environment())
 }
 
-/// The examples of the project's README.
+/// Runs the examples of the project's README as tests.
 #[cfg(all(doctest, feature = "rawarray"))]
 #[doc = include_str!("../../../README.md")]
 struct Readme;

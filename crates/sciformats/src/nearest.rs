@@ -1,4 +1,4 @@
-//! What a misspelt path may have meant.
+//! Finds what a misspelt path may have meant.
 
 use std::ops::ControlFlow;
 
@@ -8,12 +8,12 @@ use sciformats_core::spelling::distance;
 use crate::File;
 use crate::walk::{Found, breadth_first};
 
-/// Objects that are looked at, from the root on.
+/// The number of objects that are examined, starting from the root.
 const LOOKED_AT: usize = 20_000;
 
 impl File {
-    /// The path of an object or link that somebody may have meant who wrote `path`: one of the same name elsewhere, or of a
-    /// similar spelling. None if nothing is alike.
+    /// Returns the path of an object or link that `path` may have meant: one with the same name elsewhere, or
+    /// with a similar spelling; `None` if there is no similar one.
     ///
     /// ```
     /// use sciformats::memory::{Memory, array};
@@ -31,7 +31,7 @@ impl File {
         let wanted = format!("/{}", path.trim_matches('/'));
         let last = |path: &str| path.rsplit('/').next().unwrap_or_default().to_lowercase();
         let (letters, name) = (wanted.to_lowercase().chars().collect::<Vec<char>>(), last(&wanted));
-        // A third of the letters may be wrong; more would be another word.
+        // At most a third of the letters may be wrong; otherwise it is another word.
         let mut best = (letters.len() / 3 + 1, None);
         let mut left = LOOKED_AT;
         let source = self.source();

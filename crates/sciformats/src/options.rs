@@ -1,4 +1,4 @@
-//! How files are opened, and how much of what they declare is gone through.
+//! How files are opened, and how much of what they declare is read.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -11,11 +11,12 @@ use crate::Result;
 use crate::model::ArrayInfo;
 use crate::registered::Registered;
 
-/// Bytes that a stored byte may unfold to when everything is gone through: as many as deflate can make of one.
+/// The number of bytes that a stored byte may unfold to when everything is read, which is the most that
+/// deflate can produce.
 const PER_BYTE: u64 = 1032;
 
-/// What a read makes of elements that other files should have, and have not: those of a virtual dataset whose source is
-/// missing, and those after the end of an external file.
+/// What happens when elements are read that other files should contain but do not: those of a virtual dataset
+/// whose source is missing, and those after the end of an external file.
 ///
 /// ```
 /// use sciformats::{Error, OpenOptions, options::Missing};
@@ -39,8 +40,8 @@ pub enum Missing {
     /// Reading them is [`Error::Missing`].
     #[default]
     Refused,
-    /// They read as the format's own library has them, as fill values mostly, and
-    /// [`Source::take_missing`](crate::Source::take_missing) tells what was missing.
+    /// They are read as the library of the format reads them, mostly as fill values, and
+    /// [`Source::take_missing`](crate::Source::take_missing) reports what was missing.
     Filled,
 }
 
@@ -61,26 +62,30 @@ pub enum Missing {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct OpenOptions {
-    /// What the file may ask of the machine.
+    /// Limits of the resources that the file may use.
     pub limits: Limits,
-    /// Threads that one call may use; 0 for as many as the machine has.
+    /// The number of threads that one call may use; 0 means as many as the machine has.
     pub threads: usize,
-    /// How files are reached. Default: with the system's calls. Whoever knows that nobody changes the files can have them
-    /// [mapped](Access::mapped) into memory; stored bytes need not be copied then.
+    /// How files are accessed. The default is system calls. If you know that no other program changes the
+    /// files, you can [map](Access::mapped) them into memory, so that stored bytes need not be copied.
     pub access: Access,
-    /// Which other files may be opened on the file's behalf: those that hold elements of virtual datasets, of external storage
-    /// and of exploded ASDF files, and those that links lead to. Default: those in its folder or in folders inside it.
+    /// Which other files may be opened when the file names them: those with elements of virtual datasets, of
+    /// external storage and of exploded ASDF files, and the targets of links. The default is those in its
+    /// folder or in folders inside it.
     pub external: External,
-    /// What becomes of elements that other files should have, and have not. Default: reading them is an error.
+    /// What happens to elements that other files should contain but do not. By default, reading them is an
+    /// error.
     pub missing: Missing,
-    /// Bytes of elements that one operation may go through, if the file is not so large that there are fewer than 1032 for each of
-    /// its bytes, as deflate makes them at most. A file of a few bytes can declare more than anybody would wait for.
-    /// Default: 4 GiB, which take some seconds.
+    /// The number of bytes of elements that one operation may read. It is raised to 1032 bytes per byte of
+    /// the file if that is more, because deflate cannot produce more. Without this limit, a file of a few
+    /// bytes could declare more elements than anybody would wait for. The default is 4 GiB, which take some
+    /// seconds.
     pub unfolded: u64,
-    /// Whether a file that was cut short is opened, as far as that can be: its elements beyond the cut cannot be read. Of a Blosc2
-    /// frame, whose index stands at its end, the chunks are searched for, also where that end is damaged. Default: no.
+    /// Whether a file that was cut short is opened as far as possible. Its elements beyond the end cannot be
+    /// read. In a Blosc2 frame, whose index is at its end, the chunks are searched for, also if the end is
+    /// damaged. The default is no.
     pub cut: bool,
-    /// Formats of the caller's own, which are recognised before all others. Default: none.
+    /// Formats of the caller, which are recognised before all others. The default is none.
     pub formats: Vec<Registered>,
 }
 
@@ -100,25 +105,25 @@ impl Default for OpenOptions {
 }
 
 impl OpenOptions {
-    /// The same options with other limits.
+    /// Sets the limits.
     #[must_use]
     pub fn with_limits(self, limits: Limits) -> Self {
         Self { limits, ..self }
     }
 
-    /// The same options with another number of threads.
+    /// Sets the number of threads.
     #[must_use]
     pub fn with_threads(self, threads: usize) -> Self {
         Self { threads, ..self }
     }
 
-    /// The same options with another way to reach files.
+    /// Sets how files are accessed.
     #[must_use]
     pub fn with_access(self, access: Access) -> Self {
         Self { access, ..self }
     }
 
-    /// The same options with another policy for other files.
+    /// Sets which other files may be opened.
     ///
     /// ```
     /// use sciformats::{External, OpenOptions};
@@ -132,7 +137,7 @@ impl OpenOptions {
         Self { external, ..self }
     }
 
-    /// The same options with another answer to sources that are missing.
+    /// Sets what happens to elements of missing sources.
     ///
     /// ```
     /// use sciformats::OpenOptions;
@@ -146,20 +151,20 @@ impl OpenOptions {
         Self { missing, ..self }
     }
 
-    /// The same options for files that were cut short, or not; see [`File::cut_short`](crate::File::cut_short).
+    /// Sets whether files that were cut short are opened; see [`File::cut_short`](crate::File::cut_short).
     #[must_use]
     pub fn with_cut(self, cut: bool) -> Self {
         Self { cut, ..self }
     }
 
-    /// The same options with one more format: see [`Registered`].
+    /// Adds a format of the caller: see [`Registered`].
     #[must_use]
     pub fn with_format(mut self, format: Registered) -> Self {
         self.formats.push(format);
         self
     }
 
-    /// The same options with another bound on what an operation goes through.
+    /// Sets the limit for the bytes of elements that one operation reads.
     ///
     /// ```
     /// use sciformats::OpenOptions;
@@ -173,7 +178,7 @@ impl OpenOptions {
         Self { unfolded, ..self }
     }
 
-    /// The number of threads, never 0.
+    /// Returns the number of threads, which is never 0.
     ///
     /// ```
     /// use sciformats::OpenOptions;
@@ -191,7 +196,7 @@ impl OpenOptions {
     }
 }
 
-/// What an operation goes through, and how much that may be: see [`OpenOptions::unfolded`].
+/// Counts the bytes that an operation reads, and limits them: see [`OpenOptions::unfolded`].
 ///
 /// ```
 /// use sciformats::options::Unfolding;
@@ -209,15 +214,16 @@ pub struct Unfolding {
 }
 
 impl Unfolding {
-    /// Of a file of `size` bytes.
+    /// Creates the limit for a file of `size` bytes.
     pub fn new(options: &OpenOptions, size: u64) -> Self {
         Self { limit: options.unfolded.max(bound::product(size, PER_BYTE)), bytes: AtomicU64::new(0) }
     }
 
-    /// Adds elements that are gone through next. Those that are refused do not count.
+    /// Adds elements that are going to be read. Elements that are refused do not count.
     ///
     /// # Errors
-    /// [`Error::LimitExceeded`].
+    ///
+    /// [`Error::LimitExceeded`] if there are more bytes than the limit.
     pub fn add(&self, elements: u64, info: &ArrayInfo) -> Result<()> {
         let more = bound::product(elements, info.element.size().unwrap_or(1));
         let declared = bound::sum(self.bytes.load(Ordering::Relaxed), more);

@@ -1,4 +1,4 @@
-//! Cutting an array into pieces that fit memory and meet its chunks.
+//! Cuts an array into pieces that fit in memory and match its chunks.
 
 use std::ops::ControlFlow;
 
@@ -9,11 +9,12 @@ use crate::Result;
 use crate::file::VisitPiece;
 use crate::model::ArrayInfo;
 
-/// Bytes of one piece: large enough that the work for a piece does not count, small enough to stay in cache.
+/// The size of one piece in bytes: large enough that the work per piece does not matter, and small enough to
+/// stay in the cache.
 const PIECE: u64 = 4 << 20;
-/// Bytes that a piece may grow to so that no chunk is cut in two and decoded twice.
+/// The largest size of a piece that is enlarged so that no chunk is cut in two and decoded twice.
 const ALIGNED: u64 = 64 << 20;
-/// What an element of varying size is taken for.
+/// The assumed size of an element of varying size.
 const VARYING: u64 = 64;
 
 /// The pieces of a selection in C order.
@@ -36,16 +37,17 @@ pub struct Pieces {
 }
 
 impl Pieces {
-    /// Cuts `slab` into pieces of at most `memory` bytes, as far as single elements are no larger.
+    /// Cuts `slab` into pieces of at most `memory` bytes, unless a single element is larger.
     pub fn new(info: &ArrayInfo, slab: &Slab, memory: u64) -> Self {
         let counts = slab.shape();
         let size = info.element.size().unwrap_or(VARYING);
-        // Elements without bytes are read at once: there is nothing to hold.
+        // Elements without bytes are read at once, because they take no memory.
         let budget = PIECE.min(memory).checked_div(size).unwrap_or(u64::MAX).max(1); // a bound
         let most = ALIGNED.min(memory).checked_div(size).unwrap_or(u64::MAX).max(1); // a bound
         let mut axis = counts.len();
         let mut inner = 1u64;
-        // The largest tail of whole dimensions that fits; of the one before it, as many indices as fit.
+        // A piece consists of as many whole trailing dimensions as fit, and of as many indices of the
+        // dimension before them as fit.
         while axis > 1 {
             let count = counts.get(axis - 1).copied().unwrap_or(1);
             match inner.checked_mul(count) {
@@ -62,13 +64,13 @@ impl Pieces {
         Self { pieces: slab.pieces_along(axis, rows), single }
     }
 
-    /// Whether there is at most one piece.
+    /// Returns whether there is at most one piece.
     pub fn single(&self) -> bool {
         self.single
     }
 }
 
-/// The number of rows nearest to `rows` that ends on a chunk's edge, if that is at most `most`.
+/// Returns the number of rows nearest to `rows` that ends at the border of a chunk, if it is at most `most`.
 fn aligned(info: &ArrayInfo, slab: &Slab, axis: usize, (rows, most): (u64, u64)) -> u64 {
     let chunk = info.chunks.as_ref().and_then(|chunks| chunks.get(axis)).copied().unwrap_or(1);
     let adjacent = slab.ranges().get(axis).is_some_and(|range| range.step == 1 && range.start == 0);
@@ -90,22 +92,24 @@ impl Iterator for Pieces {
 /// Appends the bytes of a part of an array.
 pub type ReadPiece<'a, T = Slab> = &'a (dyn Fn(&T, &mut Vec<u8>) -> Result<()> + Sync);
 
-/// Sees a piece and its bytes.
+/// Called with a piece and its bytes.
 pub type Visit<'a, T> = &'a mut dyn FnMut(&T, &[u8]) -> Result<ControlFlow<()>>;
 
-/// Reads piece after piece and shows each. With more than one thread, the next piece is read while `visit` works on this
-/// one.
+/// Reads the pieces in order, and calls `visit` with each. With more than one thread, the next piece is read
+/// while `visit` works on the current one.
 ///
 /// # Errors
-/// Those of `read` and `visit`, the first of which ends it.
+///
+/// Those of `read` and `visit`. The first error ends it.
 pub fn for_each(pieces: Pieces, threads: usize, read: ReadPiece<'_>, visit: VisitPiece<'_>) -> Result<()> {
     let ahead = !pieces.single() && threads != 1;
     read_ahead(pieces, ahead, read, visit)
 }
 
-/// As [`for_each`], whatever the pieces are; the next one is read ahead if `ahead` says so.
+/// As [`for_each`], for pieces of any type. The next piece is read ahead if `ahead` is true.
 ///
 /// # Errors
+///
 /// As [`for_each`].
 pub fn read_ahead<T: Send>(
     pieces: impl Iterator<Item = T> + Send,
@@ -129,12 +133,12 @@ pub fn read_ahead<T: Send>(
         let (empty, emptied) = std::sync::mpsc::channel::<Vec<u8>>();
         scope.spawn(move || {
             for piece in pieces {
-                // Buffers come back to be filled again; the first ones are new.
+                // Buffers are returned to be filled again; the first ones are new.
                 let mut bytes = emptied.try_recv().unwrap_or_default();
                 bytes.clear();
                 let result = read(&piece, &mut bytes).map(|()| (piece, bytes));
                 let failed = result.is_err();
-                // The other side is gone once it has seen enough.
+                // The other side has ended because it needs no more pieces.
                 if full.send(result).is_err() || failed {
                     break;
                 }
@@ -151,16 +155,16 @@ pub fn read_ahead<T: Send>(
     })
 }
 
-/// Copies bytes to where a caller wants them, who has made room for as many.
+/// Copies bytes into the caller's buffer, which must have the same length.
 pub(crate) fn copied(bytes: &[u8], out: &mut [u8]) -> Result<()> {
     if bytes.len() != out.len() {
-        return Err(Error::usage("out", "has not the size of the selection"));
+        return Err(Error::usage("out", "has another size than the selection"));
     }
     out.copy_from_slice(bytes);
     Ok(())
 }
 
-/// Appends `size` zeroed bytes to `out` and gives them, to be read into.
+/// Appends `size` zeroed bytes to `out`, and returns them to be read into.
 ///
 /// ```
 /// let mut out = vec![7];
@@ -170,7 +174,8 @@ pub(crate) fn copied(bytes: &[u8], out: &mut [u8]) -> Result<()> {
 /// ```
 ///
 /// # Errors
-/// [`Error::LimitExceeded`] if there is no memory for so many.
+///
+/// [`Error::LimitExceeded`] if there is not enough memory.
 pub fn grow(out: &mut Vec<u8>, size: usize) -> Result<&mut [u8]> {
     let before = out.len();
     if before == 0 && out.capacity() < size {

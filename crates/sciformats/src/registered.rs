@@ -1,4 +1,4 @@
-//! Formats of the caller's own.
+//! Formats that the caller defines.
 
 use std::fmt;
 use std::path::Path;
@@ -13,10 +13,11 @@ use crate::{Format, Result};
 type Detect = dyn Fn(&dyn ReadAt) -> Result<bool> + Send + Sync;
 type Open = dyn Fn(Opening<'_>) -> Result<Box<dyn Source>> + Send + Sync;
 
-/// A format of the caller's own: how its files are recognised, and how one becomes a tree.
+/// A format that the caller defines: how its files are recognised, and how a file becomes a tree.
 ///
-/// Files of it are opened, walked, read, compared and converted as those of the other formats are. Formats of the caller's are
-/// asked first, in the order they were registered, so that one may be a kind of another format.
+/// Files of this format are opened, walked, read, compared and converted like those of the other formats. The
+/// caller's formats are tried first, in the order in which they were registered, so that one may be a special
+/// kind of another format.
 ///
 /// ```
 /// use sciformats::memory::{Memory, array};
@@ -51,21 +52,22 @@ pub struct Registered {
     open: Arc<Open>,
 }
 
-/// What a format of the caller's has to open.
+/// What a format of the caller is given to open a file.
 #[derive(Clone)]
 pub struct Opening<'a> {
     /// The bytes of the file.
     pub storage: Arc<dyn ReadAt>,
-    /// The path that it was opened by, if by one: for files beside it.
+    /// The path by which the file was opened, if there is one, to find files beside it.
     pub path: Option<&'a Path>,
-    /// How it is to be opened: its limits and threads are the format's to obey.
+    /// How the file is to be opened. The format must respect the limits and the number of threads.
     pub options: &'a OpenOptions,
 }
 
 impl Registered {
-    /// A format that goes by `word`, one that no other format has. `detect` says by their contents whether bytes are a file of
-    /// it, and should look at few of them, since it is asked of every file; `open` makes a tree of them, whose
-    /// [`Source::format`] is [`Format::Other`] of the same word.
+    /// Creates a format with the word `word`, which no other format may have. `detect` decides by the
+    /// contents whether bytes are a file of this format. It should examine few bytes, because it is called
+    /// for every file. `open` turns the bytes into a tree, whose [`Source::format`] must be [`Format::Other`]
+    /// with the same word.
     pub fn new(
         word: &'static str,
         detect: impl Fn(&dyn ReadAt) -> Result<bool> + Send + Sync + 'static,
@@ -74,7 +76,7 @@ impl Registered {
         Self { word, detect: Arc::new(detect), open: Arc::new(open) }
     }
 
-    /// The format.
+    /// Returns the format.
     pub fn format(&self) -> Format {
         Format::Other(self.word)
     }

@@ -1,4 +1,4 @@
-//! Selections as NumPy writes them: `0:10,::2,-1`.
+//! Selections in NumPy's notation: `0:10,::2,-1`.
 
 use sciformats_core::arith::present;
 use sciformats_core::bound;
@@ -10,8 +10,9 @@ use crate::model::canonical::spans;
 use crate::model::{ArrayInfo, ElementType};
 use crate::pieces::Pieces;
 
-/// A selection of an array by indices and slices, one a dimension. Indices and negative steps are as in NumPy: an index
-/// counts from the end if it is negative and drops its dimension, slices are cut to what there is.
+/// A selection of an array by indices and slices, one per dimension. Indices and negative steps are as in
+/// NumPy: a negative index counts from the end, an index removes its dimension, and slices are cut to the
+/// array.
 ///
 /// ```
 /// use sciformats::Selection;
@@ -23,7 +24,7 @@ use crate::pieces::Pieces;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Selection(select::Selection);
 
-/// A dimension of the result of a selection: the indices of the array that it takes, from `first` on in steps.
+/// A dimension of the result of a selection: the indices of the array that it selects.
 ///
 /// ```
 /// use sciformats::Selection;
@@ -37,18 +38,18 @@ pub struct Selection(select::Selection);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SelectedAxis {
-    /// Which dimension of the array it is.
+    /// The dimension of the array.
     pub dimension: usize,
-    /// The index that is taken first.
+    /// The first selected index.
     pub first: u64,
-    /// From one index to the next; negative where they descend.
+    /// The distance from one index to the next; negative if the indices descend.
     pub step: i64,
-    /// How many indices there are.
+    /// The number of selected indices.
     pub count: u64,
 }
 
 impl Selection {
-    /// The whole array.
+    /// Selects the whole array.
     ///
     /// ```
     /// use sciformats::Selection;
@@ -58,13 +59,14 @@ impl Selection {
     /// ```
     ///
     /// # Errors
+    ///
     /// [`Error::Usage`] if the shape has more than 2^64 elements.
     pub fn all(shape: &[u64]) -> Result<Self> {
         select::Selection::all(shape).map(Self)
     }
 
-    /// The selection that `text` names of an array of `shape`. Dimensions that are not named are taken whole; `...`
-    /// stands for as many of them as are missing.
+    /// Parses a selection of an array with the shape `shape`. Dimensions that are not named are selected
+    /// whole; `...` stands for all missing dimensions.
     ///
     /// ```
     /// use sciformats::Selection;
@@ -76,12 +78,13 @@ impl Selection {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Usage`] with what is wrong.
+    ///
+    /// [`Error::Usage`] with a description of the mistake.
     pub fn parse(text: &str, shape: &[u64]) -> Result<Self> {
         text.into_selection(shape).map(Self)
     }
 
-    /// The selected elements in ascending order of their indices.
+    /// Returns the selected elements in ascending order of their indices.
     ///
     /// ```
     /// use sciformats::{Range, Selection};
@@ -94,12 +97,12 @@ impl Selection {
         self.0.slab()
     }
 
-    /// The shape of the result, without the dimensions that an index dropped.
+    /// Returns the shape of the result, without the dimensions that an index removed.
     pub fn shape(&self) -> Vec<u64> {
         self.0.shape()
     }
 
-    /// The dimensions of the result, in their order.
+    /// Returns the dimensions of the result, in order.
     ///
     /// ```
     /// use sciformats::{Selection, SelectedAxis};
@@ -113,7 +116,7 @@ impl Selection {
         let kept = kept.filter(|(_, (_, dropped))| !**dropped);
         kept.map(|(dimension, ((range, &reversed), _))| {
             let step = i64::try_from(range.step).unwrap_or(i64::MAX); // a bound: no array has so many elements
-            // A selection lies within its array: nothing here reaches a bound.
+            // A selection lies within its array, so no bound is reached here.
             let last = bound::product(bound::left(range.count, 1), range.step);
             let (first, step) =
                 if reversed { (bound::sum(range.start, last), -step) } else { (range.start, step) };
@@ -122,13 +125,13 @@ impl Selection {
         .collect()
     }
 
-    /// Whether some dimension is walked from its end.
+    /// Returns whether some dimension is selected in descending order.
     pub fn is_reversed(&self) -> bool {
         self.0.is_reversed()
     }
 
-    /// The part of this selection that takes `count` entries from `start` on along each dimension of its
-    /// [`shape`](Self::shape).
+    /// Returns the part of this selection that has `count` entries from `start` on, along each dimension of
+    /// its [`shape`](Self::shape).
     ///
     /// ```
     /// use sciformats::Selection;
@@ -139,7 +142,8 @@ impl Selection {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Usage`] if the part leaves the selection.
+    ///
+    /// [`Error::Usage`] if the part extends beyond the selection.
     pub fn part(&self, within: &[(u64, u64)]) -> Result<Self> {
         let mut within = within.iter();
         let mut ranges = self.slab().ranges().to_vec();
@@ -147,7 +151,7 @@ impl Selection {
             if self.0.dropped().get(i) != Some(&true) {
                 let &(start, count) = within.next().ok_or_else(|| problem("has more dimensions".into()))?;
                 if start.checked_add(count).is_none_or(|end| end > range.count) {
-                    return Err(problem(format!("leaves dimension {i} of the selection")));
+                    return Err(problem(format!("extends beyond dimension {i} of the selection")));
                 }
                 *range = self.inside(i, Range::new(start, count));
             }
@@ -155,7 +159,7 @@ impl Selection {
         Ok(Self(self.0.with_slab(Slab::new(self.slab().of(), ranges)?)))
     }
 
-    /// The indices of the array that stand at `range` of dimension `axis` of the selection, in ascending order.
+    /// Returns the indices of the array for `range` of dimension `axis` of the selection, in ascending order.
     fn inside(&self, axis: usize, range: Range) -> Range {
         let Some(whole) = self.slab().ranges().get(axis) else { return range };
         let end = bound::sum(range.start, range.count);
@@ -167,7 +171,7 @@ impl Selection {
         Range { start, count: range.count, step: whole.step }
     }
 
-    /// The pieces of the array that hold the selection piece by piece, in the selection's order.
+    /// Returns the pieces of the array that contain the selection, in the order of the selection.
     pub(crate) fn reversed_pieces(
         &self,
         info: &ArrayInfo,
@@ -182,7 +186,7 @@ impl Selection {
         }))
     }
 
-    /// Turns the elements of a piece, which were read in ascending order, into the selection's order.
+    /// Converts the elements of a piece, which were read in ascending order, to the order of the selection.
     pub(crate) fn turn(&self, element: &ElementType, piece: &Slab, bytes: &mut Vec<u8>) -> Result<()> {
         let elements = spans(element, bytes)?;
         let shape = piece.shape();

@@ -1,4 +1,4 @@
-//! Elements as the caller's own type.
+//! Reads elements as a type of the caller.
 
 use sciformats_core::bound;
 use sciformats_core::endian::ByteOrder;
@@ -10,12 +10,13 @@ use crate::model::{Datum, Decoder, ElementType, Name};
 
 /// A type that elements can be read as.
 ///
-/// Numbers convert to any type that holds their value exactly: `300` reads as `f32` and as `u16`, but not as `u8`; `0.5`
-/// reads as `f32`, but `0.1` stored as binary64 does not. NaN stays NaN. What does not fit is an [`Error::Misfit`] that
-/// names the element, never a rounded value; [`Array::with_conversion`](crate::Array::with_conversion) asks for another
-/// [`Conversion`]. Numbers of the type [`FloatOther`](ElementType::FloatOther) are the nearest binary64 to begin with.
+/// Numbers convert to any type that can hold their value exactly: `300` can be read as `f32` and as `u16`,
+/// but not as `u8`; `0.5` can be read as `f32`, but `0.1` stored as binary64 cannot. NaN stays NaN. A value
+/// that does not fit is an [`Error::Misfit`] that names the element, and never a rounded value.
+/// [`Array::with_conversion`](crate::Array::with_conversion) selects another [`Conversion`]. Numbers of the
+/// type [`FloatOther`](ElementType::FloatOther) are read as the nearest binary64 number.
 ///
-/// | type | reads |
+/// | type | what it can read |
 /// |---|---|
 /// | integers, `f32`, `f64` | integers, floating-point numbers, truth values, enumerations |
 /// | `bool` | truth values, and the numbers 0 and 1 |
@@ -38,35 +39,38 @@ use crate::model::{Datum, Decoder, ElementType, Name};
 /// # Ok::<(), sciformats::Error>(())
 /// ```
 pub trait Element: Sized {
-    /// The element as this type: if that loses nothing, or as `conversion` says.
+    /// Converts an element to this type, if that loses nothing or `conversion` permits it.
     fn from_datum(datum: &Datum<'_>, conversion: Conversion) -> Option<Self>;
 
-    /// All of `bytes` at once, if that can be done; an error counts elements from the first of them.
+    /// Converts all of `bytes` at once, if that is possible. The index in an error counts from the first of
+    /// these elements.
     #[doc(hidden)]
     fn from_bytes(_: &ElementType, _: &[u8], _: Conversion, _: &mut Vec<Self>) -> Option<Result<()>> {
         None
     }
 
-    /// `len` elements that are all zero, where that can be.
+    /// Returns `len` elements that are all zero, if that is possible.
     #[doc(hidden)]
     fn zeroed(_len: usize) -> Option<Result<Vec<Self>>> {
         None
     }
 
-    /// The bytes of elements, to be read into, if the canonical bytes of `element` are those of this type.
+    /// Returns the bytes of elements to read into, if the canonical bytes of `element` are those of this
+    /// type.
     #[doc(hidden)]
     fn in_place<'a>(_: &ElementType, _: &'a mut [Self]) -> Option<&'a mut [u8]> {
         None
     }
 
-    /// Why an element could not be had as this; `None` if this reads nothing of the kind.
+    /// Returns why an element cannot be converted to this type; `None` if this type cannot hold elements of
+    /// this kind at all.
     #[doc(hidden)]
     fn misfit(_index: u64, _datum: &Datum<'_>) -> Option<Misfit> {
         None
     }
 }
 
-/// Appends the elements in `bytes` to `out`.
+/// Converts the elements in `bytes`, and appends them to `out`.
 pub(crate) fn convert<T: Element>(
     element: &ElementType,
     bytes: &[u8],
@@ -88,13 +92,13 @@ pub(crate) fn convert<T: Element>(
     Ok(())
 }
 
-/// The name of a type without its module.
+/// Returns the name of a type without its module.
 fn name<T>() -> &'static str {
     let name = std::any::type_name::<T>();
     if name.contains(['<', '[']) { name } else { name.rsplit("::").next().unwrap_or(name) }
 }
 
-/// The type that the canonical bytes of elements have, if they are numbers of a usual width.
+/// Returns the number type of the canonical bytes, if they are numbers of a usual width.
 fn stored(element: &ElementType) -> Option<NumberType> {
     match element {
         ElementType::Int(size) => NumberType::integer(true, (*size).into()),
@@ -109,7 +113,7 @@ fn stored(element: &ElementType) -> Option<NumberType> {
     }
 }
 
-/// The number that an element is.
+/// Returns the number that an element stands for.
 fn real(datum: &Datum<'_>) -> Option<Real> {
     Some(match *datum {
         Datum::Int(value) | Datum::Member(value, _) => value.into(),
@@ -134,7 +138,7 @@ fn numbers<T: Number>(
     out: &mut Vec<T>,
 ) -> Option<Result<()>> {
     let Some(stored) = stored(element) else {
-        // Truth values are stored as `bool`, and numbers of odd widths as no type here.
+        // Truth values are stored as `bool`; numbers of unusual widths have no type here.
         let truth = T::STORED.is_none() && *element == ElementType::Bool;
         return (conversion == Conversion::None && !truth).then(|| Err(not_stored_as(T::NAME, element)));
     };

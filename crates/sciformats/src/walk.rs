@@ -1,7 +1,8 @@
-//! The canonical walk: breadth first from the root, the members of a group in byte order of their names.
+//! The canonical walk: breadth first from the root, with the members of a group in byte order of their names.
 //!
-//! The queue holds groups that have subgroups, not the subgroups: a group of a million leaves costs no more than a
-//! group of ten. Where a group has many subgroups, its members are listed a second time when their turn comes.
+//! The queue contains groups that have subgroups, and not the subgroups themselves, so a group with a million
+//! leaves needs no more memory than a group with ten. If a group has many subgroups, its members are listed a
+//! second time when its turn comes.
 
 use std::collections::{HashMap, VecDeque};
 use std::ops::ControlFlow;
@@ -12,10 +13,11 @@ use sciformats_core::{Error, Limits};
 use crate::model::{Name, Object, ObjectId, Target};
 use crate::source::Source;
 
-/// Subgroups of one group that the queue holds by name; from the next one on the group is listed again.
+/// The number of subgroups of one group that the queue remembers by name; if there are more, the group is
+/// listed again.
 const REMEMBERED: usize = 1024;
 
-/// One stop of the walk.
+/// One step of the walk.
 ///
 /// ```
 /// use sciformats::walk::{Entry, Found, breadth_first};
@@ -37,9 +39,9 @@ const REMEMBERED: usize = 1024;
 /// ```
 #[derive(Debug)]
 pub struct Entry {
-    /// The path by which the walk came: names joined by `/`.
+    /// The path by which the walk reached it: names joined by `/`.
     pub path: String,
-    /// What is there.
+    /// What was found there.
     pub what: Found,
 }
 
@@ -63,7 +65,7 @@ pub struct Entry {
 /// ```
 #[derive(Debug)]
 pub enum Found {
-    /// An object, here for the first time: this is its canonical path.
+    /// An object that is found for the first time; the path is its canonical path.
     Object(ObjectId, Object),
     /// An object that was found before, at this path.
     HardLink(String),
@@ -73,18 +75,18 @@ pub enum Found {
     External {
         /// The file.
         file: Name,
-        /// The path in it.
+        /// The path in that file.
         target: Name,
     },
-    /// A link of a class of its maker.
+    /// A link of a user-defined class.
     User(u64),
     /// A link or an object that cannot be read at all.
     Unreadable(Error),
-    /// A group that was found before cannot be listed, or not to its end.
+    /// The group at this path, which was found before, cannot be listed, or cannot be listed completely.
     Unlisted(Error),
 }
 
-/// The path of the member `name` of the group at `path`.
+/// Returns the path of the member `name` of the group at `path`.
 ///
 /// ```
 /// use sciformats::walk::join;
@@ -97,7 +99,7 @@ pub fn join(path: &str, name: &Name) -> String {
     format!("{path}{slash}{}", name.shown())
 }
 
-/// Objects that several links may lead to, and where they were found first.
+/// Objects that several links may lead to, with the paths where they were found first.
 ///
 /// ```
 /// use sciformats::walk::Seen;
@@ -116,7 +118,8 @@ pub fn join(path: &str, name: &Name) -> String {
 pub struct Seen(HashMap<ObjectId, String>);
 
 impl Seen {
-    /// Notes that `path` leads to the object; the answer is the path that did so first, if another one did.
+    /// Records that `path` leads to the object. Returns the first path to the object, if there was another
+    /// one.
     pub fn first(&mut self, source: &dyn Source, id: ObjectId, path: &str) -> Option<&str> {
         if !source.may_be_shared(id) {
             return None;
@@ -126,12 +129,12 @@ impl Seen {
     }
 }
 
-/// A group whose subgroups are still to be listed.
+/// A group whose subgroups have not been listed yet.
 struct Pending {
     path: String,
     id: ObjectId,
     depth: usize,
-    /// The subgroups, unless there are too many to hold.
+    /// The subgroups, unless there are too many to remember.
     subgroups: Option<Vec<(Name, ObjectId)>>,
 }
 
@@ -142,13 +145,13 @@ struct Walk<'a> {
     queue: VecDeque<Pending>,
 }
 
-/// Gets an entry; says whether to go on.
+/// Called with an entry; returns whether to continue.
 type Visit<'v> = &'v mut dyn FnMut(Entry) -> ControlFlow<()>;
 
-/// The objects and links of a file in canonical order, one after the other: [`File::walk`](crate::File::walk).
+/// The objects and links of a file in canonical order: [`File::walk`](crate::File::walk).
 pub struct Entries<'a> {
     walk: Walk<'a>,
-    /// Entries that are known already.
+    /// Entries that are ready to be returned.
     ready: VecDeque<Entry>,
 }
 
@@ -185,8 +188,8 @@ impl std::fmt::Debug for Entries<'_> {
     }
 }
 
-/// Goes through the objects and links at and below `start` in canonical order; `path` is what the entries' paths begin with.
-/// The walk ends when `visit` breaks, and the answer is what it last said.
+/// Visits the objects and links at and below `start` in canonical order; `path` is the start of the paths of
+/// the entries. The walk ends when `visit` breaks, and returns the last result of `visit`.
 ///
 /// ```
 /// use sciformats::walk::breadth_first;
@@ -228,7 +231,7 @@ impl<'a> Walk<'a> {
         Self { source, limits, seen: Seen::default(), queue: VecDeque::new() }
     }
 
-    /// Shows the first object and, if it is a group, its members.
+    /// Visits the first object and, if it is a group, its members.
     fn start(&mut self, path: &str, id: ObjectId, visit: Visit<'_>) -> ControlFlow<()> {
         match self.object(path.into(), id, visit)? {
             true => self.expand((path, id), 0, visit),
@@ -236,7 +239,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Shows an object that a hard link leads to; the answer is whether it is a group to expand.
+    /// Visits an object that a hard link leads to, and returns whether it is a group to expand.
     fn object(&mut self, path: String, id: ObjectId, visit: Visit<'_>) -> ControlFlow<(), bool> {
         if let Some(first) = self.seen.first(self.source, id, &path) {
             let first = first.to_owned();
@@ -256,7 +259,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Shows the members of a group and queues it if it has subgroups.
+    /// Visits the members of a group, and queues the group if it has subgroups.
     fn expand(&mut self, (path, id): (&str, ObjectId), depth: usize, visit: Visit<'_>) -> ControlFlow<()> {
         let mut subgroups = Some(Vec::new());
         let listed = self.limits.depth("levels of groups", depth).and_then(|()| self.source.members(id));
@@ -291,7 +294,7 @@ impl<'a> Walk<'a> {
         ControlFlow::Continue(())
     }
 
-    /// Expands the subgroups of a group whose members were shown before.
+    /// Expands the subgroups of a group whose members were visited before.
     fn descend(&mut self, group: &Pending, visit: Visit<'_>) -> ControlFlow<()> {
         let depth = bound::sum(group.depth, 1);
         if let Some(subgroups) = &group.subgroups {
@@ -299,7 +302,7 @@ impl<'a> Walk<'a> {
                 .iter()
                 .try_for_each(|(name, child)| self.expand((&join(&group.path, name), *child), depth, visit));
         }
-        // What went wrong with this listing was shown when it was listed first.
+        // The errors of this listing were reported when the group was first listed.
         let members = self.source.members(group.id).into_iter().flatten().map_while(Result::ok);
         for member in members {
             let Target::Object(child) = member.target else { continue };

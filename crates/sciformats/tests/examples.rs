@@ -33,9 +33,9 @@ fn what_there_is() {
         "/ group",
         "/fields group",
         "/latest leads to /fields/u",
-        "/names str [1]",
-        "/fields/u f8 [2, 2]",
-        "/fields/v u8 [2]",
+        "/names string [1]",
+        "/fields/u float64 [2, 2]",
+        "/fields/v uint64 [2]",
     ];
     assert_eq!(lines, expected);
 }

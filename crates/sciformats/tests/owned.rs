@@ -39,7 +39,7 @@ fn attributes_by_type() {
     assert_eq!(file.attr::<f64>("title").unwrap(), None);
     assert!(matches!(u.attr::<Vec<u8>>("range"), Err(Error::Misfit(_))));
     let error = u.attr::<f32>("range").unwrap_err();
-    assert!(error.to_string().starts_with("attribute \"range\": value is not one but 2"), "{error}");
+    assert!(error.to_string().starts_with("attribute \"range\": value has 2 elements"), "{error}");
     assert!(u.attr::<f32>("unit").is_err());
 }
 

@@ -1,4 +1,4 @@
-//! Where it is measured, and the versions of what takes part.
+//! The machine of a measurement, and the versions of everything that takes part.
 
 use std::fs;
 use std::process::Command;
@@ -9,7 +9,7 @@ use super::results::{Facts, Row};
 use crate::python::Python;
 use crate::sh::{About, Result, output, root};
 
-/// The machine and the compiler.
+/// Returns the machine and the compiler.
 pub(crate) fn machine() -> Facts {
     let mut facts = Facts::new();
     let mut add = |name: &str, value: Option<String>| {
@@ -28,7 +28,7 @@ pub(crate) fn machine() -> Facts {
     facts
 }
 
-/// What stands behind the first line that begins with the key and a colon.
+/// Returns the text after the first line that begins with the key and a colon.
 fn value_of(text: &str, key: &str) -> Option<String> {
     text.lines().find_map(|line| {
         let (name, value) = line.split_once(':')?;
@@ -36,13 +36,13 @@ fn value_of(text: &str, key: &str) -> Option<String> {
     })
 }
 
-/// Of the kernel's kilobytes.
+/// Converts the kilobytes that the kernel reports.
 fn gibibytes(text: &str) -> Option<String> {
     let kilobytes: f64 = text.strip_suffix("kB")?.trim().parse().ok()?;
     Some(format!("{:.0} GiB", kilobytes / f64::from(1 << 20)))
 }
 
-/// The peers of a bench: what its script tells, and the crates that the rows name.
+/// Returns the peers of a bench: those that its script reports, and the crates that the rows name.
 pub(crate) fn versions(bench: &str, python: Option<&Python>, rows: &[Row]) -> Result<Facts> {
     let mut facts = Facts::new();
     if let Some(python) = python {
@@ -58,7 +58,7 @@ pub(crate) fn versions(bench: &str, python: Option<&Python>, rows: &[Row]) -> Re
     Ok(facts)
 }
 
-/// The dependencies with an exact version whose package is named in the name of a peer.
+/// Returns the dependencies with an exact version whose package occurs in the name of a peer.
 fn crates(manifest: &toml::Table, rows: &[Row]) -> Facts {
     let dependencies = manifest.get("dependencies").and_then(toml::Value::as_table);
     let pinned = dependencies.into_iter().flatten().filter_map(|(key, value)| {

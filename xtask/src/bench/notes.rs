@@ -1,24 +1,25 @@
-//! What is to be said beside the numbers: `bench/notes.toml`, with the reasons why rows miss their goals or cannot be run.
+//! The text beside the numbers, from `bench/notes.toml`, with the reasons why rows miss their goals or cannot
+//! be run.
 
 use crate::sh::{Failure, Result};
 
 use super::results::{Results, Row};
 
-/// What is said of a bench.
+/// The text about a bench.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Notes {
     pub(crate) title: String,
-    /// What is measured.
+    /// A description of what is measured.
     pub(crate) about: String,
     pub(crate) reasons: Vec<Reason>,
 }
 
-/// Why some rows miss their goals, or cannot be run.
+/// A reason why some rows miss their goals or cannot be run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Reason {
-    /// Names of cases, `*` standing for anything; one that matches is enough.
+    /// Patterns for names of cases, in which `*` stands for anything; one of them must match.
     cases: Vec<String>,
-    /// The same of peers.
+    /// A pattern for the name of the peer.
     peer: String,
     pub(crate) why: String,
 }
@@ -30,7 +31,7 @@ impl Reason {
 }
 
 impl Notes {
-    /// Those of one bench, in the order of the file.
+    /// Returns the notes of one bench, in the order of the file.
     pub(crate) fn parse(text: &str, bench: &str) -> Result<Self> {
         let table: toml::Table =
             text.parse().map_err(|error| Failure::from(format!("bench/notes.toml: {error}")))?;
@@ -39,7 +40,9 @@ impl Notes {
         };
         let text = |value: &toml::Value, name: &str| {
             let text = value.get(name).and_then(toml::Value::as_str).map(|text| text.trim().to_owned());
-            text.ok_or_else(|| Failure::from(format!("bench/notes.toml: {bench}: no `{name}` in {value}")))
+            text.ok_or_else(|| {
+                Failure::from(format!("bench/notes.toml: {bench}: `{name}` is missing in {value}"))
+            })
         };
         let reasons =
             notes.get("missed").and_then(toml::Value::as_array).into_iter().flatten().map(|reason| {
@@ -55,13 +58,13 @@ impl Notes {
         })
     }
 
-    /// The number of the first reason that fits, from 1.
+    /// Returns the number of the first reason that matches, counted from 1.
     pub(crate) fn reason(&self, row: &Row) -> Option<usize> {
         self.reasons.iter().position(|reason| reason.fits(row)).map(|at| at + 1)
     }
 
-    /// What does not agree: rows that miss their goals or were not run without a reason; then, as it is no fault,
-    /// reasons of which no row has need.
+    /// Returns two lists: rows that miss their goals or were not run without a reason, which are faults; and
+    /// reasons that no row needs, which are not.
     pub(crate) fn disagreements(&self, results: &Results) -> (Vec<String>, Vec<String>) {
         let named = |row: &Row| format!("{}: {} against {}", self.title, row.case, row.peer);
         let mut faults = Vec::new();
@@ -71,7 +74,7 @@ impl Notes {
                 Err(reason) => faults.push(format!("{} was not run: {reason}", named(row))),
                 Ok(numbers) if row.is_missed() && self.reason(row).is_none() => {
                     faults.push(format!(
-                        "{}: {} is more than {}, for no reason",
+                        "{}: {} is more than {}, and no reason is given",
                         named(row),
                         numbers.ratio,
                         row.goal
@@ -91,7 +94,7 @@ impl Notes {
     }
 }
 
-/// Whether a text is what the pattern says, where `*` stands for any text.
+/// Returns whether a text matches a pattern, in which `*` stands for any text.
 fn matches(pattern: &str, text: &str) -> bool {
     match pattern.split_once('*') {
         None => pattern == text,
@@ -139,7 +142,7 @@ mod tests {
         assert!(idle[0].contains("Syncs."));
         assert_eq!(notes.disagreements(&results(0.5)).1.len(), 2);
         let (faults, _) = Notes::parse(NOTES, "other").unwrap().disagreements(&results(1.0));
-        assert_eq!(faults, ["other: read it against gsd: 1 is more than 0.9, for no reason"]);
+        assert_eq!(faults, ["other: read it against gsd: 1 is more than 0.9, and no reason is given"]);
     }
 
     #[test]

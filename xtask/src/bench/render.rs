@@ -1,11 +1,11 @@
-//! `docs/benchmarks.md`: results and notes as a document.
+//! Writes `docs/benchmarks.md` from results and notes.
 
 use std::fmt::Write as _;
 
 use super::notes::Notes;
 use super::results::{Facts, Numbers, Results, Row, Side};
 
-/// A bench with what is said of it.
+/// A bench with its notes.
 #[derive(Debug)]
 pub(crate) struct Section {
     pub(crate) notes: Notes,
@@ -14,31 +14,31 @@ pub(crate) struct Section {
 
 const HEAD: &str = "# Benchmarks
 
-Every implementation runs in a process of its own, and ours and its peer take turns: ours, the peer, ours, the peer. One round
-warms up, and five rounds count. **Each number is our time divided by the peer's time**, as the median of the five pairs, followed
+Every implementation runs in a process of its own. Ours and its peer take turns: ours, the peer, ours, the peer. The first round
+is a warm-up, and the next five rounds count. **Each number is our time divided by the peer's time**, as the median of the five pairs, followed
 by the smallest and the largest ratio. `0.50 of 3.0 ms (0.48–0.53)` means that we take half of three milliseconds. A goal is the
 largest ratio that is good enough. A bold number misses its goal, and the reason is given below the table. Memory is the peak of
 each side beyond that of an idle process, ours first. It includes the pages of mapped files, although the system can reclaim those
 at any time.
 
-The rows about reading were measured when files were mapped into memory by default. Now they are read with positioned reads, and
-rows that visit very many small structures, such as the lists of 100,000 objects, take longer than is said here.
+The rows about reading were measured when files were mapped into memory by default. Files are now read with positioned reads, so
+rows that visit very many small structures, such as the lists of 100,000 objects, take longer than this document says.
 
 These commands measure and write this document:
 
 ```sh
-cargo xtask bench --all             # all; an hour on a machine that does nothing else
-cargo xtask bench --all --resume    # goes on where that was broken off
-cargo xtask bench gsd --record      # one bench
-cargo xtask bench gsd --record open # only its cases with this word in their names
-cargo xtask bench --render          # this document alone, from `bench/results/`
+cargo xtask bench --all             # runs all benches; takes an hour on an idle machine
+cargo xtask bench --all --resume    # continues a run that was interrupted
+cargo xtask bench gsd --record      # runs one bench
+cargo xtask bench gsd --record open # runs only its cases with this word in their names
+cargo xtask bench --render          # only writes this document, from `bench/results/`
 ```
 
 The command installs Python and the peers in the versions below. The C library of HDF5 is the one that `pkg-config hdf5` finds, or
-else the one of Debian's package. The reasons for missed goals are in `bench/notes.toml`.
+otherwise that of Debian's package. The reasons for missed goals are in `bench/notes.toml`.
 ";
 
-/// The whole document.
+/// Returns the whole document.
 pub(crate) fn document(sections: &[Section]) -> String {
     let mut text = HEAD.to_owned();
     let mut machines: Vec<&Facts> = Vec::new();
@@ -97,14 +97,14 @@ impl Section {
         text
     }
 
-    /// A line for each row.
+    /// Writes one line per row.
     fn lines(&self, rows: Vec<&Row>, text: &mut String) {
         text.push_str(
             "\n| case | peer | goal | share of the peer's time | memory |\n|---|---|---|---|---|\n",
         );
         let mut before = "";
         for row in rows {
-            // A case with several peers is named once.
+            // The name of a case with several peers is written once.
             let case = if row.case == before { "" } else { &row.case };
             before = &row.case;
             let (cell, memory) = (self.cell(row), memory(&[row]));
@@ -112,7 +112,7 @@ impl Section {
         }
     }
 
-    /// A line for each row of the table, a cell for each column and peer.
+    /// Writes one line per row of the table, and one cell per column and peer.
     fn grid(&self, name: &str, rows: &[&Row], text: &mut String) {
         fn place(row: &Row) -> (&str, &str) {
             row.place.as_ref().map_or(("", ""), |place| (&place.row, &place.column))
@@ -167,7 +167,7 @@ impl Section {
         }
     }
 
-    /// Why rows miss their goals, and why some were not run.
+    /// Writes why rows miss their goals, and why some were not run.
     fn reasons(&self, text: &mut String) {
         let rows = &self.results.rows;
         let of = |number| rows.iter().any(|row| !row.is_ok() && self.notes.reason(row) == Some(number));
@@ -185,7 +185,7 @@ impl Section {
     }
 }
 
-/// The number that two digits show, as a whole number.
+/// Returns the hundredths of a number, rounded as two digits show them.
 fn hundredths(number: f64) -> f64 {
     (number * 100.0).round()
 }
@@ -194,7 +194,7 @@ fn goal(goal: f64) -> String {
     format!("≤ {goal:.2}")
 }
 
-/// A number above the line.
+/// Returns a number in superscript.
 fn raised(number: usize) -> String {
     const DIGITS: [char; 10] = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
     let digits = number.to_string().into_bytes();
@@ -211,7 +211,7 @@ pub(crate) fn time(seconds: f64) -> String {
     }
 }
 
-/// The most of either side, in MiB.
+/// Returns the largest memory of either side, in MiB.
 fn memory(rows: &[&Row]) -> String {
     let most = |side: fn(&Numbers) -> Side| {
         let peaks = rows.iter().filter_map(|row| side(row.outcome.as_ref().ok()?).peak);

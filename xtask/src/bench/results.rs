@@ -1,4 +1,4 @@
-//! What benches found, as it is kept in `bench/results/NAME.json`: where it was measured, and a line for each row.
+//! The results of benches, which are kept in `bench/results/NAME.json`: the machine, and one line per row.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use crate::sh::{About, Result, root};
 
-/// Facts with their names, in the order of the names.
+/// Facts by name, in the order of the names.
 pub(crate) type Facts = BTreeMap<String, String>;
 
 /// All rows of a bench.
@@ -21,14 +21,14 @@ pub(crate) struct Results {
     pub(crate) rows: Vec<Row>,
 }
 
-/// A case against a peer.
+/// A case and a peer.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Row {
     pub(crate) case: String,
     pub(crate) peer: String,
     pub(crate) goal: f64,
     pub(crate) place: Option<Place>,
-    /// The numbers, or why there are none.
+    /// The numbers, or the reason why there are none.
     pub(crate) outcome: std::result::Result<Numbers, String>,
 }
 
@@ -40,7 +40,7 @@ pub(crate) struct Place {
     pub(crate) column: String,
 }
 
-/// Our time as a share of the peer's, and what both took.
+/// Our time divided by that of the peer, and the time of both.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Numbers {
     pub(crate) ratio: f64,
@@ -50,7 +50,7 @@ pub(crate) struct Numbers {
     pub(crate) theirs: Side,
 }
 
-/// One side: the median of its times, the most of its memory in bytes.
+/// One side: the median of its times, and its largest memory in bytes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Side {
     pub(crate) seconds: f64,
@@ -107,7 +107,7 @@ impl Side {
     }
 }
 
-/// The rows that a bench has written, a line each.
+/// Parses the rows that a bench has written, one per line.
 pub(crate) fn rows(lines: &str) -> Result<Vec<Row>> {
     let row = |line| {
         let value: Value = serde_json::from_str(line).ok()?;
@@ -117,12 +117,12 @@ pub(crate) fn rows(lines: &str) -> Result<Vec<Row>> {
 }
 
 impl Results {
-    /// Where those of a bench are kept.
+    /// Returns the path where the results of a bench are kept.
     pub(crate) fn path(bench: &str) -> PathBuf {
         root().join("bench").join("results").join(format!("{bench}.json"))
     }
 
-    /// `None` if nothing has been kept.
+    /// Reads the results; `None` if there are none.
     pub(crate) fn read(path: &Path) -> Result<Option<Self>> {
         if !path.exists() {
             return Ok(None);
@@ -135,7 +135,7 @@ impl Results {
         };
         let rows = value["rows"].as_array().into_iter().flatten();
         let rows = rows.map(Row::parse).collect::<Option<Vec<Row>>>();
-        let rows = rows.ok_or_else(|| format!("{}: a row lacks something", path.display()))?;
+        let rows = rows.ok_or_else(|| format!("{}: a row is incomplete", path.display()))?;
         Ok(Some(Self { machine: facts("machine"), versions: facts("versions"), rows }))
     }
 
@@ -146,7 +146,7 @@ impl Results {
         fs::write(path, self.text()).about(path)
     }
 
-    /// A line for each row, so that a difference shows which have changed.
+    /// Writes one line per row, so that a diff shows which rows have changed.
     fn text(&self) -> String {
         let facts = |facts: &Facts| {
             let facts = facts.iter().map(|(name, value)| (name.clone(), json!(value)));
@@ -161,7 +161,7 @@ impl Results {
         )
     }
 
-    /// Rows that were measured again take the place of the old ones; new ones come last.
+    /// Replaces rows that were measured again; new ones are added at the end.
     pub(crate) fn renew(&mut self, rows: Vec<Row>) {
         for new in rows {
             match self.rows.iter_mut().find(|old| old.case == new.case && old.peer == new.peer) {

@@ -1,13 +1,13 @@
-//! Conventions take part in the run like a format: other programs write files and tell what they decode of them.
+//! Conventions take part in the run like a format: other programs write files and report what they decode.
 
 use crate::formats::Format;
 use crate::sh::Result;
 
-/// What takes the place of a format.
+/// The entry that stands in the list of formats.
 pub(crate) const CONVENTIONS: Format =
     Format { name: "conventions", title: "Conventions", package: "sciformats-conventions", writes: true };
 
-/// What was asked for: conventions, a format, or all of them.
+/// Returns what is to be run: conventions, one format, or everything.
 pub(super) fn beside(
     asked: Option<&str>,
     formats: fn(&str, Option<&str>) -> Result<Vec<Format>>,

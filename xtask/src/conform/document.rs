@@ -1,4 +1,4 @@
-//! `docs/conformance.md`: what a run over all formats found.
+//! Writes `docs/conformance.md` from the results of a run over all formats.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -11,7 +11,7 @@ use crate::sh::{About, Result, root};
 
 const PATH: &str = "docs/conformance.md";
 
-/// Begins the lines about versions that each machine has its own of; they are not compared.
+/// The start of lines about versions that differ between machines; these lines are not compared.
 const VARIES: &str = "- here ";
 
 const HEAD: &str = "\
@@ -37,7 +37,7 @@ The last row of each format compares whole files: the other side lists the group
 a hash of each array, and `sciformats manifest` must print the same list.
 ";
 
-/// Writes the document, or compares it with what is there.
+/// Writes the document, or compares it with the existing one.
 pub(super) fn document(found: &[(Format, Matrix)], check: bool) -> Result {
     let path = root().join(PATH);
     let text = render(found);
@@ -50,12 +50,13 @@ pub(super) fn document(found: &[(Format, Matrix)], check: bool) -> Result {
     match difference(&there, &text) {
         None => Ok(()),
         Some(lines) => {
-            Err(format!("{PATH} is not what the run found (`cargo xtask conform` writes it): {lines}").into())
+            Err(format!("{PATH} does not agree with the run: {lines}; `cargo xtask conform` writes it")
+                .into())
         }
     }
 }
 
-/// The first line that differs, as it is there and as it was found.
+/// Returns the first line that differs, in the document and in the results.
 fn difference(there: &str, found: &str) -> Option<String> {
     let compared = |text: &str| -> Vec<String> {
         text.lines().filter(|line| !line.starts_with(VARIES)).map(str::to_owned).collect()
@@ -64,7 +65,7 @@ fn difference(there: &str, found: &str) -> Option<String> {
     let longest = there.len().max(found.len());
     let line = |text: &[String], at: usize| text.get(at).cloned().unwrap_or_default();
     let at = (0..longest).find(|at| there.get(*at) != found.get(*at))?;
-    Some(format!("`{}` is there, `{}` was found", line(&there, at), line(&found, at)))
+    Some(format!("the document has `{}`, and the run found `{}`", line(&there, at), line(&found, at)))
 }
 
 fn render(found: &[(Format, Matrix)]) -> String {

@@ -1,12 +1,12 @@
-//! Work that is shared by threads.
+//! Runs jobs on several threads.
 
 use std::collections::VecDeque;
 use std::num::NonZero;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-/// Runs all jobs, as many side by side as the machine has processors, begun in the order they are given. The results stand
-/// in that order too.
+/// Runs all jobs in the given order, as many at the same time as the machine has processors. The results have
+/// the same order.
 pub(crate) fn run<T: Send>(jobs: Vec<Box<dyn FnOnce() -> T + Send + '_>>) -> Vec<T> {
     let lanes = thread::available_parallelism().map_or(1, NonZero::get);
     let waiting: Mutex<VecDeque<_>> = Mutex::new(jobs.into_iter().enumerate().collect());

@@ -1,4 +1,4 @@
-//! Comparing content manifests: what a file means, line by line, as JSON.
+//! Compares content manifests line by line, as JSON.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,7 +11,7 @@ use super::matrix::Check;
 use crate::fixtures::files_below;
 use crate::sh::{About, Result};
 
-/// For each `NAME.jsonl` that stands beside a file NAME: does the program say the same of NAME?
+/// Checks for each `NAME.jsonl` beside a file NAME whether the program prints the same manifest for NAME.
 pub(crate) fn check_all(program: &Path, folder: &Path) -> Result<Vec<Check>> {
     let mut checks = Vec::new();
     for expected in files_below(folder)? {
@@ -41,26 +41,26 @@ pub(crate) fn check_all(program: &Path, folder: &Path) -> Result<Vec<Check>> {
     Ok(checks)
 }
 
-/// What a line is about: the object's path, and the attribute's name if it is one.
+/// The object or attribute that a line is about: the path, and the name of the attribute.
 type Subject<'a> = (Option<&'a str>, Option<&'a str>);
 
 fn subject(line: &Value) -> Subject<'_> {
     (line["path"].as_str(), line["name"].as_str())
 }
 
-/// All expected lines that are not marked unchecked must be there, equal as JSON and in the same order, and nothing else
-/// but what the unchecked ones are about.
+/// Every expected line that is not marked as unchecked must occur, equal as JSON and in the same order. Other
+/// lines may only be about the objects of unchecked lines.
 fn differences(expected: &str, said: &str) -> Vec<String> {
     let parse =
         |text: &str| text.lines().map(serde_json::from_str).collect::<std::result::Result<Vec<Value>, _>>();
     let expected = match parse(expected) {
         Ok(lines) if !lines.is_empty() => lines,
         Ok(_) => return vec!["the expected manifest is empty".to_owned()],
-        Err(error) => return vec![format!("the expected manifest is no JSON Lines: {error}")],
+        Err(error) => return vec![format!("the expected manifest is not valid JSON Lines: {error}")],
     };
     let said = match parse(said) {
         Ok(lines) => lines,
-        Err(error) => return vec![format!("the output is no JSON Lines: {error}")],
+        Err(error) => return vec![format!("the output is not valid JSON Lines: {error}")],
     };
     let mut differences = Vec::new();
     let found: BTreeMap<Subject<'_>, (usize, &Value)> =

@@ -1,21 +1,22 @@
-//! What a conformance run found, as a table: a row for each group of cases, a column for each way that files went.
+//! The results of a conformance run as a table, with one row per group of cases and one column per way of a
+//! file.
 
 use std::fmt::Write as _;
 
 use crate::counts::Counts;
 
-/// Which way a file went.
+/// The way of a file between the two sides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Way {
     WeReadTheirs,
     TheyReadOurs,
-    /// One side wrote it, this one changed it.
+    /// Either side wrote it, and we changed it.
     EditedHere,
-    /// One side wrote it, the other one changed it.
+    /// Either side wrote it, and the other side changed it.
     EditedThere,
 }
 
-/// The columns, and what check lines call them.
+/// The columns, and their names in check lines.
 pub(crate) const WAYS: [(Way, &str); 4] = [
     (Way::WeReadTheirs, "we read theirs"),
     (Way::TheyReadOurs, "they read ours"),
@@ -24,7 +25,7 @@ pub(crate) const WAYS: [(Way, &str); 4] = [
 ];
 
 impl Way {
-    /// The way that a check line names.
+    /// Returns the way that a check line names.
     pub(crate) fn named(name: &str) -> Option<Self> {
         WAYS.iter().find(|(_, known)| *known == name).map(|(way, _)| *way)
     }
@@ -45,7 +46,7 @@ pub(crate) enum Outcome {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Check {
     pub(crate) case: String,
-    /// If the line says one; else it is the step's.
+    /// The way that the line names; otherwise it is that of the step.
     pub(crate) way: Option<Way>,
     pub(crate) outcome: Outcome,
 }
@@ -85,9 +86,9 @@ impl Check {
 /// A program or library of the other side.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Peer {
-    /// Its name, with its version if that is the same on every machine.
+    /// The name, with the version if it is the same on every machine.
     pub(crate) name: String,
-    /// The version that this machine happens to have.
+    /// The version, if it differs between machines.
     pub(crate) varies: Option<String>,
 }
 
@@ -99,12 +100,12 @@ pub(crate) struct Matrix {
 }
 
 impl Matrix {
-    /// Adds a check; if it does not say which way its file went, it is this one.
+    /// Adds a check; if it names no way, it gets this one.
     pub(crate) fn add(&mut self, way: Way, check: Check) {
         self.checks.push((check.way.unwrap_or(way), check));
     }
 
-    /// Adds what another part of the run found.
+    /// Adds the results of another part of the run.
     pub(crate) fn append(&mut self, other: Self) {
         self.checks.extend(other.checks);
         self.peers.extend(other.peers);
@@ -116,8 +117,8 @@ impl Matrix {
         counts
     }
 
-    /// Rows and their counts, one for each way. `title` names the row of a group, `place` orders the rows; rows of the same
-    /// place keep the order in which they were met.
+    /// Returns the rows and their counts, one per way. `title` returns the title of a group, and `place`
+    /// orders the rows. Rows with the same place keep their original order.
     pub(crate) fn rows<'a>(
         &'a self,
         title: impl Fn(&'a str) -> &'a str,
@@ -138,7 +139,7 @@ impl Matrix {
         rows
     }
 
-    /// The table, then a line for each check that failed or was skipped.
+    /// Returns the table, followed by one line per check that failed or was skipped.
     pub(crate) fn render(&self, format: &str) -> String {
         let rows = self.rows(|group| group, |_| 0);
         let names = rows.iter().map(|(name, _)| name.chars().count());
@@ -167,7 +168,7 @@ impl Matrix {
     }
 }
 
-/// `12 ok`, `11/12 FAILED`, `3 skipped`, or nothing.
+/// Formats a cell: `12 ok`, `11/12 FAILED`, `3 skipped`, or nothing.
 fn cell(counts: Counts) -> String {
     let Counts { passed, failed, skipped } = counts;
     match (passed, failed, skipped) {

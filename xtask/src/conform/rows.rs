@@ -1,6 +1,6 @@
-//! Names of the rows of `docs/conformance.md`: what the groups of cases are about, in the order of the document.
+//! The titles of the rows of `docs/conformance.md`, in the order of the document.
 
-/// A title, and the groups of cases that belong to it.
+/// A title, and its groups of cases.
 type Row = (&'static str, &'static [&'static str]);
 
 /// The rows of each format.
@@ -20,50 +20,50 @@ const ROWS: &[(&str, &[Row])] = &[
             ("shared messages", &["shared"]),
             ("virtual datasets", &["virtual"]),
             ("elements in other files", &["external"]),
-            ("rows appended", &["appended"]),
+            ("appended rows", &["appended"]),
             ("dimension scales, order of creation, user block", &["tracked", "user"]),
             (
-                "strategies of file space",
+                "file-space strategies",
                 &["free", "paged", "space-kept", "space-paged", "space-pages", "space-end"],
             ),
             ("one writer, many readers", &["swmr", "open"]),
             ("links, objects and attributes of existing files", &["edit", "edit many"]),
-            ("counts, changes of storage, other parameters; h5repack", &["life"]),
-            ("what the library tells of our files and of its own", &["facts"]),
+            ("counts, changes of storage, non-default parameters; h5repack", &["life"]),
+            ("what the library reports about our files and its own", &["facts"]),
             ("elements and extents of existing datasets", &["elements", "chunks"]),
-            ("changes by the program", &["program"]),
+            ("changes made by the program", &["program"]),
             ("arrays of every fixture in every other format", &["convert"]),
-            ("what is left of damaged and cut files", &["rescue"]),
-            ("facts and values of files written anew by the program", &["kept", "restored"]),
-            ("files that name other files, in the program", &["elsewhere"]),
+            ("rescue of damaged and truncated files", &["rescue"]),
+            ("properties and values of files repacked by the program", &["kept", "restored"]),
+            ("files that refer to other files, in the program", &["elsewhere"]),
             ("netCDF-4", &["netcdf", "netCDF"]),
-            ("all of it in h5dump, h5ls and h5stat", &["tools"]),
+            ("everything in h5dump, h5ls and h5stat", &["tools"]),
         ],
     ),
-    ("asdf", &[("any tree, read and written again", &["trees"])]),
+    ("asdf", &[("any tree, read and then written again", &["trees"])]),
     (
         "blosc2",
         &[
             ("BloscLZ: filters, element sizes, splits", &["blosclz"]),
-            ("LZ4: the same", &["lz4"]),
-            ("LZ4HC: the same", &["lz4hc"]),
-            ("Zlib: the same", &["zlib"]),
-            ("Zstandard: the same", &["zstd"]),
-            ("levels of compression", &["levels"]),
+            ("LZ4: filters, element sizes, splits", &["lz4"]),
+            ("LZ4HC: filters, element sizes, splits", &["lz4hc"]),
+            ("Zlib: filters, element sizes, splits", &["zlib"]),
+            ("Zstandard: filters, element sizes, splits", &["zstd"]),
+            ("compression levels", &["levels"]),
             ("lengths of chunks", &["lengths"]),
             ("dictionaries", &["dictionary"]),
             ("codecs and filters of cells (NDLZ, NDCELL, NDMEAN)", &["cells"]),
             ("chunks without bytes (zeros, NaN, one value)", &["special", "arrays of one value"]),
             ("chunks of variable length", &["variable"]),
             ("elements of more than 255 bytes", &["wide types"]),
-            ("buffers without a frame, Blosc 1 among them", &["buffer"]),
+            ("buffers without a frame, including Blosc 1", &["buffer"]),
             ("arrays (B2ND)", &["arrays"]),
             ("element types of arrays", &["dtypes"]),
             ("variable-length metalayers", &["vlmeta"]),
             ("frames in folders", &["sparse"]),
-            ("frames behind other bytes", &["offset"]),
-            ("frames that are edited", &["edited"]),
-            ("arrays that are edited", &["array edits"]),
+            ("frames after other bytes", &["offset"]),
+            ("edited frames", &["edited"]),
+            ("edited arrays", &["array edits"]),
             ("frames and arrays that the program repacks", &["repack"]),
         ],
     ),
@@ -73,11 +73,11 @@ const ROWS: &[(&str, &[Row])] = &[
             ("element types", &["types"]),
             ("chunks without elements", &["empty"]),
             ("a thousand names", &["names"]),
-            ("frames by the thousand", &["frames"]),
+            ("thousands of frames", &["frames"]),
             ("frames without chunks", &["sparse"]),
             ("files that grow", &["grown"]),
             ("files of layer 1.0", &["layer-1.0"]),
-            ("files brought to layer 2", &["upgraded"]),
+            ("files upgraded to layer 2", &["upgraded"]),
             ("files that are appended to", &["appended"]),
             ("files that were never closed", &["unclosed"]),
             ("HOOMD: single precision", &["hoomd-single"]),
@@ -98,7 +98,7 @@ const ROWS: &[(&str, &[Row])] = &[
             ("metadata", &["metadata"]),
             ("files that are edited or streamed", &["edits"]),
             ("files in a file", &["nested"]),
-            ("what only the Julia package writes", &["julia"]),
+            ("features that only the Julia package writes", &["julia"]),
         ],
     ),
 ];
@@ -106,13 +106,14 @@ const ROWS: &[(&str, &[Row])] = &[
 /// The row of the content manifests, last in every table.
 const MANIFESTS: Row = ("whole files, by their content manifests", &["manifest"]);
 
-/// The title of a group's row; one without a title goes by its own name.
+/// Returns the title of the row of a group; a group without a title has its own name.
 pub(crate) fn title<'a>(format: &str, group: &'a str) -> &'a str {
     let found = titles(format).find(|(_, groups)| groups.contains(&group));
     found.map_or(group, |(title, _)| title)
 }
 
-/// Where a title stands in the order of the document: those that have no place come after the others, manifests last.
+/// Returns the position of a title in the document. Titles without a position follow the others, and
+/// manifests are last.
 pub(crate) fn place(format: &str, title: &str) -> usize {
     if title == MANIFESTS.0 {
         return usize::MAX;
@@ -132,7 +133,7 @@ mod tests {
 
     #[test]
     fn groups_have_titles_and_an_order() {
-        assert_eq!(title("hdf5", "space-end"), "strategies of file space");
+        assert_eq!(title("hdf5", "space-end"), "file-space strategies");
         assert_eq!(title("asdf", "views"), "views");
         assert!(place("gsd", title("gsd", "types")) < place("gsd", title("gsd", "empty")));
         assert!(place("gsd", "unheard of") < place("gsd", title("gsd", "manifest")));

@@ -1,13 +1,13 @@
-//! Damage to bytes, as failing disks, cut transfers and bad intentions do it.
+//! Damages bytes in the way that failing disks, interrupted transfers and attackers do.
 
-/// Numbers that sizes and offsets are replaced by: the edges of what fields hold.
+/// Numbers that replace sizes and offsets: the limits of fields.
 const EDGES: [u64; 10] =
     [0, 1, 0x7f, 0xff, 0xffff, 0x7fff_ffff, 0xffff_ffff, 1 << 62, 0x7fff_ffff_ffff_ffff, u64::MAX];
 
-/// The most damages that one mutant gets.
+/// The largest number of damages in one mutant.
 const MOST: usize = 4;
 
-/// Mutant number `number` of these files.
+/// Returns mutant number `number` of these files.
 pub(super) fn mutant(originals: &[Vec<u8>], seed: u64, number: u64) -> Vec<u8> {
     let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ number);
     let Some(original) = originals.get(random.below(originals.len())) else { return Vec::new() };
@@ -22,7 +22,7 @@ fn damage(bytes: &mut Vec<u8>, originals: &[Vec<u8>], random: &mut Random) {
     if bytes.is_empty() {
         return;
     }
-    // Structures stand at the beginning more often than at the end.
+    // The beginning is damaged more often, because it contains structures more often than the end.
     let near = if random.below(2) == 0 { bytes.len().min(512) } else { bytes.len() };
     let at = random.below(near);
     let length = (1 + random.below(64)).min(bytes.len() - at);
@@ -43,7 +43,7 @@ fn damage(bytes: &mut Vec<u8>, originals: &[Vec<u8>], random: &mut Random) {
             bytes.splice(to..to, copy);
         }
         _ => {
-            // A piece of another file at the same place, where it is most likely to be understood.
+            // A piece of another file at the same position is most likely to be understood.
             let other = &originals[random.below(originals.len())];
             let piece = other.get(at..(at + length).min(other.len())).unwrap_or_default();
             bytes[at..at + piece.len()].copy_from_slice(piece);
@@ -67,7 +67,7 @@ impl Random {
         self.next().to_le_bytes()[0]
     }
 
-    /// A number below `bound`; 0 if that is 0.
+    /// Returns a number below `bound`; 0 if `bound` is 0.
     fn below(&mut self, bound: usize) -> usize {
         let bound = u64::try_from(bound).unwrap_or(u64::MAX).max(1);
         usize::try_from(self.next() % bound).unwrap_or(0)

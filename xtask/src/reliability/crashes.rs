@@ -6,10 +6,10 @@ use std::fmt::Write as _;
 use super::CRASHES;
 use crate::formats::FORMATS;
 
-/// What begins a line about ends.
+/// The start of a line about ends of writers.
 const MARK: &str = "crash matrix: ";
 
-/// Columns: what lines call them, and the head.
+/// The columns: their names in the lines, and their heads.
 const KINDS: [(&str, &str); 9] = [
     ("prefixes", "prefix"),
     ("torn", "torn"),
@@ -22,10 +22,10 @@ const KINDS: [(&str, &str); 9] = [
     ("rescues", "rescue"),
 ];
 
-/// Counts by format (in the order of [`FORMATS`]) and operation.
+/// The counts by format (in the order of [`FORMATS`]) and by operation.
 type Table = BTreeMap<(usize, String), [u64; KINDS.len()]>;
 
-/// The section: what the lines that tests printed say together. Lines of another kind are passed over.
+/// Returns the section that summarises the lines that tests printed. Other lines are ignored.
 pub(super) fn section(told: &[String]) -> String {
     let heads = KINDS.map(|(_, head)| head).join(" | ");
     let mut text =

@@ -1,8 +1,9 @@
-//! Lines over logarithmic axes, as SVG: panels side by side with one legend below. The same lines give the same text.
+//! Draws lines over logarithmic axes as SVG: panels side by side with one legend below. The same lines always
+//! produce the same text.
 
 use std::fmt::Write as _;
 
-/// A line and what it is.
+/// A line and its label.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Line {
     pub(crate) label: String,
@@ -11,17 +12,18 @@ pub(crate) struct Line {
 
 const WIDTH: f64 = 440.0;
 const HEIGHT: f64 = 300.0;
-/// Room for what stands left of a panel, and above and below it.
+/// The room to the left of a panel, above it, and below it.
 const LEFT: f64 = 62.0;
 const TOP: f64 = 34.0;
 const BOTTOM: f64 = 44.0;
 const LEGEND: f64 = 16.0;
 
-/// Colours that differ for those who do not see red and green, and dashes for more lines than colours.
+/// Colours that people with red-green blindness can tell apart, and dashes if there are more lines than
+/// colours.
 const COLOURS: [&str; 7] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#555555"];
 const DASHES: [&str; 3] = ["", "6 3", "2 3"];
 
-/// Decades that an axis shows: the exponents of its ends.
+/// The decades that an axis shows, as the exponents of its ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Decades {
     low: i32,
@@ -40,7 +42,7 @@ impl Decades {
         Self { low, high: (high.ceil() as i32).max(low + 1) }
     }
 
-    /// 0 at the low end, 1 at the high one.
+    /// Returns the position of a value: 0 at the low end, 1 at the high end.
     fn position(self, value: f64) -> f64 {
         (value.log10() - f64::from(self.low)) / f64::from(self.high - self.low)
     }
@@ -50,7 +52,7 @@ impl Decades {
     }
 }
 
-/// A picture: the panels have the same lines, each over the same sizes.
+/// Draws a picture. All panels have the same lines, over the same sizes.
 pub(crate) fn plot(title: &str, unit: &str, panels: &[(&str, Vec<Line>)]) -> String {
     let labels: Vec<&str> = panels
         .first()
@@ -121,7 +123,7 @@ fn stroke(number: usize) -> String {
     format!("fill=\"none\" stroke=\"{colour}\" stroke-width=\"1.8\" stroke-dasharray=\"{dash}\"")
 }
 
-/// A power of ten, its exponent above the line.
+/// Formats a power of ten with a raised exponent.
 fn power(exponent: i32) -> String {
     format!("10<tspan dy=\"-4\" font-size=\"8\">{exponent}</tspan>")
 }

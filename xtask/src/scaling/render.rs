@@ -1,4 +1,4 @@
-//! The series as a document with plots.
+//! Writes the series as a document with plots.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::plot::{Line, plot};
 use crate::bench::render::time;
 
-/// One work at several sizes.
+/// One kind of work at several sizes.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Series {
     subject: String,
@@ -17,7 +17,8 @@ pub(crate) struct Series {
     bound: f64,
     exponent: f64,
     points: Vec<Point>,
-    /// The most seconds, if they are bounded, and bytes that the largest size may take.
+    /// The largest time in seconds, if there is a bound, and the largest number of bytes, for the largest
+    /// size.
     goal: Option<(Option<f64>, f64)>,
 }
 
@@ -25,7 +26,7 @@ pub(crate) struct Series {
 struct Point {
     size: f64,
     seconds: f64,
-    /// Bytes above the idle process.
+    /// The bytes above those of the idle process.
     peak: Option<f64>,
 }
 
@@ -55,7 +56,7 @@ impl Series {
         reached && self.exponent <= self.bound
     }
 
-    /// What the largest size may take.
+    /// Formats the bound for the largest size.
     fn goal(&self) -> String {
         let Some((seconds, bytes)) = self.goal else { return String::new() };
         let seconds = seconds.map_or(String::new(), |seconds| format!("{}, ", time(seconds)));
@@ -74,16 +75,16 @@ the number of threads. Each point is the fastest of several runs in a process of
 its idle state, including the pages of mapped files. The exponent is the slope of the line through the last three points on
 logarithmic axes: 0 means no growth, 1 means proportional growth, and 2 would be quadratic. Work that visits everything may reach
 1.25, because large sizes do not fit into the processor's caches. Work that concerns one thing may reach 0.5, and a change of one
-entry of an index 0.25. Where there is a goal, it is for the largest size. A number that misses its bound is bold.
+entry of an index may reach 0.25. A goal applies to the largest size. A number that misses its bound is bold.
 
 ```sh
 cargo xtask scaling          # measures, and writes this document and its plots; fails if an exponent is too large
-cargo xtask scaling GSD      # one subject, on the terminal only
-cargo xtask scaling --render # this document alone, from `bench/results/scaling.json`
+cargo xtask scaling GSD      # measures one subject, and prints only to the terminal
+cargo xtask scaling --render # only writes this document, from `bench/results/scaling.json`
 ```
 ";
 
-/// The whole document.
+/// Returns the whole document.
 pub(crate) fn document(series: &[Series], machine: &str) -> String {
     let mut text = format!("{HEAD}\nThe machine: {machine}.\n");
     for (subject, series) in subjects(series) {
@@ -128,7 +129,7 @@ fn row(series: &Series) -> String {
     )
 }
 
-/// With commas between thousands.
+/// Formats a number with commas between thousands.
 fn number(size: f64) -> String {
     let digits = format!("{size:.0}");
     let mut text = String::new();
@@ -145,7 +146,7 @@ fn memory(bytes: Option<f64>) -> String {
     bytes.map_or_else(|| "?".to_owned(), |bytes| format!("{:.1} MiB", bytes / f64::from(1 << 20)))
 }
 
-/// What the series are about, in their order.
+/// Returns the subjects with their series, in order.
 fn subjects(series: &[Series]) -> Vec<(&str, Vec<&Series>)> {
     let mut subjects: Vec<(&str, Vec<&Series>)> = Vec::new();
     for one in series {
@@ -157,7 +158,8 @@ fn subjects(series: &[Series]) -> Vec<(&str, Vec<&Series>)> {
     subjects
 }
 
-/// A picture for what is counted in bytes and one for what is counted in things: what they count, and their names.
+/// Returns a picture for work that is counted in bytes, and one for work that is counted in things: the unit,
+/// and the name of the file.
 fn pictures(subject: &str, series: &[&Series]) -> Vec<(&'static str, String)> {
     let has = |bytes: bool| series.iter().any(|one| !one.is_threads() && (one.unit == "bytes") == bytes);
     let name = |unit: &str| format!("{}-{unit}.svg", subject.to_lowercase());
@@ -165,7 +167,7 @@ fn pictures(subject: &str, series: &[&Series]) -> Vec<(&'static str, String)> {
     all.map(|(unit, _)| (unit, name(unit))).collect()
 }
 
-/// The pictures, by name.
+/// Returns the pictures by name.
 pub(crate) fn plots(series: &[Series]) -> Vec<(String, String)> {
     let mut plots = Vec::new();
     for (subject, series) in subjects(series) {
@@ -183,7 +185,7 @@ pub(crate) fn plots(series: &[Series]) -> Vec<(String, String)> {
                     .collect::<Vec<Line>>()
             };
             let times = lines(|point| Some(point.seconds));
-            // What took less than a page has no logarithm.
+            // A value of less than a page has no useful logarithm.
             let peaks = lines(|point| point.peak.map(|bytes| bytes.max(4096.0) / f64::from(1 << 20)));
             plots.push((name, plot(subject, unit, &[("seconds", times), ("MiB", peaks)])));
         }

@@ -1,4 +1,4 @@
-//! Commands shown in documents are real: tasks, packages, examples, and subcommands of the program.
+//! Checks that commands in documents exist: tasks, packages, examples, and subcommands of the program.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use crate::TASKS;
 /// The folder of the program's sources.
 const PROGRAM: &str = "crates/sciformats-cli/src/";
 
-/// All documents.
+/// Checks all documents.
 pub(crate) fn rule(tree: &Tree) -> Vec<Finding> {
     let subcommands = subcommands(tree);
     let mut findings = Vec::new();
@@ -29,10 +29,10 @@ pub(crate) fn rule(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// Fenced blocks of these languages hold commands.
+/// The languages of fenced blocks that contain commands.
 const SHELLS: &[&str] = &["", "sh", "bash", "console"];
 
-/// Lines of fenced blocks (a `$ ` before them aside) and inline code, with their line numbers.
+/// Returns the lines of fenced blocks, without a leading `$ `, and inline code, with their line numbers.
 fn commands(text: &str) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     let mut fence = None;
@@ -63,7 +63,7 @@ fn task(verb: &str) -> Option<String> {
     (!known).then(|| format!("there is no task `{verb}`"))
 }
 
-/// The packages and examples that a cargo command names.
+/// Checks the packages and examples that a cargo command names.
 fn cargo(tree: &Tree, words: &[&str]) -> Option<String> {
     let after = |names: [&str; 2]| {
         let at = words.iter().position(|word| names.contains(word))?;
@@ -83,13 +83,13 @@ fn cargo(tree: &Tree, words: &[&str]) -> Option<String> {
 }
 
 fn subcommand(known: &BTreeSet<String>, word: &str) -> Option<String> {
-    // A file alone is listed.
+    // A file without a command is listed.
     let is_file = word.contains(['.', '/']);
     let fine = is_file || is_placeholder(word) || word == "help" || known.contains(word);
     (!fine).then(|| format!("the program has no subcommand `{word}`"))
 }
 
-/// The variants of the enum that derives `Subcommand`, as clap spells them.
+/// Returns the variants of the enum that derives `Subcommand`, as clap spells them.
 fn subcommands(tree: &Tree) -> BTreeSet<String> {
     let sources = tree.sources().filter(|(path, _)| path.starts_with(PROGRAM));
     sources.flat_map(|(_, source)| variants(&source)).collect()
@@ -101,7 +101,8 @@ fn variants(source: &Source<'_>) -> Vec<String> {
     let derives = tokens.iter().enumerate().filter(|(_, token)| token.is("Subcommand"));
     for (at, _) in derives {
         let rest = || tokens.iter().enumerate().skip(at);
-        // Only in `derive(…, Subcommand)] … enum Name {`, not where the trait is imported.
+        // This is only the derived enum, `derive(…, Subcommand)] … enum Name {`, and not an import of the
+        // trait.
         let Some((word, _)) = rest().find(|(_, token)| token.is("enum") || token.is(";")) else { continue };
         let Some((open, _)) = rest().skip(word - at).find(|(_, token)| token.is("{") || token.is(";")) else {
             continue;
@@ -132,7 +133,7 @@ fn variants(source: &Source<'_>) -> Vec<String> {
     names
 }
 
-/// `ListAll` is `list-all`.
+/// Converts a name: `ListAll` becomes `list-all`.
 fn kebab(name: &str) -> String {
     let mut text = String::new();
     for c in name.chars() {

@@ -1,4 +1,4 @@
-//! `fixtures/` holds what `fixtures/MANIFEST.toml` lists, byte for byte, and nothing else.
+//! Checks that `fixtures/` contains exactly what `fixtures/MANIFEST.toml` lists, byte for byte.
 
 use sha2::{Digest, Sha256};
 
@@ -9,7 +9,7 @@ use crate::fixtures::{hex, parse_manifest};
 const FOLDER: &str = "fixtures/";
 const MANIFEST: &str = "fixtures/MANIFEST.toml";
 
-/// Files that the folder may have beside the fixtures.
+/// Files that the folder may contain besides the fixtures.
 const UNLISTED: &[&str] = &[MANIFEST, "fixtures/README.md"];
 
 /// Compares the folder with its manifest.
@@ -22,14 +22,16 @@ pub(crate) fn rule(tree: &Tree) -> Vec<Finding> {
     for (name, entry) in &listed {
         let path = format!("{FOLDER}{name}");
         match tree.bytes(&path) {
-            None => findings.push(Finding::new(&path, 0, "listed in MANIFEST.toml, but not there")),
+            None => {
+                findings.push(Finding::new(&path, 0, "MANIFEST.toml lists this file, but it does not exist"));
+            }
             Some(bytes)
                 if bytes.len() as u64 != entry.size || hex(&Sha256::digest(bytes)) != entry.sha256 =>
             {
                 findings.push(Finding::new(
                     &path,
                     0,
-                    "differs from what MANIFEST.toml says: `cargo xtask fixtures`",
+                    "this file differs from its entry in MANIFEST.toml; run `cargo xtask fixtures`",
                 ));
             }
             Some(_) if entry.exercises.trim().is_empty() => {
@@ -43,7 +45,7 @@ pub(crate) fn rule(tree: &Tree) -> Vec<Finding> {
             findings.push(Finding::new(
                 path,
                 0,
-                "not listed in MANIFEST.toml: have a script write it, or remove it",
+                "MANIFEST.toml does not list this file; let a script write it, or remove it",
             ));
         }
     }

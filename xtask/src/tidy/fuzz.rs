@@ -1,4 +1,5 @@
-//! Each file in `fuzz/fuzz_targets` is a `[[bin]]` of `fuzz/Cargo.toml`; a file that is none is never built.
+//! Checks that each file in `fuzz/fuzz_targets` is a `[[bin]]` of `fuzz/Cargo.toml`; otherwise it would never
+//! be built.
 
 use super::Finding;
 use super::tree::Tree;
@@ -7,7 +8,7 @@ use crate::fuzz::targets;
 const MANIFEST: &str = "fuzz/Cargo.toml";
 const FOLDER: &str = "fuzz/fuzz_targets/";
 
-/// Names of targets are those of their files.
+/// The name of a target is that of its file.
 pub(crate) fn rule(tree: &Tree) -> Vec<Finding> {
     let listed = match targets(tree.text(MANIFEST).unwrap_or("")) {
         Ok(listed) => listed,

@@ -1,11 +1,12 @@
-//! How files begin: module docs, lint headers; a README for each crate.
+//! Checks the beginning of files: module documentation and lints; and that each crate has a README.
 
 use super::Finding;
 use super::layers::{ROOMS, Rooms};
 use super::tree::Tree;
 use crate::formats::packages;
 
-/// What `spec/mod.rs` and `model/mod.rs`, or those of the rooms that take its place, warn of: values from a file meet only checked arithmetic there.
+/// The lints that `spec/mod.rs` and `model/mod.rs`, or the rooms in place of it, must enable, because values
+/// from a file may only be used with checked arithmetic.
 const LINTS: &[&str] = &[
     "arithmetic_side_effects",
     "indexing_slicing",
@@ -14,20 +15,20 @@ const LINTS: &[&str] = &[
     "cast_possible_wrap",
 ];
 
-/// Each source begins with `//!`.
+/// Checks that each source begins with `//!`.
 pub(crate) fn module_docs(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (path, text) in tree.texts().filter(|(path, _)| path.ends_with(".rs")) {
         let before_docs = |line: &&str| line.trim().is_empty() || line.starts_with("#![");
         let first = text.lines().find(|line| !before_docs(line)).unwrap_or("");
         if !first.starts_with("//!") {
-            findings.push(Finding::new(path, 1, "begin with `//!`: what is this module?"));
+            findings.push(Finding::new(path, 1, "the file must begin with `//!` and say what the module is"));
         }
     }
     findings
 }
 
-/// `spec/mod.rs` and `model/mod.rs` of the format crates have the lints.
+/// Checks that `spec/mod.rs` and `model/mod.rs` of the format crates enable the lints.
 pub(crate) fn lints(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for package in packages() {
@@ -39,7 +40,11 @@ pub(crate) fn lints(tree: &Tree) -> Vec<Finding> {
             }
             let path = format!("{folder}/mod.rs");
             let Some(text) = tree.text(&path) else {
-                findings.push(Finding::new(&path, 0, "missing; it holds the lints of the layer"));
+                findings.push(Finding::new(
+                    &path,
+                    0,
+                    "this file is missing; it enables the lints of the layer",
+                ));
                 continue;
             };
             let header = text
@@ -54,7 +59,7 @@ pub(crate) fn lints(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// Each crate has a README, and says so.
+/// Checks that each crate has a README, and that its manifest names it.
 pub(crate) fn readmes(tree: &Tree) -> Vec<Finding> {
     let crates = tree.packages().filter(|(folder, _)| folder.starts_with("crates/"));
     let without = crates.filter(|(folder, _)| !tree.has(&format!("{folder}/README.md")));

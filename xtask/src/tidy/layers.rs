@@ -1,52 +1,54 @@
-//! Who may know whom: `docs/architecture.md` in rules.
+//! Checks which layers and crates may use which others, as `docs/architecture.md` describes.
 
 use super::rust::{Kind, Source, Token, closing};
 use super::tree::Tree;
 use super::{Finding, words};
 use crate::formats::packages;
 
-/// A format crate may use another only behind an optional dependency, for what the format itself embeds.
+/// A format crate may use another one only behind an optional dependency, for data that the format itself
+/// embeds.
 const EMBEDDED: &[(&str, &str)] = &[("hdf5-pure", "cframe"), ("asdf-core", "cframe")];
 
-/// The crates above those of the formats.
+/// The crates above the format crates.
 const ABOVE: [&str; 2] = ["sciformats", "sciformats-convert"];
 
-/// What the facade does without.
+/// What the facade must not use.
 const NOT_IN_FACADE: [&str; 3] = ["serde_json", "sha2", "sciformats-convert"];
 
-/// What `spec/` may take from its own crate.
+/// What `spec/` may use of its own crate.
 const BELOW_SPEC: &[&str] = &["spec", "error", "limits", "Error", "Result", "Limits"];
 
-/// Words that mean I/O, which `spec/` does not do.
+/// Names that mean I/O, which `spec/` must not do.
 const INPUT_OUTPUT: &[&str] = &["ReadAt", "WriteAt", "storage", "fs", "File"];
 
-/// Files that may hold unsafe code.
+/// The files that may contain unsafe code.
 const UNSAFE: &[&str] = &[
     "crates/cframe/src/codec/simd/mod.rs",
     "crates/sciformats-core/src/storage/access.rs",
     "crates/sciformats-core/src/storage/mmap.rs",
 ];
 
-/// What depends on the machine's byte order.
+/// Functions whose result depends on the machine's byte order.
 const MACHINE_ORDER: &[&str] = &["from_ne_bytes", "to_ne_bytes"];
 
-/// Files where it cancels out: bytes that are swapped, and words of eight equal bytes.
+/// Files in which the byte order does not matter: they swap bytes, or use words of eight equal bytes.
 const ANY_ORDER: &[&str] = &[
     "crates/cframe/src/codec/bytedelta.rs",
     "crates/cframe/src/codec/simd/plain.rs",
     "crates/sciformats-core/src/endian.rs",
 ];
 
-/// A crate whose model is divided into rooms, one a subject, each of which may use only those before it.
+/// A crate whose model is divided into rooms, one per subject. Each room may only use those before it.
 pub(crate) struct Rooms {
     pub(crate) package: &'static str,
-    /// From the bottom to the top.
+    /// The rooms from the bottom to the top.
     pub(crate) order: &'static [&'static str],
-    /// Those that turn elements into values of the user's: they take bytes apart as his types ask.
+    /// The rooms that turn elements into values of the user. They parse bytes because the user's types
+    /// require it.
     pub(crate) values: &'static [&'static str],
 }
 
-/// The crates with rooms: `docs/architecture.md` draws the same order.
+/// The crates with rooms; `docs/architecture.md` shows the same order.
 pub(crate) const ROOMS: &[Rooms] = &[Rooms {
     package: "hdf5-pure",
     order: &[
@@ -57,7 +59,7 @@ pub(crate) const ROOMS: &[Rooms] = &[Rooms {
 }];
 
 impl Rooms {
-    /// The rooms that are what `model/` is in other crates.
+    /// Returns the rooms that correspond to `model/` in other crates.
     pub(crate) fn model(&self) -> impl Iterator<Item = &'static str> {
         let outside = |room: &&&str| !["spec", "codec"].contains(*room) && !self.values.contains(room);
         self.order.iter().filter(outside).copied()
@@ -68,10 +70,10 @@ impl Rooms {
     }
 }
 
-/// Ways to take bytes apart, which `model/` leaves to `spec/`.
+/// Ways to parse bytes, which only `spec/` may use.
 const BYTE_PARSING: &[&str] = &["nom", "from_le_bytes", "from_be_bytes", "from_ne_bytes"];
 
-/// `spec/`, `codec/` and `model/` of each format crate.
+/// Checks `spec/`, `codec/` and `model/` of each format crate.
 pub(crate) fn inside(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (path, source) in tree.sources() {
@@ -90,7 +92,7 @@ pub(crate) fn inside(tree: &Tree) -> Vec<Finding> {
                     }
                 }
                 for token in words_of(&source, |word| INPUT_OUTPUT.contains(&word)) {
-                    let message = format!("spec/ does no I/O: `{}`; give it bytes", token.text);
+                    let message = format!("spec/ must not do I/O: `{}`; pass it bytes", token.text);
                     findings.push(Finding::new(path, token.line, message));
                 }
             }
@@ -101,7 +103,7 @@ pub(crate) fn inside(tree: &Tree) -> Vec<Finding> {
                     }
                 }
                 for token in words_of(&source, |word| INPUT_OUTPUT.contains(&word)) {
-                    let message = format!("codec/ knows no file: `{}`; give it bytes", token.text);
+                    let message = format!("codec/ must not know files: `{}`; pass it bytes", token.text);
                     findings.push(Finding::new(path, token.line, message));
                 }
             }
@@ -112,7 +114,7 @@ pub(crate) fn inside(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// Rooms use only those before them, and parse no bytes.
+/// Checks that rooms only use those before them, and parse no bytes.
 pub(crate) fn rooms(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (path, source) in tree.sources() {
@@ -120,13 +122,17 @@ pub(crate) fn rooms(tree: &Tree) -> Vec<Finding> {
         let Some((rooms, (room, module))) = inside else { continue };
         let Some(rank) = rooms.rank(room) else {
             if !["lib", "main"].contains(&room) {
-                findings.push(Finding::new(path, 1, format!("`{room}` is none of the rooms of its crate")));
+                findings.push(Finding::new(
+                    path,
+                    1,
+                    format!("`{room}` is not in the list of rooms of its crate"),
+                ));
             }
             continue;
         };
         for (line, name) in own_paths(&source, &module) {
             if rooms.rank(name).is_some_and(|other| other > rank) {
-                let message = format!("`{room}` must not use `{name}`, which stands above it");
+                let message = format!("`{room}` must not use `{name}`, which is above it");
                 findings.push(Finding::new(path, line, message));
             }
         }
@@ -137,14 +143,14 @@ pub(crate) fn rooms(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// Where a room that is none of `spec/` takes bytes apart.
+/// Finds the places where a room other than `spec/` parses bytes.
 fn parsed(path: &str, source: &Source<'_>, room: &str) -> Vec<Finding> {
     let found = words_of(source, |word| BYTE_PARSING.contains(&word) || is_nom_number(word));
-    let message = |word: &str| format!("{room}/ parses no bytes: `{word}`; put the structure into spec/");
+    let message = |word: &str| format!("{room}/ must not parse bytes: `{word}`; move the structure to spec/");
     found.into_iter().map(|token| Finding::new(path, token.line, message(token.text))).collect()
 }
 
-/// Dependencies between format crates.
+/// Checks the dependencies between format crates.
 pub(crate) fn between(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for package in packages() {
@@ -158,8 +164,9 @@ pub(crate) fn between(tree: &Tree) -> Vec<Finding> {
             for other in packages().chain(ABOVE).filter(|other| table.contains_key(*other)) {
                 let optional = table[other].get("optional").and_then(toml::Value::as_bool) == Some(true);
                 if !(optional && EMBEDDED.contains(&(package, other))) {
-                    let message =
-                        format!("a format crate stands alone: drop {other} or make it an allowed option");
+                    let message = format!(
+                        "a format crate must be independent; remove {other}, or make it a permitted optional dependency"
+                    );
                     findings.push(Finding::new(&path, 0, message));
                 }
             }
@@ -169,7 +176,8 @@ pub(crate) fn between(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// The facade detects, opens and reads; what hashes, spells JSON and writes is above it.
+/// Checks that the facade only detects, opens and reads; hashing, JSON and writing belong to the crates above
+/// it.
 fn thin(tree: &Tree) -> Vec<Finding> {
     let Some((folder, manifest)) = tree.packages().find(|(folder, _)| *folder == "crates/sciformats") else {
         return Vec::new();
@@ -178,24 +186,31 @@ fn thin(tree: &Tree) -> Vec<Finding> {
     let heavy =
         used.into_iter().flat_map(toml::Table::keys).filter(|name| NOT_IN_FACADE.contains(&name.as_str()));
     let path = format!("{folder}/Cargo.toml");
-    heavy.map(|name| Finding::new(&path, 0, format!("the facade is thin: do without {name}"))).collect()
+    heavy
+        .map(|name| Finding::new(&path, 0, format!("the facade must stay thin; do not use {name}")))
+        .collect()
 }
 
-/// No format's name in the core.
+/// Checks that the core contains no name of a format.
 pub(crate) fn core(tree: &Tree) -> Vec<Finding> {
     let names = ["hdf5", "asdf", "blosc", "blosc2", "gsd", "rawarray", "netcdf", "hoomd", "b2nd"];
     let mut findings = Vec::new();
     for (path, text) in tree.texts().filter(|(path, _)| path.starts_with("crates/sciformats-core/src/")) {
         for (line, text) in text.lines().enumerate() {
             for name in names.iter().filter(|name| words::has_word(&text.to_lowercase(), name)) {
-                findings.push(Finding::new(path, line + 1, format!("the core knows no format: `{name}`")));
+                findings.push(Finding::new(
+                    path,
+                    line + 1,
+                    format!("the core must not know a format: `{name}`"),
+                ));
             }
         }
     }
     findings
 }
 
-/// Unsafe code stands where memory is mapped and in kernels of SIMD; numbers are never taken in the machine's byte order.
+/// Checks that unsafe code is only in the files for memory maps and SIMD kernels, and that numbers are never
+/// read in the machine's byte order.
 pub(crate) fn machine(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (path, source) in tree.sources().filter(|(path, _)| path.starts_with("crates/")) {
@@ -204,9 +219,10 @@ pub(crate) fn machine(tree: &Tree) -> Vec<Finding> {
                 "unsafe" if UNSAFE.contains(&path) => continue,
                 "from_ne_bytes" | "to_ne_bytes" if ANY_ORDER.contains(&path) => continue,
                 "unsafe" => {
-                    "unsafe code stands in few files; do without, or add this one to the rule".to_owned()
+                    "unsafe code is only permitted in a few files; avoid it, or add this file to the rule"
+                        .to_owned()
                 }
-                word => format!("`{word}` gives another result on another machine"),
+                word => format!("`{word}` has another result on a machine with another byte order"),
             };
             findings.push(Finding::new(path, token.line, message));
         }
@@ -214,7 +230,7 @@ pub(crate) fn machine(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// Libraries do not print; the program does.
+/// Checks that libraries do not print; only programs do.
 pub(crate) fn printing(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     let library = |path: &str| {
@@ -224,14 +240,14 @@ pub(crate) fn printing(tree: &Tree) -> Vec<Finding> {
     for (path, source) in tree.sources().filter(|(path, _)| library(path)) {
         for name in ["println", "print", "eprintln", "eprint", "dbg"] {
             for line in source.lines_with(&[name, "!"]) {
-                findings.push(Finding::new(path, line, format!("a library does not print: `{name}!`")));
+                findings.push(Finding::new(path, line, format!("a library must not print: `{name}!`")));
             }
         }
     }
     findings
 }
 
-/// The layer (first folder below `src`) and the module path of a source of the package.
+/// Returns the layer (the first folder below `src`) and the module path of a source of the package.
 fn place<'p>(package: &str, path: &'p str) -> Option<(&'p str, Vec<&'p str>)> {
     let inside =
         path.strip_prefix("crates/")?.strip_prefix(package)?.strip_prefix("/src/")?.strip_suffix(".rs")?;
@@ -246,14 +262,14 @@ fn words_of<'s>(source: &'s Source<'_>, choose: impl Fn(&str) -> bool) -> Vec<&'
     source.code().filter(|token| token.kind == Kind::Word && choose(token.text)).collect()
 }
 
-/// `le_u32`, `be_f64`, …
+/// Returns whether a word is a number parser of nom: `le_u32`, `be_f64`, …
 fn is_nom_number(word: &str) -> bool {
     let rest = word.strip_prefix("le_").or_else(|| word.strip_prefix("be_"));
     rest.and_then(|rest| rest.strip_prefix(['u', 'i', 'f'])).is_some_and(|bits| bits.parse::<u8>().is_ok())
 }
 
-/// What a source takes from its own crate: the first name of each path that begins with `crate` or leads up with
-/// `super` to the top, with its line.
+/// Returns what a source uses of its own crate: the first name of each path that begins with `crate`, or that
+/// leads up to the top with `super`, with its line.
 fn own_paths<'a>(source: &Source<'a>, module: &[&'a str]) -> Vec<(usize, &'a str)> {
     let tokens: Vec<Token<'a>> = source.code().copied().collect();
     let mut found = Vec::new();
@@ -283,13 +299,13 @@ fn own_paths<'a>(source: &Source<'a>, module: &[&'a str]) -> Vec<(usize, &'a str
     found
 }
 
-/// The token after `::` at `at`.
+/// Returns the token after `::` at `at`.
 fn after_colons<'t, 'a>(tokens: &'t [Token<'a>], at: usize) -> Option<&'t Token<'a>> {
     let colons = tokens.get(at)?.is(":") && tokens.get(at + 1)?.is(":");
     tokens.get(at + 2).filter(|_| colons)
 }
 
-/// The name at `at`, or the first name of each part of a group `{a::b, c}`.
+/// Returns the name at `at`, or the first name of each part of a group `{a::b, c}`.
 fn heads<'a>(tokens: &[Token<'a>], at: usize) -> Vec<(usize, &'a str)> {
     let Some(first) = tokens.get(at) else { return Vec::new() };
     if !first.is("{") {
@@ -403,7 +419,7 @@ mod tests {
             messages(&between(&Tree::of(&[("crates/sciformats/Cargo.toml", &manifest)])))
         };
         assert!(tree("npy.workspace = true").is_empty());
-        let heavy = "crates/sciformats/Cargo.toml: the facade is thin: do without sha2";
+        let heavy = "crates/sciformats/Cargo.toml: the facade must stay thin; do not use sha2";
         assert_eq!(tree("sha2.workspace = true"), [heavy]);
     }
 
@@ -415,7 +431,7 @@ mod tests {
         ]);
         assert_eq!(
             messages(&core(&tree)),
-            ["crates/sciformats-core/src/a.rs:1: the core knows no format: `hdf5`"]
+            ["crates/sciformats-core/src/a.rs:1: the core must not know a format: `hdf5`"]
         );
     }
 
@@ -425,7 +441,7 @@ mod tests {
         let tree = Tree::of(&[("crates/gsd-rs/src/a.rs", text), ("crates/sciformats-cli/src/main.rs", text)]);
         assert_eq!(
             messages(&printing(&tree)),
-            ["crates/gsd-rs/src/a.rs:3: a library does not print: `eprintln!`"]
+            ["crates/gsd-rs/src/a.rs:3: a library must not print: `eprintln!`"]
         );
     }
 }

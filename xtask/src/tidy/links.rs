@@ -1,9 +1,9 @@
-//! Links in documents lead to files that are there, and to headings that are there.
+//! Checks that links in documents lead to existing files and headings.
 
 use super::Finding;
 use super::tree::Tree;
 
-/// All documents.
+/// Checks all documents.
 pub(crate) fn rule(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (path, text) in tree.documents() {
@@ -18,20 +18,20 @@ pub(crate) fn rule(tree: &Tree) -> Vec<Finding> {
             };
             let known = |text: &str| headings(text).iter().any(|slug| slug == heading);
             if !tree.has(&file) {
-                findings.push(Finding::new(path, line, format!("`{target}`: no such file")));
+                findings.push(Finding::new(path, line, format!("`{target}`: there is no such file")));
             } else if !heading.is_empty() && tree.text(&file).is_some_and(|text| !known(text)) {
-                findings.push(Finding::new(path, line, format!("`{target}`: no such heading")));
+                findings.push(Finding::new(path, line, format!("`{target}`: there is no such heading")));
             }
         }
     }
     findings
 }
 
-/// The targets of `[text](target)` and of `[name]: target`, code aside.
+/// Returns the targets of `[text](target)` and of `[name]: target`, except in code.
 fn links(text: &str) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     for (number, line) in prose(text) {
-        // Every second part stands between backquotes; what is left keeps a mark in its place.
+        // Every second part is between backquotes; the rest keeps a mark in its place.
         let line = line.split('`').step_by(2).collect::<Vec<_>>().join("`");
         for part in line.split("](").skip(1) {
             let target = part.split([')', ' ']).next().unwrap_or("");
@@ -44,7 +44,7 @@ fn links(text: &str) -> Vec<(usize, String)> {
     found
 }
 
-/// Lines outside fenced blocks.
+/// Returns the lines outside of fenced blocks.
 fn prose(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut fenced = false;
     text.lines().enumerate().filter_map(move |(index, line)| {
@@ -54,7 +54,7 @@ fn prose(text: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// The path of `target` as seen from the document `from`; `None` above the root.
+/// Returns the path of `target` relative to the document `from`; `None` above the root.
 fn resolve(from: &str, target: &str) -> Option<String> {
     if target.is_empty() {
         return Some(from.to_owned());
@@ -73,7 +73,7 @@ fn resolve(from: &str, target: &str) -> Option<String> {
     Some(parts.join("/"))
 }
 
-/// Headings as the web shows them in addresses: lower case, blanks as `-`, no punctuation.
+/// Returns headings in the form that web addresses use: lower case, `-` for spaces, no punctuation.
 fn headings(text: &str) -> Vec<String> {
     let lines = prose(text).filter(|(_, line)| line.starts_with('#'));
     let slug = |line: &str| {

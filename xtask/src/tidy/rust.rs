@@ -1,13 +1,14 @@
-//! Rust sources as the rules see them: tokens with their lines, without comments; tests told from other code.
+//! Rust sources in the form that the rules need: tokens with their lines, without comments, and with a mark
+//! for tests.
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// An identifier or keyword.
     Word,
     /// One character of punctuation.
     Mark,
-    /// A number, character or string; lifetimes too.
+    /// A number, a character, a string, or a lifetime.
     Literal,
 }
 
@@ -15,9 +16,9 @@ pub(crate) enum Kind {
 pub(crate) struct Token<'a> {
     pub(crate) kind: Kind,
     pub(crate) text: &'a str,
-    /// 1 for the first.
+    /// The line, from 1.
     pub(crate) line: usize,
-    /// Whether it stands in an item under `#[cfg(test)]`, or in a file of tests.
+    /// Whether the token is in an item under `#[cfg(test)]`, or in a file of tests.
     pub(crate) test: bool,
 }
 
@@ -46,12 +47,12 @@ impl<'a> Source<'a> {
         Self { tokens }
     }
 
-    /// The tokens that are not of tests.
+    /// Returns the tokens that do not belong to tests.
     pub(crate) fn code(&self) -> impl Iterator<Item = &Token<'a>> {
         self.tokens.iter().filter(|token| !token.test)
     }
 
-    /// Where `words` stand one after the other, tests aside: `["println", "!"]`.
+    /// Returns the lines where `words` follow each other outside of tests, such as `["println", "!"]`.
     pub(crate) fn lines_with(&self, words: &[&str]) -> Vec<usize> {
         let windows = self.tokens.windows(words.len());
         let matching = windows
@@ -60,11 +61,11 @@ impl<'a> Source<'a> {
     }
 }
 
-/// How many lines the tokens stand on.
+/// Counts the lines that the tokens are on.
 pub(crate) fn lines<'t>(tokens: impl Iterator<Item = &'t Token<'t>>) -> usize {
     let (mut count, mut last) = (0, 0);
     for token in tokens {
-        // A string over several lines is code on each of them.
+        // A string over several lines counts as code on each of them.
         let end = token.line + token.text.matches('\n').count();
         count += (end + 1).saturating_sub(token.line.max(last + 1));
         last = last.max(end);
@@ -72,7 +73,7 @@ pub(crate) fn lines<'t>(tokens: impl Iterator<Item = &'t Token<'t>>) -> usize {
     count
 }
 
-/// The index after the bracket that closes the one at `open`.
+/// Returns the index after the bracket that closes the one at `open`.
 pub(crate) fn closing(tokens: &[Token<'_>], open: usize) -> usize {
     let mut depth = 0usize;
     for (at, token) in tokens.iter().enumerate().skip(open) {
@@ -90,7 +91,7 @@ pub(crate) fn closing(tokens: &[Token<'_>], open: usize) -> usize {
     tokens.len()
 }
 
-/// Ranges of items under `#[cfg(test)]` or `#[cfg(all(test, …))]`.
+/// Returns the ranges of items under `#[cfg(test)]` or `#[cfg(all(test, …))]`.
 fn test_items(tokens: &[Token<'_>]) -> Vec<(usize, usize)> {
     let is_at = |at: usize, words: &[&str]| {
         words.iter().enumerate().all(|(i, word)| tokens.get(at + i).is_some_and(|token| token.is(word)))
@@ -180,7 +181,7 @@ impl<'a> Iterator for Lexer<'a> {
     }
 }
 
-/// The length of a block comment, which may hold others.
+/// Returns the length of a block comment, which may contain others.
 fn block_comment(text: &str) -> usize {
     let (mut at, mut depth) = (0, 0usize);
     while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
@@ -201,7 +202,7 @@ fn block_comment(text: &str) -> usize {
     at
 }
 
-/// The length of a string with its prefix and quotes, if there is one here.
+/// Returns the length of a string with its prefix and quotes, if there is a string here.
 fn string(text: &str) -> Option<usize> {
     let prefix = text.len() - text.trim_start_matches(['b', 'c', 'r']).len();
     let raw = text.get(..prefix)?.ends_with('r');
@@ -238,7 +239,7 @@ fn number(text: &str) -> usize {
     }
 }
 
-/// A character or a lifetime.
+/// Takes a character or a lifetime.
 fn quote(text: &str) -> usize {
     let mut inside = text.char_indices().skip(1);
     let first = inside.next();

@@ -1,4 +1,5 @@
-//! Sizes that can be read in one go. Lines are lines with code: blank ones and comments do not count.
+//! Reports files, functions and signatures that are too long to read in one go. Only lines with code count,
+//! not blank lines and comments.
 
 use super::Finding;
 use super::rust::{Kind, Source, Token, closing, lines};
@@ -9,7 +10,7 @@ const FILE_WITH_TESTS: usize = 600;
 const FUNCTION: usize = 60;
 const PARAMETERS: usize = 5;
 
-/// Files, functions and signatures of all sources.
+/// Checks the files, functions and signatures of all sources.
 pub(crate) fn rule(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (path, source) in tree.sources() {
@@ -19,21 +20,27 @@ pub(crate) fn rule(tree: &Tree) -> Vec<Finding> {
             findings.push(Finding::new(
                 path,
                 0,
-                format!("{code} lines of code, {FILE} are enough: split it"),
+                format!(
+                    "the file has {code} lines of code, which is more than {FILE}; consider splitting it"
+                ),
             ));
         } else if all > FILE_WITH_TESTS {
-            let message = format!("{all} lines with tests, {FILE_WITH_TESTS} are enough: split it");
+            let message = format!(
+                "the file has {all} lines with its tests, which is more than {FILE_WITH_TESTS}; consider splitting it"
+            );
             findings.push(Finding::new(path, 0, message));
         }
         for function in functions(&source) {
             let Function { name, line, lines, parameters } = function;
             if lines > FUNCTION {
-                let message = format!("`{name}` has {lines} lines, {FUNCTION} are enough: split it");
+                let message = format!(
+                    "`{name}` has {lines} lines, which is more than {FUNCTION}; consider splitting it"
+                );
                 findings.push(Finding::new(path, line, message));
             }
             if parameters > PARAMETERS {
                 let message = format!(
-                    "`{name}` has {parameters} parameters, {PARAMETERS} are enough: group them in a type"
+                    "`{name}` has {parameters} parameters, which is more than {PARAMETERS}; consider a type for them"
                 );
                 findings.push(Finding::new(path, line, message));
             }
@@ -46,7 +53,7 @@ struct Function<'a> {
     name: &'a str,
     line: usize,
     lines: usize,
-    /// Without `self`.
+    /// The number of parameters without `self`.
     parameters: usize,
 }
 
@@ -72,7 +79,7 @@ fn functions<'a>(source: &Source<'a>) -> Vec<Function<'a>> {
     found
 }
 
-/// The opening parenthesis of the list of parameters.
+/// Returns the opening parenthesis of the parameter list.
 fn after_generics(tokens: &[Token<'_>], from: usize) -> Option<usize> {
     let mut angles = 0i32;
     for (at, token) in tokens.iter().enumerate().skip(from) {
@@ -86,7 +93,7 @@ fn after_generics(tokens: &[Token<'_>], from: usize) -> Option<usize> {
     None
 }
 
-/// Behind the body, or behind the semicolon of a declaration.
+/// Returns the position after the body, or after the semicolon of a declaration.
 fn end_of_function(tokens: &[Token<'_>], mut at: usize) -> usize {
     while let Some(token) = tokens.get(at) {
         if token.is(";") {
@@ -100,7 +107,7 @@ fn end_of_function(tokens: &[Token<'_>], mut at: usize) -> usize {
     at
 }
 
-/// Counts the parts between commas, those inside brackets aside.
+/// Counts the parts between commas, except inside of brackets.
 fn parameters(list: &[Token<'_>]) -> usize {
     let (mut count, mut at, mut angles, mut empty) = (0, 0, 0i32, true);
     while let Some(token) = list.get(at) {
@@ -123,7 +130,7 @@ fn parameters(list: &[Token<'_>]) -> usize {
     count
 }
 
-/// Whether this is the rest of `self: Type`.
+/// Returns whether this is the rest of `self: Type`.
 fn is_self_type(list: &[Token<'_>], at: usize) -> bool {
     let upto = list.get(..at).unwrap_or_default();
     !upto.iter().any(|token| token.is(",")) && upto.iter().any(|token| token.is("self"))
@@ -145,7 +152,10 @@ mod tests {
     fn functions_may_have_sixty_lines() {
         assert!(findings(&format!("fn f() {{\n{}}}\n", calls(58))).is_empty());
         let long = format!("\nfn f() -> [u8; 4]\nwhere\n    T: X,\n{{\n    // a reason\n\n{}}}\n", calls(60));
-        assert_eq!(findings(&long), ["crates/a/src/b.rs:2: `f` has 65 lines, 60 are enough: split it"]);
+        assert_eq!(
+            findings(&long),
+            ["crates/a/src/b.rs:2: `f` has 65 lines, which is more than 60; consider splitting it"]
+        );
     }
 
     #[test]

@@ -1,9 +1,10 @@
-//! What goes into a file is exact: where it is computed, nothing saturates and no number stands in for a missing one.
+//! Checks that numbers that go into a file are exact: the code that computes them must not saturate, and must
+//! not replace a missing number by another.
 
 use super::Finding;
 use super::tree::Tree;
 
-/// Where what goes into a file is planned and encoded: folders and files.
+/// The folders and files that plan and encode what goes into a file.
 const ROOMS: &[&str] = &[
     "crates/sciformats-core/src/",
     "crates/hdf5-pure/src/spec/",
@@ -49,14 +50,19 @@ const ROOMS: &[&str] = &[
     "crates/sciformats-cli/src/",
 ];
 
-/// What a line says that may saturate after all, or take a number for a missing one.
+/// A line with one of these words may saturate, or replace a missing number.
 const EXCUSES: [&str; 2] = ["a bound", "a position"];
 
-/// In the rooms of writers nothing saturates, and no end of a type or zero stands for what is not there.
+/// Checks that in the code of writers nothing saturates, and that neither the limit of a type nor zero
+/// replaces a missing number.
 pub(crate) fn rule(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for room in ROOMS.iter().filter(|room| !tree.has(room.trim_end_matches('/')) && tree.has("crates")) {
-        findings.push(Finding::new(room, 0, "is none of the rooms of writers any more: correct the list"));
+        findings.push(Finding::new(
+            room,
+            0,
+            "this path no longer exists; correct the list of the code of writers",
+        ));
     }
     let rooms = tree
         .texts()
@@ -69,7 +75,7 @@ pub(crate) fn rule(tree: &Tree) -> Vec<Finding> {
             }
             if let Some(what) = stand_in(line) {
                 let message = format!(
-                    "{what}: use sciformats_core::arith, or sciformats_core::bound for what only bounds something"
+                    "{what}; use sciformats_core::arith, or sciformats_core::bound for a number that is only a bound"
                 );
                 findings.push(Finding::new(path, number, message));
             }
@@ -78,7 +84,8 @@ pub(crate) fn rule(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// The number of lines before the module of tests. An item of the tests among the code, as an import, ends nothing.
+/// Returns the number of lines before the module of tests. A test item between other code, such as an import,
+/// does not end the count.
 fn before_tests(text: &str) -> usize {
     let lines: Vec<&str> = text.lines().map(str::trim).collect();
     let begins = |at: usize| {
@@ -89,7 +96,7 @@ fn before_tests(text: &str) -> usize {
     tests.unwrap_or(lines.len())
 }
 
-/// What in the line makes a number of what is none.
+/// Describes how the line replaces a missing number.
 fn stand_in(line: &str) -> Option<&'static str> {
     if line.contains(".saturating_") || line.contains("::saturating_") {
         return Some("saturates");
@@ -99,7 +106,7 @@ fn stand_in(line: &str) -> Option<&'static str> {
         let value = after.split(')').next().unwrap_or_default();
         let is_zero = value == "0" || value == "Address(0";
         if is_zero || value.ends_with("::MAX") {
-            return Some("takes a number for what is not there");
+            return Some("this replaces a missing number");
         }
         rest = after;
     }

@@ -1,4 +1,4 @@
-//! The project's files in memory.
+//! The files of the project in memory.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,14 +7,15 @@ use std::path::Path;
 use super::rust::Source;
 use crate::sh::{About, Result};
 
-/// Files by path relative to the root, with `/` between folders.
+/// The files by path relative to the root, with `/` between folders.
 #[derive(Debug, Default)]
 pub(crate) struct Tree {
     files: BTreeMap<String, Vec<u8>>,
 }
 
 impl Tree {
-    /// All files but those that `.gitignore` names from the root, and hidden folders that tools make.
+    /// Reads all files except those that `.gitignore` names from the root, and hidden folders that tools
+    /// create.
     pub(crate) fn read(root: &Path) -> Result<Self> {
         let ignored = fs::read_to_string(root.join(".gitignore")).unwrap_or_default();
         let mut skip: Vec<&str> = ignored.lines().filter_map(|line| line.trim().strip_prefix('/')).collect();
@@ -41,7 +42,7 @@ impl Tree {
         Ok(())
     }
 
-    /// A made-up tree.
+    /// Creates an invented tree.
     #[cfg(test)]
     pub(crate) fn of(files: &[(&str, &str)]) -> Self {
         Self {
@@ -57,12 +58,12 @@ impl Tree {
         self.files.get(path).map(Vec::as_slice)
     }
 
-    /// The file's text; `None` if there is no such file or it is not UTF-8.
+    /// Returns the text of a file; `None` if the file does not exist or is not UTF-8.
     pub(crate) fn text(&self, path: &str) -> Option<&str> {
         std::str::from_utf8(self.bytes(path)?).ok()
     }
 
-    /// Whether there is such a file or folder.
+    /// Returns whether a file or folder exists.
     pub(crate) fn has(&self, path: &str) -> bool {
         let folder = format!("{path}/");
         path.is_empty()
@@ -70,25 +71,25 @@ impl Tree {
             || self.paths().any(|other| other.starts_with(&folder))
     }
 
-    /// Files that are text and not fixtures.
+    /// Returns the files that are text and not fixtures.
     pub(crate) fn texts(&self) -> impl Iterator<Item = (&str, &str)> {
         let written = self.paths().filter(|path| !path.starts_with("fixtures/"));
         written.filter_map(|path| Some((path, self.text(path)?)))
     }
 
-    /// The Markdown documents.
+    /// Returns the Markdown documents.
     pub(crate) fn documents(&self) -> impl Iterator<Item = (&str, &str)> {
         self.texts().filter(|(path, _)| path.ends_with(".md"))
     }
 
-    /// The Rust sources.
+    /// Returns the Rust sources.
     pub(crate) fn sources(&self) -> impl Iterator<Item = (&str, Source<'_>)> {
         self.texts()
             .filter(|(path, _)| path.ends_with(".rs"))
             .map(|(path, text)| (path, Source::new(path, text)))
     }
 
-    /// The manifests of the workspace's packages with their folders.
+    /// Returns the manifests of the workspace's packages with their folders.
     pub(crate) fn packages(&self) -> impl Iterator<Item = (&str, toml::Table)> {
         self.texts().filter_map(|(path, text)| {
             let folder = path.strip_suffix("/Cargo.toml")?;

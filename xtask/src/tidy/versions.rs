@@ -1,5 +1,6 @@
-//! Each version stands in one place: the project's and the crates' of others in the root's `Cargo.toml`, Python's in
-//! `requirements.txt`, the toolchain's in `rust-toolchain.toml`.
+//! Checks that each version is stated in one place: that of the project and those of other crates in the
+//! root's `Cargo.toml`, those of Python packages in `requirements.txt`, and that of the toolchain in
+//! `rust-toolchain.toml`.
 
 use toml::{Table, Value};
 
@@ -8,7 +9,7 @@ use super::tree::Tree;
 
 const ROOT: &str = "Cargo.toml";
 
-/// Manifests, documents and workflows.
+/// Checks manifests, documents and workflows.
 pub(crate) fn rule(tree: &Tree) -> Vec<Finding> {
     let Some(root) = tree.text(ROOT).and_then(|text| text.parse::<Table>().ok()) else { return Vec::new() };
     let workspace = root.get("workspace");
@@ -20,7 +21,7 @@ pub(crate) fn rule(tree: &Tree) -> Vec<Finding> {
             findings.push(Finding::new(
                 ROOT,
                 0,
-                format!("{name} is asked for in another version than {version}"),
+                format!("{name} is required in another version than {version}"),
             ));
         }
     }
@@ -40,7 +41,7 @@ fn package_name(manifest: &Table) -> Option<String> {
     Some(manifest.get("package")?.get("name")?.as_str()?.to_owned())
 }
 
-/// A package takes its version and those of its dependencies from the workspace.
+/// Checks that a package takes its version and those of its dependencies from the workspace.
 fn manifest_versions(manifest: &Table) -> Vec<String> {
     let mut messages = Vec::new();
     let package = manifest.get("package");
@@ -65,7 +66,7 @@ fn manifest_versions(manifest: &Table) -> Vec<String> {
     messages
 }
 
-/// Documents show the project's version rightly and pin nothing of Python.
+/// Checks that documents show the right version of the project, and no version of a Python package.
 fn document_versions(path: &str, text: &str, names: &[String], version: &str) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (index, line) in text.lines().enumerate() {
@@ -77,19 +78,23 @@ fn document_versions(path: &str, text: &str, names: &[String], version: &str) ->
             }
         }
         if line.match_indices("==").any(|(at, _)| is_pin(line, at)) {
-            findings.push(Finding::new(path, index + 1, "Python's versions stand in requirements.txt only"));
+            findings.push(Finding::new(
+                path,
+                index + 1,
+                "versions of Python packages must only be in requirements.txt",
+            ));
         }
     }
     findings
 }
 
-/// `0.1` is a prefix of `0.1.0`.
+/// Returns whether a version is a prefix of another, as `0.1` is of `0.1.0`.
 fn is_prefix(stated: &str, version: &str) -> bool {
     let mut parts = version.split('.');
     stated.split('.').all(|part| parts.next() == Some(part))
 }
 
-/// `name==1`
+/// Returns whether this is a pin such as `name==1`.
 fn is_pin(line: &str, at: usize) -> bool {
     let before = line.get(..at).and_then(|text| text.chars().next_back());
     let after = line.get(at + 2..).and_then(|text| text.chars().next());

@@ -1,20 +1,20 @@
-//! What the text must not contain: places on somebody's machine, and talk of anything but the project.
+//! Checks that the text contains no paths of a particular machine, and is only about the project.
 
 use super::Finding;
 use super::rust::Source;
 use super::tree::Tree;
 
-/// This file, which must name what it looks for.
+/// This file, which has to name what it looks for.
 const HERE: &str = "xtask/src/tidy/words.rs";
 
-/// Folders of one machine.
+/// Folders of a particular machine.
 const PLACES: &[&str] = &["/work", "/home", "/root", "/Users"];
 
-/// Fine in tests, where nothing is meant to be there.
+/// This folder is permitted in tests, for paths where nothing is expected to exist.
 const TEMPORARY: &str = "/tmp";
 
-/// Words that are about how the text came to be, not about the project. A file may have sessions of its own, a task an
-/// agent; only phrases tell these apart.
+/// Phrases about how the text was written and not about the project. Single words are not enough, because a
+/// file may have sessions of its own, and a task may have an agent.
 const MAKING_OF: &[&str] = &[
     "this session",
     "last session",
@@ -34,19 +34,23 @@ const MAKING_OF: &[&str] = &[
     "copilot",
 ];
 
-/// Absolute paths.
+/// Finds absolute paths.
 pub(crate) fn places(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (path, text) in tree.texts().filter(|(path, _)| *path != HERE) {
         for (number, line) in text.lines().enumerate().map(|(index, line)| (index + 1, line)) {
             for place in PLACES.iter().filter(|place| has_place(line, place)) {
-                findings.push(Finding::new(path, number, format!("`{place}` is a folder of one machine")));
+                findings.push(Finding::new(
+                    path,
+                    number,
+                    format!("`{place}` is a folder of a particular machine"),
+                ));
             }
             if has_place(line, TEMPORARY) && !is_test(path, text, number) {
                 findings.push(Finding::new(
                     path,
                     number,
-                    format!("`{TEMPORARY}` only in tests; ask the system"),
+                    format!("`{TEMPORARY}` is only permitted in tests; ask the system for its folder"),
                 ));
             }
         }
@@ -54,14 +58,14 @@ pub(crate) fn places(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// Words about the making of.
+/// Finds phrases about how the text was written.
 pub(crate) fn project_only(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (path, text) in tree.texts().filter(|(path, _)| *path != HERE) {
         for (index, line) in text.lines().enumerate() {
             let line = line.to_lowercase();
             for word in MAKING_OF.iter().filter(|word| has_word(&line, word)) {
-                let message = format!("`{word}`: the text speaks of the project alone");
+                let message = format!("`{word}`: the text must only be about the project");
                 findings.push(Finding::new(path, index + 1, message));
             }
         }
@@ -69,7 +73,7 @@ pub(crate) fn project_only(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// Whether the word stands in the line with no letter, digit or `_` beside it.
+/// Returns whether the word is in the line without a letter, a digit or `_` beside it.
 pub(crate) fn has_word(line: &str, word: &str) -> bool {
     let joins = |c: Option<char>| c.is_some_and(|c| c == '_' || c.is_alphanumeric());
     line.match_indices(word).any(|(at, _)| {
@@ -79,7 +83,8 @@ pub(crate) fn has_word(line: &str, word: &str) -> bool {
     })
 }
 
-/// Whether an absolute path begins with the place: nothing of a path before it, `/` or an end after it.
+/// Returns whether an absolute path begins with the place: no part of a path precedes it, and `/` or an end
+/// follows it.
 fn has_place(line: &str, place: &str) -> bool {
     line.match_indices(place).any(|(at, _)| {
         let before = line.get(..at).and_then(|text| text.chars().next_back());

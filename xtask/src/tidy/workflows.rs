@@ -1,15 +1,16 @@
-//! Workflows call `cargo xtask`, so that what runs there runs on any machine.
+//! Checks that workflows call `cargo xtask`, so that everything that runs there also runs on any machine.
 
 use super::Finding;
 use super::tree::Tree;
 
-/// What a `run:` may begin with: a task, or what gets a toolchain, linkers and emulators among it.
+/// The beginnings that a `run:` may have: a task, or a command that installs a toolchain, linkers or
+/// emulators.
 const COMMANDS: &[&str] = &["cargo xtask ", "rustup ", "cargo install ", "sudo apt-get "];
 
-/// Steps of others: getting the sources, and keeping what was built.
+/// Steps of others, which get the sources and keep what was built.
 const STEPS: &[&str] = &["actions/checkout@", "actions/cache@"];
 
-/// All workflows.
+/// Checks all workflows.
 pub(crate) fn rule(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (path, text) in tree.texts().filter(|(path, _)| path.starts_with(".github/workflows/")) {
@@ -26,7 +27,7 @@ pub(crate) fn rule(tree: &Tree) -> Vec<Finding> {
                 findings.push(Finding::new(
                     path,
                     index + 1,
-                    format!("`{line}`: make it a task and call `cargo xtask`"),
+                    format!("`{line}`: turn this into a task and call `cargo xtask`"),
                 ));
             }
         }
@@ -34,7 +35,7 @@ pub(crate) fn rule(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// Whether the shell would do more than run one program.
+/// Returns whether the shell would do more than run one program.
 fn has_more(command: &str) -> bool {
     ["&&", "||", ";", "|", ">"].iter().any(|mark| command.contains(mark))
 }

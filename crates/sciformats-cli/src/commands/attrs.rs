@@ -1,4 +1,4 @@
-//! `attrs`: the attributes of an object, and the value of a scalar.
+//! `attrs`: prints the attributes of an object, and the value of a scalar.
 
 use std::io::Write;
 
@@ -11,7 +11,7 @@ use crate::failure::{Answer, Failure, Outcome};
 use crate::look::{self, Align, Cell, FAINT, PLAIN, SHAPE, TITLE, TYPE, Table, WRONG};
 use crate::session::Session;
 
-/// Characters of a value on one line.
+/// The number of characters of a value that fit on one line.
 const SHOWN: usize = 60;
 
 pub(super) fn run(args: &args::Object, session: &Session) -> Outcome {
@@ -49,8 +49,8 @@ pub(super) fn run(args: &args::Object, session: &Session) -> Outcome {
     Ok(answer)
 }
 
-/// Name, type, shape and value of an attribute, the name after `lead`. `meaning` stands for a value that is the bytes of
-/// an encoding.
+/// Returns cells with the name, type, shape and value of an attribute; `lead` stands before the name.
+/// `meaning` replaces the value if the value is encoded in bytes.
 pub(super) fn row(attribute: &Attribute, lead: &str, meaning: Option<&str>) -> Vec<Cell> {
     let name = Cell::new(PLAIN, lead).and(TITLE, look::safe(&attribute.name.shown()));
     let text = match brief_value(attribute, meaning) {
@@ -69,7 +69,7 @@ pub(super) fn row(attribute: &Attribute, lead: &str, meaning: Option<&str>) -> V
     ]
 }
 
-/// Name and value of an attribute, then its type, unless it is a text.
+/// Returns cells with the name and the value of an attribute, and its type unless it is text.
 pub(super) fn short_row(attribute: &Attribute, lead: &str, meaning: Option<&str>) -> Vec<Cell> {
     let mut row = row(attribute, lead, meaning);
     let value = row.pop().unwrap_or_default();
@@ -84,7 +84,7 @@ pub(super) fn short_row(attribute: &Attribute, lead: &str, meaning: Option<&str>
     row.into_iter().take(1).chain([value.and(FAINT, kind)]).collect()
 }
 
-/// The value of an attribute in a line, or why it cannot be told.
+/// Returns the value of an attribute on one line, or the reason why it cannot be shown.
 pub(super) fn brief_value(attribute: &Attribute, meaning: Option<&str>) -> Result<String, String> {
     let value = attribute.value.as_ref().map_err(ToString::to_string)?;
     let bytes = value.data.as_ref().map_err(ToString::to_string)?;
@@ -95,7 +95,7 @@ pub(super) fn brief_value(attribute: &Attribute, meaning: Option<&str>) -> Resul
     Ok(brief(Decoder::new(&value.element, bytes), scalar))
 }
 
-/// As many elements as fit a line; only those are decoded.
+/// Formats as many elements as fit on a line; only those are decoded.
 fn brief(elements: Decoder<'_>, scalar: bool) -> String {
     let mut text = String::new();
     for element in elements {
@@ -114,7 +114,7 @@ fn brief(elements: Decoder<'_>, scalar: bool) -> String {
     if scalar { text } else { format!("[{text}]") }
 }
 
-/// Adds what an attribute is to its line, and under `meaning` what its bytes encode.
+/// Adds an attribute to its JSON line. If its bytes encode something, the decoded text becomes `meaning`.
 pub(super) fn describe(object: &mut JsonObject, attribute: &Attribute, meaning: Option<&str>) {
     object.value("kind", "attribute").value("name", attribute.name.shown().as_ref());
     let value = match &attribute.value {

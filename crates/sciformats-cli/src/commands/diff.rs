@@ -1,4 +1,4 @@
-//! `diff`: where two files differ.
+//! `diff`: shows where two files differ.
 
 use std::io::{self, Write};
 use std::ops::ControlFlow;
@@ -18,7 +18,8 @@ use crate::session::Session;
 
 pub(super) fn run(args: &Diff, session: &Session) -> Outcome {
     let (a, b) = (Arc::new(session.open(&args.a)?), Arc::new(session.open(&args.b)?));
-    // Groups, names and attributes are where the format has them: one file is taken as it would be in that of the other.
+    // Each format puts groups, names and attributes in its own places. One file is therefore compared as it
+    // would be in the format of the other.
     let there = lossless(&a, b.format());
     let back = if there.is_none() { lossless(&b, a.format()) } else { None };
     let (left, right) = (there.as_ref().map_or(&*a, Plan::tree), back.as_ref().map_or(&*b, Plan::tree));
@@ -51,7 +52,7 @@ pub(super) fn run(args: &Diff, session: &Session) -> Outcome {
     Ok(Answer::of(summary.is_same()))
 }
 
-/// The conversion into another format, if it loses nothing.
+/// Returns the conversion into another format, if it loses nothing.
 fn lossless(file: &Arc<File>, target: Format) -> Option<Plan> {
     if file.format() == target {
         return None;
@@ -59,14 +60,14 @@ fn lossless(file: &Arc<File>, target: Format) -> Option<Plan> {
     Plan::new(file, target, &convert::Options::default()).ok().filter(|plan| plan.losses().is_empty())
 }
 
-/// One difference.
+/// Prints one difference.
 pub(in crate::commands) fn text(out: &mut impl Write, difference: &Difference) -> io::Result<()> {
     let path = look::safe(&difference.path);
     write!(out, "{TITLE}{path}{TITLE:#}  ")?;
     reason(out, &difference.what)
 }
 
-/// What does not agree, to the end of the line.
+/// Prints what differs, to the end of the line.
 pub(super) fn reason(out: &mut impl Write, what: &What) -> io::Result<()> {
     match what {
         What::Only(side, kind) => writeln!(out, "{kind} only in {side}"),
@@ -86,7 +87,7 @@ pub(super) fn reason(out: &mut impl Write, what: &What) -> io::Result<()> {
     }
 }
 
-/// What there is in A, and what in B.
+/// Prints the value in A and the value in B.
 fn sides(out: &mut impl Write, what: &str, (a, b): (&str, &str)) -> io::Result<()> {
     writeln!(out, "{what}{} {FAINT}≠{FAINT:#} {}", look::safe(a), look::safe(b))
 }
@@ -116,10 +117,10 @@ fn print_elements(out: &mut impl Write, elements: &Elements) -> io::Result<()> {
     Ok(())
 }
 
-/// A number with as many digits as help.
+/// Formats a number with at most six significant digits.
 fn brief(value: f64) -> String {
     if value == 0.0 || (1e-3..1e6).contains(&value) {
-        // Rounded to six digits, without zeros behind them.
+        // The number is rounded to six digits, and trailing zeros are removed.
         let digits = bound::left(5i32, value.abs().max(1e-3).log10().floor() as i32).clamp(0, 9) as usize;
         let text = format!("{value:.digits$}");
         match text.contains('.') {

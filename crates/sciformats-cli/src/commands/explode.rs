@@ -1,4 +1,4 @@
-//! `explode` and `implode`: ASDF files as a tree and a file for each block, and whole again.
+//! `explode` writes the tree and each block of an ASDF file as separate files; `implode` joins them again.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ pub(super) fn explode(args: &InOut, session: &Session) -> Outcome {
     let target = args.output.clone().unwrap_or_else(|| beside(&args.input, "_exploded"));
     free(&target, args.force)?;
     let document = open(&args.input, session)?;
-    // Of each block a file beside the tree: some may refer to none, and be left out.
+    // Each block becomes a file beside the tree. Blocks that nothing refers to may be left out.
     let stem = target.file_stem().unwrap_or_default().to_string_lossy();
     for number in 0..document.block_count() {
         free(&target.with_file_name(format!("{stem}{number:04}.asdf")), args.force)?;
@@ -28,7 +28,11 @@ pub(super) fn explode(args: &InOut, session: &Session) -> Outcome {
         writeln!(out, "{}", serde_json::json!({ "files": paths }))?;
     } else if !session.quiet {
         let blocks = look::count(parts.len() as u64, "block");
-        writeln!(out, "{}: the tree, and {blocks} beside it", look::safe(&target.display().to_string()))?;
+        writeln!(
+            out,
+            "{}: contains the tree, with {blocks} beside it",
+            look::safe(&target.display().to_string())
+        )?;
     }
     out.flush()?;
     Ok(Answer::Yes)
@@ -45,19 +49,21 @@ pub(super) fn implode(args: &InOut, session: &Session) -> Outcome {
         writeln!(out, "{}", serde_json::json!({ "file": target.display().to_string(), "blocks": blocks }))?;
     } else if !session.quiet {
         let blocks = look::count(blocks as u64, "block");
-        writeln!(out, "{}: {blocks} taken in", look::safe(&target.display().to_string()))?;
+        writeln!(out, "{}: contains the tree and {blocks}", look::safe(&target.display().to_string()))?;
     }
     out.flush()?;
     Ok(Answer::Yes)
 }
 
-/// Opens an ASDF file to be changed. Blocks may be in files beside it.
+/// Opens an ASDF file for changes. Its blocks may be in files beside it.
 pub(super) fn open(path: &Path, session: &Session) -> Outcome<Document> {
     if let Ok(Some(format)) = Format::of_path(path)
         && format != Format::Asdf
     {
         let path = path.display();
-        return Err(Failure::Refused(format!("{path}: this is for ASDF files, and it is one of {format}")));
+        return Err(Failure::Refused(format!(
+            "{path}: this command needs an ASDF file, and the format of this file is {format}"
+        )));
     }
     let options = OpenOptions::default()
         .with_limits(session.options().limits)
@@ -68,7 +74,7 @@ pub(super) fn open(path: &Path, session: &Session) -> Outcome<Document> {
     Ok(document)
 }
 
-/// The name of a file beside another: `NAME_all.asdf`.
+/// Returns the name of a file beside another: `NAME_all.asdf`.
 fn beside(path: &Path, suffix: &str) -> PathBuf {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     path.with_file_name(format!("{stem}{suffix}.asdf"))

@@ -1,4 +1,4 @@
-//! `find`: objects by their names, types, attributes and the values of these.
+//! `find`: finds objects by their names, types, attributes and attribute values.
 
 use std::io::Write;
 use std::ops::ControlFlow;
@@ -15,12 +15,12 @@ use crate::failure::{Answer, Outcome};
 use crate::look::{self, Align, Cell, FAINT, PLAIN, TYPE, Table};
 use crate::session::Session;
 
-/// Bytes of an attribute that are searched.
+/// The number of bytes of an attribute that are searched.
 const MOST: usize = 1 << 20;
-/// Characters of a value that is shown.
+/// The number of characters of a value that are shown.
 const SHOWN: usize = 60;
 
-/// Where something was found, and what.
+/// An object that was found, and what matched.
 struct Hit {
     path: String,
     /// `@name = value` for an attribute.
@@ -79,7 +79,7 @@ fn json(file: &Path, hit: &Hit) -> String {
     object.value("type", hit.kind.as_str()).value("found", hit.what.as_str()).finish()
 }
 
-/// What of an object is meant.
+/// Returns everything of an object that matches.
 fn hits(args: &Find, (source, data): (&dyn Source, &Dataset), entry: &Entry) -> Vec<Hit> {
     let Found::Object(id, object) = &entry.what else { return Vec::new() };
     let kind = kind(object);
@@ -108,7 +108,7 @@ fn hits(args: &Find, (source, data): (&dyn Source, &Dataset), entry: &Entry) -> 
     found
 }
 
-/// What sort of thing an object is: the type of its elements if it is an array.
+/// Returns the kind of an object; for an array this is the type of its elements.
 fn kind(object: &Object) -> String {
     match object {
         Object::Array(info) => look::clipped(&type_name(&info.element), SHOWN),
@@ -116,7 +116,7 @@ fn kind(object: &Object) -> String {
     }
 }
 
-/// The dimensions and the name of an array.
+/// Returns the dimensions and the name of an array.
 fn said(data: &Dataset, entry: &Entry, id: ObjectId) -> String {
     match data.meaning_of(&data.known(&entry.path, id)) {
         Ok(Some(Meaning::Variable(variable))) => {
@@ -127,7 +127,7 @@ fn said(data: &Dataset, entry: &Entry, id: ObjectId) -> String {
     }
 }
 
-/// Names and values of the attributes that can be read.
+/// Returns the names and values of those attributes that can be read.
 fn attributes(source: &dyn Source, id: ObjectId) -> Vec<(String, String)> {
     let Ok(attributes) = source.attributes(id) else { return Vec::new() };
     let mut all = Vec::new();
@@ -142,8 +142,8 @@ fn attributes(source: &dyn Source, id: ObjectId) -> Vec<(String, String)> {
     all
 }
 
-/// Whether a text holds a pattern, whatever the case of its letters: `*` for any characters and `?` for one make it a pattern of
-/// the whole text.
+/// Returns whether a text contains a pattern, ignoring the case of letters. A pattern with `*` (any
+/// characters) or `?` (one character) must match the whole text.
 fn matches(pattern: &str, text: &str) -> bool {
     let (pattern, text) = (pattern.to_lowercase(), text.to_lowercase());
     if !pattern.contains(['*', '?']) {

@@ -1,4 +1,4 @@
-//! `index`: the structures of a remote file, in a file here.
+//! `index`: writes the structures of a remote file into a local file.
 
 use std::io::Write;
 use std::ops::ControlFlow;
@@ -15,7 +15,8 @@ use crate::session::Session;
 pub(super) fn run(args: &Index, session: &Session) -> Outcome {
     let last = || args.file.file_name().map(|name| PathBuf::from(format!("{}.sfi", name.to_string_lossy())));
     let output = args.output.clone().or_else(last);
-    let nameless = || Failure::Usage("the URL has no name to call the index by; choose one with -o".into());
+    let nameless =
+        || Failure::Usage("the URL has no last part to name the index after; choose a name with -o".into());
     let output = output.ok_or_else(nameless)?;
     free(&output, args.force)?;
     let opened = session.far().recorded(&args.file, session.options());
@@ -35,7 +36,7 @@ pub(super) fn run(args: &Index, session: &Session) -> Outcome {
     Ok(Answer::Yes)
 }
 
-/// Reads all structures once; what is damaged is told when it is read in earnest.
+/// Reads all structures once. Damage is ignored here; it is reported when the structures are used.
 fn touch(file: &File) {
     let source = file.source();
     let _ = breadth_first(source, ("/", source.root()), file.limits(), &mut |Entry { what, .. }| {
@@ -45,7 +46,7 @@ fn touch(file: &File) {
             }
             let _ = source.storage(id);
             if matches!(object, Object::Array(_)) {
-                // Where the chunks are.
+                // This reads the chunk index.
                 let _ = source.stored(id);
             }
         }

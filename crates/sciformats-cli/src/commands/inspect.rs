@@ -1,4 +1,4 @@
-//! `inspect`: the structures in a file, with offsets and fields.
+//! `inspect`: shows the structures of a file with their offsets and fields.
 
 use std::io::Write;
 use std::ops::ControlFlow;
@@ -31,14 +31,14 @@ pub(super) fn run(args: &Inspect, session: &Session) -> Outcome {
     read.map_err(|error| Failure::of(&args.file, &error))?;
     match args.at {
         Some(at) if at >= file.size() => Err(Failure::Usage(format!(
-            "offset {at:#x} is beyond the end of {} at {:#x}",
+            "offset {at:#x} is beyond the end of {}, which is at {:#x}",
             args.file.display(),
             file.size()
         ))),
         Some(at) if !found => {
             if !session.quiet {
                 crate::failure::complain(&format!(
-                    "no known structure holds offset {at:#x} of {}",
+                    "no known structure contains the byte at offset {at:#x} of {}",
                     args.file.display()
                 ));
             }
@@ -54,7 +54,7 @@ fn holds(structure: &Structure, at: u64) -> bool {
 
 fn text(out: &mut impl Write, structure: &Structure) -> std::io::Result<()> {
     let indent = 2 * structure.depth;
-    // What a damaged file says may end beyond all files.
+    // A damaged file may declare an end beyond the largest possible offset.
     let end = bound::sum(structure.offset, structure.size);
     let name = look::safe(&structure.name);
     writeln!(

@@ -1,9 +1,9 @@
-//! JSON objects, key by key in the order given: integers of any size stay exact.
+//! JSON objects, which keep the order of their keys and integers of any size.
 
 use sciformats::model::write_text;
 use sciformats::{ArrayInfo, Value};
 
-/// A JSON object that is being written.
+/// A JSON object that is being built.
 #[derive(Debug)]
 pub(super) struct JsonObject(String);
 
@@ -12,7 +12,7 @@ impl JsonObject {
         Self("{".into())
     }
 
-    /// Adds a key with a value that is JSON already.
+    /// Adds a key with a value that is already JSON.
     pub(super) fn raw(&mut self, key: &str, json: &str) -> &mut Self {
         if self.0.len() > 1 {
             self.0.push(',');
@@ -33,7 +33,7 @@ impl JsonObject {
         self.value(key, list)
     }
 
-    /// Type, shape, chunks, filters and sizes of an array, as far as they are known.
+    /// Adds the type, shape, chunks, filters and sizes of an array, as far as they are known.
     pub(super) fn array(&mut self, info: &ArrayInfo) -> &mut Self {
         self.raw("type", &info.element.to_json());
         self.list("shape", info.shape.as_deref());

@@ -1,4 +1,4 @@
-//! `manifest`: what a file means, as JSON Lines.
+//! `manifest`: describes what a file means, as JSON Lines.
 
 use std::io::Write;
 

@@ -1,4 +1,4 @@
-//! The commands, one module each: what they compute, and how they print it.
+//! The commands, with one module per command: what each computes, and how it prints the result.
 
 mod attrs;
 mod cat;
@@ -54,11 +54,12 @@ pub(crate) fn run(command: &Command, session: &Session) -> Outcome {
     }
 }
 
-/// Folders in folders that are looked into; links may lead in a circle.
+/// The deepest nesting of folders that is searched; links may form a circle.
 const FOLDERS: usize = 32;
 
-/// The files that are meant: of a folder that is no file itself, those in it and in folders in it that are scientific
-/// files, or go by such a name. What cannot be listed is a file that cannot be read.
+/// Returns the files that the arguments mean. A folder that is not itself a file stands for the scientific
+/// files in it and in its subfolders, including files that only have the name of one. A folder that cannot be
+/// listed is kept as a file that cannot be read.
 fn expanded(paths: &[PathBuf]) -> Vec<PathBuf> {
     fn folder(path: &Path, depth: usize, found: &mut Vec<PathBuf>) {
         let entries = std::fs::read_dir(path).and_then(Iterator::collect::<Result<Vec<_>, _>>);
@@ -84,7 +85,8 @@ fn expanded(paths: &[PathBuf]) -> Vec<PathBuf> {
     found
 }
 
-/// Carries out `one` for each file that can be opened and complains about the others. The answer is no if one is no.
+/// Calls `one` for each file that can be opened, and reports the others. The answer is no if any answer is
+/// no.
 fn for_each_file(
     files: &[PathBuf],
     session: &Session,

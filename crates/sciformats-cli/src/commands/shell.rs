@@ -1,4 +1,4 @@
-//! `completions` and `man`: made from the definition of the command line.
+//! `completions` and `man`, which are generated from the definition of the command line.
 
 use std::fs;
 use std::io::Write;

@@ -1,4 +1,4 @@
-//! `stats`: what can be said of the numbers of an array, or of all arrays of a file.
+//! `stats`: describes the numbers of an array, or of all arrays of a file.
 
 use std::io::Write;
 use std::ops::ControlFlow;
@@ -18,15 +18,15 @@ use crate::look::{self, Align, Cell, FAINT, PLAIN, TITLE, Table, WRONG};
 use crate::meaning::{Thing, View};
 use crate::session::Session;
 
-/// What is told beside the extremes: the parts of all values that lie below.
+/// The quantiles that are shown beside the extremes.
 const PARTS: [f64; 5] = [0.05, 0.25, 0.5, 0.75, 0.95];
 
-/// What was found of an array.
+/// The statistics of an array.
 struct Told {
     statistics: Statistics,
-    /// A value for each of [`PARTS`].
+    /// One value for each of [`PARTS`].
     quantiles: Vec<f64>,
-    /// How far these may be off; 0 where they are exact.
+    /// The largest possible error of the quantiles; 0 if they are exact.
     off: f64,
     units: Option<String>,
     label: String,
@@ -44,7 +44,7 @@ pub(super) fn run(args: &Stats, session: &Session) -> Outcome {
     if group && !variable {
         if args.slice.is_some() || args.at.is_some() {
             return Err(Failure::Usage(format!(
-                "{} is a group: --slice and --at need an array",
+                "{} is a group, but --slice and --at need an array",
                 args.object.path
             )));
         }
@@ -66,7 +66,7 @@ pub(super) fn run(args: &Stats, session: &Session) -> Outcome {
     Ok(Answer::Yes)
 }
 
-/// Goes through the numbers: once for all but the quantiles, and once more for these.
+/// Reads the numbers once for everything except the quantiles, and a second time for these.
 fn told(
     thing: &Thing,
     part: (Option<&str>, Option<&str>),
@@ -149,7 +149,7 @@ fn json(path: &str, told: &Told) -> String {
     object.finish()
 }
 
-/// A line for each array of numbers at and below a group.
+/// Prints one line for each array of numbers at and below a group.
 fn all(data: &Dataset, (path, group, view): (&Path, &str, View), session: &Session) -> Outcome {
     let file = data.file();
     let root = file.resolve(group).map_err(|error| Failure::of(path, &error))?;
@@ -193,7 +193,7 @@ fn all(data: &Dataset, (path, group, view): (&Path, &str, View), session: &Sessi
     Ok(answer)
 }
 
-/// The statistics of an array of numbers without quantiles; `None` if it holds something else.
+/// Returns the statistics of an array of numbers without quantiles; `None` if it holds something else.
 fn one(
     data: &Dataset,
     (path, view): (&str, View),

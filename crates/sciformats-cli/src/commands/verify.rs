@@ -1,4 +1,4 @@
-//! `verify`: reads everything, tells every fault.
+//! `verify`: reads everything and reports every fault.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -20,7 +20,7 @@ pub(super) fn run(args: &Files, session: &Session) -> Outcome {
     for path in &super::expanded(&args.files) {
         let sound = match session.try_open_cut(path) {
             Ok(file) => one(&mut out, path, &file, session)?,
-            // A file that is damaged where it begins is a file that was verified.
+            // A file whose first bytes are damaged still counts as verified.
             Err(error) if error.blame() == Blame::File => {
                 print(&mut out, path, &Finding { path: None, error }, session)?;
                 conclude(&mut out, path, None, session)?;
@@ -78,7 +78,7 @@ fn print(out: &mut impl Write, path: &Path, finding: &Finding, session: &Session
     writeln!(out, "{TITLE}{file}{TITLE:#}{space}{within}: {style}{error}{style:#}")
 }
 
-/// Who is to blame, in a word.
+/// Returns one word for the cause of an error.
 fn blame(error: &Error) -> &'static str {
     match error.blame() {
         Blame::Machine => "machine",
@@ -90,7 +90,7 @@ fn blame(error: &Error) -> &'static str {
     }
 }
 
-/// The last line of a file: what was read, or nothing if it could not be opened.
+/// Prints the last line about a file: what was read, or nothing if the file could not be opened.
 fn conclude(
     out: &mut impl Write,
     path: &Path,

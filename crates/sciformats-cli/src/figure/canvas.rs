@@ -1,10 +1,10 @@
-//! What a picture for a file is drawn with.
+//! The surface that pictures in files are drawn on.
 
 use std::str::FromStr;
 
 use super::palette::Colour;
 
-/// A place on a canvas, in pixels from its upper left corner.
+/// A position on a canvas, in pixels from its upper left corner.
 pub(crate) type Point = (f64, f64);
 
 /// A rectangle.
@@ -16,17 +16,17 @@ pub(crate) struct Area {
     pub(crate) height: f64,
 }
 
-/// Which point of a text its place is.
+/// Which point of a text is at the given position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Anchor {
     Start,
     Middle,
     End,
-    /// The middle; the text goes upwards.
+    /// The middle, with the text running upwards.
     Upwards,
 }
 
-/// A rectangle of colours, row after row.
+/// A rectangle of colours, row by row.
 #[derive(Clone, Debug)]
 pub(crate) struct Pixels {
     pub(crate) width: usize,
@@ -39,21 +39,21 @@ impl Pixels {
     }
 }
 
-/// Characters are so high.
+/// The height of characters, in pixels.
 pub(crate) const TEXT: f64 = 16.0;
 
-/// Something to draw on: pixels, or a list of shapes.
+/// A surface to draw on: pixels, or a list of shapes.
 pub(crate) trait Canvas {
     /// Fills a rectangle.
     fn fill(&mut self, area: Area, colour: Colour);
 
-    /// Draws a line through points.
+    /// Draws a line through the points.
     fn line(&mut self, points: &[Point], width: f64, colour: Colour);
 
-    /// Writes text; the middle of its height is at `at`.
+    /// Writes text, vertically centred at `at`.
     fn text(&mut self, at: Point, text: &str, anchor: Anchor);
 
-    /// Spreads pixels over a rectangle, each as a rectangle of its own.
+    /// Fills a rectangle with pixels; each becomes a rectangle of its own.
     fn image(&mut self, area: Area, pixels: &Pixels);
 }
 
@@ -64,7 +64,8 @@ pub(crate) struct Size {
     pub(crate) height: u32,
 }
 
-/// Smaller pictures have no room for their axes; larger ones are a mistake.
+/// The permitted widths and heights. Smaller pictures have no room for their axes, and larger ones are a
+/// mistake.
 const SIZES: std::ops::RangeInclusive<u32> = 200..=16_384;
 
 impl FromStr for Size {

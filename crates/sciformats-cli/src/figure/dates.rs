@@ -1,4 +1,4 @@
-//! Marks of axes of moments: years, months, days and times of day of a calendar.
+//! Ticks for axes of dates: years, months, days and times of day in a calendar.
 
 use sciformats_conventions::time::{Calendar, DateTime};
 
@@ -8,14 +8,14 @@ const MINUTE: i64 = 60;
 const HOUR: i64 = 60 * MINUTE;
 const DAY: i64 = 24 * HOUR;
 
-/// How far marks are apart.
+/// The distance between two ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
     Seconds(i64),
     Months(i64),
 }
 
-/// Steps between marks, the shortest first; longer ones are years in powers of ten.
+/// The possible distances between ticks, in ascending order; longer ones are years in powers of ten.
 const STEPS: [Step; 23] = [
     Step::Seconds(1),
     Step::Seconds(5),
@@ -43,7 +43,7 @@ const STEPS: [Step; 23] = [
 ];
 
 impl Step {
-    /// About how many seconds it takes.
+    /// Returns the approximate length in seconds.
     fn seconds(self) -> f64 {
         match self {
             Self::Seconds(seconds) => seconds as f64,
@@ -52,9 +52,9 @@ impl Step {
     }
 }
 
-/// Nanoseconds since 1970 that a number of seconds stands for.
+/// Returns the moment that a number of seconds since 1970 stands for.
 fn moment(calendar: Calendar, seconds: f64) -> Option<DateTime> {
-    // Every second that a calendar has fits 64 bits; others are none of its moments.
+    // Every date of a calendar fits 64 bits of seconds; other numbers are not dates.
     DateTime::at(calendar, i128::from(seconds as i64) * 1_000_000_000)
 }
 
@@ -62,7 +62,7 @@ fn seconds(calendar: Calendar, moment: &DateTime) -> f64 {
     (moment.nanoseconds(calendar) / 1_000_000_000) as f64
 }
 
-/// At most `most` marks between two moments in seconds since 1970.
+/// Returns at most `most` ticks between two moments in seconds since 1970.
 pub(super) fn ticks(calendar: Calendar, (low, high): (f64, f64), most: usize) -> Vec<Tick> {
     let years = (0..7).flat_map(|power| [1, 2, 5].map(|digit| Step::Months(12 * digit * 10i64.pow(power))));
     let steps = STEPS.into_iter().chain(years.skip(3));
@@ -125,7 +125,7 @@ fn day(moment: &DateTime) -> String {
     moment.to_string().split('T').next().unwrap_or_default().to_owned()
 }
 
-/// A moment of an axis as text.
+/// Formats a moment of an axis.
 pub(crate) fn shown(calendar: Calendar, seconds: f64) -> Option<String> {
     if !seconds.is_finite() {
         return None;

@@ -1,12 +1,12 @@
-//! Pictures of arrays: what is to be seen, and how it is drawn on a terminal and into files. Nothing here knows a file
-//! format.
+//! Pictures of arrays: what is shown, and how it is drawn on a terminal and into files. Nothing here knows a
+//! file format.
 //!
 //! | module | does |
 //! |---|---|
-//! | [`sample`] | takes up any number of values and keeps as many as a picture has room for |
-//! | [`ticks`] | where an axis has marks, and what is written there |
+//! | [`sample`] | reduces any number of values to those that a picture has room for |
+//! | [`ticks`] | the positions and texts of the ticks of an axis |
 //! | [`palette`] | colours |
-//! | [`screen`], [`terminal`] | pictures of characters |
+//! | [`screen`], [`terminal`] | pictures that consist of characters |
 //! | [`canvas`], [`paper`] | the same picture for files, on any canvas |
 //! | [`raster`], [`svg`] | the two canvases: pixels, and shapes |
 
@@ -24,30 +24,30 @@ pub(crate) mod ticks;
 use sample::{Bars, Grid, Line};
 use sciformats_conventions::time::Calendar;
 
-/// What an axis says: the numbers at its ends, and their meaning.
+/// An axis: the numbers at its ends, and their meaning.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Axis {
     pub(crate) label: String,
     pub(crate) low: f64,
     pub(crate) high: f64,
-    /// The calendar, if its numbers are moments: seconds since the start of 1970.
+    /// The calendar, if the numbers are dates: seconds since the start of 1970.
     pub(crate) dates: Option<Calendar>,
 }
 
 impl Axis {
-    /// An axis of numbers.
+    /// Creates an axis of numbers.
     pub(crate) fn new(label: impl Into<String>, low: f64, high: f64) -> Self {
         Self { label: label.into(), low, high, dates: None }
     }
 
-    /// Where a value lies: 0 at the low end, 1 at the high one.
+    /// Returns the position of a value: 0 at the low end, 1 at the high end.
     pub(crate) fn position(&self, value: f64) -> f64 {
-        // Halves, as the difference of two large numbers may be infinite.
+        // Both are halved, because the difference of two large numbers may be infinite.
         let span = self.high / 2.0 - self.low / 2.0;
         if span == 0.0 { 0.5 } else { (value / 2.0 - self.low / 2.0) / span }
     }
 
-    /// The same axis, with a span where both ends were one.
+    /// Returns the same axis, widened if both ends are equal.
     pub(crate) fn widened(self) -> Self {
         let Self { label, low, high, dates } = self;
         match (low.is_finite() && high.is_finite(), low < high) {
@@ -64,26 +64,26 @@ impl Axis {
 /// A picture.
 #[derive(Clone, Debug)]
 pub(crate) struct Figure {
-    /// What it shows.
+    /// What the picture shows.
     pub(crate) title: String,
-    /// What else there is to say: values that are not shown.
+    /// A remark, for example about values that are not shown.
     pub(crate) note: String,
     pub(crate) x: Axis,
     pub(crate) y: Axis,
     pub(crate) body: Body,
 }
 
-/// What is to be seen.
+/// The contents of a picture.
 #[derive(Clone, Debug)]
 pub(crate) enum Body {
     /// Values along x.
     Lines(Vec<Line>),
-    /// Values over x and y as colours; the first row is at the low end of y, which is the upper one.
+    /// Values over x and y as colours. The first row is at the low end of y, which is the upper end.
     Image {
         grid: Grid,
-        /// What the colours mean.
+        /// The meaning of the colours.
         values: Axis,
     },
-    /// How often there are values.
+    /// A histogram.
     Bars(Bars),
 }

@@ -1,15 +1,16 @@
-//! Colours: a scale that gets lighter evenly and can be told apart by everyone, and a few that stand for lines.
+//! Colours: a scale that becomes lighter evenly and that everybody can tell apart, and a few colours for
+//! lines.
 
 /// Red, green, blue.
 pub(crate) type Colour = [u8; 3];
 
-/// Values that are no numbers.
+/// The colour of values that are not finite.
 pub(crate) const NOTHING: Colour = [0x80, 0x80, 0x80];
 pub(crate) const BLACK: Colour = [0, 0, 0];
 pub(crate) const WHITE: Colour = [255, 255, 255];
 pub(crate) const GREY: Colour = [0xD8, 0xD8, 0xD8];
 
-/// Points of the scale, evenly spread from its low end.
+/// Evenly spaced points of the scale, from its low end.
 const SCALE: [Colour; 9] = [
     [0x44, 0x01, 0x54],
     [0x47, 0x2D, 0x7B],
@@ -22,10 +23,10 @@ const SCALE: [Colour; 9] = [
     [0xFD, 0xE7, 0x25],
 ];
 
-/// Lines that have a colour of their own.
+/// The number of lines that have a colour of their own.
 pub(crate) const LINE_COLOURS: usize = 7;
 
-/// Lines one after another.
+/// The colours of lines, in order.
 const LINES: [Colour; LINE_COLOURS] = [
     [0x00, 0x72, 0xB2],
     [0xD5, 0x5E, 0x00],
@@ -36,12 +37,12 @@ const LINES: [Colour; LINE_COLOURS] = [
     [0x60, 0x60, 0x60],
 ];
 
-/// The colour of the line with this number.
+/// Returns the colour of the line with this number.
 pub(crate) fn line(number: usize) -> Colour {
     LINES.get(number % LINES.len()).copied().unwrap_or(BLACK)
 }
 
-/// The colour at a position between 0 and 1; grey for NaN.
+/// Returns the colour at a position between 0 and 1; NaN is grey.
 pub(crate) fn scale(position: f64) -> Colour {
     if position.is_nan() {
         return NOTHING;
@@ -57,9 +58,9 @@ pub(crate) fn scale(position: f64) -> Colour {
     mixed
 }
 
-/// The nearest of the 216 colours of a terminal that has only those.
+/// Returns the nearest of the 216 colours of a terminal that has only these.
 pub(crate) fn indexed([red, green, blue]: Colour) -> u8 {
-    // Steps of the cube: 0, 95, 135, 175, 215, 255.
+    // The levels of the colour cube are 0, 95, 135, 175, 215 and 255.
     let step = |value: u8| match value {
         0..48 => 0,
         48..115 => 1,

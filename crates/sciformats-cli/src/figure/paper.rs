@@ -1,4 +1,4 @@
-//! A picture for a file: axes with marks, labels and units, and a bar that tells what colours mean.
+//! Draws a picture for a file: axes with ticks, labels and units, and a bar that explains the colours.
 
 use super::canvas::{Anchor, Area, Canvas, Pixels, Point, Size, TEXT};
 use super::palette::{self, BLACK, GREY};
@@ -6,20 +6,20 @@ use super::sample::{Bars, Grid, Line};
 use super::ticks::{Tick, ticks};
 use super::{Axis, Body, Figure};
 
-/// Room for marks and labels: left, above, right, below.
+/// The room for ticks and labels: left, above, right, below.
 const MARGINS: (f64, f64, f64, f64) = (130.0, 50.0, 40.0, 90.0);
-/// Room for the bar of colours: its distance, its width, and that of its marks and label.
+/// The room for the colour bar: its distance, its width, and the width of its ticks and label.
 const BAR: (f64, f64, f64) = (24.0, 22.0, 150.0);
-/// The length of a mark.
+/// The length of a tick.
 const MARK: f64 = 6.0;
 
-/// The places that a picture of that size has room for, across and down.
+/// Returns the number of columns and rows of data that a picture of this size has room for.
 pub(crate) fn room(size: Size) -> (usize, usize) {
     let area = inside(size, false);
     (area.width as usize, area.height as usize)
 }
 
-/// Where the data are.
+/// Returns the rectangle of the data.
 fn inside(size: Size, bar: bool) -> Area {
     let (left, top, right, bottom) = MARGINS;
     let right = if bar { BAR.0 + BAR.1 + BAR.2 } else { right };
@@ -56,7 +56,7 @@ pub(crate) fn draw(figure: &Figure, size: Size, canvas: &mut dyn Canvas) {
     canvas.text((TEXT, foot), &fitted(&figure.note, size.width), Anchor::Start);
 }
 
-/// As much of a text as fits.
+/// Returns as much of a text as fits.
 fn fitted(text: &str, width: u32) -> String {
     crate::look::clipped(text, (f64::from(width) / TEXT) as usize)
 }
@@ -66,7 +66,7 @@ fn coloured(grid: &Grid, values: &Axis) -> Pixels {
     Pixels { width: grid.columns, colours }
 }
 
-/// The bar beside an image.
+/// Draws the colour bar beside an image.
 fn colours(canvas: &mut dyn Canvas, area: Area, values: &Axis) {
     let bar = Area { x: area.x + area.width + BAR.0, width: BAR.1, ..area };
     let steps = 256;
@@ -108,7 +108,7 @@ impl Paper<'_> {
         (ticks(self.x, most(self.area.width, 130.0)), ticks(self.y, most(self.area.height, 60.0)))
     }
 
-    /// Faint lines at the marks, behind the data.
+    /// Draws faint lines at the ticks, behind the data.
     fn lattice(&self, canvas: &mut dyn Canvas) {
         let Area { x: left, y: top, width, height } = self.area;
         let (across, down) = self.ticks();
@@ -144,7 +144,7 @@ impl Paper<'_> {
     fn line(&self, canvas: &mut dyn Canvas, line: &Line, number: usize) {
         let mut points: Vec<Point> = Vec::new();
         let mut flush = |points: &mut Vec<Point>| {
-            // A value between two gaps is a dot.
+            // A value between two gaps is drawn as a dot.
             if let [only] = points.as_slice() {
                 points.push(*only);
             }
@@ -159,7 +159,8 @@ impl Paper<'_> {
             }
             points.push(self.point(bin.x, bin.first));
             if bin.low != bin.high {
-                // Up and down on the way from the first value to the last.
+                // The line goes through the lowest and the highest value on its way from the first to the
+                // last.
                 let ends = if bin.first <= bin.last { [bin.low, bin.high] } else { [bin.high, bin.low] };
                 points.extend(ends.map(|end| self.point(bin.x, end)));
                 points.push(self.point(bin.x, bin.last));
@@ -168,7 +169,7 @@ impl Paper<'_> {
         flush(&mut points);
     }
 
-    /// Which line is which.
+    /// Draws the legend of the lines.
     fn names(&self, canvas: &mut dyn Canvas, lines: &[Line]) {
         let widest = lines.iter().map(|line| line.name.chars().count()).max().unwrap_or(0); // a bound of widths
         let x = self.area.x + self.area.width - (widest as f64 + 3.0) * TEXT;

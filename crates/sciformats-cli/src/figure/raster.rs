@@ -1,4 +1,4 @@
-//! A canvas of pixels, and how they are written as PNG. Text is set in the eight by eight dots of `font8x8`, so that a
+//! A canvas of pixels, and the PNG encoder for it. Text is drawn with the 8 × 8 dots of `font8x8`, so a
 //! picture looks the same on every machine.
 
 use font8x8::{BASIC_FONTS, GREEK_FONTS, LATIN_FONTS, MISC_FONTS, UnicodeFonts};
@@ -8,25 +8,26 @@ use sciformats_core::arith::fit;
 use super::canvas::{Anchor, Area, Canvas, Pixels, Point, Size, TEXT};
 use super::palette::{BLACK, Colour, WHITE};
 
-/// Pixels of a dot of a character.
+/// The number of pixels per dot of a character.
 const DOT: usize = TEXT as usize / 8;
 
-/// A picture of pixels.
+/// A picture that consists of pixels.
 #[derive(Debug)]
 pub(crate) struct Raster {
     pixels: Pixels,
 }
 
 impl Raster {
-    /// A white picture of that size.
+    /// Creates a white picture of this size.
     pub(crate) fn new(Size { width, height }: Size) -> Self {
         let (width, height) = (width as usize, height as usize);
         Self { pixels: Pixels { width, colours: vec![WHITE; width * height] } }
     }
 
-    /// The file.
+    /// Returns the PNG file.
     ///
     /// # Errors
+    ///
     /// As [`png`].
     pub(crate) fn finish(self) -> Result<Vec<u8>> {
         png(&self.pixels)
@@ -44,7 +45,7 @@ impl Raster {
         }
     }
 
-    /// A piece of a line: pixels are covered as far as they are within half its width.
+    /// Draws a segment of a line: each pixel is covered as far as it is within half the width of the segment.
     fn stroke(&mut self, (x0, y0): Point, (x1, y1): Point, width: f64, colour: Colour) {
         let reach = width / 2.0 + 1.0;
         let (columns, rows) = (self.pixels.width, self.pixels.height());
@@ -56,7 +57,7 @@ impl Raster {
         let length = (dx * dx + dy * dy).max(f64::MIN_POSITIVE);
         for y in span(y0, y1, rows) {
             for x in span(x0, x1, columns) {
-                // The middle of the pixel, and the point of the line next to it.
+                // The middle of the pixel, and the nearest point of the segment.
                 let (px, py) = (x as f64 + 0.5 - x0, y as f64 + 0.5 - y0);
                 let along = ((px * dx + py * dy) / length).clamp(0.0, 1.0);
                 let (ox, oy) = (px - along * dx, py - along * dy);
@@ -127,7 +128,8 @@ impl Canvas for Raster {
     }
 }
 
-/// The rows of a character, the first dot in the lowest bit; a question mark for what the font lacks.
+/// Returns the rows of a character, with the first dot in the lowest bit, or a question mark if the font
+/// lacks the character.
 fn dots(character: char) -> [u8; 8] {
     let character = match character {
         '×' => 'x',
@@ -140,10 +142,11 @@ fn dots(character: char) -> [u8; 8] {
     known.or_else(|| BASIC_FONTS.get('?')).unwrap_or_default()
 }
 
-/// Pixels as a PNG file.
+/// Encodes pixels as a PNG file.
 ///
 /// # Errors
-/// `Internal` for a picture without pixels, or one that is larger than PNG can say.
+///
+/// `Internal` for a picture without pixels, or for one that is larger than PNG permits.
 pub(crate) fn png(pixels: &Pixels) -> Result<Vec<u8>> {
     let mut out = Vec::new();
     let width = fit(pixels.width, "width of a picture")?;

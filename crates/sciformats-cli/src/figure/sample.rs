@@ -1,24 +1,24 @@
-//! Values on their way into a picture: any number comes, as many stay as there is room for.
+//! Reduces any number of values to as many as a picture has room for.
 //!
-//! Of a line, each place along x keeps the first, last, lowest and highest value, so that no peak is missed; of an image,
-//! each place keeps the mean. Values that are not finite are counted and left out.
+//! At each place along a line, the first, last, lowest and highest value are kept, so no peak is lost. Each
+//! place of an image keeps the mean. Values that are not finite are counted and left out.
 
 use sciformats_core::bound;
 
-/// What stands at one place of a line.
+/// The values at one place of a line.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Bin {
-    /// Where its first value is.
+    /// The x of the first value.
     pub(crate) x: f64,
     pub(crate) first: f64,
     pub(crate) last: f64,
     pub(crate) low: f64,
     pub(crate) high: f64,
-    /// Whether a value before it was left out: the line is broken there.
+    /// Whether a value before it was left out, so that the line is interrupted there.
     pub(crate) gap: bool,
 }
 
-/// A line that is being taken up.
+/// A line that is being collected.
 #[derive(Clone, Debug)]
 pub(crate) struct Line {
     pub(crate) name: String,
@@ -30,12 +30,12 @@ pub(crate) struct Line {
 }
 
 impl Line {
-    /// A line over x from `from` to `to`, which has room for that many places.
+    /// Creates a line over x from `from` to `to` with this many places.
     pub(crate) fn new(name: impl Into<String>, (from, to): (f64, f64), room: usize) -> Self {
         Self { name: name.into(), bins: vec![None; room.max(1)], from, to, gap: false, left_out: 0 }
     }
 
-    /// Adds a value. Those along x come in order.
+    /// Adds a value. The x of the values must not decrease.
     pub(crate) fn add(&mut self, x: f64, y: f64) {
         if !y.is_finite() || !x.is_finite() {
             self.left_out += 1;
@@ -56,12 +56,12 @@ impl Line {
         }
     }
 
-    /// The places that have values, along x.
+    /// Returns the places that have values, in ascending x.
     pub(crate) fn bins(&self) -> impl Iterator<Item = &Bin> {
         self.bins.iter().flatten()
     }
 
-    /// The lowest and the highest value.
+    /// Returns the lowest and the highest value.
     pub(crate) fn range(&self) -> (f64, f64) {
         self.bins().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), bin| {
             (low.min(bin.low), high.max(bin.high))
@@ -69,13 +69,13 @@ impl Line {
     }
 }
 
-/// The place of a part of 1 among `count` places.
+/// Returns the place of a fraction of 1 among `count` places.
 fn place(part: f64, count: usize) -> usize {
     let place = (part * count as f64).floor().max(0.0) as usize;
     place.min(bound::left(count, 1))
 }
 
-/// Means over the fields of a grid; NaN where there is no value.
+/// Means over the cells of a grid; NaN if a cell has no value.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Grid {
     pub(crate) rows: usize,
@@ -85,20 +85,19 @@ pub(crate) struct Grid {
 }
 
 impl Grid {
-    /// The lowest and the highest value.
+    /// Returns the lowest and the highest value.
     pub(crate) fn range(&self) -> (f64, f64) {
         range(&self.values)
     }
 
-    /// The same with its rows from the last to the first.
+    /// Returns the same grid with its rows in reverse order.
     #[must_use]
     pub(crate) fn turned(self) -> Self {
         let rows = self.values.chunks(self.columns.max(1)).rev();
         Self { values: rows.flatten().copied().collect(), ..self }
     }
 
-    /// The value of a field.
-    /// The value of a field.
+    /// Returns the value of a cell.
     pub(crate) fn at(&self, row: usize, column: usize) -> f64 {
         self.values.get(row * self.columns + column).copied().unwrap_or(f64::NAN)
     }
@@ -109,12 +108,12 @@ fn range(values: &[f64]) -> (f64, f64) {
     finite.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), &value| (low.min(value), high.max(value)))
 }
 
-/// An image that is being taken up, row after row.
+/// An image that is being collected, row by row.
 #[derive(Debug)]
 pub(crate) struct Mean {
-    /// Rows and columns of the array.
+    /// The rows and columns of the array.
     of: (u64, u64),
-    /// Those of the grid.
+    /// The rows and columns of the grid.
     grid: (usize, usize),
     sums: Vec<(f64, u64)>,
     /// The number of the next value.
@@ -123,7 +122,7 @@ pub(crate) struct Mean {
 }
 
 impl Mean {
-    /// An image of that many rows and columns, of which the picture has room for `most`.
+    /// Creates an image of this many rows and columns, for a picture that has room for `most`.
     pub(crate) fn new((rows, columns): (u64, u64), most: (usize, usize)) -> Self {
         let fit = |count: u64, most: usize| bound::addressable(count).min(most).max(1);
         let grid = (fit(rows, most.0), fit(columns, most.1));
@@ -162,7 +161,7 @@ impl Mean {
     }
 }
 
-/// The field of a grid of `fields` that index `index` of `count` falls into.
+/// Returns the cell, of `fields` cells, that index `index` of `count` falls into.
 fn field(index: u64, count: u64, fields: usize) -> usize {
     if count == fields as u64 {
         return bound::addressable(index);
@@ -170,7 +169,7 @@ fn field(index: u64, count: u64, fields: usize) -> usize {
     usize::try_from(u128::from(index) * fields as u128 / u128::from(count.max(1))).unwrap_or(usize::MAX) // a bound
 }
 
-/// How often there are values.
+/// A histogram.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Bars {
     pub(crate) low: f64,
@@ -180,7 +179,7 @@ pub(crate) struct Bars {
 }
 
 impl Bars {
-    /// Room for values from `low` to `high`, both included.
+    /// Creates bars for values from `low` to `high`, both included.
     pub(crate) fn new((low, high): (f64, f64), room: usize) -> Self {
         Self { low, high, counts: vec![0; room.max(1)], left_out: 0 }
     }
@@ -203,12 +202,12 @@ impl Bars {
     }
 }
 
-/// What can be said of many values without keeping them.
+/// Statistics of many values, computed without keeping the values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Statistics {
-    /// Values that are finite.
+    /// The number of finite values.
     pub(crate) count: u64,
-    /// Values that are not.
+    /// The number of values that are not finite.
     pub(crate) left_out: u64,
     pub(crate) low: f64,
     pub(crate) high: f64,
@@ -238,33 +237,34 @@ impl Statistics {
         self.squares += off * (value - self.mean);
     }
 
-    /// The mean of all finite values.
+    /// Returns the mean of all finite values.
     pub(crate) fn mean(&self) -> f64 {
         if self.count == 0 { f64::NAN } else { self.mean }
     }
 
-    /// The standard deviation of the values themselves, not that of a population they stand for.
+    /// Returns the standard deviation of the values themselves, not of a population that they are a sample
+    /// of.
     pub(crate) fn deviation(&self) -> f64 {
         if self.count == 0 { f64::NAN } else { (self.squares / self.count as f64).sqrt() }
     }
 }
 
-/// Numbers that are kept as they are to find quantiles exactly.
+/// The number of values that are kept to compute quantiles exactly.
 const KEPT: usize = 1 << 21;
-/// Parts of the range of more numbers than these.
+/// The number of parts of the range that are counted if there are more values.
 const PLACES: usize = 1 << 16;
 
-/// Values below which given parts of all numbers lie, in bounded memory.
+/// Computes quantiles in bounded memory.
 #[derive(Debug)]
 pub(crate) enum Quantiles {
-    /// All numbers.
+    /// All values.
     Exact(Vec<f64>),
-    /// How many lie in each part of the range.
+    /// The number of values in each part of the range.
     Counted(Bars),
 }
 
 impl Quantiles {
-    /// For numbers of which these statistics are known.
+    /// Starts with values whose statistics are known.
     pub(crate) fn new(statistics: &Statistics) -> Self {
         if usize::try_from(statistics.count).is_ok_and(|count| count <= KEPT) {
             return Self::Exact(Vec::new());
@@ -279,7 +279,8 @@ impl Quantiles {
         }
     }
 
-    /// The quantiles for some parts, as NumPy has them where all numbers are known, and how far they may be off.
+    /// Returns the quantiles for some fractions, and the largest possible error. They are those of NumPy if
+    /// all values were kept.
     pub(crate) fn finish(self, parts: &[f64]) -> (Vec<f64>, f64) {
         match self {
             Self::Exact(mut values) => {
@@ -306,7 +307,7 @@ impl Quantiles {
     }
 }
 
-/// The quantile of sorted values, between two of them by distance.
+/// Returns a quantile of sorted values, interpolated between its two neighbours.
 fn between(values: &[f64], part: f64) -> f64 {
     let at = part * bound::left(values.len(), 1) as f64;
     let (low, high) = (at.floor() as usize, at.ceil() as usize);

@@ -1,4 +1,4 @@
-//! A rectangle of characters with colours: what pictures on a terminal are made of.
+//! A rectangle of coloured characters, which pictures on a terminal consist of.
 
 use std::io::{self, Write};
 
@@ -7,19 +7,19 @@ use unicode_width::UnicodeWidthChar;
 
 use super::palette::{self, Colour};
 
-/// How many colours a terminal has.
+/// The number of colours of a terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Depth {
-    /// None: pictures are made of shades.
+    /// None; pictures consist of shades.
     None,
-    /// The 216 of the cube.
+    /// The 216 colours of the cube.
     Indexed,
-    /// All.
+    /// All colours.
     Full,
 }
 
 impl Depth {
-    /// What the terminal on stdout has: its own word for it is `COLORTERM`.
+    /// Returns the colours of the terminal on stdout, which `COLORTERM` names.
     pub(crate) fn of_stdout() -> Self {
         match anstream::AutoStream::choice(&io::stdout()) {
             anstream::ColorChoice::Never => Self::None,
@@ -27,7 +27,7 @@ impl Depth {
         }
     }
 
-    /// What the terminal says it has.
+    /// Returns the colours that the terminal says it has.
     pub(crate) fn of_terminal() -> Self {
         match std::env::var("COLORTERM").as_deref() {
             Ok("truecolor" | "24bit") => Self::Full,
@@ -50,14 +50,14 @@ impl Depth {
 /// One character.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Glyph {
-    /// NUL behind a character that is two wide.
+    /// The character; NUL after a character that is two columns wide.
     pub(crate) character: char,
     pub(crate) ink: Option<Colour>,
     pub(crate) ground: Option<Colour>,
     pub(crate) look: Look,
 }
 
-/// How text stands out.
+/// How text is highlighted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Look {
     Plain,
@@ -91,7 +91,7 @@ impl Screen {
         }
     }
 
-    /// Writes text from a place on, as far as the row goes. Returns the column after it.
+    /// Writes text at a position, as far as the row goes. Returns the column after it.
     pub(crate) fn text(&mut self, (mut x, y): (usize, usize), text: &str, look: Look) -> usize {
         for character in text.chars() {
             let width = character.width().unwrap_or(0); // a bound: control characters take no room
@@ -105,7 +105,7 @@ impl Screen {
         x
     }
 
-    /// Writes the rows down to the last one that is not empty, with as many colours as there are.
+    /// Writes the rows up to the last one that is not empty, with the colours that the terminal has.
     pub(crate) fn write(&self, out: &mut impl Write, depth: Depth) -> io::Result<()> {
         let last = self.cells.iter().rposition(|glyph| *glyph != EMPTY);
         let rows = last.map_or(0, |last| last / self.width.max(1) + 1);

@@ -1,4 +1,4 @@
-//! A canvas of shapes: Scalable Vector Graphics 1.1.
+//! A canvas of shapes, in Scalable Vector Graphics 1.1.
 
 use std::fmt::Write;
 
@@ -8,16 +8,16 @@ use super::canvas::{Anchor, Area, Canvas, Pixels, Point, Size, TEXT};
 use super::palette::Colour;
 use super::raster;
 
-/// A picture as text.
+/// A picture as SVG text.
 #[derive(Debug)]
 pub(crate) struct Svg {
     text: String,
-    /// Why some picture in it could not be encoded.
+    /// The first error of encoding an image in it.
     failed: Option<Error>,
 }
 
 impl Svg {
-    /// A white picture of that size.
+    /// Creates a white picture of this size.
     pub(crate) fn new(Size { width, height }: Size) -> Self {
         let mut svg = Self { text: String::new(), failed: None };
         svg.put(format_args!(
@@ -29,9 +29,10 @@ impl Svg {
         svg
     }
 
-    /// The whole file.
+    /// Returns the complete file.
     ///
     /// # Errors
+    ///
     /// As [`raster::png`].
     pub(crate) fn finish(mut self) -> Result<Vec<u8>> {
         self.text.push_str("</svg>\n");
@@ -99,7 +100,7 @@ impl Canvas for Svg {
     }
 }
 
-/// A coordinate with the two digits after the point that can be seen.
+/// Formats a coordinate with two digits after the point; more are not visible.
 fn short(value: f64) -> String {
     let text = format!("{value:.2}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
@@ -116,7 +117,7 @@ fn escaped(text: &str) -> String {
             '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
-            // XML has no place for these, escaped or not.
+            // XML does not permit these characters, not even escaped.
             c if c.is_control() || matches!(c, '\u{FFFE}' | '\u{FFFF}') => out.push('\u{FFFD}'),
             c => out.push(c),
         }
@@ -124,7 +125,7 @@ fn escaped(text: &str) -> String {
     out
 }
 
-/// RFC 4648, section 4.
+/// Encodes bytes as base64 (RFC 4648, section 4).
 fn base64(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);

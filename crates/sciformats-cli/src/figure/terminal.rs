@@ -1,4 +1,4 @@
-//! A picture on a terminal: lines of braille dots, images of half blocks, bars of eighth blocks.
+//! Draws a picture on a terminal: lines as braille dots, images as half blocks, bars as eighths of blocks.
 
 use sciformats_core::bound;
 use unicode_width::UnicodeWidthStr;
@@ -13,23 +13,24 @@ use super::{Axis, Body, Figure};
 const SHADES: [char; 5] = ['·', '░', '▒', '▓', '█'];
 const EIGHTHS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// The characters that the inside of a picture gets on a screen of that size: what is to be taken up for it.
+/// Returns the columns and rows inside a picture on a screen of this size, which decide how many values are
+/// needed.
 pub(crate) fn room(width: usize, height: usize) -> (usize, usize) {
     (bound::left(width, MARGIN).max(2), bound::left(height, FRAME).max(2))
 }
 
-/// Columns left of a picture: marks of the vertical axis.
+/// The columns to the left of a picture, for the ticks of the vertical axis.
 const MARGIN: usize = 10;
-/// Rows above and below it: title, axis, marks, label, colours or note.
+/// The rows above and below a picture: title, axis, ticks, label, colours or note.
 const FRAME: usize = 5;
 
-/// Draws a picture into that many columns and rows.
+/// Draws a picture into this many columns and rows.
 pub(crate) fn draw(figure: &Figure, (width, height): (usize, usize), depth: Depth) -> Screen {
     let (inner, rows) = room(width, height);
     let mut screen = Screen::new(width, height);
     let frame = Frame { left: bound::left(width, inner), top: 1, width: inner, height: rows };
     let after = screen.text((0, 0), &figure.title, Look::Bold);
-    // What stands upwards, unless the title says it already.
+    // The label of the vertical axis, unless the title says the same.
     let mut after = after;
     if !figure.title.ends_with(&figure.y.label) {
         after = screen.text((after + 2, 0), &figure.y.label, Look::Plain);
@@ -55,7 +56,7 @@ pub(crate) fn draw(figure: &Figure, (width, height): (usize, usize), depth: Dept
             frame.bars(&mut screen, (bars, figure.y.high));
         }
     }
-    // What there is no room for below stands above.
+    // A label that does not fit below the picture is written above it.
     let across = format!("→ {}", figure.x.label);
     if !named && after + 2 + across.width() <= width {
         screen.text((after + 2, 0), &across, Look::Plain);
@@ -76,13 +77,13 @@ pub(crate) fn draw(figure: &Figure, (width, height): (usize, usize), depth: Dept
     screen
 }
 
-/// The characters that an image takes of those there are: fields stay as square as they can.
+/// Returns the columns and rows that an image occupies, with cells as square as possible.
 fn fitted(grid: &Grid, (width, height): (usize, usize), depth: Depth) -> (usize, usize) {
-    // Two fields stand in a character where it can have two colours.
+    // With colours, a character shows two cells.
     let lines = if depth == Depth::None { 1 } else { 2 };
     let (columns, rows) = (grid.columns.max(1), grid.rows.max(1));
     let by_width = width / columns;
-    // A shade is twice as high as wide: it gets two columns a field where there is room.
+    // A shade is twice as high as wide, so each cell gets two columns if there is room.
     let wide = if lines == 1 { by_width / 2 } else { by_width };
     let scale = wide.min(height * lines / rows);
     if scale == 0 {
@@ -91,7 +92,7 @@ fn fitted(grid: &Grid, (width, height): (usize, usize), depth: Depth) -> (usize,
     (columns * scale * (3 - lines), (rows * scale).div_ceil(lines).max(1))
 }
 
-/// The inside of a picture on the screen.
+/// The inside of the picture on the screen.
 #[derive(Clone, Copy)]
 struct Frame {
     left: usize,
@@ -101,7 +102,7 @@ struct Frame {
 }
 
 impl Frame {
-    /// The axes with marks and labels; `upwards` if low values stand at the bottom.
+    /// Draws the axes with ticks and labels; if `upwards` is true, low values are at the bottom.
     fn axes(&self, screen: &mut Screen, figure: &Figure, upwards: bool) -> bool {
         let (edge, bottom) = (bound::left(self.left, 1), self.top + self.height);
         let stroke = |character| Glyph { character, ink: None, ground: None, look: Look::Faint };
@@ -113,7 +114,7 @@ impl Frame {
             let part = if upwards { 1.0 - part } else { part };
             let y = self.top + cell(part, self.height, upwards);
             screen.put((edge, y), stroke('┤'));
-            // A day that does not fit is told without its year.
+            // A date that does not fit is written without its year.
             let day = text.split_once('-').filter(|_| figure.y.dates.is_some() && text.width() > edge);
             let text = day.map_or(text.as_str(), |(_, day)| day);
             let text: String = text.chars().take(edge).collect();
@@ -128,7 +129,7 @@ impl Frame {
                 free = screen.text((start, bottom + 1), &text, Look::Faint) + 1;
             }
         }
-        // The label stands after the last mark, or not at all where there is no room.
+        // The label follows the last tick, or is left out if there is no room.
         let label = &figure.x.label;
         let end = self.left + self.width;
         let start = bound::left(end, label.width()).max(free + 1);
@@ -193,7 +194,7 @@ impl Frame {
         }
     }
 
-    /// What the colours of an image mean, in one row.
+    /// Draws the explanation of the colours of an image in one row.
     fn colours(&self, screen: &mut Screen, (values, row): (&Axis, usize), depth: Depth) {
         let (low, high) = (brief(values.low), brief(values.high));
         let x = screen.text((self.left, row), &low, Look::Faint) + 1;
@@ -215,7 +216,7 @@ impl Frame {
             let bar = (x * bars.counts.len() / self.width).min(bars.counts.len() - 1);
             let count = bars.counts.get(bar).copied().unwrap_or(0); // a position without a bar has no height
             let eighths = (count as f64 / top.max(1.0) * (self.height * 8) as f64).round() as usize;
-            // A single value shows.
+            // A bar for a single value is at least visible.
             let eighths = if count > 0 { eighths.max(1) } else { 0 };
             for y in 0..self.height {
                 let here = bound::left(eighths, y * 8).min(8);
@@ -232,7 +233,7 @@ fn block(character: char, ink: Colour) -> Glyph {
     Glyph { character, ink: Some(ink), ground: None, look: Look::Plain }
 }
 
-/// The shade of a position between 0 and 1.
+/// Returns the shade for a position between 0 and 1.
 fn shade(position: f64) -> char {
     if position.is_nan() {
         return ' ';
@@ -241,15 +242,15 @@ fn shade(position: f64) -> char {
     SHADES.get(index.min(SHADES.len() - 1)).copied().unwrap_or(' ')
 }
 
-/// The character that a part of 1 falls into. The ends of a line are the middles of its first and last one; an image
-/// has fields with a width of their own.
+/// Returns the character that a fraction of 1 falls into. The ends of a line are at the middles of the first
+/// and last characters; the cells of an image have a width.
 fn cell(part: f64, count: usize, ends: bool) -> usize {
     let last = bound::left(count, 1);
     let at = if ends { (part * last as f64).round() } else { (part * count as f64).floor() };
     (at.max(0.0) as usize).min(last)
 }
 
-/// Dots from one place to another.
+/// Draws dots from one position to another.
 fn stroke((x0, y0): (f64, f64), (x1, y1): (f64, f64), dot: &mut impl FnMut(f64, f64)) {
     let steps = (x1 - x0).abs().max((y1 - y0).abs()).round().max(1.0);
     for i in 0..=steps as usize {

@@ -1,15 +1,16 @@
-//! Where an axis has marks, and what is written there.
+//! The positions and texts of the ticks of an axis.
 
 use super::{Axis, dates};
 
-/// A mark: its value and its text.
+/// A tick: its value and its text.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Tick {
     pub(crate) value: f64,
     pub(crate) text: String,
 }
 
-/// At most `most` marks at round numbers within the axis, in ascending order; one at least, if the axis has an extent.
+/// Returns at most `most` ticks at round numbers within the axis, in ascending order, and at least one if the
+/// axis has an extent.
 pub(crate) fn ticks(axis: &Axis, most: usize) -> Vec<Tick> {
     let (low, high) = (axis.low.min(axis.high), axis.low.max(axis.high));
     let span = high - low;
@@ -20,7 +21,8 @@ pub(crate) fn ticks(axis: &Axis, most: usize) -> Vec<Tick> {
         return dates::ticks(calendar, (low, high), most);
     }
     let mut step = rounded_up(span / most as f64);
-    // Rounding may leave one mark too many at the ends; numbers that are hardly any have no marks between them.
+    // Rounding may produce one tick too many at the ends. Numbers that hardly differ have no ticks between
+    // them.
     for _ in 0..4 {
         let first = (low / step).ceil();
         let last = (high / step + 1e-9).floor();
@@ -34,16 +36,16 @@ pub(crate) fn ticks(axis: &Axis, most: usize) -> Vec<Tick> {
     Vec::new()
 }
 
-/// The next number up that is 1, 2 or 5 times a power of ten.
+/// Returns the next larger number that is 1, 2 or 5 times a power of ten.
 fn rounded_up(value: f64) -> f64 {
     let power = 10f64.powf(value.log10().floor());
     let digit = value / power;
     let round = [1.0, 2.0, 5.0].into_iter().find(|round| digit <= round * (1.0 + 1e-9)).unwrap_or(10.0);
-    // Powers below one are more exact as a quotient: 1/10 for 0.1.
+    // Powers below one are more exact as a quotient, such as 1/10 for 0.1.
     if power < 1.0 { round / (1.0 / power).round() } else { round * power }
 }
 
-/// Marks with as many digits as tell them apart.
+/// Formats ticks with as many digits as are needed to tell them apart.
 fn labelled(values: Vec<f64>, step: f64) -> Vec<Tick> {
     let largest = values.iter().fold(0f64, |most, value| most.max(value.abs()));
     let plain = largest < 1e6 && step >= 1e-5;
@@ -63,7 +65,7 @@ fn labelled(values: Vec<f64>, step: f64) -> Vec<Tick> {
         .collect()
 }
 
-/// Digits after the point that a multiple of `step` needs.
+/// Returns the number of digits after the point that a multiple of `step` needs.
 fn decimals(step: f64) -> usize {
     (0..12)
         .find(|&digits| {
@@ -83,7 +85,7 @@ fn scientific(value: f64, digits: usize) -> String {
     }
 }
 
-/// A number in as few characters as show it to four digits.
+/// Formats a number with four significant digits, in as few characters as possible.
 pub(crate) fn brief(value: f64) -> String {
     if value == 0.0 {
         return "0".into();

@@ -1,4 +1,5 @@
-//! What the numbers of an array are called, by what its convention says of it: names, units, coordinates along its dimensions.
+//! What the numbers of an array are called according to its convention: names, units, and coordinates along
+//! its dimensions.
 
 use sciformats::{Object, Range, SelectedAxis, Value};
 use sciformats_conventions::time::{Calendar, DateTime};
@@ -7,17 +8,18 @@ use crate::figure::dates;
 use crate::meaning::Thing;
 use crate::meaning::along::{self, Places};
 
-/// How far coordinates of an image may be from evenly spread ones, in steps: less than anybody sees.
+/// The largest distance, in steps, between coordinates of an image and evenly spaced ones; nobody can see
+/// less.
 const UNEVEN: f64 = 0.25;
 
-/// The name and unit of the values of an array.
+/// Returns the name and the unit of the values of an array.
 pub(crate) fn of_values(thing: &Thing) -> String {
     let (parent, last) = thing.path().rsplit_once('/').unwrap_or(("", thing.path()));
     let variable = thing.variable();
     let name =
         variable.and_then(|variable| variable.long_name.clone().or_else(|| variable.standard_name.clone()));
     let units = variable.and_then(|variable| variable.units.clone());
-    // The unit of a quantity of ASDF stands beside its value.
+    // In ASDF, the unit of a quantity is stored beside its value.
     let units = units.or_else(|| match thing.file().object(&format!("{parent}/unit")) {
         Ok(Object::Value(Value::Text(unit))) if last == "value" => Some(unit),
         _ => None,
@@ -39,13 +41,13 @@ fn with_unit(name: String, unit: Option<String>) -> String {
 pub(crate) struct Dimension {
     pub(crate) label: String,
     pub(crate) coordinates: Option<Vec<f64>>,
-    /// The calendar, if coordinates are seconds since the start of 1970.
+    /// The calendar, if the coordinates are seconds since the start of 1970.
     pub(crate) dates: Option<Calendar>,
-    /// Whether it points to the north, or upwards on a map.
+    /// Whether the dimension points north, or upwards on a map.
     pub(crate) north: bool,
 }
 
-/// What is known of a dimension of an array.
+/// Returns what is known about a dimension of an array.
 pub(crate) fn of_dimension(thing: &Thing, axis: &SelectedAxis) -> Dimension {
     let Some(variable) = thing.variable() else { return Dimension::default() };
     let name = variable.dimensions.get(axis.dimension).and_then(|dimension| dimension.name.clone());
@@ -63,7 +65,7 @@ pub(crate) fn of_dimension(thing: &Thing, axis: &SelectedAxis) -> Dimension {
     if axis.step < 0 {
         values.reverse();
     }
-    // Coordinates that neither rise nor fall all the way say nothing of a place along an axis.
+    // Coordinates are only useful along an axis if they rise or fall throughout.
     let rises = values.windows(2).all(|pair| matches!(pair, [a, b] if a < b));
     let falls = values.windows(2).all(|pair| matches!(pair, [a, b] if a > b));
     if !(rises || falls) || !values.iter().all(|value| value.is_finite()) {
@@ -73,7 +75,7 @@ pub(crate) fn of_dimension(thing: &Thing, axis: &SelectedAxis) -> Dimension {
     Dimension { label, coordinates: Some(values), dates, north: along.north }
 }
 
-/// The indices of a selected dimension, in rising order.
+/// Returns the indices of a selected dimension in ascending order.
 fn range(axis: &SelectedAxis) -> Option<Range> {
     let step = axis.step.unsigned_abs().max(1);
     let across = axis.count.checked_sub(1)?.checked_mul(step)?;
@@ -82,19 +84,20 @@ fn range(axis: &SelectedAxis) -> Option<Range> {
 }
 
 impl Dimension {
-    /// The coordinate of an index of the selection, or that index of the array.
+    /// Returns the coordinate of an index of the selection, or the index in the array if there are no
+    /// coordinates.
     pub(crate) fn at(&self, axis: &SelectedAxis, index: u64) -> f64 {
         let known = self.coordinates.as_ref().and_then(|values| values.get(usize::try_from(index).ok()?));
         known.copied().unwrap_or(axis.first as f64 + axis.step as f64 * index as f64)
     }
 
-    /// As [`at`](Self::at), as people read it.
+    /// As [`at`](Self::at), formatted for people.
     pub(crate) fn shown(&self, axis: &SelectedAxis, index: u64) -> String {
         let at = self.at(axis, index);
         self.dates.and_then(|calendar| dates::shown(calendar, at)).unwrap_or_else(|| at.to_string())
     }
 
-    /// The coordinates, if they are evenly spread; an image has no others.
+    /// Keeps the coordinates only if they are evenly spaced, as an image needs.
     pub(crate) fn evenly(mut self) -> Self {
         if let Some(values) = &self.coordinates
             && let (Some(first), Some(last)) = (values.first(), values.last())

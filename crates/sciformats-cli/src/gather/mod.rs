@@ -1,4 +1,5 @@
-//! From an array to a picture of it: which part, what kind of picture, and its numbers a few megabytes at a time.
+//! Turns an array into a picture: selects the part and the kind of picture, and reads its numbers a few
+//! megabytes at a time.
 
 mod labels;
 mod numbers;
@@ -18,47 +19,47 @@ use crate::figure::{Axis, Body, Figure};
 use crate::look;
 use crate::meaning::{Thing, selection};
 
-/// Lines that can be told apart in one picture.
+/// The number of lines that can be told apart in one picture.
 const LINES: u64 = 7;
 
 /// A kind of picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Kind {
-    /// Values along one dimension; of two, a line for each index of the last one
+    /// A line along one dimension; of two dimensions, one line for each index of the last
     Line,
-    /// Values over two dimensions, as colours
+    /// An image: values over two dimensions as colours
     Image,
-    /// How often there are values
+    /// A histogram
     Histogram,
 }
 
-/// What a picture has room for.
+/// The room that a picture has.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Room {
-    /// Places along a line.
+    /// The number of places along a line.
     pub(crate) line: usize,
-    /// Columns and rows of an image.
+    /// The columns and rows of an image.
     pub(crate) image: (usize, usize),
-    /// Bars.
+    /// The number of bars.
     pub(crate) bars: usize,
 }
 
-/// A part of an array that is to be drawn.
+/// The part of an array that is drawn.
 #[derive(Clone, Debug)]
 pub(crate) struct Subject<'a> {
     pub(crate) thing: &'a Thing,
     pub(crate) array: &'a Array<'a>,
     pub(crate) selection: Selection,
-    /// The selection as text, if it is not the whole array.
+    /// The selection as text, unless it is the whole array.
     pub(crate) slice: Option<String>,
     pub(crate) field: Option<&'a str>,
-    /// Ends the reading when it becomes true, as if by an error.
+    /// Reading ends with an error when this becomes true.
     stop: Option<&'a AtomicBool>,
 }
 
 impl<'a> Subject<'a> {
-    /// The part that a slice and coordinates name, and which coordinates were chosen. Without any, the first entries of all
-    /// dimensions but the last two, unless all values are wanted.
+    /// Returns the part that a slice and coordinates name, and which coordinates were chosen. Without either,
+    /// all dimensions except the last two are taken at index 0, unless all values are wanted.
     pub(crate) fn new(
         (thing, array): (&'a Thing, &'a Array<'a>),
         (slice, at): (Option<&str>, Option<&str>),
@@ -75,26 +76,26 @@ impl<'a> Subject<'a> {
         Ok((Self { thing, array, selection, slice, field: None, stop: None }, chosen))
     }
 
-    /// The same part; reading it ends when `stop` becomes true.
+    /// Returns the same part; reading it ends when `stop` becomes true.
     pub(crate) fn until(self, stop: &'a AtomicBool) -> Self {
         Self { stop: Some(stop), ..self }
     }
 
-    /// The kind of picture that suits the part.
+    /// Returns the kind of picture that suits the part.
     pub(crate) fn kind(&self) -> Kind {
         if self.selection.shape().len() >= 2 { Kind::Image } else { Kind::Line }
     }
 
-    /// Its picture. `bars` is the number of bars of a histogram, if it was said.
+    /// Returns the picture. `bars` is the number of bars of a histogram, if the user chose one.
     pub(crate) fn figure(&self, kind: Kind, room: Room, bars: Option<usize>) -> Result<Figure> {
         if self.selection.shape().contains(&0) {
-            return Err(Error::usage("array", "has no elements there"));
+            return Err(Error::usage("array", "has no elements in this part"));
         }
         let numbers = Numbers::new(self.array.element(), self.field)?;
         let axes = self.selection.axes();
         match (kind, axes.as_slice()) {
             (Kind::Histogram, _) => self.histogram(&numbers, bars, room.bars),
-            (_, []) => Err(Error::usage("array", "has a single value there, of which there is no picture")),
+            (_, []) => Err(Error::usage("array", "has a single value in this part, which makes no picture")),
             (Kind::Line, [along]) => self.lines(&numbers, (along, None), room.line),
             (Kind::Line, [along, each]) if each.count <= LINES => {
                 self.lines(&numbers, (along, Some(each)), room.line)
@@ -102,19 +103,21 @@ impl<'a> Subject<'a> {
             (Kind::Line, _) => Err(Error::usage(
                 "array",
                 format!(
-                    "is more than {LINES} lines there: choose some with a slice, or another kind of picture"
+                    "has more than {LINES} lines in this part; select some with a slice, or choose another kind of picture"
                 ),
             )),
             (Kind::Image, [down, across]) => self.image(&numbers, (down, across), room.image),
             (Kind::Image, axes) => {
-                let problem =
-                    format!("has {} there: an image has 2", look::count(axes.len() as u64, "dimension"));
+                let problem = format!(
+                    "has {} in this part, but an image needs 2",
+                    look::count(axes.len() as u64, "dimension")
+                );
                 Err(Error::usage("array", problem))
             }
         }
     }
 
-    /// What can be said of all its numbers.
+    /// Returns the statistics of all numbers.
     pub(crate) fn statistics(&self) -> Result<Statistics> {
         let numbers = Numbers::new(self.array.element(), self.field)?;
         let mut statistics = Statistics::default();
@@ -212,7 +215,7 @@ impl<'a> Subject<'a> {
         let axis = |axis: &SelectedAxis| {
             let dimension = of_dimension(self.thing, axis).evenly();
             let (first, last) = (dimension.at(axis, 0), dimension.at(axis, axis.count - 1));
-            // Fields reach half a step beyond their middles.
+            // Cells extend half a step beyond their middles.
             let steps = bound::left(axis.count, 1) as f64;
             let half = if steps == 0.0 { 0.5 } else { (last - first) / steps / 2.0 };
             let axis = Axis {
@@ -222,7 +225,7 @@ impl<'a> Subject<'a> {
             (axis, dimension.north && first < last)
         };
         let ((x, _), (mut y, upwards)) = (axis(across), axis(down));
-        // The north is where everybody looks for it.
+        // On a map, north is at the top.
         if upwards {
             grid = grid.turned();
             (y.low, y.high) = (y.high, y.low);
@@ -236,7 +239,7 @@ impl<'a> Subject<'a> {
         if statistics.count == 0 {
             (low, high) = (0.0, 1.0);
         } else if numbers.are_whole() && asked.is_none() && high - low < room as f64 {
-            // A bar for each number.
+            // Integers get one bar per number.
             count = (high - low) as usize + 1;
             (low, high) = (low - 0.5, high + 0.5);
         } else if low == high {
@@ -250,7 +253,7 @@ impl<'a> Subject<'a> {
     }
 }
 
-/// The first entries of so many dimensions, by their names where they have some.
+/// Describes the first indices of this many dimensions, by their names if they have some.
 fn first_entries(thing: &Thing, count: usize) -> String {
     let dimensions = thing.variable().map(|variable| variable.dimensions.as_slice()).unwrap_or_default();
     let names: Option<Vec<&str>> = dimensions.iter().take(count).map(|one| one.name.as_deref()).collect();
@@ -269,8 +272,8 @@ fn safe_label(dimension: &Dimension) -> String {
     look::safe(&dimension.label).into_owned()
 }
 
-/// Rows and columns of a picture with room for `columns` and `rows`: as wide to its height as the array, unless it would
-/// be a thin line.
+/// Returns the rows and columns of an image with room for `columns` and `rows`. It keeps the proportions of
+/// the array, unless it would become a thin line.
 fn fitted((down, across): (u64, u64), (columns, rows): (usize, usize)) -> (usize, usize) {
     let shrink = (down as f64 / rows as f64).max(across as f64 / columns as f64);
     let fit = |count: u64, most: usize| {
@@ -280,5 +283,5 @@ fn fitted((down, across): (u64, u64), (columns, rows): (usize, usize)) -> (usize
     (fit(down, rows), fit(across, columns))
 }
 
-// Each has a colour of its own.
+// Each line needs a colour of its own.
 const _: () = assert!(LINES as usize <= palette::LINE_COLOURS);

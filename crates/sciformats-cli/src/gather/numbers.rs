@@ -1,32 +1,36 @@
-//! Elements as numbers that can be drawn: rounded to binary64 where they must be, complex ones by their magnitude.
+//! Converts elements to numbers that can be drawn. They are rounded to binary64 if necessary, and complex
+//! numbers become their magnitude.
 
 use sciformats::{Datum, Decoder, ElementType, Error, Name, Result};
 use sciformats_conventions::type_name;
 
-/// How the elements of a type become numbers.
+/// How elements of a type become numbers.
 #[derive(Clone, Debug)]
 pub(crate) struct Numbers {
     element: ElementType,
-    /// The field that is taken of a compound.
+    /// The field of a compound that is used.
     field: Option<Name>,
 }
 
 impl Numbers {
-    /// Numbers of elements of a type, or of a field of compounds.
+    /// Prepares the conversion of elements of a type, or of a field of compounds.
     ///
     /// # Errors
-    /// [`Error::Usage`] if they are no numbers, or if a field has to be named.
+    ///
+    /// [`Error::Usage`] if the elements are not numbers, or if a field has to be named.
     pub(crate) fn new(element: &ElementType, field: Option<&str>) -> Result<Self> {
         let problem = |text: String| Err(Error::usage("array", text));
         let (one, field) = match (element, field) {
             (ElementType::Compound(fields), Some(wanted)) => {
                 match fields.iter().find(|(name, _)| name.shown() == wanted) {
                     Some((name, one)) => (one, Some(name.clone())),
-                    None => return problem(format!("has no field {wanted}; there are {}", names(fields))),
+                    None => {
+                        return problem(format!("has no field {wanted}; its fields are {}", names(fields)));
+                    }
                 }
             }
             (ElementType::Compound(fields), None) => {
-                return problem(format!("holds compounds: name one of their fields, {}", names(fields)));
+                return problem(format!("holds compounds; choose one of their fields: {}", names(fields)));
             }
             (_, Some(_)) => {
                 return problem(format!(
@@ -37,12 +41,12 @@ impl Numbers {
             (plain, None) => (plain, None),
         };
         if !is_number(one) {
-            return problem(format!("holds elements of type {}, which are no numbers", type_name(one)));
+            return problem(format!("holds elements of type {}, which are not numbers", type_name(one)));
         }
         Ok(Self { element: element.clone(), field })
     }
 
-    /// Appends the numbers in canonical bytes.
+    /// Appends the numbers that the canonical bytes hold.
     pub(crate) fn append(&self, bytes: &[u8], out: &mut Vec<f64>) -> Result<()> {
         use ElementType as T;
         let base = match &self.element {
@@ -80,7 +84,7 @@ impl Numbers {
         }
     }
 
-    /// Whether the numbers are whole ones.
+    /// Returns whether the numbers are integers.
     pub(crate) fn are_whole(&self) -> bool {
         fn whole(element: &ElementType) -> bool {
             use ElementType as T;
@@ -102,7 +106,7 @@ fn words<const N: usize>(bytes: &[u8]) -> impl Iterator<Item = [u8; N]> {
     bytes.as_chunks().0.iter().copied()
 }
 
-/// Whether elements of a type can be drawn.
+/// Returns whether elements of a type can be drawn.
 pub(crate) fn is_number(element: &ElementType) -> bool {
     use ElementType as T;
     match element {
@@ -159,11 +163,13 @@ mod tests {
         assert_eq!(taken("z").unwrap(), [5.0]);
         assert_eq!(taken("id").unwrap(), [9.0]);
         assert!(Numbers::new(&element, Some("id")).unwrap().are_whole());
-        for (field, problem) in [("name", "which are no numbers"), ("x", "has no field x; there are id, z")] {
+        for (field, problem) in
+            [("name", "which are not numbers"), ("x", "has no field x; its fields are id, z")]
+        {
             assert!(taken(field).unwrap_err().to_string().contains(problem));
         }
         let error = Numbers::new(&element, None).unwrap_err().to_string();
-        assert!(error.contains("name one of their fields, id, z"), "{error}");
+        assert!(error.contains("choose one of their fields: id, z"), "{error}");
         assert!(Numbers::new(&texts(&[], &[""]).info.element, None).is_err());
         assert!(Numbers::new(&ElementType::F32, Some("x")).is_err());
     }

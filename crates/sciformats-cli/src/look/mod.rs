@@ -1,4 +1,4 @@
-//! How things look: styles, sizes, shapes, tables, progress. Nothing here knows a file.
+//! How output looks: styles, sizes, shapes, tables, progress. Nothing here knows a file.
 
 mod progress;
 mod table;
@@ -22,7 +22,7 @@ pub(crate) const TYPE: Style = Style::new().fg_color(Some(anstyle::Color::Ansi(A
 pub(crate) const SHAPE: Style = Style::new().fg_color(Some(anstyle::Color::Ansi(AnsiColor::Green)));
 /// Links and where they lead.
 pub(crate) const LINK: Style = Style::new().fg_color(Some(anstyle::Color::Ansi(AnsiColor::Magenta)));
-/// What matters less.
+/// What is less important.
 pub(crate) const FAINT: Style = Style::new().dimmed();
 /// What is wrong.
 pub(crate) const WRONG: Style = Style::new().fg_color(Some(anstyle::Color::Ansi(AnsiColor::Red)));
@@ -31,7 +31,8 @@ pub(crate) const WELL: Style = Style::new().fg_color(Some(anstyle::Color::Ansi(A
 /// No style.
 pub(crate) const PLAIN: Style = Style::new();
 
-/// Text from a file, with control characters made visible: a file must not talk to the terminal.
+/// Makes the control characters in text from a file visible, so that a file cannot send commands to the
+/// terminal.
 pub(crate) fn safe(text: &str) -> Cow<'_, str> {
     if !text.chars().any(hides) {
         return Cow::Borrowed(text);
@@ -40,12 +41,12 @@ pub(crate) fn safe(text: &str) -> Cow<'_, str> {
     Cow::Owned(text.chars().map(show).collect())
 }
 
-/// Control characters, and those that turn the direction of the text around them.
+/// Returns whether a character is a control character, or changes the direction of the text around it.
 fn hides(c: char) -> bool {
     c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// A number of bytes for people: `640 B`, `1.5 KiB`, `12 GiB`.
+/// Formats a number of bytes for people: `640 B`, `1.5 KiB`, `12 GiB`.
 pub(crate) fn size(bytes: u64) -> String {
     const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
     if bytes < 1024 {
@@ -54,7 +55,7 @@ pub(crate) fn size(bytes: u64) -> String {
     let mut value = bytes as f64;
     let mut unit = "B";
     for larger in UNITS {
-        // What rounds to 1024 of a unit is 1 of the next.
+        // A value that would be rounded to 1024 is shown as 1 of the next unit.
         if value < 1023.5 {
             break;
         }
@@ -64,7 +65,7 @@ pub(crate) fn size(bytes: u64) -> String {
     if value < 9.95 { format!("{value:.1} {unit}") } else { format!("{value:.0} {unit}") }
 }
 
-/// A number with its digits in groups of three.
+/// Formats a number with its digits in groups of three.
 pub(crate) fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
@@ -77,7 +78,7 @@ pub(crate) fn grouped(number: u64) -> String {
     text
 }
 
-/// Dimensions for people: `3 × 4`, `scalar`, `null`.
+/// Formats dimensions for people: `3 × 4`, `scalar`, `null`.
 pub(crate) fn shape(shape: Option<&[u64]>) -> String {
     match shape {
         None => "null".into(),
@@ -86,7 +87,7 @@ pub(crate) fn shape(shape: Option<&[u64]>) -> String {
     }
 }
 
-/// At most `width` characters of `text`, the last one `…` if there were more.
+/// Returns at most `width` characters of `text`; the last one is `…` if there were more.
 pub(crate) fn clipped(text: &str, width: usize) -> String {
     if text.chars().count() <= width {
         return text.into();
@@ -94,7 +95,8 @@ pub(crate) fn clipped(text: &str, width: usize) -> String {
     text.chars().take(bound::left(width, 1)).chain(['…']).collect()
 }
 
-/// The columns and rows of the terminal on stdout; elsewhere those that `COLUMNS` and `LINES` say, or 80 and 24.
+/// Returns the columns and rows of the terminal on stdout. Without a terminal they are `COLUMNS` and `LINES`,
+/// or 80 and 24.
 pub(crate) fn screen() -> (usize, usize) {
     if std::io::stdout().is_terminal()
         && let Ok((columns, rows)) = ratatui::crossterm::terminal::size()
@@ -110,18 +112,18 @@ pub(crate) fn screen() -> (usize, usize) {
     (said("COLUMNS", 80), said("LINES", 24))
 }
 
-/// The columns of the terminal on stdout, or what `COLUMNS` says of another output; there is no limit otherwise.
+/// Returns the columns of the terminal on stdout, or `COLUMNS` without a terminal; `None` means no limit.
 pub(crate) fn line() -> Option<usize> {
     let told = std::io::stdout().is_terminal() || std::env::var_os("COLUMNS").is_some();
     told.then(|| screen().0)
 }
 
-/// Whether what is written to stdout has no colours.
+/// Returns whether stdout shows no colours.
 pub(crate) fn plain() -> bool {
     anstream::AutoStream::choice(&std::io::stdout()) == anstream::ColorChoice::Never
 }
 
-/// A count and its noun: `1 group`, `3 groups`.
+/// Formats a count with its noun: `1 group`, `3 groups`.
 pub(crate) fn count(number: u64, noun: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
     format!("{} {noun}{plural}", grouped(number))

@@ -1,4 +1,4 @@
-//! Progress on stderr, for work that takes longer than a second and only on a terminal.
+//! Shows progress on stderr, if it is a terminal, for work that takes longer than a second.
 
 use std::io::IsTerminal;
 use std::ops::ControlFlow;
@@ -10,17 +10,17 @@ use sciformats::walk::{Found, breadth_first};
 use sciformats::{File, Object};
 use sciformats_core::bound;
 
-/// Work that takes less is not shown.
+/// Shorter work is not shown.
 const QUIET: Duration = Duration::from_secs(1);
-/// How often what is shown changes.
+/// The interval between updates.
 const STEP: Duration = Duration::from_millis(100);
 
 /// Shows how many bytes have been read.
 pub(crate) struct Progress;
 
 impl Progress {
-    /// Runs `work`; a second thread looks at how much of `files` has been read and shows it. `total` are the bytes that will be
-    /// read; if nobody says, those of all arrays.
+    /// Runs `work` while a second thread shows how much of `files` has been read. `total` is the number of
+    /// bytes that will be read; if it is `None`, the sizes of all arrays are added up.
     pub(crate) fn watch<T>(what: &str, files: &[&File], total: Option<u64>, work: impl FnOnce() -> T) -> T {
         if !std::io::stderr().is_terminal() {
             return work();
@@ -53,7 +53,7 @@ impl Progress {
     }
 }
 
-/// The bytes of all arrays; nothing if the work is done before they are counted.
+/// Returns the size of all arrays; `None` if the work ends before they are counted.
 fn bytes(files: &[&File], wait: &Receiver<()>) -> Option<u64> {
     let mut sum = 0u64;
     for file in files {
@@ -73,7 +73,8 @@ fn bytes(files: &[&File], wait: &Receiver<()>) -> Option<u64> {
     Some(sum)
 }
 
-/// How far it has got, how fast, and how long it will take: `1.0 GiB of 4.0 GiB (25 %), 512 MiB/s, 6 s left`.
+/// Formats how much is done, the speed, and the remaining time: `1.0 GiB of 4.0 GiB (25 %), 512 MiB/s, 6 s
+/// left`.
 fn told(read: u64, total: Option<u64>, elapsed: Duration) -> String {
     let rate = read as f64 / elapsed.as_secs_f64().max(1e-3);
     let speed = super::size(rate as u64);
@@ -88,7 +89,7 @@ fn told(read: u64, total: Option<u64>, elapsed: Duration) -> String {
     }
 }
 
-/// A time for people: `6 s`, `2 min 30 s`, `3 h 5 min`.
+/// Formats a time for people: `6 s`, `2 min 30 s`, `3 h 5 min`.
 fn time(seconds: f64) -> String {
     let seconds = seconds.ceil() as u64;
     match (seconds / 3600, seconds / 60 % 60, seconds % 60) {

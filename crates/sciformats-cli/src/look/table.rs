@@ -1,4 +1,4 @@
-//! Aligned columns, written in blocks so that a long list appears while it is read.
+//! Aligned columns. They are written in blocks, so that a long list appears while it is read.
 
 use std::io::{self, Write};
 
@@ -6,19 +6,19 @@ use anstyle::Style;
 use sciformats_core::bound;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// Rows that are aligned with each other; longer lists are aligned block by block.
+/// The number of rows that are aligned with each other; longer lists are aligned block by block.
 const BLOCK: usize = 256;
-/// Columns wider than this do not push the others away.
+/// Columns that are wider than this do not move the others.
 const WIDEST: usize = 64;
 
-/// Where the text stands in its column.
+/// The alignment of text in its column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Align {
     Left,
     Right,
 }
 
-/// A piece of text and how it looks: styled parts that stand next to each other.
+/// Styled pieces of text that stand next to each other.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Cell(Vec<(Style, String)>);
 
@@ -41,7 +41,7 @@ impl Cell {
         self.0.iter().map(|(_, text)| text.width()).sum()
     }
 
-    /// The cell in at most `width` columns, the last of them `…` if there were more.
+    /// Returns the cell in at most `width` columns; the last one is `…` if there were more.
     fn clipped(&self, width: usize) -> Self {
         let mut room = bound::left(width, 1);
         let mut parts = Vec::new();
@@ -77,15 +77,15 @@ impl Cell {
     }
 }
 
-/// Rows that wait for their widths.
+/// Rows that wait until the widths of their columns are known.
 #[derive(Debug)]
 pub(crate) struct Table {
     aligns: Vec<Align>,
     rows: Vec<Vec<Cell>>,
     indent: usize,
-    /// Columns of characters that a row may take.
+    /// The number of columns of characters that a row may occupy.
     room: usize,
-    /// Whether nobody sees colours: they are not even written.
+    /// Whether no colours are shown; styles are then not written at all.
     plain: bool,
 }
 
@@ -98,30 +98,30 @@ impl Table {
         Self { indent, ..self }
     }
 
-    /// Rows for stdout: they end where the terminal ends, if there is one.
+    /// Limits the rows to the width of the terminal on stdout, if there is one.
     pub(crate) fn fitted(self) -> Self {
         let room = super::line().unwrap_or(usize::MAX); // a bound: without a screen there is room for all
         Self { room, plain: super::plain(), ..self }
     }
 
-    /// Adds a row; it may have fewer cells than there are columns.
+    /// Adds a row, which may have fewer cells than there are columns.
     pub(crate) fn row(&mut self, out: &mut impl Write, row: Vec<Cell>) -> io::Result<()> {
         self.rows.push(row);
         if self.rows.len() >= BLOCK { self.flush(out) } else { Ok(()) }
     }
 
-    /// Writes the rows that wait.
+    /// Writes the waiting rows.
     pub(crate) fn flush(&mut self, out: &mut impl Write) -> io::Result<()> {
         let mut widths = vec![0; self.aligns.len()];
         let widest = WIDEST.min(self.room / 2);
         for row in &self.rows {
-            // The last cell of a row needs no room beside it.
+            // The last cell of a row is not padded.
             for (cell, width) in row.iter().rev().skip(1).rev().zip(&mut widths) {
                 *width = (*width).max(cell.width().min(widest));
             }
         }
         for row in &self.rows {
-            // Right-aligned columns at the end are measured by all rows.
+            // Right-aligned columns at the end are aligned over all rows.
             if let Some(width) = row.len().checked_sub(1).and_then(|last| widths.get_mut(last)) {
                 let right = self.aligns.get(row.len() - 1) == Some(&Align::Right);
                 if right {
@@ -142,7 +142,7 @@ fn write_row(
     (widths, aligns): (&[usize], &[Align]),
     (indent, room, plain): (usize, usize, bool),
 ) -> io::Result<()> {
-    // Spaces are written only once something follows them: no line ends with one.
+    // Spaces are written only if something follows them, so that no line ends with a space.
     let (mut spaces, mut used) = (indent, 0usize);
     for (i, cell) in row.iter().enumerate() {
         let width = cell.width();

@@ -1,11 +1,11 @@
-//! What stands along a dimension of a variable: its coordinates, and what they are called.
+//! The coordinates along a dimension of a variable, and their name.
 
 use sciformats::{Range, Result, Slab};
 use sciformats_conventions::decoding::Decoding;
 use sciformats_conventions::time::{Calendar, DateTime};
 use sciformats_conventions::{Dataset, Role, Values, Variable};
 
-/// Coordinates of more indices than these are not read.
+/// More coordinates than these are not read.
 const MOST: u64 = 4 << 20;
 
 /// The coordinates of some indices of a dimension.
@@ -16,18 +16,18 @@ pub(crate) enum Places {
     Texts(Vec<Option<String>>),
 }
 
-/// What stands along a dimension.
+/// What is known about a dimension.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Along {
     /// A name for people.
     pub(crate) label: String,
     pub(crate) units: Option<String>,
-    /// Whether it points to the north, or upwards on a map.
+    /// Whether the dimension points north, or upwards on a map.
     pub(crate) north: bool,
     pub(crate) places: Places,
 }
 
-/// The path of the array with the coordinates of a dimension.
+/// Returns the path of the array that holds the coordinates of a dimension.
 pub(crate) fn path(variable: &Variable, axis: usize) -> Option<&str> {
     let dimension = variable.dimensions.get(axis)?;
     let own = dimension.path.as_deref().filter(|path| dimension.has_values && *path == variable.path());
@@ -37,7 +37,7 @@ pub(crate) fn path(variable: &Variable, axis: usize) -> Option<&str> {
     own.or(other.map(|other| other.path.as_str()))
 }
 
-/// Whether a coordinate points to the north, or upwards on a map.
+/// Returns whether a coordinate points north, or upwards on a map.
 fn points_north(data: &Dataset, coordinate: &Variable) -> bool {
     let units = coordinate.units.as_deref().unwrap_or_default().to_ascii_lowercase();
     let north = matches!(
@@ -51,10 +51,11 @@ fn points_north(data: &Dataset, coordinate: &Variable) -> bool {
         || axis().as_deref() == Some("Y")
 }
 
-/// What stands along a dimension of a variable, at some of its indices; `None` where nothing is known.
+/// Returns what is known about a dimension of a variable, at some of its indices; `None` if nothing is known.
 ///
 /// # Errors
-/// If the coordinates cannot be read.
+///
+/// An error if the coordinates cannot be read.
 pub(crate) fn along(data: &Dataset, variable: &Variable, axis: usize, range: Range) -> Result<Option<Along>> {
     let Some(dimension) = variable.dimensions.get(axis) else { return Ok(None) };
     if range.count > MOST {
@@ -86,7 +87,7 @@ pub(crate) fn along(data: &Dataset, variable: &Variable, axis: usize, range: Ran
     Ok(Some(Along { label, units, north: points_north(data, &coordinate), places }))
 }
 
-/// A moment as short as it can be: without a time of day at midnight, unless `exact`.
+/// Formats a moment as briefly as possible: without a time of day at midnight, unless `exact` is true.
 pub(crate) fn date(moment: &DateTime) -> String {
     let text = moment.to_string();
     match text.strip_suffix("T00:00:00") {

@@ -1,4 +1,5 @@
-//! What of a file is drawn if nobody says: what the file says it is about, or its first array that makes a picture.
+//! Chooses what to draw of a file if the user names nothing: what the file says it is about, or the first
+//! array that makes a picture.
 
 use std::ops::ControlFlow;
 
@@ -8,7 +9,7 @@ use sciformats_conventions::{Dataset, Meaning, Variable};
 
 use crate::gather::is_number;
 
-/// Arrays that are looked at.
+/// The number of arrays that are examined.
 const MOST: usize = 1000;
 
 /// Fields that only count the rows of a table.
@@ -21,7 +22,7 @@ pub(crate) struct First {
     pub(crate) field: Option<String>,
 }
 
-/// What is drawn of a file.
+/// Returns what is drawn of a file.
 pub(crate) fn first(data: &Dataset) -> Option<First> {
     let outline = data.outline().unwrap_or_default();
     for highlight in &outline.highlights {
@@ -51,7 +52,8 @@ pub(crate) fn first(data: &Dataset) -> Option<First> {
     best.map(|(_, found)| found)
 }
 
-/// How much of a picture it makes: two dimensions more than one, coordinates less than what they stand along.
+/// Ranks an object by how good a picture it makes: two dimensions are better than one, and coordinates are
+/// worse than what they belong to.
 fn rank(meaning: &Meaning) -> usize {
     let Meaning::Variable(variable) = meaning else { return 0 };
     if is_coordinate(variable) { 1 } else { variable.dimensions.len().min(2) * 2 }
@@ -62,7 +64,7 @@ fn is_coordinate(variable: &Variable) -> bool {
     variable.dimensions.iter().any(|dimension| own(dimension.path.as_deref()))
 }
 
-/// The array that an object is for a picture, if it makes one.
+/// Returns the array to draw for an object, if it makes a picture.
 fn drawn(path: &str, meaning: &Meaning) -> Option<First> {
     let Meaning::Variable(variable) = meaning else {
         return matches!(meaning, Meaning::Sparse(_)).then(|| First { path: path.to_owned(), field: None });

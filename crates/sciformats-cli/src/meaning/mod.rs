@@ -1,4 +1,4 @@
-//! What an object means by the convention of its file, where a command shows its values.
+//! What an object means by the convention of its file, for commands that show values.
 
 pub(crate) mod along;
 pub(crate) mod first;
@@ -15,38 +15,38 @@ pub(crate) use select::selection;
 /// Which values of an object are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum View {
-    /// Those that are stored.
+    /// The stored values.
     Stored,
-    /// What they mean, in words where there are some.
+    /// The values as the convention defines them, with names where there are some.
     Words,
-    /// What they mean, in numbers where they are some.
+    /// The values as the convention defines them, with numbers instead of names.
     Values,
-    /// As `Values`, and moments as what they count.
+    /// As `Values`, with dates as the numbers that they are stored as.
     Numbers,
 }
 
-/// An array as it is shown: the values that are meant, or those that are stored.
+/// An array as it is shown: as its convention defines it, or as it is stored.
 #[derive(Debug)]
 pub(crate) struct Thing {
     data: Dataset,
     /// The path of the array in the file.
     path: String,
-    /// What is known of it as a variable.
+    /// The array as a variable of its convention.
     variable: Option<Variable>,
-    /// Its values, where they are not what is stored.
+    /// The decoded values, if they differ from the stored ones.
     meant: Option<File>,
-    /// Why what is stored is shown although something else was wanted.
+    /// The reason why stored values are shown although decoded ones were requested.
     pub(crate) doubt: Option<Error>,
 }
 
 impl Thing {
-    /// The object at a path of a file that is open.
+    /// Opens the object at a path of an open file.
     pub(crate) fn open(file: File, path: &str, view: View) -> Result<Self> {
         let data = Dataset::new(file);
         Self::find(&if view == View::Stored { data.raw() } else { data }, path, view)
     }
 
-    /// The object at a path; `data` decodes if values are wanted that are meant.
+    /// Finds the object at a path; `data` decodes its values if that is requested.
     pub(crate) fn find(data: &Dataset, path: &str, view: View) -> Result<Self> {
         let stored = |variable: Option<Variable>, doubt| {
             let path = variable.as_ref().map_or(path, Variable::path).to_owned();
@@ -64,7 +64,7 @@ impl Thing {
                 Err(doubt) => Ok(stored(None, Some(doubt))),
             },
             (_, Err(doubt)) => {
-                // What cannot be shown either is told once.
+                // A path that cannot be shown in either way is reported once.
                 data.file().array(path)?;
                 Ok(stored(None, Some(doubt)))
             }
@@ -88,43 +88,43 @@ impl Thing {
         Ok(Self { data: data.clone(), path: of, variable, meant, doubt: None })
     }
 
-    /// The file that the object is in.
+    /// Returns the file that contains the object.
     pub(crate) fn file(&self) -> &Arc<File> {
         self.data.file()
     }
 
-    /// What is read: the file, or the values that are meant.
+    /// Returns the file to read: the file itself, or the decoded values.
     pub(crate) fn source(&self) -> &File {
         self.meant.as_ref().unwrap_or_else(|| self.data.file())
     }
 
-    /// The path of the array in its file.
+    /// Returns the path of the array in its file.
     pub(crate) fn path(&self) -> &str {
         &self.path
     }
 
-    /// What is known of it beside its values.
+    /// Returns what the convention says about the array.
     pub(crate) fn variable(&self) -> Option<&Variable> {
         self.variable.as_ref()
     }
 
-    /// The file as its convention means it.
+    /// Returns the file as its convention defines it.
     pub(crate) fn data(&self) -> &Dataset {
         &self.data
     }
 
-    /// Whether its values are other ones than those that are stored.
+    /// Returns whether the values differ from the stored ones.
     pub(crate) fn is_meant(&self) -> bool {
         self.meant.is_some()
     }
 
-    /// Whether its values are moments.
+    /// Returns whether the values are dates.
     pub(crate) fn is_time(&self) -> bool {
         let time = |variable: &Variable| matches!(variable.decoding, Decoding::Time { .. });
         self.meant.is_some() && self.variable.as_ref().is_some_and(time)
     }
 
-    /// The array to be read.
+    /// Returns the array to read.
     pub(crate) fn array(&self) -> Result<Array<'_>> {
         match &self.meant {
             Some(meant) => meant.array("/"),
@@ -133,7 +133,7 @@ impl Thing {
     }
 }
 
-/// Moments become what they count, in the units that say so.
+/// Turns dates into the numbers that are stored, with the units that define them.
 fn as_numbers(variable: &mut Variable) {
     if let Decoding::Time { numbers, .. } = &variable.decoding {
         let plain = numbers.to.is_none() && numbers.from == variable.stored().element;

@@ -1,4 +1,5 @@
-//! Parts of arrays by the names of dimensions and by coordinates: `time=0,lat=40:60`, `time=2001-07-01,lat=52.5`.
+//! Selects parts of arrays by the names of dimensions and by coordinates: `time=0,lat=40:60`,
+//! `time=2001-07-01,lat=52.5`.
 
 use sciformats::{Error, Range, Result, Selection};
 use sciformats_conventions::time::{Calendar, DateTime};
@@ -8,10 +9,11 @@ use super::Thing;
 use super::along::{self, Places};
 use crate::look;
 
-/// The part that a slice and coordinates name, and in words which coordinates were chosen.
+/// Returns the part that a slice and coordinates name, and a description of the chosen coordinates.
 ///
 /// # Errors
-/// [`Error::Usage`] if there are no such dimensions, or no coordinates of them.
+///
+/// [`Error::Usage`] if a dimension does not exist, or has no coordinates.
 pub(crate) fn selection(
     thing: &Thing,
     slice: Option<&str>,
@@ -24,7 +26,10 @@ pub(crate) fn selection(
         (None, None) => return Ok((Selection::all(shape)?, Vec::new())),
         (Some(slice), None) if !by_name => return Ok((Selection::parse(slice, shape)?, Vec::new())),
         (Some(_), Some(_)) if !by_name => {
-            return Err(Error::usage("slice", "needs the names of dimensions beside --at: time=0,lat=40:60"));
+            return Err(Error::usage(
+                "slice",
+                "must name dimensions if --at is given too, as in time=0,lat=40:60",
+            ));
         }
         (slice, at) => (slice.unwrap_or_default(), at.unwrap_or_default()),
     };
@@ -50,15 +55,16 @@ pub(crate) fn selection(
     Ok((Selection::parse(&parts.join(","), shape)?, chosen))
 }
 
-/// `name=value` with commas between.
+/// Splits `name=value` pairs that are separated by commas.
 fn pairs<'a>(argument: &'static str, text: &'a str) -> Result<Vec<(&'a str, &'a str)>> {
     let text = text.trim().trim_start_matches('[').trim_end_matches(']');
     let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
     let pair = |part: &'a str| match part.split_once('=') {
         Some((name, value)) => Ok((name.trim(), value.trim())),
-        None => {
-            Err(Error::usage(argument, format!("has {part:?} where the name of a dimension and = should be")))
-        }
+        None => Err(Error::usage(
+            argument,
+            format!("has {part:?} where a dimension, =, and a value are expected"),
+        )),
     };
     parts.map(pair).collect()
 }
@@ -67,7 +73,7 @@ fn axis(variable: &Variable, name: &str) -> Option<usize> {
     variable.dimensions.iter().position(|dimension| dimension.name.as_deref() == Some(name))
 }
 
-/// Where the part of a dimension goes, which nothing was said of before.
+/// Returns the position of a dimension that was not mentioned before.
 fn place<'a>(
     parts: &'a mut [Option<String>],
     variable: &Variable,
@@ -76,7 +82,13 @@ fn place<'a>(
     let found = axis(variable, name).and_then(|axis| parts.get_mut(axis));
     let place = found.ok_or_else(|| {
         let names: Vec<&str> = variable.dimensions.iter().filter_map(|one| one.name.as_deref()).collect();
-        Error::usage(argument, format!("names a dimension {name}; there are {}", names.join(", ")))
+        Error::usage(
+            argument,
+            format!(
+                "names the dimension {name}, which does not exist; the dimensions are {}",
+                names.join(", ")
+            ),
+        )
     })?;
     if place.is_some() {
         return Err(Error::usage(argument, format!("names the dimension {name} twice")));
@@ -84,7 +96,7 @@ fn place<'a>(
     Ok(place)
 }
 
-/// The index whose coordinate is nearest to what is wanted, that coordinate, and its units.
+/// Returns the index whose coordinate is nearest to the wanted one, that coordinate, and its units.
 fn nearest(
     data: &Dataset,
     (variable, axis): (&Variable, usize),
@@ -94,12 +106,13 @@ fn nearest(
     let dimension = variable.dimensions.get(axis);
     let name = dimension.and_then(|dimension| dimension.name.clone()).unwrap_or_default();
     let length = dimension.map_or(0, |dimension| dimension.length);
-    // Coordinates are those that are meant, whatever values are shown.
+    // Coordinates are always decoded, whatever values are shown.
     let data = data.clone().with_options(DecodeOptions::default());
     let along = along::along(&data, variable, axis, Range::all(length))?;
-    let along = along
-        .ok_or_else(|| problem(format!("names {name}, which has no coordinates: --slice takes its index")))?;
-    let none = || problem(format!("names {name}, which has no coordinates there"));
+    let along = along.ok_or_else(|| {
+        problem(format!("names {name}, which has no coordinates; choose an index with --slice"))
+    })?;
+    let none = || problem(format!("names {name}, which has no coordinates in this part"));
     match &along.places {
         Places::Numbers(numbers) => {
             let wanted: f64 = wanted
@@ -109,7 +122,7 @@ fn nearest(
                 along.units.as_deref().is_some_and(|units| units.to_ascii_lowercase().contains("east"));
             let apart = |number: &f64| {
                 let apart = (number - wanted).abs();
-                // Longitudes go round.
+                // Longitudes are periodic.
                 if east { (apart % 360.0).min(360.0 - apart % 360.0) } else { apart }
             };
             let known = numbers.iter().enumerate().filter(|(_, number)| !number.is_nan());
@@ -118,7 +131,7 @@ fn nearest(
         }
         Places::Times(times, calendar) => {
             let moment = moment(wanted, *calendar).ok_or_else(|| {
-                problem(format!("has {wanted:?} for {name}, whose coordinates are dates: 2001-07-01"))
+                problem(format!("has {wanted:?} for {name}, whose coordinates are dates such as 2001-07-01"))
             })?;
             let wanted = moment.nanoseconds(*calendar);
             let apart = |time: &DateTime| time.nanoseconds(*calendar).abs_diff(wanted);
@@ -128,14 +141,14 @@ fn nearest(
         }
         Places::Texts(texts) => {
             let found = texts.iter().position(|text| text.as_deref() == Some(wanted));
-            let index =
-                found.ok_or_else(|| problem(format!("has {wanted:?}, which is no coordinate of {name}")))?;
+            let index = found
+                .ok_or_else(|| problem(format!("has {wanted:?}, which is not a coordinate of {name}")))?;
             Ok((index, (wanted.to_owned(), None)))
         }
     }
 }
 
-/// A date, or a year or month, which begins with its first day.
+/// Parses a date, or a year or a month, which mean their first day.
 fn moment(text: &str, calendar: Calendar) -> Option<DateTime> {
     let digits = text.strip_prefix('-').unwrap_or(text);
     let whole = match digits.matches('-').count() {
@@ -172,12 +185,12 @@ mod tests {
         assert_eq!(of("/u", Some("x=0, t=-1"), None).unwrap(), [0u64; 0]);
         assert_eq!(of("/u", Some("1"), None).unwrap(), [3]);
         for (path, slice, at, problem) in [
-            ("/u", Some("y=1"), None, "names a dimension y; there are t, x"),
+            ("/u", Some("y=1"), None, "names the dimension y, which does not exist; the dimensions are t, x"),
             ("/u", Some("x=1,x=2"), None, "names the dimension x twice"),
-            ("/u", Some("x=1,2"), None, "has \"2\" where the name"),
+            ("/u", Some("x=1,2"), None, "has \"2\" where a dimension"),
             ("/u", Some("x=7"), None, "takes index 7 of dimension 1"),
-            ("/u", None, Some("t=1"), "no coordinates: --slice takes its index"),
-            ("/u", Some("1"), Some("t=1"), "needs the names of dimensions beside --at"),
+            ("/u", None, Some("t=1"), "no coordinates; choose an index with --slice"),
+            ("/u", Some("1"), Some("t=1"), "must name dimensions if --at is given too"),
             ("/plain", Some("x=1"), None, "have no names"),
         ] {
             let error = of(path, slice, at).unwrap_err();

@@ -1,7 +1,8 @@
 //! AnnData (`.h5ad`) and MuData: annotated matrices of single cells.
 //!
-//! Source: <https://anndata.readthedocs.io/en/stable/fileformat-prose.html>. Each object says by `encoding-type` what it is. Files
-//! of before version 0.7 say nothing: their tables are lists of records, their matrices have `h5sparse_format`.
+//! Source: <https://anndata.readthedocs.io/en/stable/fileformat-prose.html>. Each object says by
+//! `encoding-type` what it is. Files from before version 0.7 lack this attribute: their tables are lists of
+//! records, and their matrices have `h5sparse_format`.
 
 use std::sync::Arc;
 
@@ -23,7 +24,7 @@ fn encoding(node: &Node) -> Result<Option<String>> {
     node.text("encoding-type")
 }
 
-/// A list of codes with the names that they stand for.
+/// Decodes a list of codes and the names that they stand for.
 fn categorical(codes: &Node, categories: &Node, ordered: bool) -> Result<Option<Variable>> {
     let (Some(variable), Some(names)) = (plain::variable(codes)?, names(categories)?) else {
         return Ok(None);
@@ -31,7 +32,7 @@ fn categorical(codes: &Node, categories: &Node, ordered: bool) -> Result<Option<
     Ok(Some(variable.decoded(Decoding::Categories { names, ordered })))
 }
 
-/// Names of categories: texts, or numbers as people read them.
+/// Returns the names of categories, which are texts, or numbers formatted for people.
 fn names(node: &Node) -> Result<Option<Arc<[String]>>> {
     let values = match node.child("values")? {
         Some(values) => values,
@@ -42,7 +43,7 @@ fn names(node: &Node) -> Result<Option<Arc<[String]>>> {
     Ok(Some(cells.into_iter().map(Option::unwrap_or_default).collect::<Vec<_>>().into()))
 }
 
-/// A column of a table, in one of the encodings of columns.
+/// Decodes a column of a table, in one of the encodings of columns.
 fn column(node: &Node, name: &str) -> Result<Option<Column>> {
     let parts = |first, second| -> Result<_> { Ok(node.child(first)?.zip(node.child(second)?)) };
     let column = match encoding(node)?.as_deref() {
@@ -67,7 +68,8 @@ fn column(node: &Node, name: &str) -> Result<Option<Column>> {
     Ok(column.map(|column| column.renamed(name)))
 }
 
-/// Categories of version 0.1.0: the column's attribute leads to their names, or a group beside the columns holds them.
+/// Decodes categories of version 0.1.0. The attribute of the column leads to their names, or a group beside
+/// the columns contains them.
 fn old_categories(node: &Node) -> Result<Option<Variable>> {
     let Some(group) = node.parent()? else { return Ok(None) };
     if !node.has("categories")? {
@@ -103,7 +105,7 @@ fn frame(node: &Node) -> Result<Table> {
     Ok(Table { path: node.path().to_owned(), rows: rows.unwrap_or(0), index, columns })
 }
 
-/// A sparse matrix by its group.
+/// Decodes a sparse matrix from its group.
 fn sparse(node: &Node, major: Major, shape: Option<Vec<f64>>) -> Result<Option<SparseMatrix>> {
     let parts = (node.child("data")?, node.child("indices")?, node.child("indptr")?);
     let (Some(data), Some(indices), Some(starts)) = parts else { return Ok(None) };
@@ -112,7 +114,7 @@ fn sparse(node: &Node, major: Major, shape: Option<Vec<f64>>) -> Result<Option<S
     Ok(shape.map(|shape| SparseMatrix::new((node.path(), shape), major, (Some(data), indices, starts))))
 }
 
-/// Records of before version 0.7: the names of categories stand in `/uns`.
+/// Decodes records from before version 0.7, whose categories have their names in `/uns`.
 fn old_frame(node: &Node) -> Result<Option<Table>> {
     let Some(records) = Records::of(node)? else { return Ok(None) };
     let (mut index, mut columns) = (Vec::new(), Vec::new());
@@ -189,10 +191,10 @@ impl Convention for AnnData {
         let mut outline = Outline::default();
         let known = [
             ("X", "the matrix"),
-            ("obs", "a row for each observation"),
-            ("var", "a row for each variable"),
+            ("obs", "one row per observation"),
+            ("var", "one row per variable"),
             ("mod", "modalities"),
-            ("obsm", "arrays by observation"),
+            ("obsm", "arrays with one row per observation"),
             ("layers", "other matrices of the same shape"),
         ];
         for (name, what) in known {

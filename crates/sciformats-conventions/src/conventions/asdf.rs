@@ -1,4 +1,4 @@
-//! ASDF: quantities, tables and files of space telescopes, by the tags of their nodes.
+//! ASDF: quantities, tables, and files of space telescopes, which are recognised by the tags of their nodes.
 //!
 //! Sources: <https://asdf-standard.readthedocs.io>, the schemas of asdf-astropy, and those of the Roman and JWST data models.
 
@@ -14,14 +14,14 @@ use crate::variable::Variable;
 
 pub(crate) struct Asdf;
 
-/// The last part of a tag without its version: `quantity`, `table`.
+/// Returns the last part of a tag without its version: `quantity`, `table`.
 fn kind(node: &Node) -> Option<String> {
     let tag = node.tag()?;
     let name = tag.rsplit(['/', ':']).next()?;
     Some(name.rsplit_once('-').map_or(name, |(name, _)| name).to_owned())
 }
 
-/// A scalar of the tree as a text.
+/// Returns a scalar of the tree as a text.
 fn scalar(node: Option<Node>) -> Result<Option<String>> {
     Ok(match node.map(|node| node.object()).transpose()? {
         Some(Object::Value(Value::Text(text))) => Some(text),
@@ -31,7 +31,7 @@ fn scalar(node: Option<Node>) -> Result<Option<String>> {
     })
 }
 
-/// The array of a quantity, with its unit.
+/// Decodes the array of a quantity, with its unit.
 fn quantity(node: &Node) -> Result<Option<Variable>> {
     let Some(value) = node.child("value")? else { return Ok(None) };
     let Some(mut variable) = plain::variable(&value)? else { return Ok(None) };
@@ -40,7 +40,7 @@ fn quantity(node: &Node) -> Result<Option<Variable>> {
     Ok(Some(variable))
 }
 
-/// A column of a table: an array, a quantity, or a node with an array in `data`.
+/// Decodes a column of a table: an array, a quantity, or a node with an array in `data`.
 fn column(node: &Node) -> Result<Option<Variable>> {
     if let Some(variable) = plain::variable(node)? {
         return Ok(Some(variable));

@@ -1,7 +1,8 @@
 //! CF conventions 1.11: packed numbers, missing values, times, flags, characters, coordinates.
 //!
-//! Sources: <https://cfconventions.org/cf-conventions/cf-conventions.html>, sections 2.5.1 (missing data), 3.5 (flags),
-//! 4.4 (time), 5 and 7.1 (coordinates and bounds), 8.1 (packed data); the type of unpacked values as xarray has it.
+//! Sources: <https://cfconventions.org/cf-conventions/cf-conventions.html>, sections 2.5.1 (missing data),
+//! 3.5 (flags), 4.4 (time), 5 and 7.1 (coordinates and bounds), 8.1 (packed data). The type of unpacked
+//! values is the one that xarray uses.
 
 use sciformats::{ElementType, Result};
 
@@ -11,7 +12,8 @@ use crate::node::Node;
 use crate::time::{Calendar, TimeUnits};
 use crate::variable::{Coordinate, Flags, Role, Variable};
 
-/// A variable with what the conventions say of it: names, coordinates, decoding. Its dimensions have their names already.
+/// Adds to a variable what the conventions say about it: names, coordinates, decoding. Its dimensions must
+/// have their names already.
 pub(crate) fn variable(node: &Node, mut variable: Variable, options: &DecodeOptions) -> Result<Variable> {
     variable.standard_name = node.text("standard_name")?;
     variable.cell_methods = node.text("cell_methods")?;
@@ -25,13 +27,13 @@ pub(crate) fn variable(node: &Node, mut variable: Variable, options: &DecodeOpti
     Ok(variable.decoded(decoding))
 }
 
-/// An attribute of CF that lists names, with the words before colons left out.
+/// Returns the names in an attribute that lists names, without the words before colons.
 fn listed(node: &Node, name: &str) -> Result<Vec<String>> {
     let text = node.text(name)?.unwrap_or_default();
     Ok(text.split_whitespace().filter(|word| !word.ends_with(':')).map(str::to_owned).collect())
 }
 
-/// The object that a name means for a variable: one in its group, in a group above it, or by a path.
+/// Returns the object that a name means for a variable: one in its group, in a group above it, or at a path.
 pub(crate) fn named(node: &Node, name: &str) -> Result<Option<Node>> {
     if name.starts_with('/') {
         return node.at(name);
@@ -75,7 +77,7 @@ fn coordinates(node: &Node, variable: &mut Variable) -> Result<()> {
     Ok(())
 }
 
-/// `flag_values`, `flag_masks` and `flag_meanings`.
+/// Returns the flags from `flag_values`, `flag_masks` and `flag_meanings`.
 fn flags(node: &Node) -> Result<Option<Flags>> {
     let Some(meanings) = node.text("flag_meanings")? else { return Ok(None) };
     let (values, masks) = (node.integers("flag_values")?, node.integers("flag_masks")?);
@@ -85,8 +87,8 @@ fn flags(node: &Node) -> Result<Option<Flags>> {
     Ok(Some(Flags { values, masks, meanings: meanings.split_whitespace().map(str::to_owned).collect() }))
 }
 
-/// Units that count time from a moment and the name of their calendar: those of the variable, or those of the coordinate whose
-/// bounds it holds, which it need not repeat.
+/// Returns units that count time from a date, and the name of their calendar. They are those of the variable,
+/// or those of the coordinate whose bounds it contains, because bounds need not repeat them.
 fn time_units(node: &Node, variable: &Variable) -> Result<Option<(String, Option<String>)>> {
     if let Some(units) = &variable.units {
         let time = TimeUnits::looks_like(units);
@@ -107,20 +109,20 @@ fn time_units(node: &Node, variable: &Variable) -> Result<Option<(String, Option
     Ok(None)
 }
 
-/// Packed numbers, as attributes of the array tell of them.
+/// The packing of numbers, as the attributes of an array describe it.
 struct Packing {
     numbers: Numbers,
     scale: Option<ElementType>,
     offset: Option<ElementType>,
 }
 
-/// A number of an attribute and its type.
+/// Returns a number in an attribute, with its type.
 fn typed(node: &Node, name: &str) -> Result<Option<(f64, ElementType)>> {
     let Some(value) = node.attribute(name)? else { return Ok(None) };
     Ok(node.number(name)?.map(|number| (number, value.element)))
 }
 
-/// The type with its sign as `_Unsigned` says.
+/// Returns the type with the sign that `_Unsigned` selects.
 fn signed(node: &Node, element: &ElementType) -> Result<ElementType> {
     let unsigned = node.text("_Unsigned")?;
     Ok(match (element, unsigned.as_deref()) {
@@ -130,7 +132,7 @@ fn signed(node: &Node, element: &ElementType) -> Result<ElementType> {
     })
 }
 
-/// A number of the other sign, if the stored one has the same bits.
+/// Returns the number with the same bits in the type of the other sign, if the stored type is that one.
 fn same_bits(number: f64, stored: &ElementType, from: &ElementType) -> f64 {
     match (stored, from) {
         (ElementType::Int(size), ElementType::UInt(_)) if number < 0.0 => {
@@ -183,8 +185,9 @@ impl Packing {
         Ok(Self { numbers: Numbers { to, ..packing.numbers }, ..packing })
     }
 
-    /// The type of unpacked values: that of the factor and the offset where both have the same, but never one that would round
-    /// integers of four bytes; binary64 where there is an offset of another type.
+    /// Returns the type of unpacked values. It is that of the factor and the offset if both have the same
+    /// type, unless it would round integers of four bytes. It is binary64 if there is an offset of another
+    /// type.
     fn unpacked(&self) -> ElementType {
         let float = |element: &ElementType| match element {
             ElementType::F32 => ElementType::F32,
@@ -201,7 +204,7 @@ impl Packing {
     }
 }
 
-/// The float that holds integers of a type, or nearly so, and NaN.
+/// Returns the float type that can hold integers of a type, or nearly all of them, and NaN.
 fn promoted(integer: &ElementType) -> ElementType {
     match integer {
         ElementType::Int(1 | 2) | ElementType::UInt(1 | 2) => ElementType::F32,
@@ -241,7 +244,7 @@ fn decoding(
             return Ok(Decoding::Time { numbers, units });
         }
     }
-    // Truth values that xarray wrote.
+    // These are truth values that xarray wrote.
     if numbers.to.is_none()
         && numbers.from == ElementType::Int(1)
         && node.text("dtype")?.as_deref() == Some("bool")

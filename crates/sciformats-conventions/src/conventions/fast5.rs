@@ -1,7 +1,7 @@
-//! Fast5: signals of nanopores, in picoamperes by the calibration of their channel.
+//! Fast5: signals of nanopores, converted to picoamperes by the calibration of their channel.
 //!
-//! Source: the documentation of `ont_fast5_api`. A file has one read (`/Raw/Reads`) or many (`/read_…`); the current is
-//! `(signal + offset) * range / digitisation`.
+//! Source: the documentation of `ont_fast5_api`. A file has one read (`/Raw/Reads`) or many (`/read_…`). The
+//! current is `(signal + offset) * range / digitisation`.
 
 use sciformats::{ElementType, Result};
 
@@ -15,10 +15,11 @@ use crate::variable::Spacing;
 
 pub(crate) struct Fast5;
 
-/// Members that are looked at for a read: a file has thousands of them, and hardly anything else.
+/// The number of members that are examined to find a read. A file has thousands of them, and hardly anything
+/// else.
 const LOOKED_AT: usize = 64;
 
-/// The calibration of the channel that a signal comes from.
+/// Returns the calibration of the channel that a signal comes from.
 fn channel(signal: &Node) -> Result<Option<Node>> {
     let mut group = signal.parent()?;
     while let Some(at) = group {
@@ -32,7 +33,7 @@ fn channel(signal: &Node) -> Result<Option<Node>> {
     Ok(None)
 }
 
-/// The first signal of a file.
+/// Returns the first signal of a file.
 fn first(root: &Node) -> Result<Option<Node>> {
     if let Some(reads) = root.child("Raw/Reads")? {
         return reads.few(1)?.first().map_or(Ok(None), |read| read.child("Signal"));

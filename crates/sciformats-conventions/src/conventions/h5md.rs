@@ -1,7 +1,7 @@
 //! H5MD: trajectories of particles.
 //!
-//! Source: <https://h5md.nongnu.org/h5md.html>, version 1.1. An element that changes with time is a group of `value`, `step` and
-//! `time`.
+//! Source: <https://h5md.nongnu.org/h5md.html>, version 1.1. A time-dependent element is a group of `value`,
+//! `step` and `time`.
 
 use sciformats::{Kind, Result};
 
@@ -14,7 +14,7 @@ use crate::variable::{Coordinate, Role, Variable};
 
 pub(crate) struct H5md;
 
-/// The values of an element that changes with time.
+/// Decodes the values of a time-dependent element.
 fn element(group: &Node) -> Result<Option<Variable>> {
     let (Some(value), Some(step)) = (group.child("value")?, group.child("step")?) else { return Ok(None) };
     let Some(mut variable) = plain::variable(&value)? else { return Ok(None) };

@@ -1,4 +1,4 @@
-//! HOOMD-blue: trajectories in files of GSD, a group for each frame.
+//! HOOMD-blue: trajectories in GSD files, with one group per frame.
 //!
 //! Source: <https://gsd.readthedocs.io/en/stable/schema-hoomd.html>, version 1.4.
 
@@ -35,12 +35,12 @@ impl Convention for Hoomd {
 
     fn meaning(&self, node: &Node, _options: &DecodeOptions) -> Result<Option<Meaning>> {
         let Some(mut variable) = plain::variable(node)? else { return Ok(None) };
-        // Names of types stand in rows of characters.
+        // The names of types are in rows of characters.
         let characters = matches!(variable.stored().element, ElementType::Int(1) | ElementType::UInt(1));
         if node.path().ends_with("/types") && characters && variable.dimensions.len() == 2 {
             return Ok(Some(variable.decoded(Decoding::Characters).into()));
         }
-        // Counts, and what is told of types, are no lists of particles.
+        // Counts and descriptions of types are not lists of particles.
         if matches!(node.name(), "N" | "types" | "type_shapes") {
             return Ok(Some(variable.into()));
         }

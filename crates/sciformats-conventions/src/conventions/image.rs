@@ -1,4 +1,4 @@
-//! Pictures of HDF5: datasets with `CLASS` = `IMAGE`, and their palettes.
+//! HDF5 images: datasets with `CLASS` = `IMAGE`, and their palettes.
 //!
 //! Source: the HDF5 Image and Palette Specification 1.2.
 
@@ -8,7 +8,7 @@ use super::plain;
 use crate::node::Node;
 use crate::variable::{Coordinate, Role, Variable};
 
-/// The picture that an array is; `None` if it is none.
+/// Decodes an array that is an image; `None` if it is not one.
 pub(crate) fn picture(node: &Node) -> Result<Option<Variable>> {
     if node.text("CLASS")?.as_deref() != Some("IMAGE") {
         return Ok(None);

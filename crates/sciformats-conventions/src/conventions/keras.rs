@@ -1,7 +1,8 @@
-//! Weights of neural networks that Keras wrote: by layers, in files of version 2 and of version 3.
+//! Weights of neural networks that Keras wrote, by layers, in files of version 2 and version 3.
 //!
-//! Source: the modules `keras.src.legacy.saving.legacy_h5_format` and `keras.src.saving.saving_lib`. Version 2 lists its layers in
-//! `layer_names`, version 3 has a group for each below `layers`, with its weights in `vars`.
+//! Source: the modules `keras.src.legacy.saving.legacy_h5_format` and `keras.src.saving.saving_lib`. Version
+//! 2 lists its layers in `layer_names`. Version 3 has one group per layer below `layers`, with its weights in
+//! `vars`.
 
 use sciformats::{Kind, Result};
 
@@ -12,16 +13,16 @@ use crate::variable::type_name;
 
 pub(crate) struct Keras;
 
-/// Groups in groups that are looked through for weights.
+/// The deepest nesting of groups that is searched for weights.
 const DEPTH: usize = 8;
 
-/// The group of the weights of version 2.
+/// Returns the group of the weights of version 2.
 fn weights(root: &Node) -> Result<Option<Node>> {
     let group = root.child("model_weights")?.unwrap_or_else(|| root.clone());
     Ok(if group.has("layer_names")? { Some(group) } else { None })
 }
 
-/// Adds the arrays of a group and of those in it.
+/// Adds the arrays of a group and of its subgroups.
 fn arrays(mut outline: Outline, group: &Node, layer: &str, depth: usize) -> Result<Outline> {
     for child in group.children()? {
         match child.info()? {

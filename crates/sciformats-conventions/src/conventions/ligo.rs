@@ -1,4 +1,5 @@
-//! Strain of gravitational waves, and any regular series that says its spacing: `Xstart`, `Xspacing`, `Xunits`.
+//! Strain of gravitational waves, and any regular series that contains its spacing: `Xstart`, `Xspacing`,
+//! `Xunits`.
 //!
 //! Source: the tutorials of the Gravitational Wave Open Science Center.
 
@@ -36,7 +37,7 @@ impl Convention for Ligo {
         let mut outline = Outline::default().with("/strain/Strain", "strain");
         for path in ["quality/simple/DQmask", "quality/injections/Injmask"] {
             if let Some(node) = root.child(path)? {
-                outline = outline.with(node.path(), "quality, a value for each second");
+                outline = outline.with(node.path(), "quality, one value per second");
             }
         }
         Ok(outline)

@@ -1,7 +1,7 @@
 //! Loom: a matrix of genes and cells with attributes of both.
 //!
-//! Source: <https://linnarssonlab.org/loompy/format/>. `/matrix` has a row for each gene and a column for each cell; `/row_attrs`
-//! and `/col_attrs` hold an array for each attribute of these.
+//! Source: <https://linnarssonlab.org/loompy/format/>. `/matrix` has one row per gene and one column per
+//! cell. `/row_attrs` and `/col_attrs` contain one array per attribute of the genes and cells.
 
 use sciformats::Result;
 
@@ -19,7 +19,8 @@ impl Convention for Loom {
         if parts.iter().any(Option::is_none) {
             return Ok(None);
         }
-        // Version 3 has the attributes of the file as datasets, those before it as attributes.
+        // Version 3 stores the attributes of the file as datasets, and older versions store them as
+        // attributes.
         let version = match root.child("attrs/LOOM_SPEC_VERSION")? {
             Some(node) => node.element_texts()?.and_then(|texts| texts.into_iter().next()),
             None => root.text("LOOM_SPEC_VERSION")?,
@@ -46,8 +47,8 @@ impl Convention for Loom {
 
     fn outline(&self, _root: &Node) -> Result<Outline> {
         Ok(Outline::default()
-            .with("/matrix", "a row for each gene, a column for each cell")
-            .with("/row_attrs", "what is said of each gene")
-            .with("/col_attrs", "what is said of each cell"))
+            .with("/matrix", "one row per gene, one column per cell")
+            .with("/row_attrs", "attributes of each gene")
+            .with("/col_attrs", "attributes of each cell"))
     }
 }

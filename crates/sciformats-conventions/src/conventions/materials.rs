@@ -1,7 +1,8 @@
 //! Files of materials science and fluid dynamics: EMD, DREAM.3D, CGNS.
 //!
-//! Sources: <https://emdatasets.com/format>; the documentation of DREAM.3D; the CGNS file mapping manual for HDF5. EMD has a group with
-//! `data` and an array for each axis; CGNS keeps the elements of a node in an array called ` data`, with dimensions the other way round.
+//! Sources: <https://emdatasets.com/format>; the documentation of DREAM.3D; the CGNS file mapping manual for
+//! HDF5. EMD has a group with `data` and one array per axis. CGNS stores the elements of a node in an array
+//! called ` data`, with reversed dimensions.
 
 use sciformats::{Kind, Result};
 
@@ -16,10 +17,10 @@ pub(crate) struct Emd;
 pub(crate) struct Dream3d;
 pub(crate) struct Cgns;
 
-/// Groups in groups that are looked through.
+/// The deepest nesting of groups that is searched.
 const DEPTH: usize = 6;
 
-/// The group and its array of an EMD dataset.
+/// Decodes the group and the array of an EMD dataset.
 fn emd(group: &Node) -> Result<Option<Variable>> {
     if !group.has("emd_group_type")? {
         return Ok(None);
@@ -27,7 +28,7 @@ fn emd(group: &Node) -> Result<Option<Variable>> {
     let Some(data) = group.child("data")? else { return Ok(None) };
     let Some(mut variable) = plain::variable(&data)? else { return Ok(None) };
     variable.name = group.name().to_owned();
-    // Axes are counted from 1 in the format, from 0 in some of its writers.
+    // The format counts axes from 1, and some of its writers count from 0.
     let first = usize::from(group.child("dim0")?.is_none());
     for (at, dimension) in variable.dimensions.iter_mut().enumerate() {
         let Some(axis) = group.child(&format!("dim{}", at + first))? else { continue };
@@ -39,7 +40,7 @@ fn emd(group: &Node) -> Result<Option<Variable>> {
     Ok(Some(variable))
 }
 
-/// Groups below one that something can be made of, those nearer first.
+/// Returns the groups below a group that satisfy `wanted`, the nearer ones first.
 fn below(root: &Node, depth: usize, wanted: &dyn Fn(&Node) -> Result<bool>) -> Result<Vec<Node>> {
     let mut found = Vec::new();
     for child in root.children()? {

@@ -1,8 +1,9 @@
-//! MATLAB 7.3: arrays whose dimensions are stored the other way round, with the class of each in `MATLAB_class`.
+//! MATLAB 7.3: arrays with reversed dimensions, each with its class in `MATLAB_class`.
 //!
-//! Source: "MAT-File Versions" of the documentation of MATLAB, and files that it and others write. A user block of 512 bytes says
-//! `MATLAB 7.3 MAT-file`; a cell array is an array of references into `/#refs#`, a structure a group, a sparse matrix a group with
-//! `MATLAB_sparse`, and an array without elements holds its dimensions, marked by `MATLAB_empty`.
+//! Source: "MAT-File Versions" of the documentation of MATLAB, and files that MATLAB and other programs
+//! write. A user block of 512 bytes contains `MATLAB 7.3 MAT-file`. A cell array is an array of references
+//! into `/#refs#`, a structure is a group, and a sparse matrix is a group with `MATLAB_sparse`. An array
+//! without elements contains its dimensions, and is marked by `MATLAB_empty`.
 
 use sciformats::{ElementType, Kind, Result};
 
@@ -18,14 +19,14 @@ use crate::variable::Variable;
 
 pub(crate) struct Matlab;
 
-/// Members that are looked at for the mark of a class.
+/// The number of members that are examined to find the mark of a class.
 const LOOKED_AT: usize = 8;
 
 fn class(node: &Node) -> Result<Option<String>> {
     node.text("MATLAB_class")
 }
 
-/// A variable in the order that MATLAB has; texts as texts.
+/// Decodes a variable with its dimensions in MATLAB's order; texts become texts.
 fn variable(node: &Node, class: &str) -> Result<Option<Variable>> {
     let Some(variable) = plain::variable(node)? else { return Ok(None) };
     let variable = variable.reversed();
@@ -41,7 +42,7 @@ fn variable(node: &Node, class: &str) -> Result<Option<Variable>> {
     Ok(Some(if truth { variable.decoded(Decoding::Truth) } else { variable }))
 }
 
-/// An array without elements: what is stored are its dimensions.
+/// Decodes an array without elements, which stores its dimensions.
 fn empty(node: &Node, class: &str) -> Result<Option<Meaning>> {
     let sides = node.element_numbers()?.unwrap_or_default();
     let rows = sides.first().copied().unwrap_or(0.0) as u64;
@@ -50,7 +51,8 @@ fn empty(node: &Node, class: &str) -> Result<Option<Meaning>> {
     Ok(Some(variable.without_elements(&shape).into()))
 }
 
-/// A sparse matrix: columns with the rows of their elements. Without `data` it has none.
+/// Decodes a sparse matrix, which has columns with the rows of their elements. Without `data` it has no
+/// elements.
 fn sparse(group: &Node, rows: u64) -> Result<Option<SparseMatrix>> {
     let Some(starts) = group.child("jc")? else { return Ok(None) };
     let columns = starts.info()?.and_then(|info| info.elements()).unwrap_or(0).saturating_sub(1);
@@ -62,13 +64,14 @@ fn sparse(group: &Node, rows: u64) -> Result<Option<SparseMatrix>> {
     Ok(Some(SparseMatrix::new((group.path(), [rows, columns]), Major::Columns, parts)))
 }
 
-/// A cell array as a table with a row for each cell: what it holds, as people read it, and where that is.
+/// Decodes a cell array as a table with one row per cell: the contents formatted for people, and their path.
 fn cells(node: &Node) -> Result<Option<Meaning>> {
     let Some(variable) = plain::variable(node)? else { return Ok(None) };
     Ok(Some(variable.reversed().decoded(Decoding::Stored).into()))
 }
 
-/// A structure whose fields are lists of one length, as a table: how tables are kept by those who convert them.
+/// Decodes a structure whose fields are lists of equal length as a table. Programs that convert tables store
+/// them in this way.
 fn structure(group: &Node) -> Result<Option<Meaning>> {
     let mut columns = Vec::new();
     let mut rows = None;

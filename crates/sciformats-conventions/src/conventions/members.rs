@@ -1,4 +1,4 @@
-//! Groups whose members have something in common: columns of a table, one array each.
+//! Groups whose members belong together, such as the columns of a table, which are one array each.
 
 use sciformats::{Kind, Result};
 
@@ -7,7 +7,7 @@ use crate::node::Node;
 use crate::table::{Column, Table};
 use crate::variable::Variable;
 
-/// The length of the first dimension of an array.
+/// Returns the length of the first dimension of an array.
 pub(crate) fn length(node: &Node) -> Result<Option<u64>> {
     let codes = match node.info()? {
         Some(info) => return Ok(info.shape.and_then(|shape| shape.first().copied())),
@@ -19,8 +19,8 @@ pub(crate) fn length(node: &Node) -> Result<Option<u64>> {
     }
 }
 
-/// A table whose columns are the arrays of one dimension in a group that have the length most of them have; `decode` makes of each
-/// what it means.
+/// Returns a table whose columns are the one-dimensional arrays in a group that have the most frequent
+/// length; `decode` decodes each of them.
 pub(crate) fn table(
     group: &Node,
     index: &[&str],

@@ -1,7 +1,7 @@
 //! Stacks of microscopes: `BigDataViewer` and Imaris.
 //!
-//! Sources: "`BigDataViewer` XML/HDF5" of its documentation; the Imaris file format specification. Both have a pyramid of resolutions for
-//! each time and channel; elements lie in the order z, y, x.
+//! Sources: "`BigDataViewer` XML/HDF5" of its documentation; the Imaris file format specification. Both have
+//! a pyramid of resolutions for each time and channel, and their elements are in the order z, y, x.
 
 use sciformats::{ElementType, Result};
 
@@ -16,7 +16,7 @@ use crate::variable::Variable;
 pub(crate) struct BigDataViewer;
 pub(crate) struct Imaris;
 
-/// A stack with its dimensions named.
+/// Decodes a stack, and names its dimensions.
 fn stack(node: &Node) -> Result<Option<Variable>> {
     let Some(mut variable) = plain::variable(node)? else { return Ok(None) };
     if variable.dimensions.len() == 3 {
@@ -38,7 +38,7 @@ impl Convention for BigDataViewer {
         if node.name() != "cells" {
             return Ok(None);
         }
-        // Elements are stored as signed ones and mean unsigned ones.
+        // Elements are stored as signed integers but mean unsigned ones.
         Ok(stack(node)?.map(|stack| match stack.stored().element {
             ElementType::Int(2) => stack.decoded(Decoding::As(ElementType::UInt(2))).into(),
             _ => stack.into(),
@@ -58,7 +58,7 @@ impl Convention for BigDataViewer {
     }
 }
 
-/// An attribute of Imaris: a text as a list of characters.
+/// Returns an attribute of Imaris, which is a text stored as a list of characters.
 fn spelled(node: &Node, name: &str) -> Result<Option<String>> {
     Ok(node.texts(name)?.map(|characters| characters.concat()))
 }

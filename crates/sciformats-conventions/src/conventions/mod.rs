@@ -1,4 +1,4 @@
-//! The conventions, one a file.
+//! The conventions, with one file per convention.
 
 pub(crate) mod anndata;
 pub(crate) mod asdf;

@@ -1,8 +1,9 @@
-//! netCDF-4: dimensions that several variables share, kept as HDF5 dimension scales.
+//! netCDF-4: dimensions that several variables share, stored as HDF5 dimension scales.
 //!
-//! Sources: the HDF5 Dimension Scale Specification; "File Format Specifications" in the netCDF users' guide. A dimension is a
-//! dataset with the attribute `CLASS` = `DIMENSION_SCALE`; one without coordinates has a `NAME` that says so. A variable leads to
-//! its dimensions by `DIMENSION_LIST`, or, if it is a scale of several dimensions, by their numbers in `_Netcdf4Coordinates`.
+//! Sources: the HDF5 Dimension Scale Specification; "File Format Specifications" in the netCDF users' guide.
+//! A dimension is a dataset with the attribute `CLASS` = `DIMENSION_SCALE`. If it has no coordinates, its
+//! `NAME` says so. A variable refers to its dimensions by `DIMENSION_LIST`, or, if it is a scale of several
+//! dimensions, by their numbers in `_Netcdf4Coordinates`.
 
 use sciformats::{Kind, Result, Value};
 
@@ -15,16 +16,17 @@ use crate::variable::{Dimension, Role, Variable};
 
 pub(crate) struct NetCdf;
 
-/// What the name of a scale begins with that is a dimension alone.
+/// The start of the name of a scale that is only a dimension.
 const NO_VARIABLE: &str = "This is a netCDF dimension but not a netCDF variable";
 
-/// What the name of a dataset begins with whose own name is that of a dimension it does not stand for.
+/// The start of the name of a dataset that is called like a dimension without being its coordinates.
 pub(crate) const NOT_COORDINATE: &str = "_nc4_non_coord_";
 
-/// Members that are looked at to see whether a file has dimensions.
+/// The number of members that are examined to see whether a file has dimensions.
 const LOOKED_AT: usize = 32;
 
-/// The scale that a dataset is: `true` if it holds coordinates, `None` if it is none.
+/// Returns whether a dataset is a scale: `true` if it contains coordinates, `false` if it is only a
+/// dimension, `None` if it is not a scale.
 pub(crate) fn scale(node: &Node) -> Result<Option<bool>> {
     if node.text("CLASS")?.as_deref() != Some("DIMENSION_SCALE") {
         return Ok(None);
@@ -33,7 +35,7 @@ pub(crate) fn scale(node: &Node) -> Result<Option<bool>> {
     Ok(Some(!name.starts_with(NO_VARIABLE)))
 }
 
-/// Whether a dimension of an array may grow without a bound.
+/// Returns whether a dimension of an array is unlimited.
 fn unlimited(node: &Node, axis: usize) -> Result<bool> {
     let Some(info) = node.info()? else { return Ok(false) };
     let maximum = info.facts.into_iter().find(|(name, _)| *name == "maximum");
@@ -41,7 +43,7 @@ fn unlimited(node: &Node, axis: usize) -> Result<bool> {
     Ok(sizes.get(axis).is_some_and(|size| matches!(size, Value::Text(_))))
 }
 
-/// The dimension that a scale stands for.
+/// Returns the dimension that a scale stands for.
 pub(crate) fn dimension(scale: &Node, has_values: bool) -> Result<Dimension> {
     let shape = scale.info()?.and_then(|info| info.shape).unwrap_or_default();
     Ok(Dimension {
@@ -54,12 +56,12 @@ pub(crate) fn dimension(scale: &Node, has_values: bool) -> Result<Dimension> {
     })
 }
 
-/// The name of a variable as its writer gave it.
+/// Returns the name of a variable as its writer chose it.
 pub(crate) fn shown_name(name: &str) -> String {
     name.strip_prefix(NOT_COORDINATE).unwrap_or(name).to_owned()
 }
 
-/// The groups that an object is in, the nearest first.
+/// Returns the groups that contain an object, the nearest first.
 fn groups(node: &Node) -> Result<Vec<Node>> {
     let mut groups = Vec::new();
     let mut group = node.parent()?;
@@ -70,7 +72,7 @@ fn groups(node: &Node) -> Result<Vec<Node>> {
     Ok(groups)
 }
 
-/// The scale of a dimension's number, in the groups that an object is in.
+/// Finds the scale with the number of a dimension in the groups that contain an object.
 fn numbered(groups: &[Node], number: i128) -> Result<Option<Node>> {
     for group in groups {
         for child in group.children()? {
@@ -84,7 +86,8 @@ fn numbered(groups: &[Node], number: i128) -> Result<Option<Node>> {
     Ok(None)
 }
 
-/// Gives the dimensions of a variable the names of their scales, or of `DIMENSION_LABELS`; whether there are any scales.
+/// Names the dimensions of a variable after their scales or `DIMENSION_LABELS`, and returns whether there are
+/// any scales.
 pub(crate) fn name_dimensions(node: &Node, variable: &mut Variable) -> Result<bool> {
     let own = scale(node)?;
     let rank = variable.dimensions.len();
@@ -123,7 +126,7 @@ pub(crate) fn name_dimensions(node: &Node, variable: &mut Variable) -> Result<bo
         let Some(scale) = scale else { continue };
         let values = self::scale(scale)?.unwrap_or(false);
         let found = dimension(scale, values)?;
-        // A variable may be shorter than a dimension that grows, or longer, until the file is closed.
+        // Until the file is closed, a variable may be shorter or longer than an unlimited dimension.
         *place = Dimension { length: place.length, ..found };
         any = true;
     }
@@ -136,7 +139,8 @@ pub(crate) fn name_dimensions(node: &Node, variable: &mut Variable) -> Result<bo
     Ok(any || own.is_some())
 }
 
-/// `name=value` of `_NCProperties` and its like: a list with commas or bars between.
+/// Returns a value of `_NCProperties` or a similar attribute, which is a list of `name=value` with commas or
+/// bars.
 fn property(properties: &str, name: &str) -> Option<String> {
     let parts = properties.split([',', '|']);
     parts
@@ -145,7 +149,7 @@ fn property(properties: &str, name: &str) -> Option<String> {
         .map(|(_, value)| value.to_owned())
 }
 
-/// The program that wrote a file, as `_NCProperties` says.
+/// Returns the program that wrote a file, according to `_NCProperties`.
 fn writer(properties: &str) -> Option<String> {
     let netcdf = property(properties, "netcdf").or_else(|| property(properties, "netcdflibversion"));
     let netcdf = netcdf.map(|version| format!("netCDF {version}"));
@@ -195,7 +199,8 @@ impl Convention for NetCdf {
     fn outline(&self, root: &Node) -> Result<Outline> {
         let mut outline = Outline { title: root.text("title")?, ..Outline::default() };
         let mut groups = vec![root.clone()];
-        // Variables that are no coordinates of others, in the root or, if there is none, in the first groups that have some.
+        // These are the variables that are not coordinates of others: those in the root or, if there are
+        // none, in the first groups that have some.
         while let Some(group) = groups.pop() {
             let (mut variables, mut scales) = (Vec::new(), Vec::new());
             for child in group.children()? {
@@ -210,7 +215,7 @@ impl Convention for NetCdf {
                     _ => {}
                 }
             }
-            // Bounds of dimensions are none of what a file is about either.
+            // A file is not about the bounds of its dimensions either.
             let named = |variable: &Variable| {
                 variables.iter().chain(&scales).any(|other: &Variable| {
                     let mut others = other.coordinates.iter().filter(|known| known.role != Role::Ancillary);

@@ -1,7 +1,8 @@
-//! NeXus: groups with a class in `NX_class`; `NXdata` says which of its fields is the signal and which are its axes.
+//! NeXus: groups with a class in `NX_class`. An `NXdata` says which of its fields is the signal and which are
+//! its axes.
 //!
-//! Source: <https://manual.nexusformat.org/classes/base_classes/NXdata.html>, in the form of 2014 (`signal` and `axes` of the group)
-//! and in the two before it (attributes of the fields).
+//! Source: <https://manual.nexusformat.org/classes/base_classes/NXdata.html>, in the form of 2014 (`signal`
+//! and `axes` of the group) and in the two older forms (attributes of the fields).
 
 use sciformats::{Kind, Result};
 
@@ -14,14 +15,15 @@ use crate::variable::{Coordinate, Role, Variable};
 
 pub(crate) struct NeXus;
 
-/// Groups that one leads to by `default`, at most.
+/// The largest number of groups in a chain of `default`.
 const CHAIN: usize = 16;
 
 fn class(node: &Node) -> Result<Option<String>> {
     node.text("NX_class")
 }
 
-/// Members of a group that are looked at for their classes: other files have any number of them.
+/// The number of members of a group whose classes are examined, because other files may have any number of
+/// members.
 const LOOKED_AT: usize = 1024;
 
 fn of_class(group: &Node, wanted: &str) -> Result<Vec<Node>> {
@@ -34,7 +36,7 @@ fn of_class(group: &Node, wanted: &str) -> Result<Vec<Node>> {
     Ok(found)
 }
 
-/// The `NXdata` that a group wants to be looked at: by `default`, or the first one.
+/// Returns the `NXdata` that a group proposes to look at: the one in `default`, or the first one.
 fn chosen(group: &Node) -> Result<Option<Node>> {
     let mut at = group.clone();
     for _ in 0..CHAIN {
@@ -60,7 +62,7 @@ fn chosen(group: &Node) -> Result<Option<Node>> {
     Ok(None)
 }
 
-/// The field that a group is about.
+/// Returns the field that a group is about.
 fn signal(data: &Node) -> Result<Option<Node>> {
     if let Some(name) = data.text("signal")? {
         return data.child(&name);
@@ -77,10 +79,11 @@ fn signal(data: &Node) -> Result<Option<Node>> {
     Ok(None)
 }
 
-/// The names of the axes, one for each dimension of the signal as far as they are told; empty ones have none.
+/// Returns the names of the axes, one per dimension of the signal, as far as they are known; an empty name
+/// means that there is none.
 fn axes(data: &Node, signal: &Node, rank: usize) -> Result<Vec<String>> {
     if let Some(names) = data.texts("axes")? {
-        // One text with all names was allowed before 2014.
+        // Before 2014, one text with all names was permitted.
         let split = |text: &String| {
             text.split([':', ',', ' ']).map(|name| name.trim_matches(['[', ']']).to_owned()).collect()
         };
@@ -115,7 +118,7 @@ fn coordinate(data: &Node, name: &str, role: Role, dimension: Option<usize>) -> 
     Ok(found.map(|node| Coordinate { path: node.path().to_owned(), role, dimension }))
 }
 
-/// The signal of an `NXdata` with its axes and errors.
+/// Decodes the signal of an `NXdata` with its axes and errors.
 fn variable(data: &Node) -> Result<Option<Variable>> {
     let Some(signal) = signal(data)? else { return Ok(None) };
     let Some(mut variable) = plain::variable(&signal)? else { return Ok(None) };
@@ -124,7 +127,7 @@ fn variable(data: &Node) -> Result<Option<Variable>> {
         if name.is_empty() || name == "." {
             continue;
         }
-        // An axis may stand for another dimension than its place says, or for several.
+        // An axis may belong to another dimension than its position suggests, or to several.
         let indices = data.integers(&format!("{name}_indices"))?.unwrap_or_else(|| vec![at as i128]);
         let first = indices.first().and_then(|&index| usize::try_from(index).ok());
         let role = if indices.len() == 1 { Role::Dimension } else { Role::Auxiliary };

@@ -1,7 +1,8 @@
-//! Neurodata Without Borders: series with a conversion into their unit, and tables.
+//! Neurodata Without Borders: series with a conversion to their unit, and tables.
 //!
-//! Source: <https://nwb-schema.readthedocs.io>, version 2. The data of a series times `conversion` plus `offset` are in `unit`;
-//! `timestamps` or a rate in `starting_time` say when they were taken. A `DynamicTable` lists its columns in `colnames`.
+//! Source: <https://nwb-schema.readthedocs.io>, version 2. The data of a series times `conversion` plus
+//! `offset` have the unit `unit`. `timestamps`, or a rate in `starting_time`, contains the times. A
+//! `DynamicTable` lists its columns in `colnames`.
 
 use sciformats::{ElementType, Kind, Result};
 
@@ -16,7 +17,7 @@ use crate::variable::{Coordinate, Role, Spacing, Variable};
 
 pub(crate) struct Nwb;
 
-/// The data of a series.
+/// Decodes the data of a series.
 fn series(group: &Node) -> Result<Option<Variable>> {
     let Some(data) = group.child("data")? else { return Ok(None) };
     let Some(mut variable) = plain::variable(&data)? else { return Ok(None) };
@@ -43,7 +44,8 @@ fn series(group: &Node) -> Result<Option<Variable>> {
     Ok(Some(variable))
 }
 
-/// A table by the names of its columns. Columns of lists have an array of ends beside them, and are left out.
+/// Decodes a table by the names of its columns. Columns of lists, which have an array of ends beside them,
+/// are left out.
 fn table(group: &Node, names: &[String]) -> Result<Option<Table>> {
     let Some(id) = group.child("id")? else { return Ok(None) };
     let rows = members::length(&id)?.unwrap_or(0);

@@ -1,7 +1,7 @@
-//! openPMD: meshes and particles of simulations, with their units in SI.
+//! openPMD: meshes and particles of simulations, with SI units.
 //!
-//! Source: <https://github.com/openPMD/openPMD-standard>, version 1.1. Values times `unitSI` are in the unit whose powers of seven
-//! base units stand in `unitDimension`.
+//! Source: <https://github.com/openPMD/openPMD-standard>, version 1.1. Values times `unitSI` have the unit
+//! whose powers of the seven base units are in `unitDimension`.
 
 use sciformats::{Kind, Result};
 
@@ -15,7 +15,7 @@ pub(crate) struct OpenPmd;
 
 const BASE: [&str; 7] = ["m", "kg", "s", "A", "K", "mol", "cd"];
 
-/// The unit of a record: `kg m s^-3 A^-1`, with the factor of `unitSI` before it where that is not 1.
+/// Returns the unit of a record: `kg m s^-3 A^-1`, preceded by the factor of `unitSI` if it is not 1.
 fn unit(record: &Node, component: &Node) -> Result<Option<String>> {
     let Some(powers) = record.numbers("unitDimension")? else { return Ok(None) };
     let named = powers.iter().zip(BASE).filter(|(power, _)| **power != 0.0);
@@ -42,7 +42,7 @@ impl Convention for OpenPmd {
 
     fn meaning(&self, node: &Node, _options: &DecodeOptions) -> Result<Option<Meaning>> {
         let Some(mut variable) = plain::variable(node)? else { return Ok(None) };
-        // A scalar record is the array itself, others are groups of their components.
+        // A scalar record is the array itself, and other records are groups of their components.
         let record = if node.has("unitDimension")? { Some(node.clone()) } else { node.parent()? };
         let Some(record) = record.filter(|record| record.has("unitDimension").unwrap_or(false)) else {
             return Ok(None);

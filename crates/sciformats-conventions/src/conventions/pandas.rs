@@ -1,7 +1,9 @@
-//! Data frames and series that pandas keeps in files of `PyTables` (`DataFrame.to_hdf`), in the formats `fixed` and `table`.
+//! Data frames and series that pandas stores in `PyTables` files (`DataFrame.to_hdf`), in the formats `fixed`
+//! and `table`.
 //!
-//! Source: the module `pandas.io.pytables`. A group says by `pandas_type` what it holds. `fixed` has a matrix for each type of
-//! column and the names of its columns beside it; `table` has one list of records, whose fields hold several columns each.
+//! Source: the module `pandas.io.pytables`. The `pandas_type` of a group says what it contains. `fixed` has
+//! one matrix per type of column, and the names of its columns beside it. `table` has one list of records,
+//! whose fields contain several columns each.
 
 use std::sync::Arc;
 
@@ -20,10 +22,11 @@ use crate::variable::Variable;
 
 pub(crate) struct Pandas;
 
-/// Groups that are looked at for frames.
+/// The number of groups that are examined to find frames.
 const LOOKED_AT: usize = 64;
 
-/// The length of a step of such a kind of moments: `datetime64[ns]`, `datetime64[us]`; without one nanoseconds.
+/// Returns the decoding for a kind of date: `datetime64[ns]`, `datetime64[us]`; without a unit, the unit is
+/// nanoseconds.
 fn moments(kind: &str) -> Option<Decoding> {
     let unit = match kind.strip_prefix("datetime64")? {
         "[s]" => "seconds",
@@ -37,7 +40,7 @@ fn moments(kind: &str) -> Option<Decoding> {
     Some(Decoding::Time { numbers, units })
 }
 
-/// How elements of a kind become values; `nan` is what stands for no text.
+/// Returns how elements of a kind become values; `nan` is the text that means a missing text.
 fn decoding(element: &ElementType, kind: Option<&str>, nan: &str) -> Decoding {
     match (element, kind) {
         (ElementType::Int(8), Some(kind)) if kind.starts_with("datetime64") => {
@@ -49,7 +52,7 @@ fn decoding(element: &ElementType, kind: Option<&str>, nan: &str) -> Decoding {
     }
 }
 
-/// A text attribute that may be pickled: pandas pickles names that are no texts.
+/// Returns a text attribute that may be pickled, because pandas pickles names that are not texts.
 fn word(node: &Node, name: &str) -> Result<Option<String>> {
     let Some(text) = node.text(name)? else { return Ok(None) };
     let pickled = text.ends_with('.').then(|| pickle::parse(text.as_bytes())).flatten();
@@ -59,7 +62,8 @@ fn word(node: &Node, name: &str) -> Result<Option<String>> {
     })
 }
 
-/// The texts of a pickled array of objects in an array of bytes of variable length; `None` if the array is none of these.
+/// Returns the texts of a pickled array of objects, which is stored as bytes of variable length; `None` for
+/// any other array.
 fn objects(node: &Node) -> Result<Option<Vec<Option<String>>>> {
     if node.text("CLASS")?.as_deref() != Some("VLARRAY")
         || node.text("PSEUDOATOM")?.as_deref() != Some("object")
@@ -77,7 +81,7 @@ fn objects(node: &Node) -> Result<Option<Vec<Option<String>>>> {
     Ok(pickle::elements(&pickled))
 }
 
-/// A list of labels: names of columns, or values of an index.
+/// Decodes a list of labels: names of columns, or values of an index.
 fn axis(node: &Node) -> Result<Option<Column>> {
     let name = word(node, "name")?.unwrap_or_default();
     if let Some(texts) = objects(node)? {
@@ -97,7 +101,8 @@ fn labels(node: Option<Node>) -> Result<Vec<String>> {
     Ok(column.read(0, rows)?.cells()?.into_iter().map(Option::unwrap_or_default).collect())
 }
 
-/// The index of a frame or series of the format `fixed`: one list, or codes and names on several levels.
+/// Decodes the index of a frame or series in the format `fixed`: one list, or codes and names on several
+/// levels.
 fn index(group: &Node, name: &str) -> Result<Vec<Column>> {
     if group.text(&format!("{name}_variety"))?.as_deref() != Some("multi") {
         let node = group.child(name)?;
@@ -118,7 +123,7 @@ fn index(group: &Node, name: &str) -> Result<Vec<Column>> {
     Ok(columns)
 }
 
-/// A frame of the format `fixed`.
+/// Decodes a frame in the format `fixed`.
 fn fixed(group: &Node) -> Result<Table> {
     let order = labels(group.child("axis0")?)?;
     let index = index(group, "axis1")?;
@@ -132,7 +137,7 @@ fn fixed(group: &Node) -> Result<Table> {
             let width = items.len().max(1);
             rows = rows.or(Some((texts.len() / width) as u64));
             for (at, name) in items.iter().enumerate() {
-                // The array of objects is column after column.
+                // The array of objects is stored column by column.
                 let length = texts.len() / width;
                 let texts = texts.iter().skip(at * length).take(length).cloned().collect();
                 columns.push(Column::texts(name, texts));
@@ -153,7 +158,7 @@ fn fixed(group: &Node) -> Result<Table> {
     Ok(Table { path: group.path().to_owned(), rows: rows.unwrap_or(0), index, columns })
 }
 
-/// A series of the format `fixed`.
+/// Decodes a series in the format `fixed`.
 fn series(group: &Node) -> Result<Option<Table>> {
     let Some(values) = group.child("values")? else { return Ok(None) };
     let name = word(group, "name")?.unwrap_or_else(|| "values".into());
@@ -175,7 +180,7 @@ fn series(group: &Node) -> Result<Option<Table>> {
     }))
 }
 
-/// The names of categories that the codes of a field stand for.
+/// Returns the names of the categories that the codes of a field stand for.
 fn categories(group: &Node, field: &str) -> Result<Option<Arc<[String]>>> {
     let Some(meta) = group.child(&format!("meta/{field}/meta"))? else { return Ok(None) };
     let Some(table) = table(&meta)? else { return Ok(None) };
@@ -184,7 +189,7 @@ fn categories(group: &Node, field: &str) -> Result<Option<Arc<[String]>>> {
     Ok(Some(cells.into_iter().map(Option::unwrap_or_default).collect::<Vec<_>>().into()))
 }
 
-/// A frame or series of the format `table`.
+/// Decodes a frame or series in the format `table`.
 fn table(group: &Node) -> Result<Option<Table>> {
     let Some(node) = group.child("table")? else { return Ok(None) };
     let Some(records) = Records::of(&node)? else { return Ok(None) };
@@ -233,7 +238,7 @@ fn table(group: &Node) -> Result<Option<Table>> {
     Ok(Some(Table { path: group.path().to_owned(), rows: records.rows(), index, columns }))
 }
 
-/// The name of the index of a table, which stands in a pickled dictionary; `index` if it has none.
+/// Returns the name of the index of a table, which is in a pickled dictionary, or `index` if there is none.
 fn index_name(group: &Node) -> Result<String> {
     use pickle::Item;
     let item = group.text("info")?.and_then(|text| pickle::parse(text.as_bytes()));
@@ -249,7 +254,7 @@ fn index_name(group: &Node) -> Result<String> {
     Ok(named.unwrap_or_else(|| "index".into()))
 }
 
-/// The names of the columns in their order: `[(1, [names])]`.
+/// Returns the names of the columns in order, from `[(1, [names])]`.
 fn column_order(group: &Node) -> Result<Vec<String>> {
     use pickle::Item;
     let item = group.text("non_index_axes")?.and_then(|text| pickle::parse(text.as_bytes()));
@@ -264,7 +269,7 @@ fn column_order(group: &Node) -> Result<Vec<String>> {
     })
 }
 
-/// The groups that hold frames and series, nearest to the root first.
+/// Returns the groups that contain frames and series, the nearest to the root first.
 fn frames(root: &Node) -> Result<Vec<(Node, String)>> {
     let (mut found, mut looked) = (Vec::new(), 0);
     let mut groups = std::collections::VecDeque::from([root.clone()]);
@@ -314,7 +319,7 @@ impl Convention for Pandas {
     }
 }
 
-/// What any array of `PyTables` is: truth values are bits there.
+/// Decodes any array of `PyTables`, in which truth values are bits.
 pub(crate) fn array(node: &Node) -> Result<Option<Variable>> {
     Ok(plain::variable(node)?.map(|variable| {
         let decoding = plain::natural(&variable.stored().element);

@@ -1,4 +1,5 @@
-//! Arrays of files that follow no convention, and what any array may say of itself: names of dimensions, units, a long name.
+//! Arrays of files without a convention, and the attributes that any array may have: names of dimensions,
+//! units, a long name.
 
 use sciformats::{ElementType, Name, Result};
 
@@ -11,16 +12,16 @@ use crate::node::Node;
 use crate::table::{Column, Records, Table};
 use crate::variable::Variable;
 
-/// What is left when no convention says more.
+/// Applies if no other convention does.
 pub(crate) struct Plain;
 
-/// Attributes that units stand in, by what is most common.
+/// Attributes that contain units, the most common first.
 const UNITS: [&str; 4] = ["units", "unit", "Units", "Unit"];
 
-/// Attributes that names for people stand in.
+/// Attributes that contain names for people.
 const NAMES: [&str; 5] = ["long_name", "longname", "title", "description", "TITLE"];
 
-/// The first of several attributes that is a text.
+/// Returns the first of several attributes that is a text.
 pub(crate) fn first_text(node: &Node, names: &[&str]) -> Result<Option<String>> {
     for name in names {
         if let Some(text) = node.text(name)?.filter(|text| !text.is_empty()) {
@@ -30,8 +31,8 @@ pub(crate) fn first_text(node: &Node, names: &[&str]) -> Result<Option<String>> 
     Ok(None)
 }
 
-/// How elements become values that only look like something else: truth values that are an enumeration or a bit, complex numbers
-/// that are records.
+/// Returns how elements are decoded whose type only looks different: truth values stored as an enumeration or
+/// a bit, and complex numbers stored as records.
 pub(crate) fn natural(element: &ElementType) -> Decoding {
     match element {
         ElementType::Bits(1) => Decoding::Truth,
@@ -55,12 +56,13 @@ pub(crate) fn natural(element: &ElementType) -> Decoding {
     }
 }
 
-/// Whether two fields are called like the parts of a complex number.
+/// Returns whether two fields have the names of the parts of a complex number.
 fn is_complex(first: &Name, second: &Name) -> bool {
     matches!((first.as_bytes(), second.as_bytes()), (b"real", b"imag") | (b"r", b"i"))
 }
 
-/// A variable with what any array may say of itself; `None` if the object is no array. Pictures have their dimensions named.
+/// Returns a variable with the attributes that any array may have; `None` if the object is not an array. The
+/// dimensions of images are named.
 pub(crate) fn variable(node: &Node) -> Result<Option<Variable>> {
     match image::picture(node)? {
         Some(picture) => Ok(Some(picture)),
@@ -68,7 +70,7 @@ pub(crate) fn variable(node: &Node) -> Result<Option<Variable>> {
     }
 }
 
-/// A variable with its units and a name for people.
+/// Returns a variable with its units and a name for people.
 pub(crate) fn described(node: &Node) -> Result<Option<Variable>> {
     let Some(mut variable) = node.info()?.and_then(|info| Variable::plain(node, info)) else {
         return Ok(None);
@@ -79,7 +81,7 @@ pub(crate) fn described(node: &Node) -> Result<Option<Variable>> {
     Ok(Some(variable))
 }
 
-/// A table whose columns are the fields of records.
+/// Returns a table whose columns are the fields of records.
 pub(crate) fn records(node: &Node) -> Result<Option<Table>> {
     let Some(records) = Records::of(node)? else { return Ok(None) };
     let columns =

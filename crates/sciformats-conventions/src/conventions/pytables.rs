@@ -1,4 +1,4 @@
-//! `PyTables`: tables with an attribute for each column, arrays, and lists of rows of any length.
+//! `PyTables`: tables with one attribute per column, arrays, and lists of rows of any length.
 //!
 //! Source: "`PyTables` file format" of its users' guide. Every object has `CLASS` and `VERSION`; truth values are bit fields.
 
@@ -43,7 +43,7 @@ impl Convention for PyTables {
         while let Some(group) = groups.pop() {
             for child in group.children()? {
                 match child.kind()? {
-                    // Indexes of columns are kept in groups of their own.
+                    // Indexes of columns are stored in groups of their own.
                     Kind::Group if !child.name().starts_with("_i_") => groups.insert(0, child),
                     Kind::Array => {
                         let title = plain::first_text(&child, &["TITLE", "CLASS"])?.unwrap_or_default();

@@ -1,7 +1,7 @@
-//! Feature-barcode matrices of 10x Genomics: version 3 (`/matrix`) and version 2 (a group for each genome).
+//! Feature-barcode matrices of 10x Genomics: version 3 (`/matrix`) and version 2 (one group per genome).
 //!
-//! Source: the documentation of Cell Ranger, "Feature-Barcode Matrices HDF5 Format". Columns are barcodes, rows features, and the
-//! elements of a column lie together.
+//! Source: the documentation of Cell Ranger, "Feature-Barcode Matrices HDF5 Format". Columns are barcodes,
+//! rows are features, and the elements of a column are adjacent.
 
 use sciformats::{Kind, Result};
 
@@ -15,7 +15,7 @@ use crate::table::{Column, Table};
 
 pub(crate) struct TenX;
 
-/// The matrix of a group; `None` if it is none.
+/// Decodes the matrix of a group; `None` if the group is not a matrix.
 fn matrix(group: &Node) -> Result<Option<SparseMatrix>> {
     if group.kind()? != Kind::Group || group.child("barcodes")?.is_none() {
         return Ok(None);
@@ -29,13 +29,13 @@ fn matrix(group: &Node) -> Result<Option<SparseMatrix>> {
         .map(|sides| SparseMatrix::new((group.path(), sides.map(|side| side as u64)), Major::Columns, parts)))
 }
 
-/// The groups that hold matrices.
+/// Returns the groups that contain matrices.
 fn matrices(root: &Node) -> Result<Vec<Node>> {
     if let Some(group) = root.child("matrix")? {
         return Ok(if matrix(&group)?.is_some() { vec![group] } else { Vec::new() });
     }
     let mut found = Vec::new();
-    // A file of version 2 has a group for each genome, one or two, and nothing else.
+    // A file of version 2 has one group per genome, of which there are one or two, and nothing else.
     for child in root.few(4)? {
         if matrix(&child)?.is_some() && child.child("genes")?.is_some() {
             found.push(child);

@@ -1,4 +1,4 @@
-//! How stored elements become values, a piece at a time.
+//! How stored elements become values, piece by piece.
 
 mod numbers;
 mod order;
@@ -27,38 +27,38 @@ use crate::values::Values;
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Decoding {
-    /// They are the values.
+    /// The elements are the values.
     Stored,
-    /// Numbers that are packed, or of which some stand for none.
+    /// The numbers are packed, or some of them mean a missing value.
     Numbers(Numbers),
-    /// Numbers that count from a moment.
+    /// The numbers count from a date.
     Time {
-        /// What stands for none, and scales.
+        /// The numbers that mean a missing value, and scales.
         numbers: Numbers,
         /// What the numbers count.
         units: TimeUnits,
     },
-    /// Characters along the last dimension, which are texts together: bytes of UTF-8, or units of UTF-16.
+    /// The last dimension consists of characters that form a text: bytes of UTF-8, or units of UTF-16.
     Characters,
-    /// Texts, of which one stands for none.
+    /// The values are texts, one of which means a missing value.
     Text {
-        /// The text that stands for none.
+        /// The text that means a missing value.
         missing: String,
     },
-    /// Indices into a list of names; what is no index of it stands for none.
+    /// The elements are indices into a list of names; any other index means a missing value.
     Categories {
         /// The names.
         names: Arc<[String]>,
-        /// Whether they are in an order that means something.
+        /// Whether their order has a meaning.
         ordered: bool,
     },
-    /// Integers that are truth values: 0, and anything else.
+    /// The elements are integers that are truth values: 0 is false, and anything else is true.
     Truth,
-    /// Elements of another type that has the same canonical bytes.
+    /// The elements have another type with the same canonical bytes.
     As(ElementType),
 }
 
-/// What the elements of a dimension of characters make together.
+/// Joins the elements of a dimension of characters.
 fn joined(element: &ElementType, bytes: &[u8], length: u64) -> Result<Vec<Option<String>>> {
     let length = usize::try_from(length).map_err(|_| Error::usage("text", "is too long for this machine"))?;
     let mut texts = Vec::new();
@@ -87,7 +87,7 @@ fn joined(element: &ElementType, bytes: &[u8], length: u64) -> Result<Vec<Option
 }
 
 impl Decoding {
-    /// The type that values have as canonical bytes; see [`Values::into_canonical`].
+    /// Returns the type of the values in canonical bytes; see [`Values::into_canonical`].
     pub fn element(&self, stored: &ElementType) -> ElementType {
         match self {
             Self::Stored => stored.clone(),
@@ -98,7 +98,7 @@ impl Decoding {
         }
     }
 
-    /// Whether values are the stored elements.
+    /// Returns whether the values are the stored elements.
     pub fn is_stored(&self) -> bool {
         match self {
             Self::Stored => true,
@@ -107,10 +107,11 @@ impl Decoding {
         }
     }
 
-    /// The values of stored elements. [`Characters`](Self::Characters) need [`Decoding::decode_texts`].
+    /// Decodes stored elements. [`Characters`](Self::Characters) need [`Decoding::decode_texts`].
     ///
     /// # Errors
-    /// If elements are not of a type that is decoded so.
+    ///
+    /// An error if elements have a type that cannot be decoded in this way.
     pub fn decode(&self, element: &ElementType, bytes: Vec<u8>) -> Result<Values> {
         Ok(match self {
             Self::Stored => Values::plain(element.clone(), bytes),
@@ -141,16 +142,17 @@ impl Decoding {
         })
     }
 
-    /// The texts of characters, `length` of them each.
+    /// Decodes texts of `length` characters each.
     ///
     /// # Errors
+    ///
     /// As [`decode`](Self::decode).
     pub fn decode_texts(&self, element: &ElementType, bytes: &[u8], length: u64) -> Result<Values> {
         joined(element, bytes, length).map(Values::Text)
     }
 }
 
-/// Moments of stored numbers. Integers are counted without a float between them and the moment.
+/// Decodes dates. Integers are converted without floating-point numbers.
 fn times(numbers: &Numbers, units: &TimeUnits, bytes: &[u8]) -> Result<Vec<Option<crate::time::DateTime>>> {
     let whole = matches!(numbers.from, ElementType::Int(_) | ElementType::UInt(_));
     let plain = numbers.scale.is_none() && numbers.offset.is_none();

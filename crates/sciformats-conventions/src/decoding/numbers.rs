@@ -1,7 +1,8 @@
-//! Packed numbers: `unpacked = stored * scale_factor + add_offset`, and stored values that stand for none.
+//! Packed numbers: `unpacked = stored * scale_factor + add_offset`, and stored values that mean a missing
+//! value.
 //!
-//! Sources: CF conventions, sections 2.5.1 and 8.1; the netCDF users' guide on `_Unsigned`. The type of the result is that of
-//! xarray, so that both give the same digits.
+//! Sources: CF conventions, sections 2.5.1 and 8.1; the netCDF users' guide on `_Unsigned`. The type of the
+//! result is the one that xarray uses, so that both give the same digits.
 
 use half::f16;
 use sciformats::{ElementType, Error, Result};
@@ -23,17 +24,18 @@ use sciformats::{ElementType, Error, Result};
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Numbers {
-    /// The type that stored elements have, `_Unsigned` taken into account.
+    /// The type of the stored elements, with the sign that `_Unsigned` selects.
     pub from: ElementType,
-    /// The type of values: a float where some are missing or scaled, `None` if they are those that are stored.
+    /// The type of the values: a float if some are missing or scaled, or `None` if the values are the stored
+    /// ones.
     pub to: Option<ElementType>,
-    /// What stored values are multiplied by.
+    /// The factor of stored values.
     pub scale: Option<f64>,
-    /// What is added then.
+    /// The number that is added afterwards.
     pub offset: Option<f64>,
-    /// Stored values that stand for none.
+    /// Stored values that mean a missing value.
     pub fill: Vec<f64>,
-    /// The least and the largest stored value that is valid.
+    /// The smallest and the largest valid stored value.
     pub valid: (Option<f64>, Option<f64>),
 }
 
@@ -43,9 +45,10 @@ trait Stored: Copy + PartialOrd {
     fn read(bytes: &[u8]) -> Self;
     fn f32(self) -> f32;
     fn f64(self) -> f64;
-    /// The stored number that is equal to `value`, if there is one.
+    /// Returns the stored number that equals `value`, if there is one.
     fn equal(value: f64) -> Option<Self>;
-    /// The least number that is not below, and the largest that is not above a bound.
+    /// Returns the smallest number that is not below the lower bound, and the largest that is not above the
+    /// upper one.
     fn bounds(least: Option<f64>, most: Option<f64>) -> (Self, Self);
 }
 
@@ -63,7 +66,8 @@ macro_rules! integer {
                 self as f64
             }
             fn equal(value: f64) -> Option<Self> {
-                // A float becomes the nearest integer of the type: another one if it is no integer of the type.
+                // A float is converted to the nearest integer of the type, which differs from it if it is not
+                // an integer of the type.
                 Some(value as $int).filter(|&int| int as f64 == value)
             }
             fn bounds(least: Option<f64>, most: Option<f64>) -> (Self, Self) {
@@ -90,7 +94,8 @@ impl Stored for f32 {
         Some(value as f32).filter(|&float| f64::from(float) == value)
     }
     fn bounds(least: Option<f64>, most: Option<f64>) -> (Self, Self) {
-        // A bound between two floats keeps the nearer one out or in as it is rounded; files have bounds of the stored type.
+        // A bound between two floats is rounded, which decides whether the nearer one is valid. Bounds in
+        // files have the stored type.
         (
             least.map_or(Self::NEG_INFINITY, |bound| bound as f32),
             most.map_or(Self::INFINITY, |bound| bound as f32),
@@ -136,22 +141,23 @@ impl Stored for f16 {
     }
 }
 
-/// What stands for no value, and what values are made of the others.
+/// Finds missing values and converts the others.
 struct Kernel<'a> {
     numbers: &'a Numbers,
     out: &'a mut Vec<u8>,
 }
 
 impl Kernel<'_> {
-    /// Goes through elements of one type.
+    /// Converts elements of one type.
     fn run<T: Stored>(&mut self, bytes: &[u8]) -> Result<()> {
         let fills: Vec<T> = self.numbers.fill.iter().filter_map(|&fill| T::equal(fill)).collect();
         let (least, most) = self.numbers.valid;
         let bounds = T::bounds(least, most);
         let bounded = least.is_some() || most.is_some();
-        // Most arrays have one fill value or none; a comparison that the compiler knows is several times as fast.
+        // Most arrays have one fill value or none. If the compiler knows the comparison, it is several times
+        // as fast.
         match (fills.as_slice(), bounded) {
-            // Integers of eight bytes are compared as xarray has them: by the nearest binary64.
+            // Integers of eight bytes are compared as in xarray, by the nearest binary64 number.
             _ if T::SIZE == 8 && !self.numbers.fill.is_empty() => {
                 let fills = &self.numbers.fill;
                 self.all(bytes, |value: T| {
@@ -166,9 +172,9 @@ impl Kernel<'_> {
         }
     }
 
-    /// Goes through elements, with a test for those that are missing.
+    /// Converts elements, with a test for missing ones.
     fn all<T: Stored>(&mut self, bytes: &[u8], missing: impl Fn(T) -> bool) -> Result<()> {
-        // Neither changes a value where it is not there: a product with 1, and a sum with -0.
+        // A factor of 1 and an offset of -0 do not change a value, so they stand for missing ones.
         let (scale, offset) = (self.numbers.scale, self.numbers.offset);
         let (before, count) = (self.out.len(), bytes.len() / T::SIZE);
         match self.numbers.to {
@@ -200,29 +206,31 @@ impl Kernel<'_> {
 }
 
 impl Numbers {
-    /// Numbers that mean what they are.
+    /// Creates numbers that are not packed.
     pub fn new(from: ElementType) -> Self {
         Self { from, to: None, scale: None, offset: None, fill: Vec::new(), valid: (None, None) }
     }
 
-    /// The type of values.
+    /// Returns the type of the values.
     pub fn element(&self) -> &ElementType {
         self.to.as_ref().unwrap_or(&self.from)
     }
 
-    /// Values of stored elements, both by their canonical bytes.
+    /// Decodes stored elements. Both the input and the result are canonical bytes.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] if the stored elements are no numbers of 1, 2, 4 or 8 bytes.
+    ///
+    /// [`Error::Unsupported`] if the stored elements are not numbers of 1, 2, 4 or 8 bytes.
     pub fn decode(&self, bytes: &[u8]) -> Result<Vec<u8>> {
         let mut out = Vec::new();
         self.decode_into(bytes, &mut out)?;
         Ok(out)
     }
 
-    /// As [`decode`](Self::decode), appended.
+    /// As [`decode`](Self::decode), but appends the values.
     ///
     /// # Errors
+    ///
     /// As [`decode`](Self::decode).
     pub fn decode_into(&self, bytes: &[u8], out: &mut Vec<u8>) -> Result<()> {
         if self.to.is_none() {

@@ -1,18 +1,18 @@
-//! The order of dimensions: programs that store columns first write their dimensions the other way round.
+//! The order of dimensions: programs that store arrays column by column write their dimensions in reverse.
 
 use sciformats::{ElementType, Error, Range, Result, Slab};
 
-/// In which order the dimensions of a variable are stored.
+/// The order in which the dimensions of a variable are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Order {
-    /// As they are told.
+    /// The order of the variable.
     Same,
-    /// The other way round.
+    /// The reverse order.
     Reversed,
 }
 
 impl Order {
-    /// A list of dimensions in the other order, if it is another.
+    /// Returns a list of dimensions in the stored order.
     pub(crate) fn turned<T: Clone>(self, list: &[T]) -> Vec<T> {
         match self {
             Self::Same => list.to_vec(),
@@ -20,13 +20,13 @@ impl Order {
         }
     }
 
-    /// The stored elements of a selection.
+    /// Returns the stored elements of a selection.
     pub(crate) fn slab(self, shape: &[u64], ranges: &[Range]) -> Result<Slab> {
         Slab::new(&self.turned(shape), self.turned(ranges))
     }
 }
 
-/// Elements of canonical bytes with their dimensions the other way round; `shape` is what they have before.
+/// Reverses the dimensions of elements in canonical bytes; `shape` is their shape before that.
 pub(crate) fn transposed(element: &ElementType, bytes: Vec<u8>, shape: &[u64]) -> Result<Vec<u8>> {
     if shape.iter().filter(|&&count| count > 1).count() < 2 {
         return Ok(bytes);
@@ -37,7 +37,7 @@ pub(crate) fn transposed(element: &ElementType, bytes: Vec<u8>, shape: &[u64]) -
     };
     let shape: Vec<usize> = shape.iter().map(|&count| usize::try_from(count).unwrap_or(usize::MAX)).collect();
     let mut out = Vec::with_capacity(bytes.len());
-    // The stored index of the element that comes next, and how far one step along each dimension leads there.
+    // The stored index of the next element, and the distance of one step along each dimension.
     let mut strides = vec![1usize; shape.len()];
     for axis in (1..shape.len()).rev() {
         strides[axis - 1] = strides[axis].saturating_mul(shape[axis]);
@@ -50,7 +50,7 @@ pub(crate) fn transposed(element: &ElementType, bytes: Vec<u8>, shape: &[u64]) -
         out.extend_from_slice(
             element.ok_or_else(|| Error::usage("elements", "are fewer than their shape says"))?,
         );
-        // What varies fastest now is the first stored dimension.
+        // The dimension that now varies fastest is the first stored one.
         for axis in 0..shape.len() {
             position[axis] += 1;
             index += strides[axis];

@@ -1,4 +1,4 @@
-//! Calendars of the CF conventions (section 4.4.1): days counted in each of them.
+//! The calendars of the CF conventions (section 4.4.1), and the numbers of days in each.
 
 /// How days are grouped into months and years.
 ///
@@ -12,11 +12,11 @@
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Calendar {
-    /// Julian before 15 October 1582, Gregorian from then on.
+    /// Julian before 15 October 1582, and Gregorian from that day on.
     Standard,
-    /// Gregorian at all times.
+    /// Always Gregorian.
     ProlepticGregorian,
-    /// Julian at all times.
+    /// Always Julian.
     Julian,
     /// Every year has 365 days.
     NoLeap,
@@ -29,11 +29,11 @@ pub enum Calendar {
 /// The first day of the Gregorian calendar, 15 October 1582, counted from 1 January 1970.
 const REFORM: i64 = -141_427;
 
-/// Days before each month of a year without a leap day.
+/// The number of days before each month of a year without a leap day.
 const BEFORE: [i64; 12] = [0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334];
 
 impl Calendar {
-    /// The calendar that an attribute `calendar` names, whatever the case of its letters.
+    /// Returns the calendar that an attribute `calendar` names, ignoring the case of letters.
     pub fn parse(name: &str) -> Option<Self> {
         Some(match name.trim().to_ascii_lowercase().as_str() {
             "standard" | "gregorian" => Self::Standard,
@@ -46,7 +46,7 @@ impl Calendar {
         })
     }
 
-    /// The name that the CF conventions prefer.
+    /// Returns the name that the CF conventions prefer.
     pub fn name(self) -> &'static str {
         match self {
             Self::Standard => "standard",
@@ -58,12 +58,12 @@ impl Calendar {
         }
     }
 
-    /// Whether the year before 1 is 0. In calendars that were in use it is -1.
+    /// Returns whether the year before 1 is 0. In historical calendars it is -1.
     pub fn has_year_zero(self) -> bool {
         !matches!(self, Self::Standard | Self::Julian)
     }
 
-    /// Whether a year has a leap day. Years before 1 are counted as in [`date`](Self::date).
+    /// Returns whether a year has a leap day. Years before 1 are counted as in [`date`](Self::date).
     fn is_leap(self, astronomical: i64) -> bool {
         let every = |n: i64| astronomical.rem_euclid(n) == 0;
         match self {
@@ -75,7 +75,7 @@ impl Calendar {
         }
     }
 
-    /// The days of a month.
+    /// Returns the number of days in a month.
     ///
     /// ```
     /// use sciformats_conventions::time::Calendar;
@@ -95,12 +95,12 @@ impl Calendar {
         }
     }
 
-    /// Years counted with a year 0.
+    /// Returns the year, counted with a year 0.
     fn astronomical(self, year: i64) -> i64 {
         if year < 0 && !self.has_year_zero() { year.saturating_add(1) } else { year }
     }
 
-    /// Whether such a day is in the calendar.
+    /// Returns whether the calendar has this day.
     ///
     /// ```
     /// use sciformats_conventions::time::Calendar;
@@ -117,8 +117,8 @@ impl Calendar {
             && !left_out
     }
 
-    /// The number of a day; that of 1 January 1970 is 0 where days are counted as they passed, and 0 too in calendars of models.
-    /// The date must be one of the calendar.
+    /// Returns the number of a day. 1 January 1970 has the number 0 in the calendars of models too. The date
+    /// must exist in the calendar.
     pub fn days(self, year: i64, month: u8, day: u8) -> i64 {
         let year = self.astronomical(year);
         let months = usize::from(month.saturating_sub(1)).min(11);
@@ -131,13 +131,13 @@ impl Calendar {
             Self::AllLeap => (year - 1970) * 366 + before + i64::from(months > 1) + day,
             Self::ProlepticGregorian => gregorian(year) + before + leap + day,
             Self::Julian => julian(year) + before + leap + day,
-            // The days of October 1582 are counted as the Julian calendar has them until the 4th.
+            // The days of October 1582 are counted as in the Julian calendar up to the 4th.
             Self::Standard if (year, month, day + 1) < (1582, 10, 15) => julian(year) + before + leap + day,
             Self::Standard => gregorian(year) + before + leap + day,
         }
     }
 
-    /// The date of a day: year, month and day of the month.
+    /// Returns the date of a day: the year, the month, and the day of the month.
     pub fn date(self, days: i64) -> (i64, u8, u8) {
         let (year, in_year) = match self {
             Self::Days360 => {
@@ -151,7 +151,8 @@ impl Calendar {
             Self::Standard if days < REFORM => searched(days, julian),
             Self::Standard => searched(days, gregorian),
         };
-        // In 1582, the year of the reform, days since its first are Gregorian from 15 October on; it has no leap day.
+        // In 1582, the year of the reform, the days since its first one are Gregorian from 15 October on. The
+        // year has no leap day.
         let leap = self.is_leap(year);
         let mut month = 12u8;
         let mut first = 0;
@@ -167,27 +168,27 @@ impl Calendar {
     }
 }
 
-/// A number that is known to be small.
+/// Converts a number that is known to be small.
 fn narrow(number: i64) -> u8 {
     u8::try_from(number).unwrap_or(u8::MAX)
 }
 
-/// The first day of a Gregorian year.
+/// Returns the first day of a Gregorian year.
 fn gregorian(year: i64) -> i64 {
     let past = year - 1;
     365 * past + past.div_euclid(4) - past.div_euclid(100) + past.div_euclid(400) - 719_162
 }
 
-/// The first day of a Julian year.
+/// Returns the first day of a Julian year.
 fn julian(year: i64) -> i64 {
     let past = year - 1;
     365 * past + past.div_euclid(4) - 719_164
 }
 
-/// The year that a day is in, and its place there.
+/// Returns the year of a day, and the number of the day in that year.
 fn searched(days: i64, first: fn(i64) -> i64) -> (i64, i64) {
     let mut year = (days + 719_163).div_euclid(366) + 1;
-    // The guess is too early by one year in 1,500 at most.
+    // The estimate is too early by at most one year in 1,500.
     let step = |year: i64| (days - first(year)).div_euclid(366);
     while step(year) > 0 {
         year += step(year);

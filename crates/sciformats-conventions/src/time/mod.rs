@@ -1,10 +1,10 @@
-//! Moments in the calendars of the CF conventions (section 4.4).
+//! Dates in the calendars of the CF conventions (section 4.4).
 //!
-//! | type | is |
+//! | type | what it is |
 //! |---|---|
 //! | [`Calendar`] | how days are grouped into months and years |
-//! | [`TimeUnits`] | `days since 2000-01-01`, understood |
-//! | [`DateTime`] | a moment: a date and a time of day, to the nanosecond |
+//! | [`TimeUnits`] | a parsed text such as `days since 2000-01-01` |
+//! | [`DateTime`] | a date and a time of day, to the nanosecond |
 
 mod calendar;
 mod units;
@@ -18,7 +18,7 @@ use units::DAY;
 
 /// A date and a time of day in some calendar.
 ///
-/// It is shown as ISO 8601 has it, with six digits of a fraction where there is one.
+/// It is displayed in ISO 8601, with six digits of a fraction if there is one.
 ///
 /// ```
 /// use sciformats_conventions::time::{Calendar, DateTime};
@@ -29,7 +29,7 @@ use units::DAY;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DateTime {
-    /// The year; whether there is a year 0 is [the calendar's](Calendar::has_year_zero).
+    /// The year; [the calendar](Calendar::has_year_zero) decides whether there is a year 0.
     pub year: i64,
     /// The month, from 1.
     pub month: u8,
@@ -41,19 +41,20 @@ pub struct DateTime {
     pub minute: u8,
     /// The second.
     pub second: u8,
-    /// Nanoseconds of the second.
+    /// The nanoseconds of the second.
     pub nanosecond: u32,
 }
 
 impl DateTime {
-    /// A moment; `None` if the calendar has no such day, or a day no such time.
+    /// Creates a date; `None` if the calendar has no such day, or if a day has no such time.
     pub fn new(calendar: Calendar, date: (i64, u8, u8), time: (u8, u8, u8)) -> Option<Self> {
         let ((year, month, day), (hour, minute, second)) = (date, time);
         let real = calendar.has(year, month, day) && hour < 24 && minute < 60 && second < 60;
         real.then_some(Self { year, month, day, hour, minute, second, nanosecond: 0 })
     }
 
-    /// The moment so many nanoseconds after the start of 1970; `None` if it is more than 2^40 days away.
+    /// Returns the date that is this many nanoseconds after the start of 1970; `None` if it is more than 2^40
+    /// days away.
     pub fn at(calendar: Calendar, nanoseconds: i128) -> Option<Self> {
         let days =
             i64::try_from(nanoseconds.div_euclid(DAY)).ok().filter(|days| days.unsigned_abs() < 1 << 40)?;
@@ -72,14 +73,15 @@ impl DateTime {
         })
     }
 
-    /// Nanoseconds since the start of 1970 in a calendar that has the day.
+    /// Returns the nanoseconds since the start of 1970 in a calendar that has the day.
     pub fn nanoseconds(&self, calendar: Calendar) -> i128 {
         let days = i128::from(calendar.days(self.year, self.month, self.day));
         let seconds = u32::from(self.hour) * 3600 + u32::from(self.minute) * 60 + u32::from(self.second);
         days * DAY + i128::from(seconds) * 1_000_000_000 + i128::from(self.nanosecond)
     }
 
-    /// The moment that a text in ISO 8601 means: a date, and a time of day if there is one. `None` if the calendar lacks the day.
+    /// Parses a date in ISO 8601, with or without a time of day; `None` if the calendar does not have the
+    /// day.
     ///
     /// ```
     /// use sciformats_conventions::time::{Calendar, DateTime};

@@ -1,22 +1,22 @@
-//! `days since 2000-01-01 06:00 +1:00`: units of time with a moment that is counted from.
+//! Units of time that count from a date: `days since 2000-01-01 06:00 +1:00`.
 
 use super::{Calendar, DateTime};
 
-/// A length of time that values are counted in.
+/// The length of time that values count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
-    /// So many nanoseconds.
+    /// A number of nanoseconds.
     Nanoseconds(i128),
-    /// Months, which have one length in the calendar `360_day` alone.
+    /// Months, which only have a fixed length in the calendar `360_day`.
     Month,
-    /// Years of 365 days, in the calendar `noleap` alone.
+    /// Years of 365 days, which only exist in the calendar `noleap`.
     CommonYear,
 }
 
-/// Nanoseconds of a day.
+/// The number of nanoseconds in a day.
 pub(super) const DAY: i128 = 86_400_000_000_000;
 
-/// What values of time count: from which moment, in which steps, in which calendar.
+/// What values of time count: from which date, in which steps, in which calendar.
 ///
 /// ```
 /// use sciformats_conventions::time::{Calendar, TimeUnits};
@@ -28,11 +28,11 @@ pub(super) const DAY: i128 = 86_400_000_000_000;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TimeUnits {
     calendar: Calendar,
-    /// Nanoseconds of one step.
+    /// The number of nanoseconds in one step.
     step: i128,
-    /// The moment of zero, in nanoseconds since the first day of 1970.
+    /// The date of zero, in nanoseconds since the first day of 1970.
     origin: i128,
-    /// Whether parts of a microsecond mean anything.
+    /// Whether fractions of a microsecond have a meaning.
     fine: bool,
 }
 
@@ -54,7 +54,7 @@ fn step(word: &str) -> Option<Step> {
 }
 
 impl TimeUnits {
-    /// The units that such a text means in a calendar; `None` if it means none.
+    /// Parses units in a calendar; `None` if the text is not valid.
     pub fn parse(text: &str, calendar: Calendar) -> Option<Self> {
         let lower = text.to_ascii_lowercase();
         let at = lower.find(" since ")?;
@@ -69,37 +69,38 @@ impl TimeUnits {
         Some(Self { calendar, step, origin, fine })
     }
 
-    /// Whether a text reads like units of time with a moment, whatever they are.
+    /// Returns whether a text looks like units of time that count from a date, even if they are unknown.
     pub fn looks_like(text: &str) -> bool {
         text.to_ascii_lowercase().contains(" since ")
     }
 
-    /// The calendar.
+    /// Returns the calendar.
     pub fn calendar(&self) -> Calendar {
         self.calendar
     }
 
-    /// The moment that a whole number of steps leads to; `None` if it is too far.
+    /// Returns the date after an integer number of steps; `None` if it is out of range.
     pub fn moment_of_integer(&self, value: i128) -> Option<DateTime> {
         let since = value.checked_mul(self.step)?.checked_add(self.origin)?;
         DateTime::at(self.calendar, since)
     }
 
-    /// The moment that a number of steps leads to, to the nearest microsecond; `None` if it is not finite or too far.
+    /// Returns the date after a number of steps, rounded to the nearest microsecond; `None` if the number is
+    /// not finite or the date is out of range.
     pub fn moment(&self, value: f64) -> Option<DateTime> {
         let unit = if self.fine { 1 } else { 1_000 };
         let passed = multiplied(value, self.step / unit)?.checked_mul(unit)?;
         DateTime::at(self.calendar, passed.checked_add(self.origin)?)
     }
 
-    /// The number of steps that leads to a moment: what [`moment`](Self::moment) turns back.
+    /// Returns the number of steps that lead to a date, the inverse of [`moment`](Self::moment).
     pub fn value(&self, moment: &DateTime) -> f64 {
         let passed = moment.nanoseconds(self.calendar) - self.origin;
         (passed / self.step) as f64 + (passed % self.step) as f64 / self.step as f64
     }
 }
 
-/// A number times a whole one, without an error but for the last rounding, to even.
+/// Multiplies a number by an integer. Only the final rounding, to even, is inexact.
 fn multiplied(value: f64, by: i128) -> Option<i128> {
     if !value.is_finite() {
         return None;
@@ -126,7 +127,7 @@ fn multiplied(value: f64, by: i128) -> Option<i128> {
     Some(if value.is_sign_negative() { -size } else { size })
 }
 
-/// The digits at the start of a text, as a number, and the rest.
+/// Returns the digits at the start of a text as a number, and the rest.
 fn digits(text: &str) -> Option<(i64, &str)> {
     let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (number, rest) = text.split_at_checked(end)?;
@@ -137,7 +138,8 @@ fn small(number: i64) -> Option<u8> {
     u8::try_from(number).ok()
 }
 
-/// A date with or without a time of day and a time zone, in nanoseconds since the first day of 1970.
+/// Parses a date with an optional time of day and time zone, and returns nanoseconds since the first day of
+/// 1970.
 fn moment(text: &str, calendar: Calendar) -> Option<i128> {
     let (sign, rest) = match text.strip_prefix('-') {
         Some(rest) => (-1, rest),
@@ -156,7 +158,7 @@ fn moment(text: &str, calendar: Calendar) -> Option<i128> {
     i128::from(calendar.days(year, month, day)).checked_mul(DAY)?.checked_add(time - zone)
 }
 
-/// `hh[:mm[:ss[.f]]]` or nothing, in nanoseconds, and the rest.
+/// Parses an optional `hh[:mm[:ss[.f]]]`, and returns nanoseconds and the rest.
 fn time_of_day(text: &str) -> Option<(i128, &str)> {
     if !text.starts_with(|c: char| c.is_ascii_digit()) {
         return Some((0, text));
@@ -182,12 +184,12 @@ fn time_of_day(text: &str) -> Option<(i128, &str)> {
     Some((seconds * 1_000_000_000 + fraction, rest))
 }
 
-/// The time that a zone is ahead, in nanoseconds.
+/// Returns the offset of a time zone in nanoseconds.
 fn zone(text: &str) -> Option<i128> {
     let (sign, rest) = match text.as_bytes().first() {
         Some(b'+') => (1, text.get(1..)?),
         Some(b'-') => (-1, text.get(1..)?),
-        // `Z`, `UTC`, and words that nobody follows.
+        // These are `Z`, `UTC`, and words without a meaning.
         _ => return Some(0),
     };
     let compact = rest.len() == 4 && rest.bytes().all(|byte| byte.is_ascii_digit());

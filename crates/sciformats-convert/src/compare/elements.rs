@@ -1,4 +1,4 @@
-//! Elements side by side.
+//! Compares elements of two arrays side by side.
 
 use sciformats_core::Slab;
 use sciformats_core::arith::increase;
@@ -27,15 +27,15 @@ use sciformats::model::{Datum, Decoder, ElementType};
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Elements {
-    /// Elements that were compared.
+    /// The number of elements that were compared.
     pub compared: u64,
-    /// Elements that differ.
+    /// The number of elements that differ.
     pub different: u64,
-    /// The first of them.
+    /// The first elements that differ.
     pub first: Vec<Mismatch>,
-    /// The largest |a − b| of numbers that differ.
+    /// The largest |a − b| of numbers that differ; `None` if none do.
     pub max_abs: Option<f64>,
-    /// The largest |a − b| / |b| of numbers that differ, where b is not 0.
+    /// The largest |a − b| / |b| of numbers that differ and whose b is not 0.
     pub max_rel: Option<f64>,
 }
 
@@ -58,7 +58,7 @@ pub struct Elements {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mismatch {
-    /// Where they stand.
+    /// The index of the elements in their arrays.
     pub index: Vec<u64>,
     /// The element of the first file.
     pub a: String,
@@ -66,7 +66,7 @@ pub struct Mismatch {
     pub b: String,
 }
 
-/// Whether elements of two types can be compared by value.
+/// Returns whether elements of these two types can be compared by value.
 pub(super) fn comparable(a: &ElementType, b: &ElementType) -> bool {
     use ElementType::{Array, Bits, Complex, Compound, Opaque, Time, Vlen};
     match (a, b) {
@@ -83,7 +83,7 @@ pub(super) fn comparable(a: &ElementType, b: &ElementType) -> bool {
     }
 }
 
-/// Compares pieces of two arrays as they come.
+/// Compares two arrays piece by piece.
 pub(super) struct Comparison<'a> {
     pub(super) types: (&'a ElementType, &'a ElementType),
     pub(super) options: &'a Options,
@@ -91,7 +91,7 @@ pub(super) struct Comparison<'a> {
 }
 
 impl Comparison<'_> {
-    /// Compares the elements of `slab`, a piece of the whole array in both files.
+    /// Compares the elements of `slab`, which is a piece of the whole array in both files.
     pub(super) fn piece(&mut self, slab: &Slab, (a, b): (&[u8], &[u8])) -> Result<()> {
         increase(&mut self.found.compared, slab.len())?;
         let same = self.types.0 == self.types.1;
@@ -100,7 +100,7 @@ impl Comparison<'_> {
         }
         let size = self.types.0.size().and_then(|size| usize::try_from(size).ok()).filter(|&size| size > 0);
         if let (true, Some(size)) = (same, size) {
-            // Most elements are the same bytes; only the others are looked into.
+            // Most elements have equal bytes; only the others are decoded.
             let pairs = a.chunks_exact(size).zip(b.chunks_exact(size)).enumerate();
             for (i, (a, b)) in pairs.filter(|(_, (a, b))| a != b) {
                 let one = (Decoder::new(self.types.0, a).next(), Decoder::new(self.types.1, b).next());
@@ -132,7 +132,7 @@ impl Comparison<'_> {
     }
 }
 
-/// The index in the array of an element of `slab`, whose steps are 1.
+/// Returns the index in the array of an element of `slab`, whose steps are 1.
 fn index(slab: &Slab, position: u64) -> Vec<u64> {
     let mut rest = position;
     let mut index: Vec<u64> = Vec::new();
@@ -152,7 +152,7 @@ fn larger(a: Option<f64>, b: Option<f64>) -> Option<f64> {
     }
 }
 
-/// How far apart two elements are.
+/// The distance between two elements.
 #[derive(Debug, Default)]
 pub(super) struct Gap {
     pub(super) abs: Option<f64>,
@@ -160,11 +160,11 @@ pub(super) struct Gap {
 }
 
 impl Gap {
-    /// Whether two elements are the same within the tolerance.
+    /// Returns whether two elements are equal within the tolerance.
     pub(super) fn same(&mut self, a: &Datum<'_>, b: &Datum<'_>, options: &Options) -> bool {
         match (a, b) {
             (Datum::Complex(r, i, _), Datum::Complex(s, j, _)) => {
-                // Both parts are measured, so no short circuit.
+                // Both parts are always measured, so `&&` is not used here.
                 self.numbers(*r, *s, options) & self.numbers(*i, *j, options)
             }
             (Datum::Text(a), Datum::Text(b)) | (Datum::Bytes(a), Datum::Bytes(b)) => a == b,
@@ -173,7 +173,8 @@ impl Gap {
                 let fields = a.iter().zip(b).map(|((_, a), (_, b))| (a, b));
                 a.len() == b.len() && self.all(fields, options)
             }
-            // The distance of integers is exact before it is rounded: large ones that differ by 1 are 1 apart.
+            // The distance of integers is exact before it is rounded, so large integers that differ by 1 have
+            // the distance 1.
             (Datum::UInt(a), Datum::UInt(b)) => {
                 a == b || self.measure(a.abs_diff(*b) as f64, *b as f64, options)
             }
@@ -204,7 +205,7 @@ impl Gap {
 
     fn measure(&mut self, distance: f64, b: f64, options: &Options) -> bool {
         if !distance.is_finite() {
-            // Infinite or not a number on one side: no tolerance reaches that far.
+            // One side is infinite or NaN; no tolerance is large enough.
             return false;
         }
         self.abs = larger(self.abs, Some(distance));

@@ -1,9 +1,10 @@
-//! Where the contents of two files differ, whatever their formats.
+//! Finds where the contents of two files differ, whatever their formats.
 //!
-//! Both trees are walked side by side, in byte order of the names; arrays are read side by side, a few megabytes at a
-//! time. Files whose [manifests](crate::manifest) agree below the first line have no difference.
+//! Both trees are walked side by side in byte order of the names, and arrays are read side by side, a few
+//! megabytes at a time. If the [manifests](crate::manifest) of two files agree after the first line, the
+//! files have no difference.
 //!
-//! | found | is |
+//! | what is found | the result |
 //! |---|---|
 //! | an object, link or attribute on one side only | a difference |
 //! | another kind of object, another type or shape, another target of a link | a difference |
@@ -26,7 +27,7 @@ pub(crate) use pattern::is_selected;
 use sciformats::File;
 use sciformats::model::ElementType;
 
-/// What counts as the same, and what is compared at all.
+/// What counts as equal, and what is compared.
 ///
 /// ```
 /// use sciformats_convert::compare::{Options, compare};
@@ -43,15 +44,16 @@ use sciformats::model::ElementType;
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Options {
-    /// Numbers are the same if |a − b| ≤ atol + rtol · |b|. NaN is the same as NaN.
+    /// Two numbers are equal if |a − b| ≤ atol + rtol · |b|. NaN equals NaN.
     pub rtol: f64,
     /// See [`rtol`](Self::rtol).
     pub atol: f64,
-    /// Objects with such a path are left out, with everything in them; attributes have the path `PATH@NAME`.
+    /// Objects whose path matches are ignored, with everything in them. An attribute has the path
+    /// `PATH@NAME`.
     pub ignore: Vec<Pattern>,
-    /// If there are any: only objects and attributes with such a path are compared.
+    /// If this is not empty, only objects and attributes whose path matches are compared.
     pub only: Vec<Pattern>,
-    /// Differing elements of an array that are told one by one; all are counted.
+    /// The number of differing elements that are listed per array; all of them are counted.
     pub show: usize,
     /// See [`with_stored`](Self::with_stored).
     pub stored: bool,
@@ -60,7 +62,7 @@ pub struct Options {
 }
 
 impl Options {
-    /// Exact comparison of everything; the first differing elements of each array are told.
+    /// Compares everything exactly, and lists the first differing elements of each array.
     ///
     /// ```
     /// use sciformats_convert::compare::{Options, compare};
@@ -77,38 +79,39 @@ impl Options {
         Self { show: 3, ..Self::default() }
     }
 
-    /// The same with another relative tolerance.
+    /// Sets the relative tolerance.
     #[must_use]
     pub fn with_rtol(self, rtol: f64) -> Self {
         Self { rtol, ..self }
     }
 
-    /// The same with another absolute tolerance.
+    /// Sets the absolute tolerance.
     #[must_use]
     pub fn with_atol(self, atol: f64) -> Self {
         Self { atol, ..self }
     }
 
-    /// The same with other paths left out.
+    /// Sets the patterns of paths to ignore.
     #[must_use]
     pub fn with_ignore<P: Into<Pattern>>(self, ignore: impl IntoIterator<Item = P>) -> Self {
         Self { ignore: ignore.into_iter().map(Into::into).collect(), ..self }
     }
 
-    /// The same with only such paths compared; all, if there is none.
+    /// Sets the patterns of paths to compare; without any, everything is compared.
     #[must_use]
     pub fn with_only<P: Into<Pattern>>(self, only: impl IntoIterator<Item = P>) -> Self {
         Self { only: only.into_iter().map(Into::into).collect(), ..self }
     }
 
-    /// Whether arrays that are stored in the same bytes count as the same without being decoded, damaged ones too.
+    /// Sets whether arrays with equal stored bytes count as equal without being decoded, even if they are
+    /// damaged.
     #[must_use]
     pub fn with_stored(self, stored: bool) -> Self {
         Self { stored, ..self }
     }
 
-    /// Whether it is a difference if arrays are stored in another way: chunks, filters, layout, fill value, largest shape, and
-    /// what else the format tells of an array but its place and size.
+    /// Sets whether a difference in storage is reported: chunks, filters, layout, fill value, maximum shape,
+    /// and everything else that the format records about an array apart from its position and size.
     ///
     /// ```
     /// # #[cfg(feature = "hdf5")] {
@@ -130,7 +133,7 @@ impl Options {
         Self { storage, ..self }
     }
 
-    /// The same with so many differing elements of each array told.
+    /// Sets the number of differing elements that are listed per array.
     #[must_use]
     pub fn with_show(self, show: usize) -> Self {
         Self { show, ..self }
@@ -163,9 +166,9 @@ impl Options {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// The first one.
+    /// The first file.
     A,
-    /// The second one.
+    /// The second file.
     B,
 }
 
@@ -178,7 +181,7 @@ impl fmt::Display for Side {
     }
 }
 
-/// A place where the files do not agree.
+/// A place where the files differ.
 ///
 /// ```
 /// use sciformats_convert::compare::{Options, compare};
@@ -199,11 +202,11 @@ impl fmt::Display for Side {
 pub struct Difference {
     /// The path of the object; `PATH@NAME` for an attribute.
     pub path: String,
-    /// What does not agree there.
+    /// What differs there.
     pub what: What,
 }
 
-/// What does not agree.
+/// What differs.
 ///
 /// ```
 /// use sciformats_convert::compare::What;
@@ -214,30 +217,30 @@ pub struct Difference {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum What {
-    /// Only one of the files has it; what it is there.
+    /// Only one of the files has the object; the text is its kind.
     Only(Side, &'static str),
-    /// It is something else in the other file: `group` and `array`, `softlink` and `group`.
+    /// The objects are of different kinds, such as `group` and `array`, or `softlink` and `group`.
     Kind(&'static str, &'static str),
-    /// A link leads elsewhere.
+    /// The links have different targets.
     Target(String, String),
-    /// The types of the elements.
+    /// The types of the elements differ.
     Type(ElementType, ElementType),
-    /// The shapes; `None` for a null dataspace.
+    /// The shapes differ; `None` is a null dataspace.
     Shape(Option<Vec<u64>>, Option<Vec<u64>>),
-    /// How the elements are stored: what is told of it, and in which words.
+    /// The storage differs: which property, and its two values.
     Storage(&'static str, String, String),
-    /// Some elements.
+    /// Some elements differ.
     Elements(Elements),
-    /// A scalar of the tree, as text.
+    /// The scalars of a tree differ; they are given as text.
     Value(String, String),
-    /// Types that have nothing in common.
+    /// The types have nothing in common, so the elements cannot be compared.
     Incomparable(ElementType, ElementType),
-    /// One of the files cannot be read there.
+    /// The object cannot be read in one of the files.
     Unreadable(Side, Error),
 }
 
 impl What {
-    /// Whether nothing can be said about the contents: neither the same nor different.
+    /// Returns whether the contents could not be compared, so that they are neither equal nor different.
     pub fn is_incomparable(&self) -> bool {
         matches!(self, Self::Incomparable(..) | Self::Unreadable(..))
     }
@@ -246,7 +249,7 @@ impl What {
         if self.is_incomparable() { Verdict::Incomparable } else { Verdict::Different }
     }
 
-    /// The word for machines.
+    /// Returns the word for this difference in output for programs.
     pub fn word(&self) -> &'static str {
         match self {
             Self::Only(..) => "only",
@@ -263,7 +266,7 @@ impl What {
     }
 }
 
-/// How many objects, links and attributes were compared, and with what result.
+/// The number of objects, links and attributes that were compared, by result.
 ///
 /// ```
 /// use sciformats_convert::compare::{Options, compare};
@@ -279,16 +282,16 @@ impl What {
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
-    /// In both files, and the same.
+    /// Those that are equal in both files.
     pub same: u64,
-    /// Different, or in one file only.
+    /// Those that differ, or are in one file only.
     pub different: u64,
-    /// Neither.
+    /// Those that could not be compared.
     pub incomparable: u64,
 }
 
 impl Summary {
-    /// Whether the contents are the same.
+    /// Returns whether the contents are equal.
     pub fn is_same(&self) -> bool {
         self.different == 0 && self.incomparable == 0
     }
@@ -302,7 +305,7 @@ impl Summary {
     }
 }
 
-/// The result for one object or attribute. The worst counts.
+/// The result for one object or attribute, which is the worst of its parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Verdict {
     Same,
@@ -310,7 +313,7 @@ enum Verdict {
     Different,
 }
 
-/// Compares two files and tells each difference to `visit`, until it breaks.
+/// Compares two files and passes each difference to `visit`, until `visit` breaks.
 ///
 /// ```
 /// use sciformats_convert::compare::{self, Options, What};

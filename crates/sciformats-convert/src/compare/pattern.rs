@@ -1,6 +1,7 @@
 //! Patterns of paths.
 
-/// A pattern of a path: `*` stands for any characters, also none and also `/`; `?` for one; all others for themselves.
+/// A pattern of paths: `*` stands for any characters, including none and `/`; `?` stands for one character;
+/// every other character stands for itself.
 ///
 /// ```
 /// use sciformats_convert::compare::Pattern;
@@ -18,7 +19,7 @@ impl From<&str> for Pattern {
 }
 
 impl Pattern {
-    /// Whether the whole of `path` is as the pattern says.
+    /// Returns whether the whole of `path` matches the pattern.
     ///
     /// ```
     /// use sciformats_convert::compare::Pattern;
@@ -29,7 +30,7 @@ impl Pattern {
     pub fn matches(&self, path: &str) -> bool {
         let path: Vec<char> = path.chars().collect();
         let (mut p, mut t) = (0, 0);
-        // After the last `*`: where the pattern goes on, and how far the star reaches.
+        // After the last `*`: the position in the pattern after it, and the end of what the star covers.
         let mut star: Option<(usize, usize)> = None;
         loop {
             match (self.0.get(p), path.get(t)) {
@@ -41,7 +42,7 @@ impl Pattern {
                 (Some(a), Some(b)) if a == b => (p, t) = (p + 1, t + 1),
                 (None, None) => return true,
                 _ => {
-                    // The star takes one character more, if there is one.
+                    // The star covers one more character, if there is one.
                     let Some((after, reach)) = star.filter(|&(_, reach)| reach < path.len()) else {
                         return false;
                     };
@@ -53,7 +54,8 @@ impl Pattern {
     }
 }
 
-/// Whether an object is selected, itself or with a group that it is in. Without a pattern everything is.
+/// Returns whether an object is selected, by itself or because a group that contains it is. Without patterns
+/// everything is selected.
 pub(crate) fn is_selected(path: &str, patterns: &[Pattern]) -> bool {
     if patterns.is_empty() {
         return true;

@@ -1,4 +1,4 @@
-//! Two trees side by side.
+//! Compares two trees side by side.
 
 mod stored;
 
@@ -47,7 +47,8 @@ enum Pair<T> {
     Broken(Side, Error),
 }
 
-/// Joins two sorted lists. A list that breaks off ends both: what would have come is unknown.
+/// Merges two sorted lists. If one list ends with an error, both end, because the remaining entries are
+/// unknown.
 struct Join<I: Iterator<Item = Result<T>>, T> {
     lists: Option<(Peekable<I>, Peekable<I>)>,
     name: fn(&T) -> &Name,
@@ -94,14 +95,14 @@ impl Walk<'_> {
     fn tell(&mut self, path: &str, what: What) -> ControlFlow<()> {
         let verdict = what.verdict();
         let flow = (self.visit)(Difference { path: path.into(), what });
-        // Whoever has seen enough still gets the right answer.
+        // The summary is right even if `visit` stops the comparison.
         if flow.is_break() {
             self.summary.count(verdict);
         }
         flow
     }
 
-    /// Tells one difference that is the whole result for its object.
+    /// Reports one difference that is the whole result for its object.
     fn settle(&mut self, path: &str, what: What) -> ControlFlow<()> {
         let verdict = what.verdict();
         self.tell(path, what)?;
@@ -109,7 +110,7 @@ impl Walk<'_> {
         ControlFlow::Continue(())
     }
 
-    /// Compares what two hard links of the same path lead to.
+    /// Compares the targets of two hard links with the same path.
     fn objects(&mut self, path: &str, ids: (ObjectId, ObjectId), depth: usize) -> ControlFlow<()> {
         let (a, b) = (self.files.0.source(), self.files.1.source());
         let first = (
@@ -180,7 +181,7 @@ impl Walk<'_> {
         ControlFlow::Continue(verdict)
     }
 
-    /// Types and shapes: the verdict so far, and whether elements can be compared.
+    /// Compares types and shapes. Returns the verdict so far, and whether the elements can be compared.
     fn kinds(
         &mut self,
         path: &str,
@@ -237,7 +238,8 @@ impl Walk<'_> {
             return Ok(comparison.found);
         }
         let mut other = Vec::new();
-        // The error of the second file is kept aside: the first one's reader would take it for its own.
+        // The error of the second file is kept separately, because the reader of the first file would report
+        // it as its own.
         let mut failure = None;
         let read = self.files.0.go_through(&self.unfolding, (ids.0, a), &all, &mut |piece, bytes| {
             other.clear();
@@ -366,7 +368,8 @@ impl Walk<'_> {
         self.settle(at, what)
     }
 
-    /// Something that only one file has. A group of which only parts are wanted is looked into.
+    /// Reports an object that only one file has. If only parts of a group are selected, the group is
+    /// searched.
     fn only(&mut self, side: Side, at: &str, target: &Target) -> ControlFlow<()> {
         let file = match side {
             Side::A => self.files.0,
@@ -405,7 +408,7 @@ fn kind_of_link(target: &Target) -> &'static str {
     }
 }
 
-/// Where a link that is no hard link leads.
+/// Returns the target of a link that is not a hard link.
 fn leads(target: &Target) -> Option<String> {
     match target {
         Target::Soft(path) => Some(path.to_string()),
@@ -430,7 +433,7 @@ fn same_value(a: &Value, b: &Value, options: &Options) -> bool {
         (Value::List(a), Value::List(b)) => {
             a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same_value(a, b, options))
         }
-        // Digits beyond 128 bits are compared as such first.
+        // Integers of more than 128 bits are compared by their digits first.
         (Value::Integer(a), Value::Integer(b)) if a == b => true,
         _ => match (number(a), number(b)) {
             (Some(a), Some(b)) => Gap::default().same(&a, &b, options),
@@ -439,7 +442,7 @@ fn same_value(a: &Value, b: &Value, options: &Options) -> bool {
     }
 }
 
-/// The attributes that do not merely say how an array is stored.
+/// Returns the attributes, without those that only say how an array is stored.
 fn meaning(format: Format, attributes: Attributes<'_>) -> Attributes<'_> {
     let storage = move |one: &Result<Attribute>| one.as_ref().is_ok_and(|one| format.is_storage(&one.name));
     Box::new(attributes.filter(move |one| !storage(one)))

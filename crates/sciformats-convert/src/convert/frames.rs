@@ -1,4 +1,4 @@
-//! Into frames of chunks.
+//! Plans the conversion into a format with frames of chunks.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,7 +12,7 @@ use sciformats::model::{Datum, Decoder, ElementType, Name, Object, ObjectId, Val
 use sciformats::walk::{Entry, Found};
 use sciformats::{Format, Result};
 
-/// Frames for each chunk that may be empty: more are taken for a mistake.
+/// The number of empty frames that are permitted per chunk; more are probably a mistake.
 const EMPTY: u64 = 1024;
 
 pub(super) fn arrange(builder: &mut Builder, entries: Vec<Entry>) {
@@ -37,7 +37,7 @@ pub(super) fn arrange(builder: &mut Builder, entries: Vec<Entry>) {
 }
 
 struct Frames {
-    /// Groups that arrays stand in, however deep.
+    /// The groups that contain arrays at any depth.
     holding: HashSet<String>,
     /// The node of each frame.
     nodes: HashMap<u64, usize>,
@@ -46,7 +46,7 @@ struct Frames {
     last: u64,
 }
 
-/// The frame that a path is in, and what comes after it.
+/// Returns the frame that a path is in, and the rest of the path.
 fn frame(path: &str) -> Option<(u64, &str)> {
     let rest = path.strip_prefix("/frames/")?;
     let (number, name) = rest.split_once('/').unwrap_or((rest, ""));
@@ -83,16 +83,16 @@ impl Frames {
         match frame(path) {
             Some((frame, "")) => {
                 if self.frame(builder, frame).is_none() {
-                    return builder.lose(path, "is left out: a frame after too many empty ones");
+                    return builder.lose(path, "is left out: it is a frame after too many empty ones");
                 }
             }
             _ if matches!(path, "/" | "/frames") || self.holding.contains(path) => {}
-            _ => builder.lose(path, "is left out: a group without arrays"),
+            _ => builder.lose(path, "is left out: it is a group without arrays"),
         }
         self.attributes(builder, (path, true), id);
     }
 
-    /// The node of a frame, which is made if it is not there.
+    /// Returns the node of a frame, which is created if it does not exist.
     fn frame(&mut self, builder: &mut Builder, frame: u64) -> Option<usize> {
         if frame >= self.last {
             return None;
@@ -106,7 +106,7 @@ impl Frames {
         Some(node)
     }
 
-    /// Makes the frames that nothing is in: a file has all up to its last.
+    /// Creates the frames that have no arrays, because a file has all frames up to its last.
     fn fill(&mut self, builder: &mut Builder) {
         let end = self.nodes.keys().max().map_or(0, |last| last + 1);
         for number in 0..end {
@@ -114,7 +114,7 @@ impl Frames {
         }
     }
 
-    /// Puts an array into the frame of its path, or into frame 0.
+    /// Adds an array to the frame that its path names, or to frame 0.
     fn put(&mut self, builder: &mut Builder, (from, path): (&str, &str), body: Body) {
         let (number, name) = match frame(path) {
             Some((number, name)) if !name.is_empty() => (number, name.to_owned()),
@@ -129,12 +129,12 @@ impl Frames {
             return builder.lose(from, "is left out: its name is not UTF-8");
         }
         let Some(frame) = self.frame(builder, number) else {
-            return builder.lose(from, "is left out: its frame comes after too many empty ones");
+            return builder.lose(from, "is left out: its frame follows too many empty ones");
         };
         let node = builder.add(Node::new(body));
         if !builder.link(frame, name, Link::Hard(node)) {
             builder.view.nodes.truncate(node);
-            builder.lose(from, "has no place: its name is taken");
+            builder.lose(from, "is left out: another object has its name");
         }
     }
 
@@ -155,7 +155,7 @@ impl Frames {
 
     fn value(&mut self, builder: &mut Builder, path: &str, value: &Value) {
         let Some(array) = scalar::to_array(value) else {
-            return builder.lose(path, format!("is left out: the scalar {value}"));
+            return builder.lose(path, format!("is left out: it is the scalar {value}"));
         };
         if let Some(name) = path.strip_prefix("/@")
             && self.fact(builder, name, &array)
@@ -167,7 +167,7 @@ impl Frames {
         }
     }
 
-    /// Takes up what a GSD file said of itself before it became another one.
+    /// Takes over what a GSD file recorded about itself before it was converted to another format.
     fn fact(&mut self, builder: &mut Builder, name: &str, array: &MemoryArray) -> bool {
         let Some(key @ ("application" | "schema")) = name.strip_prefix("gsd:") else { return false };
         let text = |datum: Result<Datum<'_>>| match datum {

@@ -1,20 +1,20 @@
-//! From one format into another, with nothing lost in silence.
+//! Converts files from one format to another, and lists everything that is lost.
 //!
-//! A [`Plan`] is made first: the tree as the target will hold it, and a list of what the target cannot hold. Nothing is
-//! written before. Elements are read when they are written, a few megabytes at a time.
+//! First a [`Plan`] is made: the tree as the target will hold it, and a list of what the target cannot hold.
+//! Nothing is written until then. Elements are read when they are written, a few megabytes at a time.
 //!
-//! | what | goes where |
+//! | what | where it goes |
 //! |---|---|
 //! | an array at `/` | `/data` in a tree, `/frames/0/data` in GSD |
-//! | the only array of a file, or the one that is selected | `/` in a format of one array |
-//! | an array of a tree | frame 0 of GSD, under its path as a name; one at `/frames/i/…` stays there |
-//! | a name with slashes, in GSD | groups in groups |
-//! | an attribute, where there are none | a member: `x@name` beside the array `x`, `@name` in a group; and back |
-//! | a scalar of a tree, where there are none | an array without dimensions |
-//! | application and schema of GSD | attributes `gsd:application` and `gsd:schema` of the root; and back |
-//! | truth values, where there are none | HDF5's enumeration of `FALSE` and `TRUE`; and back |
+//! | the only array of a file, or the selected one | `/` in a format of one array |
+//! | an array of a tree, in GSD | frame 0, with its path as the name; an array at `/frames/i/…` keeps its frame |
+//! | a name with slashes, from GSD | nested groups |
+//! | an attribute, if the target has none | a member: `x@name` beside the array `x`, `@name` in a group; and back again |
+//! | a scalar of a tree, if the target has none | an array without dimensions |
+//! | the application and schema of GSD | the attributes `gsd:application` and `gsd:schema` of the root; and back again |
+//! | truth values, in HDF5 | the enumeration of `FALSE` and `TRUE`; and back again |
 //!
-//! All else that changes is a [`Loss`]: another type or shape, links and attributes that go missing.
+//! Every other change is a [`Loss`], such as a different type or shape, or a missing link or attribute.
 
 mod frames;
 mod plan;
@@ -43,10 +43,10 @@ use crate::compare::Pattern;
 use crate::manifest;
 use crate::sink::{self, WriteOptions};
 
-/// The attribute of the root that holds what a RawArray file has after its elements.
+/// The attribute of the root that holds the bytes after the elements of a RawArray file.
 const METADATA: &str = "rawarray:metadata";
 
-/// What is converted.
+/// Which objects are converted.
 ///
 /// ```
 /// use sciformats::Format;
@@ -66,27 +66,27 @@ const METADATA: &str = "rawarray:metadata";
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Options {
-    /// Objects with such a path, with all that is in them; everything if there is no pattern.
+    /// Objects whose path matches are converted, with everything in them; without patterns, everything is.
     pub select: Vec<Pattern>,
-    /// Ends the writing when it becomes true, as if by an error; the target is then as it was.
+    /// When this becomes true, writing ends with an error, and the target remains as it was.
     pub cancel: Option<Arc<AtomicBool>>,
 }
 
 impl Options {
-    /// The same with other objects selected.
+    /// Sets the patterns of the objects to convert.
     #[must_use]
     pub fn with_select<P: Into<Pattern>>(self, select: impl IntoIterator<Item = P>) -> Self {
         Self { select: select.into_iter().map(Into::into).collect(), ..self }
     }
 
-    /// The same with a flag that ends the writing.
+    /// Sets a flag that cancels the writing.
     #[must_use]
     pub fn with_cancel(self, cancel: Arc<AtomicBool>) -> Self {
         Self { cancel: Some(cancel), ..self }
     }
 }
 
-/// A conversion that has been thought through.
+/// A planned conversion.
 ///
 /// ```no_run
 /// use sciformats::Format;
@@ -114,7 +114,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Thinks the conversion of `file` into `target` through.
+    /// Plans the conversion of `file` into `target`.
     ///
     /// ```
     /// use sciformats::Format;
@@ -132,33 +132,35 @@ impl Plan {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Unsupported`](sciformats::Error::Unsupported) if the target cannot be written as built;
-    /// [`Error::Usage`](sciformats::Error::Usage) if it holds one array, and the file none or several that are selected.
+    ///
+    /// [`Error::Unsupported`](sciformats::Error::Unsupported) if the target format is not built in;
+    /// [`Error::Usage`](sciformats::Error::Usage) if the target holds one array, but none or several are
+    /// selected.
     pub fn new(file: &Arc<File>, target: Format, options: &Options) -> Result<Self> {
         plan::make(file, target, options)
     }
 
-    /// The format that is written.
+    /// Returns the format that is written.
     pub fn target(&self) -> Format {
         self.target
     }
 
-    /// What the target cannot hold, in the order of the source. Empty if nothing is lost.
+    /// Returns what the target cannot hold, in the order of the source. The list is empty if nothing is lost.
     pub fn losses(&self) -> &[Loss] {
         &self.losses
     }
 
-    /// What the target holds in its own way, and how often.
+    /// Returns what the target holds in a different form, and how often.
     pub fn remarks(&self) -> &[(Remark, u64)] {
         &self.remarks
     }
 
-    /// What is written.
+    /// Returns how many things are written.
     pub fn counts(&self) -> Counts {
         self.counts
     }
 
-    /// The tree as the target will hold it; its elements are read from the source.
+    /// Returns the tree as the target will hold it; its elements are read from the source.
     ///
     /// ```
     /// use sciformats::Format;
@@ -178,7 +180,7 @@ impl Plan {
         &self.tree
     }
 
-    /// Writes the file, in place of one that may be there, when all is well.
+    /// Writes the file. If it succeeds, the new file takes the place of an existing one.
     ///
     /// ```
     /// use sciformats::Format;
@@ -200,14 +202,16 @@ impl Plan {
     /// ```
     ///
     /// # Errors
+    ///
     /// Those of [`sink`]; those of reading the source; `Io` of the kind `Interrupted` if it was cancelled.
     pub fn write(&self, path: impl AsRef<Path>, options: &WriteOptions) -> Result<()> {
         self.put(path.as_ref(), options, false)
     }
 
-    /// As [`write`](Self::write), but goes on past what cannot be read or cannot be written, and answers with these losses:
-    /// those that no plan can know, as nothing else tells of them than reading everything. Elements that are lost are fill
-    /// values of the source, zeros where it has none; a plan that has rescued once has them from then on.
+    /// As [`write`](Self::write), but continues past everything that cannot be read or written. Returns the
+    /// losses that were found while doing so; no plan can know them, because only reading everything shows
+    /// them. Lost elements become fill values of the source, or zeros if it has none; once a plan has rescued
+    /// a file, its tree has these values too.
     ///
     /// ```
     /// use sciformats::Format;
@@ -227,6 +231,7 @@ impl Plan {
     /// ```
     ///
     /// # Errors
+    ///
     /// Those of [`sink`] that concern the whole file; `Io` of the kind `Interrupted` if it was cancelled.
     pub fn rescue(&self, path: impl AsRef<Path>, options: &WriteOptions) -> Result<Vec<Loss>> {
         self.rescue.go_on();
@@ -234,7 +239,8 @@ impl Plan {
         Ok(self.rescue.take())
     }
 
-    /// The path of the object whose elements could not be read, after [`write`](Self::write) has failed because of that.
+    /// Returns the path of the object whose elements could not be read, if [`write`](Self::write) failed
+    /// because of that.
     ///
     /// ```
     /// use sciformats_convert::convert::{Options, Plan};
@@ -270,8 +276,8 @@ impl Plan {
         writing.sink.finish()
     }
 
-    /// Compares the manifest of the file at `path` with that of the plan, and returns the first lines that differ: of the
-    /// plan, and of the file. `None` if they agree.
+    /// Compares the manifest of the file at `path` with that of the plan. Returns the first lines that
+    /// differ, of the plan and of the file; `None` if the manifests agree.
     ///
     /// ```
     /// use sciformats::Format;
@@ -294,7 +300,8 @@ impl Plan {
     /// ```
     ///
     /// # Errors
-    /// If the file cannot be opened.
+    ///
+    /// An error if the file cannot be opened.
     pub fn check(&self, path: impl AsRef<Path>, options: &OpenOptions) -> Result<Option<(String, String)>> {
         let written = File::open_with(path, options)?;
         let lines = |file: &File| {
@@ -303,10 +310,10 @@ impl Plan {
             Ok::<_, sciformats::Error>(out)
         };
         let (planned, written) = (lines(&self.tree)?, lines(&written)?);
-        // The first line names the format; both have it by then.
+        // The first line names the format, which is the same by definition.
         let rest = |bytes: &[u8]| -> Vec<String> {
             let text = String::from_utf8_lossy(bytes);
-            // Shape and type of a Blosc2 array are a metalayer too.
+            // In Blosc2, the shape and type of an array are also a metalayer.
             let lines = text.lines().skip(1).filter(|line| !line.contains(r#""name":"meta:b2nd""#));
             lines.map(String::from).collect()
         };
@@ -318,13 +325,13 @@ impl Plan {
     }
 }
 
-/// The last part of a path and what comes before it: `/a/b` is `b` in `/a`.
+/// Splits a path into the path of its group and its last part: `/a/b` is `b` in `/a`.
 fn split(path: &str) -> (&str, &str) {
     let (parent, name) = path.rsplit_once('/').unwrap_or(("", path));
     (if parent.is_empty() { "/" } else { parent }, name)
 }
 
-/// The path of `name` in the group at `path`.
+/// Returns the path of `name` in the group at `path`.
 fn within(path: &str, name: &str) -> String {
     sciformats::walk::join(path, &Name::from_shown(name))
 }

@@ -1,4 +1,4 @@
-//! Making a plan: what there is, and what the three layouts of formats have in common.
+//! Makes a plan: collects what the source has, and does what all three layouts of formats have in common.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::ControlFlow;
@@ -47,10 +47,10 @@ pub(super) fn make(file: &Arc<File>, target: Format, options: &Options) -> Resul
     };
     if let Some(whole) = file.cut_short() {
         let cut = FaultKind::Cut { found: file.size(), whole };
-        builder.lose("/", format!("has less than it had: the file {cut}"));
+        builder.lose("/", format!("has lost some of its contents: the file {cut}"));
     }
     if let Some(error) = file.damage() {
-        builder.lose("/", format!("has less than it had: {error}"));
+        builder.lose("/", format!("has lost some of its contents: {error}"));
     }
     if let Some(doubt) = file.source().doubt() {
         builder.lose("/", doubt);
@@ -82,7 +82,7 @@ pub(super) fn make(file: &Arc<File>, target: Format, options: &Options) -> Resul
 
 fn counts(view: &View) -> Counts {
     let mut counts = Counts::default();
-    // Texts and sequences have no size before they are read, and are not counted.
+    // The size of texts and sequences is unknown until they are read, so they are not counted.
     let known = |info: &ArrayInfo| info.logical().unwrap_or_default();
     for node in &view.nodes {
         counts.attributes += node.attributes.len() as u64;
@@ -105,9 +105,9 @@ fn counts(view: &View) -> Counts {
     counts
 }
 
-/// Why some text has no place.
+/// The reason why some text cannot be held.
 const NO_TEXT: &str =
-    "is left out: it holds text that is not UTF-8, or has a NUL where the target has its end";
+    "is left out: it holds text that is not UTF-8, or text with a NUL that the target would take for its end";
 
 pub(super) struct Builder {
     pub(super) rules: Rules,
@@ -117,29 +117,28 @@ pub(super) struct Builder {
     losses: Vec<Loss>,
     remarks: BTreeMap<Remark, u64>,
     pub(super) facts: Vec<(String, Value)>,
-    /// What is written after the elements of RawArray.
+    /// The bytes to write after the elements of RawArray.
     pub(super) metadata: Vec<u8>,
-    /// What is to be written, with the bound on it.
+    /// The number of bytes to be written, which has a limit.
     declared: Unfolding,
-    /// The first error of that bound.
+    /// The first error of that limit.
     pub(super) limit: Option<Error>,
-    /// What planning looks at of the source's elements.
+    /// The number of bytes of the source that planning reads, which has a limit.
     pub(super) unfolding: Unfolding,
-    /// The description of the last array.
+    /// The description of the previous array.
     last: Option<Arc<ArrayInfo>>,
 }
 
 impl Builder {
-    /// What is selected, in canonical order. What cannot be read is a loss.
-    /// Hands everything that is selected and can be read to `take`, one after another. What cannot be read is told before what
-    /// `take` loses.
+    /// Passes everything that is selected and can be read to `take`, in canonical order. Everything else
+    /// becomes a loss, which is listed before the losses that `take` finds.
     fn walk(&mut self, file: &File, options: &Options, take: &mut dyn FnMut(&mut Self, Entry)) {
         let (before, mut unread) = (self.losses.len(), Vec::new());
         let source = file.source();
         let _ = breadth_first(source, ("/", source.root()), file.limits(), &mut |entry| {
             if is_selected(&entry.path, &options.select) {
                 let what = match entry.what {
-                    Found::Unlisted(error) => format!("cannot be listed to its end: {error}"),
+                    Found::Unlisted(error) => format!("cannot be listed completely: {error}"),
                     Found::Unreadable(error) | Found::Object(_, Object::Damaged { error, .. }) => {
                         format!("cannot be read: {error}")
                     }
@@ -155,14 +154,15 @@ impl Builder {
         self.losses.splice(before..before, unread);
     }
 
-    /// Everything that is selected and can be read.
+    /// Returns everything that is selected and can be read.
     fn entries(&mut self, file: &File, options: &Options) -> Vec<Entry> {
         let mut entries = Vec::new();
         self.walk(file, options, &mut |_, entry| entries.push(entry));
         entries
     }
 
-    /// A description for many arrays: what follows another one that is the same shares it.
+    /// Returns a shared description of an array: if it is equal to the previous one, both use the same
+    /// memory.
     fn shared(&mut self, info: ArrayInfo) -> Arc<ArrayInfo> {
         match &self.last {
             Some(last) if **last == info => Arc::clone(last),
@@ -174,22 +174,23 @@ impl Builder {
         self.losses.push(Loss { path: path.into(), what: what.into(), lost: None });
     }
 
-    /// What was lost last, in words.
+    /// Returns the text of the last loss.
     pub(super) fn last_loss(&self) -> String {
         self.losses.last().map(|loss| format!("{} {}", loss.path, loss.what)).unwrap_or_default()
     }
 
-    /// Loses what the target has nothing for: links, scalars, committed datatypes.
+    /// Records the loss of objects that the target has no equivalent for: links, scalars, committed
+    /// datatypes.
     pub(super) fn leave_out(&mut self, path: &str, found: &Found) {
         let what = match found {
-            Found::Object(_, Object::Value(value)) => format!("the scalar {value}"),
-            Found::Object(_, Object::Datatype(_)) => "a committed datatype".into(),
+            Found::Object(_, Object::Value(value)) => format!("it is the scalar {value}"),
+            Found::Object(_, Object::Datatype(_)) => "it is a committed datatype".into(),
             Found::Object(_, object) => format!("a {}", object.kind()),
-            Found::HardLink(first) => format!("a further link to {first}"),
-            Found::Soft(target) => format!("a link to {target}"),
-            Found::External { file, target } => format!("a link to {target} in {file}"),
-            Found::User(class) => format!("a link of the user-defined class {class}"),
-            // These are losses already.
+            Found::HardLink(first) => format!("it is another link to {first}"),
+            Found::Soft(target) => format!("it is a link to {target}"),
+            Found::External { file, target } => format!("it is a link to {target} in {file}"),
+            Found::User(class) => format!("it is a link of the user-defined class {class}"),
+            // These have been recorded as losses already.
             Found::Unreadable(_) | Found::Unlisted(_) => return,
         };
         self.lose(path, format!("is left out: {what}"));
@@ -199,7 +200,7 @@ impl Builder {
         *self.remarks.entry(remark).or_default() += 1;
     }
 
-    /// The attributes of an object that can be read.
+    /// Returns those attributes of an object that can be read.
     pub(super) fn attributes(&mut self, path: &str, id: ObjectId) -> Vec<(Name, MemoryArray)> {
         let origin = Arc::clone(&self.view.origin);
         let mut found = Vec::new();
@@ -236,13 +237,14 @@ impl Builder {
         found
     }
 
-    /// The type of elements, and the dimensions that they add to those of the array where the target has no elements that
-    /// are arrays themselves.
+    /// Returns the type of the elements, and the dimensions that they add to those of the array if the target
+    /// has no elements that are arrays themselves.
     fn flat<'a>(&self, element: &'a ElementType) -> (&'a ElementType, Vec<u64>) {
         if self.rules.arrays_as_elements { (element, Vec::new()) } else { peeled(element) }
     }
 
-    /// Type and shape that an array has in the target; `None`, and a loss, if it has no place there.
+    /// Returns the type and shape that an array has in the target. If the target cannot hold it, this returns
+    /// `None` and records a loss.
     pub(super) fn fit(&mut self, path: &str, info: &ArrayInfo) -> Option<ArrayInfo> {
         let (inner, dimensions) = self.flat(&info.element);
         let extended = |of: &Option<Vec<u64>>| of.as_deref().map(|of| [of, &dimensions[..]].concat());
@@ -287,7 +289,7 @@ impl Builder {
         Some(fitted)
     }
 
-    /// Whether the target can hold the texts in canonical bytes.
+    /// Returns whether the target can hold the texts in canonical bytes.
     fn texts_fit(&self, element: &ElementType, bytes: &[u8]) -> bool {
         fn fit(rules: &Rules, datum: &Datum<'_>) -> bool {
             match datum {
@@ -298,11 +300,12 @@ impl Builder {
             }
         }
         let fits = |datum: Result<Datum<'_>>| datum.is_ok_and(|datum| fit(&self.rules, &datum));
-        // What has a size of its own holds no text.
+        // Elements with a fixed size contain no text.
         element.size().is_some() || Decoder::new(element, bytes).all(fits)
     }
 
-    /// Whether the target can hold all texts of an array of the source. Those that cannot be read are lost.
+    /// Returns whether the target can hold all texts of an array of the source. Texts that cannot be read are
+    /// lost.
     fn all_texts_fit(&mut self, path: &str, id: ObjectId, info: &ArrayInfo) -> bool {
         let Some(Ok(slab)) = info.shape.as_deref().map(Slab::all) else { return true };
         if info.element.size().is_some() {
@@ -310,7 +313,7 @@ impl Builder {
         }
         let origin = Arc::clone(&self.view.origin);
         if let Err(error) = self.unfolding.add(slab.len(), info) {
-            self.lose(path, format!("is not looked through: {error}"));
+            self.lose(path, format!("is not checked for texts that the target cannot hold: {error}"));
             return true;
         }
         let rescue = Rescue::going_on();
@@ -332,7 +335,8 @@ impl Builder {
         fit
     }
 
-    /// Tells of an array that cannot be read at all, because of a filter, for one: what its first element tells.
+    /// Finds out whether an array cannot be read at all, for example because of a filter, by reading its
+    /// first element.
     fn probe(&mut self, path: &str, id: ObjectId, info: &ArrayInfo) {
         let Some(shape) = info.shape.as_deref().filter(|shape| !shape.contains(&0)) else { return };
         if info.filters.is_empty() {
@@ -346,7 +350,7 @@ impl Builder {
         }
     }
 
-    /// An array of the source as the target has it.
+    /// Returns an array of the source as the target has it.
     pub(super) fn array(&mut self, path: &str, id: ObjectId, info: &ArrayInfo) -> Option<Body> {
         let fitted = self.fit(path, info)?;
         let elements = fitted.elements().unwrap_or(u64::MAX); // a bound: more than any limit
@@ -365,10 +369,10 @@ impl Builder {
         Some(Body::Array(Box::new(Taken { path: path.into(), id, origin, inner, info })))
     }
 
-    /// An attribute or scalar as an array, or as a scalar where the target has some.
+    /// Returns an attribute or a scalar as an array, or as a scalar if the target has scalars.
     pub(super) fn made(&mut self, path: &str, array: MemoryArray) -> Option<Body> {
         let fitted = self.fit(path, &array.info)?;
-        // Truth values have the same bytes under both of their names; nothing else that is small changes them.
+        // Truth values have the same bytes in both representations; no other small value is changed.
         if widens(self.flat(&array.info.element).0, &fitted.element) {
             self.lose(path, format!("is left out: its elements are of type {}", array.info.element));
             return None;
@@ -390,7 +394,7 @@ impl Builder {
         place
     }
 
-    /// Puts a link into the group at the node `parent`; whether the name was free.
+    /// Adds a link to the group at the node `parent`. Returns false if the name was taken.
     pub(super) fn link(&mut self, parent: usize, name: Name, link: Link) -> bool {
         match self.view.nodes.get_mut(parent) {
             Some(Node { body: Body::Group(members), .. }) if !members.contains_key(&name) => {
@@ -402,7 +406,7 @@ impl Builder {
     }
 }
 
-/// What is needed of an array while it is written: not where it is, nor what its bytes have passed through.
+/// Reduces a description to what is needed for writing: without the position and the filters.
 fn lasting(info: ArrayInfo) -> ArrayInfo {
     let facts = info.facts.into_iter().filter(|(key, _)| *key == "holds").collect();
     ArrayInfo { filters: Vec::new(), stored: None, facts, ..info }
@@ -420,7 +424,8 @@ fn shown(shape: Option<&[u64]>) -> String {
     }
 }
 
-/// Whether the format's attributes were members when they came: the source has none of its own.
+/// Returns whether the attributes were turned into members before, because the format of the source has no
+/// attributes.
 pub(super) fn had_members_for_attributes(source: &dyn Source) -> bool {
     matches!(source.format(), Format::Asdf | Format::Gsd)
 }

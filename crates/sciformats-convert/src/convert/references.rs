@@ -1,4 +1,4 @@
-//! References to objects that are not there any more when the tree is arranged: they become null, and that is a loss.
+//! References to objects that are missing in the target: they become null references, which is a loss.
 
 use std::collections::HashSet;
 use std::ops::ControlFlow;
@@ -17,7 +17,8 @@ use sciformats::model::canonical::{length, take};
 /// The paths that references may lead to.
 pub(super) type Places = Arc<HashSet<String>>;
 
-/// Tells of every array and attribute with references that lead nowhere in the target, and makes them null.
+/// Records every array and attribute with references that lead nowhere in the target, and turns these into
+/// null references.
 pub(super) fn check(builder: &mut Builder) {
     let places: Places = Arc::new(builder.places.keys().cloned().collect());
     let mut told: Vec<(String, u64)> = Vec::new();
@@ -29,7 +30,7 @@ pub(super) fn check(builder: &mut Builder) {
         {
             let (id, info) = (taken.id, &taken.origin);
             let mut count = 0u64;
-            // What cannot be read is told when it is written.
+            // Elements that cannot be read are reported when they are written.
             let _ = builder.view.origin.go_through(&builder.unfolding, (id, info), &slab, &mut |_, bytes| {
                 increase(&mut count, kept(&info.element, bytes, Some(&places))?.1)?;
                 Ok(ControlFlow::Continue(()))
@@ -52,8 +53,8 @@ pub(super) fn check(builder: &mut Builder) {
     }
 }
 
-/// Canonical bytes without the references that lead to no object, or to none of the places if those are given; and how many of
-/// those there were.
+/// Returns canonical bytes in which references to missing objects, or to objects outside of the given places,
+/// are null, and the number of these references.
 pub(crate) fn kept(
     element: &ElementType,
     bytes: &[u8],
@@ -71,12 +72,12 @@ pub(crate) fn kept(
     Ok((copy.out, copy.lost))
 }
 
-/// Whether this is the text of a reference to an object that is not there any more, or to a part of it.
+/// Returns whether the text is a reference to a missing object, or to a part of one.
 fn leads_nowhere(target: &str) -> bool {
     target == "?" || target.starts_with("? ")
 }
 
-/// Canonical bytes on their way, element by element.
+/// Canonical bytes that are being copied, element by element.
 struct Copy<'a> {
     rest: &'a [u8],
     out: Vec<u8>,
@@ -107,7 +108,7 @@ impl Copy<'_> {
                 let there = || {
                     let Ok(target) = std::str::from_utf8(bytes) else { return false };
                     let Some(places) = self.places else { return !leads_nowhere(target) };
-                    // What is selected, or the name of an attribute, may stand behind the path.
+                    // A selection or the name of an attribute may follow the path.
                     let mut paths = target.match_indices(' ').filter_map(|(at, _)| target.get(..at));
                     places.contains(target) || paths.any(|path| places.contains(path))
                 };

@@ -1,4 +1,4 @@
-//! What a plan tells: what is lost, what is held in another way, how much there is.
+//! What a plan reports: losses, changes of form, and counts.
 
 /// Something that the target cannot hold.
 ///
@@ -23,21 +23,25 @@
 pub struct Loss {
     /// The path of the object; `PATH@NAME` for an attribute.
     pub path: String,
-    /// What becomes of it.
+    /// What happens to it.
     pub what: String,
-    /// The elements that cannot be read, where it is these.
+    /// The elements that cannot be read, if the loss is about elements.
     pub lost: Option<Lost>,
 }
 
 impl Loss {
-    /// References that lead to nothing that the target has.
+    /// Creates the loss for references to objects that the target does not have.
     pub(crate) fn of_references(path: String, count: u64) -> Self {
         let references = if count == 1 { "a reference".into() } else { format!("{count} references") };
-        Self { path, what: format!("has {references} to what is not there, null in the target"), lost: None }
+        Self {
+            path,
+            what: format!("has {references} to missing objects, which become null in the target"),
+            lost: None,
+        }
     }
 }
 
-/// Elements that cannot be read. In the target they are fill values of the source, zeros where it has none.
+/// Elements that cannot be read. In the target they are fill values of the source, or zeros if it has none.
 ///
 /// ```
 /// use sciformats_convert::convert::{Options, Plan};
@@ -61,15 +65,15 @@ impl Loss {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Lost {
-    /// The chunk they are in, counted in chunks along each dimension, where the array has chunks.
+    /// The chunk that contains them, counted in chunks along each dimension, if the array has chunks.
     pub chunk: Option<Vec<u64>>,
-    /// The index of the first of them.
+    /// The index of the first of these elements.
     pub first: Vec<u64>,
-    /// How many they are.
+    /// The number of elements.
     pub elements: u64,
-    /// Their canonical bytes, where they have a size.
+    /// The number of their canonical bytes, if they have a fixed size.
     pub bytes: Option<u64>,
-    /// Why they cannot be read.
+    /// The reason why they cannot be read.
     pub reason: String,
 }
 
@@ -85,14 +89,14 @@ impl std::fmt::Display for Lost {
         }
         write!(f, "{count} {noun}{}", if count == 1 { "" } else { "s" })?;
         if !self.first.is_empty() {
-            write!(f, " from element ({}) on", index(&self.first))?;
+            write!(f, " starting at element ({})", index(&self.first))?;
         }
         let comma = if self.chunk.is_some() { "," } else { "" };
         write!(f, "{comma} cannot be read: {}", self.reason)
     }
 }
 
-/// Something that the target holds in its own way; nothing is lost.
+/// Something that the target holds in a different form, without a loss.
 ///
 /// ```
 /// use sciformats::Format;
@@ -106,7 +110,7 @@ impl std::fmt::Display for Lost {
 /// # let file = sciformats::File::from(tree);
 /// let plan = Plan::new(&Arc::new(file), Format::Npy, &Options::default())?;
 /// assert_eq!(plan.remarks(), [(Remark::Moved, 1)]); // from `/fields/u` to `/`
-/// assert_eq!(Remark::Moved.text(), "arrays have another path");
+/// assert_eq!(Remark::Moved.text(), "arrays get another path");
 /// # Ok::<(), sciformats::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -114,46 +118,48 @@ impl std::fmt::Display for Lost {
 pub enum Remark {
     /// An array has another path.
     Moved,
-    /// An attribute is a member.
+    /// An attribute becomes a member.
     AttributeAsMember,
-    /// A member is an attribute.
+    /// A member becomes an attribute.
     MemberAsAttribute,
-    /// A scalar is an array without dimensions.
+    /// A scalar becomes an array without dimensions.
     ScalarAsArray,
-    /// Truth values are spelled in another way.
+    /// Truth values have another type.
     TruthValues,
     /// A name is escaped.
     Escaped,
-    /// Elements that are arrays themselves are further dimensions.
+    /// Elements that are arrays themselves become further dimensions.
     ArrayAsDimensions,
-    /// What a RawArray file has after its array is an attribute, or is that again.
+    /// The bytes after the elements of a RawArray become an attribute, or the attribute becomes these bytes.
     Metadata,
-    /// Floating-point numbers of a size that no other format has are their bytes.
+    /// Floating-point numbers of a size that no other format has become bytes.
     NumbersAsBytes,
 }
 
 impl Remark {
-    /// For people.
+    /// Returns the text for people.
     pub fn text(self) -> &'static str {
         match self {
-            Self::Moved => "arrays have another path",
+            Self::Moved => "arrays get another path",
             Self::AttributeAsMember => {
-                "attributes become members, `x@name` of an array and `@name` in a group"
+                "attributes become members: `x@name` beside an array, and `@name` in a group"
             }
             Self::MemberAsAttribute => "members `x@name` become attributes",
             Self::ScalarAsArray => "scalars become arrays without dimensions",
-            Self::TruthValues => "truth values are an enumeration in HDF5, `bool` elsewhere",
+            Self::TruthValues => "truth values are an enumeration in HDF5 and `bool` in other formats",
             Self::Escaped => "names are escaped",
             Self::ArrayAsDimensions => "elements that are arrays become further dimensions",
-            Self::Metadata => "the bytes after a RawArray's elements are the attribute `rawarray:metadata`",
+            Self::Metadata => {
+                "the bytes after the elements of a RawArray become the attribute `rawarray:metadata`"
+            }
             Self::NumbersAsBytes => {
-                "floating-point numbers of this size stay bytes: the file does not say what they mean"
+                "floating-point numbers of this size remain bytes, because the file does not say what they mean"
             }
         }
     }
 }
 
-/// How many things a plan writes.
+/// The number of things that a plan writes.
 ///
 /// ```
 /// use sciformats::Format;
@@ -171,16 +177,16 @@ impl Remark {
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Groups, the root included.
+    /// Groups, including the root.
     pub groups: u64,
     /// Arrays.
     pub arrays: u64,
     /// Scalars and committed datatypes.
     pub values: u64,
-    /// Further hard links, and links by path.
+    /// Additional hard links, and links by path.
     pub links: u64,
     /// Attributes.
     pub attributes: u64,
-    /// Bytes of the elements of arrays, where they have a size.
+    /// The size of the elements of arrays in bytes, as far as it is fixed.
     pub bytes: u64,
 }

@@ -1,4 +1,4 @@
-//! Reading an array of which a part cannot be read: the rest is read, what is lost takes the fill value and is told.
+//! Reads an array as far as possible. Lost elements become the fill value, and the loss is reported.
 
 use std::collections::{HashMap, HashSet};
 use std::io::ErrorKind;
@@ -14,12 +14,13 @@ use sciformats::model::canonical::spans;
 use sciformats::model::{ArrayInfo, ElementType, ObjectId};
 use sciformats::{File, Result};
 
-/// Parts of one array that are told one by one.
+/// The number of lost parts of one array that are listed one by one.
 const TOLD: usize = 1000;
-/// Attempts that may fail while the elements that cannot be read are told from the others, in one piece of an array.
+/// The number of failing attempts to separate unreadable elements from readable ones within one piece of an
+/// array.
 const ATTEMPTS: usize = 4096;
 
-/// What was lost so far, and whether reading goes on after a loss.
+/// The losses so far, and whether reading continues after a loss.
 #[derive(Debug, Default)]
 pub(super) struct Rescue {
     on: AtomicBool,
@@ -29,19 +30,19 @@ pub(super) struct Rescue {
 #[derive(Debug, Default)]
 struct State {
     losses: Vec<Loss>,
-    /// What was told already: reading a part twice loses it once.
+    /// The losses that were reported; a part that is read twice is lost once.
     seen: HashSet<(String, Option<Vec<u64>>, u64)>,
-    /// Parts that were lost of each array, and the first error of those that are not told one by one.
+    /// For each array, the number of lost parts, and the first error of those that are not listed one by one.
     counts: HashMap<String, (usize, u64)>,
-    /// Where the last loss of an array without chunks ended: one that follows makes it longer.
+    /// The end of the last loss of an array without chunks; a loss that follows directly extends it.
     ends: HashMap<String, (usize, u64)>,
-    /// Arrays of which nothing can be read, which was told before.
+    /// Arrays that cannot be read at all, which has been reported already.
     known: HashSet<String>,
-    /// The object whose elements could not be read, where that ended everything.
+    /// The object whose elements could not be read, if that ended the conversion.
     unread: Option<String>,
 }
 
-/// An array of a file, and where it is told to be.
+/// An array of a file, and the path that is reported for it.
 #[derive(Clone, Copy)]
 pub(super) struct Origin<'a> {
     pub(super) file: &'a File,
@@ -50,30 +51,30 @@ pub(super) struct Origin<'a> {
     pub(super) info: &'a ArrayInfo,
 }
 
-/// A part of a selection: the chunk it is in, its indices in the selection, and the selection of the array.
+/// A part of a selection: its chunk, its indices in the selection, and the selection in the array.
 struct Part {
     chunk: Option<Vec<u64>>,
     within: Vec<Range>,
     of: Vec<Range>,
 }
 
-/// Whether an error ends everything, whatever else could be read: the user wants it to.
+/// Returns whether an error ends the conversion in any case, because the user requested it.
 fn is_final(error: &Error) -> bool {
     matches!(error, Error::Io { source, .. } if source.kind() == ErrorKind::Interrupted)
 }
 
-/// Whether the same would be said of every part of the array.
+/// Returns whether the error applies to every part of the array.
 fn is_of_all(error: &Error) -> bool {
     matches!(error, Error::Unsupported { .. } | Error::Forbidden { .. })
 }
 
 impl Rescue {
-    /// One that goes on from the start.
+    /// Creates a rescue that continues after losses from the start.
     pub(super) fn going_on() -> Self {
         Self { on: AtomicBool::new(true), state: Mutex::default() }
     }
 
-    /// From now on, what cannot be read is told, and ends nothing.
+    /// From now on, unreadable elements are reported, and reading continues.
     pub(super) fn go_on(&self) {
         self.on.store(true, Ordering::Relaxed);
     }
@@ -87,17 +88,17 @@ impl Rescue {
         self.state().losses.push(loss);
     }
 
-    /// Notes that nothing can be read of an array, which is told elsewhere.
+    /// Notes that an array cannot be read at all, which is reported elsewhere.
     pub(super) fn know(&self, path: &str) {
         self.state().known.insert(path.into());
     }
 
-    /// The object whose elements ended everything.
+    /// Returns the object whose elements ended the conversion.
     pub(super) fn unread(&self) -> Option<String> {
         self.state().unread.clone()
     }
 
-    /// What was lost since this was last asked.
+    /// Returns the losses since the last call.
     pub(super) fn take(&self) -> Vec<Loss> {
         let mut state = self.state();
         let State { losses, counts, .. } = &mut *state;
@@ -105,7 +106,7 @@ impl Rescue {
         more.sort();
         for (path, (parts, elements)) in more {
             let parts = parts - TOLD;
-            let what = format!("has {parts} further parts that cannot be read, with {elements} elements");
+            let what = format!("has {parts} more parts that cannot be read, with {elements} elements");
             losses.push(Loss { path: path.clone(), what, lost: None });
         }
         state.counts.clear();
@@ -113,7 +114,7 @@ impl Rescue {
         std::mem::take(&mut state.losses)
     }
 
-    /// The canonical bytes of the selected elements.
+    /// Returns the canonical bytes of the selected elements.
     pub(super) fn read(&self, from: Origin<'_>, slab: &Slab) -> Result<Vec<u8>> {
         let mut bytes = Vec::new();
         let Err(error) = from.file.read(from.id, slab, &mut bytes) else { return Ok(bytes) };
@@ -173,9 +174,9 @@ struct Saving<'a> {
     /// The shape of the selection.
     shape: Vec<u64>,
     fill: Vec<u8>,
-    /// The elements, one after another, where they have one size.
+    /// All elements in sequence, if they have a fixed size.
     bytes: Vec<u8>,
-    /// The elements one by one, where they have not.
+    /// The elements one by one, if they have no fixed size.
     apart: Vec<Vec<u8>>,
     attempts: usize,
 }
@@ -213,7 +214,7 @@ impl<'a> Saving<'a> {
         Ok(if self.from.info.element.size().is_some() { self.bytes } else { self.apart.concat() })
     }
 
-    /// The selection, cut at the edges of chunks.
+    /// Returns the parts of the selection, cut at the borders of chunks.
     fn parts(&self) -> Vec<Part> {
         let whole = || Part {
             chunk: None,
@@ -242,7 +243,7 @@ impl<'a> Saving<'a> {
         parts
     }
 
-    /// Reads a part, or as much of it as can be read.
+    /// Reads a part, or as much of it as possible.
     fn part(&mut self, part: &Part) -> Result<()> {
         match self.fetch(part) {
             Ok(bytes) => self.put(part, &bytes),
@@ -250,7 +251,7 @@ impl<'a> Saving<'a> {
         }
     }
 
-    /// A part that cannot be read as a whole.
+    /// Handles a part that cannot be read as a whole.
     fn broken(&mut self, part: &Part, error: Error) -> Result<()> {
         if is_final(&error) {
             return Err(error);
@@ -279,7 +280,8 @@ impl<'a> Saving<'a> {
         Ok(())
     }
 
-    /// Whether neither the first nor the last element of a part can be read: what is cut off has no middle that can.
+    /// Returns whether neither the first nor the last element of a part can be read. In a truncated array, no
+    /// element between them can be read either.
     fn ends_are_lost(&self, part: &Part) -> bool {
         let end = |last: bool| {
             let one = part.of.iter().map(|range| {
@@ -291,7 +293,7 @@ impl<'a> Saving<'a> {
         self.fetch(&end(false)).is_err() && self.fetch(&end(true)).is_err()
     }
 
-    /// Tells that a part is lost. What has no chunk is told run by run: runs that follow one another become one.
+    /// Reports the loss of a part. Without chunks, consecutive runs are joined into one.
     fn give_up(&mut self, part: &Part, error: &Error) -> Result<()> {
         let slab = Slab::new(self.slab.of(), part.of.clone())?;
         let first = slab.runs().next().map_or(0, |run| run.from);
@@ -305,7 +307,7 @@ impl<'a> Saving<'a> {
         Ok(bytes)
     }
 
-    /// Puts what was read into its place.
+    /// Copies the elements that were read into their places.
     fn put(&mut self, part: &Part, bytes: &[u8]) -> Result<()> {
         let element = &self.from.info.element;
         let size = element.size().map(|_| self.fill.len());
@@ -336,7 +338,8 @@ impl<'a> Saving<'a> {
     }
 }
 
-/// The parts of a range in each chunk, which is not empty: the chunk, the indices in the range, and those of the array.
+/// Splits a range at the borders of chunks. For each chunk it returns the chunk, the indices in the range,
+/// and the indices in the array.
 fn cut(range: Range, chunk: u64) -> Vec<(u64, Range, Range)> {
     let (mut parts, mut done) = (Vec::new(), 0u64);
     let step = range.step.max(1);
@@ -351,7 +354,7 @@ fn cut(range: Range, chunk: u64) -> Vec<(u64, Range, Range)> {
     parts
 }
 
-/// Appends the canonical bytes of an element that is zero, or empty.
+/// Appends the canonical bytes of an element that is zero or empty.
 fn zero(element: &ElementType, out: &mut Vec<u8>) -> Result<()> {
     match (element, element.size()) {
         (_, Some(size)) => {
@@ -462,7 +465,7 @@ mod tests {
         assert_eq!(bytes, expected);
         assert_eq!(
             losses,
-            ["chunk (0, 1), 4 bytes from element (0, 4) on, cannot be read: element is broken"]
+            ["chunk (0, 1), 4 bytes starting at element (0, 4), cannot be read: element is broken"]
         );
     }
 
@@ -471,7 +474,7 @@ mod tests {
         let (bytes, losses) = saved(&ElementType::UInt(1), None, |at| at >= 9);
         let expected: Vec<u8> = (0..24).map(|i| if i >= 9 { 255 } else { i }).collect();
         assert_eq!(bytes, expected);
-        assert_eq!(losses, ["15 bytes from element (1, 3) on cannot be read: element is broken"]);
+        assert_eq!(losses, ["15 bytes starting at element (1, 3) cannot be read: element is broken"]);
     }
 
     #[test]
@@ -482,7 +485,7 @@ mod tests {
         assert_eq!(texts, (0..24).map(|at| if at == 7 { 8 } else { 9 }).collect::<Vec<_>>());
         assert_eq!(
             losses,
-            ["chunk (0, 0), 1 element from element (1, 1) on, cannot be read: element is broken"]
+            ["chunk (0, 0), 1 element starting at element (1, 1), cannot be read: element is broken"]
         );
     }
 }

@@ -1,9 +1,9 @@
-//! Scalars as arrays without dimensions, and back.
+//! Converts scalars to arrays without dimensions, and back.
 
 use sciformats::memory::MemoryArray;
 use sciformats::model::{ArrayInfo, Datum, Decoder, ElementType, Value};
 
-/// A scalar as an array without dimensions; `None` if there is no type for it.
+/// Returns a scalar as an array without dimensions; `None` if no type fits.
 pub(super) fn to_array(value: &Value) -> Option<MemoryArray> {
     let (element, bytes) = match value {
         Value::Bool(value) => (ElementType::Bool, vec![u8::from(*value)]),
@@ -22,7 +22,7 @@ pub(super) fn to_array(value: &Value) -> Option<MemoryArray> {
     Some(MemoryArray { info: ArrayInfo::new(element, []), bytes })
 }
 
-/// The scalar that [`to_array`] makes such an array of; `None` if there is none.
+/// Returns the scalar that [`to_array`] would turn into this array; `None` if there is none.
 pub(super) fn from_array(array: &MemoryArray) -> Option<Value> {
     if array.info.shape.as_deref() != Some(&[]) {
         return None;
@@ -36,7 +36,7 @@ pub(super) fn from_array(array: &MemoryArray) -> Option<Value> {
         (ElementType::Text, Datum::Text(text)) => Value::from(std::str::from_utf8(text).ok()?),
         _ => return None,
     };
-    // Numbers that fit both types come back as one of them, and a NaN may lose its payload.
+    // A number that fits both integer types may come back as the other one, and a NaN may lose its payload.
     (to_array(&value).as_ref() == Some(array)).then_some(value)
 }
 

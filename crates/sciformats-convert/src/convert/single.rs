@@ -1,4 +1,4 @@
-//! Into a format of one array.
+//! Plans the conversion into a format that holds one array.
 
 use std::sync::Arc;
 
@@ -17,10 +17,10 @@ pub(super) fn arrange(builder: &mut Builder, entries: Vec<Entry>) -> Result<()> 
     let format = builder.rules.format;
     let arrays = entries.iter().filter(|entry| matches!(entry.what, Found::Object(_, Object::Array(_))));
     match arrays.count() {
-        0 => return Err(Error::usage("file", format!("has no array that {format} could hold"))),
+        0 => return Err(Error::usage("file", format!("has no array that {format} can hold"))),
         1 => {}
         n => {
-            let problem = format!("holds {n} arrays and {format} only one: select it by its path");
+            let problem = format!("holds {n} arrays, but {format} holds only one; select one by its path");
             return Err(Error::usage("file", problem));
         }
     }
@@ -48,7 +48,7 @@ pub(super) fn arrange(builder: &mut Builder, entries: Vec<Entry>) -> Result<()> 
                         let MemoryArray { info, bytes } = array;
                         node.attributes.insert(name, MemoryArray { info, bytes });
                     } else {
-                        builder.lose(&format!("{path}@{}", name.shown()), "is left out: an attribute");
+                        builder.lose(&format!("{path}@{}", name.shown()), "is left out: it is an attribute");
                     }
                 }
                 builder.add(node);
@@ -58,7 +58,7 @@ pub(super) fn arrange(builder: &mut Builder, entries: Vec<Entry>) -> Result<()> 
                     if path == "/" && metadata(builder, &name, array) {
                         continue;
                     }
-                    builder.lose(&format!("{path}@{}", name.shown()), "is left out: an attribute");
+                    builder.lose(&format!("{path}@{}", name.shown()), "is left out: it is an attribute");
                 }
             }
             Found::Object(_, Object::Value(Value::Text(text)))
@@ -74,7 +74,8 @@ pub(super) fn arrange(builder: &mut Builder, entries: Vec<Entry>) -> Result<()> 
     Ok(())
 }
 
-/// What a RawArray file has after its elements: bytes for another one, a loss for others.
+/// Handles the bytes after the elements of a RawArray file: they are kept in RawArray, and lost in other
+/// formats.
 fn left_behind(builder: &mut Builder) {
     let origin = Arc::clone(&builder.view.origin);
     match origin.source().metadata() {
@@ -85,14 +86,15 @@ fn left_behind(builder: &mut Builder) {
     }
 }
 
-/// Takes up what a RawArray file had after its elements before it became another one.
+/// Takes over the bytes that a RawArray file had after its elements, before it was converted to another
+/// format.
 fn metadata(builder: &mut Builder, name: &Name, array: MemoryArray) -> bool {
     if builder.rules.format != Format::RawArray || name.as_bytes() != METADATA.as_bytes() {
         return false;
     }
     let bytes = match &array.info.element {
         ElementType::UInt(1) => array.bytes,
-        // After the length of the text.
+        // The bytes follow the length of the text.
         ElementType::Text if array.info.shape.as_deref() == Some(&[]) => {
             array.bytes.get(8..).unwrap_or_default().to_vec()
         }

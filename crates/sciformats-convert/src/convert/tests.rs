@@ -190,13 +190,13 @@ fn what_cannot_be_held_is_told_before() {
         losses,
         [
             "/bad cannot be read: malformed object at offset 0x40: it is truncated",
-            "/e is left out: a link to /x in f.h5",
-            "/half has elements of type bf2, which become f4",
+            "/e is left out: it is a link to /x in f.h5",
+            "/half has elements of type bfloat16, which become float32",
             "/opaque is left out: its elements are of type opaque(2)",
-            "/s is left out: a link to /g",
-            "/type is left out: a committed datatype",
-            "/user is left out: a link of the user-defined class 65",
-            "/loop/up is left out: a further link to /loop",
+            "/s is left out: it is a link to /g",
+            "/type is left out: it is a committed datatype",
+            "/user is left out: it is a link of the user-defined class 65",
+            "/loop/up is left out: it is another link to /loop",
         ]
     );
     let dir = tempfile::tempdir().unwrap();
@@ -224,7 +224,7 @@ fn shapes_that_gsd_flattens() {
         [
             "/cube is of shape 2 × 3 × 4, which becomes 2 × 12",
             "/one is of shape scalar, which becomes 1",
-            "/frames/2/empty is left out: a group without arrays",
+            "/frames/2/empty is left out: it is a group without arrays",
         ]
     );
     let dir = tempfile::tempdir().unwrap();
@@ -237,7 +237,7 @@ fn shapes_that_gsd_flattens() {
 fn one_array_of_many_is_selected() {
     let source = file(tree(Format::Hdf5));
     let error = Plan::new(&source, Format::Npy, &Options::default()).unwrap_err();
-    assert_eq!(error.to_string(), "file holds 15 arrays and npy only one: select it by its path");
+    assert_eq!(error.to_string(), "file holds 15 arrays, but npy holds only one; select one by its path");
     let mut options = Options { select: vec!["/g/names".into()], ..Options::default() };
     let plan = Plan::new(&source, Format::Npy, &options).unwrap();
     assert_eq!((plan.losses(), plan.remarks()), (&[][..], &[(Remark::Moved, 1)][..]));
@@ -247,7 +247,7 @@ fn one_array_of_many_is_selected() {
     assert_eq!(plan.losses().len(), 4);
     options.select = vec!["/empty".into()];
     let error = Plan::new(&source, Format::Npy, &options).unwrap_err();
-    assert_eq!(error.to_string(), "file has no array that npy could hold");
+    assert_eq!(error.to_string(), "file has no array that npy can hold");
 }
 
 #[test]
@@ -319,7 +319,10 @@ fn sequences_references_and_compounds_with_text() {
     let plan = Plan::new(&source, Format::Hdf5, &options).unwrap();
     let losses: Vec<String> =
         plan.losses().iter().map(|loss| format!("{} {}", loss.path, loss.what)).collect();
-    assert_eq!(losses, ["/g/x@DIMENSION_LIST has a reference to what is not there, null in the target"]);
+    assert_eq!(
+        losses,
+        ["/g/x@DIMENSION_LIST has a reference to missing objects, which become null in the target"]
+    );
     written(&plan, &dir.path().join("b.h5"));
     for (path, count) in [("/one", 1), ("/regions", 6)] {
         let options = Options { select: vec![path.into()], cancel: None };
@@ -386,7 +389,7 @@ fn elements_that_are_arrays_are_more_dimensions() {
         };
         let array = found.array(path).unwrap();
         match format {
-            Format::Hdf5 => assert_eq!(array.element().to_string(), "i2[3][2]"),
+            Format::Hdf5 => assert_eq!(array.element().to_string(), "int16[3][2]"),
             Format::Gsd => assert_eq!(array.shape(), Some(&[5, 6][..])),
             _ => {
                 assert_eq!(plan.losses(), []);
@@ -494,7 +497,7 @@ fn a_rescue_goes_on_past_what_cannot_be_read() {
         let losses = plan.rescue(&path, &WriteOptions::default()).unwrap();
         let told: Vec<String> = losses.iter().map(|loss| format!("{} {}", loss.path, loss.what)).collect();
         let reason = "malformed array in memory at offset 0x0: elements is truncated";
-        assert_eq!(told, [format!("/bad 2 bytes from element (3) on cannot be read: {reason}")]);
+        assert_eq!(told, [format!("/bad 2 bytes starting at element (3) cannot be read: {reason}")]);
         assert_eq!(plan.check(&path, &OpenOptions::default()).unwrap(), None);
         let written = sciformats::open(&path).unwrap();
         let under = if format == Format::Gsd { "/frames/0" } else { "" };

@@ -1,4 +1,4 @@
-//! Into groups in groups.
+//! Plans the conversion into a format with nested groups.
 
 use super::plan::{Builder, had_members_for_attributes};
 use super::view::{Body, Link, Node};
@@ -8,7 +8,8 @@ use sciformats::model::{ArrayInfo, ElementType, Name, Object, ObjectId};
 use sciformats::walk::{Entry, Found};
 use sciformats::{Format, Result};
 
-/// Attributes of this size and more stay members: not every version of every format has room for them elsewhere.
+/// Attributes of at least this size stay members, because not every version of every format can hold them as
+/// attributes.
 const LARGE: usize = 32 << 10;
 
 pub(super) fn begin(builder: &mut Builder) {
@@ -19,7 +20,7 @@ pub(super) fn begin(builder: &mut Builder) {
     }
 }
 
-/// What a GSD file says of itself, as attributes of the root.
+/// Adds what a GSD file records about itself as attributes of the root.
 fn header(builder: &mut Builder) {
     let facts = builder.view.origin.source().facts();
     for (key, value) in facts.into_iter().filter(|(key, _)| matches!(*key, "application" | "schema")) {
@@ -28,7 +29,8 @@ fn header(builder: &mut Builder) {
     }
 }
 
-/// What a RawArray file has after its elements, as an attribute of the root: text where it is text.
+/// Adds the bytes after the elements of a RawArray file as an attribute of the root, as text if they are
+/// text.
 fn metadata(builder: &mut Builder) {
     let bytes = match builder.view.origin.source().metadata() {
         Ok(bytes) if bytes.is_empty() => return,
@@ -41,7 +43,7 @@ fn metadata(builder: &mut Builder) {
     let array = match text {
         _ if bytes.len() >= LARGE => None,
         Some(text) => Some(texts(&[], &[text])),
-        // Where there are no attributes, they would be one more array.
+        // In a format without attributes, they would become another array.
         None if !builder.rules.attributes => None,
         None => {
             let info = ArrayInfo::new(ElementType::UInt(1), [bytes.len() as u64]);
@@ -55,7 +57,7 @@ fn metadata(builder: &mut Builder) {
     attribute(builder, ("/", true), &METADATA.into(), array);
 }
 
-/// Puts one thing where it belongs. Only the first may be the root.
+/// Puts one object into its place. Only the first object may be the root.
 pub(super) fn one(builder: &mut Builder, entry: Entry, is_first: bool) {
     let Entry { path, what } = entry;
     if !is_first && path.ends_with('/') {
@@ -66,7 +68,7 @@ pub(super) fn one(builder: &mut Builder, entry: Entry, is_first: bool) {
             let object = match object {
                 Object::Group => {
                     if group(builder, &path).is_none() {
-                        return builder.lose(&path, "has no place: there is an array of this name");
+                        return builder.lose(&path, "is left out: an array has the same name");
                     }
                     return attributes(builder, (&path, true), (&path, id));
                 }
@@ -100,7 +102,7 @@ pub(super) fn one(builder: &mut Builder, entry: Entry, is_first: bool) {
     }
 }
 
-/// Scalars and committed datatypes.
+/// Handles scalars and committed datatypes.
 fn plain(builder: &mut Builder, path: &str, object: Object) {
     let body = match object {
         Object::Value(value) => {
@@ -112,7 +114,7 @@ fn plain(builder: &mut Builder, path: &str, object: Object) {
                 Body::Value(value)
             } else {
                 let Some(array) = array else {
-                    return builder.lose(path, format!("is left out: the scalar {value}"));
+                    return builder.lose(path, format!("is left out: it is the scalar {value}"));
                 };
                 let Some(body) = builder.made(path, array) else { return };
                 builder.remark(Remark::ScalarAsArray);
@@ -120,13 +122,13 @@ fn plain(builder: &mut Builder, path: &str, object: Object) {
             }
         }
         Object::Datatype(element) if builder.rules.datatypes => Body::Datatype(element),
-        Object::Datatype(_) => return builder.lose(path, "is left out: a committed datatype"),
+        Object::Datatype(_) => return builder.lose(path, "is left out: it is a committed datatype"),
         _ => return,
     };
     put(builder, (path, path), body);
 }
 
-/// The group at a path of the target, which is made if it is not there.
+/// Returns the group at a path of the target, which is created if it does not exist.
 fn group(builder: &mut Builder, path: &str) -> Option<usize> {
     if let Some(&node) = builder.places.get(path) {
         let is_group = builder.view.nodes.get(node).is_some_and(|node| matches!(node.body, Body::Group(_)));
@@ -140,14 +142,14 @@ fn group(builder: &mut Builder, path: &str) -> Option<usize> {
     Some(node)
 }
 
-/// The name of a member in the target.
+/// Returns the name of a member in the target.
 fn named(builder: &mut Builder, path: &str, shown: &str) -> Name {
     let name = Name::from_shown(shown);
     if !builder.rules.name(&name) {
-        builder.lose(path, "has a name that is not UTF-8: it is escaped");
+        builder.lose(path, "has a name that is not UTF-8; the name is escaped");
         return Name::from(shown);
     }
-    // ASDF has names with slashes, and so escapes.
+    // ASDF permits slashes in names, and escapes them.
     match (builder.view.origin.format() == Format::Asdf, builder.rules.format == Format::Asdf) {
         (false, true) if shown.contains('~') => {
             builder.remark(Remark::Escaped);
@@ -161,17 +163,17 @@ fn named(builder: &mut Builder, path: &str, shown: &str) -> Name {
     }
 }
 
-/// Puts an object that was at the first path of the source at the second path of the target.
+/// Puts the object from the first path, in the source, to the second path, in the target.
 fn put(builder: &mut Builder, (from, to): (&str, &str), body: Body) -> bool {
     let name = named(builder, from, split(to).1);
     put_as(builder, (from, to), name, body)
 }
 
-/// As [`put`], under a name that is not the last part of the path.
+/// As [`put`], with a name that is not the last part of the path.
 fn put_as(builder: &mut Builder, (from, to): (&str, &str), name: Name, body: Body) -> bool {
     let parent = split(to).0;
     let Some(parent) = group(builder, parent) else {
-        builder.lose(from, "has no place: there is an array where its group would be");
+        builder.lose(from, "is left out: an array is where its group would be");
         return false;
     };
     let node = builder.add(Node::new(body));
@@ -180,7 +182,7 @@ fn put_as(builder: &mut Builder, (from, to): (&str, &str), name: Name, body: Bod
         builder.places.insert(to.into(), node);
     } else {
         builder.view.nodes.truncate(node);
-        builder.lose(from, "has no place: its name is taken");
+        builder.lose(from, "is left out: another object has its name");
     }
     free
 }
@@ -197,7 +199,7 @@ fn hard(builder: &mut Builder, path: &str, first: &str) {
     let name = named(builder, path, name);
     let linked = group(builder, parent).is_some_and(|parent| builder.link(parent, name, Link::Hard(target)));
     if !linked {
-        return builder.lose(path, "has no place: its name is taken");
+        return builder.lose(path, "is left out: another object has its name");
     }
     if let Some(node) = builder.view.nodes.get_mut(target) {
         node.shared = true;
@@ -208,11 +210,11 @@ fn by_path(builder: &mut Builder, path: &str, link: Link) {
     let (parent, name) = split(path);
     let name = named(builder, path, name);
     if !group(builder, parent).is_some_and(|parent| builder.link(parent, name, link)) {
-        builder.lose(path, "has no place: its name is taken");
+        builder.lose(path, "is left out: another object has its name");
     }
 }
 
-/// The attributes of an object; the first path is that in the target.
+/// Adds the attributes of an object; the first path is the one in the target.
 fn attributes(builder: &mut Builder, (to, is_group): (&str, bool), (from, id): (&str, ObjectId)) {
     for (name, array) in builder.attributes(from, id) {
         attribute(builder, (to, is_group), &name, array);
@@ -235,7 +237,7 @@ fn attribute(builder: &mut Builder, (to, is_group): (&str, bool), name: &Name, a
         }
         return;
     }
-    // Escaped as names of ASDF are, which may hold slashes.
+    // The name is escaped like names in ASDF, which may contain slashes.
     let shown = name.shown().replace('~', "~0").replace('/', "~1");
     let (place, member) = if is_group {
         (within(to, &format!("@{shown}")), format!("@{shown}"))
@@ -249,7 +251,8 @@ fn attribute(builder: &mut Builder, (to, is_group): (&str, bool), name: &Name, a
     }
 }
 
-/// An attribute that was a member where there are no attributes: the node it belongs to, its name and what it holds.
+/// An attribute that was a member in a format without attributes: the node that it belongs to, its name, and
+/// its value.
 struct Former {
     node: usize,
     path: String,
@@ -283,7 +286,7 @@ fn done(builder: &mut Builder, found: Former) {
     }
 }
 
-/// A small array with its elements; `None` if it is not small or cannot be read.
+/// Returns a small array with its elements; `None` if it is large or cannot be read.
 fn whole(builder: &Builder, id: ObjectId) -> Option<MemoryArray> {
     let origin = &builder.view.origin;
     let Ok(Object::Array(info)) = origin.source().object(id) else { return None };

@@ -25,7 +25,7 @@ pub(super) struct View {
     pub(super) origin: Arc<File>,
     pub(super) cancel: Option<Arc<AtomicBool>>,
     pub(super) nodes: Vec<Node>,
-    /// Where references may lead, if some lead elsewhere: those are null.
+    /// The paths that references may lead to, if some references lead elsewhere; those become null.
     pub(super) places: Option<Places>,
     pub(super) rescue: Arc<Rescue>,
 }
@@ -33,7 +33,7 @@ pub(super) struct View {
 pub(super) struct Node {
     pub(super) body: Body,
     pub(super) attributes: BTreeMap<Name, MemoryArray>,
-    /// Whether several hard links lead to it.
+    /// Whether several hard links lead to the object.
     pub(super) shared: bool,
 }
 
@@ -46,7 +46,7 @@ impl Node {
 pub(super) enum Body {
     Group(BTreeMap<Name, Link>),
     Array(Box<Taken>),
-    /// An array that was no array in the origin.
+    /// An array that is not an array in the origin.
     Made(Box<Elements>),
     Datatype(ElementType),
     Value(Value),
@@ -54,17 +54,18 @@ pub(super) enum Body {
 
 /// An array of the origin.
 pub(super) struct Taken {
-    /// Where it is there, and what it is.
+    /// Its path in the origin, and its description there.
     pub(super) path: String,
     pub(super) id: ObjectId,
     pub(super) origin: Arc<ArrayInfo>,
-    /// The dimensions of elements that are arrays themselves, where they become dimensions of the array.
+    /// The dimensions of elements that are arrays themselves, if they become dimensions of the array.
     pub(super) inner: Vec<u64>,
-    /// What it becomes.
+    /// The description of the array in the target.
     pub(super) info: Arc<ArrayInfo>,
 }
 
-/// The elements of elements that are arrays themselves, and the dimensions that these have, slowest first.
+/// Returns the innermost elements of elements that are arrays, and the dimensions of these arrays, slowest
+/// first.
 pub(super) fn peeled(mut element: &ElementType) -> (&ElementType, Vec<u64>) {
     let mut dimensions = Vec::new();
     while let ElementType::Array { element: inner, shape } = element {
@@ -75,7 +76,7 @@ pub(super) fn peeled(mut element: &ElementType) -> (&ElementType, Vec<u64>) {
 }
 
 impl Taken {
-    /// The type of its elements, when the dimensions of arrays are those of the whole.
+    /// Returns the type of the elements if the dimensions of array elements become dimensions of the array.
     pub(super) fn element(&self) -> &ElementType {
         if self.inner.is_empty() { &self.origin.element } else { peeled(&self.origin.element).0 }
     }
@@ -93,8 +94,8 @@ impl View {
         node.ok_or_else(|| Error::not_found("object", id.to_string()))
     }
 
-    /// Reads from the origin, and lets 16-bit floats grow where they must. The selection is one of the array with the
-    /// dimensions of its elements.
+    /// Reads from the origin, and converts 16-bit floats to wider ones if necessary. The selection refers to
+    /// the array with the dimensions of its elements.
     fn fetch(&self, taken: &Taken, slab: &Slab) -> Result<Vec<u8>> {
         let from = Origin { file: &self.origin, path: &taken.path, id: taken.id, info: &taken.origin };
         let element = taken.element();
@@ -121,7 +122,7 @@ impl View {
     }
 }
 
-/// Of elements that are arrays of `shape`, what `ranges` select in each.
+/// Returns what `ranges` select in each element, where the elements are arrays of `shape`.
 fn picked((element, shape): (&ElementType, &[u64]), ranges: &[Range], bytes: Vec<u8>) -> Result<Vec<u8>> {
     let inner = Slab::new(shape, ranges)?;
     if inner.is_all() {
@@ -146,7 +147,7 @@ fn widen(bytes: &[u8], value: impl Fn([u8; 2]) -> f32) -> Vec<u8> {
     bytes.as_chunks::<2>().0.iter().flat_map(|&half| value(half).to_le_bytes()).collect()
 }
 
-/// The rows of an array of `shape` that a selection of its two-dimensional form takes, whole.
+/// Returns the whole rows of an array of `shape` that contain a selection of its two-dimensional form.
 fn rows(shape: &[u64], slab: &Slab) -> Result<Slab> {
     let mut ranges: Vec<Range> = shape.iter().map(|&length| Range::all(length)).collect();
     if let (Some(first), Some(wanted)) = (ranges.first_mut(), slab.ranges().first()) {
@@ -226,7 +227,7 @@ impl Source for View {
             out.extend_from_slice(&bytes);
             return Ok(());
         };
-        // Some columns of whole rows.
+        // Only some columns of the whole rows are selected.
         let size: usize = fit(present(info.element.size(), "size of an element")?, "size of an element")?;
         let width: usize = fit(width, "number of columns")?;
         let (start, count): (usize, usize) =

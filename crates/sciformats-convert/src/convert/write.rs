@@ -1,4 +1,4 @@
-//! A plan's tree on its way into a sink.
+//! Writes the tree of a plan into a sink.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,17 +11,17 @@ use super::Loss;
 use super::rescue::Rescue;
 use crate::sink::{Elements, Handle, New, Place, Sink};
 
-/// A tree on its way into a sink.
+/// A tree that is being written into a sink.
 pub(super) struct Writing<'a> {
     pub(super) tree: &'a Arc<File>,
     pub(super) sink: Box<dyn Sink>,
     pub(super) handles: HashMap<ObjectId, Handle>,
     pub(super) unfolding: Unfolding,
-    /// Where to tell of what cannot be written, if that ends nothing.
+    /// Records what cannot be written, if writing continues after that.
     pub(super) rescue: Option<&'a Rescue>,
 }
 
-/// A group whose members are still to come.
+/// A group whose members have not been written yet.
 struct Open {
     path: String,
     id: ObjectId,
@@ -29,12 +29,13 @@ struct Open {
 }
 
 impl Writing<'_> {
-    /// Adds everything.
+    /// Writes everything.
     pub(super) fn all(&mut self) -> Result<()> {
         let tree = self.tree;
         let root = tree.source().root();
         let mut groups: Vec<Open> = self.object(Place::Root, ("/", root))?.into_iter().collect();
-        // Level by level, so that what is linked to several times stands where the manifest names it.
+        // The tree is written level by level, so that an object with several links is written at the path
+        // that the manifest names.
         while !groups.is_empty() {
             let mut deeper = Vec::new();
             for group in groups {
@@ -50,7 +51,7 @@ impl Writing<'_> {
         Ok(())
     }
 
-    /// What came of writing one thing: `None` if it cannot be written, and that ends nothing.
+    /// Returns what was written; `None` if it cannot be written and writing continues.
     fn kept<T>(&self, path: &str, result: Result<T>) -> Result<Option<T>> {
         match (result, self.rescue) {
             (Ok(done), _) => Ok(Some(done)),
@@ -63,7 +64,8 @@ impl Writing<'_> {
         }
     }
 
-    /// Adds what a member leads to. The answer is a group whose members are still to come.
+    /// Writes the object that a member leads to. If it is a group, it is returned, because its members are
+    /// still to be written.
     fn member(&mut self, place: Place<'_>, (path, target): (&str, &Target)) -> Result<Option<Open>> {
         let link = match target {
             Target::Object(id) => match self.handles.get(id) {
@@ -72,7 +74,7 @@ impl Writing<'_> {
             },
             Target::Soft(path) => New::Soft(path),
             Target::External { file, target } => New::External { file, target },
-            // A plan has no others.
+            // A plan has no other kinds of links.
             Target::User(_) | Target::Damaged(_) => return Ok(None),
         };
         let added = self.sink.add(place, link);

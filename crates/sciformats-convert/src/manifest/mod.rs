@@ -1,7 +1,9 @@
-//! The content manifest: what a file means, one JSON object a line, the same for every way of storing it.
+//! The content manifest: it describes what a file means, with one JSON object per line, and is the same for
+//! every way of storing the contents.
 //!
-//! The first line names the format; then comes one line an object in canonical order, each followed by its attributes.
-//! Elements appear as the SHA-256 of their canonical bytes. Memory stays bounded by a few pieces of an array.
+//! The first line names the format. After it there is one line per object in canonical order, each followed
+//! by the attributes of the object. Elements are represented by the SHA-256 of their canonical bytes. Memory
+//! is bounded by a few pieces of an array.
 
 use std::io::{self, Write};
 use std::ops::ControlFlow;
@@ -19,8 +21,8 @@ use sciformats::options::Unfolding;
 use sciformats::walk::{Entry, Found, breadth_first};
 use sciformats::{Result, source::Source};
 
-/// What was attempted when [`write()`] fails because its output cannot be written: the action of the [`Error::Io`]. Others
-/// are those of reading.
+/// The action in the [`Error::Io`] that [`write()`] returns if its output cannot be written. Every other
+/// error is about reading the file.
 ///
 /// ```
 /// use sciformats::{Error, File, Format, memory};
@@ -50,16 +52,18 @@ pub const WRITE: &str = "write the manifest";
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
-    /// Lines, the first one included.
+    /// The number of lines, including the first one.
     pub lines: u64,
-    /// Lines with an error in place of contents.
+    /// The number of lines that have an error instead of contents.
     pub errors: u64,
 }
 
-/// Writes the manifest of `file`. What cannot be read has its line, with an `error`; the walk goes on.
+/// Writes the manifest of `file`. An object that cannot be read has a line with an `error`, and the walk
+/// continues.
 ///
 /// # Errors
-/// `Io`, if `out` cannot be written to.
+///
+/// `Io` if `out` cannot be written to.
 ///
 /// ```
 /// use sciformats::memory::{Memory, array};
@@ -187,7 +191,7 @@ impl<W: Write> Writer<'_, W> {
         self.end_line()
     }
 
-    /// The list of attributes breaks off: a line of its own, without a name.
+    /// Writes a line without a name for a list of attributes that cannot be read to its end.
     fn attribute_error(&mut self, path: &str, error: &Error) -> io::Result<()> {
         self.start(path, "attribute");
         self.error(error);
@@ -242,7 +246,7 @@ impl<W: Write> Writer<'_, W> {
     }
 }
 
-/// The SHA-256 of the canonical bytes of an array.
+/// Returns the SHA-256 of the canonical bytes of an array.
 fn digest(file: &File, unfolding: &Unfolding, (id, info): (ObjectId, &ArrayInfo)) -> Result<[u8; 32]> {
     let mut hash = Sha256::new();
     if let Some(shape) = info.shape.as_ref() {

@@ -1,10 +1,11 @@
-//! Types as manifests spell them, read again.
+//! Reads types as they are spelled in manifests.
 
 use serde_json::Value as Json;
 
 use sciformats::{ElementType, Name};
 
-/// The type that a manifest spells `json`, as [`ElementType::to_json`] does; `None` if it spells no type.
+/// Returns the type that a manifest spells as `json`, the inverse of [`ElementType::to_json`]; `None` if it
+/// spells no type.
 ///
 /// ```
 /// use sciformats::ElementType;

@@ -1,4 +1,4 @@
-//! Types, and text as NumPy has it.
+//! Converts types and texts to those of NumPy.
 
 use npy::{DType, Field, Kind};
 use sciformats_core::Error;
@@ -6,7 +6,8 @@ use sciformats_core::Error;
 use sciformats::Result;
 use sciformats::model::{Datum, Decoder, ElementType};
 
-/// NumPy's type of elements whose canonical bytes are the bytes of NumPy. What NumPy has no type for stays as its bytes (`V`).
+/// Returns the NumPy type of elements whose canonical bytes are those of NumPy. Types that NumPy lacks become
+/// bytes (`V`).
 ///
 /// ```
 /// use sciformats::ElementType;
@@ -19,12 +20,13 @@ use sciformats::model::{Datum, Decoder, ElementType};
 /// ```
 ///
 /// # Errors
-/// [`Error::Usage`] for a type whose elements differ in size: for text, see [`ucs4`].
+///
+/// [`Error::Usage`] for a type whose elements differ in size. For text, see [`ucs4`].
 pub fn dtype(element: &ElementType) -> Result<DType> {
     with_texts(element, &mut std::iter::empty())
 }
 
-/// As [`dtype`]; `texts` are the types of the texts in an element, one after another.
+/// As [`dtype`]; `texts` gives the types of the texts in an element, in order.
 pub(super) fn with_texts(element: &ElementType, texts: &mut dyn Iterator<Item = DType>) -> Result<DType> {
     use ElementType as T;
     let scalar = |kind, size: u64| Ok(DType::scalar(kind, size));
@@ -47,23 +49,26 @@ pub(super) fn with_texts(element: &ElementType, texts: &mut dyn Iterator<Item = 
             let (item, shape) = flat(element, &[]);
             Ok(DType::Array { item: Box::new(with_texts(item, texts)?), shape })
         }
-        // What NumPy has no type for stays as its bytes.
+        // Types that NumPy lacks become bytes.
         other => match other.size() {
             Some(size) => scalar(Kind::Void, size),
             None => {
                 let text = if is_text(other) { texts.next() } else { None };
-                text.ok_or_else(|| Error::usage("format", format!("npy holds no elements of type {other}")))
+                text.ok_or_else(|| {
+                    Error::usage("format", format!("npy cannot hold elements of type {other}"))
+                })
             }
         },
     }
 }
 
-/// Whether elements are text of any length.
+/// Returns whether elements are text of any length.
 pub(super) fn is_text(element: &ElementType) -> bool {
     matches!(element, ElementType::Text | ElementType::Reference | ElementType::Region)
 }
 
-/// The same elements without those that are arrays themselves: these are more dimensions of the array.
+/// Returns the type and the shape without elements that are arrays themselves, whose dimensions become
+/// further dimensions of the array.
 ///
 /// ```
 /// use sciformats::ElementType;
@@ -81,7 +86,7 @@ pub fn flat<'a>(mut element: &'a ElementType, shape: &[u64]) -> (&'a ElementType
     (element, shape)
 }
 
-/// The number of characters of the longest of the texts in canonical bytes.
+/// Returns the number of characters of the longest text in canonical bytes.
 ///
 /// ```
 /// use sciformats::memory::texts;
@@ -92,8 +97,10 @@ pub fn flat<'a>(mut element: &'a ElementType, shape: &[u64]) -> (&'a ElementType
 /// ```
 ///
 /// # Errors
-/// [`Error::Usage`] for bytes that end inside a text; [`Error::Unsupported`] for a text that NumPy's code points cannot
-/// hold: bytes that are not UTF-8, or a NUL at the end, which NumPy takes for padding.
+///
+/// [`Error::Usage`] for bytes that end inside a text; [`Error::Unsupported`] for a text that NumPy cannot
+/// hold as code points, which is one that is not UTF-8, or that ends with a NUL, which NumPy takes for
+/// padding.
 pub fn longest(bytes: &[u8]) -> Result<usize> {
     let mut longest = 0;
     for datum in Decoder::new(&ElementType::Text, bytes) {
@@ -102,7 +109,7 @@ pub fn longest(bytes: &[u8]) -> Result<usize> {
     Ok(longest)
 }
 
-/// Texts in canonical bytes as code points, `width` a text.
+/// Converts texts in canonical bytes to code points, with `width` code points per text.
 ///
 /// ```
 /// use sciformats::memory::texts;
@@ -117,6 +124,7 @@ pub fn longest(bytes: &[u8]) -> Result<usize> {
 /// ```
 ///
 /// # Errors
+///
 /// As [`longest`].
 pub fn ucs4(bytes: &[u8], width: usize) -> Result<Vec<u8>> {
     let mut out = Vec::new();

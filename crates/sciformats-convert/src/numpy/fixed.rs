@@ -1,4 +1,4 @@
-//! Elements of one size: each text in them gets the width that the longest in its place needs.
+//! Gives elements with text a fixed size: each text gets the width of the longest text in the same position.
 
 use npy::{DType, Kind};
 use sciformats_core::arith::{add, mul};
@@ -9,11 +9,11 @@ use crate::parts::{Part, each};
 use sciformats::Result;
 use sciformats::model::ElementType;
 
-/// Elements with text as NumPy has them, where everything has one size. All elements are looked at once for the widths of
-/// their texts, and then brought into their form, piece by piece.
+/// Converts elements with text to NumPy's form, in which every element has the same size. All elements are
+/// examined once to find the widths of their texts, and then converted piece by piece.
 ///
-/// A text is of type `U`; one in a compound is of type `S` where all in its place are ASCII. Bytes that are not UTF-8 make
-/// all texts in their place `S`.
+/// A text has the type `U`. A text in a compound has the type `S` if all texts in its position are ASCII. If
+/// a text is not UTF-8, all texts in its position have the type `S`.
 ///
 /// ```
 /// use sciformats::memory::texts;
@@ -35,7 +35,7 @@ pub struct Fixed {
     places: Vec<Width>,
 }
 
-/// What the texts in one place need.
+/// What the texts in one position need.
 #[derive(Clone, Copy, Debug)]
 struct Width {
     bytes: usize,
@@ -60,26 +60,27 @@ impl Width {
         }
     }
 
-    /// Whether the texts are strings of bytes.
+    /// Returns whether the texts are stored as bytes.
     fn in_bytes(&self, alone: bool) -> bool {
         !self.utf8 || (self.ascii && !alone)
     }
 }
 
 impl Fixed {
-    /// For elements of this type.
+    /// Prepares the conversion of elements of this type.
     pub fn new(element: &ElementType) -> Self {
         Self { element: element.clone(), places: Vec::new() }
     }
 
-    /// Whether there is no text in the elements: they are in their form as they are.
+    /// Returns whether the elements contain no text and therefore need no conversion.
     pub fn is_as_is(&self) -> bool {
         self.element.size().is_some()
     }
 
-    /// Takes the widths of the texts in such elements into account.
+    /// Examines the widths of the texts in these elements.
     ///
     /// # Errors
+    ///
     /// [`Error::Usage`] for bytes that end inside an element, and for elements with sequences of any length;
     /// [`Error::Unsupported`] for a text that ends with NUL, which NumPy takes for padding.
     pub fn look(&mut self, bytes: &[u8]) -> Result<()> {
@@ -98,9 +99,10 @@ impl Fixed {
         })
     }
 
-    /// The type for a header.
+    /// Returns the type for the header.
     ///
     /// # Errors
+    ///
     /// [`Error::Usage`] for elements with sequences of any length.
     pub fn dtype(&self) -> Result<DType> {
         let alone = is_text(&self.element);
@@ -111,16 +113,18 @@ impl Fixed {
             at = bound::sum(at, 1); // there are as many as texts in an element
             Some(match width.in_bytes(alone) {
                 true => DType::scalar(Kind::Bytes, width.bytes.max(least) as u64),
-                // Memory holds no text of as many characters as the bound.
+                // No text in memory is as long as the bound.
                 false => DType::scalar(Kind::Text, bound::product(width.characters.max(least) as u64, 4)),
             })
         });
         with_texts(&self.element, &mut texts)
     }
 
-    /// Appends such elements in the form that [`dtype`](Self::dtype) names. Texts have been [looked at](Self::look) before.
+    /// Appends the elements in the form that [`dtype`](Self::dtype) names. Their texts must have been
+    /// [examined](Self::look) before.
     ///
     /// # Errors
+    ///
     /// [`Error::Usage`] for bytes that end inside an element, and for elements with sequences of any length.
     pub fn encode(&self, bytes: &[u8], out: &mut Vec<u8>) -> Result<()> {
         let alone = is_text(&self.element);

@@ -1,4 +1,4 @@
-//! Elements as NumPy has them, in its files and in the arrays of Blosc2.
+//! NumPy's representation of elements, which `.npy` files and the arrays of Blosc2 use.
 
 mod encode;
 mod fixed;

@@ -1,4 +1,4 @@
-//! Blosc2: frame to frame. What no option names stays as it is stored, down to the bytes of the chunks.
+//! Repacks Blosc2 frames. Whatever no option changes is stored as it was, including the bytes of the chunks.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::sink::WriteOptions;
 use sciformats::formats::blosc2::{self, Parts};
 use sciformats::{Error, File, Format, Result};
 
-/// The level of what was stored raw so far.
+/// The level that chunks get if the old ones were stored without compression.
 const LEVEL: u8 = 5;
 
 pub(super) fn rewrite(
@@ -35,7 +35,7 @@ pub(super) fn rewrite(
         repack = with_chunks(repack, &parts, chunks)?;
     }
     if options.filter.is_some() || options.level.is_some() || options.chunks.is_some() {
-        // All of it is going to be decoded.
+        // Everything is going to be decoded.
         let array = file.array("/")?;
         let shape = array.info().shape.as_deref().unwrap_or_default();
         let elements = sciformats_core::slab::elements(shape).unwrap_or(u64::MAX); // a bound
@@ -47,7 +47,7 @@ pub(super) fn rewrite(
 fn level(frame: &Frame, options: &WriteOptions) -> Result<Option<u8>> {
     let level = options.level.map(|level| u8::try_from(level).ok().filter(|&level| level <= 9));
     Ok(match (options.filter.as_deref(), level) {
-        (_, Some(None)) => return Err(Error::usage("level", "is not one of 0 to 9")),
+        (_, Some(None)) => return Err(Error::usage("level", "must be between 0 and 9")),
         (Some("none"), _) => Some(0),
         (_, Some(level)) => level,
         (Some(_), None) if frame.level() == 0 => Some(LEVEL),
@@ -58,7 +58,7 @@ fn level(frame: &Frame, options: &WriteOptions) -> Result<Option<u8>> {
 fn with_chunks(repack: Repack, parts: &Parts<'_>, chunks: &[u64]) -> Result<Repack> {
     let dimensions = parts.array.map_or(1, |array| array.shape().len());
     if chunks.len() > dimensions {
-        let problem = format!("have {} dimensions, the array {dimensions}", chunks.len());
+        let problem = format!("have {} dimensions, but the array has {dimensions}", chunks.len());
         return Err(Error::usage("chunks", problem));
     }
     let large = |_| Error::usage("chunks", "have more than 2^32 elements in a dimension");
@@ -74,7 +74,7 @@ fn with_chunks(repack: Repack, parts: &Parts<'_>, chunks: &[u64]) -> Result<Repa
     let axes = array.shape().iter().zip(array.chunk_shape()).zip(named);
     let cut = axes.map(|((&length, &old), named)| {
         u32::try_from(match named {
-            // What has no elements yet can grow.
+            // An array without elements can still grow.
             Some(chunk) if length == 0 => chunk,
             None if length == 0 => old.into(),
             Some(chunk) => chunk.min(length),

@@ -1,7 +1,8 @@
-//! Files written anew in their own format: without lost space, with other chunks, filters or versions.
+//! Writes files anew in their own format: without unused space, with other chunks, filters or versions.
 //!
-//! ASDF, Blosc2 and HDF5 files keep what the common tree does not tell: tags and comments of the first; types as they are
-//! stored, fill values, filters and compressed chunks of the others. The other formats have nothing more than their tree.
+//! ASDF, Blosc2 and HDF5 files keep what the common tree does not describe: tags and comments of ASDF; stored
+//! types, fill values, filters and compressed chunks of the others. The other formats contain nothing beyond
+//! their tree.
 
 #[cfg(feature = "blosc2")]
 mod blosc2;
@@ -19,8 +20,9 @@ use crate::sink::WriteOptions;
 use sciformats::Format;
 use sciformats::{Error, File, Result};
 
-/// Writes `file` anew at `output`, in place of a file that may be there, when all is well. What `options` do not name stays
-/// as it is stored, as far as the format's writer has it. The writing ends, as if by an error, when `cancel` becomes true.
+/// Writes `file` anew at `output`. If it succeeds, the new file takes the place of an existing one. Whatever
+/// `options` does not name stays as it is stored, as far as the writer of the format can do that. Writing
+/// ends with an error when `cancel` becomes true.
 ///
 /// ```
 /// use sciformats_convert::repack::rewrite;
@@ -41,9 +43,11 @@ use sciformats::{Error, File, Result};
 /// ```
 ///
 /// # Errors
-/// Those of reading the file: what is damaged is not written anew, but chunks that are copied as they are stored are not
-/// decoded. [`Error::Unsupported`] if it holds something that cannot be written; [`Error::Usage`] for options that the format
-/// does not know; `Io`, of the kind `Interrupted` if it was cancelled.
+///
+/// Those of reading the file: damaged elements are not written anew, but chunks that are copied as they are
+/// stored are not decoded. [`Error::Unsupported`] if the file contains something that cannot be written;
+/// [`Error::Usage`] for options that the format does not know; `Io` of the kind `Interrupted` if it was
+/// cancelled.
 pub fn rewrite(
     file: &Arc<File>,
     output: impl AsRef<Path>,
@@ -53,8 +57,9 @@ pub fn rewrite(
     rewrite_selected(file, output, &[], options, cancel).map(|_| ())
 }
 
-/// As [`rewrite`], but of HDF5 files only the objects whose path matches, or that of a group that they are in; all of them
-/// without a pattern. References to objects that are left out become null; these are told.
+/// As [`rewrite`], but from HDF5 files only the objects whose own path, or the path of a group that contains
+/// them, matches a pattern; without patterns, all objects. References to objects that are left out become
+/// null and are reported.
 ///
 /// ```
 /// use sciformats_convert::repack::rewrite_selected;
@@ -76,6 +81,7 @@ pub fn rewrite(
 /// ```
 ///
 /// # Errors
+///
 /// As [`rewrite`].
 pub fn rewrite_selected(
     file: &Arc<File>,
@@ -111,13 +117,13 @@ pub fn rewrite_selected(
     }
 }
 
-/// Tags, comments and all else of the tree stay; blocks that nothing refers to are left out. The others keep their
-/// compression, unless `options` name another one.
+/// Keeps the whole tree, including tags and comments. Blocks that nothing refers to are left out. The others
+/// keep their compression, unless `options` names another one.
 #[cfg(feature = "asdf")]
 fn asdf(input: &Path, output: &Path, options: &WriteOptions) -> Result<()> {
     crate::sink::refuse_bound(Format::Asdf, options)?;
     if options.chunks.is_some() {
-        return Err(Error::usage("chunks", "mean nothing in ASDF"));
+        return Err(Error::usage("chunks", "have no meaning in ASDF"));
     }
     let read = asdf_core::OpenOptions::default().with_limits(options.limits).with_threads(options.threads);
     let mut document = asdf_core::Document::open_with(input, &read)?;
@@ -125,7 +131,7 @@ fn asdf(input: &Path, output: &Path, options: &WriteOptions) -> Result<()> {
     if let Some(filter) = &options.filter {
         document.recompress(crate::sink::asdf_compression(filter)?, options.level)?;
     } else if options.level.is_some() {
-        return Err(Error::usage("level", "is given without the filter whose level it is"));
+        return Err(Error::usage("level", "is given without a filter that it applies to"));
     }
     document.options_mut().threads = options.threads;
     document.save(output)

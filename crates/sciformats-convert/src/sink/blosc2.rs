@@ -1,5 +1,5 @@
-//! Writing Blosc2: one array, as a contiguous frame with the metalayer `b2nd`. Attributes `meta:NAME` and `vlmeta:NAME` are
-//! its metalayers.
+//! Writes Blosc2: one array, as a contiguous frame with the metalayer `b2nd`. The attributes `meta:NAME` and
+//! `vlmeta:NAME` are its metalayers.
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use crate::numpy;
 use sciformats::model::{AttributeValue, ElementType, Name};
 use sciformats::{Format, Result};
 
-/// Bytes of elements after which chunks that are compressed go into the file.
+/// After this many bytes of elements, the compressed chunks are written to the file.
 const COMMIT: u64 = 64 << 20;
 
 struct Writing {
@@ -23,7 +23,7 @@ struct Writing {
     level: Option<u8>,
     chunks: Option<Vec<u64>>,
     elements: Option<Elements>,
-    /// Metalayers: whether of variable length, name, content.
+    /// The metalayers: whether each has variable length, its name, and its content.
     layers: Vec<(bool, String, Vec<u8>)>,
 }
 
@@ -31,7 +31,7 @@ pub(super) fn create(path: &Path, options: &WriteOptions) -> Result<Box<dyn Sink
     super::refuse_bound(Format::Blosc2, options)?;
     let level = options.level.map(|level| u8::try_from(level).ok().filter(|&level| level <= 9));
     if level == Some(None) {
-        return Err(Error::usage("level", "is not one of 0 to 9"));
+        return Err(Error::usage("level", "must be between 0 and 9"));
     }
     Ok(Box::new(Writing {
         path: path.into(),
@@ -43,7 +43,7 @@ pub(super) fn create(path: &Path, options: &WriteOptions) -> Result<Box<dyn Sink
     }))
 }
 
-/// The codec that a word names.
+/// Returns the codec with this name.
 pub(crate) fn codec(word: &str) -> Result<Codec> {
     Ok(match word {
         "none" | "blosclz" => Codec::BloscLz,
@@ -52,7 +52,7 @@ pub(crate) fn codec(word: &str) -> Result<Codec> {
         "zlib" => Codec::Zlib,
         "zstd" => Codec::Zstd,
         other => {
-            let problem = format!("{other} is none of none, blosclz, lz4, lz4hc, zlib, zstd");
+            let problem = format!("{other} is unknown; choose none, blosclz, lz4, lz4hc, zlib or zstd");
             return Err(Error::usage("filter", problem));
         }
     })
@@ -97,11 +97,11 @@ impl Sink for Writing {
             })?;
         }
         let dtype = match fixed.dtype()?.to_string() {
-            // An element has bytes.
+            // An element has at least one byte.
             empty if empty == "'<U0'" => "'<U1'".into(),
             dtype => dtype,
         };
-        // A type without parts stands without quotes.
+        // A type without parts is not quoted.
         let params = self.params(ArrayParams::new(&shape, dtype.trim_matches('\''))?, &elements)?;
         let scratch = Scratch::beside(&self.path)?;
         let mut array = Array::create(scratch.path(), &params)?;
@@ -154,7 +154,7 @@ impl Writing {
         if self.chunks.is_some() && chunks.len() > shape.len() {
             return Err(Error::usage(
                 "chunks",
-                format!("have {} dimensions, the array {}", chunks.len(), shape.len()),
+                format!("have {} dimensions, but the array has {}", chunks.len(), shape.len()),
             ));
         }
         let missing = std::iter::repeat(&u64::MAX);

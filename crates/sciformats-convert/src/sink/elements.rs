@@ -1,4 +1,4 @@
-//! The elements of an array that is to be written: where they come from, slab by slab.
+//! The elements of an array that is to be written, which are requested slab by slab.
 
 use std::fmt;
 use std::ops::ControlFlow;
@@ -15,7 +15,8 @@ use sciformats::{File, Result};
 
 type Read = dyn Fn(&Slab, &mut Vec<u8>) -> Result<()> + Send + Sync;
 
-/// An array to be written: its type and shape, and a way to get the canonical bytes of any part of it.
+/// An array to be written: its type and shape, and a function that returns the canonical bytes of any part of
+/// it.
 ///
 /// ```
 /// use sciformats::memory::array;
@@ -35,8 +36,9 @@ pub struct Elements {
 }
 
 impl Elements {
-    /// An array whose elements `read` makes up: it appends the canonical bytes of the selected elements in C order; see
-    /// [`ElementType`](sciformats::ElementType). It may be asked for any part, also more than once and from several threads.
+    /// Creates an array whose elements come from `read`, which appends the canonical bytes of the selected
+    /// elements in C order; see [`ElementType`](sciformats::ElementType). It may be called for any part, more
+    /// than once, and from several threads.
     ///
     /// ```
     /// use sciformats_convert::sink::Elements;
@@ -60,7 +62,7 @@ impl Elements {
         Self { info, read: Arc::new(read), limits: Limits::default(), threads: 1 }
     }
 
-    /// An array of an open file.
+    /// Creates an array whose elements are read from an open file.
     ///
     /// ```
     /// use sciformats_convert::sink::Elements;
@@ -83,12 +85,16 @@ impl Elements {
         Self { info, read: Arc::new(read), limits, threads }
     }
 
-    /// Everything about it but the elements: chunks are a hint in which parts to ask for it.
+    /// Returns the description of the array. Its chunks are a hint about good parts to request.
     pub fn info(&self) -> &ArrayInfo {
         &self.info
     }
 
-    /// Its dimensions, where it must have some.
+    /// Returns the dimensions.
+    ///
+    /// # Errors
+    ///
+    /// `Unsupported` for a null dataspace.
     pub(super) fn dimensions(&self) -> Result<&[u64]> {
         self.info.shape.as_deref().ok_or_else(|| Error::unsupported("an array with a null dataspace"))
     }
@@ -108,20 +114,21 @@ impl Elements {
     /// ```
     ///
     /// # Errors
-    /// Whatever keeps the elements from being read; [`Error::Usage`] if their number is wrong.
+    ///
+    /// The error of reading the elements; [`Error::Usage`] if their number is wrong.
     pub fn read(&self, slab: &Slab, out: &mut Vec<u8>) -> Result<()> {
         let before = out.len();
         (self.read)(slab, out)?;
         let size = self.info.element.size().and_then(|size| size.checked_mul(slab.len()));
         let read = sub(out.len(), before)? as u64;
         if size.is_some_and(|size| size != read) {
-            return Err(Error::usage("elements", "are not as many as were asked for"));
+            return Err(Error::usage("elements", "are not as many as were requested"));
         }
         Ok(())
     }
 
-    /// Goes through all elements in C order, a few megabytes at a time. A thread reads the next ones while `visit` works,
-    /// if the file they come from was opened for more than one.
+    /// Calls `visit` with all elements in C order, a few megabytes at a time. A thread reads the next ones
+    /// while `visit` works, if the file that they come from was opened for more than one thread.
     ///
     /// ```
     /// use sciformats::memory::array;
@@ -139,6 +146,7 @@ impl Elements {
     /// ```
     ///
     /// # Errors
+    ///
     /// As [`read`](Self::read), and those of `visit`.
     pub fn for_each_piece(&self, visit: VisitPiece<'_>) -> Result<()> {
         let Some(shape) = self.info.shape.as_deref() else { return Ok(()) };
@@ -146,7 +154,7 @@ impl Elements {
         pieces::for_each(pieces, self.threads, &|slab, out| self.read(slab, out), visit)
     }
 
-    /// All canonical bytes at once.
+    /// Returns all canonical bytes at once.
     ///
     /// ```
     /// use sciformats::memory::array;
@@ -157,7 +165,8 @@ impl Elements {
     /// ```
     ///
     /// # Errors
-    /// [`Error::LimitExceeded`]; as [`read`](Self::read).
+    ///
+    /// [`Error::LimitExceeded`] if they are larger than the limit; otherwise as [`read`](Self::read).
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         let mut bytes = Vec::new();
         self.for_each_piece(&mut |_, piece| {
@@ -169,7 +178,7 @@ impl Elements {
         Ok(bytes)
     }
 
-    /// The same, read in parts that meet chunks of this shape.
+    /// Returns the same array, read in parts that match chunks of this shape.
     #[cfg(any(feature = "blosc2", feature = "hdf5"))]
     pub(super) fn in_chunks(self, chunks: Vec<u64>) -> Self {
         Self { info: ArrayInfo { chunks: Some(chunks), ..self.info }, ..self }

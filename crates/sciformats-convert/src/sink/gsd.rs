@@ -1,4 +1,4 @@
-//! Writing GSD: chunk `name` of frame *i* is the array at `/frames/i/name`.
+//! Writes GSD: chunk `name` of frame *i* is the array at `/frames/i/name`.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -12,16 +12,16 @@ use super::{Elements, Handle, New, Place, Sink, WriteOptions, refuse_options, re
 use sciformats::model::{AttributeValue, ElementType, Name};
 use sciformats::{Format, Result};
 
-/// Chunks up to this size are handed over at once; larger ones are reserved and filled piece by piece.
+/// Chunks up to this size are passed on at once; larger ones are reserved and filled piece by piece.
 const SMALL: u64 = 16 << 20;
 
-/// Frames and groups, by their handles; what a chunk is called is put together from the groups it stands in.
+/// The frames and groups by their handles. The name of a chunk is put together from its groups.
 struct Writing {
     scratch: Scratch,
     options: CreateOptions,
     /// What each handle stands for.
     places: Vec<Group>,
-    /// Chunks in the order they were added: frame, name, elements.
+    /// The chunks in the order in which they were added: frame, name, elements.
     chunks: Vec<(u64, String, Elements)>,
 }
 
@@ -30,7 +30,7 @@ enum Group {
     Root,
     Frames,
     Frame(u64),
-    /// A group within a frame: what the names of its chunks begin with.
+    /// A group within a frame: the beginning of the names of its chunks.
     Within(u64, String),
     Chunk,
 }
@@ -57,7 +57,7 @@ impl Writing {
         group.ok_or_else(|| Error::usage("place", "is in no group"))
     }
 
-    /// What an object of this name is.
+    /// Returns what an object of this name stands for.
     fn member(&self, parent: Handle, name: &Name) -> Result<Group> {
         let name = std::str::from_utf8(name.as_bytes());
         let name = name.map_err(|_| refused(Format::Gsd, "a name that is not UTF-8"))?;
@@ -106,7 +106,7 @@ impl Sink for Writing {
             Some(last) => add(last, 1)?,
             None => 0,
         };
-        // The order within a frame stays that of adding.
+        // Chunks of the same frame keep their order.
         self.chunks.sort_by_key(|(frame, ..)| *frame);
         let path = self.scratch.path().to_owned();
         let mut writer = Writer::create(&path, &self.options)?;
@@ -163,7 +163,7 @@ fn chunk(writer: &mut Writer, path: &Path, name: &str, elements: &Elements) -> R
     }?;
     let mut storage = FileStorage::edit(path)?;
     let mut at = region.location;
-    // Canonical bytes are those of the file: packed and little-endian.
+    // Canonical bytes are packed and little-endian, as in the file.
     elements.for_each_piece(&mut |_, bytes| {
         storage.write_at(at, bytes)?;
         increase(&mut at, bytes.len() as u64)?;
@@ -171,7 +171,7 @@ fn chunk(writer: &mut Writer, path: &Path, name: &str, elements: &Elements) -> R
     })
 }
 
-/// Whether the file that the elements come from says that they are characters.
+/// Returns whether the file that the elements come from says that they are characters.
 fn is_text(elements: &Elements) -> bool {
     elements.info().facts.iter().any(|(key, value)| *key == "holds" && *value == "text".into())
 }

@@ -1,10 +1,12 @@
-//! Writing a file of any format: groups, arrays, attributes and links, as far as the format has them.
+//! Writes a file of any format: groups, arrays, attributes and links, as far as the format has them.
 //!
-//! A [`Sink`] is a file in the making. What is added is described first; the elements of arrays are not handed over but
-//! asked for, slab by slab, when the file is written: each format asks in the order that suits it, and no array has to
-//! fit in memory. The file appears at its path when it is complete, and not at all if something goes wrong before.
+//! A [`Sink`] is a file that is being written. Objects are described first. The elements of arrays are not
+//! passed in but requested, slab by slab, when the file is written: each format requests them in the order
+//! that suits it, and no array has to fit in memory. The file appears at its path when it is complete; if
+//! something fails before that, it does not appear at all.
 //!
-//! What a format cannot hold it says in advance: see [`Rules`]. A plan that goes by the rules meets no refusal later.
+//! Each format says in advance what it cannot hold: see [`Rules`]. A plan that follows the rules is not
+//! refused later.
 //!
 //! ```
 //! use sciformats::memory::array;
@@ -75,80 +77,80 @@ use sciformats::{Format, Result};
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct WriteOptions {
-    /// The shape of the chunks, where a format has chunks; cut to the array, and whole in dimensions that it does not
-    /// name. Chosen by the format unless given.
+    /// The shape of the chunks, if the format has chunks. It is cut to the array; dimensions that it does not
+    /// name are whole. Without it the format chooses the chunks.
     pub chunks: Option<Vec<u64>>,
-    /// What the elements pass through, in the format's own words: `zlib`, `lz4`, `zstd`, `none`.
+    /// The compression, in the terms of the format: `zlib`, `lz4`, `zstd`, `none`.
     pub filter: Option<String>,
-    /// How hard to compress, on the filter's own scale.
+    /// The compression level, on the scale of the compression.
     pub level: Option<u32>,
-    /// The oldest release of the format's library that must be able to read the file: of HDF5 `earliest`, `1.8`, `1.10`, `1.12`
-    /// or `2.0`. Other formats have one version.
+    /// The oldest release of the library of the format that must be able to read the file: for HDF5
+    /// `earliest`, `1.8`, `1.10`, `1.12` or `2.0`. Other formats have one version.
     pub bound: Option<String>,
-    /// Whether elements that an HDF5 file has in other files and datasets come into the new file; where they are kept apart
-    /// otherwise, they stay there.
+    /// Whether elements that an HDF5 file stores in other files or datasets are copied into the new file.
+    /// Otherwise they stay where they are, as far as the format permits.
     pub inline: bool,
-    /// Threads that one call may use; 0 for as many as the machine has.
+    /// The number of threads that one call may use; 0 means as many as the machine has.
     pub threads: usize,
-    /// What the writer may hold in memory at a time.
+    /// Limits of the memory that the writer may use.
     pub limits: Limits,
-    /// What a format notes about a file as a whole: its application and schema. See
-    /// [`Source::facts`](sciformats::Source::facts) of the same format; others are ignored.
+    /// What a format records about a file as a whole: its application and schema. See
+    /// [`Source::facts`](sciformats::Source::facts) of the same format; other facts are ignored.
     pub facts: Vec<(String, Value)>,
-    /// What follows the elements in RawArray; other formats have no place for it and ignore it.
+    /// The bytes that follow the elements in RawArray; other formats ignore them.
     pub metadata: Vec<u8>,
 }
 
 impl WriteOptions {
-    /// The same with another shape of the chunks.
+    /// Sets the shape of the chunks.
     #[must_use]
     pub fn with_chunks(self, chunks: impl Into<Vec<u64>>) -> Self {
         Self { chunks: Some(chunks.into()), ..self }
     }
 
-    /// The same with another filter.
+    /// Sets the compression.
     #[must_use]
     pub fn with_filter(self, filter: impl Into<String>) -> Self {
         Self { filter: Some(filter.into()), ..self }
     }
 
-    /// The same with another level.
+    /// Sets the compression level.
     #[must_use]
     pub fn with_level(self, level: u32) -> Self {
         Self { level: Some(level), ..self }
     }
 
-    /// The same for another oldest release of the format's library.
+    /// Sets the oldest release of the library that must be able to read the file.
     #[must_use]
     pub fn with_bound(self, bound: impl Into<String>) -> Self {
         Self { bound: Some(bound.into()), ..self }
     }
 
-    /// The same with elements of other files in the new one, or without.
+    /// Sets whether elements of other files are copied into the new file.
     #[must_use]
     pub fn with_inline(self, inline: bool) -> Self {
         Self { inline, ..self }
     }
 
-    /// The same with another number of threads.
+    /// Sets the number of threads.
     #[must_use]
     pub fn with_threads(self, threads: usize) -> Self {
         Self { threads, ..self }
     }
 
-    /// The same with other limits.
+    /// Sets the limits.
     #[must_use]
     pub fn with_limits(self, limits: Limits) -> Self {
         Self { limits, ..self }
     }
 
-    /// The same with other facts about the file as a whole.
+    /// Sets the facts about the file as a whole.
     #[must_use]
     pub fn with_facts(self, facts: Vec<(String, Value)>) -> Self {
         Self { facts, ..self }
     }
 
-    /// What a file notes under `key`, as text.
+    /// Returns the fact with this key as text.
     #[cfg_attr(not(feature = "gsd"), allow(dead_code, reason = "only GSD has facts of its own"))]
     fn fact(&self, key: &str) -> Option<String> {
         self.facts.iter().find(|(name, _)| name == key).map(|(_, value)| value.to_string())
@@ -175,7 +177,7 @@ impl WriteOptions {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Handle(pub u64);
 
-/// Where an object is to stand.
+/// The place of an object.
 ///
 /// ```
 /// # #[cfg(feature = "asdf")] {
@@ -196,13 +198,13 @@ pub struct Handle(pub u64);
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub enum Place<'a> {
-    /// At `/`. The first object of every file.
+    /// At `/`, which is the place of the first object of every file.
     Root,
-    /// In a group, under a name that the group does not have yet.
+    /// In a group, with a name that the group does not have yet.
     In(Handle, &'a Name),
 }
 
-/// What is added.
+/// An object to add.
 ///
 /// ```
 /// # #[cfg(feature = "asdf")] {
@@ -228,22 +230,22 @@ pub enum New<'a> {
     Array(Elements),
     /// A committed datatype.
     Datatype(&'a ElementType),
-    /// A scalar of the tree.
+    /// A scalar of a tree.
     Value(&'a Value),
-    /// Another link to an object that was added before.
+    /// Another hard link to an object that was added before.
     Hard(Handle),
-    /// A path in the same file.
+    /// A soft link to a path in the same file.
     Soft(&'a Name),
-    /// A path in another file.
+    /// A link to a path in another file.
     External {
         /// The file.
         file: &'a Name,
-        /// The path in it.
+        /// The path in that file.
         target: &'a Name,
     },
 }
 
-/// A file that is being written. There is one adapter a format.
+/// A file that is being written. There is one adapter per format.
 ///
 /// ```
 /// use sciformats::memory::array;
@@ -265,24 +267,27 @@ pub trait Sink {
     /// Adds an object.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] for what the [`Rules`] of the format rule out; [`Error::Usage`] for a place that is taken
-    /// or is not in a group; those of reading elements.
+    ///
+    /// [`Error::Unsupported`] for what the [`Rules`] of the format exclude; [`Error::Usage`] for a place that
+    /// is occupied or is not in a group; those of reading elements.
     fn add(&mut self, place: Place<'_>, object: New<'_>) -> Result<Handle>;
 
     /// Adds an attribute to an object.
     ///
     /// # Errors
+    ///
     /// As [`add`](Self::add).
     fn attribute(&mut self, object: Handle, name: &Name, value: &AttributeValue) -> Result<()>;
 
-    /// Writes what has not been written and puts the file in its place.
+    /// Writes everything that has not been written, and moves the file to its place.
     ///
     /// # Errors
-    /// `Io`; those of reading elements. There is then no new file, and one that was there before is as it was.
+    ///
+    /// `Io`; those of reading elements. In that case there is no new file, and an existing file is unchanged.
     fn finish(self: Box<Self>) -> Result<()>;
 }
 
-/// Begins a file at `path`, to take the place of one that may be there.
+/// Starts a file at `path`, which will take the place of an existing one.
 ///
 /// ```
 /// use sciformats::Format;
@@ -300,7 +305,8 @@ pub trait Sink {
 /// ```
 ///
 /// # Errors
-/// [`Error::Unsupported`] for a format that cannot be written as built; [`Error::Usage`] for options that the format
+///
+/// [`Error::Unsupported`] for a format that is not built in; [`Error::Usage`] for options that the format
 /// does not know; `Io`.
 pub fn create(path: impl AsRef<Path>, format: Format, options: &WriteOptions) -> Result<Box<dyn Sink>> {
     let path = path.as_ref();
@@ -321,37 +327,37 @@ pub fn create(path: impl AsRef<Path>, format: Format, options: &WriteOptions) ->
     }
 }
 
-/// The error for an object that the rules of a format rule out.
+/// Returns the error for an object that the rules of a format exclude.
 fn refused(format: Format, what: impl std::fmt::Display) -> Error {
     Error::unsupported(format!("{what} in {format}"))
 }
 
-/// Refuses options that a format knows nothing of.
+/// Refuses options that have no meaning in a format.
 fn refuse_options(format: Format, options: &WriteOptions, (chunks, filters): (bool, bool)) -> Result<()> {
     refuse_bound(format, options)?;
     if options.chunks.is_some() && !chunks {
-        return Err(Error::usage("chunks", format!("mean nothing in {format}")));
+        return Err(Error::usage("chunks", format!("have no meaning in {format}")));
     }
     let filter = options.filter.as_deref().filter(|filter| *filter != "none");
     if let (Some(filter), false) = (filter, filters) {
-        return Err(Error::usage("filter", format!("{filter} means nothing in {format}")));
+        return Err(Error::usage("filter", format!("{filter} has no meaning in {format}")));
     }
     Ok(())
 }
 
 pub(crate) fn refuse_bound(format: Format, options: &WriteOptions) -> Result<()> {
     match options.bound {
-        Some(_) => Err(Error::usage("bound", format!("means nothing in {format}"))),
+        Some(_) => Err(Error::usage("bound", format!("has no meaning in {format}"))),
         None => Ok(()),
     }
 }
 
-/// The error for a file without anything in it.
+/// Returns the error for a file without contents.
 fn empty() -> Error {
-    Error::usage("file", "has no array yet")
+    Error::usage("file", "has no array")
 }
 
-/// A file that holds one array and nothing else.
+/// A file that contains one array and nothing else.
 struct Single<W> {
     format: Format,
     elements: Option<Elements>,

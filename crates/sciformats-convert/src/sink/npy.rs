@@ -1,4 +1,4 @@
-//! Writing `.npy`: one array.
+//! Writes `.npy`: one array.
 
 use std::ops::ControlFlow;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Writing RawArray: one array. Its dimensions stand in reverse order, the fastest varying first.
+//! Writes RawArray: one array. Its dimensions are stored in reverse order, the fastest varying first.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -20,7 +20,10 @@ pub(super) fn create(path: &Path, options: &WriteOptions) -> Result<Box<dyn Sink
         Some("leb128") => Encoding::Leb128,
         Some("bits") => Encoding::Bits,
         Some(other) => {
-            return Err(Error::usage("filter", format!("{other} is none of none, lz4, leb128, bits")));
+            return Err(Error::usage(
+                "filter",
+                format!("{other} is unknown; choose none, lz4, leb128 or bits"),
+            ));
         }
     };
     let (path, metadata) = (path.to_owned(), options.metadata.clone());
@@ -35,7 +38,7 @@ fn write(path: &Path, (encoding, metadata): (Encoding, &[u8]), elements: &Elemen
     let options = rawarray::WriteOptions::default().with_encoding(encoding);
     let row = dims.split_last().filter(|(_, row)| !row.contains(&0));
     let Some((_, row)) = row.filter(|_| encoding == Encoding::Raw && element.size() > 0) else {
-        // A single element, none at all, or an encoding that looks at all of them.
+        // There is a single element, or none, or the encoding needs all elements at once.
         let writer = Writer::new(dims).with_options(options).with_metadata(metadata);
         return writer.write_bytes(path, element, &elements.to_bytes()?);
     };

@@ -17,11 +17,11 @@ use sciformats::{Format, Result};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {
-    /// Groups in groups.
+    /// Nested groups.
     Tree,
     /// One array, at `/`.
     Single,
-    /// Frames: an array stands at `/frames/i/name`, and nowhere else.
+    /// Frames: an array is at `/frames/i/name`, and nowhere else.
     Frames,
 }
 
@@ -40,17 +40,17 @@ pub enum Layout {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fit {
-    /// As it is.
+    /// It fits without changes.
     Whole,
-    /// The format's own way to say the same: its truth values, for one.
+    /// It is stored as the equivalent type of the format, such as its truth values.
     Alias(ElementType),
-    /// The values stay, as another type: something is lost.
+    /// The values are kept in another type, so something is lost.
     Changed(ElementType),
-    /// Not at all.
+    /// It does not fit.
     No,
 }
 
-/// What a format can hold. What is `true` here, [`Sink::add`](super::Sink::add) takes.
+/// What a format can hold. [`Sink::add`](super::Sink::add) accepts everything that is `true` here.
 ///
 /// ```
 /// use sciformats_convert::sink::{Fit, rules};
@@ -69,28 +69,28 @@ pub struct Rules {
     pub format: Format,
     /// How objects are arranged.
     pub layout: Layout,
-    /// Attributes of any type that arrays may have.
+    /// Whether arrays may have attributes of any type.
     pub attributes: bool,
-    /// Scalars that are no arrays.
+    /// Whether there are scalars that are not arrays.
     pub values: bool,
-    /// Committed datatypes.
+    /// Whether there are committed datatypes.
     pub datatypes: bool,
-    /// Several links to one object.
+    /// Whether there may be several hard links to one object.
     pub hard_links: bool,
-    /// Links by path, in the same file and into others.
+    /// Whether there are links by path, in the same file and into others.
     pub soft_links: bool,
-    /// Names that are not UTF-8.
+    /// Whether names need not be UTF-8.
     pub any_name: bool,
-    /// The most dimensions of an array.
+    /// The largest number of dimensions of an array.
     pub dimensions: usize,
-    /// Arrays with a null dataspace.
+    /// Whether arrays may have a null dataspace.
     pub null: bool,
-    /// Arrays whose elements are arrays themselves. In other formats those are more dimensions.
+    /// Whether elements may be arrays themselves. In other formats these become further dimensions.
     pub arrays_as_elements: bool,
     allowed: fn(&ElementType) -> bool,
 }
 
-/// What `format` can hold.
+/// Returns what `format` can hold.
 ///
 /// ```
 /// use sciformats::Format;
@@ -104,7 +104,8 @@ pub struct Rules {
 /// ```
 ///
 /// # Errors
-/// [`Error::Unsupported`] for a format that cannot be written as built.
+///
+/// [`Error::Unsupported`] for a format that is not built in.
 pub fn rules(format: Format) -> Result<Rules> {
     let single = Rules {
         format,
@@ -150,13 +151,13 @@ pub fn rules(format: Format) -> Result<Rules> {
     })
 }
 
-/// The error for a format that cannot be written.
+/// Returns the error for a format that cannot be written.
 pub(super) fn absent(format: Format) -> Error {
     Error::unsupported(format!("writing {format}"))
 }
 
 impl Rules {
-    /// How well a type fits.
+    /// Returns how well a type fits.
     ///
     /// ```
     /// use sciformats_convert::sink::{Fit, rules};
@@ -178,7 +179,7 @@ impl Rules {
         }
     }
 
-    /// Whether a name can be kept.
+    /// Returns whether a name can be kept.
     ///
     /// ```
     /// use sciformats::Format;
@@ -192,7 +193,7 @@ impl Rules {
         self.any_name || std::str::from_utf8(name.as_bytes()).is_ok()
     }
 
-    /// Whether a text can be kept.
+    /// Returns whether a text can be kept.
     ///
     /// ```
     /// use sciformats::Format;
@@ -204,16 +205,17 @@ impl Rules {
     /// ```
     pub fn text(&self, text: &[u8]) -> bool {
         match self.format {
-            // Readers take a NUL for the end.
+            // Readers take a NUL for the end of the text.
             Format::Hdf5 => !text.contains(&0),
-            // What is no UTF-8 is a string of bytes there.
+            // Text that is not UTF-8 becomes a string of bytes there.
             Format::Npy | Format::Blosc2 => !text.ends_with(b"\0"),
-            // Texts of one width are filled up with NULs.
+            // Texts of a fixed width are padded with NULs.
             _ => !text.ends_with(b"\0") && std::str::from_utf8(text).is_ok(),
         }
     }
 
-    /// Whether an object may have an attribute of this name and kind; `shape` is that of the object, if it is an array.
+    /// Returns whether an object may have an attribute of this name and type; `shape` is that of the object,
+    /// if it is an array.
     ///
     /// ```
     /// # #[cfg(feature = "hdf5")] {
@@ -229,7 +231,7 @@ impl Rules {
     pub fn attribute(&self, name: &Name, attribute: &ArrayInfo, shape: Option<&[u64]>) -> bool {
         let name = name.shown();
         match self.format {
-            // The mask of an array.
+            // This is the mask of an array.
             Format::Asdf => {
                 let alike = shape.is_some() && shape == attribute.shape.as_deref();
                 alike && name == "mask" && attribute.element == ElementType::Bool
@@ -245,7 +247,7 @@ impl Rules {
         }
     }
 
-    /// The shape that an array of `shape` has in the format; `None` if it cannot be held.
+    /// Returns the shape that an array of `shape` has in the format; `None` if it cannot be held.
     ///
     /// ```
     /// # #[cfg(feature = "gsd")] {
@@ -266,14 +268,14 @@ impl Rules {
         if self.layout != Layout::Frames {
             return Some(Some(shape.into()));
         }
-        // Rows and columns: what there is of further dimensions lies within a row.
+        // There are only rows and columns; further dimensions are flattened into a row.
         let (rows, rest) = shape.split_first().map_or((1, &[][..]), |(rows, rest)| (*rows, rest));
         let columns = sciformats_core::slab::elements(rest).filter(|&columns| columns > 0)?;
         u32::try_from(columns).ok()?;
         Some(Some(if columns == 1 { vec![rows] } else { vec![rows, columns] }))
     }
 
-    /// Refuses an array that cannot be held as it is.
+    /// Refuses an array that cannot be held without changes.
     pub(super) fn check(&self, elements: &Elements) -> Result<()> {
         if self.element(&elements.info.element) != Fit::Whole {
             return Err(super::refused(self.format, format!("elements of type {}", elements.info.element)));
@@ -284,7 +286,8 @@ impl Rules {
         }
     }
 
-    /// The nearest type that is allowed. Canonical bytes stay as they are unless `alone`: then 16-bit floats may grow.
+    /// Returns the nearest permitted type. Canonical bytes keep their form, except that 16-bit floats may
+    /// become wider if `alone` is true.
     fn fitted(&self, element: &ElementType, alone: bool, found: &mut Fit) -> Option<ElementType> {
         use ElementType as T;
         if (self.allowed)(element) {
@@ -333,13 +336,14 @@ impl Rules {
     }
 }
 
-/// How HDF5 says true and false by convention: an enumeration of one byte.
+/// Returns HDF5's conventional type of truth values: an enumeration of one byte.
 fn boolean() -> ElementType {
     let members = vec![("FALSE".into(), 0), ("TRUE".into(), 1)];
     ElementType::Enum { base: Box::new(ElementType::Int(1)), members }
 }
 
-/// Types of NumPy. Fields of a compound, and elements of an array in it, are looked at one by one.
+/// Returns whether a type is one of NumPy. Fields of a compound, and elements of an array in it, are examined
+/// one by one.
 fn is_numpy(element: &ElementType) -> bool {
     use ElementType as T;
     match element {
@@ -347,11 +351,11 @@ fn is_numpy(element: &ElementType) -> bool {
         T::F16 | T::F32 | T::F64 | T::Complex(8 | 16) | T::Bool | T::Text => true,
         T::Opaque(size) => *size > 0 && i32::try_from(*size).is_ok(),
         T::Compound(fields) => {
-            // Text gets one width in a file, also as a part.
+            // Text gets a fixed width in a file, also as a part of an element.
             let part = |(_, field): &(Name, T)| field.size().map_or_else(|| is_numpy(field), |size| size > 0);
             !fields.is_empty() && fields.iter().all(part)
         }
-        // Only as a part of a compound.
+        // This is permitted only as a part of a compound.
         T::Array { element, shape } => {
             !shape.contains(&0) && (element.size().is_some_and(|size| size > 0) || is_numpy(element))
         }
@@ -362,7 +366,7 @@ fn is_numpy(element: &ElementType) -> bool {
 #[cfg(feature = "asdf")]
 fn is_asdf(element: &ElementType) -> bool {
     use ElementType as T;
-    // Text gets one width in a file, also as a part.
+    // Text gets a fixed width in a file, also as a part of an element.
     let part = |element: &T| element.size().map_or_else(|| is_asdf(element), |size| size > 0);
     match element {
         T::Opaque(_) => false,
@@ -391,7 +395,7 @@ fn is_hdf5(element: &ElementType) -> bool {
         }
         T::Reference | T::Region => true,
         T::Vlen(element) => has_bytes(element),
-        // What has no type of its own may have a next one: that is seen part by part.
+        // A type without an equivalent may have a nearest one, which is determined part by part.
         T::Compound(fields) => {
             let part = |(name, field): &(Name, T)| is_text(name) && has_bytes(field);
             !fields.is_empty() && fields.iter().all(part) && is_small(element)

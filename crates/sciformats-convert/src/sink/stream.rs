@@ -1,4 +1,5 @@
-//! Elements as a storage that is read from its start to its end, for formats that take their bytes from one.
+//! Presents elements as a storage that is read from its start to its end, for formats that take their bytes
+//! from a storage.
 
 use std::borrow::Cow;
 use std::sync::{Mutex, PoisonError};
@@ -10,14 +11,14 @@ use super::Elements;
 use sciformats::Result;
 use sciformats::pieces::Pieces;
 
-/// Elements as bytes from first to last.
+/// The bytes of elements in order.
 pub(super) struct Stream {
     elements: Elements,
     size: u64,
     state: Mutex<Option<Position>>,
 }
 
-/// How far a stream has been read: the piece that is held, and those that follow.
+/// How far a stream has been read: the current piece, and those that follow.
 struct Position {
     start: u64,
     piece: Vec<u8>,
@@ -34,7 +35,7 @@ impl Stream {
     fn copy(&self, mut at: u64, len: usize) -> Result<Vec<u8>> {
         let mut out = Vec::with_capacity(len);
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        // What was passed already is read again from the start: that is allowed, not fast.
+        // Reading backwards starts again at the beginning, which is permitted but slow.
         let mut position = match state.take().filter(|position| position.start <= at) {
             Some(position) => position,
             None => {
@@ -57,7 +58,7 @@ impl Stream {
             out.extend_from_slice(part);
             increase(&mut at, part.len() as u64)?;
         }
-        // Who has read everything rarely comes back: the last piece need not wait for that.
+        // After everything has been read, the last piece is probably not needed any more.
         *state = (at < self.size).then_some(position);
         Ok(out)
     }
@@ -75,7 +76,8 @@ impl ReadAt for Stream {
 }
 
 impl Elements {
-    /// The canonical bytes as a storage, for elements of one size. Meant to be read from its start to its end.
+    /// Returns the canonical bytes of elements of a fixed size as a storage, which should be read from its
+    /// start to its end.
     pub(super) fn into_storage(self) -> Result<Stream> {
         let size = self.info.logical();
         let size = size.ok_or_else(|| Error::usage("elements", "have no size of their own"))?;

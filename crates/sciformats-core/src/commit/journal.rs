@@ -1,6 +1,6 @@
 //! A journal at the end of the file, for commits that overwrite bytes in use.
 //!
-//! While a commit is under way the file ends in one extra sector that says what the rest means:
+//! While a commit is being applied, the file ends with one additional sector, which says what the rest means:
 //!
 //! ```text
 //! 0        old_len            new_len      body            state sector      end of file
@@ -19,10 +19,11 @@
 //! | 56 | 448 | zeros |
 //! | 504 | 8 | checksum of the 504 bytes before (FNV-1a, 64 bits) |
 //!
-//! The patches are, one after another, an offset and a length of 8 bytes each, and the bytes. Everything is
-//! little-endian. The sector is aligned, so it is written whole or not at all, and [`plan`] needs no other assumption:
+//! The patches follow one another; each has an offset and a length of 8 bytes, and the bytes. Everything is
+//! little-endian. The sector is aligned, so it is written completely or not at all. [`plan`] needs no other
+//! assumption:
 //!
-//! | cut after | the file ends in | it means |
+//! | interrupted after | the file ends with | meaning |
 //! |---|---|---|
 //! | nothing, or 5 | no state sector | the old file, or the new one |
 //! | 1 the state sector, pending, is durable | pending | the old file: `old_len` bytes |
@@ -30,8 +31,8 @@
 //! | 3 the sector says committed, durable | committed | the new file: `new_len` bytes with the patches laid over |
 //! | 4 the patches are in their places, durable | committed | the same, once more |
 //!
-//! A reader calls [`view`] and sees the one or the other; a writer calls [`recover`] first, which finishes what was
-//! begun. When no commit is under way nothing of this is in the file.
+//! A reader calls [`view`], and sees the old or the new file. A writer calls [`recover`] first, which
+//! completes what was begun. At all other times there is no journal in the file.
 
 use nom::number::complete::le_u64;
 use nom::{Parser, multi::length_data};
@@ -99,7 +100,7 @@ fn patch(i: &[u8]) -> Parsed<'_, Patch> {
     Ok((i, Patch { offset, bytes: bytes.to_vec() }))
 }
 
-/// A length above what the machine can address is above what is there, too.
+/// A length that the machine cannot address also exceeds the file.
 fn length(i: &[u8]) -> Parsed<'_, usize> {
     let (i, length) = le_u64(i)?;
     Ok((i, bound::addressable(length)))
@@ -121,10 +122,10 @@ pub(super) fn checksum(bytes: &[u8]) -> u64 {
         .fold(0xcbf2_9ce4_8422_2325, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
 }
 
-/// Plans a commit that leaves the old file or the new one, wherever it is cut.
+/// Plans a commit that leaves the old file or the new one if it is interrupted at any point.
 ///
-/// `fresh` are writes into `old_len .. new_len`, which nothing in the old file refers to; `patches` overwrite bytes
-/// below `old_len`. The new file is `new_len` bytes long; it may be shorter than the old one.
+/// `fresh` are writes into `old_len .. new_len`, which nothing in the old file refers to; `patches` overwrite
+/// bytes below `old_len`. The new file has `new_len` bytes, and may be shorter than the old one.
 ///
 /// ```
 /// use sciformats_core::commit::{Step, apply, journal};
@@ -150,7 +151,7 @@ pub fn plan<'a>(
     parts(old_len, new_len, fresh, patches).map(Steps::into_list)
 }
 
-/// As [`plan`], told apart by what each step does.
+/// As [`plan`], with the steps grouped by their purpose.
 pub(super) fn parts<'a>(
     old_len: u64,
     new_len: u64,
@@ -185,7 +186,7 @@ pub(super) fn parts<'a>(
     })
 }
 
-/// From the committed state to the plain file.
+/// Returns the steps from the committed state to the plain file.
 fn completion<'a>(new_len: u64, patches: Vec<Patch>) -> impl Iterator<Item = Step<'a>> {
     let writes = patches.into_iter().map(|patch| Step::write(patch.offset, patch.bytes));
     writes.chain([Step::Sync, Step::SetSize { size: new_len }, Step::Sync])
@@ -206,7 +207,7 @@ fn check(old_len: u64, new_len: u64, fresh: &[Step<'_>], patches: &[Patch]) -> R
     }
 }
 
-/// What a file that may end in a journal means.
+/// The meaning of a file that may end with a journal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Meaning {
     /// The bytes as they are.
@@ -215,14 +216,14 @@ enum Meaning {
     Journalled { len: u64, patches: Vec<Patch>, interrupted: Interrupted },
 }
 
-/// What the journal of an interrupted commit says of the file.
+/// What the journal of an interrupted commit says about the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interrupted {
     /// Length of the file before the commit.
     pub old_len: u64,
     /// Length of the file after it.
     pub new_len: u64,
-    /// Whether the commit counts, so that the patches are to be applied.
+    /// Whether the commit counts, so that the patches must be applied.
     pub committed: bool,
     /// Absolute offset of the state sector.
     pub offset: u64,
@@ -246,15 +247,15 @@ fn meaning(storage: &(impl ReadAt + ?Sized)) -> Result<Meaning> {
     Ok(Meaning::Journalled { len: record.new_len, patches, interrupted })
 }
 
-/// As [`patch`], but the end of the input ends the list rather than failing in the middle of a patch.
+/// As [`patch`], but the end of the input ends the list instead of being an error.
 fn patch_or_end(i: &[u8]) -> Parsed<'_, Patch> {
     if i.is_empty() { fail(i, FaultKind::Truncated) } else { nom::combinator::cut(patch).parse(i) }
 }
 
-/// The state sector and its offset, if the file ends in a valid one.
+/// Returns the state sector and its offset, if the file ends with a valid one.
 ///
-/// Anything else in its place is the file's own: a journal is recognised by its signature, its checksum, and by standing
-/// exactly where it says the file ends.
+/// Anything else at the end belongs to the file itself. A journal is recognised by its signature, its
+/// checksum, and its position, which must be exactly where it says that the file ends.
 fn state_sector(storage: &(impl ReadAt + ?Sized)) -> Result<Option<(Record, u64)>> {
     let len = storage.len();
     let Some(at) = len.checked_sub(SECTOR).filter(|_| len.is_multiple_of(SECTOR)) else { return Ok(None) };
@@ -271,7 +272,7 @@ fn state_sector(storage: &(impl ReadAt + ?Sized)) -> Result<Option<(Record, u64)
     Ok((sealed && stands).then_some((record, at)))
 }
 
-/// The file as its last commit left it, for reading: unchanged if no journal is there.
+/// Returns the file in the state of its last commit, for reading; it is unchanged if there is no journal.
 ///
 /// ```
 /// use sciformats_core::ReadAt;
@@ -294,7 +295,8 @@ pub fn view<S: ReadAt>(storage: S) -> Result<Overlay<S>> {
     }
 }
 
-/// Whether a commit was cut, so that [`view`] differs from the plain bytes and [`recover`] has something to do.
+/// Returns whether a commit was interrupted, so that [`view`] differs from the plain bytes and [`recover`]
+/// has something to do.
 ///
 /// ```
 /// assert!(!sciformats_core::commit::journal::is_interrupted(&b"no commit was cut"[..])?);
@@ -307,7 +309,8 @@ pub fn is_interrupted(storage: &(impl ReadAt + ?Sized)) -> Result<bool> {
     meaning(storage).map(|meaning| meaning != Meaning::Plain)
 }
 
-/// What the journal says if a commit was cut: a caller that knows more of the file can tell whether it belongs to it.
+/// Returns what the journal says if a commit was interrupted. A caller that knows more about the file can
+/// check whether the journal belongs to it.
 ///
 /// ```
 /// use sciformats_core::commit::{apply, journal};
@@ -330,7 +333,7 @@ pub fn interrupted(storage: &(impl ReadAt + ?Sized)) -> Result<Option<Interrupte
     })
 }
 
-/// Plans what finishes, or takes back, an interrupted commit: nothing if there was none.
+/// Plans the completion or the removal of an interrupted commit; the plan is empty if there was none.
 ///
 /// ```
 /// use sciformats_core::commit::{apply, journal};

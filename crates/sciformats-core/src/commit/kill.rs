@@ -1,4 +1,4 @@
-//! Kill tests: a program that writes is killed, and what it left is examined.
+//! Kill tests: a writing program is killed, and the remaining file is examined.
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -11,7 +11,8 @@ use crate::error::{Error, Result};
 /// How long a program has to report its first commit.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// The example `name` of the package under test. `cargo test` builds examples with the tests, unless a test is chosen.
+/// Returns the example `name` of the package under test. `cargo test` builds examples together with the
+/// tests, unless a single test is selected.
 ///
 /// # Errors
 /// `NotFound`.
@@ -22,11 +23,13 @@ pub fn example(name: &str) -> Result<PathBuf> {
     if path.is_file() { Ok(path) } else { Err(Error::not_found("example", path.display().to_string())) }
 }
 
-/// Starts `program FILE` and kills it so long after its start or, with `awaited`, after its first report. It reports by
-/// lines `committed N`; gives the largest `N`, 0 without any.
+/// Starts `program FILE` and kills it this long after its start or, if `awaited` is true, after its first
+/// report. The program reports lines `committed N`. Returns the largest `N`, or 0 if there was none.
 ///
 /// # Errors
-/// `Io` if it cannot be started; [`Error::Usage`] if it reports nothing in two minutes though that is awaited.
+///
+/// `Io` if it cannot be started; [`Error::Usage`] if a report is awaited but does not arrive within two
+/// minutes.
 pub fn killed(program: &Path, file: &Path, after: Duration, awaited: bool) -> Result<u64> {
     let mut command = Command::new(program);
     let mut child = command
@@ -39,11 +42,11 @@ pub fn killed(program: &Path, file: &Path, after: Duration, awaited: bool) -> Re
     let out = child.stdout.take();
     let (report, begun) = channel();
     let reader = std::thread::spawn(move || {
-        // The last line may be cut; the one before it counts then.
+        // The last line may be incomplete; the one before it counts then.
         let lines =
             out.into_iter().flat_map(|out| BufReader::new(out).lines()).map_while(std::result::Result::ok);
         let numbers = lines.filter_map(|line| line.strip_prefix("committed ")?.parse().ok());
-        // Who does not wait has hung up.
+        // If nobody waits for the report, the receiver is closed.
         numbers.inspect(|_| report.send(()).unwrap_or_default()).max()
     });
     let in_time = !awaited || begun.recv_timeout(PATIENCE).is_ok();

@@ -1,12 +1,14 @@
-//! Commits: what is to be written, in which order, and what must be durable in between.
+//! Commits: what is written, in which order, and what must be durable in between.
 //!
-//! A change of a file is planned as a list of [`Step`]s, a pure function of the state, and only then applied. The order
-//! is therefore data that a test can cut at every point ([`replay`], with the feature of that name).
+//! A change of a file is first planned as a list of [`Step`]s by a pure function of the state, and then
+//! applied. The order is therefore data, which a test can interrupt at every point ([`replay`], with the
+//! feature of that name).
 //!
-//! Two orders keep a file whole without more: new bytes go to fresh space, are synced, and one write inside one
-//! sector makes them part of the file. Where bytes in use must be overwritten, [`journal`] keeps the new ones at the
-//! end of the file until they are all in place. A [`Plan`] says which of its writes can be taken back and which decide,
-//! and a [`Session`] carries it out: locked, only on the file that was read, and whole or not at all.
+//! There are two safe orders. New bytes are written to unused space and synced, and then one write within one
+//! sector makes them part of the file. If bytes in use must be overwritten, [`journal`] keeps the new ones at
+//! the end of the file until all of them are in place. A [`Plan`] says which of its writes can be taken back
+//! and which of them decide. A [`Session`] carries the plan out: under a lock, only on the file that was
+//! read, and completely or not at all.
 
 pub mod journal;
 #[cfg(feature = "replay")]
@@ -26,7 +28,7 @@ pub use session::{Fate, Generation, Session, Syncs};
 use crate::error::Result;
 use crate::storage::WriteAt;
 
-/// Bytes that a device writes whole or not at all, if they are aligned to it.
+/// The number of aligned bytes that a device writes completely or not at all.
 pub const SECTOR: u64 = 512;
 
 /// One step of a commit.
@@ -40,16 +42,16 @@ pub const SECTOR: u64 = 512;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step<'a> {
-    /// Write `bytes` from `offset` on, growing the file if need be.
+    /// Write `bytes` at `offset`, and extend the file if necessary.
     Write {
         /// Absolute byte offset.
         offset: u64,
         /// What to write.
         bytes: Cow<'a, [u8]>,
     },
-    /// Everything before must be durable before anything after.
+    /// Everything before this step must be durable before anything after it.
     Sync,
-    /// Cut or extend the file.
+    /// Truncate or extend the file.
     SetSize {
         /// Its new size in bytes.
         size: u64,
@@ -57,13 +59,13 @@ pub enum Step<'a> {
 }
 
 impl<'a> Step<'a> {
-    /// A [`Step::Write`].
+    /// Creates a [`Step::Write`].
     pub fn write(offset: u64, bytes: impl Into<Cow<'a, [u8]>>) -> Self {
         Self::Write { offset, bytes: bytes.into() }
     }
 }
 
-/// Does the steps in order, up to the first that fails.
+/// Applies the steps in order, up to the first one that fails.
 ///
 /// ```
 /// use sciformats_core::commit::{Step, apply};
@@ -75,7 +77,8 @@ impl<'a> Step<'a> {
 /// ```
 ///
 /// # Errors
-/// Those of the storage. The file then is what a cut after that step would have left.
+///
+/// Those of the storage. The file is then in the state of an interruption after that step.
 pub fn apply(steps: &[Step<'_>], storage: &mut (impl WriteAt + ?Sized)) -> Result<()> {
     steps.iter().try_for_each(|step| match step {
         Step::Write { offset, bytes } => storage.write_at(*offset, bytes),

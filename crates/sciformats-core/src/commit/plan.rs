@@ -1,4 +1,4 @@
-//! A commit as data: what can be taken back, and what decides.
+//! A commit as data: the writes that can be taken back, and the ones that decide.
 
 use std::borrow::Cow;
 
@@ -6,7 +6,7 @@ use super::{SECTOR, Step, journal};
 use crate::error::{Error, Result};
 use crate::storage::Patch;
 
-/// Bytes and where they go.
+/// Bytes and their position.
 ///
 /// ```
 /// use sciformats_core::commit::Write;
@@ -23,12 +23,12 @@ pub struct Write<'a> {
 }
 
 impl<'a> Write<'a> {
-    /// A write of `bytes` from `offset` on.
+    /// Creates a write of `bytes` at `offset`.
     pub fn new(offset: u64, bytes: impl Into<Cow<'a, [u8]>>) -> Self {
         Self { offset, bytes: bytes.into() }
     }
 
-    /// Where it ends, if that can be said in 64 bits.
+    /// Returns the end of the write, if it fits 64 bits.
     pub fn end(&self) -> Option<u64> {
         self.offset.checked_add(self.bytes.len() as u64)
     }
@@ -39,7 +39,7 @@ impl<'a> Write<'a> {
 
     fn is_in_one_sector(&self) -> bool {
         let Some(end) = self.end() else { return false };
-        // The last byte, or, of a write without bytes, the place itself.
+        // The last byte, or the position itself for a write without bytes.
         let last = if end == self.offset { end } else { end - 1 };
         self.offset / SECTOR == last / SECTOR
     }
@@ -59,54 +59,56 @@ impl<'a> Write<'a> {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decisive<'a> {
-    /// One write inside one sector, which arrives whole or not at all.
+    /// One write within one sector, which arrives completely or not at all.
     OneSector(Write<'a>),
-    /// Writes inside one sector each, of which every selection leaves the old state or the new one.
+    /// Several writes, each within one sector. Any subset of them leaves the old state or the new one.
     Sectors(Vec<Write<'a>>),
-    /// Overwrites, kept in a [`journal`] until all are in place.
+    /// Bytes to overwrite, which are kept in a [`journal`] until all are in place.
     Journal(Vec<Patch>),
 }
 
 /// A planned commit. Everything in `fresh` can be taken back until `decisive` is done.
 ///
-/// A plan is computed purely; a [`Session`](super::Session) applies it, and crash tests cut it wherever a crash could.
+/// A plan is computed by a pure function. A [`Session`](super::Session) applies it, and crash tests interrupt
+/// it wherever a crash could.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan<'a> {
-    /// Writes to space that nothing in use refers to, or that change nothing in its meaning.
+    /// Writes to space that nothing in use refers to, or writes that do not change the meaning of the file.
     pub fresh: Vec<Write<'a>>,
-    /// What makes them part of the file.
+    /// The writes that make them part of the file.
     pub decisive: Decisive<'a>,
-    /// Where the file in use ends before.
+    /// The end of the used part of the file before the commit.
     pub old_len: u64,
-    /// Where it ends afterwards.
+    /// The end of the used part afterwards.
     pub new_len: u64,
 }
 
-/// The steps of a commit, told apart by what each does.
+/// The steps of a commit, grouped by their purpose.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Steps<'a> {
-    /// A failure among these leaves the old state; what they wrote can be taken back.
+    /// A failure in these steps leaves the old state, and the steps can be taken back.
     pub reversible: Vec<Step<'a>>,
-    /// Once these are done the new state counts.
+    /// After these steps the new state counts.
     pub decisive: Vec<Step<'a>>,
-    /// What makes that durable, and the file a plain one.
+    /// Steps that make the new state durable, and remove the journal.
     pub completion: Vec<Step<'a>>,
 }
 
 impl<'a> Steps<'a> {
-    /// All of them in their order.
+    /// Returns all steps in order.
     pub fn into_list(self) -> Vec<Step<'a>> {
         [self.reversible, self.decisive, self.completion].concat()
     }
 }
 
 impl<'a> Plan<'a> {
-    /// The steps that carry the plan out in a storage of `stored` bytes: as many as `old_len`, or more if fresh bytes were
-    /// written before.
+    /// Returns the steps that carry out the plan in a storage of `stored` bytes, which is `old_len`, or more
+    /// if fresh bytes were written before.
     ///
     /// # Errors
-    /// [`Error::Usage`] if a decisive write does not lie in one sector, or a write of a journalled commit outside of its
-    /// part of the file.
+    ///
+    /// [`Error::Usage`] if a decisive write is not within one sector, or if a write of a commit with a
+    /// journal is outside of its part of the file.
     pub fn steps(self, stored: u64) -> Result<Steps<'a>> {
         let Self { fresh, decisive, old_len, new_len } = self;
         let size = old_len.max(new_len);
@@ -117,7 +119,7 @@ impl<'a> Plan<'a> {
             Decisive::Journal(patches) => {
                 let mut steps = journal::parts(old_len, new_len, fresh, &patches)?;
                 if stored > size {
-                    // The journal has to be the end of the file.
+                    // The journal must be at the end of the file.
                     steps.reversible.insert(0, Step::SetSize { size });
                 }
                 return Ok(steps);
@@ -143,7 +145,7 @@ impl<'a> Plan<'a> {
     }
 }
 
-/// Where the bytes of a step end, 0 if it has none.
+/// Returns the end of the bytes of a step, or 0 if it has none.
 fn end_of(step: &Step<'_>) -> Option<u64> {
     match step {
         Step::Write { offset, bytes } => offset.checked_add(bytes.len() as u64),

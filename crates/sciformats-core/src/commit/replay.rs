@@ -1,12 +1,13 @@
-//! Crash tests: a commit is cut wherever a crash could cut it, and the file that is left is examined.
+//! Crash tests: a commit is interrupted wherever a crash could interrupt it, and the remaining file is
+//! examined.
 //!
-//! What a crash can leave, from the mildest:
+//! A crash can leave the following, from the mildest to the worst:
 //!
-//! 1. **prefixes**: the steps up to some point are done, the rest is not (the process was killed);
+//! 1. **prefixes**: the steps up to some point are done, and the others are not (the process was killed);
 //! 2. **torn writes**: of the last write, only the sectors before some sector boundary of the file arrived;
 //! 3. **reordered writes**: of the writes since the last [`Step::Sync`], any subset arrived (power was lost).
 //!
-//! [`FullDisk`] and [`FailingDisk`] are storages that refuse on purpose.
+//! [`FullDisk`] and [`FailingDisk`] are storages that fail on purpose.
 
 use std::borrow::Cow;
 
@@ -15,7 +16,7 @@ use crate::bound;
 use crate::error::{Error, Result};
 use crate::storage::{ReadAt, WriteAt};
 
-/// Where a commit was cut.
+/// The point where a commit was interrupted.
 ///
 /// ```
 /// use sciformats_core::commit::{Step, replay::{Cut, every_cut}};
@@ -29,16 +30,17 @@ use crate::storage::{ReadAt, WriteAt};
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cut {
-    /// The first so many steps are done.
+    /// This many steps are done.
     Prefix(usize),
-    /// The steps before this one are done, and of its write the first `bytes`.
+    /// The steps before this one are done, and `bytes` of its write have arrived.
     Torn {
         /// Index of the step.
         step: usize,
         /// Bytes of it that arrived.
         bytes: usize,
     },
-    /// The steps before `since` are done and durable; of the writes from there on only those in `arrived`.
+    /// The steps before `since` are done and durable. Of the later writes, only those in `arrived` have taken
+    /// effect.
     Reordered {
         /// Index of the first step that is not durable.
         since: usize,
@@ -47,7 +49,7 @@ pub enum Cut {
     },
 }
 
-/// How many cuts of each kind were tried.
+/// How many interruptions of each kind were tried.
 ///
 /// ```
 /// use sciformats_core::commit::replay::Cuts;
@@ -68,7 +70,7 @@ pub struct Cuts {
 }
 
 impl Cuts {
-    /// All of them.
+    /// Returns the total number.
     pub fn total(&self) -> usize {
         self.prefixes + self.torn + self.reordered
     }
@@ -88,10 +90,11 @@ impl std::ops::AddAssign for Cuts {
     }
 }
 
-/// Cuts `steps`, applied to `initial`, in every way above, and hands each file that is left to `check`.
+/// Interrupts `steps`, applied to `initial`, in each of these ways, and passes each remaining file to
+/// `check`.
 ///
-/// Between two syncs with at most 8 writes every subset is tried; with more, each write alone missing and each alone
-/// present.
+/// Between two syncs with at most 8 writes, every subset is tried. If there are more, each write is tried as
+/// the only missing one and as the only present one.
 ///
 /// ```
 /// use sciformats_core::commit::{Step, replay::every_cut};
@@ -126,7 +129,7 @@ pub fn every_cut(initial: &[u8], steps: &[Step<'_>], mut check: impl FnMut(&Cut,
     cuts
 }
 
-/// As [`every_cut`], of the steps of any [`Plan`].
+/// As [`every_cut`], for the steps of any [`Plan`].
 ///
 /// ```
 /// use sciformats_core::commit::{Decisive, Plan, Write, replay::every_cut_of};
@@ -148,7 +151,7 @@ pub fn every_cut_of(initial: &[u8], plan: Plan<'_>, check: impl FnMut(&Cut, &[u8
     Ok(every_cut(initial, &steps, check))
 }
 
-/// The lengths at which a write from `offset` on can be torn.
+/// Returns the lengths at which a write at `offset` can be torn.
 fn tears(offset: u64, len: usize) -> impl Iterator<Item = usize> {
     let first = (SECTOR - offset % SECTOR) as usize;
     (first..len).step_by(SECTOR as usize)
@@ -181,7 +184,7 @@ fn reorderings(initial: &[u8], steps: &[Step<'_>], check: &mut impl FnMut(&Cut, 
     tried
 }
 
-/// Subsets that are no prefix (those are tried anyway).
+/// Returns the subsets that are not prefixes, because prefixes are tried anyway.
 fn subsets(epoch: &[usize]) -> Vec<Vec<usize>> {
     let pick = |keep: &dyn Fn(usize) -> bool| -> Vec<usize> {
         epoch.iter().enumerate().filter(|(i, _)| keep(*i)).map(|(_, &index)| index).collect()
@@ -195,13 +198,15 @@ fn subsets(epoch: &[usize]) -> Vec<Vec<usize>> {
 }
 
 fn run(steps: &[Step<'_>], file: &mut Vec<u8>) {
-    // Memory refuses only lengths that it cannot address, and a plan with such a length is a bug of its planner.
+    // Memory only refuses lengths that it cannot address; a plan with such a length is a fault of its
+    // planner.
     let result = apply(steps, file);
     debug_assert!(result.is_ok(), "{result:?}");
 }
 
-/// Applies `steps` to disks that have room for less and less of what `initial` grows by, hands each file that is left to
-/// `check`, and gives their number. Room ends within each write that grows the file, and before it.
+/// Applies `steps` to disks with a decreasing amount of room for the growth of `initial`, passes each
+/// remaining file to `check`, and returns the number of disks. The room ends within each write that extends
+/// the file, and before it.
 ///
 /// ```
 /// use sciformats_core::commit::{Step, replay::every_full_disk};
@@ -230,7 +235,7 @@ pub fn every_full_disk(initial: &[u8], steps: &[Step<'_>], mut check: impl FnMut
     disks
 }
 
-/// A disk of a fixed size: the write that would pass it stores what fits and fails like a full device.
+/// A disk of fixed size. A write beyond its end stores what fits, and fails like a full device.
 ///
 /// ```
 /// use sciformats_core::WriteAt;
@@ -242,9 +247,9 @@ pub fn every_full_disk(initial: &[u8], steps: &[Step<'_>], mut check: impl FnMut
 /// ```
 #[derive(Clone, Debug)]
 pub struct FullDisk {
-    /// What has been stored.
+    /// The stored bytes.
     pub bytes: Vec<u8>,
-    /// How much fits.
+    /// The capacity in bytes.
     pub capacity: usize,
 }
 
@@ -274,7 +279,7 @@ impl WriteAt for FullDisk {
     }
 }
 
-/// A disk on which every operation from the given one on fails.
+/// A disk on which every operation fails after a given number of them.
 ///
 /// ```
 /// use sciformats_core::WriteAt;
@@ -287,9 +292,9 @@ impl WriteAt for FullDisk {
 /// ```
 #[derive(Clone, Debug)]
 pub struct FailingDisk {
-    /// What has been stored.
+    /// The stored bytes.
     pub bytes: Vec<u8>,
-    /// Operations that still succeed.
+    /// The number of operations that still succeed.
     pub operations: usize,
 }
 
@@ -317,7 +322,7 @@ impl WriteAt for FailingDisk {
     }
 }
 
-/// A disk on which one operation fails, counted from 0, and all others succeed.
+/// A disk on which one operation, counted from 0, fails, and all others succeed.
 ///
 /// ```
 /// use sciformats_core::WriteAt;
@@ -331,9 +336,9 @@ impl WriteAt for FailingDisk {
 /// ```
 #[derive(Clone, Debug)]
 pub struct FlakyDisk {
-    /// What has been stored.
+    /// The stored bytes.
     pub bytes: Vec<u8>,
-    /// Operations before the one that fails.
+    /// The number of operations before the one that fails.
     pub failing: usize,
 }
 

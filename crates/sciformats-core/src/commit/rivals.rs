@@ -1,8 +1,8 @@
-//! Tests of writers that get in each other's way: processes that change one file at the same moments.
+//! Tests of competing writers: processes that change one file at the same time.
 //!
-//! A test starts itself as often as it needs. In every round all processes are told to go at once; each opens the file,
-//! makes a change that can be recognised by its number, and says whether it was kept or refused. The test then looks for every
-//! change that was reported as kept.
+//! A test starts itself as often as it needs. In every round all processes start at the same time. Each opens
+//! the file, makes a change that can be recognised by its number, and reports whether the change was kept or
+//! refused. The test then looks for every change that was reported as kept.
 
 use std::io::{BufRead, BufReader, Write as _};
 use std::path::Path;
@@ -12,37 +12,38 @@ use std::time::Duration;
 use crate::arith;
 use crate::error::{Error, Result};
 
-/// Rounds of each kind of change with each number of processes.
+/// The number of rounds per kind of change and number of processes.
 pub const ROUNDS: u64 = 1000;
 
-/// How many processes there are at once.
+/// The numbers of simultaneous processes.
 pub const PROCESSES: [u64; 2] = [2, 4];
 
 const VARIABLE: &str = "SCIFORMATS_RIVAL";
 
-/// What became of the changes.
+/// The results of the changes.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {
-    /// Rounds in which processes met.
+    /// The number of rounds.
     pub rounds: u64,
     /// The numbers of the changes that were reported as kept.
     pub kept: Vec<u64>,
-    /// How many were refused because of another writer.
+    /// The number of changes that were refused because of another writer.
     pub refused: u64,
 }
 
-/// A process of its own that runs this test.
+/// A process that runs this test.
 struct Rival {
     child: Child,
     orders: ChildStdin,
     reports: BufReader<ChildStdout>,
 }
 
-/// In a process that [`meet`] started: makes the changes that it is told to, and returns `true` at the end. `edit` is given
-/// the file, the kind of change and the number that the change is to be recognised by.
+/// In a process that [`meet`] started: makes the requested changes, and returns `true` at the end. `edit` is
+/// given the file, the kind of change, and the number by which the change can be recognised.
 ///
 /// # Errors
-/// `Io` if the one who gives the orders is gone.
+///
+/// `Io` if the process that requests the changes has ended.
 pub fn is_rival(mut edit: impl FnMut(&Path, &str, u64) -> Result<()>) -> Result<bool> {
     let Some(job) = std::env::var_os(VARIABLE) else { return Ok(false) };
     let job = job.to_string_lossy().into_owned();
@@ -51,7 +52,7 @@ pub fn is_rival(mut edit: impl FnMut(&Path, &str, u64) -> Result<()>) -> Result<
     let broken = |e| Error::io("report", e);
     for line in std::io::stdin().lines() {
         let Ok(number) = line.map_err(broken)?.parse::<u64>() else { continue };
-        // Opening, changing and committing shall not always take the same time.
+        // Opening, changing and committing must not always take the same time.
         std::thread::sleep(Duration::from_micros(number.wrapping_mul(0x9E37_79B9) % 97));
         let report = match edit(Path::new(path), kind, number) {
             Ok(()) => "kept".to_owned(),
@@ -63,10 +64,12 @@ pub fn is_rival(mut edit: impl FnMut(&Path, &str, u64) -> Result<()>) -> Result<
     Ok(true)
 }
 
-/// Has `processes` processes of the test `test` change the file at `path` at once, [`ROUNDS`] times.
+/// Lets `processes` processes of the test `test` change the file at `path` at the same time, [`ROUNDS`]
+/// times.
 ///
 /// # Errors
-/// `Io`; [`Error::Usage`] with what a process said if it failed for another reason than a conflict.
+///
+/// `Io`; [`Error::Usage`] with the message of a process that failed for another reason than a conflict.
 pub fn meet(test: &str, kind: &str, path: &Path, processes: u64) -> Result<Outcome> {
     let mut rivals = (0..processes).map(|_| Rival::start(test, kind, path)).collect::<Result<Vec<_>>>()?;
     let mut outcome = Outcome { rounds: ROUNDS, ..Outcome::default() };

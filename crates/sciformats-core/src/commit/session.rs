@@ -1,12 +1,12 @@
-//! One editing of a file: from the lock to the last commit.
+//! The session of one writer with a file, from the lock to the last commit.
 //!
 //! | step | what a session does |
 //! |---|---|
-//! | [open](Session::open) | takes the lock of a writer, and makes sure that it is the lock of the file at that path |
-//! | [recover](Session::recover) | finishes a commit that was cut, or takes it back |
+//! | [open](Session::open) | takes the lock of a writer, and checks that it is the lock of the file at that path |
+//! | [recover](Session::recover) | completes a commit that was interrupted, or takes it back |
 //! | [watch](Session::watch) | remembers the bytes that commits build upon: the generation of the file |
 //! | [write_fresh](Session::write_fresh) | writes to space that nothing refers to, remembering what was there |
-//! | [commit](Session::commit) | checks that the file still is the one that was read; then everything is written, or nothing |
+//! | [commit](Session::commit) | checks that the file is still the one that was read, and then writes everything or nothing |
 //! | [roll_back](Session::roll_back) | takes back what was written since the last commit |
 
 use std::path::{Path, PathBuf};
@@ -18,36 +18,38 @@ use crate::bound;
 use crate::error::{Clash, Error, Result};
 use crate::storage::{Durability, FileStorage, Patch, ReadAt, Replacement, Seen, WriteAt};
 
-/// How often a file may be replaced between its opening and its locking before that is given up.
+/// How often a file may be replaced between being opened and being locked.
 const REPLACED: usize = 64;
 
-/// How often, and how long each time, another's lock is waited for where it is held for moments only.
+/// How often to wait for a lock that others only hold for moments.
 const MOMENTS: u32 = 200;
 const MOMENT: Duration = Duration::from_millis(1);
 
-/// How far a commit goes before it returns. Whatever it is, the end of the process leaves the state before or the one after.
+/// How durable a commit is when it returns. In each case, if the process ends, the file is in the state
+/// before or after the commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum Syncs {
-    /// The device is not waited for: a loss of power may damage what has not been written back.
+    /// The device is not waited for. A loss of power may damage bytes that have not been written back.
     None,
-    /// Steps reach the device in their order: a loss of power leaves this state or an earlier one.
+    /// Steps reach the device in order. A loss of power leaves this state or an earlier one.
     #[default]
     Ordered,
     /// A loss of power after the call leaves this state.
     Durable,
 }
 
-/// What is known of the file after a commit has failed.
+/// What is known about the file after a failed commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Fate {
-    /// It is as the last commit left it.
+    /// The file is in the state of the last commit.
     #[default]
     Kept,
-    /// The device failed so that the new state may count or the old one; the next opening finds out.
+    /// The device failed in such a way that the new or the old state may count; opening the file again shows
+    /// which.
     Unknown,
 }
 
-/// One writer's hold of a file, or of bytes in memory, which need no lock.
+/// The exclusive access of one writer to a file, or to bytes in memory, which need no lock.
 ///
 /// ```
 /// use sciformats_core::commit::{Decisive, Plan, Session, Syncs, Write};
@@ -79,20 +81,21 @@ pub enum Fate {
 #[derive(Debug)]
 pub struct Session<S> {
     storage: S,
-    /// What errors call the file.
+    /// The path of the file in errors.
     path: Option<PathBuf>,
-    /// Length of the storage as the last commit left it.
+    /// The length of the storage after the last commit.
     kept_len: u64,
-    /// What was written over since then, in the order of writing.
+    /// The bytes that were overwritten since then, in the order of writing.
     undo: Vec<Patch>,
-    /// Fresh bytes were written that no sync has followed.
+    /// Whether fresh bytes were written and not synced.
     unsynced: bool,
     watched: Vec<Watched>,
     fate: Fate,
     lost: bool,
 }
 
-/// Bytes that a commit builds upon, as they were when a file was read: for who takes its lock later.
+/// Bytes that a commit builds upon, as they were when a file was read, for a writer that takes the lock
+/// later.
 ///
 /// ```
 /// use sciformats_core::commit::{Generation, Session};
@@ -109,7 +112,7 @@ pub struct Session<S> {
 pub struct Generation(Vec<Watched>);
 
 impl Generation {
-    /// What `storage` holds in these ranges, each an offset and a length.
+    /// Reads these ranges of `storage`, each of which is an offset and a length.
     ///
     /// # Errors
     /// As [`ReadAt::read_at`].
@@ -158,15 +161,15 @@ impl Session<FileStorage> {
         Ok(Self { path: Some(path.as_ref().into()), ..Self::over(storage) })
     }
 
-    /// As [`open`](Self::open), for who has read the file before: it must be the one that `seen` was taken of. Waits a moment
-    /// for others who are reading it under [`while_reading`](Self::while_reading).
+    /// As [`open`](Self::open), for a writer that has read the file before. The file must be the one of
+    /// `seen`. Waits a moment for others who read it under [`while_reading`](Self::while_reading).
     ///
     /// # Errors
     /// As [`open`](Self::open), and [`Error::Conflict`] if another file has taken its place.
     pub fn open_seen(path: impl AsRef<Path>, seen: &Seen) -> Result<Self> {
         let path = path.as_ref();
         let mut session = Self::open(path);
-        // Those who read the file to change it hold it for a moment.
+        // Those who read the file in order to change it only hold the lock for a moment.
         for _ in 0..MOMENTS {
             if !matches!(session, Err(Error::Conflict { clash: Clash::Held, .. })) {
                 break;
@@ -178,9 +181,10 @@ impl Session<FileStorage> {
         if seen.is_same_file(&Seen::of(path)?) { Ok(session) } else { Err(session.conflict(Clash::Replaced)) }
     }
 
-    /// Reads the file at `path` while no writer has it, so that it can be changed later: what `read` gives, and what the
-    /// file was. Nothing of the latter if a writer keeps the file for longer than a moment: then it can be read, but not
-    /// changed by who has seen a state in between.
+    /// Reads the file at `path` while no writer has it, so that it can be changed later. Returns the result
+    /// of `read`, and which file was read. The latter is `None` if a writer keeps the file for longer than a
+    /// moment; the file can then be read but not changed, because it may have been read in an intermediate
+    /// state.
     ///
     /// ```
     /// use sciformats_core::commit::{Generation, Session};
@@ -208,7 +212,7 @@ impl Session<FileStorage> {
         for _ in 0..MOMENTS {
             let before = Seen::of(path)?;
             let file = FileStorage::open(path)?;
-            // Who finds no locks knows of no writers.
+            // On a system without locks, no writers are known.
             if matches!(file.try_lock_shared(), Err(Error::Conflict { .. })) {
                 std::thread::sleep(MOMENT);
                 continue;
@@ -221,7 +225,7 @@ impl Session<FileStorage> {
         read().map(|read| (read, None))
     }
 
-    /// As [`open`](Self::open), with the lock that the format asks for.
+    /// As [`open`](Self::open), with the lock that the format requires.
     ///
     /// # Errors
     /// As [`open`](Self::open), and those of `lock`.
@@ -230,7 +234,7 @@ impl Session<FileStorage> {
         for _ in 0..REPLACED {
             let mut storage = FileStorage::edit(path)?;
             lock(&storage)?;
-            // Another writer may have changed the file, or put a new one in its place, before the lock was taken.
+            // Another writer may have changed or replaced the file before the lock was taken.
             storage.refresh()?;
             if storage.displaced()?.is_none() {
                 return Ok(Self { path: Some(path.into()), ..Self::over(storage) });
@@ -239,8 +243,8 @@ impl Session<FileStorage> {
         Err(Error::conflict(Clash::Replaced).in_file(path, None))
     }
 
-    /// Puts a new file, begun with [`Replacement::of_held`], in the place of the one that is edited, and goes on with it. Nobody
-    /// can take its lock in between.
+    /// Replaces the edited file by a new one from [`Replacement::of_held`], and continues with the new one.
+    /// No other writer can take its lock in between.
     ///
     /// # Errors
     /// As [`commit`](Self::commit).
@@ -252,7 +256,8 @@ impl Session<FileStorage> {
         Ok(())
     }
 
-    /// Takes the file as it is now for the one that is edited, and watches nothing of it. For who has read it again.
+    /// Uses the file in its present state, without watched bytes. This is for a caller that has read the file
+    /// again.
     ///
     /// # Errors
     /// [`Error::Conflict`] if another file is at its path; `Io`.
@@ -268,7 +273,7 @@ impl Session<FileStorage> {
 }
 
 impl<S: ReadAt + WriteAt> Session<S> {
-    /// A session over a storage that is locked already, or that nobody else can reach.
+    /// Creates a session over a storage that is locked already, or that nobody else can access.
     pub fn over(storage: S) -> Self {
         Self {
             kept_len: storage.len(),
@@ -282,32 +287,32 @@ impl<S: ReadAt + WriteAt> Session<S> {
         }
     }
 
-    /// What is edited.
+    /// Returns the storage.
     pub fn storage(&self) -> &S {
         &self.storage
     }
 
-    /// Ends the session and gives back what was edited. The lock of a file lasts as long as its storage.
+    /// Ends the session and returns the storage. The lock of a file lasts as long as its storage.
     pub fn into_storage(self) -> S {
         self.storage
     }
 
-    /// What is known of the file after a commit has failed.
+    /// Returns what is known about the file after a failed commit.
     pub fn fate(&self) -> Fate {
         self.fate
     }
 
-    /// Whether the device has ever failed to sync: it may have dropped what it could not write, and would not tell again.
+    /// Returns whether the device has ever failed to sync. It may have lost bytes without reporting it again.
     pub fn has_lost_bytes(&self) -> bool {
         self.lost
     }
 
-    /// The length that the last commit left, or the opening.
+    /// Returns the length after the last commit or after opening.
     pub fn kept_len(&self) -> u64 {
         self.kept_len
     }
 
-    /// Finishes a commit that was cut, or takes it back, as the journal at the end of the file says.
+    /// Completes an interrupted commit, or takes it back, as the journal at the end of the file says.
     ///
     /// # Errors
     /// `Io`; [`Error::Malformed`] if the journal is damaged.
@@ -320,8 +325,8 @@ impl<S: ReadAt + WriteAt> Session<S> {
         Ok(())
     }
 
-    /// After a commit whose [`fate`](Self::fate) is unknown: finishes it if it counts, and takes it back otherwise, with
-    /// everything since the commit before.
+    /// Resolves a commit whose [`fate`](Self::fate) is unknown. If it counts, it is completed; otherwise it
+    /// is taken back, together with everything since the previous commit.
     ///
     /// # Errors
     /// As [`recover`](Self::recover).
@@ -337,7 +342,7 @@ impl<S: ReadAt + WriteAt> Session<S> {
         Ok(())
     }
 
-    /// Remembers `len` bytes from `offset` on: a commit is refused if they are others by then.
+    /// Remembers `len` bytes at `offset`. A commit is refused if they have changed by then.
     ///
     /// # Errors
     /// As [`ReadAt::read_at`].
@@ -346,24 +351,24 @@ impl<S: ReadAt + WriteAt> Session<S> {
         Ok(())
     }
 
-    /// As [`watch`](Self::watch), of bytes as they were when the file was read, before the session began.
+    /// As [`watch`](Self::watch), for bytes as they were when the file was read, before the session began.
     pub fn expect(&mut self, generation: &Generation) {
         self.watched.extend(&generation.0);
     }
 
-    /// What has been written fresh is part of the file from now on: it cannot be taken back any more. For formats in which
-    /// what stands at the end counts by standing there.
+    /// Makes everything that was written to fresh space part of the file, so that it cannot be taken back any
+    /// more. This is for formats in which bytes at the end count because of their position.
     pub fn accept(&mut self) {
         self.keep();
     }
 
-    /// Forgets what was watched, for a new generation.
+    /// Forgets the watched bytes, for a new generation.
     pub fn unwatch(&mut self) {
         self.watched.clear();
     }
 
-    /// Checks that the file is the one that was read: its path leads to it, it has the length that it was left at, and
-    /// what is watched is as it was.
+    /// Checks that the file is the one that was read: its path leads to it, its length is unchanged, and so
+    /// are the watched bytes.
     ///
     /// # Errors
     /// [`Error::Conflict`] that says what has changed; `Io`.
@@ -379,11 +384,13 @@ impl<S: ReadAt + WriteAt> Session<S> {
         Ok(())
     }
 
-    /// Writes to space that nothing in use refers to. What was there is remembered, and put back if no commit follows.
+    /// Writes to space that nothing in use refers to. The old bytes are remembered, and restored if no commit
+    /// follows.
     ///
     /// # Errors
-    /// [`Error::Conflict`] if somebody else has replaced, cut or extended the file, so that the space may be in use by now;
-    /// `Io`. Nothing is written then.
+    ///
+    /// [`Error::Conflict`] if somebody else has replaced, truncated or extended the file, so that the space
+    /// may be in use; `Io`. In these cases nothing is written.
     pub fn write_fresh(&mut self, offset: u64, bytes: &[u8]) -> Result<()> {
         self.storage.check_unchanged()?;
         let before = self.storage.len();
@@ -391,7 +398,7 @@ impl<S: ReadAt + WriteAt> Session<S> {
         save(&self.storage, self.kept_len, offset, bytes.len(), &mut self.undo)?;
         self.unsynced = true;
         self.storage.write_at(offset, bytes).inspect_err(|_| {
-            // What arrived of it goes; if that fails, too, it lies where nothing refers to.
+            // The part that arrived is removed. If that fails too, nothing refers to it.
             let undo = self.undo.split_off(noted);
             let _ = take_back(&undo, before, &mut self.storage);
         })
@@ -405,7 +412,7 @@ impl<S: ReadAt + WriteAt> Session<S> {
         self.run(&[Step::Sync])
     }
 
-    /// Makes room: the storage has at least `size` bytes then.
+    /// Extends the storage to at least `size` bytes.
     ///
     /// # Errors
     /// `Io`.
@@ -413,11 +420,13 @@ impl<S: ReadAt + WriteAt> Session<S> {
         if size > self.storage.len() { self.storage.set_size(size) } else { Ok(()) }
     }
 
-    /// Carries a plan out. After an error everything is as it was before the call, unless [`fate`](Self::fate) says that
-    /// the device does not let us know.
+    /// Carries out a plan. After an error the file is in the state before the call, unless
+    /// [`fate`](Self::fate) says that this is unknown because the device failed.
     ///
     /// # Errors
-    /// [`Error::Conflict`] if the file is not the one that was read; `Io`; [`Error::Usage`] if the plan is none.
+    ///
+    /// [`Error::Conflict`] if the file is not the one that was read; `Io`; [`Error::Usage`] if the plan is
+    /// invalid.
     pub fn commit(&mut self, plan: Plan<'_>, syncs: Syncs) -> Result<()> {
         self.verify()?;
         let before = self.storage.len();
@@ -433,7 +442,7 @@ impl<S: ReadAt + WriteAt> Session<S> {
             Syncs::Ordered => drop(completion.pop_if(|step| *step == Step::Sync)),
             Syncs::Durable => {}
         }
-        // If the first sync after the decisive writes fails, they are taken back, too.
+        // If the first sync after the decisive writes fails, these are taken back too.
         let rest = completion.split_off(usize::from(completion.first() == Some(&Step::Sync)));
         let mut undo = Vec::new();
         if let Err(error) = self.reversibly(&[reversible, decisive, completion], &mut undo) {
@@ -444,7 +453,7 @@ impl<S: ReadAt + WriteAt> Session<S> {
             return Err(error);
         }
         self.watched.clear();
-        // The new state counts. What is not in its place yet, the journal holds.
+        // The new state counts. The journal contains everything that is not in its place yet.
         if let Err(error) = self.run(&rest) {
             let again = journal::recover(&self.storage).and_then(|steps| self.run(&steps));
             if again.is_err() {
@@ -456,11 +465,12 @@ impl<S: ReadAt + WriteAt> Session<S> {
         Ok(())
     }
 
-    /// Takes back everything since the last commit, as far as nobody else has written meanwhile: what was written over is
-    /// as it was, and so is the length.
+    /// Takes back everything since the last commit, unless somebody else has written meanwhile: the
+    /// overwritten bytes and the length are restored.
     ///
     /// # Errors
-    /// [`Error::Conflict`] if somebody else has changed the file, which then stays as it is; `Io`.
+    ///
+    /// [`Error::Conflict`] if somebody else has changed the file, which then remains as it is; `Io`.
     pub fn roll_back(&mut self) -> Result<()> {
         if self.fate == Fate::Unknown || self.undo.is_empty() && self.storage.len() == self.kept_len {
             return Ok(());
@@ -476,7 +486,7 @@ impl<S: ReadAt + WriteAt> Session<S> {
         self.path.iter().fold(error, |error, path| error.in_file(path, None))
     }
 
-    /// What is in the storage now is what the next commit starts from.
+    /// The next commit starts from the present contents of the storage.
     fn keep(&mut self) {
         self.kept_len = self.storage.len();
         self.undo.clear();
@@ -484,14 +494,14 @@ impl<S: ReadAt + WriteAt> Session<S> {
         self.fate = Fate::Kept;
     }
 
-    /// Does steps, and notes what was there before.
+    /// Applies steps, and records the old bytes.
     fn reversibly(&mut self, steps: &[Vec<Step<'_>>], undo: &mut Vec<Patch>) -> Result<()> {
         for step in steps.iter().flatten() {
             let here = self.storage.len();
             match step {
                 Step::Write { offset, bytes } => save(&self.storage, here, *offset, bytes.len(), undo)?,
                 Step::SetSize { size } => {
-                    // What is behind that was written since the last commit, and given back.
+                    // Bytes beyond this point were written since the last commit and have been removed.
                     let end = here.min(self.kept_len);
                     let cut = usize::try_from(bound::left(end, *size));
                     let cut = cut.map_err(|_| Error::usage("plan", "cuts too much off"))?;
@@ -513,9 +523,9 @@ impl<S: ReadAt + WriteAt> Session<S> {
     }
 }
 
-/// A hash of bytes that are read again later, within this process: 32 bytes at a time in four chains that do not wait for each
-/// other, since the text of a whole tree may be watched. Each step is reversible, so that bytes which differ in one word
-/// never have the same hash.
+/// Hashes bytes that are read again later within this process. It processes 32 bytes at a time in four
+/// independent chains, because the text of a whole tree may be watched. Each step is reversible, so bytes
+/// that differ in one word never have the same hash.
 fn digest(bytes: &[u8]) -> u64 {
     const FACTOR: u64 = 0x9E37_79B9_7F4A_7C15;
     let step = |chain: u64, word: u64| (chain ^ word).wrapping_mul(FACTOR).rotate_left(29);
@@ -529,7 +539,7 @@ fn digest(bytes: &[u8]) -> u64 {
     chains.into_iter().fold(journal::checksum(rest), step)
 }
 
-/// Notes the bytes below `end` that a write is going to replace.
+/// Records the bytes below `end` that a write is going to replace.
 fn save(
     storage: &(impl ReadAt + ?Sized),
     end: u64,
@@ -545,10 +555,10 @@ fn save(
     Ok(())
 }
 
-/// Puts back what was there, the last first.
+/// Restores the old bytes, the last ones first.
 fn take_back(undo: &[Patch], len: u64, storage: &mut (impl ReadAt + WriteAt)) -> Result<()> {
     let restored = undo.iter().rev().try_for_each(|patch| storage.write_at(patch.offset, &patch.bytes));
-    // Bytes behind the end go, whatever became of the others.
+    // Bytes beyond the end are removed, even if restoring other bytes failed.
     let cut = if storage.len() == len { Ok(()) } else { storage.set_size(len) };
     restored.and(cut)
 }

@@ -1,4 +1,4 @@
-//! How the bytes of a file are reached.
+//! How the bytes of a file are accessed.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -6,13 +6,13 @@ use std::sync::Arc;
 use super::{FileStorage, Mapped, Paged, ReadAt};
 use crate::error::Result;
 
-/// How the bytes of a file are reached.
+/// How the bytes of a file are accessed.
 ///
-/// | access | reads | a file that changes meanwhile |
+/// | access | how it reads | what happens if the file changes meanwhile |
 /// |---|---|---|
-/// | [`paged`](Self::paged), the default | with the system's calls, short reads in pages that are kept ([`Paged`]) | is a mixture of before and after |
-/// | [`direct`](Self::direct) | with a call of the system for each read ([`FileStorage`]) | is read as it is at each read |
-/// | [`mapped`](Self::mapped) | from a map, without copying ([`Mapped`]) | is undefined behaviour, and where it is cut, the process ends |
+/// | [`paged`](Self::paged), the default | with system calls; short reads use pages that are kept ([`Paged`]) | reads return a mixture of old and new bytes |
+/// | [`direct`](Self::direct) | with one system call per read ([`FileStorage`]) | each read returns the present bytes |
+/// | [`mapped`](Self::mapped) | from a memory map, without copying ([`Mapped`]) | the behaviour is undefined, and if the file is truncated, the process ends |
 ///
 /// ```
 /// use sciformats_core::storage::Access;
@@ -37,17 +37,17 @@ enum Kind {
 }
 
 impl Access {
-    /// With the system's calls, short reads in pages that are kept.
+    /// Reads with system calls; short reads use pages that are kept.
     pub const fn paged() -> Self {
         Self(Kind::Paged)
     }
 
-    /// With a call of the system for each read: for files that another process is writing to.
+    /// Reads with one system call per read. This is for files that another process is writing to.
     pub const fn direct() -> Self {
         Self(Kind::Direct)
     }
 
-    /// From a map of the file in memory. Stored bytes are then borrowed rather than copied.
+    /// Reads from a memory map of the file, so that stored bytes are borrowed and not copied.
     ///
     /// # Safety
     /// As long as anything that was opened with it lives, nobody, in this process or another, changes the files that it
@@ -59,7 +59,7 @@ impl Access {
         Self(Kind::Mapped)
     }
 
-    /// Whether files are mapped.
+    /// Returns whether files are mapped.
     pub const fn is_mapped(self) -> bool {
         matches!(self.0, Kind::Mapped)
     }
@@ -84,7 +84,7 @@ impl Access {
         })
     }
 
-    /// Reaches a file that is open, as long as it is by now.
+    /// Accesses a file that is open, with its present length.
     ///
     /// ```
     /// use sciformats_core::storage::{Access, FileStorage};

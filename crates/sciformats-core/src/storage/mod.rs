@@ -59,21 +59,23 @@ use crate::fault::{Fault, FaultKind};
 /// # Ok::<(), sciformats_core::Error>(())
 /// ```
 pub trait ReadAt: Send + Sync {
-    /// The number of bytes.
+    /// Returns the number of bytes.
     fn len(&self) -> u64;
 
-    /// Whether there are no bytes.
+    /// Returns whether there are no bytes.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Exactly `len` bytes from `offset` on: borrowed where the storage has them in memory.
+    /// Returns exactly `len` bytes at `offset`; they are borrowed if the storage has them in memory.
     ///
     /// # Errors
-    /// [`Error::Malformed`](crate::Error::Malformed) if the range leaves the storage (checked before anything is allocated), `Io`.
+    ///
+    /// [`Error::Malformed`](crate::Error::Malformed) if the range extends beyond the storage, which is
+    /// checked before anything is allocated; `Io`.
     fn read_at(&self, offset: u64, len: usize) -> Result<Cow<'_, [u8]>>;
 
-    /// Fills `out` with the bytes from `offset` on.
+    /// Fills `out` with the bytes at `offset`.
     ///
     /// ```
     /// use sciformats_core::ReadAt;
@@ -91,8 +93,8 @@ pub trait ReadAt: Send + Sync {
         Ok(())
     }
 
-    /// Exactly `len` bytes from `offset` on, for a moment: borrowed where that costs nothing, else in `buffer`, which can
-    /// serve one read after another.
+    /// Returns exactly `len` bytes at `offset` for a short time. They are borrowed if that costs nothing, and
+    /// are otherwise in `buffer`, which can be used for one read after another.
     ///
     /// ```
     /// use sciformats_core::ReadAt;
@@ -118,7 +120,7 @@ pub trait ReadAt: Send + Sync {
         }
     }
 
-    /// All bytes at once, where they are in memory.
+    /// Returns all bytes at once, if they are in memory.
     ///
     /// ```
     /// use sciformats_core::ReadAt;
@@ -132,8 +134,8 @@ pub trait ReadAt: Send + Sync {
         None
     }
 
-    /// How many bytes of elements one [`prefetch`](Self::prefetch) brings at most; 0 where a read costs no round trip, so
-    /// that nobody need gather what will be read.
+    /// Returns how many bytes of elements one [`prefetch`](Self::prefetch) fetches at most. It is 0 if reads
+    /// cost no round trip, so that there is no need to announce them.
     ///
     /// ```
     /// use sciformats_core::ReadAt;
@@ -146,11 +148,12 @@ pub trait ReadAt: Send + Sync {
         0
     }
 
-    /// Says which ranges will be read: those that are not here yet come in one batch, side by side, where a read costs a
-    /// round trip. Elsewhere nothing happens. What lies outside the storage is left out: the read that wants it says so.
-    /// Of elements no more than [`read_ahead`](Self::read_ahead) bytes come, in the order of the ranges.
+    /// Announces which ranges will be read. If a read costs a round trip, missing ranges are fetched in one
+    /// batch of simultaneous requests; otherwise nothing happens. Ranges outside of the storage are ignored,
+    /// because the read itself reports them. At most [`read_ahead`](Self::read_ahead) bytes of elements are
+    /// fetched, in the order of the ranges.
     ///
-    /// See [`together`] for what the ranges are not known of before others are read.
+    /// See [`together`] for ranges that are unknown until others have been read.
     ///
     /// # Errors
     /// `Io`.
@@ -172,26 +175,28 @@ pub trait ReadAt: Send + Sync {
 /// # Ok::<(), sciformats_core::Error>(())
 /// ```
 pub trait WriteAt {
-    /// Writes all of `bytes` from `offset` on; writing past the end grows the storage, a gap reads as zeros.
+    /// Writes all of `bytes` at `offset`. Writing beyond the end extends the storage, and a gap reads as
+    /// zeros.
     ///
     /// # Errors
     /// `Io`; part of the bytes may have been written.
     fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<()>;
 
-    /// Cuts the storage to `size` bytes, or extends it with zeros.
+    /// Truncates the storage to `size` bytes, or extends it with zeros.
     ///
     /// # Errors
     /// `Io`.
     fn set_size(&mut self, size: u64) -> Result<()>;
 
-    /// Returns when everything written before will survive a loss of power.
+    /// Returns when everything that was written before will survive a loss of power.
     ///
     /// # Errors
-    /// `Io`; what was written may or may not survive.
+    ///
+    /// `Io`; it is then unknown whether the written bytes survive.
     fn sync(&mut self) -> Result<()>;
 
-    /// Checks that nobody else has removed, replaced, cut or extended what this writes to. What only its owner can reach
-    /// never has been.
+    /// Checks that nobody else has removed, replaced, truncated or extended the storage. A storage that only
+    /// its owner can access is always unchanged.
     ///
     /// ```
     /// use sciformats_core::storage::FileStorage;
@@ -214,7 +219,7 @@ pub trait WriteAt {
     }
 }
 
-/// Checks that `offset .. offset + len` lies inside `size` bytes, and returns its end.
+/// Checks that `offset .. offset + len` is inside `size` bytes, and returns its end.
 ///
 /// ```
 /// use sciformats_core::storage::check_range;
@@ -238,7 +243,7 @@ pub fn check_range(size: u64, offset: u64, len: u64) -> Result<u64> {
     }
 }
 
-/// Reads a range into the front of `buffer`, which grows where it is too small.
+/// Reads a range into the front of `buffer`, which is extended if it is too small.
 fn fill_buffer<'a>(
     storage: &impl ReadAt,
     offset: u64,

@@ -1,4 +1,5 @@
-//! A file that takes another one's place at once: readers see the old bytes or the new ones, never a mixture.
+//! A file that replaces another one in one step: readers see the old bytes or the new ones, and never a
+//! mixture.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,7 +9,7 @@ use super::temporary::{self, Temporary};
 use super::{FileStorage, WriteAt};
 use crate::error::{Error, Result};
 
-/// What a finished write must survive.
+/// What a finished write survives.
 ///
 /// ```
 /// use sciformats_core::WriteAt;
@@ -24,20 +25,21 @@ use crate::error::{Error, Result};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum Durability {
-    /// The end of the process, at any instant. Bytes that were stored before survive a loss of power too; new ones
-    /// do when the system has written them back.
+    /// The end of the process at any instant. Bytes that were stored before also survive a loss of power; new
+    /// bytes survive it when the system has written them back.
     #[default]
     Process,
-    /// A loss of power as soon as the call has returned: everything is synced to the device first.
+    /// A loss of power after the call has returned, because everything is synced to the device first.
     Power,
 }
 
-/// A new file that is written beside `target` and takes its place on [`finish`](Self::finish). Dropped before that, it
-/// disappears and the target is as it was.
+/// A new file that is written beside `target` and replaces it on [`finish`](Self::finish). If it is dropped
+/// before that, it disappears, and the target is unchanged.
 ///
-/// Until then it has no name where the system has such files, and a process that is killed leaves nothing. Elsewhere it has
-/// a hidden name, and the next replacement of the same file removes what is left of it. While a file is being replaced,
-/// nobody can begin to edit it, and one that is being edited is not replaced.
+/// Until then it has no name, if the system has files without names, and a process that is killed leaves
+/// nothing. On other systems it has a hidden name, and the next replacement of the same file removes what is
+/// left of it. While a file is being replaced, nobody can start to edit it, and a file that is being edited
+/// is not replaced.
 ///
 /// ```no_run
 /// use sciformats_core::WriteAt;
@@ -54,13 +56,13 @@ pub struct Replacement {
     file: Option<Temporary>,
     target: PathBuf,
     replaces: bool,
-    /// What is to be replaced, with a lock that keeps writers away from it.
+    /// The file to be replaced, with a lock that excludes writers.
     _held: Option<FileStorage>,
 }
 
 impl Replacement {
-    /// Creates the temporary file. A symbolic link at `target` is followed, so that the link stays and the file it
-    /// names is replaced; an existing file's permissions are kept.
+    /// Creates the temporary file. If `target` is a symbolic link, the link stays, and the file that it leads
+    /// to is replaced. The permissions of an existing file are kept.
     ///
     /// # Errors
     /// [`Error::Conflict`] if a writer has the existing file open; `Io`, if the folder cannot be written to or `target` is
@@ -70,22 +72,23 @@ impl Replacement {
         Ok(Self { _held: held, ..Self::of_held(target)? })
     }
 
-    /// As [`create`](Self::create), for the writer who has the existing file open.
+    /// As [`create`](Self::create), for a writer that has the existing file open.
     ///
     /// # Errors
-    /// As [`create`](Self::create), but for the conflict.
+    ///
+    /// As [`create`](Self::create), except for the conflict.
     pub fn of_held(target: impl AsRef<Path>) -> Result<Self> {
         let (target, existing) = resolved(target.as_ref());
         no_folder(&target, existing.as_ref())?;
         let file = Temporary::beside(&target)?;
         if let Some(metadata) = &existing {
-            // A file system without permissions is no reason to refuse the write.
+            // If the file system has no permissions, this is no reason to refuse the write.
             let _ = file.storage.file().set_permissions(metadata.permissions());
         }
         Ok(Self { file: Some(file), target, replaces: existing.is_some(), _held: None })
     }
 
-    /// The open temporary file.
+    /// Returns the open temporary file.
     ///
     /// # Errors
     /// Never, before [`finish`](Self::finish).
@@ -93,18 +96,20 @@ impl Replacement {
         self.file.as_mut().map(|file| &mut file.storage).ok_or_else(finished)
     }
 
-    /// Puts the new file in the target's place.
+    /// Replaces the target by the new file.
     ///
-    /// An existing file gives way only after the new bytes are on the device, whatever the durability: until then its
-    /// bytes may be the only copy there is.
+    /// An existing file is only replaced after the new bytes are on the device, whatever the durability,
+    /// because its bytes may be the only copy until then.
     ///
     /// # Errors
-    /// `Io`; the target is then as it was.
+    ///
+    /// `Io`; the target is then unchanged.
     pub fn finish(self, durability: Durability) -> Result<()> {
         self.finish_open(durability).map(drop)
     }
 
-    /// As [`finish`](Self::finish), and returns the file with the lock of a writer, so that nobody comes in between.
+    /// As [`finish`](Self::finish), but returns the file with the lock of a writer, so that nobody can access
+    /// it in between.
     ///
     /// ```
     /// use sciformats_core::WriteAt;
@@ -139,7 +144,7 @@ fn finished() -> Error {
     Error::usage("replacement", "has been finished")
 }
 
-/// Where a symbolic link at `target` leads, and what is there.
+/// Returns where a symbolic link at `target` leads, and what is there.
 fn resolved(target: &Path) -> (PathBuf, Option<fs::Metadata>) {
     let existing = fs::metadata(target).ok();
     let path = if existing.is_some() {
@@ -157,7 +162,8 @@ fn no_folder(target: &Path, existing: Option<&fs::Metadata>) -> Result<()> {
     }
 }
 
-/// What is at `target`, locked against writers. Who may not read it, or finds no locks, cannot know of any.
+/// Returns the file at `target`, locked against writers. Without permission to read, or without locks, no
+/// writers are known.
 fn shared(target: &Path) -> Result<Option<FileStorage>> {
     let Some(there) = FileStorage::open(target).ok() else { return Ok(None) };
     match there.try_lock_shared() {
@@ -166,10 +172,11 @@ fn shared(target: &Path) -> Result<Option<FileStorage>> {
     }
 }
 
-/// A place beside `target` for a file that is written by its path; [`finish`](Self::finish) puts it in the target's place.
-/// Dropped before that, it disappears with everything in it.
+/// A place beside `target` for a file that is written by its path; [`finish`](Self::finish) moves it to the
+/// target. If it is dropped before that, it disappears with everything in it.
 ///
-/// It is a hidden folder, or a hidden name and a folder that keeps it. One that a killed process has left is removed by the next that writes the same file.
+/// It is a hidden folder, or a hidden name with a folder that reserves it. If a killed process leaves one,
+/// the next process that writes the same file removes it.
 ///
 /// ```
 /// use sciformats_core::storage::{Durability, Scratch};
@@ -190,14 +197,14 @@ pub struct Scratch {
     path: PathBuf,
     target: PathBuf,
     permissions: Option<fs::Permissions>,
-    /// Brings to the device what has been written.
+    /// The thread that brings the written bytes to the device.
     settling: Option<JoinHandle<()>>,
-    /// Tells others that the folder is in use, and keeps writers away from what is to be replaced.
+    /// The locks that show that the folder is in use, and that exclude writers from the file to be replaced.
     _locks: (fs::File, Option<FileStorage>),
 }
 
 impl Scratch {
-    /// Makes the place, in a folder of its own.
+    /// Creates the place, in a folder of its own.
     ///
     /// # Errors
     /// As [`Replacement::create`].
@@ -206,7 +213,8 @@ impl Scratch {
         Self::make(target, |target, folder| folder.join(target.file_name().unwrap_or_default()))
     }
 
-    /// Makes the place in the folder of `target` itself, for a file that names others from where it lies, or for a folder.
+    /// Creates the place in the folder of `target` itself, for a file that names others relative to its
+    /// position, or for a folder.
     ///
     /// # Errors
     /// As [`Replacement::create`], but what is at `target` may be a folder.
@@ -227,33 +235,35 @@ impl Scratch {
         Ok(Self { folder, path, target, permissions, settling: None, _locks: (lock, held) })
     }
 
-    /// Where the file is to be written.
+    /// Returns the path to write the file to.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// What is to be removed when the process ends before this is dropped.
+    /// Returns what must be removed if the process ends before this is dropped.
     pub fn leavings(&self) -> [&Path; 2] {
         [&self.path, &self.folder]
     }
 
-    /// Begins to bring to the device what has been written, while the caller still reads it, say to check it. Only a file
-    /// that will replace another needs it; [`finish`](Self::finish) makes sure of it in any case.
+    /// Starts to bring the written bytes to the device while the caller still reads them, for example to
+    /// check them. Only a file that will replace another one needs this; [`finish`](Self::finish) ensures it
+    /// in any case.
     pub fn settle(&mut self) {
         if self.permissions.is_none() || self.settling.is_some() || !self.path.is_file() {
             return;
         }
         let path = self.path.clone();
-        // Where there are no threads, and where this fails, `finish` does it and tells.
+        // Without threads, or if this fails, `finish` does it and reports the error.
         let begin = move || drop(FileStorage::edit(&path).and_then(|mut file| file.sync()));
         self.settling = thread::Builder::new().spawn(begin).ok();
     }
 
-    /// Puts the file in the target's place, as [`Replacement::finish`] does. A folder may be written as well: its files
+    /// Moves the file to the target, as [`Replacement::finish`] does. It may also be a folder, whose files
     /// are not synced.
     ///
     /// # Errors
-    /// `Io`; the target is then as it was.
+    ///
+    /// `Io`; the target is then unchanged.
     pub fn finish(mut self, durability: Durability) -> Result<()> {
         self.settled();
         if self.path.is_dir() {
@@ -277,7 +287,7 @@ impl Scratch {
 impl Scratch {
     fn settled(&mut self) {
         if let Some(settling) = self.settling.take() {
-            // It only has the device do early what is done again where it counts.
+            // This only lets the device do early what is done again later.
             let _ = settling.join();
         }
     }
@@ -286,13 +296,13 @@ impl Scratch {
 impl Drop for Scratch {
     fn drop(&mut self) {
         self.settled();
-        // What cannot be removed is, by the next that writes the same file.
+        // If it cannot be removed, the next process that writes the same file removes it.
         temporary::remove(&self.path);
         temporary::remove(&self.folder);
     }
 }
 
-/// Puts the folder `new` at `target`. A folder that was there is at `new` afterwards.
+/// Moves the folder `new` to `target`. A folder that was there is at `new` afterwards.
 fn exchange(new: &Path, target: &Path) -> std::io::Result<()> {
     if !target.exists() {
         return fs::rename(new, target);

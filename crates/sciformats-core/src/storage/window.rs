@@ -1,4 +1,4 @@
-//! A part of another storage, addressed from its own start.
+//! A part of another storage, with offsets from its own start.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::{Purpose, ReadAt, check_range};
 use crate::error::Result;
 
-/// `len` bytes of `S` from `start` on: a format after a user block, or a file inside a file.
+/// The `len` bytes of `S` at `start`: for example a format after a user block, or a file inside a file.
 ///
 /// ```
 /// use sciformats_core::ReadAt;
@@ -24,16 +24,17 @@ pub struct Window<S> {
 }
 
 impl<S: ReadAt> Window<S> {
-    /// A window that lies inside the storage.
+    /// Creates a window, which must be inside the storage.
     ///
     /// # Errors
-    /// [`Error::Malformed`](crate::Error::Malformed) if it does not.
+    ///
+    /// [`Error::Malformed`](crate::Error::Malformed) if it is not.
     pub fn new(storage: S, start: u64, len: u64) -> Result<Self> {
         check_range(storage.len(), start, len)?;
         Ok(Self { storage, start, len })
     }
 
-    /// The storage behind it.
+    /// Returns the storage behind it.
     pub fn into_inner(self) -> S {
         self.storage
     }
@@ -44,7 +45,7 @@ impl<S: ReadAt> ReadAt for Window<S> {
         self.len
     }
 
-    // The window lies inside the storage: a range that is checked against its length has a place there.
+    // The window is inside the storage, so a range that is checked against its length is inside too.
     fn read_at(&self, offset: u64, len: usize) -> Result<Cow<'_, [u8]>> {
         check_range(self.len, offset, len as u64)?;
         self.storage.read_at(self.start + offset, len)

@@ -6,10 +6,10 @@
 
 ====================  ======================================================================
 :func:`open`          opens a file of any format: a tree of groups, arrays and attributes
-:mod:`sciformats.errors`  what can go wrong
+:mod:`sciformats.errors`  the exceptions
 ====================  ======================================================================
 
-Reading holds no lock: any number of threads read one file at once. Objects pickle by where they are.
+Reading holds no lock, so any number of threads can read one file at the same time. Objects can be pickled; a pickle contains the path.
 """
 
 from __future__ import annotations

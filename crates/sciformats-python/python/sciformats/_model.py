@@ -21,9 +21,9 @@ _PIECE = 1 << 20
 class Attributes(Mapping[str, Any]):
     """The attributes of an object, by name.
 
-    Texts are ``str``, single elements NumPy scalars, others arrays; an attribute without elements is ``None``. They are all
-    read when the first is asked for. One that is damaged raises :class:`~sciformats.errors.FileDamaged` when it is asked for, and
-    no other does.
+    A text is a ``str``, a single element is a NumPy scalar, and several elements are an array; an attribute without elements is
+    ``None``. All attributes are read when the first one is requested. A damaged attribute raises
+    :class:`~sciformats.errors.FileDamaged` when it is requested; the others can still be read.
     """
 
     def __init__(self, file: File, number: int) -> None:
@@ -63,9 +63,9 @@ class Attributes(Mapping[str, Any]):
 
 
 class Group(Mapping[str, Any]):
-    """A group of arrays and groups, by name or path.
+    """A group of arrays and groups, which are found by name or path.
 
-    Links are followed. Members come in byte order of their names.
+    Links are followed. Members are in byte order of their names.
     """
 
     def __init__(self, file: File, number: int, path: str) -> None:
@@ -89,12 +89,12 @@ class Group(Mapping[str, Any]):
         return Attributes(self._file, self._number)
 
     def __getitem__(self, path: str) -> Any:
-        """The group, array or value at ``path``, relative to this group unless it begins with ``/``.
+        """Return the group, array or value at ``path``, which is relative to this group unless it begins with ``/``.
 
         Raises
         ------
         KeyError
-            If there is none.
+            If there is no such object.
         """
         if not isinstance(path, str):
             raise TypeError(f"members are named by str, not {type(path).__name__}")
@@ -105,7 +105,7 @@ class Group(Mapping[str, Any]):
         return self._file._raw.members(self._number)
 
     def _listing(self) -> Iterator[tuple[str, Any]]:
-        """The members for people: what cannot be read is the error, a link that is not followed is shown."""
+        """Return the members for display: an unreadable member is its error, and a link that is not followed is shown."""
         for name, kind, target in self._members():
             path = f"{self.path.rstrip('/')}/{name}"
             if kind == "damaged":
@@ -135,7 +135,7 @@ class Group(Mapping[str, Any]):
         return True
 
     def walk(self) -> Iterator[tuple[str, Any]]:
-        """All groups and arrays beneath, each once, with their paths. Soft and external links are not followed."""
+        """Iterate over all groups and arrays below, each once, with their paths. Soft and external links are not followed."""
         seen = {self._number}
         todo = [self]
         while todo:
@@ -172,7 +172,7 @@ class Group(Mapping[str, Any]):
 class File(Group):
     """An open file of any format; it is its root group.
 
-    Made by :func:`sciformats.open`. All methods may be called by several threads at once.
+    :func:`sciformats.open` creates it. Several threads may call its methods at the same time.
     """
 
     def __init__(self, raw: _sciformats.File, address: _open.Address) -> None:
@@ -187,12 +187,12 @@ class File(Group):
 
     @property
     def filename(self) -> str | None:
-        """The path it was opened by; ``None`` if it was opened from bytes."""
+        """The path of the file; ``None`` if it was opened from bytes."""
         return self._address.path
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What is known of the file as a whole: version, writer, unusual features."""
+        """Facts about the file as a whole: version, writer, unusual features."""
         return self._raw.facts()
 
     @property
@@ -202,11 +202,11 @@ class File(Group):
 
     @property
     def root(self) -> Any:
-        """The root object: a group, or the array of a file that is one array."""
+        """The root object: a group, or the array of a file that consists of a single array."""
         return self._object(self._number, "/")
 
     def close(self) -> None:
-        """Closes the file. Reading from its arrays is a ``ValueError`` from now on; what was read stays."""
+        """Close the file. From now on, reading from its arrays raises ``ValueError``; values that were read remain valid."""
         self._raw.close()
         _open.forget(self)
 
@@ -256,7 +256,7 @@ class File(Group):
 
 
 class Array:
-    """An array of a file. Nothing is read before it is indexed.
+    """An array of a file. Its elements are only read when it is indexed.
 
     Indexing is NumPy's basic indexing: integers, slices with steps of either sign, ``...`` and ``None``; :meth:`oindex` takes
     lists and masks, each along its own dimension.
@@ -298,38 +298,38 @@ class Array:
 
     @property
     def ndim(self) -> int:
-        """How many dimensions it has."""
+        """The number of dimensions."""
         return len(self.shape)
 
     @property
     def size(self) -> int:
-        """How many elements it has."""
+        """The number of elements."""
         return 0 if self.is_null else math.prod(self.shape)
 
     @property
     def nbytes(self) -> int:
-        """How many bytes they have in memory."""
+        """The number of bytes of the elements in memory."""
         return self.size * self.dtype.itemsize
 
     @property
     def chunks(self) -> tuple[int, ...] | None:
-        """The shape of a chunk, in elements; ``None`` where it is not stored in chunks."""
+        """The shape of a chunk, in elements; ``None`` if the array is not stored in chunks."""
         chunks = self._raw.chunks
         return None if chunks is None else tuple(chunks)
 
     @property
     def filters(self) -> list[str]:
-        """What is done to its chunks, in the order of writing."""
+        """The filters of its chunks, in the order of writing."""
         return self._raw.filters
 
     @property
     def facts(self) -> dict[str, Any]:
-        """How it is stored, as the format has it."""
+        """How it is stored, in the terms of the format."""
         return self._raw.facts()
 
     @property
     def fill_value(self) -> Any:
-        """The value of elements that were never written, where the file has one."""
+        """The value of elements that were never written, if the file contains one."""
         fill = self._raw.fill()
         return None if fill is None else _dtypes.shaped(fill, self._element, ())[()]
 
@@ -354,20 +354,20 @@ class Array:
         return _dtypes.shaped(self._raw.read(ranges), self._element, counts)
 
     def read(self, key: Any = ..., out: NDArray[Any] | None = None) -> Any:
-        """The selected elements.
+        """Read the selected elements.
 
         Parameters
         ----------
         key
-            What would stand in brackets.
+            The selection, as in brackets.
         out : ndarray, optional
-            Where to read them to: an array of the selection's shape. Where it has the array's own type and is contiguous,
-            no other array is made.
+            An array with the shape of the selection, which receives the elements. If it is contiguous and has the type of this
+            array, the elements are read directly into it.
 
         Returns
         -------
         ndarray or scalar
-            ``out``, if it was given.
+            The elements; this is ``out`` if it was given.
         """
         if out is None:
             return self[key]
@@ -376,23 +376,23 @@ class Array:
         if self._raw.fixed and plain and out.dtype == self.dtype and out.flags.c_contiguous:
             wanted = tuple(n for n, part in zip(selection.counts, selection.after) if part != 0)
             if out.shape != wanted:
-                raise ValueError(f"out has shape {out.shape}, the selection {wanted}")
+                raise ValueError(f"out has shape {out.shape}, but the selection has shape {wanted}")
             if out.nbytes:
                 self._raw.read_into(selection.ranges, out.reshape(-1).view(np.uint8))
             return out
         found = np.asarray(self[key])
         if out.shape != found.shape:
-            raise ValueError(f"out has shape {out.shape}, the selection {found.shape}")
+            raise ValueError(f"out has shape {out.shape}, but the selection has shape {found.shape}")
         np.copyto(out, found, casting="same_kind")
         return out
 
     def oindex(self, key: Any) -> Any:
-        """The selected elements, where lists of indices and masks select along their own dimensions.
+        """Read the selected elements; lists of indices and masks each select along their own dimension.
 
         Parameters
         ----------
         key
-            As in brackets, and one-dimensional arrays of integers or truth values.
+            The selection, as in brackets, which may also contain one-dimensional arrays of integers or truth values.
         """
         parts = _index.expand(key, self.ndim)
         lists = {
@@ -429,9 +429,9 @@ class Array:
         return out
 
     def iter_chunks(self) -> Iterator[tuple[slice, ...]]:
-        """Slices of whole chunks that cover the array, to be read one after another in bounded memory.
+        """Iterate over slices of whole chunks that cover the array, so that it can be read in bounded memory.
 
-        An array that is not stored in chunks comes in pieces of about a million elements.
+        An array that is not stored in chunks is divided into pieces of about a million elements.
         """
         if self.size == 0:
             return

@@ -22,7 +22,7 @@ _lock = threading.Lock()
 
 
 class Address(NamedTuple):
-    """Where a file is, how it was opened, and what it was then."""
+    """The path of a file, the options, and the state of the file when it was opened."""
 
     path: str | None
     options: tuple[tuple[str, Any], ...]
@@ -30,12 +30,12 @@ class Address(NamedTuple):
     state: Any
 
     def token(self) -> tuple[Any, ...]:
-        """What is the same for the same contents, in all processes."""
+        """A value that is equal for equal contents, in all processes."""
         return (self.path, self.options, self.state)
 
 
 def state_of(path: str) -> tuple[int, int] | None:
-    """What changes when a file does; ``None`` for a folder."""
+    """Return a value that changes when the file does; ``None`` for a folder."""
     status = os.stat(path)
     return None if os.path.isdir(path) else (status.st_size, status.st_mtime_ns)
 
@@ -50,24 +50,24 @@ def open(
     cut: bool = False,
     changing: bool = False,
 ) -> File:
-    """Opens a file of any of the formats; which it is, its first bytes tell.
+    """Open a file of any of the formats; the first bytes decide which format it has.
 
     Parameters
     ----------
     file : str, path, bytes-like or file object
-        Where it is. ``bytes`` are read where they are, other buffers and file objects are copied into memory.
+        The path or the contents. ``bytes`` are read in place; other buffers and file objects are copied into memory.
     mode : str
-        ``"r"``. HDF5 files are made and changed with :mod:`sciformats.h5`.
+        Only ``"r"`` is possible.
     threads : int
-        How many threads decode chunks at once; 0 is one for each processor.
+        The number of threads that decode chunks; 0 means one per processor.
     memory : int, optional
-        How many bytes a file may make one call allocate; 16 GiB unless given.
+        The number of bytes that one call may allocate because of the file; the default is 16 GiB.
     external : str
-        Which other files may be opened that a file names: ``"never"``, ``"same folder"`` or ``"anywhere"``.
+        Which other files may be opened when a file names them: ``"never"``, ``"same folder"`` or ``"anywhere"``.
     cut : bool
-        Whether a file that was cut short is opened, to read what is there.
+        Whether a file that was cut short is opened, to read the remaining part.
     changing : bool
-        Whether another program may change the file meanwhile: then nothing of it is kept in memory.
+        Whether another program may change the file meanwhile. If so, nothing of the file is kept in memory.
 
     Returns
     -------
@@ -77,11 +77,11 @@ def open(
     Raises
     ------
     FileNotFoundError, PermissionError
-        As ``open`` of Python raises them.
+        As Python's ``open`` raises them.
     FileDamaged
         If its first structures break the rules of the format.
     NotSupported
-        If it has none of the formats.
+        If it has none of the supported formats.
 
     Examples
     --------
@@ -92,7 +92,7 @@ def open(
     array([5, 4, 3])
     """
     if mode != "r":
-        raise NotSupported(f"mode is {mode!r}: files are opened with mode 'r'; write HDF5 files with sciformats.h5")
+        raise NotSupported(f"mode is {mode!r}: files can only be opened with mode 'r'")
     options: dict[str, Any] = {"threads": threads, "external": external, "cut": cut, "changing": changing}
     if memory is not None:
         options["memory"] = memory
@@ -117,7 +117,7 @@ def _opened(address: Address) -> File:
 
 
 def again(address: Address) -> File:
-    """The file at an address that a pickle brought, opened once in a process.
+    """Return the file at an address from a pickle; each process opens it once.
 
     Raises
     ------

@@ -1,7 +1,7 @@
-"""What can go wrong, by who is to blame.
+"""The exceptions of this package, by the cause of the error.
 
-Each exception has ``path`` (the file, or ``None``) and ``offset`` (the absolute position of the first byte that is wrong, or
-``None``). All of them are also one of Python's own, so that programs which catch ``OSError`` from h5py still do.
+Each exception has ``path`` (the file, or ``None``) and ``offset`` (the absolute position of the first wrong byte, or ``None``). Each class
+is also a subclass of one of Python's own exceptions, so programs that catch ``OSError`` from h5py continue to work.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ class Error(Exception):
     Attributes
     ----------
     path : str or None
-        The file it happened with.
+        The file that the error is about.
     offset : int or None
-        The absolute position in that file, in bytes, of what is wrong.
+        The absolute position of the fault in that file, in bytes.
     """
 
     path: str | None
@@ -54,11 +54,11 @@ class FileDamaged(Error, OSError):
 
 
 class NotSupported(Error, NotImplementedError):
-    """The file, or what is asked of it, is valid, and this package cannot do it."""
+    """The file and the request are valid, but this package does not support them."""
 
 
 class LimitExceeded(Error, MemoryError):
-    """A file declares more than the options of :func:`sciformats.open` allow."""
+    """A file declares more than the options of :func:`sciformats.open` permit."""
 
 
 class Conflict(Error, OSError):
@@ -66,15 +66,15 @@ class Conflict(Error, OSError):
 
 
 class Forbidden(Error, PermissionError):
-    """The file names another file, which may not be opened; see ``external`` of :func:`sciformats.open`."""
+    """The file names another file that may not be opened; see ``external`` of :func:`sciformats.open`."""
 
 
 class MissingFile(Error, FileNotFoundError):
-    """The file names another one, which is not there or is no such file."""
+    """The file names another file that does not exist or has other contents than expected."""
 
 
 class Misfit(Error, ValueError):
-    """A value does not fit the type that was asked for."""
+    """A value does not fit the requested type."""
 
 
 _CLASSES: dict[str, type[Error]] = {
@@ -89,9 +89,9 @@ _CLASSES: dict[str, type[Error]] = {
 
 
 def _of(word: str, message: str, path: str | None, offset: int | None, number: int | None) -> Exception:
-    """The exception for an error of the Rust part."""
+    """Return the exception for an error of the Rust part."""
     if word == "io":
-        # With a number, Python makes it a FileNotFoundError, a PermissionError and so on by itself.
+        # Given a number, Python itself selects FileNotFoundError, PermissionError and so on.
         number = _errno.EIO if number is None else number
         return OSError(number, os.strerror(number), path) if path else OSError(number, message)
     if word == "absent":

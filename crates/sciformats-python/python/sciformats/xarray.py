@@ -1,8 +1,8 @@
 """The engine of xarray: ``xarray.open_dataset(path, engine="sciformats")``.
 
-netCDF-4 and other HDF5 files come as netCDF has them, with dimensions, groups and encodings; ASDF, GSD, Blosc2, RawArray and
-npy files come as variables with names made of paths. Nothing of an array is read before it is indexed, several threads read
-at once without a lock, and what Dask sends to other processes is where an array is and not what it holds.
+netCDF-4 and other HDF5 files are opened by netCDF's rules, with dimensions, groups and encodings. ASDF, GSD, Blosc2, RawArray and
+npy files are opened as variables whose names are derived from paths. Elements are only read when an array is indexed, and several
+threads can read at the same time without a lock. Dask sends the path of an array to other processes, and not its elements.
 """
 
 from __future__ import annotations

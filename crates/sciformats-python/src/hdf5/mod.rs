@@ -1,4 +1,5 @@
-//! HDF5 as `sciformats.h5` needs it: with the links, types and storage that the common model does not tell.
+//! The access to HDF5 that `sciformats.h5` needs, with links, types and storage that the common model does
+//! not contain.
 
 mod types;
 
@@ -18,7 +19,7 @@ use crate::error::raise;
 use crate::file::read_options;
 use crate::storage::Buffer;
 
-/// Opens an HDF5 file, by its path or from its bytes, and gives its root group.
+/// Opens an HDF5 file by its path or from its bytes, and returns its root group.
 #[pyfunction]
 #[pyo3(signature = (path, buffer, options))]
 pub(crate) fn open_hdf5(
@@ -50,7 +51,7 @@ pub(crate) fn open_hdf5(
 #[pyclass(frozen, module = "sciformats._sciformats", name = "Hdf5Node")]
 pub(crate) struct Node {
     found: Found,
-    /// The file's, for messages.
+    /// The path of the file, for messages.
     path: Option<String>,
 }
 
@@ -70,34 +71,38 @@ impl Node {
         self.place().0
     }
 
-    /// What is known of the file: version of the superblock, size of the user block.
+    /// Returns facts about the file: the version of the superblock, and the size of the user block.
     fn file_facts(&self) -> PyResult<(u8, u64)> {
         let file = self.file()?;
         Ok((file.superblock().version, file.base()))
     }
 
-    /// The object that `path` leads to, from this group on.
+    /// Returns the object at `path`, relative to this group.
     fn object(&self, py: Python<'_>, path: &str) -> PyResult<Self> {
-        let Found::Group(group) = &self.found else { return Err(PyValueError::new_err("it is not a group")) };
+        let Found::Group(group) = &self.found else {
+            return Err(PyValueError::new_err("the object is not a group"));
+        };
         self.node(py.detach(|| group.object(path)))
     }
 
-    /// The object at an address of the file.
+    /// Returns the object at an address of the file.
     fn object_at(&self, py: Python<'_>, address: u64) -> PyResult<Self> {
         let file = self.file()?;
         self.node(py.detach(|| file.object_at(Address(address))))
     }
 
-    /// The path that hard links lead by to an address.
+    /// Returns a path of hard links to an address.
     fn path_of(&self, py: Python<'_>, address: u64) -> PyResult<Option<String>> {
         let file = self.file()?;
         let found = py.detach(|| file.path_of(Address(address)).map(|path| path.map(<[u8]>::to_vec)));
         Ok(self.ok(found)?.map(|path| String::from_utf8_lossy(&path).into_owned()))
     }
 
-    /// The links of a group: name, kind, where it leads, and its number in the order of creation.
+    /// Returns the links of a group: the name, kind, target and creation order of each.
     fn links<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        let Found::Group(group) = &self.found else { return Err(PyValueError::new_err("it is not a group")) };
+        let Found::Group(group) = &self.found else {
+            return Err(PyValueError::new_err("the object is not a group"));
+        };
         let list = PyList::empty(py);
         for link in self.ok(py.detach(|| group.links()))? {
             match link {
@@ -115,15 +120,17 @@ impl Node {
         Ok(list)
     }
 
-    /// One link of a group.
+    /// Returns one link of a group.
     fn link<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let Found::Group(group) = &self.found else { return Err(PyValueError::new_err("it is not a group")) };
+        let Found::Group(group) = &self.found else {
+            return Err(PyValueError::new_err("the object is not a group"));
+        };
         let link = self.ok(py.detach(|| group.link(name)))?;
         link.map(|link| target(py, link.target)).transpose()
     }
 
-    /// The attributes: name, type, shape, whether elements are bytes of that type, the elements. What is wrong with
-    /// one is an exception in the place of its elements.
+    /// Returns the attributes: the name, type, shape, whether the elements are bytes of that type, and the
+    /// elements of each. If an attribute cannot be read, there is an exception in place of its elements.
     fn attributes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let (file, address) = (self.file()?, self.place());
         let list = PyList::empty(py);
@@ -142,14 +149,14 @@ impl Node {
         Ok(list)
     }
 
-    /// The number of hard links, and the comment.
+    /// Returns the number of hard links, and the comment.
     fn info(&self, py: Python<'_>) -> PyResult<(u32, Option<String>)> {
         let (file, address) = (self.file()?, self.place());
         let info = self.ok(py.detach(|| file.object_info(address)))?;
         Ok((info.references, info.comment.map(|comment| comment.to_text().into_owned())))
     }
 
-    /// The type of a dataset's elements, or a committed one.
+    /// Returns the type of a dataset's elements, or a committed datatype.
     fn datatype<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let raise = |error: &hdf5_pure::Error| raise(error, self.path.as_deref());
         match &self.found {
@@ -158,13 +165,14 @@ impl Node {
         }
     }
 
-    /// Whether [`read`](Self::read) gives the bytes of elements as they are stored.
+    /// Returns whether [`read`](Self::read) returns the stored bytes of elements.
     #[getter]
     fn direct(&self) -> PyResult<bool> {
         Ok(types::is_direct(self.dataset()?.datatype()))
     }
 
-    /// The shape and the largest shape (`None` being unlimited); `None` is a null dataspace.
+    /// Returns the shape and the maximum shape (`None` means unlimited); the result is `None` for a null
+    /// dataspace.
     fn extent(&self) -> PyResult<Option<Extent>> {
         use hdf5_pure::structure::Dataspace;
         Ok(match self.dataset()?.dataspace() {
@@ -174,7 +182,8 @@ impl Node {
         })
     }
 
-    /// How the elements are stored: a word, and the shape of a chunk or the offset of the first byte in the file.
+    /// Returns how the elements are stored: a word, and the shape of a chunk or the offset of the first byte
+    /// in the file.
     fn layout<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let dataset = self.dataset()?;
         let place = |address: Address| dataset.file().base().saturating_add(address.0);
@@ -186,13 +195,15 @@ impl Node {
         }
     }
 
-    /// Files that hold the elements: name, offset, and bytes (`None` being unlimited).
+    /// Returns the files that contain the elements: the name, the offset, and the number of bytes (`None`
+    /// means unlimited) of each.
     fn external(&self) -> PyResult<Vec<(String, u64, Option<u64>)>> {
         let files = self.ok(self.dataset()?.external_files())?;
         Ok(files.into_iter().map(|(name, at, size)| (name.to_text().into_owned(), at, size)).collect())
     }
 
-    /// The filters in the order of writing: number, name, whether it is optional, parameters.
+    /// Returns the filters in the order of writing: the number, the name, whether it is optional, and the
+    /// parameters of each.
     fn filters(&self) -> PyResult<Vec<Filter>> {
         let filters = &self.ok(self.dataset()?.filters())?.filters;
         let one = |filter: &hdf5_pure::structure::FilterDescription| {
@@ -202,7 +213,7 @@ impl Node {
         Ok(filters.iter().map(one).collect())
     }
 
-    /// The value of elements that were never written, as [`read`](Self::read) gives elements; `None` if it is zero.
+    /// Returns the fill value in the form of [`read`](Self::read); `None` if it is zero.
     fn fill<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let dataset = self.dataset()?;
         let Fill::Value(bytes) = &self.ok(dataset.fill_value())?.value else { return Ok(None) };
@@ -213,7 +224,8 @@ impl Node {
         canonical.map(|bytes| self.objects(py, dataset.datatype(), &bytes)).transpose()
     }
 
-    /// The stored chunks: the indices of the first element, the filters that were left out, the offset in the file, bytes.
+    /// Returns the stored chunks: the indices of the first element, the filters that were skipped, the offset
+    /// in the file, and the number of bytes of each.
     fn chunks(&self, py: Python<'_>) -> PyResult<Vec<Chunk>> {
         let dataset = self.dataset()?;
         let Layout::Chunked(chunked) = self.ok(dataset.layout())? else { return Ok(Vec::new()) };
@@ -228,7 +240,8 @@ impl Node {
         Ok(self.ok(chunks)?.into_iter().map(one).collect())
     }
 
-    /// The bytes of the chunk that begins at the element `corner`, as they are stored, and the filters that were left out.
+    /// Returns the stored bytes of the chunk that begins at the element `corner`, and the filters that were
+    /// skipped.
     fn chunk<'py>(&self, py: Python<'py>, corner: Vec<u64>) -> PyResult<Option<(u32, Bound<'py, PyBytes>)>> {
         let dataset = self.dataset()?;
         let Layout::Chunked(chunked) = self.ok(dataset.layout())? else { return Ok(None) };
@@ -245,8 +258,8 @@ impl Node {
         Ok(self.ok(found)?.map(|(mask, bytes)| (mask, PyBytes::new(py, &bytes))))
     }
 
-    /// The selected elements: their bytes where [`direct`](Self::direct), a list of objects otherwise, in which texts are
-    /// `bytes` and references paths.
+    /// Reads the selected elements: their bytes if [`direct`](Self::direct), and otherwise a list of objects,
+    /// in which texts are `bytes` and references are paths.
     fn read<'py>(&self, py: Python<'py>, ranges: Vec<(u64, u64, u64)>) -> PyResult<Bound<'py, PyAny>> {
         let dataset = self.dataset()?;
         let slab = self.ok(selected(dataset, ranges))?;
@@ -258,7 +271,7 @@ impl Node {
         self.objects(py, dataset.datatype(), &bytes)
     }
 
-    /// As `read`, into the bytes of an array that is there; only where elements are bytes.
+    /// As `read`, but reads into the bytes of an existing array; this is only possible if elements are bytes.
     fn read_into(
         &self,
         py: Python<'_>,
@@ -269,7 +282,7 @@ impl Node {
         let slab = self.ok(selected(dataset, ranges))?;
         let mut out = out
             .try_readwrite()
-            .map_err(|_| PyValueError::new_err("out cannot be written to, or is in use by another thread"))?;
+            .map_err(|_| PyValueError::new_err("out is read-only, or in use by another thread"))?;
         let out = out.as_slice_mut()?;
         self.ok(py.detach(|| dataset.read_raw_into(&slab, out)))
     }
@@ -288,14 +301,14 @@ impl Node {
         match &self.found {
             Found::Group(group) => Ok(group.file().clone()),
             Found::Dataset(dataset) => Ok(dataset.file().clone()),
-            Found::Datatype(_) => Err(PyValueError::new_err("it is a datatype")),
+            Found::Datatype(_) => Err(PyValueError::new_err("the object is a datatype")),
         }
     }
 
     fn dataset(&self) -> PyResult<&Dataset> {
         match &self.found {
             Found::Dataset(dataset) => Ok(dataset),
-            _ => Err(PyValueError::new_err("it is not a dataset")),
+            _ => Err(PyValueError::new_err("the object is not a dataset")),
         }
     }
 
@@ -335,16 +348,17 @@ impl Node {
     }
 }
 
-/// An attribute's type, shape, whether elements are bytes of that type, and the elements.
+/// The type and the shape of an attribute, whether its elements are bytes of that type, and the elements.
 type Parts<'py> = (Bound<'py, PyAny>, Option<Vec<u64>>, bool, Bound<'py, PyAny>);
 
-/// A shape, and the largest it may become; `None` is unlimited.
+/// A shape and the maximum shape; `None` means unlimited.
 type Extent = (Vec<u64>, Vec<Option<u64>>);
 
-/// A filter's number, name, whether it is optional, and its parameters.
+/// The number and the name of a filter, whether it is optional, and its parameters.
 type Filter = (u16, Option<String>, bool, Vec<u32>);
 
-/// A chunk's first element, the filters that were left out, the offset in the file, bytes.
+/// The first element of a chunk, the filters that were skipped, the offset in the file, and the number of
+/// bytes.
 type Chunk = (Vec<u64>, u32, u64, u64);
 
 fn selected(dataset: &Dataset, ranges: Vec<(u64, u64, u64)>) -> Result<Slab> {
@@ -353,7 +367,7 @@ fn selected(dataset: &Dataset, ranges: Vec<(u64, u64, u64)>) -> Result<Slab> {
     Slab::new(dataset.shape().unwrap_or_default(), ranges)
 }
 
-/// Where a link leads.
+/// Returns the target of a link.
 fn target(py: Python<'_>, of: Target) -> PyResult<Bound<'_, PyAny>> {
     match of {
         Target::Hard(address) => ("hard", address.0).into_bound_py_any(py),

@@ -1,4 +1,4 @@
-//! HDF5's datatypes as nested tuples, of which `sciformats.h5._types` makes NumPy's types.
+//! Describes HDF5's datatypes as nested tuples, which `sciformats.h5._types` converts to NumPy types.
 
 use hdf5_pure::structure::{ByteOrder, Class};
 use hdf5_pure::structure::{CharacterSet, FloatOrder, ReferenceKind, VariableLength};
@@ -6,10 +6,11 @@ use hdf5_pure::{Datatype, ElementType};
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 
-/// The type as a tuple: its class, then what NumPy needs to know of it.
+/// Describes a type as a tuple: its class, and then what NumPy needs to know about it.
 ///
 /// # Errors
-/// `NotSupported` and `FileDamaged` of a type that has no meaning.
+///
+/// `NotSupported` and `FileDamaged` for a type that has no meaning.
 pub(crate) fn describe<'py>(
     py: Python<'py>,
     of: &Datatype,
@@ -64,7 +65,7 @@ fn utf8(charset: CharacterSet) -> bool {
     charset == CharacterSet::Utf8
 }
 
-/// Whether NumPy can have the stored bytes as they are, in either byte order.
+/// Returns whether NumPy can use the stored bytes directly, in either byte order.
 pub(crate) fn is_direct(of: &Datatype) -> bool {
     match &of.class {
         Class::FixedPoint(fixed) => {

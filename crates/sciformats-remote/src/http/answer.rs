@@ -1,4 +1,4 @@
-//! What a server answers to a request for a range, checked against what was asked for.
+//! The answers of a server to requests for ranges, and their checks.
 
 use std::ops::Range;
 use std::time::Duration;
@@ -11,12 +11,12 @@ use ureq::http::{HeaderMap, header};
 pub(crate) enum Wanted {
     /// These bytes, at least one.
     Bytes(Range<u64>),
-    /// The last so many bytes.
+    /// This many bytes at the end of the file.
     Last(u64),
 }
 
 impl Wanted {
-    /// The value of the header `Range`, where the first `have` bytes have come already.
+    /// Returns the value of the header `Range`, if the first `have` bytes have been received already.
     pub(super) fn header(&self, have: u64) -> String {
         match self {
             Self::Bytes(range) => {
@@ -26,7 +26,7 @@ impl Wanted {
         }
     }
 
-    /// No answer has more bytes than this.
+    /// Returns the largest number of bytes in an answer.
     pub(super) fn most(&self) -> u64 {
         match self {
             Self::Bytes(range) => length(range),
@@ -34,7 +34,7 @@ impl Wanted {
         }
     }
 
-    /// Where they begin, as far as it is known.
+    /// Returns the offset of the first byte, if it is known.
     pub(super) fn offset(&self) -> Option<u64> {
         match self {
             Self::Bytes(range) => Some(range.start),
@@ -43,12 +43,12 @@ impl Wanted {
     }
 }
 
-/// What tells one state of an object from another.
+/// What distinguishes one version of a file from another.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Version {
-    /// The entity tag, quotes included.
+    /// The entity tag, including its quotes.
     pub etag: Option<String>,
-    /// When it was last modified, as the server spells it.
+    /// The date of the last modification, as the server writes it.
     pub modified: Option<String>,
 }
 
@@ -57,12 +57,12 @@ impl Version {
         Self { etag: text(headers, header::ETAG), modified: text(headers, header::LAST_MODIFIED) }
     }
 
-    /// The entity tag, if it may be used to ask for exactly this version: a weak one may not.
+    /// Returns the entity tag if it can be used to request exactly this version, which a weak tag cannot.
     pub(crate) fn strong(&self) -> Option<&str> {
         self.etag.as_deref().filter(|etag| !etag.starts_with("W/"))
     }
 
-    /// Whether another answer is about the same version, as far as both tell.
+    /// Returns whether another answer has the same version, as far as both contain one.
     pub(crate) fn agrees(&self, other: &Self) -> bool {
         match (&self.etag, &other.etag) {
             (Some(a), Some(b)) => a == b,
@@ -77,9 +77,9 @@ impl Version {
 /// The header `Content-Range`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ContentRange {
-    /// None if no byte is in it.
+    /// The range; `None` if it contains no byte.
     pub(super) range: Option<Range<u64>>,
-    /// The size of the object, if it is told.
+    /// The size of the file, if it is given.
     pub(super) size: Option<u64>,
 }
 
@@ -111,12 +111,12 @@ impl ContentRange {
     }
 }
 
-/// How long a server asks to be left alone, where it says that in seconds.
+/// Returns how long the server asks to wait, if it says so in seconds.
 pub(super) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     text(headers, header::RETRY_AFTER)?.trim().parse().ok().map(Duration::from_secs)
 }
 
-/// Whether the body is what the object holds, and not a compressed form of it, of which ranges mean something else.
+/// Returns whether the body is not compressed. Ranges of compressed bytes have another meaning.
 pub(super) fn is_identity(headers: &HeaderMap) -> bool {
     text(headers, header::CONTENT_ENCODING).is_none_or(|encoding| encoding.eq_ignore_ascii_case("identity"))
 }

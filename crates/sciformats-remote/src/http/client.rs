@@ -1,4 +1,4 @@
-//! One request at a time: redirects, retries, and the checks of every answer.
+//! Makes single requests: redirects, retries, and the checks of every answer.
 
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
@@ -20,64 +20,64 @@ use crate::options::RemoteOptions;
 use crate::tls;
 use crate::url::Url;
 
-/// Redirects that are followed one after another.
+/// The number of consecutive redirects that are followed.
 const REDIRECTS: usize = 12;
 
-/// A body may take a second longer for each so many bytes.
+/// A body may take one second longer per this many bytes.
 const SLOWEST: u64 = 16 << 10;
 
-/// A request is begun again so often at most, even if each time some bytes came.
+/// The largest number of times that a request is continued, even if some bytes were received each time.
 const RESUMES: u32 = 64;
 
-/// A try that brought so many bytes is not counted as a failure.
+/// An attempt that received this many bytes does not count as a failure.
 const ENOUGH: u64 = 64 << 10;
 
-/// Waits are not longer than this.
+/// The longest wait between attempts.
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
 
-/// What makes requests, for one file.
+/// Makes the requests for one file.
 pub(crate) struct Client {
     agent: Agent,
     url: Url,
-    /// Where the last redirects led.
+    /// The URL that the last redirects led to.
     place: RwLock<Option<Url>>,
     credentials: Credentials,
     options: RemoteOptions,
-    /// Requests under way.
+    /// The number of current requests.
     busy: Mutex<usize>,
     free: Condvar,
     repeated: AtomicU64,
 }
 
-/// What is known of the file before a request.
+/// What is known about the file before a request.
 #[derive(Clone, Debug)]
 pub(super) struct Pinned {
     pub(super) version: Version,
     pub(super) size: u64,
 }
 
-/// What came.
+/// What was received.
 #[derive(Debug)]
 pub(super) struct Answer {
     pub(super) bytes: Vec<u8>,
-    /// Where they begin, and the size of the file, if the server told.
+    /// The offset of the first byte, and the size of the file, if the server sent it.
     pub(super) start: u64,
     pub(super) size: Option<u64>,
     pub(super) version: Version,
 }
 
-/// Why a try brought nothing, or not everything.
+/// Why an attempt received nothing, or not everything.
 enum Failure {
-    /// Another one may: after so long, if the server says so.
+    /// Another attempt may succeed; the server may have said how long to wait.
     Passing(Error, Option<Duration>),
     Final(Error),
 }
 
-/// The part of a file that has come so far.
+/// The part of a file that has been received so far.
 struct Coming {
     bytes: Vec<u8>,
     start: Option<u64>,
-    /// How many there will be, once that is known.
+    /// The expected number of bytes, once it is known.
     expected: Option<u64>,
     size: Option<u64>,
     version: Version,
@@ -111,12 +111,13 @@ impl Client {
         &self.options
     }
 
-    /// Requests that were made again.
+    /// Returns the number of repeated requests.
     pub(super) fn repeated(&self) -> u64 {
         self.repeated.load(Ordering::Relaxed)
     }
 
-    /// The bytes that are wanted, of the version that is pinned. Without one, fewer may come: the file may be short.
+    /// Requests bytes of the pinned version. Without a pinned version there may be fewer bytes than
+    /// requested, because the file may be short.
     pub(super) fn fetch(&self, wanted: &Wanted, pinned: Option<&Pinned>) -> Result<Answer> {
         let (mut failures, mut resumes) = (0, 0);
         let mut coming = Coming {
@@ -141,8 +142,8 @@ impl Client {
                 Failure::Passing(error, wait) => (error, wait),
             };
             resumes += 1;
-            // What brought a good part has not failed for nothing.
-            // Of a file that must come as a whole nothing is kept when it is cut.
+            // An attempt that received a good part does not count as a failure. If a file must be fetched as
+            // a whole, the received part is discarded when the transfer is interrupted.
             let came = bound::left(coming.bytes.len(), before) as u64;
             let good = came >= ENOUGH.min(wanted.most() / 4 + 1);
             failures = if good { 0 } else { failures + 1 };
@@ -158,8 +159,8 @@ impl Client {
         }
     }
 
-    /// How long to wait after so many failures in a row: somewhere in the upper half of a time that doubles, so that those
-    /// who were turned away together do not come back together.
+    /// Returns how long to wait after this many consecutive failures. The time is random within the upper
+    /// half of an interval that doubles, so that clients that were refused together do not return together.
     fn wait(&self, failures: u32) -> Duration {
         let factor = 1u32.checked_shl(bound::left(failures, 1)).unwrap_or(u32::MAX); // a bound
         let longest = self.options.backoff.saturating_mul(factor).min(LONGEST_WAIT); // a bound
@@ -191,14 +192,14 @@ impl Client {
                         Ok(())
                     }
                     (Some(pinned), Some(size)) if size != pinned.size => Err(changed()),
-                    _ => Err(fatal("the server says that the range lies outside of the file")),
+                    _ => Err(fatal("the server reports that the range is outside of the file")),
                 }
             }
             status => Err(refusal(status, retry_after(response.headers()))),
         }
     }
 
-    /// Makes a request, and follows where it is sent.
+    /// Makes a request, and follows redirects.
     fn follow(
         &self,
         wanted: &Wanted,
@@ -209,7 +210,8 @@ impl Client {
         let (mut url, mut shortcut) = (kept.clone().unwrap_or_else(|| self.url.clone()), kept.is_some());
         let etag = pinned.map(|pinned| &pinned.version).or(coming.start.map(|_| &coming.version));
         let etag = etag.and_then(Version::strong);
-        // What goes on is asked for by its place, also where its beginning was asked for from the end of the file.
+        // A continuation is requested by its offset, even if the first request counted from the end of the
+        // file.
         let rest = coming.start.zip(coming.expected).map(|(start, expected)| start..start + expected);
         let range = rest.map_or_else(|| wanted.clone(), Wanted::Bytes).header(coming.bytes.len() as u64);
         for _ in 0..REDIRECTS {
@@ -232,15 +234,16 @@ impl Client {
             match response.status().as_u16() {
                 301 | 302 | 303 | 307 | 308 => {
                     let location = text(response.headers(), header::LOCATION)
-                        .ok_or_else(|| fatal("the server redirects, and does not say where"))?;
-                    let next =
-                        url.join(&location).map_err(|_| fatal("the server redirects to what is no URL"))?;
+                        .ok_or_else(|| fatal("the server redirects without saying where"))?;
+                    let next = url
+                        .join(&location)
+                        .map_err(|_| fatal("the server redirects to something that is not a URL"))?;
                     if url.is_encrypted() && !next.is_encrypted() {
-                        return Err(fatal("the server redirects from https to http"));
+                        return Err(fatal("the server redirects from https to http, which is not followed"));
                     }
                     url = next;
                 }
-                // What redirects led to may have expired.
+                // The target of the redirect may have expired.
                 401 | 403 | 404 | 410 if shortcut => {
                     *self.place.write().unwrap_or_else(PoisonError::into_inner) = None;
                     (url, shortcut) = (self.url.clone(), false);
@@ -253,10 +256,10 @@ impl Client {
                 }
             }
         }
-        Err(fatal("the server redirects in a circle"))
+        Err(fatal("the server redirects too often, perhaps in a circle"))
     }
 
-    /// Takes a part of the file.
+    /// Receives a part of the file.
     fn part(
         &self,
         wanted: &Wanted,
@@ -266,11 +269,11 @@ impl Client {
     ) -> Result<(), Failure> {
         let headers = response.headers();
         if !is_identity(headers) {
-            return Err(fatal("the server answers with a range of compressed bytes"));
+            return Err(fatal("the server answered with a range of compressed bytes"));
         }
         let told = ContentRange::of(headers);
         let (Some(range), size) = told.map_or((None, None), |told| (told.range, told.size)) else {
-            return Err(fatal("the server answers with a part of the file and does not say with which"));
+            return Err(fatal("the server answered with a part of the file without saying which part"));
         };
         if pinned.is_some_and(|pinned| size.is_some_and(|size| size != pinned.size)) {
             return Err(Failure::Final(replaced()));
@@ -282,7 +285,7 @@ impl Client {
                 range.start == start + have && Some(range.end) == end
             }
             (Wanted::Bytes(wanted), None) => {
-                // Without knowing the size one may ask for more than there is.
+                // If the size is unknown, the request may ask for more bytes than there are.
                 let short =
                     pinned.is_none() && size.is_none_or(|size| size == range.end) && range.end < wanted.end;
                 range.start == wanted.start && (range.end == wanted.end || short)
@@ -292,7 +295,7 @@ impl Client {
             }
         };
         if !right {
-            return Err(fatal("the server answers with another range than it was asked for"));
+            return Err(fatal("the server answered with another range than was requested"));
         }
         if coming.start.is_none() {
             let told = if matches!(wanted, Wanted::Last(_)) { size.or(Some(range.end)) } else { size };
@@ -303,7 +306,7 @@ impl Client {
         self.body(response, length(&range), coming)
     }
 
-    /// Takes the whole file, from a server that knows no ranges.
+    /// Receives the whole file from a server that does not support ranges.
     fn all(
         &self,
         wanted: &Wanted,
@@ -314,19 +317,19 @@ impl Client {
         let front = matches!(wanted, Wanted::Bytes(range) if range.start == 0);
         let length = response.body().content_length();
         if pinned.is_some() || !front || !is_identity(response.headers()) {
-            return Err(fatal("the server does not answer ranges, but with the whole file"));
+            return Err(fatal("the server ignored the requested range and answered with the whole file"));
         }
         let Some(length) = length.filter(|&length| length <= self.options.whole) else {
             let what = match length {
                 Some(length) => format!(
-                    "the server knows no ranges, and the file of {length} bytes is too large to be fetched as a whole"
+                    "the server does not support ranges, and the file of {length} bytes is too large to be fetched as a whole"
                 ),
-                None => "the server knows no ranges, and does not tell how large the file is".into(),
+                None => "the server does not support ranges and does not say how large the file is".into(),
             };
             return Err(Failure::Final(Error::io("read", io::Error::new(io::ErrorKind::Unsupported, what))));
         };
         coming.version = Version::of(response.headers());
-        // It cannot be resumed: what came before is of no use.
+        // This transfer cannot be continued, so the bytes that were received are discarded.
         coming.bytes.clear();
         let outcome = self.body(response, length, coming);
         match outcome {
@@ -336,9 +339,10 @@ impl Client {
         outcome
     }
 
-    /// Appends `left` bytes of a body.
+    /// Receives `left` bytes of a body.
     fn body(&self, response: Response<Body>, left: u64, coming: &mut Coming) -> Result<(), Failure> {
-        let expected = usize::try_from(left).map_err(|_| fatal("a range is longer than the memory"))?;
+        let expected =
+            usize::try_from(left).map_err(|_| fatal("a range is longer than the memory of this machine"))?;
         let mut reader = response.into_body().into_with_config().limit(u64::MAX).reader();
         let before = coming.bytes.len();
         coming.bytes.reserve(expected.min(8 << 20));
@@ -346,7 +350,8 @@ impl Client {
         let came = coming.bytes.len() - before;
         match read {
             Ok(_) if came == expected => {
-                // The connection can be used again once its end was seen; a body that goes on loses it.
+                // The connection can be used again after the end of the body was read; otherwise it is
+                // closed.
                 let _ = reader.read(&mut [0; 1]);
                 Ok(())
             }
@@ -362,7 +367,7 @@ impl Client {
     }
 }
 
-/// What holds for every request.
+/// Returns the settings for every request.
 fn settings(options: &RemoteOptions) -> ConfigBuilder<AgentScope> {
     let silence = Some(options.timeout);
     Agent::config_builder()
@@ -379,7 +384,7 @@ fn settings(options: &RemoteOptions) -> ConfigBuilder<AgentScope> {
         .user_agent(concat!("sciformats/", env!("CARGO_PKG_VERSION")))
 }
 
-/// A place among the requests that are under way at once.
+/// A place among the simultaneous requests.
 struct Turn<'a>(&'a Client);
 
 impl<'a> Turn<'a> {
@@ -406,21 +411,21 @@ fn fatal(text: &'static str) -> Failure {
     Failure::Final(Error::io("read", io::Error::new(io::ErrorKind::InvalidData, text)))
 }
 
-/// The file is not the one that was opened.
+/// Returns the error for a file that was replaced since it was opened.
 pub(super) fn replaced() -> Error {
     let text = "the file was replaced on the server since it was opened; open it again";
     Error::io("read", io::Error::new(io::ErrorKind::StaleNetworkFileHandle, text))
 }
 
-/// A status that brings no bytes.
+/// Returns the failure for a status without bytes.
 fn refusal(status: StatusCode, wait: Option<Duration>) -> Failure {
     let (kind, why) = match status.as_u16() {
-        401 => (io::ErrorKind::PermissionDenied, "the server wants to know who asks"),
-        403 => (io::ErrorKind::PermissionDenied, "the server refuses, or the URL has expired"),
+        401 => (io::ErrorKind::PermissionDenied, "the server requires a login"),
+        403 => (io::ErrorKind::PermissionDenied, "the server refuses access, or the URL has expired"),
         404 | 410 => (io::ErrorKind::NotFound, "the server has no such file"),
         408 | 504 => (io::ErrorKind::TimedOut, "the server took too long"),
         425 | 429 | 503 => (io::ErrorKind::ResourceBusy, "the server is busy"),
-        _ => (io::ErrorKind::Other, "the server does not answer the request"),
+        _ => (io::ErrorKind::Other, "the server did not fulfil the request"),
     };
     let error = Error::io("read", io::Error::new(kind, format!("{why} (status {})", status.as_u16())));
     match status.as_u16() {
@@ -429,26 +434,26 @@ fn refusal(status: StatusCode, wait: Option<Duration>) -> Failure {
     }
 }
 
-/// A request that brought no answer.
+/// Returns the failure for a request that was not answered.
 fn failure(error: ureq::Error) -> Failure {
     let passing = |kind, text: String| Failure::Passing(Error::io("read", io::Error::new(kind, text)), None);
     match error {
         ureq::Error::Io(error) => Failure::Passing(Error::io("read", told(&error)), None),
         ureq::Error::Timeout(_) => {
-            passing(io::ErrorKind::TimedOut, "the server does not answer in time".into())
+            passing(io::ErrorKind::TimedOut, "the server did not answer in time".into())
         }
-        ureq::Error::HostNotFound => passing(io::ErrorKind::HostUnreachable, "no such host was found".into()),
+        ureq::Error::HostNotFound => passing(io::ErrorKind::HostUnreachable, "the host was not found".into()),
         ureq::Error::ConnectionFailed => {
             passing(io::ErrorKind::ConnectionRefused, "no connection could be made".into())
         }
         ureq::Error::Protocol(error) => {
-            passing(io::ErrorKind::InvalidData, format!("the answer is no HTTP: {error}"))
+            passing(io::ErrorKind::InvalidData, format!("the answer is not valid HTTP: {error}"))
         }
         other => Failure::Final(Error::io("read", io::Error::other(other.to_string()))),
     }
 }
 
-/// The error of a connection, in words that name what it means here.
+/// Returns the error of a connection, with the meaning that it has here.
 fn told(error: &io::Error) -> io::Error {
     let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<ureq::Error>());
     if let Some(ureq::Error::Timeout(_)) = inner {

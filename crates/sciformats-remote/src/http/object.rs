@@ -30,24 +30,27 @@ impl std::fmt::Debug for Http {
 }
 
 impl Http {
-    /// Opens a file by its front and its end, which come at the same time: two requests, or one if the options say so.
+    /// Opens a file by requesting its front and its end at the same time. These are two requests, or one if
+    /// the options say so.
     pub(crate) fn open(url: &str, options: &RemoteOptions) -> Result<Opening> {
         let client = Client::new(Url::parse(url)?, options)?;
         let front = || client.fetch(&Wanted::Bytes(0..options.front.max(1)), None);
         let (front, back) = match options.back {
             0 => (front(), None),
             back => std::thread::scope(|scope| {
-                // The end is a guess: a server may know no such ranges, and then it comes when it is read.
+                // Requesting the end is optional. If the server does not support it, the end is fetched when
+                // it is read.
                 let back = scope.spawn(|| client.fetch(&Wanted::Last(back), None));
                 (front(), back.join().ok().and_then(Result::ok))
             }),
         };
         let front = front?;
-        // A server that does not tell the size does so with the end, or has sent everything.
+        // If the server did not send the size with the front, it sends it with the end, or it has sent the
+        // whole file.
         let all = (front.bytes.len() as u64) < options.front;
         let size = front.size.or(back.as_ref().and_then(|back| back.size));
         let size = size.or(all.then_some(front.bytes.len() as u64)).ok_or_else(|| {
-            let problem = "the server does not tell how large the file is";
+            let problem = "the server does not say how large the file is";
             let source = std::io::Error::new(std::io::ErrorKind::Unsupported, problem);
             client.url().place(Error::io("open", source), None)
         })?;
@@ -62,7 +65,7 @@ impl Http {
         Ok(Opening { store, front: front.bytes, back: back.map(|back| (back.start, back.bytes)) })
     }
 
-    /// A file that is known already, by an index beside it: no request is made until something is read.
+    /// Opens a file that an index describes; no request is made until something is read.
     pub(crate) fn known(url: &str, size: u64, version: Version, options: &RemoteOptions) -> Result<Self> {
         let client = Client::new(Url::parse(url)?, options)?;
         Ok(Self { client, pinned: Pinned { version, size } })
@@ -95,7 +98,7 @@ impl Ranges for Http {
     }
 }
 
-/// Fetches ranges with so many threads; the first error ends it.
+/// Fetches ranges with several threads; the first error ends it.
 pub(crate) fn side_by_side(
     ranges: &[Range<u64>],
     threads: usize,

@@ -1,4 +1,4 @@
-//! Everything that a file holds, one after the other.
+//! Iterates over everything that a file contains.
 
 use super::File;
 use crate::Result;
@@ -7,8 +7,9 @@ use crate::model::Object;
 use crate::walk::{Entries, Found};
 
 impl File {
-    /// The objects and links of the file in canonical order: breadth first, the members of a group in byte order of their
-    /// names. An object that several links lead to comes once; what cannot be read is an entry that says so.
+    /// Returns the objects and links of the file in canonical order: breadth first, and the members of a
+    /// group in byte order of their names. An object with several links occurs once. An object that cannot be
+    /// read is an entry with the error.
     ///
     /// ```
     /// # let mut tree = sciformats::memory::Memory::new(sciformats::Format::Hdf5);
@@ -23,7 +24,8 @@ impl File {
         Entries::new(self.source(), self.limits())
     }
 
-    /// The arrays of the file, in the order of [`walk`](Self::walk). What is damaged is an error in its place; the others follow.
+    /// Returns the arrays of the file in the order of [`walk`](Self::walk). A damaged object is an error in
+    /// its place, and the others follow.
     ///
     /// ```
     /// # let mut tree = sciformats::memory::Memory::new(sciformats::Format::Hdf5);

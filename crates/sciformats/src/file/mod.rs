@@ -18,11 +18,11 @@ use crate::Format;
 use crate::options::OpenOptions;
 use crate::source::Source;
 
-/// The bytes of a file, shared by those who read it.
+/// The bytes of a file, which several readers share.
 pub(crate) type Storage = Arc<dyn ReadAt>;
 
-/// An open file: one tree of groups, arrays and attributes, whatever its format. Clones share it; any number of threads may
-/// read at once.
+/// An open file: one tree of groups, arrays and attributes, whatever its format. Clones share the file, and
+/// any number of threads may read at the same time.
 ///
 /// ```no_run
 /// let file = sciformats::open("run.h5")?;
@@ -40,14 +40,14 @@ pub struct File {
     damage: Option<open::Damage>,
     options: OpenOptions,
     read: Arc<AtomicU64>,
-    /// Reading costs round trips, which [`gather`](Self::gather) saves.
+    /// Whether reading costs round trips, which [`gather`](Self::gather) reduces.
     far: bool,
     #[cfg(feature = "remote")]
     pub(crate) remote: Option<sciformats_remote::Remote>,
 }
 
 impl File {
-    /// The bytes that the file has by its own account, if it was cut short.
+    /// Returns the number of bytes that the file should have, if it was cut short.
     ///
     /// ```
     /// use sciformats::{File, OpenOptions};
@@ -64,8 +64,8 @@ impl File {
         self.cut.or_else(|| self.source.cut_short())
     }
 
-    /// What is wrong with a file that could only be opened because the options allow files of which something is
-    /// [missing](OpenOptions::with_cut), and that was not cut short: the damaged end of a Blosc2 frame.
+    /// Returns what is wrong with a file that was not cut short but could only be opened because [the
+    /// options](OpenOptions::with_cut) permit it, such as a Blosc2 frame with a damaged end.
     ///
     /// ```
     /// # #[cfg(feature = "blosc2")] {
@@ -87,7 +87,8 @@ impl File {
         self.damage.map(open::Damage::error)
     }
 
-    /// The same file with other options. Limits of the format's own reader stay those it was opened with.
+    /// Returns the same file with other options. The reader of the format keeps the limits with which the
+    /// file was opened.
     ///
     /// ```
     /// use sciformats::{Limits, OpenOptions};
@@ -106,7 +107,7 @@ impl File {
         Self { options, ..self }
     }
 
-    /// The tree behind it, for what the methods here do not do.
+    /// Returns the tree behind the file, for operations that have no method here.
     ///
     /// ```
     /// # let mut tree = sciformats::memory::Memory::new(sciformats::Format::Hdf5);
@@ -124,17 +125,17 @@ impl File {
         &*self.source
     }
 
-    /// The format.
+    /// Returns the format.
     pub fn format(&self) -> Format {
         self.source.format()
     }
 
-    /// The path that it was opened by, if by one.
+    /// Returns the path by which the file was opened, if there is one.
     pub fn path(&self) -> Option<&Path> {
         self.path.as_deref()
     }
 
-    /// The number of bytes it has.
+    /// Returns the size of the file in bytes.
     ///
     /// ```
     /// # let dir = tempfile::tempdir().unwrap();
@@ -148,18 +149,18 @@ impl File {
         self.size
     }
 
-    /// What it may ask of the machine.
+    /// Returns the limits for the resources that the file may use.
     pub fn limits(&self) -> &Limits {
         &self.options.limits
     }
 
-    /// The options it was opened with.
+    /// Returns the options with which the file was opened.
     pub fn options(&self) -> &OpenOptions {
         &self.options
     }
 
-    /// The same tree as of a file of so many bytes: for a [`Source`] that shows another file in its own way, since what may be
-    /// gone through depends on the size of that.
+    /// Returns the same tree as if it belonged to a file of this many bytes. This is for a [`Source`] that
+    /// presents another file, because the size of a file determines how many bytes may be read from it.
     #[must_use]
     pub fn with_size(self, size: u64) -> Self {
         Self { size, ..self }

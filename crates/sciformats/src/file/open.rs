@@ -1,4 +1,4 @@
-//! Opening: a file is recognised by its contents, and then read by the adapter of its format.
+//! Opens files: the format is recognised by the contents, and its adapter then reads the file.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -22,6 +22,7 @@ impl File {
     /// ```
     ///
     /// # Errors
+    ///
     /// As [`crate::open_with`].
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::open_with(path, &OpenOptions::default())
@@ -37,6 +38,7 @@ impl File {
     /// ```
     ///
     /// # Errors
+    ///
     /// As [`crate::open_with`].
     pub fn open_with(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Self> {
         let path = path.as_ref();
@@ -47,7 +49,7 @@ impl File {
             let (source, size) = formats::open_folder(format, path, options)?;
             return Ok(Self::of(source, size, None, options).at(path));
         }
-        // One handle, by which the file is recognised and then read.
+        // The same handle is used to recognise the file and to read it.
         let file = FileStorage::open(path)?;
         let recognised = Recognised::of(&file, options)?;
         Ok(recognised.open(options.access.of(&file)?, Some(path), options)?.at(path))
@@ -64,12 +66,13 @@ impl File {
     /// ```
     ///
     /// # Errors
+    ///
     /// As [`crate::open_with`].
     pub fn from_bytes(bytes: impl Into<Vec<u8>>) -> Result<Self> {
         Self::from_storage(bytes.into(), &OpenOptions::default())
     }
 
-    /// Opens a file that is in a storage of the caller's: somewhere else, or in a part of another file.
+    /// Opens a file in a storage of the caller, for example one that is remote, or a part of another file.
     ///
     /// ```
     /// use sciformats::{File, OpenOptions};
@@ -81,12 +84,13 @@ impl File {
     /// ```
     ///
     /// # Errors
+    ///
     /// As [`crate::open_with`].
     pub fn from_storage(storage: impl ReadAt + 'static, options: &OpenOptions) -> Result<Self> {
         Recognised::of(&storage, options)?.open(Arc::new(storage), None, options)
     }
 
-    /// An open file without a path; `cut` is the size that it had before it was cut short.
+    /// Creates an open file without a path; `cut` is the original size if the file was cut short.
     fn of(source: Box<dyn Source>, size: u64, cut: Option<u64>, options: &OpenOptions) -> Self {
         Self {
             source: source.into(),
@@ -113,19 +117,19 @@ impl File {
 
 impl<S: Source + 'static> From<S> for File {
     fn from(source: S) -> Self {
-        // What the caller has in memory is not doubted.
+        // The size of a storage in memory is never in doubt.
         Self::of(Box::new(source), 0, None, &OpenOptions::default().with_unfolded(u64::MAX))
     }
 }
 
-/// Whose file it is.
+/// The format that recognised a file.
 enum Recognised<'o> {
     Own(Format),
     Callers(&'o Registered),
 }
 
 impl<'o> Recognised<'o> {
-    /// Formats of the caller's come first: theirs may be a kind of one of the others.
+    /// Formats of the caller come first, because one of them may be a special kind of another format.
     fn of(storage: &dyn ReadAt, options: &'o OpenOptions) -> Result<Self> {
         for registered in &options.formats {
             if registered.detects(storage)? {
@@ -134,7 +138,7 @@ impl<'o> Recognised<'o> {
         }
         let format = Format::detect(storage)?;
         format.map(Self::Own).ok_or_else(|| {
-            Error::unsupported("a file that is none of HDF5, ASDF, Blosc2, GSD, RawArray and npy")
+            Error::unsupported("a file whose format is not HDF5, ASDF, Blosc2, GSD, RawArray or npy")
         })
     }
 
@@ -157,7 +161,7 @@ impl<'o> Recognised<'o> {
     }
 }
 
-/// Why a file could not be opened.
+/// The reason why a file could not be opened.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Damage {
     structure: &'static str,
@@ -170,7 +174,7 @@ impl Damage {
         self.fault.at(self.structure, self.offset)
     }
 
-    /// Opens what is left of the file, if the options allow it and something is.
+    /// Opens the remaining part of a file, if the options permit it and there is something left.
     fn open(
         self,
         (format, storage): (Format, Storage),
@@ -180,7 +184,7 @@ impl Damage {
         let size = storage.len();
         let whole = cut::whole(&*storage, format).filter(|&whole| whole > size);
         let error = || whole.map_or_else(|| self.error(), |whole| cut::error(size, whole));
-        // The chunks of a frame can be found without its end, whether that is missing or damaged.
+        // The chunks of a frame can be found without its end, even if the end is missing or damaged.
         let source = match whole {
             _ if !options.cut => return Err(error()),
             _ if format == Format::Blosc2 => {

@@ -1,4 +1,4 @@
-//! Reading elements: whole selections in one call, or piece by piece.
+//! Reads elements: whole selections in one call, or piece by piece.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::Ordering;
@@ -12,11 +12,12 @@ use crate::model::{ArrayInfo, ObjectId};
 use crate::options::Unfolding;
 use crate::pieces::{self, Pieces};
 
-/// Gets a piece of a selection and the canonical bytes of its elements; says whether to go on.
+/// Called with a piece of a selection and the canonical bytes of its elements; returns whether to continue.
 pub type VisitPiece<'a> = &'a mut dyn FnMut(&Slab, &[u8]) -> Result<ControlFlow<()>>;
 
 impl File {
-    /// Canonical bytes of elements that were read through this value so far: for progress shown by another thread.
+    /// Returns the number of canonical bytes of elements that were read through this value, so that another
+    /// thread can show the progress.
     ///
     /// ```
     /// # let mut tree = sciformats::memory::Memory::new(sciformats::Format::Hdf5);
@@ -32,8 +33,8 @@ impl File {
         self.read.load(Ordering::Relaxed)
     }
 
-    /// Notes that so many canonical bytes of elements were read in another way, for [`bytes_read`](Self::bytes_read): by a
-    /// program that reads stored chunks through the format's own crate.
+    /// Adds to [`bytes_read`](Self::bytes_read) canonical bytes that were read in another way, for example by
+    /// a program that reads stored chunks through the crate of the format.
     pub fn count_read(&self, bytes: u64) {
         self.read.fetch_add(bytes, Ordering::Relaxed);
     }
@@ -55,6 +56,7 @@ impl File {
     /// ```
     ///
     /// # Errors
+    ///
     /// As [`Source::read`](crate::Source::read).
     pub fn read(&self, array: ObjectId, slab: &Slab, out: &mut Vec<u8>) -> Result<()> {
         let before = out.len();
@@ -63,8 +65,8 @@ impl File {
         Ok(())
     }
 
-    /// Reads the canonical bytes of the selected elements of an array into `out`, which has their total size: for elements of one
-    /// size.
+    /// Reads the canonical bytes of the selected elements of an array into `out`, which must have exactly
+    /// their size. All elements must have the same size.
     ///
     /// ```
     /// use sciformats::Slab;
@@ -80,6 +82,7 @@ impl File {
     /// ```
     ///
     /// # Errors
+    ///
     /// As [`Source::read_into`](crate::Source::read_into).
     pub fn read_into(&self, array: ObjectId, slab: &Slab, out: &mut [u8]) -> Result<()> {
         self.source.read_into(array, slab, out)?;
@@ -87,8 +90,8 @@ impl File {
         Ok(())
     }
 
-    /// Goes through the selected elements of an array in C order, a few megabytes at a time. `visit` gets each piece of
-    /// the selection and the canonical bytes of its elements.
+    /// Calls `visit` for the selected elements of an array in C order, a few megabytes at a time. It receives
+    /// each piece of the selection with the canonical bytes of its elements.
     ///
     /// ```
     /// use std::ops::ControlFlow;
@@ -110,7 +113,10 @@ impl File {
     /// ```
     ///
     /// # Errors
-    /// As [`Source::read`](crate::Source::read), and those of `visit`; [`Error::LimitExceeded`](crate::Error::LimitExceeded) for more bytes than [`OpenOptions::unfolded`](crate::OpenOptions::unfolded) allows.
+    ///
+    /// As [`Source::read`](crate::Source::read), and those of `visit`;
+    /// [`Error::LimitExceeded`](crate::Error::LimitExceeded) if there are more bytes than
+    /// [`OpenOptions::unfolded`](crate::OpenOptions::unfolded) permits.
     pub fn for_each_piece(
         &self,
         (id, info): (ObjectId, &ArrayInfo),
@@ -120,8 +126,8 @@ impl File {
         self.go_through(&self.unfolding(), (id, info), slab, visit)
     }
 
-    /// As [`for_each_piece`](Self::for_each_piece), as a part of an operation that goes through more than one array: all of them
-    /// together are bounded by `unfolding`.
+    /// As [`for_each_piece`](Self::for_each_piece), as a part of an operation on several arrays, which
+    /// `unfolding` limits together.
     ///
     /// ```
     /// use sciformats::Slab;
@@ -144,6 +150,7 @@ impl File {
     /// ```
     ///
     /// # Errors
+    ///
     /// As [`for_each_piece`](Self::for_each_piece).
     pub fn go_through(
         &self,
@@ -158,7 +165,8 @@ impl File {
         pieces::for_each(pieces, self.options.threads(), &read, visit)
     }
 
-    /// The bound on what an operation goes through, which begins now: see [`OpenOptions::unfolded`](crate::OpenOptions::unfolded).
+    /// Starts a new operation and returns its limit; see
+    /// [`OpenOptions::unfolded`](crate::OpenOptions::unfolded).
     pub fn unfolding(&self) -> Unfolding {
         Unfolding::new(&self.options, self.size)
     }

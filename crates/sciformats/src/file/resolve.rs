@@ -1,4 +1,4 @@
-//! Finding objects by their paths.
+//! Finds objects by their paths.
 
 use sciformats_core::Error;
 
@@ -7,11 +7,13 @@ use crate::array::Array;
 use crate::model::{Name, Object, ObjectId, Target};
 use crate::{Result, walk};
 
-/// Soft links that are followed one after another before they are taken for a loop; HDF5's own library follows 16.
+/// The number of consecutive soft links that are followed before they are taken for a loop. The HDF5 library
+/// follows 16.
 const LINKS: usize = 16;
 
 impl File {
-    /// The object at `path`; soft links are followed, links into other files as [`OpenOptions::external`](crate::OpenOptions::external) allows.
+    /// Returns the object at `path`. Soft links are followed; links into other files are followed as
+    /// [`OpenOptions::external`](crate::OpenOptions::external) permits.
     ///
     /// ```
     /// # let mut tree = sciformats::memory::Memory::new(sciformats::Format::Hdf5);
@@ -26,8 +28,9 @@ impl File {
     /// ```
     ///
     /// # Errors
-    /// [`Error::NotFound`], which says that the name is not there; whatever makes the way there unreadable; [`Error::Missing`] and [`Error::Forbidden`] of a link into
-    /// another file.
+    ///
+    /// [`Error::NotFound`] with the name that does not exist; the error that makes a group on the way
+    /// unreadable; [`Error::Missing`] and [`Error::Forbidden`] for a link into another file.
     pub fn resolve(&self, path: &str) -> Result<ObjectId> {
         let mut links = LINKS;
         self.follow(path, &mut links)?.ok_or_else(|| Error::not_found("object", path))
@@ -38,7 +41,7 @@ impl File {
         self.descend(self.source.root(), "/", &parts, links)
     }
 
-    /// The object that `parts` lead to from the group at `base`.
+    /// Follows `parts` from the group at `base`.
     fn descend(
         &self,
         group: ObjectId,
@@ -52,7 +55,7 @@ impl File {
         }
         match self.source.object(group)? {
             Object::Group => {}
-            // Whether it has such a member cannot be known.
+            // It is unknown whether the group has such a member.
             Object::Damaged { error, .. } => return Err(error),
             Object::Array(_) | Object::Datatype(_) | Object::Value(_) => return Ok(None),
         }
@@ -69,7 +72,7 @@ impl File {
         Ok(None)
     }
 
-    /// The object that a link in the group at `base` leads to.
+    /// Returns the object that a link in the group at `base` leads to.
     fn target(
         &self,
         group: ObjectId,
@@ -95,7 +98,7 @@ impl File {
         }
     }
 
-    /// The object at `path`.
+    /// Returns the object at `path`.
     ///
     /// ```
     /// use sciformats::{Kind, Object};
@@ -113,12 +116,13 @@ impl File {
     /// ```
     ///
     /// # Errors
+    ///
     /// As [`resolve`](Self::resolve), and if the object cannot be read at all.
     pub fn object(&self, path: &str) -> Result<Object> {
         self.source.object(self.resolve(path)?)
     }
 
-    /// The array at `path`.
+    /// Returns the array at `path`.
     ///
     /// ```
     /// # let mut tree = sciformats::memory::Memory::new(sciformats::Format::Hdf5);
@@ -132,7 +136,8 @@ impl File {
     /// ```
     ///
     /// # Errors
-    /// As [`object`](Self::object); [`Error::Usage`] if it is no array.
+    ///
+    /// As [`object`](Self::object); [`Error::Usage`] if the object is not an array.
     pub fn array(&self, path: &str) -> Result<Array<'_>> {
         let id = self.resolve(path)?;
         match self.source.object(id)? {

@@ -1,5 +1,5 @@
-//! The adapters: one file a format, each built with the cargo feature of its name. Two of them tell more than [`Source`] asks
-//! for, to who writes files of these formats anew.
+//! The adapters, with one file per format. Each is built with the cargo feature of its name. Two of them
+//! offer more than [`Source`], for code that writes files of these formats anew.
 
 #[cfg(feature = "asdf")]
 mod asdf;
@@ -24,7 +24,7 @@ use crate::options::OpenOptions;
 use crate::source::Source;
 use crate::{Format, Result};
 
-/// Opens bytes that are of `format`; `path` is that of their file, if they are one.
+/// Opens bytes in `format`; `path` is that of their file, if there is one.
 #[allow(unused_variables, reason = "without any format built in, nothing is opened")]
 pub(crate) fn open(
     format: Format,
@@ -49,7 +49,7 @@ pub(crate) fn open(
     }
 }
 
-/// Opens a folder that is one file of `format`; the answer has the bytes of the files in it too.
+/// Opens a folder that is one file of `format`, and returns the size of its files too.
 #[allow(unused_variables, reason = "without the format built in, nothing is opened")]
 pub(crate) fn open_folder(
     format: Format,
@@ -63,15 +63,16 @@ pub(crate) fn open_folder(
     }
 }
 
-/// The error for a format that is not built in.
+/// Returns the error for a format that is not built in.
 pub(crate) fn absent(format: Format) -> Error {
     Error::missing_feature(format!("the format {format}"), format.word())
 }
 
-/// Appends the elements of `slab` to `out`; `bytes` holds the whole array that it selects from, `size` bytes an element.
+/// Appends the elements of `slab` to `out`. `bytes` contains the whole array that the slab selects from, with
+/// `size` bytes per element.
 #[cfg(any(feature = "asdf", feature = "gsd"))]
 fn gather(bytes: &[u8], size: usize, slab: &sciformats_core::Slab, out: &mut Vec<u8>) -> Result<()> {
-    let short = || Error::usage("selection", "leaves the bytes of its array");
+    let short = || Error::usage("selection", "extends beyond the bytes of its array");
     let at = |index: u64| usize::try_from(index).ok()?.checked_mul(size);
     for run in slab.runs() {
         if run.step == 1 {

@@ -21,7 +21,7 @@ pub(super) fn open(storage: Storage, options: &OpenOptions) -> Result<Box<dyn So
     Ok(Box::new(Adapter { reader: Reader::from_storage(storage, &read)? }))
 }
 
-/// What elements of a type mean. Moments and spans of time are the integers that they are stored as.
+/// Returns the element type for a data type. Dates and time spans are the integers that they are stored as.
 fn element(of: &DType) -> ElementType {
     match of {
         DType::Scalar { kind, size, .. } => {
@@ -38,7 +38,7 @@ fn element(of: &DType) -> ElementType {
                 (Kind::Complex, 8) => ElementType::Complex(8),
                 (Kind::Complex, 16) => ElementType::Complex(16),
                 (Kind::Bytes | Kind::Text, _) => ElementType::Text,
-                // Wider floating-point numbers differ from machine to machine.
+                // Wider floating-point numbers differ between machines.
                 _ => ElementType::Opaque(*size),
             }
         }
@@ -55,7 +55,8 @@ fn element(of: &DType) -> ElementType {
     }
 }
 
-/// The width of the numbers in an element whose bytes are in the wrong order, 1 if none are; `None` for what is no number.
+/// Returns the width of the numbers in an element whose bytes are in the wrong order, or 1 if none are;
+/// `None` for elements that are not numbers.
 fn word(kind: &Kind, size: u64, order: ByteOrder) -> Option<usize> {
     let size = match (kind, size) {
         (Kind::Bool | Kind::Bytes | Kind::Text, _) => return None,
@@ -69,7 +70,7 @@ fn word(kind: &Kind, size: u64, order: ByteOrder) -> Option<usize> {
     if order == ByteOrder::Big { usize::try_from(size).ok() } else { Some(1) }
 }
 
-/// Whether stored elements are canonical bytes already.
+/// Returns whether stored elements are canonical bytes already.
 fn is_canonical(of: &DType) -> bool {
     match of {
         DType::Scalar { kind, size, order } => word(kind, *size, *order) == Some(1),
@@ -81,8 +82,8 @@ fn is_canonical(of: &DType) -> bool {
     }
 }
 
-/// Appends the canonical bytes of one element, which is at the start of `bytes`, and moves `bytes` behind it. `at` is where the
-/// array begins, for errors.
+/// Appends the canonical bytes of the element at the start of `bytes`, and advances `bytes` past it. `at` is
+/// the offset of the array, for errors.
 fn append(of: &DType, bytes: &mut &[u8], at: u64, out: &mut Vec<u8>) -> Result<()> {
     match of {
         DType::Record(fields) => {
@@ -107,7 +108,7 @@ fn append(of: &DType, bytes: &mut &[u8], at: u64, out: &mut Vec<u8>) -> Result<(
 }
 
 fn short() -> Error {
-    Error::internal("an element leaves the bytes that were read for it")
+    Error::internal("an element extends beyond the bytes that were read for it")
 }
 
 fn scalar(of: &DType, bytes: &[u8], at: u64, out: &mut Vec<u8>) -> Result<()> {
@@ -226,7 +227,7 @@ impl Source for Adapter {
             structure("header", 0, self.reader.data_offset(), fields),
             structure("array", self.reader.data_offset(), self.reader.stored_size(), Vec::new()),
         ];
-        // The caller has seen enough if it breaks; there is nothing to clean up.
+        // If the caller stops, nothing has to be cleaned up.
         let _ = parts.into_iter().try_for_each(visit);
         Ok(())
     }
@@ -279,7 +280,7 @@ mod tests {
         let data = [7, 9, 9, 9, 0x3F, 0x80, 0, 0, 0x40, 0, 0, 0];
         let file = open(bytes(descr, "False", "(1,)", &data)).unwrap();
         let array = file.array("/").unwrap();
-        assert_eq!(array.element().to_string(), "{a: u1, b: f4[2]}");
+        assert_eq!(array.element().to_string(), "{a: uint8, b: float32[2]}");
         let canonical = array.bytes(&array.all().unwrap()).unwrap();
         assert_eq!(canonical, [7, 0, 0, 0x80, 0x3F, 0, 0, 0, 0x40]);
     }

@@ -1,9 +1,9 @@
-//! Members that are named by their numbers.
+//! Members whose names are numbers.
 
 use crate::model::Name;
 use sciformats_core::bound;
 
-/// The numbers below `end` in the byte order of their decimal digits: 0, 1, 10, 100, 11, 2 …
+/// Returns the numbers below `end` in the byte order of their decimal digits: 0, 1, 10, 100, 11, 2 …
 pub(super) fn decimal_order(end: u64) -> impl Iterator<Item = u64> {
     std::iter::successors((end > 0).then_some(0u64), move |&last| {
         if last == 0 {
@@ -23,7 +23,7 @@ pub(super) fn decimal_order(end: u64) -> impl Iterator<Item = u64> {
     })
 }
 
-/// The number that a name is: digits without leading zeros.
+/// Returns the number that a name stands for, which must have no leading zeros.
 pub(super) fn number(name: &Name) -> Option<u64> {
     let text = std::str::from_utf8(name.as_bytes()).ok()?;
     let number: u64 = text.parse().ok()?;

@@ -1,4 +1,5 @@
-//! RawArray: one array at `/`, its dimensions reversed into C order. What follows the data is a fact about the file.
+//! RawArray: one array at `/`, with its dimensions reversed into C order. The bytes after the data are a fact
+//! about the file.
 
 use std::ops::ControlFlow;
 
@@ -13,7 +14,7 @@ use crate::pieces::grow;
 use crate::source::{Fact, Members, Source, Structure};
 use crate::{Format, Result};
 
-/// Bytes after the data that are shown as text, if they are text.
+/// The number of bytes after the data that are shown, if they are text.
 const SHOWN: u64 = 256;
 
 struct Adapter {
@@ -41,7 +42,7 @@ fn element(of: rawarray::ElementType) -> ElementType {
         Stored::Complex(8) => ElementType::Complex(8),
         Stored::Complex(16) => ElementType::Complex(16),
         Stored::Bool => ElementType::Bool,
-        // Floats of other sizes have more than one layout, and the file does not say which.
+        // Floats of other sizes have several layouts, and the file does not say which one it uses.
         Stored::Float(bytes) | Stored::Complex(bytes) | Stored::Opaque(bytes) => ElementType::Opaque(bytes),
     }
 }
@@ -164,7 +165,7 @@ impl Source for Adapter {
         if metadata > 0 {
             parts.push(structure("metadata", add(end, stored)?, metadata, Vec::new()));
         }
-        // The caller has seen enough if it breaks; there is nothing to clean up.
+        // If the caller stops, nothing has to be cleaned up.
         let _ = parts.into_iter().try_for_each(visit);
         Ok(())
     }

@@ -1,4 +1,5 @@
-//! A tree in memory, for tests and for programs that make up data: what any of the five formats can say, without a file.
+//! A tree in memory, for tests and for programs that generate data. It can express everything that the five
+//! formats can, without a file.
 
 mod tree;
 
@@ -36,7 +37,7 @@ pub struct Memory {
 struct Node {
     body: Body,
     attributes: BTreeMap<Name, MemoryArray>,
-    /// Hard links that lead to it.
+    /// The number of hard links that lead to the object.
     links: u32,
 }
 
@@ -57,7 +58,7 @@ enum Link {
     User(u64),
 }
 
-/// An array in memory: what it is, and the canonical bytes of its elements.
+/// An array in memory: its description, and the canonical bytes of its elements.
 ///
 /// ```
 /// use sciformats::ElementType;
@@ -68,13 +69,13 @@ enum Link {
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct MemoryArray {
-    /// Everything about it but the elements.
+    /// The description of the array, which is everything except its elements.
     pub info: ArrayInfo,
     /// The canonical bytes of all elements, in C order.
     pub bytes: Vec<u8>,
 }
 
-/// A number that an array in memory can be made of.
+/// A type of number that an array in memory can be created from.
 ///
 /// ```
 /// use sciformats::memory::{MemoryArray, Number, array};
@@ -85,9 +86,9 @@ pub struct MemoryArray {
 /// assert_eq!(row(&[0.5f32, 1.5]).info.shape, Some(vec![1, 2]));
 /// ```
 pub trait Number: Copy {
-    /// Its type.
+    /// The element type.
     const ELEMENT: ElementType;
-    /// Appends its canonical bytes.
+    /// Appends the canonical bytes of the number.
     fn write(self, out: &mut Vec<u8>);
 }
 
@@ -109,7 +110,8 @@ number! {
     f32 => ElementType::F32, f64 => ElementType::F64,
 }
 
-/// An array of numbers. It has as many elements as `shape` says, as far as `values` go.
+/// Creates an array of numbers with this shape. If there are fewer `values`, reading the missing elements is
+/// an error.
 ///
 /// ```
 /// use sciformats::memory::{Memory, array};
@@ -125,7 +127,7 @@ pub fn array<T: Number>(shape: &[u64], values: &[T]) -> MemoryArray {
     MemoryArray { info: ArrayInfo::new(T::ELEMENT, shape), bytes }
 }
 
-/// An array of strings.
+/// Creates an array of strings.
 ///
 /// ```
 /// use sciformats::memory::{Memory, texts};
@@ -145,7 +147,7 @@ pub fn texts(shape: &[u64], values: &[&str]) -> MemoryArray {
 }
 
 impl Memory {
-    /// An empty tree that passes for a file of `format`.
+    /// Creates an empty tree that is presented as a file of `format`.
     ///
     /// ```
     /// use sciformats::memory::Memory;
@@ -158,7 +160,7 @@ impl Memory {
         Self { format, facts: Vec::new(), nodes: vec![root] }
     }
 
-    /// A tree that is one array.
+    /// Creates a tree that is a single array.
     ///
     /// ```
     /// use sciformats::memory::{Memory, array};
@@ -173,7 +175,7 @@ impl Memory {
         Self { format, facts: Vec::new(), nodes: vec![root] }
     }
 
-    /// The object at `/`.
+    /// Returns the object at `/`.
     pub fn root(&self) -> ObjectId {
         ObjectId(0)
     }
@@ -191,7 +193,8 @@ impl Memory {
         self.facts.push((key, value.into()));
     }
 
-    /// Adds a group to a group. Like all that add members, it replaces a member of the same name.
+    /// Adds a group to a group. Like every function that adds a member, it replaces an existing member of the
+    /// same name.
     ///
     /// ```
     /// use sciformats::memory::Memory;

@@ -1,4 +1,4 @@
-//! A tree in memory as a source.
+//! Presents a tree in memory as a source.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -12,7 +12,7 @@ use crate::model::{ArrayInfo, Attribute, AttributeValue, Kind, Name, Object, Obj
 use crate::source::{Attributes, Fact, Listed, Listing, Member, Members, Source, Structure};
 use crate::{Format, Result};
 
-/// Groups in groups that are compared with each other.
+/// The deepest nesting of groups that are compared with each other.
 const DEPTH: usize = 64;
 
 impl Memory {
@@ -23,7 +23,7 @@ impl Memory {
         }
     }
 
-    /// Whether everything at and below two links is alike, in the sense of [`Listed::alike`].
+    /// Returns whether everything at and below two links is alike, as [`Listed::alike`] defines it.
     fn alike(&self, a: &Link, b: &Link, depth: usize) -> bool {
         let node = |link: &Link| match link {
             Link::Hard(id) => self.node(*id).ok().filter(|node| node.links == 1),
@@ -43,14 +43,14 @@ impl Memory {
     }
 }
 
-/// Everything about an array but where it stands.
+/// Returns the description of an array without its offset.
 fn placeless(info: &ArrayInfo) -> ArrayInfo {
     let mut info = info.clone();
     info.facts.retain(|(key, _)| *key != "offset");
     info
 }
 
-/// The number that a name is: digits without leading zeros.
+/// Returns the number that a name stands for, which must have no leading zeros.
 fn number(name: &Name) -> Option<u64> {
     let text = std::str::from_utf8(name.as_bytes()).ok()?;
     text.parse().ok().filter(|number: &u64| number.to_string() == text)
@@ -97,7 +97,7 @@ impl Source for Memory {
         Ok(Box::new(members.map(|(name, link)| Ok(Member { name: name.clone(), target: target(link) }))))
     }
 
-    /// By number if all names are numbers.
+    /// Members are sorted by number if all names are numbers.
     fn listing(&self, group: ObjectId) -> Result<Listing<'_>> {
         let members = self.members_of(group)?;
         let mut numbered: Vec<_> = members.iter().map(|(name, link)| (number(name), name, link)).collect();

@@ -1,7 +1,8 @@
-//! Canonical bytes of elements, taken apart without decoding them.
+//! Splits canonical bytes into elements without decoding them.
 //!
-//! Numbers stand in them in their own size, little-endian; a text, a reference or a sequence begins with its length, a `u64`.
-//! [`ElementType`] says what the bytes of a type are, [`Decoder`](super::Decoder) makes values of them.
+//! Numbers are stored in their own size, little-endian. A text, a reference or a sequence begins with its
+//! length as a `u64`. [`ElementType`] describes the bytes of each type, and [`Decoder`](super::Decoder)
+//! decodes them.
 
 use sciformats_core::Error;
 use sciformats_core::bound;
@@ -9,7 +10,7 @@ use sciformats_core::bound;
 use super::ElementType;
 use crate::Result;
 
-/// The canonical bytes of each element in `bytes`.
+/// Returns the canonical bytes of each element in `bytes`.
 ///
 /// ```
 /// use sciformats::ElementType;
@@ -23,7 +24,8 @@ use crate::Result;
 /// ```
 ///
 /// # Errors
-/// [`Error::Usage`] if the last element is not whole.
+///
+/// [`Error::Usage`] if the last element is incomplete.
 pub fn spans<'a>(element: &ElementType, bytes: &'a [u8]) -> Result<Vec<&'a [u8]>> {
     if let Some(size) = element.size().and_then(|size| usize::try_from(size).ok()).filter(|&size| size > 0) {
         return Ok(bytes.chunks_exact(size).collect());
@@ -42,10 +44,11 @@ pub fn spans<'a>(element: &ElementType, bytes: &'a [u8]) -> Result<Vec<&'a [u8]>
     Ok(spans)
 }
 
-/// Takes one element away.
+/// Removes one element from the start of `rest`.
 ///
 /// # Errors
-/// [`Error::Usage`] if it is not whole.
+///
+/// [`Error::Usage`] if it is incomplete.
 pub fn skip(element: &ElementType, rest: &mut &[u8]) -> Result<()> {
     match element {
         ElementType::Text | ElementType::Reference | ElementType::Region => text(rest).map(drop),
@@ -63,7 +66,8 @@ pub fn skip(element: &ElementType, rest: &mut &[u8]) -> Result<()> {
     }
 }
 
-/// Checks that `count` elements can stand in `rest`: elements without bytes could be any number of them.
+/// Checks that `rest` has room for `count` elements, because any number of elements without bytes could be
+/// declared.
 pub(super) fn listed(element: &ElementType, count: Option<u64>, rest: &[u8]) -> Result<u64> {
     let count = count.ok_or_else(short)?;
     if count > rest.len() as u64 && (count > 1 << 16 || !element.can_be_empty()) {
@@ -72,27 +76,30 @@ pub(super) fn listed(element: &ElementType, count: Option<u64>, rest: &[u8]) -> 
     Ok(count)
 }
 
-/// Takes a text away: its length and its bytes. The answer is without the length.
+/// Removes a text, with its length, from the start of `rest`, and returns its bytes without the length.
 ///
 /// # Errors
-/// [`Error::Usage`] if it is not whole.
+///
+/// [`Error::Usage`] if it is incomplete.
 pub fn text<'a>(rest: &mut &'a [u8]) -> Result<&'a [u8]> {
     let length = length(rest)?;
     take(rest, length)
 }
 
-/// Takes the number away that a text or a sequence begins with.
+/// Removes the number at the start of a text or a sequence, which is its length.
 ///
 /// # Errors
-/// [`Error::Usage`] if it is not whole.
+///
+/// [`Error::Usage`] if it is incomplete.
 pub fn length(rest: &mut &[u8]) -> Result<u64> {
     let bytes = take(rest, 8)?;
     bytes.try_into().map(u64::from_le_bytes).map_err(|_| short())
 }
 
-/// Takes `count` bytes away.
+/// Removes `count` bytes from the start of `rest`, and returns them.
 ///
 /// # Errors
+///
 /// [`Error::Usage`] if there are fewer.
 pub fn take<'a>(rest: &mut &'a [u8], count: u64) -> Result<&'a [u8]> {
     let split = usize::try_from(count).ok().and_then(|count| rest.split_at_checked(count));
@@ -101,7 +108,7 @@ pub fn take<'a>(rest: &mut &'a [u8], count: u64) -> Result<&'a [u8]> {
     Ok(taken)
 }
 
-/// The error for bytes that end too early.
+/// Returns the error for bytes that end too early.
 pub(super) fn short() -> Error {
     Error::usage("canonical bytes", "end inside an element")
 }

@@ -1,4 +1,4 @@
-//! One element at a time, decoded from canonical bytes.
+//! Single elements, decoded from canonical bytes.
 
 mod show;
 
@@ -8,7 +8,7 @@ use super::canonical::{length, listed, short, take, text};
 use super::{ElementType, Name};
 use crate::Result;
 
-/// The precision in which a floating-point number was stored; it decides how many digits it is worth.
+/// The precision in which a floating-point number was stored, which determines how many digits it has.
 ///
 /// ```
 /// use sciformats::{Datum, FloatKind};
@@ -24,11 +24,11 @@ pub enum FloatKind {
     BF16,
     /// IEEE 754 binary32.
     F32,
-    /// IEEE 754 binary64, and whatever is rounded to it.
+    /// IEEE 754 binary64, and all numbers that are rounded to it.
     F64,
 }
 
-/// One element. Text and bytes are borrowed.
+/// One element. It borrows text and bytes.
 ///
 /// ```
 /// use sciformats::memory::{Memory, texts};
@@ -50,24 +50,24 @@ pub enum Datum<'a> {
     UInt(u128),
     /// A floating-point number.
     Float(f64, FloatKind),
-    /// A complex number: real, imaginary.
+    /// A complex number: the real and the imaginary part.
     Complex(f64, f64, FloatKind),
     /// A truth value.
     Bool(bool),
-    /// Text, or a path.
+    /// Text, or the path of a reference.
     Text(&'a [u8]),
-    /// Bytes without a meaning known here, and integers above 16 bytes.
+    /// Bytes without a known meaning, and integers of more than 16 bytes.
     Bytes(&'a [u8]),
     /// A value of an enumeration, and its name if it has one.
     Member(i128, Option<&'a Name>),
-    /// Elements of an array or sequence.
+    /// The elements of an array or a sequence.
     List(Vec<Datum<'a>>),
-    /// Fields of a compound.
+    /// The fields of a compound.
     Record(Vec<(&'a Name, Datum<'a>)>),
 }
 
 impl Datum<'_> {
-    /// The value as a binary64 number, if it is a real number; large integers are rounded.
+    /// Returns the value as a binary64 number if it is a real number. Large integers are rounded.
     ///
     /// ```
     /// use sciformats::Datum;
@@ -85,7 +85,7 @@ impl Datum<'_> {
         }
     }
 
-    /// The value as an integer, if it is one and fits.
+    /// Returns the value as an integer if it is one and fits.
     ///
     /// ```
     /// use sciformats::{Datum, FloatKind};
@@ -103,7 +103,7 @@ impl Datum<'_> {
     }
 }
 
-/// Goes through the elements in canonical bytes.
+/// Iterates over the elements in canonical bytes.
 ///
 /// ```
 /// use sciformats::{Datum, Decoder, ElementType};
@@ -122,7 +122,7 @@ pub struct Decoder<'a> {
 }
 
 impl<'a> Decoder<'a> {
-    /// The elements of type `element` that `bytes` hold.
+    /// Decodes the elements of type `element` in `bytes`.
     ///
     /// ```
     /// use sciformats::{Decoder, ElementType};
@@ -148,7 +148,7 @@ impl<'a> Iterator for Decoder<'a> {
         let before = self.rest.len();
         let datum = decode(self.element, &mut self.rest);
         if datum.is_err() || self.rest.len() == before {
-            // An error is final, and elements without bytes would never end.
+            // Decoding ends after an error, and elements without bytes would never end.
             self.rest = &[];
         }
         Some(datum)
@@ -196,13 +196,13 @@ fn decode<'a>(element: &'a ElementType, rest: &mut &'a [u8]) -> Result<Datum<'a>
             let count = listed(element, Some(count), rest)?;
             list(element, count, rest)?
         }
-        // What has no size is none that any bytes hold.
+        // A type whose size exceeds 64 bits cannot be in the bytes.
         wide => Datum::Bytes(take(rest, wide.size().unwrap_or(u64::MAX))?), // a bound
     })
 }
 
 fn list<'a>(element: &'a ElementType, count: u64, rest: &mut &'a [u8]) -> Result<Datum<'a>> {
-    // No capacity from `count`: the list grows as far as there are bytes for it.
+    // No capacity is reserved for `count`, so the list only grows as far as there are bytes.
     (0..count).map(|_| decode(element, rest)).collect::<Result<_>>().map(Datum::List)
 }
 

@@ -6,7 +6,8 @@ use super::Name;
 
 /// The type of an element: what its values mean, without byte order, padding or character set.
 ///
-/// Every type has **canonical bytes**, the same for all formats: packed, little-endian, nothing between fields.
+/// Every type has **canonical bytes**, which are the same for all formats: packed, little-endian, without
+/// padding between fields.
 ///
 /// | type | canonical bytes of one element |
 /// |---|---|
@@ -17,8 +18,8 @@ use super::Name;
 /// | `Bool` | one byte, 0 or 1 |
 /// | `Text`, `Reference`, `Region` | byte count as u64, then the bytes |
 /// | `Opaque(n)` | the n bytes |
-/// | `Enum` | as its base |
-/// | `Compound` | its fields one after another |
+/// | `Enum` | as its base type |
+/// | `Compound` | its fields in order |
 /// | `Array` | its elements in C order |
 /// | `Vlen` | count as u64, then the elements |
 ///
@@ -26,15 +27,15 @@ use super::Name;
 /// use sciformats::ElementType;
 ///
 /// let star = ElementType::Compound(vec![("name".into(), ElementType::Text), ("flux".into(), ElementType::F64)]);
-/// assert_eq!((star.to_string(), star.size()), ("{name: str, flux: f8}".into(), None)); // names differ in length
+/// assert_eq!((star.to_string(), star.size()), ("{name: string, flux: float64}".into(), None)); // names differ in length
 /// assert!(ElementType::UInt(2).is_real() && !star.is_real());
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ElementType {
-    /// A signed integer of that many bytes.
+    /// A signed integer with this number of bytes.
     Int(u16),
-    /// An unsigned integer of that many bytes.
+    /// An unsigned integer with this number of bytes.
     UInt(u16),
     /// IEEE 754 binary16.
     F16,
@@ -44,19 +45,19 @@ pub enum ElementType {
     F64,
     /// bfloat16.
     BF16,
-    /// A floating-point layout of another kind, by value.
+    /// A floating-point number in another layout, of which only the value is kept.
     FloatOther,
-    /// A complex number of that many bytes: 4, 8 or 16.
+    /// A complex number with this number of bytes: 4, 8 or 16.
     Complex(u8),
     /// A truth value.
     Bool,
     /// A string of any length.
     Text,
-    /// That many bytes without a meaning known here.
+    /// This number of bytes without a known meaning.
     Opaque(u64),
-    /// A bit field of that many bytes.
+    /// A bit field with this number of bytes.
     Bits(u64),
-    /// An HDF5 time of that many bytes.
+    /// An HDF5 time with this number of bytes.
     Time(u64),
     /// An enumeration: an integer type, and names for some of its values in stored order.
     Enum {
@@ -67,23 +68,25 @@ pub enum ElementType {
     },
     /// Named fields in stored order.
     Compound(Vec<(Name, ElementType)>),
-    /// A small array in every element.
+    /// A small array of fixed shape in every element.
     Array {
         /// The type of its elements.
         element: Box<ElementType>,
         /// Its dimensions, slowest first.
         shape: Vec<u64>,
     },
-    /// A sequence of its own length in every element.
+    /// A sequence of individual length in every element.
     Vlen(Box<ElementType>),
-    /// The canonical path of an object; empty for none, `?` if no hard link leads to it.
+    /// The canonical path of an object; empty for a null reference, and `?` if no hard link leads to the
+    /// object.
     Reference,
-    /// The canonical path of an array and a selection of it.
+    /// The canonical path of an array, and a selection of it.
     Region,
 }
 
 impl ElementType {
-    /// The number of canonical bytes of one element, if all elements have the same; `None` also if it passes 64 bits.
+    /// Returns the number of canonical bytes of one element, if all elements have the same; `None` if they
+    /// differ, or if the number exceeds 64 bits.
     ///
     /// ```
     /// use sciformats::ElementType;
@@ -111,7 +114,7 @@ impl ElementType {
         }
     }
 
-    /// Whether an element may have no canonical bytes at all.
+    /// Returns whether an element may have no canonical bytes at all.
     pub fn can_be_empty(&self) -> bool {
         match self {
             Self::Compound(fields) => fields.iter().all(|(_, field)| field.can_be_empty()),
@@ -120,7 +123,7 @@ impl ElementType {
         }
     }
 
-    /// Whether elements lead to objects.
+    /// Returns whether elements lead to objects.
     pub fn refers(&self) -> bool {
         match self {
             Self::Reference | Self::Region => true,
@@ -130,7 +133,8 @@ impl ElementType {
         }
     }
 
-    /// Whether its values are real numbers: integers, floating-point numbers, truth values and enumerations.
+    /// Returns whether the values are real numbers: integers, floating-point numbers, truth values and
+    /// enumerations.
     pub fn is_real(&self) -> bool {
         match self {
             Self::Int(n) | Self::UInt(n) => *n <= 16,
@@ -141,37 +145,69 @@ impl ElementType {
     }
 }
 
-/// Short, for people: `f4`, `str`, `opaque(5)`, `enum(u1)`, `{x: f8, y: f8}`, `i4[3,3]`, `vlen(i4)`.
+/// The name of a type for people: `float32`, `int16`, `complex64`, `string`, `opaque(5)`, `enum(uint8)`,
+/// `{x: float64, y: float64}`, `int32[3,3]`, `sequence(int32)`.
+///
+/// ```
+/// use sciformats::ElementType;
+///
+/// let record = ElementType::Compound(vec![("id".into(), ElementType::UInt(1)), ("name".into(), ElementType::Text)]);
+/// assert_eq!(record.to_string(), "{id: uint8, name: string}");
+/// assert_eq!(record.short(), "{id: u1, name: str}");
+/// ```
 impl fmt::Display for ElementType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Opaque(bytes) => write!(f, "opaque({bytes})"),
-            Self::Bits(bytes) => write!(f, "bits({bytes})"),
-            Self::Time(bytes) => write!(f, "time({bytes})"),
-            Self::Enum { base, .. } => write!(f, "enum({base})"),
-            Self::Compound(fields) => {
-                f.write_str("{")?;
-                for (i, (name, field)) in fields.iter().enumerate() {
-                    let comma = if i > 0 { ", " } else { "" };
-                    write!(f, "{comma}{name}: {field}")?;
-                }
-                f.write_str("}")
-            }
-            Self::Array { element, shape } => {
-                write!(f, "{element}[")?;
-                for (i, dimension) in shape.iter().enumerate() {
-                    let comma = if i > 0 { "," } else { "" };
-                    write!(f, "{comma}{dimension}")?;
-                }
-                f.write_str("]")
-            }
-            Self::Vlen(element) => write!(f, "vlen({element})"),
-            plain => f.write_str(&plain.word().unwrap_or_default()),
-        }
+        f.write_str(&self.composed("sequence", &Self::name))
     }
 }
 
 impl ElementType {
+    /// The type with the words of the manifest, as the output for programs has it: `f4`, `str`, `enum(u1)`, `{x: f8, y: f8}`,
+    /// `i4[3,3]`, `vlen(i4)`. In the words of numbers the digits count bytes.
+    pub fn short(&self) -> String {
+        self.composed("vlen", &Self::word)
+    }
+
+    /// Puts the name of a type together from the names of its parts.
+    fn composed(&self, sequence: &str, plain: &dyn Fn(&Self) -> Option<String>) -> String {
+        let part = |element: &Self| element.composed(sequence, plain);
+        match self {
+            Self::Opaque(bytes) => format!("opaque({bytes})"),
+            Self::Bits(bytes) => format!("bits({bytes})"),
+            Self::Time(bytes) => format!("time({bytes})"),
+            Self::Enum { base, .. } => format!("enum({})", part(base)),
+            Self::Compound(fields) => {
+                let fields: Vec<String> =
+                    fields.iter().map(|(name, field)| format!("{name}: {}", part(field))).collect();
+                format!("{{{}}}", fields.join(", "))
+            }
+            Self::Array { element, shape } => {
+                let shape: Vec<String> = shape.iter().map(u64::to_string).collect();
+                format!("{}[{}]", part(element), shape.join(","))
+            }
+            Self::Vlen(element) => format!("{sequence}({})", part(element)),
+            other => plain(other).unwrap_or_default(),
+        }
+    }
+
+    /// The name for people of a type without parts.
+    fn name(&self) -> Option<String> {
+        Some(match self {
+            Self::Int(bytes) => format!("int{}", u32::from(*bytes) * 8),
+            Self::UInt(bytes) => format!("uint{}", u32::from(*bytes) * 8),
+            Self::F16 => "float16".into(),
+            Self::F32 => "float32".into(),
+            Self::F64 => "float64".into(),
+            Self::BF16 => "bfloat16".into(),
+            Self::FloatOther => "float64*".into(),
+            Self::Complex(bytes) => format!("complex{}", u32::from(*bytes) * 8),
+            Self::Text => "string".into(),
+            Self::Reference => "reference".into(),
+            Self::Region => "region reference".into(),
+            other => return other.word(),
+        })
+    }
+
     /// The manifest's word for a type without parts.
     pub(super) fn word(&self) -> Option<String> {
         Some(match self {

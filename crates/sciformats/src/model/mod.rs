@@ -1,6 +1,6 @@
-//! What a scientific file means, in terms that all five formats share.
+//! Describes what a scientific file means, in terms that all five formats share.
 //!
-//! | type | is |
+//! | type | what it is |
 //! |---|---|
 //! | [`ElementType`] | the type of an array's elements, without byte order, padding or character set |
 //! | [`Name`] | the name of a member or attribute: bytes, mostly UTF-8 |

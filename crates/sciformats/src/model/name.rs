@@ -3,11 +3,12 @@
 use std::borrow::Cow;
 use std::fmt;
 
-/// The name of a member, attribute, field or enumeration value. Names are bytes, ordered as bytes; most are UTF-8.
+/// The name of a member, attribute, field or enumeration value. Names are bytes and are ordered as bytes;
+/// most of them are UTF-8.
 ///
-/// Shown as text, UTF-8 stays as it is. Bytes that are not UTF-8 are shown as `\xNN`; in a name that needs this, or
-/// that holds a backslash followed by `x` of its own, every backslash is doubled. So the text tells two names apart
-/// whenever they differ, and [`Name::from_shown`] takes it back.
+/// When a name is shown as text, UTF-8 is unchanged, and bytes that are not UTF-8 are shown as `\xNN`. In a
+/// name that needs this, or that itself contains a backslash followed by `x`, every backslash is doubled.
+/// Different names therefore always have different texts, and [`Name::from_shown`] is the inverse.
 ///
 /// ```
 /// use sciformats::Name;
@@ -21,12 +22,12 @@ use std::fmt;
 pub struct Name(Box<[u8]>);
 
 impl Name {
-    /// The bytes as they are stored, without padding.
+    /// Returns the bytes as they are stored, without padding.
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }
 
-    /// The name as text; see the type's documentation for what is not UTF-8.
+    /// Returns the name as text; see the type's documentation for names that are not UTF-8.
     ///
     /// ```
     /// use sciformats::Name;
@@ -41,7 +42,7 @@ impl Name {
         }
     }
 
-    /// The name that is [`shown`](Self::shown) as `text`.
+    /// Returns the name that is [`shown`](Self::shown) as `text`.
     ///
     /// ```
     /// use sciformats::Name;

@@ -1,4 +1,4 @@
-//! Objects of a tree and what leads to them.
+//! Objects of a tree, and links to them.
 
 use std::fmt;
 
@@ -7,7 +7,8 @@ use sciformats_core::Error;
 use super::{ElementType, Name, Value};
 use crate::Result;
 
-/// Names an object inside its file. Equal ids are the same object: that is how several hard links to one are found.
+/// Identifies an object inside its file. Equal ids mean the same object, which is how several hard links to
+/// one object are found.
 ///
 /// ```
 /// # let mut tree = sciformats::memory::Memory::new(sciformats::Format::Hdf5);
@@ -38,20 +39,20 @@ pub struct ObjectId(pub u64);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
-    /// Holds members.
+    /// It has members.
     Group,
-    /// Holds elements.
+    /// It has elements.
     Array,
-    /// A type with a name.
+    /// A datatype with a name.
     Datatype,
-    /// A scalar of the tree.
+    /// A scalar of a tree.
     Value,
-    /// Unreadable to the point that its kind is not known.
+    /// The object is so damaged that its kind is unknown.
     Unknown,
 }
 
 impl Kind {
-    /// The word of the manifest: `group`, `array`, `datatype`, `value`, `unknown`.
+    /// Returns the word of the manifest: `group`, `array`, `datatype`, `value`, `unknown`.
     pub fn word(self) -> &'static str {
         match self {
             Self::Group => "group",
@@ -86,30 +87,30 @@ impl fmt::Display for Kind {
 ///     Object::Value(value) => value.to_string(),
 ///     Object::Damaged { error, .. } => format!("damaged: {error}"),
 /// };
-/// assert_eq!(shown, "an array of f8");
+/// assert_eq!(shown, "an array of float64");
 /// # Ok::<(), sciformats::Error>(())
 /// ```
 #[derive(Debug)]
 pub enum Object {
-    /// Holds members, which [`Source::members`](crate::Source::members) lists.
+    /// A group; [`Source::members`](crate::Source::members) lists its members.
     Group,
-    /// Holds elements, which [`Source::read`](crate::Source::read) reads.
+    /// An array; [`Source::read`](crate::Source::read) reads its elements.
     Array(Box<ArrayInfo>),
     /// A committed datatype.
     Datatype(ElementType),
     /// A scalar.
     Value(Value),
-    /// An object that cannot be read; what is known of it.
+    /// An object that cannot be read, and what is known about it.
     Damaged {
-        /// The kind, where that much could be read.
+        /// The kind, if at least that could be read.
         kind: Kind,
-        /// Why it cannot be read.
+        /// The reason why it cannot be read.
         error: Error,
     },
 }
 
 impl Object {
-    /// What kind of thing it is.
+    /// Returns the kind of the object.
     pub fn kind(&self) -> Kind {
         match self {
             Self::Group => Kind::Group,
@@ -139,24 +140,24 @@ impl Object {
 /// ```
 #[derive(Debug)]
 pub enum Target {
-    /// An object of the same file, by a hard link.
+    /// An object of the same file, through a hard link.
     Object(ObjectId),
-    /// A path in the same file, as stored.
+    /// A path in the same file, as it is stored.
     Soft(Name),
-    /// A path in another file, both as stored.
+    /// A path in another file; both are given as they are stored.
     External {
         /// The file.
         file: Name,
-        /// The path in it.
+        /// The path in that file.
         target: Name,
     },
-    /// A link of a class that only its maker understands.
+    /// A link of a user-defined class.
     User(u64),
     /// A link that cannot be read.
     Damaged(Error),
 }
 
-/// Everything about an array but its elements.
+/// The description of an array, which is everything except its elements.
 ///
 /// ```
 /// # let mut tree = sciformats::memory::Memory::new(sciformats::Format::Hdf5);
@@ -174,20 +175,20 @@ pub enum Target {
 pub struct ArrayInfo {
     /// The type of its elements.
     pub element: ElementType,
-    /// Its dimensions, slowest first; `[]` for a scalar, `None` for a null dataspace, which has no elements.
+    /// The dimensions, slowest first; `[]` for a scalar, `None` for a null dataspace, which has no elements.
     pub shape: Option<Vec<u64>>,
-    /// The shape of its chunks, where it has any.
+    /// The shape of the chunks, if the array has chunks.
     pub chunks: Option<Vec<u64>>,
-    /// What its bytes pass through, in the order of writing: `shuffle`, `zlib 6`.
+    /// The filters that the bytes pass through when they are written, in order: `shuffle`, `zlib 6`.
     pub filters: Vec<String>,
-    /// Bytes that are stored for its elements, where that is known.
+    /// The number of bytes that are stored for the elements, if it is known.
     pub stored: Option<u64>,
     /// Further facts: layout, byte order, fill value.
     pub facts: Vec<(&'static str, Value)>,
 }
 
 impl ArrayInfo {
-    /// An array that is stored as it is, in one piece.
+    /// Describes an array that is stored in one piece without filters.
     ///
     /// ```
     /// use sciformats::{ArrayInfo, ElementType};
@@ -206,12 +207,12 @@ impl ArrayInfo {
         }
     }
 
-    /// The number of its elements; `None` if it passes 64 bits.
+    /// Returns the number of elements; `None` if it exceeds 64 bits.
     pub fn elements(&self) -> Option<u64> {
         self.shape.as_ref().map_or(Some(0), |shape| sciformats_core::slab::elements(shape))
     }
 
-    /// The bytes of its elements without compression, where every element has the same size.
+    /// Returns the size of the elements in bytes without compression, if every element has the same size.
     pub fn logical(&self) -> Option<u64> {
         self.elements()?.checked_mul(self.element.size()?)
     }
@@ -235,11 +236,11 @@ impl ArrayInfo {
 pub struct Attribute {
     /// Its name.
     pub name: Name,
-    /// Its type, shape and contents, or why they cannot be told.
+    /// Its type, shape and contents, or the reason why they cannot be read.
     pub value: Result<AttributeValue>,
 }
 
-/// What an attribute holds.
+/// The value of an attribute.
 ///
 /// ```
 /// use sciformats::{Datum, Decoder};
@@ -261,8 +262,8 @@ pub struct Attribute {
 pub struct AttributeValue {
     /// The type of its elements.
     pub element: ElementType,
-    /// Its dimensions as in [`ArrayInfo::shape`].
+    /// The dimensions, as in [`ArrayInfo::shape`].
     pub shape: Option<Vec<u64>>,
-    /// The canonical bytes of its elements, or why they cannot be read.
+    /// The canonical bytes of the elements, or the reason why they cannot be read.
     pub data: Result<Vec<u8>>,
 }

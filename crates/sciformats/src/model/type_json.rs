@@ -1,10 +1,10 @@
-//! Types as JSON: the `T` of the content manifest.
+//! Types as JSON, as the content manifest contains them.
 
 use super::value::write_text;
 use super::{ElementType, Name};
 
 impl ElementType {
-    /// The type as the manifest spells it: `"f4"`, `{"opaque":5}`, `{"compound":[["x","f8"]]}`.
+    /// Returns the type as the manifest spells it: `"f4"`, `{"opaque":5}`, `{"compound":[["x","f8"]]}`.
     ///
     /// ```
     /// use sciformats::ElementType;
@@ -56,7 +56,7 @@ impl ElementType {
     }
 }
 
-/// Values beyond 64 bits have no JSON number in every parser; they are spelled as text.
+/// Not every JSON parser supports integers of more than 64 bits, so these are written as text.
 fn integer(out: &mut String, value: i128) {
     let digits = value.to_string();
     match i64::try_from(value).is_ok() || u64::try_from(value).is_ok() {
@@ -95,10 +95,14 @@ mod tests {
         let point =
             ElementType::Compound(vec![("x".into(), ElementType::F64), ("n".into(), ElementType::Int(4))]);
         assert_eq!(point.size(), Some(12));
-        assert_eq!(point.to_string(), "{x: f8, n: i4}");
+        assert_eq!(
+            (point.to_string(), point.short()),
+            ("{x: float64, n: int32}".into(), "{x: f8, n: i4}".into())
+        );
         let array = ElementType::Array { element: Box::new(point), shape: vec![2, 3] };
         assert_eq!(array.size(), Some(72));
-        assert_eq!(array.to_string(), "{x: f8, n: i4}[2,3]");
+        assert_eq!(array.to_string(), "{x: float64, n: int32}[2,3]");
+        assert_eq!(array.short(), "{x: f8, n: i4}[2,3]");
         assert_eq!(ElementType::Vlen(Box::new(ElementType::Text)).size(), None);
         let huge = ElementType::Array { element: Box::new(ElementType::F64), shape: vec![1 << 62] };
         assert_eq!(huge.size(), None);

@@ -1,8 +1,8 @@
-//! Scalars of a tree, and the JSON spelling of numbers and text.
+//! Scalars of a tree, and the JSON form of numbers and text.
 
 use std::fmt;
 
-/// A scalar that stands in the tree itself, not in an array: an ASDF scalar, or a fact about a file.
+/// A scalar that is in the tree itself and not in an array, such as an ASDF scalar, or a fact about a file.
 ///
 /// ```
 /// use sciformats::Value;
@@ -13,13 +13,13 @@ use std::fmt;
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
-    /// Nothing.
+    /// No value.
     Null,
     /// A truth value.
     Bool(bool),
-    /// An integer of any size: decimal digits after an optional minus sign. Made by `Value::from(7)`.
+    /// An integer of any size, as decimal digits after an optional minus sign. `Value::from(7)` creates one.
     Integer(Box<str>),
-    /// A floating-point number, possibly not finite.
+    /// A floating-point number, which need not be finite.
     Float(f64),
     /// Text.
     Text(String),
@@ -28,7 +28,7 @@ pub enum Value {
 }
 
 impl Value {
-    /// Appends the value as JSON: `"NaN"`, `"Infinity"` and `"-Infinity"` for what JSON lacks.
+    /// Appends the value as JSON, with `"NaN"`, `"Infinity"` and `"-Infinity"` for numbers that JSON lacks.
     ///
     /// ```
     /// use sciformats::Value;
@@ -57,7 +57,7 @@ impl Value {
         }
     }
 
-    /// The value as JSON text.
+    /// Returns the value as JSON text.
     ///
     /// ```
     /// use sciformats::Value;
@@ -72,7 +72,7 @@ impl Value {
     }
 }
 
-/// For people: text without quotes, lists with commas.
+/// Formats a value for people: text without quotes, lists with commas.
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -126,7 +126,8 @@ impl From<String> for Value {
     }
 }
 
-/// Appends a JSON number with the fewest digits that read back as `value`; a string where JSON has no number.
+/// Appends a JSON number with the fewest digits that read back as `value`, or a string if JSON has no such
+/// number.
 ///
 /// ```
 /// let mut out = String::new();
@@ -142,7 +143,7 @@ pub fn write_float(out: &mut String, value: f64) {
         };
         return out.push_str(word);
     }
-    // Very large and very small numbers have an exponent with its sign, as many writers of JSON spell them.
+    // Very large and very small numbers have an exponent with a sign, as many writers of JSON do.
     let size = value.abs();
     if size >= 1e16 {
         out.push_str(&nearest(value, true).replace('e', "e+"));
@@ -157,7 +158,8 @@ pub fn write_float(out: &mut String, value: f64) {
     }
 }
 
-/// The fewest digits that read back as `value`; where there are several of that length, the nearest, or else even ones.
+/// Returns the fewest digits that read back as `value`. If there are several of that length, they are the
+/// nearest, or otherwise even ones.
 fn nearest(value: f64, exponent: bool) -> String {
     let shortest = if exponent { format!("{value:e}") } else { value.to_string() };
     let digits = shortest.split('e').next().and_then(|digits| digits.split_once('.'));

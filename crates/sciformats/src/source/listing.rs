@@ -1,4 +1,4 @@
-//! The members of a group, one by one, or those that are alike together.
+//! Iterates over the members of a group, one by one, or with those that are alike taken together.
 
 use std::iter::Peekable;
 
@@ -24,16 +24,16 @@ use sciformats_core::bound;
 /// ```
 #[derive(Debug)]
 pub struct Member {
-    /// Its name, unique in the group.
+    /// The name, which is unique in the group.
     pub name: Name,
-    /// What it leads to.
+    /// The target of the member.
     pub target: Target,
 }
 
-/// The members of a group, in byte order of their names. After an error nothing more comes.
+/// The members of a group, in byte order of their names. After an error the iteration ends.
 pub type Members<'a> = Box<dyn Iterator<Item = Result<Member>> + 'a>;
 
-/// A member of a group as it is shown to people.
+/// A member of a group in a listing for people.
 ///
 /// ```
 /// use sciformats::Format;
@@ -52,16 +52,17 @@ pub type Members<'a> = Box<dyn Iterator<Item = Result<Member>> + 'a>;
 pub struct Listed {
     /// The member.
     pub member: Member,
-    /// Whether it is like the member before it. Its name is then the number after that one's; and below the two, names,
-    /// kinds, types, shapes, sizes, filters and attributes are the same. Only values of elements may differ, and the
-    /// fact `offset` of an array. Nothing below them can be reached by another hard link.
+    /// Whether the member is like the previous one. Its name is then the next number, and below both members
+    /// the names, kinds, types, shapes, sizes, filters and attributes are the same. Only the values of
+    /// elements and the fact `offset` of an array may differ. No other hard link leads to anything below
+    /// them.
     pub alike: bool,
 }
 
-/// The members of a group in the order that people expect. After an error nothing more comes.
+/// The members of a group in the order that people expect. After an error the iteration ends.
 pub type Listing<'a> = Box<dyn Iterator<Item = Result<Listed>> + 'a>;
 
-/// Members of a group one after another that are alike; often only one.
+/// Consecutive members of a group that are alike; often there is only one.
 ///
 /// ```
 /// use sciformats::Format;
@@ -80,15 +81,15 @@ pub type Listing<'a> = Box<dyn Iterator<Item = Result<Listed>> + 'a>;
 /// ```
 #[derive(Debug)]
 pub struct Run {
-    /// The first of them.
+    /// The first member.
     pub first: Member,
-    /// The name of the last one, if there is more than the first.
+    /// The name of the last member, if there is more than one.
     pub last: Option<Name>,
-    /// How many there are.
+    /// The number of members.
     pub count: u64,
 }
 
-/// The members of a group, those that are alike taken together.
+/// The members of a group, with those that are alike taken together.
 ///
 /// ```no_run
 /// use sciformats::source::Runs;
@@ -103,7 +104,7 @@ pub struct Run {
 pub struct Runs<'a>(Peekable<Listing<'a>>);
 
 impl<'a> Runs<'a> {
-    /// The members of `group`.
+    /// Lists the members of `group`.
     ///
     /// ```
     /// use sciformats::source::Runs;
@@ -118,6 +119,7 @@ impl<'a> Runs<'a> {
     /// ```
     ///
     /// # Errors
+    ///
     /// As [`Source::listing`].
     pub fn new(source: &'a dyn Source, group: ObjectId) -> Result<Self> {
         source.listing(group).map(|listing| Self(listing.peekable()))

@@ -1,4 +1,4 @@
-//! What a format must tell about a file.
+//! The interface between a format and the facade.
 
 mod listing;
 mod stored;
@@ -17,7 +17,7 @@ use crate::model::{Attribute, Name, Object, ObjectId, Target, Value};
 use crate::pieces::copied;
 use crate::{Format, Result};
 
-/// Arrays of one name in many groups, summed up.
+/// A summary of the arrays with one name in many groups.
 ///
 /// ```no_run
 /// for summary in sciformats::open("run.gsd")?.source().summaries()? {
@@ -27,23 +27,23 @@ use crate::{Format, Result};
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Summary {
-    /// Their name.
+    /// The name of the arrays.
     pub name: Name,
-    /// Their types as people read them, each once, in the order they appear.
+    /// The types of the arrays by their names for people, each once, in the order of occurrence.
     pub types: Vec<String>,
-    /// The smallest and the largest extent of each dimension, slowest first. Where the arrays have different numbers of
-    /// dimensions, those with fewer count as having 1 in the last ones.
+    /// The smallest and the largest extent of each dimension, slowest first. If the arrays have different
+    /// numbers of dimensions, missing last dimensions count as 1.
     pub shape: Vec<(u64, u64)>,
-    /// How many there are.
+    /// The number of arrays.
     pub arrays: u64,
-    /// Bytes that are stored for them.
+    /// The number of bytes that are stored for them.
     pub stored: u64,
 }
 
-/// The attributes of an object, in byte order of their names. After an error nothing more comes.
+/// The attributes of an object, in byte order of their names. After an error the iteration ends.
 pub type Attributes<'a> = Box<dyn Iterator<Item = Result<Attribute>> + 'a>;
 
-/// A fact about a file as a whole: what it is, and its value.
+/// A fact about a file as a whole: its key and its value.
 pub type Fact = (&'static str, Value);
 
 /// One structure in a file, for people who debug formats.
@@ -62,19 +62,19 @@ pub type Fact = (&'static str, Value);
 /// ```
 #[derive(Debug)]
 pub struct Structure {
-    /// The standard's name of it.
+    /// The name of the structure in the standard.
     pub name: Cow<'static, str>,
-    /// Its first byte.
+    /// The offset of its first byte.
     pub offset: u64,
-    /// Its bytes.
+    /// The number of its bytes.
     pub size: u64,
-    /// How deep it is nested in the structures before it.
+    /// The number of structures that contain it.
     pub depth: usize,
-    /// Its fields in the standard's order.
+    /// Its fields, in the order of the standard.
     pub fields: Vec<(Cow<'static, str>, Value)>,
 }
 
-/// Something wrong that a check of a file's structures found.
+/// A fault that a check of the structures of a file found.
 ///
 /// ```
 /// use sciformats::File;
@@ -88,16 +88,16 @@ pub struct Structure {
 /// ```
 #[derive(Debug)]
 pub struct Finding {
-    /// The path of the object it concerns, where there is one.
+    /// The path of the object that is concerned, if there is one.
     pub path: Option<String>,
-    /// What is wrong, with its offset where it has one.
+    /// What is wrong, with its offset if there is one.
     pub error: Error,
 }
 
-/// A file of some format as one tree of objects. There is one adapter a format.
+/// A file of some format as one tree of objects. There is one adapter per format.
 ///
-/// Nothing here is read before it is asked for: a file may hold millions of objects, and finding one of them lists
-/// none of the others.
+/// Nothing is read until it is requested. A file may have millions of objects, and finding one of them does
+/// not list the others.
 ///
 /// ```
 /// use sciformats::Source;
@@ -118,81 +118,91 @@ pub trait Source: Send + Sync {
     /// The format.
     fn format(&self) -> Format;
 
-    /// What is known of the file as a whole, in the order to show it: version, writer, unusual features.
+    /// Returns what is known about the file as a whole, in the order in which it is shown: version, writer,
+    /// unusual features.
     fn facts(&self) -> Vec<Fact>;
 
-    /// The few of these facts that tell one file from another at a glance: `2.1, hoomd 1.4, 3 frames`. May be empty.
+    /// Returns the few of these facts that distinguish one file from another at a glance: `2.1, hoomd 1.4, 3
+    /// frames`. The text may be empty.
     fn headline(&self) -> String {
         let version = self.facts().into_iter().find(|(key, _)| *key == "version");
         version.map(|(_, version)| version.to_string()).unwrap_or_default()
     }
 
-    /// Further facts, for which the whole index of the file is looked at.
+    /// Returns further facts, for which the whole index of the file is read.
     ///
     /// # Errors
-    /// If it cannot be read.
+    ///
+    /// An error if the index cannot be read.
     fn measures(&self) -> Result<Vec<Fact>> {
         Ok(Vec::new())
     }
 
-    /// What stands in many groups under the same name, in byte order of the names: the chunks of all frames. Empty
-    /// where a format has nothing of the kind.
+    /// Returns a summary of the arrays that many groups have under the same name, such as the chunks of all
+    /// frames, in byte order of the names. The list is empty if the format has no such groups.
     ///
     /// # Errors
-    /// If the index of the file cannot be read.
+    ///
+    /// An error if the index of the file cannot be read.
     fn summaries(&self) -> Result<Vec<Summary>> {
         Ok(Vec::new())
     }
 
-    /// The object at `/`.
+    /// Returns the object at `/`.
     fn root(&self) -> ObjectId;
 
-    /// An object. What cannot be read is [`Object::Damaged`] as far as its kind is known.
+    /// Returns an object. If it cannot be read but its kind is known, the result is [`Object::Damaged`].
     ///
     /// # Errors
-    /// If nothing can be said of the object.
+    ///
+    /// An error if nothing is known about the object.
     fn object(&self, id: ObjectId) -> Result<Object>;
 
-    /// The members of a group in byte order of their names.
+    /// Returns the members of a group in byte order of their names.
     ///
     /// # Errors
-    /// If they cannot be listed.
+    ///
+    /// An error if they cannot be listed.
     fn members(&self, group: ObjectId) -> Result<Members<'_>>;
 
-    /// The members of a group as people list them: numbers by value, and those marked that are like the one before.
-    /// In byte order, none of them marked, unless the format knows better.
+    /// Returns the members of a group as people list them: numbers are sorted by value, and members that are
+    /// like the previous one are marked. By default they are in byte order and none is marked.
     ///
     /// # Errors
+    ///
     /// As [`members`](Self::members).
     fn listing(&self, group: ObjectId) -> Result<Listing<'_>> {
         let members = self.members(group)?;
         Ok(Box::new(members.map(|member| member.map(|member| Listed { member, alike: false }))))
     }
 
-    /// What one member of a group leads to; `None` if there is no such member. There may be names that
-    /// [`members`](Self::members) does not list: views that the schema of a file gives of many objects at once.
+    /// Returns the target of one member of a group; `None` if there is no such member. Some names may not be
+    /// listed by [`members`](Self::members): views of many objects that the schema of a file defines.
     ///
     /// # Errors
-    /// If the group cannot be searched.
+    ///
+    /// An error if the group cannot be searched.
     fn member(&self, group: ObjectId, name: &Name) -> Result<Option<Target>>;
 
-    /// The attributes of an object in byte order of their names.
+    /// Returns the attributes of an object in byte order of their names.
     ///
     /// # Errors
-    /// If they cannot be listed.
+    ///
+    /// An error if they cannot be listed.
     fn attributes(&self, _id: ObjectId) -> Result<Attributes<'_>> {
         Ok(Box::new(std::iter::empty()))
     }
 
-    /// What an attribute of an object means, as JSON, where its elements are the bytes of an encoding.
+    /// Returns the meaning of an attribute as JSON, if its elements are encoded bytes.
     fn attribute_json(&self, _id: ObjectId, _attribute: &Attribute) -> Option<String> {
         None
     }
 
-    /// What the format keeps of an object beside its contents, in words: how elements are stored, which orders are kept. Not
-    /// where, nor in how many bytes.
+    /// Returns in words what the format records about an object besides its contents: how elements are
+    /// stored, and which orders are recorded. It does not include positions and stored sizes.
     ///
     /// # Errors
+    ///
     /// Those of reading the object.
     fn storage(&self, id: ObjectId) -> Result<Vec<(&'static str, String)>> {
         let Object::Array(info) = self.object(id)? else { return Ok(Vec::new()) };
@@ -200,103 +210,112 @@ pub trait Source: Send + Sync {
         Ok(vec![("chunks", chunks), ("filters", info.filters.join(", "))])
     }
 
-    /// The elements of an array as they are stored, if they are stored in pieces or elsewhere: arrays of which this tells the same
-    /// have the same elements.
+    /// Returns the elements of an array as they are stored, if they are in pieces or in other places. If the
+    /// result is equal for two arrays, their elements are equal.
     ///
     /// # Errors
-    /// Those of reading what leads to the pieces.
+    ///
+    /// Those of reading the structures that lead to the pieces.
     fn stored(&self, _array: ObjectId) -> Result<Option<Stored<'_>>> {
         Ok(None)
     }
 
-    /// Appends the canonical bytes of the selected elements of an array to `out`, in C order;
-    /// see [`ElementType`](crate::ElementType).
+    /// Appends the canonical bytes of the selected elements of an array to `out`, in C order; see
+    /// [`ElementType`](crate::ElementType).
     ///
     /// # Errors
-    /// If the elements cannot be read; `out` may then have grown.
+    ///
+    /// An error if the elements cannot be read; `out` may then have grown.
     fn read(&self, array: ObjectId, slab: &Slab, out: &mut Vec<u8>) -> Result<()>;
 
-    /// Reads the canonical bytes of the selected elements of an array into `out`, which has their total size: for elements of
-    /// one size. A format that can put them there at once should; what is here reads them elsewhere first.
+    /// Reads the canonical bytes of the selected elements of an array into `out`, which must have exactly
+    /// their size. All elements must have the same size. A format should implement this if it can read
+    /// directly into `out`; the default implementation copies.
     ///
     /// # Errors
-    /// As [`read`](Self::read); [`Error::Usage`] if `out` has another size. `out` may then hold anything.
+    ///
+    /// As [`read`](Self::read); [`Error::Usage`] if `out` has another size. After an error, the contents of
+    /// `out` are unspecified.
     fn read_into(&self, array: ObjectId, slab: &Slab, out: &mut [u8]) -> Result<()> {
         let mut bytes = Vec::new();
         self.read(array, slab, &mut bytes)?;
         copied(&bytes, out)
     }
 
-    /// The canonical bytes of an element of an array that was never written, where the format notes them and the array has
-    /// elements of one size.
+    /// Returns the canonical bytes of an element that was never written, if the format records them and all
+    /// elements have one size.
     fn fill(&self, _array: ObjectId) -> Option<Vec<u8>> {
         None
     }
 
-    /// What the format has in a file beside its objects: the bytes after the elements of RawArray.
+    /// Returns the bytes that a file contains besides its objects: those after the elements of RawArray.
     ///
     /// # Errors
-    /// If they cannot be read.
+    ///
+    /// An error if they cannot be read.
     fn metadata(&self) -> Result<Vec<u8>> {
         Ok(Vec::new())
     }
 
-    /// The bytes that the file says it has, if it has fewer.
+    /// Returns the number of bytes that the file should have, if it has fewer.
     fn cut_short(&self) -> Option<u64> {
         None
     }
 
-    /// What may be lost or wrong of a file of which only a part was found, beyond what reading its elements shows:
-    /// completes "it …".
+    /// Returns what may be lost or wrong in a file that was found only in part, beyond what reading its
+    /// elements shows. The text completes a sentence that begins with "it".
     fn doubt(&self) -> Option<&'static str> {
         None
     }
 
-    /// The object that a link of the group `from` into another file leads to. Its id is one of this source, whose other
-    /// methods take it.
+    /// Returns the object that a link of the group `from` into another file leads to. All methods of this
+    /// source accept its id.
     ///
     /// # Errors
-    /// [`Error::Missing`] if the file or the object is not there; [`Error::Forbidden`] if it may not be opened.
+    ///
+    /// [`Error::Missing`] if the file or the object does not exist; [`Error::Forbidden`] if the file may not
+    /// be opened.
     fn follow(&self, _from: ObjectId, file: &Name, target: &Name) -> Result<ObjectId> {
         Err(Error::unsupported(format!(
             "following a link into another file (open {file} and look for {target} there)"
         )))
     }
 
-    /// What was missing of other files when elements were read since this was last asked, each once: see
+    /// Returns what was missing in other files when elements were read since the last call, each once: see
     /// [`Missing::Filled`](crate::options::Missing::Filled).
     fn take_missing(&self) -> Vec<Error> {
         Vec::new()
     }
 
-    /// What the format tells of its objects beyond what all formats share.
+    /// Returns what the format records about its objects beyond the common model.
     fn details(&self) -> Option<&dyn Details> {
         None
     }
 
-    /// The source itself, for those who know what it may be.
+    /// Returns the source itself, for code that knows its type.
     fn as_any(&self) -> Option<&dyn Any> {
         None
     }
 
-    /// Whether more than one hard link may lead to the object. Such objects are remembered during a walk, so a format
-    /// without hard links says `false`.
+    /// Returns whether more than one hard link may lead to the object. A walk remembers such objects, so a
+    /// format without hard links returns `false`.
     fn may_be_shared(&self, _id: ObjectId) -> bool {
         true
     }
 
-    /// Whether names may hold a `/` of their own.
+    /// Returns whether names may contain a `/`.
     fn slashes_in_names(&self) -> bool {
         false
     }
 
-    /// Checks what reading all elements and attributes does not: structures that nothing leads to, checksums of
-    /// indices, bytes after the end.
+    /// Checks what reading all elements and attributes does not: structures that nothing leads to, checksums
+    /// of indexes, bytes after the end.
     fn check(&self, _visit: &mut dyn FnMut(Finding)) {}
 
-    /// Goes through the structures in the file in order of their offsets, as far as the order is known.
+    /// Visits the structures of the file in the order of their offsets, as far as the order is known.
     ///
     /// # Errors
-    /// The first structure that cannot be read ends the walk.
+    ///
+    /// The error of the first structure that cannot be read, which ends the walk.
     fn structures(&self, visit: &mut dyn FnMut(Structure) -> ControlFlow<()>) -> Result<()>;
 }

@@ -1,17 +1,17 @@
-//! Elements as a file has them, to be compared or copied without decoding.
+//! Elements as a file stores them, to be compared or copied without decoding.
 
 use crate::Result;
 
-/// The elements of an array as they are stored.
+/// The stored form of the elements of an array.
 pub struct Stored<'a> {
-    /// How they are stored: what a piece is, and what was done to it.
+    /// How they are stored: what a piece is, and how it is encoded.
     pub how: String,
-    /// How many pieces there are.
+    /// The number of pieces.
     pub pieces: usize,
-    /// No piece has more bytes.
+    /// The size of the largest piece in bytes, or an upper bound of it.
     pub largest: u64,
-    /// Reads pieces that follow each other: appends their bytes, and tells of each where it belongs, what of `how` does not
-    /// hold for it, and how many bytes it has.
+    /// Reads consecutive pieces: appends their bytes, and returns for each piece where it belongs, which
+    /// parts of `how` do not apply to it, and its number of bytes.
     pub read: ReadStored<'a>,
 }
 
@@ -24,7 +24,7 @@ pub type StoredPiece = (Vec<u64>, u32, usize);
 
 #[cfg(feature = "hdf5")]
 impl<'a> Stored<'a> {
-    /// How elements are stored that are in no pieces of their own.
+    /// Describes elements that are not in pieces of their own.
     pub(crate) fn elsewhere(how: String) -> Self {
         Self { how, pieces: 0, largest: 0, read: Box::new(|_, _| Ok(Vec::new())) }
     }

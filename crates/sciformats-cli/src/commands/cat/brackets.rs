@@ -1,4 +1,4 @@
-//! Where an element stands among the rows of its array: which brackets open before it and close after it.
+//! The position of an element in the rows of its array: which brackets open before it and close after it.
 
 use sciformats_core::bound;
 
@@ -11,7 +11,7 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// The first element of an array that has elements.
+    /// Starts at the first element of an array that has elements.
     pub(super) fn new(shape: &[u64]) -> Self {
         Self { shape: shape.into(), at: vec![0; shape.len()], first: true }
     }
@@ -20,18 +20,18 @@ impl Place {
         self.first
     }
 
-    /// Dimensions that begin with this element: the last ones of its index that are 0.
+    /// Returns how many dimensions begin with this element: the trailing zeros of its index.
     pub(super) fn opening(&self) -> usize {
         self.at.iter().rev().take_while(|&&index| index == 0).count()
     }
 
-    /// Dimensions that end with this element.
+    /// Returns how many dimensions end with this element.
     pub(super) fn closing(&self) -> usize {
         let pairs = self.at.iter().zip(&self.shape).rev();
         pairs.take_while(|&(&index, &count)| bound::sum(index, 1) >= count).count()
     }
 
-    /// Goes on to the next element.
+    /// Advances to the next element.
     pub(super) fn advance(&mut self) {
         self.first = false;
         for (index, &count) in self.at.iter_mut().zip(&self.shape).rev() {

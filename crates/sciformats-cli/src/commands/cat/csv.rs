@@ -1,6 +1,7 @@
-//! Comma-separated values (RFC 4180, lines ended by LF): one row of the last dimension a line; a list of compounds has
-//! a line of field names first, and one compound a line. A field that is a small array has a column an element; one
-//! that is a sequence is empty where it holds nothing, and plain where it holds one element.
+//! Comma-separated values (RFC 4180, with lines that end with LF). There is one line per row of the last
+//! dimension. A list of compounds begins with a line of field names and has one line per compound. A field
+//! that is a small array has one column per element. A field that is a sequence is empty if the sequence is
+//! empty, and plain if it has one element.
 
 use std::borrow::Cow;
 use std::io::Write;
@@ -24,7 +25,7 @@ pub(super) fn print(part: &Part<'_>, out: &mut impl Write) -> Printed {
         return Ok(out.flush()?);
     }
     let shape = part.selection.shape();
-    // A one-dimensional array is a column.
+    // A one-dimensional array becomes one column.
     let rows = if shape.len() < 2 { vec![] } else { shape };
     let mut place = Place::new(&rows);
     part.for_each(|datum| {
@@ -35,17 +36,17 @@ pub(super) fn print(part: &Part<'_>, out: &mut impl Write) -> Printed {
     Ok(out.flush()?)
 }
 
-/// Arrays with more elements than this are one cell.
+/// Arrays with more elements than this become a single cell.
 const SPREAD: u64 = 64;
 
-/// The shape of a field that is spread over columns.
+/// Returns the shape of a field that has one column per element.
 fn spread(field: &ElementType) -> Option<&[u64]> {
     let ElementType::Array { shape, .. } = field else { return None };
     let elements = shape.iter().try_fold(1u64, |product, &n| product.checked_mul(n));
     elements.is_some_and(|n| (1..=SPREAD).contains(&n)).then_some(shape)
 }
 
-/// The names of a field's columns: its own, or `name[0][1]` for each element.
+/// Returns the names of the columns of a field: its own name, or `name[0][1]` for each element.
 fn columns(name: &str, field: &ElementType) -> Vec<String> {
     let mut names = vec![name.to_owned()];
     for &count in spread(field).unwrap_or_default() {
@@ -54,7 +55,7 @@ fn columns(name: &str, field: &ElementType) -> Vec<String> {
     names
 }
 
-/// What a field has in its columns.
+/// Returns the cells of a field, one per column.
 fn cells(datum: &Datum<'_>, field: &ElementType) -> Vec<String> {
     match (datum, field) {
         (Datum::List(elements), _) if spread(field).is_some() => elements.iter().map(value).collect(),

@@ -1,4 +1,4 @@
-//! JSON: lists in lists, written as they are read.
+//! JSON: nested lists, which are written while the elements are read.
 
 use std::io::Write;
 
@@ -10,7 +10,8 @@ use super::{Part, Printed};
 pub(super) fn print(part: &Part<'_>, out: &mut impl Write) -> Printed {
     let shape = part.selection.shape();
     if shape.contains(&0) {
-        // Lists around nothing: as many as the dimensions before the first empty one say.
+        // An array without elements becomes nested empty lists, as deep as the dimensions before the first
+        // one of extent 0.
         writeln!(out, "{}", empty(&shape))?;
         return Ok(out.flush()?);
     }
@@ -32,7 +33,7 @@ pub(super) fn print(part: &Part<'_>, out: &mut impl Write) -> Printed {
 }
 
 fn empty(shape: &[u64]) -> String {
-    // A file of a few bytes can claim any number of empty rows: more than these are no use to anyone.
+    // A file of a few bytes can declare any number of empty rows, so the rows that are written have a limit.
     const ROWS: u64 = 1 << 16;
     match shape {
         [] | [0, ..] => "[]".into(),

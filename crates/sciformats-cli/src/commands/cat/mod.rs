@@ -1,4 +1,4 @@
-//! `cat`: the values of an array.
+//! `cat`: prints the values of an array.
 
 mod brackets;
 mod csv;
@@ -21,7 +21,7 @@ use crate::session::Session;
 pub(super) struct Part<'a> {
     array: &'a Array<'a>,
     selection: Selection,
-    /// Whether texts stand in quotes beside each other: dates do not.
+    /// Whether texts are quoted when they stand next to each other; dates are not.
     quoted: bool,
 }
 
@@ -35,7 +35,7 @@ pub(super) fn run(args: &Cat, session: &Session) -> Outcome {
     }
     let format = args.format().unwrap_or(if session.json { CatFormat::Json } else { CatFormat::Text });
     let view = match format {
-        // Its bytes are those that are stored.
+        // The format `raw` always prints the stored bytes.
         CatFormat::Raw => View::Stored,
         _ if args.raw => View::Stored,
         CatFormat::Text | CatFormat::Csv => View::Words,
@@ -62,14 +62,17 @@ pub(super) fn run(args: &Cat, session: &Session) -> Outcome {
     Ok(Answer::Yes)
 }
 
-/// Prints a scalar of the tree, which is no array: as text or as JSON.
+/// Prints a scalar of a tree, which is not an array, as text or as JSON.
 fn scalar(value: &Value, args: &Cat, session: &Session) -> Outcome {
     let json = match args.format() {
         None => session.json,
         Some(CatFormat::Json) => true,
         Some(CatFormat::Text) => false,
         Some(_) => {
-            let problem = format!("{} is a value, not an array: print it as text or json", args.object.path);
+            let problem = format!(
+                "{} is a single value, not an array; it can be printed as text or as json",
+                args.object.path
+            );
             return Err(Failure::Usage(problem));
         }
     };
@@ -80,7 +83,7 @@ fn scalar(value: &Value, args: &Cat, session: &Session) -> Outcome {
     Ok(Answer::Yes)
 }
 
-/// Why printing stopped: the array cannot be read, or the output not written.
+/// The reason why printing stopped: the array cannot be read, or the output cannot be written.
 pub(super) enum Stop {
     Read(Error),
     Write(io::Error),
@@ -110,12 +113,12 @@ impl From<Error> for Stop {
 type Printed = Result<(), Stop>;
 
 impl Part<'_> {
-    /// Goes through the elements until `visit` fails.
+    /// Calls `visit` for each element until it fails.
     fn for_each(&self, visit: impl FnMut(Datum<'_>) -> io::Result<()>) -> Printed {
         for_each(self.array, &self.selection, visit)
     }
 
-    /// Goes through the canonical bytes until `visit` fails.
+    /// Calls `visit` for pieces of the canonical bytes until it fails.
     fn for_each_piece(&self, mut visit: impl FnMut(&[u8]) -> Printed) -> Printed {
         let mut stop = None;
         self.array.for_each_piece(&self.selection, &mut |bytes| Ok(go_on(visit(bytes), &mut stop)))?;
@@ -128,7 +131,7 @@ impl Part<'_> {
     }
 }
 
-/// Goes through the elements of a selection until `visit` fails.
+/// Calls `visit` for each element of a selection until it fails.
 fn for_each(
     array: &Array<'_>,
     selection: &Selection,

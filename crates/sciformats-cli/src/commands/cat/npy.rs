@@ -1,4 +1,4 @@
-//! Values as NumPy's file format.
+//! Writes values in NumPy's file format.
 
 use std::io::Write;
 
@@ -8,7 +8,7 @@ use sciformats_convert::numpy::{self, Fixed};
 use super::{Part, Printed};
 
 pub(super) fn print(part: &Part<'_>, out: &mut impl Write) -> Printed {
-    // Elements that are arrays themselves are further dimensions, as NumPy has them.
+    // NumPy stores elements that are arrays as further dimensions.
     let (element, shape) = numpy::flat(part.array.element(), &part.selection.shape());
     let mut fixed = Fixed::new(element);
     if fixed.is_as_is() {
@@ -16,7 +16,8 @@ pub(super) fn print(part: &Part<'_>, out: &mut impl Write) -> Printed {
         part.for_each_piece(|bytes| Ok(out.write_all(bytes)?))?;
         return Ok(out.flush()?);
     }
-    // Strings get one width, so they are read twice: for the longest one, and to be written.
+    // NumPy stores strings with one common width. They are therefore read twice: to find the longest, and to
+    // write them.
     fixed.dtype()?;
     part.for_each_piece(|bytes| Ok(fixed.look(bytes)?))?;
     out.write_all(&Header::new(fixed.dtype()?, shape).to_bytes()?)?;

@@ -1,5 +1,5 @@
-//! Text for people: aligned, in NumPy's brackets, the middle of a long array left out. A list of compounds is a table
-//! with a column a field.
+//! Text for people: aligned, in NumPy's brackets, and without the middle of a long array. A list of compounds
+//! becomes a table with one column per field.
 
 use std::io::{self, Write};
 
@@ -13,13 +13,13 @@ use crate::look::{self, Align, Cell, FAINT, PLAIN, TITLE, Table};
 
 /// Arrays with more elements than this are summarised, as in NumPy.
 const THRESHOLD: u64 = 1000;
-/// Elements that are kept at each end of a summarised dimension.
+/// The number of elements that are shown at each end of a summarised dimension.
 const EDGE: u64 = 3;
-/// Digits after the point, as in NumPy; the other formats have them all.
+/// The number of digits after the decimal point, as in NumPy; the other formats print all digits.
 const DIGITS: usize = 8;
-/// Characters of a line, unless the terminal has fewer.
+/// The number of characters per line, unless the terminal has fewer.
 const LINE: usize = 80;
-/// Elements that are aligned with each other when all are printed.
+/// The number of elements that are aligned with each other when all elements are printed.
 const BLOCK: usize = 4096;
 
 pub(super) fn print(part: &Part<'_>, out: &mut impl Write, all: bool) -> Printed {
@@ -52,25 +52,26 @@ pub(super) fn print(part: &Part<'_>, out: &mut impl Write, all: bool) -> Printed
     Ok(out.flush()?)
 }
 
-/// Whether an element is shown as if there were no others.
+/// Whether an element is shown by itself, without neighbours.
 #[derive(Clone, Copy)]
 struct Alone {
     number: bool,
     text: bool,
 }
 
-/// An element. Beside others, text is quoted and numbers have no more than eight digits after the point.
+/// Formats an element. If it stands beside others, text is quoted and numbers have at most eight digits after
+/// the decimal point.
 fn shown(datum: &Datum<'_>, alone: Alone) -> String {
     match datum {
         Datum::Text(_) if !alone.text => format!("{:?}", datum.to_string()),
-        // A moment that is missing.
+        // A missing date.
         Datum::Text([]) if !alone.number => "nat".into(),
         Datum::Float(..) if !alone.number => rounded(datum.to_string()),
         _ => look::safe(&datum.to_string()).into_owned(),
     }
 }
 
-/// A number with at most [`DIGITS`] digits after the point, and no zeros at its end but one.
+/// Formats a number with at most [`DIGITS`] digits after the decimal point and at most one trailing zero.
 fn rounded(text: String) -> String {
     let (number, exponent) = match text.find('e') {
         Some(at) => text.split_at(at),
@@ -87,7 +88,8 @@ fn rounded(text: String) -> String {
     }
 }
 
-/// Characters after the point of a plain decimal number; points stand below each other.
+/// Returns the number of characters after the decimal point of a plain decimal number. The points are aligned
+/// with each other.
 fn fraction(text: &str) -> Option<usize> {
     let digits = text.strip_prefix('-').unwrap_or(text);
     let (whole, fraction) = digits.split_once('.')?;
@@ -95,12 +97,12 @@ fn fraction(text: &str) -> Option<usize> {
     (plain(whole) && plain(fraction)).then_some(fraction.len())
 }
 
-/// The indices of a dimension that are shown, as starts and counts.
+/// Returns the shown indices of a dimension as pairs of start and count.
 fn kept(count: u64, summarised: bool) -> Vec<(u64, u64)> {
     if summarised && count > 2 * EDGE { vec![(0, EDGE), (count - EDGE, EDGE)] } else { vec![(0, count)] }
 }
 
-/// Visits the elements at the ends of every dimension, reading nothing else.
+/// Visits the elements at the ends of each dimension. Nothing else is read.
 fn edges(part: &Part<'_>, shape: &[u64], visit: &mut dyn FnMut(Datum<'_>) -> io::Result<()>) -> Printed {
     fn rows(
         part: &Part<'_>,
@@ -112,7 +114,7 @@ fn edges(part: &Part<'_>, shape: &[u64], visit: &mut dyn FnMut(Datum<'_>) -> io:
             return for_each(part.array, &selection, visit);
         };
         for (start, count) in kept(count, true) {
-            // The last dimension is read in one go, those before it index by index.
+            // The last dimension is read in one request; the dimensions before it are read index by index.
             let (each, step) = if rest.is_empty() { (1, count) } else { (count, 1) };
             for i in 0..each {
                 prefix.push((start + i, step));
@@ -125,20 +127,21 @@ fn edges(part: &Part<'_>, shape: &[u64], visit: &mut dyn FnMut(Datum<'_>) -> io:
     rows(part, (shape, &mut Vec::new()), visit)
 }
 
-/// Elements that wait for the width of their columns, and where the next one stands.
+/// Elements that are held back until the widths of their columns are known, and the position of the next
+/// element.
 struct Lines {
     waiting: Vec<String>,
     place: Place,
-    /// Per dimension: how many indices are shown, and after how many of them some are left out.
+    /// For each dimension: how many indices are shown, and after how many of them others are left out.
     kept: Vec<(u64, Option<u64>)>,
     at: Vec<u64>,
     width: usize,
-    /// Characters after the decimal point, of the number that has most of them.
+    /// The largest number of characters after a decimal point.
     fraction: usize,
     column: usize,
-    /// Characters of a line.
+    /// The number of characters per line.
     line: usize,
-    /// Spaces after the last number that are written once something follows them on its line.
+    /// Spaces after the last number, which are written only if something follows on its line.
     owed: usize,
 }
 
@@ -170,10 +173,10 @@ impl Lines {
         self.waiting.push(text);
     }
 
-    /// Writes what waits; columns get no narrower than they were.
+    /// Writes the elements that were held back; columns never become narrower.
     fn write(&mut self, out: &mut impl Write) -> io::Result<()> {
         if self.kept.is_empty() {
-            // A single element stands as it is.
+            // A single element is written without padding.
             return self.waiting.drain(..).try_for_each(|text| write!(out, "{text}"));
         }
         let mut waiting = std::mem::take(&mut self.waiting);
@@ -213,10 +216,10 @@ impl Lines {
         Ok(())
     }
 
-    /// What stands between the element before and this one: a space, or line feeds where rows end; and dots where
-    /// something is left out.
+    /// Writes what stands between the previous element and this one: a space, or line feeds where rows end,
+    /// or dots where elements are left out.
     fn between(&mut self, out: &mut impl Write, dimensions: usize, opening: usize) -> io::Result<()> {
-        // The dimension whose index has moved on.
+        // The dimension whose index changed.
         let axis = dimensions - opening - 1;
         let left_out = self.kept.get(axis).and_then(|kept| kept.1) == self.at.get(axis).copied();
         if opening == 0 {

@@ -10,19 +10,19 @@ use sciformats_convert::sink::WriteOptions;
 pub(crate) struct Convert {
     #[command(flatten)]
     pub(super) files: Files,
-    /// The format to write [default: by the ending of OUT]
+    /// The format to write [default: chosen by the ending of OUT]
     #[arg(long, value_name = "FORMAT", value_parser = parse_format)]
     pub(super) to: Option<Format>,
-    /// Convert only objects whose path matches, with all that is in them; may be repeated
+    /// Convert only objects whose path matches, with everything in them; may be repeated
     #[arg(long, value_name = "PATTERN")]
     pub(super) select: Vec<String>,
-    /// Write also what the target cannot hold in full
+    /// Write the file even if the target cannot hold everything, and list what is lost
     #[arg(long)]
     pub(super) lossy: bool,
     /// Compare the manifest of the new file with what was to be written
     #[arg(long)]
     pub(super) check: bool,
-    /// Tell what would be written and lost, and write nothing
+    /// Report what would be written and lost, but write nothing
     #[arg(long)]
     pub(super) dry_run: bool,
     #[command(flatten)]
@@ -33,13 +33,13 @@ pub(crate) struct Convert {
 pub(crate) struct Repack {
     #[command(flatten)]
     pub(super) files: Files,
-    /// Go on past what cannot be read or written, and tell what is lost
+    /// Continue when something cannot be read or written, and list what is lost
     #[arg(long)]
     pub(super) lossy: bool,
-    /// Bring elements that an HDF5 file has in other files and datasets into the new file
+    /// Copy elements that an HDF5 file stores in other files or datasets into the new file
     #[arg(long)]
     pub(super) inline: bool,
-    /// Write and compare a copy that is thrown away, and tell how it would be
+    /// Write a copy, compare it, throw it away, and report the result
     #[arg(long)]
     pub(super) dry_run: bool,
     #[command(flatten)]
@@ -54,7 +54,7 @@ pub(super) struct Files {
     /// The file to write
     #[arg(value_name = "OUT")]
     pub(super) output: PathBuf,
-    /// Take the place of a file that is there
+    /// Overwrite an existing file
     #[arg(long, short)]
     pub(super) force: bool,
 }
@@ -65,18 +65,20 @@ pub(super) struct Storage {
     /// The shape of chunks, such as `100,100`
     #[arg(long, value_name = "SHAPE", value_parser = parse_shape)]
     pub(super) chunks: Option<Shape>,
-    /// How to compress, in the format's own words: none, zlib, lz4, zstd, …
+    /// The compression, in the terms of the format: none, zlib, lz4, zstd, …
     #[arg(long, value_name = "NAME")]
     pub(super) filter: Option<String>,
-    /// How hard to compress
+    /// The compression level
     #[arg(long, value_name = "N")]
     pub(super) level: Option<u32>,
-    /// The oldest release of the HDF5 library that must be able to read the file: earliest, 1.8, 1.10, 1.12 or 2.0
+    /// The oldest release of the HDF5 library that must be able to read the file: earliest, 1.8, 1.10, 1.12
+    /// or 2.0
     #[arg(long, value_name = "RELEASE")]
     pub(super) bound: Option<String>,
 }
 
-/// Dimensions. A type of its own, as a list would be taken for an argument that may be repeated.
+/// The extents of dimensions. This is a type of its own because clap would take a list for an argument that
+/// may be repeated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Shape(pub(super) Vec<u64>);
 
@@ -100,7 +102,7 @@ fn parse_format(text: &str) -> Result<Format, String> {
 fn parse_shape(text: &str) -> Result<Shape, String> {
     let numbers = text.split([',', 'x']).map(|number| number.trim().parse().ok().filter(|&n: &u64| n > 0));
     let shape: Option<Vec<u64>> = numbers.collect();
-    shape.map(Shape).ok_or_else(|| "expected numbers with commas, such as 100,100".into())
+    shape.map(Shape).ok_or_else(|| "expected numbers separated by commas, such as 100,100".into())
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! `convert`: from one format into another; `repack`: the same contents, stored anew.
+//! `convert` writes a file in another format; `repack` writes the same contents anew in the same format.
 
 pub(crate) mod args;
 mod repack;
@@ -20,7 +20,7 @@ use crate::session::Session;
 
 pub(super) use repack::run as repack;
 
-/// Losses that are shown one by one; all of them with `--json`.
+/// The number of losses that are printed one by one; `--json` prints all of them.
 const SHOWN: usize = 20;
 
 pub(super) fn run(args: &Convert, session: &Session) -> Outcome {
@@ -30,7 +30,8 @@ pub(super) fn run(args: &Convert, session: &Session) -> Outcome {
         free(output, args.files.force)?;
     }
     let file = Arc::new(session.open_cut(input)?);
-    // Nothing has to change within a format, unless the file holds what cannot be written in full.
+    // Within one format nothing has to change, unless the file holds something that cannot be written in
+    // full.
     if file.format() == target
         && (args.select.is_empty() || target == Format::Hdf5)
         && let Some(end) = repack::whole(args, &file, session)?
@@ -39,7 +40,7 @@ pub(super) fn run(args: &Convert, session: &Session) -> Outcome {
     }
     let options = planned(args);
     let plan = Plan::new(&file, target, &options).map_err(|error| match error {
-        // What the file holds, and the target does not.
+        // These are the things that the file holds and the target cannot.
         Error::Usage { argument: "file" | "array", .. } => Failure::refused(input, &error),
         _ => Failure::of(input, &error),
     })?;
@@ -82,24 +83,26 @@ pub(super) fn run(args: &Convert, session: &Session) -> Outcome {
     Ok(Answer::of(checked != Some(false)))
 }
 
-/// The format to write.
+/// Returns the format to write.
 fn target(args: &Convert) -> Outcome<Format> {
     let output = &args.files.output;
     args.to.or_else(|| Format::expected_of(output)).ok_or_else(|| {
         let words = Format::ALL.map(Format::word).join(", ");
         let output = output.display();
-        Failure::Usage(format!("{output}: no format has such an ending; choose one with --to: {words}"))
+        Failure::Usage(format!(
+            "{output}: the ending of this name selects no format; choose one with --to: {words}"
+        ))
     })
 }
 
-/// Elements that cannot be read, where nothing may be lost.
+/// The failure if elements cannot be read and nothing may be lost.
 fn unread(files: &Files, object: &str, error: &Error) -> Failure {
     let input = files.input.display();
     let more = advice(&files.input, error).map(|advice| format!("; {advice}")).unwrap_or_default();
-    Failure::Input(format!("{input}: {object}: {error} (`--lossy` writes the rest{more})"))
+    Failure::Input(format!("{input}: {object}: {error} (`--lossy` writes everything else{more})"))
 }
 
-/// Whose fault it is that the file was not written.
+/// Turns an error of writing into a failure of the input or of the output, depending on its cause.
 fn broken(files: &Files, error: &Error) -> Failure {
     match error {
         Error::Io { source, .. } if source.kind() == ErrorKind::Interrupted => Failure::Interrupted,
@@ -113,7 +116,8 @@ fn broken(files: &Files, error: &Error) -> Failure {
     }
 }
 
-/// What a program needs beside the format's own library to read what a filter makes.
+/// Returns a note about the packages that programs need, beside the library of the format, to read this
+/// filter.
 pub(super) fn extension(format: Format, filter: &str) -> Option<String> {
     let (library, package, instead) = match (format, filter) {
         (Format::Asdf, "zstd" | "lz4f") => ("asdf", "asdf-compression", "zlib and bzp2 need"),
@@ -121,16 +125,16 @@ pub(super) fn extension(format: Format, filter: &str) -> Option<String> {
         (Format::Hdf5, "zstd" | "lz4" | "bzip2") => ("h5py", "hdf5plugin", "zlib needs"),
         _ => return None,
     };
-    Some(format!("Python's {library} reads {filter} only with the package {package}; {instead} none"))
+    Some(format!("Python's {library} reads {filter} only with the package {package}; {instead} no package"))
 }
 
-/// What is to be taken.
+/// Returns which objects are to be converted.
 fn planned(args: &Convert) -> Options {
     let select = args.select.iter().map(String::as_str);
     Options::default().with_select(select).with_cancel(interrupt::asked())
 }
 
-/// Tells of a file that was written anew in its own format.
+/// Reports a file that was written anew in its own format.
 fn same_format(args: &Convert, file: &Arc<File>, end: &repack::Whole, session: &Session) -> Outcome {
     let repack::Whole { written, checked, lost } = end;
     let plan = Plan::new(file, file.format(), &planned(args));
@@ -171,7 +175,7 @@ fn describe(
     losses(out, plan.losses(), session)
 }
 
-/// Tells what is lost.
+/// Prints the losses.
 fn losses(out: &mut impl Write, losses: &[Loss], session: &Session) -> io::Result<()> {
     if session.json {
         for loss in losses {
@@ -202,7 +206,7 @@ fn losses(out: &mut impl Write, losses: &[Loss], session: &Session) -> io::Resul
     Ok(())
 }
 
-/// What a plan writes, in a few words.
+/// Describes briefly what a plan writes.
 fn contents(counts: Counts) -> String {
     let Counts { groups, arrays, values, links, attributes, bytes, .. } = counts;
     let parts =
@@ -213,20 +217,20 @@ fn contents(counts: Counts) -> String {
     parts.join(", ")
 }
 
-/// How it ended.
+/// The result of a conversion.
 #[derive(Clone, Copy)]
 struct Written<'a> {
     file: &'a Files,
     written: bool,
     checked: Option<bool>,
-    /// What was lost, while it was written too.
+    /// The number of losses, including those found during writing.
     losses: usize,
 }
 
-/// Says that a file was not written because something would be lost.
+/// Reports that a file was not written because something would be lost.
 fn not_written(out: &mut impl Write, path: &str) -> io::Result<()> {
     let path = look::safe(path);
-    let hint = "--lossy writes it all the same";
+    let hint = "--lossy writes it anyway";
     writeln!(out, "{TITLE}{path}{TITLE:#}: {WRONG}not written{WRONG:#}  {FAINT}{hint}{FAINT:#}")
 }
 
@@ -249,7 +253,7 @@ fn conclude(out: &mut impl Write, plan: &Plan, end: Written<'_>, session: &Sessi
     let path = look::safe(&path);
     match (end.written, end.checked) {
         (false, _) if losses > 0 => not_written(out, &end.file.output.display().to_string())?,
-        (false, _) => writeln!(out, "{TITLE}{path}{TITLE:#}: not written, as asked")?,
+        (false, _) => writeln!(out, "{TITLE}{path}{TITLE:#}: not written, because of --dry-run")?,
         (true, Some(false)) => {
             writeln!(out, "{TITLE}{path}{TITLE:#}: {WRONG}written, but not as planned{WRONG:#}")?;
         }

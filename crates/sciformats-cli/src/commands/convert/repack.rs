@@ -1,4 +1,4 @@
-//! `repack`: the same contents in the same format, stored anew and compared with what was there.
+//! `repack`: writes the same contents anew in the same format, and compares them with the old file.
 
 use std::io::Write;
 use std::ops::ControlFlow;
@@ -28,7 +28,7 @@ pub(crate) fn run(args: &Repack, session: &Session) -> Outcome {
     }
     let file = Arc::new(session.open_whole(input)?);
     let before = size(input);
-    // The new file is read back whole and compared with the old one, and takes its place after that.
+    // The new file is read back as a whole and compared with the old one before it takes its place.
     let mut unfinished = Unfinished::beside(output).map_err(|error| broken(&args.files, &error))?;
     let place = unfinished.path().to_path_buf();
     let new = place.as_path();
@@ -78,17 +78,18 @@ pub(crate) fn run(args: &Repack, session: &Session) -> Outcome {
     Ok(Answer::of(summary.is_same()))
 }
 
-/// How `convert` into the format that a file has ended.
+/// The result of `convert` into the format that the file already has.
 pub(super) struct Whole {
     pub(super) written: bool,
-    /// Whether what was written is what was there.
+    /// Whether the new file is equal to the old one; `None` if they were not compared.
     pub(super) checked: Option<bool>,
     pub(super) lost: Vec<Loss>,
 }
 
-/// `convert` into the format that the file has. Nothing, if it cannot be written in full and need not be.
+/// Carries out `convert` into the format that the file already has. Returns `None` if the file cannot be
+/// written in full and does not have to be.
 pub(super) fn whole(args: &Convert, file: &Arc<File>, session: &Session) -> Outcome<Option<Whole>> {
-    // What is lost of it is not told by comparing it with what was written.
+    // Losses cannot be found by comparing the file with what was written.
     if file.damage().is_some() || file.source().doubt().is_some() {
         return Ok(None);
     }
@@ -108,7 +109,7 @@ pub(super) fn whole(args: &Convert, file: &Arc<File>, session: &Session) -> Outc
     if !lost.is_empty() && !args.lossy {
         return Ok(Some(Whole { written: false, checked: None, lost }));
     }
-    // What is copied as it is stored may be damaged: a rescue reads it.
+    // Chunks that are copied as they are stored may be damaged. A rescue decodes them to find out.
     let checked = match args.check || args.lossy {
         false => None,
         true => {
@@ -140,7 +141,7 @@ pub(super) fn whole(args: &Convert, file: &Arc<File>, session: &Session) -> Outc
     Ok(Some(Whole { written: !args.dry_run, checked, lost }))
 }
 
-/// The same as a conversion that goes on past what is lost.
+/// Returns the arguments of a conversion that continues past losses.
 fn rescue(args: &Repack, format: Format) -> Convert {
     Convert {
         files: args.files.clone(),
@@ -153,15 +154,15 @@ fn rescue(args: &Repack, format: Format) -> Convert {
     }
 }
 
-/// Everything that is to stay, which is how objects are stored too, unless that is to change. Chunks that were copied need not be
-/// decoded.
+/// Compares everything that must stay the same, which includes how objects are stored unless an option
+/// changes that. Chunks that were copied need not be decoded.
 fn storage_too(storage: &Storage, inline: bool) -> compare::Options {
     let Storage { chunks, filter, level, bound } = storage;
     let stays = chunks.is_none() && filter.is_none() && level.is_none() && bound.is_none() && !inline;
     compare::Options::exact().with_stored(true).with_storage(stays)
 }
 
-/// Tells what the new file would not have.
+/// Reports what the new file would lack.
 fn refused(lost: &[Loss], args: &Repack, session: &Session) -> Outcome {
     let mut out = session.text();
     super::losses(&mut out, lost, session)?;

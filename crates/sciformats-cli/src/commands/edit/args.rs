@@ -11,17 +11,17 @@ use super::value::Kind;
 pub(crate) struct Edit {
     /// The file
     pub(super) file: PathBuf,
-    /// Check the change and tell what it does, and write nothing
+    /// Check the change and report what it would do, but write nothing
     #[arg(long, global = true)]
     pub(super) dry_run: bool,
-    /// ASDF: save also a tree that no longer names blocks, whose arrays are then lost
+    /// ASDF: save the tree even if it no longer names some blocks; their arrays are then lost
     #[arg(long)]
     pub(super) drop_blocks: bool,
     #[command(subcommand)]
     pub(super) change: Option<Change>,
 }
 
-/// A change of a file.
+/// One change of a file.
 #[derive(Debug, Subcommand)]
 pub(super) enum Change {
     /// Set an attribute, or a metalayer of Blosc2
@@ -29,17 +29,17 @@ pub(super) enum Change {
                             sciformats edit run.h5 set /fields/u valid_range '[0, 1e3]' --type float32\n  \
                             sciformats edit u.b2nd set / units '\"K\"'\n  \
                             sciformats edit u.b2nd set / meta:station '{\"name\": \"north\", \"height\": 412.5}'\n\n\
-                            VALUE is JSON, or text as it stands if it is none. Without --type, an attribute that is there \
-                            keeps its type; in HDF5 a new one becomes int64, uint64 (beyond int64), float64, bool or text. \
-                            Lists in lists of one shape are arrays.\n\n\
-                            Metalayers of Blosc2 hold any JSON. NAME, or vlmeta:NAME, is one of variable length, \
-                            meta:NAME one of fixed length.")]
+                            VALUE is JSON; anything that is not JSON is taken as text. Without --type, an existing attribute \
+                            keeps its type, and a new attribute in HDF5 becomes int64, uint64 (if int64 is too small), \
+                            float64, bool or text. Nested lists of one shape become an array.\n\n\
+                            A metalayer of Blosc2 holds any JSON value. NAME or vlmeta:NAME is a metalayer of variable \
+                            length, and meta:NAME is one of fixed length.")]
     Set {
-        /// The path of the object; of Blosc2, `/`
+        /// The path of the object; in Blosc2 it is `/`
         path: String,
         /// The name of the attribute
         name: String,
-        /// The value: JSON, or text
+        /// The value: JSON, or otherwise text
         #[arg(allow_hyphen_values = true)]
         value: String,
         /// The type of the elements
@@ -49,37 +49,36 @@ pub(super) enum Change {
     /// Remove an attribute, or a metalayer of Blosc2
     #[command(after_help = "Example:\n  sciformats edit run.h5 unset /fields/u units")]
     Unset {
-        /// The path of the object; of Blosc2, `/`
+        /// The path of the object; in Blosc2 it is `/`
         path: String,
         /// The name of the attribute
         name: String,
     },
-    /// Give an attribute, or a metalayer of Blosc2, another name
+    /// Rename an attribute, or a metalayer of Blosc2
     #[command(after_help = "Example:\n  sciformats edit run.h5 rename /fields/u unit units")]
     Rename {
-        /// The path of the object; of Blosc2, `/`
+        /// The path of the object; in Blosc2 it is `/`
         path: String,
         /// The name of the attribute
         name: String,
-        /// Its new name
+        /// The new name
         to: String,
     },
-    /// Move an object or a link, or give it another name
+    /// Move or rename an object or a link
     #[command(after_help = "Examples:\n  sciformats edit run.h5 move /u /fields/u\n  \
                             sciformats edit run.h5 move /fields/u /fields/velocity\n\n\
-                            Groups on the way to the new place are made. What is at the new place already stays there: the \
-                            move is refused.")]
+                            Missing groups on the way to the new path are created. If the new path exists already, nothing \
+                            is moved.")]
     Move {
-        /// Where it is
+        /// The present path
         path: String,
-        /// Where it shall be
+        /// The new path
         to: String,
     },
     /// Delete a link, and with the last link to an object the object
     #[command(after_help = "Examples:\n  sciformats edit run.h5 delete /fields/old\n  \
                             sciformats edit run.h5 delete --recursive /scratch\n\n\
-                            The space of the object is used again by what is written later; `sciformats repack` gives it \
-                            back.")]
+                            Later writes use the space of the object again. `sciformats repack` makes the file smaller.")]
     Delete {
         /// The path of the link
         path: String,
@@ -91,9 +90,9 @@ pub(super) enum Change {
     #[command(after_help = "Examples:\n  sciformats edit run.h5 link /latest /runs/7\n  \
                             sciformats edit run.h5 link --soft /latest /runs/7\n  \
                             sciformats edit run.h5 link /entry/data /data --in data_000001.h5\n\n\
-                            A hard link, which is the default, is as good as the path that the object had before. A soft link \
-                            holds the path TARGET, and leads to whatever is there. An external link does so in another \
-                            file.")]
+                            A hard link, which is the default, is equal to the path that the object had before. A soft link \
+                            contains the path TARGET and leads to whatever is at that path. An external link leads to a path \
+                            in another file.")]
     Link {
         /// The path of the new link
         path: String,

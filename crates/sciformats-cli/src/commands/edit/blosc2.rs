@@ -36,7 +36,7 @@ impl<'a> Layer<'a> {
         }
     }
 
-    /// Sets it. The shape of an array, and nothing else, is in the layers of its own.
+    /// Sets the metalayer. The layers that describe the array itself are refused.
     fn set(self, frame: &mut SChunk, bytes: &[u8]) -> Result<()> {
         match self {
             Self::Fixed(name) => {
@@ -65,17 +65,17 @@ impl<'a> Layer<'a> {
     }
 }
 
-/// Refuses the layers that say what the elements are.
+/// Refuses the layers that describe the array itself.
 fn own(name: &str) -> Result<()> {
     match name {
         "b2nd" | "caterva" => {
-            Err(Error::usage("metalayer", format!("{name} says what the array is, and is not edited")))
+            Err(Error::usage("metalayer", format!("{name} describes the array itself and cannot be edited")))
         }
         _ => Ok(()),
     }
 }
 
-/// Makes a change, and commits it unless it is only to be looked at.
+/// Makes a change, and commits it unless the run is a dry run.
 pub(super) fn change(args: &Edit, change: &Change, _session: &Session) -> Outcome<Done> {
     let fail = |error: Error| failed(&args.file, &error);
     let mut frame = SChunk::open(&args.file).map_err(fail)?;
@@ -91,7 +91,11 @@ pub(super) fn change(args: &Edit, change: &Change, _session: &Session) -> Outcom
         Change::Unset { path, name } => {
             at_root(args, path)?;
             Layer::of(name).remove(&mut frame).map_err(fail)?;
-            Done { path: path.clone(), facts: vec![("name", json_text(name))], text: format!("loses {name}") }
+            Done {
+                path: path.clone(),
+                facts: vec![("name", json_text(name))],
+                text: format!("{name} is removed"),
+            }
         }
         Change::Rename { path, name, to } => {
             at_root(args, path)?;
@@ -116,7 +120,7 @@ pub(super) fn change(args: &Edit, change: &Change, _session: &Session) -> Outcom
 fn renamed(frame: &mut SChunk, (from, to): (Layer<'_>, Layer<'_>), name: &str) -> Result<()> {
     let bytes = from.get(frame)?;
     if to.is_there(frame) {
-        return Err(Error::usage("metalayer", format!("{name} is there already")));
+        return Err(Error::usage("metalayer", format!("{name} exists already")));
     }
     from.remove(frame)?;
     to.set(frame, &bytes)
@@ -132,12 +136,14 @@ fn at_root(args: &Edit, path: &str) -> Outcome<()> {
     }
 }
 
-/// The bytes of a layer, `MessagePack` as Python programs write it, and the value as JSON.
+/// Returns the bytes of a layer, which are `MessagePack` as Python programs write it, and the value as JSON.
 fn encoded(text: &str, kind: Option<Kind>) -> Result<(Vec<u8>, String), String> {
     let json = match kind {
         None => serde_json::from_str(text).unwrap_or_else(|_| Json::from(text)),
         Some(Kind::Text) => Json::from(text),
-        Some(_) => return Err("a metalayer of Blosc2 has no type but that of the value, or text".into()),
+        Some(_) => {
+            return Err("a metalayer takes its type from the value; only --type text is possible here".into());
+        }
     };
     let bytes = value(&json)?.to_msgpack().map_err(|error| error.to_string())?;
     Ok((bytes, json.to_string()))
@@ -151,7 +157,7 @@ fn value(json: &Json) -> Result<Value, String> {
             (Some(number), ..) => Value::Int(number.into()),
             (None, Some(number), _) => Value::Int(number.into()),
             (None, None, Some(number)) => Value::Float(number),
-            _ => return Err(format!("{number} is no number of 64 bits")),
+            _ => return Err(format!("{number} does not fit a 64-bit number")),
         },
         Json::String(text) => Value::Text(text.clone()),
         Json::Array(list) => Value::List(list.iter().map(value).collect::<Result<_, _>>()?),

@@ -1,4 +1,4 @@
-//! A file on which changes are tried: what is written stays in memory.
+//! A draft of a file: changes to it stay in memory.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -9,28 +9,28 @@ use sciformats::{Error, ReadAt, Result, WriteAt};
 use sciformats_core::arith::{add, fit, present};
 use sciformats_core::bound;
 
-/// Bytes that are copied when one of them is written.
+/// The size of the blocks that are copied when a byte in them is written.
 const PAGE: u64 = 4096;
 
-/// A file, and the pages that were written to since.
+/// A file, and the pages that were written to.
 #[derive(Debug)]
 pub(super) struct Draft {
     file: FileStorage,
     len: u64,
-    /// The shortest that it was: what the file has beyond that is gone.
+    /// The smallest size that the draft has had. Bytes of the file beyond it are no longer part of the draft.
     kept: u64,
     pages: HashMap<u64, Vec<u8>>,
 }
 
 impl Draft {
-    /// A draft of the file at `path`, which is only read.
+    /// Opens a draft of the file at `path`, which is only read.
     pub(super) fn of(path: &Path) -> Result<Self> {
         let file = FileStorage::open(path)?;
         let len = file.len();
         Ok(Self { file, len, kept: len, pages: HashMap::new() })
     }
 
-    /// Reads the bytes of a page from `within` on.
+    /// Reads the bytes of a page, starting at `within`.
     fn part(&self, page: u64, within: u64, out: &mut [u8]) -> Result<()> {
         if let Some(bytes) = self.pages.get(&page) {
             let from: usize = fit(within, "place in a page")?;
@@ -46,10 +46,11 @@ impl Draft {
     }
 }
 
-/// The pages of a range: number, first byte in it, and how many.
+/// Splits a range into pages: the number of each page, the first byte in it, and the count of bytes.
 ///
 /// # Errors
-/// `Usage` for a range that no file has.
+///
+/// `Usage` if the range ends beyond 2^64 bytes.
 fn pages(offset: u64, len: usize) -> Result<impl Iterator<Item = (u64, u64, usize)>> {
     let end = offset.checked_add(len as u64);
     let end = end.ok_or_else(|| Error::usage("range", "ends beyond 2^64 bytes"))?;
@@ -58,7 +59,7 @@ fn pages(offset: u64, len: usize) -> Result<impl Iterator<Item = (u64, u64, usiz
         let (page, within) = (at / PAGE, at % PAGE);
         let count = (PAGE - within).min(end - at);
         at += count;
-        // No page is larger than what can be addressed.
+        // A page is always small enough to be addressed.
         (count > 0).then_some((page, within, bound::addressable(count)))
     }))
 }

@@ -10,7 +10,7 @@ use super::{Done, failed, json_text};
 use crate::failure::{Failure, Outcome};
 use crate::session::Session;
 
-/// Makes a change, and commits it unless it is only to be looked at.
+/// Makes a change, and commits it unless the run is a dry run.
 pub(super) fn change(args: &Edit, change: &Change, session: &Session) -> Outcome<Done> {
     let reading = OpenOptions::default()
         .with_limits(session.options().limits)
@@ -22,22 +22,22 @@ pub(super) fn change(args: &Edit, change: &Change, session: &Session) -> Outcome
     };
     let options = EditOptions::default().with_reading(reading);
     let opened = match args.dry_run {
-        // An editor may write where nothing is yet, before it commits.
+        // An editor may write to unused space before it commits.
         true => Draft::of(&args.file).and_then(|draft| Editor::in_storage(Box::new(draft), &options)),
         false => Editor::open_with(&args.file, &options),
     };
     let mut editor = opened.map_err(|error| fail(error.into()))?;
     let done = apply(&mut editor, change).map_err(fail)?;
-    // What only the commit finds wrong is found in a draft, too.
+    // A dry run commits into a draft in memory, because some faults are only found by the commit.
     editor.close().map_err(|error| fail(error.into()))?;
     Ok(done)
 }
 
-/// Why a change is not made.
+/// The reason why a change is not made.
 enum Stop {
-    /// The file does not allow it.
+    /// The file does not permit the change.
     Error(Error),
-    /// It is not what the user can have meant.
+    /// The change is probably not what the user meant.
     Refused(String),
 }
 
@@ -61,7 +61,7 @@ fn apply(editor: &mut Editor, change: &Change) -> Result<Done, Stop> {
         }
         Change::Unset { path, name } => {
             editor.object(path)?.remove_attribute(name)?;
-            done(path, vec![("name", json_text(name))], format!("loses {name}"))
+            done(path, vec![("name", json_text(name))], format!("{name} is removed"))
         }
         Change::Rename { path, name, to } => {
             editor.object(path)?.rename_attribute(name, to)?;
@@ -75,7 +75,7 @@ fn apply(editor: &mut Editor, change: &Change) -> Result<Done, Stop> {
             let count = if *recursive { None } else { members(editor, path)? };
             if let Some(count) = count {
                 let members = crate::look::count(count, "member");
-                let problem = format!("{path} is a group with {members} (--recursive deletes them too)");
+                let problem = format!("{path} is a group with {members}; --recursive deletes them too");
                 return Err(Stop::Refused(problem));
             }
             editor.unlink(path)?;
@@ -90,7 +90,7 @@ fn apply(editor: &mut Editor, change: &Change) -> Result<Done, Stop> {
     }
 }
 
-/// Why it failed; of a path that leads nowhere, the one that may have been meant.
+/// Turns an error into a failure. If a path does not exist, the failure names a similar one.
 fn named(args: &Edit, error: &Error, session: &Session) -> Failure {
     if matches!(error, Error::NotFound { what: "object", .. })
         && let Ok(file) = session.try_open(&args.file)
@@ -100,7 +100,7 @@ fn named(args: &Edit, error: &Error, session: &Session) -> Failure {
     failed(&args.file, error)
 }
 
-/// Makes a link; the answer is its kind, and what there is to say of it.
+/// Creates a link. Returns its kind and a description.
 fn link(
     editor: &mut Editor,
     path: &str,
@@ -123,7 +123,7 @@ fn link(
     }
 }
 
-/// The type of an attribute that is there.
+/// Returns the type of an existing attribute.
 fn existing(editor: &mut Editor, path: &str, name: &str) -> Result<Option<Existing>, Error> {
     let file = editor.file()?;
     let node = file.object(path)?;
@@ -133,7 +133,7 @@ fn existing(editor: &mut Editor, path: &str, name: &str) -> Result<Option<Existi
     found.map(|attribute| Ok(Existing::of(attribute.datatype()?))).transpose()
 }
 
-/// The number of members of a group that a hard link leads to, if it has any.
+/// Returns the number of members of a group that a hard link leads to, if there are any.
 fn members(editor: &mut Editor, path: &str) -> Result<Option<u64>, Error> {
     use sciformats::hdf5_pure::structure::Target;
     let file = editor.file()?;
@@ -144,7 +144,7 @@ fn members(editor: &mut Editor, path: &str) -> Result<Option<u64>, Error> {
     let Target::Hard(address) = link.target else { return Ok(None) };
     match file.object_at(address) {
         Ok(Node::Group(group)) => Ok(Some(group.links()?.len() as u64).filter(|&count| count > 0)),
-        // Damaged or not, it can be deleted.
+        // A group can be deleted even if it is damaged.
         _ => Ok(None),
     }
 }

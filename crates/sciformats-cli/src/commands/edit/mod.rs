@@ -1,5 +1,5 @@
-//! `edit`: the tree of an ASDF file in an editor; attributes, metalayers, objects and links of HDF5 and Blosc2 files by a
-//! command.
+//! `edit`: changes attributes, metalayers, objects and links of HDF5 and Blosc2 files by commands, and the
+//! tree of an ASDF file in an editor.
 
 pub(crate) mod args;
 mod blosc2;
@@ -19,29 +19,29 @@ use crate::failure::{Answer, Failure, Outcome};
 use crate::look::{self, FAINT, TITLE, WELL};
 use crate::session::Session;
 
-/// What a change does, for people and for programs.
+/// The result of a change, for people and for programs.
 struct Done {
-    /// The object, or the link.
+    /// The path of the object or link.
     path: String,
-    /// For programs: further keys.
+    /// Further keys of the JSON output.
     facts: Vec<(&'static str, String)>,
-    /// For people: what follows the path.
+    /// The text that follows the path.
     text: String,
 }
 
 pub(super) fn run(args: &Edit, session: &Session) -> Outcome {
     let file = &args.file;
     if args.change.is_some() {
-        // A commit has a moment to end.
+        // After Ctrl-C, a commit has a moment to finish.
         let _ = crate::interrupt::asked();
     }
     let format = Format::of_path(file).map_err(|error| Failure::of(file, &error))?;
     match (&args.change, format) {
-        // What is none of the formats is told in the words of one.
+        // A file that has none of the formats gets the message that the other commands give.
         (None, Some(Format::Asdf) | None) => tree::run(args, session),
         (None, Some(format @ (Format::Hdf5 | Format::Blosc2))) => Err(Failure::Usage(format!(
-            "{}: say what to change in the {format} file, such as `sciformats edit {} set / title 'a week in May'` (the \
-             changes: {}; `sciformats edit --help` explains them)",
+            "{}: no change was given for this {format} file, such as `sciformats edit {} set / title 'a week in May'` (\
+             the changes are {}; see `sciformats edit --help`)",
             file.display(),
             file.display(),
             if format == Format::Hdf5 {
@@ -51,7 +51,7 @@ pub(super) fn run(args: &Edit, session: &Session) -> Outcome {
             },
         ))),
         (Some(_), _) if args.drop_blocks => {
-            Err(Failure::Usage("--drop-blocks is for the tree of an ASDF file".into()))
+            Err(Failure::Usage("--drop-blocks applies only to the tree of an ASDF file".into()))
         }
         (Some(change), Some(Format::Hdf5)) => {
             told(change, &hdf5::change(args, change, session)?, args, session)
@@ -60,12 +60,12 @@ pub(super) fn run(args: &Edit, session: &Session) -> Outcome {
             told(change, &blosc2::change(args, change, session)?, args, session)
         }
         (Some(_), Some(Format::Asdf)) => Err(Failure::Refused(format!(
-            "{}: the tree of an ASDF file is edited as text: `sciformats edit {}`",
+            "{}: the tree of an ASDF file is edited as text; run `sciformats edit {}`",
             file.display(),
             file.display(),
         ))),
         (_, Some(format)) => Err(Failure::Refused(format!(
-            "{}: {format} files are not edited, only HDF5, ASDF and Blosc2 (`sciformats convert` makes one of those of it)",
+            "{}: {format} files cannot be edited, only HDF5, ASDF and Blosc2 files (`sciformats convert` converts it to one of these)",
             file.display()
         ))),
         (Some(_), None) => session.open(file).map(|_| Answer::Yes),
@@ -86,7 +86,7 @@ fn told(change: &Change, done: &Done, args: &Edit, session: &Session) -> Outcome
     } else if !session.quiet {
         let (file, path, text) = (look::safe(&file), look::safe(&done.path), look::safe(&done.text));
         let end = match args.dry_run {
-            true => format!("{FAINT}not written, as asked{FAINT:#}"),
+            true => format!("{FAINT}not written, because of --dry-run{FAINT:#}"),
             false => format!("{WELL}written{WELL:#}"),
         };
         writeln!(out, "{TITLE}{file}{TITLE:#} {path} {text}  {end}")?;
@@ -95,11 +95,11 @@ fn told(change: &Change, done: &Done, args: &Edit, session: &Session) -> Outcome
     Ok(Answer::Yes)
 }
 
-/// A failure to change the file.
+/// Returns the failure for an error while changing the file.
 fn failed(path: &Path, error: &sciformats::Error) -> Failure {
     match error {
         sciformats::Error::Io { .. } | sciformats::Error::Conflict { .. } => Failure::unwritten(path, error),
-        // What is wrong is what the file holds, not how the command is spelled.
+        // The contents of the file are the cause, not the command line.
         sciformats::Error::Usage { .. } => Failure::Input(format!("{}: {error}", path.display())),
         _ => Failure::of(path, error),
     }

@@ -1,4 +1,4 @@
-//! `edit`: the tree of an ASDF file in an editor, put back in place.
+//! `edit` of an ASDF file: opens its tree in an editor and writes the result back in place.
 
 use std::io::{IsTerminal, Write};
 use std::path::Path;
@@ -41,17 +41,18 @@ pub(super) fn run(args: &Edit, session: &Session) -> Outcome {
     }
 }
 
-/// Waits until the user is done with the file.
+/// Opens the file in the user's editor and waits until the editor ends.
 fn edited(path: &Path) -> Outcome<()> {
     let named = ["VISUAL", "EDITOR"]
         .into_iter()
         .find_map(|name| std::env::var(name).ok().filter(|e| !e.trim().is_empty()));
     let editor = named.unwrap_or_else(|| if cfg!(windows) { "notepad" } else { "vi" }.into());
-    // As other programs do: `code --wait` is a program and an argument.
+    // As in other programs, `code --wait` means a program and its argument.
     let mut words = editor.split_whitespace();
     let mut command = Command::new(words.next().unwrap_or_default());
-    let failed = |why: String| Failure::Usage(format!("the editor `{editor}` {why}; $EDITOR names another"));
-    // Ctrl-C is the editor's.
+    let failed =
+        |why: String| Failure::Usage(format!("the editor `{editor}` {why}; set $EDITOR to choose another"));
+    // While the editor runs, Ctrl-C belongs to the editor.
     match crate::interrupt::left_to_another(|| command.args(words).arg(path).status()) {
         Ok(status) if status.success() => Ok(()),
         Ok(status) => Err(failed(format!("ended with {status}"))),
@@ -59,22 +60,22 @@ fn edited(path: &Path) -> Outcome<()> {
     }
 }
 
-/// Puts the text in the document's tree, if it is a tree whose arrays can be read.
+/// Replaces the tree of the document by the text, if the text is a valid tree whose arrays can be read.
 fn checked(document: &mut Document, text: &str) -> sciformats::Result<()> {
     let limits = *document.tree().limits();
     *document.tree_mut() = Tree::parse_at(text.as_bytes(), 0, &limits)?;
     document.check_arrays()
 }
 
-/// Why a tree is not taken that leaves arrays behind.
+/// Explains why a tree that leaves out arrays is not saved.
 fn left(lost: u64, document: &Document) -> String {
     let (lost, all) = (look::grouped(lost), look::count(document.block_count() as u64, "block"));
     format!(
-        "the edited tree no longer names {lost} of {all}, whose arrays would be lost (--drop-blocks saves it all the same)"
+        "the edited tree no longer names {lost} of {all}, so their arrays would be lost (--drop-blocks saves it anyway)"
     )
 }
 
-/// What is wrong with the text, and in which line.
+/// Describes what is wrong with the text, and in which line.
 fn placed(text: &str, error: &Error) -> String {
     let line = error.offset().filter(|_| error.blame() == Blame::File).and_then(|offset| {
         let before = text.get(..usize::try_from(offset).ok()?)?;
@@ -83,7 +84,7 @@ fn placed(text: &str, error: &Error) -> String {
     format!("{}{error}", line.unwrap_or_default())
 }
 
-/// Tells what is wrong, and asks whether to try again. Where nobody can be asked, what was written is kept.
+/// Reports what is wrong and asks whether to edit again. If nobody can be asked, the edited text is kept.
 fn again(path: &Path, problem: &str) -> Outcome<()> {
     if std::io::stdin().is_terminal() {
         complain(problem);
@@ -101,7 +102,7 @@ fn again(path: &Path, problem: &str) -> Outcome<()> {
     Err(kept(copy, Failure::Input(format!("the tree was not changed: {problem}"))))
 }
 
-/// Leaves the user's text where it is, and says so.
+/// Keeps the user's text in its temporary file and reports where it is.
 fn kept(file: NamedTempFile, failure: Failure) -> Failure {
     match file.keep() {
         Ok((_, path)) => Failure::Input(format!("{failure} (the edited text is in {})", path.display())),

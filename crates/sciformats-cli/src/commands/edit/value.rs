@@ -1,4 +1,4 @@
-//! Values of attributes as they are written on a command line: JSON, or text, and a type.
+//! Values of attributes as they are written on a command line: JSON or text, with an optional type.
 
 use clap::ValueEnum;
 use sciformats::hdf5_pure::structure::FloatOrder;
@@ -8,31 +8,31 @@ use sciformats::hdf5_pure::{Datatype, ElementType, Store, Value};
 use sciformats::{Error, Result};
 use serde_json::Value as Json;
 
-/// Lists in lists that are followed.
+/// The deepest nesting of lists that is read.
 const MAX_DEPTH: usize = 32;
 
-/// A type of elements.
+/// The type of elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum Kind {
     /// Integers of 1 byte
     Int8,
-    /// … of 2 bytes
+    /// Integers of 2 bytes
     Int16,
-    /// … of 4 bytes
+    /// Integers of 4 bytes
     Int32,
-    /// … of 8 bytes
+    /// Integers of 8 bytes
     Int64,
-    /// Integers without sign, of 1 byte
+    /// Unsigned integers of 1 byte
     Uint8,
-    /// … of 2 bytes
+    /// Unsigned integers of 2 bytes
     Uint16,
-    /// … of 4 bytes
+    /// Unsigned integers of 4 bytes
     Uint32,
-    /// … of 8 bytes
+    /// Unsigned integers of 8 bytes
     Uint64,
-    /// Numbers of 4 bytes
+    /// Floating-point numbers of 4 bytes
     Float32,
-    /// Numbers of 8 bytes
+    /// Floating-point numbers of 8 bytes
     Float64,
     /// Truth values
     Bool,
@@ -47,7 +47,7 @@ impl Kind {
         self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
     }
 
-    /// Bytes and sign of an integer.
+    /// Returns the number of bytes of an integer, and whether it is signed.
     fn integer(self) -> Option<(u32, bool)> {
         match self {
             Self::Int8 => Some((1, true)),
@@ -63,12 +63,12 @@ impl Kind {
     }
 }
 
-/// The type of an attribute that is there.
+/// The type of an existing attribute.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Existing {
-    /// One of those that values can be given of, and whether its bytes are in big-endian order.
+    /// A type that values can be given in, and whether its bytes are big-endian.
     Known(Kind, bool),
-    /// Another.
+    /// Any other type, by its name.
     Other(String),
 }
 
@@ -115,7 +115,7 @@ impl Existing {
 pub(super) struct Typed {
     kind: Kind,
     big: bool,
-    /// None for no elements at all, only a type.
+    /// The shape; `None` if there are no elements but only a type.
     shape: Option<Vec<u64>>,
     elements: Elements,
     shown: String,
@@ -123,14 +123,15 @@ pub(super) struct Typed {
 
 #[derive(Clone, Debug)]
 enum Elements {
-    /// As they are stored, but for the byte order.
+    /// The bytes as they are stored, apart from the byte order.
     Numbers(Vec<u8>),
     Truths(Vec<bool>),
     Texts(Vec<String>),
 }
 
 impl Typed {
-    /// The value that `text` means: of a type that is named, or of the one that the attribute has, or of the one that fits.
+    /// Parses `text` into a value. Its type is the given one, or otherwise that of the existing attribute, or
+    /// otherwise the type that fits.
     pub(super) fn parse(
         text: &str,
         named: Option<Kind>,
@@ -141,12 +142,12 @@ impl Typed {
             (None, Some(Existing::Known(kind, big))) => Some((*kind, *big)),
             (None, Some(Existing::Other(other))) => {
                 return Err(format!(
-                    "it has a type of its own, {other}: --type says which one it gets instead"
+                    "it has the type {other}, in which values cannot be given; choose another one with --type"
                 ));
             }
             (None, None) => None,
         };
-        // What is to be text is not looked into, unless it is a list.
+        // If the value is to be text, it is only parsed as JSON to find a list.
         let textual = matches!(kept, Some((Kind::Text | Kind::Fixed, _)));
         let json = match serde_json::from_str::<Json>(text) {
             Ok(json) if !textual || json.is_array() || json.is_string() || json.is_null() => json,
@@ -164,7 +165,7 @@ impl Typed {
         Ok(Self { kind, big, shape, elements, shown: json.to_string() })
     }
 
-    /// Its type, in a word.
+    /// Returns the name of the type.
     pub(super) fn word(&self) -> String {
         let order = if self.big { ", big-endian" } else { "" };
         format!("{}{order}", self.kind.word())
@@ -176,7 +177,7 @@ impl Typed {
     }
 }
 
-/// The elements of lists in lists, row by row, and their shape.
+/// Returns the elements of nested lists, row by row, and their shape.
 fn flatten<'j>(
     json: &'j Json,
     depth: usize,
@@ -185,7 +186,7 @@ fn flatten<'j>(
 ) -> Result<(), String> {
     let Json::Array(list) = json else {
         if shape.len() != depth {
-            return Err("the lists in it are not of one shape".into());
+            return Err("its nested lists have different shapes".into());
         }
         leaves.push(json);
         return Ok(());
@@ -195,20 +196,20 @@ fn flatten<'j>(
     }
     let len = list.len() as u64;
     match shape.get(depth) {
-        Some(&known) if known != len => return Err("the lists in it are not of one length".into()),
+        Some(&known) if known != len => return Err("its nested lists have different lengths".into()),
         Some(_) => {}
-        None if !leaves.is_empty() => return Err("the lists in it are not of one shape".into()),
+        None if !leaves.is_empty() => return Err("its nested lists have different shapes".into()),
         None => shape.push(len),
     }
     list.iter().try_for_each(|part| flatten(part, depth + 1, shape, leaves))
 }
 
-/// The type that fits all elements.
+/// Returns the type that fits all elements.
 fn fitting(leaves: &[&Json]) -> Result<Kind, String> {
-    const TYPE: &str = "--type says what it is";
+    const TYPE: &str = "choose one with --type";
     let all = |fits: fn(&Json) -> bool| leaves.iter().all(|leaf| fits(leaf));
     match () {
-        () if leaves.is_empty() => Err(format!("it has no elements to tell a type from: {TYPE}")),
+        () if leaves.is_empty() => Err(format!("it has no elements that would determine a type; {TYPE}")),
         () if all(Json::is_boolean) => Ok(Kind::Bool),
         () if all(Json::is_string) => Ok(Kind::Text),
         () if all(Json::is_i64) => Ok(Kind::Int64),
@@ -219,22 +220,23 @@ fn fitting(leaves: &[&Json]) -> Result<Kind, String> {
                     .is_some_and(|number| number.abs() > 9_007_199_254_740_992.0 && number.fract() == 0.0)
             });
             match lossy {
-                Some(number) => Err(format!("{number} may be more exact than float64 can hold: {TYPE}")),
+                Some(number) => Err(format!("float64 may not hold {number} exactly; {TYPE}")),
                 None => Ok(Kind::Float64),
             }
         }
-        () if all(Json::is_null) => Err(format!("null is no elements of some type: {TYPE}")),
+        () if all(Json::is_null) => Err(format!("null does not determine a type; {TYPE}")),
         () => {
-            Err(format!("its elements are neither all numbers, nor all text, nor all true or false: {TYPE}"))
+            Err(format!("its elements are neither all numbers, nor all text, nor all true or false; {TYPE}"))
         }
     }
 }
 
-/// The elements in a type. `kept`: the type is that of the attribute that is there.
+/// Converts the elements to a type. If `kept` is true, the type is that of the existing attribute.
 fn elements(kind: Kind, leaves: &[&Json], kept: bool) -> Result<Elements, String> {
     let wrong = |leaf: &Json| {
-        let hint = if kept { ", which the attribute has now (--type gives it another)" } else { "" };
-        format!("{leaf} is no {}{hint}", kind.word())
+        let hint =
+            if kept { ", which is the type of the existing attribute (--type gives it another)" } else { "" };
+        format!("{leaf} is not a value of type {}{hint}", kind.word())
     };
     if let Kind::Text | Kind::Fixed = kind {
         let texts = leaves.iter().map(|leaf| leaf.as_str().map(str::to_owned).ok_or_else(|| wrong(leaf)));
@@ -270,7 +272,7 @@ fn elements(kind: Kind, leaves: &[&Json], kept: bool) -> Result<Elements, String
     Ok(Elements::Numbers(bytes))
 }
 
-/// An integer, however it is written.
+/// Returns the integer that a number means, however it is written.
 fn whole(leaf: &Json) -> Option<i128> {
     let exact = leaf.as_i64().map(i128::from).or_else(|| leaf.as_u64().map(i128::from));
     let written =
@@ -285,7 +287,7 @@ fn fits(number: i128, size: u32, signed: bool) -> bool {
     (low..high).contains(&number)
 }
 
-/// A number, or one of those that JSON has no numbers for.
+/// Returns a number, or one of the special values that JSON has no numbers for.
 fn real(leaf: &Json) -> Option<f64> {
     match leaf.as_str() {
         Some("NaN" | "nan") => Some(f64::NAN),
@@ -302,7 +304,8 @@ impl Value for Typed {
             Elements::Texts(texts) => texts.iter().map(String::len).max().unwrap_or(0).max(1), // a bound of lengths
             _ => 1,
         };
-        let fixed = u32::try_from(longest).map_err(|_| Error::usage("text", "has 2^32 bytes or more"))?;
+        let fixed = u32::try_from(longest)
+            .map_err(|_| Error::usage("text", "has 2^32 bytes or more, which is too long"))?;
         let datatype = match (self.kind, self.kind.integer()) {
             (_, Some((size, signed))) => Datatype::integer(signed, size),
             (Kind::Float32, _) => Datatype::float32(),
@@ -321,7 +324,7 @@ impl Value for Typed {
             Elements::Texts(texts) => {
                 for text in texts {
                     if text.contains('\0') {
-                        return Err(Error::usage("text", "holds a NUL"));
+                        return Err(Error::usage("text", "contains a NUL"));
                     }
                     let mut bytes = text.into_bytes();
                     bytes.resize(longest, 0);

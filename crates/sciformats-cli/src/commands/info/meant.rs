@@ -1,4 +1,4 @@
-//! What a file means: its convention, who wrote it, its dimensions, and what to look at first.
+//! What a file means: its convention, the program that wrote it, its dimensions, and what to look at first.
 
 use std::io::Write;
 
@@ -10,9 +10,9 @@ use crate::failure::Outcome;
 use crate::look::{self, Align, Cell, FAINT, PLAIN, SHAPE, TYPE, Table};
 use crate::meaning::along::{self, Along, Places, date};
 
-/// Objects to look at first that are told.
+/// The number of objects that are proposed to be looked at first.
 const HIGHLIGHTS: usize = 8;
-/// Characters of a text.
+/// The number of characters of a text that are shown.
 const SHOWN: usize = 60;
 
 /// A dimension that variables share.
@@ -21,11 +21,11 @@ struct Shared {
     name: String,
     length: u64,
     unlimited: bool,
-    /// Its first and last coordinate, and their units.
+    /// The first and the last coordinate, and their units.
     ends: Option<String>,
 }
 
-/// What is told of a file.
+/// What `info` shows of the meaning of a file.
 #[derive(Debug, Default)]
 pub(super) struct Meant {
     conventions: Vec<String>,
@@ -36,10 +36,10 @@ pub(super) struct Meant {
     more: usize,
 }
 
-/// Looks at what tells of a file. What cannot be read is not told.
+/// Collects what the file says about its meaning. Whatever cannot be read is left out.
 pub(super) fn meant(data: &Dataset, near: bool) -> Meant {
     let mut identities = data.identities().unwrap_or_default();
-    // A format is no convention of its own files.
+    // If a format defines its own convention, the format is not repeated as a convention.
     identities.retain(|identity| identity.convention != data.file().format().to_string());
     let outline = data.outline().unwrap_or_default();
     let mut meant = Meant {
@@ -59,7 +59,7 @@ pub(super) fn meant(data: &Dataset, near: bool) -> Meant {
     meant
 }
 
-/// Adds the dimensions of a variable that are arrays by themselves.
+/// Adds those dimensions of a variable that are arrays themselves.
 fn share(known: &mut Vec<Shared>, data: &Dataset, (variable, near): (&Variable, bool)) {
     for (axis, dimension) in variable.dimensions.iter().enumerate() {
         let (Some(name), Some(_)) = (&dimension.name, &dimension.path) else { continue };
@@ -91,7 +91,7 @@ fn share(known: &mut Vec<Shared>, data: &Dataset, (variable, near): (&Variable, 
     }
 }
 
-/// The units of numbers along a dimension.
+/// Returns the units of the coordinates along a dimension.
 fn units(data: &Dataset, variable: &Variable, axis: usize) -> Option<String> {
     along::along(data, variable, axis, Range::new(0, 1)).ok()??.units
 }
@@ -106,7 +106,7 @@ fn shown(along: &Along) -> Option<String> {
 }
 
 impl Meant {
-    /// Keys with what is told of the whole file, but for what its format tells already.
+    /// Returns keys and values about the whole file, except those that the format gives already.
     pub(super) fn rows(&self, facts: &[(&'static str, Value)]) -> Vec<(&'static str, Cell)> {
         let mut rows = Vec::new();
         let mut add = |key, text: &str| {
@@ -126,7 +126,7 @@ impl Meant {
         rows
     }
 
-    /// Dimensions, and what to look at first, a line each.
+    /// Prints the dimensions and the objects to look at first, one per line.
     pub(super) fn write(&self, out: &mut impl Write) -> Outcome<()> {
         if !self.dimensions.is_empty() {
             writeln!(out, "  {FAINT}dimensions{FAINT:#}")?;
@@ -161,7 +161,7 @@ impl Meant {
         Ok(())
     }
 
-    /// Adds all of it to what programs get.
+    /// Adds everything to the JSON output.
     pub(super) fn json(&self, object: &mut JsonObject) {
         let texts = |texts: &[String]| Value::List(texts.iter().map(|text| text.as_str().into()).collect());
         if !self.conventions.is_empty() {
@@ -186,7 +186,7 @@ impl Meant {
     }
 }
 
-/// The dimensions and the values of what is to be looked at.
+/// Describes the dimensions and the values of an object to look at first.
 fn described(path: &str, meaning: Option<&Meaning>) -> (String, String) {
     match meaning {
         Some(Meaning::Variable(variable)) if matches!(variable.element(), ElementType::Compound(_)) => {
@@ -199,7 +199,7 @@ fn described(path: &str, meaning: Option<&Meaning>) -> (String, String) {
         Some(Meaning::Variable(variable)) => {
             let signature = variable.signature();
             let dimensions = signature.strip_prefix(variable.name.as_str()).unwrap_or_default();
-            // A group stands for an array in it.
+            // The group represents an array in it.
             let of = if variable.path() == path { String::new() } else { format!(" = {}", variable.path()) };
             (format!("{of}{dimensions}"), variable.values_name())
         }
@@ -215,7 +215,7 @@ fn described(path: &str, meaning: Option<&Meaning>) -> (String, String) {
     }
 }
 
-/// The file as its convention means it.
+/// Returns the file as its convention defines it.
 pub(super) fn dataset(file: &std::sync::Arc<File>) -> Dataset {
     Dataset::new(std::sync::Arc::clone(file))
 }

@@ -1,4 +1,4 @@
-//! `info`: what a file is, in one screen.
+//! `info`: describes a file on one screen.
 
 mod meant;
 
@@ -44,7 +44,7 @@ pub(super) fn run(args: &Files, session: &Session) -> Outcome {
     answer
 }
 
-/// What a file holds, counted.
+/// Counts of what a file contains.
 #[derive(Debug, Default)]
 struct Counts {
     groups: u64,
@@ -54,16 +54,16 @@ struct Counts {
     links: u64,
     attributes: u64,
     damaged: u64,
-    /// Bytes of all elements without compression, as far as their sizes are fixed.
+    /// The size of all elements without compression in bytes, as far as their sizes are fixed.
     logical: u64,
-    /// Bytes that are stored for them; `None` once one array does not tell.
+    /// The number of bytes that store them; `None` if it is unknown for any array.
     stored: Option<u64>,
-    /// By how the manifest spells them: how people read them, and how often there are.
+    /// For each type as spelled in the manifest: its name for people, and how many arrays have it.
     types: BTreeMap<String, (String, u64)>,
     filters: BTreeMap<String, u64>,
 }
 
-/// Counts what is at and below the root. Of members that are alike only the first is looked at.
+/// Counts everything at and below the root. Of members that are alike, only the first is examined.
 fn count(file: &File) -> Counts {
     let mut counts = Counts { stored: Some(0), ..Counts::default() };
     let root = file.source().root();
@@ -79,7 +79,7 @@ struct Count<'a> {
 }
 
 impl Count<'_> {
-    /// Counts an object and what is below it, `times` over.
+    /// Counts an object and everything below it, `times` times.
     fn object(&mut self, path: &str, id: ObjectId, times: u64, depth: usize) {
         let source = self.file.source();
         if self.seen.first(source, id, path).is_some() {
@@ -120,7 +120,8 @@ impl Count<'_> {
     }
 }
 
-/// Counts end at the end of their type: a bound that only files made to unfold without end reach.
+/// Adds to a count, which stops at the maximum of its type. Only a file that was made to unfold endlessly
+/// reaches this bound.
 fn add(sum: &mut u64, times: u64) {
     *sum = bound::sum(*sum, times);
 }
@@ -137,7 +138,7 @@ impl Counts {
                 add(&mut self.arrays, times);
                 add(&mut self.logical, all(info.logical().unwrap_or_default()));
                 self.stored = self.stored.zip(info.stored).map(|(sum, stored)| bound::sum(sum, all(stored)));
-                let known = self.types.entry(info.element.to_string());
+                let known = self.types.entry(info.element.short());
                 add(&mut known.or_insert_with(|| (type_name(&info.element), 0)).1, times);
                 for filter in info.filters {
                     add(self.filters.entry(filter).or_default(), times);
@@ -151,7 +152,7 @@ impl Counts {
         Some(self.logical as f64 / stored as f64)
     }
 
-    /// The counts that are not zero, for people.
+    /// Describes the counts that are not zero.
     fn contents(&self) -> String {
         let counts = [
             (self.groups, "group"),
@@ -167,7 +168,7 @@ impl Counts {
     }
 }
 
-/// Types as people read them.
+/// Returns the types by their names for people.
 fn named(types: &BTreeMap<String, (String, u64)>) -> BTreeMap<String, u64> {
     let mut named = BTreeMap::new();
     for (name, count) in types.values() {
@@ -176,7 +177,7 @@ fn named(types: &BTreeMap<String, (String, u64)>) -> BTreeMap<String, u64> {
     named
 }
 
-/// Names with their counts, the commonest first.
+/// Lists names with their counts, the most frequent first.
 fn ranked(counts: &BTreeMap<String, u64>) -> String {
     const SHOWN: usize = 8;
     let mut ranked: Vec<_> = counts.iter().collect();
@@ -231,7 +232,7 @@ fn text(
     Ok(())
 }
 
-/// What stands in many groups by the same name: a line each.
+/// Prints one line per name that arrays in many groups have.
 fn summed_up(out: &mut impl Write, summaries: &[Summary]) -> Outcome<()> {
     if summaries.is_empty() {
         return Ok(());
@@ -256,7 +257,7 @@ fn summed_up(out: &mut impl Write, summaries: &[Summary]) -> Outcome<()> {
     Ok(table.flush(out)?)
 }
 
-/// The name of a type that is known by its short word.
+/// Returns the full name of a type that has a short word.
 fn in_full(word: &str) -> String {
     let (kind, bytes) = word.split_at_checked(1).unwrap_or((word, ""));
     let element = match (kind, bytes.parse::<u8>()) {
@@ -271,7 +272,7 @@ fn in_full(word: &str) -> String {
     type_name(&element)
 }
 
-/// `10…20 × 3`.
+/// Formats the smallest and largest extents: `10…20 × 3`.
 fn extents(shape: &[(u64, u64)]) -> String {
     let extents =
         shape.iter().map(|(low, high)| if low == high { low.to_string() } else { format!("{low}…{high}") });

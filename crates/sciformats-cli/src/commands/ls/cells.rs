@@ -1,4 +1,4 @@
-//! What a line says of an object.
+//! The cells of a line that describes an object.
 
 use std::path::Path;
 
@@ -9,26 +9,26 @@ use super::meant::{self, Glance, Meant, is_time};
 use crate::commands::json::JsonObject;
 use crate::look::{self, Cell, FAINT, PLAIN, SHAPE, TITLE, TYPE, WRONG};
 
-/// How an array is listed: with more about how it is stored, and whether it stands for several.
+/// How an array is listed: whether storage is shown, and whether the line stands for several arrays.
 #[derive(Clone, Copy)]
 pub(super) struct Style {
     pub(super) long: bool,
     pub(super) several: bool,
 }
 
-/// The name of an array, with its dimensions where these have names.
+/// Returns the name of an array, with the names of its dimensions if they have some.
 pub(super) fn name(name: &str, meant: Option<&Meant>) -> Cell {
     let name = look::safe(name);
     let Some(variable) = meant.map(|meant| &meant.variable).filter(|variable| variable.has_names()) else {
         return Cell::new(PLAIN, name);
     };
-    // The signature with the name that the file has.
+    // The signature, with the name as the file has it.
     let signature = variable.signature();
     let dimensions = signature.strip_prefix(variable.name.as_str()).unwrap_or_default();
     Cell::new(PLAIN, name).and(SHAPE, look::safe(dimensions))
 }
 
-/// The cells after the name of an array.
+/// Returns the cells after the name of an array.
 pub(super) fn array(info: &ArrayInfo, meant: Option<&Meant>, style: Style) -> Vec<Cell> {
     let variable = meant.map(|meant| &meant.variable);
     let mut cells = vec![values(info, variable), extent(info, meant)];
@@ -55,7 +55,8 @@ pub(super) fn array(info: &ArrayInfo, meant: Option<&Meant>, style: Style) -> Ve
     cells
 }
 
-/// What the values of an array are: `float32 ← int16, K`. Of moments the units are told with the first and the last one.
+/// Describes the values of an array, such as `float32 ← int16, K`. The units of dates are shown beside the
+/// first and the last one.
 fn values(info: &ArrayInfo, variable: Option<&Variable>) -> Cell {
     let Some(variable) = variable else {
         return Cell::new(TYPE, look::safe(&clipped(&type_name(&info.element))));
@@ -76,7 +77,8 @@ fn clipped(text: &str) -> String {
     look::clipped(text, 40)
 }
 
-/// The shape where dimensions have no names; the value of a scalar, the range of coordinates, a name for people.
+/// Returns the shape if the dimensions have no names; otherwise the value of a scalar, the range of
+/// coordinates, or a name for people.
 fn extent(info: &ArrayInfo, meant: Option<&Meant>) -> Cell {
     let Some(Meant { variable, glance }) = meant else {
         return Cell::new(SHAPE, look::shape(info.shape.as_deref()));
@@ -89,13 +91,13 @@ fn extent(info: &ArrayInfo, meant: Option<&Meant>) -> Cell {
     }
 }
 
-/// The range of coordinates, the name for people, and what flags there are.
+/// Returns the range of coordinates, the name for people, and the flags.
 fn told(variable: &Variable, glance: Option<&Glance>) -> Vec<String> {
     let mut parts = Vec::new();
     if let Some(Glance::Ends(first, last)) = glance {
         parts.push(format!("{first} … {last}"));
     }
-    // A name that only repeats the name says nothing.
+    // A name for people that only repeats the name of the array is left out.
     let name = variable.long_name.clone().filter(|name| *name != variable.name);
     parts.extend(name.map(|name| look::clipped(&name, 60)));
     if let (Some(flags), true) = (&variable.flags, parts.is_empty()) {
@@ -104,7 +106,7 @@ fn told(variable: &Variable, glance: Option<&Glance>) -> Vec<String> {
     parts
 }
 
-/// What there was no room for before, and how it is stored.
+/// Returns what did not fit into the other cells, and how the array is stored.
 fn said(meant: Option<&Meant>, stored: &str) -> Cell {
     let mut parts = Vec::new();
     if let Some(Meant { variable, glance }) = meant {
@@ -118,7 +120,7 @@ fn said(meant: Option<&Meant>, stored: &str) -> Cell {
     Cell::new(PLAIN, look::safe(&parts.join("  "))).and(FAINT, format!("{between}{stored}"))
 }
 
-/// The path of a file, its name standing out.
+/// Returns the path of a file, with the name of the file highlighted.
 pub(super) fn title(path: &Path) -> Cell {
     let text = path.display().to_string();
     let name = path.file_name().map_or(0, |name| name.to_string_lossy().len());
@@ -131,7 +133,7 @@ pub(super) fn wrong(error: &Error) -> Cell {
     Cell::new(WRONG, look::safe(&error.to_string()))
 }
 
-/// The cell after the name of what is neither group nor array.
+/// Returns the cell after the name of an object that is neither a group nor an array.
 pub(super) fn described(object: &Object) -> Cell {
     match object {
         Object::Datatype(element) => {
@@ -147,7 +149,7 @@ pub(super) fn described(object: &Object) -> Cell {
     }
 }
 
-/// Adds what an object is to its line.
+/// Adds the description of an object to its JSON line.
 pub(super) fn describe(line: &mut JsonObject, object: &Object, meant: Option<&Meant>) {
     line.value("kind", object.kind().word());
     match object {

@@ -1,4 +1,5 @@
-//! What a line says of an array beside how it is stored: dimensions, units, what it is called, and a glance at its values.
+//! What a line says about the meaning of an array: dimensions, units, a name for people, and the first
+//! values.
 
 use sciformats::{ArrayInfo, ObjectId, Range, Slab, Value as Told};
 use sciformats_conventions::decoding::Decoding;
@@ -8,16 +9,16 @@ use crate::commands::json::JsonObject;
 use crate::look;
 use crate::meaning::along;
 
-/// Bytes that may have to be decoded for a glance at values.
+/// The number of bytes that may be decoded to show a value.
 const GLANCE: u64 = 4 << 20;
-/// Characters of a value.
+/// The number of characters of a value that are shown.
 const SHOWN: usize = 40;
 
-/// What is known of an array, and what was seen of its values.
+/// The meaning of an array, and the values that were read to show it.
 #[derive(Clone, Debug)]
 pub(super) struct Meant {
     pub(super) variable: Variable,
-    /// A scalar's value, or the first and the last of coordinates.
+    /// The value of a scalar, or the first and the last coordinate.
     pub(super) glance: Option<Glance>,
 }
 
@@ -27,14 +28,14 @@ pub(super) enum Glance {
     Ends(String, String),
 }
 
-/// What an array means; `None` where nothing can be said. `glance` is whether values may be read.
+/// Returns the meaning of an array; `None` if nothing is known. Values are only read if `glance` is true.
 pub(super) fn meant(data: &Dataset, (path, id): (&str, ObjectId), glance: bool) -> Option<Meant> {
     let Ok(Some(Meaning::Variable(variable))) = data.meaning_of(&data.known(path, id)) else { return None };
     let glance = if glance { look_at(&variable) } else { None };
     Some(Meant { variable: *variable, glance })
 }
 
-/// Reads one value, or two, where that costs next to nothing.
+/// Reads one or two values if that costs almost nothing.
 fn look_at(variable: &Variable) -> Option<Glance> {
     if !is_near(variable.stored()) || variable.is_dimension() {
         return None;
@@ -66,17 +67,17 @@ fn look_at(variable: &Variable) -> Option<Glance> {
     }
 }
 
-/// Whether its values are moments.
+/// Returns whether the values are dates.
 pub(super) fn is_time(variable: &Variable) -> bool {
     matches!(variable.decoding, Decoding::Time { .. })
 }
 
-/// Whether it holds the values along its own dimension.
+/// Returns whether the array holds the coordinates of its own dimension.
 fn is_coordinate(variable: &Variable) -> bool {
     matches!(variable.dimensions.as_slice(), [one] if one.path.as_deref() == Some(variable.path()) && one.has_values)
 }
 
-/// Whether an element is read without reading much else, or in other files.
+/// Returns whether an element can be read without decoding much else and without opening other files.
 fn is_near(info: &ArrayInfo) -> bool {
     let elsewhere = |told: &Told| matches!(told, Told::Text(text) if text == "virtual" || text == "external");
     if info.facts.iter().any(|(_, told)| elsewhere(told)) {
@@ -93,7 +94,7 @@ fn is_near(info: &ArrayInfo) -> bool {
     elements.and_then(|elements| elements.checked_mul(size)).is_some_and(|bytes| bytes <= GLANCE)
 }
 
-/// What sort of thing a group is by the marks of its convention.
+/// Returns the kind of a group by the marks of its convention.
 pub(super) fn mark(data: &Dataset, (path, id): (&str, ObjectId)) -> Option<String> {
     let node = data.known(path, id);
     let names =
@@ -102,7 +103,7 @@ pub(super) fn mark(data: &Dataset, (path, id): (&str, ObjectId)) -> Option<Strin
     found.map(|text| look::clipped(&text, SHOWN))
 }
 
-/// Adds what it means to the line of an array for programs.
+/// Adds the meaning of an array to its JSON line.
 pub(super) fn json(line: &mut JsonObject, meant: &Meant) {
     let variable = &meant.variable;
     if variable.has_names() {

@@ -1,4 +1,4 @@
-//! `ls`: the tree of a file, or the scientific files in a folder.
+//! `ls`: lists the tree of a file, or the scientific files in a folder.
 
 mod cells;
 mod meant;
@@ -34,10 +34,13 @@ pub(super) fn run(args: &Ls, session: &Session) -> Outcome {
         table: Table::new(columns(1, args.long)).fitted(),
         blocks: false,
     };
-    // A folder may be one file itself.
+    // Some files are folders, such as sparse Blosc2 frames.
     if args.file.is_dir() && !matches!(Format::of_path(&args.file), Ok(Some(_))) {
         if args.path != "/" {
-            return Err(Failure::Usage(format!("{} is a folder and holds no objects", args.file.display())));
+            return Err(Failure::Usage(format!(
+                "{} is a folder and contains no objects",
+                args.file.display()
+            )));
         }
         if let Some((what, step)) = strange::named(&args.file) {
             return Err(Failure::Input(strange::told(&args.file, &what, &step)));
@@ -54,7 +57,8 @@ pub(super) fn run(args: &Ls, session: &Session) -> Outcome {
     Ok(Answer::Yes)
 }
 
-/// The columns of a list: names and formats, type, shape, stored size, logical size in long lists, how it is stored.
+/// Returns the columns of a list: names and formats, type, shape, stored size, uncompressed size in long
+/// lists, and storage.
 fn columns(names: usize, long: bool) -> Vec<Align> {
     let mut columns = vec![Align::Left; names + 2];
     columns.extend(vec![Align::Right; if long { 2 } else { 1 }]);
@@ -66,16 +70,16 @@ struct List<'a, W> {
     args: &'a Ls,
     session: &'a Session,
     out: W,
-    /// Files of one line that wait for their widths.
+    /// One-line files that wait for the widths of their columns.
     files: Table,
-    /// Lines of the tree of one file that do.
+    /// Lines of the tree of one file that wait for the widths of their columns.
     table: Table,
-    /// Whether a block of several lines was written: the next file is set apart from it.
+    /// Whether a block of several lines was written; the next file is then separated from it.
     blocks: bool,
 }
 
 impl<W: Write> List<'_, W> {
-    /// Lists the scientific files in a folder by name, then those in the folders in it.
+    /// Lists the scientific files in a folder by name, and then those in its subfolders.
     fn folder(&mut self, folder: &Path, depth: usize) -> Outcome<()> {
         let read = fs::read_dir(folder).and_then(Iterator::collect::<Result<Vec<_>, _>>);
         let mut entries = match read {
@@ -102,7 +106,7 @@ impl<W: Write> List<'_, W> {
         Ok(())
     }
 
-    /// Lists a file of a folder, if it is a scientific one or goes by such a name.
+    /// Lists a file of a folder if it is a scientific file or has the name of one.
     fn candidate(&mut self, path: &Path) -> Outcome<()> {
         match self.session.try_open(path) {
             Ok(file) => {
@@ -133,7 +137,7 @@ impl<W: Write> List<'_, W> {
         Ok(())
     }
 
-    /// Sets files with trees apart from each other; those of one line stand together.
+    /// Separates files with trees from each other; one-line files are not separated.
     fn set_apart(&mut self, block: bool) -> Outcome<()> {
         if block {
             self.files.flush(&mut self.out)?;
@@ -145,13 +149,13 @@ impl<W: Write> List<'_, W> {
         Ok(())
     }
 
-    /// Lists a file from one of its objects on.
+    /// Lists a file, starting at one of its objects.
     fn file(&mut self, path: &Path, data: &Dataset, (at, id): (&str, ObjectId)) -> Outcome<()> {
         let file = data.file();
         let source = file.source();
         let object = source.object(id).map_err(|error| Failure::of(path, &error))?;
         let group = matches!(object, Object::Group);
-        // In a list of files, only `-r` looks into them.
+        // In a list of files, the contents of each are listed only with `-r`.
         let tree = group && (self.args.recursive || !self.args.file.is_dir());
         let glance = !self.session.far().is_far(path);
         let meant = if group { None } else { meant(data, (at, id), glance) };
@@ -175,7 +179,7 @@ impl<W: Write> List<'_, W> {
         Ok(())
     }
 
-    /// The line of the file itself: with all about the array, if it is one.
+    /// Writes the line of the file itself, which describes the array if the file is a single one.
     fn heading(
         &mut self,
         (path, data): (&Path, &Dataset),
@@ -219,12 +223,12 @@ impl<W: Write> List<'_, W> {
     }
 }
 
-/// The conventions that a file follows: `, CF 1.11`.
+/// Returns the conventions that a file follows: `, CF 1.11`.
 fn conventions(data: &Dataset) -> String {
     let file = data.file();
     let headline = format!("{} {}", file.format(), file.source().headline()).to_lowercase();
     let found = data.identities().unwrap_or_default().into_iter();
-    // A format that has a convention of its own names it already.
+    // A format that defines its own convention has named it already.
     let found = found.filter(|identity| !headline.contains(&identity.convention.to_lowercase()));
     found.map(|identity| format!(", {identity}")).collect()
 }

@@ -1,4 +1,4 @@
-//! Leaving out the middle of a long list of numbers: frames that all differ would fill many screens.
+//! Leaves out the middle of a long list of numbered members; frames that all differ would fill many screens.
 
 use std::collections::VecDeque;
 
@@ -6,27 +6,27 @@ use sciformats::source::Run;
 use sciformats::{Error, Name};
 use sciformats_core::bound;
 
-/// Ranges of numbered members that are listed before some are left out.
+/// The number of ranges of numbered members that are listed before some are left out.
 const FIRST: usize = 16;
-/// Ranges that are listed after those.
+/// The number of ranges that are listed after the gap.
 const LAST: usize = 3;
 
-/// A line of a group, or what is left out.
+/// A line of a group, or a gap in the list.
 #[derive(Debug)]
 pub(super) enum Line {
     Run(Run),
-    /// So many members are not listed.
+    /// This many members are not listed.
     LeftOut(u64),
 }
 
 type Listed = Result<Line, Error>;
 
-/// The lines of a group: all ranges, or of many numbered ones the first and the last.
+/// The lines of a group: all ranges, or the first and the last of many numbered ones.
 pub(super) struct Shortened<I> {
     runs: I,
-    /// Numbered ranges one after another that were listed so far; `None` if none is to be left out.
+    /// The number of consecutive numbered ranges that were listed; `None` if nothing is left out.
     numbered: Option<usize>,
-    /// What comes before the next of `runs`.
+    /// Lines that come before the next of `runs`.
     waiting: VecDeque<Listed>,
 }
 
@@ -35,7 +35,7 @@ impl<I: Iterator<Item = Result<Run, Error>>> Shortened<I> {
         Self { runs, numbered: (!all).then_some(0), waiting: VecDeque::new() }
     }
 
-    /// Goes to the end of the numbers and keeps the last ones, and what comes after them.
+    /// Reads the rest of the numbered ranges, and keeps the last ones and whatever follows them.
     fn skip(&mut self, first: Run) {
         let mut last = VecDeque::from([first]);
         let mut left_out = 0u64;

@@ -1,4 +1,4 @@
-//! The members of a group, and of the groups in it.
+//! Lists the members of a group, and the members of its subgroups.
 
 use std::io::Write;
 use std::path::Path;
@@ -16,32 +16,32 @@ use crate::commands::attrs;
 use crate::failure::Outcome;
 use crate::look::{self, Cell, FAINT, GROUP, LINK, PLAIN};
 
-/// Where a row stands in the tree of its file.
+/// The position of a line in the tree of its file.
 #[derive(Clone, Copy)]
 pub(super) struct Position<'a> {
     pub(super) file: &'a Path,
-    /// The lines that lead down to it: `│   └── `.
+    /// The lines of the tree before the name: `│   └── `.
     pub(super) lead: &'a str,
     pub(super) path: &'a str,
     pub(super) name: &'a str,
-    /// Whether it stands for several that are alike.
+    /// Whether the line stands for several objects that are alike.
     pub(super) several: bool,
 }
 
-/// Members of a group, line by line.
+/// The members of a group, one line at a time.
 type Members<'a> = Box<dyn Iterator<Item = Result<Run, Error>> + 'a>;
 
-/// A walk through one file, depth first.
+/// A depth-first walk through one file.
 pub(super) struct Walk<'a> {
     pub(super) path: &'a Path,
     pub(super) data: &'a Dataset,
     pub(super) seen: Seen,
-    /// Whether what is listed at present stands for several groups that are alike.
+    /// Whether the current group stands for several groups that are alike.
     pub(super) several: bool,
 }
 
 impl<W: Write> List<'_, W> {
-    /// Lists the members of a group, and of the groups in it.
+    /// Lists the members of a group, and the members of its subgroups.
     pub(super) fn group(
         &mut self,
         walk: &mut Walk<'_>,
@@ -75,7 +75,8 @@ impl<W: Write> List<'_, W> {
         Ok(())
     }
 
-    /// The members of a group. Those that are alike are one line for people, and one each for programs.
+    /// Returns the members of a group. Members that are alike share one line, except in the output for
+    /// programs.
     fn runs<'s>(&self, source: &'s dyn Source, group: ObjectId) -> Result<Members<'s>, Error> {
         if !self.session.json {
             return Ok(Box::new(Runs::new(source, group)?));
@@ -84,8 +85,8 @@ impl<W: Write> List<'_, W> {
         Ok(Box::new(source.listing(group)?.map(move |listed| listed.map(alone))))
     }
 
-    /// Lists one member, or several that are alike; `lead` stands before its name and `below` before those of its
-    /// members.
+    /// Lists one member, or several that are alike. `lead` stands before its name, and `below` before the
+    /// names of its members.
     fn member(
         &mut self,
         walk: &mut Walk<'_>,
@@ -138,7 +139,7 @@ impl<W: Write> List<'_, W> {
         (data, id): (&Dataset, ObjectId),
         object: &Object,
     ) -> Outcome<()> {
-        // What stands for several is not looked into, and neither is what is far away.
+        // Groups that stand for several, and remote ones, are not examined.
         let glance = !at.several && !self.session.far().is_far(at.file);
         let meant = match object {
             Object::Array(_) => meant(data, (at.path, id), glance),
@@ -195,7 +196,7 @@ impl<W: Write> List<'_, W> {
         Ok(self.table.row(&mut self.out, vec![name, wrong(error)])?)
     }
 
-    /// A group that cannot be listed, or not to its end.
+    /// Reports a group that cannot be listed, or cannot be listed completely.
     fn broken(&mut self, file: &Path, (path, lead): (&str, &str), error: &Error) -> Outcome<()> {
         if self.session.json {
             return self.json(file, path, |line| {

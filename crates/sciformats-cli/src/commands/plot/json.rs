@@ -1,4 +1,4 @@
-//! A picture as JSON: the numbers that it is drawn of.
+//! A picture as JSON: the numbers that are drawn.
 
 use sciformats::Value;
 
@@ -6,7 +6,7 @@ use crate::commands::json::JsonObject;
 use crate::figure::sample::Line;
 use crate::figure::{Axis, Body, Figure, dates};
 
-/// One JSON object: what is drawn, and the axes.
+/// Returns a JSON object with the numbers that are drawn, and the axes.
 pub(super) fn figure(figure: &Figure) -> String {
     let mut object = JsonObject::new();
     let kind = match figure.body {

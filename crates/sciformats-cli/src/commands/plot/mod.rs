@@ -1,4 +1,4 @@
-//! `plot`: a picture of an array, on the terminal or in a file.
+//! `plot`: draws an array on the terminal or into a file.
 
 pub(crate) mod args;
 mod json;
@@ -24,9 +24,9 @@ use crate::meaning::first::{First, first};
 use crate::meaning::{Thing, View};
 use crate::session::Session;
 
-/// Bars of a histogram in a file, unless it was said how many.
+/// The number of bars of a histogram in a file, unless the user chooses another.
 const BARS: usize = 60;
-/// The highest picture on a terminal: more rows than these do not help to see.
+/// The largest height of a picture on a terminal; more rows do not make it clearer.
 const ROWS: usize = 40;
 
 pub(crate) fn run(args: &Plot, session: &Session) -> Outcome {
@@ -81,16 +81,17 @@ pub(crate) fn run(args: &Plot, session: &Session) -> Outcome {
     Ok(Answer::Yes)
 }
 
-/// The characters that a picture gets. One row stays for the prompt.
+/// Returns the columns and rows of a picture on the terminal. One row is left for the prompt.
 fn screen() -> (usize, usize) {
     let (width, height) = look::screen();
     (width, bound::left(height, 1).clamp(8, ROWS))
 }
 
-/// What there is room for on a terminal.
+/// Returns the room that a terminal of this size gives.
 pub(super) fn on_terminal((width, height): (usize, usize), depth: Depth) -> Room {
     let (columns, rows) = terminal::room(width, height);
-    // A shade is drawn two columns wide, as characters are higher than wide; half blocks are two rows.
+    // A shade is two columns wide, because characters are higher than wide. Half blocks give two rows per
+    // character.
     let image = if depth == Depth::None { (columns / 2, rows) } else { (columns, rows * 2) };
     Room { line: columns * 2, image, bars: columns }
 }
@@ -129,7 +130,7 @@ fn save(figure: &Figure, (output, target): (&Path, Target), args: &Plot, session
     Ok(())
 }
 
-/// Puts a new file in a file's place, of which nothing is left beside it if that fails.
+/// Replaces a file by a new one. If that fails, nothing is left beside it.
 fn replace(output: &Path, bytes: &[u8]) -> Outcome<()> {
     let put = || {
         let mut file = Replacement::create(output)?;

@@ -1,4 +1,4 @@
-//! What the browser shows at present, and what keys do to it.
+//! The state of the browser, and what keys do to it.
 
 use std::sync::Arc;
 
@@ -18,14 +18,14 @@ use crate::figure::screen::Depth;
 use crate::gather::{Kind, Subject};
 use crate::meaning::{Thing, View};
 
-/// Which side keys go to.
+/// The side that receives keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Focus {
     Tree,
     Object,
 }
 
-/// What is shown of an array.
+/// How an array is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Show {
     Details,
@@ -34,7 +34,7 @@ pub(super) enum Show {
     Bars,
 }
 
-/// What is being typed.
+/// A text that is being typed.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Prompt {
     pub(super) purpose: Purpose,
@@ -47,7 +47,7 @@ pub(super) enum Purpose {
     Slice,
 }
 
-/// A picture that was asked for, and made if it is ready.
+/// A picture that was requested; it is present once it is ready.
 #[derive(Debug)]
 pub(super) struct Picture {
     pub(super) of: (Part, Kind, Size),
@@ -57,7 +57,7 @@ pub(super) struct Picture {
 /// The browser.
 #[derive(Debug)]
 pub(super) struct Browser {
-    /// The file as its convention means it, and which values of it are shown.
+    /// The file as its convention defines it, and which of its values are shown.
     data: Dataset,
     words: View,
     pub(super) file: Arc<File>,
@@ -71,24 +71,24 @@ pub(super) struct Browser {
     pub(super) message: String,
     pub(super) help: bool,
     pub(super) done: bool,
-    /// The object that is selected.
+    /// The description of the selected object.
     pub(super) details: Details,
-    /// First line of the details on the screen.
+    /// The first line of the description on the screen.
     pub(super) scrolled: usize,
     /// The slice that was typed.
     slice: Option<String>,
-    /// Indices of the dimensions before the last two.
+    /// The indices of the dimensions before the last two.
     leading: Vec<u64>,
     pub(super) corner: Corner,
     pub(super) statistics: Option<(Part, Option<Result<Statistics, String>>)>,
     pub(super) picture: Option<Picture>,
     hits: (String, Vec<Vec<Name>>, usize),
-    /// Lines of the tree, and rows and columns of the table, that there was room for.
+    /// The lines of the tree, and the rows and columns of the table, that fit on the screen.
     pub(super) page: (usize, (u64, u64)),
 }
 
 impl Browser {
-    /// A browser that begins at an object.
+    /// Creates a browser that starts at an object.
     pub(super) fn new(data: Dataset, raw: bool, (title, depth): (String, Depth)) -> Result<Self> {
         let data = if raw { data.raw() } else { data };
         let file = Arc::clone(data.file());
@@ -123,7 +123,7 @@ impl Browser {
         Ok(browser)
     }
 
-    /// The part of the selected array that is shown; `None` if no array is selected.
+    /// Returns the part of the selected array that is shown; `None` if no array is selected.
     pub(super) fn part(&self) -> Option<Part> {
         self.details.shape.as_ref()?;
         let leading = || self.leading.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
@@ -131,20 +131,20 @@ impl Browser {
         Some(Part { path: self.details.path.clone(), slice })
     }
 
-    /// Does something with the part of the array that is shown.
+    /// Calls `work` with the part of the array that is shown.
     pub(super) fn with_part<T>(&self, work: impl FnOnce(&Subject<'_>) -> Result<T>) -> Option<Result<T>> {
         let part = self.part()?;
         let found = || {
             let thing = Thing::find(&self.data, &part.path, self.words)?;
             let array = thing.array()?;
-            // All dimensions that are not named are there to be seen.
+            // Dimensions that the slice does not name are shown whole.
             let all = Some(part.slice.as_deref().unwrap_or("..."));
             work(&Subject::new((&thing, &array), (all, None), None)?.0)
         };
         Some(found())
     }
 
-    /// Takes up what has become ready.
+    /// Takes over the results that are ready.
     pub(super) fn take_up(&mut self) {
         while let Some(answer) = self.work.answer() {
             match answer {
@@ -165,7 +165,8 @@ impl Browser {
         }
     }
 
-    /// Has statistics and a picture made of what is shown, unless they are there. `size` is the room for the picture.
+    /// Requests statistics and a picture of the shown part, unless they exist. `size` is the room for the
+    /// picture.
     pub(super) fn order(&mut self, size: Size) {
         let Some(part) = self.part().filter(|_| self.details.is_number) else { return };
         let room = on_terminal(size, self.depth);
@@ -188,7 +189,7 @@ impl Browser {
         }
     }
 
-    /// Looks at the line that is selected now.
+    /// Updates the description for the line that is now selected.
     fn select(&mut self) {
         let path = self.tree.path(self.tree.selected);
         let leads = self.tree.line(self.tree.selected).map(|line| &line.leads);
@@ -202,7 +203,7 @@ impl Browser {
         self.picture = None;
     }
 
-    /// What a key does.
+    /// Carries out what a key means.
     pub(super) fn key(&mut self, key: KeyEvent) {
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
         if control && matches!(key.code, KeyCode::Char('c' | 'q')) {
@@ -268,7 +269,7 @@ impl Browser {
         }
     }
 
-    /// Shows another part of the array, if there is such a part.
+    /// Shows another part of the array, if the slice is valid.
     fn cut(&mut self, text: String) {
         let before = self.slice.take();
         self.slice = (!text.trim().is_empty()).then_some(text);
@@ -281,10 +282,11 @@ impl Browser {
         }
     }
 
-    /// Moves along the last of the dimensions before the last two, and from its end along the one before it.
+    /// Steps along the last of the dimensions before the last two; at its end, the dimension before it is
+    /// stepped.
     fn lead(&mut self, forth: bool) {
         if self.slice.is_some() {
-            self.message = "a slice is shown: s and Enter take it back".into();
+            self.message = "a slice is shown; press s and Enter to remove it".into();
             return;
         }
         let shape = self.details.shape.clone().unwrap_or_default();
@@ -301,7 +303,7 @@ impl Browser {
         }
     }
 
-    /// Keys that move through the tree.
+    /// Handles keys that move through the tree.
     fn walk(&mut self, code: KeyCode) {
         let before = self.tree.selected;
         let page = isize::try_from(self.page.0).unwrap_or(1).max(1);
@@ -328,7 +330,7 @@ impl Browser {
         }
     }
 
-    /// Opens the group that is selected, or goes over to the array.
+    /// Opens the selected group, or goes to the selected array.
     fn enter(&mut self, toggle: bool) {
         let at = self.tree.selected;
         let open = self.tree.line(at).is_some_and(|line| line.open);
@@ -350,7 +352,7 @@ impl Browser {
         }
     }
 
-    /// Keys that move through the details or the table.
+    /// Handles keys that move through the description or the table.
     fn page(&mut self, code: KeyCode) {
         let (rows, columns) = self.page.1;
         if self.show == Show::Details || self.details.shape.is_none() {
@@ -384,11 +386,12 @@ impl Browser {
         self.corner = Corner { row: row.min(lowest), column: column.min(rightmost) };
     }
 
-    /// Goes to another object that was found.
+    /// Goes to another search result.
     fn hit(&mut self, by: isize) {
         let (text, hits, at) = &mut self.hits;
         if hits.is_empty() {
-            self.message = if text.is_empty() { "/ searches".into() } else { format!("{text} is not found") };
+            self.message =
+                if text.is_empty() { "press / to search".into() } else { format!("{text} was not found") };
             return;
         }
         let count = isize::try_from(hits.len()).unwrap_or(isize::MAX); // a bound that no list reaches
@@ -399,7 +402,7 @@ impl Browser {
         let file = Arc::clone(&self.file);
         self.message = match self.tree.reveal(&file, &names) {
             Ok(true) => place,
-            Ok(false) => format!("{place} is gone"),
+            Ok(false) => format!("{place} no longer exists"),
             Err(error) => error.to_string(),
         };
         self.focus = Focus::Tree;

@@ -1,4 +1,4 @@
-//! What is said of the object that is selected: its kind, how it is stored, its attributes.
+//! The description of the selected object: its kind, how it is stored, its attributes.
 
 use sciformats::{ArrayInfo, Object};
 use sciformats_conventions::{Dataset, type_name};
@@ -9,10 +9,10 @@ use crate::gather::is_number;
 use crate::look;
 use crate::meaning::{Thing, View};
 
-/// Attributes that are shown at most.
+/// The largest number of attributes that are shown.
 const ATTRIBUTES: usize = 500;
 
-/// A line: what, its value, and whether it tells that something is wrong.
+/// A line with a key, a value, and whether it reports something wrong.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Said {
     pub(super) key: String,
@@ -20,14 +20,14 @@ pub(super) struct Said {
     pub(super) wrong: bool,
 }
 
-/// An object in words.
+/// The description of an object.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Details {
     pub(super) path: String,
     pub(super) lines: Vec<Said>,
-    /// The shape, if it is an array that has elements.
+    /// The shape, if the object is an array with elements.
     pub(super) shape: Option<Vec<u64>>,
-    /// Whether its elements are numbers.
+    /// Whether the elements are numbers.
     pub(super) is_number: bool,
 }
 
@@ -42,7 +42,7 @@ impl Details {
     }
 }
 
-/// Looks at an object.
+/// Describes an object.
 pub(super) fn details((data, view): (&Dataset, View), path: &str, leads: Option<&Leads>) -> Details {
     let file = data.file();
     let mut found = Details { path: path.into(), ..Details::default() };
@@ -95,7 +95,7 @@ pub(super) fn details((data, view): (&Dataset, View), path: &str, leads: Option<
     found
 }
 
-/// The convention of the file.
+/// Adds the convention of the file.
 fn convention(found: &mut Details, data: &Dataset) {
     for identity in data.identities().unwrap_or_default() {
         found.say("convention", identity.to_string(), false);
@@ -105,7 +105,7 @@ fn convention(found: &mut Details, data: &Dataset) {
     }
 }
 
-/// A group that stands for a table or a matrix.
+/// Adds the description of a group that represents a table or a matrix.
 fn group(found: &mut Details, (data, view): (&Dataset, View)) {
     found.say("kind", "group", false);
     if view == View::Stored {
@@ -128,7 +128,7 @@ fn group(found: &mut Details, (data, view): (&Dataset, View)) {
     }
 }
 
-/// What an array means: its values, dimensions and names.
+/// Adds the meaning of an array: its values, dimensions and names.
 fn meant(found: &mut Details, (data, view): (&Dataset, View), info: &ArrayInfo) {
     let (shape, number) = (info.shape.clone(), is_number(&info.element));
     (found.shape, found.is_number) = (shape, number);
@@ -136,7 +136,7 @@ fn meant(found: &mut Details, (data, view): (&Dataset, View), info: &ArrayInfo) 
     let Ok(thing) = Thing::find(data, &path, view) else { return };
     if let Ok(array) = thing.array() {
         found.shape = array.shape().map(<[u64]>::to_vec);
-        // Flags are numbers with names, and moments are numbers too.
+        // Flags are numbers with names, and dates are numbers too.
         found.is_number = is_number(array.element()) || thing.is_time() && number;
     }
     let Some(variable) = thing.variable() else { return };

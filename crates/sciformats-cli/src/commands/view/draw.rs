@@ -1,4 +1,4 @@
-//! The browser on the screen: the tree on the left, the object on the right, a line above and one below.
+//! Draws the browser: the tree on the left, the object on the right, one line above and one below.
 
 use ratatui::Frame;
 use ratatui::buffer::Buffer;
@@ -18,19 +18,19 @@ use crate::look;
 
 /// Narrower screens show one side at a time.
 const BOTH: u16 = 60;
-/// The widest that the tree gets.
+/// The largest width of the tree.
 const WIDEST: u16 = 48;
-/// Rows that an array has at least, whatever there is to say of it.
+/// The smallest height of the array, however long its description is.
 const ARRAY: u16 = 8;
 
 const HELP: &[(&str, &str)] = &[
     ("↑ ↓ PgUp PgDn Home End", "move"),
-    ("→ Enter", "open a group, go over to an array"),
-    ("←", "close a group, go to the one it is in"),
-    ("Tab Esc", "change sides, back to the tree"),
-    ("/ n N", "search names, next, previous"),
-    ("t p b a", "table, picture, bars, attributes"),
-    ("s", "choose a slice, as NumPy writes it"),
+    ("→ Enter", "open a group, go to an array"),
+    ("←", "close a group, go to its parent"),
+    ("Tab Esc", "change sides, go back to the tree"),
+    ("/ n N", "search names, go to the next or previous match"),
+    ("t p b a", "show a table, a picture, a histogram, attributes"),
+    ("s", "choose a slice in NumPy's notation"),
     ("[ ]", "step through the dimensions before the last two"),
     ("q", "quit"),
 ];
@@ -39,7 +39,13 @@ const HELP: &[(&str, &str)] = &[
 pub(super) fn draw(browser: &mut Browser, frame: &mut Frame<'_>) {
     let area = frame.area();
     if area.width < 16 || area.height < 5 {
-        return put(frame.buffer_mut(), (area.x, area.y), "too small", area.width, Style::new());
+        return put(
+            frame.buffer_mut(),
+            (area.x, area.y),
+            "the terminal is too small",
+            area.width,
+            Style::new(),
+        );
     }
     let buffer = frame.buffer_mut();
     let inner = Rect { y: area.y + 1, height: area.height - 2, ..area };
@@ -70,12 +76,12 @@ fn bold() -> Style {
     Style::new().add_modifier(Modifier::BOLD)
 }
 
-/// A style in a colour, where there are colours.
+/// Returns a style with a colour, if the terminal has colours.
 fn coloured(browser: &Browser, colour: Color) -> Style {
     if browser.depth == Depth::None { Style::new() } else { Style::new().fg(colour) }
 }
 
-/// Writes text, as far as there is room.
+/// Writes as much of a text as fits.
 fn put(buffer: &mut Buffer, (x, y): (u16, u16), text: &str, width: u16, style: Style) {
     if y < buffer.area.bottom() && x < buffer.area.right() {
         buffer.set_stringn(x, y, text, width.into(), style);
@@ -183,10 +189,10 @@ fn object(browser: &mut Browser, buffer: &mut Buffer, area: Rect) {
     }
 }
 
-/// A key, its value, and whether it is something wrong.
+/// A key, its value, and whether it reports something wrong.
 type Statement = (String, String, bool);
 
-/// What is said of the object, statistics included.
+/// Returns everything that is said about the object, including statistics.
 fn statements(browser: &Browser) -> Vec<Statement> {
     let mut said: Vec<Statement> =
         browser.details.lines.iter().map(|line| (line.key.clone(), line.value.clone(), line.wrong)).collect();
@@ -231,7 +237,7 @@ fn lines(browser: &Browser, buffer: &mut Buffer, (said, from): (&[Statement], us
 
 fn cells(browser: &mut Browser, buffer: &mut Buffer, area: Rect) {
     let rows = u64::from(bound::left(area.height, 1));
-    // A column is two wide at least, with the space beside it.
+    // A column is at least two characters wide, including the space beside it.
     let most = u64::from(area.width / 2);
     let corner = browser.corner;
     let read = browser.with_part(|subject| table::read(subject, corner, (rows, most)));
@@ -252,7 +258,7 @@ fn cells(browser: &mut Browser, buffer: &mut Buffer, area: Rect) {
     let mut columns = 0;
     for (column, width) in cells.widths().into_iter().enumerate() {
         let width = u16::try_from(width).unwrap_or(u16::MAX).max(1); // a bound: no screen is wider
-        // A column that does not fit is not begun, unless it is the first.
+        // A column is only drawn if it fits, unless it is the first.
         if x + width > area.right() && columns > 0 || x >= area.right() {
             break;
         }
@@ -271,7 +277,13 @@ fn cells(browser: &mut Browser, buffer: &mut Buffer, area: Rect) {
 
 fn picture(browser: &Browser, buffer: &mut Buffer, area: Rect) {
     let Some(picture) = browser.picture.as_ref().filter(|_| browser.details.is_number) else {
-        return put(buffer, (area.x, area.y), "no numbers: no picture", area.width, faint());
+        return put(
+            buffer,
+            (area.x, area.y),
+            "there is no picture, because the elements are not numbers",
+            area.width,
+            faint(),
+        );
     };
     match &picture.made {
         None => put(buffer, (area.x, area.y), "…", area.width, faint()),
@@ -286,7 +298,7 @@ fn picture(browser: &Browser, buffer: &mut Buffer, area: Rect) {
     }
 }
 
-/// Puts a screen of characters into a part of another one.
+/// Copies a screen of characters into a part of another one.
 fn onto(buffer: &mut Buffer, screen: &Screen, area: Rect, depth: Depth) {
     for (row, y) in screen.rows().zip(area.y..area.bottom()) {
         for (glyph, x) in row.iter().zip(area.x..area.right()) {

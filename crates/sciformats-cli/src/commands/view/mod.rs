@@ -1,8 +1,8 @@
-//! `view`: a browser for the terminal. The tree of a file is on the left; on the right are the attributes, statistics
-//! and values of what is selected, as a table or a picture.
+//! `view`: a browser for the terminal. The tree of a file is on the left. The attributes, statistics and
+//! values of the selected object are on the right, as a table or a picture.
 //!
-//! What takes long is done by threads of their own, and only what is on the screen is read: files may have any number of
-//! objects, and arrays may be larger than memory.
+//! Work that may take long runs in threads of its own, and only what is on the screen is read. A file may
+//! therefore have any number of objects, and arrays may be larger than memory.
 
 mod browser;
 mod details;
@@ -28,14 +28,14 @@ use crate::figure::screen::Depth;
 use crate::look;
 use crate::session::Session;
 
-/// How soon what has become ready is shown.
+/// The interval at which new results are shown.
 const SOON: Duration = Duration::from_millis(30);
-/// How long nothing happens while nobody does anything.
+/// The time to wait for a key if no work is running.
 const LONG: Duration = Duration::from_secs(3600);
 
 pub(super) fn run(args: &View, session: &Session) -> Outcome {
     if session.json || !io::stdout().is_terminal() || !io::stdin().is_terminal() {
-        let text = "view is for people at a terminal: `ls`, `cat` and `plot` print".to_owned();
+        let text = "view needs a terminal; use `ls`, `cat` or `plot` to print".to_owned();
         return Err(Failure::Usage(text));
     }
     let data = Dataset::new(session.open(&args.file)?);

@@ -1,4 +1,4 @@
-//! The part of an array that is on the screen, as a table: rows are indices of the one dimension, columns those of the
+//! The visible part of an array as a table. Rows are the indices of one dimension; columns are those of the
 //! other, or the fields of compounds.
 
 use std::ops::ControlFlow;
@@ -10,7 +10,7 @@ use unicode_width::UnicodeWidthStr;
 use crate::gather::Subject;
 use crate::look;
 
-/// The widest that a column gets.
+/// The largest width of a column.
 const WIDEST: usize = 24;
 
 /// The upper left element on the screen.
@@ -20,16 +20,16 @@ pub(super) struct Corner {
     pub(super) column: u64,
 }
 
-/// Texts in rows and columns.
+/// The texts of rows and columns.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Cells {
-    /// What stands above each column.
+    /// The head of each column.
     pub(super) heads: Vec<String>,
-    /// What stands before each row, and its texts.
+    /// The label and the texts of each row.
     pub(super) rows: Vec<(String, Vec<String>)>,
 }
 
-/// Rows and columns of a part, as far as there are.
+/// Returns the number of rows and columns of a part.
 pub(super) fn extent(subject: &Subject<'_>) -> (u64, u64) {
     let shape = subject.selection.shape();
     let fields = fields(subject).map(|fields| fields as u64);
@@ -40,7 +40,7 @@ pub(super) fn extent(subject: &Subject<'_>) -> (u64, u64) {
     }
 }
 
-/// The number of fields that have columns of their own.
+/// Returns the number of fields that have columns of their own.
 fn fields(subject: &Subject<'_>) -> Option<usize> {
     match subject.array.element() {
         ElementType::Compound(fields) if subject.selection.shape().len() < 2 => Some(fields.len()),
@@ -48,7 +48,7 @@ fn fields(subject: &Subject<'_>) -> Option<usize> {
     }
 }
 
-/// Reads the elements from `corner` on, at most that many rows and columns.
+/// Reads the elements from `corner` on, with at most this many rows and columns.
 pub(super) fn read(subject: &Subject<'_>, corner: Corner, (rows, columns): (u64, u64)) -> Result<Cells> {
     let (height, width) = extent(subject);
     let rows = rows.min(bound::left(height, corner.row));
@@ -89,7 +89,7 @@ fn cell(datum: &Datum<'_>) -> String {
     match datum {
         Datum::Float(value, _) if value.is_finite() => {
             let text = datum.to_string();
-            // As many digits as a column has room for.
+            // A number gets as many digits as its column has room for.
             if text.width() > 12 { format!("{value:.6e}") } else { text }
         }
         other => shown(&other.to_string()),
@@ -101,7 +101,7 @@ fn shown(text: &str) -> String {
 }
 
 impl Cells {
-    /// The width of each column.
+    /// Returns the width of each column.
     pub(super) fn widths(&self) -> Vec<usize> {
         let mut widths: Vec<usize> = self.heads.iter().map(|head| head.width()).collect();
         for (_, cells) in &self.rows {

@@ -126,7 +126,7 @@ fn slices_that_are_there_and_not() {
     let screen = test.keys(":,2,::-1 enter");
     assert!(screen.contains("shown   [0:,2,::-1]") && screen.contains("239.0  238.0"), "{screen}");
     let screen = test.keys("]");
-    assert!(screen.contains("s and Enter take it back"), "{screen}");
+    assert!(screen.contains("press s and Enter to remove it"), "{screen}");
     test.keys("s");
     let screen = test.keys(",9 enter");
     assert!(
@@ -141,7 +141,7 @@ fn names_are_searched_for() {
     let screen = test.keys("/ NAMES enter");
     assert!(screen.contains("NAMES: 1 of 1") && screen.contains("two\\u{1b}"), "{screen}");
     let screen = test.keys("/ nowhere enter");
-    assert!(screen.contains("nowhere is not found"), "{screen}");
+    assert!(screen.contains("nowhere was not found"), "{screen}");
     // What is damaged says so.
     let screen = test.keys("/ torn enter");
     assert!(screen.contains("damaged  malformed object"), "{screen}");

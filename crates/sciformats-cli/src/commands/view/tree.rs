@@ -1,5 +1,5 @@
-//! The tree of a file as lines that are opened and closed. A group is listed when it is opened, and an object is looked
-//! at when its line is shown: a file may have any number of them.
+//! The tree of a file, as lines that are opened and closed. A group is listed when it is opened, and an
+//! object is examined when its line is shown, because a file may have any number of objects.
 
 use sciformats::walk::join;
 use sciformats::{File, Kind, Object, ObjectId, Result, Target};
@@ -13,30 +13,30 @@ use crate::look;
 pub(super) enum Leads {
     /// An object.
     To(ObjectId),
-    /// A link that is not followed: what it says.
+    /// A link that is not followed, and its description.
     Away(String),
 }
 
-/// What is known of an object once its line was shown.
+/// What is known about an object after its line was shown.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Known {
     pub(super) kind: Kind,
-    /// Type and shape of an array, the value of a scalar, what is wrong.
+    /// The type and shape of an array, the value of a scalar, or what is wrong.
     pub(super) note: String,
 }
 
-/// A line.
+/// One line of the tree.
 #[derive(Clone, Debug)]
 pub(super) struct Line {
     pub(super) depth: usize,
-    /// The name as it leads to the object.
+    /// The name of the member that leads to the object.
     pub(super) name: sciformats::Name,
     pub(super) leads: Leads,
     pub(super) open: bool,
     known: Option<Known>,
 }
 
-/// The lines that are there to be seen, and the one that is selected.
+/// The visible lines, and the selected one.
 #[derive(Debug)]
 pub(super) struct Tree {
     lines: Vec<Line>,
@@ -46,7 +46,7 @@ pub(super) struct Tree {
 }
 
 impl Tree {
-    /// The root, opened.
+    /// Creates the tree with its root opened.
     pub(super) fn new(file: &File) -> Result<Self> {
         let leads = Leads::To(file.source().root());
         let root = Line { depth: 0, name: "/".into(), leads, open: false, known: None };
@@ -61,14 +61,14 @@ impl Tree {
         self.lines.get(index)
     }
 
-    /// What the object of a line is; `None` for a link.
+    /// Returns what is known about the object of a line; `None` for a link.
     pub(super) fn known(&mut self, file: &File, index: usize) -> Option<&Known> {
         let line = self.lines.get_mut(index)?;
         let Leads::To(id) = line.leads else { return None };
         Some(line.known.get_or_insert_with(|| look_at(file, id)))
     }
 
-    /// The path of a line.
+    /// Returns the path of a line.
     pub(super) fn path(&self, index: usize) -> String {
         let mut names = Vec::new();
         let mut depth = usize::MAX;
@@ -81,12 +81,12 @@ impl Tree {
                 break;
             }
         }
-        // The last of them is the root.
+        // The last of these lines is the root.
         names.pop();
         names.iter().rev().fold("/".to_owned(), |path, name| join(&path, name))
     }
 
-    /// Lists the members of the group at a line below it.
+    /// Lists the members of the group at a line below that line.
     pub(super) fn open(&mut self, file: &File, index: usize) -> Result<()> {
         let Some(Line { depth, leads: Leads::To(id), open: false, .. }) = self.lines.get(index) else {
             return Ok(());
@@ -113,7 +113,7 @@ impl Tree {
         Ok(())
     }
 
-    /// Takes away the lines below one.
+    /// Removes the lines below a line.
     pub(super) fn close(&mut self, index: usize) {
         let Some(line) = self.lines.get_mut(index) else { return };
         let depth = line.depth;
@@ -126,18 +126,18 @@ impl Tree {
         }
     }
 
-    /// The line of the group that a line is in.
+    /// Returns the line of the parent group.
     pub(super) fn parent(&self, index: usize) -> Option<usize> {
         let depth = self.lines.get(index)?.depth.checked_sub(1)?;
         self.lines.get(..index)?.iter().rposition(|line| line.depth == depth)
     }
 
-    /// Moves the selection by some lines.
+    /// Moves the selection by a number of lines.
     pub(super) fn step(&mut self, by: isize) {
         self.selected = self.selected.saturating_add_signed(by).min(bound::left(self.lines.len(), 1)); // a bound: the first line and the last
     }
 
-    /// Opens what is on the way to the object that the names lead to, and selects it.
+    /// Opens the groups on the way to the object that the names lead to, and selects the object.
     pub(super) fn reveal(&mut self, file: &File, names: &[sciformats::Name]) -> Result<bool> {
         let mut at = 0;
         for name in names {
@@ -153,7 +153,7 @@ impl Tree {
         Ok(true)
     }
 
-    /// Moves what is on the screen so that the selected line is among its `height` lines.
+    /// Scrolls so that the selected line is among the `height` visible lines.
     pub(super) fn scroll(&mut self, height: usize) {
         let lowest = bound::left(self.selected + 1, height);
         self.top = self.top.clamp(lowest, self.selected.max(lowest));

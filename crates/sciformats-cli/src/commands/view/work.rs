@@ -1,5 +1,5 @@
-//! Work that may take long, done by a thread of its own: statistics, pictures, searches. A newer task of a kind ends the
-//! older one.
+//! Work that may take long and runs in a thread of its own: statistics, pictures, searches. A newer task
+//! stops an older one of the same kind.
 
 use std::collections::HashMap;
 use std::mem::Discriminant;
@@ -17,10 +17,10 @@ use crate::figure::sample::Statistics;
 use crate::gather::{Kind, Room, Subject};
 use crate::meaning::{Thing, View};
 
-/// Objects that a search finds at most.
+/// The largest number of objects that a search finds.
 const HITS: usize = 1000;
 
-/// What is to be done.
+/// What is to be computed.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Task {
     Statistics(Part),
@@ -28,7 +28,7 @@ pub(super) enum Task {
     Search(String),
 }
 
-/// The characters that a picture is made for.
+/// The columns and rows that a picture may have.
 pub(super) type Size = (usize, usize);
 
 /// A part of an array.
@@ -38,23 +38,23 @@ pub(super) struct Part {
     pub(super) slice: Option<String>,
 }
 
-/// What came of it.
+/// The result of a task.
 #[derive(Debug)]
 pub(super) enum Answer {
     Statistics(Part, Result<Statistics, String>),
     Picture(Part, Kind, Result<Figure, String>),
-    /// The names that lead to each object that was found.
+    /// The searched text, and the names that lead to each object that was found.
     Hits(String, Vec<Vec<Name>>),
 }
 
-/// Threads at work, and what comes from them.
+/// The running threads, and the channel for their results.
 #[derive(Debug)]
 pub(super) struct Work {
     data: Dataset,
     view: View,
     send: Sender<(u64, Answer)>,
     answers: Receiver<(u64, Answer)>,
-    /// The task of each kind that is under way.
+    /// The current task of each kind.
     running: HashMap<Discriminant<Task>, Running>,
     /// The number of the next task.
     next: u64,
@@ -64,7 +64,7 @@ pub(super) struct Work {
 struct Running {
     number: u64,
     task: Task,
-    /// Ends it when it becomes true.
+    /// The task ends when this becomes true.
     stop: Arc<AtomicBool>,
 }
 
@@ -74,12 +74,12 @@ impl Work {
         Self { data, view, send, answers, running: HashMap::new(), next: 0 }
     }
 
-    /// Whether something is under way.
+    /// Returns whether a task is running.
     pub(super) fn is_busy(&self) -> bool {
         !self.running.is_empty()
     }
 
-    /// Begins a task; `room` is what its picture has room for.
+    /// Starts a task; `room` is the size of its picture.
     pub(super) fn begin(&mut self, task: Task, room: Room) {
         let kind = std::mem::discriminant(&task);
         if self.running.get(&kind).is_some_and(|running| running.task == task) {
@@ -93,12 +93,12 @@ impl Work {
         }
         let (data, view, send) = (self.data.clone(), self.view, self.send.clone());
         std::thread::spawn(move || {
-            // Nobody may be left to hear it.
+            // The browser may have ended, so that nobody receives the result.
             let _ = send.send((number, carry_out((&data, view), &task, room, &stop)));
         });
     }
 
-    /// The next answer to a task that nothing newer has taken the place of.
+    /// Returns the next result whose task was not replaced by a newer one.
     pub(super) fn answer(&mut self) -> Option<Answer> {
         while let Ok((number, answer)) = self.answers.try_recv() {
             let before = self.running.len();
@@ -145,7 +145,7 @@ fn with<T>(
     found().map_err(|error: sciformats::Error| error.to_string())
 }
 
-/// The objects whose names hold the text, whatever the case of its letters.
+/// Finds the objects whose names contain the text, ignoring the case of letters.
 fn search(file: &File, text: &str, stop: &AtomicBool) -> Vec<Vec<Name>> {
     let wanted = text.to_lowercase();
     let source = file.source();
@@ -165,7 +165,7 @@ fn search(file: &File, text: &str, stop: &AtomicBool) -> Vec<Vec<Name>> {
     hits
 }
 
-/// The names that lead to a path, where a name may hold slashes.
+/// Returns the names that lead to a path; a name may contain slashes.
 fn names(file: &File, path: &str) -> Option<Vec<Name>> {
     let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
     let mut names = Vec::new();
@@ -183,7 +183,7 @@ fn names(file: &File, path: &str) -> Option<Vec<Name>> {
         rest = rest.get(count..).unwrap_or_default();
         match target {
             Target::Object(id) => group = id,
-            // A link that is not followed is the last.
+            // A link that is not followed can only be the last name.
             _ if rest.is_empty() => {}
             _ => return None,
         }

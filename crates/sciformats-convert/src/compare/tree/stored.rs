@@ -1,4 +1,4 @@
-//! How two objects are stored.
+//! Compares how two objects are stored.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -9,24 +9,24 @@ use super::Walk;
 use crate::compare::{Verdict, What};
 use sciformats::model::ObjectId;
 
-/// Stored bytes that a thread compares at once, unless a piece has more.
+/// The number of stored bytes that a thread compares at once, unless a piece is larger.
 const AT_ONCE: u64 = 512 << 10;
 
 impl Walk<'_> {
-    /// Compares what is kept of two objects beside their contents, if that is asked for.
+    /// Compares what the format records about two objects beside their contents, if that is requested.
     pub(super) fn storage(&mut self, path: &str, ids: (ObjectId, ObjectId)) -> ControlFlow<(), Verdict> {
         if !self.options.storage {
             return ControlFlow::Continue(Verdict::Same);
         }
         let (a, b) = match (self.files.0.source().storage(ids.0), self.files.1.source().storage(ids.1)) {
             (Ok(a), Ok(b)) => (a, b),
-            // The contents tell what cannot be read.
+            // An object that cannot be read is reported when the contents are compared.
             _ => return ControlFlow::Continue(Verdict::Same),
         };
         let mut verdict = Verdict::Same;
         let find = |all: &[(&'static str, String)], name| {
             let found = all.iter().find(|(other, _)| *other == name);
-            found.map_or_else(|| "not told".to_owned(), |(_, text)| text.clone())
+            found.map_or_else(|| "not recorded".to_owned(), |(_, text)| text.clone())
         };
         let added = b.iter().filter(|(name, _)| a.iter().all(|(other, _)| other != name));
         for (name, _) in a.iter().chain(added) {
@@ -39,7 +39,8 @@ impl Walk<'_> {
         ControlFlow::Continue(verdict)
     }
 
-    /// Whether both arrays are stored alike, piece by piece: then there is nothing to decode. What cannot be read says nothing.
+    /// Returns whether both arrays are stored in the same way, piece by piece, so that nothing has to be
+    /// decoded. If something cannot be read, the answer is no.
     pub(super) fn is_stored_alike(&self, (a, b): (ObjectId, ObjectId)) -> bool {
         let stored = (self.files.0.source().stored(a), self.files.1.source().stored(b));
         let (Ok(Some(a)), Ok(Some(b))) = stored else { return false };

@@ -1,4 +1,4 @@
-//! Elements as they are stored: bytes as they are, but for what leads to other places of the file.
+//! Copies elements as they are stored. Only those that lead to other places in the file are changed.
 
 use std::collections::HashSet;
 
@@ -17,13 +17,14 @@ use sciformats::formats::hdf5::{element, is_canonical, leads_elsewhere};
 use sciformats::model::canonical::skip;
 use sciformats::{Error, Result};
 
-/// A type as it will be stored, and how its elements get there.
+/// A type as it will be stored, and how its elements are written.
 pub(super) struct Stored {
     source: hdf5_pure::File,
     datatype: Datatype,
-    /// What its canonical bytes are, unless the stored ones are all that is needed.
+    /// The type of the canonical bytes, unless the stored bytes are sufficient.
     element: Option<ElementType>,
-    /// Whether elements that lead elsewhere are as wide as in the source, so that what is beside them can stay.
+    /// Whether elements that lead elsewhere have the same size as in the source, so that the bytes beside
+    /// them can stay.
     alike: bool,
 }
 
@@ -47,18 +48,18 @@ impl Stored {
         &self.datatype
     }
 
-    /// Whether the stored bytes are all there is.
+    /// Returns whether the stored bytes are sufficient.
     pub(super) fn is_direct(&self) -> bool {
         self.element.is_none()
     }
 
-    /// Whether elements lead to objects.
+    /// Returns whether elements lead to objects.
     pub(super) fn refers(&self) -> bool {
         self.element.as_ref().is_some_and(ElementType::refers)
     }
 
-    /// Canonical elements whose references lead to one of the `places`, if those are given, or are null; and how many are null
-    /// that were not.
+    /// Returns canonical elements whose references lead to one of the `places`, if these are given, or are
+    /// null; and the number of references that became null.
     pub(super) fn leading(
         &self,
         canonical: Vec<u8>,
@@ -70,7 +71,8 @@ impl Stored {
         }
     }
 
-    /// Appends elements from their stored bytes, and the canonical ones where they are not [direct](Self::is_direct).
+    /// Appends elements from their stored bytes, and from the canonical ones if they are not
+    /// [direct](Self::is_direct).
     pub(super) fn encode(
         &self,
         (raw, canonical): (&[u8], &[u8]),
@@ -93,9 +95,9 @@ impl Stored {
 /// An attribute that is written as it is stored.
 pub(super) struct Kept<'a> {
     pub(super) stored: &'a Stored,
-    /// Nothing for an attribute without elements.
+    /// The shape; `None` for an attribute without elements.
     pub(super) shape: Option<Vec<u64>>,
-    /// Stored bytes, and canonical ones where those are needed.
+    /// The stored bytes, and the canonical ones if they are needed.
     pub(super) bytes: (&'a [u8], &'a [u8]),
     pub(super) references: &'a References,
     pub(super) committed: Option<ObjectId>,
@@ -119,7 +121,7 @@ impl Value for Kept<'_> {
     }
 }
 
-/// Elements on their way: what is left of their canonical bytes, and where they go.
+/// Elements that are being written: the rest of their canonical bytes, and the output.
 struct Writing<'a, 'e, 'o> {
     source: &'a hdf5_pure::File,
     rest: &'a [u8],
@@ -139,7 +141,7 @@ impl Writing<'_, '_, '_> {
                 let size = fit::<usize, _>(base.size, "size of an element")?.max(1);
                 raw.chunks_exact(size).try_for_each(|raw| self.one((base, element), raw))
             }
-            // Numbers in sequences are known in one form otherwise.
+            // Numbers in other forms would differ from their canonical bytes.
             (Class::VariableLength(VariableLength::Sequence(base)), ElementType::Vlen(element))
                 if !is_canonical(base) =>
             {
@@ -148,7 +150,7 @@ impl Writing<'_, '_, '_> {
                 let count = sciformats::model::canonical::length(&mut self.rest)?;
                 if count.checked_mul(size as u64) != Some(bytes.len() as u64) {
                     return Err(Error::internal(
-                        "a sequence has another length as it is stored than by what it means",
+                        "the stored length of a sequence differs from its decoded length",
                     ));
                 }
                 let Self { source, rest, references, to } = self;
@@ -161,7 +163,7 @@ impl Writing<'_, '_, '_> {
             }
             (Class::Reference(ReferenceKind::Standard), _) => {
                 let text = String::from_utf8_lossy(sciformats::model::canonical::text(&mut self.rest)?);
-                // Without a text it is one that leads to nothing any more.
+                // Without a text, the reference leads nowhere.
                 let external = if text.is_empty() { None } else { self.source.external_reference(raw)? };
                 let reference = match external {
                     Some(external) => StandardReference::External(external),
@@ -173,7 +175,7 @@ impl Writing<'_, '_, '_> {
         }
     }
 
-    /// Members in the order of their places, and the bytes between them.
+    /// Writes the members in the order of their offsets, with the bytes between them.
     fn compound(
         &mut self,
         members: &[Member],
@@ -203,7 +205,8 @@ impl Writing<'_, '_, '_> {
     }
 }
 
-/// A reference of the newer kind, from its text: the path of an object, and a selection or the name of an attribute.
+/// Returns a reference of the newer kind from its text, which is the path of an object, with an optional
+/// selection or name of an attribute.
 fn standard(text: &str, references: &References) -> Result<StandardReference> {
     if text.is_empty() || text == "?" {
         return Ok(StandardReference::Object(Reference::default()));

@@ -1,13 +1,13 @@
-//! HDF5 files written anew, object by object.
+//! Writes HDF5 files anew, object by object.
 //!
-//! | stays | changes |
+//! | what stays | what changes |
 //! |---|---|
-//! | types as they are stored, byte order, padding and all; who shares a committed one | numbers of links and attributes are counted anew |
-//! | fill values, when space is made and filled, what dimensions may grow to | messages that objects shared are their own |
-//! | chunks and filters with their parameters, elements in other files and datasets | other sizes of addresses become 8 bytes |
-//! | links of every class, their order and that of attributes, thresholds, character sets | |
-//! | references to objects of the file, and into other files | references to objects that were removed become null, which is told |
-//! | comments, times, versions of headers, the user block, sizes of nodes, the way in which free space is managed | |
+//! | types as they are stored, including byte order and padding; which objects share a committed type | links and attributes are numbered anew |
+//! | fill values, when space is allocated and filled, maximum extents | messages that objects shared are copied into each object |
+//! | chunks and filters with their parameters, elements in other files and datasets | addresses and lengths become 8 bytes wide |
+//! | links of every class, the order of links and attributes, thresholds, character sets | |
+//! | references to objects of the file, and into other files | references to objects that were removed become null, which is reported |
+//! | comments, times, versions of headers, the user block, sizes of nodes, the free-space strategy | |
 
 mod elements;
 mod storage;
@@ -41,7 +41,7 @@ pub(super) fn rewrite(
     let read = hdf5_pure::OpenOptions::default()
         .with_limits(*file.limits())
         .with_external(file.options().external.clone())
-        // Nothing that is missing becomes values of the new file.
+        // Missing elements must never become values in the new file.
         .with_missing(MissingSources::Refused)
         .with_access(file.options().access)
         .with_threads(file.options().threads());
@@ -59,7 +59,7 @@ pub(super) fn rewrite(
     let job =
         || Job { file, source: &source, select, options, wanted, moved, cancel, unfolding: unfolding() };
     match job().run(input, output, bound) {
-        // A file of an old kind may hold newer things, each of them in its own version.
+        // A file with an old superblock may contain newer structures, each with its own version.
         Err(Error::Usage { argument: "bound", .. }) if wanted.is_none() && bound < Bound::LATEST => {
             job().run(input, output, Bound::LATEST)
         }
@@ -71,12 +71,12 @@ pub(super) fn rewrite(
 struct Job<'a> {
     file: &'a File,
     source: &'a hdf5_pure::File,
-    /// What is written; everything, if this is empty.
+    /// The patterns of the objects to write; everything is written if there are none.
     select: &'a [Pattern],
     options: &'a WriteOptions,
-    /// The bound that is asked for.
+    /// The requested version bound.
     wanted: Option<Bound>,
-    /// Whether the new file lies in another folder.
+    /// Whether the new file is in another folder.
     moved: bool,
     cancel: Option<&'a AtomicBool>,
     unfolding: Unfolding,
@@ -116,7 +116,8 @@ impl Job<'_> {
     }
 }
 
-/// Whether names that are told from the folder of `input` mean something else in that of `output`.
+/// Returns whether file names relative to the folder of `input` have another meaning in the folder of
+/// `output`.
 fn is_moved(input: &Path, output: &Path) -> bool {
     let folder = |path: &Path| {
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -143,18 +144,19 @@ fn file_space(info: &FileSpaceInfo) -> FileSpace {
     }
 }
 
-/// A file on its way.
+/// A file that is being copied.
 struct Copy<'a> {
     job: &'a Job<'a>,
     writer: Writer,
-    /// What became of each object.
+    /// The new id of each object.
     objects: HashMap<Address, ObjectId>,
-    /// What refers to objects is written when all of them are there.
+    /// Datasets that refer to objects; they are written when all objects exist.
     arrays: Vec<(ObjectId, Dataset)>,
     attributes: Vec<(ObjectId, Address, Attribute)>,
-    /// Groups that only lead to what is selected.
+    /// Groups that only lead to selected objects.
     ways: HashSet<Address>,
-    /// Where references may lead, once everything is there and if not everything is.
+    /// The paths that references may lead to; `None` until everything is written, or if everything is
+    /// selected.
     places: Option<HashSet<String>>,
     lost: Vec<Loss>,
 }
@@ -202,7 +204,7 @@ impl Copy<'_> {
         Ok(self.lost)
     }
 
-    /// Makes the groups that lead to what is selected, without what belongs to them.
+    /// Creates the groups that lead to selected objects, without their attributes and other members.
     fn reach(&mut self, parent: &str) -> Result<()> {
         let ends = parent.match_indices('/').map(|(at, _)| at).skip(1).chain([parent.len()]);
         for end in ends.filter(|_| !self.job.select.is_empty()) {
@@ -218,7 +220,8 @@ impl Copy<'_> {
         Ok(())
     }
 
-    /// Makes a link, and what it leads to. The answer is a group whose links are still to be made.
+    /// Creates a link and the object that it leads to. If it is a group, its address is returned, because its
+    /// links are still to be created.
     fn link(&mut self, path: &str, target: Target) -> Result<Option<Address>> {
         let mut root = self.writer.root();
         match target {
@@ -229,8 +232,9 @@ impl Copy<'_> {
             Target::User { class, data } => root.user_link(path, class, &data).map(|_| None),
             Target::Hard(address) => {
                 if self.ways.contains(&address) {
-                    let problem =
-                        format!("selecting {path}, a group that leads to what is selected by another path,");
+                    let problem = format!(
+                        "selecting {path}, which is a group that also leads to selected objects by another path,"
+                    );
                     return Err(Error::unsupported(problem));
                 }
                 if let Some(&id) = self.objects.get(&address) {
@@ -256,13 +260,15 @@ impl Copy<'_> {
         }
     }
 
-    /// What became of a committed datatype, which many objects may have.
+    /// Returns the new id of a committed datatype, which many objects may share.
     fn committed(&mut self, address: Address) -> Result<ObjectId> {
         if let Some(&id) = self.objects.get(&address) {
             return Ok(id);
         }
         let Node::Datatype(committed) = self.job.source.object_at(address)? else {
-            return Err(Error::unsupported("the datatype of an object that is none"));
+            return Err(Error::unsupported(
+                "an object that names another object as its datatype, although that is not a datatype,",
+            ));
         };
         let stored = Stored::new(self.job.source, &committed.datatype()?)?;
         let id = self.writer.commit_unlinked(stored.datatype())?;
@@ -272,11 +278,12 @@ impl Copy<'_> {
         Ok(id)
     }
 
-    /// Times, orders, thresholds and versions of an object.
+    /// Copies the times, orders, thresholds and versions of an object.
     fn properties(&mut self, address: Address, id: ObjectId) -> Result<()> {
         let mut properties = self.job.source.creation_properties(address)?;
         if let Some(bound) = self.job.wanted {
-            // The versions are those of the bound; what only the newer ones can say stays nevertheless.
+            // The versions follow from the bound, unless the object contains something that only newer
+            // versions can hold.
             let ordered = properties.attribute_order != CreationOrder::Unknown;
             let links = properties.links.take();
             let said = links.as_ref().is_some_and(|links| *links != LinkProperties::default());
@@ -287,7 +294,7 @@ impl Copy<'_> {
         self.writer.creation_properties(id, &properties)
     }
 
-    /// Attributes and comment of an object.
+    /// Copies the attributes and the comment of an object.
     fn belongings(&mut self, address: Address, id: ObjectId) -> Result<()> {
         let mut attributes = self.job.source.attributes_at(address)?;
         attributes.sort_by_key(Attribute::creation_order);
@@ -354,7 +361,7 @@ impl Copy<'_> {
         Ok(id)
     }
 
-    /// Tells that references of an object or its attribute lead to nothing that is selected.
+    /// Reports that references of an object or its attribute lead to objects that are not selected.
     fn lose(&mut self, of: Address, attribute: Option<&str>, count: u64) -> Result<()> {
         if count > 0 {
             let path = self.job.source.path_of(of)?.map(|path| String::from_utf8_lossy(path).into_owned());
@@ -365,7 +372,7 @@ impl Copy<'_> {
         Ok(())
     }
 
-    /// Writes what refers to objects, now that all of them have their places.
+    /// Writes the datasets and attributes that refer to objects, now that all objects exist.
     fn refer(&mut self) -> Result<()> {
         if self.arrays.is_empty() && self.attributes.is_empty() {
             return Ok(());

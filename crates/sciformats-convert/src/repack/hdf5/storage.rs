@@ -1,4 +1,4 @@
-//! Where the elements of a dataset stand, and how they get there.
+//! Copies the storage of datasets: the layout, and the elements.
 
 use std::ops::ControlFlow;
 
@@ -19,7 +19,7 @@ use sciformats::pieces::grow;
 use sciformats::pieces::{self, Pieces};
 use sciformats::{Error, Result};
 
-/// The same fill value, and the same times of allocation and filling where the elements are stored in the same way.
+/// Copies the fill value, and the times of allocation and filling if the elements are stored in the same way.
 pub(super) fn filled<'w>(
     builder: DatasetBuilder<'w>,
     dataset: &Dataset,
@@ -33,7 +33,7 @@ pub(super) fn filled<'w>(
         false => builder,
     };
     Ok(match &fill.value {
-        // A file that says nothing of it, or in the oldest way, is one without a value for the library.
+        // To the library, a file without this message, or with its oldest version, has no fill value.
         Fill::Default if fill.allocation_time == 0 => builder.fill_undefined(),
         Fill::Default => builder,
         Fill::Undefined => builder.fill_undefined(),
@@ -45,7 +45,8 @@ pub(super) fn filled<'w>(
     })
 }
 
-/// A dataset whose elements stay in other files or datasets; the builder as it was, if they are not to.
+/// Sets up a dataset whose elements stay in other files or datasets; the builder is unchanged if they are to
+/// be brought in.
 pub(super) fn elsewhere<'w>(
     mut builder: DatasetBuilder<'w>,
     (path, dataset): (&str, &Dataset),
@@ -61,7 +62,7 @@ pub(super) fn elsewhere<'w>(
     let relative = |name: &&Name| name.as_bytes() != b"." && !name.as_bytes().starts_with(b"/");
     if let (true, Some(name)) = (job.moved, names.into_iter().find(relative)) {
         let problem = format!(
-            "is needed: elements of {path} are in {}, beside the old file; or write the new file in the same folder",
+            "is needed, because elements of {path} are in {} beside the old file; alternatively, write the new file into the same folder",
             name.to_text()
         );
         return Err(Error::usage("--inline", problem));
@@ -75,7 +76,7 @@ pub(super) fn elsewhere<'w>(
     Ok(Ok(mappings.into_iter().fold(builder, DatasetBuilder::map_selection)))
 }
 
-/// Shape, chunks and filters: those of the source where `options` name no others.
+/// Sets the shape, the chunks and the filters: those of the source, unless `options` names others.
 pub(super) fn placed<'w>(
     mut builder: DatasetBuilder<'w>,
     dataset: &Dataset,
@@ -118,8 +119,8 @@ pub(super) fn placed<'w>(
     Ok(builder.filters(filters))
 }
 
-/// The shape of chunks: the one that is asked for, cut to the dataset, or that of the source. Datasets with fewer dimensions
-/// keep theirs.
+/// Returns the shape of chunks: the requested one, cut to the dataset, or that of the source. Datasets with
+/// fewer dimensions than requested keep theirs.
 fn chunks(dataset: &Dataset, options: &WriteOptions) -> Result<Option<Vec<u64>>> {
     let shape = dataset.shape().unwrap_or_default();
     match (&options.chunks, dataset.layout()?) {
@@ -133,7 +134,7 @@ fn chunks(dataset: &Dataset, options: &WriteOptions) -> Result<Option<Vec<u64>>>
     }
 }
 
-/// The filters of the source. What they are told may depend on the size of the chunks.
+/// Returns the filters of the source. Their parameters may depend on the size of the chunks.
 fn kept(pipeline: &Pipeline, same_chunks: bool) -> Result<Filters> {
     if same_chunks {
         return Ok(Filters::stored(pipeline));
@@ -147,8 +148,9 @@ fn kept(pipeline: &Pipeline, same_chunks: bool) -> Result<Filters> {
             1 | 307 | 32004 | 32008 | 32015 => filters.custom(*id, values.clone()),
             _ => {
                 let name = hdf5::filter(filter);
-                let problem =
-                    format!("chunks of another shape with the filter {name}, unless another one is named,");
+                let problem = format!(
+                    "chunks of another shape with the filter {name}, unless another filter is chosen,"
+                );
                 return Err(Error::unsupported(problem));
             }
         })
@@ -172,7 +174,7 @@ impl Copy<'_> {
         let stored = Stored::new(job.source, dataset.datatype())?;
         let (mut writer, places) = (self.writer.open_id(id)?, self.places.as_ref());
         if stored.is_direct() && stays(dataset, writer.filters()?, job.options)? {
-            // The same bytes: nothing has to be undone and done again.
+            // The bytes are equal, so nothing has to be decoded and encoded again.
             return copied(job, dataset, &mut writer);
         }
         let mut lost = 0u64;
@@ -211,10 +213,10 @@ impl Copy<'_> {
     }
 }
 
-/// Stored bytes that are read at once, unless a chunk has more.
+/// The number of stored bytes that are read at once, unless a chunk has more.
 const AT_ONCE: u64 = 2 << 20;
 
-/// Copies chunks as they are stored; the next are read while these are written.
+/// Copies chunks as they are stored; the next ones are read while these are written.
 fn copied(job: &Job<'_>, dataset: &Dataset, writer: &mut DatasetWriter<'_>) -> Result<()> {
     let chunks = dataset.chunks()?.into_iter().collect::<Result<Vec<_>>>()?;
     let mut parts: Vec<&[StoredChunk]> = Vec::new();
@@ -236,7 +238,7 @@ fn copied(job: &Job<'_>, dataset: &Dataset, writer: &mut DatasetWriter<'_>) -> R
     let mut write = |part: &&[StoredChunk], bytes: &[u8]| {
         let mut rest = bytes;
         for chunk in *part {
-            // What was read are as many bytes as the chunks have: nobody else can have a part in it if they are fewer.
+            // The chunks together have as many bytes as were read, so a shortage is a fault of this library.
             let missing = || Error::internal("fewer bytes of chunks were read than they have");
             let (bytes, others) =
                 rest.split_at_checked(fit(chunk.size, "size of a chunk")?).ok_or_else(missing)?;
@@ -249,7 +251,7 @@ fn copied(job: &Job<'_>, dataset: &Dataset, writer: &mut DatasetWriter<'_>) -> R
     pieces::read_ahead(parts.into_iter(), ahead, &read, &mut write)
 }
 
-/// Whether chunks have the shape that they had before, and what is done to them is the same.
+/// Returns whether chunks keep their shape and their filters.
 fn stays(dataset: &Dataset, filters: &Pipeline, options: &WriteOptions) -> Result<bool> {
     let Layout::Chunked(stored) = dataset.layout()? else { return Ok(false) };
     let words = |pipeline: &Pipeline| -> Vec<(u16, Vec<u32>)> {
@@ -259,7 +261,7 @@ fn stays(dataset: &Dataset, filters: &Pipeline, options: &WriteOptions) -> Resul
     Ok(same && chunks(dataset, options)?.as_ref() == Some(&stored.dimensions))
 }
 
-/// The chunks that are stored, if there are others: those stay out of the file.
+/// Returns the stored chunks if some chunks are not stored; these stay out of the new file.
 fn sparse(dataset: &Dataset) -> Result<Option<Vec<Slab>>> {
     let (Layout::Chunked(chunked), Some(shape)) = (dataset.layout()?, dataset.shape()) else {
         return Ok(None);

@@ -1,5 +1,5 @@
-//! Writing ASDF: groups are mappings, or sequences where the names of the members are 0, 1, 2 …; scalars stand in the tree,
-//! arrays in blocks. The attribute `mask` of an array is its mask.
+//! Writes ASDF. Groups become mappings, or sequences if the names of their members are 0, 1, 2 …. Scalars are
+//! in the tree, and arrays are in blocks. The attribute `mask` of an array becomes its mask.
 
 mod wide;
 
@@ -25,7 +25,7 @@ struct Writing {
 pub(super) fn create(path: &Path, options: &WriteOptions) -> Result<Box<dyn Sink>> {
     refuse_options(Format::Asdf, options, (false, true))?;
     let mut document = Document::new();
-    // What the file says of its library is a part of its tree, and comes from there.
+    // The entry about the library that wrote the file is part of the tree, and comes from there.
     let root = document.tree().root();
     if let Some(Node { content: Content::Mapping { entries, .. }, .. }) = document.tree_mut().node_mut(root) {
         entries.clear();
@@ -41,7 +41,7 @@ pub(super) fn create(path: &Path, options: &WriteOptions) -> Result<Box<dyn Sink
     }))
 }
 
-/// The compression that a word names.
+/// Returns the compression with this name.
 pub(crate) fn compression(word: &str) -> Result<Compression> {
     Ok(match word {
         "none" => Compression::None,
@@ -53,7 +53,7 @@ pub(crate) fn compression(word: &str) -> Result<Compression> {
         other => {
             return Err(Error::usage(
                 "filter",
-                format!("{other} is none of none, zlib, bzp2, lz4, lz4f, zstd"),
+                format!("{other} is unknown; choose none, zlib, bzp2, lz4, lz4f or zstd"),
             ));
         }
     })
@@ -110,7 +110,7 @@ impl Writing {
         }
     }
 
-    /// Mappings whose keys are 0, 1, 2 … become sequences.
+    /// Turns mappings whose keys are 0, 1, 2 … into sequences.
     fn number(&mut self) {
         let tree = self.document.tree_mut();
         for group in std::mem::take(&mut self.groups) {
@@ -168,7 +168,7 @@ impl Sink for Writing {
     }
 }
 
-/// The key of a mapping that is shown as `name`.
+/// Returns the key of a mapping that is shown as `name`.
 fn key(name: &Name) -> Result<String> {
     let name = std::str::from_utf8(name.as_bytes());
     let name = name.map_err(|_| refused(Format::Asdf, "a name that is not UTF-8"))?;
@@ -200,7 +200,7 @@ fn texts(elements: &Elements) -> Result<Vec<String>> {
     Ok(texts)
 }
 
-/// The type of elements in a file; `widths` are those of the texts in them, in characters.
+/// Returns the type of elements in a file; `widths` are the widths of the texts in them, in characters.
 fn datatype(element: &ElementType, widths: &mut dyn Iterator<Item = u64>) -> Result<Datatype> {
     use ElementType as T;
     let scalar = match element {

@@ -1,5 +1,5 @@
-//! Compounds with text as elements of one size: each text in them gets the width that the longest in its place needs, in
-//! UCS-4.
+//! Gives compounds with text a fixed size: each text gets the width, in UCS-4, of the longest text in the
+//! same position.
 
 use asdf_core::Datatype;
 use sciformats_core::arith::{add, mul};
@@ -9,7 +9,7 @@ use crate::parts::{Part, each};
 use sciformats::model::ElementType;
 use sciformats::{Format, Result};
 
-/// Elements in canonical bytes as such elements, and their type.
+/// Converts elements in canonical bytes to this form, and returns their type.
 pub(super) fn fixed(element: &ElementType, bytes: &[u8]) -> Result<(Datatype, Vec<u8>)> {
     let is_text = |element: &ElementType| *element == ElementType::Text;
     let mut widths = Vec::new();

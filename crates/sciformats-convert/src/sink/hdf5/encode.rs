@@ -1,4 +1,4 @@
-//! Canonical bytes as elements of HDF5. Numbers have the same bytes here and there.
+//! Encodes canonical bytes as elements of HDF5. Numbers have the same bytes in both.
 
 use std::collections::HashMap;
 
@@ -39,7 +39,7 @@ pub(crate) fn encode(
     Ok(())
 }
 
-/// Appends one element, and takes its canonical bytes away.
+/// Appends one element, and removes its canonical bytes from the input.
 pub(crate) fn one(
     element: &ElementType,
     rest: &mut &[u8],
@@ -58,17 +58,17 @@ pub(crate) fn one(
         }
         T::Reference => {
             let path = String::from_utf8_lossy(sciformats::model::canonical::text(rest)?);
-            // What is not there is a null reference: a plan has told so.
+            // A missing object becomes a null reference; the plan has reported it.
             let reference = references.get(&*path).copied().unwrap_or_default();
             Reference::encode(&[reference], to)
         }
         T::Region => {
             let text = String::from_utf8_lossy(sciformats::model::canonical::text(rest)?);
-            // Names may hold spaces, selections do not.
+            // Names may contain spaces; selections cannot.
             let (path, selection) = text.rsplit_once(' ').unwrap_or_default();
             let reference = references.get(path).copied().unwrap_or_default();
             let selection = self::selection(selection)
-                .ok_or_else(|| Error::usage("region", format!("{selection:?} is no selection")))?;
+                .ok_or_else(|| Error::usage("region", format!("{selection:?} is not a selection")))?;
             let rank = rank(&selection);
             RegionReference::encode(&[RegionReference::of(reference, selection, rank)], to)
         }
@@ -87,12 +87,14 @@ pub(crate) fn one(
     }
 }
 
-/// The number of dimensions that a selection is stored with. All and none of the elements are stored without it.
+/// Returns the number of dimensions that a selection is stored with; 0 for all and for none of the elements,
+/// which are stored without it.
 pub(crate) fn rank(selection: &Selection) -> usize {
     selection.rank().unwrap_or_default()
 }
 
-/// A selection from its text: `all`, `none`, points `(0,1)(2,3)` or blocks `(0,0)-(2,3)`. A null reference has none.
+/// Parses a selection: `all`, `none`, points `(0,1)(2,3)` or blocks `(0,0)-(2,3)`. A null reference has no
+/// selection.
 pub(crate) fn selection(text: &str) -> Option<Selection> {
     match text {
         "" | "none" => return Some(Selection::None),
@@ -113,7 +115,7 @@ pub(crate) fn selection(text: &str) -> Option<Selection> {
     Some(Selection::Blocks(blocks))
 }
 
-/// An attribute from canonical bytes.
+/// An attribute as canonical bytes.
 pub(super) struct Packed<'a> {
     pub(super) shape: Vec<u64>,
     pub(super) element: &'a ElementType,
@@ -132,7 +134,7 @@ pub(super) fn text(name: &Name) -> Result<&str> {
     std::str::from_utf8(name.as_bytes()).map_err(|_| refused(Format::Hdf5, "a name that is not UTF-8"))
 }
 
-/// The type of elements in a file, packed and little-endian.
+/// Returns the type of elements in a file, packed and little-endian.
 pub(crate) fn datatype(element: &ElementType) -> Result<Datatype> {
     use ElementType as T;
     let wide = || refused(Format::Hdf5, format!("elements of type {element}"));

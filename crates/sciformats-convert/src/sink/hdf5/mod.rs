@@ -1,4 +1,4 @@
-//! Writing HDF5, slab by slab. What refers to objects is written last, when all of them are there.
+//! Writes HDF5, slab by slab. Elements that refer to objects are written last, when all objects exist.
 
 pub(crate) mod encode;
 
@@ -24,11 +24,11 @@ struct Writing {
     objects: Vec<(String, ObjectId)>,
     /// Datasets whose elements refer to objects.
     arrays: Vec<(ObjectId, Elements)>,
-    /// Attributes whose elements do.
+    /// Attributes whose elements refer to objects.
     attributes: Vec<Later>,
 }
 
-/// An attribute that is written later: its canonical bytes, and what they are.
+/// An attribute that is written later: its canonical bytes, and their type.
 struct Later {
     object: ObjectId,
     name: String,
@@ -46,7 +46,7 @@ pub(super) fn create(path: &Path, options: &WriteOptions) -> Result<Box<dyn Sink
     Ok(Box::new(Writing { writer, options: options.clone(), objects: Vec::new(), arrays, attributes }))
 }
 
-/// The release of the library that a word names.
+/// Returns the bound for a release of the library.
 pub(crate) fn bound(word: &str) -> Result<Bound> {
     Ok(match word {
         "earliest" => Bound::Earliest,
@@ -55,16 +55,16 @@ pub(crate) fn bound(word: &str) -> Result<Bound> {
         "1.12" => Bound::V112,
         "2.0" => Bound::V200,
         other => {
-            let problem = format!("{other} is none of earliest, 1.8, 1.10, 1.12, 2.0");
+            let problem = format!("{other} is unknown; choose earliest, 1.8, 1.10, 1.12 or 2.0");
             return Err(Error::usage("bound", problem));
         }
     })
 }
 
-/// The filters that a word and a level name. Bytes of numbers are shuffled before they are compressed.
+/// Returns the filters for a name and a level. The bytes of numbers are shuffled before they are compressed.
 pub(crate) fn filters(options: &WriteOptions) -> Result<Option<Filters>> {
     let level = |default: u32| options.level.unwrap_or(default);
-    let wide = |_| Error::usage("level", "is not one that zstd knows");
+    let wide = |_| Error::usage("level", "is not a level of zstd");
     let signed = |default: u32| i32::try_from(level(default)).map_err(wide);
     let new = || Filters::new().shuffle();
     Ok(Some(match options.filter.as_deref() {
@@ -77,8 +77,9 @@ pub(crate) fn filters(options: &WriteOptions) -> Result<Option<Filters>> {
         Some("shuffle") => new(),
         Some("fletcher32") => Filters::new().fletcher32(),
         Some(other) => {
-            let problem =
-                format!("{other} is none of none, zlib, lzf, bzip2, lz4, zstd, shuffle, fletcher32");
+            let problem = format!(
+                "{other} is unknown; choose none, zlib, lzf, bzip2, lz4, zstd, shuffle or fletcher32"
+            );
             return Err(Error::usage("filter", problem));
         }
     }))
@@ -125,7 +126,7 @@ impl Writing {
         Ok(id)
     }
 
-    /// Writes what refers to objects, now that all of them have their places.
+    /// Writes the elements that refer to objects, now that all objects exist.
     fn refer(&mut self) -> Result<()> {
         if self.arrays.is_empty() && self.attributes.is_empty() {
             return Ok(());
@@ -150,7 +151,7 @@ impl Writing {
     }
 }
 
-/// Chunks and filters of a dataset, and its elements in parts that meet the chunks.
+/// Returns the chunks and filters of a dataset, and its elements in parts that match the chunks.
 fn stored<'w>(
     mut dataset: DatasetBuilder<'w>,
     options: &WriteOptions,
@@ -162,7 +163,7 @@ fn stored<'w>(
         let problem = format!("have more dimensions than {path}, which has {}", shape.len());
         return Err(Error::usage("chunks", problem));
     }
-    // Chunks of nothing are none.
+    // A dataset without elements has no chunks.
     if shape.contains(&0) {
         return Ok(dataset);
     }
@@ -203,7 +204,7 @@ impl Sink for Writing {
             New::External { file, target } => {
                 self.writer.root().external_link(&path, text(file)?, text(target)?)?.id()
             }
-            New::Value(_) => return Err(refused(Format::Hdf5, "a scalar that is no array")),
+            New::Value(_) => return Err(refused(Format::Hdf5, "a scalar that is not an array")),
         };
         self.objects.push((path, id));
         Ok(Handle(sub(self.objects.len(), 1)? as u64))

@@ -1,4 +1,4 @@
-//! Elements of ASDF arrays as canonical bytes.
+//! Converts elements of ASDF arrays to canonical bytes.
 
 use asdf_core::{Datatype, ScalarType};
 use sciformats_core::bound;
@@ -8,10 +8,10 @@ use sciformats_core::{Error, Fault, FaultKind};
 use crate::model::ElementType;
 use crate::{Name, Result};
 
-/// Bytes before a text: its length.
+/// The number of bytes before a text, which contain its length.
 const LENGTH: u64 = 8;
 
-/// What elements of a type mean.
+/// Returns the element type for a datatype.
 pub(super) fn element(of: &Datatype) -> ElementType {
     match of {
         Datatype::Scalar(scalar) => match scalar {
@@ -45,7 +45,7 @@ pub(super) fn element(of: &Datatype) -> ElementType {
     }
 }
 
-/// Whether packed little-endian elements are canonical bytes already.
+/// Returns whether packed little-endian elements are canonical bytes already.
 pub(super) fn is_packed(of: &Datatype) -> bool {
     match of {
         Datatype::Scalar(scalar) => {
@@ -55,7 +55,7 @@ pub(super) fn is_packed(of: &Datatype) -> bool {
     }
 }
 
-/// The most canonical bytes that one element may have; `None` beyond 64 bits.
+/// Returns the largest number of canonical bytes that one element may have; `None` if it exceeds 64 bits.
 pub(super) fn most(of: &Datatype) -> Option<u64> {
     match of {
         Datatype::Scalar(scalar @ (ScalarType::Ascii(_) | ScalarType::Ucs4(_))) => {
@@ -68,8 +68,8 @@ pub(super) fn most(of: &Datatype) -> Option<u64> {
     }
 }
 
-/// Appends `count` elements that stand packed and little-endian at the start of `bytes`, and moves `bytes` behind them.
-/// `at` is the offset of the array's node, for errors.
+/// Appends `count` elements, which are packed and little-endian at the start of `bytes`, and advances `bytes`
+/// past them. `at` is the offset of the array's node, for errors.
 pub(super) fn append(of: &Datatype, count: u64, bytes: &mut &[u8], at: u64, out: &mut Vec<u8>) -> Result<()> {
     let short = || Error::usage("elements", "end inside an element");
     let mut take = |size: Option<u64>| {
@@ -120,7 +120,8 @@ fn trimmed(bytes: &[u8]) -> &[u8] {
     bytes.get(..end).unwrap_or_default()
 }
 
-/// The text that code points of four bytes spell, without the zeros at its end; `None` if one of them is no character.
+/// Returns the text of UCS-4 code points without the zeros at its end; `None` if one of them is not a
+/// character.
 fn decoded(bytes: &[u8]) -> Option<String> {
     let codes = bytes.as_chunks::<4>().0;
     let end = codes.iter().rposition(|code| *code != [0; 4]).map_or(0, |last| bound::sum(last, 1));
@@ -168,7 +169,7 @@ mod tests {
             Field { shape: vec![2], ..Field::new("b", ScalarType::Bool8, ByteOrder::Big) },
             Field { shape: vec![1, 2], ..Field::new("s", inner, ByteOrder::Big) },
         ]);
-        assert_eq!(element(&outer).to_string(), "{b: bool[2], s: {t: str}[1,2]}");
+        assert_eq!(element(&outer).to_string(), "{b: bool[2], s: {t: string}[1,2]}");
         assert!(!is_packed(&outer));
         let expected = b"\x01\0\x01\0\0\0\0\0\0\0x\0\0\0\0\0\0\0\0";
         assert_eq!(canonical(&outer, 1, b"\x09\0x\0").unwrap(), expected);

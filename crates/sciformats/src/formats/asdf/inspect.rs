@@ -1,4 +1,4 @@
-//! What an ASDF file is made of, for people.
+//! Describes the structures of an ASDF file for people.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -10,10 +10,10 @@ use crate::model::Value;
 use crate::source::{Fact, Structure};
 use sciformats_core::bound;
 
-/// Comment lines that are told.
+/// The number of comment lines that are shown.
 const COMMENTS: usize = 16;
 
-/// The text of a child of a mapping.
+/// Returns the text of a child of a mapping.
 fn text<'a>(file: &'a Asdf, path: &str) -> Option<&'a str> {
     file.get(path).and_then(|node| file.tree().node(node).text())
 }
@@ -88,7 +88,7 @@ pub(super) fn measures(file: &Asdf) -> Vec<Fact> {
     ]
 }
 
-/// A structure and its fields.
+/// Creates a structure with its fields.
 fn structure(
     name: &'static str,
     (offset, end): (u64, u64),

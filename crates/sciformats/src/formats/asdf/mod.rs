@@ -1,8 +1,9 @@
-//! ASDF: mappings and sequences of the tree are groups, scalars are values, and nodes with the tag of an array are arrays,
-//! which are not descended into. A mask is the attribute `mask` of its array.
+//! ASDF: mappings and sequences of the tree are groups, and scalars are values. Nodes with the tag of an
+//! array are arrays, whose children are not listed. The mask of an array is its attribute `mask`.
 //!
-//! A node that several aliases lead to is one object. Items of a sequence are named `0`, `1`, …; in a key `~0` stands
-//! for `~` and `~1` for `/`. Keys that are no strings have the name of their value: `1`, `true`.
+//! A node that several aliases lead to is one object. The items of a sequence are named `0`, `1`, …. In a
+//! key, `~0` stands for `~` and `~1` for `/`. Keys that are not strings are named by their value: `1`,
+//! `true`.
 
 mod canonical;
 mod inspect;
@@ -32,19 +33,19 @@ use crate::{Format, Result};
 struct Adapter {
     file: Asdf,
     limits: Limits,
-    /// The array in the tree that was read last: its text is not read again for every piece.
+    /// The inline array that was read last, so that its text is not read again for every piece.
     inline: Mutex<Option<Arc<Inline>>>,
 }
 
-/// An array whose elements stand in the tree.
+/// An array whose elements are in the tree.
 struct Inline {
     node: NodeId,
     datatype: Datatype,
-    /// Packed and little-endian.
+    /// The elements, packed and little-endian.
     bytes: Vec<u8>,
 }
 
-/// Opens a file. Arrays may be in files beside it, if it has a path.
+/// Opens a file. If it has a path, its arrays may be in files beside it.
 pub(super) fn open(storage: Storage, path: Option<&Path>, options: &OpenOptions) -> Result<Box<dyn Source>> {
     let read = asdf_core::OpenOptions::default()
         .with_limits(options.limits)
@@ -66,7 +67,7 @@ fn member(name: impl Into<Name>, node: NodeId) -> Member {
     Member { name: name.into(), target: Target::Object(id(node)) }
 }
 
-/// A key as the name of a member.
+/// Returns a key as the name of a member.
 fn escaped(key: &str) -> Name {
     Name::from(key.replace('~', "~0").replace('/', "~1"))
 }
@@ -77,7 +78,7 @@ impl Adapter {
         node.ok_or_else(|| Error::not_found("node", id.to_string()))
     }
 
-    /// The name that a key gives to a member; `None` if the key is no scalar.
+    /// Returns the name that a key gives to a member; `None` if the key is not a scalar.
     fn name(&self, key: NodeId) -> Option<Name> {
         let text = self.file.tree().node(key).text()?;
         Some(match self.file.tree().value(key) {
@@ -97,12 +98,12 @@ impl Adapter {
             Scalar::BigInt(value) => Value::Integer(value.to_string().into()),
             Scalar::Float(value) => value.into(),
             Scalar::Str(text) => text.into_owned().into(),
-            // The text in the file: the same moment can be written in several ways.
+            // The name is the text in the file, because the same date can be written in several ways.
             Scalar::Bytes(_) | Scalar::Timestamp(_) => text.into(),
         })
     }
 
-    /// The pairs of a mapping as members, in byte order of their names.
+    /// Returns the pairs of a mapping as members, in byte order of their names.
     fn pairs(&self, mapping: NodeId) -> Result<Members<'_>> {
         let pairs = self.file.tree().pairs(mapping)?.unwrap_or_default();
         let mut members = Vec::with_capacity(pairs.len());
@@ -117,13 +118,13 @@ impl Adapter {
         let before = members.len();
         members.dedup_by(|a, b| a.0 == b.0);
         if members.len() < before {
-            failure = Some("a mapping whose keys differ in their types alone");
+            failure = Some("a mapping with keys that only differ in their types");
         }
         let failure = failure.map(|what| Err(Error::unsupported(what)));
         Ok(Box::new(members.into_iter().map(|(name, node)| Ok(member(name, node))).chain(failure)))
     }
 
-    /// The numbers of a sequence's items, in the order given, as members.
+    /// Returns the numbers of a sequence's items as members, in the given order.
     fn items<'a>(items: &'a [NodeId], order: impl Iterator<Item = u64> + 'a) -> Members<'a> {
         let item = |index: u64| usize::try_from(index).ok().and_then(|index| items.get(index));
         Box::new(order.filter_map(move |index| item(index).map(|node| Ok(member(index.to_string(), *node)))))
@@ -136,7 +137,7 @@ impl Adapter {
         let packed = datatype.size().and_then(|size| size.checked_mul(array.len()));
         let available = self.place(&array, packed, &mut info)?;
         if datatype.size() == Some(0) || packed.is_none_or(|packed| packed > available) {
-            // A few bytes, or none, are repeated.
+            // A few bytes, or none, are repeated for every element.
             let most = canonical::most(datatype).and_then(|most| most.checked_mul(array.len()));
             self.limits.memory("bytes of repeated elements", most.unwrap_or(u64::MAX))?; // a bound
         }
@@ -153,8 +154,8 @@ impl Adapter {
         Ok(info)
     }
 
-    /// Tells where an array is stored; the answer is the number of bytes there, decoded. `packed` is the size of its
-    /// elements.
+    /// Adds how an array is stored to `info`, and returns the number of decoded bytes there. `packed` is the
+    /// size of its elements.
     fn place(&self, array: &Array<'_>, packed: Option<u64>, info: &mut ArrayInfo) -> Result<u64> {
         let other;
         let (block, start) = match (array.block(), &array.description().source) {
@@ -187,7 +188,7 @@ impl Adapter {
         Ok(block.data_size())
     }
 
-    /// The elements of an array in the tree; `None` for other arrays.
+    /// Returns the elements of an array in the tree; `None` for other arrays.
     fn inline(&self, node: NodeId) -> Result<Option<Arc<Inline>>> {
         let mut last = self.inline.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = last.as_ref().filter(|known| known.node == node) {
@@ -203,7 +204,8 @@ impl Adapter {
         Ok(Some(read))
     }
 
-    /// Bytes that the selected elements take in memory, packed; their canonical bytes pass a limit.
+    /// Returns the number of bytes of the selected elements in memory, and checks their canonical size
+    /// against the limit.
     fn size(&self, datatype: &Datatype, slab: &Slab) -> Result<usize> {
         let bytes = |one: Option<u64>| one.and_then(|one| one.checked_mul(slab.len())).unwrap_or(u64::MAX); // a bound
         if !canonical::is_packed(datatype) {
@@ -213,7 +215,7 @@ impl Adapter {
     }
 }
 
-/// Nodes have tags, and no attributes but the mask of an array.
+/// Nodes have tags, and no attributes except the mask of an array.
 impl Details for Adapter {
     fn attribute(&self, id: ObjectId, name: &Name) -> Result<Option<Attribute>> {
         let mut found = self.attributes(id)?.filter_map(Result::ok);
@@ -317,7 +319,7 @@ impl Source for Adapter {
 
     fn attributes(&self, id: ObjectId) -> Result<Attributes<'_>> {
         let node = self.node(id)?;
-        // Of an array that cannot be read nothing more is told than that.
+        // If an array cannot be read, that error is its only description.
         let array = self.file.is_array(node).then(|| self.file.array_at(node).ok()).flatten();
         let masked = array.filter(|array| array.description().mask != Mask::None);
         Ok(Box::new(masked.into_iter().map(|array| {
@@ -362,7 +364,7 @@ impl Source for Adapter {
     }
 
     fn may_be_shared(&self, id: ObjectId) -> bool {
-        // Scalars are told again at each of their places.
+        // Scalars with aliases are listed at each of their places.
         self.node(id).is_ok_and(|node| self.file.tree().node(node).text().is_none())
     }
 
@@ -371,7 +373,7 @@ impl Source for Adapter {
             Ok(findings) => findings,
             Err(error) => return visit(Finding { path: None, error }),
         };
-        // The checksum of a block that cannot be decoded is told with the block.
+        // If a block cannot be decoded, its checksum is not reported separately.
         let mut told = HashSet::new();
         for finding in findings {
             let error = match finding {
@@ -384,7 +386,7 @@ impl Source for Adapter {
                 asdf_core::Finding::Unexplained { offset } => {
                     Fault::from(FaultKind::Rule("has no meaning")).at("end of the file", offset)
                 }
-                // Old writers made the checksum so: it is right in its way.
+                // Old writers computed the checksum of the decoded bytes, which is accepted.
                 _ => continue,
             };
             if told.insert(error.to_string()) {
@@ -398,7 +400,7 @@ impl Source for Adapter {
     }
 
     fn structures(&self, visit: &mut dyn FnMut(Structure) -> ControlFlow<()>) -> Result<()> {
-        // The caller has seen enough if it breaks; there is nothing to clean up.
+        // If the caller stops, nothing has to be cleaned up.
         let _ = inspect::structures(&self.file, visit);
         Ok(())
     }

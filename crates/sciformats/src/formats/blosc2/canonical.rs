@@ -1,4 +1,4 @@
-//! Elements of Blosc2 arrays as canonical bytes.
+//! Converts elements of Blosc2 arrays to canonical bytes.
 
 use cframe::{ByteOrder, DType, Kind};
 use sciformats_core::bound;
@@ -7,10 +7,10 @@ use sciformats_core::{Error, Fault, FaultKind, endian};
 use crate::model::ElementType;
 use crate::{Name, Result};
 
-/// Bytes before a text: its length.
+/// The number of bytes before a text, which contain its length.
 const LENGTH: u64 = 8;
 
-/// What elements of a type mean. Times are the integers that they are stored as.
+/// Returns the element type for a data type. Times are the integers that they are stored as.
 pub(super) fn element(of: &DType) -> ElementType {
     match of {
         DType::Scalar { kind, size, .. } => {
@@ -39,7 +39,8 @@ pub(super) fn element(of: &DType) -> ElementType {
     }
 }
 
-/// The width of numbers whose bytes are in the wrong order, 1 if none are; `None` for what is no single number.
+/// Returns the width of the numbers whose bytes are in the wrong order, or 1 if none are; `None` for types
+/// that are not a single number.
 fn word(kind: Kind, size: usize, order: ByteOrder) -> Option<usize> {
     let size = match kind {
         Kind::Bool | Kind::Bytes | Kind::Text => return None,
@@ -50,7 +51,7 @@ fn word(kind: Kind, size: usize, order: ByteOrder) -> Option<usize> {
     Some(if order == ByteOrder::Big { size } else { 1 })
 }
 
-/// Whether stored elements are canonical bytes already.
+/// Returns whether stored elements are canonical bytes already.
 pub(super) fn is_packed(of: &DType) -> bool {
     match of {
         DType::Scalar { kind, size, order } => word(*kind, *size, *order) == Some(1),
@@ -67,7 +68,7 @@ pub(super) fn is_packed(of: &DType) -> bool {
     }
 }
 
-/// The most canonical bytes that one element may have; `None` beyond 64 bits.
+/// Returns the largest number of canonical bytes that one element may have; `None` if it exceeds 64 bits.
 pub(super) fn most(of: &DType) -> Option<u64> {
     match of {
         DType::Scalar { kind: Kind::Bytes | Kind::Text, size, .. } => (*size as u64).checked_add(LENGTH),
@@ -81,7 +82,7 @@ pub(super) fn most(of: &DType) -> Option<u64> {
     }
 }
 
-/// Appends the elements that `bytes` hold as they are stored.
+/// Appends the stored elements in `bytes`.
 pub(super) fn append(of: &DType, bytes: &[u8], out: &mut Vec<u8>) -> Result<()> {
     let size = of.size();
     if size == 0 {
@@ -120,7 +121,7 @@ pub(super) fn append(of: &DType, bytes: &[u8], out: &mut Vec<u8>) -> Result<()> 
 }
 
 fn short() -> Error {
-    Error::usage("element", "has a field that leaves it")
+    Error::usage("element", "has a field that extends beyond its end")
 }
 
 fn put_text(bytes: &[u8], out: &mut Vec<u8>) {
@@ -133,7 +134,7 @@ fn trimmed(bytes: &[u8]) -> &[u8] {
     bytes.get(..end).unwrap_or_default()
 }
 
-/// The text that code points of four bytes spell, without the zeros at its end.
+/// Returns the text of UCS-4 code points without the zeros at its end.
 fn decoded(bytes: &[u8], order: ByteOrder) -> Result<String> {
     let codes = bytes.as_chunks::<4>().0;
     let end = codes.iter().rposition(|code| *code != [0; 4]).map_or(0, |last| bound::sum(last, 1));
@@ -152,22 +153,22 @@ mod tests {
     #[test]
     fn stored_elements_as_canonical_bytes() {
         let table: [(&str, &[u8], &str, &[u8]); 10] = [
-            ("<i2", b"\x01\0\x02\0", "i2", b"\x01\0\x02\0"),
-            (">i2", b"\0\x01\0\x02", "i2", b"\x01\0\x02\0"),
-            (">c8", b"abcdefgh", "c8", b"dcbahgfe"),
+            ("<i2", b"\x01\0\x02\0", "int16", b"\x01\0\x02\0"),
+            (">i2", b"\0\x01\0\x02", "int16", b"\x01\0\x02\0"),
+            (">c8", b"abcdefgh", "complex64", b"dcbahgfe"),
             ("|b1", b"\0\x07", "bool", b"\0\x01"),
             ("|V3", b"abc", "opaque(3)", b"abc"),
-            (">M8[ns]", b"\0\0\0\0\0\0\0\x05", "i8", b"\x05\0\0\0\0\0\0\0"),
-            ("|S3", b"a\0ba\0\0", "str", b"\x03\0\0\0\0\0\0\0a\0b\x01\0\0\0\0\0\0\0a"),
-            (">U1", b"\0\x01\xF6\0", "str", b"\x04\0\0\0\0\0\0\0\xF0\x9F\x98\x80"),
+            (">M8[ns]", b"\0\0\0\0\0\0\0\x05", "int64", b"\x05\0\0\0\0\0\0\0"),
+            ("|S3", b"a\0ba\0\0", "string", b"\x03\0\0\0\0\0\0\0a\0b\x01\0\0\0\0\0\0\0a"),
+            (">U1", b"\0\x01\xF6\0", "string", b"\x04\0\0\0\0\0\0\0\xF0\x9F\x98\x80"),
             // Gaps of records are no part of their meaning.
             (
                 "{'names': ['a', 'b'], 'formats': ['|u1', '>i2'], 'offsets': [0, 2], 'itemsize': 5}",
                 b"\x01\xEE\0\x02\xEE",
-                "{a: u1, b: i2}",
+                "{a: uint8, b: int16}",
                 b"\x01\x02\0",
             ),
-            ("[('y', '>u2', (2,))]", b"\0\x01\0\x02", "{y: u2[2]}", b"\x01\0\x02\0"),
+            ("[('y', '>u2', (2,))]", b"\0\x01\0\x02", "{y: uint16[2]}", b"\x01\0\x02\0"),
         ];
         for (text, stored, name, expected) in table {
             let dtype = DType::parse(text).unwrap();

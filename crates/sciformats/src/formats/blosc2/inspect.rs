@@ -1,4 +1,4 @@
-//! What a Blosc2 frame is made of, for people.
+//! Describes the structures of a Blosc2 frame for people.
 
 use std::collections::BTreeMap;
 use std::ops::{ControlFlow, Range};
@@ -11,9 +11,9 @@ use crate::Result;
 use crate::model::Value;
 use crate::source::{Fact, Structure};
 
-/// What is no part of the frame.
-pub(super) const BEHIND: &str = "bytes behind the frame";
-/// Metalayers that are told by name.
+/// The name for bytes that are not part of the frame.
+pub(super) const BEHIND: &str = "bytes after the frame";
+/// The number of metalayers that are shown by name.
 const NAMES: usize = 32;
 
 fn filter(of: Filter) -> String {
@@ -23,7 +23,7 @@ fn filter(of: Filter) -> String {
     };
     match of {
         Filter { meta: 0, .. } => name,
-        // The bits to keep, or less than zero those to drop.
+        // A positive number is the number of bits to keep, and a negative one the number of bits to remove.
         Filter { id: 4, meta } => format!("{name} {}", meta.cast_signed()),
         Filter { meta, .. } => format!("{name} {meta}"),
     }
@@ -41,7 +41,7 @@ fn filters(of: &Pipeline) -> Value {
     if names.is_empty() { "none".into() } else { Value::List(names) }
 }
 
-/// What bytes pass through, filters first.
+/// Returns the filters and the codec that bytes pass through, in this order.
 pub(super) fn pipeline(frame: &Frame) -> Vec<String> {
     let mut names: Vec<String> = frame.pipeline().filters().map(filter).collect();
     names.push(format!("{} {}", codec(frame.codec()), frame.level()));
@@ -56,7 +56,7 @@ fn wide(sizes: &[u32]) -> Value {
     shape(sizes.iter().map(|&n| n.into()))
 }
 
-/// The metalayer of an array as JSON.
+/// Returns the metalayer of an array as JSON.
 pub(super) fn shapes(array: &Array) -> String {
     let dtype = array.dtype().map_or(Value::Null, Value::from);
     format!(
@@ -119,7 +119,7 @@ pub(super) fn facts(frame: &Frame, array: Option<&Array>) -> Vec<Fact> {
 fn layout(frame: &Frame) -> &'static str {
     match frame.frame_type() {
         FrameType::Contiguous => "contiguous",
-        FrameType::Sparse => "sparse: a file a chunk",
+        FrameType::Sparse => "sparse: one file per chunk",
     }
 }
 
@@ -153,7 +153,7 @@ fn length(range: &Range<u64>) -> u64 {
     bound::left(range.end, range.start)
 }
 
-/// What each chunk says of itself, counted.
+/// Counts of what the chunks contain.
 #[derive(Default)]
 struct Counts {
     specials: BTreeMap<&'static str, u64>,
@@ -163,7 +163,7 @@ struct Counts {
     raw: u64,
     dictionaries: u64,
     unreadable: u64,
-    /// Bytes of chunks, without holes.
+    /// The number of bytes of chunks, without holes.
     live: u64,
 }
 
@@ -193,7 +193,7 @@ fn one_more(count: &mut u64) {
     *count = bound::sum(*count, 1);
 }
 
-/// `lz4, zstd (3)`.
+/// Formats counts: `lz4, zstd (3)`.
 fn ranked<K: ToString>(counts: &BTreeMap<K, u64>) -> Value {
     let shown = counts.iter().take(NAMES).map(|(name, count)| match count {
         1 => name.to_string().into(),
@@ -202,7 +202,7 @@ fn ranked<K: ToString>(counts: &BTreeMap<K, u64>) -> Value {
     Value::List(shown.collect())
 }
 
-/// What only the chunks themselves know.
+/// Returns facts that require reading the chunks.
 pub(super) fn measures(frame: &Frame) -> Result<Vec<Fact>> {
     let mut counts = Counts::default();
     for index in 0..frame.chunks() {
@@ -248,7 +248,7 @@ pub(super) fn measures(frame: &Frame) -> Result<Vec<Fact>> {
     Ok(facts)
 }
 
-/// A structure and its fields.
+/// Creates a structure with its fields.
 fn structure(
     name: impl Into<std::borrow::Cow<'static, str>>,
     range: &Range<u64>,
@@ -305,7 +305,7 @@ fn chunk_fields(chunk: &Chunk<'_>) -> Vec<(&'static str, Value)> {
     fields
 }
 
-/// A chunk, or what is wrong with it.
+/// Describes a chunk, or what is wrong with it.
 fn chunk(frame: &Frame, index: u64, (at, end): (u64, u64), name: String) -> Structure {
     match frame.chunk(index) {
         Ok(chunk) => {
@@ -327,7 +327,7 @@ pub(super) fn structures(
     for index in 0..frame.chunks() {
         places.push((frame.chunk_place(index)?, index));
     }
-    // In the order of the file: chunks need not follow their numbers.
+    // Chunks are listed in the order of the file, which may differ from their numbers.
     places.sort_by_key(
         |(place, index)| if let ChunkPlace::At(at) = place { (*at, *index) } else { (0, *index) },
     );
@@ -365,7 +365,7 @@ pub(super) fn structures(
         }
         ControlFlow::Continue(())
     };
-    // The caller has seen enough if it breaks; there is nothing to clean up.
+    // If the caller stops, nothing has to be cleaned up.
     let _ = walk(visit);
     Ok(())
 }

@@ -1,9 +1,10 @@
-//! Blosc2: one array at `/`. An array of the metalayer `b2nd` has its shape and type; the items of any other frame are
-//! opaque bytes of its type size in one dimension. Metalayers are attributes, `meta:NAME`, and those of variable length
-//! `vlmeta:NAME`: their bytes as they are.
+//! Blosc2: one array at `/`. If the frame has the metalayer `b2nd`, the array has its shape and type.
+//! Otherwise the items of the frame are opaque bytes of its type size, in one dimension. Metalayers are
+//! attributes with the name `meta:NAME`, or `vlmeta:NAME` for those of variable length, and contain their
+//! bytes.
 //!
-//! Where a frame's bytes are no whole number of items, single bytes are the items, so that none is lost. Where the text
-//! of an element type is none that is known here, elements are opaque.
+//! If the bytes of a frame are not a whole number of items, the items are single bytes, so that none is lost.
+//! If the text of an element type is unknown, the elements are opaque.
 
 mod canonical;
 mod inspect;
@@ -24,7 +25,7 @@ use crate::pieces::{copied, grow};
 use crate::source::{Attributes, Fact, Finding, Members, Source, Stored, StoredPiece, Structure};
 use crate::{Format, Result};
 
-/// Bytes that are read at once where items are apart.
+/// The number of bytes that are read at once if items are not adjacent.
 const SPAN: u64 = 1 << 20;
 
 struct Adapter {
@@ -35,12 +36,12 @@ struct Adapter {
 enum Content {
     Array {
         array: Box<Array>,
-        /// `None` where elements are opaque.
+        /// The data type; `None` if elements are opaque.
         dtype: Option<DType>,
     },
     Items {
         frame: Box<Frame>,
-        /// Bytes of an item.
+        /// The size of an item in bytes.
         size: u64,
     },
 }
@@ -52,13 +53,14 @@ fn options(options: &OpenOptions) -> cframe::OpenOptions {
         .with_access(options.access)
 }
 
-/// Opens a contiguous frame; with the option for files that were cut, also what is left of one.
+/// Opens a contiguous frame. With the option for files that were cut short, it also opens the remaining part
+/// of one.
 pub(in crate::formats) fn open(storage: Storage, with: &OpenOptions) -> Result<Box<dyn Source>> {
     let frame = Frame::from_storage(storage, 0, &options(with).with_rescue(with.cut))?;
     Ok(Box::new(Adapter::new(frame, with.limits)?))
 }
 
-/// Opens the folder of a sparse frame; the answer has the bytes of its files too.
+/// Opens the folder of a sparse frame, and returns the size of its files too.
 pub(in crate::formats) fn open_folder(folder: &Path, with: &OpenOptions) -> Result<(Box<dyn Source>, u64)> {
     let frame = Frame::open_with(folder, &options(with))?;
     let io = |e| Error::io("list", e).in_file(folder, None);
@@ -74,7 +76,7 @@ impl Adapter {
         let typesize = u64::from(frame.typesize());
         let content = if frame.metalayer("b2nd").or_else(|| frame.metalayer("caterva")).is_some() {
             let array = Array::from_frame(frame)?;
-            // A frame from before element types says nothing of them, and no more does a type of another size.
+            // A frame that is older than element types has none, and a type of another size is ignored.
             let known = array.dtype().and_then(|_| array.element().ok());
             let dtype = known.filter(|dtype| !matches!(dtype, DType::Scalar { kind: cframe::Kind::Raw, .. }));
             Content::Array { array: Box::new(array), dtype }
@@ -120,7 +122,7 @@ impl Adapter {
         Ok(info)
     }
 
-    /// Appends items that may be apart.
+    /// Appends items that may not be adjacent.
     fn items(&self, frame: &Frame, size: u64, slab: &Slab, out: &mut Vec<u8>) -> Result<()> {
         let Some(range) = slab.ranges().first() else {
             return Err(Error::usage("selection", "has no dimension"));
@@ -152,17 +154,17 @@ impl Adapter {
     }
 }
 
-/// What a frame that is open holds, for who writes it anew.
+/// The contents of an open frame, for code that writes it anew.
 pub struct Parts<'a> {
     /// The frame.
     pub frame: &'a Frame,
     /// The array in it, if it holds one.
     pub array: Option<&'a Array>,
-    /// Bytes of an item, where there is no array.
+    /// The size of an item in bytes, if there is no array.
     pub size: u64,
 }
 
-/// The frame of a source, if it is one of this module.
+/// Returns the frame of a source, if the source belongs to this module.
 pub fn parts(source: &dyn Source) -> Option<Parts<'_>> {
     let adapter: &Adapter = source.as_any()?.downcast_ref()?;
     let frame = adapter.frame().ok()?;
@@ -172,7 +174,7 @@ pub fn parts(source: &dyn Source) -> Option<Parts<'_>> {
     })
 }
 
-/// An attribute of bytes.
+/// Creates an attribute of bytes.
 fn bytes(name: String, data: Result<Vec<u8>>) -> Attribute {
     let value = data.map(|data| AttributeValue {
         element: ElementType::UInt(1),
@@ -289,10 +291,10 @@ impl Source for Adapter {
             range.map(|index| piece(index as u64, out)).collect()
         };
         let pieces = usize::try_from(frame.chunks())
-            .map_err(|_| Error::unsupported("as many chunks as this machine cannot count"))?;
+            .map_err(|_| Error::unsupported("more chunks than this machine can count"))?;
         let largest = match frame.chunk_size() {
             ChunkSize::Fixed(size) => u64::from(size) + cframe::MAX_OVERHEAD as u64,
-            // Pieces are read one by one.
+            // The pieces are read one by one.
             _ => u64::MAX,
         };
         Ok(Some(Stored { how, pieces, largest, read: Box::new(read) }))
@@ -301,15 +303,15 @@ impl Source for Adapter {
     fn doubt(&self) -> Option<&'static str> {
         Some(match self.frame().ok()?.rescued()?.places {
             Places::Indexed | Places::Counted => {
-                "has lost what stood at its end: metalayers of variable length, if it had any"
+                "has lost its end, which contained the metalayers of variable length, if it had any"
             }
             Places::Unknown => {
-                "has lost its index, and metalayers of variable length, if it had any: which of its chunks were not stored \
-                 is not known, and so none can be read"
+                "has lost its index, and metalayers of variable length, if it had any; it is not known which of its chunks \
+                 were not stored, so none of them can be read"
             }
             _ => {
-                "has lost its index, and metalayers of variable length, if it had any: the chunks that were found are taken \
-                 for the first ones, and are at wrong places if chunks of nothing but zeros were between them"
+                "has lost its index, and metalayers of variable length, if it had any; the chunks that were found are taken \
+                 for the first ones, and are at wrong positions if there were chunks of zeros between them"
             }
         })
     }
@@ -323,7 +325,7 @@ impl Source for Adapter {
     }
 
     fn check(&self, visit: &mut dyn FnMut(Finding)) {
-        // What reading the elements leaves out: blocks of nothing but padding.
+        // Reading elements does not check blocks that consist only of padding.
         if let (Content::Array { .. }, Ok(frame)) = (&self.content, self.frame()) {
             frame.check(&mut |error| visit(Finding { path: None, error }));
         }

@@ -1,4 +1,4 @@
-//! What the frames of a file have in common, found in one pass over its index.
+//! Finds what the frames of a file have in common, in one pass over its index.
 
 use std::collections::BTreeMap;
 
@@ -9,14 +9,14 @@ use crate::model::Name;
 use crate::source::Summary;
 use sciformats_core::bound;
 
-/// What of a chunk its listing shows, but for its place.
+/// What a listing shows of a chunk, apart from its offset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Item {
     id: u16,
     element: ElementType,
     n: u64,
     m: u32,
-    /// The frame, if the chunk is shown as an error: no two of those are alike.
+    /// The frame, if the chunk is shown as an error; two such chunks are never alike.
     damaged: Option<u64>,
 }
 
@@ -27,7 +27,8 @@ impl Item {
     }
 }
 
-/// The frames, in their order, that differ from the one before in the names, types and shapes of their chunks.
+/// Returns the frames, in order, whose chunks differ from those of the previous frame in their names, types
+/// or shapes.
 pub(super) fn changes(reader: &Reader) -> Result<Vec<u64>> {
     let mut changes = Changes::default();
     for chunk in reader.all_chunks() {
@@ -45,16 +46,17 @@ pub(super) fn changes(reader: &Reader) -> Result<Vec<u64>> {
 #[derive(Debug, Default)]
 struct Changes {
     found: Vec<u64>,
-    /// The frame whose chunks come at present.
+    /// The frame of the current chunks.
     frame: Option<u64>,
     now: Vec<Item>,
-    /// The chunks of the frame before.
+    /// The chunks of the previous frame.
     before: Vec<Item>,
 }
 
 impl Changes {
     fn begin_frame(&mut self, frame: u64) {
-        // The frame after the last one that has chunks; those from there on to this one are empty.
+        // The number of the last frame that has chunks, plus one. The frames from there up to this one are
+        // empty.
         let next = self.frame.map_or(0, |last| bound::sum(last, 1));
         if next < frame {
             if next > 0 {
@@ -66,7 +68,7 @@ impl Changes {
     }
 
     fn end_frame(&mut self) {
-        // Before layer 2.0 chunks are in the order of writing, which no listing shows.
+        // Before layer 2.0, chunks are in the order in which they were written, which no listing shows.
         self.now.sort_by_key(|item| item.id);
         if let Some(frame) = self.frame
             && self.now != self.before
@@ -79,7 +81,7 @@ impl Changes {
     }
 }
 
-/// Each name of a chunk with its types and shapes in all frames.
+/// Returns each name of a chunk with its types and shapes in all frames.
 pub(super) fn summaries(reader: &Reader) -> Result<Vec<Summary>> {
     let mut names: BTreeMap<&str, Summary> = BTreeMap::new();
     for chunk in reader.all_chunks() {
@@ -95,7 +97,7 @@ pub(super) fn summaries(reader: &Reader) -> Result<Vec<Summary>> {
     }
     let mut summaries: Vec<Summary> = names.into_values().collect();
     for summary in &mut summaries {
-        // A single column is no dimension.
+        // A single column is not a dimension.
         if summary.shape.get(1) == Some(&(1, 1)) {
             summary.shape.truncate(1);
         }
@@ -120,7 +122,7 @@ fn add(summary: &mut Summary, chunk: &Chunk<'_>) {
         (*low, *high) = ((*low).min(extent), (*high).max(extent));
     }
     summary.arrays = bound::sum(summary.arrays, 1);
-    // A type that is not known has a size that is not.
+    // The size of an unknown type is unknown.
     summary.stored = bound::sum(summary.stored, chunk.size().unwrap_or_default());
 }
 

@@ -1,15 +1,16 @@
-//! What HOOMD logs, over all frames: chunks named `log/…`, and the time step that belongs to them.
+//! The quantities that HOOMD logs, over all frames: chunks named `log/…`, and the time step of each frame.
 //!
-//! A quantity that a frame does not store is that of frame 0. Where neither has it, there is no value.
+//! If a frame does not store a quantity, the value of frame 0 holds. If frame 0 does not have it either,
+//! there is no value.
 //!
 //! | chunks of a quantity | elements of its column |
 //! |---|---|
 //! | text in all frames | `Text` |
 //! | one type and shape in all frames | the type; an `Array` of it, if a frame has several |
-//! | one type and number of columns, and not in all frames or with varying rows | `Vlen`; nothing in it for no value |
-//! | anything else | `Text`: the values as they are shown |
+//! | one type and number of columns, and not in all frames or with varying rows | `Vlen`; empty if there is no value |
+//! | anything else | `Text` with the values as they are shown |
 //!
-//! Where a text may be missing, the column is a `Vlen` of no or one text.
+//! If a text may be missing, the column is a `Vlen` of at most one text.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -21,17 +22,17 @@ use sciformats_core::{Error, Slab};
 use crate::Result;
 use crate::model::{ArrayInfo, Decoder, ElementType, Name};
 
-/// What names of logged chunks begin with.
+/// The start of the names of logged chunks.
 pub(super) const PREFIX: &str = "log/";
-/// The chunk with the time step: a u64 that is 0 where frame 0 has none.
+/// The chunk with the time step, which is a u64. It is 0 if frame 0 has none.
 const STEP: &str = "configuration/step";
 
 /// How the chunks of a column become elements.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Form {
-    /// The bytes as they are: of elements of one shape.
+    /// The bytes are copied; all elements have one shape.
     Fixed { element: ElementType, shape: Vec<u64> },
-    /// The number of rows and their bytes.
+    /// The number of rows, followed by their bytes.
     Rows(ElementType),
     /// Text.
     Text,
@@ -41,12 +42,12 @@ enum Form {
 struct Column {
     name: String,
     form: Form,
-    /// Whether there are frames without a value.
+    /// Whether some frames have no value.
     gaps: bool,
 }
 
 impl Column {
-    /// The type of its value in one frame.
+    /// Returns the type of its value in one frame.
     fn element(&self) -> ElementType {
         match &self.form {
             Form::Fixed { element, shape } if shape.is_empty() => element.clone(),
@@ -65,7 +66,7 @@ impl Column {
             if !self.gaps {
                 return Err(Error::not_found("chunk", self.name.as_str()));
             }
-            // No text, no rows, or time step 0.
+            // There is no text, there are no rows, or the time step is 0.
             out.extend(0u64.to_le_bytes());
             return Ok(());
         };
@@ -88,7 +89,7 @@ impl Column {
     }
 }
 
-/// A chunk as text: its own, or its values.
+/// Returns a chunk as text: its own text, or its values.
 fn shown(reader: &Reader, chunk: &Chunk<'_>) -> Result<String> {
     if chunk.element == gsd_rs::ElementType::Character {
         return reader.text(chunk).map(std::borrow::Cow::into_owned);
@@ -98,7 +99,7 @@ fn shown(reader: &Reader, chunk: &Chunk<'_>) -> Result<String> {
     Decoder::new(&list, &bytes).next().map_or(Ok("[]".into()), |datum| datum.map(|datum| datum.to_string()))
 }
 
-/// The dimensions of a value: none for a single number.
+/// Returns the dimensions of a value; a single number has none.
 fn shape(chunk: &Chunk<'_>) -> Vec<u64> {
     if (chunk.n, chunk.m) == (1, 1) { Vec::new() } else { super::shape(chunk) }
 }
@@ -116,10 +117,10 @@ fn known(chunk: &Chunk<'_>) -> Result<ElementType> {
 #[derive(Debug)]
 struct Tally<'a> {
     first: Chunk<'a>,
-    /// The frame that had it last.
+    /// The last frame that has the quantity.
     last: u64,
     frames: u64,
-    /// Whether all have the type and shape, or at least the type and columns, of the first.
+    /// Whether all chunks have the type and shape of the first one, or at least its type and columns.
     same_shape: bool,
     same_row: bool,
 }
@@ -130,7 +131,7 @@ impl<'a> Tally<'a> {
     }
 
     fn add(&mut self, chunk: &Chunk<'_>) {
-        // Of two chunks with one name in a frame, the first counts.
+        // If two chunks in a frame have the same name, the first one counts.
         if chunk.frame == self.last {
             return;
         }
@@ -165,7 +166,7 @@ pub(super) struct Log {
 }
 
 impl Log {
-    /// Looks at every entry of the index, and at no data.
+    /// Reads every entry of the index, but no data.
     pub(super) fn new(reader: &Reader, frames: u64) -> Result<Self> {
         let mut tallies: BTreeMap<&str, Tally<'_>> = BTreeMap::new();
         for chunk in reader.all_chunks() {
@@ -173,7 +174,7 @@ impl Log {
             if chunk.name != STEP && !chunk.name.starts_with(PREFIX) {
                 continue;
             }
-            // Reading no rows checks the type and the size, and knows where they stand.
+            // Reading no rows checks the type, the size and the position.
             reader.read_bytes(&chunk, 0..0)?;
             match tallies.get_mut(chunk.name) {
                 Some(tally) => tally.add(&chunk),
@@ -186,12 +187,12 @@ impl Log {
         Ok(Self { frames, columns, positions })
     }
 
-    /// Whether nothing is logged; the time step alone does not count.
+    /// Returns whether nothing is logged; the time step alone does not count.
     pub(super) fn is_empty(&self) -> bool {
         !self.columns.iter().any(|column| column.name.starts_with(PREFIX))
     }
 
-    /// The position of the quantity with that name, the prefix included.
+    /// Returns the position of the quantity with this name, which includes the prefix.
     pub(super) fn position(&self, name: &str) -> Option<u32> {
         self.positions.get(name).copied()
     }
@@ -201,7 +202,7 @@ impl Log {
         column.ok_or_else(|| Error::not_found("logged quantity", position.to_string()))
     }
 
-    /// All quantities as compounds, or one of them as an array.
+    /// Describes all quantities as compounds, or one of them as an array.
     pub(super) fn info(&self, position: Option<u32>) -> Result<ArrayInfo> {
         let Some(position) = position else {
             let columns = self.columns.iter().map(|column| (Name::from(&*column.name), column.element()));
@@ -242,12 +243,12 @@ impl Log {
         Ok(())
     }
 
-    /// The chunks of frame 0, by column.
+    /// Returns the chunks of frame 0, by column.
     fn initial<'a>(&self, reader: &'a Reader) -> Result<Vec<Option<Chunk<'a>>>> {
         self.chunks(reader, 0, vec![None; self.columns.len()])
     }
 
-    /// The chunks of a frame, by column; those of `default` where it has none.
+    /// Returns the chunks of a frame, by column, or those of `default` if the frame does not have them.
     fn chunks<'a>(
         &self,
         reader: &'a Reader,
@@ -372,15 +373,15 @@ mod tests {
         assert_eq!(shown(&file, "/log/tensor", "1:3, 1, ::-1"), ["4", "3", "4", "3"]);
         // Types of columns with gaps, with varying rows, with varying types.
         for (name, element, elements) in [
-            ("late", "vlen(u4)", ["[]", "[]", "[2]", "[3]"]),
-            ("list", "vlen(u1[2])", ["[[1, 2]]", "[[1, 2], [3, 4]]", "[[1, 2]]", "[[1, 2]]"]),
-            ("mixed", "str", ["1", "1", "1", "[0.5, 1.0]"]),
+            ("late", "sequence(uint32)", ["[]", "[]", "[2]", "[3]"]),
+            ("list", "sequence(uint8[2])", ["[[1, 2]]", "[[1, 2], [3, 4]]", "[[1, 2]]", "[[1, 2]]"]),
+            ("mixed", "string", ["1", "1", "1", "[0.5, 1.0]"]),
         ] {
             let path = format!("/log/{name}");
             assert_eq!(file.array(&path).unwrap().element().to_string(), element);
             assert_eq!(shown(&file, &path, ":"), elements, "{name}");
         }
-        assert_eq!(file.array("/log/note").unwrap().element().to_string(), "vlen(str)");
+        assert_eq!(file.array("/log/note").unwrap().element().to_string(), "sequence(string)");
         for path in ["/log/none", "/log/b", "/logs", "/log/configuration/step"] {
             assert!(file.array(path).is_err(), "{path}");
         }

@@ -1,7 +1,8 @@
-//! GSD: chunk `name` of frame *i* is the array `/frames/i/name`. Names keep their slashes, so `particles/N` is one name.
+//! GSD: chunk `name` of frame *i* is the array `/frames/i/name`. Names keep their slashes, so `particles/N`
+//! is one name.
 //!
-//! In a trajectory of HOOMD, `/log` is a view of what was logged: a list of compounds, one a frame. `/log/NAME` is the
-//! array of one quantity over all frames.
+//! In a trajectory of HOOMD, `/log` is a view of the logged quantities: a list of compounds, with one
+//! compound per frame. `/log/NAME` is the array of one quantity over all frames.
 
 mod frames;
 mod log;
@@ -22,11 +23,11 @@ use crate::options::OpenOptions;
 use crate::source::{Fact, Finding, Listed, Listing, Member, Members, Source, Structure, Summary};
 use crate::{Format, Result};
 
-/// Bits of an object id that hold the position of a name.
+/// The bits of an object id that contain the position of a name.
 const NAME_BITS: u32 = 16;
-/// Frames for each entry of the index that are listed; files in use have less than one.
+/// The number of frames that are listed per entry of the index; real files have less than one.
 const EMPTY: u64 = 1024;
-/// Frames above this have no object id.
+/// Larger frame numbers have no object id.
 const FRAMES: u64 = 1 << 46;
 
 /// The bit of an object id that marks a view.
@@ -34,10 +35,10 @@ const VIEW: u64 = 1 << 63;
 
 struct Adapter {
     reader: Reader,
-    /// Bytes of the file.
+    /// The size of the file in bytes.
     size: u64,
     limits: Limits,
-    /// What is logged, once it was asked for.
+    /// The logged quantities, after they were first requested.
     log: OnceLock<log::Log>,
 }
 
@@ -48,13 +49,13 @@ pub(super) fn open(storage: Storage, options: &OpenOptions) -> Result<Box<dyn So
     Ok(Box::new(Adapter { reader, size, limits: options.limits, log: OnceLock::new() }))
 }
 
-/// What an object is. Ids are even for groups, odd for chunks.
+/// What an object is. Ids are even for groups and odd for chunks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
     Root,
     Frames,
     Frame(u64),
-    /// A frame and the position of a name.
+    /// A frame, and the position of a name.
     Chunk(u64, u16),
     /// The logged quantities, or one of them by its position.
     Log(Option<u32>),
@@ -95,12 +96,13 @@ impl Adapter {
     }
 
     fn named(&self, frame: u64, name: &Name) -> Result<Option<Chunk<'_>>> {
-        // Names that are not UTF-8 are faults of the name list, which the list of the frame's members tells.
+        // Names that are not UTF-8 are faults of the name list, which the list of the frame's members
+        // reports.
         std::str::from_utf8(name.as_bytes()).map_or(Ok(None), |name| self.reader.find(frame, name))
     }
 
-    /// The number of frames, if their number is one to walk through: empty frames take no bytes, so one entry can claim
-    /// any number of them.
+    /// Returns the number of frames if it is small enough to visit all of them. Empty frames take no bytes,
+    /// so a single entry can declare any number of them.
     fn frames(&self) -> Result<u64> {
         let frames = self.reader.frames();
         let limit = bound::product(bound::sum(self.reader.entries(), 64), EMPTY);
@@ -108,7 +110,7 @@ impl Adapter {
         Ok(frames.min(FRAMES))
     }
 
-    /// The logged quantities; none if the file is no trajectory of HOOMD.
+    /// Returns the logged quantities; there are none if the file is not a trajectory of HOOMD.
     fn log(&self) -> Result<&log::Log> {
         if let Some(log) = self.log.get() {
             return Ok(log);
@@ -117,7 +119,7 @@ impl Adapter {
         Ok(self.log.get_or_init(|| log))
     }
 
-    /// The view that a name of a member of the root stands for.
+    /// Returns the view that a member of the root with this name stands for.
     fn view(&self, name: &Name) -> Result<Option<Place>> {
         let Ok(name) = std::str::from_utf8(name.as_bytes()) else { return Ok(None) };
         if self.reader.header().schema.as_bytes() != b"hoomd"
@@ -151,7 +153,7 @@ impl Adapter {
 }
 
 impl Adapter {
-    /// Tells names that stand twice in a frame: readers disagree on which of the chunks they mean.
+    /// Reports names that occur twice in a frame, because readers disagree about which chunk they mean.
     fn repeated_names(&self, visit: &mut dyn FnMut(Finding)) {
         let index = self.reader.header().index.location;
         let mut names = HashSet::new();
@@ -198,7 +200,7 @@ fn shape(chunk: &Chunk<'_>) -> Vec<u64> {
 
 fn array(reader: &Reader, chunk: &Chunk<'_>) -> Object {
     let (Some(element), Some(_)) = (element(chunk.element), chunk.size()) else {
-        // Reading no rows checks the type and the size, and knows where they stand.
+        // Reading no rows checks the type, the size and the position.
         let unknown = || Error::unsupported(format!("element type {}", chunk.element.code()));
         let error = reader.read_bytes(chunk, 0..0).err().unwrap_or_else(unknown);
         return Object::Damaged { kind: Kind::Array, error };
@@ -249,7 +251,7 @@ impl Source for Adapter {
             ("name list bytes", space.names.into()),
             ("lost bytes", space.unused().into()),
         ];
-        // What keeps the view from being made is told when it is asked for.
+        // An error of creating the view is reported when the view is requested.
         if matches!(self.view(&"log".into()), Ok(Some(_))) {
             facts.push(("view", "/log".into()));
         }
@@ -290,7 +292,7 @@ impl Source for Adapter {
             return Ok(Box::new(members.map(|member| member.map(|member| Listed { member, alike: false }))));
         }
         let frames = self.frames()?;
-        // Where the index is damaged, what is told of one frame may not hold for the next.
+        // If the index is damaged, what is known about one frame may not hold for the next.
         let mut changes = frames::changes(&self.reader).ok().map(|changes| changes.into_iter().peekable());
         Ok(Box::new((0..frames).map(move |frame| {
             let changed = changes.as_mut().is_none_or(|changes| changes.next_if_eq(&frame).is_some());
@@ -322,7 +324,7 @@ impl Source for Adapter {
         let chunk = self.chunk(frame, name)?;
         let unknown = || Error::unsupported(format!("element type {}", chunk.element.code()));
         let size = chunk.element.size().ok_or_else(unknown)?;
-        // Only the rows from the first selected one to the last are looked at.
+        // Only the rows from the first to the last selected one are read.
         let (Some(rows), false) = (slab.ranges().first().copied(), slab.is_empty()) else { return Ok(()) };
         let last = add(mul(sub(rows.count, 1)?, rows.step)?, rows.start)?;
         let bytes = self.reader.read_bytes(&chunk, rows.start..add(last, 1)?);

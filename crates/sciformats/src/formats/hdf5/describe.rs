@@ -1,4 +1,4 @@
-//! What HDF5's own descriptions of types, storage and files are in the common view.
+//! Converts HDF5's descriptions of types, storage and files to the common view.
 
 use hdf5_pure::structure::Class;
 use hdf5_pure::structure::{
@@ -14,11 +14,11 @@ use crate::Result;
 use crate::model::{ArrayInfo, ElementType, Value};
 use crate::source::Fact;
 
-/// Chunks that are counted to tell how many bytes are stored: more of them take time that a look at an array is not
-/// expected to take.
+/// The largest number of chunks that are added up to find the stored size. More of them would take longer
+/// than examining an array should.
 const COUNTED: u64 = 1 << 18;
 
-/// The type of elements.
+/// Returns the element type.
 pub fn element(of: &hdf5_pure::ElementType) -> ElementType {
     use hdf5_pure::ElementType as Stored;
     match of {
@@ -51,12 +51,12 @@ pub fn element(of: &hdf5_pure::ElementType) -> ElementType {
         Stored::Sequence(base) => ElementType::Vlen(Box::new(element(base))),
         Stored::Reference => ElementType::Reference,
         Stored::RegionReference => ElementType::Region,
-        // A meaning that was added later: the bytes are all that is known.
+        // The meaning was added to the format later, so only the bytes are known.
         _ => ElementType::Opaque(0),
     }
 }
 
-/// Whether elements are stored as their canonical bytes.
+/// Returns whether elements are stored as their canonical bytes.
 pub fn is_canonical(datatype: &Datatype) -> bool {
     match &datatype.class {
         Class::FixedPoint(fixed) => {
@@ -72,7 +72,7 @@ pub fn is_canonical(datatype: &Datatype) -> bool {
     }
 }
 
-/// What the file keeps of an object beside its contents.
+/// Returns what the file records about an object besides its contents.
 pub(super) fn storage(file: &File, address: Address) -> Result<Vec<(&'static str, String)>> {
     let properties = file.creation_properties(address)?;
     let info = file.object_info(address)?;
@@ -154,7 +154,7 @@ fn of_dataset(dataset: &Dataset, told: &mut Vec<(&'static str, String)>) -> Resu
         (_, None) => "by default".into(),
     };
     told.push(("fill value", value));
-    // What is not said is as the library has it for the layout.
+    // If the file does not say, the default of the library for the layout holds.
     let (allocation, write) = match (fill.allocation_time, layout) {
         (0, Layout::Compact(_)) => (1, 2),
         (0, Layout::Contiguous { .. }) => (2, 2),
@@ -170,7 +170,7 @@ fn word(words: [&str; 3], index: u8) -> String {
     words.get(usize::from(index)).map_or_else(|| index.to_string(), |word| (*word).into())
 }
 
-/// A type as it is stored, without the version in which the file tells it, nor the width of addresses.
+/// Describes a type as it is stored, without the version of its message and without the width of addresses.
 fn class(datatype: &Datatype) -> String {
     let size = datatype.size;
     match &datatype.class {
@@ -196,7 +196,7 @@ fn class(datatype: &Datatype) -> String {
     }
 }
 
-/// Whether elements lead to other places of the file.
+/// Returns whether elements lead to other places of the file.
 pub fn leads_elsewhere(datatype: &Datatype) -> bool {
     match &datatype.class {
         Class::VariableLength(_) | Class::Reference(_) => true,
@@ -206,7 +206,7 @@ pub fn leads_elsewhere(datatype: &Datatype) -> bool {
     }
 }
 
-/// The fill value of a dataset in canonical bytes, of numbers and opaque elements.
+/// Returns the fill value of a dataset in canonical bytes, for numbers and opaque elements.
 pub(super) fn fill(dataset: &Dataset) -> Option<Vec<u8>> {
     let Fill::Value(mut bytes) = dataset.fill_value().ok()?.value.clone() else { return None };
     let datatype = dataset.datatype();
@@ -225,12 +225,12 @@ pub(super) fn fill(dataset: &Dataset) -> Option<Vec<u8>> {
     (bytes.len() as u64 == u64::from(datatype.size)).then_some(bytes)
 }
 
-/// What is known of a dataset.
+/// Describes a dataset.
 pub(super) fn array(file: &File, dataset: &Dataset) -> Result<ArrayInfo> {
     let datatype = dataset.datatype();
     let mut info = ArrayInfo::new(element(&datatype.element_type()?), Vec::new());
     info.shape = dataset.shape().map(<[u64]>::to_vec);
-    // What is wrong with the storage is told when elements are read.
+    // A fault of the storage is reported when elements are read.
     let Ok(layout) = dataset.layout() else { return Ok(info) };
     let external = is_external(file, dataset);
     info.facts.extend(byte_order(datatype).map(|order| ("byte order", order.into())));
@@ -258,7 +258,7 @@ pub(super) fn array(file: &File, dataset: &Dataset) -> Result<ArrayInfo> {
     Ok(info)
 }
 
-/// Whether elements are in other files, and have no place in this one.
+/// Returns whether the elements are in other files and have no place in this one.
 pub fn is_external(file: &File, dataset: &Dataset) -> bool {
     matches!(dataset.layout(), Ok(Layout::Contiguous { address: None }))
         && file
@@ -266,7 +266,7 @@ pub fn is_external(file: &File, dataset: &Dataset) -> bool {
             .is_ok_and(|header| header.messages.iter().any(|message| message.0 == MessageType::ExternalFiles))
 }
 
-/// Sums up the chunks that are stored, unless there may be too many.
+/// Adds up the sizes of the stored chunks, unless there may be too many.
 fn stored_chunks(dataset: &Dataset, chunked: &Chunked, info: &mut ArrayInfo) {
     let shape = info.shape.as_deref().unwrap_or_default();
     let counts = shape.iter().zip(&chunked.dimensions).map(|(size, chunk)| size.div_ceil((*chunk).max(1)));
@@ -302,7 +302,7 @@ pub(super) fn index_word(index: IndexKind) -> &'static str {
     }
 }
 
-/// The byte order of numbers of more than one byte.
+/// Returns the byte order of numbers with more than one byte.
 fn byte_order(datatype: &Datatype) -> Option<&'static str> {
     let order = match &datatype.class {
         _ if datatype.size < 2 => return None,
@@ -324,7 +324,7 @@ fn byte_order(datatype: &Datatype) -> Option<&'static str> {
     })
 }
 
-/// What the dimensions may grow to, where that is more than they have.
+/// Returns the maximum extents of the dimensions, if they are larger than the present ones.
 fn maximum(dataspace: &Dataspace) -> Option<Value> {
     let Dataspace::Simple { dimensions, maximum } = dataspace else { return None };
     let fixed = dimensions.iter().zip(maximum).all(|(size, most)| Some(size) == most.as_ref());
@@ -332,7 +332,7 @@ fn maximum(dataspace: &Dataspace) -> Option<Value> {
     (!fixed).then(|| Value::List(maximum.iter().map(size).collect()))
 }
 
-/// A filter and the parameter that people know it by: `deflate 6`.
+/// Describes a filter with its best-known parameter: `deflate 6`.
 pub fn filter(of: &FilterDescription) -> String {
     let first =
         |name: &str| of.values.first().map_or_else(|| name.to_owned(), |value| format!("{name} {value}"));
@@ -364,7 +364,7 @@ pub fn filter(of: &FilterDescription) -> String {
     }
 }
 
-/// What is known of a file as a whole.
+/// Describes a file as a whole.
 pub(super) fn file(file: &File) -> Vec<Fact> {
     let superblock = file.superblock();
     let mut facts: Vec<Fact> = vec![("superblock", superblock.version.into())];
@@ -397,7 +397,7 @@ pub(super) fn file(file: &File) -> Vec<Fact> {
     facts
 }
 
-/// The first library that reads a file with such a superblock.
+/// Returns the first release of the library that can read a file with such a superblock.
 fn written_for(version: u8) -> &'static str {
     match version {
         0 => "1.0 and later",

@@ -10,13 +10,13 @@ use crate::Result;
 use crate::details::Details;
 use crate::model::{Attribute, Name, ObjectId};
 
-/// The bytes of texts of one width.
+/// Returns the number of bytes of texts with a fixed width.
 fn width(datatype: &Datatype) -> Option<u64> {
     matches!(datatype.class, Class::String { .. }).then(|| datatype.size.into())
 }
 
 impl Adapter {
-    /// An attribute by its name, as the file has it.
+    /// Returns an attribute by its name, as the file stores it.
     fn stored_attribute(&self, id: ObjectId, name: &Name) -> Result<Option<hdf5_pure::Attribute>> {
         let (file, address) = self.place(id)?;
         let Ok(text) = std::str::from_utf8(name.as_bytes()) else {

@@ -1,4 +1,4 @@
-//! Objects behind links into other files: they have ids beyond all addresses that a file can have.
+//! Objects behind links into other files. Their ids are larger than any address that a file can have.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -10,10 +10,11 @@ use sciformats_core::bound;
 use crate::Result;
 use crate::model::{Name, ObjectId};
 
-/// The first id of an object in another file. A file of so many bytes cannot be, as offsets of the system have a sign.
+/// The first id of an object in another file. No file can have this many bytes, because the system's offsets
+/// are signed.
 const FIRST: u64 = 1 << 63;
 
-/// The objects of other files that were met, in the order of their ids.
+/// The objects in other files that were found, in the order of their ids.
 #[derive(Default)]
 pub(super) struct Elsewhere(Mutex<Table>);
 
@@ -23,7 +24,8 @@ struct Table {
     /// The number of the file, and the address in it.
     places: Vec<(usize, u64)>,
     ids: HashMap<(usize, u64), ObjectId>,
-    /// By the number of the file that names them, none for the one that was opened, and the name.
+    /// Open files, by the number of the file that names them (`None` for the file that was opened) and the
+    /// name.
     open: HashMap<(Option<usize>, Name), File>,
 }
 
@@ -48,12 +50,12 @@ impl Elsewhere {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether an id is that of an object in another file.
+    /// Returns whether an id belongs to an object in another file.
     pub(super) fn has(id: ObjectId) -> bool {
         id.0 >= FIRST
     }
 
-    /// The file and the address of such an object; `None` for one of the file itself.
+    /// Returns the file and the address of such an object; `None` for an object of the file itself.
     pub(super) fn place(&self, id: ObjectId) -> Option<Result<(File, Address)>> {
         if !Self::has(id) {
             return None;
@@ -62,10 +64,10 @@ impl Elsewhere {
         let found = table
             .place(id)
             .and_then(|(file, address)| Some((table.files.get(file)?.clone(), Address(address))));
-        Some(found.ok_or_else(|| Error::usage("object", "is none that a link was found to")))
+        Some(found.ok_or_else(|| Error::usage("object", "is not known as the target of a link")))
     }
 
-    /// The id of the object at an address of the file that `group` is in.
+    /// Returns the id of the object at an address of the file that contains `group`.
     pub(super) fn beside(&self, group: ObjectId, address: Address) -> ObjectId {
         if !Self::has(group) {
             return ObjectId(address.0);
@@ -73,12 +75,12 @@ impl Elsewhere {
         let mut table = self.table();
         match table.place(group) {
             Some((file, _)) => table.id(file, address),
-            // No group has such an id; neither has what is in it.
+            // Neither a group nor its members have such an id.
             None => ObjectId(u64::MAX),
         }
     }
 
-    /// The id of an object in another file.
+    /// Returns the id of an object in another file.
     pub(super) fn add(&self, node: &Node) -> ObjectId {
         let mut table = self.table();
         let same = |file: &File| file.is_same(node.file());
@@ -89,7 +91,7 @@ impl Elsewhere {
         table.id(number, node.address())
     }
 
-    /// The file that a group, which is in `from`, calls `name`, opened once.
+    /// Opens the file that a group, which is in `from`, calls `name`. Each file is opened once.
     fn open(&self, (group, from): (ObjectId, &File), name: &Name) -> Result<File> {
         let key = (self.table().place(group).map(|(file, _)| file), name.clone());
         if let Some(open) = self.table().open.get(&key) {
@@ -100,7 +102,7 @@ impl Elsewhere {
         Ok(open)
     }
 
-    /// The object that a link of a group, which is in `from`, leads to.
+    /// Follows a link of a group, which is in `from`.
     pub(super) fn follow(
         &self,
         (group, from): (ObjectId, &File),

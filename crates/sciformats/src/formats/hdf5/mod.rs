@@ -1,8 +1,9 @@
-//! HDF5: groups, datasets and committed datatypes as they are. The id of an object is the address of its header, so hard
-//! links to one object lead to one id.
+//! HDF5: groups, datasets and committed datatypes are represented directly. The id of an object is the
+//! address of its header, so several hard links to an object lead to the same id.
 //!
-//! Elements that lie in other files, of virtual datasets and of external storage, are read if the policy of
-//! [`OpenOptions::external`] allows to open these files. Objects behind links into other files have ids of their own.
+//! Elements of virtual datasets and of external storage may be in other files. They are read if
+//! [`OpenOptions::external`] permits these files to be opened. Objects behind links into other files have ids
+//! of their own.
 
 mod describe;
 mod details;
@@ -34,10 +35,10 @@ use crate::{Format, Result};
 
 struct Adapter {
     file: File,
-    /// Its bytes.
+    /// The size of the file in bytes.
     size: u64,
     limits: Limits,
-    /// The array that was asked for last: its elements are read a piece at a time.
+    /// The array that was requested last, because its elements are read one piece at a time.
     last: Mutex<Option<(ObjectId, Dataset)>>,
     elsewhere: Elsewhere,
 }
@@ -53,7 +54,7 @@ pub(super) fn open(storage: Storage, path: Option<&Path>, options: &OpenOptions)
         .with_threads(options.threads())
         .with_access(options.access);
     let size = storage.len();
-    // Parts of a file that are files of their own are found by its path.
+    // If parts of the file are separate files, they are found by its path.
     let file = match path {
         Some(path) => File::open_with(path, &read)?,
         None => File::from_storage(storage, &read)?,
@@ -89,12 +90,12 @@ fn attribute(of: &hdf5_pure::Attribute) -> Result<Attribute> {
 }
 
 impl Adapter {
-    /// An error that says so where the cause is that the file was cut short.
+    /// Adds to an error that the file was cut short, if that is the cause.
     fn cut(&self, error: Error) -> Error {
         crate::cut::named(error, self.size, || self.cut_short())
     }
 
-    /// The file that an object is in, and its address there.
+    /// Returns the file that contains an object, and its address in that file.
     fn place(&self, id: ObjectId) -> Result<(File, Address)> {
         match self.elsewhere.place(id) {
             None => Ok((self.file.clone(), Address(id.0))),
@@ -110,7 +111,7 @@ impl Adapter {
         }
     }
 
-    /// What a link of a group leads to, by ids of this source.
+    /// Returns the target of a link of a group, with ids of this source.
     fn target(&self, group: ObjectId, link: structure::Target) -> Target {
         match link {
             structure::Target::Hard(address) => Target::Object(self.elsewhere.beside(group, address)),
@@ -122,7 +123,7 @@ impl Adapter {
         }
     }
 
-    /// The member of a group in another file: paths of soft links are those of that file.
+    /// Returns a member of a group in another file. Paths of soft links refer to that file.
     fn member_elsewhere(&self, id: ObjectId, group: &Group, text: &str) -> Result<Option<Target>> {
         let Some(link) = group.link(text)? else { return Ok(None) };
         match link.target {
@@ -155,7 +156,7 @@ impl Adapter {
             Node::Group(_) => Ok(Object::Group),
             Node::Dataset(dataset) => {
                 let info = describe::array(&file, &dataset)?;
-                // What could not be read just now may be here the next time.
+                // A file that could not be read now may be readable the next time.
                 if dataset.layout().is_ok() {
                     *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some((id, dataset));
                 }
@@ -167,7 +168,7 @@ impl Adapter {
         }
     }
 
-    /// Tells what is wrong with structures that concern the whole file.
+    /// Reports faults of structures that concern the whole file.
     fn check_file(&self, visit: &mut dyn FnMut(Finding)) {
         let mut tell = |error| visit(Finding { path: None, error });
         if self.file.is_truncated() {
@@ -199,7 +200,7 @@ impl Source for Adapter {
     }
 
     fn measures(&self) -> Result<Vec<Fact>> {
-        // A list of free space that cannot be read is told by a check: it keeps nothing else from being read.
+        // An unreadable list of free space does not prevent reading anything else; a check reports it.
         let tracked = self.file.file_space().is_some_and(|info| info.persist);
         let sections = if tracked { self.file.free_space().ok() } else { None };
         let free = sections.map(|all| all.iter().fold(0u64, |sum, section| bound::sum(sum, section.size)));
@@ -207,7 +208,7 @@ impl Source for Adapter {
     }
 
     fn root(&self) -> ObjectId {
-        // A file without the address of a root group was not opened.
+        // A file without the address of a root group cannot be opened.
         ObjectId(self.file.superblock().root().map_or(0, |Address(address)| address))
     }
 
@@ -262,7 +263,7 @@ impl Source for Adapter {
                 Err(error) => unreadable = unreadable.or(Some(error)),
             }
         }
-        // A link that cannot be read may be the one that is looked for.
+        // A link that cannot be read may be the requested one.
         unreadable.map_or(Ok(None), Err)
     }
 
@@ -348,7 +349,7 @@ impl Source for Adapter {
     }
 
     fn take_missing(&self) -> Vec<Error> {
-        // Of the files that were opened on its behalf, too.
+        // This includes the files that were opened because of this one.
         self.file.take_missing()
     }
 

@@ -1,4 +1,4 @@
-//! The structures of an HDF5 file: the superblock, then each object with its messages and the data it leads to.
+//! Lists the structures of an HDF5 file: the superblock, and each object with its messages and data.
 
 use std::borrow::Cow;
 use std::ops::ControlFlow;
@@ -16,8 +16,8 @@ use sciformats_core::bound;
 type Visit<'v> = dyn FnMut(Structure) -> ControlFlow<()> + 'v;
 type Fields = Vec<(Cow<'static, str>, Value)>;
 
-/// Goes through the structures, objects in the order of a walk from the root. What cannot be read is left out; the first
-/// error is told once everything else was shown.
+/// Visits the structures; objects are in the order of a walk from the root. Unreadable structures are left
+/// out, and the first error is returned after everything else was visited.
 pub(super) fn all(file: &File, visit: &mut Visit<'_>) -> Result<()> {
     if visit(superblock(file)).is_break() {
         return Ok(());
@@ -60,7 +60,7 @@ fn superblock(file: &File) -> Structure {
             fields.push(("indexed storage internal node K".into(), (*chunk_k).into()));
             fields.push(("driver information block address".into(), optional(*driver_info)));
             fields.push(("root group object header address".into(), optional(root.header)));
-            // Fixed fields, four addresses, and the entry of the root group with two more.
+            // The fixed fields, four addresses, and the entry of the root group with two more addresses.
             let fixed = if superblock.version == 0 { 24 + 24 } else { 28 + 24 };
             bound::sum(bound::product(width, 6), fixed)
         }
@@ -129,7 +129,7 @@ fn structure_at(place: hdf5_pure::structure::StructureInfo) -> Structure {
     Structure { name: place.structure.into(), offset: place.offset, size: place.size, depth: 1, fields }
 }
 
-/// The elements of a dataset, as far as they are in pieces of their own.
+/// Visits the elements of a dataset, as far as they are in pieces of their own.
 fn data(file: &File, dataset: &Dataset, visit: &mut Visit<'_>) -> Result<ControlFlow<()>> {
     let at = |address: Address| bound::sum(file.base(), address.0);
     match dataset.layout()? {

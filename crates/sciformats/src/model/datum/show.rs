@@ -1,4 +1,4 @@
-//! Elements as text: for people, and as JSON.
+//! Formats elements as text for people, and as JSON.
 
 use std::fmt;
 
@@ -8,8 +8,9 @@ use super::{Datum, FloatKind};
 use crate::model::{Name, write_float, write_text};
 
 impl FloatKind {
-    /// The fewest digits that read back as `value` in this precision: `0.1` whatever the width. `nan`, `inf`, `-inf`
-    /// for what is no number; an exponent below 1e-4 and from 1e16 on.
+    /// Formats `value` with the fewest digits that read back as the same value in this precision: `0.1` in
+    /// every width. Values that are not finite are `nan`, `inf` and `-inf`. There is an exponent below 1e-4
+    /// and from 1e16 on.
     ///
     /// ```
     /// use sciformats::FloatKind;
@@ -27,7 +28,7 @@ impl FloatKind {
         match self {
             Self::F64 if scientific => format!("{value:e}"),
             Self::F64 => format!("{value:?}"),
-            // Exact: the value was read from this width.
+            // This conversion is exact, because the value was read from this width.
             #[allow(clippy::cast_possible_truncation)]
             Self::F32 if scientific => format!("{:e}", value as f32),
             #[allow(clippy::cast_possible_truncation)]
@@ -42,7 +43,7 @@ impl FloatKind {
     }
 }
 
-/// Tries more and more digits until they read back as `value`; five are enough for 16-bit formats.
+/// Tries an increasing number of digits until they read back as `value`; five are enough for 16-bit formats.
 fn shortest(value: f64, scientific: bool, back: impl Fn(&str) -> Option<f64>) -> String {
     let text = (0..6usize)
         .map(|digits| format!("{value:.digits$e}"))
@@ -52,7 +53,7 @@ fn shortest(value: f64, scientific: bool, back: impl Fn(&str) -> Option<f64>) ->
     if scientific { format!("{plain:e}") } else { format!("{plain:?}") }
 }
 
-/// For people, on one line: text and bytes are quoted where they stand inside other values.
+/// Formats an element for people, on one line. Text and bytes are quoted inside of other values.
 impl fmt::Display for Datum<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -100,8 +101,9 @@ impl Datum<'_> {
         }
     }
 
-    /// Appends the element as JSON: numbers, text, `true`, `false`; complex numbers as `[real, imaginary]`, bytes as
-    /// hexadecimal text, enumeration values by name, compounds as objects; `"NaN"`, `"Infinity"`, `"-Infinity"`.
+    /// Appends the element as JSON: numbers, text, `true`, `false`. Complex numbers become `[real,
+    /// imaginary]`, bytes become hexadecimal text, enumeration values appear by name, compounds become
+    /// objects, and special numbers become `"NaN"`, `"Infinity"` and `"-Infinity"`.
     ///
     /// ```
     /// use sciformats::{Datum, FloatKind, Name};
