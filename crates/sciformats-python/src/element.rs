@@ -43,7 +43,7 @@ pub(crate) fn describe<'py>(py: Python<'py>, element: &ElementType) -> PyResult<
             ("compound", fields.collect::<PyResult<Vec<_>>>()?).into_bound_py_any(py)
         }
         // A type that was added later.
-        _ => sized("opaque", element.size().unwrap_or(0)),
+        _ => sized("opaque", element.size().unwrap_or_default()),
     }
 }
 

@@ -65,6 +65,7 @@ fn spaces(folder: &Path, name: &str, bound: Bound) -> Result<()> {
         ("paged", FileSpace::Paged { size: 4096, kept: false }),
         ("pages", FileSpace::Paged { size: 512, kept: true }),
         ("end", FileSpace::Appended),
+        ("blocks", FileSpace::Aggregated),
     ];
     for (way, file_space) in ways.into_iter().filter(|_| bound >= Bound::V110) {
         let options = CreateOptions::default().with_bound(bound).with_file_space(file_space);

@@ -4,6 +4,8 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use sciformats_core::bound;
+
 use crate::spec::Address;
 
 /// The chunks that are held, by where they are stored. Threads share it.
@@ -37,7 +39,7 @@ impl ChunkCache {
         let held = &mut *guard;
         let (used, bytes) = held.chunks.get_mut(&address)?;
         held.order.remove(used);
-        held.clock = held.clock.saturating_add(1);
+        held.clock = bound::sum(held.clock, 1);
         *used = held.clock;
         held.order.insert(held.clock, address);
         Some(bytes.clone())
@@ -45,25 +47,25 @@ impl ChunkCache {
 
     /// Whether `len` bytes are kept at all: one chunk does not push out all others.
     pub(crate) fn takes(&self, len: usize) -> bool {
-        len.saturating_add(OVERHEAD) <= self.budget / 2
+        bound::sum(len, OVERHEAD) <= self.budget / 2
     }
 
     /// Keeps a chunk.
     pub(crate) fn put(&self, address: Address, bytes: Arc<[u8]>) {
         let mut guard = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         let held = &mut *guard;
-        held.clock = held.clock.saturating_add(1);
-        held.bytes = held.bytes.saturating_add(bytes.len().saturating_add(OVERHEAD));
+        held.clock = bound::sum(held.clock, 1);
+        held.bytes = bound::sum(held.bytes, bound::sum(bytes.len(), OVERHEAD));
         held.order.insert(held.clock, address);
         if let Some((used, before)) = held.chunks.insert(address, (held.clock, bytes)) {
             held.order.remove(&used);
-            held.bytes = held.bytes.saturating_sub(before.len().saturating_add(OVERHEAD));
+            held.bytes = bound::left(held.bytes, bound::sum(before.len(), OVERHEAD));
         }
         while held.bytes > self.budget
             && let Some((_, oldest)) = held.order.pop_first()
         {
             if let Some((_, gone)) = held.chunks.remove(&oldest) {
-                held.bytes = held.bytes.saturating_sub(gone.len().saturating_add(OVERHEAD));
+                held.bytes = bound::left(held.bytes, bound::sum(gone.len(), OVERHEAD));
             }
         }
     }

@@ -2,7 +2,7 @@
 
 /// Puts the bytes of elements of `size` bytes together again, in `out`. Bytes after the last whole element stay.
 pub(crate) fn decode(size: usize, input: &[u8], out: &mut Vec<u8>) {
-    let n = input.len().checked_div(size).unwrap_or(0);
+    let n = input.len().checked_div(size).unwrap_or_default();
     if size <= 1 || n <= 1 {
         input.clone_into(out);
         return;
@@ -46,7 +46,7 @@ fn any(planes: &[u8], n: usize, size: usize, out: &mut [u8]) {
 
 /// Puts the first bytes of all elements first, then their second ones. Bytes after the last whole element stay.
 pub(crate) fn encode(size: usize, input: &[u8]) -> Vec<u8> {
-    let n = input.len().checked_div(size).unwrap_or(0);
+    let n = input.len().checked_div(size).unwrap_or_default();
     if size <= 1 || n <= 1 {
         return input.to_vec();
     }
@@ -75,7 +75,7 @@ fn spread<const SIZE: usize>(elements: &[u8], n: usize, out: &mut [u8]) {
         for (byte, plane) in out.chunks_exact_mut(n).enumerate() {
             let plane = plane.get_mut(block * BLOCK..).unwrap_or_default();
             for (to, element) in plane.iter_mut().zip(part) {
-                *to = element.get(byte).copied().unwrap_or(0);
+                *to = element.get(byte).copied().unwrap_or(0); // a bound: as many are there
             }
         }
     }

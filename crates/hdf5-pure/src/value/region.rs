@@ -42,7 +42,7 @@ impl Axis {
     /// `None` if blocks overlap, so that indices would come twice.
     pub(crate) fn new(dimension: &Regular, size: u64) -> Option<Self> {
         let Regular { start, stride, count, block } = limit(dimension, size);
-        let (count, block) = (count.unwrap_or(0), block.unwrap_or(0));
+        let (count, block) = (count.unwrap_or(0), block.unwrap_or(0)); // a bound: both are limited
         let room = bound::left(size, start);
         if count == 0 || block == 0 || room == 0 {
             return Some(Self { start, stride: u64::MAX, block: 1, len: 0 });
@@ -82,8 +82,8 @@ impl Axis {
     /// The number of the first index that is not before `index`.
     pub(crate) fn from(&self, index: u64) -> u64 {
         let distance = bound::left(index, self.start);
-        let number = distance.checked_div(self.stride).unwrap_or(0);
-        let within = distance.checked_rem(self.stride).unwrap_or(0).min(self.block);
+        let stride = self.stride.max(1);
+        let (number, within) = (distance / stride, (distance % stride).min(self.block));
         bound::sum(bound::product(number, self.block), within).min(self.len)
     }
 

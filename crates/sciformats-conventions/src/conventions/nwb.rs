@@ -46,7 +46,7 @@ fn series(group: &Node) -> Result<Option<Variable>> {
 /// A table by the names of its columns. Columns of lists have an array of ends beside them, and are left out.
 fn table(group: &Node, names: &[String]) -> Result<Option<Table>> {
     let Some(id) = group.child("id")? else { return Ok(None) };
-    let rows = members::length(&id)?.unwrap_or(0);
+    let rows = members::length(&id)?.unwrap_or_default();
     let mut columns = Vec::new();
     for name in names {
         if group.child(&format!("{name}_index"))?.is_some() {

@@ -91,7 +91,7 @@ fn axis(node: &Node) -> Result<Option<Column>> {
 
 fn labels(node: Option<Node>) -> Result<Vec<String>> {
     let Some(node) = node else { return Ok(Vec::new()) };
-    let rows = super::members::length(&node)?.unwrap_or(0);
+    let rows = super::members::length(&node)?.unwrap_or_default();
     let Some(column) = axis(&node)? else { return Ok(Vec::new()) };
     let rows = column.rows().unwrap_or(rows);
     Ok(column.read(0, rows)?.cells()?.into_iter().map(Option::unwrap_or_default).collect())
@@ -148,9 +148,9 @@ fn fixed(group: &Node) -> Result<Table> {
             items.iter().enumerate().map(|(at, name)| Column::block(name.clone(), &matrix, at as u64, false)),
         );
     }
-    let place = |column: &Column| order.iter().position(|name| *name == column.name).unwrap_or(usize::MAX);
+    let place = |column: &Column| place_in(&order, column);
     columns.sort_by_key(place);
-    Ok(Table { path: group.path().to_owned(), rows: rows.unwrap_or(0), index, columns })
+    Ok(Table { path: group.path().to_owned(), rows: rows.unwrap_or_default(), index, columns })
 }
 
 /// A series of the format `fixed`.
@@ -169,7 +169,7 @@ fn series(group: &Node) -> Result<Option<Table>> {
     let columns = column.into_iter().collect();
     Ok(Some(Table {
         path: group.path().to_owned(),
-        rows: rows.unwrap_or(0),
+        rows: rows.unwrap_or_default(),
         index: index(group, "index")?,
         columns,
     }))
@@ -224,12 +224,8 @@ fn table(group: &Node) -> Result<Option<Table>> {
         }
     }
     let order = column_order(group)?;
-    columns.sort_by_key(|column: &Column| {
-        order.iter().position(|name| *name == column.name).unwrap_or(usize::MAX)
-    });
-    index.sort_by_key(|column: &Column| {
-        levels.iter().position(|name| *name == column.name).unwrap_or(usize::MAX)
-    });
+    columns.sort_by_key(|column: &Column| place_in(&order, column));
+    index.sort_by_key(|column: &Column| place_in(&levels, column));
     Ok(Some(Table { path: group.path().to_owned(), rows: records.rows(), index, columns }))
 }
 
@@ -247,6 +243,11 @@ fn index_name(group: &Node) -> Result<String> {
     let index = item.as_ref().and_then(|item| value(item, "index"));
     let named = index.and_then(|index| value(&index, "index_name")).and_then(|name| pickle::name(&name));
     Ok(named.unwrap_or_else(|| "index".into()))
+}
+
+/// The place of a column in a list of names; those that are not in it come last.
+fn place_in(names: &[String], column: &Column) -> usize {
+    names.iter().position(|name| *name == column.name).unwrap_or(names.len())
 }
 
 /// The names of the columns in their order: `[(1, [names])]`.

@@ -1,12 +1,15 @@
 //! Files written anew in their own format: without lost space, with other chunks, filters or versions.
 //!
-//! ASDF, Blosc2 and HDF5 files keep what the common tree does not tell: tags and comments of the first; types as they are
-//! stored, fill values, filters and compressed chunks of the others. The other formats have nothing more than their tree.
+//! They keep what the common tree does not tell: tags and comments of ASDF; types as they are stored, fill values, filters and
+//! compressed chunks of Blosc2 and HDF5; the order of names in GSD; types, byte order and encoding in npy and RawArray.
 
 #[cfg(feature = "blosc2")]
 mod blosc2;
+#[cfg(feature = "gsd")]
+mod gsd;
 #[cfg(feature = "hdf5")]
 mod hdf5;
+mod plain;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,9 +18,7 @@ use std::sync::atomic::AtomicBool;
 use crate::compare::Pattern;
 use crate::convert::{self, Loss, Plan};
 use crate::sink::WriteOptions;
-#[cfg(any(feature = "asdf", feature = "blosc2", feature = "hdf5"))]
-use sciformats::Format;
-use sciformats::{Error, File, Result};
+use sciformats::{Error, File, Format, Result};
 
 /// Writes `file` anew at `output`, in place of a file that may be there, when all is well. What `options` do not name stays
 /// as it is stored, as far as the format's writer has it. The writing ends, as if by an error, when `cancel` becomes true.
@@ -98,6 +99,18 @@ pub fn rewrite_selected(
         (Format::Blosc2, _) if select.is_empty() => {
             blosc2::rewrite(file, output.as_ref(), options, cancel).map(|()| Vec::new())
         }
+        #[cfg(feature = "gsd")]
+        (Format::Gsd, Some(input)) if select.is_empty() => {
+            gsd::rewrite((file, input), output.as_ref(), options, cancel.as_deref()).map(|()| Vec::new())
+        }
+        (Format::Npy, Some(input)) if select.is_empty() => {
+            plain::npy((file, input), output.as_ref(), options, cancel.as_deref()).map(|()| Vec::new())
+        }
+        #[cfg(feature = "rawarray")]
+        (Format::RawArray, Some(input)) if select.is_empty() => {
+            plain::rawarray((file, input), output.as_ref(), options, cancel.as_deref()).map(|()| Vec::new())
+        }
+        // What is in memory.
         (format, _) => {
             let plan = Plan::new(file, format, &convert::Options { select: select.to_vec(), cancel })?;
             match plan.losses().first() {
@@ -111,6 +124,51 @@ pub fn rewrite_selected(
     }
 }
 
+/// What became otherwise of the structures of a file when it was written anew, and is nothing that its objects have: widths of
+/// addresses, versions. Each in words that follow the file's name; none if all stayed, or was asked for by `options`.
+///
+/// ```
+/// use sciformats_convert::repack::{changes, rewrite};
+/// use std::sync::Arc;
+///
+/// # let dir = tempfile::tempdir().unwrap();
+/// # let path = dir.path().join("run.h5");
+/// # let mut made = hdf5_pure::Writer::create(&path)?;
+/// # made.dataset("u").write(&[1.0f32, 2.0])?;
+/// # made.finish()?;
+/// # let output = dir.path().join("new.h5");
+/// let file = Arc::new(sciformats::open(&path)?);
+/// rewrite(&file, &output, &Default::default(), None)?;
+/// assert!(changes(&file, &sciformats::open(&output)?, &Default::default())?.is_empty());
+/// # Ok::<(), sciformats::Error>(())
+/// ```
+///
+/// # Errors
+/// Those of reading the files.
+pub fn changes(old: &File, new: &File, options: &WriteOptions) -> Result<Vec<String>> {
+    let (Some(before), Some(after)) = (old.path(), new.path()) else { return Ok(Vec::new()) };
+    match old.format() {
+        #[cfg(feature = "hdf5")]
+        Format::Hdf5 => hdf5::changes((before, after), old, options.bound.is_some()),
+        #[cfg(feature = "gsd")]
+        Format::Gsd => gsd::changes((before, after), old),
+        _ => {
+            let _ = (before, after, options);
+            Ok(Vec::new())
+        }
+    }
+}
+
+/// Whether names that are told from the folder of `input` mean something else in that of `output`.
+#[cfg(any(feature = "asdf", feature = "hdf5"))]
+fn is_moved(input: &Path, output: &Path) -> bool {
+    let folder = |path: &Path| {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        std::fs::canonicalize(folder).ok()
+    };
+    folder(input) != folder(output)
+}
+
 /// Tags, comments and all else of the tree stay; blocks that nothing refers to are left out. The others keep their
 /// compression, unless `options` name another one.
 #[cfg(feature = "asdf")]
@@ -121,6 +179,11 @@ fn asdf(input: &Path, output: &Path, options: &WriteOptions) -> Result<()> {
     }
     let read = asdf_core::OpenOptions::default().with_limits(options.limits).with_threads(options.threads);
     let mut document = asdf_core::Document::open_with(input, &read)?;
+    if let (Some(name), true) = (document.other_files().into_iter().next(), is_moved(input, output)) {
+        return Err(Error::unsupported(format!(
+            "writing it into another folder while arrays are in {name} beside it (`implode` brings them in)"
+        )));
+    }
     document.drop_unused_blocks();
     if let Some(filter) = &options.filter {
         document.recompress(crate::sink::asdf_compression(filter)?, options.level)?;

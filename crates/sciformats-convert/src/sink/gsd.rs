@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use gsd_rs::{CreateOptions, Version, Writer};
+use gsd_rs::{CreateOptions, Region, Version, Writer};
 use sciformats_core::arith::{add, increase, sub};
 use sciformats_core::storage::{Durability, FileStorage, Scratch};
 use sciformats_core::{Error, WriteAt};
@@ -13,7 +13,7 @@ use sciformats::model::{AttributeValue, ElementType, Name};
 use sciformats::{Format, Result};
 
 /// Chunks up to this size are handed over at once; larger ones are reserved and filled piece by piece.
-const SMALL: u64 = 16 << 20;
+pub(crate) const SMALL: u64 = 16 << 20;
 
 /// Frames and groups, by their handles; what a chunk is called is put together from the groups it stands in.
 struct Writing {
@@ -149,7 +149,25 @@ fn chunk(writer: &mut Writer, path: &Path, name: &str, elements: &Elements) -> R
     if elements.info().logical().is_some_and(|size| size <= SMALL) {
         return writer.write_bytes(name, element, columns, &elements.to_bytes()?);
     }
-    let region = match element {
+    let region = reserve(writer, (name, element), (rows, columns))?;
+    let mut storage = FileStorage::edit(path)?;
+    let mut at = region.location;
+    // Canonical bytes are those of the file: packed and little-endian.
+    elements.for_each_piece(&mut |_, bytes| {
+        storage.write_at(at, bytes)?;
+        increase(&mut at, bytes.len() as u64)?;
+        Ok(ControlFlow::Continue(()))
+    })
+}
+
+/// Takes space for a chunk of any type, which is filled later.
+pub(crate) fn reserve(
+    writer: &mut Writer,
+    (name, element): (&str, gsd_rs::ElementType),
+    (rows, columns): (u64, u32),
+) -> Result<Region> {
+    use gsd_rs::ElementType as Stored;
+    match element {
         Stored::U8 | Stored::Character => writer.reserve::<u8>(name, rows, columns),
         Stored::U16 => writer.reserve::<u16>(name, rows, columns),
         Stored::U32 => writer.reserve::<u32>(name, rows, columns),
@@ -160,15 +178,7 @@ fn chunk(writer: &mut Writer, path: &Path, name: &str, elements: &Elements) -> R
         Stored::I64 => writer.reserve::<i64>(name, rows, columns),
         Stored::F32 => writer.reserve::<f32>(name, rows, columns),
         _ => writer.reserve::<f64>(name, rows, columns),
-    }?;
-    let mut storage = FileStorage::edit(path)?;
-    let mut at = region.location;
-    // Canonical bytes are those of the file: packed and little-endian.
-    elements.for_each_piece(&mut |_, bytes| {
-        storage.write_at(at, bytes)?;
-        increase(&mut at, bytes.len() as u64)?;
-        Ok(ControlFlow::Continue(()))
-    })
+    }
 }
 
 /// Whether the file that the elements come from says that they are characters.

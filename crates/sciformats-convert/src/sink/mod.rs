@@ -27,12 +27,12 @@ mod asdf;
 mod blosc2;
 mod elements;
 #[cfg(feature = "gsd")]
-mod gsd;
+pub(crate) mod gsd;
 #[cfg(feature = "hdf5")]
 mod hdf5;
 mod npy;
 #[cfg(feature = "rawarray")]
-mod rawarray;
+pub(crate) mod rawarray;
 mod rules;
 #[cfg(feature = "asdf")]
 mod stream;
@@ -327,7 +327,11 @@ fn refused(format: Format, what: impl std::fmt::Display) -> Error {
 }
 
 /// Refuses options that a format knows nothing of.
-fn refuse_options(format: Format, options: &WriteOptions, (chunks, filters): (bool, bool)) -> Result<()> {
+pub(crate) fn refuse_options(
+    format: Format,
+    options: &WriteOptions,
+    (chunks, filters): (bool, bool),
+) -> Result<()> {
     refuse_bound(format, options)?;
     if options.chunks.is_some() && !chunks {
         return Err(Error::usage("chunks", format!("mean nothing in {format}")));

@@ -66,8 +66,12 @@ pub struct CreateOptions {
     pub threads: usize,
     /// How programs that change the file later manage its free space.
     pub file_space: FileSpace,
+    /// The smallest part of free space that such programs keep track of, in bytes; 1 where nothing is said.
+    pub free_space_threshold: Option<u64>,
     /// The sizes of nodes of version 1 B-trees.
     pub btree_k: BtreeK,
+    /// The version of the superblock, where it is not to be that of the bound.
+    pub superblock: Option<u8>,
 }
 
 impl CreateOptions {
@@ -141,6 +145,37 @@ impl CreateOptions {
     pub fn with_file_space(self, file_space: FileSpace) -> Self {
         Self { file_space, ..self }
     }
+
+    /// The same, where parts of free space below so many bytes are not kept track of.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, FileSpace, Writer};
+    ///
+    /// let options = CreateOptions::default().with_file_space(FileSpace::Kept).with_free_space_threshold(64);
+    /// let file = File::from_bytes(Writer::in_memory(&options)?.into_bytes()?)?;
+    /// assert_eq!(file.file_space().map(|info| info.threshold), Some(64));
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_free_space_threshold(self, bytes: u64) -> Self {
+        Self { free_space_threshold: Some(bytes), ..self }
+    }
+
+    /// The same with a superblock of this version, 0 to 3. Versions 0 and 1 differ in what they say of B-trees, and neither
+    /// tells how free space is managed, so a file with something to say of that has at least version 2.
+    ///
+    /// ```
+    /// use hdf5_pure::{Bound, CreateOptions, File, Writer};
+    ///
+    /// let options = CreateOptions::default().with_bound(Bound::V112).with_superblock(0);
+    /// let file = File::from_bytes(Writer::in_memory(&options)?.into_bytes()?)?;
+    /// assert_eq!(file.superblock().version, 0);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_superblock(self, version: u8) -> Self {
+        Self { superblock: Some(version), ..self }
+    }
 }
 
 /// How the free space of a file is managed: what the file says to programs that change it. All but the default are for
@@ -169,6 +204,8 @@ pub enum FileSpace {
         /// Whether free space is kept track of in the file.
         kept: bool,
     },
+    /// Space is taken in larger blocks; what is free in them is forgotten when the file is closed, and never used again.
+    Aggregated,
     /// New space is always at the end of the file.
     Appended,
 }
@@ -177,10 +214,13 @@ impl FileSpace {
     /// The message that says so.
     fn info(self, options: &CreateOptions) -> Result<Option<FileSpaceInfo>> {
         let wrong = |problem: &'static str| Err(Error::usage("file space", problem));
+        let threshold = options.free_space_threshold.unwrap_or(1);
         let (strategy, persist, page_size) = match self {
-            Self::Forgotten => return Ok(None),
+            Self::Forgotten if threshold == 1 => return Ok(None),
+            Self::Forgotten => (0, false, None),
             Self::Kept => (0, true, None),
             Self::Paged { size, kept } => (FileSpaceInfo::PAGES, kept, Some(size)),
+            Self::Aggregated => (2, false, None),
             Self::Appended => (3, false, None),
         };
         if page_size.is_some_and(|size| !(512..=1 << 30).contains(&size)) {
@@ -190,7 +230,7 @@ impl FileSpace {
             return wrong("has pages that the user block does not fill");
         }
         let managers = if persist { vec![None; 12] } else { Vec::new() };
-        Ok(Some(FileSpaceInfo { strategy, persist, threshold: 1, page_size, managers }))
+        Ok(Some(FileSpaceInfo { strategy, persist, threshold, page_size, managers }))
     }
 }
 
@@ -314,6 +354,9 @@ impl Writer {
 
     fn start(target: Target, options: &CreateOptions) -> Result<Self> {
         check_user_block(options)?;
+        if options.superblock.is_some_and(|version| version > 3) {
+            return Err(Error::usage("superblock", "has none of the versions 0 to 3"));
+        }
         let settings = Settings {
             bound: options.bound,
             tracked: options.track_order,
@@ -322,6 +365,7 @@ impl Writer {
             threads: options.threads,
             file_space: options.file_space.info(options)?,
             btree_k: options.btree_k,
+            superblock: options.superblock,
         };
         Ok(Self {
             tree: Tree::new(target, &options.user_block, settings)?,

@@ -4,6 +4,8 @@
 //! only if it costs fewer bits than its bytes would as literals, by what the bytes around it cost: in the planes that the
 //! shuffle filter makes of measurements, short repetitions far away are frequent and worth nothing.
 
+use sciformats_core::bound;
+
 use super::blocks::{BitWriter, Block, offset_bits};
 
 /// Bytes back that a match may lie.
@@ -169,7 +171,7 @@ impl<'a> Chains<'a> {
                 if next.length < found.length || !is_better(next, found) {
                     break;
                 }
-                block.literal(self.input.get(at).copied().unwrap_or(0));
+                block.literal(self.input.get(at).copied().unwrap_or(0)); // a bound: `at` is inside
                 (at, found) = (at + 1, next);
             }
             block.put_match(found.length, found.distance);
@@ -212,7 +214,7 @@ impl<'a> Chains<'a> {
         let Some(key) = self.load(at) else { return best };
         let mut candidate = self.enter(at, key) as usize;
         let Some(ahead) = self.input.get(at..self.input.len().min(at + MOST)) else { return best };
-        let lowest = (at + 1).saturating_sub(WINDOW);
+        let lowest = bound::left(at + 1, WINDOW);
         let mut longest = least;
         // The last four bytes of a match that is longer.
         let Some(mut tail) = self.load(at + longest - 3).filter(|_| longest < ahead.len()) else {
@@ -237,7 +239,7 @@ impl<'a> Chains<'a> {
                     }
                 }
             }
-            candidate = self.before.get(from & (WINDOW - 1)).copied().unwrap_or(0) as usize;
+            candidate = self.before.get(from & (WINDOW - 1)).copied().unwrap_or(0) as usize; // a bound: it is inside
             // A slot that a later position has taken ends the chain.
             if candidate > from {
                 break;

@@ -3,14 +3,15 @@
 //! | stays | changes |
 //! |---|---|
 //! | types as they are stored, byte order, padding and all; who shares a committed one | numbers of links and attributes are counted anew |
-//! | fill values, when space is made and filled, what dimensions may grow to | messages that objects shared are their own |
-//! | chunks and filters with their parameters, elements in other files and datasets | other sizes of addresses become 8 bytes |
+//! | fill values, when space is made and filled, what dimensions may grow to | messages that objects shared are their own, which is told |
+//! | chunks and filters with their parameters, elements in other files and datasets | other sizes of addresses become 8 bytes, which is told |
 //! | links of every class, their order and that of attributes, thresholds, character sets | |
 //! | references to objects of the file, and into other files | references to objects that were removed become null, which is told |
-//! | comments, times, versions of headers, the user block, sizes of nodes, the way in which free space is managed | |
+//! | comments, times, versions of headers and of the superblock, the user block, sizes of nodes, the way in which free space is managed | |
 
 mod elements;
 mod storage;
+mod structures;
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::fs;
@@ -26,6 +27,7 @@ use hdf5_pure::{
 };
 
 use self::elements::{Kept, Stored};
+pub(super) use self::structures::changes;
 use crate::compare::{Pattern, is_selected};
 use crate::convert::Loss;
 use crate::sink::WriteOptions;
@@ -55,7 +57,7 @@ pub(super) fn rewrite(
         2 => Bound::V18,
         _ => Bound::V110,
     });
-    let moved = is_moved(input, output);
+    let moved = super::is_moved(input, output);
     let unfolding = || file.unfolding();
     let job =
         || Job { file, source: &source, select, options, wanted, moved, cancel, unfolding: unfolding() };
@@ -91,6 +93,14 @@ impl Job<'_> {
             .with_threads(self.options.threads)
             .with_btree_k(self.source.btree_k())
             .with_file_space(self.source.file_space().map_or(FileSpace::Forgotten, file_space));
+        let create = match self.source.file_space() {
+            Some(info) => create.with_free_space_threshold(info.threshold),
+            None => create,
+        };
+        let create = match self.wanted {
+            Some(_) => create,
+            None => create.with_superblock(self.source.superblock().version),
+        };
         let writer = Writer::create_with(output, &create)?;
         let copy = Copy {
             job: self,
@@ -117,15 +127,6 @@ impl Job<'_> {
     }
 }
 
-/// Whether names that are told from the folder of `input` mean something else in that of `output`.
-fn is_moved(input: &Path, output: &Path) -> bool {
-    let folder = |path: &Path| {
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        fs::canonicalize(folder).ok()
-    };
-    folder(input) != folder(output)
-}
-
 fn user_block(input: &Path, len: u64) -> Result<Vec<u8>> {
     let mut block = Vec::new();
     if len > 0 {
@@ -138,6 +139,7 @@ fn user_block(input: &Path, len: u64) -> Result<Vec<u8>> {
 fn file_space(info: &FileSpaceInfo) -> FileSpace {
     match (info.strategy, info.page_size) {
         (1, Some(size)) => FileSpace::Paged { size, kept: info.persist },
+        (2, _) => FileSpace::Aggregated,
         (3, _) => FileSpace::Appended,
         _ if info.persist => FileSpace::Kept,
         _ => FileSpace::Forgotten,

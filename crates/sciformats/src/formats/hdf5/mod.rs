@@ -344,6 +344,10 @@ impl Source for Adapter {
         self.file.is_truncated().then(|| self.file.superblock().end_of_file)
     }
 
+    fn reach(&self, array: ObjectId) -> Result<()> {
+        self.dataset(array)?.check_elsewhere()
+    }
+
     fn take_missing(&self) -> Vec<Error> {
         // Of the files that were opened on its behalf, too.
         self.file.take_missing()
