@@ -52,7 +52,7 @@ def written(path):
     with gsd.fl.open(path, "w", application="a program 3.1", schema="points", schema_version=[3, 7]) as file:
         for name in ["z", "a", "m"]:
             file.write_chunk(name, np.arange(5, dtype="u1"))
-        file.write_chunk("text", "städte")
+        file.write_chunk("text", "some words")
         file.end_frame()
         file.end_frame()
         file.write_chunk("b/later", np.arange(6.0).reshape(2, 3))

@@ -66,7 +66,8 @@ def main():
         path = FOLDER / fixture.name
         path.write_bytes(fixture.read_bytes())
         check(f"kept: {path.name}", lambda: same(path, "repack", "convert"))
-        encoded = path.name.startswith(("bits", "julia-bits", "leb128", "lz4"))
+        # Those of the Julia package say of floating-point numbers that they are bits, which means nothing.
+        encoded = path.name.startswith(("bits", "julia", "leb128", "lz4"))
         if not encoded and "unknown" not in path.name:
             check(f"kept: {path.name}, by lz4 and back", lambda: shorter(path, "lz4"))
 

@@ -18,7 +18,6 @@ pub(crate) fn error(found: u64, whole: u64) -> Error {
 }
 
 /// Says of an error that the cut is its reason, where it is: what should be there ends behind what is left of the file.
-#[cfg(any(feature = "hdf5", feature = "gsd"))]
 pub(crate) fn named(error: Error, size: u64, whole: impl FnOnce() -> Option<u64>) -> Error {
     let Error::Malformed { structure, offset, fault } = error else { return error };
     let whole = match fault.kind {

@@ -34,10 +34,7 @@ pub(super) fn rewrite(
     writer.set_durability(Durability::Process);
     for frame in 0..reader.frames() {
         for chunk in reader.chunks(frame) {
-            if cancel.is_some_and(|cancel| cancel.load(Ordering::Relaxed)) {
-                return Err(Error::io("repack", std::io::ErrorKind::Interrupted.into()));
-            }
-            copy((file, &reader), &chunk?, (&mut writer, &path))?;
+            copy((file, &reader), &chunk?, (&mut writer, &path), cancel)?;
         }
         writer.end_frame()?;
     }
@@ -53,7 +50,17 @@ pub(super) fn changes((old, new): (&Path, &Path), of: &File) -> Result<Vec<Strin
     Ok(if from == to { Vec::new() } else { vec![format!("is of layer {from}, which becomes {to}")] })
 }
 
-fn copy((file, reader): (&File, &Reader), chunk: &Chunk<'_>, to: (&mut Writer, &Path)) -> Result<()> {
+fn copy(
+    (file, reader): (&File, &Reader),
+    chunk: &Chunk<'_>,
+    to: (&mut Writer, &Path),
+    cancel: Option<&AtomicBool>,
+) -> Result<()> {
+    let interrupted = || match cancel.is_some_and(|cancel| cancel.load(Ordering::Relaxed)) {
+        true => Err(Error::io("repack", std::io::ErrorKind::Interrupted.into())),
+        false => Ok(()),
+    };
+    interrupted()?;
     let Chunk { name, element, n, m, .. } = *chunk;
     let size = chunk.size().ok_or_else(|| Error::unsupported(format!("elements of the type {element}")))?;
     let (writer, path) = to;
@@ -67,6 +74,7 @@ fn copy((file, reader): (&File, &Reader), chunk: &Chunk<'_>, to: (&mut Writer, &
     let at_once = (gsd::SMALL / (size / n.max(1)).max(1)).max(1);
     let (mut row, mut at) = (0, region.location);
     while row < n {
+        interrupted()?;
         let next = bound::sum(row, at_once).min(n);
         let bytes = reader.read_bytes(chunk, row..next)?;
         storage.write_at(at, &bytes)?;

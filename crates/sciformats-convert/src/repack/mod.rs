@@ -85,30 +85,37 @@ pub fn rewrite_selected(
     options: &WriteOptions,
     cancel: Option<Arc<AtomicBool>>,
 ) -> Result<Vec<Loss>> {
+    anew(file, output.as_ref(), (select, options), cancel).map_err(|error| file.explained(error))
+}
+
+fn anew(
+    file: &Arc<File>,
+    output: &Path,
+    (select, options): (&[Pattern], &WriteOptions),
+    cancel: Option<Arc<AtomicBool>>,
+) -> Result<Vec<Loss>> {
     let input = file.path();
     match (file.format(), input) {
         #[cfg(feature = "asdf")]
-        (Format::Asdf, Some(input)) if select.is_empty() => {
-            asdf(input, output.as_ref(), options).map(|()| Vec::new())
-        }
+        (Format::Asdf, Some(input)) if select.is_empty() => asdf(input, output, options).map(|()| Vec::new()),
         #[cfg(feature = "hdf5")]
         (Format::Hdf5, Some(input)) => {
-            hdf5::rewrite((file, input), output.as_ref(), (select, options), cancel.as_deref())
+            hdf5::rewrite((file, input), output, (select, options), cancel.as_deref())
         }
         #[cfg(feature = "blosc2")]
         (Format::Blosc2, _) if select.is_empty() => {
-            blosc2::rewrite(file, output.as_ref(), options, cancel).map(|()| Vec::new())
+            blosc2::rewrite(file, output, options, cancel).map(|()| Vec::new())
         }
         #[cfg(feature = "gsd")]
         (Format::Gsd, Some(input)) if select.is_empty() => {
-            gsd::rewrite((file, input), output.as_ref(), options, cancel.as_deref()).map(|()| Vec::new())
+            gsd::rewrite((file, input), output, options, cancel.as_deref()).map(|()| Vec::new())
         }
         (Format::Npy, Some(input)) if select.is_empty() => {
-            plain::npy((file, input), output.as_ref(), options, cancel.as_deref()).map(|()| Vec::new())
+            plain::npy((file, input), output, options, cancel.as_deref()).map(|()| Vec::new())
         }
         #[cfg(feature = "rawarray")]
         (Format::RawArray, Some(input)) if select.is_empty() => {
-            plain::rawarray((file, input), output.as_ref(), options, cancel.as_deref()).map(|()| Vec::new())
+            plain::rawarray((file, input), output, options, cancel.as_deref()).map(|()| Vec::new())
         }
         // What is in memory.
         (format, _) => {

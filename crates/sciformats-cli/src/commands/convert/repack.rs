@@ -98,7 +98,7 @@ pub(super) struct Whole {
 /// `convert` into the format that the file has. Nothing, if it cannot be written in full and need not be.
 pub(super) fn whole(args: &Convert, file: &Arc<File>, session: &Session) -> Outcome<Option<Whole>> {
     // What is lost of it is not told by comparing it with what was written.
-    if file.damage().is_some() || file.source().doubt().is_some() {
+    if file.cut_short().is_some() || file.damage().is_some() || file.source().doubt().is_some() {
         return Ok(None);
     }
     let select: Vec<Pattern> = args.select.iter().map(|pattern| pattern.as_str().into()).collect();
