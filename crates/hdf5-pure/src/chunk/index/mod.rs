@@ -137,7 +137,7 @@ impl Index<'_> {
             return Ok(self.context.sizes.lengths.into());
         }
         let bits = self.bytes(at)?.max(1).ilog2();
-        Ok((bits as usize / 8 + 2).min(8))
+        Ok(bound::sum(bits as usize / 8, 2).min(8))
     }
 
     /// Chunks along each dimension, as the linear number of a chunk counts them: of the maximum size where there is one.
