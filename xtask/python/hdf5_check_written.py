@@ -257,7 +257,8 @@ def space(strategy, persist, page):
 SPACES = {"space-kept": space(h5py.h5f.FSPACE_STRATEGY_FSM_AGGR, True, 4096),
           "space-paged": space(h5py.h5f.FSPACE_STRATEGY_PAGE, False, 4096),
           "space-pages": space(h5py.h5f.FSPACE_STRATEGY_PAGE, True, 512),
-          "space-end": space(h5py.h5f.FSPACE_STRATEGY_NONE, False, 4096)}
+          "space-end": space(h5py.h5f.FSPACE_STRATEGY_NONE, False, 4096),
+          "space-blocks": space(h5py.h5f.FSPACE_STRATEGY_AGGR, False, 4096)}
 
 GROUPS = {"layouts": layouts, "filters": filters, "types": types, "groups": groups, "attributes": attributes,
           "sequences": sequences, "appended": appended, "references": references, "virtual": mapped,

@@ -4,9 +4,33 @@ Counts, creation properties, storage, orders, links, types and who shares them. 
 versions that the library chooses by itself, and where chunks lie.
 """
 
+import ctypes
+import glob
+import os
+
 import h5py
 import numpy as np
 from h5py import h5a, h5d, h5f, h5g, h5l, h5o, h5p, h5s, h5t
+
+
+CALLS = ctypes.CDLL(glob.glob(os.path.join(os.path.dirname(h5py.__file__), "..", "h5py.libs", "libhdf5-*"))[0])
+"""The C library itself, for what h5py has no call for."""
+
+
+def nodes(creation):
+    """Half the entries of nodes of version 1 B-trees: leaves and others of groups, and those of chunks."""
+    leaf, other, chunks = (ctypes.c_uint() for _ in range(3))
+    assert CALLS.H5Pget_sym_k(ctypes.c_int64(creation.id), ctypes.byref(other), ctypes.byref(leaf)) >= 0
+    assert CALLS.H5Pget_istore_k(ctypes.c_int64(creation.id), ctypes.byref(chunks)) >= 0
+    return leaf.value, other.value, chunks.value
+
+
+def selected(dataspace):
+    """What is selected of a source or a virtual dataset; not the extent, which follows the sources."""
+    kind = dataspace.get_select_type()
+    if kind == h5s.SEL_HYPERSLABS and dataspace.is_regular_hyperslab():
+        return kind, dataspace.get_regular_hyperslab()
+    return kind, 0 if kind == h5s.SEL_ALL else dataspace.get_select_npoints()
 
 
 def datatype(kind):
@@ -65,7 +89,9 @@ def dataset(found, properties):
         told["chunks"] = found.get_num_chunks() if found.get_space().get_simple_extent_type() == h5s.SIMPLE else 0
     if told["layout"] == h5d.VIRTUAL:
         told["virtual"] = [
-            (properties.get_virtual_filename(n), properties.get_virtual_dsetname(n)) for n in range(properties.get_virtual_count())
+            (properties.get_virtual_filename(n), properties.get_virtual_dsetname(n),
+             selected(properties.get_virtual_vspace(n)), selected(properties.get_virtual_srcspace(n)))
+            for n in range(properties.get_virtual_count())
         ]
     told["external"] = [properties.get_external(n) for n in range(properties.get_external_count())]
     return told
@@ -102,6 +128,7 @@ def facts(path):
         told["file"] = {
             "user block": creation.get_userblock(),
             "version": creation.get_version()[0],
+            "nodes": nodes(creation),
             "strategy": creation.get_file_space_strategy(),
             "page": creation.get_file_space_page_size() if creation.get_file_space_strategy()[0] == h5f.FSPACE_STRATEGY_PAGE else 0,
         }

@@ -7,7 +7,7 @@ and h5py tells the same facts (`hdf5_facts.py`) and the same values of both; the
 """
 
 import ctypes
-import glob
+import json
 import os
 import subprocess
 import sys
@@ -21,7 +21,7 @@ import numpy as np
 from h5py import h5d, h5f, h5p, h5s, h5t
 
 from checks import check, program_in
-from hdf5_facts import differences, facts
+from hdf5_facts import CALLS, differences, facts
 
 FOLDER = Path(sys.argv[2])
 PROGRAM = Path(sys.argv[1]).parent / "sciformats"
@@ -144,6 +144,70 @@ def filters(path, file, bound):
     file.create_dataset("sparse", shape=(1000, 1000), chunks=(10, 10), dtype="u1")[500, 500] = 1
 
 
+def text(path, file, bound):
+    file["text"] = np.array(["a", "bb", ""], dtype=h5py.string_dtype())
+    file["rows"] = np.arange(3)
+
+
+def without_fill_message(path):
+    """As the oldest releases wrote files: the fill value message (type 5) becomes a NIL message, which has no checksum."""
+    content = path.read_bytes()
+    found = content.count(b"\x05\x00\x08\x00\x01")
+    assert found == 2, found
+    path.write_bytes(content.replace(b"\x05\x00\x08\x00\x01", b"\x00\x00\x08\x00\x01"))
+
+
+def created(path, bound, setting):
+    """A file with a creation property list that `setting` makes."""
+    creation, access = h5p.create(h5p.FILE_CREATE), h5p.create(h5p.FILE_ACCESS)
+    setting(creation)
+    low = {"earliest": h5f.LIBVER_EARLIEST, "v108": h5f.LIBVER_V18, "v110": h5f.LIBVER_V110, "v112": h5f.LIBVER_V112}
+    access.set_libver_bounds(low.get(bound, h5f.LIBVER_LATEST), h5f.LIBVER_LATEST)
+    return h5py.File(h5f.create(os.fsencode(path), h5f.ACC_TRUNC, creation, access))
+
+
+def nodes(leaf, other, chunks):
+    def setting(creation):
+        creation = ctypes.c_int64(creation.id)
+        assert CALLS.H5Pset_sym_k(creation, ctypes.c_uint(other), ctypes.c_uint(leaf)) >= 0
+        assert CALLS.H5Pset_istore_k(creation, ctypes.c_uint(chunks)) >= 0
+
+    return setting
+
+
+def shared(creation):
+    creation = ctypes.c_int64(creation.id)
+    assert CALLS.H5Pset_shared_mesg_nindexes(creation, 1) >= 0
+    assert CALLS.H5Pset_shared_mesg_index(creation, 0, 0x1F, 20) >= 0
+
+
+SETTINGS = {
+    "nodes-1": nodes(1, 1, 1),
+    "nodes-100": nodes(7, 4, 100),
+    "blocks": lambda creation: creation.set_file_space_strategy(h5f.FSPACE_STRATEGY_AGGR, False, 1),
+    "threshold": lambda creation: creation.set_file_space_strategy(h5f.FSPACE_STRATEGY_FSM_AGGR, True, 100),
+    "forgotten": lambda creation: creation.set_file_space_strategy(h5f.FSPACE_STRATEGY_FSM_AGGR, False, 7),
+}
+
+# What no new file has, so that the program says what becomes of it.
+TOLD = {
+    "narrow": (lambda creation: creation.set_sizes(4, 4), "has addresses of 4 and lengths of 4 bytes, which become 8 and 8"),
+    "shared": (shared, "shares messages through a table, which become part of each object"),
+}
+
+
+def told(path, note):
+    """The program says before and after what becomes otherwise, and nothing else does."""
+    new = path.parent / f"new-{path.name}"
+    for arguments in [["repack", "--dry-run"], ["repack", "--force"], ["convert", "--dry-run"], ["convert", "--force", "--check"]]:
+        said = program(*arguments, path, new).stdout
+        assert note in said, (arguments, said)
+        assert any(note in line for line in json.loads(program(*arguments, "--json", path, new).stdout)["notes"])
+    found = [fact for fact in differences(facts(path), facts(new)) if "4294967295" not in fact]
+    assert not found, f"{len(found)} facts differ, such as {found[0]}"
+    same_values(path, new)
+
+
 MADE = {"filled": filled, "orders": orders, "types": types, "elsewhere": elsewhere, "filters": filters}
 
 
@@ -218,7 +282,7 @@ class Library:
     """Bytes of one in memory."""
 
     def __init__(self):
-        self.calls = ctypes.CDLL(glob.glob(os.path.join(os.path.dirname(h5py.__file__), "..", "h5py.libs", "libhdf5-*"))[0])
+        self.calls = CALLS
         self.kind = ctypes.c_int64.in_dll(self.calls, "H5T_STD_REF_g")
 
     def __call__(self, name, *args, result=ctypes.c_int64):
@@ -307,6 +371,18 @@ def main():
             with h5py.File(path, "w", libver=(bound, "latest"), **how) as file:
                 orders(path, file, bound)
             sources.append(path)
+    for name, setting in SETTINGS.items():
+        for bound in BOUNDS:
+            path = FOLDER / f"made-{name}-{bound}.h5"
+            with created(path, bound, setting) as file:
+                orders(path, file, bound)
+                filters(path, file, bound)
+            sources.append(path)
+    old = FOLDER / "made-text-oldest.h5"
+    with h5py.File(old, "w", libver=("earliest", "latest")) as file:
+        text(old, file, "earliest")
+    without_fill_message(old)
+    sources.append(old)
     for path in sorted(FIXTURES.glob("*.h5")):
         copy = FOLDER / path.name
         copy.write_bytes(path.read_bytes())
@@ -323,6 +399,12 @@ def main():
         for name in FILTERS:
             check(f"restored: {path.name} with {name}", lambda: stored_otherwise(path, "--filter", name))
         check(f"restored: {path.name} with chunks", lambda: stored_otherwise(path, "--chunks", "3,2"))
+    for name, (setting, note) in TOLD.items():
+        for bound in BOUNDS[:2] if name == "narrow" else BOUNDS:
+            path = FOLDER / f"told-{name}-{bound}.h5"
+            with created(path, bound, setting) as file:
+                orders(path, file, bound)
+            check(f"told: {name} for {bound}", lambda: told(path, note))
     check("kept: references into another file", lambda: into_another())
     check("kept: references to what was removed", lambda: to_nothing())
     source = netcdf(FOLDER / "climate.nc")

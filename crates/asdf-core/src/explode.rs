@@ -80,6 +80,31 @@ impl Document {
         Ok(part)
     }
 
+    /// The other files that arrays of this one name, each once.
+    ///
+    /// ```
+    /// use asdf_core::{Document, NewArray};
+    ///
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let path = dir.path().join("image.asdf");
+    /// # let mut document = Document::new();
+    /// # document.set_array("image", NewArray::new(&[1u16, 2], &[2])?)?;
+    /// # document.explode(&path)?;
+    /// assert_eq!(Document::open(&path)?.other_files(), ["image0000.asdf"]);
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
+    pub fn other_files(&self) -> Vec<String> {
+        let mut names: Vec<String> = Vec::new();
+        for (_, source) in self.sources() {
+            let Ok(Some(crate::yaml::Value::Str(uri))) = self.tree.value(source) else { continue };
+            let name = uri.split('#').next().unwrap_or_default();
+            if !name.is_empty() && names.iter().all(|known| known != name) {
+                names.push(name.to_owned());
+            }
+        }
+        names
+    }
+
     /// Takes the blocks of other files, which arrays of this one name, into this one. Which files may be opened the
     /// options say that the document was opened with. Returns how many blocks came in.
     ///

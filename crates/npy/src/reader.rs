@@ -160,6 +160,18 @@ impl Reader {
         Ok(Self { storage: Arc::new(storage), header, version, data, size, limits, conversion })
     }
 
+    /// The bytes of the whole file, as they are stored.
+    ///
+    /// ```
+    /// let bytes = npy::to_bytes(&[2], &[1u8, 2])?;
+    /// let reader = npy::Reader::from_bytes(bytes.clone())?;
+    /// assert_eq!(reader.stored().read_at(0, bytes.len())?, bytes);
+    /// # Ok::<(), npy::Error>(())
+    /// ```
+    pub fn stored(&self) -> &dyn ReadAt {
+        &*self.storage
+    }
+
     /// What the file says of its array.
     pub fn header(&self) -> &Header {
         &self.header

@@ -195,6 +195,20 @@ impl Reader {
         Ok(Self { storage, layout, options, depth, decoded: OnceLock::new(), conversion: Conversion::Exact })
     }
 
+    /// The bytes of the whole file, as they are stored; what an interrupted edit left is not among them.
+    ///
+    /// ```
+    /// use rawarray::{RawArray, Reader};
+    ///
+    /// let bytes = RawArray::from(vec![20.5f32, 20.6]).encode(&Default::default())?;
+    /// let reader = Reader::from_bytes(bytes.clone())?;
+    /// assert_eq!(reader.stored().read_at(0, bytes.len())?, bytes);
+    /// # Ok::<(), rawarray::Error>(())
+    /// ```
+    pub fn stored(&self) -> &dyn ReadAt {
+        &*self.storage
+    }
+
     /// The header, as it is stored.
     pub fn header(&self) -> &Header {
         &self.layout.header

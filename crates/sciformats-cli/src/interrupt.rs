@@ -10,7 +10,7 @@ use std::time::Duration;
 use sciformats::storage::{Durability, Scratch};
 
 /// How long a command may take to stop by itself.
-const GRACE: Duration = Duration::from_millis(150);
+const GRACE: Duration = Duration::from_millis(100);
 
 /// The exit status that shells report for a program that Ctrl-C ended.
 pub(crate) const STATUS: u8 = 130;
@@ -47,13 +47,28 @@ fn stop() {
         std::thread::sleep(GRACE);
     }
     for path in left().iter() {
-        let _ = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
+        for path in begun_beside(path).iter().chain([path]) {
+            let _ = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
+        }
     }
     crate::failure::complain(&crate::failure::Failure::Interrupted.to_string());
     std::process::exit(STATUS.into());
 }
 
-/// Runs `work` while another program uses the terminal.
+/// The hidden places, `.NAME.0.partial` and so on, that the library writes to before a file is complete whose place is hidden
+/// itself.
+fn begun_beside(path: &Path) -> Vec<PathBuf> {
+    let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return Vec::new() };
+    let start = format!(".{}.", name.to_string_lossy());
+    let is_begun = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        name.starts_with(&start) && name.ends_with(".partial")
+    };
+    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
+    entries.filter_map(Result::ok).map(|entry| entry.path()).filter(is_begun).collect()
+}
+
+/// Runs `work`, in which another program has the terminal.
 pub(crate) fn left_to_another<T>(work: impl FnOnce() -> T) -> T {
     let _ = asked();
     ELSEWHERE.store(true, Ordering::SeqCst);

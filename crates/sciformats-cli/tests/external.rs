@@ -141,6 +141,10 @@ fn what_is_missing_never_becomes_values_unasked() {
         assert!(part.status.success() && part.stderr.is_empty(), "{path}");
         let error = program.stderr(3, &["convert", "m.h5", "o.asdf", "--select", path]);
         assert!(error.contains(why), "{error}");
+        assert_eq!(program.stderr(3, &["convert", "m.h5", "o.asdf", "--select", path, "--dry-run"]), error);
+        let told =
+            program.stdout(0, &["convert", "m.h5", "o.asdf", "--select", path, "--dry-run", "--lossy"]);
+        assert!(told.contains(why), "{told}");
     }
     let error = program.stderr(3, &["cat", "m.h5", "/gone"]);
     assert!(error.contains("external file \"gone.bin\" does not exist"), "{error}");
@@ -186,4 +190,44 @@ fn verify_tells_what_is_missing_from_damage() {
     file.finish().unwrap();
     let text = program.stdout(0, &["verify", "../links.h5"]);
     assert!(text.contains("sound") && text.contains("1 link into other files leads nowhere"), "{text}");
+}
+
+#[test]
+fn a_dry_run_tells_what_may_not_be_opened() {
+    let place = tempfile::tempdir().unwrap();
+    made(place.path());
+    let program = Program::at(place.path().join("main"));
+    for path in ["/v_up", "/v_abs", "/raw_up", "/gone", "/v_gone", "/short"] {
+        for output in ["o.asdf", "o.npy", "o.b2nd", "o.gsd"] {
+            let args = ["convert", "m.h5", output, "--select", path];
+            let error = program.stderr(3, &args);
+            assert_eq!(program.stderr(3, &[&args[..], &["--dry-run"]].concat()), error);
+            assert!(error.contains(&format!("m.h5: {path}: ")), "{error}");
+            assert!(path.ends_with("gone") || path == "/short" || error.contains("`--external "), "{error}");
+        }
+    }
+}
+
+#[test]
+fn what_is_named_from_the_old_folder_is_refused_in_another() {
+    let place = tempfile::tempdir().unwrap();
+    made(place.path());
+    let program = Program::at(place.path());
+    for command in ["repack", "convert"] {
+        for more in [&[][..], &["--dry-run"]] {
+            let error = program.stderr(1, &[&[command, "main/m.h5", "other/o.h5"], more].concat());
+            assert!(error.contains("into another folder while elements of /"), "{error}");
+            assert!(error.contains("`repack --inline`"), "{error}");
+        }
+    }
+    assert!(!place.path().join("other/o.h5").exists());
+
+    let mut image = sciformats::asdf_core::Document::new();
+    let array = sciformats::asdf_core::NewArray::new(&[1u16, 2], &[2]).unwrap();
+    image.set_array("image", array).unwrap();
+    image.explode(place.path().join("main/image.asdf")).unwrap();
+    let error = program.stderr(1, &["repack", "main/image.asdf", "other/o.asdf"]);
+    assert!(error.contains("arrays are in image0000.asdf beside it (`implode`"), "{error}");
+    program.stdout(0, &["repack", "main/image.asdf", "main/o.asdf"]);
+    assert_eq!(program.stdout(0, &["cat", "main/o.asdf", "/image"]), "[1 2]\n");
 }

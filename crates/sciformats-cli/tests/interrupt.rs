@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 
 use common::Program;
 use portable_pty::{CommandBuilder, PtySize, native_pty_system};
-use sciformats::hdf5_pure::filters::Filters;
-use sciformats::hdf5_pure::{File, Writer};
+use sciformats::gsd_rs;
+use sciformats::hdf5_pure::{File, Filters, Writer};
 
 /// How long a command may go on.
 const SOON: Duration = Duration::from_millis(300);
@@ -28,6 +28,15 @@ fn sparse(path: &Path, elements: u64) {
     let mut file = fs::File::create(path).unwrap();
     file.write_all(&header).unwrap();
     file.set_len(header.len() as u64 + 8 * elements).unwrap();
+}
+
+/// A GSD file with such an array.
+fn reserved(path: &Path, elements: u64) {
+    let options = gsd_rs::CreateOptions::new("tests", "zeros", gsd_rs::Version::new(1, 0));
+    let mut file = gsd_rs::Writer::create(path, &options).unwrap();
+    file.reserve::<f64>("a", elements, 1).unwrap();
+    file.end_frame().unwrap();
+    file.finish().unwrap();
 }
 
 /// A dataset without elements, which reads as fill values, and one of 2 GiB of zeros, which are stored in 256 chunks.
@@ -108,7 +117,8 @@ fn every_command_ends_soon_and_leaves_what_was_there() {
         sparse(&folder.join(name), 1 << 29);
     }
     zeros(&folder.join("a.h5"));
-    for name in ["o.npy", "o.h5", "o.asdf", "o.ra", "o.b2nd"] {
+    reserved(&folder.join("a.gsd"), 1 << 29);
+    for name in ["o.npy", "o.h5", "o.asdf", "o.ra", "o.b2nd", "o.gsd"] {
         fs::write(folder.join(name), "what was there").unwrap();
     }
     let before = contents(folder);
@@ -126,6 +136,7 @@ fn every_command_ends_soon_and_leaves_what_was_there() {
         &["convert", "a.ra", "o.asdf", "--force"],
         &["convert", "a.ra", "o.b2nd", "--force", "--filter", "zstd", "--level", "9"],
         &["repack", "a.ra", "o.ra", "--force", "--filter", "lz4"],
+        &["repack", "a.gsd", "o.gsd", "--force"],
         &["repack", "a.h5", "o.h5", "--force", "--chunks", "16777216", "--filter", "zlib", "--level", "9"],
     ] {
         // The machine may be busy with something else.

@@ -230,3 +230,47 @@ fn a_damaged_end_of_a_frame_does_not_cost_its_chunks() {
     kept.read_bytes(0, &mut elements).unwrap();
     assert_eq!(elements, (0..1000u32).flat_map(u32::to_le_bytes).collect::<Vec<u8>>());
 }
+
+#[test]
+fn what_is_said_of_a_cut_file_says_that_it_is_cut() {
+    use sciformats::{gsd_rs, hdf5_pure};
+    let dir = tempfile::tempdir().unwrap();
+    let program = Program::at(dir.path());
+    let values: Vec<f64> = (0..60_000).map(f64::from).collect();
+    common::raw_array(&dir.path().join("whole.ra"), &[60_000], &values);
+    let mut file = hdf5_pure::Writer::create(dir.path().join("whole.h5")).unwrap();
+    file.dataset("a").shape([60_000]).chunks([1000]).write(&values).unwrap();
+    file.finish().unwrap();
+    let options = gsd_rs::CreateOptions::new("tests", "numbers", gsd_rs::Version::new(1, 0));
+    let mut file = gsd_rs::Writer::create(dir.path().join("whole.gsd"), &options).unwrap();
+    for part in values.chunks(1000) {
+        file.write("a", 1, part).unwrap();
+        file.end_frame().unwrap();
+    }
+    file.finish().unwrap();
+    for to in ["whole.asdf", "whole.b2nd", "whole.npy"] {
+        program.stdout(0, &["convert", "whole.ra", to]);
+    }
+    for ending in ["h5", "gsd", "ra", "asdf", "npy", "b2nd"] {
+        let bytes = fs::read(dir.path().join(format!("whole.{ending}"))).unwrap();
+        let (cut, new) = (format!("cut.{ending}"), format!("new.{ending}"));
+        let left = bytes.len() / 2;
+        fs::write(dir.path().join(&cut), &bytes[..left]).unwrap();
+        for args in [
+            &["verify", &cut][..],
+            &["repack", &cut, &new],
+            &["repack", &cut, &new, "--dry-run"],
+            &["convert", &cut, &new],
+            &["convert", &cut, &new, "--dry-run"],
+            &["convert", &cut, "other.h5"],
+            &["convert", &cut, "other.h5", "--dry-run"],
+        ] {
+            let output = program.run(args);
+            assert!(!output.status.success(), "{args:?}");
+            let said = [output.stdout, output.stderr].concat();
+            let said = String::from_utf8(said).unwrap();
+            assert!(said.contains("cut short: ") && said.contains(" of "), "{args:?}: {said}");
+        }
+        assert!(!dir.path().join(&new).exists() && !dir.path().join("other.h5").exists());
+    }
+}

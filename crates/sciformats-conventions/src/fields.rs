@@ -125,7 +125,7 @@ pub(crate) fn item(arrays: &ElementType, at: u64, bytes: &[u8]) -> Result<(Eleme
 fn length(element: &ElementType, bytes: &[u8]) -> Result<usize> {
     let mut rest = bytes;
     skip(element, &mut rest)?;
-    Ok(bytes.len().saturating_sub(rest.len()))
+    Ok(bytes.len() - rest.len())
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use sciformats::{ArrayInfo, Datum, Decoder, ElementType, Error, File, Range, Result, Slab};
+use sciformats_core::bound;
 
 use crate::fields;
 use crate::node::Node;
@@ -151,7 +152,8 @@ impl SparseMatrix {
             .and_then(|_| count.checked_add(1))
             .ok_or_else(|| self.wrong("has fewer rows or columns than requested"))?;
         let mut starts = self.whole(&self.starts, Range::new(first, more))?;
-        let (begin, end) = (starts.first().copied().unwrap_or(0), starts.last().copied().unwrap_or(0));
+        let ends = starts.first().copied().zip(starts.last().copied());
+        let (begin, end) = ends.ok_or_else(|| self.wrong("has no starts of its lines"))?;
         let sorted = starts.is_sorted();
         let stored = end.checked_sub(begin).filter(|_| sorted);
         let stored = stored.ok_or_else(|| self.wrong("has a row or column that ends before it begins"))?;
@@ -251,15 +253,16 @@ impl SparseMatrix {
     pub fn dense(&self, first: u64, count: u64) -> Result<Vec<f64>> {
         let elements = count.checked_mul(self.width()).and_then(|all| all.checked_mul(8));
         let limits = self.indices.file().limits();
-        let bytes = limits.memory("bytes of the elements to read", elements.unwrap_or(u64::MAX))?;
+        let elements = elements.unwrap_or(u64::MAX); // a bound
+        let bytes = limits.memory("bytes of the elements to read", elements)?;
         let stored = self.read(first, count)?;
         let mut out = vec![0.0; bytes / 8];
         let numbers = stored.values.numbers()?;
-        let width = usize::try_from(self.width()).unwrap_or(usize::MAX);
+        let width = bound::addressable(self.width());
         for (line, ends) in stored.starts.windows(2).enumerate() {
             let &[from, to] = ends else { continue };
             for at in from..to {
-                let at = usize::try_from(at).unwrap_or(usize::MAX);
+                let at = bound::addressable(at);
                 let index = stored.indices.get(at).and_then(|&index| usize::try_from(index).ok());
                 let place = index.and_then(|index| line.checked_mul(width)?.checked_add(index));
                 if let (Some(place), Some(&number)) =

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use sciformats::{Datum, Decoder, ElementType, Error, Result};
+use sciformats_core::bound;
 
 use crate::time::DateTime;
 
@@ -65,7 +66,7 @@ impl Values {
                 match element.size().and_then(|size| usize::try_from(size).ok()) {
                     Some(size) if size > 0 => Ok(bytes.len() / size),
                     _ => Decoder::new(element, bytes)
-                        .try_fold(0usize, |count, datum| datum.map(|_| count.saturating_add(1))),
+                        .try_fold(0usize, |count, datum| datum.map(|_| bound::sum(count, 1))),
                 }
             }
             Self::Text(texts) => Ok(texts.len()),

@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 
 use sciformats::{ArrayInfo, ElementType, Error, Range, Result, Slab};
+use sciformats_core::bound;
 
 use crate::decoding::{Decoding, Order, transposed};
 use crate::node::Node;
@@ -330,7 +331,7 @@ impl Variable {
         self.node
             .file()
             .limits()
-            .memory("bytes of the elements to read", stored.len().saturating_mul(size))?;
+            .memory("bytes of the elements to read", bound::product(stored.len(), size))?;
         let mut bytes = Vec::new();
         self.node.file().read(self.node.id(), &stored, &mut bytes)?;
         self.decode(&stored, bytes)

@@ -15,7 +15,7 @@ use hdf5_pure::{Datatype, Node, Slab, Writer};
 use sciformats::{Error, File, Format, hdf5_pure};
 use sciformats_convert::convert::{self, Plan};
 use sciformats_convert::manifest;
-use sciformats_convert::repack::rewrite;
+use sciformats_convert::repack::{changes, rewrite};
 use sciformats_convert::sink::WriteOptions;
 
 fn lines(path: &Path) -> String {
@@ -213,5 +213,97 @@ fn what_a_few_bytes_declare_is_not_written_out() {
             "{:?}",
             plan.losses()
         );
+    }
+}
+
+/// How the file manages its space, and the version of its superblock.
+fn managed(path: &Path) -> (u8, Option<(u8, bool, u64, Option<u64>)>) {
+    let file = hdf5_pure::File::open(path).unwrap();
+    let space = file.file_space().map(|info| (info.strategy, info.persist, info.threshold, info.page_size));
+    (file.superblock().version, space)
+}
+
+#[test]
+fn the_superblock_and_the_management_of_space_stay() {
+    use hdf5_pure::{Bound, CreateOptions, FileSpace};
+    let dir = tempfile::tempdir().unwrap();
+    let (input, output) = (dir.path().join("in.h5"), dir.path().join("out.h5"));
+    let ways = [FileSpace::Untracked, FileSpace::Tracked, FileSpace::Aggregated, FileSpace::AppendOnly];
+    for bound in [Bound::Earliest, Bound::V18, Bound::V110, Bound::V112] {
+        for file_space in ways.into_iter().chain([FileSpace::Paged { size: 512, tracked: true }]) {
+            for (threshold, superblock) in [(1, None), (64, None), (1, Some(0)), (1, Some(1)), (1, Some(2))] {
+                let mut options = CreateOptions::default()
+                    .with_bound(bound)
+                    .with_file_space(file_space)
+                    .with_free_space_threshold(threshold);
+                options.superblock = superblock;
+                let mut file = Writer::create_with(&input, &options).unwrap();
+                file.dataset("d").shape([4]).chunks([2]).write(&[1, 2, 3, 4]).unwrap();
+                file.finish().unwrap();
+                repacked(&input, &output, &WriteOptions::default()).unwrap();
+                let found = managed(&output);
+                assert_eq!(managed(&input), found, "{bound:?} {file_space:?} {threshold} {superblock:?}");
+                let said = found.1.map(|(_, _, threshold, _)| threshold);
+                assert_eq!(said.unwrap_or(1), threshold);
+                assert!(
+                    superblock
+                        .is_none_or(|version| found.0 == version.max(if said.is_some() { 2 } else { 0 }))
+                );
+                assert_eq!(lines(&input), lines(&output));
+            }
+        }
+    }
+}
+
+#[test]
+fn text_without_a_fill_message_is_not_refused() {
+    use hdf5_pure::{Bound, CreateOptions};
+    let dir = tempfile::tempdir().unwrap();
+    let (input, output) = (dir.path().join("in.h5"), dir.path().join("out.h5"));
+    let options = CreateOptions::default().with_bound(Bound::Earliest);
+    let mut file = Writer::create_with(&input, &options).unwrap();
+    file.dataset("texts").write(&["a", "bb", ""]).unwrap();
+    file.finish().unwrap();
+    // Files of the oldest releases have no fill value message (type 5): NIL messages (type 0) have no checksum here.
+    let mut bytes = fs::read(&input).unwrap();
+    let at = bytes.windows(5).position(|window| window == [5, 0, 8, 0, 1]).unwrap();
+    bytes[at] = 0;
+    fs::write(&input, bytes).unwrap();
+    let fill = |path: &Path| {
+        let dataset = hdf5_pure::File::open(path).unwrap().dataset("texts").unwrap();
+        dataset.fill_value().unwrap().write_time
+    };
+    repacked(&input, &output, &WriteOptions::default()).unwrap();
+    assert_eq!((fill(&output), lines(&input)), (2, lines(&output)));
+    let options = sciformats_convert::compare::Options::exact().with_storage(true);
+    let open = |path: &Path| sciformats::open(path).unwrap();
+    let summary =
+        sciformats_convert::compare::compare(&open(&input), &open(&output), &options, &mut |difference| {
+            panic!("{difference:?}")
+        });
+    assert!(summary.is_same());
+}
+
+#[test]
+fn what_becomes_otherwise_of_structures_is_told() {
+    let dir = tempfile::tempdir().unwrap();
+    let output = dir.path().join("out.h5");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/hdf5");
+    for (name, told) in [
+        ("types-earliest.h5", vec![]),
+        ("types-latest.h5", vec![]),
+        ("user-block.h5", vec![]),
+        ("narrow-earliest.h5", vec!["has addresses of "]),
+        ("narrow-latest.h5", vec!["has addresses of "]),
+        ("shared-list.h5", vec!["shares messages through a table"]),
+        ("shared-tree.h5", vec!["shares messages through a table"]),
+    ] {
+        let input = folder.join(name);
+        repacked(&input, &output, &WriteOptions::default()).unwrap();
+        let open = |path: &Path| sciformats::open(path).unwrap();
+        let found = changes(&open(&input), &open(&output), &WriteOptions::default()).unwrap();
+        let same =
+            found.len() == told.len() && found.iter().zip(&told).all(|(found, told)| found.starts_with(told));
+        assert!(same, "{name}: {found:?}");
     }
 }

@@ -42,8 +42,8 @@ pub(crate) fn describe<'py>(py: Python<'py>, element: &ElementType) -> PyResult<
             let fields = fields.iter().map(|(of, field)| Ok((name(of), describe(py, field)?)));
             ("compound", fields.collect::<PyResult<Vec<_>>>()?).into_bound_py_any(py)
         }
-        // This type was added later.
-        _ => sized("opaque", element.size().unwrap_or(0)),
+        // A type that was added later.
+        _ => sized("opaque", element.size().unwrap_or_default()),
     }
 }
 

@@ -16,9 +16,9 @@ impl ReadAt for Buffer {
 
     fn read_at(&self, offset: u64, len: usize) -> Result<Cow<'_, [u8]>> {
         let end = check_range(self.len(), offset, len as u64)?;
-        // Both ends are within bytes in memory, so they fit.
-        let range = usize::try_from(offset).unwrap_or(usize::MAX)..usize::try_from(end).unwrap_or(usize::MAX);
-        Ok(Cow::Borrowed(self.0.get(range).unwrap_or_default()))
+        let start = usize::try_from(offset).unwrap_or(usize::MAX); // a bound: both lie within bytes in memory
+        let end = usize::try_from(end).unwrap_or(usize::MAX); // a bound, too
+        Ok(Cow::Borrowed(self.0.get(start..end).unwrap_or_default()))
     }
 
     fn as_slice(&self) -> Option<&[u8]> {

@@ -18,8 +18,7 @@ pub(crate) fn error(found: u64, whole: u64) -> Error {
     Fault::from(FaultKind::Cut { found, whole }).at("file", found)
 }
 
-/// Adds to an error that it is caused by the end of the file, if the missing bytes are beyond that end.
-#[cfg(any(feature = "hdf5", feature = "gsd"))]
+/// Says of an error that the cut is its reason, where it is: what should be there ends behind what is left of the file.
 pub(crate) fn named(error: Error, size: u64, whole: impl FnOnce() -> Option<u64>) -> Error {
     let Error::Malformed { structure, offset, fault } = error else { return error };
     let whole = match fault.kind {

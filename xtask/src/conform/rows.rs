@@ -24,7 +24,7 @@ const ROWS: &[(&str, &[Row])] = &[
             ("dimension scales, order of creation, user block", &["tracked", "user"]),
             (
                 "file-space strategies",
-                &["free", "paged", "space-kept", "space-paged", "space-pages", "space-end"],
+                &["free", "paged", "space-kept", "space-paged", "space-pages", "space-end", "space-blocks"],
             ),
             ("one writer, many readers", &["swmr", "open"]),
             ("links, objects and attributes of existing files", &["edit", "edit many"]),
@@ -34,7 +34,7 @@ const ROWS: &[(&str, &[Row])] = &[
             ("changes made by the program", &["program"]),
             ("arrays of every fixture in every other format", &["convert"]),
             ("rescue of damaged and truncated files", &["rescue"]),
-            ("properties and values of files repacked by the program", &["kept", "restored"]),
+            ("properties and values of files repacked by the program", &["kept", "restored", "told"]),
             ("files that refer to other files, in the program", &["elsewhere"]),
             ("netCDF-4", &["netcdf", "netCDF"]),
             ("everything in h5dump, h5ls and h5stat", &["tools"]),
@@ -85,6 +85,7 @@ const ROWS: &[(&str, &[Row])] = &[
             ("HOOMD: defaults", &["hoomd-defaults"]),
             ("HOOMD: values of the first frame", &["hoomd-partial"]),
             ("HOOMD: logged quantities", &["hoomd-log"]),
+            ("files written anew by the program", &["kept"]),
         ],
     ),
     (
@@ -99,6 +100,7 @@ const ROWS: &[(&str, &[Row])] = &[
             ("files that are edited or streamed", &["edits"]),
             ("files in a file", &["nested"]),
             ("features that only the Julia package writes", &["julia"]),
+            ("files repacked by the program, including npy", &["kept"]),
         ],
     ),
 ];

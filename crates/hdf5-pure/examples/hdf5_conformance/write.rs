@@ -66,6 +66,7 @@ fn spaces(folder: &Path, name: &str, bound: Bound) -> Result<()> {
         ("paged", FileSpace::Paged { size: 4096, tracked: false }),
         ("pages", FileSpace::Paged { size: 512, tracked: true }),
         ("end", FileSpace::AppendOnly),
+        ("blocks", FileSpace::Aggregated),
     ];
     for (way, file_space) in ways.into_iter().filter(|_| bound >= Bound::V110) {
         let options = CreateOptions::default().with_bound(bound).with_file_space(file_space);

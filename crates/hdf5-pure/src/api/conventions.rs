@@ -185,13 +185,13 @@ pub fn netcdf_dimensions(group: &Group) -> Result<Vec<NetcdfDimension>> {
         };
         found.push(NetcdfDimension {
             name: link.name.to_text().into_owned(),
-            len: dimensions.first().copied().unwrap_or(0),
+            len: dimensions.first().copied().unwrap_or_default(),
             unlimited: maximum.first().is_some_and(Option::is_none),
             without_variable: scale.starts_with(NO_VARIABLE),
             id,
         });
     }
-    found.sort_by_key(|dimension| dimension.id.unwrap_or(i32::MAX));
+    found.sort_by_key(|dimension| dimension.id.unwrap_or(i32::MAX)); // a bound: they come last
     Ok(found)
 }
 

@@ -15,7 +15,6 @@ use crate::dataset::write::{Data, Dataset};
 use crate::group::members::LinkStorage;
 use crate::group::{storage, symbols};
 use crate::object::attributes;
-use crate::object::bound::Bound;
 use crate::object::creation::CreationProperties;
 use crate::object::header::{NewHeader, RESERVED};
 use crate::object::id::{ObjectId, Resolve};
@@ -278,7 +277,7 @@ impl Tree {
 
     fn superblock(&mut self, root: Option<&Parts>) -> Result<Vec<u8>> {
         let Some(root) = root else { return Err(Error::internal("the root group is missing")) };
-        let (bound, k) = (self.settings.bound, self.settings.btree_k);
+        let k = self.settings.btree_k;
         let rest = match self.settings.has_old_superblock() {
             true => Rest::Old {
                 group_leaf_k: k.group_leaf,
@@ -300,13 +299,7 @@ impl Tree {
             false => Rest::New { extension: self.extension()?, root: root.address()? },
         };
         let superblock = Superblock {
-            version: match bound {
-                Bound::Earliest if self.settings.has_old_superblock() => {
-                    u8::from(k.chunk != BtreeK::default().chunk)
-                }
-                Bound::Earliest | Bound::V18 => 2,
-                _ => 3,
-            },
+            version: self.settings.superblock_version(),
             sizes: self.output.sizes,
             consistency_flags: 0,
             base: self.output.base(),

@@ -43,12 +43,28 @@ pub(crate) struct Settings {
     pub(crate) file_space: Option<FileSpaceInfo>,
     /// The K values of version 1 B-trees in a new file.
     pub(crate) btree_k: BtreeK,
+    /// The version of the superblock of a new file, where it is not that of the bound.
+    pub(crate) superblock: Option<u8>,
 }
 
 impl Settings {
     /// Returns whether the superblock of a new file is of the oldest version, which stores nothing about free space.
     pub(crate) fn has_old_superblock(&self) -> bool {
-        self.bound.is_old() && self.file_space.is_none()
+        self.superblock_version() < 2
+    }
+
+    /// The version of the superblock of a new file.
+    pub(crate) fn superblock_version(&self) -> u8 {
+        let of_bound = || match self.bound {
+            Bound::Earliest => 0,
+            Bound::V18 => 2,
+            _ => 3,
+        };
+        match self.superblock.unwrap_or_else(of_bound) {
+            0 | 1 if self.file_space.is_some() => 2,
+            0 if self.btree_k.chunk != BtreeK::default().chunk => 1,
+            version => version,
+        }
     }
 }
 
@@ -148,10 +164,10 @@ impl Tree {
         if !user_block.is_empty() {
             output.user_block(user_block)?;
         }
-        let superblock = match settings.has_old_superblock() {
-            true if settings.btree_k.chunk != BtreeK::default().chunk => 100,
-            true => 96,
-            false => 48,
+        let superblock = match settings.superblock_version() {
+            0 => 96,
+            1 => 100,
+            _ => 48,
         };
         output.allocate(superblock)?;
         let mut tree = Self::with(output, settings, None);

@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use sciformats_core::bound;
+
 use crate::spec::Address;
 
 /// The cached chunks, by the address where they are stored. Threads share the cache.
@@ -36,7 +38,7 @@ impl ChunkCache {
         let held = &mut *guard;
         let (used, bytes) = held.chunks.get_mut(&address)?;
         held.order.remove(used);
-        held.clock = held.clock.saturating_add(1);
+        held.clock = bound::sum(held.clock, 1);
         *used = held.clock;
         held.order.insert(held.clock, address);
         Some(bytes.clone())
@@ -44,25 +46,25 @@ impl ChunkCache {
 
     /// Returns whether `len` bytes are cached at all. A single chunk must not displace all others.
     pub(crate) fn takes(&self, len: usize) -> bool {
-        len.saturating_add(OVERHEAD) <= self.budget / 2
+        bound::sum(len, OVERHEAD) <= self.budget / 2
     }
 
     /// Adds a chunk.
     pub(crate) fn put(&self, address: Address, bytes: Arc<[u8]>) {
         let mut guard = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         let held = &mut *guard;
-        held.clock = held.clock.saturating_add(1);
-        held.bytes = held.bytes.saturating_add(bytes.len().saturating_add(OVERHEAD));
+        held.clock = bound::sum(held.clock, 1);
+        held.bytes = bound::sum(held.bytes, bound::sum(bytes.len(), OVERHEAD));
         held.order.insert(held.clock, address);
         if let Some((used, before)) = held.chunks.insert(address, (held.clock, bytes)) {
             held.order.remove(&used);
-            held.bytes = held.bytes.saturating_sub(before.len().saturating_add(OVERHEAD));
+            held.bytes = bound::left(held.bytes, bound::sum(before.len(), OVERHEAD));
         }
         while held.bytes > self.budget
             && let Some((_, oldest)) = held.order.pop_first()
         {
             if let Some((_, gone)) = held.chunks.remove(&oldest) {
-                held.bytes = held.bytes.saturating_sub(gone.len().saturating_add(OVERHEAD));
+                held.bytes = bound::left(held.bytes, bound::sum(gone.len(), OVERHEAD));
             }
         }
     }

@@ -75,7 +75,7 @@ impl BitWriter {
         self.count += n;
         while self.count >= 8 {
             self.count -= 8;
-            self.bytes.push(u8::try_from(self.held >> self.count & 0xff).unwrap_or(0));
+            self.bytes.push(low_byte(self.held >> self.count));
         }
     }
 
@@ -110,6 +110,18 @@ impl BitWriter {
         self.put(0, 8 - self.count);
         self.bytes
     }
+}
+
+/// The lowest eight bits.
+pub(crate) fn low_byte(value: u64) -> u8 {
+    let [byte, ..] = value.to_le_bytes();
+    byte
+}
+
+/// The lowest 32 bits.
+pub(crate) fn low_word(value: u64) -> u32 {
+    let [a, b, c, d, ..] = value.to_le_bytes();
+    u32::from_le_bytes([a, b, c, d])
 }
 
 #[cfg(test)]

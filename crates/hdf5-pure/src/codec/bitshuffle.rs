@@ -12,7 +12,7 @@ pub(crate) fn decode(values: &[u32], input: &[u8], max: usize) -> Result<Vec<u8>
     if size == 0 {
         return Err(Fault::new("element size", FaultKind::Undefined { found: 0 }));
     }
-    let default = (8192usize.checked_div(size).unwrap_or(0) / 8 * 8).max(128);
+    let default = (8192 / size / 8 * 8).max(128);
     if value(4) == 0 {
         let elements = if value(3) == 0 { default } else { value(3) };
         return plain(input, size, elements);
@@ -92,7 +92,7 @@ fn transpose(block: &[u8], size: usize, out: &mut Vec<u8>) {
             // One byte of each of eight rows gives one byte of eight elements.
             let mut bits = [0u8; 8];
             for (bit, row) in bits.iter_mut().zip(rows.chunks_exact(row)) {
-                *bit = row.get(group).copied().unwrap_or(0);
+                *bit = row.get(group).copied().unwrap_or(0); // a bound: as many are there
             }
             let columns = transpose8(u64::from_le_bytes(bits)).to_le_bytes();
             for (element, value) in columns.into_iter().enumerate() {
@@ -122,7 +122,7 @@ pub(crate) fn encode(values: &[u32], input: &[u8]) -> Result<Vec<u8>, Fault> {
     if size == 0 {
         return Err(Fault::new("element size", FaultKind::Undefined { found: 0 }));
     }
-    let default = (8192usize.checked_div(size).unwrap_or(0) / 8 * 8).max(128);
+    let default = (8192 / size / 8 * 8).max(128);
     let elements = if value(3) == 0 { default } else { value(3) / 8 * 8 };
     let Some(block) = elements.checked_mul(size).filter(|&block| block > 0) else {
         return Err(Fault::new("block size", FaultKind::Undefined { found: elements as u64 }));
@@ -156,7 +156,7 @@ fn compress(values: &[u32], data: &[u8]) -> Result<Vec<u8>, Fault> {
         Some(3) => super::zstd::encode(values.get(5).map_or(3, |&level| level.cast_signed()), data),
         found => {
             let _ = data;
-            let found = found.copied().unwrap_or(0).into();
+            let found = found.copied().unwrap_or_default().into();
             Err(Fault::new("compression", FaultKind::Undefined { found }))
         }
     }
@@ -174,7 +174,7 @@ fn spread(block: &[u8], size: usize) -> Vec<u8> {
         for (byte, rows) in out.chunks_exact_mut(row * 8).enumerate() {
             let mut column = [0u8; 8];
             for (to, element) in column.iter_mut().zip(elements.chunks_exact(size)) {
-                *to = element.get(byte).copied().unwrap_or(0);
+                *to = element.get(byte).copied().unwrap_or(0); // a bound: as many are there
             }
             let bits = transpose8(u64::from_le_bytes(column)).to_le_bytes();
             for (row, value) in rows.chunks_exact_mut(row).zip(bits) {

@@ -33,15 +33,18 @@ pub(crate) fn frame(input: &[u8], max: usize) -> Result<Vec<u8>, Error> {
 /// Interprets the client data values: revision, format or block size, bytes per element, bytes per chunk, level,
 /// shuffle, compressor.
 fn params(values: &[u32]) -> Result<Params, Error> {
-    let value = |at: usize| values.get(at).copied().unwrap_or(0);
+    let value = |at: usize| values.get(at).copied().unwrap_or_default();
     let filter = match value(5) {
         0 => Filter::NONE,
         1 => Filter::SHUFFLE,
         2 => Filter::BITSHUFFLE,
         found => return Err(Error::usage("filter", format!("blosc has no shuffle mode {found}"))),
     };
-    let codec = Codec::from_id(u8::try_from(value(6)).unwrap_or(u8::MAX));
-    let level = u8::try_from(value(4)).unwrap_or(9);
+    let byte = |argument, at| {
+        u8::try_from(value(at))
+            .map_err(|_| Error::usage(argument, format!("blosc has no {argument} {}", value(at))))
+    };
+    let (codec, level) = (Codec::from_id(byte("codec", 6)?), byte("level", 4)?);
     Params::new(value(2).max(1)).with_codec(codec).with_level(level).with_filters(&[filter])
 }
 
@@ -52,7 +55,7 @@ pub(crate) fn encode_chunk(values: &[u32], input: &[u8]) -> Result<Vec<u8>, Erro
 
 /// Encodes a Blosc2 frame.
 pub(crate) fn encode_frame(values: &[u32], input: &[u8]) -> Result<Vec<u8>, Error> {
-    let params = params(values)?.with_blocksize(values.get(1).copied().unwrap_or(0));
+    let params = params(values)?.with_blocksize(values.get(1).copied().unwrap_or_default());
     let chunk = cframe::compress_with(input, &params, &options(input.len()))?;
     let mut frame = SChunk::new(params);
     frame.insert_chunk(0, chunk)?;

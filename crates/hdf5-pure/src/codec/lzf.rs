@@ -6,6 +6,7 @@
 //! | 32–223 | the lower byte of a distance less 1; bits 0–4 of the first one are the higher; bits 5–7 are the length less 2 |
 //! | 224–255 | a byte that adds to the length, then the lower byte of the distance |
 
+use super::bits::low_byte;
 use sciformats_core::{Fault, FaultKind};
 
 /// Decodes at most `max` bytes. Not nom: to parse each code with its combinators takes 1.4 times the instructions for runs and
@@ -68,10 +69,10 @@ pub(crate) fn encode(input: &[u8]) -> Vec<u8> {
     while let Some(&[a, b, c]) = input.get(at..).and_then(<[u8]>::first_chunk::<3>) {
         let word = u32::from_le_bytes([a, b, c, 0]);
         let hash = word.wrapping_mul(0x9e37_79b1) >> (32 - HASH_BITS);
-        let slot = seen.get_mut(usize::try_from(hash).unwrap_or(0));
-        let here = u32::try_from(at + 1).unwrap_or(0);
+        let slot = seen.get_mut(hash as usize);
+        let here = u32::try_from(at + 1).unwrap_or(0); // a bound: what is farther is not found
         let before = slot.map_or(0, |slot| std::mem::replace(slot, here));
-        let from = usize::try_from(before).unwrap_or(0).checked_sub(1);
+        let from = (before as usize).checked_sub(1);
         let len = from.filter(|&from| at - from <= MAX_DISTANCE).map_or(0, |from| common(input, from, at));
         match from {
             Some(from) if len >= 3 => {
@@ -95,13 +96,13 @@ fn common(input: &[u8], from: usize, at: usize) -> usize {
 
 fn put_literals(out: &mut Vec<u8>, literals: &[u8]) {
     for run in literals.chunks(MAX_LITERALS) {
-        out.push(u8::try_from(run.len() - 1).unwrap_or(0));
+        out.push(low_byte(run.len() as u64 - 1));
         out.extend_from_slice(run);
     }
 }
 
 fn put_copy(out: &mut Vec<u8>, distance: usize, len: usize) {
-    let byte = |n: usize| u8::try_from(n & 0xff).unwrap_or(0);
+    let byte = |n: usize| low_byte(n as u64);
     out.push(byte(len.min(7) << 5 | distance >> 8));
     if len >= 7 {
         out.push(byte(len - 7));

@@ -6,7 +6,7 @@
 
 use sciformats_core::{Fault, FaultKind, bound};
 
-use super::bits::{BitWriter, Bits};
+use super::bits::{BitWriter, Bits, low_byte};
 
 /// What an element consists of.
 enum Node {
@@ -121,7 +121,7 @@ fn unpack(node: &Node, bits: &mut Bits<'_>, out: &mut [u8]) -> Result<(), Fault>
             out.get_mut(*offset..offset + member.size()).map_or(Ok(()), |part| unpack(member, bits, part))
         }),
         Node::Bytes { .. } => out.iter_mut().try_for_each(|byte| {
-            *byte = u8::try_from(bits.take(8)?).unwrap_or(0);
+            *byte = low_byte(bits.take(8)?);
             Ok(())
         }),
     }
@@ -140,7 +140,7 @@ fn number(bits: &mut Bits<'_>, out: &mut [u8], atomic: Atomic) -> Result<(), Fau
         let value = bits.take(to - from)? << (from - low);
         let at = if big { size - 1 - byte } else { byte };
         if let Some(slot) = out.get_mut(at) {
-            *slot = u8::try_from(value).unwrap_or(0);
+            *slot = low_byte(value);
         }
     }
     Ok(())
@@ -182,7 +182,7 @@ fn put_number(bits: &mut BitWriter, element: &[u8], atomic: Atomic) {
             continue;
         }
         let at = if big { size - 1 - byte } else { byte };
-        let value = element.get(at).copied().unwrap_or(0);
+        let value = element.get(at).copied().unwrap_or(0); // a bound: as many are there
         bits.put(u64::from(value) >> (from - low), to - from);
     }
 }

@@ -13,7 +13,7 @@ use nom::number::complete::{le_u32, le_u64, u8 as byte};
 use sciformats_core::fault::{Parsed, field};
 use sciformats_core::{Fault, FaultKind, bound};
 
-use super::bits::{BitWriter, Bits};
+use super::bits::{BitWriter, Bits, low_word};
 
 /// The meaning of the client data values.
 struct Parameters {
@@ -40,7 +40,7 @@ fn parameters(values: &[u32]) -> Result<Parameters, Fault> {
     }
     let fill = match value(7)? {
         0 => None,
-        _ => Some(u64::from(value(8)?) | u64::from(values.get(9).copied().unwrap_or(0)) << 32),
+        _ => Some(u64::from(value(8)?) | u64::from(values.get(9).copied().unwrap_or_default()) << 32),
     };
     let elements = bound::addressable(value(2)?.into());
     let size = usize::try_from(size).unwrap_or(8);
@@ -95,7 +95,7 @@ fn restore(parameters: &Parameters, value: u64, minimum: u64) -> u64 {
     match parameters.float_scale {
         None => value.wrapping_add(minimum),
         Some(scale) if parameters.size == 4 => {
-            let minimum = f32::from_bits(u32::try_from(minimum & 0xffff_ffff).unwrap_or(0));
+            let minimum = f32::from_bits(low_word(minimum));
             #[allow(clippy::cast_precision_loss)]
             let value = value.cast_signed() as f32 / 10f32.powi(scale) + minimum;
             value.to_bits().into()
@@ -125,7 +125,7 @@ pub(crate) fn encode(values: &[u32], input: &[u8]) -> Result<Option<Vec<u8>>, Fa
         .collect();
     let signed = values.get(5) == Some(&1);
     let coded = match parameters.float_scale {
-        None => integers(&elements, &parameters, signed, values.get(1).copied().unwrap_or(0)),
+        None => integers(&elements, &parameters, signed, values.get(1).copied().unwrap_or_default()),
         Some(scale) => floats(&elements, &parameters, scale),
     };
     let Some(Coded { bits, minimum, values }) = coded.filter(|coded| coded.bits < full) else {
@@ -163,8 +163,9 @@ fn integers(elements: &[u64], parameters: &Parameters, signed: bool, factor: u32
     let key = |value: u64| value << shift ^ turn;
     let fill = parameters.fill.map(|fill| fill << shift >> shift);
     let used = || elements.iter().copied().filter(|&value| Some(value) != fill);
-    let least = used().min_by_key(|&value| key(value)).unwrap_or(0);
-    let most = used().max_by_key(|&value| key(value)).unwrap_or(0);
+    // Where there are none but fill values, any number will do.
+    let least = used().min_by_key(|&value| key(value)).unwrap_or_default();
+    let most = used().max_by_key(|&value| key(value)).unwrap_or_default();
     let difference = |value: u64| value.wrapping_sub(least) << shift >> shift;
     let span = difference(most);
     if span > bound::left(u64::MAX >> shift, 2) {
@@ -206,7 +207,7 @@ fn floats(elements: &[u64], parameters: &Parameters, scale: i32) -> Option<Coded
             }
             #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
             let code = |number: $float| (!is_fill(number)).then(|| scaled(number).max(0.0) as u64);
-            let span = code(most).unwrap_or(0);
+            let span = code(most).unwrap_or_default();
             Some(Coded {
                 bits: bits_for(span + 1, filled),
                 minimum: least.to_bits().into(),
@@ -215,7 +216,7 @@ fn floats(elements: &[u64], parameters: &Parameters, scale: i32) -> Option<Coded
         }};
     }
     if parameters.size == 4 {
-        coded!(f32, |bits: u64| f32::from_bits(u32::try_from(bits & 0xffff_ffff).unwrap_or(0)))
+        coded!(f32, |bits: u64| f32::from_bits(low_word(bits)))
     } else {
         coded!(f64, f64::from_bits)
     }

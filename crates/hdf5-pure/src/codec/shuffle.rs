@@ -2,7 +2,7 @@
 
 /// Reassembles elements of `size` bytes in `out`. Bytes after the last whole element stay as they are.
 pub(crate) fn decode(size: usize, input: &[u8], out: &mut Vec<u8>) {
-    let n = input.len().checked_div(size).unwrap_or(0);
+    let n = input.len().checked_div(size).unwrap_or_default();
     if size <= 1 || n <= 1 {
         input.clone_into(out);
         return;
@@ -47,7 +47,7 @@ fn any(planes: &[u8], n: usize, size: usize, out: &mut [u8]) {
 /// Rearranges bytes so that the first bytes of all elements come first, then their second bytes. Bytes after the last
 /// whole element stay as they are.
 pub(crate) fn encode(size: usize, input: &[u8]) -> Vec<u8> {
-    let n = input.len().checked_div(size).unwrap_or(0);
+    let n = input.len().checked_div(size).unwrap_or_default();
     if size <= 1 || n <= 1 {
         return input.to_vec();
     }
@@ -76,7 +76,7 @@ fn spread<const SIZE: usize>(elements: &[u8], n: usize, out: &mut [u8]) {
         for (byte, plane) in out.chunks_exact_mut(n).enumerate() {
             let plane = plane.get_mut(block * BLOCK..).unwrap_or_default();
             for (to, element) in plane.iter_mut().zip(part) {
-                *to = element.get(byte).copied().unwrap_or(0);
+                *to = element.get(byte).copied().unwrap_or(0); // a bound: as many are there
             }
         }
     }

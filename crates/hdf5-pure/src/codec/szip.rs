@@ -11,7 +11,7 @@ use nom::number::complete::le_u32;
 use sciformats_core::fault::{Parsed, field};
 use sciformats_core::{Fault, FaultKind, bound};
 
-use super::bits::{BitWriter, Bits};
+use super::bits::{BitWriter, Bits, low_byte, low_word};
 
 const BIG_ENDIAN: u32 = 16;
 const PREDICT: u32 = 32;
@@ -97,7 +97,7 @@ fn arrange(samples: &[u32], sample: usize, planes: usize, big: bool, len: usize)
         for (plane, part) in samples.chunks(n).enumerate() {
             for (element, &value) in part.iter().enumerate() {
                 if let Some(slot) = out.get_mut(element * planes + plane) {
-                    *slot = u8::try_from(value & 0xff).unwrap_or(0);
+                    *slot = low_byte(value.into());
                 }
             }
         }
@@ -163,7 +163,7 @@ impl Coder {
                         out.push(self.sample(bits)?);
                     }
                 }
-                id => self.split(bits, u32::try_from(id - 1).unwrap_or(0), reference, out)?,
+                id => self.split(bits, low_word(id - 1), reference, out)?,
             }
             number += 1;
         }
@@ -171,7 +171,7 @@ impl Coder {
     }
 
     fn sample(&self, bits: &mut Bits<'_>) -> Result<u32, Fault> {
-        bits.take(self.bits).map(|value| u32::try_from(value).unwrap_or(0))
+        bits.take(self.bits).map(low_word)
     }
 
     /// Returns the number of zero blocks for which the value `f` stands at block `number` of the interval.
@@ -203,8 +203,8 @@ impl Coder {
                     FaultKind::OutOfBounds { found: m.into(), end: 91 },
                 ));
             }
-            // The pair code is m = g (g + 1) / 2 + b with g = a + b.
-            let g = (0..13).rev().find(|g| g * (g + 1) / 2 <= m).unwrap_or(0);
+            // m = g (g + 1) / 2 + b with g = a + b.
+            let g = (0..13).rev().find(|g| g * (g + 1) / 2 <= m).unwrap_or(0); // a bound: 0 is such
             let b = m - g * (g + 1) / 2;
             if !first_pair {
                 out.push(g - b.min(g));
@@ -222,11 +222,11 @@ impl Coder {
         }
         let start = out.len();
         while out.len() < end {
-            out.push(bits.zeros()?.checked_shl(k).unwrap_or(0));
+            out.push(bits.zeros()?.checked_shl(k).unwrap_or(0)); // a bound: what leaves the word is gone
         }
         if k > 0 {
             for value in out.iter_mut().skip(start) {
-                *value |= u32::try_from(bits.take(k)?).unwrap_or(0);
+                *value |= low_word(bits.take(k)?);
             }
         }
         Ok(())
@@ -248,7 +248,7 @@ impl Coder {
                 _ => x - (d + 1) / 2,
             };
             x = x.clamp(0, max);
-            *value = u32::try_from(x).unwrap_or(0);
+            *value = low_word(x.cast_unsigned());
         }
     }
 }
@@ -293,10 +293,10 @@ impl Coder {
             true => samples.len().next_multiple_of(self.block),
             false => padded,
         };
-        let last = if self.predict || line == padded { samples.last().copied().unwrap_or(0) } else { 0 };
+        let last = if self.predict || line == padded { samples.last().copied() } else { None };
         let mut values = samples.to_vec();
-        values.resize(len, last);
-        let reference = values.first().copied().unwrap_or(0);
+        values.resize(len, last.unwrap_or_default());
+        let reference = values.first().copied().unwrap_or_default();
         if self.predict {
             self.map(&mut values);
         }
@@ -316,9 +316,9 @@ impl Coder {
             self.put_reference(reference, bits);
             let rest = (self.interval - number).min(64 - number % 64);
             bits.put_unary(match run {
-                1..=4 => u32::try_from(run - 1).unwrap_or(0),
+                1..=4 => low_word(run as u64 - 1),
                 run if run == rest => 4,
-                run => u32::try_from(run).unwrap_or(0),
+                run => low_word(run as u64),
             });
             number += run;
         }
@@ -343,8 +343,8 @@ impl Coder {
         let coded = block.get(usize::from(reference.is_some())..).unwrap_or_default();
         let cost = |k: u32| coded.iter().map(|&value| u64::from(value >> k) + 1 + u64::from(k)).sum::<u64>();
         let raw = (1u64 << self.id_len()) - 1;
-        let last = u32::try_from(raw - 2).unwrap_or(0).min(self.bits);
-        let best = (0..=last).min_by_key(|&k| cost(k)).unwrap_or(0);
+        let last = low_word(raw - 2).min(self.bits);
+        let best = (0..=last).min_by_key(|&k| cost(k)).unwrap_or_default();
         if cost(best) >= coded.len() as u64 * u64::from(self.bits) {
             bits.put(raw, self.id_len());
             self.put_reference(reference, bits);
@@ -373,7 +373,7 @@ impl Coder {
                 d if d < 0 && -d <= room => -2 * d - 1,
                 d => room + d.abs(),
             };
-            *value = u32::try_from(mapped).unwrap_or(0);
+            *value = low_word(mapped.cast_unsigned());
             x = next;
         }
     }

@@ -7,7 +7,7 @@ use sciformats_core::fault::{Fault, FaultKind};
 use sciformats_core::storage::FileStorage;
 use sciformats_core::{Error, ReadAt, Result, Slab, bound};
 
-use crate::dataset::read::{Reader, runs};
+use crate::dataset::read::{Content, Reader, runs};
 use crate::file::open::Opened;
 use crate::heap::local::Names;
 use crate::space::context::Context;
@@ -57,17 +57,9 @@ impl Part<'_> {
     /// Reads bytes from `from` on, as far as they are in this part, and returns their number. Bytes beyond the end of
     /// the file are zero, as in the C library.
     fn read(&mut self, opened: &Opened, from: u64, out: &mut [u8]) -> Result<()> {
-        let name = || String::from_utf8_lossy(self.name);
         let storage = match &mut self.storage {
             Some(storage) => storage,
-            none => {
-                let path = find(opened, self.name)?.ok_or_else(|| Error::Missing {
-                    what: WHAT,
-                    name: name().into(),
-                    problem: "does not exist".into(),
-                })?;
-                none.insert(FileStorage::open(path)?)
-            }
+            none => none.insert(FileStorage::open(there(opened, self.name)?)?),
         };
         // This saturates: an offset that no file can reach is beyond the end of this file too.
         let at = bound::sum(self.offset, sub(from, self.start)?);
@@ -75,13 +67,7 @@ impl Part<'_> {
         let (stored, beyond) = out.split_at_mut(there);
         if !beyond.is_empty() {
             let wanted = bound::sum(stored.len(), beyond.len()) as u64;
-            let (end, len) = (bound::sum(at, wanted), storage.len());
-            opened.missing(Error::Missing {
-                what: WHAT,
-                name: name().into(),
-                problem: format!("is cut short: it has {len} bytes, but the elements extend to byte {end}")
-                    .into(),
-            })?;
+            opened.missing(too_short(self.name, storage.len(), bound::sum(at, wanted)))?;
             beyond.fill(0);
         }
         if stored.is_empty() { Ok(()) } else { storage.read_into(at, stored) }
@@ -95,7 +81,50 @@ pub(crate) fn list(context: &Context, files: &ExternalFiles) -> Result<Vec<(Name
     files.slots.iter().map(slot).collect()
 }
 
-/// Reads elements from external files, one part after another.
+/// Whether all external files of a dataset are there, may be opened and are long enough.
+///
+/// # Errors
+/// The first that is missing, or may not be opened; the first that is too short, unless that is to be overlooked.
+pub(crate) fn reach(opened: &Opened, content: &Content) -> Result<()> {
+    let Some(files) = &content.storage()?.external else { return Ok(()) };
+    let names = Names::open(&opened.context, files.heap)?;
+    let elements = content.dataspace.elements().unwrap_or(u64::MAX); // a bound
+    let mut left = bound::product(elements, content.datatype.size.into());
+    for slot in &files.slots {
+        let size = slot.size.unwrap_or(u64::MAX).min(left); // a bound
+        if size == 0 {
+            continue;
+        }
+        let name = names.get(slot.name)?;
+        let (len, end) = (FileStorage::open(there(opened, name)?)?.len(), bound::sum(slot.offset, size));
+        if len < end {
+            opened.missing(too_short(name, len, end))?;
+        }
+        left = bound::left(left, size);
+    }
+    Ok(())
+}
+
+/// What is said of an external file that ends before the elements do.
+fn too_short(name: &[u8], len: u64, end: u64) -> Error {
+    Error::Missing {
+        what: WHAT,
+        name: String::from_utf8_lossy(name).into(),
+        problem: format!("is cut short: it has {len} bytes, and elements up to byte {end}").into(),
+    }
+}
+
+/// The path of the external file `name`.
+fn there(opened: &Opened, name: &[u8]) -> Result<PathBuf> {
+    let missing = || Error::Missing {
+        what: WHAT,
+        name: String::from_utf8_lossy(name).into(),
+        problem: "is not there".into(),
+    };
+    find(opened, name)?.ok_or_else(missing)
+}
+
+/// Reads elements that lie in external files, one part after another.
 pub(crate) fn read(reader: &Reader<'_>, files: &ExternalFiles, slab: &Slab, out: &mut [u8]) -> Result<()> {
     let opened = reader.opened;
     let names = Names::open(&opened.context, files.heap)?;

@@ -180,7 +180,7 @@ pub(crate) fn superblock(storage: &dyn ReadAt) -> Result<(u64, Superblock)> {
     while position.checked_add(SIGNATURE.len() as u64).is_some_and(|end| end <= storage.len()) {
         if *storage.read_at(position, SIGNATURE.len())? == SIGNATURE {
             let len = bound::left(storage.len(), position).min(Superblock::MAX_SIZE as u64);
-            let bytes = storage.read_at(position, usize::try_from(len).unwrap_or(0))?;
+            let bytes = storage.read_at(position, bound::addressable(len))?;
             return Ok((position, locate("superblock", position, &bytes, Superblock::parse)?));
         }
         position = bound::product(position, 2).max(512);

@@ -20,7 +20,7 @@ pub(crate) struct Parts {
 impl Parts {
     fn new(mut parts: Vec<(u64, Arc<dyn ReadAt>)>) -> Self {
         parts.sort_by_key(|(start, _)| *start);
-        let len = parts.iter().map(|(start, part)| bound::sum(*start, part.len())).max().unwrap_or(0);
+        let len = parts.iter().map(|(start, part)| bound::sum(*start, part.len())).max().unwrap_or(0); // a bound
         Self { parts, len }
     }
 }

@@ -118,7 +118,7 @@ impl<'a> Canonical<'a> {
             }
             Plan::Sequence { base, size } => {
                 let bytes = self.sequence(raw, *size, offset)?;
-                let elements = bytes.len().checked_div(*size).unwrap_or(0) as u64;
+                let elements = (bytes.len() / (*size).max(1)) as u64;
                 self.spend(bytes.len() as u64 + 8)?;
                 out.extend(elements.to_le_bytes());
                 for element in bytes.chunks_exact((*size).max(1)) {
@@ -383,7 +383,7 @@ fn describe_selection(opened: &Opened, object: Address, selection: &Selection) -
                         dimensions.iter().zip(shape).map(|(d, &size)| region::limit(d, size)).collect()
                     }
                 };
-            let items = limited.iter().try_fold(1u64, |n, d| n.checked_mul(d.count.unwrap_or(0)));
+            let items = limited.iter().try_fold(1u64, |n, d| n.checked_mul(d.count?));
             opened.context.limits.items("blocks of a region", items.unwrap_or(u64::MAX))?; // a bound
             regular_blocks(&limited).iter().map(block).collect()
         }
@@ -396,7 +396,8 @@ fn regular_blocks(dimensions: &[Regular]) -> Vec<(Vec<u64>, Vec<u64>)> {
     for Regular { start, stride, count, block } in dimensions {
         let mut longer = Vec::new();
         for (first, last) in &blocks {
-            for i in 0..count.unwrap_or(0) {
+            let blocks = count.unwrap_or(0); // a bound: it is limited
+            for i in 0..blocks {
                 let at = bound::sum(*start, bound::product(i, *stride));
                 let end = bound::left(bound::sum(at, block.unwrap_or(1)), 1);
                 longer.push(([&first[..], &[at]].concat(), [&last[..], &[end]].concat()));

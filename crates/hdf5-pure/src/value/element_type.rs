@@ -255,7 +255,7 @@ fn significant(
 ) -> Result<u128> {
     let raw = little(bytes, order == sciformats_core::endian::ByteOrder::Big)
         .ok_or_else(|| Error::unsupported(format!("a number of {} bytes", bytes.len())))?;
-    let shifted = raw.checked_shr(offset.into()).unwrap_or(0);
+    let shifted = raw.checked_shr(offset.into()).unwrap_or(0); // a bound: no bit is beyond the word
     let unused = 128 - u32::from(precision.min(128));
     Ok(shifted.checked_shl(unused).map_or(0, |bits| bits >> unused))
 }
@@ -283,17 +283,18 @@ pub(crate) fn float(float: &FloatingPoint, bytes: &[u8]) -> Result<Real> {
         order => little(bytes, order == FloatOrder::Big),
     };
     let raw = raw.ok_or_else(|| Error::unsupported(format!("a number of {} bytes", bytes.len())))?;
-    let raw = raw.checked_shr(0).unwrap_or(0);
     let bits = |at: u8, n: u8| {
         let mask = 1u128.checked_shl(n.into()).map_or(u128::MAX, |bit| bit - 1);
-        raw.checked_shr(at.into()).unwrap_or(0) & mask
+        raw.checked_shr(at.into()).unwrap_or(0) & mask // a bound: no bit is beyond the word
     };
     let negative = bits(float.sign_location, 1) == 1;
     let exponent = bits(float.exponent_location, float.exponent_size.min(31));
     let mantissa = bits(float.mantissa_location, float.mantissa_size);
     let all_ones = float.exponent_size > 0 && exponent == (1u128 << float.exponent_size.min(31)) - 1;
     let size = i64::from(float.mantissa_size);
-    let exponent = i64::try_from(exponent).unwrap_or(i64::MAX);
+    let exponent = i64::try_from(exponent).unwrap_or(i64::MAX); // a bound: it has 31 bits at most
+    // A bit of a word, if it has that one.
+    let bit = |at: i64| if (0..128).contains(&at) { 1u128 << at } else { 0 };
     let unbiased = |e: i64| e - i64::from(float.bias);
     let special = |mantissa: u128| if mantissa == 0 { Real::Infinite { negative } } else { Real::Nan };
     let scaled = |mantissa: u128, exponent: i64| Real::Finite { negative, mantissa, exponent };
@@ -302,13 +303,8 @@ pub(crate) fn float(float: &FloatingPoint, bytes: &[u8]) -> Result<Real> {
         _ if float.order == FloatOrder::Vax && exponent == 0 => scaled(0, 0),
         Normalization::Implied if all_ones && float.order != FloatOrder::Vax => special(mantissa),
         Normalization::Implied if exponent == 0 => scaled(mantissa, unbiased(1) - size),
-        Normalization::Implied => scaled(
-            mantissa | 1u128.checked_shl(u32::from(float.mantissa_size)).unwrap_or(0),
-            unbiased(exponent) - size,
-        ),
-        _ if all_ones => special(
-            mantissa & !(1u128.checked_shl(bound::left(u32::from(float.mantissa_size), 1)).unwrap_or(0)),
-        ),
+        Normalization::Implied => scaled(mantissa | bit(size), unbiased(exponent) - size),
+        _ if all_ones => special(mantissa & !bit(bound::left(size, 1).max(0))),
         _ => scaled(mantissa, unbiased(exponent.max(1)) - (size - 1)),
     })
 }

@@ -43,7 +43,7 @@ impl Axis {
     /// Returns `None` if blocks overlap, because indices would occur twice.
     pub(crate) fn new(dimension: &Regular, size: u64) -> Option<Self> {
         let Regular { start, stride, count, block } = limit(dimension, size);
-        let (count, block) = (count.unwrap_or(0), block.unwrap_or(0));
+        let (count, block) = (count.unwrap_or(0), block.unwrap_or(0)); // a bound: both are limited
         let room = bound::left(size, start);
         if count == 0 || block == 0 || room == 0 {
             return Some(Self { start, stride: u64::MAX, block: 1, len: 0 });
@@ -83,8 +83,8 @@ impl Axis {
     /// Returns the position of the first selected index that is not before `index`.
     pub(crate) fn from(&self, index: u64) -> u64 {
         let distance = bound::left(index, self.start);
-        let number = distance.checked_div(self.stride).unwrap_or(0);
-        let within = distance.checked_rem(self.stride).unwrap_or(0).min(self.block);
+        let stride = self.stride.max(1);
+        let (number, within) = (distance / stride, (distance % stride).min(self.block));
         bound::sum(bound::product(number, self.block), within).min(self.len)
     }
 

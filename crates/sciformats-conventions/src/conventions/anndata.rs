@@ -102,7 +102,7 @@ fn frame(node: &Node) -> Result<Table> {
         Some(index) => members::length(&index)?,
         None => None,
     };
-    Ok(Table { path: node.path().to_owned(), rows: rows.unwrap_or(0), index, columns })
+    Ok(Table { path: node.path().to_owned(), rows: rows.unwrap_or_default(), index, columns })
 }
 
 /// Decodes a sparse matrix from its group.
@@ -171,7 +171,7 @@ impl Convention for AnnData {
             },
             Some(of) if of.starts_with("nullable-") => match node.child("values")? {
                 Some(values) => {
-                    let rows = members::length(&values)?.unwrap_or(0);
+                    let rows = members::length(&values)?.unwrap_or_default();
                     let columns = column(node, node.name())?.into_iter().collect();
                     Some(Meaning::Table(Table {
                         path: node.path().to_owned(),

@@ -55,7 +55,8 @@ fn empty(node: &Node, class: &str) -> Result<Option<Meaning>> {
 /// elements.
 fn sparse(group: &Node, rows: u64) -> Result<Option<SparseMatrix>> {
     let Some(starts) = group.child("jc")? else { return Ok(None) };
-    let columns = starts.info()?.and_then(|info| info.elements()).unwrap_or(0).saturating_sub(1);
+    let starts_of = starts.info()?.and_then(|info| info.elements());
+    let Some(columns) = starts_of.and_then(|starts| starts.checked_sub(1)) else { return Ok(None) };
     let indices = match group.child("ir")? {
         Some(indices) => indices,
         None => return Ok(None),

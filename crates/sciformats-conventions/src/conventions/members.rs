@@ -39,7 +39,7 @@ pub(crate) fn table(
         }
     }
     let lengths: Vec<u64> =
-        found.iter().map(|variable| variable.shape().first().copied().unwrap_or(0)).collect();
+        found.iter().map(|variable| variable.shape().first().copied().unwrap_or_default()).collect();
     let most =
         lengths.iter().max_by_key(|length| lengths.iter().filter(|other| other == length).count()).copied();
     let Some(rows) = most else { return Ok(None) };

@@ -48,7 +48,7 @@ pub(crate) fn dimension(scale: &Node, has_values: bool) -> Result<Dimension> {
     let shape = scale.info()?.and_then(|info| info.shape).unwrap_or_default();
     Ok(Dimension {
         name: Some(shown_name(scale.name())),
-        length: shape.first().copied().unwrap_or(0),
+        length: shape.first().copied().unwrap_or_default(),
         unlimited: unlimited(scale, 0)?,
         path: Some(scale.path().to_owned()),
         has_values,

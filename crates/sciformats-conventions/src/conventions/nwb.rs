@@ -48,7 +48,7 @@ fn series(group: &Node) -> Result<Option<Variable>> {
 /// are left out.
 fn table(group: &Node, names: &[String]) -> Result<Option<Table>> {
     let Some(id) = group.child("id")? else { return Ok(None) };
-    let rows = members::length(&id)?.unwrap_or(0);
+    let rows = members::length(&id)?.unwrap_or_default();
     let mut columns = Vec::new();
     for name in names {
         if group.child(&format!("{name}_index"))?.is_some() {

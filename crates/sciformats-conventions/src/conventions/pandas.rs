@@ -95,7 +95,7 @@ fn axis(node: &Node) -> Result<Option<Column>> {
 
 fn labels(node: Option<Node>) -> Result<Vec<String>> {
     let Some(node) = node else { return Ok(Vec::new()) };
-    let rows = super::members::length(&node)?.unwrap_or(0);
+    let rows = super::members::length(&node)?.unwrap_or_default();
     let Some(column) = axis(&node)? else { return Ok(Vec::new()) };
     let rows = column.rows().unwrap_or(rows);
     Ok(column.read(0, rows)?.cells()?.into_iter().map(Option::unwrap_or_default).collect())
@@ -153,9 +153,9 @@ fn fixed(group: &Node) -> Result<Table> {
             items.iter().enumerate().map(|(at, name)| Column::block(name.clone(), &matrix, at as u64, false)),
         );
     }
-    let place = |column: &Column| order.iter().position(|name| *name == column.name).unwrap_or(usize::MAX);
+    let place = |column: &Column| place_in(&order, column);
     columns.sort_by_key(place);
-    Ok(Table { path: group.path().to_owned(), rows: rows.unwrap_or(0), index, columns })
+    Ok(Table { path: group.path().to_owned(), rows: rows.unwrap_or_default(), index, columns })
 }
 
 /// Decodes a series in the format `fixed`.
@@ -174,7 +174,7 @@ fn series(group: &Node) -> Result<Option<Table>> {
     let columns = column.into_iter().collect();
     Ok(Some(Table {
         path: group.path().to_owned(),
-        rows: rows.unwrap_or(0),
+        rows: rows.unwrap_or_default(),
         index: index(group, "index")?,
         columns,
     }))
@@ -229,12 +229,8 @@ fn table(group: &Node) -> Result<Option<Table>> {
         }
     }
     let order = column_order(group)?;
-    columns.sort_by_key(|column: &Column| {
-        order.iter().position(|name| *name == column.name).unwrap_or(usize::MAX)
-    });
-    index.sort_by_key(|column: &Column| {
-        levels.iter().position(|name| *name == column.name).unwrap_or(usize::MAX)
-    });
+    columns.sort_by_key(|column: &Column| place_in(&order, column));
+    index.sort_by_key(|column: &Column| place_in(&levels, column));
     Ok(Some(Table { path: group.path().to_owned(), rows: records.rows(), index, columns }))
 }
 
@@ -254,7 +250,12 @@ fn index_name(group: &Node) -> Result<String> {
     Ok(named.unwrap_or_else(|| "index".into()))
 }
 
-/// Returns the names of the columns in order, from `[(1, [names])]`.
+/// The place of a column in a list of names; those that are not in it come last.
+fn place_in(names: &[String], column: &Column) -> usize {
+    names.iter().position(|name| *name == column.name).unwrap_or(names.len())
+}
+
+/// The names of the columns in their order: `[(1, [names])]`.
 fn column_order(group: &Node) -> Result<Vec<String>> {
     use pickle::Item;
     let item = group.text("non_index_axes")?.and_then(|text| pickle::parse(text.as_bytes()));

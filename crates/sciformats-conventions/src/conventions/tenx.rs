@@ -61,7 +61,7 @@ impl Convention for TenX {
         }
         if node.name() == "barcodes" && node.kind()? == Kind::Array {
             let Some(variable) = plain::variable(node)? else { return Ok(None) };
-            let rows = variable.shape().first().copied().unwrap_or(0);
+            let rows = variable.shape().first().copied().unwrap_or_default();
             let columns = vec![Column::variable(variable)];
             let table = Table { path: node.path().to_owned(), rows, index: Vec::new(), columns };
             return Ok(Some(Meaning::Table(table)));

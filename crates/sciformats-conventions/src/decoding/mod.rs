@@ -77,7 +77,7 @@ fn joined(element: &ElementType, bytes: &[u8], length: u64) -> Result<Vec<Option
         }
         count += 1;
         if count == length {
-            let ended = text.iter().rposition(|&byte| byte != 0).map_or(0, |last| last.saturating_add(1));
+            let ended = text.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
             texts.push(Some(String::from_utf8_lossy(text.get(..ended).unwrap_or_default()).into_owned()));
             text.clear();
             count = 0;

@@ -1,6 +1,7 @@
 //! The order of dimensions: programs that store arrays column by column write their dimensions in reverse.
 
 use sciformats::{ElementType, Error, Range, Result, Slab};
+use sciformats_core::bound;
 
 /// The order in which the dimensions of a variable are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,18 +36,18 @@ pub(crate) fn transposed(element: &ElementType, bytes: Vec<u8>, shape: &[u64]) -
     let Some(size) = size else {
         return Err(Error::unsupported(format!("elements of type {element} stored column by column")));
     };
-    let shape: Vec<usize> = shape.iter().map(|&count| usize::try_from(count).unwrap_or(usize::MAX)).collect();
+    let shape: Vec<usize> = shape.iter().map(|&count| bound::addressable(count)).collect();
     let mut out = Vec::with_capacity(bytes.len());
     // The stored index of the next element, and the distance of one step along each dimension.
     let mut strides = vec![1usize; shape.len()];
     for axis in (1..shape.len()).rev() {
-        strides[axis - 1] = strides[axis].saturating_mul(shape[axis]);
+        strides[axis - 1] = bound::product(strides[axis], shape[axis]);
     }
     let mut position = vec![0usize; shape.len()];
     let mut index = 0usize;
     for _ in 0..bytes.len() / size {
-        let start = index.saturating_mul(size);
-        let element = bytes.get(start..start.saturating_add(size));
+        let start = bound::product(index, size);
+        let element = bytes.get(start..bound::sum(start, size));
         out.extend_from_slice(
             element.ok_or_else(|| Error::usage("elements", "are fewer than their shape says"))?,
         );

@@ -97,7 +97,7 @@ impl Calendar {
 
     /// Returns the year, counted with a year 0.
     fn astronomical(self, year: i64) -> i64 {
-        if year < 0 && !self.has_year_zero() { year.saturating_add(1) } else { year }
+        if year < 0 && !self.has_year_zero() { year + 1 } else { year }
     }
 
     /// Returns whether the calendar has this day.
@@ -121,12 +121,12 @@ impl Calendar {
     /// must exist in the calendar.
     pub fn days(self, year: i64, month: u8, day: u8) -> i64 {
         let year = self.astronomical(year);
-        let months = usize::from(month.saturating_sub(1)).min(11);
+        let months = (usize::from(month).max(1) - 1).min(11);
         let day = i64::from(day) - 1;
-        let before = BEFORE.get(months).copied().unwrap_or(0);
+        let before = BEFORE.get(months).copied().unwrap_or(0); // a bound: there are twelve
         let leap = i64::from(months > 1 && self.is_leap(year));
         match self {
-            Self::Days360 => (year - 1970) * 360 + 30 * i64::try_from(months).unwrap_or(0) + day,
+            Self::Days360 => (year - 1970) * 360 + 30 * months as i64 + day,
             Self::NoLeap => (year - 1970) * 365 + before + day,
             Self::AllLeap => (year - 1970) * 366 + before + i64::from(months > 1) + day,
             Self::ProlepticGregorian => gregorian(year) + before + leap + day,
@@ -170,7 +170,7 @@ impl Calendar {
 
 /// Converts a number that is known to be small.
 fn narrow(number: i64) -> u8 {
-    u8::try_from(number).unwrap_or(u8::MAX)
+    u8::try_from(number).unwrap_or(u8::MAX) // a bound
 }
 
 /// Returns the first day of a Gregorian year.

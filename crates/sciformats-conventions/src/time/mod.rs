@@ -61,14 +61,14 @@ impl DateTime {
         let rest = u64::try_from(nanoseconds.rem_euclid(DAY)).ok()?;
         let (year, month, day) = calendar.date(days);
         let seconds = rest / 1_000_000_000;
-        let part = |number: u64| u8::try_from(number).unwrap_or(0);
+        let part = |number: u64| u8::try_from(number).ok();
         Some(Self {
             year,
             month,
             day,
-            hour: part(seconds / 3600),
-            minute: part(seconds / 60 % 60),
-            second: part(seconds % 60),
+            hour: part(seconds / 3600)?,
+            minute: part(seconds / 60 % 60)?,
+            second: part(seconds % 60)?,
             nanosecond: u32::try_from(rest % 1_000_000_000).ok()?,
         })
     }

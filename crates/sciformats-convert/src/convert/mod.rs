@@ -33,7 +33,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use sciformats::model::{Name, Value};
-use sciformats::{File, Format, OpenOptions, Result};
+use sciformats::{Error, File, Format, OpenOptions, Result};
 
 pub use self::report::{Counts, Loss, Lost, Remark};
 
@@ -111,6 +111,7 @@ pub struct Plan {
     facts: Vec<(String, Value)>,
     metadata: Vec<u8>,
     rescue: Arc<Rescue>,
+    unreached: Option<(String, Error)>,
 }
 
 impl Plan {
@@ -259,6 +260,28 @@ impl Plan {
     /// ```
     pub fn unread(&self) -> Option<String> {
         self.rescue.unread()
+    }
+
+    /// The first array whose elements are in other files that are missing or may not be opened, and the error: writing would end
+    /// there, and a rescue would go on without these elements.
+    ///
+    /// ```
+    /// use sciformats::Format;
+    /// use sciformats_convert::convert::{Options, Plan};
+    /// use std::sync::Arc;
+    ///
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let path = dir.path().join("run.h5");
+    /// # let mut made = hdf5_pure::Writer::create(&path)?;
+    /// # let all = hdf5_pure::Slab::all(&[24])?;
+    /// # made.dataset("week").shape([24]).map("monday.h5", "/t", &all, &all).create::<f32>()?;
+    /// # made.finish()?;
+    /// let plan = Plan::new(&Arc::new(sciformats::open(&path)?), Format::Npy, &Options::default())?;
+    /// assert_eq!(plan.unreached().map(|(path, _)| path), Some("/week"));
+    /// # Ok::<(), sciformats::Error>(())
+    /// ```
+    pub fn unreached(&self) -> Option<(&str, &Error)> {
+        self.unreached.as_ref().map(|(path, error)| (path.as_str(), error))
     }
 
     fn put(&self, path: &Path, options: &WriteOptions, rescue: bool) -> Result<()> {

@@ -43,6 +43,7 @@ pub(super) fn make(file: &Arc<File>, target: Format, options: &Options) -> Resul
         unfolding: file.unfolding(),
         declared: file.unfolding(),
         limit: None,
+        unreached: None,
         last: None,
     };
     if let Some(whole) = file.cut_short() {
@@ -73,11 +74,12 @@ pub(super) fn make(file: &Arc<File>, target: Format, options: &Options) -> Resul
             frames::arrange(&mut builder, entries);
         }
     }
-    let Builder { view, losses, remarks, facts, metadata, .. } = builder;
+    let Builder { view, losses, remarks, facts, metadata, unreached, .. } = builder;
     let counts = counts(&view);
     let options = file.options().clone();
     let tree = Arc::new(File::from(view).with_options(options).with_size(file.size()));
-    Ok(Plan { target, tree, losses, remarks: remarks.into_iter().collect(), counts, facts, metadata, rescue })
+    let remarks = remarks.into_iter().collect();
+    Ok(Plan { target, tree, losses, remarks, counts, facts, metadata, rescue, unreached })
 }
 
 fn counts(view: &View) -> Counts {
@@ -123,7 +125,9 @@ pub(super) struct Builder {
     declared: Unfolding,
     /// The first error of that limit.
     pub(super) limit: Option<Error>,
-    /// The number of bytes of the source that planning reads, which has a limit.
+    /// The first array whose elements are in other files that cannot be had.
+    unreached: Option<(String, Error)>,
+    /// What planning looks at of the source's elements.
     pub(super) unfolding: Unfolding,
     /// The description of the previous array.
     last: Option<Arc<ArrayInfo>>,
@@ -358,6 +362,12 @@ impl Builder {
             self.lose(path, format!("is left out: {error}"));
             self.limit.get_or_insert(error);
             return None;
+        }
+        if self.unreached.is_none()
+            && let Err(error @ (Error::Missing { .. } | Error::Forbidden { .. })) =
+                self.view.origin.source().reach(id)
+        {
+            self.unreached = Some((path.into(), error));
         }
         self.probe(path, id, info);
         if !self.all_texts_fit(path, id, info) {

@@ -6,8 +6,11 @@
 
 #[cfg(feature = "blosc2")]
 mod blosc2;
+#[cfg(feature = "gsd")]
+mod gsd;
 #[cfg(feature = "hdf5")]
 mod hdf5;
+mod plain;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,9 +19,7 @@ use std::sync::atomic::AtomicBool;
 use crate::compare::Pattern;
 use crate::convert::{self, Loss, Plan};
 use crate::sink::WriteOptions;
-#[cfg(any(feature = "asdf", feature = "blosc2", feature = "hdf5"))]
-use sciformats::Format;
-use sciformats::{Error, File, Result};
+use sciformats::{Error, File, Format, Result};
 
 /// Writes `file` anew at `output`. If it succeeds, the new file takes the place of an existing one. Whatever
 /// `options` does not name stays as it is stored, as far as the writer of the format can do that. Writing
@@ -90,20 +91,39 @@ pub fn rewrite_selected(
     options: &WriteOptions,
     cancel: Option<Arc<AtomicBool>>,
 ) -> Result<Vec<Loss>> {
+    anew(file, output.as_ref(), (select, options), cancel).map_err(|error| file.explained(error))
+}
+
+fn anew(
+    file: &Arc<File>,
+    output: &Path,
+    (select, options): (&[Pattern], &WriteOptions),
+    cancel: Option<Arc<AtomicBool>>,
+) -> Result<Vec<Loss>> {
     let input = file.path();
     match (file.format(), input) {
         #[cfg(feature = "asdf")]
-        (Format::Asdf, Some(input)) if select.is_empty() => {
-            asdf(input, output.as_ref(), options).map(|()| Vec::new())
-        }
+        (Format::Asdf, Some(input)) if select.is_empty() => asdf(input, output, options).map(|()| Vec::new()),
         #[cfg(feature = "hdf5")]
         (Format::Hdf5, Some(input)) => {
-            hdf5::rewrite((file, input), output.as_ref(), (select, options), cancel.as_deref())
+            hdf5::rewrite((file, input), output, (select, options), cancel.as_deref())
         }
         #[cfg(feature = "blosc2")]
         (Format::Blosc2, _) if select.is_empty() => {
-            blosc2::rewrite(file, output.as_ref(), options, cancel).map(|()| Vec::new())
+            blosc2::rewrite(file, output, options, cancel).map(|()| Vec::new())
         }
+        #[cfg(feature = "gsd")]
+        (Format::Gsd, Some(input)) if select.is_empty() => {
+            gsd::rewrite((file, input), output, options, cancel.as_deref()).map(|()| Vec::new())
+        }
+        (Format::Npy, Some(input)) if select.is_empty() => {
+            plain::npy((file, input), output, options, cancel.as_deref()).map(|()| Vec::new())
+        }
+        #[cfg(feature = "rawarray")]
+        (Format::RawArray, Some(input)) if select.is_empty() => {
+            plain::rawarray((file, input), output, options, cancel.as_deref()).map(|()| Vec::new())
+        }
+        // What is in memory.
         (format, _) => {
             let plan = Plan::new(file, format, &convert::Options { select: select.to_vec(), cancel })?;
             match plan.losses().first() {
@@ -117,8 +137,53 @@ pub fn rewrite_selected(
     }
 }
 
-/// Keeps the whole tree, including tags and comments. Blocks that nothing refers to are left out. The others
-/// keep their compression, unless `options` names another one.
+/// What became otherwise of the structures of a file when it was written anew, and is nothing that its objects have: widths of
+/// addresses, versions. Each in words that follow the file's name; none if all stayed, or was asked for by `options`.
+///
+/// ```
+/// use sciformats_convert::repack::{changes, rewrite};
+/// use std::sync::Arc;
+///
+/// # let dir = tempfile::tempdir().unwrap();
+/// # let path = dir.path().join("run.h5");
+/// # let mut made = hdf5_pure::Writer::create(&path)?;
+/// # made.dataset("u").write(&[1.0f32, 2.0])?;
+/// # made.finish()?;
+/// # let output = dir.path().join("new.h5");
+/// let file = Arc::new(sciformats::open(&path)?);
+/// rewrite(&file, &output, &Default::default(), None)?;
+/// assert!(changes(&file, &sciformats::open(&output)?, &Default::default())?.is_empty());
+/// # Ok::<(), sciformats::Error>(())
+/// ```
+///
+/// # Errors
+/// Those of reading the files.
+pub fn changes(old: &File, new: &File, options: &WriteOptions) -> Result<Vec<String>> {
+    let (Some(before), Some(after)) = (old.path(), new.path()) else { return Ok(Vec::new()) };
+    match old.format() {
+        #[cfg(feature = "hdf5")]
+        Format::Hdf5 => hdf5::changes((before, after), old, options.bound.is_some()),
+        #[cfg(feature = "gsd")]
+        Format::Gsd => gsd::changes((before, after), old),
+        _ => {
+            let _ = (before, after, options);
+            Ok(Vec::new())
+        }
+    }
+}
+
+/// Whether names that are told from the folder of `input` mean something else in that of `output`.
+#[cfg(any(feature = "asdf", feature = "hdf5"))]
+fn is_moved(input: &Path, output: &Path) -> bool {
+    let folder = |path: &Path| {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        std::fs::canonicalize(folder).ok()
+    };
+    folder(input) != folder(output)
+}
+
+/// Tags, comments and all else of the tree stay; blocks that nothing refers to are left out. The others keep their
+/// compression, unless `options` name another one.
 #[cfg(feature = "asdf")]
 fn asdf(input: &Path, output: &Path, options: &WriteOptions) -> Result<()> {
     crate::sink::refuse_bound(Format::Asdf, options)?;
@@ -127,6 +192,11 @@ fn asdf(input: &Path, output: &Path, options: &WriteOptions) -> Result<()> {
     }
     let read = asdf_core::OpenOptions::default().with_limits(options.limits).with_threads(options.threads);
     let mut document = asdf_core::Document::open_with(input, &read)?;
+    if let (Some(name), true) = (document.other_files().into_iter().next(), is_moved(input, output)) {
+        return Err(Error::unsupported(format!(
+            "writing it into another folder while arrays are in {name} beside it (`implode` brings them in)"
+        )));
+    }
     document.drop_unused_blocks();
     if let Some(filter) = &options.filter {
         document.recompress(crate::sink::asdf_compression(filter)?, options.level)?;

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use gsd_rs::{CreateOptions, Version, Writer};
+use gsd_rs::{CreateOptions, Region, Version, Writer};
 use sciformats_core::arith::{add, increase, sub};
 use sciformats_core::storage::{Durability, FileStorage, Scratch};
 use sciformats_core::{Error, WriteAt};
@@ -12,8 +12,8 @@ use super::{Elements, Handle, New, Place, Sink, WriteOptions, refuse_options, re
 use sciformats::model::{AttributeValue, ElementType, Name};
 use sciformats::{Format, Result};
 
-/// Chunks up to this size are passed on at once; larger ones are reserved and filled piece by piece.
-const SMALL: u64 = 16 << 20;
+/// Chunks up to this size are handed over at once; larger ones are reserved and filled piece by piece.
+pub(crate) const SMALL: u64 = 16 << 20;
 
 /// The frames and groups by their handles. The name of a chunk is put together from its groups.
 struct Writing {
@@ -149,18 +149,7 @@ fn chunk(writer: &mut Writer, path: &Path, name: &str, elements: &Elements) -> R
     if elements.info().logical().is_some_and(|size| size <= SMALL) {
         return writer.write_bytes(name, element, columns, &elements.to_bytes()?);
     }
-    let region = match element {
-        Stored::U8 | Stored::Character => writer.reserve::<u8>(name, rows, columns),
-        Stored::U16 => writer.reserve::<u16>(name, rows, columns),
-        Stored::U32 => writer.reserve::<u32>(name, rows, columns),
-        Stored::U64 => writer.reserve::<u64>(name, rows, columns),
-        Stored::I8 => writer.reserve::<i8>(name, rows, columns),
-        Stored::I16 => writer.reserve::<i16>(name, rows, columns),
-        Stored::I32 => writer.reserve::<i32>(name, rows, columns),
-        Stored::I64 => writer.reserve::<i64>(name, rows, columns),
-        Stored::F32 => writer.reserve::<f32>(name, rows, columns),
-        _ => writer.reserve::<f64>(name, rows, columns),
-    }?;
+    let region = reserve(writer, (name, element), (rows, columns))?;
     let mut storage = FileStorage::edit(path)?;
     let mut at = region.location;
     // Canonical bytes are packed and little-endian, as in the file.
@@ -171,7 +160,28 @@ fn chunk(writer: &mut Writer, path: &Path, name: &str, elements: &Elements) -> R
     })
 }
 
-/// Returns whether the file that the elements come from says that they are characters.
+/// Takes space for a chunk of any type, which is filled later.
+pub(crate) fn reserve(
+    writer: &mut Writer,
+    (name, element): (&str, gsd_rs::ElementType),
+    (rows, columns): (u64, u32),
+) -> Result<Region> {
+    use gsd_rs::ElementType as Stored;
+    match element {
+        Stored::U8 | Stored::Character => writer.reserve::<u8>(name, rows, columns),
+        Stored::U16 => writer.reserve::<u16>(name, rows, columns),
+        Stored::U32 => writer.reserve::<u32>(name, rows, columns),
+        Stored::U64 => writer.reserve::<u64>(name, rows, columns),
+        Stored::I8 => writer.reserve::<i8>(name, rows, columns),
+        Stored::I16 => writer.reserve::<i16>(name, rows, columns),
+        Stored::I32 => writer.reserve::<i32>(name, rows, columns),
+        Stored::I64 => writer.reserve::<i64>(name, rows, columns),
+        Stored::F32 => writer.reserve::<f32>(name, rows, columns),
+        _ => writer.reserve::<f64>(name, rows, columns),
+    }
+}
+
+/// Whether the file that the elements come from says that they are characters.
 fn is_text(elements: &Elements) -> bool {
     elements.info().facts.iter().any(|(key, value)| *key == "holds" && *value == "text".into())
 }

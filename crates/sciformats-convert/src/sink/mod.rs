@@ -29,12 +29,12 @@ mod asdf;
 mod blosc2;
 mod elements;
 #[cfg(feature = "gsd")]
-mod gsd;
+pub(crate) mod gsd;
 #[cfg(feature = "hdf5")]
 mod hdf5;
 mod npy;
 #[cfg(feature = "rawarray")]
-mod rawarray;
+pub(crate) mod rawarray;
 mod rules;
 #[cfg(feature = "asdf")]
 mod stream;
@@ -332,8 +332,12 @@ fn refused(format: Format, what: impl std::fmt::Display) -> Error {
     Error::unsupported(format!("{what} in {format}"))
 }
 
-/// Refuses options that have no meaning in a format.
-fn refuse_options(format: Format, options: &WriteOptions, (chunks, filters): (bool, bool)) -> Result<()> {
+/// Refuses options that a format knows nothing of.
+pub(crate) fn refuse_options(
+    format: Format,
+    options: &WriteOptions,
+    (chunks, filters): (bool, bool),
+) -> Result<()> {
     refuse_bound(format, options)?;
     if options.chunks.is_some() && !chunks {
         return Err(Error::usage("chunks", format!("have no meaning in {format}")));

@@ -14,7 +14,16 @@ use sciformats::{Format, Result};
 
 pub(super) fn create(path: &Path, options: &WriteOptions) -> Result<Box<dyn Sink>> {
     refuse_options(Format::RawArray, options, (false, true))?;
-    let encoding = match options.filter.as_deref() {
+    let encoding = encoding(options)?;
+    let (path, metadata) = (path.to_owned(), options.metadata.clone());
+    Ok(Box::new(Single::new(Format::RawArray, move |elements: Elements| {
+        write(&path, (encoding, &metadata), &elements)
+    })))
+}
+
+/// The encoding that is asked for.
+pub(crate) fn encoding(options: &WriteOptions) -> Result<Encoding> {
+    Ok(match options.filter.as_deref() {
         None | Some("none") => Encoding::Raw,
         Some("lz4") => Encoding::Lz4,
         Some("leb128") => Encoding::Leb128,
@@ -25,11 +34,7 @@ pub(super) fn create(path: &Path, options: &WriteOptions) -> Result<Box<dyn Sink
                 format!("{other} is unknown; choose none, lz4, leb128 or bits"),
             ));
         }
-    };
-    let (path, metadata) = (path.to_owned(), options.metadata.clone());
-    Ok(Box::new(Single::new(Format::RawArray, move |elements: Elements| {
-        write(&path, (encoding, &metadata), &elements)
-    })))
+    })
 }
 
 fn write(path: &Path, (encoding, metadata): (Encoding, &[u8]), elements: &Elements) -> Result<()> {

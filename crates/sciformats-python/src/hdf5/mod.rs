@@ -9,7 +9,7 @@ use hdf5_pure::structure::{Fill, Layout, Target};
 use hdf5_pure::{Address, Attribute, Dataset, File, Node as Found, Range, Result, Slab};
 use numpy::{IntoPyArray, PyArray1, PyArrayMethods};
 use pyo3::IntoPyObjectExt;
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyOverflowError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyDict, PyList};
@@ -186,10 +186,12 @@ impl Node {
     /// in the file.
     fn layout<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let dataset = self.dataset()?;
-        let place = |address: Address| dataset.file().base().saturating_add(address.0);
+        let place = |address: Address| placed(dataset.file().base(), address);
         match self.ok(dataset.layout())? {
             Layout::Compact(data) => ("compact", data.len()).into_bound_py_any(py),
-            Layout::Contiguous { address } => ("contiguous", address.map(place)).into_bound_py_any(py),
+            Layout::Contiguous { address } => {
+                ("contiguous", address.map(place).transpose()?).into_bound_py_any(py)
+            }
             Layout::Chunked(chunked) => ("chunked", chunked.dimensions.clone()).into_bound_py_any(py),
             Layout::Virtual(_) => ("virtual", py.None()).into_bound_py_any(py),
         }
@@ -233,11 +235,10 @@ impl Node {
             py.detach(|| dataset.chunks().and_then(|chunks| chunks.into_iter().collect::<Result<Vec<_>>>()));
         let base = dataset.file().base();
         let one = |chunk: hdf5_pure::structure::StoredChunk| {
-            let corner =
-                chunk.scaled.iter().zip(&chunked.dimensions).map(|(n, size)| n.saturating_mul(*size));
-            (corner.collect(), chunk.filter_mask, base.saturating_add(chunk.address.0), chunk.size)
+            let corner = first_of(&chunk, &chunked.dimensions).ok_or_else(beyond)?;
+            Ok((corner, chunk.filter_mask, placed(base, chunk.address)?, chunk.size))
         };
-        Ok(self.ok(chunks)?.into_iter().map(one).collect())
+        self.ok(chunks)?.into_iter().map(one).collect()
     }
 
     /// Returns the stored bytes of the chunk that begins at the element `corner`, and the filters that were
@@ -245,10 +246,8 @@ impl Node {
     fn chunk<'py>(&self, py: Python<'py>, corner: Vec<u64>) -> PyResult<Option<(u32, Bound<'py, PyBytes>)>> {
         let dataset = self.dataset()?;
         let Layout::Chunked(chunked) = self.ok(dataset.layout())? else { return Ok(None) };
-        let begins = move |chunk: &hdf5_pure::structure::StoredChunk| {
-            let places =
-                chunk.scaled.iter().zip(&chunked.dimensions).map(|(n, size)| n.saturating_mul(*size));
-            places.eq(corner.iter().copied())
+        let begins = |chunk: &hdf5_pure::structure::StoredChunk| {
+            first_of(chunk, &chunked.dimensions).as_ref() == Some(&corner)
         };
         let found = py.detach(|| {
             let Some(chunk) = dataset.chunks()?.into_iter().flatten().find(begins) else { return Ok(None) };
@@ -360,6 +359,20 @@ type Filter = (u16, Option<String>, bool, Vec<u32>);
 /// The first element of a chunk, the filters that were skipped, the offset in the file, and the number of
 /// bytes.
 type Chunk = (Vec<u64>, u32, u64, u64);
+
+/// Where an address is, counted from the start of the file.
+fn placed(base: u64, address: Address) -> PyResult<u64> {
+    base.checked_add(address.0).ok_or_else(beyond)
+}
+
+/// The indices of the first element of a chunk, if there are such numbers.
+fn first_of(chunk: &hdf5_pure::structure::StoredChunk, sides: &[u64]) -> Option<Vec<u64>> {
+    chunk.scaled.iter().zip(sides).map(|(n, side)| n.checked_mul(*side)).collect()
+}
+
+fn beyond() -> PyErr {
+    PyOverflowError::new_err("a place in the file or the dataset is beyond 2^64")
+}
 
 fn selected(dataset: &Dataset, ranges: Vec<(u64, u64, u64)>) -> Result<Slab> {
     let ranges: Vec<Range> =

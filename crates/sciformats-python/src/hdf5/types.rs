@@ -69,7 +69,7 @@ fn utf8(charset: CharacterSet) -> bool {
 pub(crate) fn is_direct(of: &Datatype) -> bool {
     match &of.class {
         Class::FixedPoint(fixed) => {
-            let whole = u32::from(fixed.precision) == of.size.saturating_mul(8) && fixed.bit_offset == 0;
+            let whole = u64::from(fixed.precision) == u64::from(of.size) * 8 && fixed.bit_offset == 0;
             whole && matches!(of.size, 1 | 2 | 4 | 8)
         }
         Class::FloatingPoint(float) => {

@@ -64,8 +64,14 @@ impl File {
         self.cut.or_else(|| self.source.cut_short())
     }
 
-    /// Returns what is wrong with a file that was not cut short but could only be opened because [the
-    /// options](OpenOptions::with_cut) permit it, such as a Blosc2 frame with a damaged end.
+    /// Says of an error of who reads this file in another way that the cut is its reason, where it is: what should be there ends
+    /// behind what is left of the file.
+    pub fn explained(&self, error: Error) -> Error {
+        crate::cut::named(error, self.size(), || self.cut_short())
+    }
+
+    /// What is wrong with a file that could only be opened because the options allow files of which something is
+    /// [missing](OpenOptions::with_cut), and that was not cut short: the damaged end of a Blosc2 frame.
     ///
     /// ```
     /// # #[cfg(feature = "blosc2")] {

@@ -281,7 +281,15 @@ pub trait Source: Send + Sync {
         )))
     }
 
-    /// Returns what was missing in other files when elements were read since the last call, each once: see
+    /// Whether the other files that hold elements of an array are there and may be opened. No elements are read.
+    ///
+    /// # Errors
+    /// [`Error::Missing`] of the first that is missing; [`Error::Forbidden`] of one that may not be opened.
+    fn reach(&self, _array: ObjectId) -> Result<()> {
+        Ok(())
+    }
+
+    /// What was missing of other files when elements were read since this was last asked, each once: see
     /// [`Missing::Filled`](crate::options::Missing::Filled).
     fn take_missing(&self) -> Vec<Error> {
         Vec::new()

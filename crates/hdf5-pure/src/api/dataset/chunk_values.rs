@@ -34,8 +34,7 @@ impl Dataset {
             let problem = format!("{index:?} is outside the shape {shape:?}");
             return Err(Error::usage("index", problem));
         }
-        let scaled =
-            index.iter().zip(&layout.dimensions).map(|(at, side)| at.checked_div(*side).unwrap_or(0));
+        let scaled = index.iter().zip(&layout.dimensions).map(|(at, side)| at / (*side).max(1));
         let scaled: Vec<u64> = scaled.collect();
         let mut found = None;
         self.visit_chunks(

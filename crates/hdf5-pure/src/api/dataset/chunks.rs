@@ -48,7 +48,7 @@ impl Dataset {
             return Ok(found);
         }
         let last = shape.iter().zip(&layout.dimensions);
-        let last = last.map(|(size, n)| bound::left(*size, 1).checked_div(*n).unwrap_or(0)).collect();
+        let last = last.map(|(size, n)| bound::left(*size, 1) / (*n).max(1)).collect();
         let bounds = Bounds { first: vec![0; shape.len()], last };
         self.visit_chunks(&bounds, &mut |chunk| {
             found.push(chunk);

@@ -81,7 +81,7 @@ fn pick<'o>(
     (offset, size): (usize, usize),
     out: &'o mut [u8],
 ) -> Result<&'o mut [u8]> {
-    let count = elements.len().checked_div(step).unwrap_or(0);
+    let count = elements.len() / step.max(1);
     let room = bound::product(count, size);
     let Some((into, rest)) = out.split_at_mut_checked(room) else {
         return Err(Error::usage("out", "must have as many bytes as the selection"));

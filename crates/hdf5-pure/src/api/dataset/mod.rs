@@ -261,7 +261,31 @@ impl Dataset {
         }
     }
 
-    /// Returns all attributes, as [`File::attributes_at`] does.
+    /// Whether the other files and datasets that hold its elements are there and may be opened. None of these elements is read.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Slab, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.dataset("monday").write(&[1.0f32; 24])?;
+    /// let all = Slab::all(&[24])?;
+    /// file.dataset("week").shape([24]).map(".", "/monday", &all, &all).create::<f32>()?;
+    /// file.dataset("year").shape([24]).map(".", "/tuesday", &all, &all).create::<f32>()?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// assert!(file.dataset("week")?.check_elsewhere().is_ok());
+    /// assert!(file.dataset("year")?.check_elsewhere().is_err());
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Missing`] of the first that is missing, unless [`MissingSources::Filled`](crate::MissingSources::Filled) asks for
+    /// fill values instead; [`Error::Forbidden`] of one that may not be opened.
+    pub fn check_elsewhere(&self) -> Result<()> {
+        external::reach(self.file.opened(), &self.content)?;
+        virtual_layout::reach(self.file.opened(), &self.content, &Nesting::default())
+    }
+
+    /// Its attributes, as [`File::attributes_at`] has them.
     ///
     /// ```
     /// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
@@ -485,7 +509,7 @@ impl Dataset {
     /// # Errors
     /// Returns the errors of [`read`](Self::read).
     pub fn read_slab<T: Element>(&self, slab: &Slab) -> Result<Vec<T>> {
-        let len = self.raw_size(slab)?.checked_div(size_of::<T>()).unwrap_or(0);
+        let len = self.raw_size(slab)? / size_of::<T>().max(1);
         if let Some(read) = T::read_direct(self.datatype(), len, &mut |out| self.read_raw_into(slab, out)) {
             return read;
         }

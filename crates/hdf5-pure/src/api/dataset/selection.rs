@@ -97,7 +97,7 @@ impl Dataset {
         for run in selected {
             let (mut from, mut left) = (run.from, run.len);
             while left > 0 {
-                let len = left.min(bound::left(columns, from.checked_rem(columns).unwrap_or(0)));
+                let len = left.min(bound::left(columns, from % columns));
                 let bytes = bound::addressable(bound::product(len, width));
                 let (row, after) = rest.split_at_mut_checked(bytes).ok_or_else(unfit)?;
                 self.read_raw_into(&Slab::new(shape, row_at(from, len, shape))?, row)?;
@@ -119,8 +119,9 @@ fn row_at(from: u64, len: u64, shape: &[u64]) -> Vec<Range> {
         .iter()
         .rev()
         .map(|&size| {
-            let index = rest.checked_rem(size).unwrap_or(0);
-            rest = rest.checked_div(size).unwrap_or(0);
+            let size = size.max(1);
+            let index = rest % size;
+            rest /= size;
             Range::new(index, 1)
         })
         .collect();
@@ -136,7 +137,7 @@ fn row_at(from: u64, len: u64, shape: &[u64]) -> Vec<Range> {
 fn parts(dimension: &Regular, size: u64) -> Result<Vec<Part>> {
     let unlimited = dimension.count.is_none() || dimension.block.is_none();
     let Regular { start, stride, count, block } = region::limit(dimension, size);
-    let (count, block) = (count.unwrap_or(0), block.unwrap_or(0));
+    let (count, block) = (count.unwrap_or(0), block.unwrap_or(0)); // a bound: both are limited
     if count == 0 || block == 0 {
         return Ok(Vec::new());
     }

@@ -209,6 +209,7 @@ impl Editor {
             threads: 0,
             file_space: None,
             btree_k: session.opened.context.btree_k,
+            superblock: None,
         };
         Ok(Self {
             tree: Tree::edit(session, settings)?,

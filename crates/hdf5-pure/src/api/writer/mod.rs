@@ -68,8 +68,12 @@ pub struct CreateOptions {
     pub threads: usize,
     /// How programs that change the file later manage its free space.
     pub file_space: FileSpace,
-    /// The K values, which give the sizes of version 1 B-tree nodes.
+    /// The smallest part of free space that such programs keep track of, in bytes; 1 where nothing is said.
+    pub free_space_threshold: Option<u64>,
+    /// The sizes of nodes of version 1 B-trees.
     pub btree_k: BtreeK,
+    /// The version of the superblock, where it is not to be that of the bound.
+    pub superblock: Option<u8>,
 }
 
 impl CreateOptions {
@@ -144,6 +148,37 @@ impl CreateOptions {
     pub fn with_file_space(self, file_space: FileSpace) -> Self {
         Self { file_space, ..self }
     }
+
+    /// The same, where parts of free space below so many bytes are not kept track of.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, FileSpace, Writer};
+    ///
+    /// let options = CreateOptions::default().with_file_space(FileSpace::Tracked).with_free_space_threshold(64);
+    /// let file = File::from_bytes(Writer::in_memory(&options)?.into_bytes()?)?;
+    /// assert_eq!(file.file_space().map(|info| info.threshold), Some(64));
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_free_space_threshold(self, bytes: u64) -> Self {
+        Self { free_space_threshold: Some(bytes), ..self }
+    }
+
+    /// The same with a superblock of this version, 0 to 3. Versions 0 and 1 differ in what they say of B-trees, and neither
+    /// tells how free space is managed, so a file with something to say of that has at least version 2.
+    ///
+    /// ```
+    /// use hdf5_pure::{Bound, CreateOptions, File, Writer};
+    ///
+    /// let options = CreateOptions::default().with_bound(Bound::V112).with_superblock(0);
+    /// let file = File::from_bytes(Writer::in_memory(&options)?.into_bytes()?)?;
+    /// assert_eq!(file.superblock().version, 0);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_superblock(self, version: u8) -> Self {
+        Self { superblock: Some(version), ..self }
+    }
 }
 
 /// How the free space of a file is managed. The file stores this for programs that change it later. All strategies
@@ -174,7 +209,9 @@ pub enum FileSpace {
         /// Whether the file keeps track of its free space.
         tracked: bool,
     },
-    /// New space is always taken at the end of the file.
+    /// Space is taken in larger blocks; what is free in them is forgotten when the file is closed, and never used again.
+    Aggregated,
+    /// New space is always at the end of the file.
     AppendOnly,
 }
 
@@ -182,10 +219,13 @@ impl FileSpace {
     /// Returns the message that stores the strategy.
     fn info(self, options: &CreateOptions) -> Result<Option<FileSpaceInfo>> {
         let wrong = |problem: &'static str| Err(Error::usage("file space", problem));
+        let threshold = options.free_space_threshold.unwrap_or(1);
         let (strategy, persist, page_size) = match self {
-            Self::Untracked => return Ok(None),
+            Self::Untracked if threshold == 1 => return Ok(None),
+            Self::Untracked => (0, false, None),
             Self::Tracked => (0, true, None),
             Self::Paged { size, tracked } => (FileSpaceInfo::PAGES, tracked, Some(size)),
+            Self::Aggregated => (2, false, None),
             Self::AppendOnly => (3, false, None),
         };
         if page_size.is_some_and(|size| !(512..=1 << 30).contains(&size)) {
@@ -195,7 +235,7 @@ impl FileSpace {
             return wrong("needs a page size that divides the size of the user block");
         }
         let managers = if persist { vec![None; 12] } else { Vec::new() };
-        Ok(Some(FileSpaceInfo { strategy, persist, threshold: 1, page_size, managers }))
+        Ok(Some(FileSpaceInfo { strategy, persist, threshold, page_size, managers }))
     }
 }
 
@@ -321,6 +361,9 @@ impl Writer {
 
     fn start(target: Target, options: &CreateOptions) -> Result<Self> {
         check_user_block(options)?;
+        if options.superblock.is_some_and(|version| version > 3) {
+            return Err(Error::usage("superblock", "has none of the versions 0 to 3"));
+        }
         let settings = Settings {
             bound: options.bound,
             tracked: options.track_order,
@@ -329,6 +372,7 @@ impl Writer {
             threads: options.threads,
             file_space: options.file_space.info(options)?,
             btree_k: options.btree_k,
+            superblock: options.superblock,
         };
         Ok(Self {
             tree: Tree::new(target, &options.user_block, settings)?,

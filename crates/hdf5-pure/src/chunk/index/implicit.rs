@@ -16,7 +16,7 @@ impl Index<'_> {
             return Err(self.too_many(at));
         }
         for number in first..=last {
-            let address = Address(at.0.saturating_add(number.saturating_mul(size)));
+            let address = Address(self.place(at, at.0, (number, size))?);
             let scaled = numbering.scaled(number);
             let chunk = StoredChunk { scaled, address, size, filter_mask: 0 };
             if bounds.holds(&chunk.scaled) && visit(Ok(chunk)).is_break() {

@@ -13,8 +13,8 @@ pub(crate) mod write;
 
 use std::ops::ControlFlow;
 
-use sciformats_core::Result;
 use sciformats_core::fault::{Fault, FaultKind};
+use sciformats_core::{Result, bound};
 
 use crate::space::context::{Budget, Context};
 use crate::spec::Address;
@@ -137,8 +137,8 @@ impl Index<'_> {
         if self.layout.wide_sizes {
             return Ok(self.context.sizes.lengths.into());
         }
-        let bits = self.bytes(at)?.checked_ilog2().unwrap_or(0);
-        Ok(usize::try_from(bits.saturating_add(8) / 8).unwrap_or(8).saturating_add(1).min(8))
+        let bits = self.bytes(at)?.max(1).ilog2();
+        Ok(bound::sum(bits as usize / 8, 2).min(8))
     }
 
     /// Returns the number of chunks along each dimension that the linear number of a chunk is based on. It follows from
@@ -161,14 +161,20 @@ impl Index<'_> {
     ) -> Result<()> {
         let width = match self.size_width(at)? {
             0 => 0,
-            width => width.saturating_add(4),
+            width => bound::sum(width, 4),
         };
-        let expected = width.saturating_add(self.context.sizes.offsets.into());
+        let expected = bound::sum(width, self.context.sizes.offsets.into());
         if usize::from(size) != expected || (client == 1) != self.filtered {
             let kind = FaultKind::Mismatch { expected: expected as u64, found: size.into() };
             return Err(self.context.fault(header, at, Fault::new("element size", kind)));
         }
         Ok(())
+    }
+
+    /// `start + number * each`; a file may declare more than that can be.
+    pub(crate) fn place(&self, at: Address, start: u64, (number, each): (u64, u64)) -> Result<u64> {
+        let place = number.checked_mul(each).and_then(|offset| offset.checked_add(start));
+        place.ok_or_else(|| self.context.fault(STRUCTURE, at, Fault::new("place", FaultKind::Overflow)))
     }
 
     pub(crate) fn too_many(&self, at: Address) -> sciformats_core::Error {

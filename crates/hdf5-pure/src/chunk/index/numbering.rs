@@ -2,8 +2,8 @@
 
 use std::ops::ControlFlow;
 
-use sciformats_core::Result;
 use sciformats_core::fault::locate;
+use sciformats_core::{Result, bound};
 
 use crate::chunk::index::{Bounds, Index, StoredChunk, Visit};
 use crate::spec::Address;
@@ -31,7 +31,7 @@ impl Numbering {
             .rev()
             .map(|&n| {
                 let this = stride;
-                stride = stride.saturating_mul(n);
+                stride = bound::product(stride, n);
                 this
             })
             .collect();
@@ -60,9 +60,9 @@ impl Numbering {
         let mut scaled = vec![0; self.order.len()];
         for (n, ((&i, &stride), &count)) in self.order.iter().zip(&self.strides).zip(&self.counts).enumerate()
         {
-            let at = number.checked_div(stride).unwrap_or(0);
-            // The slowest dimension has no end, so its coordinate is not reduced.
-            let at = if n == 0 { at } else { at.checked_rem(count).unwrap_or(0) };
+            let at = number.checked_div(stride).unwrap_or(0); // a bound: no dimension has no chunks
+            // The slowest dimension has no end.
+            let at = if n == 0 { at } else { at.checked_rem(count).unwrap_or(0) }; // a bound, too
             if let Some(slot) = scaled.get_mut(i) {
                 *slot = at;
             }
@@ -82,7 +82,7 @@ pub(crate) struct Elements<'a> {
 
 impl Elements<'_> {
     pub(crate) fn overlap(&self, start: u64, n: u64) -> bool {
-        start <= self.range.1 && start.saturating_add(n) > self.range.0
+        start <= self.range.1 && bound::sum(start, n) > self.range.0
     }
 
     /// Visits the elements in `bytes`, the first of which has the number `start`.
@@ -96,11 +96,10 @@ impl Elements<'_> {
         let (context, sizes) = (self.index.context, self.index.context.sizes);
         let width = self.index.size_width(at)?;
         let chunk = self.index.bytes(at)?;
-        let size =
-            usize::from(sizes.offsets).saturating_add(if width == 0 { 0 } else { width.saturating_add(4) });
-        let skip = usize::try_from(self.range.0.saturating_sub(start)).unwrap_or(usize::MAX);
+        let size = bound::sum(sizes.offsets.into(), if width == 0 { 0 } else { bound::sum(width, 4) });
+        let skip = bound::addressable(bound::left(self.range.0, start));
         for (i, bytes) in bytes.chunks_exact(size).enumerate().skip(skip) {
-            let number = start.saturating_add(i as u64);
+            let number = self.index.place(at, start, (i as u64, 1))?;
             if number > self.range.1 {
                 break;
             }
@@ -129,8 +128,8 @@ impl Elements<'_> {
     ) -> Result<ControlFlow<()>> {
         const PAGE: &str = "chunk index page";
         let context = self.index.context;
-        let elements = usize::try_from(len).unwrap_or(usize::MAX);
-        let bytes = match context.read(PAGE, at, len.saturating_add(4)) {
+        let elements = bound::addressable(len);
+        let bytes = match context.read(PAGE, at, bound::sum(len, 4)) {
             Ok(bytes) => bytes,
             Err(error) => return Ok(visit(Err(error))),
         };

@@ -9,6 +9,8 @@
 //! | their lengths, by a code whose own lengths come first | 3 each |
 //! | symbols, the last one 256 | |
 
+use sciformats_core::bound;
+
 use super::huffman::Code;
 
 const END: usize = 256;
@@ -55,7 +57,7 @@ fn distance_symbol(distance: u32) -> (usize, u32, u32) {
 /// Returns the number of extra bits that a match takes beside its symbols.
 pub(super) fn offset_bits(length: usize, distance: usize) -> u32 {
     let (_, bits, _) = LENGTHS.get(length.wrapping_sub(3)).copied().unwrap_or_default();
-    u32::from(bits) + (distance as u32).saturating_sub(1).max(2).ilog2().saturating_sub(1)
+    u32::from(bits) + bound::left(distance as u32, 1).max(2).ilog2() - 1
 }
 
 /// Writes bits, the first bit lowest.
@@ -88,7 +90,7 @@ impl BitWriter {
         while self.count > 0 {
             self.out.push(self.bits as u8);
             self.bits >>= 8;
-            self.count = self.count.saturating_sub(8);
+            self.count = bound::left(self.count, 8);
         }
     }
 
@@ -183,7 +185,7 @@ impl Block {
         let of_length = |symbol: u8| if (8..28).contains(&symbol) { u64::from(symbol) / 4 - 1 } else { 0 };
         let distances = self.distances.iter().zip(0u64..);
         lengths.map(|(&count, symbol)| u64::from(count) * of_length(symbol)).sum::<u64>()
-            + distances.map(|(&count, symbol)| u64::from(count) * (symbol / 2).saturating_sub(1)).sum::<u64>()
+            + distances.map(|(&count, symbol)| u64::from(count) * bound::left(symbol / 2, 1)).sum::<u64>()
     }
 
     fn symbols(&self, literals: &Code, distances: &Code, bits: &mut BitWriter) {

@@ -107,7 +107,7 @@ fn depths(symbols: &[(u32, usize)]) -> [u16; 32] {
                 (None, _) => &mut inner,
                 _ => &mut leaf,
             };
-            weight += weights.get(*take).copied().unwrap_or(0);
+            weight += weights.get(*take).copied().unwrap_or(0); // a bound: it is inside
             if let Some(parent) = parents.get_mut(*take) {
                 *parent = made;
             }
@@ -118,8 +118,8 @@ fn depths(symbols: &[(u32, usize)]) -> [u16; 32] {
     let mut depth = vec![0u8; 2 * n];
     let mut number = [0u16; 32];
     for at in (0..2 * n - 2).rev() {
-        let above = parents.get(at).and_then(|&parent| depth.get(parent)).copied().unwrap_or(0);
-        let own = above.saturating_add(1).min(31);
+        let above = parents.get(at).and_then(|&parent| depth.get(parent)).copied();
+        let own = above.map_or(1, |above| (above + 1).min(31));
         if let Some(depth) = depth.get_mut(at) {
             *depth = own;
         }

@@ -5,6 +5,8 @@
 //! estimated from the surrounding bytes. In the byte planes that the shuffle filter makes of measurements, short
 //! repetitions at long distances are frequent and not worth their bits.
 
+use sciformats_core::bound;
+
 use super::blocks::{BitWriter, Block, offset_bits};
 
 /// The largest distance of a match in bytes.
@@ -171,7 +173,7 @@ impl<'a> Chains<'a> {
                 if next.length < found.length || !is_better(next, found) {
                     break;
                 }
-                block.literal(self.input.get(at).copied().unwrap_or(0));
+                block.literal(self.input.get(at).copied().unwrap_or(0)); // a bound: `at` is inside
                 (at, found) = (at + 1, next);
             }
             block.put_match(found.length, found.distance);
@@ -214,7 +216,7 @@ impl<'a> Chains<'a> {
         let Some(key) = self.load(at) else { return best };
         let mut candidate = self.enter(at, key) as usize;
         let Some(ahead) = self.input.get(at..self.input.len().min(at + MOST)) else { return best };
-        let lowest = (at + 1).saturating_sub(WINDOW);
+        let lowest = bound::left(at + 1, WINDOW);
         let mut longest = least;
         // These are the last four bytes of a match that would be longer. Comparing them first rejects most candidates.
         let Some(mut tail) = self.load(at + longest - 3).filter(|_| longest < ahead.len()) else {
@@ -239,8 +241,8 @@ impl<'a> Chains<'a> {
                     }
                 }
             }
-            candidate = self.before.get(from & (WINDOW - 1)).copied().unwrap_or(0) as usize;
-            // If a later position has taken over the slot, the chain ends here.
+            candidate = self.before.get(from & (WINDOW - 1)).copied().unwrap_or(0) as usize; // a bound: it is inside
+            // A slot that a later position has taken ends the chain.
             if candidate > from {
                 break;
             }

@@ -25,6 +25,7 @@ use crate::group::path::{self, Found};
 use crate::heap::global::GlobalHeap;
 use crate::object::header::Object;
 use crate::spec::global_heap::GlobalId;
+use crate::spec::message::layout::Layout;
 use crate::spec::selection::{Regular, Selection};
 use crate::spec::virtual_mapping::{self, Mapping};
 use crate::spec::{Address, Name};
@@ -181,7 +182,32 @@ pub(crate) fn read(reader: &Reader<'_>, id: Option<GlobalId>, slab: &Slab, out: 
     Ok(())
 }
 
-/// Returns the dimension in which a selection is unlimited.
+/// Whether all sources are there and may be opened. None of their elements is read.
+///
+/// # Errors
+/// The first that is missing, unless that is to be overlooked, or may not be opened.
+pub(crate) fn reach(opened: &Opened, content: &Content, nesting: &Nesting) -> Result<()> {
+    let Layout::Virtual(id) = content.storage()?.layout else { return Ok(()) };
+    let sources = Sources::new(opened, content, nesting)?;
+    for mapping in mappings(opened, id)? {
+        // Of numbered sources the shape of the dataset says how many there are.
+        if unlimited(&mapping.target).is_some() && unlimited(&mapping.source).is_none() {
+            continue;
+        }
+        let (file, dataset) = (mapping.file.as_bytes(), mapping.dataset.as_bytes());
+        match sources.open(file, dataset)? {
+            None => sources.missing(file, dataset)?,
+            Some(source) => {
+                let opened = source.opened.as_deref().unwrap_or(opened);
+                external::reach(opened, &source.content)?;
+                reach(opened, &source.content, &sources.nesting)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The dimension in which a selection is unlimited.
 fn unlimited(selection: &Selection) -> Option<usize> {
     let Selection::Regular(dimensions) = selection else { return None };
     dimensions.iter().position(|dimension| dimension.count.is_none() || dimension.block.is_none())

@@ -44,16 +44,24 @@ pub(super) fn run(args: &Convert, session: &Session) -> Outcome {
         Error::Usage { argument: "file" | "array", .. } => Failure::refused(input, &error),
         _ => Failure::of(input, &error),
     })?;
-    let planned = plan.losses().len();
+    if let (Some((object, error)), false) = (plan.unreached(), args.lossy) {
+        return Err(unread(&args.files, object, error));
+    }
+    let mut planned = plan.losses().len();
     let mut out = session.text();
     let filter = args.storage.filter.as_deref();
     describe(&mut out, (&plan, file.format(), filter), &args.files, session)?;
     let refused = !plan.losses().is_empty() && !args.lossy;
+    if let (Some((object, error)), true) = (plan.unreached(), args.dry_run) {
+        let what = format!("has elements that cannot be read: {error}");
+        losses(&mut out, &[Loss { path: object.into(), what, lost: None }], session)?;
+        planned = bound::sum(planned, 1);
+    }
     if refused || args.dry_run {
         conclude(
             &mut out,
             &plan,
-            Written { file: &args.files, written: false, checked: None, losses: planned },
+            Written { file: &args.files, written: false, checked: None, losses: planned, notes: &[] },
             session,
         )?;
         return Ok(Answer::of(!refused));
@@ -78,7 +86,8 @@ pub(super) fn run(args: &Convert, session: &Session) -> Outcome {
         }
         checked = Some(difference.is_none());
     }
-    let end = Written { file: &args.files, written: true, checked, losses: bound::sum(planned, lost.len()) };
+    let losses = bound::sum(planned, lost.len());
+    let end = Written { file: &args.files, written: true, checked, losses, notes: &[] };
     conclude(&mut out, &plan, end, session)?;
     Ok(Answer::of(checked != Some(false)))
 }
@@ -136,16 +145,22 @@ fn planned(args: &Convert) -> Options {
 
 /// Reports a file that was written anew in its own format.
 fn same_format(args: &Convert, file: &Arc<File>, end: &repack::Whole, session: &Session) -> Outcome {
-    let repack::Whole { written, checked, lost } = end;
+    let repack::Whole { written, checked, lost, notes } = end;
     let plan = Plan::new(file, file.format(), &planned(args));
     let plan = plan.map_err(|error| Failure::of(&args.files.input, &error))?;
     let mut out = session.text();
     if !session.json && !session.quiet {
         headline(&mut out, &plan, file.format(), &args.files)?;
+        self::notes(&mut out, notes)?;
     }
     losses(&mut out, lost, session)?;
     let (written, checked) = (*written, *checked);
-    conclude(&mut out, &plan, Written { file: &args.files, written, checked, losses: lost.len() }, session)?;
+    conclude(
+        &mut out,
+        &plan,
+        Written { file: &args.files, written, checked, losses: lost.len(), notes },
+        session,
+    )?;
     Ok(Answer::of(checked != Some(false) && (lost.is_empty() || args.lossy)))
 }
 
@@ -175,7 +190,12 @@ fn describe(
     losses(out, plan.losses(), session)
 }
 
-/// Prints the losses.
+/// Tells what becomes otherwise of a file's structures.
+fn notes(out: &mut impl Write, notes: &[String]) -> io::Result<()> {
+    notes.iter().try_for_each(|note| writeln!(out, "  note    / {note}"))
+}
+
+/// Tells what is lost.
 fn losses(out: &mut impl Write, losses: &[Loss], session: &Session) -> io::Result<()> {
     if session.json {
         for loss in losses {
@@ -225,6 +245,8 @@ struct Written<'a> {
     checked: Option<bool>,
     /// The number of losses, including those found during writing.
     losses: usize,
+    /// What became otherwise of the structures of the file.
+    notes: &'a [String],
 }
 
 /// Reports that a file was not written because something would be lost.
@@ -247,6 +269,7 @@ fn conclude(out: &mut impl Write, plan: &Plan, end: Written<'_>, session: &Sessi
         if let Some(checked) = end.checked {
             line.value("checked", checked);
         }
+        repack::noted(&mut line, end.notes);
         writeln!(out, "{}", line.finish())?;
         return out.flush();
     }

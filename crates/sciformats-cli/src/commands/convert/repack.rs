@@ -5,9 +5,11 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
+use sciformats::model::Value;
 use sciformats::{File, Format};
 use sciformats_convert::compare::{self, Pattern, compare};
 use sciformats_convert::convert::Loss;
+use sciformats_convert::sink::WriteOptions;
 
 use super::args::{Convert, Files, Repack, Storage};
 use super::{broken, size};
@@ -47,6 +49,9 @@ pub(crate) fn run(args: &Repack, session: &Session) -> Outcome {
             ControlFlow::Break(())
         })
     });
+    let asked = options(args, session);
+    let notes = sciformats_convert::repack::changes(&file, &new_file, &asked);
+    let notes = notes.map_err(|error| broken(&args.files, &error))?;
     drop(new_file);
     let after = size(new);
     let written = summary.is_same() && !args.dry_run;
@@ -59,6 +64,7 @@ pub(crate) fn run(args: &Repack, session: &Session) -> Outcome {
         let mut line = JsonObject::new();
         line.value("file", path.as_str()).value("same", summary.is_same());
         line.value("before", before).value("after", after).value("written", written);
+        noted(&mut line, &notes);
         writeln!(out, "{}", line.finish())?;
     } else if let Some(difference) = first {
         let path = look::safe(&path);
@@ -72,6 +78,7 @@ pub(crate) fn run(args: &Repack, session: &Session) -> Outcome {
         let sizes = format!("{} → {}", look::size(before), look::size(after));
         let path = look::safe(&path);
         let end = if written { "written and checked" } else { "can be written, and would hold the same" };
+        super::notes(&mut out, &notes)?;
         writeln!(out, "{TITLE}{path}{TITLE:#}: {WELL}{end}{WELL:#}  {FAINT}{sizes}{FAINT:#}")?;
     }
     out.flush()?;
@@ -84,13 +91,15 @@ pub(super) struct Whole {
     /// Whether the new file is equal to the old one; `None` if they were not compared.
     pub(super) checked: Option<bool>,
     pub(super) lost: Vec<Loss>,
+    /// What became otherwise of the structures of the file.
+    pub(super) notes: Vec<String>,
 }
 
 /// Carries out `convert` into the format that the file already has. Returns `None` if the file cannot be
 /// written in full and does not have to be.
 pub(super) fn whole(args: &Convert, file: &Arc<File>, session: &Session) -> Outcome<Option<Whole>> {
-    // Losses cannot be found by comparing the file with what was written.
-    if file.damage().is_some() || file.source().doubt().is_some() {
+    // What is lost of it is not told by comparing it with what was written.
+    if file.cut_short().is_some() || file.damage().is_some() || file.source().doubt().is_some() {
         return Ok(None);
     }
     let select: Vec<Pattern> = args.select.iter().map(|pattern| pattern.as_str().into()).collect();
@@ -107,7 +116,7 @@ pub(super) fn whole(args: &Convert, file: &Arc<File>, session: &Session) -> Outc
         written => written.map_err(|error| refused(&error))?,
     };
     if !lost.is_empty() && !args.lossy {
-        return Ok(Some(Whole { written: false, checked: None, lost }));
+        return Ok(Some(Whole { written: false, checked: None, lost, notes: Vec::new() }));
     }
     // Chunks that are copied as they are stored may be damaged. A rescue decodes them to find out.
     let checked = match args.check || args.lossy {
@@ -135,10 +144,12 @@ pub(super) fn whole(args: &Convert, file: &Arc<File>, session: &Session) -> Outc
             args.check.then_some(true)
         }
     };
+    let notes = sciformats_convert::repack::changes(file, &session.open_whole(new)?, &write);
+    let notes = notes.map_err(|error| refused(&error))?;
     if !args.dry_run {
         unfinished.finish().map_err(|error| refused(&error))?;
     }
-    Ok(Some(Whole { written: !args.dry_run, checked, lost }))
+    Ok(Some(Whole { written: !args.dry_run, checked, lost, notes }))
 }
 
 /// Returns the arguments of a conversion that continues past losses.
@@ -178,11 +189,23 @@ fn refused(lost: &[Loss], args: &Repack, session: &Session) -> Outcome {
     Ok(Answer::of(false))
 }
 
-fn rewrite(args: &Repack, (file, new): (&Arc<File>, &Path), session: &Session) -> Outcome<Vec<Loss>> {
+/// Tells programs what became otherwise of the structures of the file.
+pub(super) fn noted(line: &mut JsonObject, notes: &[String]) {
+    if !notes.is_empty() {
+        line.value("notes", Value::List(notes.iter().map(|note| note.as_str().into()).collect()));
+    }
+}
+
+fn options(args: &Repack, session: &Session) -> WriteOptions {
     let mut write = args.storage.options();
     write.inline = args.inline;
     write.threads = session.options().threads;
     write.limits = session.options().limits;
+    write
+}
+
+fn rewrite(args: &Repack, (file, new): (&Arc<File>, &Path), session: &Session) -> Outcome<Vec<Loss>> {
+    let write = options(args, session);
     sciformats_convert::repack::rewrite_selected(file, new, &[], &write, Some(interrupt::asked()))
         .map_err(|error| broken(&args.files, &error))
 }

@@ -11,6 +11,7 @@
 
 mod elements;
 mod storage;
+mod structures;
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::fs;
@@ -25,6 +26,7 @@ use hdf5_pure::structure::{
 use hdf5_pure::{Address, Attribute, CreateOptions, Dataset, Node, ObjectId, Writer};
 
 use self::elements::{Kept, Stored};
+pub(super) use self::structures::changes;
 use crate::compare::{Pattern, is_selected};
 use crate::convert::Loss;
 use crate::sink::WriteOptions;
@@ -54,7 +56,7 @@ pub(super) fn rewrite(
         2 => Bound::V18,
         _ => Bound::V110,
     });
-    let moved = is_moved(input, output);
+    let moved = super::is_moved(input, output);
     let unfolding = || file.unfolding();
     let job =
         || Job { file, source: &source, select, options, wanted, moved, cancel, unfolding: unfolding() };
@@ -90,6 +92,14 @@ impl Job<'_> {
             .with_threads(self.options.threads)
             .with_btree_k(self.source.btree_k())
             .with_file_space(self.source.file_space().map_or(FileSpace::Untracked, file_space));
+        let create = match self.source.file_space() {
+            Some(info) => create.with_free_space_threshold(info.threshold),
+            None => create,
+        };
+        let create = match self.wanted {
+            Some(_) => create,
+            None => create.with_superblock(self.source.superblock().version),
+        };
         let writer = Writer::create_with(output, &create)?;
         let copy = Copy {
             job: self,
@@ -116,16 +126,6 @@ impl Job<'_> {
     }
 }
 
-/// Returns whether file names relative to the folder of `input` have another meaning in the folder of
-/// `output`.
-fn is_moved(input: &Path, output: &Path) -> bool {
-    let folder = |path: &Path| {
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        fs::canonicalize(folder).ok()
-    };
-    folder(input) != folder(output)
-}
-
 fn user_block(input: &Path, len: u64) -> Result<Vec<u8>> {
     let mut block = Vec::new();
     if len > 0 {
@@ -138,6 +138,7 @@ fn user_block(input: &Path, len: u64) -> Result<Vec<u8>> {
 fn file_space(info: &FileSpaceInfo) -> FileSpace {
     match (info.strategy, info.page_size) {
         (1, Some(size)) => FileSpace::Paged { size, tracked: info.persist },
+        (2, _) => FileSpace::Aggregated,
         (3, _) => FileSpace::AppendOnly,
         _ if info.persist => FileSpace::Tracked,
         _ => FileSpace::Untracked,

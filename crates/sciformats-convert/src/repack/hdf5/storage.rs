@@ -28,10 +28,14 @@ pub(super) fn filled<'w>(
 ) -> Result<DatasetBuilder<'w>> {
     let fill = dataset.fill_value()?;
     let same = options.chunks.is_none() && options.filter.is_none() && !options.inline;
-    let builder = match same && fill.allocation_time != 0 {
-        true => builder.storage_times(fill.allocation_time, fill.write_time),
-        false => builder,
+    // What is not said is as the library has it for the layout.
+    let (allocation, write) = match (fill.allocation_time, dataset.layout()?) {
+        (0, Layout::Compact(_)) => (1, 2),
+        (0, Layout::Contiguous { .. }) => (2, 2),
+        (0, _) => (3, 2),
+        (allocation, _) => (allocation, fill.write_time),
     };
+    let builder = if same { builder.storage_times(allocation, write) } else { builder };
     Ok(match &fill.value {
         // To the library, a file without this message, or with its oldest version, has no fill value.
         Fill::Default if fill.allocation_time == 0 => builder.fill_undefined(),
@@ -62,10 +66,10 @@ pub(super) fn elsewhere<'w>(
     let relative = |name: &&Name| name.as_bytes() != b"." && !name.as_bytes().starts_with(b"/");
     if let (true, Some(name)) = (job.moved, names.into_iter().find(relative)) {
         let problem = format!(
-            "is needed, because elements of {path} are in {} beside the old file; alternatively, write the new file into the same folder",
+            "writing it into another folder while elements of {path} are in {} beside it (`repack --inline` brings them in)",
             name.to_text()
         );
-        return Err(Error::usage("--inline", problem));
+        return Err(Error::unsupported(problem));
     }
     builder = builder.shape(dimensions.clone()).max_shape(maximum.clone());
     if !files.is_empty() {

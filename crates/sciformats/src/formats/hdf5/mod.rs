@@ -348,6 +348,10 @@ impl Source for Adapter {
         self.file.is_truncated().then(|| self.file.superblock().end_of_file)
     }
 
+    fn reach(&self, array: ObjectId) -> Result<()> {
+        self.dataset(array)?.check_elsewhere()
+    }
+
     fn take_missing(&self) -> Vec<Error> {
         // This includes the files that were opened because of this one.
         self.file.take_missing()

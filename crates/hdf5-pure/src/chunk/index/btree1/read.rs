@@ -31,7 +31,7 @@ impl Index<'_> {
             offsets
                 .iter()
                 .zip(&self.layout.dimensions)
-                .map(|(at, n)| at.checked_div(*n).unwrap_or(0))
+                .map(|(at, n)| at.checked_div(*n).unwrap_or(0)) // a bound: no chunk is without a side
                 .collect()
         };
         let keys: Vec<Vec<u64>> = node.keys.iter().map(|key| scale(&key.offsets)).collect();

@@ -2,8 +2,8 @@
 
 use std::ops::ControlFlow;
 
-use sciformats_core::Result;
 use sciformats_core::fault::locate;
+use sciformats_core::{Result, bound};
 
 use crate::chunk::index::numbering::{Elements, Numbering};
 use crate::chunk::index::{Bounds, Index, Visit};
@@ -51,15 +51,14 @@ impl Extensible<'_, '_> {
             let count = ExtensibleArray::blocks(u);
             if u < array.direct_super_blocks() {
                 for j in 0..count {
-                    let start = first.saturating_add(j.saturating_mul(n));
-                    if let Some(Some(at)) = blocks.next()
-                        && self.data_block(*at, start, n, None)?.is_break()
-                    {
+                    let Some(Some(data)) = blocks.next() else { continue };
+                    let start = self.elements.index.place(at, first, (j, n))?;
+                    if self.data_block(*data, start, n, None)?.is_break() {
                         return Ok(());
                     }
                 }
             } else if let Some(Some(at)) = supers.next()
-                && self.elements.overlap(first, count.saturating_mul(n))
+                && self.elements.overlap(first, bound::product(count, n))
                 && self.super_block(*at, u)?.is_break()
             {
                 return Ok(());
@@ -82,11 +81,10 @@ impl Extensible<'_, '_> {
         };
         let n = array.block_elements(u);
         for (j, address) in (0u64..).zip(&block.data_blocks) {
-            let start = array.first_of(u).saturating_add(j.saturating_mul(n));
-            let first_page = j.saturating_mul(array.pages(n));
-            if let Some(address) = *address
-                && self.data_block(address, start, n, Some((block.bitmap, first_page)))?.is_break()
-            {
+            let Some(address) = *address else { continue };
+            let start = self.elements.index.place(at, array.first_of(u), (j, n))?;
+            let first_page = self.elements.index.place(at, 0, (j, array.pages(n)))?;
+            if self.data_block(address, start, n, Some((block.bitmap, first_page)))?.is_break() {
                 return Ok(ControlFlow::Break(()));
             }
         }
@@ -110,9 +108,9 @@ impl Extensible<'_, '_> {
         let prefix = array.data_prefix(context.sizes) as u64;
         let size = u64::from(array.element_size);
         let count = array.pages(n);
-        let len = if count == 0 { n.saturating_mul(size) } else { 0 };
-        let read = context.read(BLOCK, at, prefix.saturating_add(len).saturating_add(4));
-        let block = usize::try_from(len).unwrap_or(usize::MAX);
+        let len = if count == 0 { bound::product(n, size) } else { 0 };
+        let read = context.read(BLOCK, at, bound::sum(bound::sum(prefix, len), 4));
+        let block = bound::addressable(len);
         let mut parse = |bytes: &[u8]| -> Result<ControlFlow<()>> {
             let parse = |i| array.parse_data_block(i, context.sizes, block);
             let found = locate(BLOCK, context.offset(at), bytes, parse)?;
@@ -124,19 +122,19 @@ impl Extensible<'_, '_> {
             Err(error) => return Ok((self.visit)(Err(error))),
         }
         let page = array.page();
-        let bytes = page.saturating_mul(size);
-        let number_of = |element: u64| element.saturating_sub(start).checked_div(page).unwrap_or(0);
+        let bytes = bound::product(page, size);
+        let number_of = |element: u64| bound::left(element, start).checked_div(page).unwrap_or(0); // a bound
         let (first, last) = self.elements.range;
-        for number in number_of(first)..=number_of(last).min(count.saturating_sub(1)) {
-            let used = pages
-                .is_none_or(|(bitmap, bit)| fixed_array::page_is_used(bitmap, bit.saturating_add(number)));
+        for number in number_of(first)..=number_of(last).min(bound::left(count, 1)) {
+            let used =
+                pages.is_none_or(|(bitmap, bit)| fixed_array::page_is_used(bitmap, bound::sum(bit, number)));
             if !used {
                 continue;
             }
-            let offset =
-                number.saturating_mul(bytes.saturating_add(4)).saturating_add(prefix).saturating_add(4);
-            let at = Address(at.0.saturating_add(offset));
-            let first = start.saturating_add(number.saturating_mul(page));
+            let index = self.elements.index;
+            let head = index.place(at, at.0, (1, bound::sum(prefix, 4)))?;
+            let first = index.place(at, start, (number, page))?;
+            let at = Address(index.place(at, head, (number, bound::sum(bytes, 4)))?);
             if self.elements.page(at, first, bytes, self.visit)?.is_break() {
                 return Ok(ControlFlow::Break(()));
             }

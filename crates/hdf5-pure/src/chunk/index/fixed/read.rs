@@ -4,8 +4,8 @@ use crate::chunk::index::numbering::{Elements, Numbering};
 use crate::chunk::index::{Bounds, Index, Visit};
 use crate::spec::Address;
 use crate::spec::fixed_array::{self, FixedArray};
-use sciformats_core::Result;
 use sciformats_core::fault::locate;
+use sciformats_core::{Result, bound};
 
 impl Index<'_> {
     pub(crate) fn fixed_array(&self, at: Address, bounds: &Bounds, visit: &mut Visit<'_>) -> Result<()> {
@@ -27,7 +27,7 @@ impl Index<'_> {
         let elements = Elements { index: self, numbering: &numbering, bounds, range: (first, last) };
         if array.pages() == 0 {
             let len = array.elements.checked_mul(size).ok_or_else(|| self.too_many(at))?;
-            let bytes = self.context.read(BLOCK, block, prefix.saturating_add(len).saturating_add(4))?;
+            let bytes = self.context.read(BLOCK, block, bound::sum(bound::sum(prefix, len), 4))?;
             let len = usize::try_from(len).map_err(|_| self.too_many(at))?;
             let base = self.context.offset(block);
             let found = locate(BLOCK, base, &bytes, |i| FixedArray::parse_block(i, sizes, len))?;
@@ -35,24 +35,25 @@ impl Index<'_> {
             return Ok(());
         }
         let bitmap = array.pages().div_ceil(8);
-        let head = prefix.saturating_add(bitmap).saturating_add(4);
+        let head = bound::sum(bound::sum(prefix, bitmap), 4);
         let bytes = self.context.read(BLOCK, block, head)?;
         let len = usize::try_from(bitmap).map_err(|_| self.too_many(at))?;
         let base = self.context.offset(block);
         let bitmap = locate(BLOCK, base, &bytes, |i| FixedArray::parse_block(i, sizes, len))?;
         let page = array.page();
-        let stride = page.saturating_mul(size).saturating_add(4);
-        for number in first.checked_div(page).unwrap_or(0)..=last.checked_div(page).unwrap_or(0) {
+        let stride = bound::sum(bound::product(page, size), 4);
+        let pages = self.place(block, block.0, (1, head))?;
+        let page_of = |element: u64| element.checked_div(page).ok_or_else(|| self.too_many(at));
+        for number in page_of(first)?..=page_of(last)? {
             if !fixed_array::page_is_used(bitmap, number) {
                 continue;
             }
-            let start = number.saturating_mul(page);
-            let n = page.min(array.elements.saturating_sub(start));
-            let offset = block.0.saturating_add(head).saturating_add(number.saturating_mul(stride));
-            let at = Address(offset);
-            // If a page lies beyond the end of the file, so do the pages after it.
+            let start = self.place(at, 0, (number, page))?;
+            let n = page.min(bound::left(array.elements, start));
+            let at = Address(self.place(block, pages, (number, stride))?);
+            // Those after a page that is not in the file are not there either.
             let outside = self.context.available(at) == 0;
-            if elements.page(at, start, n.saturating_mul(size), visit)?.is_break() || outside {
+            if elements.page(at, start, bound::product(n, size), visit)?.is_break() || outside {
                 break;
             }
         }

@@ -1,0 +1,86 @@
+//! GSD: chunk after chunk, so that names keep their order and chunks their types. Only unused space is left out.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use gsd_rs::{Chunk, CreateOptions, Reader, Version, Writer};
+use sciformats_core::WriteAt;
+use sciformats_core::arith::increase;
+use sciformats_core::bound;
+use sciformats_core::storage::{Durability, FileStorage, Scratch};
+
+use crate::sink::{WriteOptions, gsd, refuse_options};
+use sciformats::{Error, File, Format, Result};
+
+pub(super) fn rewrite(
+    (file, input): (&File, &Path),
+    output: &Path,
+    options: &WriteOptions,
+    cancel: Option<&AtomicBool>,
+) -> Result<()> {
+    refuse_options(Format::Gsd, options, (false, false))?;
+    let read = gsd_rs::OpenOptions::default().with_limits(*file.limits()).with_access(file.options().access);
+    let reader = Reader::open_with(input, &read)?;
+    let header = reader.header();
+    let (application, schema) = (header.application.to_text(), header.schema.to_text());
+    let create = CreateOptions::new(application, schema, header.schema_version);
+    let create = match header.version {
+        old if old < Version::new(2, 0) => create.with_layer(Version::new(1, 0)),
+        _ => create,
+    };
+    let scratch = Scratch::beside(output)?;
+    let path = scratch.path().to_owned();
+    let mut writer = Writer::create(&path, &create)?;
+    writer.set_durability(Durability::Process);
+    for frame in 0..reader.frames() {
+        for chunk in reader.chunks(frame) {
+            copy((file, &reader), &chunk?, (&mut writer, &path), cancel)?;
+        }
+        writer.end_frame()?;
+    }
+    writer.finish()?;
+    scratch.finish(Durability::Process)
+}
+
+/// What becomes otherwise of the structures of the file.
+pub(super) fn changes((old, new): (&Path, &Path), of: &File) -> Result<Vec<String>> {
+    let read = gsd_rs::OpenOptions::default().with_limits(*of.limits()).with_access(of.options().access);
+    let (old, new) = (Reader::open_with(old, &read)?, Reader::open_with(new, &read)?);
+    let (from, to) = (old.header().version, new.header().version);
+    Ok(if from == to { Vec::new() } else { vec![format!("is of layer {from}, which becomes {to}")] })
+}
+
+fn copy(
+    (file, reader): (&File, &Reader),
+    chunk: &Chunk<'_>,
+    to: (&mut Writer, &Path),
+    cancel: Option<&AtomicBool>,
+) -> Result<()> {
+    let interrupted = || match cancel.is_some_and(|cancel| cancel.load(Ordering::Relaxed)) {
+        true => Err(Error::io("repack", std::io::ErrorKind::Interrupted.into())),
+        false => Ok(()),
+    };
+    interrupted()?;
+    let Chunk { name, element, n, m, .. } = *chunk;
+    let size = chunk.size().ok_or_else(|| Error::unsupported(format!("elements of the type {element}")))?;
+    let (writer, path) = to;
+    if size <= gsd::SMALL && m > 0 {
+        let bytes = reader.read_bytes(chunk, 0..n)?;
+        file.count_read(size);
+        return writer.write_bytes(name, element, m, &bytes);
+    }
+    let region = gsd::reserve(writer, (name, element), (n, m))?;
+    let mut storage = FileStorage::edit(path)?;
+    let at_once = (gsd::SMALL / (size / n.max(1)).max(1)).max(1);
+    let (mut row, mut at) = (0, region.location);
+    while row < n {
+        interrupted()?;
+        let next = bound::sum(row, at_once).min(n);
+        let bytes = reader.read_bytes(chunk, row..next)?;
+        storage.write_at(at, &bytes)?;
+        increase(&mut at, bytes.len() as u64)?;
+        file.count_read(bytes.len() as u64);
+        row = next;
+    }
+    Ok(())
+}

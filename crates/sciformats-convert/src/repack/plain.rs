@@ -1,0 +1,74 @@
+//! npy and RawArray, whose files are one array and nothing else: what no option names stays, byte for byte.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use sciformats_core::arith::increase;
+use sciformats_core::storage::{Durability, Replacement};
+use sciformats_core::{ReadAt, WriteAt, bound};
+
+use crate::sink::{WriteOptions, refuse_options};
+use sciformats::{Error, File, Format, Result};
+
+/// Bytes that are copied at once.
+const AT_ONCE: u64 = 4 << 20;
+
+/// Elements keep their type, which the common tree may not have, their byte order, and the order of their dimensions.
+pub(super) fn npy(
+    (file, input): (&File, &Path),
+    output: &Path,
+    options: &WriteOptions,
+    cancel: Option<&AtomicBool>,
+) -> Result<()> {
+    refuse_options(Format::Npy, options, (false, false))?;
+    let read = npy::OpenOptions::default().with_limits(*file.limits()).with_access(file.options().access);
+    copy(file, npy::Reader::open_with(input, &read)?.stored(), output, cancel)
+}
+
+/// Elements keep their type and byte order, also where `options` name another encoding.
+#[cfg(feature = "rawarray")]
+pub(super) fn rawarray(
+    (file, input): (&File, &Path),
+    output: &Path,
+    options: &WriteOptions,
+    cancel: Option<&AtomicBool>,
+) -> Result<()> {
+    refuse_options(Format::RawArray, options, (false, true))?;
+    let read =
+        rawarray::OpenOptions::default().with_limits(*file.limits()).with_access(file.options().access);
+    let reader = rawarray::Reader::open_with(input, &read)?;
+    let encoding = match options.filter {
+        None => reader.encoding(),
+        Some(_) => crate::sink::rawarray::encoding(options)?,
+    };
+    if encoding == reader.encoding() {
+        return copy(file, reader.stored(), output, cancel);
+    }
+    if reader.element().kind() != reader.header().eltype {
+        return Err(Error::unsupported("another encoding of elements of an unknown kind"));
+    }
+    // Encodings look at all elements.
+    let array = file.array("/")?;
+    file.unfolding().add(reader.len(), array.info())?;
+    let how = rawarray::WriteOptions::default().with_encoding(encoding).with_byte_order(reader.byte_order());
+    let metadata = reader.metadata()?;
+    let writer = rawarray::Writer::new(reader.dims()).with_options(how).with_metadata(&metadata);
+    let bytes = reader.read_bytes()?;
+    file.count_read(bytes.len() as u64);
+    writer.write_bytes(output, reader.element(), &bytes)
+}
+
+fn copy(file: &File, from: &dyn ReadAt, output: &Path, cancel: Option<&AtomicBool>) -> Result<()> {
+    let mut to = Replacement::create(output)?;
+    let (size, mut at) = (from.len(), 0);
+    while at < size {
+        if cancel.is_some_and(|cancel| cancel.load(Ordering::Relaxed)) {
+            return Err(Error::io("repack", std::io::ErrorKind::Interrupted.into()));
+        }
+        let bytes = from.read_at(at, bound::addressable(bound::left(size, at).min(AT_ONCE)))?;
+        to.write_at(at, &bytes)?;
+        file.count_read(bytes.len() as u64);
+        increase(&mut at, bytes.len() as u64)?;
+    }
+    to.finish(Durability::Process)
+}
