@@ -54,7 +54,7 @@ not tested in that way.
 | SIGKILL | a writing process is killed at a random moment; nothing that it reported as committed may be missing |
 | full disk | the device has no room for the next bytes (ENOSPC) |
 | failing disk | from some operation on, the device refuses everything, including syncs |
-| second writer | two and four processes change one file at the same time, 1,000 times each; every change that was reported as committed is there, and every other change was refused; `.npy` files have no editor: they are only written as a whole |
+| second writer | two and four processes change one file at the same time, 1,000 times each; every change that was reported as committed is there, and every other change was refused |
 | truncation while reading | another program cuts a file short, or overwrites it, while `manifest`, `verify`, `cat`, `diff` or `repack` reads it; the result is an error, or the answer for the file as it was before, and never a signal |
 | rescue | a file was cut short, or bits of it were changed, and what is left of it is written as `convert --lossy` does: of a file that was cut, every element that is not told as lost is the one that was there |
 

@@ -3,6 +3,7 @@
 //! | file | structure |
 //! |---|---|
 //! | [`header`] | all that stands before the elements |
+//! | [`growth`] | another shape in a header that is there |
 //! | [`literal`] | the Python literals that a header is written in |
 //! | [`dtype`] | the type of elements, the value of `descr` |
 
@@ -15,6 +16,7 @@
 )]
 
 pub(crate) mod dtype;
+pub(crate) mod growth;
 pub(crate) mod header;
 pub(crate) mod literal;
 
