@@ -66,7 +66,7 @@ The documents of the formats say what exactly is left: [HDF5](formats/hdf5.md), 
 pub(crate) fn task(mut args: Args) -> Result {
     let count = args.number("--count")?.unwrap_or(COUNT);
     args.end()?;
-    let names = || FORMATS.iter().map(|format| format.package).chain(["sciformats-cli"]);
+    let names = || FORMATS.iter().map(|format| format.package).chain(["npy", "sciformats-cli"]);
     let packages = || names().flat_map(|name| ["--package", name]);
     // Tests start examples as processes of their own.
     run(cargo().args(["build", "--examples", "--all-features"]).args(packages()))?;
