@@ -64,7 +64,8 @@ pub(crate) struct Global {
     /// Memory that decoding one object may take, such as 512M or 4GiB [default: 16GiB]
     #[arg(long, global = true, value_name = "SIZE", value_parser = parse_size)]
     pub(crate) limit_memory: Option<u64>,
-    /// Bytes of elements that a command may go through, if they are more than 1032 for each byte of the file [default: 4GiB]
+    /// Bytes of elements that a command may go through, if they are more than 1032 for each byte of the file [default: 4GiB, and
+    /// 256MiB of what is written]
     #[arg(long, global = true, value_name = "SIZE", value_parser = parse_size)]
     pub(crate) limit_unfolded: Option<u64>,
     /// Other files that may be opened where a file names them: `none`, those `beside` it or in folders there, or also those in a

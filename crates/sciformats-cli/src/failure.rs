@@ -172,7 +172,7 @@ pub(crate) fn explain(path: &Path, error: &Error) -> String {
 /// What helps.
 pub(crate) fn advice(path: &Path, error: &Error) -> Option<String> {
     match (error, error.blame()) {
-        (Error::LimitExceeded { what: "bytes to go through", .. }, _) => {
+        (Error::LimitExceeded { what: "bytes to go through" | "bytes to write", .. }, _) => {
             Some("raise it with --limit-unfolded if you trust the file".into())
         }
         (Error::LimitExceeded { what, .. }, _) if what.starts_with("bytes") => {

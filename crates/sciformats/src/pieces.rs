@@ -13,7 +13,7 @@ use crate::model::ArrayInfo;
 const PIECE: u64 = 4 << 20;
 /// Bytes that a piece may grow to so that no chunk is cut in two and decoded twice.
 const ALIGNED: u64 = 64 << 20;
-/// What an element of varying size is taken for.
+/// What an element of varying size is taken for, at least.
 const VARYING: u64 = 64;
 
 /// The pieces of a selection in C order.
@@ -39,7 +39,8 @@ impl Pieces {
     /// Cuts `slab` into pieces of at most `memory` bytes, as far as single elements are no larger.
     pub fn new(info: &ArrayInfo, slab: &Slab, memory: u64) -> Self {
         let counts = slab.shape();
-        let size = info.element.size().unwrap_or(VARYING);
+        let varying = || info.width.unwrap_or_default().max(VARYING);
+        let size = info.element.size().unwrap_or_else(varying);
         // Elements without bytes are read at once: there is nothing to hold.
         let budget = PIECE.min(memory).checked_div(size).unwrap_or(u64::MAX).max(1); // a bound
         let most = ALIGNED.min(memory).checked_div(size).unwrap_or(u64::MAX).max(1); // a bound

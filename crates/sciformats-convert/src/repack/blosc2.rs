@@ -35,11 +35,11 @@ pub(super) fn rewrite(
         repack = with_chunks(repack, &parts, chunks)?;
     }
     if options.filter.is_some() || options.level.is_some() || options.chunks.is_some() {
-        // All of it is going to be decoded.
+        // All of it is going to be decoded, and compressed anew.
         let array = file.array("/")?;
         let shape = array.info().shape.as_deref().unwrap_or_default();
         let elements = sciformats_core::slab::elements(shape).unwrap_or(u64::MAX); // a bound
-        file.unfolding().add(elements, array.info())?;
+        file.writing().add(elements, array.info())?;
     }
     repack.frame(frame, output)
 }
