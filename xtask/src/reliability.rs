@@ -54,7 +54,7 @@ not tested in that way.
 | SIGKILL | a writing process is killed at a random moment; nothing that it reported as committed may be missing |
 | full disk | the device has no room for the next bytes (ENOSPC) |
 | failing disk | from some operation on, the device refuses everything, including syncs |
-| second writer | two and four processes change one file at the same time, 1,000 times each; every change that was reported as committed is there, and every other change was refused; `.npy` files have no editor: they are only written as a whole |
+| second writer | two and four processes change one file at the same time, 1,000 times each; every change that was reported as committed is there, and every other change was refused |
 | truncation while reading | another program cuts a file short, or overwrites it, while `manifest`, `verify`, `cat`, `diff` or `repack` reads it; the result is an error, or the answer for the file as it was before, and never a signal |
 | rescue | a file was cut short, or bits of it were changed, and `convert --lossy` writes what can still be read; if the file was cut short, every element that is not reported as lost has its original value |
 
@@ -66,7 +66,7 @@ The documents of the formats describe exactly what is left: [HDF5](formats/hdf5.
 pub(crate) fn task(mut args: Args) -> Result {
     let count = args.number("--count")?.unwrap_or(COUNT);
     args.end()?;
-    let names = || FORMATS.iter().map(|format| format.package).chain(["sciformats-cli"]);
+    let names = || FORMATS.iter().map(|format| format.package).chain(["npy", "sciformats-cli"]);
     let packages = || names().flat_map(|name| ["--package", name]);
     // Tests start examples as separate processes.
     run(cargo().args(["build", "--examples", "--all-features"]).args(packages()))?;

@@ -77,9 +77,10 @@ fn fixtures_hold_what_their_manifests_say() {
 fn all_of(name: &str) -> Result<()> {
     let limits = Limits::default().with_memory(1 << 24).with_items(1 << 20);
     let options = OpenOptions::default().with_limits(limits);
-    Frame::open_with(folder().join("hostile").join(name).with_extension("b2frame"), &options)?
-        .verify()
-        .map(drop)
+    let frame = Frame::open_with(folder().join("hostile").join(name).with_extension("b2frame"), &options)?;
+    frame.verify()?;
+    // A chunk that is one value again and again is sound, however long it is; nobody has to unfold it.
+    (0..frame.chunks()).try_for_each(|index| frame.chunk(index)?.decode().map(drop))
 }
 
 #[test]

@@ -16,23 +16,27 @@
 //! | look into any file, read all of it or a part | [`Reader`] |
 //! | write an array that is in memory | [`write`](fn@write), [`to_bytes`] |
 //! | write an array in pieces, or elements whose type is known only at run time | [`Writer`] |
+//! | overwrite a part of a file, or append to it | [`Editor`] |
 //! | say what elements are | [`DType`], [`Header`] |
 //!
-//! A file is written as a whole and takes its place at once. There is no editor: the length of the header depends on the shape
-//! that it holds, and readers find the elements by it, so that an array that grows is written anew. Python objects, which a file
-//! holds as a pickle, are neither read nor written, since reading them would run what the file says.
+//! A file is written as a whole and takes its place at once. One that is there is changed in place: readers find the elements by the
+//! length of the header, which stays as it is, so that an array can grow as far as the header has room for its shape. Python objects,
+//! which a file holds as a pickle, are neither read nor written, since reading them would run what the file says.
 
+mod edit;
+mod editor;
 mod element;
 mod gather;
 mod reader;
 mod spec;
 mod writer;
 
+pub use editor::Editor;
 pub use element::Element;
 pub use reader::{OpenOptions, Reader, is_npy, whole_size};
 pub use sciformats_core::endian::ByteOrder;
-pub use sciformats_core::storage::Access;
-pub use sciformats_core::{Conversion, Error, Limits, Misfit, Range, ReadAt, Result, Slab};
+pub use sciformats_core::storage::{Access, Durability};
+pub use sciformats_core::{Conversion, Error, Limits, Misfit, Range, ReadAt, Result, Slab, WriteAt};
 pub use spec::{DType, Field, Header, Kind};
 pub use writer::{Writer, to_bytes, write};
 

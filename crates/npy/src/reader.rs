@@ -3,11 +3,13 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use sciformats_core::commit::journal;
 use sciformats_core::endian::ByteOrder;
 use sciformats_core::number::not_stored_as;
 use sciformats_core::storage::{Access, zeroed};
 use sciformats_core::{Conversion, Error, Fault, FaultKind, Limits, ReadAt, Result, Slab, bound};
 
+use crate::edit;
 use crate::element::Element;
 use crate::gather::Elements;
 use crate::spec::header::{MAGIC, Preamble};
@@ -69,7 +71,7 @@ pub fn is_npy(storage: &(impl ReadAt + ?Sized)) -> bool {
 /// # Ok::<(), npy::Error>(())
 /// ```
 pub fn whole_size(storage: &(impl ReadAt + ?Sized)) -> Option<u64> {
-    let (header, data) = read_header(storage, &Limits::default()).ok()?;
+    let (_, header, data) = read_header(storage, &Limits::default()).ok()?;
     data.checked_add(header.stored_size()?)
 }
 
@@ -147,8 +149,12 @@ impl Reader {
     /// As [`open`](Self::open).
     pub fn from_storage(storage: impl ReadAt + 'static, options: &OpenOptions) -> Result<Self> {
         let OpenOptions { limits, .. } = *options;
-        let preamble = Preamble::read(&storage.read_at(0, preamble_len(&storage))?)?;
-        let (header, data) = read_header(&storage, &limits)?;
+        let (preamble, mut header, data) = read_header(&storage, &limits)?;
+        let mut storage: Arc<dyn ReadAt> = Arc::new(storage);
+        if edit::may_have_journal(&header, data, storage.len()) && journal::is_interrupted(&*storage)? {
+            storage = Arc::new(journal::view(storage)?);
+            header = read_header(&*storage, &limits)?.1;
+        }
         if header.dtype.has_objects() {
             return Err(Error::unsupported("an array of Python objects"));
         }
@@ -157,7 +163,7 @@ impl Reader {
         let short = || Fault::new("elements", FaultKind::Truncated).at("array", storage.len());
         let (size, version) = (size.ok_or_else(short)?, preamble.version);
         let conversion = Conversion::Exact;
-        Ok(Self { storage: Arc::new(storage), header, version, data, size, limits, conversion })
+        Ok(Self { storage, header, version, data, size, limits, conversion })
     }
 
     /// The bytes of the whole file, as they are stored.
@@ -349,7 +355,10 @@ fn preamble_len(storage: &(impl ReadAt + ?Sized)) -> usize {
 }
 
 /// The header of a file and where its elements begin, whatever of them is there.
-fn read_header(storage: &(impl ReadAt + ?Sized), limits: &Limits) -> Result<(Header, u64)> {
+pub(crate) fn read_header(
+    storage: &(impl ReadAt + ?Sized),
+    limits: &Limits,
+) -> Result<(Preamble, Header, u64)> {
     let preamble = Preamble::read(&storage.read_at(0, preamble_len(storage))?)?;
     let start = u64::from(preamble.start);
     let length = u64::from(preamble.length);
@@ -358,5 +367,5 @@ fn read_header(storage: &(impl ReadAt + ?Sized), limits: &Limits) -> Result<(Hea
         return Err(Fault::new("header", FaultKind::Truncated).at("header", storage.len()));
     }
     let text = storage.read_at(start, limits.memory("bytes of the header", length)?)?;
-    Ok((Header::read(&text, preamble.version, start)?, end))
+    Ok((preamble, Header::read(&text, preamble.version, start)?, end))
 }

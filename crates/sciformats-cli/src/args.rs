@@ -64,8 +64,8 @@ pub(crate) struct Global {
     /// Limit the memory that decoding one object may take, such as 512M or 4GiB [default: 16GiB]
     #[arg(long, global = true, value_name = "SIZE", value_parser = parse_size)]
     pub(crate) limit_memory: Option<u64>,
-    /// Limit the bytes of elements that a command reads [default: 4GiB, or 1032 bytes per byte of the file if
-    /// that is more]
+    /// Limit the bytes of elements that a command reads, and the part of them that it writes, unless they are at most 1032
+    /// bytes per byte of the file [default: 4GiB, and 256MiB of what is written]
     #[arg(long, global = true, value_name = "SIZE", value_parser = parse_size)]
     pub(crate) limit_unfolded: Option<u64>,
     /// Other files that may be opened when a file names them: `none`, those `beside` the file or in folders

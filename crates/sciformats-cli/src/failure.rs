@@ -179,7 +179,7 @@ pub(crate) fn explain(path: &Path, error: &Error) -> String {
 /// Returns advice for an error, if there is some.
 pub(crate) fn advice(path: &Path, error: &Error) -> Option<String> {
     match (error, error.blame()) {
-        (Error::LimitExceeded { what: "bytes to go through", .. }, _) => {
+        (Error::LimitExceeded { what: "bytes to go through" | "bytes to write", .. }, _) => {
             Some("if you trust the file, raise the limit with --limit-unfolded".into())
         }
         (Error::LimitExceeded { what, .. }, _) if what.starts_with("bytes") => {

@@ -81,9 +81,11 @@ pub struct OpenOptions {
     /// bytes could declare more elements than anybody would wait for. The default is 4 GiB, which take some
     /// seconds.
     pub unfolded: u64,
-    /// Whether a file that was cut short is opened as far as possible. Its elements beyond the end cannot be
-    /// read. In a Blosc2 frame, whose index is at its end, the chunks are searched for, also if the end is
-    /// damaged. The default is no.
+    /// Bytes of elements that one operation may write of what it goes through, with the same exception: writing takes several times
+    /// as long as reading, and room on the disk. Default: 256 MiB.
+    pub written: u64,
+    /// Whether a file that was cut short is opened, as far as that can be: its elements beyond the cut cannot be read. Of a Blosc2
+    /// frame, whose index stands at its end, the chunks are searched for, also where that end is damaged. Default: no.
     pub cut: bool,
     /// Formats of the caller, which are recognised before all others. The default is none.
     pub formats: Vec<Registered>,
@@ -98,6 +100,7 @@ impl Default for OpenOptions {
             external: External::SameFolder,
             missing: Missing::Refused,
             unfolded: 4 << 30,
+            written: 256 << 20,
             cut: false,
             formats: Vec::new(),
         }
@@ -171,11 +174,11 @@ impl OpenOptions {
     ///
     /// // A map of mostly zeros, of which the file has few bytes.
     /// let options = OpenOptions::default().with_unfolded(100 << 30);
-    /// # assert_eq!(options.unfolded, 100 << 30);
+    /// # assert_eq!((options.unfolded, options.written), (100 << 30, 100 << 30));
     /// ```
     #[must_use]
     pub fn with_unfolded(self, unfolded: u64) -> Self {
-        Self { unfolded, ..self }
+        Self { unfolded, written: unfolded, ..self }
     }
 
     /// Returns the number of threads, which is never 0.
@@ -209,6 +212,7 @@ impl OpenOptions {
 /// ```
 #[derive(Debug)]
 pub struct Unfolding {
+    what: &'static str,
     limit: u64,
     bytes: AtomicU64,
 }
@@ -216,7 +220,30 @@ pub struct Unfolding {
 impl Unfolding {
     /// Creates the limit for a file of `size` bytes.
     pub fn new(options: &OpenOptions, size: u64) -> Self {
-        Self { limit: options.unfolded.max(bound::product(size, PER_BYTE)), bytes: AtomicU64::new(0) }
+        Self::within("bytes to go through", options.unfolded, size)
+    }
+
+    /// Of what is written of a file of `size` bytes: see [`OpenOptions::written`].
+    ///
+    /// ```
+    /// use sciformats::options::Unfolding;
+    /// use sciformats::{ArrayInfo, ElementType, OpenOptions};
+    ///
+    /// let zeros = ArrayInfo::new(ElementType::F64, [1 << 28]);
+    /// assert!(Unfolding::new(&OpenOptions::default(), 200).add(1 << 28, &zeros).is_ok()); // 2 GiB can be read,
+    /// assert!(Unfolding::writing(&OpenOptions::default(), 200).add(1 << 28, &zeros).is_err()); // but not written
+    /// ```
+    pub fn writing(options: &OpenOptions, size: u64) -> Self {
+        Self::within("bytes to write", options.written, size)
+    }
+
+    fn within(what: &'static str, limit: u64, size: u64) -> Self {
+        Self { what, limit: limit.max(bound::product(size, PER_BYTE)), bytes: AtomicU64::new(0) }
+    }
+
+    /// What it bounds, for a file of which `bytes` are declared in all.
+    pub(crate) fn allows(&self, bytes: u64) -> bool {
+        bytes <= self.limit
     }
 
     /// Adds elements that are going to be read. Elements that are refused do not count.
@@ -225,10 +252,10 @@ impl Unfolding {
     ///
     /// [`Error::LimitExceeded`] if there are more bytes than the limit.
     pub fn add(&self, elements: u64, info: &ArrayInfo) -> Result<()> {
-        let more = bound::product(elements, info.element.size().unwrap_or(1));
+        let more = bound::product(elements, info.effort().unwrap_or(1));
         let declared = bound::sum(self.bytes.load(Ordering::Relaxed), more);
         if declared > self.limit {
-            return Err(Error::LimitExceeded { what: "bytes to go through", declared, limit: self.limit });
+            return Err(Error::LimitExceeded { what: self.what, declared, limit: self.limit });
         }
         self.bytes.store(declared, Ordering::Relaxed);
         Ok(())

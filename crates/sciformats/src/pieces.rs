@@ -40,8 +40,9 @@ impl Pieces {
     /// Cuts `slab` into pieces of at most `memory` bytes, unless a single element is larger.
     pub fn new(info: &ArrayInfo, slab: &Slab, memory: u64) -> Self {
         let counts = slab.shape();
-        let size = info.element.size().unwrap_or(VARYING);
-        // Elements without bytes are read at once, because they take no memory.
+        let varying = || info.width.unwrap_or_default().max(VARYING);
+        let size = info.element.size().unwrap_or_else(varying);
+        // Elements without bytes are read at once: there is nothing to hold.
         let budget = PIECE.min(memory).checked_div(size).unwrap_or(u64::MAX).max(1); // a bound
         let most = ALIGNED.min(memory).checked_div(size).unwrap_or(u64::MAX).max(1); // a bound
         let mut axis = counts.len();

@@ -22,7 +22,12 @@ const KINDS: [(&str, &str); 9] = [
     ("rescues", "rescue"),
 ];
 
-/// The counts by format (in the order of [`FORMATS`]) and by operation.
+/// What lines call the formats, and how the table does: those with conformance checks, and NumPy's.
+fn titles() -> Vec<(&'static str, &'static str)> {
+    FORMATS.iter().map(|format| (format.name, format.title)).chain([("npy", "npy")]).collect()
+}
+
+/// Counts by format (in the order of [`titles`]) and operation.
 type Table = BTreeMap<(usize, String), [u64; KINDS.len()]>;
 
 /// Returns the section that summarises the lines that tests printed. Other lines are ignored.
@@ -32,7 +37,7 @@ pub(super) fn section(told: &[String]) -> String {
         format!("{CRASHES}\n| format | operation | {heads} |\n|---|---|{}\n", "--:|".repeat(KINDS.len()));
     let mut sums = [0; KINDS.len()];
     for ((format, operation), counts) in table(told) {
-        let title = FORMATS.get(format).map_or("", |format| format.title);
+        let title = titles().get(format).map_or("", |(_, title)| title);
         // Writing to a String cannot fail.
         let _ = writeln!(text, "| {title} | {operation} | {} |", counts.map(cell).join(" | "));
         sums.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
@@ -49,7 +54,7 @@ fn table(told: &[String]) -> Table {
         let (Some(name), Some(operation), Some(counts)) = (parts.next(), parts.next(), parts.next()) else {
             continue;
         };
-        let Some(format) = FORMATS.iter().position(|format| format.name == name) else { continue };
+        let Some(format) = titles().iter().position(|(known, _)| *known == name) else { continue };
         let row = table.entry((format, operation.to_owned())).or_default();
         for part in counts.split(", ") {
             let Some((count, kind)) = part.split_once(' ') else { continue };

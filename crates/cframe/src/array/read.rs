@@ -1,14 +1,17 @@
 //! Reading selections.
 
-use sciformats_core::arith::{add, fit, mul, present};
+use sciformats_core::arith::{add, div, fit, mul, present, sub};
 use sciformats_core::fault::{Fault, FaultKind};
 use sciformats_core::storage::zeroed;
-use sciformats_core::{Result, Slab, bound};
+use sciformats_core::{Error, Result, Slab, bound};
 
 use super::{Array, to_usize};
-use crate::model::chunk::State;
+use crate::model::chunk::{Chunk, State, fill};
 use crate::model::grid::{Touched, runs, span};
 use crate::model::kept::{Kept, Scratch, sized};
+
+/// Blocks of as many bytes are read one after another, and no more of each than is selected.
+const LARGE: usize = 8 << 20;
 
 impl Array {
     /// All elements.
@@ -70,39 +73,105 @@ impl Array {
     /// As [`read_slab_bytes`](Self::read_slab_bytes); `Usage` if `out` has another size.
     pub fn read_slab_bytes_into(&self, slab: &Slab, out: &mut [u8]) -> Result<()> {
         self.check(slab, out.len())?;
-        let size = self.element_size();
-        let block_bytes = self.schunk.limits().memory("bytes of a block", self.block_bytes()?.into())?;
         let chunk_bytes = to_usize(self.chunk_bytes()?.into());
-        let shape = slab.shape();
-        let threads = self.schunk.threads();
-        let (mut own, mut scratch) = (State::default(), Kept::<Scratch>::default());
+        let mut blocks = Blocks {
+            array: self,
+            slab,
+            shape: slab.shape(),
+            own: State::default(),
+            scratch: Kept::<Scratch>::default(),
+        };
         for position in self.grid.touched_chunks(slab)? {
             let chunk = self.schunk.chunk(self.grid.chunk_number(&position)?)?;
             if chunk.nbytes() != chunk_bytes {
                 let kind = FaultKind::Mismatch { expected: chunk_bytes as u64, found: chunk.nbytes() as u64 };
                 return Err(Fault::new("nbytes", kind).at("chunk of an array", 0));
             }
-            let touched = self.grid.touched_blocks(slab, &position)?;
-            let shared = chunk.shared(&mut own)?;
-            // A few blocks at a time: they are still in the cache when elements are taken out of them.
-            for some in touched.chunks(threads.batch(block_bytes)) {
-                let bytes = sized(&mut scratch.0, mul(some.len(), block_bytes)?)?;
-                let decode = |state: &mut State, index: usize, block: &mut [u8]| {
-                    let Some(Touched { block: number, axes }) = some.get(index) else { return Ok(()) };
-                    let wanted = span(axes, &self.grid.block)?;
-                    let at = |place: u64| mul(fit(place, "place of an element")?, size);
-                    let (first, end) = (at(wanted.start)?, at(wanted.end)?);
-                    let part = present(block.get_mut(first..end), "elements of a block")?;
-                    let start = add(mul(fit(*number, "number of a block")?, block_bytes)?, first)?;
-                    chunk.read_with(start, &shared, state, part)
-                };
-                threads.each_piece((bytes, block_bytes), &mut own, State::default, decode)?;
-                let blocks = scratch.0.chunks(block_bytes.max(1));
-                for (touched, block) in some.iter().zip(blocks) {
-                    runs(&touched.axes, &shape, &self.grid.block, |to, from, count, step| {
-                        gather(block, (from, count, step), out, to, size)
-                    })?;
-                }
+            match chunk.repeated() {
+                Some(value) => self.alike((&chunk, value), (slab, &position), out)?,
+                None => blocks.read(&chunk, &position, out)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes elements out of a chunk that is one value again and again. Nothing is unfolded but what is selected.
+    fn alike(
+        &self,
+        (chunk, value): (&Chunk<'_>, &[u8]),
+        (slab, position): (&Slab, &[u64]),
+        out: &mut [u8],
+    ) -> Result<()> {
+        let size = self.element_size();
+        if size.checked_rem(value.len()) != Some(0) {
+            let kind = FaultKind::Rule(
+                "is repeated in a chunk of an array, whose elements are no whole number of it",
+            );
+            return Err(Fault::new("value", kind).at("chunk of an array", chunk.base()));
+        }
+        let axes = self.grid.within_chunk(slab, position)?;
+        // Where the elements stand in the chunk is of no matter.
+        runs(&axes, &slab.shape(), &self.grid.chunk, |to, _, count, _| {
+            let start = mul(fit(to, "place of an element")?, size)?;
+            let end = add(start, mul(fit(count, "place of an element")?, size)?)?;
+            fill(value, 0, present(out.get_mut(start..end), "selected elements")?)
+        })
+    }
+}
+
+/// The blocks that a selection touches, read chunk by chunk.
+struct Blocks<'a> {
+    array: &'a Array,
+    slab: &'a Slab,
+    shape: Vec<u64>,
+    own: State,
+    scratch: Kept<Scratch>,
+}
+
+impl Blocks<'_> {
+    fn read(&mut self, chunk: &Chunk<'_>, position: &[u64], out: &mut [u8]) -> Result<()> {
+        let Self { array, slab, shape, own, scratch } = self;
+        let (grid, size, threads) = (&array.grid, array.element_size(), array.schunk.threads());
+        let block_bytes = array.schunk.limits().memory("bytes of a block", array.block_bytes()?.into())?;
+        let touched = grid.touched_blocks(slab, position)?;
+        let shared = chunk.shared(own)?;
+        // Where a block's bytes from the first to the last that is selected are in the chunk.
+        let part = |Touched { block, axes }: &Touched| {
+            let wanted = span(axes, &grid.block)?;
+            let at = |place: u64| mul(fit(place, "place of an element")?, size);
+            let (first, end) = (at(wanted.start)?, at(wanted.end)?);
+            let start = mul(fit(*block, "number of a block")?, block_bytes)?;
+            Ok::<_, Error>((start, first, end))
+        };
+        if block_bytes >= LARGE {
+            // Of a large block no more is taken up than is asked for.
+            for touched in &touched {
+                let (start, first, end) = part(touched)?;
+                let bytes = sized(&mut scratch.0, sub(end, first)?)?;
+                chunk.read_with(add(start, first)?, &shared, own, bytes)?;
+                let bytes = &*bytes;
+                runs(&touched.axes, shape, &grid.block, |to, from, count, step| {
+                    let from = sub(from, div(first, size.max(1))? as u64)?;
+                    gather(bytes, (from, count, step), out, to, size)
+                })?;
+            }
+            return Ok(());
+        }
+        // A few blocks at a time: they are still in the cache when elements are taken out of them.
+        for some in touched.chunks(threads.batch(block_bytes)) {
+            let bytes = sized(&mut scratch.0, mul(some.len(), block_bytes)?)?;
+            let decode = |state: &mut State, index: usize, block: &mut [u8]| {
+                let Some(touched) = some.get(index) else { return Ok(()) };
+                let (start, first, end) = part(touched)?;
+                let wanted = present(block.get_mut(first..end), "elements of a block")?;
+                chunk.read_with(add(start, first)?, &shared, state, wanted)
+            };
+            threads.each_piece((bytes, block_bytes), own, State::default, decode)?;
+            let blocks = scratch.0.chunks(block_bytes.max(1));
+            for (touched, block) in some.iter().zip(blocks) {
+                runs(&touched.axes, shape, &grid.block, |to, from, count, step| {
+                    gather(block, (from, count, step), out, to, size)
+                })?;
             }
         }
         Ok(())

@@ -1,5 +1,6 @@
 //! What a frame consists of, for those who look into it or check it.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 use sciformats_core::arith::add;
@@ -193,9 +194,22 @@ impl Frame {
         let names: Vec<&str> = self.vlmeta_names().collect();
         names.into_iter().filter_map(|name| self.vlmeta(name).err()).for_each(&mut *visit);
         let (mut total, mut known) = (0u64, true);
+        // Chunks may stand at one place, and are decoded once; all of them together are no more than the frame has.
+        let mut seen = HashSet::new();
         for index in 0..self.chunks() {
-            match self.chunk(index).and_then(|chunk| chunk.decode()) {
-                Ok(bytes) => total = bound::sum(total, bytes.len() as u64),
+            let checked = match (self.offset(index), self.expected_size(index)) {
+                (Ok(Offset::Special(_)), Some(size)) => Ok(size.into()),
+                (offset, _) => self.chunk(index).and_then(|chunk| {
+                    let size = chunk.nbytes() as u64;
+                    let again = matches!(offset, Ok(Offset::At(place)) if !seen.insert(place));
+                    if !again && bound::sum(total, size) <= self.nbytes() {
+                        chunk.check()?;
+                    }
+                    Ok(size)
+                }),
+            };
+            match checked {
+                Ok(size) => total = bound::sum(total, size),
                 Err(error) => {
                     known = false;
                     visit(error);

@@ -6,7 +6,7 @@
 
 use std::ops;
 
-use sciformats_core::arith::{add, div, increase, mul, sub};
+use sciformats_core::arith::{add, div, increase, mul, present, sub};
 use sciformats_core::slab::elements;
 use sciformats_core::{Range, Result, Slab, bound};
 
@@ -110,6 +110,16 @@ impl Grid {
             Ok(Touched { block, axes: parts.into_iter().map(|(_, axis)| axis).collect() })
         });
         touched.collect()
+    }
+
+    /// What a selection holds of the chunk at this position, along each dimension: of one that it touches.
+    pub(crate) fn within_chunk(&self, slab: &Slab, chunk: &[u64]) -> Result<Vec<Axis>> {
+        let sides = self.dimensions().zip(chunk);
+        let axes = slab.ranges().iter().zip(sides).map(|(range, ((n, side, _), &position))| {
+            let low = mul(position, side)?;
+            present(within(range, low, bound::sum(low, side).min(n))?, "part of a selection in a chunk")
+        });
+        axes.collect()
     }
 
     /// The number of a chunk in C order.

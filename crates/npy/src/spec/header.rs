@@ -7,6 +7,8 @@
 //! | 8 | 2 or 4 | length of the header, little-endian; 4 bytes from version 2.0 on |
 //! | 10, 12 | | header: a Python dictionary in Latin-1 or UTF-8, spaces, a line feed; ends at a multiple of 64 |
 //!
+//! The spaces leave room for the dimension along which the array may grow, up to 21 digits of it, as NumPy leaves it.
+//!
 //! The dictionary has these keys, in any order:
 //!
 //! | text | field |
@@ -23,7 +25,7 @@ use sciformats_core::arith::{add, fit};
 use sciformats_core::fault::{Parsed, fail, field, locate, locate_all};
 use sciformats_core::literal::{Encoding, Literal, Tuple};
 use sciformats_core::slab::elements;
-use sciformats_core::{Error, FaultKind, Result};
+use sciformats_core::{Error, FaultKind, Result, bound};
 
 use super::dtype::{DType, dimensions};
 
@@ -32,6 +34,9 @@ pub(crate) const MAGIC: &[u8; 6] = b"\x93NUMPY";
 
 /// A header ends at a multiple of so many bytes.
 const ALIGNMENT: usize = 64;
+
+/// Digits that the dimension along which an array grows has room for.
+const GROWTH: usize = 21;
 
 /// What stands before the dictionary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,6 +116,12 @@ impl Header {
         Self { dtype, fortran_order: false, shape: shape.into() }
     }
 
+    /// The dimension along which elements can follow those that there are: the slowest.
+    pub(crate) fn growing(&self) -> Option<usize> {
+        let last = self.shape.len().checked_sub(1)?;
+        Some(if self.fortran_order { last } else { 0 })
+    }
+
     /// The number of elements; `None` beyond 64 bits.
     pub fn elements(&self) -> Option<u64> {
         elements(&self.shape)
@@ -154,7 +165,11 @@ impl Header {
         let Self { dtype, fortran_order, shape } = self;
         let order = if *fortran_order { "True" } else { "False" };
         let shape = Tuple(shape);
-        let dictionary = format!("{{'descr': {dtype}, 'fortran_order': {order}, 'shape': {shape}, }}");
+        let mut dictionary = format!("{{'descr': {dtype}, 'fortran_order': {order}, 'shape': {shape}, }}");
+        if let Some(length) = self.growing().and_then(|axis| self.shape.get(axis)) {
+            let room = bound::left(GROWTH, length.to_string().len());
+            dictionary.extend(std::iter::repeat_n(' ', room));
+        }
         let wide = || Error::unsupported("a header of 4 GiB");
         // The line feed is the last byte before a multiple of 64.
         let padded = |before: usize| {

@@ -16,6 +16,7 @@
 )]
 
 pub(crate) mod dtype;
+pub(crate) mod growth;
 pub(crate) mod header;
 
 pub use dtype::{DType, Field, Kind};

@@ -292,7 +292,7 @@ impl Plan {
             tree: &self.tree,
             sink: sink::create(path, self.target, &options)?,
             handles: HashMap::new(),
-            unfolding: self.tree.unfolding(),
+            unfolding: self.tree.writing(),
             rescue: rescue.then_some(&*self.rescue),
         };
         writing.all()?;

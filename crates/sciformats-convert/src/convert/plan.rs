@@ -41,7 +41,7 @@ pub(super) fn make(file: &Arc<File>, target: Format, options: &Options) -> Resul
         facts: Vec::new(),
         metadata: Vec::new(),
         unfolding: file.unfolding(),
-        declared: file.unfolding(),
+        declared: file.writing(),
         limit: None,
         unreached: None,
         last: None,
@@ -285,6 +285,7 @@ impl Builder {
             self.lose(path, format!("is of shape {from}, which becomes {to}"));
         }
         let mut fitted = ArrayInfo { shape, ..ArrayInfo::new(element, []) };
+        fitted.width = info.width.filter(|_| fitted.element.size().is_none());
         fitted.chunks = info.chunks.clone().filter(|_| fitted.shape == info.shape);
         fitted.facts = info.facts.iter().filter(|(key, _)| *key == "holds").cloned().collect();
         if info.facts.iter().any(|(key, _)| *key == "numbers") {

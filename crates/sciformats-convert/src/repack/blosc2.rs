@@ -39,7 +39,7 @@ pub(super) fn rewrite(
         let array = file.array("/")?;
         let shape = array.info().shape.as_deref().unwrap_or_default();
         let elements = sciformats_core::slab::elements(shape).unwrap_or(u64::MAX); // a bound
-        file.unfolding().add(elements, array.info())?;
+        file.writing().add(elements, array.info())?;
     }
     repack.frame(frame, output)
 }

@@ -9,7 +9,7 @@ use sciformats_core::Error;
 use sciformats_core::arith::increase;
 use sciformats_core::storage::{Durability, Scratch};
 
-use super::{Elements, Handle, New, Place, Sink, WriteOptions, empty, refused, rules};
+use super::{Elements, Handle, New, Place, Sink, WriteOptions, empty, moderate, refused, rules};
 use crate::numpy;
 use sciformats::model::{AttributeValue, ElementType, Name};
 use sciformats::{Format, Result};
@@ -148,7 +148,7 @@ impl Writing {
         }
         let params = params.with_params(stored);
         let shape = elements.dimensions()?;
-        let Some(chunks) = self.chunks.as_ref().or(elements.info().chunks.as_ref()) else {
+        let Some(chunks) = self.chunks.clone().or_else(|| moderate(elements.info())) else {
             return Ok(params);
         };
         if self.chunks.is_some() && chunks.len() > shape.len() {

@@ -41,6 +41,8 @@ mod stream;
 
 use std::path::Path;
 
+#[cfg(any(feature = "blosc2", feature = "hdf5"))]
+use sciformats_core::bound;
 use sciformats_core::{Error, Limits};
 
 #[cfg(feature = "asdf")]
@@ -333,6 +335,27 @@ fn refused(format: Format, what: impl std::fmt::Display) -> Error {
 }
 
 /// Refuses options that a format knows nothing of.
+/// Bytes of a chunk whose shape a target takes from the source: a chunk is in memory as a whole while it is written.
+#[cfg(any(feature = "blosc2", feature = "hdf5"))]
+const CHUNK: u64 = 32 << 20;
+
+/// The shape of the source's chunks, if it has any, halved from the slowest dimension on until a chunk is no larger than it
+/// has to be: in the source it may be a single value.
+#[cfg(any(feature = "blosc2", feature = "hdf5"))]
+fn moderate(info: &sciformats::ArrayInfo) -> Option<Vec<u64>> {
+    let mut chunks = info.chunks.clone()?;
+    let size = info.element.size().or(info.width).unwrap_or(1);
+    for axis in 0..chunks.len() {
+        while chunks.iter().fold(size, |bytes, &side| bound::product(bytes, side)) > CHUNK {
+            match chunks.get_mut(axis) {
+                Some(side) if *side > 1 => *side = side.div_ceil(2),
+                _ => break,
+            }
+        }
+    }
+    Some(chunks)
+}
+
 pub(crate) fn refuse_options(
     format: Format,
     options: &WriteOptions,

@@ -170,6 +170,11 @@ impl File {
     pub fn unfolding(&self) -> Unfolding {
         Unfolding::new(&self.options, self.size)
     }
+
+    /// The bound on what an operation writes of this file, which begins now: see [`OpenOptions::written`](crate::OpenOptions::written).
+    pub fn writing(&self) -> Unfolding {
+        Unfolding::writing(&self.options, self.size)
+    }
 }
 
 #[cfg(test)]

@@ -161,6 +161,7 @@ impl Source for Adapter {
     fn object(&self, _: ObjectId) -> Result<Object> {
         let mut info = ArrayInfo::new(element(self.reader.dtype()), self.reader.shape());
         info.stored = Some(self.reader.stored_size());
+        info.width = self.reader.dtype().size();
         info.facts = vec![("offset", self.reader.data_offset().into())];
         Ok(Object::Array(Box::new(info)))
     }

@@ -183,6 +183,9 @@ pub struct ArrayInfo {
     pub filters: Vec<String>,
     /// The number of bytes that are stored for the elements, if it is known.
     pub stored: Option<u64>,
+    /// Bytes that each element takes as it is stored, where that is the same for all of them; what texts of a fixed width mean has
+    /// no size of its own, but what is gone through for them has.
+    pub width: Option<u64>,
     /// Further facts: layout, byte order, fill value.
     pub facts: Vec<(&'static str, Value)>,
 }
@@ -203,6 +206,7 @@ impl ArrayInfo {
             chunks: None,
             filters: Vec::new(),
             stored: None,
+            width: None,
             facts: Vec::new(),
         }
     }
@@ -212,7 +216,12 @@ impl ArrayInfo {
         self.shape.as_ref().map_or(Some(0), |shape| sciformats_core::slab::elements(shape))
     }
 
-    /// Returns the size of the elements in bytes without compression, if every element has the same size.
+    /// The bytes that are gone through for one element: its own size or, where it has none, its width as it is stored.
+    pub(crate) fn effort(&self) -> Option<u64> {
+        self.element.size().or(self.width)
+    }
+
+    /// The bytes of its elements without compression, where every element has the same size.
     pub fn logical(&self) -> Option<u64> {
         self.elements()?.checked_mul(self.element.size()?)
     }

@@ -2,16 +2,21 @@
 
 use std::borrow::Cow;
 use std::ops::Range;
+use std::sync::Arc;
 
 use sciformats_core::arith::{add, increase, present, rem, sub};
 use sciformats_core::storage::zeroed;
 use sciformats_core::{Error, Result, bound};
 
+use super::held::{Held, Known};
 use super::streams::{Streams, stream_fault};
 use super::{Body, Chunk, Coding, to_usize};
 use crate::model::coder::Decoders;
 use crate::model::kept::{Kept, Scratch, sized};
 use crate::model::stages::{Block, Buffers};
+
+/// Chunks of more bytes are checked block by block.
+const AT_ONCE: usize = 64 << 20;
 
 /// What a thread keeps from one block to the next.
 #[derive(Default)]
@@ -25,7 +30,7 @@ pub(crate) struct State {
 #[derive(Default)]
 pub(crate) struct Shared<'c> {
     dictionary: Option<Cow<'c, [u8]>>,
-    reference: Option<Vec<u8>>,
+    reference: Option<Arc<Vec<u8>>>,
 }
 
 impl Chunk<'_> {
@@ -69,6 +74,9 @@ impl Chunk<'_> {
         }
         if let Body::VlBlocks { .. } = self.body {
             return self.read_into(0, out);
+        }
+        if let Body::Special { .. } | Body::Raw = self.body {
+            return self.fill_from(0, out);
         }
         let mut first = State::default();
         let shared = self.shared(&mut first)?;
@@ -115,6 +123,10 @@ impl Chunk<'_> {
     ) -> Result<()> {
         let end = add(start, out.len())?;
         sub(self.nbytes(), end)?; // the range does lie in the chunk
+        if let Body::Special { .. } | Body::Raw = self.body {
+            // Its blocks mean nothing, however many it says that it has.
+            return self.fill_from(start, out);
+        }
         let (mut at, mut rest) = (start, out);
         let mut index = self.block_at(start)?;
         while at < end {
@@ -145,13 +157,17 @@ impl Chunk<'_> {
     ) -> Result<()> {
         let block = self.block_range(index);
         match &self.body {
-            Body::Special { value } => fill(value, add(block.start, skip)?, piece)?,
-            Body::Raw => self.copy_raw(add(block.start, skip)?, piece)?,
+            Body::Special { .. } | Body::Raw => self.fill_from(add(block.start, skip)?, piece)?,
             Body::Blocks { .. } | Body::VlBlocks { .. } => {
                 if skip == 0 && piece.len() == block.len() {
                     return self.decode_block(index, shared, state, piece);
                 }
                 self.check_limit()?;
+                if let Some(whole) = self.held_block(index, shared, state)? {
+                    let wanted = whole.get(skip..add(skip, piece.len())?);
+                    piece.copy_from_slice(present(wanted, "part of a block")?);
+                    return Ok(());
+                }
                 let mut part = std::mem::take(&mut state.part);
                 let whole = sized(&mut part.0, block.len())?;
                 let wanted = skip..add(skip, piece.len())?;
@@ -178,8 +194,21 @@ impl Chunk<'_> {
         let vl = matches!(self.body, Body::VlBlocks { .. });
         if coding.stages.needs_reference && !vl && self.blocks() > 1 {
             self.check_limit()?;
-            let mut first = vec![0; self.block_range(0).len()];
-            self.decode_block(0, &shared, state, &mut first)?;
+            let len = self.block_range(0).len();
+            let held = self.held.filter(|_| len >= Held::LARGE);
+            let known = held.and_then(|(held, number)| held.reference(number));
+            let first = match known {
+                Some(first) => first,
+                None => {
+                    let mut first = zeroed(len)?;
+                    self.decode_block(0, &shared, state, &mut first)?;
+                    let first = Arc::new(first);
+                    if let Some((held, number)) = held {
+                        held.keep_reference(number, &first);
+                    }
+                    first
+                }
+            };
             shared.reference = Some(first);
         }
         Ok(shared)
@@ -195,8 +224,7 @@ impl Chunk<'_> {
     ) -> Result<()> {
         let start = self.block_range(index).start;
         match &self.body {
-            Body::Special { value } => fill(value, start, out)?,
-            Body::Raw => self.copy_raw(start, out)?,
+            Body::Special { .. } | Body::Raw => self.fill_from(start, out)?,
             Body::Blocks { parts, coding } => {
                 let bytes = self.stored_block(parts.get(index))?;
                 let streams = self.streams(coding, (parts.get(index), &bytes), out.len());
@@ -279,7 +307,51 @@ impl Chunk<'_> {
         Streams { bytes, at: self.position(place), count }
     }
 
-    fn copy_raw(&self, start: usize, out: &mut [u8]) -> Result<()> {
+    /// A block that is large and has been read in part before, so that more of it will be read: decoded once for all its parts.
+    fn held_block(
+        &self,
+        index: usize,
+        shared: &Shared<'_>,
+        state: &mut State,
+    ) -> Result<Option<Arc<Vec<u8>>>> {
+        let len = self.block_range(index).len();
+        let Some((held, number)) = self.held.filter(|_| len >= Held::LARGE) else { return Ok(None) };
+        match held.look((number, index)) {
+            Known::Nothing => Ok(None),
+            Known::Block(block) => Ok(Some(block)),
+            Known::Asked => {
+                let mut block = zeroed(len)?;
+                self.decode_block(index, shared, state, &mut block)?;
+                let block = Arc::new(block);
+                held.keep((number, index), &block);
+                Ok(Some(block))
+            }
+        }
+    }
+
+    /// Decodes every block, and keeps none. The blocks of a large chunk are decoded one after another.
+    pub(crate) fn check(&self) -> Result<()> {
+        match self.body {
+            Body::Special { .. } | Body::Raw => Ok(()),
+            _ if self.nbytes() <= AT_ONCE => self.decode().map(drop),
+            _ => {
+                let mut state = State::default();
+                let shared = self.shared(&mut state)?;
+                let mut block = Kept::<Scratch>::default();
+                (0..self.blocks()).try_for_each(|index| {
+                    let len = self.block_range(index).len();
+                    self.context.limits.memory("bytes of a block", len as u64)?;
+                    self.decode_block(index, &shared, &mut state, sized(&mut block.0, len)?)
+                })
+            }
+        }
+    }
+
+    /// Fills `out` from byte `start` on, where there are no blocks.
+    fn fill_from(&self, start: usize, out: &mut [u8]) -> Result<()> {
+        if let Body::Special { value } = &self.body {
+            return fill(value, start, out);
+        }
         let at = add(u64::from(self.header.size()), start as u64)?;
         out.copy_from_slice(&self.source.read(at, out.len() as u64)?);
         Ok(())
@@ -291,13 +363,20 @@ impl Chunk<'_> {
 }
 
 /// Fills `out`, whose first byte is byte `start` of the chunk, with a repeated value.
-fn fill(value: &[u8], start: usize, out: &mut [u8]) -> Result<()> {
+pub(crate) fn fill(value: &[u8], start: usize, out: &mut [u8]) -> Result<()> {
     if let [byte] = value {
         out.fill(*byte);
         return Ok(());
     }
     let phase = rem(start, value.len())?;
-    out.iter_mut().zip(value.iter().cycle().skip(phase)).for_each(|(byte, value)| *byte = *value);
+    let mut known = value.len().min(out.len());
+    out.iter_mut().zip(value.iter().cycle().skip(phase)).take(known).for_each(|(byte, value)| *byte = *value);
+    // What is there already is a whole number of values, so that it is followed by itself.
+    while known < out.len() {
+        let more = known.min(sub(out.len(), known)?);
+        out.copy_within(..more, known);
+        increase(&mut known, more)?;
+    }
     Ok(())
 }
 

@@ -2,6 +2,7 @@
 
 mod body;
 mod decode;
+mod held;
 mod streams;
 
 use std::borrow::Cow;
@@ -12,7 +13,8 @@ use sciformats_core::arith::div;
 use sciformats_core::fault::{Fault, FaultKind, locate};
 use sciformats_core::{Limits, Result, bound};
 
-pub(crate) use decode::State;
+pub(crate) use decode::{State, fill};
+pub(crate) use held::Held;
 
 use crate::codec::registry::Registry;
 use crate::model::coder::Coder;
@@ -57,6 +59,8 @@ pub struct Chunk<'a> {
     header: ChunkHeader,
     body: Body,
     context: &'a Context,
+    /// Where a large block is kept from one read to the next, and which chunk this is there.
+    held: Option<(&'a Held, u64)>,
 }
 
 #[derive(Clone)]
@@ -120,7 +124,25 @@ impl<'a> Chunk<'a> {
         if !header.has_vl_blocks() {
             header.blocksize = header.blocksize.min(header.nbytes).max(1);
         }
-        Ok(Self { source, header, body, context })
+        Ok(Self { source, header, body, context, held: None })
+    }
+
+    /// The same chunk, of which a large block that is read in parts is decoded once and kept, under a number of the chunk's own.
+    pub(crate) fn holding(self, held: &'a Held, number: u64) -> Self {
+        Self { held: Some((held, number)), ..self }
+    }
+
+    /// The bytes that are repeated all over the chunk, if nothing else is stored.
+    pub(crate) fn repeated(&self) -> Option<&[u8]> {
+        match &self.body {
+            Body::Special { value } => Some(value),
+            _ => None,
+        }
+    }
+
+    /// Where the chunk begins in its file: a position in messages.
+    pub(crate) fn base(&self) -> u64 {
+        self.source.base()
     }
 
     /// Size of the decoded chunk, in bytes.

@@ -16,10 +16,11 @@ use sciformats_core::{Error, Limits, ReadAt, Result, bound};
 
 pub(crate) use parts::{FRAME_HEADER, read_across};
 use parts::{plain_view, read_frame_header, read_trailer, special_chunk};
+pub(crate) use properties::decode_layer;
 pub use rescue::{Places, Rescued};
 pub(crate) use stored::StoredChunk;
 
-use crate::model::chunk::{Chunk, Context, PLAIN, read_header};
+use crate::model::chunk::{Chunk, Context, Held, PLAIN, read_header};
 use crate::model::offsets::Offsets;
 use crate::model::options::OpenOptions;
 use crate::model::source::Source;
@@ -59,6 +60,8 @@ pub struct Frame {
     starts: OnceLock<Vec<u64>>,
     /// What is left, if the frame was cut short.
     rescued: Option<Rescued>,
+    /// The last large block of which more than one part was read.
+    held: Arc<Held>,
 }
 
 impl Frame {
@@ -207,6 +210,7 @@ impl Frame {
             context,
             starts: OnceLock::new(),
             rescued: None,
+            held: Arc::default(),
         };
         match if is_cut { None } else { Some(frame.read_offsets()) } {
             None => frame.rescue()?,
@@ -272,7 +276,9 @@ impl Frame {
                 let nbytes = present(expected, "size of a chunk that is not stored")?;
                 return special_chunk(special, self.header.typesize, nbytes, &self.context);
             }
-            Offset::At(position) => Chunk::open(self.source(position)?, &self.context)?,
+            Offset::At(position) => {
+                Chunk::open(self.source(position)?, &self.context)?.holding(&self.held, position)
+            }
         };
         match expected {
             Some(expected) if chunk.nbytes() as u64 != u64::from(expected) => {
@@ -408,7 +414,9 @@ impl Frame {
         self.vlmeta_names().try_for_each(|name| self.vlmeta(name).map(drop))?;
         let mut total = 0u64;
         for index in 0..self.chunks() {
-            increase(&mut total, self.chunk(index)?.decode()?.len() as u64)?;
+            let chunk = self.chunk(index)?;
+            chunk.check()?;
+            increase(&mut total, chunk.nbytes() as u64)?;
         }
         if total == self.nbytes() {
             return Ok(self.chunks());
@@ -452,7 +460,7 @@ impl Frame {
     }
 
     /// The decoded size of a chunk, where all have the same but the last; behind that nothing is left.
-    fn expected_size(&self, index: u64) -> Option<u32> {
+    pub(crate) fn expected_size(&self, index: u64) -> Option<u32> {
         match self.header.chunksize {
             ChunkSize::Fixed(size) => {
                 let left = bound::left(self.header.nbytes, bound::product(index, size.into()));

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use sciformats_core::arith::sub;
 use sciformats_core::commit::Generation;
-use sciformats_core::{Error, Result};
+use sciformats_core::{Error, Result, bound};
 
 use super::Frame;
 use crate::model::chunk::{Chunk, Context};
@@ -186,7 +186,18 @@ impl Frame {
     }
 }
 
-fn decode_layer(layer: &Layer, context: &Context) -> Result<Vec<u8>> {
+/// Bytes that a metalayer may have, however few are stored for it.
+const LAYER: u64 = 64 << 20;
+
+/// Bytes that a stored byte of a metalayer may become beyond that: as many as deflate makes of one.
+const PER_BYTE: u64 = 1032;
+
+/// The bytes of a metalayer of variable length, which are in memory as a whole wherever a frame is looked at.
+pub(crate) fn decode_layer(layer: &Layer, context: &Context) -> Result<Vec<u8>> {
+    let most = LAYER.max(bound::product(layer.content.len() as u64, PER_BYTE)).min(context.limits.memory);
+    let limits = context.limits.with_memory(most);
     let plain = Context { typesize: None, block_shape: Vec::new(), ..context.clone() };
-    Chunk::open(Source::bytes(&layer.content), &plain)?.decode()
+    let chunk = Chunk::open(Source::bytes(&layer.content), &plain)?;
+    limits.memory("bytes of the metalayer", chunk.nbytes() as u64)?;
+    chunk.decode()
 }

@@ -3,11 +3,10 @@
 use sciformats_core::{Error, Result};
 
 use super::SChunk;
-use crate::model::chunk::{Chunk, Context, PLAIN};
+use crate::model::chunk::PLAIN;
 use crate::model::compress::compress;
-use crate::model::frame::shape_of;
+use crate::model::frame::{decode_layer, shape_of};
 use crate::model::params::Params;
-use crate::model::source::Source;
 use crate::spec::metalayers::{Layer, MAX_MAP, MAX_NAME, map_size};
 use crate::spec::value::Value;
 
@@ -144,8 +143,7 @@ impl SChunk {
     pub fn vlmeta(&self, name: &str) -> Result<Vec<u8>> {
         let layer = self.trailer.layers.iter().find(|layer| layer.name == name);
         let layer = layer.ok_or_else(|| Error::not_found("vlmetalayer", name))?;
-        let plain = Context { typesize: None, block_shape: Vec::new(), ..self.context.clone() };
-        Chunk::open(Source::bytes(&layer.content), &plain)?.decode()
+        decode_layer(layer, &self.context)
     }
 
     /// Sets a metalayer of variable length.

@@ -57,7 +57,7 @@ pub(super) fn rewrite(
         _ => Bound::V110,
     });
     let moved = super::is_moved(input, output);
-    let unfolding = || file.unfolding();
+    let unfolding = || file.writing();
     let job =
         || Job { file, source: &source, select, options, wanted, moved, cancel, unfolding: unfolding() };
     match job().run(input, output, bound) {

@@ -199,7 +199,10 @@ impl Copy<'_> {
             job.file.count_read(bytes as u64);
             Ok(())
         };
+        let mut info = ArrayInfo::new(ElementType::Opaque(size), shape);
         if let Some(slabs) = sparse(dataset)? {
+            let stored = slabs.iter().fold(0, |sum, slab| bound::sum(sum, slab.len()));
+            job.unfolding.add(stored, &info)?;
             let mut bytes = Vec::new();
             for slab in slabs {
                 bytes.clear();
@@ -208,7 +211,6 @@ impl Copy<'_> {
             }
             return self.lose(dataset.address(), None, lost);
         }
-        let mut info = ArrayInfo::new(ElementType::Opaque(size), shape);
         info.chunks = chunks(dataset, job.options)?;
         job.unfolding.add(info.elements().unwrap_or(u64::MAX), &info)?; // a bound
         let pieces = Pieces::new(&info, &Slab::all(shape)?, job.file.limits().memory);

@@ -13,7 +13,7 @@ use sciformats_core::Error;
 use sciformats_core::arith::sub;
 
 use self::encode::{Packed, References, datatype, encode, text};
-use super::{Elements, Handle, New, Place, Sink, WriteOptions, refused, rules};
+use super::{Elements, Handle, New, Place, Sink, WriteOptions, moderate, refused, rules};
 use sciformats::model::{AttributeValue, ElementType, Name};
 use sciformats::{Format, Result};
 
@@ -158,7 +158,7 @@ fn stored<'w>(
     (path, elements): (&str, &mut Elements),
 ) -> Result<DatasetBuilder<'w>> {
     let shape = elements.dimensions()?.to_vec();
-    let chunks = options.chunks.as_ref().or(elements.info.chunks.as_ref());
+    let chunks = options.chunks.clone().or_else(|| moderate(&elements.info));
     if options.chunks.as_ref().is_some_and(|chunks| chunks.len() > shape.len()) {
         let problem = format!("have more dimensions than {path}, which has {}", shape.len());
         return Err(Error::usage("chunks", problem));

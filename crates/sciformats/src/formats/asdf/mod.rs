@@ -134,6 +134,7 @@ impl Adapter {
         let array = self.file.array_at(node)?;
         let datatype = array.datatype();
         let mut info = ArrayInfo::new(canonical::element(datatype), array.shape());
+        info.width = datatype.size();
         let packed = datatype.size().and_then(|size| size.checked_mul(array.len()));
         let available = self.place(&array, packed, &mut info)?;
         if datatype.size() == Some(0) || packed.is_none_or(|packed| packed > available) {

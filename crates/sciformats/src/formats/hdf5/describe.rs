@@ -230,7 +230,9 @@ pub(super) fn array(file: &File, dataset: &Dataset) -> Result<ArrayInfo> {
     let datatype = dataset.datatype();
     let mut info = ArrayInfo::new(element(&datatype.element_type()?), Vec::new());
     info.shape = dataset.shape().map(<[u64]>::to_vec);
-    // A fault of the storage is reported when elements are read.
+    // Of what stands elsewhere it is not known how much it is.
+    info.width = (!leads_elsewhere(datatype)).then(|| datatype.size.into());
+    // What is wrong with the storage is told when elements are read.
     let Ok(layout) = dataset.layout() else { return Ok(info) };
     let external = is_external(file, dataset);
     info.facts.extend(byte_order(datatype).map(|order| ("byte order", order.into())));

@@ -1,0 +1,278 @@
+//! Changing a file in place.
+
+use std::borrow::Cow;
+use std::path::Path;
+
+use sciformats_core::commit::{Plan, Session, Syncs};
+use sciformats_core::endian::ByteOrder;
+use sciformats_core::storage::{Durability, FileStorage};
+use sciformats_core::{Error, Fault, FaultKind, Limits, ReadAt, Result, Slab, WriteAt};
+
+use crate::edit::{self, Layout, may_have_journal};
+use crate::element::Element;
+use crate::reader::read_header;
+use crate::spec::{DType, Header};
+
+/// Overwrites elements of a file, and appends rows to it, without writing the rest anew.
+///
+/// Every call is a commit of its own: if it is cut, by the end of the process or a loss of power, the file holds the array before or
+/// the array after, and readers see the one or the other. While it is under way the file ends in a journal, and what is overwritten
+/// is in memory once more. Elements are given in C order, whatever their order in the file is.
+///
+/// ```
+/// use npy::{Editor, Range, Reader, Slab};
+///
+/// # let dir = tempfile::tempdir().unwrap();
+/// # let path = dir.path().join("positions.npy");
+/// npy::write(&path, &[1, 2], &[1u16, 2])?;
+/// let mut editor = Editor::open(&path)?;
+/// editor.append(&[3u16, 4, 5, 6])?;
+/// let second_column = Slab::new(editor.shape(), [Range::all(3), Range::new(1, 1)])?;
+/// editor.write_slab(&second_column, &[20u16, 40, 60])?;
+///
+/// let reader = Reader::open(&path)?;
+/// assert_eq!((reader.shape(), reader.read::<u16>()?), (&[3, 2][..], vec![1, 20, 3, 40, 5, 60]));
+/// # Ok::<(), npy::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Editor<S = FileStorage> {
+    session: Session<S>,
+    layout: Layout,
+    durability: Durability,
+    /// The device failed: the header has to be read again.
+    stale: bool,
+}
+
+impl Editor {
+    /// Opens a file, after finishing an edit that was interrupted. Only one editor can have a file open.
+    ///
+    /// ```
+    /// use npy::{Durability, Editor};
+    ///
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let path = dir.path().join("log.npy");
+    /// # npy::write(&path, &[1], &[20.5f32])?;
+    /// let mut editor = Editor::open(&path)?.with_durability(Durability::Power);
+    /// assert!(Editor::open(&path).is_err()); // one at a time
+    /// editor.append(&[20.6f32])?;
+    /// # Ok::<(), npy::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Reader::open`](crate::Reader::open); `Conflict` if another editor has it open.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        Self::over(Session::open(path)?)
+    }
+}
+
+impl<S: ReadAt + WriteAt> Editor<S> {
+    /// Edits a storage, after finishing an edit that was interrupted.
+    ///
+    /// ```
+    /// use npy::{Editor, Reader};
+    ///
+    /// let mut editor = Editor::in_storage(npy::to_bytes(&[2], &[1u8, 2])?)?;
+    /// editor.append(&[3u8])?;
+    /// assert_eq!(Reader::from_bytes(editor.into_storage())?.read::<u8>()?, [1, 2, 3]);
+    /// # Ok::<(), npy::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Reader::open`](crate::Reader::open).
+    pub fn in_storage(storage: S) -> Result<Self> {
+        Self::over(Session::over(storage))
+    }
+
+    fn over(mut session: Session<S>) -> Result<Self> {
+        let layout = read(&mut session)?;
+        Ok(Self { session, layout, durability: Durability::default(), stale: false })
+    }
+
+    /// The same editor with another durability of what it writes.
+    #[must_use]
+    pub fn with_durability(self, durability: Durability) -> Self {
+        Self { durability, ..self }
+    }
+
+    /// What the file says of its array.
+    pub fn header(&self) -> &Header {
+        &self.layout.header
+    }
+
+    /// The type of the elements.
+    pub fn dtype(&self) -> &DType {
+        &self.layout.header.dtype
+    }
+
+    /// The dimensions.
+    pub fn shape(&self) -> &[u64] {
+        &self.layout.header.shape
+    }
+
+    /// The storage.
+    pub fn into_storage(self) -> S {
+        self.session.into_storage()
+    }
+
+    /// Appends rows along the dimension that varies slowest: the first one, of an array in Fortran order the last one. They are an
+    /// array that has the other dimensions of this one, in C order.
+    ///
+    /// The length of the header stays, so that its text must have room for the new shape. NumPy and this crate leave room for 21
+    /// digits.
+    ///
+    /// ```
+    /// use npy::Editor;
+    ///
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let path = dir.path().join("position.npy");
+    /// npy::write(&path, &[1, 3], &[0.0f64, 0.0, 0.0])?; // one position
+    /// let mut editor = Editor::open(&path)?;
+    /// editor.append(&[0.1f64, 0.2, 0.3, 0.4, 0.5, 0.6])?; // and two more
+    /// assert_eq!(editor.shape(), [3, 3]);
+    /// assert!(editor.append(&[0.7f64]).is_err()); // not a whole row
+    /// # Ok::<(), npy::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `Usage` if `T` is not the type of the elements, they are not whole rows, the array has no dimensions or rows of no bytes, or
+    /// something else follows its elements in the file; `Unsupported` if the header has no room for the new shape; `Io`, after which
+    /// the file holds the array before or the array after.
+    pub fn append<T: Element>(&mut self, rows: &[T]) -> Result<()> {
+        let bytes = self.stored(rows)?;
+        self.append_bytes(&bytes)
+    }
+
+    /// As [`append`](Self::append), of elements given as bytes of the type that the file says.
+    ///
+    /// ```
+    /// use npy::{Editor, Reader};
+    ///
+    /// let mut editor = Editor::in_storage(npy::to_bytes(&[1, 2], &[1u16, 2])?)?; // two elements of two bytes are a row
+    /// editor.append_bytes(&[3, 0, 4, 0])?;
+    /// assert_eq!(Reader::from_bytes(editor.into_storage())?.read::<u16>()?, [1, 2, 3, 4]);
+    /// # Ok::<(), npy::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`append`](Self::append).
+    pub fn append_bytes(&mut self, rows: &[u8]) -> Result<()> {
+        self.settle()?;
+        let (plan, header) = edit::append(self.session.storage(), &self.layout, Cow::Borrowed(rows))?;
+        self.commit(plan, header)
+    }
+
+    /// Overwrites the selected elements.
+    ///
+    /// ```
+    /// use npy::{Editor, Range, Reader, Slab};
+    ///
+    /// let mut editor = Editor::in_storage(npy::to_bytes(&[2, 3], &[1u8, 2, 3, 4, 5, 6])?)?;
+    /// let ends = Slab::new(editor.shape(), [Range::all(2), Range::all(2).by(2)])?;
+    /// editor.write_slab(&ends, &[10u8, 30, 40, 60])?;
+    /// assert_eq!(Reader::from_bytes(editor.into_storage())?.read::<u8>()?, [10, 2, 30, 40, 5, 60]);
+    /// # Ok::<(), npy::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `Usage` if `T` is not the type of the elements, or the slab is not one of this array or has another number of elements; `Io`,
+    /// after which the file holds the array before or the array after.
+    pub fn write_slab<T: Element>(&mut self, slab: &Slab, elements: &[T]) -> Result<()> {
+        let bytes = self.stored(elements)?;
+        self.write_slab_bytes(slab, &bytes)
+    }
+
+    /// As [`write_slab`](Self::write_slab), of elements given as bytes of the type that the file says.
+    ///
+    /// ```
+    /// use npy::{Editor, Range, Reader, Slab};
+    ///
+    /// let mut editor = Editor::in_storage(npy::to_bytes(&[3], &[1u16, 2, 3])?)?;
+    /// let last = Slab::new(editor.shape(), [Range::new(2, 1)])?;
+    /// editor.write_slab_bytes(&last, &[0x2c, 1])?;
+    /// assert_eq!(Reader::from_bytes(editor.into_storage())?.read::<u16>()?, [1, 2, 300]);
+    /// # Ok::<(), npy::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`write_slab`](Self::write_slab).
+    pub fn write_slab_bytes(&mut self, slab: &Slab, bytes: &[u8]) -> Result<()> {
+        self.settle()?;
+        if slab.of() != self.shape() {
+            let problem = format!("selects from {:?}, the array is {:?}", slab.of(), self.shape());
+            return Err(Error::usage("slab", problem));
+        }
+        let expected = slab.len().checked_mul(self.layout.size);
+        let expected = expected.ok_or_else(|| Error::usage("slab", "has more than 2^64 bytes"))?;
+        if bytes.len() as u64 != expected {
+            let problem = format!("have {} bytes, the slab has {expected}", bytes.len());
+            return Err(Error::usage("elements", problem));
+        }
+        let plan = edit::overwrite(self.session.storage(), &self.layout, slab, Cow::Borrowed(bytes))?;
+        let header = self.layout.header.clone();
+        self.commit(plan, header)
+    }
+
+    /// Elements as the file has them.
+    fn stored<T: Element>(&self, elements: &[T]) -> Result<Vec<u8>> {
+        let (given, stored) = (T::dtype(), self.dtype());
+        match (&given, stored) {
+            (DType::Scalar { kind, size, .. }, DType::Scalar { kind: of, size: wide, order })
+                if kind == of && size == wide =>
+            {
+                let mut bytes = Vec::with_capacity(size_of_val(elements));
+                elements.iter().for_each(|element| element.put(&mut bytes));
+                ByteOrder::Little.convert(*order, &mut bytes, size_of::<T>());
+                Ok(bytes)
+            }
+            _ => Err(Error::usage("element type", format!("is {given}, the array holds {stored}"))),
+        }
+    }
+
+    fn commit(&mut self, plan: Plan<'_>, header: Header) -> Result<()> {
+        // The syncs in between keep what was stored; the last one is for what is new.
+        let syncs = if self.durability == Durability::Power { Syncs::Durable } else { Syncs::Ordered };
+        let file_len = plan.new_len;
+        self.stale = true;
+        self.session.commit(plan, syncs)?;
+        self.layout = Layout { header, file_len, ..self.layout.clone() };
+        self.stale = watch(&mut self.session, &self.layout).is_err();
+        Ok(())
+    }
+
+    /// Finishes or takes back an edit that failed.
+    fn settle(&mut self) -> Result<()> {
+        if self.stale {
+            self.session.settle()?;
+            self.session.verify()?;
+            self.session.unwatch();
+            self.layout = read(&mut self.session)?;
+            self.stale = false;
+        }
+        Ok(())
+    }
+}
+
+/// Finishes an interrupted edit, if there is one, and reads what the file holds.
+fn read<S: ReadAt + WriteAt>(session: &mut Session<S>) -> Result<Layout> {
+    let limits = Limits::default();
+    let (_, header, data) = read_header(session.storage(), &limits)?;
+    if may_have_journal(&header, data, session.storage().len()) {
+        session.recover()?;
+    }
+    let (preamble, header, data) = read_header(session.storage(), &limits)?;
+    if header.dtype.has_objects() {
+        return Err(Error::unsupported("editing an array of Python objects"));
+    }
+    let file_len = session.storage().len();
+    let whole = header.stored_size().and_then(|size| data.checked_add(size));
+    let size = header.dtype.size().filter(|_| whole.is_some_and(|whole| whole <= file_len));
+    let short = || Fault::new("elements", FaultKind::Truncated).at("array", file_len);
+    let layout = Layout { preamble, header, data, size: size.ok_or_else(short)?, file_len };
+    watch(session, &layout)?;
+    Ok(layout)
+}
+
+/// The header, and with it the length of the file, is what edits build upon.
+fn watch<S: ReadAt + WriteAt>(session: &mut Session<S>, layout: &Layout) -> Result<()> {
+    session.watch(0, layout.data)
+}
