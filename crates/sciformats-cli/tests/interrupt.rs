@@ -14,7 +14,8 @@ use std::time::{Duration, Instant};
 use common::Program;
 use portable_pty::{CommandBuilder, PtySize, native_pty_system};
 use sciformats::gsd_rs;
-use sciformats::hdf5_pure::{File, Filters, Writer};
+use sciformats::hdf5_pure::filters::Filters;
+use sciformats::hdf5_pure::{File, Writer};
 
 /// How long a command may go on.
 const SOON: Duration = Duration::from_millis(300);

@@ -225,7 +225,8 @@ fn managed(path: &Path) -> (u8, Option<(u8, bool, u64, Option<u64>)>) {
 
 #[test]
 fn the_superblock_and_the_management_of_space_stay() {
-    use hdf5_pure::{Bound, CreateOptions, FileSpace};
+    use hdf5_pure::CreateOptions;
+    use hdf5_pure::options::{Bound, FileSpace};
     let dir = tempfile::tempdir().unwrap();
     let (input, output) = (dir.path().join("in.h5"), dir.path().join("out.h5"));
     let ways = [FileSpace::Untracked, FileSpace::Tracked, FileSpace::Aggregated, FileSpace::AppendOnly];
@@ -257,7 +258,8 @@ fn the_superblock_and_the_management_of_space_stay() {
 
 #[test]
 fn text_without_a_fill_message_is_not_refused() {
-    use hdf5_pure::{Bound, CreateOptions};
+    use hdf5_pure::CreateOptions;
+    use hdf5_pure::options::Bound;
     let dir = tempfile::tempdir().unwrap();
     let (input, output) = (dir.path().join("in.h5"), dir.path().join("out.h5"));
     let options = CreateOptions::default().with_bound(Bound::Earliest);

@@ -278,7 +278,7 @@ impl Dataset {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Missing`] of the first that is missing, unless [`MissingSources::Filled`](crate::MissingSources::Filled) asks for
+    /// [`Error::Missing`] of the first that is missing, unless [`MissingSources::Filled`](crate::options::MissingSources::Filled) asks for
     /// fill values instead; [`Error::Forbidden`] of one that may not be opened.
     pub fn check_elsewhere(&self) -> Result<()> {
         external::reach(self.file.opened(), &self.content)?;
