@@ -12,6 +12,7 @@ use crate::spec::message::attribute::RawAttribute;
 impl Tree {
     /// Reads what changing the attributes of an object of the file needs; gives the number of the next one.
     pub(crate) fn load_attributes(&mut self, id: ObjectId) -> Result<Option<u32>> {
+        self.recall(id)?;
         let object = self.object(id)?;
         let Some(origin) = &object.origin else { return Ok(None) };
         let context = self.session()?.context();

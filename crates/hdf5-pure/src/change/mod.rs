@@ -5,6 +5,7 @@
 //! | `tree` | the file, by its objects |
 //! | `objects` | the objects by number, and those that a commit has to look at |
 //! | `emit` | the order in which new objects are written |
+//! | `early` | datasets of a new file that are written before its end, and read back where they are changed |
 //! | `edit` | objects of the file among those that are new |
 //! | `attributes` | their attributes |
 //! | `counts` | links to objects, and what none leads to any more |
@@ -22,6 +23,7 @@
 pub(crate) mod append;
 mod attributes;
 pub(crate) mod counts;
+mod early;
 pub(crate) mod edit;
 pub(crate) mod emit;
 pub(crate) mod objects;

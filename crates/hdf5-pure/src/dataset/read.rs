@@ -93,8 +93,7 @@ pub(crate) fn shape_and_type(opened: &Opened, object: &Object<'_>) -> Result<(Da
 }
 
 /// Where the elements of the dataset `object` are.
-pub(crate) fn storage(opened: &Opened, object: &Object<'_>) -> Result<Storage> {
-    let context = &opened.context;
+pub(crate) fn storage(context: &Context, object: &Object<'_>) -> Result<Storage> {
     let sizes = context.sizes;
     let layout = object.parse(context, MessageType::Layout, |i| Layout::parse(i, sizes))?;
     let layout =
@@ -111,7 +110,7 @@ pub(crate) fn storage(opened: &Opened, object: &Object<'_>) -> Result<Storage> {
 /// Reads all of a dataset's messages.
 pub(crate) fn content(opened: &Opened, object: &Object<'_>) -> Result<Content> {
     let (dataspace, datatype) = shape_and_type(opened, object)?;
-    Ok(Content { address: object.address, dataspace, datatype, storage: storage(opened, object) })
+    Ok(Content { address: object.address, dataspace, datatype, storage: storage(&opened.context, object) })
 }
 
 /// Adjacent elements of so many bytes are read by a call of the system.

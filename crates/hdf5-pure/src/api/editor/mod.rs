@@ -204,6 +204,7 @@ impl Editor {
             threads: 0,
             file_space: None,
             btree_k: session.opened.context.btree_k,
+            held: 0, // what is new waits for the commit
         };
         Ok(Self {
             tree: Tree::edit(session, settings)?,

@@ -68,7 +68,13 @@ pub struct CreateOptions {
     pub file_space: FileSpace,
     /// The sizes of nodes of version 1 B-trees.
     pub btree_k: BtreeK,
+    /// About how many bytes of datasets that are made wait in memory for more that is said of them, elements left out; 8 MiB by
+    /// default. When there are more, the datasets are written, and one that is changed later is read back.
+    pub held: Option<usize>,
 }
+
+/// Bytes of datasets that wait in memory.
+const HELD: usize = 8 << 20;
 
 impl CreateOptions {
     /// The same with other nodes of version 1 B-trees.
@@ -86,6 +92,24 @@ impl CreateOptions {
     #[must_use]
     pub fn with_btree_k(self, btree_k: BtreeK) -> Self {
         Self { btree_k, ..self }
+    }
+
+    /// The same with so many bytes of datasets that wait in memory for more that is said of them.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default().with_held(0))?;
+    /// let temperature = file.dataset("temperature").write(&[281.5, 282.0])?;
+    /// file.dataset("pressure").write(&[1013.0, 1012.5])?; // the other dataset is written by now
+    /// file.attribute(temperature, "units", "K")?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// assert_eq!(file.dataset("temperature")?.attribute("units")?.read::<String>()?, ["K"]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_held(self, held: usize) -> Self {
+        Self { held: Some(held), ..self }
     }
 
     /// The same with another bound.
@@ -322,6 +346,7 @@ impl Writer {
             threads: options.threads,
             file_space: options.file_space.info(options)?,
             btree_k: options.btree_k,
+            held: options.held.unwrap_or(HELD),
         };
         Ok(Self {
             tree: Tree::new(target, &options.user_block, settings)?,
@@ -400,7 +425,7 @@ impl Writer {
     /// # Errors
     /// [`Error::Usage`] if the object is not a dataset of this file.
     pub fn open_id(&mut self, dataset: ObjectId) -> Result<DatasetWriter<'_>> {
-        self.tree.dataset(dataset)?;
+        self.tree.come_back_to(dataset)?;
         Ok(DatasetWriter::new(&mut self.tree, dataset))
     }
 
