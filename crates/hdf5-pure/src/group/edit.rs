@@ -457,7 +457,7 @@ fn store_links(
     let info = match many {
         true => storage::build(output, group, order, &mut encode)?,
         false => {
-            header.extend(encoded.into_iter());
+            header.extend(encoded);
             order.info()
         }
     };
