@@ -1,6 +1,6 @@
 //! Builds version 2 B-trees from sorted records.
 
-use sciformats_core::arith::{add, div, fit, increase, mul, present, rem, sub};
+use sciformats_core::arith::{add, div, fit, increase, present, rem, sub};
 use sciformats_core::{Error, Result, bound};
 
 use crate::space::output::Output;
@@ -10,7 +10,22 @@ use crate::spec::btree_v2::{Child, Counted, Header, encode_node};
 /// The largest depth. Deeper B-trees would hold more records than a file has bytes.
 const MAX_DEPTH: u16 = 32;
 
-/// Writes a B-tree of the sorted `records`, which have `size` bytes each. Returns the address of its header.
+/// The records of a tree that is built.
+#[derive(Clone, Copy)]
+pub(crate) struct Records {
+    /// Their type.
+    pub(crate) kind: u8,
+    /// Bytes of a node.
+    pub(crate) node_size: u32,
+    /// Bytes of one.
+    pub(crate) size: u16,
+    pub(crate) total: u64,
+}
+
+/// Appends the next record.
+type Next<'n> = dyn FnMut(&mut Vec<u8>) -> Result<()> + 'n;
+
+/// Writes a tree of `records`, each `size` bytes, in order; returns the address of its header.
 pub(crate) fn build(
     output: &mut Output,
     kind: u8,
@@ -22,6 +37,16 @@ pub(crate) fn build(
     if total.checked_mul(size.into()) != Some(records.len() as u64) {
         return Err(Error::internal("records do not have the record size of their B-tree"));
     }
+    let mut each = records.chunks_exact(size.into());
+    build_of(output, Records { kind, node_size, size, total }, &mut |out| {
+        out.extend_from_slice(present(each.next(), "record of a tree")?);
+        Ok(())
+    })
+}
+
+/// As [`build`], of records that come one after another and are written as nodes are filled.
+pub(crate) fn build_of(output: &mut Output, records: Records, next: &mut Next<'_>) -> Result<Address> {
+    let Records { kind, node_size, size, total } = records;
     let mut header = Header {
         kind,
         node_size,
@@ -46,7 +71,7 @@ pub(crate) fn build(
     }
     let at = output.allocate(Header::size(output.sizes) as u64)?;
     if total > 0 {
-        let (root, _) = Builder { header, most, records }.node(output, header.depth, 0, total)?;
+        let (root, _) = Builder { header, most, next }.node(output, header.depth, total)?;
         (header.root, header.root_records) = (Some(root.address), root.records);
     }
     let mut bytes = Vec::new();
@@ -55,19 +80,20 @@ pub(crate) fn build(
     Ok(at)
 }
 
-struct Builder<'a> {
+struct Builder<'b, 'n> {
     header: Header,
     /// The largest number of records of a B-tree, by its depth.
     most: Vec<u64>,
-    records: &'a [u8],
+    next: &'b mut Next<'n>,
 }
 
-impl Builder<'_> {
-    /// Writes a node of the level `depth`, with `n` records in it and below it, starting with the record `start`.
-    fn node(&self, output: &mut Output, depth: u16, start: u64, n: u64) -> Result<Counted> {
-        let mut bytes = Vec::new();
+impl Builder<'_, '_> {
+    /// Writes a node of `depth` with the next `n` records below and in it.
+    fn node(&mut self, output: &mut Output, depth: u16, n: u64) -> Result<Counted> {
+        let (mut bytes, mut own) = (Vec::new(), Vec::new());
         let Some(below) = depth.checked_sub(1) else {
-            encode_node(&mut bytes, &self.header, output.sizes, self.records(start, n)?, None)?;
+            self.take(n, &mut own)?;
+            encode_node(&mut bytes, &self.header, output.sizes, &own, None)?;
             let records = fit(n, "number of records of a node")?;
             let child = Child { address: output.put(&bytes)?, records };
             return Ok((child, n));
@@ -77,16 +103,11 @@ impl Builder<'_> {
         let separators = sub(children, 1)?;
         let rest = sub(n, separators)?;
         let (each, more) = (div(rest, children)?, rem(rest, children)?);
-        let mut at = start;
         let mut pointers = Vec::new();
-        let mut own = Vec::new();
         for i in 0..children {
-            let count = add(each, u64::from(i < more))?;
-            pointers.push(self.node(output, below, at, count)?);
-            increase(&mut at, count)?;
+            pointers.push(self.node(output, below, add(each, u64::from(i < more))?)?);
             if i < separators {
-                own.extend_from_slice(self.records(at, 1)?);
-                increase(&mut at, 1)?;
+                self.take(1, &mut own)?;
             }
         }
         let header = Header { depth, ..self.header };
@@ -97,9 +118,15 @@ impl Builder<'_> {
         Ok((Child { address: output.put(&bytes)?, records }, n))
     }
 
-    fn records(&self, start: u64, n: u64) -> Result<&[u8]> {
-        let at =
-            |record: u64| fit::<usize, _>(mul(record, self.header.record_size.into())?, "place of a record");
-        present(self.records.get(at(start)?..at(add(start, n)?)?), "records of a node")
+    /// Appends the next `n` records.
+    fn take(&mut self, n: u64, out: &mut Vec<u8>) -> Result<()> {
+        for _ in 0..n {
+            let end = add(out.len(), usize::from(self.header.record_size))?;
+            (self.next)(out)?;
+            if out.len() != end {
+                return Err(Error::internal("a record of a tree is of another size"));
+            }
+        }
+        Ok(())
     }
 }

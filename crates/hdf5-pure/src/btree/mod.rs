@@ -23,7 +23,7 @@ mod extents;
 mod nodes;
 mod read;
 
-pub(crate) use self::build::build;
+pub(crate) use self::build::{Records, build, build_of};
 pub(crate) use self::edit::EditedTree;
 pub(crate) use self::nodes::Order;
 pub(crate) use self::read::Tree;

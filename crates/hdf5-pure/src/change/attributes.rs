@@ -13,6 +13,7 @@ impl Tree {
     /// Reads what is needed to change the attributes of an object of the file. Returns the creation order number of the
     /// next attribute.
     pub(crate) fn load_attributes(&mut self, id: ObjectId) -> Result<Option<u32>> {
+        self.recall(id)?;
         let object = self.object(id)?;
         let Some(origin) = &object.origin else { return Ok(None) };
         let context = self.session()?.context();

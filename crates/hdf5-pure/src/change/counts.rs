@@ -45,9 +45,13 @@ enum Lost {
 }
 
 impl Counts {
-    /// Counts the links to the objects of a new file.
-    pub(crate) fn of_new(objects: &Objects) -> Result<Self> {
+    /// Of the objects of a new file.
+    /// `used` are the committed datatypes of those that are written already.
+    pub(crate) fn of_new(objects: &Objects, used: &BTreeMap<ObjectId, u32>) -> Result<Self> {
         let mut counts = Self::of_none(objects);
+        for (id, uses) in used {
+            counts.add(objects, &Destination::Object(*id), (*uses).into())?;
+        }
         counts.add(objects, &Destination::Object(ObjectId::ROOT), 1)?;
         counts.all(objects)?;
         counts.find_unlinked(objects);
@@ -211,7 +215,7 @@ impl Counts {
                 let in_file = group.stored.as_ref().filter(|stored| stored.removed.is_some());
                 if let Some(in_file) = in_file {
                     let whole = group::load(context, address)?;
-                    let kept = whole.members().filter(|member| in_file.may_hold(member.name.as_bytes()));
+                    let kept = whole.members().filter(|member| in_file.may_hold(member.name));
                     kept.into_iter().try_for_each(|member| self.add(objects, &member.to, -1))?;
                 }
             }

@@ -4,7 +4,7 @@ use sciformats_core::arith::add;
 use sciformats_core::{Error, Result, bound};
 
 use crate::change::counts::Counts;
-use crate::change::objects::{NewParts, Places};
+use crate::change::objects::NewParts;
 use crate::change::tree::{Kind, Origin, Settings, Tree};
 use crate::dataset;
 use crate::file::session::Session;
@@ -62,6 +62,7 @@ impl Tree {
 
     /// Fails unless the object is a group.
     pub(crate) fn check_group(&self, id: ObjectId) -> Result<()> {
+        self.check_in_memory(id)?;
         let object = self.object(id)?;
         let is = match (&object.kind, &object.origin) {
             (Kind::Group(_), _) => true,
@@ -73,7 +74,15 @@ impl Tree {
         if is { Ok(()) } else { Err(Error::usage("object", "is not a group")) }
     }
 
-    /// Reads what is needed to change the links of a group of the file.
+    /// Fails if the object is written already, as no group is before the end.
+    fn check_in_memory(&self, id: ObjectId) -> Result<()> {
+        match self.objects.written(id.index()) {
+            None => Ok(()),
+            Some(_) => Err(Error::usage("object", "is not a group")),
+        }
+    }
+
+    /// Reads what changing the links of a group of the file needs.
     pub(crate) fn load_group(&mut self, id: ObjectId) -> Result<()> {
         let address = self.origin(id)?;
         let group = group::load_to_change(self.session()?.context(), address)?;
@@ -103,6 +112,7 @@ impl Tree {
 
     /// Returns the target of the link `name` of a group. It is found without reading all links.
     pub(crate) fn member(&self, id: ObjectId, name: &[u8]) -> Result<Option<Destination>> {
+        self.check_in_memory(id)?;
         let object = self.object(id)?;
         let in_file = |origin: &Origin| {
             let context = self.session()?.context();
@@ -117,7 +127,7 @@ impl Tree {
                 (None, Some(origin)) if group.stored.as_ref().is_some_and(|stored| stored.may_hold(name)) => {
                     in_file(origin)
                 }
-                (member, _) => Ok(member.map(|member| member.to.clone())),
+                (to, _) => Ok(to),
             },
             (Kind::Stored, Some(origin)) => in_file(origin),
             _ => Err(Error::usage("object", "is not a group")),
@@ -127,9 +137,13 @@ impl Tree {
     /// Removes a link with a known target from a group.
     fn take_link(&mut self, group: ObjectId, name: &[u8], to: &Destination) -> Result<()> {
         let group = self.group_to_change(group)?;
-        if group.remove(name).is_none()
-            && let Some(stored) = &mut group.stored
-        {
+        if group.remove(name) {
+            if let Destination::Object(id) = to {
+                // Its header says how many links lead to it.
+                self.recall(*id)?;
+                self.objects.count_link(*id, -1)?;
+            }
+        } else if let Some(stored) = &mut group.stored {
             stored.remove(name, to);
         }
         Ok(())
@@ -266,8 +280,9 @@ impl Tree {
     /// be committed.
     pub(crate) fn settle(&mut self) -> Result<()> {
         let counts = Counts::of_edited(&self.objects, self.session()?)?;
-        let parts = self.write_new(&counts)?;
-        self.write_changed(&counts, &parts)?;
+        self.heap.close(&mut self.output)?;
+        let parts = self.write_new(self.linked(&counts))?;
+        self.write_changed(&counts)?;
         for (address, more) in counts.changes() {
             let mut header = self.session()?.header(address)?;
             // An object that stays has at least one link, even if the count in its header was wrong.
@@ -294,15 +309,14 @@ impl Tree {
         self.output.flush()
     }
 
-    /// Writes the changes of objects that the file already has.
-    fn write_changed(&mut self, counts: &Counts, parts: &NewParts) -> Result<()> {
+    /// Writes what has changed of the objects that are there.
+    fn write_changed(&mut self, counts: &Counts) -> Result<()> {
         let open = self.objects.open();
-        let (objects, addresses) = self.objects.split();
-        let places = Places::new(addresses, parts);
+        let (objects, places) = self.objects.split();
         let resolve = |id: ObjectId| places.of(id);
         let Some(session) = &mut self.session else { return Ok(()) };
         for index in open {
-            let Some(object) = objects.get_mut(index) else { continue };
+            let Some(object) = objects.get_mut(index).and_then(Option::as_mut) else { continue };
             if let (Kind::Dataset(dataset), Some(origin)) = (&mut object.kind, &object.origin) {
                 // The space of a dataset that is removed is freed together with everything its header leads to.
                 if counts.deleted.contains(&origin.address)

@@ -12,11 +12,12 @@ use crate::change::counts::Counts;
 use crate::change::objects::NewParts;
 use crate::change::tree::{Kind, Object, Settings, Tree};
 use crate::dataset::write::{Data, Dataset};
-use crate::group::members::LinkStorage;
-use crate::group::{storage, symbols};
+use crate::group::members::{LinkStorage, Seen};
+use crate::group::storage;
+use crate::group::symbols::{self, Plan};
 use crate::object::attributes;
 use crate::object::creation::CreationProperties;
-use crate::object::header::{NewHeader, RESERVED};
+use crate::object::header::NewHeader;
 use crate::object::id::{ObjectId, Resolve};
 use crate::space::output::Target;
 use crate::spec::Address;
@@ -40,6 +41,8 @@ pub(crate) struct Parts {
     /// The address of the header, once it has space.
     address: Option<Address>,
     room: usize,
+    /// The header of an object that leads to no others.
+    header: Option<NewHeader>,
 }
 
 impl Parts {
@@ -52,7 +55,9 @@ impl Parts {
 impl Tree {
     /// Writes everything that is not written yet, and completes the file.
     pub(crate) fn finish(mut self, durability: Durability) -> Result<Target> {
-        let parts = self.write_new(&Counts::of_new(&self.objects)?)?;
+        let counts = self.counts()?;
+        self.heap.close(&mut self.output)?;
+        let parts = self.write_new(self.linked(&counts))?;
         let superblock = self.superblock(parts.get(ObjectId::ROOT.index()))?;
         // Without the superblock the bytes are not an HDF5 file. It is therefore written after everything that it leads
         // to.
@@ -61,65 +66,81 @@ impl Tree {
         self.output.finish(durability)
     }
 
-    /// Writes the new objects to which something leads. Returns what is known about each.
-    pub(crate) fn write_new(&mut self, counts: &Counts) -> Result<NewParts> {
-        let mut parts = NewParts::with_room(self.objects.settled(), self.objects.len());
-        for index in self.objects.settled()..self.objects.len() {
-            let references = counts.of(index);
-            let new = self.objects.get(index).is_some_and(|object| object.origin.is_none());
-            parts.push(match new && references > 0 {
-                true => Some(self.content(index, references)?),
-                false => None,
-            });
+    /// The new objects in memory that something leads to, and how many links do.
+    pub(crate) fn linked(&self, counts: &Counts) -> Vec<(usize, u32)> {
+        let all = self.objects.settled()..self.objects.len();
+        let new = all.filter(|index| self.objects.get(*index).is_some_and(|object| object.origin.is_none()));
+        new.map(|index| (index, counts.of(index))).filter(|&(_, links)| links > 0).collect()
+    }
+
+    /// Writes new objects, by their numbers, to which so many links lead. Gives what is known of each.
+    pub(crate) fn write_new(&mut self, new: Vec<(usize, u32)>) -> Result<NewParts> {
+        let mut parts = NewParts::default();
+        for (index, links) in new {
+            parts.push(index, self.content(index, links)?);
         }
-        self.heap.close(&mut self.output)?;
         for (index, part) in parts.iter_mut() {
             let Some(object) = self.objects.get(index) else { continue };
-            // The size of a header does not depend on the addresses in it, because all addresses have the same width.
-            part.room = self.header(object, part, &|_| Ok(Address(0)))?.size()?;
-            let (address, room) = match object.reserved {
-                Some(address) => (address, RESERVED),
+            if matches!(object.kind, Kind::Group(_)) {
+                // Addresses have one width, whatever they are.
+                part.room = self.header(object, part, &|_| Ok(Address(0)))?.size()?;
+            } else {
+                // A datatype that it is of came before it, and has its place.
+                let places = self.objects.places();
+                let header = self.header(object, part, &|id| places.of(id))?;
+                part.room = header.size()?;
+                part.header = Some(header);
+            }
+            let (address, room) = match object.place {
+                Some(place) => place,
                 None => (self.output.allocate(part.room as u64)?, part.room),
             };
             (part.address, part.room) = (Some(address), room);
+            self.objects.set_address(index, Some(address));
         }
         for (index, links) in self.write_links(&parts)? {
             let part = parts.get_mut(index);
             present(part, "state of a new group")?.links = links;
         }
-        let places = self.objects.places(&parts);
+        let places = self.objects.places();
         let resolve = |id: ObjectId| places.of(id);
         for (index, part) in parts.iter() {
             let object = present(self.objects.get(index), "a new object")?;
-            let header = self.header(object, part, &resolve)?;
-            header.write(&mut self.output, part.address()?, part.room)?;
+            let place = (part.address()?, part.room);
+            match &part.header {
+                Some(header) => header.write_again(&mut self.output, place, object.spare)?,
+                None => {
+                    let header = self.header(object, part, &resolve)?;
+                    header.write_again(&mut self.output, place, object.spare)?;
+                }
+            }
         }
         Ok(parts)
     }
 
     /// Writes the structures that hold the links of new groups, unless the links are in the group headers.
     fn write_links(&mut self, parts: &NewParts) -> Result<Vec<(usize, LinkStorage)>> {
-        let places = self.objects.places(parts);
-        let resolve = |id: ObjectId| places.of(id);
         let (k, sizes) = (self.group_k(), self.output.sizes);
+        let (objects, places) = self.objects.split();
+        let resolve = |id: ObjectId| places.of(id);
         let mut written = Vec::new();
         for (index, part) in parts.iter() {
-            let Some(Object { kind: Kind::Group(group), properties, .. }) = self.objects.get(index) else {
-                continue;
-            };
+            let object = objects.get_mut(index).and_then(Option::as_deref_mut);
+            let Some(Object { kind: Kind::Group(group), properties, .. }) = object else { continue };
+            group.forget_names();
             let order = properties.links.as_ref().map(|links| links.order).unwrap_or_default();
-            let links = || group.resolved(&resolve, order.is_tracked());
+            let mut encode = |link: &Seen<'_>, out: &mut Vec<u8>| {
+                link.link(&resolve, order.is_tracked())?.encode(out, sizes)
+            };
             match &part.links {
                 LinkStorage::Compact => {}
                 LinkStorage::Dense(_) => {
-                    let links = links()?;
-                    let encoded = links.iter().map(|link| storage::Encoded::new(link, sizes));
-                    let encoded: Vec<_> = encoded.collect::<Result<_>>()?;
-                    let info = storage::build(&mut self.output, &encoded, group.order(order))?;
+                    let info = storage::build(&mut self.output, group, group.order(order), &mut encode)?;
                     written.push((index, LinkStorage::Dense(info)));
                 }
                 LinkStorage::Table(_) => {
-                    let table = symbols::build(&mut self.output, &links()?, k, None)?;
+                    let plan = Plan { k, places: None, resolve: &resolve };
+                    let table = symbols::build(&mut self.output, group, plan)?;
                     written.push((index, LinkStorage::Table(table)));
                 }
             }
@@ -161,10 +182,10 @@ impl Tree {
             false => None,
         };
         let links = match &object.kind {
-            Kind::Group(group) => group.storage(properties.links.as_ref())?,
+            Kind::Group(group) => group.storage(properties.links.as_ref()),
             _ => LinkStorage::Compact,
         };
-        Ok(Parts { layout, attributes, links, references, version, address: None, room: 0 })
+        Ok(Parts { layout, attributes, links, references, version, address: None, room: 0, header: None })
     }
 
     /// Returns the header of an object, with the addresses that `resolve` gives for the targets of its links.

@@ -22,6 +22,7 @@
 pub(crate) mod append;
 mod attributes;
 pub(crate) mod counts;
+mod early;
 pub(crate) mod edit;
 pub(crate) mod emit;
 pub(crate) mod objects;

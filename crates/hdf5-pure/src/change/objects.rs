@@ -2,25 +2,31 @@
 
 use std::collections::BTreeSet;
 
+use sciformats_core::Result;
 use sciformats_core::arith::present;
-use sciformats_core::{Result, bound};
 
 use crate::change::emit::Parts;
 use crate::change::tree::Object;
 use crate::object::id::ObjectId;
 use crate::spec::Address;
 
-/// The objects. A session may create very many, but a commit only costs what was touched since the last one.
+/// The objects. A session may have made very many; a commit costs what was touched since the last one. Of an object of a new
+/// file that is written already nothing is in memory but its address and how many links lead to it.
 #[derive(Default)]
 pub(crate) struct Objects {
-    all: Vec<Object>,
-    /// The address of each object that the file has.
-    addresses: Vec<Option<Address>>,
-    /// The number of objects at the last commit. New objects come after them.
+    all: Vec<Option<Box<Object>>>,
+    /// Where the header of each of them is, or is going to be; `NOWHERE` if that is not known yet.
+    addresses: Vec<u64>,
+    /// How many links of groups in memory lead to each.
+    links: Vec<u32>,
+    /// How many there were at the last commit: new ones come after them.
     settled: usize,
     /// The older objects that may have been changed, and those that stay in memory.
     touched: BTreeSet<usize>,
 }
+
+/// No file reaches so far.
+const NOWHERE: u64 = u64::MAX;
 
 impl Objects {
     pub(crate) fn len(&self) -> usize {
@@ -33,7 +39,7 @@ impl Objects {
     }
 
     pub(crate) fn get(&self, index: usize) -> Option<&Object> {
-        self.all.get(index)
+        self.all.get(index)?.as_deref()
     }
 
     /// Returns the object in order to change it.
@@ -41,21 +47,66 @@ impl Objects {
         if index < self.settled {
             self.touched.insert(index);
         }
-        self.all.get_mut(index)
+        self.all.get_mut(index)?.as_deref_mut()
     }
 
     pub(crate) fn push(&mut self, object: Object) {
-        self.addresses.push(object.origin.as_ref().map(|origin| origin.address));
-        self.all.push(object);
+        self.addresses.push(object.origin.as_ref().map_or(NOWHERE, |origin| origin.address.0));
+        self.links.push(0);
+        self.all.push(Some(Box::new(object)));
     }
 
-    /// Removes the last object if it was added after the last commit.
-    pub(crate) fn pop(&mut self) -> Option<Object> {
+    /// Takes the last one back, if it has not been there at the last commit.
+    pub(crate) fn pop(&mut self) -> Option<Box<Object>> {
         if self.all.len() <= self.settled {
             return None;
         }
         self.addresses.pop();
-        self.all.pop()
+        self.links.pop();
+        self.all.pop().flatten()
+    }
+
+    /// Where the header of an object is or is going to be, if that is known.
+    fn address(&self, index: usize) -> Option<Address> {
+        self.addresses.get(index).filter(|&&at| at != NOWHERE).copied().map(Address)
+    }
+
+    pub(crate) fn set_address(&mut self, index: usize, address: Option<Address>) {
+        if let Some(at) = self.addresses.get_mut(index) {
+            *at = address.map_or(NOWHERE, |address| address.0);
+        }
+    }
+
+    /// Where the header of an object is that is not in memory.
+    pub(crate) fn written(&self, index: usize) -> Option<Address> {
+        match self.all.get(index)? {
+            Some(_) => None,
+            None => self.address(index),
+        }
+    }
+
+    /// Takes an object out of memory, or puts it back.
+    pub(crate) fn replace(&mut self, index: usize, object: Option<Box<Object>>) -> Option<Box<Object>> {
+        std::mem::replace(self.all.get_mut(index)?, object)
+    }
+
+    /// How many links of groups in memory lead to an object.
+    pub(crate) fn links(&self, index: usize) -> u32 {
+        self.links.get(index).copied().unwrap_or_default()
+    }
+
+    /// Says how many they are.
+    pub(crate) fn set_links(&mut self, index: usize, links: u32) {
+        if let Some(count) = self.links.get_mut(index) {
+            *count = links;
+        }
+    }
+
+    /// Says that they are one more, or one less.
+    pub(crate) fn count_link(&mut self, id: ObjectId, more: i32) -> Result<()> {
+        let count = self.links(id.index()).checked_add_signed(more);
+        self.set_links(id.index(), present(count, "number of links to an object")?);
+        Ok(())
     }
 
     /// Returns the numbers of the new objects and of those that may have been changed.
@@ -65,18 +116,18 @@ impl Objects {
 
     /// Returns the new objects and those that may have been changed, with their numbers.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (usize, &Object)> {
-        let touched = self.touched.iter().filter_map(|&index| Some((index, self.all.get(index)?)));
-        touched.chain((self.settled..).zip(self.all.get(self.settled..).unwrap_or_default()))
+        let all = self.touched.iter().copied().chain(self.settled..self.all.len());
+        all.filter_map(|index| Some((index, self.get(index)?)))
     }
 
-    /// Returns all objects in order to change them, with the address of each in the file.
-    pub(crate) fn split(&mut self) -> (&mut [Object], &[Option<Address>]) {
-        (&mut self.all, &self.addresses)
+    /// All of them, to be changed, and where each is.
+    pub(crate) fn split(&mut self) -> (&mut [Option<Box<Object>>], Places<'_>) {
+        (&mut self.all, Places(&self.addresses))
     }
 
-    /// Returns the addresses of all objects; `parts` has those of the new ones.
-    pub(crate) fn places<'a>(&'a self, parts: &'a NewParts) -> Places<'a> {
-        Places { stored: &self.addresses, parts }
+    /// Where all are.
+    pub(crate) fn places(&self) -> Places<'_> {
+        Places(&self.addresses)
     }
 
     /// Starts anew after a commit. `settle` returns the address that each object has now, and whether it stays in
@@ -85,12 +136,9 @@ impl Objects {
         let open = self.open();
         self.touched.clear();
         for index in open {
-            let (Some(object), Some(address)) = (self.all.get_mut(index), self.addresses.get_mut(index))
-            else {
-                continue;
-            };
+            let Some(object) = self.all.get_mut(index).and_then(Option::as_deref_mut) else { continue };
             let (place, stays) = settle(index, object);
-            *address = place;
+            self.set_address(index, place);
             if stays {
                 self.touched.insert(index);
             }
@@ -99,60 +147,45 @@ impl Objects {
     }
 }
 
-/// What is known about the new objects to which something leads.
+/// What is known of the objects that are being written.
 #[derive(Default)]
-pub(crate) struct NewParts {
-    /// The number of the first new object.
-    pub(crate) first: usize,
-    pub(crate) parts: Vec<Option<Parts>>,
-}
+pub(crate) struct NewParts(Vec<(usize, Parts)>);
 
 impl NewParts {
     pub(crate) fn get(&self, index: usize) -> Option<&Parts> {
-        self.parts.get(index.checked_sub(self.first)?)?.as_ref()
+        let at = self.0.binary_search_by_key(&index, |&(index, _)| index).ok()?;
+        self.0.get(at).map(|(_, part)| part)
     }
 
     pub(crate) fn get_mut(&mut self, index: usize) -> Option<&mut Parts> {
-        self.parts.get_mut(index.checked_sub(self.first)?)?.as_mut()
+        let at = self.0.binary_search_by_key(&index, |&(index, _)| index).ok()?;
+        self.0.get_mut(at).map(|(_, part)| part)
     }
 
     /// Returns the new objects with their numbers.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (usize, &Parts)> {
-        let numbered = (self.first..).zip(&self.parts);
-        numbered.filter_map(|(index, part)| Some((index, part.as_ref()?)))
+        self.0.iter().map(|(index, part)| (*index, part))
     }
 
     pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = (usize, &mut Parts)> {
-        let numbered = (self.first..).zip(&mut self.parts);
-        numbered.filter_map(|(index, part)| Some((index, part.as_mut()?)))
+        self.0.iter_mut().map(|(index, part)| (*index, part))
     }
 
-    pub(crate) fn push(&mut self, part: Option<Parts>) {
-        self.parts.push(part);
-    }
-
-    pub(crate) fn with_room(first: usize, end: usize) -> Self {
-        Self { first, parts: Vec::with_capacity(bound::left(end, first)) }
+    /// Adds what is known of an object behind those that are there.
+    pub(crate) fn push(&mut self, index: usize, part: Parts) {
+        self.0.push((index, part));
     }
 }
 
 /// The addresses of the headers of all objects. An object to which nothing leads has none.
 #[derive(Clone, Copy)]
-pub(crate) struct Places<'a> {
-    stored: &'a [Option<Address>],
-    parts: &'a NewParts,
-}
+pub(crate) struct Places<'a>(&'a [u64]);
 
-impl<'a> Places<'a> {
-    pub(crate) fn new(stored: &'a [Option<Address>], parts: &'a NewParts) -> Self {
-        Self { stored, parts }
-    }
-
-    /// Returns the address of the header of an object.
+impl Places<'_> {
+    /// Where the header of an object is.
     pub(crate) fn of(&self, id: ObjectId) -> Result<Address> {
-        let stored = self.stored.get(id.index()).copied().flatten();
-        let new = || self.parts.get(id.index()).and_then(|part| part.address().ok());
-        present(stored.or_else(new), "address of an object")
+        let known = self.0.get(id.index()).filter(|&&at| at != NOWHERE);
+        present(known.copied().map(Address), "address of an object")
     }
 }
 
@@ -169,7 +202,8 @@ mod tests {
             attributes: AttributeList::default(),
             comment: None,
             properties: CreationProperties::default(),
-            reserved: None,
+            place: None,
+            spare: None,
             origin: address.map(|address| Origin { address: Address(address), attributes: None }),
         }
     }
@@ -202,8 +236,7 @@ mod tests {
         assert_eq!(objects.iter().map(|(index, _)| index).collect::<Vec<_>>(), [17, 1000]);
         commit(&mut objects, 8000);
         assert!(objects.open().is_empty());
-        let parts = NewParts::default();
-        let of = |index| objects.places(&parts).of(ObjectId::of(index));
+        let of = |index| objects.places().of(ObjectId::of(index));
         assert_eq!(
             (of(0).unwrap(), of(17).unwrap(), of(1000).unwrap()),
             (Address(8), Address(144), Address(8008))

@@ -7,11 +7,12 @@ use std::collections::HashMap;
 
 use sciformats_core::{Error, Result, bound};
 
+use crate::change::early::Held;
 use crate::change::objects::Objects;
 use crate::dataset::write::Dataset;
 use crate::file::session::Session;
 use crate::filter::Registry;
-use crate::group::members::{Destination, Group, Member};
+use crate::group::members::{Destination, Group};
 use crate::heap::global::GlobalHeapWriter;
 use crate::object::attributes::{Attribute, AttributeList, Removed};
 use crate::object::bound::Bound;
@@ -45,6 +46,8 @@ pub(crate) struct Settings {
     pub(crate) btree_k: BtreeK,
     /// The version of the superblock of a new file, where it is not that of the bound.
     pub(crate) superblock: Option<u8>,
+    /// About how many bytes of the datasets of a new file stay in memory.
+    pub(crate) held: usize,
 }
 
 impl Settings {
@@ -78,6 +81,8 @@ pub(crate) struct Tree {
     pub(crate) session: Option<Session>,
     /// The objects that the file already had.
     pub(crate) imported: HashMap<Address, ObjectId>,
+    /// Datasets of a new file that are in memory.
+    pub(crate) held: Held,
 }
 
 /// An object.
@@ -87,17 +92,19 @@ pub(crate) struct Object {
     pub(crate) comment: Option<Name>,
     /// The creation properties of a new object.
     pub(crate) properties: CreationProperties,
-    /// The address of the header if something refers to it already.
-    pub(crate) reserved: Option<Address>,
-    /// What the file has of the object.
+    /// The place of its header and the room there, if something refers to it already or it has been written before.
+    pub(crate) place: Option<(Address, usize)>,
+    /// A place where that header may go on.
+    pub(crate) spare: Option<(Address, usize)>,
+    /// What the file has of it.
     pub(crate) origin: Option<Origin>,
 }
 
 impl Object {
     /// Frees the space of an object that will not be written.
     pub(crate) fn abandon(&self, output: &mut Output) -> Result<()> {
-        if let Some(address) = self.reserved {
-            output.free(address, RESERVED as u64, Use::Metadata)?;
+        for (address, room) in self.place.into_iter().chain(self.spare) {
+            output.free(address, room as u64, Use::Metadata)?;
         }
         match &self.kind {
             Kind::Dataset(dataset) => {
@@ -177,12 +184,28 @@ impl Tree {
 
     pub(crate) fn with(output: Output, settings: Settings, session: Option<Session>) -> Self {
         let heap = GlobalHeapWriter::new();
-        Self { output, heap, settings, objects: Objects::default(), session, imported: HashMap::new() }
+        Self {
+            output,
+            heap,
+            settings,
+            objects: Objects::default(),
+            session,
+            imported: HashMap::new(),
+            held: Held::default(),
+        }
     }
 
     pub(crate) fn add(&mut self, kind: Kind, origin: Option<Origin>) -> Result<ObjectId> {
-        let id = u32::try_from(self.objects.len())
-            .map_err(|_| Error::usage("file", "would have more objects than this library can number"))?;
+        let id =
+            u32::try_from(self.objects.len()).map_err(|_| Error::usage("file", "has too many objects"))?;
+        if self.session.is_none() {
+            if let Some(before) = self.objects.len().checked_sub(1).and_then(|last| self.objects.get(last)) {
+                // Nobody has weighed its chunks yet.
+                self.held.weigh_chunks(before);
+            }
+            self.relieve()?;
+            self.held.add(id, &kind);
+        }
         let Settings { bound, tracked, time, .. } = self.settings;
         let properties = CreationProperties::of_new(bound.is_old(), tracked, time);
         self.objects.push(Object {
@@ -190,7 +213,8 @@ impl Tree {
             attributes: AttributeList::default(),
             comment: None,
             properties,
-            reserved: None,
+            place: None,
+            spare: None,
             origin,
         });
         Ok(ObjectId::of(id))
@@ -203,17 +227,22 @@ impl Tree {
 
     pub(crate) fn object(&self, id: ObjectId) -> Result<&Object> {
         match self.objects.get(id.index()) {
-            Some(Object { kind: Kind::Gone, .. }) => Err(Error::usage("object", "was removed from the file")),
-            found => found.ok_or_else(|| Error::usage("object", "does not belong to this file")),
+            Some(Object { kind: Kind::Gone, .. }) => Err(Error::usage("object", "is no more in the file")),
+            None if self.objects.written(id.index()).is_some() => {
+                Err(Error::internal("an object that is written was not read back"))
+            }
+            found => found.ok_or_else(|| Error::usage("object", "is none of this file")),
         }
     }
 
     pub(crate) fn object_mut(&mut self, id: ObjectId) -> Result<&mut Object> {
+        self.recall(id)?;
         self.object(id)?;
         self.objects.get_mut(id.index()).ok_or_else(|| Error::usage("object", "does not belong to this file"))
     }
 
     pub(crate) fn group_mut(&mut self, id: ObjectId) -> Result<&mut Group> {
+        self.recall(id)?;
         if matches!(self.object(id)?.kind, Kind::Stored) {
             self.load_group(id)?;
         }
@@ -225,6 +254,7 @@ impl Tree {
 
     /// Returns the dataset `id`, with what is needed to write to it.
     pub(crate) fn dataset_mut(&mut self, id: ObjectId) -> Result<(&mut Dataset, &mut Output, &Registry)> {
+        self.recall(id)?;
         match self.objects.get_mut(id.index()).map(|object| &mut object.kind) {
             Some(Kind::Dataset(dataset)) => Ok((dataset, &mut self.output, &self.settings.registry)),
             _ => Err(Error::usage("object", "is not a dataset")),
@@ -238,9 +268,17 @@ impl Tree {
         }
     }
 
+    /// The dataset `id`, whether or not it is in memory.
+    pub(crate) fn recalled(&mut self, id: ObjectId) -> Result<&Dataset> {
+        self.recall(id)?;
+        self.dataset(id)
+    }
+
     pub(crate) fn committed(&self, id: ObjectId) -> Result<&Datatype> {
-        match &self.object(id)?.kind {
-            Kind::Datatype(datatype) => Ok(datatype),
+        // Only datasets are written before the others.
+        let written = self.objects.written(id.index()).is_some();
+        match (!written).then(|| self.object(id)).transpose()?.map(|object| &object.kind) {
+            Some(Kind::Datatype(datatype)) => Ok(datatype),
             _ => Err(Error::usage("object", "is not a committed datatype")),
         }
     }
@@ -263,7 +301,7 @@ impl Tree {
                 None => {
                     self.check_name(at, name)?;
                     let id = self.add(Kind::Group(Group::default()), None)?;
-                    self.link(at, name, Destination::Object(id))?;
+                    self.put_link(at, name, Destination::Object(id))?;
                     id
                 }
             };
@@ -278,7 +316,7 @@ impl Tree {
         // An invalid name must be reported before anything changes.
         self.check_name(parent, &name)?;
         let id = self.add(kind, None)?;
-        self.link(parent, &name, Destination::Object(id))?;
+        self.put_link(parent, &name, Destination::Object(id))?;
         Ok(id)
     }
 
@@ -292,9 +330,9 @@ impl Tree {
             let Some(Kind::Group(group)) = self.objects.get_mut(index).map(|object| &mut object.kind) else {
                 continue;
             };
-            let last = group.members().last();
-            let is_last = |member: &&Member| matches!(member.to, Destination::Object(last) if last == id);
-            if let Some(name) = last.filter(is_last).map(|member| member.name.clone()) {
+            let is_it = |to: &Destination| matches!(to, Destination::Object(last) if *last == id);
+            let last = group.last().filter(|link| is_it(&link.to));
+            if let Some(name) = last.map(|link| Name::from(link.name)) {
                 group.remove(name.as_bytes());
             }
         }
@@ -330,19 +368,37 @@ impl Tree {
     pub(crate) fn link(&mut self, group: ObjectId, name: &str, to: Destination) -> Result<()> {
         self.check_name(group, name)?;
         if let Destination::Object(id) = to {
-            self.object(id)?;
+            // Its header says how many links lead to it.
+            self.object_mut(id)?;
+        }
+        self.put_link(group, name, to)
+    }
+
+    /// Adds a link that can be there.
+    fn put_link(&mut self, group: ObjectId, name: &str, to: Destination) -> Result<()> {
+        if let Destination::Object(id) = to {
+            self.objects.count_link(id, 1)?;
         }
         self.group_to_change(group)?.push(name.into(), to)
     }
 
     /// Returns the address of an object's header, which is reserved by this call.
     pub(crate) fn address(&mut self, id: ObjectId) -> Result<Address> {
+        if let Some(address) = self.objects.written(id.index()) {
+            return Ok(address);
+        }
         let object = self.object(id)?;
-        if let Some(address) = object.reserved.or(object.origin.as_ref().map(|origin| origin.address)) {
+        let place = object.place.map(|(address, _)| address);
+        if let Some(address) = place.or(object.origin.as_ref().map(|origin| origin.address)) {
             return Ok(address);
         }
         let address = self.output.allocate(RESERVED as u64)?;
-        self.object_mut(id)?.reserved = Some(address);
+        self.objects.set_address(id.index(), Some(address));
+        let object = self.object_mut(id)?;
+        object.place = Some((address, RESERVED));
+        if matches!(object.kind, Kind::Datatype(_)) {
+            self.held.types.insert(address, id);
+        }
         Ok(address)
     }
 
@@ -354,6 +410,7 @@ impl Tree {
                 "needs a name that is not empty and has no NUL characters",
             ));
         }
+        self.held.weigh(&attribute);
         let number = self.load_attributes(id)?;
         let attributes = &mut self.object_mut(id)?.attributes;
         match attributes.get_mut(&attribute.name) {

@@ -94,9 +94,8 @@ pub(crate) fn shape_and_type(opened: &Opened, object: &Object<'_>) -> Result<(Da
     Ok((space, datatype))
 }
 
-/// Returns where the elements of the dataset `object` are.
-pub(crate) fn storage(opened: &Opened, object: &Object<'_>) -> Result<Storage> {
-    let context = &opened.context;
+/// Where the elements of the dataset `object` are.
+pub(crate) fn storage(context: &Context, object: &Object<'_>) -> Result<Storage> {
     let sizes = context.sizes;
     let layout = object.parse(context, MessageType::Layout, |i| Layout::parse(i, sizes))?;
     let layout = layout
@@ -113,7 +112,7 @@ pub(crate) fn storage(opened: &Opened, object: &Object<'_>) -> Result<Storage> {
 /// Reads all messages of a dataset.
 pub(crate) fn content(opened: &Opened, object: &Object<'_>) -> Result<Content> {
     let (dataspace, datatype) = shape_and_type(opened, object)?;
-    Ok(Content { address: object.address, dataspace, datatype, storage: storage(opened, object) })
+    Ok(Content { address: object.address, dataspace, datatype, storage: storage(&opened.context, object) })
 }
 
 /// Runs of adjacent elements of at least this many bytes are read with a system call of their own.

@@ -18,9 +18,9 @@ use crate::btree::Tree;
 use crate::file::session::Session;
 use crate::group::dense::DenseLinks;
 use crate::group::links;
-use crate::group::members::{Destination, Group, Member};
+use crate::group::members::{Destination, Group, Member, Seen};
 use crate::group::storage::{self, Encoded, Order};
-use crate::group::symbols::{self, EditedTable};
+use crate::group::symbols::{self, EditedTable, Plan};
 use crate::heap::fractal::Heap;
 use crate::object::attributes::MAX_MESSAGE;
 use crate::object::header::{Header, Object};
@@ -34,6 +34,7 @@ use crate::spec::message::group_info::GroupInfo;
 use crate::spec::message::link::{Link, Target};
 use crate::spec::message::link_info::LinkInfo;
 use crate::spec::message::small::SymbolTable;
+use crate::spec::object_header::Message;
 
 /// An old-style group with at least about this many members is changed member by member.
 const MANY: u64 = 32;
@@ -206,7 +207,7 @@ pub(crate) fn load(context: &Context, address: Address) -> Result<Group> {
     if let Storage::Links { info: Some(LinkInfo { max_creation_index: Some(next), .. }), .. } = storage {
         group.start_at(next.min(i64::MAX.cast_unsigned()).cast_signed());
     }
-    let len = group.members().count() as u64;
+    let len = group.len() as u64;
     group.stored =
         Some(Box::new(StoredGroup { address, storage, targets, changed: false, removed: None, len }));
     Ok(group)
@@ -296,8 +297,8 @@ pub(crate) fn store(
             let k = session.opened.context.btree_k;
             let mut old = session.extents(|extents| extents.symbol_table(table))?;
             old.retain(|extent| extent.at != table.btree && extent.at != table.heap);
-            let links = group.resolved(resolve, false)?;
-            symbols::build(output, &links, (k.group_leaf, k.group_internal), Some(table))?;
+            let plan = Plan { k: (k.group_leaf, k.group_internal), places: Some(table), resolve };
+            symbols::build(output, group, plan)?;
             output.release(&old)
         }
         Storage::Table(table) => {
@@ -367,7 +368,7 @@ fn whole(context: &Context, group: &Group, stored: &StoredGroup) -> Result<Optio
         if whole.holds(member.name.as_bytes()) || whole.is_taken(number) {
             return Err(twice(context, stored.address));
         }
-        whole.insert(number, member.clone());
+        whole.insert(number, member);
     }
     whole.start_at(if tracked { group.next() } else { 0 });
     Ok(Some(whole))
@@ -386,7 +387,7 @@ fn store_members(
     let Some(removed) = group.stored.as_ref().and_then(|stored| stored.removed.as_ref()) else {
         return Ok(false);
     };
-    let changes = bound::sum(removed.len(), group.members().count()) as u64;
+    let changes = bound::sum(removed.len(), group.len()) as u64;
     if changes > symbols::estimate(context, table)? {
         return Ok(false);
     }
@@ -442,22 +443,28 @@ fn store_links(
         next: info.and_then(|info| info.max_creation_index).map(|_| group.next().cast_unsigned()),
         indexed: info.is_some_and(|info| info.by_creation_order.is_some()),
     };
-    let links = group.resolved(resolve, order.next.is_some())?;
-    let encoded: Vec<Encoded> = links
-        .iter()
-        .zip(group.members())
-        .map(|(link, member)| match &member.message {
-            Some(message) => Ok(Encoded::stored(link, message.clone())),
-            None => Encoded::new(link, output.sizes),
-        })
-        .collect::<Result<_>>()?;
+    let (tracked, sizes) = (order.next.is_some(), output.sizes);
+    let mut encode = |link: &Seen<'_>, out: &mut Vec<u8>| match link.message {
+        Some(message) => {
+            out.extend_from_slice(message);
+            Ok(())
+        }
+        None => link.link(resolve, tracked)?.encode(out, sizes),
+    };
     let was_dense = info.is_some_and(|info| info.heap.is_some());
-    let many = if was_dense { encoded.len() >= fewest.max(1) } else { encoded.len() > most };
+    let mut many = if was_dense { group.len() >= fewest.max(1) } else { group.len() > most };
     header.take(MessageType::Link);
-    let info = match many || encoded.iter().any(|link| link.message.len() > MAX_MESSAGE) {
-        true => storage::build(output, &encoded, order)?,
+    let mut encoded = Vec::new();
+    for link in group.members().take(if many { 0 } else { usize::MAX }) {
+        let mut message = Vec::new();
+        encode(&link, &mut message)?;
+        many |= message.len() > MAX_MESSAGE;
+        encoded.push(Message { kind: MessageType::Link, flags: 0, creation_index: 0, body: message });
+    }
+    let info = match many {
+        true => storage::build(output, group, order, &mut encode)?,
         false => {
-            header.extend(encoded.into_iter().map(Encoded::into_message));
+            header.extend(encoded);
             order.info()
         }
     };

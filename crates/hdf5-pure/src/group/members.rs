@@ -1,8 +1,10 @@
 //! The links of groups that are being written.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 
 use crate::group::edit::StoredGroup;
+use crate::group::plain::Plain;
 use crate::group::storage::{self, Order};
 use crate::object::creation::{CreationOrder, LinkProperties};
 use crate::object::id::{ObjectId, Resolve};
@@ -10,18 +12,32 @@ use crate::spec::message::link::{Link, Target};
 use crate::spec::message::link_info::LinkInfo;
 use crate::spec::message::small::SymbolTable;
 use crate::spec::{Address, Name};
+use sciformats_core::arith::fit;
 use sciformats_core::{Error, Result, bound};
 
-/// The links of a group.
+/// The links of a group, in the order in which they were made.
 #[derive(Default)]
 pub(crate) struct Group {
-    /// The links by their creation order.
+    /// Links to objects, of which no more is said.
+    plain: Plain,
+    /// All others.
     members: BTreeMap<i64, Member>,
+    /// Their numbers.
     names: HashMap<Box<[u8]>, i64>,
     /// The creation order of the next link.
     next: i64,
     /// What the file has of the group.
     pub(crate) stored: Option<Box<StoredGroup>>,
+}
+
+/// A link of a group, looked at.
+pub(crate) struct Seen<'a> {
+    pub(crate) number: i64,
+    pub(crate) name: &'a [u8],
+    pub(crate) to: Cow<'a, Destination>,
+    utf8: Option<bool>,
+    /// The link message as the file has it.
+    pub(crate) message: Option<&'a [u8]>,
 }
 
 /// A link of a group.
@@ -61,19 +77,60 @@ pub(crate) enum LinkStorage {
     Table(SymbolTable),
 }
 
+impl Seen<'_> {
+    fn member(&self) -> Member {
+        Member {
+            name: self.name.into(),
+            to: self.to.clone().into_owned(),
+            utf8: self.utf8,
+            message: self.message.map(<[u8]>::to_vec),
+        }
+    }
+
+    /// Where the object is that the link leads to.
+    pub(crate) fn address(&self, resolve: Resolve<'_>) -> Result<Address> {
+        match &*self.to {
+            Destination::Object(id) => resolve(*id),
+            Destination::Stored(address) => Ok(*address),
+            _ => Err(Error::internal("a link leads to no object")),
+        }
+    }
+
+    /// The link; one to an object leads where `resolve` says.
+    pub(crate) fn link(&self, resolve: Resolve<'_>, tracked: bool) -> Result<Link> {
+        let target = match &*self.to {
+            Destination::Object(_) | Destination::Stored(_) => Target::Hard(self.address(resolve)?),
+            Destination::Soft(path) => Target::Soft(path.clone()),
+            Destination::External { file, path } => {
+                Target::External { file: file.clone(), path: path.clone() }
+            }
+            Destination::User { class, data } => Target::User { class: *class, data: data.clone() },
+        };
+        Ok(Link {
+            name: self.name.into(),
+            creation_order: tracked.then_some(self.number),
+            utf8: self.utf8.unwrap_or(!self.name.is_ascii()),
+            target,
+        })
+    }
+}
+
 impl Group {
-    /// Returns the link of that name.
-    pub(crate) fn get(&self, name: &[u8]) -> Option<&Member> {
-        self.members.get(self.names.get(name)?)
+    /// Where the link of that name leads to.
+    pub(crate) fn get(&self, name: &[u8]) -> Option<Destination> {
+        match self.plain.find(name) {
+            Some(place) => self.plain.at(place).map(|(_, object)| Destination::Object(object)),
+            None => self.members.get(self.names.get(name)?).map(|member| member.to.clone()),
+        }
     }
 
     pub(crate) fn holds(&self, name: &[u8]) -> bool {
-        self.names.contains_key(name)
+        self.plain.find(name).is_some() || self.names.contains_key(name)
     }
 
     /// Returns whether a link with that creation order exists.
     pub(crate) fn is_taken(&self, number: i64) -> bool {
-        self.members.contains_key(&number)
+        self.plain.has(number) || self.members.contains_key(&number)
     }
 
     /// Adds a link, whose name must not exist yet.
@@ -90,9 +147,19 @@ impl Group {
 
     /// Adds a link with a known creation order. Later links get larger numbers.
     pub(crate) fn insert(&mut self, number: i64, member: Member) {
-        self.names.insert(member.name.as_bytes().into(), number);
-        self.members.insert(number, member);
-        // This saturates at the largest number. `push` then finds that number in use and reports it.
+        // The others have left out so many numbers at most.
+        let gap = self.members.len();
+        let plain = match &member {
+            Member { name, to: Destination::Object(id), utf8: None, message: None } => {
+                self.plain.push(number, name.as_bytes(), *id, gap)
+            }
+            _ => false,
+        };
+        if !plain {
+            self.names.insert(member.name.as_bytes().into(), number);
+            self.members.insert(number, member);
+        }
+        // A bound: after the last number of all there is none, and `push` finds it taken.
         self.start_at(bound::sum(number, 1));
     }
 
@@ -103,25 +170,78 @@ impl Group {
 
     /// Returns the link of that name in order to change it.
     pub(crate) fn get_mut(&mut self, name: &[u8]) -> Option<&mut Member> {
+        if let Some(place) = self.plain.find(name) {
+            let (number, to) = (self.plain.number(place), self.plain.remove(place)?);
+            let member = Member { name: name.into(), to: Destination::Object(to), utf8: None, message: None };
+            self.names.insert(name.into(), number);
+            self.members.insert(number, member);
+        }
         self.members.get_mut(self.names.get(name)?)
     }
 
-    pub(crate) fn remove(&mut self, name: &[u8]) -> Option<Member> {
-        self.members.remove(&self.names.remove(name)?)
-    }
-
-    pub(crate) fn members(&self) -> impl Iterator<Item = &Member> {
-        self.members.values()
+    /// Takes the link of that name out; `false` if there is none.
+    pub(crate) fn remove(&mut self, name: &[u8]) -> bool {
+        match self.plain.find(name) {
+            Some(place) => self.plain.remove(place).is_some(),
+            None => self.names.remove(name).and_then(|number| self.members.remove(&number)).is_some(),
+        }
     }
 
     /// Returns the number of links in memory.
     pub(crate) fn len(&self) -> usize {
-        self.members.len()
+        bound::sum(self.plain.len(), self.members.len())
     }
 
-    /// Returns the links with their creation order.
-    pub(crate) fn numbered(&self) -> impl Iterator<Item = (i64, &Member)> {
-        self.members.iter().map(|(number, member)| (*number, member))
+    /// The links by their numbers.
+    pub(crate) fn members(&self) -> impl Iterator<Item = Seen<'_>> {
+        let mut plain = self.plain.iter().map(|link| self.seen(link)).peekable();
+        let mut others = self.members.iter().map(seen).peekable();
+        std::iter::from_fn(move || match (plain.peek(), others.peek()) {
+            (Some(link), Some(other)) if link.number > other.number => others.next(),
+            (Some(_), _) => plain.next(),
+            (None, _) => others.next(),
+        })
+    }
+
+    /// The link that was made last.
+    pub(crate) fn last(&self) -> Option<Seen<'_>> {
+        let plain = self.plain.iter().next_back().map(|link| self.seen(link));
+        plain.into_iter().chain(self.members.last_key_value().map(seen)).max_by_key(|link| link.number)
+    }
+
+    fn seen<'a>(&self, (place, name, object): (usize, &'a [u8], ObjectId)) -> Seen<'a> {
+        let to = Cow::Owned(Destination::Object(object));
+        Seen { number: self.plain.number(place), name, to, utf8: None, message: None }
+    }
+
+    /// The links by the bytes of their names.
+    ///
+    /// # Errors
+    /// `Internal` if they are more than a group holds.
+    pub(crate) fn sorted(&self) -> Result<Sorted<'_>> {
+        let others: Vec<(&i64, &Member)> = self.members.iter().collect();
+        let plain = self.plain.iter().map(|(place, ..)| place);
+        let places = plain.chain((self.plain.places()..).take(others.len()));
+        let mut sorted = Sorted { group: self, others, order: Vec::new() };
+        // The first bytes of names decide most comparisons.
+        let mut order: Vec<([u8; 8], u32)> = Vec::with_capacity(self.len());
+        for place in places {
+            order.push((sorted.head(place), fit(place, "place of a link")?));
+        }
+        let name = |place: u32| sorted.name(place as usize);
+        order.sort_unstable_by(|(a, i), (b, j)| a.cmp(b).then_with(|| name(*i).cmp(name(*j))));
+        sorted.order = order.into_iter().map(|(_, place)| place).collect();
+        Ok(sorted)
+    }
+
+    /// The links with what they are by their numbers, to be added to another group.
+    pub(crate) fn numbered(&self) -> impl Iterator<Item = (i64, Member)> {
+        self.members().map(|link| (link.number, link.member()))
+    }
+
+    /// Gives back the memory of what only finds names quickly.
+    pub(crate) fn forget_names(&mut self) {
+        self.plain.forget_table();
     }
 
     /// Returns how a new group stores the creation order of its links.
@@ -137,45 +257,80 @@ impl Group {
 
     /// Returns the links, with the addresses that `resolve` gives for their targets.
     pub(crate) fn resolved(&self, resolve: Resolve<'_>, tracked: bool) -> Result<Vec<Link>> {
-        let target = |to: &Destination| match to {
-            Destination::Object(id) => resolve(*id).map(Target::Hard),
-            Destination::Stored(address) => Ok(Target::Hard(*address)),
-            Destination::Soft(path) => Ok(Target::Soft(path.clone())),
-            Destination::External { file, path } => {
-                Ok(Target::External { file: file.clone(), path: path.clone() })
-            }
-            Destination::User { class, data } => Ok(Target::User { class: *class, data: data.clone() }),
-        };
-        let link = |(number, member): (&i64, &Member)| {
-            Ok(Link {
-                name: member.name.clone(),
-                creation_order: tracked.then_some(*number),
-                utf8: member.utf8.unwrap_or(!member.name.as_bytes().is_ascii()),
-                target: target(&member.to)?,
-            })
-        };
-        self.members.iter().map(link).collect()
+        self.members().map(|link| link.link(resolve, tracked)).collect()
     }
 
     /// Returns whether a link exists that a symbol table cannot hold.
     pub(crate) fn needs_messages(&self) -> bool {
         let others =
             |member: &Member| matches!(member.to, Destination::External { .. } | Destination::User { .. });
-        self.members().any(others)
+        self.members.values().any(others)
     }
 
-    /// Decides where the links are stored according to `properties`, unless the group has a symbol table.
-    pub(crate) fn storage(&self, properties: Option<&LinkProperties>) -> Result<LinkStorage> {
+    /// Whether the links stay in the header, which holds so many.
+    fn is_compact(&self, most: usize) -> bool {
+        // A link that is longer than a message has no other place than a heap.
+        self.len() <= most && self.members().all(|link| link.name.len() < 32_000)
+    }
+
+    /// Where the links go that `properties` tells of, if they are not to be in a symbol table.
+    pub(crate) fn storage(&self, properties: Option<&LinkProperties>) -> LinkStorage {
         if properties.is_none() && !self.needs_messages() {
-            // This placeholder has the same length as the message that replaces it, so the size of the header is known.
-            return Ok(LinkStorage::Table(SymbolTable { btree: Address(0), heap: Address(0) }));
+            // As long as the one that takes its place.
+            return LinkStorage::Table(SymbolTable { btree: Address(0), heap: Address(0) });
         }
         let (most, order) = properties
             .map_or((storage::MAX_COMPACT, CreationOrder::Unknown), |links| (links.most(), links.order));
-        if storage::is_compact(&self.resolved(&|_| Ok(Address(0)), false)?, most) {
-            return Ok(LinkStorage::Compact);
+        if self.is_compact(most) {
+            return LinkStorage::Compact;
         }
-        // This placeholder has the same length as the message that replaces it.
-        Ok(LinkStorage::Dense(self.order(order).info()))
+        // As long as the message that it stands for.
+        LinkStorage::Dense(self.order(order).info())
+    }
+}
+
+fn seen<'a>((number, member): (&i64, &'a Member)) -> Seen<'a> {
+    Seen {
+        number: *number,
+        name: member.name.as_bytes(),
+        to: Cow::Borrowed(&member.to),
+        utf8: member.utf8,
+        message: member.message.as_deref(),
+    }
+}
+
+/// The links of a group by the bytes of their names.
+pub(crate) struct Sorted<'a> {
+    group: &'a Group,
+    others: Vec<(&'a i64, &'a Member)>,
+    /// Places of plain links, and behind them those of the others.
+    order: Vec<u32>,
+}
+
+impl<'a> Sorted<'a> {
+    fn other(&self, place: usize) -> Option<&(&'a i64, &'a Member)> {
+        self.others.get(place.checked_sub(self.group.plain.places())?)
+    }
+
+    fn name(&self, place: usize) -> &'a [u8] {
+        let plain = self.group.plain.at(place).map(|(name, _)| name);
+        plain.or_else(|| self.other(place).map(|(_, member)| member.name.as_bytes())).unwrap_or_default()
+    }
+
+    /// The first bytes of a name.
+    fn head(&self, place: usize) -> [u8; 8] {
+        let mut first = [0u8; 8];
+        first.iter_mut().zip(self.name(place)).for_each(|(to, &from)| *to = from);
+        first
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = Seen<'a>> {
+        self.order.iter().filter_map(|&place| {
+            let place = place as usize;
+            match self.group.plain.at(place) {
+                Some((name, object)) => Some(self.group.seen((place, name, object))),
+                None => self.other(place).map(|&link| seen(link)),
+            }
+        })
     }
 }

@@ -15,6 +15,7 @@ mod extents;
 pub(crate) mod links;
 pub(crate) mod members;
 pub(crate) mod path;
+mod plain;
 pub(crate) mod storage;
 pub(crate) mod symbols;
 pub(crate) mod walk;

@@ -1,8 +1,12 @@
 //! New-style groups: links in the header, or in a fractal heap with B-trees as indexes.
 
-use sciformats_core::Result;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crate::btree;
+use sciformats_core::arith::{add, fit, mul, present};
+use sciformats_core::{Result, bound};
+
+use crate::btree::{self, Records};
+use crate::group::members::{Group, Seen};
 use crate::heap::fractal::{self, Kind, NODE_SIZE};
 use crate::space::output::Output;
 use crate::spec::btree_v2::record::{LinkName, encode_link_order};
@@ -13,7 +17,10 @@ use crate::spec::message::link_info::LinkInfo;
 use crate::spec::object_header::{CONSTANT, Message};
 use crate::spec::{Name, Sizes, lookup3};
 
-/// The number that is used for a link whose creation order is not tracked.
+/// Bytes of the heap ID of a link.
+const ID: usize = 7;
+
+/// What stands for the number of a link whose order is not kept.
 const UNORDERED: i64 = 0;
 
 /// The largest number of links, or of attributes, that stay in the header by default.
@@ -62,16 +69,6 @@ impl Encoded {
         let creation_order = link.creation_order.unwrap_or(UNORDERED);
         Self { name: link.name.clone(), creation_order, message }
     }
-
-    pub(crate) fn into_message(self) -> Message {
-        Message { kind: MessageType::Link, flags: 0, creation_index: 0, body: self.message }
-    }
-}
-
-/// Returns whether the links stay in the header, which holds at most this many.
-pub(crate) fn is_compact(links: &[Link], most: usize) -> bool {
-    // A link that is longer than a header message can only be stored in a heap.
-    links.len() <= most && links.iter().all(|link| link.name.as_bytes().len() < 32_000)
 }
 
 /// Returns the messages of a compact group.
@@ -96,32 +93,50 @@ pub(crate) fn group_info(info: GroupInfo) -> Result<Message> {
     Message::new(MessageType::GroupInfo, CONSTANT, |out| info.encode(out))
 }
 
-/// Writes the links of a dense group.
-pub(crate) fn build(output: &mut Output, links: &[Encoded], order: Order) -> Result<LinkInfo> {
-    let messages = links.iter().map(|link| &link.message[..]);
-    let (heap, ids) = fractal::build(output, Kind::Links, messages)?;
-    let mut by_hash: Vec<(u32, &[u8], &[u8])> = links
-        .iter()
-        .zip(&ids)
-        .map(|(link, id)| (lookup3::hash(link.name.as_bytes(), 0), link.name.as_bytes(), &id[..]))
-        .collect();
-    by_hash.sort_unstable();
-    let mut records = Vec::new();
-    for (hash, _, id) in by_hash {
-        LinkName { hash, id }.encode(&mut records)?;
+/// Writes the links of a dense group, as `encode` gives their messages, one after another; of each a few bytes are kept.
+pub(crate) fn build(
+    output: &mut Output,
+    group: &Group,
+    order: Order,
+    encode: &mut dyn FnMut(&Seen<'_>, &mut Vec<u8>) -> Result<()>,
+) -> Result<LinkInfo> {
+    let len = group.len();
+    let mut heap = fractal::Builder::new(output, Kind::Links)?;
+    let mut ids = Vec::with_capacity(bound::product(len, ID));
+    let mut by_hash: Vec<(u32, u32)> = Vec::with_capacity(len);
+    let mut message = Vec::new();
+    for link in group.members() {
+        message.clear();
+        encode(&link, &mut message)?;
+        heap.add(output, &message, &mut ids)?;
+        by_hash.push((lookup3::hash(link.name, 0), fit(by_hash.len(), "number of links")?));
     }
-    let by_name = btree::build(output, 5, NODE_SIZE, 11, &records)?;
+    let heap = heap.finish(output)?;
+    let id = |place: usize| {
+        let start = mul(place, ID)?;
+        present(ids.get(start..add(start, ID)?), "heap ID of a link")
+    };
+    sort(&mut by_hash, group);
+    let mut sorted = by_hash.iter();
+    let total = len as u64;
+    let by_name =
+        btree::build_of(output, Records { kind: 5, node_size: NODE_SIZE, size: 11, total }, &mut |out| {
+            let &(hash, place) = present(sorted.next(), "record of a link")?;
+            LinkName { hash, id: id(place as usize)? }.encode(out)
+        })?;
     let by_order = match order.indexed {
         false => None,
         true => {
-            records.clear();
-            let mut by_order: Vec<(i64, &[u8])> =
-                links.iter().zip(&ids).map(|(link, id)| (link.creation_order, &id[..])).collect();
-            by_order.sort_unstable();
-            for (order, id) in by_order {
-                encode_link_order(&mut records, order.cast_unsigned(), id)?;
-            }
-            Some(btree::build(output, 6, NODE_SIZE, 15, &records)?)
+            let mut links = group.members().zip(0usize..);
+            Some(btree::build_of(
+                output,
+                Records { kind: 6, node_size: NODE_SIZE, size: 15, total },
+                &mut |out| {
+                    let (link, place) = present(links.next(), "record of a link")?;
+                    let number = order.next.map_or(UNORDERED, |_| link.number);
+                    encode_link_order(out, number.cast_unsigned(), id(place)?)
+                },
+            )?)
         }
     };
     Ok(LinkInfo {
@@ -130,4 +145,38 @@ pub(crate) fn build(output: &mut Output, links: &[Encoded], order: Order) -> Res
         by_name: Some(by_name),
         by_creation_order: order.indexed.then_some(by_order),
     })
+}
+
+/// Sorts hashes of names, beside the places of the links, and those that are equal by the names.
+fn sort(by_hash: &mut [(u32, u32)], group: &Group) {
+    by_hash.sort_unstable();
+    let equal = |a: &(u32, u32), b: &(u32, u32)| a.0 == b.0;
+    let places = by_hash.chunk_by(equal).filter(|links| links.len() > 1).flatten().map(|&(_, place)| place);
+    let places: BTreeSet<u32> = places.collect();
+    if places.is_empty() {
+        return;
+    }
+    let links = (0u32..).zip(group.members()).filter(|(place, _)| places.contains(place));
+    let names: BTreeMap<u32, &[u8]> = links.map(|(place, link)| (place, link.name)).collect();
+    for links in by_hash.chunk_by_mut(equal) {
+        links.sort_unstable_by_key(|(_, place)| names.get(place));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::group::members::Destination;
+    use crate::object::id::ObjectId;
+
+    #[test]
+    fn equal_hashes_are_in_the_order_of_names() {
+        let mut group = Group::default();
+        for name in ["d", "a", "c", "b"] {
+            group.push(name.into(), Destination::Object(ObjectId::ROOT)).unwrap();
+        }
+        let mut hashes = [(7, 0), (9, 1), (7, 2), (7, 3)];
+        sort(&mut hashes, &group);
+        assert_eq!(hashes, [(7, 3), (7, 2), (7, 0), (9, 1)]);
+    }
 }

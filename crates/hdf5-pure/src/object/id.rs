@@ -31,6 +31,10 @@ impl ObjectId {
     pub(crate) fn index(self) -> usize {
         self.0 as usize
     }
+
+    pub(crate) fn number(self) -> u32 {
+        self.0
+    }
 }
 
 /// A function that returns the address of an object's header.

@@ -1,5 +1,6 @@
 //! Where new structures go: allocation at the end of the file, and small writes that are collected into larger ones.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use sciformats_core::arith::{add, div, fit, increase, present, sub};
@@ -56,13 +57,17 @@ impl Target {
         }
     }
 
-    fn read_at(&mut self, offset: u64, len: usize) -> Result<Vec<u8>> {
-        let storage: &dyn ReadAt = match self {
-            Self::File(replacement) => replacement.storage()?,
+    fn storage(&self) -> Result<&dyn ReadAt> {
+        Ok(match self {
+            Self::File(replacement) => replacement.written()?,
             Self::Memory(memory) => memory,
             Self::Other(storage) => &**storage,
             Self::Edited(space) => &**space,
-        };
+        })
+    }
+
+    fn read_some(&self, offset: u64, len: usize) -> Result<Vec<u8>> {
+        let storage = self.storage()?;
         let stored = bound::addressable(bound::left(storage.len(), offset)).min(len);
         let mut bytes = if stored == 0 { Vec::new() } else { storage.read_at(offset, stored)?.into_owned() };
         // Space that was allocated but not written yet reads as zeros.
@@ -77,6 +82,17 @@ impl Target {
             Self::Other(storage) => storage.set_size(size),
             Self::Edited(_) => Ok(()),
         }
+    }
+}
+
+/// What was written so far, as a file that is read.
+impl ReadAt for Target {
+    fn len(&self) -> u64 {
+        self.storage().map_or(0, ReadAt::len)
+    }
+
+    fn read_at(&self, offset: u64, len: usize) -> Result<Cow<'_, [u8]>> {
+        self.storage()?.read_at(offset, len)
     }
 }
 
@@ -327,7 +343,17 @@ impl Output {
         if !self.is_edited() {
             check_range(add(self.base, self.end)?, offset, len as u64)?;
         }
-        self.target.read_at(offset, len)
+        self.target.read_some(offset, len)
+    }
+
+    /// Lets `read` read what was written so far as a file; it must keep nothing of it.
+    pub(crate) fn read_back<T>(&mut self, read: impl FnOnce(Arc<dyn ReadAt>) -> Result<T>) -> Result<T> {
+        self.flush()?;
+        let target = Arc::new(std::mem::replace(&mut self.target, Target::Memory(Vec::new())));
+        let result = read(target.clone());
+        let kept = |_| Error::internal("what was read back is still being read");
+        self.target = Arc::try_unwrap(target).map_err(kept)?;
+        result
     }
 
     pub(crate) fn flush(&mut self) -> Result<()> {

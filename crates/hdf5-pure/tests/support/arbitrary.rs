@@ -254,7 +254,8 @@ pub(crate) fn run(data: &[u8]) {
         .with_track_order(choices.below(2) == 1)
         .with_user_block(vec![b'u'; choices.below(2) * 512])
         .with_file_space(spaces[if bound < Bound::V110 { 0 } else { choices.below(4) }])
-        .with_threads(1);
+        .with_threads(1)
+        .with_held([usize::MAX, 0, 4000][choices.below(3)]);
     let options = EditOptions::default().with_bound(Some(bound)).with_track_order(create.track_order);
     let new = choices.below(32);
     let model = Model(vec![Object { is: Is::Group(BTreeMap::new()), attributes: BTreeMap::new(), id: None }]);

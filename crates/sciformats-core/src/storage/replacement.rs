@@ -96,7 +96,15 @@ impl Replacement {
         self.file.as_mut().map(|file| &mut file.storage).ok_or_else(finished)
     }
 
-    /// Replaces the target by the new file.
+    /// The same for reading what was written to it.
+    ///
+    /// # Errors
+    /// Never, before [`finish`](Self::finish).
+    pub fn written(&self) -> Result<&FileStorage> {
+        self.file.as_ref().map(|file| &file.storage).ok_or_else(finished)
+    }
+
+    /// Puts the new file in the target's place.
     ///
     /// An existing file is only replaced after the new bytes are on the device, whatever the durability,
     /// because its bytes may be the only copy until then.

@@ -210,6 +210,7 @@ impl Editor {
             file_space: None,
             btree_k: session.opened.context.btree_k,
             superblock: None,
+            held: 0, // what is new waits for the commit
         };
         Ok(Self {
             tree: Tree::edit(session, settings)?,

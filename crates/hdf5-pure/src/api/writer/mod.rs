@@ -74,7 +74,13 @@ pub struct CreateOptions {
     pub btree_k: BtreeK,
     /// The version of the superblock, where it is not to be that of the bound.
     pub superblock: Option<u8>,
+    /// About how many bytes of datasets that are made wait in memory for more that is said of them, elements left out; 8 MiB by
+    /// default. When there are more, the datasets are written, and one that is changed later is read back.
+    pub held: Option<usize>,
 }
+
+/// Bytes of datasets that wait in memory.
+const HELD: usize = 8 << 20;
 
 impl CreateOptions {
     /// Sets the K values of version 1 B-trees.
@@ -95,7 +101,25 @@ impl CreateOptions {
         Self { btree_k, ..self }
     }
 
-    /// Sets the bound.
+    /// The same with so many bytes of datasets that wait in memory for more that is said of them.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default().with_held(0))?;
+    /// let temperature = file.dataset("temperature").write(&[281.5, 282.0])?;
+    /// file.dataset("pressure").write(&[1013.0, 1012.5])?; // the other dataset is written by now
+    /// file.attribute(temperature, "units", "K")?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// assert_eq!(file.dataset("temperature")?.attribute("units")?.read::<String>()?, ["K"]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_held(self, held: usize) -> Self {
+        Self { held: Some(held), ..self }
+    }
+
+    /// The same with another bound.
     #[must_use]
     pub fn with_bound(self, bound: Bound) -> Self {
         Self { bound, ..self }
@@ -152,7 +176,8 @@ impl CreateOptions {
     /// The same, where parts of free space below so many bytes are not kept track of.
     ///
     /// ```
-    /// use hdf5_pure::{CreateOptions, File, FileSpace, Writer};
+    /// use hdf5_pure::options::FileSpace;
+    /// use hdf5_pure::{CreateOptions, File, Writer};
     ///
     /// let options = CreateOptions::default().with_file_space(FileSpace::Tracked).with_free_space_threshold(64);
     /// let file = File::from_bytes(Writer::in_memory(&options)?.into_bytes()?)?;
@@ -168,7 +193,8 @@ impl CreateOptions {
     /// tells how free space is managed, so a file with something to say of that has at least version 2.
     ///
     /// ```
-    /// use hdf5_pure::{Bound, CreateOptions, File, Writer};
+    /// use hdf5_pure::options::Bound;
+    /// use hdf5_pure::{CreateOptions, File, Writer};
     ///
     /// let options = CreateOptions::default().with_bound(Bound::V112).with_superblock(0);
     /// let file = File::from_bytes(Writer::in_memory(&options)?.into_bytes()?)?;
@@ -373,6 +399,7 @@ impl Writer {
             file_space: options.file_space.info(options)?,
             btree_k: options.btree_k,
             superblock: options.superblock,
+            held: options.held.unwrap_or(HELD),
         };
         Ok(Self {
             tree: Tree::new(target, &options.user_block, settings)?,
@@ -451,7 +478,7 @@ impl Writer {
     /// # Errors
     /// Returns [`Error::Usage`] if the object is not a dataset of this file.
     pub fn open_id(&mut self, dataset: ObjectId) -> Result<DatasetWriter<'_>> {
-        self.tree.dataset(dataset)?;
+        self.tree.come_back_to(dataset)?;
         Ok(DatasetWriter::new(&mut self.tree, dataset))
     }
 

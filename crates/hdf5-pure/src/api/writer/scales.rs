@@ -75,7 +75,7 @@ impl Writer {
     /// # Errors
     /// Returns [`Error::Usage`] if the object is not a dataset of this file.
     pub fn make_scale(&mut self, dataset: ObjectId, name: &str) -> Result<()> {
-        self.tree.dataset(dataset)?;
+        self.tree.recalled(dataset)?;
         self.scales.names.insert(dataset, name.to_owned());
         Ok(())
     }
@@ -100,8 +100,8 @@ impl Writer {
     /// Returns [`Error::Usage`] if the dataset has no such dimension or is a scale itself, or if `scale` is not a
     /// dimension scale.
     pub fn attach_scale(&mut self, dataset: ObjectId, dimension: usize, scale: ObjectId) -> Result<()> {
-        if dimension >= self.tree.dataset(dataset)?.shape().len() {
-            return Err(Error::usage("dimension", "is not a dimension of the dataset"));
+        if dimension >= self.tree.recalled(dataset)?.shape().len() {
+            return Err(Error::usage("dimension", "is none of the dataset"));
         }
         if !self.scales.names.contains_key(&scale) || self.scales.names.contains_key(&dataset) {
             return Err(Error::usage("scale", "is not a dimension scale, or is to be attached to one"));
@@ -119,7 +119,7 @@ impl Writer {
             let place =
                 Use { dataset: self.reference(dataset)?, dimension: fit(dimension, "dimension of a scale")? };
             uses.entry(scale).or_default().push(place);
-            let rank = self.tree.dataset(dataset)?.shape().len();
+            let rank = self.tree.recalled(dataset)?.shape().len();
             let reference = self.reference(scale)?;
             let list = lists.entry(dataset).or_insert_with(|| vec![Vec::new(); rank]);
             present(list.get_mut(dimension), "dimension of a scale")?.push(reference);

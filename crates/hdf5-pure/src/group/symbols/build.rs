@@ -1,74 +1,93 @@
 //! Writes old-style groups: names in a local heap, members in symbol table nodes, and a version 1 B-tree above them.
 
-use sciformats_core::arith::{add, increase, mul, present};
+use sciformats_core::arith::{add, fit, increase, mul};
 use sciformats_core::{Error, Result};
 
+use crate::group::members::{Destination, Group};
 use crate::heap::local;
+use crate::object::id::Resolve;
 use crate::space::output::Output;
 use crate::spec::btree_v1::{GroupNode, Place};
-use crate::spec::message::link::{Link, Target};
 use crate::spec::message::small::SymbolTable;
 use crate::spec::symbol_table::{Cache, Entry, Node};
 use crate::spec::{Address, pad8};
 
-/// Writes the members of a group. An old-style group can hold only hard and soft links.
-///
-/// `k` is half the entries of a symbol table node, and half the children of a B-tree node. `places` gives addresses for
-/// the root of the B-tree and the header of the heap. They are used if the structures must stay where they were,
-/// because parent groups and the superblock may have copies of these addresses.
-pub(crate) fn build(
-    output: &mut Output,
-    links: &[Link],
-    k: (u16, u16),
-    places: Option<SymbolTable>,
-) -> Result<SymbolTable> {
-    let mut sorted: Vec<&Link> = links.iter().collect();
-    sorted.sort_by(|a, b| a.name.cmp(&b.name));
-    let mut heap = vec![0; pad8(1)?]; // the empty name, which is the first key
-    let mut entries = Vec::with_capacity(sorted.len());
-    for link in sorted {
-        let name_at = local::push_name(&mut heap, link.name.as_bytes())?;
-        let (header, cache) = match &link.target {
-            Target::Hard(address) => (Some(*address), Cache::None),
-            Target::Soft(path) => {
-                let path = u32::try_from(local::push_name(&mut heap, path.as_bytes())?).map_err(|_| {
-                    Error::usage("soft links", "take more space than an old-style group can hold")
-                })?;
-                (None, Cache::SoftLink { path })
-            }
-            _ => {
-                return Err(Error::usage(
-                    "link",
-                    "cannot be stored in an old-style group: only hard and soft links can",
-                ));
+/// How a symbol table is built.
+#[derive(Clone, Copy)]
+pub(crate) struct Plan<'a> {
+    /// Half the entries of a node, and half the children of a node of the tree.
+    pub(crate) k: (u16, u16),
+    /// Where the root of the tree and the header of the heap are, if they are to stay there: parents and the superblock
+    /// may have copies of these addresses.
+    pub(crate) places: Option<SymbolTable>,
+    /// Where objects are.
+    pub(crate) resolve: Resolve<'a>,
+}
+
+/// Writes the members of a group. Only hard and soft links can be members of an old-style group.
+pub(crate) fn build(output: &mut Output, group: &Group, plan: Plan<'_>) -> Result<SymbolTable> {
+    let links = group.sorted()?;
+    let path = |to: &Destination| match to {
+        Destination::Object(_) | Destination::Stored(_) => Ok(None),
+        Destination::Soft(path) => Ok(Some(path.clone())),
+        _ => Err(Error::usage("link", "has no place in an old-style group")),
+    };
+    let first = pad8(1)?; // the empty name, which is the first key
+    let mut len = first;
+    for link in links.iter() {
+        increase(&mut len, local::name_size(link.name)?)?;
+        if let Some(path) = path(&link.to)? {
+            u32::try_from(len)
+                .map_err(|_| Error::usage("soft links", "are too long for an old-style group"))?;
+            increase(&mut len, local::name_size(path.as_bytes())?)?;
+        }
+    }
+    let mut heap = local::Builder::new(output, len, plan.places.map(|table| table.heap))?;
+    heap.put(output, &vec![0; first])?;
+    for link in links.iter() {
+        heap.push_name(output, link.name)?;
+        if let Some(path) = path(&link.to)? {
+            heap.push_name(output, path.as_bytes())?;
+        }
+    }
+    let heap = heap.finish(output)?;
+    let mut at = first;
+    let entries = links.iter().map(|link| {
+        let name = at as u64;
+        increase(&mut at, local::name_size(link.name)?)?;
+        let (header, cache) = match path(&link.to)? {
+            None => (Some(link.address(plan.resolve)?), Cache::None),
+            Some(path) => {
+                let cache = Cache::SoftLink { path: fit(at, "place of a soft link")? };
+                increase(&mut at, local::name_size(path.as_bytes())?)?;
+                (None, cache)
             }
         };
-        entries.push(Entry { name: name_at, header, cache });
-    }
-    let heap = match places {
-        None => local::build(output, &heap)?,
-        Some(table) => {
-            let data = output.put(&heap)?;
-            output.write(table.heap, &local::encode_header(heap.len(), data, output.sizes)?)?;
-            table.heap
-        }
-    };
-    let btree = tree(output, &entries, k, places.map(|table| table.btree))?;
+        Ok(Entry { name, header, cache })
+    });
+    let btree = tree(output, entries, plan.k, plan.places.map(|table| table.btree))?;
     Ok(SymbolTable { btree, heap })
 }
 
 /// Writes the symbol table nodes and the B-tree above them, whose root goes to `place`.
 fn tree(
     output: &mut Output,
-    entries: &[Entry],
+    mut entries: impl Iterator<Item = Result<Entry>>,
     (leaf_k, internal_k): (u16, u16),
     place: Option<Address>,
 ) -> Result<Address> {
     let mut below = Vec::new();
-    for part in entries.chunks((usize::from(leaf_k) * 2).max(1)) {
-        let mut bytes = Vec::new();
-        Node { entries: part.to_vec() }.encode(&mut bytes, output.sizes, leaf_k)?;
-        below.push((output.put(&bytes)?, present(part.last(), "symbol of a node")?.name));
+    let room = (usize::from(leaf_k) * 2).max(1);
+    let (mut bytes, mut node) = (Vec::new(), Node { entries: Vec::with_capacity(room) });
+    loop {
+        node.entries.clear();
+        for entry in entries.by_ref().take(room) {
+            node.entries.push(entry?);
+        }
+        let Some(last) = node.entries.last().map(|entry| entry.name) else { break };
+        bytes.clear();
+        node.encode(&mut bytes, output.sizes, leaf_k)?;
+        below.push((output.put(&bytes)?, last));
     }
     let size = GroupNode::size(output.sizes, usize::from(internal_k) * 2)? as u64;
     let mut level = 0u8;

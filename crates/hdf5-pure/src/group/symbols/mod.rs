@@ -4,6 +4,6 @@ mod build;
 mod edit;
 mod read;
 
-pub(crate) use self::build::build;
+pub(crate) use self::build::{Plan, build};
 pub(crate) use self::edit::{EditedTable, estimate};
 pub(crate) use self::read::{find, visit};

@@ -50,26 +50,13 @@ pub(crate) fn build<'a>(
     kind: Kind,
     objects: impl Iterator<Item = &'a [u8]>,
 ) -> Result<(Address, Vec<Vec<u8>>)> {
-    let heap = empty(kind);
-    let mut bytes = Vec::new();
-    heap.encode(&mut bytes, output.sizes)?;
-    let header = output.allocate(bytes.len() as u64)?;
-    let mut builder = Builder {
-        heap,
-        header,
-        open: None,
-        next: 0,
-        blocks: Vec::new(),
-        huge: Vec::new(),
-        huge_bytes: 0,
-        used: 0,
+    let mut builder = Builder::new(output, kind)?;
+    let mut add = |object| {
+        let mut id = Vec::new();
+        builder.add(output, object, &mut id).map(|()| id)
     };
-    let ids = objects.map(|object| builder.add(output, object)).collect::<Result<_>>()?;
-    let heap = builder.finish(output)?;
-    bytes.clear();
-    heap.encode(&mut bytes, output.sizes)?;
-    output.write(header, &bytes)?;
-    Ok((header, ids))
+    let ids = objects.map(&mut add).collect::<Result<_>>()?;
+    Ok((builder.finish(output)?, ids))
 }
 
 /// A direct block that is being filled.
@@ -79,7 +66,8 @@ struct Open {
     data: Vec<u8>,
 }
 
-struct Builder {
+/// A heap that is being written: each block as soon as it is full.
+pub(crate) struct Builder {
     heap: FractalHeap,
     header: Address,
     open: Option<Open>,
@@ -95,10 +83,21 @@ struct Builder {
 }
 
 impl Builder {
-    fn add(&mut self, output: &mut Output, object: &[u8]) -> Result<Vec<u8>> {
+    /// Begins a heap.
+    pub(crate) fn new(output: &mut Output, kind: Kind) -> Result<Self> {
+        let heap = empty(kind);
+        let mut bytes = Vec::new();
+        heap.encode(&mut bytes, output.sizes)?;
+        let header = output.allocate(bytes.len() as u64)?;
+        let (blocks, huge) = (Vec::new(), Vec::new());
+        Ok(Self { heap, header, open: None, next: 0, blocks, huge, huge_bytes: 0, used: 0 })
+    }
+
+    /// Adds an object, and appends its ID.
+    pub(crate) fn add(&mut self, output: &mut Output, object: &[u8], id: &mut Vec<u8>) -> Result<()> {
         let len = object.len() as u64;
         if len > self.heap.max_managed.into() {
-            return self.add_huge(output, object);
+            return self.add_huge(output, object, id);
         }
         let prefix = direct_prefix(&self.heap, output.sizes) as u64;
         let fits = |open: &Open| bound::sum(bound::sum(prefix, open.data.len() as u64), len) <= open.size;
@@ -112,10 +111,11 @@ impl Builder {
         increase(&mut self.used, len)?;
         let [_, _, _, count, ..] = &mut self.heap.statistics;
         increase(count, 1)?;
-        HeapId::Managed { offset, length: len }.encode(&self.heap, output.sizes)
+        id.extend(HeapId::Managed { offset, length: len }.encode(&self.heap, output.sizes)?);
+        Ok(())
     }
 
-    fn add_huge(&mut self, output: &mut Output, object: &[u8]) -> Result<Vec<u8>> {
+    fn add_huge(&mut self, output: &mut Output, object: &[u8], id: &mut Vec<u8>) -> Result<()> {
         let [.., huge_objects, _, _] = &mut self.heap.statistics;
         increase(huge_objects, 1)?;
         let key = *huge_objects;
@@ -125,7 +125,8 @@ impl Builder {
         increase(&mut self.huge_bytes, stored)?;
         HugeObject { address, stored, filtered: None, key: Some(key) }
             .encode(&mut self.huge, output.sizes)?;
-        HeapId::HugeIndirect { key }.encode(&self.heap, output.sizes)
+        id.extend(HeapId::HugeIndirect { key }.encode(&self.heap, output.sizes)?);
+        Ok(())
     }
 
     /// Opens the next block that can hold `len` bytes. Smaller blocks before it are left out.
@@ -155,7 +156,8 @@ impl Builder {
         increase(allocated, open.size)
     }
 
-    fn finish(mut self, output: &mut Output) -> Result<FractalHeap> {
+    /// Completes the heap; gives the address of its header.
+    pub(crate) fn finish(mut self, output: &mut Output) -> Result<Address> {
         self.close(output)?;
         let table = self.heap.table;
         let prefix = direct_prefix(&self.heap, output.sizes) as u64;
@@ -183,7 +185,10 @@ impl Builder {
             self.heap.huge_btree =
                 Some(btree::build(output, 1, NODE_SIZE, HugeObject::size(output.sizes), &self.huge)?);
         }
-        Ok(self.heap)
+        let mut bytes = Vec::new();
+        self.heap.encode(&mut bytes, output.sizes)?;
+        output.write(self.header, &bytes)?;
+        Ok(self.header)
     }
 
     /// Writes an indirect block of `rows` rows, which starts at the offset `start` of the heap and leads to `blocks`.

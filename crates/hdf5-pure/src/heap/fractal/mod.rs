@@ -14,6 +14,6 @@ mod edit;
 mod free;
 mod read;
 
-pub(crate) use self::build::{Kind, NODE_SIZE, build};
+pub(crate) use self::build::{Builder, Kind, NODE_SIZE, build};
 pub(crate) use self::edit::EditedHeap;
 pub(crate) use self::read::Heap;

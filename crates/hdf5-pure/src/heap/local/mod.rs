@@ -6,14 +6,14 @@ pub(crate) use self::edit::EditedNames;
 
 use std::borrow::Cow;
 
-use sciformats_core::arith::add;
+use sciformats_core::arith::{add, increase, sub};
 use sciformats_core::fault::{Fault, FaultKind};
 use sciformats_core::{Error, Result};
 
 use crate::space::context::Context;
 use crate::space::output::Output;
 use crate::spec::local_heap::{FreeBlock, LocalHeap};
-use crate::spec::{Address, Sizes, put_padded_name};
+use crate::spec::{Address, Sizes, pad8, put_padded_name};
 
 const HEAP: &str = "local heap";
 
@@ -63,13 +63,82 @@ pub(crate) fn push_name(heap: &mut Vec<u8>, name: &[u8]) -> Result<u64> {
 
 /// Writes a local heap with the data segment `data`.
 pub(crate) fn build(output: &mut Output, data: &[u8]) -> Result<Address> {
-    let size = LocalHeap::size_of(output.sizes);
-    let at = output.allocate(add(size, data.len())? as u64)?;
-    let place = Address(add(at.0, size as u64)?);
-    let mut bytes = encode_header(data.len(), place, output.sizes)?;
-    bytes.extend_from_slice(data);
-    output.write(at, &bytes)?;
-    Ok(at)
+    let mut heap = Builder::new(output, data.len(), None)?;
+    heap.put(output, data)?;
+    heap.finish(output)
+}
+
+/// A local heap that is being written, name by name.
+pub(crate) struct Builder {
+    header: Address,
+    /// Where the next bytes go, and how many are still to come.
+    next: Address,
+    left: usize,
+    /// Bytes that are not written yet.
+    bytes: Vec<u8>,
+}
+
+/// So many bytes are written at once.
+const PIECE: usize = 64 << 10;
+
+impl Builder {
+    /// Begins a heap of so many bytes, with its header at `place` or before the bytes.
+    pub(crate) fn new(output: &mut Output, len: usize, place: Option<Address>) -> Result<Self> {
+        let size = LocalHeap::size_of(output.sizes);
+        let at = output.allocate(match place {
+            None => add(size, len)? as u64,
+            Some(_) => len as u64,
+        })?;
+        let mut heap = Self { header: at, next: at, left: len, bytes: Vec::new() };
+        match place {
+            None => {
+                let data = Address(add(at.0, size as u64)?);
+                heap.bytes = encode_header(len, data, output.sizes)?;
+                heap.left = add(len, size)?;
+            }
+            Some(place) => {
+                output.write(place, &encode_header(len, at, output.sizes)?)?;
+                heap.header = place;
+            }
+        }
+        Ok(heap)
+    }
+
+    /// Adds bytes.
+    pub(crate) fn put(&mut self, output: &mut Output, bytes: &[u8]) -> Result<()> {
+        self.bytes.extend_from_slice(bytes);
+        self.relieve(output)
+    }
+
+    /// Adds a name.
+    pub(crate) fn push_name(&mut self, output: &mut Output, name: &[u8]) -> Result<()> {
+        push_name(&mut self.bytes, name)?;
+        self.relieve(output)
+    }
+
+    fn relieve(&mut self, output: &mut Output) -> Result<()> {
+        if self.bytes.len() >= PIECE && self.bytes.len() < self.left {
+            output.write_part(self.next, &self.bytes)?;
+            increase(&mut self.next.0, self.bytes.len() as u64)?;
+            self.left = sub(self.left, self.bytes.len())?;
+            self.bytes.clear();
+        }
+        Ok(())
+    }
+
+    /// Writes the rest; gives the address of the header.
+    pub(crate) fn finish(self, output: &mut Output) -> Result<Address> {
+        if self.bytes.len() != self.left {
+            return Err(Error::internal("names of a heap have another length than was planned"));
+        }
+        output.write(self.next, &self.bytes)?;
+        Ok(self.header)
+    }
+}
+
+/// Bytes of a name in a heap.
+pub(crate) fn name_size(name: &[u8]) -> Result<usize> {
+    pad8(add(name.len(), 1)?)
 }
 
 pub(crate) fn encode_header(len: usize, data: Address, sizes: Sizes) -> Result<Vec<u8>> {

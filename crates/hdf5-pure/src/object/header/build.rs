@@ -1,7 +1,7 @@
 //! Writes object headers: all messages in one chunk, or the rest in a continuation if the space of the first chunk is
 //! too small.
 
-use sciformats_core::arith::{add, fit, present, sub, sum};
+use sciformats_core::arith::{add, fit, mul, present, sub, sum};
 use sciformats_core::{Error, Result, bound};
 
 use crate::space::output::Output;
@@ -115,37 +115,72 @@ impl NewHeader {
 
     /// Writes the header at `at`, where it has `room` bytes.
     pub(crate) fn write(&self, output: &mut Output, at: Address, room: usize) -> Result<()> {
+        self.write_again(output, (at, room), None)
+    }
+
+    /// As [`write`](Self::write), where a header may have been before: what does not fit goes to `spare` if there is room enough,
+    /// and else to a place with room for as much again.
+    pub(crate) fn write_again(
+        &self,
+        output: &mut Output,
+        (at, room): (Address, usize),
+        spare: Option<(Address, usize)>,
+    ) -> Result<()> {
         let size = self.size()?;
-        if size == room {
-            return output.write(at, &self.first_chunk(&self.messages, room, self.messages.len())?);
+        if size == room || sum([size, self.message_size(0)?, 4])? <= room {
+            return output.write(at, &self.first_chunk(&self.messages, room, 0)?);
         }
-        let messages = self.messages.len();
-        let nil = usize::from(self.version == 1);
-        if sum([size, self.message_size(0)?, 4])? <= room {
-            return output.write(at, &self.first_chunk(&self.messages, room, add(messages, nil)?)?);
-        }
-        let block = self.continuation()?;
-        let place = (output.put(&block)?, block.len() as u64);
+        let (needed, messages) = self.continuation(0)?;
+        let fits =
+            |room: usize| Ok(room == needed.len() || add(needed.len(), self.message_size(0)?)? <= room);
+        let ((block, messages), place) = match spare {
+            None => ((needed, messages), None),
+            Some((place, room)) if fits(room)? => (self.continuation(room)?, Some(place)),
+            Some(_) => (self.continuation(mul(needed.len(), 2)?)?, None),
+        };
+        let place = match place {
+            Some(place) => output.write(place, &block).map(|()| place)?,
+            None => output.put(&block)?,
+        };
+        let place = (place, block.len() as u64);
         let message = Message::new(MessageType::Continuation, 0, |out| {
             small::encode_continuation(out, place, output.sizes)
         })?;
-        output.write(at, &self.first_chunk(&[message], room, sum([messages, 1, nil])?)?)
+        output.write(at, &self.first_chunk(&[message], room, messages)?)
     }
 
-    fn continuation(&self) -> Result<Vec<u8>> {
+    /// A continuation of `room` bytes with empty messages at its end, or of as many as it needs, and its messages.
+    fn continuation(&self, room: usize) -> Result<(Vec<u8>, usize)> {
         let mut out = Vec::new();
         if self.version == 2 {
             out.extend(b"OCHK");
         }
         self.messages.iter().try_for_each(|message| self.encode_message(&mut out, message))?;
+        let tail = if self.version == 2 { 4 } else { 0 };
+        let nils = self.nils(bound::left(room, add(out.len(), tail)?))?;
+        nils.iter().try_for_each(|&len| self.encode_message(&mut out, &Message::nil(len)))?;
         if self.version == 2 {
             put_checksum(&mut out, 0)?;
         }
-        Ok(out)
+        Ok((out, add(self.messages.len(), nils.len())?))
     }
 
-    /// Returns a first chunk of exactly `room` bytes with its prefix. Space that `messages` leave is filled up.
-    fn first_chunk(&self, messages: &[Message], room: usize, total: usize) -> Result<Vec<u8>> {
+    /// The lengths of the empty messages that fill `left` bytes, or all but too few for one.
+    fn nils(&self, mut left: usize) -> Result<Vec<usize>> {
+        const LONGEST: usize = 65_528;
+        let (prefix, mut nils) = (self.message_size(0)?, Vec::new());
+        while let Some(len) = left.checked_sub(prefix) {
+            // What is left of a long one has room for another.
+            let len = if len > LONGEST { LONGEST / 2 } else { len };
+            nils.push(len);
+            left = sub(left, add(len, prefix)?)?;
+        }
+        Ok(nils)
+    }
+
+    /// A first chunk of exactly `room` bytes with prefix, whatever `messages` leave of it filled up. So many messages are in a
+    /// continuation.
+    fn first_chunk(&self, messages: &[Message], room: usize, others: usize) -> Result<Vec<u8>> {
         let mut out = Vec::new();
         // The width of the size field depends on the size that it holds, so the width is found by trying.
         let overheads = [0, 0x100, 0x10000].map(|chunk| self.overhead(chunk));
@@ -154,18 +189,18 @@ impl NewHeader {
             .filter_map(|&overhead| Some((overhead, room.checked_sub(overhead)?)))
             .find(|&(overhead, chunk)| self.overhead(chunk) == overhead);
         let (_, chunk) = present(chunk, "room for the prefix of an object header")?;
+        let used = messages.iter().map(|message| self.message_size(message.body.len()));
+        let used = used.collect::<Result<Vec<_>>>().and_then(sum)?;
+        let nils = self.nils(sub(chunk, used)?)?;
         if self.version == 1 {
-            let total = fit(total, "number of header messages")?;
+            let total = fit(sum([messages.len(), nils.len(), others])?, "number of header messages")?;
             v1::encode_prefix(&mut out, total, self.references, fit(chunk, "size of an object header")?)?;
         } else {
             v2::encode_prefix(&mut out, self.flags, &self.extra, chunk)?;
         }
         let end = add(out.len(), chunk)?;
         messages.iter().try_for_each(|message| self.encode_message(&mut out, message))?;
-        let left = sub(end, out.len())?;
-        if let Some(len) = left.checked_sub(self.message_size(0)?) {
-            self.encode_message(&mut out, &Message::nil(len))?;
-        }
+        nils.iter().try_for_each(|&len| self.encode_message(&mut out, &Message::nil(len)))?;
         put_padding(&mut out, 0, end)?;
         if self.version == 2 {
             put_checksum(&mut out, 0)?;

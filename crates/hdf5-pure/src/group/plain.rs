@@ -1,0 +1,216 @@
+//! Links to objects of which no more is to be said than a name and a number: very many of them fit in memory.
+//!
+//! A link takes eight bytes beside its name, and those of a table by which names are found. Its number is its place.
+
+use std::hash::BuildHasher;
+
+use sciformats_core::bound;
+
+use crate::object::id::ObjectId;
+
+/// Lists up to this length are searched from one end to the other.
+const SHORT: usize = 12;
+/// The object of a place whose link is none of the list, or no more.
+const NONE: u32 = u32::MAX;
+
+/// A link: where its name ends in the list of names, which begins where that of the place before ends; and its object.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    end: u32,
+    object: u32,
+}
+
+/// Links with numbers that follow each other.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Plain {
+    /// The number of the first place.
+    first: i64,
+    places: Vec<Place>,
+    names: Vec<u8>,
+    /// Places plus one, found by the hashes of names; 0 is free. Only where the list is long.
+    table: Vec<u32>,
+    seed: foldhash::fast::RandomState,
+    len: usize,
+}
+
+impl Plain {
+    /// Links.
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Places, those without a link counted.
+    pub(crate) fn places(&self) -> usize {
+        self.places.len()
+    }
+
+    /// The number of a place.
+    pub(crate) fn number(&self, place: usize) -> i64 {
+        // No list reaches the bound: `push` refuses numbers beyond it.
+        bound::sum(self.first, i64::try_from(place).unwrap_or(i64::MAX))
+    }
+
+    fn place_of(&self, number: i64) -> Option<usize> {
+        usize::try_from(number.checked_sub(self.first)?).ok()
+    }
+
+    /// Name and object of the link at a place.
+    pub(crate) fn at(&self, place: usize) -> Option<(&[u8], ObjectId)> {
+        let Place { object, .. } = *self.places.get(place)?;
+        (object != NONE).then_some(())?;
+        Some((self.name(place)?, ObjectId::of(object)))
+    }
+
+    fn name(&self, place: usize) -> Option<&[u8]> {
+        let end = self.places.get(place)?.end;
+        let start = match place.checked_sub(1) {
+            Some(before) => self.places.get(before)?.end,
+            None => 0,
+        };
+        self.names.get(start as usize..end as usize)
+    }
+
+    /// The links with their places.
+    pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = (usize, &[u8], ObjectId)> {
+        let link = |place| self.at(place).map(|(name, object)| (place, name, object));
+        (0..self.places.len()).filter_map(link)
+    }
+
+    /// Whether there is a link with that number.
+    pub(crate) fn has(&self, number: i64) -> bool {
+        self.place_of(number).is_some_and(|place| self.at(place).is_some())
+    }
+
+    /// The place of the link of that name.
+    pub(crate) fn find(&self, name: &[u8]) -> Option<usize> {
+        let is_it = |place: usize| self.at(place).is_some_and(|(other, _)| other == name);
+        if self.table.is_empty() {
+            return (0..self.places.len()).find(|&place| is_it(place));
+        }
+        for slot in self.probes(name) {
+            match self.table.get(slot).copied()?.checked_sub(1) {
+                None => return None,
+                Some(place) if is_it(place as usize) => return Some(place as usize),
+                Some(_) => {}
+            }
+        }
+        None
+    }
+
+    /// The slots of the table in which a name may be, one after another.
+    fn probes(&self, name: &[u8]) -> impl Iterator<Item = usize> + use<> {
+        let mask = bound::left(self.table.len(), 1);
+        let start = bound::addressable(self.seed.hash_one(name)) & mask;
+        (0..=mask).map(move |step| start.wrapping_add(step) & mask)
+    }
+
+    /// Adds a link whose name and number are not taken; `false` if the list has no place for it. Up to `gap` places may be left
+    /// out before it.
+    pub(crate) fn push(&mut self, number: i64, name: &[u8], object: ObjectId, gap: usize) -> bool {
+        let end = self.names.len().checked_add(name.len()).and_then(|end| u32::try_from(end).ok());
+        let Some(end) = end.filter(|_| object.number() != NONE) else { return false };
+        if self.places.is_empty() {
+            self.first = number;
+        }
+        let place = self.place_of(number).filter(|&place| place >= self.places.len());
+        let Some(place) = place.filter(|&place| bound::left(place, self.places.len()) <= gap) else {
+            return false;
+        };
+        // The table counts places from 1.
+        if u32::try_from(place).ok().and_then(|place| place.checked_add(1)).is_none() {
+            return false;
+        }
+        let last = self.places.last().map_or(0, |place| place.end);
+        self.places.resize(place, Place { end: last, object: NONE });
+        self.names.extend_from_slice(name);
+        self.places.push(Place { end, object: object.number() });
+        self.len = bound::sum(self.len, 1); // no list in memory reaches the bound
+        match () {
+            () if bound::product(self.places.len(), 2) > self.table.len().max(SHORT) => self.index(),
+            () if !self.table.is_empty() => self.enter(place),
+            () => {}
+        }
+        true
+    }
+
+    /// Makes a table that is twice as long as the list will be for a while.
+    fn index(&mut self) {
+        let len = bound::product(self.places.len(), 4).checked_next_power_of_two();
+        // The one before is given back first.
+        self.table = Vec::new();
+        self.table = vec![0; len.unwrap_or_default()];
+        (0..self.places.len()).for_each(|place| self.enter(place));
+    }
+
+    fn enter(&mut self, place: usize) {
+        let Some((name, _)) = self.at(place) else { return };
+        let free = self.probes(name).find(|&slot| self.table.get(slot) == Some(&0));
+        // A bound: `push` lets no place have the last number.
+        let entry = u32::try_from(bound::sum(place, 1)).unwrap_or_default();
+        if let Some(slot) = free.and_then(|slot| self.table.get_mut(slot)) {
+            *slot = entry;
+        }
+    }
+
+    /// Takes the link at a place out, and gives its object. The place stays empty.
+    pub(crate) fn remove(&mut self, place: usize) -> Option<ObjectId> {
+        let found = self.places.get_mut(place).filter(|place| place.object != NONE)?;
+        let object = std::mem::replace(&mut found.object, NONE);
+        self.len = bound::left(self.len, 1);
+        Some(ObjectId::of(object))
+    }
+
+    /// Gives back the memory of the table. Names are found without it, but slowly.
+    pub(crate) fn forget_table(&mut self) {
+        self.table = Vec::new();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_found_in_lists_of_any_length() {
+        for n in [0, 1, SHORT, SHORT + 1, 1000] {
+            let mut list = Plain::default();
+            for (number, i) in (7..).zip(0..n) {
+                let name = format!("{i}");
+                assert!(list.find(name.as_bytes()).is_none());
+                assert!(list.push(number, name.as_bytes(), ObjectId::of(5), 0));
+            }
+            assert_eq!((list.len(), list.places()), (n, n));
+            for (number, i) in (7..).zip(0..n) {
+                let place = list.find(format!("{i}").as_bytes()).unwrap();
+                assert_eq!((place, list.number(place)), (i, number));
+            }
+            assert!(list.find(b"no").is_none() && list.find(b"").is_none());
+            list.forget_table();
+            assert!((0..n).all(|i| list.find(format!("{i}").as_bytes()) == Some(i)));
+        }
+    }
+
+    #[test]
+    fn what_is_taken_out_leaves_its_place() {
+        let mut list = Plain::default();
+        (0..100i64).for_each(|i| assert!(list.push(i, format!("{i}").as_bytes(), ObjectId::of(5), 0)));
+        assert_eq!(list.remove(50), Some(ObjectId::of(5)));
+        assert!(list.remove(50).is_none() && list.find(b"50").is_none() && !list.has(50) && list.has(51));
+        // Once more, under another number.
+        assert!(list.push(102, b"50", ObjectId::of(6), 2) && list.has(102) && !list.has(101));
+        let last = list.iter().next_back();
+        assert_eq!((list.len(), last), (100, Some((102, &b"50"[..], ObjectId::of(6)))));
+    }
+
+    #[test]
+    fn only_numbers_behind_the_last_have_a_place() {
+        let mut list = Plain::default();
+        assert!(list.push(10, b"a", ObjectId::of(1), 0));
+        for (number, gap) in [(9, 9), (10, 9), (12, 0), (i64::MAX, 1000), (i64::MIN, 1000)] {
+            assert!(!list.push(number, b"b", ObjectId::of(1), gap), "{number}");
+        }
+        assert!(!list.push(11, b"b", ObjectId::of(u32::MAX), 0));
+        assert!(list.push(12, b"b", ObjectId::of(1), 1));
+        assert_eq!(list.iter().map(|(place, ..)| list.number(place)).collect::<Vec<_>>(), [10, 12]);
+    }
+}
