@@ -45,7 +45,7 @@ fn each(make: impl Fn(&mut Writer) -> Result<()>) {
             alike(&CreateOptions::default().with_bound(bound).with_track_order(tracked), &make);
         }
     }
-    let paged = FileSpace::Paged { size: 512, kept: true };
+    let paged = FileSpace::Paged { size: 512, tracked: true };
     alike(&CreateOptions::default().with_file_space(paged).with_user_block(vec![7; 512]), &make);
 }
 

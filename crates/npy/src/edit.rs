@@ -11,8 +11,8 @@ use sciformats_core::commit::{Decisive, Plan, SECTOR, Write};
 use sciformats_core::storage::Patch;
 use sciformats_core::{Error, ReadAt, Result, Slab, bound, slab};
 
+use crate::growth::{Grown, grown};
 use crate::spec::Header;
-use crate::spec::growth::{Grown, grown};
 use crate::spec::header::Preamble;
 
 /// Overwritten pieces that are closer than this become one patch: a patch costs 16 bytes more than it holds.

@@ -27,6 +27,7 @@ mod edit;
 mod editor;
 mod element;
 mod gather;
+mod growth;
 mod reader;
 mod spec;
 mod writer;

@@ -16,7 +16,6 @@
 )]
 
 pub(crate) mod dtype;
-pub(crate) mod growth;
 pub(crate) mod header;
 
 pub use dtype::{DType, Field, Kind};

@@ -3,7 +3,7 @@
 //! Whatever else stands in the dictionary, in whatever order and words, stays as it is, since others may read more in it than this
 //! crate does.
 
-use super::header::{Header, Preamble};
+use crate::spec::header::{Header, Preamble};
 use sciformats_core::bound;
 
 /// What a header becomes.
