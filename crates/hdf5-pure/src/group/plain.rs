@@ -46,8 +46,8 @@ impl Plain {
 
     /// The number of a place.
     pub(crate) fn number(&self, place: usize) -> i64 {
-        // No list reaches the bound: `push` refuses numbers beyond it.
-        bound::sum(self.first, i64::try_from(place).unwrap_or(i64::MAX))
+        // `push` takes no link with a number beyond the last of all.
+        bound::sum(self.first, i64::try_from(place).unwrap_or(i64::MAX)) // a bound
     }
 
     fn place_of(&self, number: i64) -> Option<usize> {
