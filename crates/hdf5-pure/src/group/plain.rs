@@ -46,7 +46,7 @@ impl Plain {
 
     /// The number of a place.
     pub(crate) fn number(&self, place: usize) -> i64 {
-        // No list reaches the bound: `push` refuses numbers beyond it.
+        // `push` takes no link with a number beyond the last of all.
         bound::sum(self.first, i64::try_from(place).unwrap_or(i64::MAX)) // a bound
     }
 
