@@ -119,7 +119,7 @@ fn there(opened: &Opened, name: &[u8]) -> Result<PathBuf> {
     let missing = || Error::Missing {
         what: WHAT,
         name: String::from_utf8_lossy(name).into(),
-        problem: "is not there".into(),
+        problem: "does not exist".into(),
     };
     find(opened, name)?.ok_or_else(missing)
 }

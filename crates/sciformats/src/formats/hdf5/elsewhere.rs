@@ -117,7 +117,7 @@ impl Elsewhere {
             Err(Error::NotFound { what: "object", name, .. }) => Err(Error::Missing {
                 what: "target of a link",
                 name: format!("{name} in {file}").into(),
-                problem: "is not there".into(),
+                problem: "does not exist".into(),
             }),
             Err(error) => Err(error),
         }
