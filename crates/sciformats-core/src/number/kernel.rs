@@ -186,9 +186,36 @@ by_way_of! {
     BFloat16 => f32 => i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 bool Float16;
     f32 => f64 => Float16 BFloat16;
     i8 => f64 => Float16 BFloat16; i16 => f64 => Float16 BFloat16; i32 => f64 => Float16 BFloat16;
-    i64 => f64 => Float16 BFloat16; i128 => f64 => Float16 BFloat16;
     u8 => f64 => Float16 BFloat16; u16 => f64 => Float16 BFloat16; u32 => f64 => Float16 BFloat16;
-    u64 => f64 => Float16 BFloat16; u128 => f64 => Float16 BFloat16;
+}
+
+/// Integers that a binary64 may not hold: rounding them twice could give another number than rounding them once.
+macro_rules! wide_to_half {
+    ($($from:ty as $wide:ty => $($to:ty)*;)*) => {$($(
+        impl Cast<$to> for $from {
+            const TOTAL: bool = false;
+
+            #[inline(always)]
+            fn cast(self) -> $to {
+                <$to as Number>::nearest(Real::from(<$wide>::from(self)))
+            }
+
+            #[inline(always)]
+            fn fits(self, cast: $to) -> bool {
+                let way: f64 = self.cast();
+                self.fits(way) && way.fits(cast)
+            }
+
+            #[inline(always)]
+            fn nearest(self) -> $to {
+                Cast::<$to>::cast(self)
+            }
+        }
+    )*)*};
+}
+wide_to_half! {
+    i64 as i128 => Float16 BFloat16; i128 as i128 => Float16 BFloat16;
+    u64 as u128 => Float16 BFloat16; u128 as u128 => Float16 BFloat16;
 }
 
 macro_rules! to_half {
@@ -403,7 +430,7 @@ integers! {
 }
 
 macro_rules! floats {
-    ($($type:ty, $name:literal, $stored:ident $(, $plain:ident!())?;)*) => {$(
+    ($($type:ty, $name:literal, $stored:ident, $nearest:expr $(, $plain:ident!())?;)*) => {$(
         impl Sealed for $type {}
         impl Number for $type {
             read!($name, Some(NumberType::$stored));
@@ -416,13 +443,16 @@ macro_rules! floats {
             }
 
             fn nearest(real: Real) -> Self {
-                real.to_f64().nearest()
+                $nearest(real)
             }
         }
     )*};
 }
 floats! {
-    f32, "f32", F32, plain!(); f64, "f64", F64, plain!(); Float16, "f16", F16; BFloat16, "bf16", BFloat16;
+    f32, "f32", F32, |real: Real| real.to_narrow().nearest(), plain!();
+    f64, "f64", F64, Real::to_f64, plain!();
+    Float16, "f16", F16, |real: Real| Self::nearest(real.to_narrow());
+    BFloat16, "bf16", BFloat16, |real: Real| Self::nearest(real.to_narrow());
 }
 
 impl Sealed for bool {}

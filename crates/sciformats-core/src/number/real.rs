@@ -63,9 +63,23 @@ impl Real {
     /// The nearest binary64, ties to even.
     pub fn to_f64(self) -> f64 {
         match self {
-            Self::Finite { negative, mantissa, exponent } => signed(scaled(mantissa, exponent), negative),
+            Self::Finite { negative, mantissa, exponent } => {
+                signed(scaled(mantissa, exponent, Rounding::Nearest), negative)
+            }
             Self::Infinite { negative } => signed(f64::INFINITY, negative),
             Self::Nan => f64::NAN,
+        }
+    }
+
+    /// A binary64 whose nearest number of a narrower type is also the nearest one to this number.
+    ///
+    /// Rounding to binary64 first and to the narrower type afterwards could make a tie of a number that is none.
+    pub(super) fn to_narrow(self) -> f64 {
+        match self {
+            Self::Finite { negative, mantissa, exponent } => {
+                signed(scaled(mantissa, exponent, Rounding::Odd), negative)
+            }
+            Self::Infinite { .. } | Self::Nan => self.to_f64(),
         }
     }
 
@@ -130,8 +144,17 @@ fn signed(magnitude: f64, negative: bool) -> f64 {
     if negative { -magnitude } else { magnitude }
 }
 
-/// `mantissa * 2^exponent`, rounded once, to the nearest and ties to even.
-fn scaled(mantissa: u128, exponent: i64) -> f64 {
+/// What becomes of the bits that a binary64 has no room for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Rounding {
+    /// The nearest number, ties to even.
+    Nearest,
+    /// They are cut off, and the last bit is set if one of them was.
+    Odd,
+}
+
+/// `mantissa * 2^exponent`, rounded once.
+fn scaled(mantissa: u128, exponent: i64, rounding: Rounding) -> f64 {
     if mantissa == 0 {
         return 0.0;
     }
@@ -147,7 +170,10 @@ fn scaled(mantissa: u128, exponent: i64) -> f64 {
         let kept = mantissa.unbounded_shr(drop);
         let half = 1u128.unbounded_shl(drop - 1);
         let rest = if drop < 128 { mantissa & ((1u128 << drop) - 1) } else { mantissa };
-        let up = half != 0 && (rest > half || rest == half && kept & 1 == 1);
+        let up = match rounding {
+            Rounding::Nearest => half != 0 && (rest > half || rest == half && kept & 1 == 1),
+            Rounding::Odd => rest != 0 && kept & 1 == 0,
+        };
         return times_power(kept + u128::from(up), lowest);
     }
     times_power(mantissa, exponent)

@@ -255,6 +255,20 @@ fn sixteen_bits_round_to_the_nearest() {
 }
 
 #[test]
+fn numbers_are_rounded_once() {
+    // A little less than halfway between the largest binary32 and the number after it, which is infinity.
+    let below = 340_282_356_779_733_661_637_539_395_458_142_568_446u128;
+    assert_eq!(f32::nearest(Real::from(below)), f32::MAX);
+    judge_bits(below, false);
+    // A little more than halfway between 2^62 and the next number of so few bits; the nearest binary64 is exactly halfway.
+    let above = (1i64 << 62) + (1 << 54) + 1;
+    let next = BFloat16::nearest(2f64.powi(62) + 2f64.powi(55));
+    let mut out = [BFloat16(0)];
+    BFloat16::read(NumberType::I64, Little, &above.to_le_bytes(), Conversion::Lossy, &mut out).unwrap();
+    assert_eq!((out, Number::nearest(Real::from(i128::from(above)))), ([next], next));
+}
+
+#[test]
 fn lossy_is_what_the_c_library_does() {
     fn lossy<T: Judged, const N: usize>(values: [f64; N]) -> [T; N] {
         let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
