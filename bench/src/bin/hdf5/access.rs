@@ -4,9 +4,9 @@ use std::hint::black_box;
 use std::path::Path;
 
 use harness::{Case, Outcome, Watch};
+use hdf5_pure::options::Access;
 use hdf5_pure::structure::Target;
 use hdf5_pure::{File, OpenOptions, Range, Slab};
-use hdf5_pure::options::Access;
 
 use crate::{expect, prepare, text};
 

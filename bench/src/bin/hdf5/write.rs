@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use harness::{Case, Outcome, Watch};
-use hdf5_pure::{CreateOptions, Editor, Range, Slab, Writer};
 use hdf5_pure::options::{Bound, Durability, Flush};
+use hdf5_pure::{CreateOptions, Editor, Range, Slab, Writer};
 
 use crate::{expect, text};
 

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use harness::Growth::{Linear, Little, Way};
 use harness::{Outcome, Series, Watch};
-use hdf5_pure::{CreateOptions, Editor, File, OpenOptions, Range, Slab, Writer};
 use hdf5_pure::options::Bound;
+use hdf5_pure::{CreateOptions, Editor, File, OpenOptions, Range, Slab, Writer};
 
 use crate::{BYTES, MOST, expect, numbers, once};
 

@@ -67,7 +67,7 @@ impl Preamble {
     }
 
     /// The version; in versions that are known also the length of the dictionary, and where it begins.
-    fn parse(i: &[u8]) -> Parsed<'_, ((u8, u8), Option<(u32, u8)>)> {
+    fn parse(i: &[u8]) -> Parsed<'_, Start> {
         const LENGTH: &str = "length of the header";
         let (i, version) = Self::version(i)?;
         let (i, length) = match version {
@@ -87,6 +87,9 @@ impl Preamble {
         Ok((i, (major, minor)))
     }
 }
+
+/// A version, and the length of the dictionary and where it begins.
+type Start = ((u8, u8), Option<(u32, u8)>);
 
 /// What a file says of its array.
 ///

@@ -134,8 +134,8 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// [`Error::Unsupported`](sciformats::Error::Unsupported) if the target format is not built in;
-    /// [`Error::Usage`](sciformats::Error::Usage) if the target holds one array, but none or several are
+    /// [`Error::Unsupported`] if the target format is not built in;
+    /// [`Error::Usage`] if the target holds one array, but none or several are
     /// selected.
     pub fn new(file: &Arc<File>, target: Format, options: &Options) -> Result<Self> {
         plan::make(file, target, options)

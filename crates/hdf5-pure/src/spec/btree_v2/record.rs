@@ -262,17 +262,17 @@ mod tests {
     fn links_and_attributes() {
         let id = &LINK_NAME[4..];
         let link = LinkName { hash: 0x0403_0201, id };
-        both_ways(&LINK_NAME, &link, LinkName::parse, |link, out| link.encode(out));
+        both_ways(&LINK_NAME, &link, LinkName::parse, LinkName::encode);
         assert_eq!(link_order(&LINK_ORDER), Ok((id, 5)));
         let mut out = Vec::new();
         encode_link_order(&mut out, 5, id).unwrap();
         assert_eq!(out, LINK_ORDER);
         let mut attribute =
             AttributeRecord { id: &ATTRIBUTE[..8], flags: 0, creation_order: 2, hash: Some(0x0403_0201) };
-        both_ways(&ATTRIBUTE, &attribute, |i| AttributeRecord::parse(i, 8), |record, out| record.encode(out));
+        both_ways(&ATTRIBUTE, &attribute, |i| AttributeRecord::parse(i, 8), AttributeRecord::encode);
         attribute.hash = None;
         let by_order = &ATTRIBUTE[..13];
-        both_ways(by_order, &attribute, |i| AttributeRecord::parse(i, 9), |record, out| record.encode(out));
+        both_ways(by_order, &attribute, |i| AttributeRecord::parse(i, 9), AttributeRecord::encode);
     }
 
     #[test]

@@ -78,9 +78,9 @@ mod tests {
     #[test]
     fn with_and_without_values() {
         let all = GroupInfo { phase_change: Some((8, 6)), estimates: Some((40, 12)) };
-        both_ways(&BYTES, &all, GroupInfo::parse, |info, out| info.encode(out));
+        both_ways(&BYTES, &all, GroupInfo::parse, GroupInfo::encode);
         let none = GroupInfo { phase_change: None, estimates: None };
-        both_ways(&[0, 0], &none, GroupInfo::parse, |info, out| info.encode(out));
+        both_ways(&[0, 0], &none, GroupInfo::parse, GroupInfo::encode);
         assert!(GroupInfo::parse(&[0, 4]).is_err());
     }
 

@@ -305,7 +305,7 @@ mod tests {
     #[track_caller]
     pub(super) fn both_ways(bytes: &[u8], version: u8, size: u32, class: Class) {
         let datatype = Datatype { version, size, class };
-        test::both_ways(bytes, &datatype, Datatype::parse, |datatype, out| datatype.encode(out));
+        test::both_ways(bytes, &datatype, Datatype::parse, Datatype::encode);
     }
 
     #[test]
