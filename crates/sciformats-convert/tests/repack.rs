@@ -216,8 +216,11 @@ fn what_a_few_bytes_declare_is_not_written_out() {
     }
 }
 
+/// Strategy, whether free space is tracked, threshold, and size of pages.
+type Management = (u8, bool, u64, Option<u64>);
+
 /// How the file manages its space, and the version of its superblock.
-fn managed(path: &Path) -> (u8, Option<(u8, bool, u64, Option<u64>)>) {
+fn managed(path: &Path) -> (u8, Option<Management>) {
     let file = hdf5_pure::File::open(path).unwrap();
     let space = file.file_space().map(|info| (info.strategy, info.persist, info.threshold, info.page_size));
     (file.superblock().version, space)

@@ -246,9 +246,9 @@ impl Node {
     fn chunk<'py>(&self, py: Python<'py>, corner: Vec<u64>) -> PyResult<Option<(u32, Bound<'py, PyBytes>)>> {
         let dataset = self.dataset()?;
         let Layout::Chunked(chunked) = self.ok(dataset.layout())? else { return Ok(None) };
-        let begins = |chunk: &hdf5_pure::structure::StoredChunk| {
-            first_of(chunk, &chunked.dimensions).as_ref() == Some(&corner)
-        };
+        let corner = Some(corner);
+        let begins =
+            |chunk: &hdf5_pure::structure::StoredChunk| first_of(chunk, &chunked.dimensions) == corner;
         let found = py.detach(|| {
             let Some(chunk) = dataset.chunks()?.into_iter().flatten().find(begins) else { return Ok(None) };
             let bytes = dataset.chunk_raw(&chunk)?.into_owned();
