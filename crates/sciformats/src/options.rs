@@ -241,7 +241,8 @@ impl Unfolding {
         Self { what, limit: limit.max(bound::product(size, PER_BYTE)), bytes: AtomicU64::new(0) }
     }
 
-    /// What it bounds, for a file of which `bytes` are declared in all.
+    /// Whether a file whose elements have so many bytes in all is below the limit.
+    #[cfg(feature = "blosc2")]
     pub(crate) fn allows(&self, bytes: u64) -> bool {
         bytes <= self.limit
     }

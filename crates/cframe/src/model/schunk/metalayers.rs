@@ -139,7 +139,7 @@ impl SChunk {
     /// ```
     ///
     /// # Errors
-    /// `NotFound`; those of [`Chunk::decode`].
+    /// `NotFound`; those of [`Chunk::decode`](crate::Chunk::decode).
     pub fn vlmeta(&self, name: &str) -> Result<Vec<u8>> {
         let layer = self.trailer.layers.iter().find(|layer| layer.name == name);
         let layer = layer.ok_or_else(|| Error::not_found("vlmetalayer", name))?;

@@ -261,25 +261,27 @@ impl Dataset {
         }
     }
 
-    /// Whether the other files and datasets that hold its elements are there and may be opened. None of these elements is read.
+    /// Checks that the other files and datasets that hold its elements exist and may be opened. None of these elements is read.
     ///
     /// ```
-    /// use hdf5_pure::{CreateOptions, File, Slab, Writer};
+    /// use hdf5_pure::options::MissingSources;
+    /// use hdf5_pure::{CreateOptions, File, OpenOptions, Slab, Writer};
     ///
     /// let mut file = Writer::in_memory(&CreateOptions::default())?;
     /// file.dataset("monday").write(&[1.0f32; 24])?;
     /// let all = Slab::all(&[24])?;
     /// file.dataset("week").shape([24]).map(".", "/monday", &all, &all).create::<f32>()?;
     /// file.dataset("year").shape([24]).map(".", "/tuesday", &all, &all).create::<f32>()?;
-    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// let options = OpenOptions::default().with_missing(MissingSources::Refused);
+    /// let file = File::from_storage(file.into_bytes()?, &options)?;
     /// assert!(file.dataset("week")?.check_elsewhere().is_ok());
     /// assert!(file.dataset("year")?.check_elsewhere().is_err());
     /// # Ok::<(), hdf5_pure::Error>(())
     /// ```
     ///
     /// # Errors
-    /// [`Error::Missing`] of the first that is missing, unless [`MissingSources::Filled`](crate::options::MissingSources::Filled) asks for
-    /// fill values instead; [`Error::Forbidden`] of one that may not be opened.
+    /// [`Error::Missing`] of the first that does not exist, where [`MissingSources::Refused`](crate::options::MissingSources::Refused)
+    /// asks for that; [`Error::Forbidden`] of one that may not be opened.
     pub fn check_elsewhere(&self) -> Result<()> {
         external::reach(self.file.opened(), &self.content)?;
         virtual_layout::reach(self.file.opened(), &self.content, &Nesting::default())
