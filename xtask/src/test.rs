@@ -17,6 +17,7 @@ const RUN_ELSEWHERE: &[&str] = &[
     "climate",
     "contents",
     "edit_until_killed",
+    "edits_until_killed",
     "errors",
     "fills_a_part",
     "keeps_creating",

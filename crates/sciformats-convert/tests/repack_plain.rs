@@ -3,16 +3,21 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+#[cfg(any(feature = "gsd", feature = "rawarray"))]
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use sciformats_convert::repack::{changes, rewrite};
+#[cfg(feature = "gsd")]
+use sciformats_convert::repack::changes;
+use sciformats_convert::repack::rewrite;
 use sciformats_convert::sink::WriteOptions;
 
 fn repacked(input: &Path, output: &Path, options: &WriteOptions) -> sciformats::Result<()> {
     rewrite(&Arc::new(sciformats::open(input)?), output, options, None)
 }
 
+#[cfg(any(feature = "gsd", feature = "rawarray"))]
 fn fixtures(format: &str) -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures").join(format);
     let mut files: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
