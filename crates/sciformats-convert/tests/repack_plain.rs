@@ -161,3 +161,22 @@ fn gsd_files_keep_their_chunks_and_the_order_of_names() {
         assert_eq!(old.entries(), new.entries(), "{}", path.display());
     }
 }
+
+#[cfg(feature = "gsd")]
+#[test]
+fn gsd_frames_without_chunks_take_no_time() {
+    let dir = tempfile::tempdir().unwrap();
+    let (input, output) = (dir.path().join("in.gsd"), dir.path().join("out.gsd"));
+    let options = gsd_rs::CreateOptions::new("test", "steps", gsd_rs::Version::new(1, 0));
+    let mut writer = gsd_rs::Writer::create(&input, &options).unwrap();
+    writer.write("step", 1, &[0u64]).unwrap();
+    writer.end_frames(1 << 40).unwrap();
+    writer.write("step", 1, &[1u64]).unwrap();
+    writer.end_frame().unwrap();
+    writer.finish().unwrap();
+    repacked(&input, &output, &WriteOptions::default()).unwrap();
+    let (old, new) = (gsd_rs::Reader::open(&input).unwrap(), gsd_rs::Reader::open(&output).unwrap());
+    assert_eq!((old.frames(), new.frames()), ((1 << 40) + 1, (1 << 40) + 1));
+    let step = new.find(1 << 40, "step").unwrap().unwrap();
+    assert_eq!(*new.read::<u64>(&step).unwrap(), [1]);
+}

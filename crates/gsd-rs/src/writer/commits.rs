@@ -29,10 +29,32 @@ impl<S: ReadAt + WriteAt> Writer<S> {
     /// # Errors
     /// As [`flush`](Self::flush); the frame is complete nevertheless.
     pub fn end_frame(&mut self) -> Result<()> {
+        self.end_frames(1)
+    }
+
+    /// Completes the current frame and adds empty ones, `count` frames in all. The cost does not depend on how many they are.
+    ///
+    /// ```
+    /// # let options = gsd_rs::CreateOptions::new("docs", "points", gsd_rs::Version::new(1, 0));
+    /// # let mut writer = gsd_rs::Writer::create_in(Vec::new(), &options)?;
+    /// writer.write("step", 1, &[0u64])?;
+    /// writer.end_frames(1_000_000)?; // nothing was logged meanwhile
+    /// writer.write("step", 1, &[1_000_000u64])?;
+    /// writer.end_frame()?;
+    /// assert_eq!(writer.frames(), 1_000_001);
+    /// # Ok::<(), gsd_rs::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`end_frame`](Self::end_frame).
+    pub fn end_frames(&mut self, count: u64) -> Result<()> {
         self.check_open()?;
+        if count == 0 {
+            return Ok(());
+        }
         self.frame = self
             .frame
-            .checked_add(1)
+            .checked_add(count)
             .ok_or_else(|| Error::usage("frame", "has the largest number already"))?;
         self.finished = self.entries.len();
         self.present.clear();

@@ -32,12 +32,18 @@ pub(super) fn rewrite(
     let path = scratch.path().to_owned();
     let mut writer = Writer::create(&path, &create)?;
     writer.set_durability(Durability::Process);
-    for frame in 0..reader.frames() {
-        for chunk in reader.chunks(frame) {
-            copy((file, &reader), &chunk?, (&mut writer, &path), cancel)?;
-        }
-        writer.end_frame()?;
+    // Frames without chunks take no time, since a damaged number may claim any number of them.
+    let mut frame = 0;
+    for chunk in reader.all_chunks() {
+        let chunk = chunk?;
+        let empty = chunk.frame.checked_sub(frame);
+        let empty = empty
+            .ok_or_else(|| Error::unsupported("an index whose chunks are not in the order of frames"))?;
+        writer.end_frames(empty)?;
+        frame = chunk.frame;
+        copy((file, &reader), &chunk, (&mut writer, &path), cancel)?;
     }
+    writer.end_frame()?;
     writer.finish()?;
     scratch.finish(Durability::Process)
 }
