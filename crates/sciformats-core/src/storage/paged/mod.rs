@@ -10,7 +10,7 @@ use super::{FileStorage, ReadAt, check_range};
 use crate::bound;
 use crate::error::Result;
 use passing::Passing;
-use staying::Staying;
+use staying::{Reason, Staying};
 
 /// Reads from this length on are made as they are asked for: a call costs less than going through pages.
 const LONG: usize = 8 << 10;
@@ -21,8 +21,8 @@ const LONG: usize = 8 << 10;
 /// parsing what it brings, and a map would make the file's changes by other processes undefined behaviour. So a page of 4 KiB is
 /// read at the first touch, and 256 KiB at once where half of their pages were touched or reads go through the file in its order.
 /// Up to 128 MiB of pages stay while the file is open, and what is read from them is borrowed. Beyond that 8 MiB are kept, in
-/// pages of 64 KiB, each until another takes its place, and a single read somewhere goes to the file directly. So do long reads,
-/// into the caller's memory.
+/// pages of 64 KiB, each until another takes its place, and a single read somewhere goes to the file directly. So do reads into
+/// the caller's memory that are long, or the first of their page.
 ///
 /// When the file is closed, up to 64 MiB of the memory are left to the files that are opened next, because touching fresh
 /// memory takes longer than reading into it: [`release_memory`](super::release_memory) returns it to the system.
@@ -61,19 +61,24 @@ impl Paged {
     /// The bytes of a range, if they stay in one piece.
     fn lent(&self, offset: u64, len: usize) -> Result<Option<&[u8]>> {
         check_range(self.file.len(), offset, len as u64)?;
-        if len == 0 || len >= LONG { Ok(None) } else { self.staying.get(&self.file, offset, len) }
+        if len == 0 || len >= LONG {
+            Ok(None)
+        } else {
+            self.staying.get(&self.file, offset, len, Reason::Structures)
+        }
     }
 
     /// Fills `out`, page by page.
-    fn copy(&self, offset: u64, out: &mut [u8]) -> Result<()> {
+    fn copy(&self, offset: u64, out: &mut [u8], reason: Reason) -> Result<()> {
         check_range(self.file.len(), offset, out.len() as u64)?;
         let (mut at, mut rest) = (offset, out);
         while !rest.is_empty() {
             let in_page = staying::PAGE - bound::addressable(at % staying::PAGE as u64);
             let (part, others) = rest.split_at_mut(rest.len().min(in_page));
-            match self.staying.get(&self.file, at, part.len())? {
+            match self.staying.get(&self.file, at, part.len(), reason)? {
                 Some(bytes) => part.copy_from_slice(bytes),
-                None => self.passing.copy(&self.file, at, part)?,
+                None if self.staying.is_full() => self.passing.copy(&self.file, at, part)?,
+                None => self.file.read_into(at, part)?,
             }
             at += part.len() as u64;
             rest = others;
@@ -102,12 +107,16 @@ impl ReadAt for Paged {
             return self.file.read_at(offset, len);
         }
         let mut out = vec![0; len];
-        self.copy(offset, &mut out)?;
+        self.copy(offset, &mut out, Reason::Structures)?;
         Ok(Cow::Owned(out))
     }
 
     fn read_into(&self, offset: u64, out: &mut [u8]) -> Result<()> {
-        if out.len() >= LONG { self.file.read_into(offset, out) } else { self.copy(offset, out) }
+        if out.len() >= LONG {
+            self.file.read_into(offset, out)
+        } else {
+            self.copy(offset, out, Reason::Elements)
+        }
     }
 
     fn read_with<'a>(&'a self, offset: u64, len: usize, buffer: &'a mut Vec<u8>) -> Result<&'a [u8]> {

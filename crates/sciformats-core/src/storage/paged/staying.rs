@@ -43,15 +43,29 @@ struct Block {
     /// A bit for each page of which something was wanted.
     touched: AtomicU64,
     /// The pages that were read one by one.
-    pages: Box<[OnceLock<Box<[u8]>>]>,
+    pages: OnceLock<Box<[Page]>>,
     /// All of them at once.
     whole: OnceLock<Recycled>,
 }
 
+type Page = OnceLock<Box<[u8]>>;
+
+/// What a page that is wanted for the first time is read for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reason {
+    /// Structures: what follows is likely to be wanted too, and the reader borrows it.
+    Structures,
+    /// Elements, which are copied into the caller's memory. Each is likely to be wanted once.
+    Elements,
+}
+
 impl Block {
     fn new() -> Box<Self> {
-        let pages = (0..PAGES).map(|_| OnceLock::new()).collect();
-        Box::new(Self { touched: AtomicU64::new(0), pages, whole: OnceLock::new() })
+        Box::new(Self { touched: AtomicU64::new(0), pages: OnceLock::new(), whole: OnceLock::new() })
+    }
+
+    fn pages(&self) -> &[Page] {
+        self.pages.get_or_init(|| (0..PAGES).map(|_| OnceLock::new()).collect())
     }
 
     /// Notes that these pages were wanted. Gives those that were wanted before.
@@ -74,8 +88,20 @@ impl Staying {
         Self { regions: (0..regions).map(|_| OnceLock::new()).collect(), bytes: AtomicU64::new(0) }
     }
 
-    /// The bytes of a range that is not empty and lies in the file. None, if they are not in one piece or may not stay.
-    pub(super) fn get(&self, file: &FileStorage, offset: u64, len: usize) -> Result<Option<&[u8]>> {
+    /// Whether no more pages may stay.
+    pub(super) fn is_full(&self) -> bool {
+        self.regions.is_empty() || self.bytes.load(Ordering::Relaxed) >= MOST
+    }
+
+    /// The bytes of a range that is not empty and lies in the file. None, if they are not in one piece or may not stay, or
+    /// if they are elements in a page of which nothing was wanted before.
+    pub(super) fn get(
+        &self,
+        file: &FileStorage,
+        offset: u64,
+        len: usize,
+        reason: Reason,
+    ) -> Result<Option<&[u8]>> {
         let size = PIECE as u64;
         let (number, skip) = (offset / size, bound::addressable(offset % size));
         let Some(range) = skip.checked_add(len).filter(|&end| end <= PIECE).map(|end| skip..end) else {
@@ -88,11 +114,11 @@ impl Staying {
             return Ok(whole.bytes().get(range));
         }
         let in_page = range.start - first * PAGE..range.end - first * PAGE;
-        let place = block.pages.get(first).filter(|_| first == last);
-        if let Some(page) = place.and_then(OnceLock::get) {
+        let kept = block.pages.get().filter(|_| first == last).and_then(|pages| pages.get(first)?.get());
+        if let Some(page) = kept {
             return Ok(page.get(in_page));
         }
-        if self.bytes.load(Ordering::Relaxed) >= MOST {
+        if self.is_full() {
             return Ok(None);
         }
         let start = number * size;
@@ -102,7 +128,11 @@ impl Staying {
             self.keep(&block.whole, bytes, PIECE);
             return Ok(block.whole.get().and_then(|whole| whole.bytes().get(range)));
         }
-        let Some(place) = place else { return Ok(None) };
+        let known = before & (1u64 << (first % PAGES)) != 0;
+        if reason == Reason::Elements && !known {
+            return Ok(None);
+        }
+        let Some(place) = block.pages().get(first).filter(|_| first == last) else { return Ok(None) };
         if before == 0 {
             // A file that is not in the system's memory yet is fetched in larger pieces than those that are copied.
             file.advise(start, size);
@@ -154,10 +184,14 @@ mod tests {
 
     /// How many bytes stay after reading `len` bytes at each of `places`.
     fn kept(places: impl Iterator<Item = usize>, len: usize) -> u64 {
+        kept_for(Reason::Structures, places, len)
+    }
+
+    fn kept_for(reason: Reason, places: impl Iterator<Item = usize>, len: usize) -> u64 {
         let (_dir, bytes, file) = file(PIECE * 4 + 100);
         let staying = Staying::new(file.len());
         for at in places {
-            if let Some(part) = staying.get(&file, at as u64, len).unwrap() {
+            if let Some(part) = staying.get(&file, at as u64, len, reason).unwrap() {
                 assert_eq!(part, &bytes[at..at + len]);
             }
         }
@@ -170,6 +204,13 @@ mod tests {
         assert_eq!(kept(everywhere(), 10), 16 * PAGE as u64);
         // The same places again are no more.
         assert_eq!(kept(everywhere().chain(everywhere()), 10), 16 * PAGE as u64);
+    }
+
+    #[test]
+    fn elements_bring_a_page_when_they_are_wanted_again() {
+        let everywhere = || (0..4 * PIECE).step_by(16 * PAGE);
+        assert_eq!(kept_for(Reason::Elements, everywhere(), 10), 0);
+        assert_eq!(kept_for(Reason::Elements, everywhere().chain(everywhere()), 10), 16 * PAGE as u64);
     }
 
     #[test]
@@ -190,8 +231,11 @@ mod tests {
     fn the_end_of_a_file_is_a_short_page() {
         let (_dir, bytes, file) = file(PAGE + 7);
         let staying = Staying::new(file.len());
-        assert_eq!(staying.get(&file, PAGE as u64 + 2, 5).unwrap().unwrap(), &bytes[PAGE + 2..]);
+        assert_eq!(
+            staying.get(&file, PAGE as u64 + 2, 5, Reason::Structures).unwrap().unwrap(),
+            &bytes[PAGE + 2..]
+        );
         // Not in one page.
-        assert_eq!(staying.get(&file, PAGE as u64 - 1, 2).unwrap(), None);
+        assert_eq!(staying.get(&file, PAGE as u64 - 1, 2, Reason::Structures).unwrap(), None);
     }
 }
