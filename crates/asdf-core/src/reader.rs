@@ -531,7 +531,7 @@ impl<'a> Block<'a> {
         let is_large = self.entry.stored >= OVERLAPPED && !cfg!(target_family = "wasm");
         if is_large && threads > 1 && storage.as_slice().is_none() && self.compression().is_stream() {
             let decoded = pieces::overlapped(storage, at..add(at, self.entry.stored)?, |stored| {
-                codec::decode_stream(self.compression(), stored, &mut out)
+                codec::decode_stream(self.compression(), stored, &mut out, threads)
             })?;
             decoded.map_err(|error| error.at(at))?;
             return Ok(out);
@@ -539,6 +539,44 @@ impl<'a> Block<'a> {
         codec::decode(self.compression(), &self.stored()?, &mut out, threads)
             .map_err(|error| error.at(at))?;
         Ok(out)
+    }
+
+    /// Decodes the data piece by piece, at most a mebibyte at a time, so that a block may be larger than the memory. (Blosc needs
+    /// all of a block at once.)
+    ///
+    /// ```
+    /// use asdf_core::{Asdf, Compression, Document};
+    ///
+    /// let mut document = Document::new();
+    /// document.add_block(vec![7; 3_000_000], Compression::Lz4);
+    /// let file = Asdf::from_bytes(document.to_bytes()?)?;
+    /// let mut sum = 0;
+    /// file.block(0)?.for_each_piece(|piece| {
+    ///     sum += piece.iter().map(|&byte| u64::from(byte)).sum::<u64>();
+    ///     Ok(())
+    /// })?;
+    /// assert_eq!(sum, 21_000_000);
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Of `take`, which ends the work; otherwise as of [`data`](Self::data). Pieces that were taken before are not known to be right
+    /// then.
+    pub fn for_each_piece(&self, mut take: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
+        let (storage, at) = (&*self.file.storage, self.entry.data_offset());
+        if !self.compression().is_read_in_pieces() {
+            return take(&self.data()?);
+        }
+        let (size, range) = (self.data_size(), at..add(at, self.entry.stored)?);
+        if let Some(error) = self.compression().obstacle() {
+            return Err(codec::DecodeError::Unsupported(error).at(at));
+        }
+        if cfg!(target_family = "wasm") {
+            return codec::decode_pieces(self.compression(), &mut &*self.stored()?, (size, at), &mut take);
+        }
+        pieces::overlapped(storage, range, |stored| {
+            codec::decode_pieces(self.compression(), stored, (size, at), &mut take)
+        })?
     }
 
     /// Compares the checksum with the stored bytes, and if they differ with the decoded ones.
@@ -563,11 +601,15 @@ impl<'a> Block<'a> {
         if self.md5_of_stored()? == expected {
             return Ok(Checksum::Stored);
         }
-        if self.compression() != Compression::None
-            && let Ok(data) = self.decode()
-            && codec::md5(&data) == expected
-        {
-            return Ok(Checksum::Decoded);
+        if self.compression() != Compression::None {
+            let mut sum = codec::Md5Sum::default();
+            let decoded = self.for_each_piece(|piece| {
+                sum.update(piece);
+                Ok(())
+            });
+            if decoded.is_ok() && sum.finish() == expected {
+                return Ok(Checksum::Decoded);
+            }
         }
         Ok(Checksum::Wrong)
     }

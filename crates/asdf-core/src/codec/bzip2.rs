@@ -14,9 +14,9 @@
 //! cut where the magic stands into streams of one block. Where the cuts do not give the data that is expected, the stream
 //! is read by one thread from the start.
 
-use sciformats_core::{Result, bound};
+use sciformats_core::{Error, Result, bound};
 
-use super::stream;
+use super::{Sink, stream};
 use crate::parallel::in_parallel;
 
 const BLOCK: u64 = 0x3141_5926_5359;
@@ -76,25 +76,102 @@ fn peek(bytes: &[u8], at: usize, count: usize) -> u64 {
 
 /// Compresses with blocks of `level` hundred thousand bytes.
 pub(super) fn encode(data: &[u8], level: u32, threads: usize) -> Result<Vec<u8>> {
-    let chunks = chunks(data, level as usize * 100_000 - 1000);
+    let chunks = chunks(data, room(level));
     if chunks.len() < 2 {
         return stream::encode_bzip2(data, level);
     }
-    let parts = in_parallel(chunks, threads, |chunk| stream::encode_bzip2(chunk, level));
-    let mut out = Bits::default();
-    let mut sum = 0u32;
-    for part in parts {
-        let part = part?;
-        let Some((end, of_block)) = only_block(&part) else { return stream::encode_bzip2(data, level) };
-        if out.bytes.is_empty() {
-            out.append(&part, 0, 8 * HEADER);
-        }
-        out.append(&part, 8 * HEADER, end - 8 * HEADER);
-        sum = sum.rotate_left(1) ^ of_block;
+    let mut joined = Joined::default();
+    if !joined.append(chunks, level, threads)? {
+        return stream::encode_bzip2(data, level);
     }
-    out.number(END, MAGIC_BITS);
-    out.number(sum.into(), 32);
-    Ok(out.bytes)
+    Ok(joined.finish())
+}
+
+/// Data that fills a block at most.
+fn room(level: u32) -> usize {
+    level as usize * 100_000 - 1000
+}
+
+/// A stream that is made of streams of one block each.
+#[derive(Default)]
+struct Joined {
+    out: Bits,
+    sum: u32,
+    /// Whether the first block is there, and the header before it.
+    begun: bool,
+}
+
+impl Joined {
+    /// Compresses chunks and appends them. Returns false where a chunk has become something else than one block.
+    fn append(&mut self, chunks: Vec<&[u8]>, level: u32, threads: usize) -> Result<bool> {
+        for part in in_parallel(chunks, threads, |chunk| stream::encode_bzip2(chunk, level)) {
+            let part = part?;
+            let Some((end, of_block)) = only_block(&part) else { return Ok(false) };
+            if !self.begun {
+                self.out.append(&part, 0, 8 * HEADER);
+                self.begun = true;
+            }
+            self.out.append(&part, 8 * HEADER, end - 8 * HEADER);
+            self.sum = self.sum.rotate_left(1) ^ of_block;
+        }
+        Ok(true)
+    }
+
+    fn finish(mut self) -> Vec<u8> {
+        self.out.number(END, MAGIC_BITS);
+        self.out.number(self.sum.into(), 32);
+        self.out.bytes
+    }
+}
+
+/// Makes a stream of data that comes piece by piece.
+pub(crate) struct Encoder {
+    level: u32,
+    threads: usize,
+    joined: Joined,
+    /// Data that is not compressed yet.
+    waiting: Vec<u8>,
+}
+
+impl Encoder {
+    pub(super) fn new(level: u32, threads: usize) -> Self {
+        Self { level, threads: threads.max(1), joined: Joined::default(), waiting: Vec::new() }
+    }
+
+    pub(super) fn push(&mut self, piece: &[u8], sink: &mut Sink<'_>) -> Result<()> {
+        self.waiting.extend_from_slice(piece);
+        let room = room(self.level);
+        if self.waiting.len() < bound::product(4 * room, self.threads) {
+            return Ok(());
+        }
+        let waiting = std::mem::take(&mut self.waiting);
+        let mut chunks = chunks(&waiting, room);
+        // The last chunk may go on.
+        self.waiting = chunks.pop().unwrap_or_default().to_vec();
+        self.append(chunks)?;
+        // The bits of the last byte are not all there yet.
+        let bits = &mut self.joined.out;
+        let last = if bits.used > 0 { bits.bytes.pop() } else { None };
+        let ready = std::mem::replace(&mut bits.bytes, last.into_iter().collect());
+        sink(ready.into())
+    }
+
+    pub(super) fn finish(mut self, sink: &mut Sink<'_>) -> Result<()> {
+        let waiting = std::mem::take(&mut self.waiting);
+        if !self.joined.begun {
+            return sink(encode(&waiting, self.level, self.threads)?.into());
+        }
+        self.append(chunks(&waiting, room(self.level)))?;
+        sink(self.joined.finish().into())
+    }
+
+    fn append(&mut self, chunks: Vec<&[u8]>) -> Result<()> {
+        if self.joined.append(chunks, self.level, self.threads)? {
+            Ok(())
+        } else {
+            Err(Error::internal("a part of a bzip2 stream is not one block"))
+        }
+    }
 }
 
 /// Cuts data so that each part fills one block at most: before a block is made, runs of 4 to 255 equal bytes become 5.
@@ -105,7 +182,7 @@ fn chunks(data: &[u8], room: usize) -> Vec<&[u8]> {
     while let Some(&byte) = data.get(at) {
         let rest = data.get(at..).unwrap_or_default();
         let run = rest.iter().take(255).take_while(|&&b| b == byte).count();
-        let cost = run.min(5);
+        let cost = if run < 4 { run } else { 5 };
         if filled + cost > room {
             chunks.push(data.get(start..at).unwrap_or_default());
             (start, filled) = (at, 0);
@@ -191,6 +268,7 @@ fn block(stored: &[u8], start: usize, end: usize, room: usize) -> Option<Vec<u8>
 
 #[cfg(test)]
 mod tests {
+    use super::super::Compression;
     use super::*;
 
     fn samples() -> Vec<Vec<u8>> {
@@ -209,7 +287,7 @@ mod tests {
         for data in samples() {
             let stored = encode(&data, 1, 2).unwrap();
             let mut out = vec![0; data.len()];
-            stream::bzip2(stored.as_slice(), &mut out).unwrap();
+            stream::fill(stream::decoder(Compression::Bzp2, stored.as_slice()).unwrap(), &mut out).unwrap();
             assert!(out == data);
             let mut out = vec![0; data.len()];
             assert_eq!(decode(&stored, &mut out, 2), marks(&stored).is_some());

@@ -17,6 +17,7 @@
 #[cfg(feature = "blosc")]
 mod blosc;
 mod bzip2;
+mod encoder;
 mod lz4;
 mod md5_lanes;
 mod stream;
@@ -24,10 +25,12 @@ mod zlib;
 
 use std::borrow::Cow;
 use std::fmt;
+use std::io::BufRead;
 use std::ops::RangeInclusive;
 
 use md5::{Digest, Md5};
 
+pub(crate) use self::encoder::Encoder;
 pub(crate) use self::md5_lanes::{LANES, sums as md5s};
 use sciformats_core::fault::{Fault, FaultKind};
 use sciformats_core::{Error, Result};
@@ -159,9 +162,19 @@ impl Compression {
         matches!(self, Self::Zlib | Self::Lz4)
     }
 
-    /// Whether [`decode_stream`] decodes it.
+    /// Whether [`decode_stream`] decodes it as fast as [`decode`] does.
     pub(crate) fn is_stream(self) -> bool {
-        matches!(self, Self::Zlib | Self::Lz4Frame | Self::Zstd)
+        matches!(self, Self::Zlib | Self::Lz4 | Self::Lz4Frame | Self::Zstd)
+    }
+
+    /// Whether [`decode_pieces`] decodes it.
+    pub(crate) fn is_read_in_pieces(self) -> bool {
+        self.is_stream() || matches!(self, Self::None | Self::Bzp2)
+    }
+
+    /// The stream that it is, where it is one: some writers store LZ4 frames under the label of chunks.
+    fn stream(self) -> Self {
+        if self == Self::Lz4 { Self::Lz4Frame } else { self }
     }
 
     /// Why blocks of it cannot be decoded by this library as built, if they cannot: known before anything is read.
@@ -263,31 +276,52 @@ pub fn decode(
             Ok(())
         }
         Compression::None => fault("is not as long as its data"),
-        Compression::Zlib => stream::zlib(stored, out),
         Compression::Bzp2 if threads > 1 && bzip2::decode(stored, out, threads) => Ok(()),
-        Compression::Bzp2 => stream::bzip2(stored, out),
-        Compression::Lz4 if lz4::is_frame(stored) => stream::lz4_frame(stored, out),
-        Compression::Lz4 => lz4::decode(stored, out, threads),
-        Compression::Lz4Frame => stream::lz4_frame(stored, out),
-        Compression::Zstd => stream::zstd(stored, out),
+        Compression::Lz4 if !lz4::is_frame(stored) => lz4::decode(stored, out, threads),
+        Compression::Zlib
+        | Compression::Bzp2
+        | Compression::Lz4
+        | Compression::Lz4Frame
+        | Compression::Zstd => stream::fill(stream::decoder(compression.stream(), stored)?, out),
         #[cfg(feature = "blosc")]
         Compression::Blosc | Compression::Blosc2 => blosc::decode(stored, out),
         _ => compression.obstacle().map_or(Ok(()), |error| Err(DecodeError::Unsupported(error))),
     }
 }
 
-/// As [`decode`], of a stream that need not be in memory: of compressions that are one stream and nothing else.
+/// Works like [`decode`] on stored bytes that need not be in memory, except of compressions that need them all at once.
 pub(crate) fn decode_stream(
     compression: Compression,
-    stored: &mut dyn std::io::BufRead,
+    stored: &mut dyn BufRead,
     out: &mut [u8],
+    threads: usize,
 ) -> Result<(), DecodeError> {
-    match compression {
-        Compression::Zlib => stream::zlib(stored, out),
-        Compression::Lz4Frame => stream::lz4_frame(stored, out),
-        Compression::Zstd => stream::zstd(stored, out),
-        _ => fault("is not read as a stream"),
+    if compression == Compression::Lz4 && !lz4::is_frame(stored.fill_buf().map_err(stream::damage)?) {
+        return lz4::decode_stream(stored, out, threads);
     }
+    stream::fill(stream::decoder(compression.stream(), stored)?, out)
+}
+
+/// Decodes stored bytes to `size` bytes of data that are taken piece by piece, so that neither has to be in memory as a whole.
+/// `at` is the offset of the stored bytes.
+///
+/// # Errors
+/// Of `take`; `Malformed`; `Unsupported` for a compression that needs all of its bytes at once.
+pub(crate) fn decode_pieces(
+    compression: Compression,
+    stored: &mut dyn BufRead,
+    (size, at): (u64, u64),
+    take: &mut dyn FnMut(&[u8]) -> Result<()>,
+) -> Result<()> {
+    if compression == Compression::None {
+        return stream::pieces(stored, (size, at), take);
+    }
+    let begin = stored.fill_buf().map_err(|error| stream::damage(error).at(at))?;
+    if compression == Compression::Lz4 && !lz4::is_frame(begin) {
+        return stream::pieces(lz4::Decoder::new(stored, size), (size, at), take);
+    }
+    let decoder = stream::decoder(compression.stream(), stored).map_err(|error| error.at(at))?;
+    stream::pieces(decoder, (size, at), take)
 }
 
 /// Encodes `data`, with up to `threads` threads where the format has parts. `level` is the compression's own scale; `None`

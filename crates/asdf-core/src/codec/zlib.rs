@@ -11,7 +11,7 @@
 
 use flate2::{Compress, Compression, FlushCompress};
 use sciformats_core::arith::fit;
-use sciformats_core::{Error, Result};
+use sciformats_core::{Error, Result, bound};
 use simd_adler32::adler32;
 
 use super::Sink;
@@ -19,27 +19,72 @@ use crate::parallel::in_order;
 
 /// Large enough that starting with an empty window at each costs little.
 const CHUNK: usize = 1 << 20;
+/// Data that waits for each thread, so that all of them have something to do.
+const BATCH: usize = 4 * CHUNK;
 /// The modulus of Adler-32.
 const BASE: u32 = 65_521;
 
+/// Makes a stream of data that comes piece by piece.
+pub(crate) struct Encoder {
+    level: u32,
+    threads: usize,
+    /// The Adler-32 of the data so far.
+    sum: u32,
+    /// Data that is not compressed yet. A chunk waits until it is known whether it is the last one.
+    waiting: Vec<u8>,
+}
+
+impl Encoder {
+    pub(super) fn new(level: u32, threads: usize, sink: &mut Sink<'_>) -> Result<Self> {
+        sink(header(level).as_slice().into())?;
+        Ok(Self { level, threads: threads.max(1), sum: 1, waiting: Vec::new() })
+    }
+
+    pub(super) fn push(&mut self, piece: &[u8], sink: &mut Sink<'_>) -> Result<()> {
+        self.waiting.extend_from_slice(piece);
+        if self.waiting.len() > bound::product(BATCH, self.threads) {
+            // At least one byte stays, as the last chunk has to be known as such.
+            let whole = (self.waiting.len() - 1) / CHUNK * CHUNK;
+            let rest = self.waiting.split_off(whole);
+            let chunks = std::mem::replace(&mut self.waiting, rest);
+            self.chunks(&chunks, false, sink)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn finish(mut self, sink: &mut Sink<'_>) -> Result<()> {
+        let rest = std::mem::take(&mut self.waiting);
+        self.last(&rest, sink)
+    }
+
+    fn last(mut self, data: &[u8], sink: &mut Sink<'_>) -> Result<()> {
+        self.chunks(data, true, sink)?;
+        sink(self.sum.to_be_bytes().as_slice().into())
+    }
+
+    /// Compresses data that begins a chunk.
+    fn chunks(&mut self, data: &[u8], is_last: bool, sink: &mut Sink<'_>) -> Result<()> {
+        let chunks: Vec<&[u8]> = if data.is_empty() { vec![data] } else { data.chunks(CHUNK).collect() };
+        let last = chunks.len() - 1;
+        let Self { level, threads, sum, .. } = self;
+        in_order(
+            chunks.into_iter().enumerate().collect(),
+            *threads,
+            |(index, chunk)| {
+                let stream = deflate(chunk, *level, is_last && index == last)?;
+                Ok((stream, adler32(&chunk), chunk.len()))
+            },
+            |part: Result<_>| {
+                let (stream, of_chunk, size) = part?;
+                *sum = joined(*sum, of_chunk, size)?;
+                sink(Vec::into(stream))
+            },
+        )
+    }
+}
+
 pub(super) fn encode(data: &[u8], level: u32, threads: usize, sink: &mut Sink<'_>) -> Result<()> {
-    let chunks: Vec<&[u8]> = if data.is_empty() { vec![data] } else { data.chunks(CHUNK).collect() };
-    let last = chunks.len() - 1;
-    let mut sum = 1;
-    sink(header(level).as_slice().into())?;
-    in_order(
-        chunks.into_iter().enumerate().collect(),
-        threads,
-        |(index, chunk)| {
-            deflate(chunk, level, index == last).map(|stream| (stream, adler32(&chunk), chunk.len()))
-        },
-        |part| {
-            let (stream, of_chunk, size) = part?;
-            sum = joined(sum, of_chunk, size)?;
-            sink(stream.into())
-        },
-    )?;
-    sink(sum.to_be_bytes().as_slice().into())
+    Encoder::new(level, threads, sink)?.last(data, sink)
 }
 
 /// Deflate with a window of 32 KiB, and what other writers say of the level.
@@ -90,6 +135,7 @@ fn joined(first: u32, second: u32, size: usize) -> Result<u32> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::stream;
     use super::*;
 
     #[test]
@@ -117,7 +163,8 @@ mod tests {
                 let stored = encoded(data, level, 2);
                 assert!(stored == encoded(data, level, 1));
                 let mut out = vec![0; data.len()];
-                super::super::stream::zlib(stored.as_slice(), &mut out).unwrap();
+                let decoder = stream::decoder(super::super::Compression::Zlib, stored.as_slice()).unwrap();
+                stream::fill(decoder, &mut out).unwrap();
                 assert!(out == data, "{} at {level}", data.len());
             }
         }

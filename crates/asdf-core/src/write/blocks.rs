@@ -6,7 +6,7 @@ use std::sync::mpsc::sync_channel;
 use sciformats_core::arith::{add, fit, increase, present, sub};
 use sciformats_core::{Result, WriteAt};
 
-use super::prepared::{self, Payload, Prepared, Work, prepare};
+use super::prepared::{self, Payload, Prepared, Source, Work, prepare};
 use super::{aligned, threads};
 use crate::codec::{self, Md5Sum};
 use crate::document::{BlockData, Document};
@@ -106,18 +106,29 @@ impl Writer<'_> {
         else {
             return self.stored(index..add(index, 1)?);
         };
-        let data = prepared::data(self.document, block)?;
-        let mut header = prepared::new_header(*compression, data.len() as u64);
+        let source = Source::of(self.document, block)?;
+        let mut header = prepared::new_header(*compression, source.len());
         let start = add(self.at, header.size())?;
         let mut end = start;
         let mut sum = self.document.options().checksums.then(Md5Sum::default);
-        codec::encode_into(*compression, *level, &data, self.threads, &mut |part| {
+        let sink: &mut codec::Sink<'_> = &mut |part| {
             if let Some(sum) = &mut sum {
                 sum.update(&part);
             }
             self.out.write_at(end, &part)?;
             increase(&mut end, part.len() as u64)
-        })?;
+        };
+        match &source {
+            Source::Memory(data) if compression.has_parts() => {
+                codec::encode_into(*compression, *level, data, self.threads, sink)?;
+            }
+            _ => {
+                let mut encoder =
+                    codec::Encoder::new((*compression, *level), source.len(), self.threads, sink)?;
+                source.for_each_piece(|piece| encoder.push(piece, sink))?;
+                encoder.finish(sink)?;
+            }
+        }
         header.used_size = sub(end, start)?;
         header.checksum = sum.map_or([0; 16], Md5Sum::finish);
         let at = self.at;

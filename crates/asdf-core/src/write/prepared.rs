@@ -9,7 +9,7 @@ use sciformats_core::{Error, ReadAt, Result, bound};
 use crate::codec::{self, Compression};
 use crate::document::{BlockData, Document};
 use crate::model::layout::BlockEntry;
-use crate::reader::Asdf;
+use crate::reader::{Asdf, Block};
 use crate::spec::block_header::{BlockHeader, Label, MIN_SIZE, STREAMED};
 
 /// Stored bytes are copied in pieces of this size.
@@ -17,6 +17,9 @@ const PIECE: u64 = 4 << 20;
 
 /// Data of a compression that has parts is not compressed as a whole from this size on.
 const PARTED: u64 = 2 << 20;
+/// Other data is neither compressed nor decompressed as a whole from this size on, so that the memory that several blocks take at
+/// the same time has a bound.
+const LARGE: u64 = 64 << 20;
 
 /// A block ready to be written.
 pub(super) struct Prepared<'a> {
@@ -63,7 +66,7 @@ pub(super) enum Work {
     Nothing,
     /// It is compressed, or decompressed, and its size is known only then.
     Whole,
-    /// It is large and is compressed part by part.
+    /// It is large, and is compressed or decompressed part by part.
     Parts,
 }
 
@@ -78,7 +81,8 @@ impl Work {
                 (*compression, document.stored_block(*stored)?.data_size())
             }
         };
-        let is_parted = compression.has_parts() && size >= PARTED && !is_streamed(document, index);
+        let from = if compression.has_parts() { PARTED } else { LARGE };
+        let is_parted = size >= from && !is_streamed(document, index);
         Ok(if is_parted { Self::Parts } else { Self::Whole })
     }
 }
@@ -134,6 +138,46 @@ pub(super) fn prepare<'a>(document: &'a Document, index: usize, threads: usize) 
         prepared.needs_checksum = checksums;
     }
     Ok(prepared)
+}
+
+/// The data of a block that is written part by part.
+pub(super) enum Source<'a> {
+    Memory(&'a [u8]),
+    Storage(&'a dyn ReadAt),
+    /// A block of another file, which is decoded on the way.
+    Block(Block<'a>),
+}
+
+impl<'a> Source<'a> {
+    pub(super) fn of(document: &'a Document, block: &'a BlockData) -> Result<Self> {
+        match block {
+            BlockData::Stored(stored) | BlockData::Recoded { stored, .. } => {
+                Ok(Self::Block(origin(document, *stored)?.block(*stored)?))
+            }
+            BlockData::New { data, .. } | BlockData::Encoded { stored: data, .. } => {
+                Ok(data.as_slice().map_or(Self::Storage(&**data), Self::Memory))
+            }
+        }
+    }
+
+    pub(super) fn len(&self) -> u64 {
+        match self {
+            Self::Memory(data) => data.len() as u64,
+            Self::Storage(data) => data.len(),
+            Self::Block(block) => block.data_size(),
+        }
+    }
+
+    pub(super) fn for_each_piece(&self, mut take: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
+        match self {
+            Self::Memory(data) => data.chunks(bound::addressable(PIECE)).try_for_each(take),
+            Self::Storage(storage) => {
+                let payload = Payload::Storage { storage: *storage, offset: 0, len: storage.len() };
+                payload.for_each_piece(|_, piece| take(piece))
+            }
+            Self::Block(block) => block.for_each_piece(take),
+        }
+    }
 }
 
 /// The data of a block that is to be compressed.

@@ -10,6 +10,10 @@ use super::{ReadAt, WriteAt, check_range};
 use crate::arith;
 use crate::error::{Clash, Error, Result};
 
+/// Bytes that one call of the system moves at most. A signal such as that of Ctrl-C is delivered between two calls, and a call that
+/// moves a gigabyte into fresh memory can take seconds.
+const CALL: usize = 8 << 20;
+
 /// An open file. Reading takes `&self` and moves no cursor, so threads do not disturb each other.
 ///
 /// The length is the one at opening, or after the last write through this value.
@@ -265,14 +269,19 @@ impl ReadAt for FileStorage {
 
     fn read_into(&self, offset: u64, out: &mut [u8]) -> Result<()> {
         check_range(self.len, offset, out.len() as u64)?;
-        positioned::read_exact(&self.file, out, offset).map_err(|e| self.error("read", e, Some(offset)))
+        for (part, at) in out.chunks_mut(CALL).zip((offset..).step_by(CALL)) {
+            positioned::read_exact(&self.file, part, at).map_err(|e| self.error("read", e, Some(at)))?;
+        }
+        Ok(())
     }
 }
 
 impl WriteAt for FileStorage {
     fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<()> {
         let end = arith::add(offset, bytes.len() as u64)?;
-        positioned::write_all(&self.file, bytes, offset).map_err(|e| self.error("write", e, Some(offset)))?;
+        for (part, at) in bytes.chunks(CALL).zip((offset..).step_by(CALL)) {
+            positioned::write_all(&self.file, part, at).map_err(|e| self.error("write", e, Some(at)))?;
+        }
         self.len = self.len.max(end);
         Ok(())
     }
