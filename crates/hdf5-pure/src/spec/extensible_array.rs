@@ -1,4 +1,4 @@
-//! Extensible arrays (VII.D): the index of a chunked dataset that grows in one dimension.
+//! Extensible arrays ("Extensible Array Index"): the index of a chunked dataset that grows in one dimension.
 //!
 //! Elements stand in the index block, then in data blocks that grow. Super block `u` leads to `2^(u/2)` data blocks of
 //! `dmin * 2^((u+1)/2)` elements. The index block itself leads to the data blocks of the first super blocks. Elements are those

@@ -1,4 +1,4 @@
-//! Free-space managers (III.H): which parts of the file, or of a fractal heap, may be used again.
+//! Free-space managers (III.G): which parts of the file, or of a fractal heap, may be used again.
 //!
 //! | offset | size | field of the header |
 //! |---|---|---|

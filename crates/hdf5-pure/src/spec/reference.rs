@@ -1,4 +1,5 @@
-//! References as they are stored in elements: old ones in one or two steps, and those of datatype version 4 (VIII.B).
+//! References as elements contain them: old references, which lead to their object in one or two steps, and those of datatype version 4
+//! ("Encoding of Reference").
 //!
 //! | offset | size | field of an old object reference |
 //! |---|---|---|

@@ -1,4 +1,4 @@
-//! Selections as they are stored: in region references and virtual layouts (VIII.A).
+//! Stored selections, which region references and virtual layouts contain ("Serialized dataspace selection").
 //!
 //! | offset | size | field |
 //! |---|---|---|

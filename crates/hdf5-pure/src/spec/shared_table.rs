@@ -1,4 +1,4 @@
-//! The table of shared messages (III.I): header messages that several objects use are stored once.
+//! The table of shared messages (III.H): header messages that several objects use are stored once.
 //!
 //! An index is a list, or a version 2 B-tree of type 7. The list has room for as many records as it can get, and its checksum
 //! stands behind those in use.

@@ -1,4 +1,4 @@
-//! The mappings of a virtual dataset: an object of a global heap (III.F).
+//! The mappings of a virtual dataset: an object of a global heap ("Global Heap Block for Virtual Datasets").
 //!
 //! | offset | size | field |
 //! |---|---|---|

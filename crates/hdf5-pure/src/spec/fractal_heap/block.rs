@@ -1,4 +1,5 @@
-//! The blocks of a fractal heap (III.G.2 and 3). Objects are addressed from a direct block's very start.
+//! The blocks of a fractal heap (III.F). The offset of an object counts from the first byte of its direct block, which belongs to
+//! the header of the block.
 //!
 //! | offset | size | field of a direct block |
 //! |---|---|---|

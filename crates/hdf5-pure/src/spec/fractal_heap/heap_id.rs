@@ -1,4 +1,4 @@
-//! Heap IDs (III.G.4): where an object of a fractal heap is. Their length is that of the heap's header.
+//! Heap IDs (III.F): where an object of a fractal heap is. The header of the heap contains the length of its IDs.
 //!
 //! | offset | size | field |
 //! |---|---|---|

@@ -1,4 +1,4 @@
-//! Fractal heaps (III.G): the links and attributes of large groups and objects, and shared messages.
+//! Fractal heaps (III.F): the links and attributes of large groups and objects, and shared messages.
 //!
 //! Objects lie in direct blocks. Indirect blocks hold the addresses of direct ones and of further indirect ones, in
 //! rows of `width` blocks; the blocks of rows 0 and 1 have the starting size, those of every later row twice the size
