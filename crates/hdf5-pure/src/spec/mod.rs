@@ -1,10 +1,12 @@
-//! The standard: one file per structure on disk, its type, and how its bytes are parsed.
+//! The standard, with one file per structure on disk: its type, and how its bytes are parsed and encoded.
 //!
-//! Everything here is a pure function of bytes and a small context, [`Sizes`]. No structure knows what another one
-//! contains, only its address. Section numbers are those of the HDF5 File Format Specification.
+//! Everything here is a pure function of bytes and a small context, [`Sizes`]. A structure contains the addresses of others, but
+//! does not know what is there. Section numbers are those of the HDF5 File Format Specification 2.0. Structures that it does not
+//! number have the names that version 3.0 of the specification gives them.
 //!
-//! In the tables `O` is the size of offsets, of which addresses are, and `L` that of lengths, as the superblock says them.
-//! An offset is left out where fields before it vary in size. Numbers are little-endian. An address with all bits set is none.
+//! In the tables, `O` is the size of an address ("size of offsets"), and `L` is the size of a length; the superblock contains
+//! both. The offset is left out if an earlier field varies in size. Numbers are little-endian. An address in which all bits are
+//! set means that there is no such structure ("none").
 
 #![warn(
     clippy::arithmetic_side_effects,
