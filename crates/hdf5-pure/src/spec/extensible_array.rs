@@ -1,4 +1,4 @@
-//! Extensible arrays ("Extensible Array Index"): the index of a chunked dataset that grows in one dimension.
+//! Extensible arrays ("The Extensible Array Index"): the index of a chunked dataset that grows in one dimension.
 //!
 //! The first elements are in the index block, and the others are in data blocks whose size increases. Super block `u` contains
 //! the addresses of `2^(u/2)` data blocks of `dmin * 2^((u+1)/2)` elements each. The first super blocks do not exist in the
@@ -33,7 +33,7 @@
 //! |---|---|
 //! | index block | elements, data block addresses (O each), super block addresses (O each), checksum |
 //! | super block | block offset, page bitmask, data block addresses (O each), checksum |
-//! | data block | block offset, elements, checksum; a paged block has no elements, but is followed by pages of elements and a checksum |
+//! | data block | block offset, elements, checksum; the elements of a paged block are in pages after it, each with a checksum |
 //!
 //! A block offset is as wide as a number of `max number of elements bits`, rounded up to bytes.
 

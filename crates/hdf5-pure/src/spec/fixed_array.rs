@@ -1,4 +1,4 @@
-//! Fixed arrays ("Fixed Array Index"): the index of a chunked dataset that cannot grow.
+//! Fixed arrays ("The Fixed Array Index"): the index of a chunked dataset that cannot grow.
 //!
 //! | offset | size | field of the header |
 //! |---|---|---|

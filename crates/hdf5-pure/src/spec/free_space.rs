@@ -31,8 +31,8 @@
 //! |---|---|---|
 //! | 0 | width of the number of serialized sections | number of sections of this size, n |
 //! | | width of the maximum section size | size of sections |
-//! | | n × | offset of section (as wide as the address space requires) and type of section (1); if the section of a heap is a row |
-//! | | | of blocks, also the offset of its indirect block, and row, column and number of blocks (2 each) |
+//! | | n × | offset of section (as wide as the address space requires), type of section (1); for a row of blocks in a heap |
+//! | | | also the offset of its indirect block, and row, column and number of blocks (2 each) |
 
 use nom::bytes::complete::take;
 use nom::number::complete::{le_u16, u8 as byte};

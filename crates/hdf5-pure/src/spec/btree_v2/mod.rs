@@ -29,7 +29,7 @@
 //! |---|---|---|
 //! | 0 | O | child node address |
 //! | O | width of the largest number that is possible | number of records in child node |
-//! | | width of the largest number that is possible | total number of records in child node and below; absent if the child is a leaf |
+//! | | width of the largest number that is possible | total number of records in child node; absent if it is a leaf |
 
 pub(crate) mod record;
 

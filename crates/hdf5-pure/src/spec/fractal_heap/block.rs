@@ -16,7 +16,7 @@
 //! | 4 | 1 | version: 0 |
 //! | 5 | O | heap header address |
 //! | 5 + O | w | block offset |
-//! | | O, or O + L + 4 | child direct blocks: address, or none; with filters also the size of the filtered block and a filter mask |
+//! | | O, or O + L + 4 | child direct blocks: address, or none; with filters also the filtered size and a filter mask |
 //! | | O | child indirect blocks: address, or none |
 //! | | 4 | checksum |
 

@@ -234,7 +234,7 @@ mod tests {
         both_ways(&BYTES, 1, 4, Class::FloatingPoint(float));
         let vax = FloatingPoint { order: FloatOrder::Vax, bias: 129, ..float };
         both_ways(&VAX, 3, 4, Class::FloatingPoint(vax));
-        // A byte order, a normalization, a sign and an exponent that are none.
+        // A byte order, a normalization, a sign location and an exponent that are invalid.
         for (at, value) in [(1, 0x60), (1, 0x30), (2, 32), (13, 10)] {
             let mut wrong = BYTES;
             wrong[at] = value;
