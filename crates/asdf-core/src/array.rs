@@ -92,12 +92,12 @@ impl<'a> Array<'a> {
         Ok(Self { file, node, description, shape, len, strides, place, conversion: Conversion::Exact })
     }
 
-    /// The node that describes it.
+    /// Returns the node that describes it.
     pub fn node(&self) -> NodeId {
         self.node
     }
 
-    /// What the tree says of it.
+    /// Returns what the tree says of it.
     ///
     /// ```
     /// use asdf_core::structure::Source;
@@ -113,7 +113,7 @@ impl<'a> Array<'a> {
         &self.description
     }
 
-    /// The type of its elements.
+    /// Returns the type of its elements.
     pub fn datatype(&self) -> &Datatype {
         &self.description.datatype
     }
@@ -123,17 +123,17 @@ impl<'a> Array<'a> {
         &self.shape
     }
 
-    /// The number of elements.
+    /// Returns the number of elements.
     pub fn len(&self) -> u64 {
         self.len
     }
 
-    /// Whether it has no elements.
+    /// Returns whether it has no elements.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The index of its block in the file; `None` if it is inline or in another file.
+    /// Returns the index of its block in the file; `None` if it is inline or in another file.
     pub fn block(&self) -> Option<usize> {
         match self.place {
             Place::Block(index) => Some(index),
@@ -141,7 +141,7 @@ impl<'a> Array<'a> {
         }
     }
 
-    /// All elements: packed, little-endian, in C order; `bool8` as stored.
+    /// Returns all elements: packed, little-endian, in C order; `bool8` as stored.
     ///
     /// ```
     /// use asdf_core::{Asdf, Document, NewArray};
@@ -159,7 +159,7 @@ impl<'a> Array<'a> {
         self.read_slab_bytes(&Slab::all(&self.shape)?)
     }
 
-    /// The elements of a selection: packed, little-endian, in C order. Of a block that is not compressed only what is
+    /// Returns the elements of a selection: packed, little-endian, in C order. Of a block that is not compressed only what is
     /// needed is read.
     ///
     /// ```
@@ -188,7 +188,7 @@ impl<'a> Array<'a> {
         Ok(out)
     }
 
-    /// As [`read_slab_bytes`](Self::read_slab_bytes), into memory of exactly its size.
+    /// Does the same as [`read_slab_bytes`](Self::read_slab_bytes), into memory of exactly its size.
     ///
     /// ```
     /// use asdf_core::{Asdf, Document, NewArray, Range, Slab};
@@ -251,7 +251,7 @@ impl<'a> Array<'a> {
         }
     }
 
-    /// The same array, which converts elements otherwise when they are read as types.
+    /// Returns the same array, which converts elements otherwise when they are read as types.
     ///
     /// ```
     /// use asdf_core::{Asdf, Conversion, Document, Error, NewArray};
@@ -272,7 +272,7 @@ impl<'a> Array<'a> {
         Self { conversion, ..self }
     }
 
-    /// The type of the elements, if `T` may be read of it.
+    /// Returns the type of the elements, if `T` may be read of it.
     fn check_type<T: Element>(&self) -> Result<ScalarType> {
         let stored = self.description.datatype.scalar();
         let allowed = |&stored: &ScalarType| stored == T::TYPE || self.conversion != Conversion::None;
@@ -281,7 +281,7 @@ impl<'a> Array<'a> {
             .ok_or_else(|| not_stored_as(T::TYPE.name(), stored.map_or("structured", ScalarType::name)))
     }
 
-    /// All elements in C order, converted where no value changes.
+    /// Returns all elements in C order, converted where no value changes.
     ///
     /// ```
     /// # let mut document = asdf_core::Document::new();
@@ -300,7 +300,7 @@ impl<'a> Array<'a> {
         self.read_slab(&Slab::all(&self.shape)?)
     }
 
-    /// The elements of a selection in C order.
+    /// Returns the elements of a selection in C order.
     ///
     /// ```
     /// use asdf_core::{Range, Slab};
@@ -315,7 +315,7 @@ impl<'a> Array<'a> {
     /// ```
     ///
     /// # Errors
-    /// As [`read`](Self::read) and [`read_slab_bytes`](Self::read_slab_bytes).
+    /// Those of [`read`](Self::read) and [`read_slab_bytes`](Self::read_slab_bytes).
     pub fn read_slab<T: Element>(&self, slab: &Slab) -> Result<Vec<T>> {
         self.check_type::<T>()?;
         let bytes = bound::product(slab.len(), size_of::<T>() as u64);
@@ -326,7 +326,7 @@ impl<'a> Array<'a> {
         Ok(out)
     }
 
-    /// As [`read_slab`](Self::read_slab), into a buffer with a place for each selected element.
+    /// Does the same as [`read_slab`](Self::read_slab), into a buffer with a place for each selected element.
     ///
     /// ```
     /// use asdf_core::{Range, Slab};
@@ -342,7 +342,7 @@ impl<'a> Array<'a> {
     /// ```
     ///
     /// # Errors
-    /// As [`read_slab`](Self::read_slab); `Usage` if `out` is of another length.
+    /// Those of [`read_slab`](Self::read_slab); `Usage` if `out` is of another length.
     pub fn read_slab_into<T: Element>(&self, slab: &Slab, out: &mut [T]) -> Result<()> {
         let stored = self.check_type::<T>()?;
         if let Some(bytes) = T::bytes_mut(out).filter(|_| stored == T::TYPE) {
@@ -356,7 +356,7 @@ impl<'a> Array<'a> {
         T::convert(stored, &self.read_slab_bytes(slab)?, self.conversion, out)
     }
 
-    /// The elements where they are: if they are stored as they are, in this machine's byte order, aligned and without
+    /// Returns the elements where they are: if they are stored as they are, in this machine's byte order, aligned and without
     /// gaps, and the file is mapped or in memory.
     ///
     /// ```
@@ -398,7 +398,7 @@ impl<'a> Array<'a> {
         T::view(file.storage.as_slice()?.get(start..start.checked_add(bytes)?)?)
     }
 
-    /// The elements of an array of texts, without the zeros at their ends.
+    /// Returns the elements of an array of texts, without the zeros at their ends.
     ///
     /// ```
     /// use asdf_core::{Asdf, Document, NewArray};
@@ -428,7 +428,7 @@ impl<'a> Array<'a> {
         elements.map(|(index, element)| text(scalar, index, element)).collect()
     }
 
-    /// Which elements are missing: one byte each, 1 for missing, in C order; `None` if the array has no mask.
+    /// Returns which elements are missing: one byte each, 1 for missing, in C order; `None` if the array has no mask.
     ///
     /// ```
     /// use asdf_core::{Asdf, Document, NewArray, NewMask};
@@ -501,7 +501,7 @@ impl<'a> Array<'a> {
         })
     }
 
-    /// The elements as an n-dimensional array.
+    /// Returns the elements as an n-dimensional array.
     ///
     /// ```
     /// # let mut document = asdf_core::Document::new();
@@ -513,7 +513,7 @@ impl<'a> Array<'a> {
     /// ```
     ///
     /// # Errors
-    /// As [`read`](Self::read).
+    /// Those of [`read`](Self::read).
     #[cfg(feature = "ndarray")]
     pub fn to_ndarray<T: Element>(&self) -> Result<::ndarray::ArrayD<T>> {
         let shape: Option<Vec<usize>> =
@@ -523,7 +523,7 @@ impl<'a> Array<'a> {
             .map_err(|_| Error::usage("shape", "does not fit the elements"))
     }
 
-    /// The bytes that the array's elements are in, decoded: for a caller that gathers for itself.
+    /// Returns the bytes that the array's elements are in, decoded: for a caller that gathers for itself.
     ///
     /// ```
     /// use asdf_core::{Asdf, Compression, Document, NewArray};
@@ -536,7 +536,7 @@ impl<'a> Array<'a> {
     /// ```
     ///
     /// # Errors
-    /// As [`read_bytes`](Self::read_bytes).
+    /// Those of [`read_bytes`](Self::read_bytes).
     pub fn source_bytes(&self) -> Result<Cow<'_, [u8]>> {
         let owned = |data| match data {
             Data::Stored(bytes) => bytes,
@@ -562,7 +562,7 @@ fn read_block(file: &Asdf, index: usize, mut strided: Strided, out: &mut [u8], t
     strided.read(&&*data as &dyn ReadAt, out, threads)
 }
 
-/// The text of element `index`, without the zeros at its end.
+/// Returns the text of element `index`, without the zeros at its end.
 ///
 /// # Errors
 /// `Misfit` if it is not text: with the first byte that is not UTF-8, or the code that is not a character.

@@ -10,7 +10,7 @@ use crate::yaml::{ASDF_PREFIX, CollectionStyle, Integer, NodeId};
 use crate::{ByteOrder, NewArray, ScalarType, Storage};
 
 impl Asdf {
-    /// Whether a node has one of the standard's tags, of any version: `core/integer`, `core/complex`.
+    /// Returns whether a node has one of the standard's tags, of any version: `core/integer`, `core/complex`.
     ///
     /// ```
     /// use asdf_core::{Asdf, Error};
@@ -27,7 +27,7 @@ impl Asdf {
         tag.and_then(|tag| tag.strip_prefix(name)).is_some_and(|rest| rest.starts_with('-'))
     }
 
-    /// The real and the imaginary part of a `core/complex`.
+    /// Returns the real and the imaginary part of a `core/complex`.
     ///
     /// ```
     /// use asdf_core::{Asdf, Document, Error};
@@ -52,7 +52,7 @@ impl Asdf {
         self.tree().node(node).text().and_then(complex::parse).ok_or_else(fault)
     }
 
-    /// The number that a `core/integer` is: its sign and words, whatever its text says.
+    /// Returns the number that a `core/integer` is: its sign and words, whatever its text says.
     ///
     /// ```
     /// use asdf_core::yaml::Integer;

@@ -68,7 +68,7 @@ impl Default for Document {
 }
 
 impl Document {
-    /// A new file of the newest version of the standard, with an empty tree.
+    /// Returns a new file of the newest version of the standard, with an empty tree.
     ///
     /// ```
     /// use asdf_core::{Document, Version};
@@ -82,7 +82,7 @@ impl Document {
         Self::with_standard(NEWEST)
     }
 
-    /// A new file of a version of the standard.
+    /// Returns a new file of a version of the standard.
     ///
     /// ```
     /// use asdf_core::{Document, Version};
@@ -128,12 +128,12 @@ impl Document {
     /// ```
     ///
     /// # Errors
-    /// As [`Asdf::open`].
+    /// Those of [`Asdf::open`].
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::open_with(path, &OpenOptions::default())
     }
 
-    /// As [`open`](Self::open), with options.
+    /// Does the same as [`open`](Self::open), with options.
     ///
     /// ```no_run
     /// use asdf_core::{Document, External, OpenOptions};
@@ -145,7 +145,7 @@ impl Document {
     /// ```
     ///
     /// # Errors
-    /// As [`Asdf::open`].
+    /// Those of [`Asdf::open`].
     pub fn open_with(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Self> {
         let path = path.as_ref();
         let (mut document, seen) =
@@ -154,7 +154,7 @@ impl Document {
         Ok(document)
     }
 
-    /// A document of an open file.
+    /// Returns a document of an open file.
     ///
     /// ```
     /// use asdf_core::{Asdf, Document};
@@ -182,17 +182,17 @@ impl Document {
         }
     }
 
-    /// The version of the standard.
+    /// Returns the version of the standard.
     pub fn standard(&self) -> Version {
         self.header.standard.unwrap_or(Version::new(1, 0, 0))
     }
 
-    /// The tree.
+    /// Returns the tree.
     pub fn tree(&self) -> &Tree {
         &self.tree
     }
 
-    /// The tree, to be changed.
+    /// Returns the tree, to be changed.
     ///
     /// ```
     /// use asdf_core::Document;
@@ -226,17 +226,17 @@ impl Document {
     /// ```
     ///
     /// # Errors
-    /// As [`Tree::set`].
+    /// Those of [`Tree::set`].
     pub fn set<T: serde::Serialize + ?Sized>(&mut self, path: &str, value: &T) -> Result<NodeId> {
         self.tree.set(path, value)
     }
 
-    /// How it is written.
+    /// Returns how it is written.
     pub fn options(&self) -> &WriteOptions {
         &self.options
     }
 
-    /// How it is written, to be changed.
+    /// Returns how it is written, to be changed.
     ///
     /// ```
     /// use asdf_core::{Asdf, Checksum, Document, NewArray};
@@ -293,7 +293,7 @@ impl Document {
         Ok(())
     }
 
-    /// The whole file.
+    /// Returns the whole file.
     ///
     /// ```
     /// use asdf_core::{Asdf, Document};
@@ -327,7 +327,7 @@ impl Document {
     /// ```
     ///
     /// # Errors
-    /// As [`to_bytes`](Self::to_bytes).
+    /// Those of [`to_bytes`](Self::to_bytes).
     pub fn write_to(&self, out: &mut dyn WriteAt) -> Result<()> {
         write::whole(self, out)
     }
@@ -347,7 +347,7 @@ impl Document {
     /// ```
     ///
     /// # Errors
-    /// As [`to_bytes`](Self::to_bytes); `Io`. The file at `path` is then as it was.
+    /// Those of [`to_bytes`](Self::to_bytes); `Io`. The file at `path` is then as it was.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
         let mut replacement = Replacement::create(path)?;
         self.write_to(&mut replacement)?;

@@ -33,7 +33,7 @@ pub trait Element: NoUninit + Zeroable + sealed::Sealed {
     /// The standard's type.
     const TYPE: ScalarType;
 
-    /// The bytes of elements, for overwriting; `None` if not all bytes are a value.
+    /// Returns the bytes of elements, for overwriting; `None` if not all bytes are a value.
     #[doc(hidden)]
     fn bytes_mut(out: &mut [Self]) -> Option<&mut [u8]>;
 
@@ -152,7 +152,7 @@ fn number_type(scalar: ScalarType) -> Option<NumberType> {
     })
 }
 
-/// A little-endian element as a real number; `None` for types that are not real numbers.
+/// Returns a little-endian element as a real number; `None` for types that are not real numbers.
 pub(crate) fn number(scalar: ScalarType, element: &[u8]) -> Option<f64> {
     macro_rules! read {
         ($type:ty) => {

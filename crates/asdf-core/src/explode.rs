@@ -58,7 +58,7 @@ impl Document {
         Ok(paths)
     }
 
-    /// The same tree without blocks.
+    /// Returns the same tree without blocks.
     fn from_parts(other: &Self) -> Self {
         let mut main = Self::with_standard(other.standard());
         main.header = other.header.clone();
@@ -67,7 +67,7 @@ impl Document {
         main
     }
 
-    /// A file of one block.
+    /// Returns a file of one block.
     fn part(&self, index: usize) -> Result<Self> {
         let mut part = Self::with_standard(self.standard());
         *part.options_mut() = *self.options();
@@ -80,7 +80,7 @@ impl Document {
         Ok(part)
     }
 
-    /// The other files that arrays of this one name, each once.
+    /// Returns the other files that arrays of this one name, each once.
     ///
     /// ```
     /// use asdf_core::{Document, NewArray};
@@ -152,7 +152,7 @@ impl Document {
     }
 }
 
-/// A block of a file as it is stored there.
+/// Returns a block of a file as it is stored there.
 fn encoded(file: &Asdf, index: usize) -> Result<BlockData> {
     let block = file.block(index)?;
     let mut header = block.entry().header;

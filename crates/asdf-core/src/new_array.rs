@@ -84,7 +84,7 @@ impl std::fmt::Debug for NewArray {
 }
 
 impl NewArray {
-    /// An array of numbers.
+    /// Returns an array of numbers.
     ///
     /// ```
     /// let array = asdf_core::NewArray::new(&[1.0, 2.0, 3.0, 4.0], &[2, 2])?;
@@ -98,7 +98,7 @@ impl NewArray {
         Self::from_bytes(T::TYPE, ByteOrder::NATIVE, shape, bytes.to_vec())
     }
 
-    /// An array of any type from its bytes as they are to be stored, in `byteorder`, packed and in C order. A storage
+    /// Returns an array of any type from its bytes as they are to be stored, in `byteorder`, packed and in C order. A storage
     /// other than memory is read piece by piece when the array is written.
     ///
     /// ```
@@ -137,7 +137,7 @@ impl NewArray {
         })
     }
 
-    /// An array of booleans.
+    /// Returns an array of booleans.
     ///
     /// ```
     /// use asdf_core::{Document, NewArray};
@@ -148,13 +148,13 @@ impl NewArray {
     /// ```
     ///
     /// # Errors
-    /// As [`new`](Self::new).
+    /// Those of [`new`](Self::new).
     pub fn from_bools(elements: &[bool], shape: &[u64]) -> Result<Self> {
         let bytes: Vec<u8> = elements.iter().map(|&element| element.into()).collect();
         Self::from_bytes(ScalarType::Bool8, ByteOrder::Big, shape, bytes)
     }
 
-    /// An array of texts, as long as the longest: `ascii` if they are, `ucs4` otherwise.
+    /// Returns an array of texts, as long as the longest: `ascii` if they are, `ucs4` otherwise.
     ///
     /// ```
     /// use asdf_core::{Asdf, Document, NewArray, ScalarType};
@@ -167,7 +167,7 @@ impl NewArray {
     /// ```
     ///
     /// # Errors
-    /// As [`new`](Self::new).
+    /// Those of [`new`](Self::new).
     pub fn from_strings<S: AsRef<str>>(elements: &[S], shape: &[u64]) -> Result<Self> {
         let texts = || elements.iter().map(AsRef::as_ref);
         let longest = texts().map(|text| text.chars().count()).fold(1, usize::max);
@@ -186,32 +186,32 @@ impl NewArray {
         Self::from_bytes(scalar, ByteOrder::Little, shape, bytes)
     }
 
-    /// The same in the tree, or in a block.
+    /// Returns the same in the tree, or in a block.
     #[must_use]
     pub fn with_storage(self, storage: Storage) -> Self {
         Self { storage, ..self }
     }
 
-    /// The same, compressed.
+    /// Returns the same, compressed.
     #[must_use]
     pub fn with_compression(self, compression: Compression) -> Self {
         Self { compression, ..self }
     }
 
-    /// The same with a level on the compression's own scale: [`Compression::levels`]. One that there is not is refused when
+    /// Returns the same with a level on the compression's own scale: [`Compression::levels`]. One that there is not is refused when
     /// the array is added to a document.
     #[must_use]
     pub fn with_level(self, level: u32) -> Self {
         Self { level: Some(level), ..self }
     }
 
-    /// The same with missing elements.
+    /// Returns the same with missing elements.
     #[must_use]
     pub fn with_mask(self, mask: NewMask) -> Self {
         Self { mask: Some(mask), ..self }
     }
 
-    /// The same in the other byte order, if `order` is the other one.
+    /// Returns the same in the other byte order, if `order` is the other one.
     ///
     /// ```
     /// use asdf_core::{Asdf, ByteOrder, Document, NewArray};

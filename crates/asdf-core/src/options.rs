@@ -39,25 +39,25 @@ pub struct OpenOptions {
 }
 
 impl OpenOptions {
-    /// The same with other limits.
+    /// Returns the same with other limits.
     #[must_use]
     pub fn with_limits(self, limits: Limits) -> Self {
         Self { limits, ..self }
     }
 
-    /// The same with another policy for other files.
+    /// Returns the same with another policy for other files.
     #[must_use]
     pub fn with_external(self, external: External) -> Self {
         Self { external, ..self }
     }
 
-    /// The same with another way to reach files.
+    /// Returns the same with another way to reach files.
     #[must_use]
     pub fn with_access(self, access: Access) -> Self {
         Self { access, ..self }
     }
 
-    /// The same with another number of threads.
+    /// Returns the same with another number of threads.
     #[must_use]
     pub fn with_threads(self, threads: usize) -> Self {
         Self { threads, ..self }
@@ -112,44 +112,44 @@ impl Default for WriteOptions {
 }
 
 impl WriteOptions {
-    /// The same, with an MD5 of each block or without.
+    /// Returns the same, with an MD5 of each block or without.
     #[must_use]
     pub fn with_checksums(self, checksums: bool) -> Self {
         Self { checksums, ..self }
     }
 
-    /// The same, with a block index or without.
+    /// Returns the same, with a block index or without.
     #[must_use]
     pub fn with_index(self, index: bool) -> Self {
         Self { index, ..self }
     }
 
-    /// The same with so many bytes kept free behind the tree; `None` for the default.
+    /// Returns the same with so many bytes kept free behind the tree; `None` for the default.
     #[must_use]
     pub fn with_tree_padding(self, tree_padding: impl Into<Option<u64>>) -> Self {
         Self { tree_padding: tree_padding.into(), ..self }
     }
 
-    /// The same with so many bytes kept free in each block.
+    /// Returns the same with so many bytes kept free in each block.
     #[must_use]
     pub fn with_block_padding(self, block_padding: u64) -> Self {
         Self { block_padding, ..self }
     }
 
-    /// The same with another number of threads.
+    /// Returns the same with another number of threads.
     #[must_use]
     pub fn with_threads(self, threads: usize) -> Self {
         Self { threads, ..self }
     }
 
-    /// The same with another durability.
+    /// Returns the same with another durability.
     #[must_use]
     pub fn with_durability(self, durability: Durability) -> Self {
         Self { durability, ..self }
     }
 }
 
-/// The file that `uri`, without its fragment, names from a file at `base`.
+/// Returns the file that `uri`, without its fragment, names from a file at `base`.
 ///
 /// # Errors
 /// `Usage` if the policy allows no file, or the name is not one of this machine; `NotFound` if no file has it where the policy

@@ -142,7 +142,7 @@ impl<J, R> Shared<J, R> {
         self.changed.notify_all();
     }
 
-    /// What the taking thread does next: the result whose turn it is, or else a job.
+    /// Returns what the taking thread does next: the result whose turn it is, or else a job.
     fn next(&self) -> Next<J, R> {
         let mut state = self.lock();
         loop {
@@ -162,7 +162,7 @@ impl<J, R> Shared<J, R> {
         }
     }
 
-    /// What the other threads do until there are no more jobs.
+    /// Returns what the other threads do until there are no more jobs.
     fn work(&self, work: impl Fn(J) -> R) {
         let mut unfinished = Unfinished(Some(self));
         loop {

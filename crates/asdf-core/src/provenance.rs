@@ -91,7 +91,7 @@ fn fault(tree: &Tree, node: NodeId, structure: &'static str, field: &'static str
     Fault::new(field, FaultKind::Rule("is missing, or is not text")).at(structure, tree.node(node).offset)
 }
 
-/// The text under a key: a version may look like a number.
+/// Returns the text under a key: a version may look like a number.
 fn text(tree: &Tree, node: NodeId, key: &str) -> Option<String> {
     let child = tree.child(node, key)?;
     match tree.value(child) {
@@ -100,7 +100,7 @@ fn text(tree: &Tree, node: NodeId, key: &str) -> Option<String> {
     }
 }
 
-/// A mapping of the texts and nodes that are there.
+/// Returns a mapping of the texts and nodes that are there.
 fn mapping(tree: &mut Tree, tag: &str, pairs: Vec<(&'static str, Option<NodeId>)>) -> NodeId {
     let pairs = pairs.into_iter().filter_map(|(key, value)| Some((key, value?)));
     let entries = pairs.map(|(key, value)| (tree.add_str(key), value)).collect();
@@ -110,7 +110,7 @@ fn mapping(tree: &mut Tree, tag: &str, pairs: Vec<(&'static str, Option<NodeId>)
 }
 
 impl Software {
-    /// A program by name and version.
+    /// Returns a program by name and version.
     ///
     /// ```
     /// use asdf_core::Software;
@@ -186,7 +186,7 @@ impl Software {
 }
 
 impl HistoryEntry {
-    /// An entry of this moment.
+    /// Returns an entry of this moment.
     ///
     /// ```
     /// use asdf_core::HistoryEntry;
@@ -313,7 +313,7 @@ impl Extension {
     }
 }
 
-/// The items of a list under `history`; of files before standard 1.2 the entries are the history itself.
+/// Returns the items of a list under `history`; of files before standard 1.2 the entries are the history itself.
 fn history<'t>(tree: &'t Tree, key: &str) -> &'t [NodeId] {
     let Some(history) = tree.child(tree.root(), "history") else { return &[] };
     let list = match tree.items(history) {
@@ -325,7 +325,7 @@ fn history<'t>(tree: &'t Tree, key: &str) -> &'t [NodeId] {
 }
 
 impl Asdf {
-    /// The software that wrote the file; `None` if it does not say.
+    /// Returns the software that wrote the file; `None` if it does not say.
     ///
     /// ```
     /// use asdf_core::{Asdf, Document};
@@ -336,13 +336,13 @@ impl Asdf {
     /// ```
     ///
     /// # Errors
-    /// As [`Software::from_node`].
+    /// Those of [`Software::from_node`].
     pub fn library(&self) -> Result<Option<Software>> {
         let node = self.tree().child(self.tree().root(), "asdf_library");
         node.map(|node| Software::from_node(self.tree(), node)).transpose()
     }
 
-    /// What was done to the file, oldest first.
+    /// Returns what was done to the file, oldest first.
     ///
     /// ```
     /// use asdf_core::{Asdf, Document, HistoryEntry};
@@ -357,13 +357,13 @@ impl Asdf {
     /// ```
     ///
     /// # Errors
-    /// As [`HistoryEntry::from_node`].
+    /// Those of [`HistoryEntry::from_node`].
     pub fn history(&self) -> Result<Vec<HistoryEntry>> {
         let entries = history(self.tree(), "entries").iter();
         entries.map(|&node| HistoryEntry::from_node(self.tree(), node)).collect()
     }
 
-    /// The extensions that wrote tags of the file.
+    /// Returns the extensions that wrote tags of the file.
     ///
     /// ```no_run
     /// use asdf_core::Asdf;
@@ -375,7 +375,7 @@ impl Asdf {
     /// ```
     ///
     /// # Errors
-    /// As [`Extension::from_node`].
+    /// Those of [`Extension::from_node`].
     pub fn extensions(&self) -> Result<Vec<Extension>> {
         let entries = history(self.tree(), "extensions").iter();
         entries.map(|&node| Extension::from_node(self.tree(), node)).collect()

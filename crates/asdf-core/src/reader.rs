@@ -90,7 +90,7 @@ impl Asdf {
     /// ```
     ///
     /// # Errors
-    /// As [`open`](Self::open).
+    /// Those of [`open`](Self::open).
     pub fn open_with(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Self> {
         let path = path.as_ref();
         let storage = journal::view(options.access.open(path)?)?;
@@ -108,7 +108,7 @@ impl Asdf {
     /// ```
     ///
     /// # Errors
-    /// As [`open`](Self::open).
+    /// Those of [`open`](Self::open).
     pub fn from_bytes(bytes: impl Into<Vec<u8>>) -> Result<Self> {
         Self::from_storage(bytes.into(), &OpenOptions::default())
     }
@@ -130,7 +130,7 @@ impl Asdf {
     /// ```
     ///
     /// # Errors
-    /// As [`open`](Self::open).
+    /// Those of [`open`](Self::open).
     pub fn from_storage(storage: impl ReadAt + 'static, options: &OpenOptions) -> Result<Self> {
         Self::read(Arc::new(journal::view(storage)?), options, None)
     }
@@ -154,17 +154,17 @@ impl Asdf {
         Ok(())
     }
 
-    /// The tree; an empty mapping if the file has none.
+    /// Returns the tree; an empty mapping if the file has none.
     pub fn tree(&self) -> &Tree {
         &self.tree
     }
 
-    /// Whether the file has a tree.
+    /// Returns whether the file has a tree.
     pub fn has_tree(&self) -> bool {
         self.located.tree().is_some()
     }
 
-    /// Where everything is. The headers of all blocks are read for it; where one in the middle of many is bad, the blocks end
+    /// Returns where everything is. The headers of all blocks are read for it; where one in the middle of many is bad, the blocks end
     /// before it, and `unexplained` says where.
     ///
     /// ```
@@ -181,17 +181,17 @@ impl Asdf {
         self.located.layout(&*self.storage)
     }
 
-    /// The version of the standard that the file names.
+    /// Returns the version of the standard that the file names.
     pub fn standard(&self) -> Option<Version> {
         self.located.header().standard
     }
 
-    /// The path it was opened by.
+    /// Returns the path it was opened by.
     pub fn path(&self) -> Option<&Path> {
         self.path.as_deref()
     }
 
-    /// The node at a path; see [`Tree::get`].
+    /// Returns the node at a path; see [`Tree::get`].
     ///
     /// ```
     /// use asdf_core::Asdf;
@@ -206,7 +206,7 @@ impl Asdf {
         self.tree.get(path)
     }
 
-    /// The number of blocks, as the headers say, or a block index that agrees with the first and the last of them.
+    /// Returns the number of blocks, as the headers say, or a block index that agrees with the first and the last of them.
     ///
     /// ```
     /// # let mut document = asdf_core::Document::new();
@@ -219,7 +219,7 @@ impl Asdf {
         self.located.count()
     }
 
-    /// The blocks in their order; all headers are read for it, as by [`layout`](Self::layout).
+    /// Returns the blocks in their order; all headers are read for it, as by [`layout`](Self::layout).
     ///
     /// ```
     /// use asdf_core::Compression;
@@ -237,7 +237,7 @@ impl Asdf {
         blocks.map(|(index, entry)| Block { file: self, index, entry: *entry })
     }
 
-    /// A block by its index.
+    /// Returns a block by its index.
     ///
     /// ```
     /// # let mut document = asdf_core::Document::new();
@@ -256,7 +256,7 @@ impl Asdf {
         Ok(Block { file: self, index, entry })
     }
 
-    /// The array at a path.
+    /// Returns the array at a path.
     ///
     /// ```
     /// let file = asdf_core::Asdf::from_bytes("#ASDF 1.0.0\n%YAML 1.1\n---\na: !<tag:stsci.edu:asdf/core/ndarray-1.1.0> [1, 2]\n...\n")?;
@@ -270,7 +270,7 @@ impl Asdf {
         Array::new(self, self.get(path).ok_or_else(|| self.tree.not_found(path))?)
     }
 
-    /// The array that a node describes, whatever its tag.
+    /// Returns the array that a node describes, whatever its tag.
     ///
     /// ```
     /// # let mut document = asdf_core::Document::new();
@@ -291,7 +291,7 @@ impl Asdf {
         Array::new(self, node)
     }
 
-    /// Whether a node is an array by its tag.
+    /// Returns whether a node is an array by its tag.
     ///
     /// ```
     /// # let mut document = asdf_core::Document::new();
@@ -305,7 +305,7 @@ impl Asdf {
         ndarray::is_ndarray(&self.tree, node)
     }
 
-    /// The other file that a URI names, opened if the options allow it; of one URI always the same file.
+    /// Returns the other file that a URI names, opened if the options allow it; of one URI always the same file.
     ///
     /// ```
     /// use asdf_core::{Asdf, External, OpenOptions};
@@ -336,7 +336,7 @@ impl Asdf {
         Ok(other)
     }
 
-    /// What a mapping with `$ref` leads to: another file, or `None` for this one, and the node in it.
+    /// Returns what a mapping with `$ref` leads to: another file, or `None` for this one, and the node in it.
     ///
     /// ```
     /// use asdf_core::{Asdf, Error};
@@ -366,7 +366,7 @@ impl Asdf {
         Ok((Some(other), node))
     }
 
-    /// The data of a block: borrowed if it is stored as it is and in memory.
+    /// Returns the data of a block: borrowed if it is stored as it is and in memory.
     pub(crate) fn block_data(&self, index: usize) -> Result<Data<'_>> {
         let block = self.block(index)?;
         if block.compression() == Compression::None {
@@ -467,7 +467,7 @@ impl<'a> Block<'a> {
         self.entry
     }
 
-    /// How it is compressed.
+    /// Returns how it is compressed.
     pub fn compression(&self) -> Compression {
         Compression::from_label(self.entry.header.compression.0)
     }

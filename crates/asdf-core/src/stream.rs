@@ -75,7 +75,7 @@ impl StreamWriter {
         Self::overwrite(path, document, node, datatype, row)
     }
 
-    /// As [`create`](Self::create), in the place of a file that may be there: readers that have the old one open keep it.
+    /// Does the same as [`create`](Self::create), in the place of a file that may be there: readers that have the old one open keep it.
     ///
     /// ```
     /// use asdf_core::{Asdf, Document, ScalarType, StreamWriter};
@@ -93,7 +93,7 @@ impl StreamWriter {
     /// ```
     ///
     /// # Errors
-    /// As [`create`](Self::create), but for a file that exists.
+    /// Those of [`create`](Self::create), but for a file that exists.
     pub fn overwrite(
         path: impl AsRef<Path>,
         mut document: Document,
@@ -200,7 +200,7 @@ impl StreamWriter {
     /// ```
     ///
     /// # Errors
-    /// As [`append`](Self::append).
+    /// Those of [`append`](Self::append).
     pub fn append_bytes(&mut self, bytes: &[u8]) -> Result<()> {
         let size = bytes.len() as u64;
         if !size.is_multiple_of(self.row_bytes) {
@@ -217,7 +217,7 @@ impl StreamWriter {
         increase(&mut self.rows, div(size, self.row_bytes)?)
     }
 
-    /// The number of rows.
+    /// Returns the number of rows.
     pub fn rows(&self) -> u64 {
         self.rows
     }

@@ -85,14 +85,14 @@ pub struct ExternalArray {
 }
 
 impl Asdf {
-    /// Whether a node has a tag of this name, of any version and whoever defines it: `core/table-1.0.0` and
+    /// Returns whether a node has a tag of this name, of any version and whoever defines it: `core/table-1.0.0` and
     /// `tag:astropy.org:astropy/table/table-1.0.0` are both a `table`.
     fn is_called(&self, node: NodeId, name: &str) -> bool {
         let last = self.tree().tag(node).and_then(|tag| tag.rsplit('/').next());
         last.and_then(|last| last.strip_prefix(name)).is_some_and(|rest| rest.starts_with('-'))
     }
 
-    /// The table that a node describes; `None` if its tag is not that of a table.
+    /// Returns the table that a node describes; `None` if its tag is not that of a table.
     ///
     /// ```
     /// use asdf_core::{Asdf, Error};
@@ -121,7 +121,7 @@ impl Asdf {
         Ok(Some(Table { columns, meta: tree.child(node, "meta") }))
     }
 
-    /// The column that a node describes; `None` if its tag is not that of a column.
+    /// Returns the column that a node describes; `None` if its tag is not that of a column.
     ///
     /// ```
     /// use asdf_core::{Asdf, Error};
@@ -153,7 +153,7 @@ impl Asdf {
         })
     }
 
-    /// The value that a `core/constant` wraps: the same node, whose content is the value; `None` for other nodes.
+    /// Returns the value that a `core/constant` wraps: the same node, whose content is the value; `None` for other nodes.
     ///
     /// ```
     /// use asdf_core::{Asdf, Document, Error};
@@ -171,7 +171,7 @@ impl Asdf {
         self.is_core(node, "core/constant").then_some(node)
     }
 
-    /// The array elsewhere that a `core/externalarray` names; `None` for other nodes.
+    /// Returns the array elsewhere that a `core/externalarray` names; `None` for other nodes.
     ///
     /// ```
     /// use asdf_core::{Asdf, Document, Error, ExternalArray, ScalarType};

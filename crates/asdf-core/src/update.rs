@@ -164,10 +164,10 @@ impl Document {
         session.replace(new, self.options().durability)
     }
 
-    /// The steps of [`update`](Self::update) in place, for the file as it is; `None` if the file must be written anew.
+    /// Returns the steps of [`update`](Self::update) in place, for the file as it is; `None` if the file must be written anew.
     ///
     /// # Errors
-    /// As [`update`](Self::update).
+    /// Those of [`update`](Self::update).
     #[doc(hidden)]
     pub fn update_steps(&self) -> Result<Option<Vec<Step<'static>>>> {
         let plan = match self.scalars_in_place()? {
@@ -179,7 +179,7 @@ impl Document {
         Ok(Some(plan.into_commit().steps(stored)?.into_list()))
     }
 
-    /// The scalars that have new values, if nothing else has changed and each fits into the room of the old text: that text,
+    /// Returns the scalars that have new values, if nothing else has changed and each fits into the room of the old text: that text,
     /// and the blanks after it on its line.
     fn scalars_in_place(&self) -> Result<Option<Vec<NewScalar>>> {
         let Some(origin) = &self.origin else { return Ok(None) };
@@ -222,7 +222,7 @@ impl Document {
         Ok(plan)
     }
 
-    /// Whether the first blocks are those of the file.
+    /// Returns whether the first blocks are those of the file.
     fn keeps_first(&self, count: usize) -> bool {
         let stays = |(index, block): (usize, &BlockData)| matches!(block, BlockData::Stored(stored) if *stored == index);
         self.blocks.iter().enumerate().take(count).all(stays)
@@ -292,7 +292,7 @@ impl Plan {
     }
 }
 
-/// The bytes of `old`, with which `text` begins, and of the blanks that follow; `None` if the text is another, or goes on.
+/// Returns the bytes of `old`, with which `text` begins, and of the blanks that follow; `None` if the text is another, or goes on.
 fn room(text: &[u8], old: &[u8]) -> Option<usize> {
     let rest = text.strip_prefix(old)?;
     let blanks = rest.iter().take_while(|&&b| b == b' ').count();
@@ -341,7 +341,7 @@ pub(crate) struct Read {
 }
 
 impl Read {
-    /// The same, of the file that was seen, if it was.
+    /// Returns the same, of the file that was seen, if it was.
     pub(crate) fn with_seen(self, seen: Option<Seen>) -> Option<Self> {
         Some(Self { seen: seen?, ..self })
     }

@@ -66,7 +66,7 @@ pub enum Finding {
 }
 
 impl Finding {
-    /// Whether data is lost or wrong; the others are of no consequence to a reader.
+    /// Returns whether data is lost or wrong; the others are of no consequence to a reader.
     pub fn is_error(&self) -> bool {
         matches!(self, Self::Block { .. } | Self::Array { .. } | Self::Reference { .. })
     }

@@ -132,7 +132,7 @@ fn a_bad_header_among_many_blocks_is_found_where_it_is_used_and_by_verify() {
     assert!(Document::from_file(file).to_bytes().is_err());
 }
 
-/// A file of keys on lines of their own, and what else a tree may have.
+/// Returns a file of keys on lines of their own, and what else a tree may have.
 fn keys(count: u32) -> Vec<u8> {
     let mut document = Document::new();
     document.set_array("a", NewArray::new(&[1u8, 2, 3], &[3]).unwrap()).unwrap();
@@ -243,7 +243,7 @@ fn a_change_by_somebody_else_is_seen() {
     assert!(matches!(document.update(), Err(Error::Conflict { .. })));
 }
 
-/// A line of a mapping, nearly always one that is only a key and a value.
+/// Returns a line of a mapping, nearly always one that is only a key and a value.
 fn line() -> impl Strategy<Value = String> {
     let key = prop_oneof!["[a-z][a-z0-9 ]{0,6}[a-z]", "[0-9]{1,3}", "[A-Z_][-./+a-z]{1,5}"];
     let value = prop_oneof![

@@ -356,7 +356,7 @@ fn large_blocks_from_a_file_are_summed_and_decoded_as_they_are_read() {
     }
 }
 
-/// What a file means, to compare.
+/// Returns what a file means, to compare.
 fn meaning(bytes: &[u8]) -> (String, Vec<Vec<u8>>) {
     let file = Asdf::from_bytes(bytes).unwrap();
     let blocks = file.blocks().map(|block| block.data().unwrap().into_owned()).collect();

@@ -36,7 +36,7 @@ fn asked(bytes: Vec<u8>) -> Vec<Error> {
     errors
 }
 
-/// The runs of digits in the text of a file.
+/// Returns the runs of digits in the text of a file.
 fn digits(bytes: &[u8]) -> Vec<(usize, usize)> {
     let text = bytes.windows(4).position(|part| part == b"\xd3BLK").unwrap_or(bytes.len());
     let mut runs = Vec::new();

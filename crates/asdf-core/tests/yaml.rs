@@ -5,7 +5,7 @@
 use asdf_core::yaml::{Content, NodeId, ScalarStyle, Tree, Value};
 use proptest::prelude::*;
 
-/// A canonical text of a node's value, aliases by number.
+/// Returns a canonical text of a node's value, aliases by number.
 fn shown(tree: &Tree, id: NodeId, path: &mut Vec<NodeId>) -> String {
     if let Some(up) = path.iter().rposition(|&seen| seen == id) {
         return format!("*{up}");

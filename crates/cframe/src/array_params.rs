@@ -33,7 +33,7 @@ pub(crate) const CHUNK_BYTES: u64 = 4 << 20;
 const EMPTY: u64 = 1024;
 
 impl ArrayParams {
-    /// An array of `shape`, whose elements have the type that NumPy calls `dtype`.
+    /// Returns an array of `shape`, whose elements have the type that NumPy calls `dtype`.
     ///
     /// ```
     /// use cframe::{Array, ArrayParams};
@@ -58,7 +58,7 @@ impl ArrayParams {
         Ok(Self::raw(shape, dtype, typesize))
     }
 
-    /// As [`new`](Self::new), of an element type that need not be known.
+    /// Does the same as [`new`](Self::new), for an element type that need not be known.
     pub(crate) fn raw(shape: &[u64], dtype: &str, typesize: u32) -> Self {
         Self {
             shape: shape.into(),
@@ -81,7 +81,7 @@ impl ArrayParams {
         Self { blocks: Some(blocks.into()), ..self }
     }
 
-    /// How chunks are compressed; the type size stays that of the element type.
+    /// Returns how chunks are compressed; the type size stays that of the element type.
     #[must_use]
     pub fn with_params(self, params: Params) -> Self {
         let typesize = self.params.typesize;
@@ -116,7 +116,7 @@ impl ArrayParams {
     }
 }
 
-/// A box inside `shape` of at most `elements` elements (at least one), with sides as equal as can be.
+/// Returns a box inside `shape` of at most `elements` elements (at least one), with sides as equal as can be.
 fn part_of(shape: &[u64], elements: u64) -> Vec<u32> {
     const LONGEST: u32 = u32::MAX >> 1;
     let mut part: Vec<u32> =

@@ -60,7 +60,7 @@ elements! {
 }
 
 impl ArrayParams {
-    /// An array of `shape`, whose elements are of type `T`.
+    /// Returns an array of `shape`, whose elements are of type `T`.
     ///
     /// ```
     /// use cframe::{Array, ArrayParams};
@@ -78,7 +78,7 @@ impl ArrayParams {
 }
 
 impl Array {
-    /// The same array, which converts elements otherwise when they are read as types.
+    /// Returns the same array, which converts elements otherwise when they are read as types.
     ///
     /// ```
     /// use cframe::{Array, ArrayParams, Conversion, Error, Slab};
@@ -98,7 +98,7 @@ impl Array {
         self
     }
 
-    /// The elements of a selection as numbers, whatever their byte order in the file, converted where no value changes.
+    /// Returns the elements of a selection as numbers, whatever their byte order in the file, converted where no value changes.
     ///
     /// ```
     /// use cframe::{Array, ArrayParams, Range, Slab};
@@ -112,7 +112,7 @@ impl Array {
     /// ```
     ///
     /// # Errors
-    /// As [`read_slab_bytes`](Self::read_slab_bytes); [`Error::Misfit`] with the first element that `T` cannot hold; `Usage`
+    /// Those of [`read_slab_bytes`](Self::read_slab_bytes); [`Error::Misfit`] with the first element that `T` cannot hold; `Usage`
     /// if the elements are no numbers. Elements without a type can be read as any of their size.
     pub fn read_slab<T: Number>(&self, slab: &Slab) -> Result<Vec<T>> {
         let (stored, order, conversion) = self.number::<T>()?;
@@ -130,7 +130,7 @@ impl Array {
         Ok(values)
     }
 
-    /// All elements in C order, as numbers.
+    /// Returns all elements in C order, as numbers.
     ///
     /// ```
     /// use cframe::{Array, ArrayParams};
@@ -142,7 +142,7 @@ impl Array {
     /// ```
     ///
     /// # Errors
-    /// As [`read_slab`](Self::read_slab).
+    /// Those of [`read_slab`](Self::read_slab).
     pub fn read<T: Number>(&self) -> Result<Vec<T>> {
         self.read_slab(&Slab::all(self.shape())?)
     }
@@ -160,7 +160,7 @@ impl Array {
     /// ```
     ///
     /// # Errors
-    /// As [`append_bytes`](Self::append_bytes); `Usage` if the elements are of another type.
+    /// Those of [`append_bytes`](Self::append_bytes); `Usage` if the elements are of another type.
     pub fn append<T: Element>(&mut self, axis: usize, values: &[T]) -> Result<()> {
         match self.order_of::<T>()? {
             ByteOrder::NATIVE => self.append_bytes(axis, bytemuck::cast_slice(values)),
@@ -180,7 +180,7 @@ impl Array {
     /// ```
     ///
     /// # Errors
-    /// As [`write_slab_bytes`](Self::write_slab_bytes); `Usage` if the elements are of another type.
+    /// Those of [`write_slab_bytes`](Self::write_slab_bytes); `Usage` if the elements are of another type.
     pub fn write_slab<T: Element>(&mut self, slab: &Slab, values: &[T]) -> Result<()> {
         match self.order_of::<T>()? {
             ByteOrder::NATIVE => self.write_slab_bytes(slab, bytemuck::cast_slice(values)),
@@ -188,7 +188,7 @@ impl Array {
         }
     }
 
-    /// The type and byte order of the elements, if they are numbers, and how they become a `T`.
+    /// Returns the type and byte order of the elements, if they are numbers, and how they become a `T`.
     fn number<T: Number>(&self) -> Result<(NumberType, ByteOrder, Conversion)> {
         let no_number = || not_stored_as(T::NAME, self.dtype().unwrap_or("raw bytes"));
         let DType::Scalar { kind, size, order } = self.element()? else { return Err(no_number()) };
@@ -213,7 +213,7 @@ impl Array {
         Ok((stored.ok_or_else(no_number)?, order, conversion))
     }
 
-    /// The byte order of the elements, if they are of type `T`.
+    /// Returns the byte order of the elements, if they are of type `T`.
     fn order_of<T: Element>(&self) -> Result<ByteOrder> {
         match self.element()? {
             DType::Scalar { kind, size, order } if size == size_of::<T>() => {
@@ -228,7 +228,7 @@ impl Array {
         Err(Error::usage("element type", format!("is {}, the array has {stored}", T::DTYPE)))
     }
 }
-/// The bytes of numbers in another order than this machine's.
+/// Returns the bytes of numbers in another order than this machine's.
 fn converted<T: Element>(values: &[T], order: ByteOrder) -> Vec<u8> {
     let mut bytes = bytemuck::cast_slice(values).to_vec();
     ByteOrder::NATIVE.convert(order, &mut bytes, size_of::<T>());

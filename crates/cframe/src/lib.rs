@@ -87,7 +87,7 @@ pub fn compress(data: &[u8], params: &Params) -> Result<Vec<u8>> {
     model::compress::compress(data, params, &PLAIN)
 }
 
-/// As [`compress`], with threads, and codecs and filters of the caller's.
+/// Does the same as [`compress`], with threads, and codecs and filters of the caller's.
 ///
 /// ```
 /// use cframe::{OpenOptions, Params};
@@ -99,12 +99,12 @@ pub fn compress(data: &[u8], params: &Params) -> Result<Vec<u8>> {
 /// ```
 ///
 /// # Errors
-/// As [`compress`].
+/// Those of [`compress`].
 pub fn compress_with(data: &[u8], params: &Params, options: &OpenOptions) -> Result<Vec<u8>> {
     model::compress::compress(data, params, &options.context())
 }
 
-/// As [`compress_with`], into the front of `out`, which has at least [`MAX_OVERHEAD`] bytes more than `data`. Returns the
+/// Does the same as [`compress_with`], into the front of `out`, which has at least [`MAX_OVERHEAD`] bytes more than `data`. Returns the
 /// size of the chunk. Bytes behind it may change.
 ///
 /// ```
@@ -118,7 +118,7 @@ pub fn compress_with(data: &[u8], params: &Params, options: &OpenOptions) -> Res
 /// ```
 ///
 /// # Errors
-/// As [`compress`]; `Usage` if `out` is shorter.
+/// Those of [`compress`]; `Usage` if `out` is shorter.
 pub fn compress_into(data: &[u8], params: &Params, options: &OpenOptions, out: &mut [u8]) -> Result<usize> {
     model::compress::compress_into(data, params, &options.context(), out)
 }
@@ -138,7 +138,7 @@ pub fn decompress(chunk: &[u8]) -> Result<Vec<u8>> {
     Chunk::new(chunk)?.decode()
 }
 
-/// As [`decompress`], with limits, threads, and codecs and filters of the caller's.
+/// Does the same as [`decompress`], with limits, threads, and codecs and filters of the caller's.
 ///
 /// ```
 /// use cframe::{Error, Limits, OpenOptions, Params};
@@ -150,13 +150,13 @@ pub fn decompress(chunk: &[u8]) -> Result<Vec<u8>> {
 /// ```
 ///
 /// # Errors
-/// As [`decompress`].
+/// Those of [`decompress`].
 pub fn decompress_with(chunk: &[u8], options: &OpenOptions) -> Result<Vec<u8>> {
     let context = options.context();
     model::chunk::Chunk::open(model::source::Source::bytes(chunk), &context)?.decode()
 }
 
-/// As [`decompress_with`], into `out`, which is as long as the decoded data.
+/// Does the same as [`decompress_with`], into `out`, which is as long as the decoded data.
 ///
 /// ```
 /// use cframe::{Chunk, OpenOptions};

@@ -10,7 +10,7 @@ use crate::element::Element;
 use crate::model::params::Params;
 
 impl Array {
-    /// An array in memory with the shape and the elements of `values`; chunks and blocks are chosen.
+    /// Returns an array in memory with the shape and the elements of `values`; chunks and blocks are chosen.
     ///
     /// ```
     /// let values = ndarray::array![[1.5, 2.5], [3.5, 4.5], [5.5, 6.5]];
@@ -20,7 +20,7 @@ impl Array {
     /// ```
     ///
     /// # Errors
-    /// As [`new`](Self::new) and [`write_slab_bytes`](Self::write_slab_bytes).
+    /// Those of [`new`](Self::new) and [`write_slab_bytes`](Self::write_slab_bytes).
     pub fn from_ndarray<T: Element, S: Data<Elem = T>, D: Dimension>(
         values: &ArrayBase<S, D>,
         params: Params,
@@ -31,7 +31,7 @@ impl Array {
         Ok(array)
     }
 
-    /// The elements of a selection; the array has the selection's shape.
+    /// Returns the elements of a selection; the array has the selection's shape.
     ///
     /// ```
     /// use cframe::{Array, Params, Range, Slab};
@@ -43,7 +43,7 @@ impl Array {
     /// ```
     ///
     /// # Errors
-    /// As [`read_slab`](Self::read_slab).
+    /// Those of [`read_slab`](Self::read_slab).
     pub fn read_ndarray<T: Number>(&self, slab: &Slab) -> Result<ArrayD<T>> {
         let shape: Result<Vec<usize>, _> = slab.shape().into_iter().map(usize::try_from).collect();
         let shape = shape.map_err(|_| Error::usage("shape", "is larger than this machine can address"))?;
@@ -65,7 +65,7 @@ impl Array {
     /// ```
     ///
     /// # Errors
-    /// As [`write_slab`](Self::write_slab); `Usage` if the shapes differ.
+    /// Those of [`write_slab`](Self::write_slab); `Usage` if the shapes differ.
     pub fn write_ndarray<T: Element, S: Data<Elem = T>, D: Dimension>(
         &mut self,
         slab: &Slab,

@@ -15,7 +15,7 @@ fn hash(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The bytes that manifests hash: little-endian numbers, texts after their lengths.
+/// Returns the bytes that manifests hash: little-endian numbers, texts after their lengths.
 fn meaning(array: &Array) -> Vec<u8> {
     let bytes = array.read_bytes().unwrap();
     match array.element().unwrap() {

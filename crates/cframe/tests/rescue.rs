@@ -12,7 +12,7 @@ fn rescue() -> OpenOptions {
     OpenOptions::default().with_rescue(true)
 }
 
-/// The contiguous frames among the fixtures, by name.
+/// Returns the contiguous frames among the fixtures, by name.
 fn frames() -> Vec<(String, Vec<u8>)> {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/blosc2");
     let mut frames: Vec<_> = std::fs::read_dir(folder)

@@ -106,7 +106,7 @@ fn counting() -> (OpenOptions, Arc<AtomicUsize>) {
     (OpenOptions::default().with_registry(registry), decoded)
 }
 
-/// A chunk of two blocks of 16 MiB, each of which is sixteen bytes again and again.
+/// Returns a chunk of two blocks of 16 MiB, each of which is sixteen bytes again and again.
 fn large_blocks(options: &OpenOptions, params: Params) -> Vec<u8> {
     let data: Vec<u8> =
         [7u8, 90].iter().flat_map(|&first| (first..first + 16).collect::<Vec<_>>().repeat(1 << 20)).collect();

@@ -48,7 +48,7 @@ pub struct Chunk<'a> {
 }
 
 impl<'a> Chunk<'a> {
-    /// What the entry at a position of the index describes.
+    /// Returns what the entry at a position of the index describes.
     pub(crate) fn new(opened: &'a Opened, position: u64, entry: &IndexEntry) -> Result<Self> {
         let at = opened.index.offset(position)?;
         let fault =
@@ -69,17 +69,17 @@ impl<'a> Chunk<'a> {
         Ok(Self { frame, name, id, element, n, m, location, entry: at })
     }
 
-    /// The number of elements; `None` if it leaves 64 bits, as only a damaged file has it.
+    /// Returns the number of elements; `None` if it leaves 64 bits, as only a damaged file has it.
     pub fn elements(&self) -> Option<u64> {
         self.n.checked_mul(self.m.into())
     }
 
-    /// The size of the data in bytes; `None` if the type is unknown or the size leaves 64 bits.
+    /// Returns the size of the data in bytes; `None` if the type is unknown or the size leaves 64 bits.
     pub fn size(&self) -> Option<u64> {
         self.elements()?.checked_mul(self.element.size()? as u64)
     }
 
-    /// Where the bytes of `rows` are, in a file of `file_size` bytes that must hold the whole chunk.
+    /// Returns where the bytes of `rows` are, in a file of `file_size` bytes that must hold the whole chunk.
     pub(crate) fn range(&self, rows: &Range<u64>, file_size: u64) -> Result<Range<u64>> {
         let fault = |field, kind, offset: u64| {
             Fault::new(field, kind).at("index entry", bound::sum(self.entry, offset))
@@ -112,7 +112,7 @@ impl<'a> Chunk<'a> {
     }
 }
 
-/// The size of a range of bytes, which lies inside the file.
+/// Returns the size of a range of bytes, which lies inside the file.
 pub(crate) fn size_of_range(range: &Range<u64>) -> Result<usize> {
     limits::within("bytes of a chunk", sub(range.end, range.start)?, u64::MAX)
 }

@@ -42,7 +42,7 @@ macro_rules! elements {
 }
 elements!(u8: U8, u16: U16, u32: U32, u64: U64, i8: I8, i16: I16, i32: I32, i64: I64, f32: F32, f64: F64);
 
-/// The type of the numbers that elements are, if it is known. Characters are bytes of the sign that is `wanted`.
+/// Returns the type of the numbers that elements are, if it is known. Characters are bytes of the sign that is `wanted`.
 pub(crate) fn number(element: ElementType, wanted: Option<NumberType>) -> Option<NumberType> {
     Some(match element {
         ElementType::U8 => NumberType::U8,

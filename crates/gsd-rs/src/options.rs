@@ -34,13 +34,13 @@ pub struct OpenOptions {
 }
 
 impl OpenOptions {
-    /// The same options with other limits.
+    /// Returns the same options with other limits.
     #[must_use]
     pub fn with_limits(self, limits: Limits) -> Self {
         Self { limits, ..self }
     }
 
-    /// The same options with another way to reach files.
+    /// Returns the same options with another way to reach files.
     #[must_use]
     pub fn with_access(self, access: Access) -> Self {
         Self { access, ..self }
@@ -62,7 +62,7 @@ pub struct CreateOptions {
 }
 
 impl CreateOptions {
-    /// A file of the current layer, made by `application`, with chunks as `schema` defines them. Both texts have at
+    /// Returns a file of the current layer, made by `application`, with chunks as `schema` defines them. Both texts have at
     /// most 63 bytes and no NUL.
     ///
     /// ```
@@ -77,7 +77,7 @@ impl CreateOptions {
         Self { application: application.into(), schema: schema.into(), schema_version, layer: CURRENT }
     }
 
-    /// The same, of another layer: 2.1, or 1.0 for old readers (names of at most 63 bytes, no character chunks).
+    /// Returns the same, of another layer: 2.1, or 1.0 for old readers (names of at most 63 bytes, no character chunks).
     #[must_use]
     pub fn with_layer(self, layer: Version) -> Self {
         Self { layer, ..self }

@@ -99,7 +99,7 @@ fn append_one(file: &[u8], frames: u64) {
     assert_eq!(check(&reader(&device.lock().unwrap().bytes)), frames + 1);
 }
 
-/// The first step that may not have happened.
+/// Returns the first step that may not have happened.
 fn undone(cut: &Cut) -> usize {
     match cut {
         Cut::Prefix(done) => *done,

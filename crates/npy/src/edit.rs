@@ -32,7 +32,7 @@ pub(crate) struct Layout {
     pub(crate) file_len: u64,
 }
 
-/// Whether a journal may stand behind the elements. An edit changes nothing of the header but the shape, and that in one sector, so
+/// Returns whether a journal may stand behind the elements. An edit changes nothing of the header but the shape, and that in one sector, so
 /// that what it says is true of the array before the edit or after it, and the journal lies beyond both.
 pub(crate) fn may_have_journal(header: &Header, data: u64, len: u64) -> bool {
     let end = header.stored_size().and_then(|size| data.checked_add(size));
@@ -40,7 +40,7 @@ pub(crate) fn may_have_journal(header: &Header, data: u64, len: u64) -> bool {
 }
 
 impl Layout {
-    /// The dimensions as they are stored, the slowest first, whatever the order is.
+    /// Returns the dimensions as they are stored, the slowest first, whatever the order is.
     fn stored(&self, of: &[u64]) -> Vec<u64> {
         if self.header.fortran_order { of.iter().rev().copied().collect() } else { of.to_vec() }
     }
@@ -188,7 +188,7 @@ pub(crate) fn append<'a>(
     Ok((plan, new))
 }
 
-/// What differs, from the first byte to the last.
+/// Returns what differs, from the first byte to the last.
 fn changed(old: &[u8], new: &[u8], start: u64) -> Option<Patch> {
     let differ = |(old, new): (&u8, &u8)| old != new;
     let first = old.iter().zip(new).position(differ)?;

@@ -59,7 +59,7 @@ impl Editor {
     /// ```
     ///
     /// # Errors
-    /// As [`Reader::open`](crate::Reader::open); `Conflict` if another editor has it open.
+    /// Those of [`Reader::open`](crate::Reader::open); `Conflict` if another editor has it open.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::over(Session::open(path)?)
     }
@@ -78,7 +78,7 @@ impl<S: ReadAt + WriteAt> Editor<S> {
     /// ```
     ///
     /// # Errors
-    /// As [`Reader::open`](crate::Reader::open).
+    /// Those of [`Reader::open`](crate::Reader::open).
     pub fn in_storage(storage: S) -> Result<Self> {
         Self::over(Session::over(storage))
     }
@@ -88,28 +88,28 @@ impl<S: ReadAt + WriteAt> Editor<S> {
         Ok(Self { session, layout, durability: Durability::default(), stale: false })
     }
 
-    /// The same editor with another durability of what it writes.
+    /// Returns the same editor with another durability of what it writes.
     #[must_use]
     pub fn with_durability(self, durability: Durability) -> Self {
         Self { durability, ..self }
     }
 
-    /// What the file says of its array.
+    /// Returns what the file says of its array.
     pub fn header(&self) -> &Header {
         &self.layout.header
     }
 
-    /// The type of the elements.
+    /// Returns the type of the elements.
     pub fn dtype(&self) -> &DType {
         &self.layout.header.dtype
     }
 
-    /// The dimensions.
+    /// Returns the dimensions.
     pub fn shape(&self) -> &[u64] {
         &self.layout.header.shape
     }
 
-    /// The storage.
+    /// Returns the storage.
     pub fn into_storage(self) -> S {
         self.session.into_storage()
     }
@@ -142,7 +142,7 @@ impl<S: ReadAt + WriteAt> Editor<S> {
         self.append_bytes(&bytes)
     }
 
-    /// As [`append`](Self::append), of elements given as bytes of the type that the file says.
+    /// Does the same as [`append`](Self::append), for elements given as bytes of the type that the file says.
     ///
     /// ```
     /// use npy::{Editor, Reader};
@@ -154,7 +154,7 @@ impl<S: ReadAt + WriteAt> Editor<S> {
     /// ```
     ///
     /// # Errors
-    /// As [`append`](Self::append).
+    /// Those of [`append`](Self::append).
     pub fn append_bytes(&mut self, rows: &[u8]) -> Result<()> {
         self.settle()?;
         let (plan, header) = edit::append(self.session.storage(), &self.layout, Cow::Borrowed(rows))?;
@@ -181,7 +181,7 @@ impl<S: ReadAt + WriteAt> Editor<S> {
         self.write_slab_bytes(slab, &bytes)
     }
 
-    /// As [`write_slab`](Self::write_slab), of elements given as bytes of the type that the file says.
+    /// Does the same as [`write_slab`](Self::write_slab), for elements given as bytes of the type that the file says.
     ///
     /// ```
     /// use npy::{Editor, Range, Reader, Slab};
@@ -194,7 +194,7 @@ impl<S: ReadAt + WriteAt> Editor<S> {
     /// ```
     ///
     /// # Errors
-    /// As [`write_slab`](Self::write_slab).
+    /// Those of [`write_slab`](Self::write_slab).
     pub fn write_slab_bytes(&mut self, slab: &Slab, bytes: &[u8]) -> Result<()> {
         self.settle()?;
         if slab.of() != self.shape() {

@@ -18,7 +18,7 @@ use crate::spec::{DType, Kind};
 /// assert_eq!(described(&[0.5f32]), DType::scalar(Kind::Float, 4));
 /// ```
 pub trait Element: Number {
-    /// The type in a file.
+    /// Returns the type in a file.
     fn dtype() -> DType;
 
     /// Appends its bytes in a file.

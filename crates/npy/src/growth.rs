@@ -17,7 +17,7 @@ pub(crate) enum Grown {
     NoShape,
 }
 
-/// The text of a header whose dimension `axis` becomes what it is in `new`, and everything else stays.
+/// Returns the text of a header whose dimension `axis` becomes what it is in `new`, and everything else stays.
 pub(crate) fn grown(text: &[u8], preamble: Preamble, axis: usize, new: &Header) -> Grown {
     let Some(length) = new.shape.get(axis) else { return Grown::NoShape };
     let dictionary = text.trim_ascii_end();
@@ -50,7 +50,7 @@ pub(crate) fn grown(text: &[u8], preamble: Preamble, axis: usize, new: &Header) 
     outcome
 }
 
-/// Where the digits of the number `axis` of the tuple behind `from` are.
+/// Returns where the digits of the number `axis` of the tuple behind `from` are.
 fn number(text: &[u8], from: usize, axis: usize) -> Option<(usize, usize)> {
     let mut at = from;
     let byte = |at: usize| text.get(at).copied();

@@ -38,20 +38,20 @@ pub struct OpenOptions {
 }
 
 impl OpenOptions {
-    /// The same options with other limits.
+    /// Returns the same options with other limits.
     #[must_use]
     pub fn with_limits(self, limits: Limits) -> Self {
         Self { limits, ..self }
     }
 
-    /// The same options with another way to reach files.
+    /// Returns the same options with another way to reach files.
     #[must_use]
     pub fn with_access(self, access: Access) -> Self {
         Self { access, ..self }
     }
 }
 
-/// Whether the storage begins as a file of this format does. Nothing else of it is looked at.
+/// Returns whether the storage begins as a file of this format does. Nothing else of it is looked at.
 ///
 /// ```
 /// assert!(npy::is_npy(&b"\x93NUMPY\x01\0"[..]));
@@ -62,7 +62,7 @@ pub fn is_npy(storage: &(impl ReadAt + ?Sized)) -> bool {
     storage.len() >= size as u64 && storage.read_at(0, size).is_ok_and(|magic| *magic == MAGIC[..])
 }
 
-/// The bytes that a file has by its own account, whatever of them is there; `None` if it does not say so.
+/// Returns the bytes that a file has by its own account, whatever of them is there; `None` if it does not say so.
 ///
 /// ```
 /// let mut bytes = npy::to_bytes(&[4], &[1u16, 2, 3, 4])?;
@@ -121,10 +121,10 @@ impl Reader {
         Self::open_with(path, &OpenOptions::default())
     }
 
-    /// As [`open`](Self::open), with options.
+    /// Does the same as [`open`](Self::open), with options.
     ///
     /// # Errors
-    /// As [`open`](Self::open).
+    /// Those of [`open`](Self::open).
     pub fn open_with(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Self> {
         Self::from_storage(options.access.open(path)?, options)
     }
@@ -138,7 +138,7 @@ impl Reader {
     /// ```
     ///
     /// # Errors
-    /// As [`open`](Self::open).
+    /// Those of [`open`](Self::open).
     pub fn from_bytes(bytes: impl Into<Vec<u8>>) -> Result<Self> {
         Self::from_storage(bytes.into(), &OpenOptions::default())
     }
@@ -146,7 +146,7 @@ impl Reader {
     /// Opens a file that is in a storage of the caller's.
     ///
     /// # Errors
-    /// As [`open`](Self::open).
+    /// Those of [`open`](Self::open).
     pub fn from_storage(storage: impl ReadAt + 'static, options: &OpenOptions) -> Result<Self> {
         let OpenOptions { limits, .. } = *options;
         let (preamble, mut header, data) = read_header(&storage, &limits)?;
@@ -166,7 +166,7 @@ impl Reader {
         Ok(Self { storage, header, version, data, size, limits, conversion })
     }
 
-    /// The bytes of the whole file, as they are stored.
+    /// Returns the bytes of the whole file, as they are stored.
     ///
     /// ```
     /// let bytes = npy::to_bytes(&[2], &[1u8, 2])?;
@@ -178,37 +178,37 @@ impl Reader {
         &*self.storage
     }
 
-    /// What the file says of its array.
+    /// Returns what the file says of its array.
     pub fn header(&self) -> &Header {
         &self.header
     }
 
-    /// The version of the format: major and minor.
+    /// Returns the version of the format: major and minor.
     pub fn version(&self) -> (u8, u8) {
         self.version
     }
 
-    /// The type of the elements.
+    /// Returns the type of the elements.
     pub fn dtype(&self) -> &DType {
         &self.header.dtype
     }
 
-    /// The dimensions. This is the shape of every [`Slab`] here; of an array in C order the last one varies fastest.
+    /// Returns the dimensions. This is the shape of every [`Slab`] here; of an array in C order the last one varies fastest.
     pub fn shape(&self) -> &[u64] {
         &self.header.shape
     }
 
-    /// The number of elements.
+    /// Returns the number of elements.
     pub fn len(&self) -> u64 {
         self.header.elements().unwrap_or(u64::MAX) // a bound: a file that was opened has fewer
     }
 
-    /// Whether there are no elements.
+    /// Returns whether there are no elements.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Where the elements begin in the file.
+    /// Returns where the elements begin in the file.
     pub fn data_offset(&self) -> u64 {
         self.data
     }
@@ -223,7 +223,7 @@ impl Reader {
         bound::left(self.storage.len(), bound::sum(self.data, self.stored_size()))
     }
 
-    /// The same reader, which converts elements otherwise when it reads them as types.
+    /// Returns the same reader, which converts elements otherwise when it reads them as types.
     ///
     /// ```
     /// use npy::{Conversion, Error, Reader};
@@ -238,7 +238,7 @@ impl Reader {
         Self { conversion, ..self }
     }
 
-    /// All elements in C order, converted where no value changes.
+    /// Returns all elements in C order, converted where no value changes.
     ///
     /// ```
     /// let reader = npy::Reader::from_bytes(npy::to_bytes(&[2], &[20.5f32, 20.6])?)?;
@@ -254,10 +254,10 @@ impl Reader {
         self.read_slab(&Slab::all(self.shape())?)
     }
 
-    /// The selected elements in C order, converted where no value changes.
+    /// Returns the selected elements in C order, converted where no value changes.
     ///
     /// # Errors
-    /// As [`read`](Self::read); `Usage` if `slab` selects from another shape.
+    /// Those of [`read`](Self::read); `Usage` if `slab` selects from another shape.
     pub fn read_slab<T: Element>(&self, slab: &Slab) -> Result<Vec<T>> {
         self.limits
             .memory("bytes of the elements to read", bound::product(slab.len(), size_of::<T>() as u64))?;
@@ -280,7 +280,7 @@ impl Reader {
     /// ```
     ///
     /// # Errors
-    /// As [`read_slab`](Self::read_slab); `Usage` if `out` has another length.
+    /// Those of [`read_slab`](Self::read_slab); `Usage` if `out` has another length.
     pub fn read_slab_into<T: Element>(&self, slab: &Slab, out: &mut [T]) -> Result<()> {
         if out.len() as u64 != slab.len() {
             return Err(Error::usage("out", format!("has a length of {}, not {}", out.len(), slab.len())));
@@ -305,7 +305,7 @@ impl Reader {
         T::read(stored, order, &bytes, exact, out)
     }
 
-    /// The bytes of the selected elements as they are stored, in C order.
+    /// Returns the bytes of the selected elements as they are stored, in C order.
     ///
     /// ```
     /// use npy::{Range, Reader, Slab};
@@ -323,10 +323,10 @@ impl Reader {
         Ok(out)
     }
 
-    /// As [`read_slab_bytes`](Self::read_slab_bytes), into `out`, which has their total size.
+    /// Does the same as [`read_slab_bytes`](Self::read_slab_bytes), into `out`, which has their total size.
     ///
     /// # Errors
-    /// As [`read_slab_bytes`](Self::read_slab_bytes); `Usage` if `out` has another size.
+    /// Those of [`read_slab_bytes`](Self::read_slab_bytes); `Usage` if `out` has another size.
     pub fn read_slab_bytes_into(&self, slab: &Slab, out: &mut [u8]) -> Result<()> {
         if self.bytes_of(slab)? != out.len() {
             return Err(Error::usage("out", "has not the size of the selection"));
@@ -349,12 +349,12 @@ impl Reader {
     }
 }
 
-/// How many of the bytes that may come before the dictionary are there.
+/// Returns how many of the bytes that may come before the dictionary are there.
 fn preamble_len(storage: &(impl ReadAt + ?Sized)) -> usize {
     bound::addressable(storage.len()).min(Preamble::SIZE)
 }
 
-/// The header of a file and where its elements begin, whatever of them is there.
+/// Returns the header of a file and where its elements begin, whatever of them is there.
 pub(crate) fn read_header(
     storage: &(impl ReadAt + ?Sized),
     limits: &Limits,

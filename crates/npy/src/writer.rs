@@ -51,7 +51,7 @@ impl Writer {
         Self::overwrite(path, dtype, shape)
     }
 
-    /// As [`create`](Self::create), in the place of a file that may be there, which stays until the new one is complete.
+    /// Does the same as [`create`](Self::create), in the place of a file that may be there, which stays until the new one is complete.
     ///
     /// ```
     /// use npy::{Element, Reader, Writer};
@@ -68,7 +68,7 @@ impl Writer {
     /// ```
     ///
     /// # Errors
-    /// As [`create`](Self::create), but for a file that exists.
+    /// Those of [`create`](Self::create), but for a file that exists.
     pub fn overwrite(path: impl AsRef<Path>, dtype: DType, shape: &[u64]) -> Result<Self> {
         if dtype.has_objects() {
             return Err(Error::unsupported("writing an array of Python objects"));
@@ -167,7 +167,7 @@ pub fn write<T: Element>(path: impl AsRef<Path>, shape: &[u64], elements: &[T]) 
     writer.finish()
 }
 
-/// A file in memory: an array of `shape`, slowest first.
+/// Returns a file in memory: an array of `shape`, slowest first.
 ///
 /// ```
 /// let bytes = npy::to_bytes(&[3], &[1u8, 2, 3])?;

@@ -142,14 +142,14 @@ fn scenarios() -> Vec<(&'static str, Vec<u8>, Edit)> {
     ]
 }
 
-/// What a reader sees of a file.
+/// Returns what a reader sees of a file.
 fn seen(file: &[u8]) -> (Header, Vec<u8>, u64) {
     let reader = Reader::from_bytes(file.to_vec()).unwrap();
     let all = Slab::all(reader.shape()).unwrap();
     (reader.header().clone(), reader.read_slab_bytes(&all).unwrap(), reader.leftover())
 }
 
-/// What a program sees that knows no journals: the array, whatever follows it.
+/// Returns what a program sees that knows no journals: the array, whatever follows it.
 fn plainly(file: &[u8]) -> (Header, Vec<u8>) {
     let reader = Reader::from_bytes([file, b"no journal"].concat()).unwrap();
     let all = Slab::all(reader.shape()).unwrap();

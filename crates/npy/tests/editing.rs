@@ -12,7 +12,7 @@ fn file(descr: &str, shape: &[u64], fortran_order: bool) -> Vec<u8> {
     bytes
 }
 
-/// A file of version 1.0 with just this text as its header.
+/// Returns a file of version 1.0 with just this text as its header.
 fn told(dictionary: &str, data: &[u8]) -> Vec<u8> {
     let mut bytes = b"\x93NUMPY\x01\0".to_vec();
     bytes.extend(u16::try_from(dictionary.len()).unwrap().to_le_bytes());

@@ -5,7 +5,7 @@
 use npy::{Conversion, DType, Element, Error, Range, Reader, Slab, Writer};
 use proptest::prelude::*;
 
-/// A file of version 1.0 with a header as NumPy writes it.
+/// Returns a file of version 1.0 with a header as NumPy writes it.
 fn bytes(descr: &str, fortran: &str, shape: &str, data: &[u8]) -> Vec<u8> {
     let dictionary = format!("{{'descr': {descr}, 'fortran_order': {fortran}, 'shape': {shape}, }}\n");
     let mut bytes = b"\x93NUMPY\x01\0".to_vec();

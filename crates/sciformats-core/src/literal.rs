@@ -98,7 +98,7 @@ fn space(i: &[u8]) -> Parsed<'_, &[u8]> {
     take_while(|byte: u8| byte.is_ascii_whitespace()).parse(i)
 }
 
-/// A mark with the space before it.
+/// Parses a mark with the space before it.
 fn token(mark: &'static str) -> impl Fn(&[u8]) -> Parsed<'_, ()> {
     move |i| {
         let (i, _) = space(i)?;
@@ -109,7 +109,7 @@ fn token(mark: &'static str) -> impl Fn(&[u8]) -> Parsed<'_, ()> {
     }
 }
 
-/// What stands between two marks, with commas between and perhaps one after the last.
+/// Returns what stands between two marks, with commas between and perhaps one after the last.
 fn items<'a, T>(
     open: &'static str,
     close: &'static str,
@@ -152,7 +152,7 @@ fn take_quote(quote: u8) -> impl Fn(&[u8]) -> Parsed<'_, ()> {
     }
 }
 
-/// What follows a backslash.
+/// Returns what follows a backslash.
 fn escape(i: &[u8]) -> Parsed<'_, char> {
     let (rest, letter) = one_of("ntr\\'\"xuU").parse(i)?;
     let digits: usize = match letter {
@@ -172,7 +172,7 @@ fn escape(i: &[u8]) -> Parsed<'_, char> {
     }
 }
 
-/// A Python string.
+/// Returns a Python string.
 ///
 /// ```
 /// assert_eq!(sciformats_core::literal::quoted("it's"), r"'it\'s'");

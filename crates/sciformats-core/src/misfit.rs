@@ -93,7 +93,7 @@ impl Error {
         self
     }
 
-    /// As [`after`](Self::after), of an [`Error::Misfit`] that was found among the halves of elements that are pairs.
+    /// Does the same as [`after`](Self::after), for an [`Error::Misfit`] that was found among the halves of elements that are pairs.
     #[doc(hidden)]
     #[must_use]
     pub fn of_pair(mut self) -> Self {

@@ -33,7 +33,7 @@ pub struct Selection {
 }
 
 impl Selection {
-    /// All elements of an array of this shape.
+    /// Returns all elements of an array of this shape.
     ///
     /// # Errors
     /// [`Error::Usage`] if the shape has more than 2^64 elements.
@@ -41,7 +41,7 @@ impl Selection {
         Slab::all(shape).map(Self::from)
     }
 
-    /// What the parts take of an array of this shape, one for each dimension; those that none is left for are taken whole.
+    /// Returns what the parts take of an array of this shape, one for each dimension; those that none is left for are taken whole.
     ///
     /// ```
     /// use sciformats_core::select::{Axis, Selection};
@@ -81,12 +81,12 @@ impl Selection {
         Ok(selection)
     }
 
-    /// The elements, in ascending order of their indices.
+    /// Returns the elements, in ascending order of their indices.
     pub fn slab(&self) -> &Slab {
         &self.slab
     }
 
-    /// The number of elements along each dimension that is left: one index takes its dimension away.
+    /// Returns the number of elements along each dimension that is left: one index takes its dimension away.
     pub fn shape(&self) -> Vec<u64> {
         let kept = self.slab.ranges().iter().zip(&self.dropped);
         kept.filter(|(_, dropped)| !**dropped).map(|(range, _)| range.count).collect()
@@ -102,13 +102,13 @@ impl Selection {
         &self.dropped
     }
 
-    /// The same dimensions of another slab of the same array.
+    /// Returns the same dimensions of another slab of the same array.
     #[must_use]
     pub fn with_slab(&self, slab: Slab) -> Self {
         Self { slab, reversed: self.reversed.clone(), dropped: self.dropped.clone() }
     }
 
-    /// Whether a dimension runs backwards.
+    /// Returns whether a dimension runs backwards.
     pub fn is_reversed(&self) -> bool {
         self.reversed.iter().zip(self.slab.ranges()).any(|(&reversed, range)| reversed && range.count > 1)
     }

@@ -414,7 +414,7 @@ mod tests {
         prop::collection::vec(dimension, 0..5).prop_map(|dimensions| dimensions.into_iter().unzip())
     }
 
-    /// The selection's linear indices, by counting through it the slow way.
+    /// Returns the selection's linear indices, by counting through it the slow way.
     fn indices(shape: &[u64], ranges: &[Range]) -> Vec<u64> {
         let mut all = vec![0u64];
         for (range, dimension) in ranges.iter().zip(shape) {

@@ -196,7 +196,7 @@ fn check_imploded(dir: &Path) -> Outcome {
     same(&file, "b", ScalarType::Float64, &SHAPE)
 }
 
-/// A file of Python's is changed in place here: its blocks stay where they are.
+/// Returns a file of Python's is changed in place here: its blocks stay where they are.
 fn check_changed_after(dir: &Path) -> Outcome {
     let path = dir.join("changed_here.asdf");
     std::fs::copy(dir.join("updated.asdf"), &path)?;

@@ -53,7 +53,7 @@ pub(crate) fn integer(i: usize, bits: u32, signed: bool) -> i128 {
     }
 }
 
-/// The elements of a type, little-endian.
+/// Returns the elements of a type, little-endian.
 pub(crate) fn elements(scalar: ScalarType, count: usize) -> Vec<u8> {
     let size = scalar.size().unwrap() as usize;
     let signed = scalar.name().starts_with("int");
@@ -132,7 +132,7 @@ pub(crate) fn structured(order: ByteOrder) -> Result<(Datatype, Vec<u8>, NewArra
     Ok((datatype, little, array))
 }
 
-/// As [`structured`], of fields without parts.
+/// Does the same as [`structured`], for fields without parts.
 pub(crate) fn flat(order: ByteOrder) -> Result<(Vec<u8>, NewArray)> {
     let datatype = Datatype::Struct(vec![
         Field::new("a", ScalarType::UInt8, ByteOrder::Big),

@@ -117,7 +117,7 @@ fn chunks(data: &[u8], room: usize) -> Vec<&[u8]> {
     chunks
 }
 
-/// Where the only block of a stream ends, in bits, and its checksum; `None` if there are more, or none.
+/// Returns where the only block of a stream ends, in bits, and its checksum; `None` if there are more, or none.
 fn only_block(stream: &[u8]) -> Option<(usize, u32)> {
     let sum = peek(stream, 8 * HEADER + MAGIC_BITS, 32);
     // The end is within the last byte's bits; the sum of all is that of the one block.
@@ -153,7 +153,7 @@ pub(super) fn decode(stored: &[u8], out: &mut [u8], threads: usize) -> bool {
     rest.is_empty() && expected == Some(sum.into())
 }
 
-/// Where the blocks begin, in bits, and where the stream ends; `None` if it has no end or fewer than two blocks.
+/// Returns where the blocks begin, in bits, and where the stream ends; `None` if it has no end or fewer than two blocks.
 fn marks(stored: &[u8]) -> Option<Vec<usize>> {
     if !stored.starts_with(b"BZh") {
         return None;
@@ -175,7 +175,7 @@ fn marks(stored: &[u8]) -> Option<Vec<usize>> {
     None
 }
 
-/// The data of one block, at most `room` bytes.
+/// Returns the data of one block, at most `room` bytes.
 fn block(stored: &[u8], start: usize, end: usize, room: usize) -> Option<Vec<u8>> {
     use std::io::Read;
     let mut bits = Bits::default();

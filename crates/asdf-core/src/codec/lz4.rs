@@ -23,18 +23,18 @@ const RUN: usize = 4;
 /// What an LZ4 frame begins with. As the length of a chunk it would be no length that a chunk can have.
 const FRAME: [u8; 4] = [0x04, 0x22, 0x4D, 0x18];
 
-/// Whether the stored bytes are an LZ4 frame under the label of chunks, as one writer makes them.
+/// Returns whether the stored bytes are an LZ4 frame under the label of chunks, as one writer makes them.
 pub(super) fn is_frame(stored: &[u8]) -> bool {
     stored.starts_with(&FRAME)
 }
 
-/// A chunk without its length.
+/// Parses a chunk without its length.
 fn chunk(i: &[u8]) -> Parsed<'_, &[u8]> {
     let (i, length) = be_u32(i)?;
     take(length)(i)
 }
 
-/// The size of a chunk's data, before its block.
+/// Parses the size of a chunk's data, before its block.
 fn data_size(i: &[u8]) -> Parsed<'_, u32> {
     le_u32(i)
 }

@@ -109,7 +109,7 @@ impl<'a> Lane<'a> {
         self.whole.len() + self.rests
     }
 
-    /// A block; zeros after the last.
+    /// Returns a block; zeros after the last.
     fn block(&self, index: usize) -> &Block {
         const NONE: &Block = &[0; 64];
         match self.whole.get(index) {
@@ -119,7 +119,7 @@ impl<'a> Lane<'a> {
     }
 }
 
-/// The sums of any number of messages; the more alike their lengths, the more it helps.
+/// Returns the sums of any number of messages; the more alike their lengths, the more it helps.
 pub(crate) fn sums(messages: &[&[u8]]) -> Vec<[u8; 16]> {
     messages.chunks(LANES).flat_map(side_by_side).collect()
 }

@@ -70,7 +70,7 @@ pub enum Compression {
 }
 
 impl Compression {
-    /// The compression of a label.
+    /// Returns the compression of a label.
     ///
     /// ```
     /// use asdf_core::Compression;
@@ -120,7 +120,7 @@ impl Compression {
         label.get(..end).unwrap_or_default().escape_ascii().to_string()
     }
 
-    /// The levels that it knows, if it knows any.
+    /// Returns the levels that it knows, if it knows any.
     ///
     /// ```
     /// use asdf_core::Compression;
@@ -154,12 +154,12 @@ impl Compression {
         }
     }
 
-    /// Whether [`encode_into`] gives large data in many parts.
+    /// Returns whether [`encode_into`] gives large data in many parts.
     pub(crate) fn has_parts(self) -> bool {
         matches!(self, Self::Zlib | Self::Lz4)
     }
 
-    /// Whether [`decode_stream`] decodes it.
+    /// Returns whether [`decode_stream`] decodes it.
     pub(crate) fn is_stream(self) -> bool {
         matches!(self, Self::Zlib | Self::Lz4Frame | Self::Zstd)
     }
@@ -276,7 +276,7 @@ pub fn decode(
     }
 }
 
-/// As [`decode`], of a stream that need not be in memory: of compressions that are one stream and nothing else.
+/// Does the same as [`decode`], for a stream that need not be in memory: of compressions that are one stream and nothing else.
 pub(crate) fn decode_stream(
     compression: Compression,
     stored: &mut dyn std::io::BufRead,
@@ -349,7 +349,7 @@ pub(crate) fn encode_into(
     }
 }
 
-/// The MD5 of some bytes.
+/// Returns the MD5 of some bytes.
 ///
 /// ```
 /// use asdf_core::codec::md5;
@@ -380,7 +380,7 @@ impl Md5Sum {
         self.0.update(bytes);
     }
 
-    /// The sum of all that was fed.
+    /// Returns the sum of all that was fed.
     pub fn finish(self) -> [u8; 16] {
         self.0.finalize().into()
     }

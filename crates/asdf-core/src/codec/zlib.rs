@@ -76,7 +76,7 @@ fn deflate(chunk: &[u8], level: u32, is_last: bool) -> Result<Vec<u8>> {
     }
 }
 
-/// The sum of two pieces of data one after the other, from the sums of each and the size of the second.
+/// Returns the sum of two pieces of data one after the other, from the sums of each and the size of the second.
 fn joined(first: u32, second: u32, size: usize) -> Result<u32> {
     let base = u64::from(BASE);
     let (a1, b1) = (u64::from(first & 0xFFFF), u64::from(first >> 16));

@@ -62,7 +62,7 @@ impl Document {
     /// ```
     ///
     /// # Errors
-    /// As [`Tree::put`] and [`add_array`](Self::add_array).
+    /// Those of [`Tree::put`] and [`add_array`](Self::add_array).
     pub fn set_array(&mut self, path: &str, array: NewArray) -> Result<NodeId> {
         let node = self.add_array(array)?;
         self.tree.put(path, node)?;

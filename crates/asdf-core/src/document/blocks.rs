@@ -26,7 +26,7 @@ pub(crate) enum BlockData {
 }
 
 impl Document {
-    /// The number of blocks.
+    /// Returns the number of blocks.
     pub fn block_count(&self) -> usize {
         self.blocks.len()
     }
@@ -58,18 +58,18 @@ impl Document {
         self.blocks.len() - 1
     }
 
-    /// The last block, if it extends to the end of the file.
+    /// Returns the last block, if it extends to the end of the file.
     fn streamed_block(&self) -> Option<usize> {
         self.blocks.len().checked_sub(1).filter(|_| self.streamed)
     }
 
-    /// The header of a block of the file that was opened, and where it is.
+    /// Returns the header of a block of the file that was opened, and where it is.
     pub(crate) fn stored_block(&self, stored: usize) -> Result<Block<'_>> {
         let origin = self.origin.as_ref().ok_or_else(|| Error::not_found("block", stored.to_string()))?;
         origin.block(stored)
     }
 
-    /// The bytes of a block's data.
+    /// Returns the bytes of a block's data.
     pub(crate) fn data_size(&self, block: usize) -> Result<u64> {
         Ok(match self.blocks.get(block) {
             Some(BlockData::Stored(stored) | BlockData::Recoded { stored, .. }) => {
@@ -81,7 +81,7 @@ impl Document {
         })
     }
 
-    /// The bytes in all blocks, as far as they are known before anything is compressed.
+    /// Returns the bytes in all blocks, as far as they are known before anything is compressed.
     ///
     /// # Errors
     /// `Malformed` for a bad header in the file that was opened; `Usage` if they are more than a file can have.
@@ -99,14 +99,14 @@ impl Document {
         })
     }
 
-    /// The mappings that are arrays by their tag, and the node of their `source`.
+    /// Returns the mappings that are arrays by their tag, and the node of their `source`.
     pub(crate) fn sources(&self) -> Vec<(NodeId, NodeId)> {
         let is_array = |id: &NodeId| ndarray::is_ndarray(&self.tree, *id);
         let source = |id: NodeId| Some((id, self.tree.child(id, "source")?));
         self.tree.reachable().into_iter().filter(is_array).filter_map(source).collect()
     }
 
-    /// The block that a `source` names.
+    /// Returns the block that a `source` names.
     pub(crate) fn block_of(&self, source: NodeId) -> Option<usize> {
         let value = self.tree.value(source).ok()??;
         let index: i128 = value.as_int()?;
@@ -115,7 +115,7 @@ impl Document {
         usize::try_from(index).ok().filter(|&index| index < self.blocks.len())
     }
 
-    /// The blocks that no array refers to, by their numbers. Nodes with other tags may know them.
+    /// Returns the blocks that no array refers to, by their numbers. Nodes with other tags may know them.
     ///
     /// ```
     /// use asdf_core::{Document, NewArray};

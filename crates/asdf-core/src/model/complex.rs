@@ -2,7 +2,7 @@
 
 use crate::yaml::resolve::float_text;
 
-/// The real and the imaginary part.
+/// Returns the real and the imaginary part.
 pub(crate) fn parse(text: &str) -> Option<(f64, f64)> {
     let text = text.strip_prefix('(').and_then(|text| text.strip_suffix(')')).unwrap_or(text);
     let Some(body) = text.strip_suffix(['i', 'j', 'I', 'J']) else {
@@ -36,7 +36,7 @@ fn number(text: &str) -> Option<f64> {
     known.then(|| lower.parse().ok()).flatten()
 }
 
-/// The text of a complex number.
+/// Returns the text of a complex number.
 pub(crate) fn text(real: f64, imaginary: f64) -> String {
     let part = |value: f64| float_text(value).replace(".nan", "nan").replace(".inf", "inf");
     let imaginary = part(imaginary);

@@ -90,7 +90,7 @@ impl ScalarType {
         }
     }
 
-    /// The standard's name: `float64`; for texts `ascii` or `ucs4`.
+    /// Returns the standard's name: `float64`; for texts `ascii` or `ucs4`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Ascii(_) => "ascii",
@@ -153,7 +153,7 @@ impl From<ScalarType> for Datatype {
 }
 
 impl Field {
-    /// A field of one element.
+    /// Returns a field of one element.
     ///
     /// ```
     /// use asdf_core::{ByteOrder, Datatype, Field, ScalarType};
@@ -179,7 +179,7 @@ impl Datatype {
         }
     }
 
-    /// The type without parts, if it is one.
+    /// Returns the type without parts, if it is one.
     pub fn scalar(&self) -> Option<ScalarType> {
         match self {
             Self::Scalar(scalar) => Some(*scalar),
@@ -355,7 +355,7 @@ impl Field {
     }
 }
 
-/// The name of a byte order.
+/// Returns the name of a byte order.
 pub(crate) fn order_name(order: ByteOrder) -> &'static str {
     match order {
         ByteOrder::Little => "little",
@@ -374,7 +374,7 @@ pub(super) fn byte_order(tree: &Tree, id: NodeId) -> Result<ByteOrder> {
     }
 }
 
-/// A sequence of whole numbers that are not negative.
+/// Returns a sequence of whole numbers that are not negative.
 pub(super) fn whole_numbers(tree: &Tree, id: NodeId) -> Result<Vec<u64>> {
     let fault = || {
         let kind = FaultKind::Rule("is not a list of whole numbers");

@@ -54,7 +54,7 @@ pub(super) fn read(tree: &Tree, id: NodeId, datatype: Option<Datatype>) -> Resul
     Ok(Inline { datatype, shape, bytes, mask })
 }
 
-/// How many levels of sequences are dimensions: of structured elements the innermost are the elements.
+/// Returns how many levels of sequences are dimensions: of structured elements the innermost are the elements.
 fn rank(tree: &Tree, id: NodeId, datatype: Option<&Datatype>) -> Result<usize> {
     let mut rank: usize = 0;
     let mut at = id;
@@ -74,7 +74,7 @@ fn rank(tree: &Tree, id: NodeId, datatype: Option<&Datatype>) -> Result<usize> {
     Ok(rank)
 }
 
-/// Whether a node can be an element of a type, by its form.
+/// Returns whether a node can be an element of a type, by its form.
 fn fits(tree: &Tree, id: NodeId, datatype: &Datatype) -> bool {
     let field_fits = |(item, field): (&NodeId, &Field)| {
         let mut at = *item;
@@ -223,7 +223,7 @@ fn encode_scalar(tree: &Tree, id: NodeId, scalar: ScalarType, out: &mut Vec<u8>)
     Ok(())
 }
 
-/// A text and the zeros after it; `None` if it does not fit.
+/// Returns a text and the zeros after it; `None` if it does not fit.
 fn encode_text(text: &str, scalar: ScalarType, out: &mut Vec<u8>) -> Option<()> {
     let size = usize::try_from(scalar.size()?).ok()?;
     let start = out.len();

@@ -42,13 +42,13 @@ pub struct BlockEntry {
 }
 
 impl BlockEntry {
-    /// Where its stored bytes begin. A block that was found lies inside its file; for one that a caller made up beyond
+    /// Returns where its stored bytes begin. A block that was found lies inside its file; for one that a caller made up beyond
     /// 64 bits this is their end, which no file reaches.
     pub fn data_offset(&self) -> u64 {
         bound::sum(self.offset, self.header.size())
     }
 
-    /// The end of the space allocated to it, as [`data_offset`](Self::data_offset) a bound for what no file holds.
+    /// Returns the end of the space allocated to it, as [`data_offset`](Self::data_offset) a bound for what no file holds.
     ///
     /// ```
     /// # let mut document = asdf_core::Document::new();
@@ -153,7 +153,7 @@ impl Layout {
         start.layout(storage, blocks, limits)
     }
 
-    /// The first byte that the tree cannot grow into: the first block, or the end of the file.
+    /// Returns the first byte that the tree cannot grow into: the first block, or the end of the file.
     ///
     /// ```
     /// # let mut document = asdf_core::Document::new();
@@ -273,7 +273,7 @@ fn clamped(left: u64, size: usize) -> usize {
     bound::addressable(left).min(size)
 }
 
-/// The header lines; they are read piece by piece until a line follows that is no comment.
+/// Returns the header lines; they are read piece by piece until a line follows that is no comment.
 fn header(storage: &dyn ReadAt) -> Result<(Header, u64)> {
     let mut size = 4 << 10;
     loop {
@@ -332,7 +332,7 @@ fn end_of_tree(start: u64, size: Option<usize>) -> Result<Option<Range<u64>>> {
     }
 }
 
-/// The first block at or after `from`: padding may come before it, and hold bytes that only look like its magic token.
+/// Returns the first block at or after `from`: padding may come before it, and hold bytes that only look like its magic token.
 ///
 /// A token directly after the tree is a block whatever follows. One inside padding counts if a header follows that the
 /// file has room for; if none does, the first is reported.

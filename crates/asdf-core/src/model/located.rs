@@ -56,7 +56,7 @@ impl Located {
     /// Finds everything in `storage`.
     ///
     /// # Errors
-    /// As [`Layout::locate`].
+    /// Those of [`Layout::locate`].
     pub(crate) fn find(storage: &dyn ReadAt, limits: &Limits) -> Result<Self> {
         let start = Start::find(storage)?;
         let (blocks, more) = start.walk(storage, limits, WALKED)?;
@@ -74,27 +74,27 @@ impl Located {
         if self.whole.get().is_some() { None } else { self.indexed.as_ref() }
     }
 
-    /// The first line and the comments.
+    /// Returns the first line and the comments.
     pub(crate) fn header(&self) -> &Header {
         &self.start.header
     }
 
-    /// The tree's text.
+    /// Returns the tree's text.
     pub(crate) fn tree(&self) -> Option<&Range<u64>> {
         self.start.tree.as_ref()
     }
 
-    /// The end of the tree, or of the header where there is none.
+    /// Returns the end of the tree, or of the header where there is none.
     pub(crate) fn head_end(&self) -> u64 {
         self.start.tree.as_ref().map_or(self.start.header_end, |tree| tree.end)
     }
 
-    /// The length of the file.
+    /// Returns the length of the file.
     pub(crate) fn len(&self) -> u64 {
         self.start.len
     }
 
-    /// The number of blocks.
+    /// Returns the number of blocks.
     pub(crate) fn count(&self) -> usize {
         match self.index() {
             Some(index) => index.offsets.len(),
@@ -102,12 +102,12 @@ impl Located {
         }
     }
 
-    /// The blocks whose headers have all been read.
+    /// Returns the blocks whose headers have all been read.
     fn known(&self) -> &[BlockEntry] {
         self.whole.get().map(|layout| layout.blocks.as_slice()).unwrap_or_default()
     }
 
-    /// Where the blocks begin, in their order.
+    /// Returns where the blocks begin, in their order.
     pub(crate) fn offsets(&self) -> Vec<u64> {
         match self.index() {
             Some(index) => index.offsets.clone(),
@@ -115,33 +115,33 @@ impl Located {
         }
     }
 
-    /// The first block.
+    /// Returns the first block.
     pub(crate) fn first(&self) -> Option<&BlockEntry> {
         self.index().map(|index| &index.first).or_else(|| self.known().first())
     }
 
-    /// The last block.
+    /// Returns the last block.
     pub(crate) fn last(&self) -> Option<&BlockEntry> {
         self.index().map(|index| &index.last).or_else(|| self.known().last())
     }
 
-    /// Whether the last block extends to the end of the file.
+    /// Returns whether the last block extends to the end of the file.
     pub(crate) fn is_streamed(&self) -> bool {
         self.last().is_some_and(|block| block.header.is_streamed())
     }
 
-    /// The end of the last block, or of the tree, or of the header.
+    /// Returns the end of the last block, or of the tree, or of the header.
     pub(crate) fn content_end(&self) -> u64 {
         self.last().map_or(self.head_end(), BlockEntry::end)
     }
 
-    /// Whether the file has a block index that is right, as far as that is known.
+    /// Returns whether the file has a block index that is right, as far as that is known.
     pub(crate) fn has_index(&self) -> bool {
         self.index().is_some()
             || self.whole.get().is_some_and(|layout| matches!(layout.index, IndexState::Valid(_)))
     }
 
-    /// The headers that are known without reading any: of all blocks, or of the first and the last.
+    /// Returns the headers that are known without reading any: of all blocks, or of the first and the last.
     pub(crate) fn headers(&self) -> Vec<BlockEntry> {
         match self.index() {
             Some(index) => vec![index.first, index.last],
@@ -149,10 +149,10 @@ impl Located {
         }
     }
 
-    /// A block; `None` if there are not so many.
+    /// Returns a block; `None` if there are not so many.
     ///
     /// # Errors
-    /// As [`Layout::locate`], if the index is wrong about this block and the walk over all headers meets a bad one; `Io`.
+    /// Those of [`Layout::locate`], if the index is wrong about this block and the walk over all headers meets a bad one; `Io`.
     pub(crate) fn block(&self, storage: &dyn ReadAt, number: usize) -> Result<Option<BlockEntry>> {
         if let Some(index) = self.index() {
             if let Some(found) = index.block(storage, number) {
@@ -167,7 +167,7 @@ impl Located {
     /// Everything, all headers read.
     ///
     /// # Errors
-    /// As [`Layout::locate`].
+    /// Those of [`Layout::locate`].
     pub(crate) fn all(&self, storage: &dyn ReadAt) -> Result<&Layout> {
         if let Some(layout) = self.whole.get() {
             return Ok(layout);
@@ -176,7 +176,7 @@ impl Located {
         Ok(self.whole.get_or_init(|| layout))
     }
 
-    /// As [`all`](Self::all). Where a header in the middle is bad, the blocks end before it, and it begins the bytes that
+    /// Does the same as [`all`](Self::all). Where a header in the middle is bad, the blocks end before it, and it begins the bytes that
     /// nothing explains.
     pub(crate) fn layout(&self, storage: &dyn ReadAt) -> &Layout {
         self.all(storage).unwrap_or_else(|_| self.damaged.get_or_init(|| self.up_to_damage(storage)))
@@ -202,7 +202,7 @@ impl Located {
 }
 
 impl Indexed {
-    /// The index of a file whose first blocks are known and followed by more; `None` if there is none that can be trusted.
+    /// Returns the index of a file whose first blocks are known and followed by more; `None` if there is none that can be trusted.
     ///
     /// # Errors
     /// `Io`, `LimitExceeded`.
@@ -226,7 +226,7 @@ impl Indexed {
         Ok(found.then_some(Self { offsets, first: *first, last, text: at..end }))
     }
 
-    /// A block; `None` if the index is wrong about it.
+    /// Returns a block; `None` if the index is wrong about it.
     fn block(&self, storage: &dyn ReadAt, number: usize) -> Option<Result<BlockEntry>> {
         let offset = *self.offsets.get(number)?;
         let next = number.checked_add(1).and_then(|next| self.offsets.get(next).copied());
@@ -240,7 +240,7 @@ impl Indexed {
     }
 }
 
-/// The text of the index at the end of the file, and where it begins: behind `after`. Zeros may follow it.
+/// Returns the text of the index at the end of the file, and where it begins: behind `after`. Zeros may follow it.
 fn text(storage: &dyn ReadAt, after: u64, limits: &Limits) -> Result<Option<(u64, Vec<u8>)>> {
     // Data is not gone through in search of an index: what stands at the end must look like one.
     let is_text = |b: &u8| b.is_ascii_digit() || b.is_ascii_uppercase() || b" -,.#%[]\r\n\t".contains(b);

@@ -90,7 +90,7 @@ pub struct NdArray {
     pub at: u64,
 }
 
-/// Whether a node is an array by its tag.
+/// Returns whether a node is an array by its tag.
 pub(crate) fn is_ndarray(tree: &Tree, id: NodeId) -> bool {
     tree.asdf_tag(id).is_some_and(|tag| tag.starts_with("core/ndarray-"))
 }
@@ -162,7 +162,7 @@ impl NdArray {
         Ok(Self { source, datatype, byteorder: order, shape, offset, strides, mask, at })
     }
 
-    /// The shape of inline data whose shape is declared, too. Where a dimension is empty, the data do not show those after it.
+    /// Returns the shape of inline data whose shape is declared, too. Where a dimension is empty, the data do not show those after it.
     fn agreed(declared: &[Option<u64>], found: &[Option<u64>]) -> Option<Vec<Option<u64>>> {
         let (shown, hidden) = declared.split_at_checked(found.len())?;
         let alike = shown.iter().zip(found).all(|(declared, found)| declared.is_none() || declared == found);
@@ -226,7 +226,7 @@ impl NdArray {
         }
     }
 
-    /// The dimensions, given how many bytes there are, and the strides: what a strided walk needs.
+    /// Returns the dimensions, given how many bytes there are, and the strides: what a strided walk needs.
     ///
     /// ```
     /// use asdf_core::Tree;
@@ -273,7 +273,7 @@ impl NdArray {
         Ok((shape, strides))
     }
 
-    /// How many rows there are where the shape leaves it open: as many as there are bytes for.
+    /// Returns how many rows there are where the shape leaves it open: as many as there are bytes for.
     fn rows(&self, row: u64, available: u64) -> Result<u64> {
         let fault = |field, kind| Fault::new(field, kind).at("ndarray", self.at);
         let past = FaultKind::OutOfBounds { found: self.offset, end: bound::sum(available, 1) };
@@ -314,7 +314,7 @@ impl NdArray {
     }
 }
 
-/// The strides of elements of `size` bytes one after another; `None` beyond what a stride can say.
+/// Returns the strides of elements of `size` bytes one after another; `None` beyond what a stride can say.
 fn packed(shape: &[u64], size: u64) -> Option<Vec<i64>> {
     let mut strides = Vec::with_capacity(shape.len());
     let mut stride = Some(size);

@@ -43,7 +43,7 @@ impl Strided {
         mul(self.size, product(self.dimensions.iter().map(|dimension| dimension.count))?)
     }
 
-    /// The first byte and the end of the range that holds all elements.
+    /// Returns the first byte and the end of the range that holds all elements.
     fn extent(&self) -> Result<(u64, u64)> {
         let (mut low, mut high) = (self.start, add(self.start, self.size)?);
         for dimension in &self.dimensions {

@@ -43,7 +43,7 @@ impl Label {
     /// No compression.
     pub const NONE: Self = Self([0; 4]);
 
-    /// Whether the block is stored as it is.
+    /// Returns whether the block is stored as it is.
     pub fn is_none(self) -> bool {
         self == Self::NONE
     }
@@ -91,12 +91,12 @@ impl BlockHeader {
     /// The whole header of a new block, magic token included.
     pub const SIZE: usize = 54;
 
-    /// Whether the block extends to the end of the file.
+    /// Returns whether the block extends to the end of the file.
     pub fn is_streamed(&self) -> bool {
         self.flags & STREAMED != 0
     }
 
-    /// The whole header's size, magic token included.
+    /// Returns the whole header's size, magic token included.
     pub fn size(&self) -> u64 {
         bound::sum(u64::from(self.header_size), PREFIX as u64)
     }

@@ -63,7 +63,7 @@ fn first_line(i: &[u8]) -> Parsed<'_, ()> {
     line.map(|(i, _)| (i, ())).or_else(|_: nom::Err<ParseError>| fail(i, FaultKind::Signature))
 }
 
-/// What stands between numbers: white space, the marks of a list, and comments.
+/// Returns what stands between numbers: white space, the marks of a list, and comments.
 fn separators(i: &[u8]) -> Parsed<'_, usize> {
     let item = terminated(tag("-"), peek(alt((blank, value((), eof)))));
     many0_count(alt((blank, value((), item), note(b'#')))).parse(i)
@@ -77,7 +77,7 @@ fn is_blank(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\r' | b'\n' | b',' | b'[' | b']')
 }
 
-/// A comment or a directive: a mark, and the rest of its line.
+/// Parses a comment or a directive: a mark, and the rest of its line.
 fn note<'a>(mark: u8) -> impl Fn(&'a [u8]) -> Parsed<'a, ()> {
     move |i| value((), preceded(tag(&[mark][..]), opt(line))).parse(i)
 }
@@ -88,7 +88,7 @@ fn number(i: &[u8]) -> Parsed<'_, u64> {
     terminated(map_opt(digit1, decimal), peek(after)).parse(i)
 }
 
-/// The end of the document, which may be that of the file, or zeros, which are left.
+/// Parses the end of the document, which may be that of the file, or zeros, which are left.
 fn end(i: &[u8]) -> Parsed<'_, ()> {
     let dots = (tag("..."), take_while(|byte| matches!(byte, b' ' | b'\t')), alt((line_ending, eof)));
     let zeros = peek(tag(&[0][..]));

@@ -71,7 +71,7 @@ impl Version {
         Ok((i, Self { major, minor, patch }))
     }
 
-    /// A version with white space before and after it, up to the end of a line.
+    /// Parses a version with white space before and after it, up to the end of a line.
     fn alone(i: &[u8]) -> Parsed<'_, Self> {
         delimited(space1, Self::parse, (space0, eof)).parse(i)
     }
@@ -105,7 +105,7 @@ pub struct Header {
 }
 
 impl Header {
-    /// The header of a new file.
+    /// Returns the header of a new file.
     ///
     /// ```
     /// use asdf_core::Version;
@@ -158,7 +158,7 @@ fn first_line(i: &[u8]) -> Parsed<'_, Version> {
     }
 }
 
-/// A comment without its mark; text that is no comment is an error, which ends them, other bytes than text a failure.
+/// Parses a comment without its mark; text that is no comment is an error, which ends them, other bytes than text a failure.
 fn comment(i: &[u8]) -> Parsed<'_, String> {
     let mark = preceded(not(tag(block_index::TOKEN)), tag("#"));
     let (rest, text) = preceded(mark, line).parse(i)?;

@@ -26,7 +26,7 @@ use nom::bytes::complete::take;
 use sciformats_core::bound;
 use sciformats_core::fault::{FaultKind, Parsed, fail};
 
-/// A line without its break (`\n` or `\r\n`), which the last line of a file may lack; there is none at the end.
+/// Parses a line without its break (`\n` or `\r\n`), which the last line of a file may lack; there is none at the end.
 pub(crate) fn line(i: &[u8]) -> Parsed<'_, &[u8]> {
     if i.is_empty() {
         return fail(i, FaultKind::Truncated);

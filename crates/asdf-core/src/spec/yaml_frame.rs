@@ -14,7 +14,7 @@ use sciformats_core::bound;
 /// What the tree begins with.
 pub(crate) const TOKEN: &[u8] = b"%YAML";
 
-/// The size of the tree that `text` begins with, the end line and its break included; `None` if no end line is there.
+/// Returns the size of the tree that `text` begins with, the end line and its break included; `None` if no end line is there.
 ///
 /// `done` bytes are known to hold no end line that is complete: a caller that reads piece by piece passes what the call
 /// before has seen, and no byte is looked at more than twice.
@@ -32,7 +32,7 @@ pub(crate) fn size(text: &[u8], done: usize) -> Option<usize> {
     None
 }
 
-/// Whether a piecewise reader may stop at an end line that stands at the end of what it has: `...` without a line
+/// Returns whether a piecewise reader may stop at an end line that stands at the end of what it has: `...` without a line
 /// break ends the tree only where the file ends.
 pub(crate) fn is_complete(text: &[u8], size: usize) -> bool {
     text.get(..size).is_some_and(|tree| tree.ends_with(b"\n"))

@@ -125,7 +125,7 @@ impl Writer<'_> {
         self.header(at, &header)
     }
 
-    /// A block that is ready. Its header is returned, not written, if its sum `follows`.
+    /// Returns a block that is ready. Its header is returned, not written, if its sum `follows`.
     fn block(&mut self, prepared: &Prepared<'_>, follows: bool) -> Result<Option<BlockHeader>> {
         let mut header = prepared.header;
         let at = self.at;
@@ -160,7 +160,7 @@ impl Writer<'_> {
         Ok(None)
     }
 
-    /// Where the next block would be aligned after one that ends at `end`; a header gets the room up to there.
+    /// Returns where the next block would be aligned after one that ends at `end`; a header gets the room up to there.
     fn room(&self, header: &mut BlockHeader, end: u64) -> Result<u64> {
         if header.is_streamed() {
             return Ok(end);
@@ -188,7 +188,7 @@ impl Writer<'_> {
     }
 }
 
-/// The bytes of a block whose sum is worth another thread.
+/// Returns the bytes of a block whose sum is worth another thread.
 fn summed_beside<'a>(prepared: &'a Prepared<'_>) -> Option<&'a [u8]> {
     match &prepared.payload {
         Payload::Memory(bytes) if prepared.needs_checksum && bytes.len() > SMALL => Some(bytes),

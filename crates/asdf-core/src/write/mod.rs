@@ -19,7 +19,7 @@ const ALIGNMENT: u64 = 16;
 const MAX_PADDING: u64 = 4096;
 const PADDING_SHARE: u64 = 16;
 
-/// The header lines and the tree's text.
+/// Returns the header lines and the tree's text.
 pub(crate) fn head(document: &Document) -> Result<Vec<u8>> {
     let mut out = Vec::new();
     document.header.encode(&mut out);
@@ -34,7 +34,7 @@ pub(crate) fn threads(document: &Document) -> usize {
     }
 }
 
-/// The first place from `padding` bytes behind `end` on for a block whose data is aligned.
+/// Returns the first place from `padding` bytes behind `end` on for a block whose data is aligned.
 fn aligned(end: u64, padding: u64) -> Result<u64> {
     let header = BlockHeader::SIZE as u64;
     let data = end.checked_add(padding).and_then(|offset| offset.checked_add(header));
@@ -57,7 +57,7 @@ fn check_padding(document: &Document, head: u64, bytes: u64) -> Result<()> {
     padded.filter(|&end| i64::try_from(end).is_ok()).map(drop).ok_or_else(too_long)
 }
 
-/// Where the first block begins after a tree that ends at `end`, before blocks of so many bytes.
+/// Returns where the first block begins after a tree that ends at `end`, before blocks of so many bytes.
 fn first_block(document: &Document, end: u64, bytes: u64) -> Result<u64> {
     if document.blocks.is_empty() {
         return end.checked_add(document.options().tree_padding.unwrap_or_default()).ok_or_else(too_long);
@@ -91,7 +91,7 @@ pub(crate) fn whole(document: &Document, out: &mut dyn WriteAt) -> Result<()> {
     Ok(())
 }
 
-/// The text of the block index, if the file gets one.
+/// Returns the text of the block index, if the file gets one.
 pub(crate) fn index(document: &Document, offsets: Vec<u64>) -> Option<Vec<u8>> {
     if offsets.is_empty() || document.streamed || !document.options().index {
         return None;

@@ -136,7 +136,7 @@ pub(super) fn prepare<'a>(document: &'a Document, index: usize, threads: usize) 
     Ok(prepared)
 }
 
-/// The data of a block that is to be compressed.
+/// Returns the data of a block that is to be compressed.
 pub(super) fn data<'a>(document: &'a Document, block: &'a BlockData) -> Result<Cow<'a, [u8]>> {
     match block {
         BlockData::Stored(stored) | BlockData::Recoded { stored, .. } => {
@@ -150,7 +150,7 @@ pub(super) fn data<'a>(document: &'a Document, block: &'a BlockData) -> Result<C
     }
 }
 
-/// Whether a block extends to the end of the file.
+/// Returns whether a block extends to the end of the file.
 fn is_streamed(document: &Document, index: usize) -> bool {
     document.streamed && index.checked_add(1) == Some(document.blocks.len())
 }
@@ -172,7 +172,7 @@ fn new_block(
     Prepared { header: new_header(compression, data_size), payload, needs_checksum }
 }
 
-/// The header of a block whose stored size and checksum are still to come.
+/// Returns the header of a block whose stored size and checksum are still to come.
 pub(super) fn new_header(compression: Compression, data_size: u64) -> BlockHeader {
     BlockHeader {
         header_size: MIN_SIZE,
@@ -185,7 +185,7 @@ pub(super) fn new_header(compression: Compression, data_size: u64) -> BlockHeade
     }
 }
 
-/// The header of a block that extends to the end of the file: its sizes are zero.
+/// Returns the header of a block that extends to the end of the file: its sizes are zero.
 fn stream_header() -> BlockHeader {
     BlockHeader {
         header_size: MIN_SIZE,

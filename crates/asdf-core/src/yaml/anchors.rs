@@ -64,7 +64,7 @@ impl Anchors {
         self.place(id).and_then(|place| self.written.get(place).copied()).unwrap_or(false)
     }
 
-    /// The name of a node's anchor, if it has one, and whether this is the first time that it is asked for.
+    /// Returns the name of a node's anchor, if it has one, and whether this is the first time that it is asked for.
     pub(super) fn write(&mut self, id: NodeId) -> Option<(&str, bool)> {
         let place = self.place(id)?;
         let was_written = std::mem::replace(self.written.get_mut(place)?, true);
@@ -72,7 +72,7 @@ impl Anchors {
     }
 }
 
-/// The nodes that more than one place refers to, in the order of the text.
+/// Returns the nodes that more than one place refers to, in the order of the text.
 fn shared(tree: &Tree, order: &[NodeId]) -> Vec<NodeId> {
     let mut counts = vec![0u8; tree.len()];
     let mut count = |id: NodeId| {

@@ -59,7 +59,7 @@ impl Lines {
     }
 }
 
-/// A text without quotes inside, as it is written.
+/// Returns a text without quotes inside, as it is written.
 fn scalar(text: &str) -> Content {
     match text.strip_prefix('\'').and_then(|text| text.strip_suffix('\'')) {
         Some(text) => Content::Scalar { text: text.into(), style: ScalarStyle::Single },
@@ -104,7 +104,7 @@ impl Arena {
         number
     }
 
-    /// Whether the next node begins a page.
+    /// Returns whether the next node begins a page.
     fn is_at_page(&self) -> bool {
         self.len.is_multiple_of(PAGE)
     }
@@ -117,12 +117,12 @@ impl Arena {
         number
     }
 
-    /// Whether the node is one of lines that nobody has looked at: a scalar without properties, and no merge key.
+    /// Returns whether the node is one of lines that nobody has looked at: a scalar without properties, and no merge key.
     pub(super) fn is_line(&self, number: usize) -> bool {
         matches!(self.pages.get(number / PAGE), Some(Page::Lines(lines)) if lines.nodes.get().is_none())
     }
 
-    /// Whether the node is one of lines, none of which has this key.
+    /// Returns whether the node is one of lines, none of which has this key.
     pub(super) fn is_line_without(&self, number: usize, key: &str) -> bool {
         let Some(Page::Lines(lines)) = self.pages.get(number / PAGE) else { return false };
         // In such lines a key ends with the first `:` of its line.

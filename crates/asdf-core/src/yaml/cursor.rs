@@ -46,12 +46,12 @@ impl<'a> Cursor<'a> {
         bound::sum(self.base, at as u64)
     }
 
-    /// A fault here; `rule` completes "it …".
+    /// Returns a fault here; `rule` completes "it …".
     pub(super) fn error(&self, rule: &'static str) -> Error {
         Fault::from(FaultKind::Rule(rule)).at("tree", self.offset())
     }
 
-    /// The byte here; 0, which no text holds, at the end.
+    /// Returns the byte here; 0, which no text holds, at the end.
     pub(super) fn peek(&self) -> u8 {
         self.byte(self.at)
     }
@@ -88,7 +88,7 @@ impl<'a> Cursor<'a> {
         self.at >= self.text.len()
     }
 
-    /// The length of the line break at `at`, 0 if there is none.
+    /// Returns the length of the line break at `at`, 0 if there is none.
     pub(super) fn break_len(&self, at: usize) -> usize {
         match self.byte(at) {
             b' '..=b'~' => 0,
@@ -101,7 +101,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// What the break at the cursor is worth in a scalar: `\n`, or itself where the standard keeps it.
+    /// Returns what the break at the cursor is worth in a scalar: `\n`, or itself where the standard keeps it.
     pub(super) fn take_break(&mut self) -> &'a str {
         let len = self.break_len(self.at);
         let text = self.slice(self.at, bound::sum(self.at, len));
@@ -114,17 +114,17 @@ impl<'a> Cursor<'a> {
         self.break_len(self.at) > 0
     }
 
-    /// Whether `at` holds a blank, a break, or the end.
+    /// Returns whether `at` holds a blank, a break, or the end.
     pub(super) fn is_blank_or_end(&self, at: usize) -> bool {
         matches!(self.byte(at), b' ' | b'\t' | 0) || self.break_len(at) > 0
     }
 
-    /// Whether an indicator stands here: `b` with a blank, a break or the end after it.
+    /// Returns whether an indicator stands here: `b` with a blank, a break or the end after it.
     pub(super) fn is_indicator(&self, b: u8) -> bool {
         self.peek() == b && self.is_blank_or_end(bound::sum(self.at, 1))
     }
 
-    /// Whether a document marker stands here: `---` or `...` on the first column.
+    /// Returns whether a document marker stands here: `---` or `...` on the first column.
     pub(super) fn is_marker(&self) -> bool {
         self.at == self.line_start
             && matches!(self.slice(self.at, bound::sum(self.at, 3)), "---" | "...")
@@ -173,12 +173,12 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// A column as one that may also be none: no text has so many that one is left out.
+/// Returns a column as one that may also be none: no text has so many that one is left out.
 pub(super) fn signed(column: usize) -> isize {
     isize::try_from(column).unwrap_or(isize::MAX) // a bound that memory ends before
 }
 
-/// The characters that a YAML 1.1 stream may hold as they are.
+/// Returns the characters that a YAML 1.1 stream may hold as they are.
 pub(super) fn is_printable(c: char) -> bool {
     matches!(c,
         '\t' | '\n' | '\r' | ' '..='~' | '\u{85}' | '\u{A0}'..='\u{D7FF}' | '\u{E000}'..='\u{FEFE}'

@@ -17,7 +17,7 @@ impl de::Error for SerdeError {
 }
 
 impl Tree {
-    /// The subtree of a node as a value of any type that serde can deserialize. Aliases are copies, merge keys are
+    /// Returns the subtree of a node as a value of any type that serde can deserialize. Aliases are copies, merge keys are
     /// unfolded, tags other than YAML's own are passed over.
     ///
     /// ```
@@ -38,7 +38,7 @@ impl Tree {
             .map_err(|e| Error::usage("node", e.0))
     }
 
-    /// As [`deserialize`](Self::deserialize), of the node at a path.
+    /// Does the same as [`deserialize`](Self::deserialize), for the node at a path.
     ///
     /// ```
     /// use asdf_core::Tree;

@@ -70,12 +70,12 @@ impl Edits {
 }
 
 impl Tree {
-    /// The reading that this tree is of, if nothing but values of entries has changed since.
+    /// Returns the reading that this tree is of, if nothing but values of entries has changed since.
     pub(crate) fn read_text(&self) -> Option<&ReadText> {
         self.edits.text.as_ref()
     }
 
-    /// The changes since the tree was read, if they are all of scalars that stand on one line and are named once.
+    /// Returns the changes since the tree was read, if they are all of scalars that stand on one line and are named once.
     pub(crate) fn new_scalars(&self) -> Option<Vec<NewScalar>> {
         let text = self.edits.text.as_ref()?;
         let mut all = Vec::new();
@@ -107,7 +107,7 @@ impl Tree {
     }
 }
 
-/// The text of a scalar without tag and anchor.
+/// Returns the text of a scalar without tag and anchor.
 fn bare_scalar(node: &Node) -> Option<&str> {
     node.text().filter(|_| node.tag.is_none() && node.anchor.is_none())
 }
@@ -119,7 +119,7 @@ fn node_style(node: &Node) -> Option<ScalarStyle> {
     }
 }
 
-/// A scalar as it stands in the file it was read from, if it stands on one line there; the caller compares.
+/// Returns a scalar as it stands in the file it was read from, if it stands on one line there; the caller compares.
 fn written(node: &Node) -> Option<String> {
     let text = bare_scalar(node).filter(|text| resolve::is_one_line(text))?;
     match node_style(node)? {

@@ -16,7 +16,7 @@ use super::{YAML_PREFIX, resolve};
 const SIMPLE_KEY: usize = 128;
 
 impl Tree {
-    /// The document from `%YAML 1.1` to `...`, each line with `\n`.
+    /// Returns the document from `%YAML 1.1` to `...`, each line with `\n`.
     ///
     /// ```
     /// use asdf_core::Tree;
@@ -47,7 +47,7 @@ impl Tree {
         Ok(emitter.out)
     }
 
-    /// A tag as it is written.
+    /// Returns a tag as it is written.
     fn short_tag(&self, tag: &str) -> String {
         if tag == "!" {
             return "!".into();
@@ -98,7 +98,7 @@ enum Position {
 }
 
 impl Position {
-    /// The column of a sequence here.
+    /// Returns the column of a sequence here.
     fn sequence(self) -> Result<usize> {
         match self {
             Self::Document => Ok(0),
@@ -107,7 +107,7 @@ impl Position {
         }
     }
 
-    /// The column of a mapping here.
+    /// Returns the column of a mapping here.
     fn mapping(self) -> Result<usize> {
         match self {
             Self::Document => Ok(0),
@@ -240,7 +240,7 @@ impl<'t> Emitter<'t> {
         Ok(())
     }
 
-    /// Whether every reader finds the key's `:` on its line: no long text, no collection.
+    /// Returns whether every reader finds the key's `:` on its line: no long text, no collection.
     fn is_simple_key(&self, key: NodeId) -> bool {
         let node = self.tree.node(key);
         let short = node.tag.as_ref().is_none_or(|tag| tag.len() <= SIMPLE_KEY);
@@ -340,7 +340,7 @@ impl<'t> Emitter<'t> {
     }
 }
 
-/// A scalar without tag on one line, wherever a value may stand.
+/// Returns a scalar without tag on one line, wherever a value may stand.
 pub(super) fn on_one_line(text: &str, style: ScalarStyle) -> String {
     let mut out = String::new();
     one_line(text, style, false, true, &mut out);
@@ -365,7 +365,7 @@ fn one_line(text: &str, style: ScalarStyle, tag: bool, in_flow: bool, out: &mut 
     }
 }
 
-/// Whether `text` can be the lines of a block scalar.
+/// Returns whether `text` can be the lines of a block scalar.
 fn is_block_text(text: &str) -> bool {
     !text.is_empty()
         && text.split('\n').all(|line| resolve::is_one_line(line) && !line.starts_with('\t'))

@@ -6,7 +6,7 @@ use super::parse::Parser;
 use super::tree::{CollectionStyle, Content, NodeId};
 
 impl Parser<'_> {
-    /// The collection at the cursor's `[` or `{`.
+    /// Returns the collection at the cursor's `[` or `{`.
     pub(super) fn flow_collection(&mut self, id: Option<NodeId>) -> Result<NodeId> {
         let id = id.map_or_else(|| self.begin(), Ok)?;
         let is_mapping = self.cursor.peek() == b'{';

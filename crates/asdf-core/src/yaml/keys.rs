@@ -84,7 +84,7 @@ impl Keys {
 }
 
 impl Tree {
-    /// Where the key of a mapping is, if that is known; otherwise the entries are to be looked at.
+    /// Returns where the key of a mapping is, if that is known; otherwise the entries are to be looked at.
     pub(super) fn find_key(&self, mapping: NodeId, text: &str) -> Option<Found> {
         if self.entries(mapping)?.len() < LARGE {
             return None;
@@ -140,13 +140,13 @@ mod tests {
     use super::*;
     use crate::yaml::CollectionStyle;
 
-    /// A mapping of strings and numbers, with a key that is there twice.
+    /// Returns a mapping of strings and numbers, with a key that is there twice.
     fn tree() -> Tree {
         let entries: String = (0..20).map(|i| format!("k{i}: {i}\n{i}: n{i}\n")).collect();
         Tree::parse(format!("{entries}k3: last\n")).unwrap()
     }
 
-    /// What is found under a path before the places are known, then, and after that.
+    /// Returns what is found under a path before the places are known, then, and after that.
     fn always(tree: &Tree, path: &str) -> Option<String> {
         let texts: Vec<_> = (0..3 + PATIENCE)
             .map(|_| tree.get(path).map(|found| tree.node(found).text().unwrap().to_owned()))

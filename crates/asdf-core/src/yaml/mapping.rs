@@ -13,7 +13,7 @@ use super::tree::{CollectionStyle, Content, Node, NodeId, ScalarStyle, Tree};
 const MAX_MERGED: u64 = 1 << 12;
 
 impl Tree {
-    /// The pairs of a mapping as readers see them: of a repeated key the last value at the first place, and merge keys
+    /// Returns the pairs of a mapping as readers see them: of a repeated key the last value at the first place, and merge keys
     /// (`<<`) unfolded before the mapping's own keys; `None` for other nodes.
     ///
     /// ```
@@ -86,7 +86,7 @@ impl Tree {
         matches!(&node.content, Content::Scalar { text, style } if text == "<<" && plain(style))
     }
 
-    /// What makes two keys the same: the value of a scalar, or the node itself.
+    /// Returns what makes two keys the same: the value of a scalar, or the node itself.
     fn key_identity(&self, key: NodeId) -> Result<(u8, String), NodeId> {
         match self.value(key) {
             Ok(Some(value)) => Ok((value.kind(), value.to_string())),
@@ -94,7 +94,7 @@ impl Tree {
         }
     }
 
-    /// The value under a string key of a mapping.
+    /// Returns the value under a string key of a mapping.
     ///
     /// ```
     /// use asdf_core::Tree;
@@ -132,7 +132,7 @@ impl Tree {
         })
     }
 
-    /// Whether a node is the string `text`.
+    /// Returns whether a node is the string `text`.
     fn is_string(&self, id: NodeId, text: &str) -> bool {
         self.node(id).text() == Some(text) && matches!(self.value(id), Ok(Some(Value::Str(_))))
     }

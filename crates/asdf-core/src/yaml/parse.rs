@@ -147,7 +147,7 @@ impl<'a> Parser<'a> {
         result
     }
 
-    /// A node without content yet, at the cursor.
+    /// Returns a node without content yet, at the cursor.
     pub(super) fn begin(&mut self) -> Result<NodeId> {
         let content = Content::Scalar { text: String::new(), style: ScalarStyle::Plain };
         self.tree.limits.items("nodes of the tree", self.tree.nodes.len() as u64)?;
@@ -202,7 +202,7 @@ impl<'a> Parser<'a> {
         self.block_content(place, outer, here)
     }
 
-    /// The content of a node: `outer` has properties on an earlier line, `here` on this one.
+    /// Returns the content of a node: `outer` has properties on an earlier line, `here` on this one.
     fn block_content(&mut self, place: Place, outer: Option<NodeId>, here: Option<Begun>) -> Result<NodeId> {
         let column = here.map_or(self.cursor.column(), |begun| begun.column);
         for (indicator, is_sequence) in [(b'-', true), (b'?', false)] {
@@ -255,7 +255,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// The one node of properties that stand on two lines: the one that aliases may name already.
+    /// Returns the one node of properties that stand on two lines: the one that aliases may name already.
     fn merged(&mut self, outer: NodeId, here: NodeId) -> Result<NodeId> {
         let (first, second) = (self.tree.node(outer), self.tree.node(here));
         if first.tag.is_some() && second.tag.is_some() || first.anchor.is_some() && second.anchor.is_some() {
@@ -268,7 +268,7 @@ impl<'a> Parser<'a> {
         Ok(kept)
     }
 
-    /// Whether the one-line node from `start` on line `line`, which has just been read, is followed by its `:`.
+    /// Returns whether the one-line node from `start` on line `line`, which has just been read, is followed by its `:`.
     fn ends_as_key(&mut self, line: usize, start: usize) -> Result<bool> {
         let at = self.cursor.at;
         self.cursor.skip_blanks();
@@ -396,7 +396,7 @@ impl<'a> Parser<'a> {
         Err(self.cursor.error("has a key without `:`"))
     }
 
-    /// A node that may be a key: alias, flow collection, quoted or plain scalar, or nothing before a `:`.
+    /// Returns a node that may be a key: alias, flow collection, quoted or plain scalar, or nothing before a `:`.
     fn block_atom(&mut self, id: Option<NodeId>, indent: isize) -> Result<NodeId> {
         if self.cursor.is_indicator(b':') {
             return id.map_or_else(|| self.begin(), Ok);

@@ -16,7 +16,7 @@ fn unescaped(step: &str) -> Cow<'_, str> {
     if step.contains('~') { step.replace("~1", "/").replace("~0", "~").into() } else { step.into() }
 }
 
-/// A name as one step of a path.
+/// Returns a name as one step of a path.
 ///
 /// ```
 /// use asdf_core::Tree;
@@ -38,7 +38,7 @@ fn steps(path: &str) -> impl Iterator<Item = Cow<'_, str>> {
 }
 
 impl Tree {
-    /// The node at a path from the root: keys of mappings and indices of sequences, with slashes between. A `/` in a
+    /// Returns the node at a path from the root: keys of mappings and indices of sequences, with slashes between. A `/` in a
     /// key is written `~1` and a `~` is written `~0`; a slash before the first step means nothing. The empty path is
     /// the root.
     ///
@@ -52,7 +52,7 @@ impl Tree {
         steps(path).try_fold(self.root(), |at, step| self.step(at, &step))
     }
 
-    /// As [`get`](Self::get), from another node on.
+    /// Does the same as [`get`](Self::get), from another node on.
     ///
     /// ```
     /// use asdf_core::{Error, Tree};
@@ -81,7 +81,7 @@ impl Tree {
         })
     }
 
-    /// The paths of nodes with those nodes, level by level from the root on, so many at most. A node that is shared has the
+    /// Returns the paths of nodes with those nodes, level by level from the root on, so many at most. A node that is shared has the
     /// first of its paths; items of sequences are not gone into where they are scalars.
     fn paths(&self, most: usize) -> Vec<(String, NodeId)> {
         let mut found = vec![(String::new(), self.root())];
@@ -105,20 +105,20 @@ impl Tree {
         found
     }
 
-    /// A path of a node, or its number where there is none that a name could be read from.
+    /// Returns a path of a node, or its number where there is none that a name could be read from.
     pub(crate) fn path_of(&self, id: NodeId) -> String {
         let path = self.paths(LOOKED_AT).into_iter().find(|(_, found)| *found == id);
         path.map_or_else(|| format!("node {}", id.number()), |(path, _)| path)
     }
 
-    /// The error of a path that leads to nothing: with those that may have been meant.
+    /// Returns the error of a path that leads to nothing: with those that may have been meant.
     pub(crate) fn not_found(&self, path: &str) -> Error {
         let paths = self.paths(LOOKED_AT);
         let there = paths.iter().skip(1).map(|(path, _)| path.as_str());
         Error::not_found("node", path).with_nearest(spelling::nearest(path.trim_matches('/'), there))
     }
 
-    /// What a node is, in words.
+    /// Returns what a node is, in words.
     pub(crate) fn told(&self, id: NodeId) -> String {
         let many = |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
         let kind = match (self.items(id), self.entries(id), self.value(id)) {

@@ -20,7 +20,7 @@ impl<'a> Parser<'a> {
         self.anchors.get(name).copied().ok_or_else(|| at.error("has an alias of an anchor that is not there"))
     }
 
-    /// The properties at the cursor, in either order; the node that they belong to is begun.
+    /// Returns the properties at the cursor, in either order; the node that they belong to is begun.
     pub(super) fn properties(&mut self) -> Result<Option<Begun>> {
         let column = self.cursor.column();
         Ok(self.node_properties()?.map(|id| Begun { id, column }))
@@ -66,7 +66,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// The name of an anchor or an alias.
+    /// Returns the name of an anchor or an alias.
     fn name(&mut self) -> Result<&'a str> {
         let start = self.cursor.at;
         while matches!(self.cursor.peek(), b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' | b'-' | b'_') {

@@ -50,7 +50,7 @@ pub enum Value<'a> {
 }
 
 impl Value<'_> {
-    /// A number for each type, to tell values of different types apart.
+    /// Returns a number for each type, to tell values of different types apart.
     pub(super) fn kind(&self) -> u8 {
         match self {
             Self::Null => 0,
@@ -63,7 +63,7 @@ impl Value<'_> {
         }
     }
 
-    /// The number, if it is one; whole numbers are rounded to the nearest.
+    /// Returns the number, if it is one; whole numbers are rounded to the nearest.
     ///
     /// ```
     /// use asdf_core::yaml::Value;
@@ -80,7 +80,7 @@ impl Value<'_> {
         }
     }
 
-    /// The whole number, if it is one that fits.
+    /// Returns the whole number, if it is one that fits.
     ///
     /// ```
     /// use asdf_core::yaml::Value;
@@ -95,7 +95,7 @@ impl Value<'_> {
         }
     }
 
-    /// The text, if it is one.
+    /// Returns the text, if it is one.
     ///
     /// ```
     /// use asdf_core::yaml::Value;
@@ -126,7 +126,7 @@ impl fmt::Display for Value<'_> {
     }
 }
 
-/// The shortest text that reads as the same number in YAML 1.1 and 1.2: with a point, and a sign in the exponent.
+/// Returns the shortest text that reads as the same number in YAML 1.1 and 1.2: with a point, and a sign in the exponent.
 ///
 /// ```
 /// use asdf_core::yaml::resolve::float_text;
@@ -152,7 +152,7 @@ pub fn float_text(value: f64) -> String {
     }
 }
 
-/// What `text` means with `tag`; a quoted text without a tag is a string.
+/// Returns what `text` means with `tag`; a quoted text without a tag is a string.
 pub(super) fn resolve<'a>(text: &'a str, plain: bool, tag: Option<&str>) -> Result<Value<'a>, Fault> {
     let string = Value::Str(Cow::Borrowed(text));
     let Some(tag) = tag else {
@@ -181,7 +181,7 @@ pub(super) fn resolve<'a>(text: &'a str, plain: bool, tag: Option<&str>) -> Resu
     }
 }
 
-/// The type that a plain text has by its form.
+/// Returns the type that a plain text has by its form.
 fn implicit(text: &str) -> Result<Value<'_>, Fault> {
     let fault = |kind| Err(Fault::new("text", FaultKind::Rule(kind)));
     if is_null(text) {
@@ -226,12 +226,12 @@ fn digit_or_line(b: u8) -> bool {
     b.is_ascii_digit() || b == b'_'
 }
 
-/// A digit, then digits and underscores.
+/// Returns a digit, then digits and underscores.
 fn is_digits(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_digit()) && all(text, digit_or_line)
 }
 
-/// The parts after the first colon: each one or two digits, below 60.
+/// Returns the parts after the first colon: each one or two digits, below 60.
 fn is_sixtieths(part: &str) -> bool {
     match part.as_bytes() {
         [b] => b.is_ascii_digit(),
@@ -285,7 +285,7 @@ fn is_float(text: &str) -> bool {
     number && exponent.is_none_or(signed)
 }
 
-/// The number of a text that has the form of one, or of an explicit `!!int`.
+/// Returns the number of a text that has the form of one, or of an explicit `!!int`.
 fn integer(text: &str) -> Option<Value<'static>> {
     if text.len() > MAX_DIGITS {
         return None;
@@ -336,12 +336,12 @@ fn decimal(text: &str) -> Option<f64> {
     text.starts_with(|c: char| c.is_ascii_digit() || c == '.').then(|| text.parse().ok()).flatten()
 }
 
-/// Whether `text`, written plain, is a string to every reader: of YAML 1.1, of 1.2, and those between.
+/// Returns whether `text`, written plain, is a string to every reader: of YAML 1.1, of 1.2, and those between.
 pub(super) fn is_plain_string(text: &str) -> bool {
     is_plain_text(text, false) && is_string(text) && !misleads(text)
 }
 
-/// Whether a plain text is a string by its form.
+/// Returns whether a plain text is a string by its form.
 pub(super) fn is_string(text: &str) -> bool {
     // Every other form begins with one of these, or is a word for nothing, true or false.
     let begins = text.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '.' | '+' | '-'));
@@ -374,7 +374,7 @@ pub(super) fn misleads(text: &str) -> bool {
     numeric || special || based("0o") || based("0x") || based("0b")
 }
 
-/// Whether `text` can be written without quotes on one line: outside brackets, or inside them.
+/// Returns whether `text` can be written without quotes on one line: outside brackets, or inside them.
 pub(super) fn is_plain_text(text: &str, flow: bool) -> bool {
     let Some(first) = text.chars().next() else { return false };
     // Most texts are words and numbers.
@@ -399,7 +399,7 @@ pub(super) fn is_plain_text(text: &str, flow: bool) -> bool {
     starts && edges && inside && brackets && !marker && is_one_line(text)
 }
 
-/// Whether `text` can stand in a file as it is, on one line.
+/// Returns whether `text` can stand in a file as it is, on one line.
 pub(super) fn is_one_line(text: &str) -> bool {
     text.chars().all(|c| {
         super::cursor::is_printable(c) && !matches!(c, '\n' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}')

@@ -7,7 +7,7 @@ use super::parse::Parser;
 use super::tree::{Content, ScalarStyle};
 
 impl Parser<'_> {
-    /// A plain scalar. `indent` is the column that its further lines must stay right of; `None` inside brackets.
+    /// Returns a plain scalar. `indent` is the column that its further lines must stay right of; `None` inside brackets.
     pub(super) fn plain(&mut self, indent: Option<isize>) -> Result<Content> {
         let cursor = &mut self.cursor;
         let flow = indent.is_none();
@@ -75,7 +75,7 @@ impl Parser<'_> {
         Ok(Content::Scalar { text, style: ScalarStyle::Double })
     }
 
-    /// A literal (`|`) or folded (`>`) scalar inside a collection at column `parent`.
+    /// Returns a literal (`|`) or folded (`>`) scalar inside a collection at column `parent`.
     pub(super) fn block_scalar(&mut self, parent: isize) -> Result<Content> {
         let cursor = &mut self.cursor;
         let folded = cursor.peek() == b'>';
@@ -128,7 +128,7 @@ impl Parser<'_> {
     }
 }
 
-/// The columns before an indentation; before the first there are none.
+/// Returns the columns before an indentation; before the first there are none.
 fn columns(indentation: isize) -> usize {
     usize::try_from(indentation).unwrap_or(0) // a bound: -1 stands for outside of all collections
 }
@@ -144,7 +144,7 @@ fn starts_plain(cursor: &Cursor<'_>, flow: bool) -> bool {
     }
 }
 
-/// The part of a plain scalar on the cursor's line, without blanks at its end; the cursor stays before them.
+/// Returns the part of a plain scalar on the cursor's line, without blanks at its end; the cursor stays before them.
 fn plain_line<'a>(cursor: &mut Cursor<'a>, flow: bool) -> &'a str {
     let start = cursor.at;
     let mut end = cursor.at;
@@ -279,7 +279,7 @@ fn escape(cursor: &mut Cursor<'_>, text: &mut String) -> Result<()> {
     Ok(())
 }
 
-/// The chomping indicator (0 for none) and the explicit indentation after `|` or `>`; the rest of the line is passed.
+/// Returns the chomping indicator (0 for none) and the explicit indentation after `|` or `>`; the rest of the line is passed.
 fn block_header(cursor: &mut Cursor<'_>) -> Result<(u8, Option<usize>)> {
     let (mut chomp, mut indent) = (0, None);
     loop {
@@ -303,7 +303,7 @@ fn block_header(cursor: &mut Cursor<'_>) -> Result<(u8, Option<usize>)> {
     Ok((chomp, indent))
 }
 
-/// The indentation of the first line with text, at least `least`.
+/// Returns the indentation of the first line with text, at least `least`.
 fn detect_indent(cursor: &Cursor<'_>, least: usize) -> usize {
     let mut ahead = *cursor;
     let mut indent = least;

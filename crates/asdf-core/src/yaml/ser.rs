@@ -65,7 +65,7 @@ impl Tree {
     /// ```
     ///
     /// # Errors
-    /// As [`add_serialized`](Self::add_serialized) and [`put`](Tree::put).
+    /// Those of [`add_serialized`](Self::add_serialized) and [`put`](Tree::put).
     pub fn set<T: Serialize + ?Sized>(&mut self, path: &str, value: &T) -> Result<NodeId> {
         let before = self.get(path);
         let node = self.add_serialized(value)?;
@@ -101,7 +101,7 @@ impl Tree {
         pairs.into_iter().for_each(|(before, new)| self.inherit(before, new));
     }
 
-    /// Whether a new node may have the tag of the one before it: both are of one kind, and what the standard says of its
+    /// Returns whether a new node may have the tag of the one before it: both are of one kind, and what the standard says of its
     /// own tags holds.
     fn may_have(&self, tag: &str, (before, new): (NodeId, NodeId)) -> bool {
         let kind = |id| (self.items(id).is_some(), self.entries(id).is_some());

@@ -6,7 +6,7 @@
 
 use super::arena::LINES;
 
-/// The end of the [`LINES`] lines that begin at `at`, the first without its indentation; `None` if they are not as simple as
+/// Returns the end of the [`LINES`] lines that begin at `at`, the first without its indentation; `None` if they are not as simple as
 /// that.
 pub(super) fn lines(text: &[u8], at: usize, indent: usize) -> Option<usize> {
     let mut rest = text.get(at..)?;
@@ -31,7 +31,7 @@ fn indented(line: &[u8], indent: usize) -> Option<&[u8]> {
     blanks.iter().all(|&b| b == b' ').then_some(rest)
 }
 
-/// What follows a key, its `:` and the blank.
+/// Returns what follows a key, its `:` and the blank.
 fn key(line: &[u8]) -> Option<&[u8]> {
     /// Shorter than the longest that other readers take.
     const LONGEST: usize = 128;
@@ -42,7 +42,7 @@ fn key(line: &[u8]) -> Option<&[u8]> {
     rest.strip_prefix(b": ")
 }
 
-/// The lines after a value.
+/// Returns the lines after a value.
 fn value(line: &[u8]) -> Option<&[u8]> {
     let line = after_blanks(line);
     let (quoted, line) = match line.strip_prefix(b"'") {
@@ -59,12 +59,12 @@ fn value(line: &[u8]) -> Option<&[u8]> {
     rest.strip_prefix(b"\n")
 }
 
-/// Whether a value begins with a sign or a point and a digit.
+/// Returns whether a value begins with a sign or a point and a digit.
 fn is_signed(value: &[u8]) -> bool {
     matches!(value, [b'-' | b'+' | b'.', digit, ..] if digit.is_ascii_digit())
 }
 
-/// Whether a byte may stand in a key or a value, whatever is around it.
+/// Returns whether a byte may stand in a key or a value, whatever is around it.
 fn is_inner(b: u8) -> bool {
     matches!(b, b' '..=b'~') && b != b':' && b != b'#'
 }

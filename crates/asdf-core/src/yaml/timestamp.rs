@@ -52,7 +52,7 @@ pub struct Time {
 }
 
 impl Timestamp {
-    /// The moment so many seconds after the beginning of 1970, in UTC; `None` after the year 9999.
+    /// Returns the moment so many seconds after the beginning of 1970, in UTC; `None` after the year 9999.
     ///
     /// ```
     /// use asdf_core::yaml::Timestamp;
@@ -112,7 +112,7 @@ pub(super) fn read(text: &str) -> Reading {
 struct Scan<'a>(&'a [u8]);
 
 impl Scan<'_> {
-    /// A number of `least` to `most` digits.
+    /// Returns a number of `least` to `most` digits.
     fn number(&mut self, least: usize, most: usize) -> Option<u32> {
         let digits = self.0.iter().take(most).take_while(|b| b.is_ascii_digit()).count();
         let (head, rest) = self.0.split_at_checked(digits).filter(|_| digits >= least)?;
@@ -174,7 +174,7 @@ fn form(text: &str) -> Option<Timestamp> {
     })
 }
 
-/// The offset at the end, if there is one; `None` for a text that is none.
+/// Returns the offset at the end, if there is one; `None` for a text that is none.
 fn zone(scan: &mut Scan<'_>) -> Option<Option<i16>> {
     if scan.0.is_empty() {
         return Some(None);

@@ -138,12 +138,12 @@ pub struct Node {
 }
 
 impl Node {
-    /// A node without tag and anchor.
+    /// Returns a node without tag and anchor.
     pub fn new(content: Content) -> Self {
         Self { tag: None, anchor: None, content, offset: 0 }
     }
 
-    /// The text, if it is a scalar.
+    /// Returns the text, if it is a scalar.
     pub fn text(&self) -> Option<&str> {
         match &self.content {
             Content::Scalar { text, .. } => Some(text),
@@ -182,7 +182,7 @@ impl Default for Tree {
 }
 
 impl Tree {
-    /// A tree whose root is an empty mapping, with the handle `!` for the standard's tags.
+    /// Returns a tree whose root is an empty mapping, with the handle `!` for the standard's tags.
     ///
     /// ```
     /// use asdf_core::Tree;
@@ -223,7 +223,7 @@ impl Tree {
         Self::parse_at(text.as_ref(), 0, &Limits::default())
     }
 
-    /// As [`parse`](Self::parse), of a text that stands at `base` in its file, within `limits`.
+    /// Does the same as [`parse`](Self::parse), for a text that stands at `base` in its file, within `limits`.
     ///
     /// ```
     /// use asdf_core::{Limits, Tree};
@@ -235,12 +235,12 @@ impl Tree {
     /// ```
     ///
     /// # Errors
-    /// As [`parse`](Self::parse).
+    /// Those of [`parse`](Self::parse).
     pub fn parse_at(text: &[u8], base: u64, limits: &Limits) -> Result<Self> {
         super::parse::document(text, base, limits)
     }
 
-    /// The root.
+    /// Returns the root.
     pub fn root(&self) -> NodeId {
         self.root
     }
@@ -251,7 +251,7 @@ impl Tree {
         self.root = root;
     }
 
-    /// The limits it was read within, which walks over it obey too.
+    /// Returns the limits it was read within, which walks over it obey too.
     pub fn limits(&self) -> &Limits {
         &self.limits
     }
@@ -264,7 +264,7 @@ impl Tree {
         bound::product(self.nodes.len() as u64, FACTOR).max(FLOOR).min(self.limits.items)
     }
 
-    /// The `%TAG` directives: handles and prefixes.
+    /// Returns the `%TAG` directives: handles and prefixes.
     pub fn handles(&self) -> &[(String, String)] {
         &self.handles
     }
@@ -297,27 +297,27 @@ impl Tree {
         Ok(())
     }
 
-    /// The number of nodes, those that nothing refers to any more included.
+    /// Returns the number of nodes, those that nothing refers to any more included.
     pub fn len(&self) -> usize {
         self.nodes.len()
     }
 
-    /// Whether there are no nodes.
+    /// Returns whether there are no nodes.
     pub fn is_empty(&self) -> bool {
         self.nodes.len() == 0
     }
 
-    /// The id of a number; `None` from [`len`](Self::len) on.
+    /// Returns the id of a number; `None` from [`len`](Self::len) on.
     pub fn id(&self, number: u32) -> Option<NodeId> {
         ((number as usize) < self.nodes.len()).then_some(NodeId(number))
     }
 
-    /// The node of an id.
+    /// Returns the node of an id.
     pub fn node(&self, id: NodeId) -> &Node {
         self.nodes.get(id.0 as usize).unwrap_or(&ABSENT)
     }
 
-    /// The node of an id, to be changed; `None` for the id of another tree.
+    /// Returns the node of an id, to be changed; `None` for the id of another tree.
     ///
     /// ```
     /// use asdf_core::Tree;
@@ -502,7 +502,7 @@ impl Tree {
         }
     }
 
-    /// The tag of a node, in full.
+    /// Returns the tag of a node, in full.
     ///
     /// ```
     /// use asdf_core::Tree;
@@ -516,12 +516,12 @@ impl Tree {
         self.node(id).tag.as_deref()
     }
 
-    /// The part after the standard's prefix, of a node that has one of its tags: `core/ndarray-1.1.0`.
+    /// Returns the part after the standard's prefix, of a node that has one of its tags: `core/ndarray-1.1.0`.
     pub fn asdf_tag(&self, id: NodeId) -> Option<&str> {
         self.tag(id)?.strip_prefix(ASDF_PREFIX)
     }
 
-    /// What a scalar means; `None` for sequences and mappings.
+    /// Returns what a scalar means; `None` for sequences and mappings.
     ///
     /// ```
     /// use asdf_core::Tree;
@@ -549,7 +549,7 @@ impl Tree {
         }
     }
 
-    /// The items of a sequence; `None` for other nodes.
+    /// Returns the items of a sequence; `None` for other nodes.
     ///
     /// ```
     /// use asdf_core::Tree;
@@ -567,7 +567,7 @@ impl Tree {
         }
     }
 
-    /// The pairs of a mapping as they stand in the file; `None` for other nodes.
+    /// Returns the pairs of a mapping as they stand in the file; `None` for other nodes.
     ///
     /// ```
     /// use asdf_core::Tree;

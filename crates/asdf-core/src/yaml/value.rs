@@ -12,7 +12,7 @@ use super::resolve::Value;
 use super::tree::{CollectionStyle, NodeId, Tree};
 
 impl Tree {
-    /// A subtree as a `serde_yaml::Value`. Tags other than YAML's own are kept, in full.
+    /// Returns a subtree as a `serde_yaml::Value`. Tags other than YAML's own are kept, in full.
     ///
     /// ```
     /// use asdf_core::Tree;

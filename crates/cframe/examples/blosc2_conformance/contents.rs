@@ -21,7 +21,7 @@ pub(crate) const FILTERS: [(&str, &[Filter]); 6] = [
 
 pub(crate) const TYPE_SIZES: [u32; 8] = [1, 2, 3, 4, 7, 8, 16, 255];
 
-/// The other side cannot open byte delta of wider types: it takes the type size for a signed byte.
+/// Returns the other side cannot open byte delta of wider types: it takes the type size for a signed byte.
 pub(crate) fn in_matrix(filters: &str, typesize: u32) -> bool {
     filters != "shuffle-bytedelta" || typesize <= 127
 }
@@ -96,7 +96,7 @@ pub(crate) fn chunk_size(typesize: u32) -> usize {
     (5000 / typesize * typesize) as usize
 }
 
-/// The chunks of a file of the matrix: one of each kind, and a shorter one.
+/// Returns the chunks of a file of the matrix: one of each kind, and a shorter one.
 pub(crate) fn chunks(typesize: u32) -> Vec<Vec<u8>> {
     let whole = KINDS.iter().zip(0..).map(|(kind, seed)| content(kind, seed, chunk_size(typesize)));
     whole.chain([content("smooth", 9, 40 * typesize as usize)]).collect()
@@ -122,7 +122,7 @@ pub(crate) fn text(len: usize) -> Vec<u8> {
     words.take(len).collect()
 }
 
-/// What both sides' files of the name edited hold.
+/// Returns what both sides' files of the name edited hold.
 pub(crate) fn edited() -> Vec<Vec<u8>> {
     let mut out: Vec<_> = (0..6).map(|i| content("random", i, 4000)).collect();
     out[2] = content("smooth", 50, 4000);

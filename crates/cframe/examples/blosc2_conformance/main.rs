@@ -177,7 +177,7 @@ fn checked(case: &str, run: impl FnOnce() -> Result<Finding>) {
     went("we read theirs", case, run);
 }
 
-/// A check that says which way the file went.
+/// Returns a check that says which way the file went.
 fn went(way: &str, case: &str, run: impl FnOnce() -> Result<Finding>) {
     let finding = run().unwrap_or_else(|error| Err(error.to_string()));
     let line = match finding {

@@ -88,7 +88,7 @@ fn numbers(shape: [usize; 2]) -> Plain {
     Plain { shape, data }
 }
 
-/// What arrays of the name grown hold: created, cut, made wider, written to, and longer by two rows.
+/// Returns what arrays of the name grown hold: created, cut, made wider, written to, and longer by two rows.
 fn grown() -> Plain {
     let mut out = numbers([10, 11]).resized([13, 10]).fill(11..13, 2..10, 7).resized([15, 14]);
     out.data[13 * 14..].copy_from_slice(&numbers([2, 14]).data);

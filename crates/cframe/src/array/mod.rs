@@ -45,7 +45,7 @@ pub struct Array {
 }
 
 impl Array {
-    /// An array of zeros in memory.
+    /// Returns an array of zeros in memory.
     ///
     /// ```
     /// use cframe::{Array, ArrayParams};
@@ -63,7 +63,7 @@ impl Array {
         Self::over(SChunk::new(params.params), params)
     }
 
-    /// An array of zeros that becomes a file with the first [`commit`](Self::commit).
+    /// Returns an array of zeros that becomes a file with the first [`commit`](Self::commit).
     ///
     /// ```
     /// use cframe::{Array, ArrayParams, Slab};
@@ -79,12 +79,12 @@ impl Array {
     /// ```
     ///
     /// # Errors
-    /// As [`new`](Self::new).
+    /// Those of [`new`](Self::new).
     pub fn create(path: impl Into<PathBuf>, params: &ArrayParams) -> Result<Self> {
         Self::over(SChunk::create(path, params.params), params)
     }
 
-    /// An array of zeros that becomes a folder, one file a chunk, with the first [`commit`](Self::commit).
+    /// Returns an array of zeros that becomes a folder, one file a chunk, with the first [`commit`](Self::commit).
     ///
     /// ```
     /// use cframe::{Array, ArrayParams, FrameType, Slab};
@@ -100,12 +100,12 @@ impl Array {
     /// ```
     ///
     /// # Errors
-    /// As [`new`](Self::new).
+    /// Those of [`new`](Self::new).
     pub fn create_sparse(folder: impl Into<PathBuf>, params: &ArrayParams) -> Result<Self> {
         Self::over(SChunk::create_sparse(folder, params.params), params)
     }
 
-    /// An array of zeros in an empty super-chunk.
+    /// Returns an array of zeros in an empty super-chunk.
     pub(crate) fn over(mut schunk: SChunk, params: &ArrayParams) -> Result<Self> {
         let b2nd = params.b2nd()?;
         let grid = Grid::new(&b2nd).ok_or_else(unfit)?;
@@ -139,12 +139,12 @@ impl Array {
     /// ```
     ///
     /// # Errors
-    /// As [`SChunk::open`], and [`from_schunk`](Self::from_schunk).
+    /// Those of [`SChunk::open`], and [`from_schunk`](Self::from_schunk).
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::open_with(path, &OpenOptions::default())
     }
 
-    /// As [`open`](Self::open), with limits, threads, and codecs and filters of the caller's.
+    /// Does the same as [`open`](Self::open), with limits, threads, and codecs and filters of the caller's.
     ///
     /// ```no_run
     /// use cframe::{Array, Limits, OpenOptions};
@@ -156,12 +156,12 @@ impl Array {
     /// ```
     ///
     /// # Errors
-    /// As [`open`](Self::open).
+    /// Those of [`open`](Self::open).
     pub fn open_with(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Self> {
         Self::from_schunk(SChunk::open_with(path, options)?)
     }
 
-    /// The array in a frame that is open already. Edits stay in memory, as those of [`SChunk::from_frame`].
+    /// Returns the array in a frame that is open already. Edits stay in memory, as those of [`SChunk::from_frame`].
     ///
     /// ```
     /// use cframe::{Array, ArrayParams, Frame, Slab};
@@ -176,12 +176,12 @@ impl Array {
     /// ```
     ///
     /// # Errors
-    /// As [`from_schunk`](Self::from_schunk).
+    /// Those of [`from_schunk`](Self::from_schunk).
     pub fn from_frame(frame: crate::Frame) -> Result<Self> {
         Self::from_schunk(SChunk::from_frame(frame))
     }
 
-    /// The array that a super-chunk is.
+    /// Returns the array that a super-chunk is.
     ///
     /// ```
     /// use cframe::{Array, ArrayParams, Params, SChunk};
@@ -221,12 +221,12 @@ impl Array {
         Ok(array)
     }
 
-    /// The shape, slowest dimension first.
+    /// Returns the shape, slowest dimension first.
     pub fn shape(&self) -> &[u64] {
         &self.b2nd.shape
     }
 
-    /// The shape of a chunk.
+    /// Returns the shape of a chunk.
     ///
     /// ```
     /// use cframe::{Array, ArrayParams};
@@ -240,17 +240,17 @@ impl Array {
         &self.b2nd.chunks
     }
 
-    /// The shape of a block.
+    /// Returns the shape of a block.
     pub fn block_shape(&self) -> &[u32] {
         &self.b2nd.blocks
     }
 
-    /// The element type as stored; `None` in the oldest files.
+    /// Returns the element type as stored; `None` in the oldest files.
     pub fn dtype(&self) -> Option<&str> {
         self.b2nd.dtype.as_ref().map(|dtype| dtype.text.as_str())
     }
 
-    /// The element type. Where it contradicts the type size of the frame, or there is none, elements are raw bytes of the
+    /// Returns the element type. Where it contradicts the type size of the frame, or there is none, elements are raw bytes of the
     /// type size: that is what decides where elements are.
     ///
     /// ```
@@ -286,17 +286,17 @@ impl Array {
         elements(self.shape()).unwrap_or(u64::MAX) // a bound, which no shape reaches: all were checked when the array was opened
     }
 
-    /// Whether there are no elements.
+    /// Returns whether there are no elements.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The super-chunk beneath.
+    /// Returns the super-chunk beneath.
     pub fn schunk(&self) -> &SChunk {
         &self.schunk
     }
 
-    /// The super-chunk beneath, for its metalayers and parameters. Chunks that are changed there are changed here.
+    /// Returns the super-chunk beneath, for its metalayers and parameters. Chunks that are changed there are changed here.
     ///
     /// ```
     /// use cframe::{Array, ArrayParams};
@@ -310,7 +310,7 @@ impl Array {
         &mut self.schunk
     }
 
-    /// The super-chunk alone.
+    /// Returns the super-chunk alone.
     ///
     /// ```
     /// use cframe::{Array, ArrayParams};
@@ -342,7 +342,7 @@ impl Array {
     /// ```
     ///
     /// # Errors
-    /// As [`SChunk::commit`].
+    /// Those of [`SChunk::commit`].
     pub fn commit(&mut self) -> Result<()> {
         self.schunk.commit()
     }

@@ -14,7 +14,7 @@ use crate::model::kept::{Kept, Scratch, sized};
 const LARGE: usize = 8 << 20;
 
 impl Array {
-    /// All elements.
+    /// Returns all elements.
     ///
     /// ```
     /// use cframe::{Array, ArrayParams, Slab};
@@ -26,12 +26,12 @@ impl Array {
     /// ```
     ///
     /// # Errors
-    /// As [`read_slab_bytes`](Self::read_slab_bytes).
+    /// Those of [`read_slab_bytes`](Self::read_slab_bytes).
     pub fn read_bytes(&self) -> Result<Vec<u8>> {
         self.read_slab_bytes(&Slab::all(self.shape())?)
     }
 
-    /// The elements of a selection; only the blocks that it touches are decoded.
+    /// Returns the elements of a selection; only the blocks that it touches are decoded.
     ///
     /// ```
     /// use cframe::{Array, ArrayParams, Range, Slab};
@@ -54,7 +54,7 @@ impl Array {
         Ok(out)
     }
 
-    /// As [`read_slab_bytes`](Self::read_slab_bytes), into `out`.
+    /// Does the same as [`read_slab_bytes`](Self::read_slab_bytes), into `out`.
     ///
     /// ```
     /// use cframe::{Array, ArrayParams, Range, Slab};
@@ -70,7 +70,7 @@ impl Array {
     /// ```
     ///
     /// # Errors
-    /// As [`read_slab_bytes`](Self::read_slab_bytes); `Usage` if `out` has another size.
+    /// Those of [`read_slab_bytes`](Self::read_slab_bytes); `Usage` if `out` has another size.
     pub fn read_slab_bytes_into(&self, slab: &Slab, out: &mut [u8]) -> Result<()> {
         self.check(slab, out.len())?;
         let chunk_bytes = to_usize(self.chunk_bytes()?.into());

@@ -125,7 +125,7 @@ impl Array {
         self.write_slab_bytes(&Slab::new(&shape, ranges)?, bytes)
     }
 
-    /// Whether a selection has every element of a chunk that lies in the array.
+    /// Returns whether a selection has every element of a chunk that lies in the array.
     fn covers(&self, slab: &Slab, position: &[u64], touched: &[Touched]) -> Result<bool> {
         let mut inside = 1u64;
         for ((&at, &side), &total) in position.iter().zip(&self.grid.chunk).zip(&self.grid.shape) {
@@ -163,7 +163,7 @@ impl Array {
     }
 }
 
-/// The position of a chunk in a grid of `counts`.
+/// Returns the position of a chunk in a grid of `counts`.
 ///
 /// # Errors
 /// `Internal` for a grid without chunks, which has no places.

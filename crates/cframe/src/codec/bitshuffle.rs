@@ -88,7 +88,7 @@ fn copy(from: &[u8], to: &mut [u8]) {
     }
 }
 
-/// How many bytes of a block take part.
+/// Returns how many bytes of a block take part.
 pub(crate) fn shuffled(len: usize, size: usize) -> usize {
     len.checked_div(size).map_or(0, |count| count / 8 * 8 * size)
 }
@@ -97,7 +97,7 @@ pub(crate) fn shuffled(len: usize, size: usize) -> usize {
 mod tests {
     use super::*;
 
-    /// The definition.
+    /// Returns the definition.
     fn plain(input: &[u8], size: usize) -> Vec<u8> {
         let m = input.len() / size / 8 * 8;
         let mut out = input.to_vec();

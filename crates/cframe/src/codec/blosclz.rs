@@ -210,7 +210,7 @@ impl<'t, S: Slot> Search<'t, S> {
         made.finish()
     }
 
-    /// The last position with the same four bytes as `at`, and how many bytes are equal there.
+    /// Returns the last position with the same four bytes as `at`, and how many bytes are equal there.
     #[inline(always)]
     fn look_up(&mut self, input: &[u8], at: usize, end: usize) -> Option<(usize, usize)> {
         let word = lz::word(input, at);
@@ -226,7 +226,7 @@ impl<'t, S: Slot> Search<'t, S> {
         self.plan.shortest + if distance >= FAR { 2 } else { 0 }
     }
 
-    /// The last position of the hash of a word, whose place `at` takes.
+    /// Returns the last position of the hash of a word, whose place `at` takes.
     #[inline(always)]
     fn exchange(&mut self, word: u32, at: usize) -> usize {
         let hash = word.wrapping_mul(0x9E37_79B1) >> (32 - self.plan.bits);

@@ -45,7 +45,7 @@ fn rows_and_cells(
     }
 }
 
-/// The next position in C order; `false` after the last.
+/// Returns the next position in C order; `false` after the last.
 fn advance(at: &mut [usize], end: impl Fn(usize) -> usize, step: impl Fn(usize) -> usize) -> bool {
     for d in (0..at.len()).rev() {
         at[d] += step(d);
@@ -76,7 +76,7 @@ pub(crate) fn decode(
     Some(())
 }
 
-/// A block to cells. `None` if the block has another size than its shape.
+/// Returns a block to cells. `None` if the block has another size than its shape.
 pub(crate) fn encode(
     input: &[u8],
     size: usize,
@@ -95,7 +95,7 @@ pub(crate) fn encode(
     Some(())
 }
 
-/// A block of floats of 4 or 8 bytes to cells, of which each element becomes the mean. `None` if the block has another
+/// Returns a block of floats of 4 or 8 bytes to cells, of which each element becomes the mean. `None` if the block has another
 /// size than its shape, or elements of another size.
 pub(crate) fn encode_means(
     input: &[u8],

@@ -3,7 +3,7 @@
 //! The first block is taken word by word, each with the word before it; every other block byte by byte with the first
 //! block of the decoded chunk. Bytes after the last whole word stay.
 
-/// The word for a type size.
+/// Returns the word for a type size.
 pub(crate) fn word(size: usize) -> usize {
     match size {
         1 | 2 | 4 | 8 => size,

@@ -101,7 +101,7 @@ fn copy<const N: usize>(out: &mut [u8], from: usize, at: usize) -> Option<()> {
     Some(())
 }
 
-/// The rest of a long copy; `distance` is at least 16, and 32 bytes behind the end may change.
+/// Returns the rest of a long copy; `distance` is at least 16, and 32 bytes behind the end may change.
 fn long(out: &mut [u8], distance: usize, begin: usize, end: usize) -> Option<()> {
     let mut at = begin;
     let first = end.min(begin + 20 * WIDE);
@@ -125,7 +125,7 @@ fn long(out: &mut [u8], distance: usize, begin: usize, end: usize) -> Option<()>
     Some(())
 }
 
-/// The first 16 bytes of a copy with a period of less than that.
+/// Returns the first 16 bytes of a copy with a period of less than that.
 #[inline(always)]
 fn short_period(out: &mut [u8], at: usize, distance: usize) -> Option<()> {
     if distance >= 8 {
@@ -147,7 +147,7 @@ fn short_period(out: &mut [u8], at: usize, distance: usize) -> Option<()> {
     Some(())
 }
 
-/// The end of the output.
+/// Returns the end of the output.
 fn overlapping(out: &mut [u8], from: usize, at: usize, len: usize) -> Option<()> {
     let distance = at - from;
     if distance == 1 {
@@ -165,7 +165,7 @@ fn overlapping(out: &mut [u8], from: usize, at: usize, len: usize) -> Option<()>
     Some(())
 }
 
-/// The number of equal bytes at `a` and `b`, `b` being the later one, up to `end`.
+/// Returns the number of equal bytes at `a` and `b`, `b` being the later one, up to `end`.
 #[inline(always)]
 pub(crate) fn common(bytes: &[u8], a: usize, b: usize, end: usize) -> usize {
     let mut len = 0;
@@ -193,7 +193,7 @@ fn far(bytes: &[u8], a: usize, b: usize, mut len: usize, end: usize) -> usize {
     len
 }
 
-/// Whether places all over `bytes` look as if next to nothing there recurs.
+/// Returns whether places all over `bytes` look as if next to nothing there recurs.
 pub(super) fn hopeless(bytes: &[u8]) -> bool {
     let stride = bytes.len() / SAMPLES;
     let starts = (0..SAMPLES).map(|k| k * stride + stride / 2);
@@ -203,7 +203,7 @@ pub(super) fn hopeless(bytes: &[u8]) -> bool {
 const SAMPLES: usize = 4;
 const SAMPLE: usize = 512;
 
-/// Whether no byte is so much rarer than another, at places all over `bytes`, that it is worth telling them apart.
+/// Returns whether no byte is so much rarer than another, at places all over `bytes`, that it is worth telling them apart.
 pub(super) fn even(bytes: &[u8]) -> bool {
     const PLACES: usize = 16;
     let stride = bytes.len() / PLACES;
@@ -218,7 +218,7 @@ pub(super) fn even(bytes: &[u8]) -> bool {
     256 * squares / all.max(1) < all + 455
 }
 
-/// Whether more than a sixteenth of the words has been there before.
+/// Returns whether more than a sixteenth of the words has been there before.
 fn recurs(sample: &[u8; SAMPLE]) -> bool {
     let mut last = [0u16; 256];
     let mut hits = 0;
@@ -231,13 +231,13 @@ fn recurs(sample: &[u8; SAMPLE]) -> bool {
     hits > SAMPLE / 16
 }
 
-/// The eight bytes at `at`, as a number; 0 past the end.
+/// Returns the eight bytes at `at`, as a number; 0 past the end.
 #[inline(always)]
 pub(crate) fn long_word(bytes: &[u8], at: usize) -> u64 {
     bytes.get(at..).and_then(<[u8]>::first_chunk::<8>).map_or(0, |w| u64::from_le_bytes(*w))
 }
 
-/// The four bytes at `at`, as a number; 0 past the end.
+/// Returns the four bytes at `at`, as a number; 0 past the end.
 #[inline(always)]
 pub(crate) fn word(bytes: &[u8], at: usize) -> u32 {
     bytes.get(at..).and_then(<[u8]>::first_chunk::<4>).map_or(0, |w| u32::from_le_bytes(*w))

@@ -119,7 +119,7 @@ fn short_sequences(input: &[u8], out: &mut [u8], mut next: usize, mut at: usize)
     (next, at)
 }
 
-/// What of a length does not fit the token.
+/// Returns what of a length does not fit the token.
 #[inline]
 fn more(input: &[u8], next: &mut usize) -> Option<usize> {
     let mut sum = 0;
@@ -147,7 +147,7 @@ pub(super) trait Slot: Copy {
     const REACH: usize;
     fn of(at: usize) -> Self;
     fn get(self) -> usize;
-    /// A hash of the first bytes of `word`, of which all bits may be set.
+    /// Returns a hash of the first bytes of `word`, of which all bits may be set.
     fn hash(word: u64) -> usize;
 }
 
@@ -274,7 +274,7 @@ fn compress<S: Slot, const N: usize>(
     made.finish()
 }
 
-/// The last position of the hash of `word`, whose place `at` takes.
+/// Returns the last position of the hash of `word`, whose place `at` takes.
 #[inline(always)]
 fn exchange<S: Slot, const N: usize>(table: &mut [S; N], word: u64, at: usize) -> usize {
     // The mask changes nothing; it tells the compiler that the index is inside.
@@ -282,7 +282,7 @@ fn exchange<S: Slot, const N: usize>(table: &mut [S; N], word: u64, at: usize) -
     std::mem::replace(slot, S::of(at)).get()
 }
 
-/// How many bytes before two positions are equal, at most down to `anchor` before the later one.
+/// Returns how many bytes before two positions are equal, at most down to `anchor` before the later one.
 #[inline(always)]
 pub(super) fn back(input: &[u8], anchor: usize, from: usize, at: usize) -> usize {
     let most = from.min(at - anchor);
@@ -346,7 +346,7 @@ impl Sequences<'_> {
         Some(())
     }
 
-    /// What of a length does not fit the four bits of the token.
+    /// Returns what of a length does not fit the four bits of the token.
     #[inline(always)]
     fn rest(&mut self, len: usize) -> Option<()> {
         let mut rest = len.checked_sub(15);

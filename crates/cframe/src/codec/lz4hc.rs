@@ -94,7 +94,7 @@ impl Search<'_> {
         self.known = self.known.max(to);
     }
 
-    /// The longest match of more than `least` bytes that holds position `at` and begins at `low` or later.
+    /// Returns the longest match of more than `least` bytes that holds position `at` and begins at `low` or later.
     #[inline(always)]
     fn best(&mut self, at: usize, low: usize, least: usize) -> Option<Match> {
         self.learn(at + 1);
@@ -146,7 +146,7 @@ impl Search<'_> {
         found
     }
 
-    /// The match of two positions with the same four bytes.
+    /// Returns the match of two positions with the same four bytes.
     #[inline(always)]
     fn compare(&self, from: usize, at: usize, low: usize) -> Match {
         let before = back(self.input, low, from, at);
@@ -154,7 +154,7 @@ impl Search<'_> {
         Match { begin: at - before, from: from - before, len: before + MIN_MATCH + after }
     }
 
-    /// The run of one byte around `from`, if there is one and `at` begins with the same.
+    /// Returns the run of one byte around `from`, if there is one and `at` begins with the same.
     #[inline(always)]
     fn in_run(&self, from: usize, at: usize) -> Option<Run> {
         let input = self.input;

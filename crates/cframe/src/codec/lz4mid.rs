@@ -80,7 +80,7 @@ impl Search<'_> {
         made.finish()
     }
 
-    /// A match at `at` or one after it.
+    /// Returns a match at `at` or one after it.
     #[inline(always)]
     fn find(&mut self, at: usize) -> Option<Match> {
         let word = lz::long_word(self.input, at);
@@ -98,7 +98,7 @@ impl Search<'_> {
         Some(longer.filter(|longer| longer.len > found.len).unwrap_or(found))
     }
 
-    /// The match of `at` with an earlier position, if that is one.
+    /// Returns the match of `at` with an earlier position, if that is one.
     #[inline(always)]
     fn matching(&self, from: Option<usize>, at: usize) -> Option<Match> {
         let from = from.filter(|from| at - from <= WINDOW)?;
@@ -122,14 +122,14 @@ impl Search<'_> {
 }
 
 impl Tables {
-    /// The last position of seven bytes like those of `word`, whose place `at` takes.
+    /// Returns the last position of seven bytes like those of `word`, whose place `at` takes.
     #[inline(always)]
     fn long(&mut self, word: u64, at: usize) -> Option<usize> {
         let hash = (word << 8).wrapping_mul(0x9E37_79B1_85EB_CA87) >> 50;
         exchange(&mut self.long, hash as usize, self.base, at)
     }
 
-    /// The last position of four bytes like those of `word`, whose place `at` takes.
+    /// Returns the last position of four bytes like those of `word`, whose place `at` takes.
     #[inline(always)]
     fn short(&mut self, word: u64, at: usize) -> Option<usize> {
         let hash = (word as u32).wrapping_mul(0x9E37_79B1) >> 18;

@@ -113,7 +113,7 @@ impl<'a> Reader<'a> {
         self.take(1)?.first().copied()
     }
 
-    /// What stands a stored distance before `token`.
+    /// Returns what stands a stored distance before `token`.
     fn earlier(&mut self, token: usize) -> Option<usize> {
         let distance = u16::from_le_bytes(*self.take(2)?.first_chunk()?);
         token.checked_sub(distance.into())
@@ -180,7 +180,7 @@ fn read_cell(reader: &mut Reader<'_>, side: usize, cell: &mut [u8]) -> Option<()
     Some(())
 }
 
-/// Which rows a token copies from the first earlier place, and which from the second.
+/// Returns which rows a token copies from the first earlier place, and which from the second.
 fn copied_rows(token: u8, side: usize) -> Option<[Vec<usize>; 2]> {
     let t = usize::from(token);
     if side == 8 {

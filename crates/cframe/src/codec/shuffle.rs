@@ -93,13 +93,13 @@ fn join_any(planes: &[u8], size: usize, elements: &mut [u8], stride: usize, at: 
     }
 }
 
-/// How many groups of elements have 16 bytes from the last element's first on.
+/// Returns how many groups of elements have 16 bytes from the last element's first on.
 fn groups(len: usize, size: usize) -> usize {
     let padding = bound::left(GROUP, size);
     bound::left(len, padding) / (GROUP * size)
 }
 
-/// Where the parts of 16 bytes begin that make up an element; the last one may overlap the one before.
+/// Returns where the parts of 16 bytes begin that make up an element; the last one may overlap the one before.
 fn columns(size: usize) -> impl Iterator<Item = usize> {
     let last = bound::left(size, GROUP);
     (0..size.div_ceil(GROUP)).map(move |part| (part * GROUP).min(last))
@@ -145,7 +145,7 @@ pub(crate) fn join_planes<const N: usize>(sources: &[&[u8]; N], elements: &mut [
 mod tests {
     use super::*;
 
-    /// The definition.
+    /// Returns the definition.
     fn defined(input: &[u8], size: usize) -> Vec<u8> {
         let count = input.len() / size;
         let mut out = input.to_vec();

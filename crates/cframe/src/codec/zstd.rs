@@ -101,7 +101,7 @@ mod with_c {
     /// The most bytes of tables that are kept for other streams.
     const LARGEST: usize = 4 << 20;
 
-    /// The library's level for one of Blosc's.
+    /// Returns the library's level for one of Blosc's.
     fn effort(level: u8) -> i32 {
         match level {
             0 | 1 => 1,
@@ -110,7 +110,7 @@ mod with_c {
         }
     }
 
-    /// A dictionary of at most `size` bytes made from samples of `lengths` bytes that stand one after another.
+    /// Returns a dictionary of at most `size` bytes made from samples of `lengths` bytes that stand one after another.
     pub(crate) fn train(samples: &[u8], lengths: &[usize], size: usize) -> Option<Vec<u8>> {
         zstd::dict::from_continuous(samples, lengths, size).ok()
     }

@@ -65,7 +65,7 @@ pub enum ChunkPlace {
 }
 
 impl Frame {
-    /// The byte ranges of the frame's parts.
+    /// Returns the byte ranges of the frame's parts.
     ///
     /// ```
     /// use cframe::{Frame, Params, SChunk};
@@ -92,7 +92,7 @@ impl Frame {
         }
     }
 
-    /// Where a chunk is.
+    /// Returns where a chunk is.
     ///
     /// ```
     /// use cframe::{ChunkPlace, Frame, Params, SChunk};
@@ -116,7 +116,7 @@ impl Frame {
         })
     }
 
-    /// All chunks in order.
+    /// Returns all chunks in order.
     ///
     /// ```
     /// use cframe::{Frame, Params, SChunk};
@@ -136,7 +136,7 @@ impl Frame {
         (0..self.chunks()).map(|index| self.chunk(index))
     }
 
-    /// The value that a metalayer holds as `MessagePack`.
+    /// Returns the value that a metalayer holds as `MessagePack`.
     ///
     /// ```
     /// use cframe::{Frame, Params, SChunk};
@@ -154,7 +154,7 @@ impl Frame {
         Value::from_msgpack(self.metalayer(name).ok_or_else(|| Error::not_found("metalayer", name))?)
     }
 
-    /// The value that a metalayer of variable length holds as `MessagePack`.
+    /// Returns the value that a metalayer of variable length holds as `MessagePack`.
     ///
     /// ```
     /// use cframe::{Frame, Params, SChunk, Value};
@@ -168,7 +168,7 @@ impl Frame {
     /// ```
     ///
     /// # Errors
-    /// As [`vlmeta`](Self::vlmeta); `Malformed` if its bytes are no such value.
+    /// Those of [`vlmeta`](Self::vlmeta); `Malformed` if its bytes are no such value.
     pub fn vlmeta_value(&self, name: &str) -> Result<Value> {
         Value::from_msgpack(&self.vlmeta(name)?)
     }

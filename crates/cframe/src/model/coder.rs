@@ -73,7 +73,7 @@ impl Keep for Encoders {
 }
 
 impl Coder {
-    /// The codec for reading.
+    /// Returns the codec for reading.
     ///
     /// # Errors
     /// `Unsupported` if nobody has it.
@@ -89,7 +89,7 @@ impl Coder {
         }
     }
 
-    /// The codec for writing.
+    /// Returns the codec for writing.
     ///
     /// # Errors
     /// `Unsupported` if nobody has it.
@@ -136,7 +136,7 @@ impl Coder {
         }
     }
 
-    /// As [`decode`](Self::decode), where only the first `front` bytes of `out` matter: codecs that can stop there do.
+    /// Does the same as [`decode`](Self::decode), where only the first `front` bytes of `out` matter: codecs that can stop there do.
     pub(crate) fn decode_front(
         &self,
         state: &mut Decoders,

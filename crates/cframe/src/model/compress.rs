@@ -26,7 +26,7 @@ pub(crate) fn compress(data: &[u8], params: &Params, context: &Context) -> Resul
     compress_as(data, params, context, true)
 }
 
-/// The same content as an ordinary chunk, for a chunk that is nothing but its kind.
+/// Returns the same content as an ordinary chunk, for a chunk that is nothing but its kind.
 ///
 /// # Errors
 /// `LimitExceeded`; those of decoding.
@@ -47,10 +47,10 @@ fn compress_as(data: &[u8], params: &Params, context: &Context, kinds: bool) -> 
     Ok(out)
 }
 
-/// As [`compress`], into the front of `out`; returns the size of the chunk.
+/// Does the same as [`compress`], into the front of `out`; returns the size of the chunk.
 ///
 /// # Errors
-/// As [`compress`]; `Usage` if `out` is not [`MAX_OVERHEAD`] bytes longer than `data`.
+/// Those of [`compress`]; `Usage` if `out` is not [`MAX_OVERHEAD`] bytes longer than `data`.
 pub(crate) fn compress_into(
     data: &[u8],
     params: &Params,
@@ -102,10 +102,10 @@ fn finish(mut header: ChunkHeader, head: &mut [u8], len: usize) -> Result<usize>
     add(head.len(), len)
 }
 
-/// A chunk of blocks of the given contents, which may differ in length.
+/// Returns a chunk of blocks of the given contents, which may differ in length.
 ///
 /// # Errors
-/// As [`compress`].
+/// Those of [`compress`].
 pub(crate) fn compress_blocks(blocks: &[&[u8]], params: &Params, context: &Context) -> Result<Vec<u8>> {
     // A bound, which is no size that a chunk may have.
     let total = blocks.iter().fold(0, |sum, block| bound::sum(sum, block.len() as u64));
@@ -135,7 +135,7 @@ pub(crate) fn compress_blocks(blocks: &[&[u8]], params: &Params, context: &Conte
     finished(header, body)
 }
 
-/// A chunk of `nbytes` bytes that is nothing but its kind, or the repeated `value`.
+/// Returns a chunk of `nbytes` bytes that is nothing but its kind, or the repeated `value`.
 ///
 /// # Errors
 /// `Usage` if `nbytes` is no multiple of what is repeated, or NaN is asked for in elements that are no floats.

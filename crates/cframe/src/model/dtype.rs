@@ -198,7 +198,7 @@ fn named(field: &Literal, depth: usize) -> Option<(String, DType)> {
     }
 }
 
-/// A number that counts bytes or elements in memory.
+/// Returns a number that counts bytes or elements in memory.
 fn number(literal: &Literal) -> Option<usize> {
     if let Literal::Number(number) = literal { usize::try_from(*number).ok() } else { None }
 }

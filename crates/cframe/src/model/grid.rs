@@ -40,7 +40,7 @@ pub(crate) struct Touched {
 }
 
 impl Grid {
-    /// The grid of a metalayer; `None` if its shapes cannot be a grid.
+    /// Returns the grid of a metalayer; `None` if its shapes cannot be a grid.
     pub(crate) fn new(b2nd: &B2nd) -> Option<Self> {
         let wide = |sizes: &[u32]| sizes.iter().map(|&size| u64::from(size)).collect::<Vec<_>>();
         let grid = Self { shape: b2nd.shape.clone(), chunk: wide(&b2nd.chunks), block: wide(&b2nd.blocks) };
@@ -49,7 +49,7 @@ impl Grid {
         (sane && elements(&grid.shape).is_some() && grid.chunk_elements().is_some()).then_some(grid)
     }
 
-    /// The number of chunks along each dimension.
+    /// Returns the number of chunks along each dimension.
     pub(crate) fn chunks(&self) -> Vec<u64> {
         self.shape
             .iter()
@@ -58,7 +58,7 @@ impl Grid {
             .collect()
     }
 
-    /// The number of blocks along each dimension of a chunk.
+    /// Returns the number of blocks along each dimension of a chunk.
     pub(crate) fn blocks(&self) -> Vec<u64> {
         self.chunk.iter().zip(&self.block).map(|(&chunk, &block)| chunk.div_ceil(block.max(1))).collect()
     }
@@ -72,7 +72,7 @@ impl Grid {
         elements(&self.blocks())?.checked_mul(self.block_elements()?)
     }
 
-    /// The chunks that a selection touches, as positions in the grid of chunks, in C order.
+    /// Returns the chunks that a selection touches, as positions in the grid of chunks, in C order.
     pub(crate) fn touched_chunks(&self, slab: &Slab) -> Result<Vec<Vec<u64>>> {
         if slab.is_empty() {
             return Ok(Vec::new());
@@ -81,7 +81,7 @@ impl Grid {
         Ok(product(&touched.collect::<Result<Vec<_>>>()?))
     }
 
-    /// The blocks of a chunk that a selection touches.
+    /// Returns the blocks of a chunk that a selection touches.
     pub(crate) fn touched_blocks(&self, slab: &Slab, chunk: &[u64]) -> Result<Vec<Touched>> {
         let per_dimension = slab
             .ranges()
@@ -112,7 +112,7 @@ impl Grid {
         touched.collect()
     }
 
-    /// What a selection holds of the chunk at this position, along each dimension: of one that it touches.
+    /// Returns what a selection holds of the chunk at this position, along each dimension: of one that it touches.
     pub(crate) fn within_chunk(&self, slab: &Slab, chunk: &[u64]) -> Result<Vec<Axis>> {
         let sides = self.dimensions().zip(chunk);
         let axes = slab.ranges().iter().zip(sides).map(|(range, ((n, side, _), &position))| {
@@ -122,7 +122,7 @@ impl Grid {
         axes.collect()
     }
 
-    /// The number of a chunk in C order.
+    /// Returns the number of a chunk in C order.
     pub(crate) fn chunk_number(&self, position: &[u64]) -> Result<u64> {
         number(position.iter().copied(), self.chunks())
     }
@@ -132,7 +132,7 @@ impl Grid {
     }
 }
 
-/// The boxes of `side` that the indices of a range fall into.
+/// Returns the boxes of `side` that the indices of a range fall into.
 fn boxes(range: &Range, side: u64) -> Result<Vec<u64>> {
     let side = side.max(1);
     let last = add(range.start, mul(range.step, sub(range.count, 1)?)?)?;
@@ -147,7 +147,7 @@ fn boxes(range: &Range, side: u64) -> Result<Vec<u64>> {
     Ok(touched)
 }
 
-/// The indices of a range that lie in `low .. high`.
+/// Returns the indices of a range that lie in `low .. high`.
 fn within(range: &Range, low: u64, high: u64) -> Result<Option<Axis>> {
     let step = range.step.max(1);
     // A box before the range leaves nothing, which is 0.
@@ -158,7 +158,7 @@ fn within(range: &Range, low: u64, high: u64) -> Result<Option<Axis>> {
     Ok((index >= low && index < high).then_some(Axis { to: first, from: sub(index, low)?, count, step }))
 }
 
-/// All combinations, the last list varying fastest.
+/// Returns all combinations, the last list varying fastest.
 fn product<T: Clone>(lists: &[Vec<T>]) -> Vec<Vec<T>> {
     lists.iter().fold(vec![Vec::new()], |all, list| {
         all.iter()
@@ -173,7 +173,7 @@ fn product<T: Clone>(lists: &[Vec<T>]) -> Vec<Vec<T>> {
     })
 }
 
-/// The elements of a block from the first to the last that a selection holds.
+/// Returns the elements of a block from the first to the last that a selection holds.
 pub(crate) fn span(axes: &[Axis], block: &[u64]) -> Result<ops::Range<u64>> {
     let last = |axis: &Axis| add(axis.from, mul(sub(axis.count, 1)?, axis.step)?);
     let last = axes.iter().map(last).collect::<Result<Vec<_>>>()?;
@@ -218,13 +218,13 @@ pub(crate) fn runs(
     }
 }
 
-/// The number of a place in a grid of these sides, in C order.
+/// Returns the number of a place in a grid of these sides, in C order.
 fn number(place: impl IntoIterator<Item = u64>, sides: impl IntoIterator<Item = u64>) -> Result<u64> {
     let mut places = place.into_iter().zip(sides);
     places.try_fold(0u64, |number, (at, side)| add(mul(number, side)?, at))
 }
 
-/// How far apart neighbours are in each dimension, in elements.
+/// Returns how far apart neighbours are in each dimension, in elements.
 fn strides(sizes: &[u64]) -> Vec<u64> {
     let mut strides = vec![1u64; sizes.len()];
     let mut stride = 1;

@@ -80,7 +80,7 @@ impl<'a> Job<'a> {
         Ok(ChunkHeader { version: VERSION_BLOSC1, flags, extension: None, ..long })
     }
 
-    /// The first block as a reader will see it: filters may have lost something.
+    /// Returns the first block as a reader will see it: filters may have lost something.
     fn first_as_read(&self) -> Result<Vec<u8>> {
         let first = self.data.get(..self.blocksize.min(self.data.len())).unwrap_or_default();
         let mut encoding = Buffers::default();
@@ -268,7 +268,7 @@ impl<'a> Job<'a> {
         Some(at)
     }
 
-    /// A block of its own, with its size before it.
+    /// Returns a block of its own, with its size before it.
     pub(super) fn encode_alone(&self, state: &mut State, block: &[u8]) -> Result<Vec<u8>> {
         let State { encoders, buffers } = state;
         let filtered = self.stages.encode(Block::First, buffers, block)?;
@@ -286,7 +286,7 @@ impl<'a> Job<'a> {
         len.checked_div(streams).unwrap_or(len).max(1)
     }
 
-    /// A dictionary for the blocks of this chunk; `None` if the codec has none, or none can be made of the data.
+    /// Returns a dictionary for the blocks of this chunk; `None` if the codec has none, or none can be made of the data.
     pub(super) fn dictionary(&self, context: &Context) -> Result<Option<Vec<u8>>> {
         let largest = bound::addressable(MAX_DICTIONARY.into()).min(self.data.len() / 32);
         let count = self.data.len().div_ceil(self.blocksize.max(1));
@@ -331,7 +331,7 @@ fn check_blosc1(params: &Params) -> Result<()> {
     Ok(())
 }
 
-/// The byte that all of `bytes` are.
+/// Returns the byte that all of `bytes` are.
 pub(super) fn repeated(bytes: &[u8]) -> Option<u8> {
     let (first, rest) = bytes.split_first()?;
     // Most streams differ early; the rest is compared in long strides.

@@ -9,7 +9,7 @@ use sciformats_core::Result;
 
 /// A kind of value that threads keep.
 pub(crate) trait Keep: Default + 'static {
-    /// Where the calling thread keeps it.
+    /// Returns where the calling thread keeps it.
     fn place() -> &'static LocalKey<Cell<Self>>;
 
     /// Lets go of what is too much to keep, or of no use for others.
@@ -94,7 +94,7 @@ fn drop_large(buffer: &mut Vec<u8>) {
     }
 }
 
-/// The first `len` bytes of a buffer that grows as needed. What they are is not said.
+/// Returns the first `len` bytes of a buffer that grows as needed. What they are is not said.
 pub(crate) fn sized(buffer: &mut Vec<u8>, len: usize) -> Result<&mut [u8]> {
     if buffer.len() < len {
         // Nothing of the old bytes is of use, so none is moved.

@@ -81,7 +81,7 @@ impl Space {
     }
 }
 
-/// The sizes of chunks, as a header says them.
+/// Returns the sizes of chunks, as a header says them.
 pub(crate) fn chunk_size(sizes: impl IntoIterator<Item = u32>) -> ChunkSize {
     let mut sizes = sizes.into_iter();
     let Some(first) = sizes.next() else { return ChunkSize::Unknown };
@@ -127,7 +127,7 @@ pub(crate) fn stored(bytes: &Arc<Vec<u8>>, chunksize: ChunkSize, limits: &Limits
     }
 }
 
-/// The offsets chunk; nothing for a frame without decoded bytes.
+/// Returns the offsets chunk; nothing for a frame without decoded bytes.
 pub(crate) fn encode_offsets(offsets: &[Offset], nbytes: u64) -> Result<Vec<u8>> {
     if nbytes == 0 {
         return Ok(Vec::new());
@@ -201,7 +201,7 @@ fn advance(cursor: &mut u64, len: u64) -> Result<u64> {
     Ok(at)
 }
 
-/// The places of all chunks, and the writes of the new ones; `allocate` gives the position for so many bytes.
+/// Returns the places of all chunks, and the writes of the new ones; `allocate` gives the position for so many bytes.
 fn place(
     entries: &[Entry],
     header: &FrameHeader,
@@ -228,7 +228,7 @@ fn place(
     Ok((offsets, writes))
 }
 
-/// A commit whose header changes in more than one sector: everything new behind the old frame, the header through the
+/// Returns a commit whose header changes in more than one sector: everything new behind the old frame, the header through the
 /// journal.
 fn journalled(frame: &Frame, mut header: FrameHeader, entries: &[Entry], trailer: &Trailer) -> Result<Plan> {
     let header_len = u64::from(frame.header().header_len);
@@ -251,7 +251,7 @@ fn journalled(frame: &Frame, mut header: FrameHeader, entries: &[Entry], trailer
     Ok(Plan { plan: commit::Plan { fresh, decisive, old_len, new_len }, space })
 }
 
-/// A frame without chunks: all of it through the journal.
+/// Returns a frame without chunks: all of it through the journal.
 fn rewritten(frame: &Frame, mut header: FrameHeader, index: Vec<u8>) -> Result<Plan> {
     let header_len = u64::from(frame.header().header_len);
     let old_len = frame.storage_len();
@@ -270,7 +270,7 @@ fn rewritten(frame: &Frame, mut header: FrameHeader, index: Vec<u8>) -> Result<P
     })
 }
 
-/// The bytes from the first that differs to the last.
+/// Returns the bytes from the first that differs to the last.
 fn changed(old: &[u8], new: &[u8]) -> Option<Range<usize>> {
     let first = old.iter().zip(new).position(|(a, b)| a != b)?;
     let last = old.iter().zip(new).rposition(|(a, b)| a != b)?;

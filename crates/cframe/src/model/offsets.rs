@@ -23,7 +23,7 @@ pub(crate) struct Offsets {
 }
 
 impl Offsets {
-    /// The offsets of a frame without chunks.
+    /// Returns the offsets of a frame without chunks.
     pub(crate) fn none() -> Self {
         Self { chunk: None, walked: Vec::new(), count: 0, blocks: Box::default() }
     }
@@ -33,7 +33,7 @@ impl Offsets {
         Self { walked: at, count, ..Self::none() }
     }
 
-    /// The entries of `chunk`, which stands at `at`; `expected` of them, if that is known.
+    /// Returns the entries of `chunk`, which stands at `at`; `expected` of them, if that is known.
     pub(crate) fn new(
         chunk: Chunk<'static>,
         at: u64,
@@ -60,12 +60,12 @@ impl Offsets {
         })
     }
 
-    /// The number of chunks.
+    /// Returns the number of chunks.
     pub(crate) fn len(&self) -> u64 {
         self.count
     }
 
-    /// The place of a chunk; `None` past the last.
+    /// Returns the place of a chunk; `None` past the last.
     pub(crate) fn get(&self, index: u64) -> Result<Option<Offset>> {
         if let Some(&at) = usize::try_from(index).ok().and_then(|index| self.walked.get(index)) {
             return Ok(Some(Offset::At(at)));

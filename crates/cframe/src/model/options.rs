@@ -40,13 +40,13 @@ pub struct OpenOptions {
 }
 
 impl OpenOptions {
-    /// The same with other limits.
+    /// Returns the same with other limits.
     #[must_use]
     pub fn with_limits(self, limits: Limits) -> Self {
         Self { limits, ..self }
     }
 
-    /// The same with another number of threads.
+    /// Returns the same with another number of threads.
     ///
     /// ```
     /// use cframe::{OpenOptions, Params};
@@ -62,19 +62,19 @@ impl OpenOptions {
         Self { threads, ..self }
     }
 
-    /// The same with codecs and filters of the caller's.
+    /// Returns the same with codecs and filters of the caller's.
     #[must_use]
     pub fn with_registry(self, registry: Registry) -> Self {
         Self { registry, ..self }
     }
 
-    /// The same with another way to reach files.
+    /// Returns the same with another way to reach files.
     #[must_use]
     pub fn with_access(self, access: Access) -> Self {
         Self { access, ..self }
     }
 
-    /// The same for frames of which only the beginning may be left, or not.
+    /// Returns the same for frames of which only the beginning may be left, or not.
     #[must_use]
     pub fn with_rescue(self, rescue: bool) -> Self {
         Self { rescue, ..self }

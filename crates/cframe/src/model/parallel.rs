@@ -66,7 +66,7 @@ impl Threads {
         Ok(true)
     }
 
-    /// How many pieces of `size` bytes are worth to be at hand together, so that every thread has some.
+    /// Returns how many pieces of `size` bytes are worth to be at hand together, so that every thread has some.
     pub(crate) fn batch(self, size: usize) -> usize {
         if self.shares(usize::MAX, 2) { (BATCH.checked_div(size)).unwrap_or(1).clamp(1, MOST) } else { 1 }
     }
@@ -173,7 +173,7 @@ mod queue {
         }
     }
 
-    /// A thread that panicked has left nothing half done that others would see.
+    /// Returns a thread that panicked has left nothing half done that others would see.
     fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
         mutex.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -35,7 +35,7 @@ pub enum Split {
 }
 
 impl Split {
-    /// The number in a frame's header.
+    /// Returns the number in a frame's header.
     pub(crate) fn code(self) -> u8 {
         match self {
             Self::Always => 0,
@@ -116,13 +116,13 @@ impl Params {
         Self { codec, ..self }
     }
 
-    /// The parameter of a codec that has one.
+    /// Returns the parameter of a codec that has one.
     #[must_use]
     pub fn with_codec_meta(self, codec_meta: u8) -> Self {
         Self { codec_meta, ..self }
     }
 
-    /// The level, 0 (stored raw) to 9 (smallest). What compresses or writes with a larger number fails with `Usage`.
+    /// Returns the level, 0 (stored raw) to 9 (smallest). What compresses or writes with a larger number fails with `Usage`.
     ///
     /// ```
     /// use cframe::{Error, Params};
@@ -177,13 +177,13 @@ impl Params {
         Self { pipeline, ..self }
     }
 
-    /// Whether blocks are split.
+    /// Returns whether blocks are split.
     #[must_use]
     pub fn with_split(self, split: Split) -> Self {
         Self { split, ..self }
     }
 
-    /// The size of blocks in bytes; 0 chooses one.
+    /// Returns the size of blocks in bytes; 0 chooses one.
     #[must_use]
     pub fn with_blocksize(self, blocksize: u32) -> Self {
         Self { blocksize, ..self }
@@ -221,12 +221,12 @@ impl Params {
         Self { blosc1: true, ..self }
     }
 
-    /// The type size that fits a chunk's header.
+    /// Returns the type size that fits a chunk's header.
     pub(crate) fn stored_typesize(&self) -> u8 {
         u8::try_from(self.typesize).unwrap_or(1).max(1)
     }
 
-    /// Whether whole blocks of `blocksize` bytes are split.
+    /// Returns whether whole blocks of `blocksize` bytes are split.
     pub(crate) fn splits(&self, blocksize: u32) -> bool {
         let typesize = u32::from(self.stored_typesize());
         let Some(stream) = blocksize.checked_div(typesize) else { return false };
@@ -250,7 +250,7 @@ impl Params {
         }
     }
 
-    /// The size of the blocks of a chunk of `nbytes` bytes, at least one.
+    /// Returns the size of the blocks of a chunk of `nbytes` bytes, at least one.
     pub(crate) fn blocksize_for(&self, nbytes: u32) -> u32 {
         let typesize = u32::from(self.stored_typesize());
         let wanted = if self.blocksize > 0 { self.blocksize } else { self.automatic(nbytes, typesize) };

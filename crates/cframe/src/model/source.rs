@@ -23,7 +23,7 @@ enum Holder<'a> {
 }
 
 impl<'a> Source<'a> {
-    /// All of `bytes`.
+    /// Returns all of `bytes`.
     pub(crate) fn bytes(bytes: &'a [u8]) -> Self {
         Self { storage: Holder::Bytes(bytes), base: 0, len: bytes.len() as u64 }
     }
@@ -38,7 +38,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// As [`range`](Self::range), for a storage that others keep too.
+    /// Does the same as [`range`](Self::range), for a storage that others keep too.
     pub(crate) fn shared(storage: Arc<dyn ReadAt>, base: u64, len: u64) -> Self {
         let len = bound::left(storage.len(), base).min(len);
         Self { storage: Holder::Shared(storage), base, len }
@@ -53,7 +53,7 @@ impl<'a> Source<'a> {
         self.len
     }
 
-    /// The first `len` bytes only.
+    /// Returns the first `len` bytes only.
     pub(crate) fn cut(self, len: u64) -> Self {
         Self { len: self.len.min(len), ..self }
     }
@@ -81,7 +81,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// All of them.
+    /// Returns all of them.
     pub(crate) fn into_bytes(self) -> Result<Cow<'a, [u8]>> {
         let (base, len) = (self.base, self.len);
         let size = bound::addressable(len);
@@ -92,7 +92,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// All bytes, where they are in memory.
+    /// Returns all bytes, where they are in memory.
     pub(crate) fn as_slice(&self) -> Option<&[u8]> {
         match &self.storage {
             Holder::Bytes(bytes) => part(bytes, 0, self.len),

@@ -44,7 +44,7 @@ pub(crate) enum Block<'a> {
 pub(crate) type Buffers = Kept<Pair>;
 
 impl Stages {
-    /// The stages of a pipeline in a chunk of type size `size`, whose version is at most that of Blosc1 if `blosc1`.
+    /// Returns the stages of a pipeline in a chunk of type size `size`, whose version is at most that of Blosc1 if `blosc1`.
     ///
     /// # Errors
     /// `Unsupported` if nobody has one of the filters, or it needs what is not known here.
@@ -56,7 +56,7 @@ impl Stages {
         Ok(Self { stages, needs_reference })
     }
 
-    /// How many planes of bytes a block is turned into, if that is all there is to do.
+    /// Returns how many planes of bytes a block is turned into, if that is all there is to do.
     pub(crate) fn planes(&self) -> Option<usize> {
         match self.stages[..] {
             [] => Some(1),
@@ -156,7 +156,7 @@ impl Stage {
         Ok(Self::Cells { size, shape, side, mean })
     }
 
-    /// Whether decoding needs a second buffer.
+    /// Returns whether decoding needs a second buffer.
     fn moves(&self) -> bool {
         !matches!(self, Self::Delta { .. } | Self::Truncate { .. } | Self::ByteDelta { .. })
     }

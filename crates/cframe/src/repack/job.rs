@@ -157,7 +157,7 @@ impl<'a> Job<'a> {
         }
     }
 
-    /// What all of the chunks are, if they are all the same and of one kind.
+    /// Returns what all of the chunks are, if they are all the same and of one kind.
     pub(super) fn uniform(&self, chunks: impl Iterator<Item = u64>) -> Result<Option<(Special, Vec<u8>)>> {
         let mut found = None;
         for index in chunks {
@@ -198,7 +198,7 @@ impl<'a> Job<'a> {
         Stream::begin(self.to, sparse, (header, trailer), chunks)
     }
 
-    /// The header of a frame of other chunks, which have one size.
+    /// Returns the header of a frame of other chunks, which have one size.
     pub(super) fn cut_header(&self, params: &Params, (size, nbytes): (u32, u64)) -> FrameHeader {
         let header = FrameHeader { blocksize: params.blocksize, ..self.described(params) };
         let chunksize = if nbytes == 0 { ChunkSize::Unknown } else { ChunkSize::Fixed(size) };
@@ -206,7 +206,7 @@ impl<'a> Job<'a> {
         FrameHeader { nbytes, chunksize, general_flags, ..header }
     }
 
-    /// The header, with what changes in how chunks are compressed.
+    /// Returns the header, with what changes in how chunks are compressed.
     fn described(&self, params: &Params) -> FrameHeader {
         let kept = self.from.header();
         let new = described(kept, params);
@@ -236,7 +236,7 @@ impl<'a> Job<'a> {
         self.options.params.is_some() || self.options.codec.is_some() || self.options.level.is_some()
     }
 
-    /// How chunks are compressed of which it is not known how they were.
+    /// Returns how chunks are compressed of which it is not known how they were.
     pub(super) fn params(&self) -> Result<Params> {
         let kept = params_of(self.from.header());
         let params = match self.options.params {
@@ -278,7 +278,7 @@ impl<'a> Job<'a> {
         Ok(self.other_codec(own))
     }
 
-    /// The parameter of a codec is not one of another codec.
+    /// Returns the parameter of a codec is not one of another codec.
     fn other_codec(&self, params: Params) -> Params {
         match self.options.codec {
             Some(codec) if codec != params.codec => Params { codec, codec_meta: 0, ..params },

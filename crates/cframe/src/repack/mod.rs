@@ -123,7 +123,7 @@ impl Repack {
         Self { blocks: Some(blocks.into()), ..self }
     }
 
-    /// Whether the result is the folder of a sparse frame, or a file; as it is, unless this is said.
+    /// Returns whether the result is the folder of a sparse frame, or a file; as it is, unless this is said.
     ///
     /// ```
     /// use cframe::{Frame, FrameType, Params, Repack, SChunk};
@@ -174,7 +174,7 @@ impl Repack {
         self.frame(&Frame::open(from)?, to)
     }
 
-    /// As [`run`](Self::run), for a frame that is open already.
+    /// Does the same as [`run`](Self::run), for a frame that is open already.
     ///
     /// ```
     /// use cframe::{Frame, Params, Repack, SChunk};
@@ -189,7 +189,7 @@ impl Repack {
     /// ```
     ///
     /// # Errors
-    /// As [`run`](Self::run).
+    /// Those of [`run`](Self::run).
     pub fn frame(&self, from: &Frame, to: impl AsRef<Path>) -> Result<()> {
         job::Job::new(self, from, to.as_ref())?.run()
     }

@@ -19,7 +19,7 @@ use crate::spec::frame_header::FrameHeader;
 const GROUP: u64 = 96 << 20;
 
 impl Job<'_> {
-    /// The shapes of chunks and blocks that the array is to have.
+    /// Returns the shapes of chunks and blocks that the array is to have.
     pub(super) fn shapes(&self, array: &Array) -> Result<B2nd> {
         let old = array.b2nd();
         let chunks = self.options.chunks.as_ref().unwrap_or(&old.chunks).clone();
@@ -76,7 +76,7 @@ impl Job<'_> {
         laying.out.finish()
     }
 
-    /// What the elements of a new chunk are, if the old chunks that hold them are all of one kind.
+    /// Returns what the elements of a new chunk are, if the old chunks that hold them are all of one kind.
     fn kind_at(&self, array: &Array, new: &Grid, position: &[u64]) -> Result<Option<(Special, Vec<u8>)>> {
         let single = vec![1; position.len()];
         let slab = Slab::new(&new.shape, ranges(new, position, &single)?)?;
@@ -86,7 +86,7 @@ impl Job<'_> {
         self.uniform(numbers.collect::<Result<Vec<_>>>()?.into_iter())
     }
 
-    /// How many new chunks along each dimension are made from what is read at once: as many as have elements in one old
+    /// Returns how many new chunks along each dimension are made from what is read at once: as many as have elements in one old
     /// chunk, as far as memory goes, from the last dimension to the first.
     fn group(&self, old: &Grid, new: &Grid) -> Vec<u64> {
         let size = u64::from(self.from.typesize());
@@ -160,7 +160,7 @@ impl Laying<'_> {
     }
 }
 
-/// The indices of the elements in `extent` chunks from the chunk at `corner` on.
+/// Returns the indices of the elements in `extent` chunks from the chunk at `corner` on.
 fn ranges(grid: &Grid, corner: &[u64], extent: &[u64]) -> Result<Vec<Range>> {
     let sides = grid.shape.iter().zip(&grid.chunk);
     let boxes = sides.zip(corner.iter().zip(extent));
@@ -172,7 +172,7 @@ fn ranges(grid: &Grid, corner: &[u64], extent: &[u64]) -> Result<Vec<Range>> {
         .collect()
 }
 
-/// The header with other shapes in the metalayer that says them.
+/// Returns the header with other shapes in the metalayer that says them.
 fn with_shape(mut header: FrameHeader, b2nd: &B2nd) -> Result<FrameHeader> {
     let known = header.layers.iter().position(|layer| layer.name == "b2nd");
     let known = known.or_else(|| header.layers.iter().position(|layer| layer.name == "caterva"));

@@ -149,7 +149,7 @@ impl ChunkHeader {
         }
     }
 
-    /// The long header of a chunk without codec and filters.
+    /// Returns the long header of a chunk without codec and filters.
     pub(crate) fn plain(typesize: u8, nbytes: u32, blocksize: u32) -> Self {
         let extension =
             Extension { pipeline: Pipeline::default(), codec: 0, codec_meta: 0, flags2: 0, flags3: 0 };
@@ -233,7 +233,7 @@ impl ChunkHeader {
         self.extension.map_or(0, |extension| extension.codec_meta)
     }
 
-    /// The filters: those of the long header, or those that the flags of a short one stand for.
+    /// Returns the filters: those of the long header, or those that the flags of a short one stand for.
     pub(crate) fn pipeline(&self) -> Pipeline {
         match &self.extension {
             Some(extension) => extension.pipeline,
@@ -263,7 +263,7 @@ impl ChunkHeader {
         self.extension.is_some_and(|extension| extension.flags3 & DICTIONARY != 0)
     }
 
-    /// The special kind, `None` for ordinary content.
+    /// Returns the special kind, `None` for ordinary content.
     pub(crate) fn special(&self) -> Option<Special> {
         match self.extension?.flags3 >> 4 & 7 {
             1 => Some(Special::Zeros),
@@ -274,7 +274,7 @@ impl ChunkHeader {
         }
     }
 
-    /// Whether whole blocks are cut into one stream a byte of the type. `blocksize` is the real one.
+    /// Returns whether whole blocks are cut into one stream a byte of the type. `blocksize` is the real one.
     pub(crate) fn is_split(&self, blocksize: u32) -> bool {
         if self.flags & UNSPLIT != 0 || self.has_vl_blocks() {
             return false;
@@ -320,7 +320,7 @@ fn beyond(found: u32, last: u32) -> Option<FaultKind> {
     (found > last).then_some(FaultKind::OutOfBounds { found: found.into(), end })
 }
 
-/// A length of a dictionary and its bytes.
+/// Parses a length of a dictionary and its bytes.
 pub(crate) fn dictionary_size(i: &[u8]) -> Parsed<'_, u32> {
     checked("size of the dictionary", le_u32, |&v| {
         (v == 0 || v > MAX_DICTIONARY)
@@ -331,7 +331,7 @@ pub(crate) fn dictionary_size(i: &[u8]) -> Parsed<'_, u32> {
 /// The largest dictionary.
 pub(crate) const MAX_DICTIONARY: u32 = 32_768;
 
-/// The length of a block of variable length.
+/// Parses the length of a block of variable length.
 pub(crate) fn vl_block_size(i: &[u8]) -> Parsed<'_, u32> {
     let (rest, size) = field("size of a block", le_u32).parse(i)?;
     if size > MAX_NBYTES {

@@ -226,7 +226,7 @@ impl FrameHeader {
         Ok((i, header))
     }
 
-    /// The bytes of the header; its length field is that of the result.
+    /// Returns the bytes of the header; its length field is that of the result.
     pub(crate) fn encode(&self) -> Result<Vec<u8>> {
         let mut layers = vec![0; Self::FIXED];
         metalayers::encode(&self.layers, Place::Header, &mut layers)?;
@@ -263,7 +263,7 @@ impl FrameHeader {
         Ok(out)
     }
 
-    /// The flags of a frame whose chunks, or blocks, are equal in size or not.
+    /// Returns the flags of a frame whose chunks, or blocks, are equal in size or not.
     pub(crate) fn general_flags(chunks_vary: bool, blocks_vary: bool) -> u8 {
         let version = if chunks_vary || blocks_vary { VERSION_VARIABLE } else { VERSION };
         let chunks = if chunks_vary { VARIABLE_CHUNKS } else { 0 };
@@ -279,7 +279,7 @@ impl FrameHeader {
         }
     }
 
-    /// The codec that new chunks are written with by default.
+    /// Returns the codec that new chunks are written with by default.
     pub(crate) fn codec(&self) -> Codec {
         match self.codec_flags & 0x0f {
             BEYOND => Codec::from_id(self.codec),
@@ -287,7 +287,7 @@ impl FrameHeader {
         }
     }
 
-    /// The byte that says a codec and a level.
+    /// Returns the byte that says a codec and a level.
     pub(crate) fn codec_flags(codec: Codec, level: u8) -> u8 {
         codec.id().min(BEYOND) | (level << 4)
     }

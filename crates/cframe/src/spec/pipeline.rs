@@ -38,7 +38,7 @@ pub enum Codec {
 }
 
 impl Codec {
-    /// The codec of a number.
+    /// Returns the codec of a number.
     pub fn from_id(id: u8) -> Self {
         match id {
             0 => Self::BloscLz,
@@ -89,7 +89,7 @@ impl Codec {
         }
     }
 
-    /// The three bits of a chunk's flags, and the low half of a frame's codec byte: several codecs share a format.
+    /// Returns the three bits of a chunk's flags, and the low half of a frame's codec byte: several codecs share a format.
     pub(crate) fn format(self) -> u8 {
         match self {
             Self::BloscLz => 0,
@@ -101,7 +101,7 @@ impl Codec {
         }
     }
 
-    /// The codec of a chunk's format bits, before the header had a byte for the codec itself.
+    /// Returns the codec of a chunk's format bits, before the header had a byte for the codec itself.
     pub(crate) fn from_format(format: u8) -> Self {
         match format {
             0 => Self::BloscLz,
@@ -145,7 +145,7 @@ impl Filter {
     /// Differences of neighbouring bytes; stands after a shuffle.
     pub const BYTEDELTA: Self = Self::new(35, 0);
 
-    /// A filter by number.
+    /// Returns a filter by number.
     ///
     /// ```
     /// assert_eq!(cframe::Filter::new(2, 0), cframe::Filter::BITSHUFFLE);
@@ -204,7 +204,7 @@ impl Filter {
 pub struct Pipeline(pub [Filter; SLOTS]);
 
 impl Pipeline {
-    /// The pipeline of separately stored numbers and parameters.
+    /// Returns the pipeline of separately stored numbers and parameters.
     pub(crate) fn of(ids: [u8; SLOTS], metas: [u8; SLOTS]) -> Self {
         let mut slots = [Filter::NONE; SLOTS];
         for (slot, (id, meta)) in slots.iter_mut().zip(ids.into_iter().zip(metas)) {
@@ -213,12 +213,12 @@ impl Pipeline {
         Self(slots)
     }
 
-    /// The filters that are there, in the order of compression.
+    /// Returns the filters that are there, in the order of compression.
     pub fn filters(&self) -> impl DoubleEndedIterator<Item = Filter> + '_ {
         self.0.iter().copied().filter(|filter| filter.id != 0)
     }
 
-    /// Whether a filter of this number is there.
+    /// Returns whether a filter of this number is there.
     ///
     /// ```
     /// use cframe::{Filter, Pipeline};

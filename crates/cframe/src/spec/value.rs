@@ -79,7 +79,7 @@ impl Value {
         locate_all("MessagePack value", 0, bytes, |i| parse(i, 0))
     }
 
-    /// The bytes of the value, each number and length in the shortest form.
+    /// Returns the bytes of the value, each number and length in the shortest form.
     ///
     /// ```
     /// use cframe::Value;
@@ -99,12 +99,12 @@ impl Value {
         }
     }
 
-    /// The truth value, if it is one.
+    /// Returns the truth value, if it is one.
     pub fn as_bool(&self) -> Option<bool> {
         if let Self::Bool(value) = self { Some(*value) } else { None }
     }
 
-    /// The integer, if it is one that fits.
+    /// Returns the integer, if it is one that fits.
     ///
     /// ```
     /// use cframe::Value;
@@ -116,7 +116,7 @@ impl Value {
         if let Self::Int(value) = self { i64::try_from(*value).ok() } else { None }
     }
 
-    /// The number, if it is one that 8 bytes hold; large integers are rounded.
+    /// Returns the number, if it is one that 8 bytes hold; large integers are rounded.
     ///
     /// ```
     /// use cframe::Value;
@@ -131,22 +131,22 @@ impl Value {
         }
     }
 
-    /// The text, if it is one.
+    /// Returns the text, if it is one.
     pub fn as_str(&self) -> Option<&str> {
         if let Self::Text(text) = self { Some(text) } else { None }
     }
 
-    /// The bytes, if they are such.
+    /// Returns the bytes, if they are such.
     pub fn as_bytes(&self) -> Option<&[u8]> {
         if let Self::Bytes(bytes) = self { Some(bytes) } else { None }
     }
 
-    /// The values of a list.
+    /// Returns the values of a list.
     pub fn as_list(&self) -> Option<&[Self]> {
         if let Self::List(values) = self { Some(values) } else { None }
     }
 
-    /// The value under a key of a map.
+    /// Returns the value under a key of a map.
     ///
     /// ```
     /// use cframe::Value;

@@ -9,7 +9,7 @@ use gsd_rs::hoomd::{
 
 use crate::{Verdict, equal, say};
 
-/// A frame in which everything differs from the defaults.
+/// Returns a frame in which everything differs from the defaults.
 fn full(n: u32, seed: u32, double: bool) -> Frame {
     fn bonds<const M: usize>(rows: u32, seed: u32, n: u32) -> Bonds<M> {
         Bonds {

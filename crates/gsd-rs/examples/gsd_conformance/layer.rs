@@ -16,7 +16,7 @@ pub(crate) struct Expected {
 
 const NUMBERS: [&str; 10] = ["u8", "u16", "u32", "u64", "i8", "i16", "i32", "i64", "f32", "f64"];
 
-/// A 64-bit number for value `k` of chunk `j` in frame `i`.
+/// Returns a 64-bit number for value `k` of chunk `j` in frame `i`.
 fn word(i: u64, j: u64, k: u64) -> u64 {
     let seed = i * 1_000_003 + j * 10_007 + k * 101 + 12_345;
     let x = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15);
@@ -40,7 +40,7 @@ fn chunk(name: String, t: usize, (i, j): (u64, u64), (rows, columns): (u64, u32)
     Expected { name, element, columns, bytes }
 }
 
-/// The number of frames of a case.
+/// Returns the number of frames of a case.
 fn frames(case: &str) -> u64 {
     match case {
         "types" => 3,
@@ -51,7 +51,7 @@ fn frames(case: &str) -> u64 {
     }
 }
 
-/// The chunks of a frame of a case.
+/// Returns the chunks of a frame of a case.
 fn content(case: &str, i: u64) -> Vec<Expected> {
     match case {
         "types" => {
@@ -176,7 +176,7 @@ fn frame(reader: &Reader, i: u64, expected: &[Expected]) -> Verdict {
     Ok(())
 }
 
-/// A frame of ours behind theirs.
+/// Returns a frame of ours behind theirs.
 fn append(folder: &Path) -> Verdict {
     let path = folder.join("appended-by-us.gsd");
     let run = || -> Result<Reader> {

@@ -52,7 +52,7 @@ impl TrajectoryWriter {
     /// ```
     ///
     /// # Errors
-    /// As [`Writer::create`].
+    /// Those of [`Writer::create`].
     pub fn create(path: impl AsRef<Path>, application: &str) -> Result<Self> {
         Self::on(Writer::create(path, &CreateOptions::new(application, "hoomd", CURRENT))?)
     }
@@ -74,7 +74,7 @@ impl TrajectoryWriter {
     /// ```
     ///
     /// # Errors
-    /// As [`Writer::overwrite`].
+    /// Those of [`Writer::overwrite`].
     pub fn overwrite(path: impl AsRef<Path>, application: &str) -> Result<Self> {
         Self::on(Writer::overwrite(path, &CreateOptions::new(application, "hoomd", CURRENT))?)
     }
@@ -97,7 +97,7 @@ impl TrajectoryWriter {
     /// ```
     ///
     /// # Errors
-    /// As [`Writer::append_to`] and [`Trajectory::open`](super::Trajectory::open).
+    /// Those of [`Writer::append_to`] and [`Trajectory::open`](super::Trajectory::open).
     pub fn append_to(path: impl AsRef<Path>) -> Result<Self> {
         Self::on(Writer::append_to(path)?)
     }
@@ -121,7 +121,7 @@ impl<S: ReadAt + WriteAt> TrajectoryWriter<S> {
     /// ```
     ///
     /// # Errors
-    /// As [`Trajectory::open`](super::Trajectory::open).
+    /// Those of [`Trajectory::open`](super::Trajectory::open).
     pub fn on(mut writer: Writer<S>) -> Result<Self> {
         check_schema(writer.header())?;
         writer.flush()?;
@@ -129,12 +129,12 @@ impl<S: ReadAt + WriteAt> TrajectoryWriter<S> {
         Ok(Self { writer, initial })
     }
 
-    /// The number of frames.
+    /// Returns the number of frames.
     pub fn len(&self) -> u64 {
         self.writer.frames()
     }
 
-    /// Whether there are no frames.
+    /// Returns whether there are no frames.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -191,12 +191,12 @@ impl<S: ReadAt + WriteAt> TrajectoryWriter<S> {
     /// ```
     ///
     /// # Errors
-    /// As [`Writer::flush`].
+    /// Those of [`Writer::flush`].
     pub fn flush(&mut self) -> Result<()> {
         self.writer.flush()
     }
 
-    /// The file layer: for its settings, and for chunks beside the schema, which become part of the next frame.
+    /// Returns the file layer: for its settings, and for chunks beside the schema, which become part of the next frame.
     ///
     /// ```
     /// use gsd_rs::Reader;
@@ -230,14 +230,14 @@ impl<S: ReadAt + WriteAt> TrajectoryWriter<S> {
     /// ```
     ///
     /// # Errors
-    /// As [`Writer::finish`].
+    /// Those of [`Writer::finish`].
     pub fn finish(self) -> Result<()> {
         self.writer.finish()
     }
 }
 
 impl TrajectoryWriter<Vec<u8>> {
-    /// As [`finish`](Self::finish), and returns the file.
+    /// Does the same as [`finish`](Self::finish), and returns the file.
     ///
     /// ```
     /// use gsd_rs::hoomd::{Frame, Trajectory};
@@ -251,7 +251,7 @@ impl TrajectoryWriter<Vec<u8>> {
     /// ```
     ///
     /// # Errors
-    /// As [`finish`](Self::finish).
+    /// Those of [`finish`](Self::finish).
     pub fn into_bytes(self) -> Result<Vec<u8>> {
         self.writer.into_bytes()
     }

@@ -34,7 +34,7 @@ fn columns(m: usize) -> Shape {
     Shape { columns: u32::try_from(m).unwrap_or(u32::MAX), default: &[0.0] } // a bound: groups have few members
 }
 
-/// What a property of numbers is when it is stored nowhere.
+/// Returns what a property of numbers is when it is stored nowhere.
 pub(crate) fn shape(group: &str, property: &str) -> Option<Shape> {
     let members = match group {
         "bonds" | "pairs" | "constraints" => 2,

@@ -31,7 +31,7 @@ const BOX: Shape = Shape { columns: 6, default: &[1.0, 1.0, 1.0, 0.0, 0.0, 0.0] 
 const STEP: Shape = Shape { columns: 1, default: &[0.0] };
 const DIMENSIONS: Shape = Shape { columns: 1, default: &[3.0] };
 
-/// What a value is when it is stored nowhere.
+/// Returns what a value is when it is stored nowhere.
 pub(crate) fn shape(value: &str) -> Option<Shape> {
     match value {
         "step" => Some(STEP),
@@ -64,7 +64,7 @@ impl Configuration {
     }
 }
 
-/// The time step of a frame.
+/// Returns the time step of a frame.
 pub(crate) fn step(source: &Source<'_>) -> Result<u64> {
     let step = source.fixed::<List<u64>>("configuration/step", STEP)?;
     present(step.first().copied(), "value of the step")

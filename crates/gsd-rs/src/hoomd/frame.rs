@@ -44,7 +44,7 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// A frame of `n` particles, with the defaults of the schema for everything.
+    /// Returns a frame of `n` particles, with the defaults of the schema for everything.
     ///
     /// ```
     /// use gsd_rs::hoomd::Frame;

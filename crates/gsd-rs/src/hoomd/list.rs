@@ -33,7 +33,7 @@ impl<T: Clone> DerefMut for List<T> {
 }
 
 impl<T: Clone> List<T> {
-    /// The values, without a copy if nobody shares them.
+    /// Returns the values, without a copy if nobody shares them.
     ///
     /// ```
     /// use gsd_rs::hoomd::Frame;
@@ -47,7 +47,7 @@ impl<T: Clone> List<T> {
 }
 
 impl<T> List<T> {
-    /// Whether both are one list that is shared.
+    /// Returns whether both are one list that is shared.
     pub(crate) fn is(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }

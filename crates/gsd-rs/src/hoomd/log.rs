@@ -58,17 +58,17 @@ macro_rules! each {
 }
 
 impl Data {
-    /// The number of values; of a text, its bytes.
+    /// Returns the number of values; of a text, its bytes.
     pub fn len(&self) -> usize {
         each!(self, values => values.len(), text => text.len())
     }
 
-    /// Whether there are no values.
+    /// Returns whether there are no values.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The values as floating-point numbers, rounded if they are integers beyond 2^53; `None` for text.
+    /// Returns the values as floating-point numbers, rounded if they are integers beyond 2^53; `None` for text.
     ///
     /// ```
     /// use gsd_rs::hoomd::Data;
@@ -81,7 +81,7 @@ impl Data {
         Some(each!(self, values => values.iter().map(|&value| value as f64).collect(), _text => return None))
     }
 
-    /// The type of the values.
+    /// Returns the type of the values.
     pub fn element(&self) -> ElementType {
         fn of<T: Element>(_: &[T]) -> ElementType {
             T::TYPE
@@ -129,7 +129,7 @@ impl Data {
         true
     }
 
-    /// The values as bytes of this machine.
+    /// Returns the values as bytes of this machine.
     fn bits(&self) -> &[u8] {
         each!(self, values => bytemuck::cast_slice(values), text => text.as_bytes())
     }
@@ -181,23 +181,23 @@ impl Quantity {
         }
     }
 
-    /// The number of rows; of a text, its bytes.
+    /// Returns the number of rows; of a text, its bytes.
     pub fn rows(&self) -> u64 {
         // Without columns there are no rows.
         (self.data.len() as u64).checked_div(self.columns.into()).map_or(0, |rows| rows)
     }
 
-    /// The number of columns.
+    /// Returns the number of columns.
     pub fn columns(&self) -> u32 {
         self.columns
     }
 
-    /// The values.
+    /// Returns the values.
     pub fn data(&self) -> &Data {
         &self.data
     }
 
-    /// The text, if it is one.
+    /// Returns the text, if it is one.
     ///
     /// ```
     /// use gsd_rs::hoomd::Quantity;
@@ -212,7 +212,7 @@ impl Quantity {
         }
     }
 
-    /// The number, if it is a single one.
+    /// Returns the number, if it is a single one.
     ///
     /// ```
     /// use gsd_rs::hoomd::Quantity;
@@ -268,7 +268,7 @@ macro_rules! from_list {
 }
 from_list!(u8: U8, u16: U16, u32: U32, u64: U64, i8: I8, i16: I16, i32: I32, i64: I64, f32: F32, f64: F64);
 
-/// The names of all logged quantities of a file, without the prefix.
+/// Returns the names of all logged quantities of a file, without the prefix.
 pub(crate) fn names(reader: &Reader) -> impl Iterator<Item = &str> {
     // A name that is not text belongs to no chunk that could be found by it.
     reader.names_with_prefix(PREFIX).filter_map(|name| std::str::from_utf8(name).ok()?.strip_prefix(PREFIX))
@@ -344,7 +344,7 @@ pub enum Column {
 }
 
 impl Column {
-    /// All values as floating-point numbers, frame after frame, if the column is regular.
+    /// Returns all values as floating-point numbers, frame after frame, if the column is regular.
     ///
     /// ```
     /// use gsd_rs::hoomd::{Column, Data};

@@ -58,7 +58,7 @@ const VECTOR: Shape = Shape { columns: 3, default: &[0.0] };
 const QUATERNION: Shape = Shape { columns: 4, default: &[0.0] };
 const UNIT_QUATERNION: Shape = Shape { columns: 4, default: &[1.0, 0.0, 0.0, 0.0] };
 
-/// What a property of numbers is when it is stored nowhere.
+/// Returns what a property of numbers is when it is stored nowhere.
 pub(crate) fn shape(property: &str) -> Option<Shape> {
     Some(match property {
         "mass" | "diameter" => ONE,

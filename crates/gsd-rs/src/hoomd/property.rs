@@ -47,17 +47,17 @@ impl<T> Property<T> {
         self.shape
     }
 
-    /// All elements.
+    /// Returns all elements.
     pub fn values(&self) -> &[T] {
         &self.values
     }
 
-    /// All elements, owned.
+    /// Returns all elements, owned.
     pub fn into_values(self) -> Vec<T> {
         self.values
     }
 
-    /// The elements of each frame, row after row.
+    /// Returns the elements of each frame, row after row.
     pub fn frames(&self) -> impl ExactSizeIterator<Item = &[T]> {
         let [frames, ..] = self.shape;
         let count = bound::addressable(frames);
@@ -67,7 +67,7 @@ impl<T> Property<T> {
 }
 
 impl Trajectory {
-    /// A property over some frames as one array, converted where no value changes. What a frame does not store is that of
+    /// Returns a property over some frames as one array, converted where no value changes. What a frame does not store is that of
     /// frame 0, or the default of the schema, as in [`frame`](Self::frame). A value of the configuration is one row.
     ///
     /// ```
@@ -195,7 +195,7 @@ impl Kind {
         known.unwrap_or(Self::Other)
     }
 
-    /// The chunk that a frame has or inherits, and the number of rows and columns of the value.
+    /// Returns the chunk that a frame has or inherits, and the number of rows and columns of the value.
     fn find<'a>(&self, source: &Source<'a>, name: &str) -> Result<(Option<Chunk<'a>>, (u64, u32))> {
         let chunk = source.chunk(name)?;
         match self {
@@ -218,7 +218,7 @@ impl Kind {
         }
     }
 
-    /// A row of the default.
+    /// Returns a row of the default.
     fn default<T: Number>(&self) -> Result<Vec<T>> {
         let (Self::Rows(shape, _) | Self::Fixed(shape)) = self else {
             return Err(Error::internal("the default of an unknown chunk is missing"));

@@ -88,7 +88,7 @@ impl<'a> Source<'a> {
         Self { reader, frame, budget: Budget::new(reader), cache: None }
     }
 
-    /// The chunk that holds the value: this frame's or, if that has none, frame 0's.
+    /// Returns the chunk that holds the value: this frame's or, if that has none, frame 0's.
     pub(crate) fn chunk(&self, name: &str) -> Result<Option<Chunk<'a>>> {
         match self.reader.find(self.frame, name)? {
             None if self.frame > 0 => self.reader.find(0, name),
@@ -96,7 +96,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// A list with one row for each of `n` particles or bonds.
+    /// Returns a list with one row for each of `n` particles or bonds.
     pub(crate) fn rows<V: Values>(&self, name: &str, shape: Shape, n: u32) -> Result<V> {
         if let Some(chunk) = self.reader.find(self.frame, name)? {
             return self.stored(&chunk, shape, n);
@@ -125,7 +125,7 @@ impl<'a> Source<'a> {
         V::read(self.reader, chunk)
     }
 
-    /// A value that does not depend on the number of particles: one row, or a column of `shape.columns` rows.
+    /// Returns a value that does not depend on the number of particles: one row, or a column of `shape.columns` rows.
     pub(crate) fn fixed<V: Values>(&self, name: &str, shape: Shape) -> Result<V> {
         let Some(chunk) = self.chunk(name)? else { return Ok(V::filled(&shape.row(), 1)) };
         if chunk.elements() != Some(shape.columns.into()) {
@@ -134,7 +134,7 @@ impl<'a> Source<'a> {
         V::read(self.reader, &chunk)
     }
 
-    /// A list of texts.
+    /// Returns a list of texts.
     pub(crate) fn texts(&self, name: &str, default: &[&str]) -> Result<Vec<String>> {
         match self.chunk(name)? {
             Some(chunk) => {
@@ -148,7 +148,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// The number of particles or bonds.
+    /// Returns the number of particles or bonds.
     pub(crate) fn count(&self, name: &str) -> Result<u32> {
         present(self.fixed::<List<u32>>(name, COUNT)?.first().copied(), "value of a count")
     }
@@ -189,7 +189,7 @@ pub(crate) struct Sink<'a, S: ReadAt + WriteAt> {
 }
 
 impl<S: ReadAt + WriteAt> Sink<'_, S> {
-    /// Where a reader finds what this frame does not store: a frame beyond those that are there inherits everything.
+    /// Returns where a reader finds what this frame does not store: a frame beyond those that are there inherits everything.
     fn source(&self) -> Option<Source<'_>> {
         self.initial
             .map(|Initial { reader, cache }| Source { cache: Some(cache), ..Source::new(reader, u64::MAX) })

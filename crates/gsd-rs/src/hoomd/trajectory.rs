@@ -57,12 +57,12 @@ impl Trajectory {
     /// ```
     ///
     /// # Errors
-    /// As [`Reader::open`]; [`Error::Unsupported`] if it has another schema, or a version other than 1.x and 2.x.
+    /// Those of [`Reader::open`]; [`Error::Unsupported`] if it has another schema, or a version other than 1.x and 2.x.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::new(Reader::open(path)?)
     }
 
-    /// The trajectory in an open file.
+    /// Returns the trajectory in an open file.
     ///
     /// ```
     /// use gsd_rs::hoomd::Trajectory;
@@ -79,13 +79,13 @@ impl Trajectory {
     /// ```
     ///
     /// # Errors
-    /// As [`open`](Self::open).
+    /// Those of [`open`](Self::open).
     pub fn new(reader: Reader) -> Result<Self> {
         check_schema(reader.header())?;
         Ok(Self { reader, cache: Cache::default() })
     }
 
-    /// The file, for chunks that are not part of the schema.
+    /// Returns the file, for chunks that are not part of the schema.
     ///
     /// ```
     /// use gsd_rs::Reader;
@@ -109,12 +109,12 @@ impl Trajectory {
         &self.reader
     }
 
-    /// The number of frames.
+    /// Returns the number of frames.
     pub fn len(&self) -> u64 {
         self.reader.frames()
     }
 
-    /// Whether there are no frames.
+    /// Returns whether there are no frames.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -137,7 +137,7 @@ impl Trajectory {
     /// ```
     ///
     /// # Errors
-    /// As [`Reader::refresh`].
+    /// Those of [`Reader::refresh`].
     pub fn refresh(&mut self) -> Result<u64> {
         self.cache = Cache::default();
         self.reader.refresh()
@@ -208,7 +208,7 @@ impl Trajectory {
         frames.map(move |frame| self.frame(frame))
     }
 
-    /// The chunk that holds a value of a frame: its own or, if it has none, frame 0's. For per-particle values the
+    /// Returns the chunk that holds a value of a frame: its own or, if it has none, frame 0's. For per-particle values the
     /// latter counts only if it has the right number of rows. `None` stands for the default.
     ///
     /// ```
@@ -234,12 +234,12 @@ impl Trajectory {
     /// ```
     ///
     /// # Errors
-    /// As [`Reader::find`]; [`Error::Usage`] if there is no such frame.
+    /// Those of [`Reader::find`]; [`Error::Usage`] if there is no such frame.
     pub fn chunk(&self, frame: u64, name: &str) -> Result<Option<Chunk<'_>>> {
         self.source(frame)?.chunk(name)
     }
 
-    /// The names of the logged quantities, without `log/`, in byte order.
+    /// Returns the names of the logged quantities, without `log/`, in byte order.
     ///
     /// ```
     /// use gsd_rs::Reader;
@@ -262,7 +262,7 @@ impl Trajectory {
         log::names(&self.reader)
     }
 
-    /// A logged quantity over all frames.
+    /// Returns a logged quantity over all frames.
     ///
     /// ```
     /// use gsd_rs::Reader;
@@ -293,7 +293,7 @@ impl Trajectory {
         Column::read(&self.reader, &chunk, &Budget::new(&self.reader))
     }
 
-    /// All logged quantities over all frames, by their names without `log/`.
+    /// Returns all logged quantities over all frames, by their names without `log/`.
     ///
     /// ```
     /// use gsd_rs::Reader;
@@ -316,7 +316,7 @@ impl Trajectory {
     /// ```
     ///
     /// # Errors
-    /// As [`frame`](Self::frame).
+    /// Those of [`frame`](Self::frame).
     pub fn read_log(&self) -> Result<BTreeMap<String, Column>> {
         let mut columns = BTreeMap::new();
         let budget = Budget::new(&self.reader);
@@ -330,7 +330,7 @@ impl Trajectory {
         Ok(columns)
     }
 
-    /// The time steps of all frames.
+    /// Returns the time steps of all frames.
     ///
     /// ```
     /// use gsd_rs::Reader;
@@ -351,7 +351,7 @@ impl Trajectory {
     /// ```
     ///
     /// # Errors
-    /// As [`frame`](Self::frame).
+    /// Those of [`frame`](Self::frame).
     pub fn steps(&self) -> Result<Vec<u64>> {
         let frames = self.reader.options().limits.items("frames", self.len())? as u64;
         (0..frames).map(|frame| super::configuration::step(&self.source(frame)?)).collect()

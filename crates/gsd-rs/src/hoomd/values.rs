@@ -15,14 +15,14 @@ pub(crate) trait Values: Clone + Send + Sync + 'static {
     fn read(reader: &Reader, chunk: &Chunk<'_>) -> Result<Self>;
     /// `rows` times the default of a row.
     fn filled(row: &[f64], rows: usize) -> Self;
-    /// How many values there are.
+    /// Returns how many values there are.
     fn count(&self) -> usize;
-    /// Whether these are the same values, bit for bit; the precision does not matter.
+    /// Returns whether these are the same values, bit for bit; the precision does not matter.
     fn same(&self, other: &Self) -> bool;
     fn write<S: ReadAt + WriteAt>(&self, writer: &mut Writer<S>, name: &str, columns: u32) -> Result<()>;
 }
 
-/// The error for a chunk of a type that the schema does not allow here.
+/// Returns the error for a chunk of a type that the schema does not allow here.
 fn wrong_type(chunk: &Chunk<'_>) -> Error {
     let kind = FaultKind::Undefined { found: chunk.element.code().into() };
     Fault::new("type", kind).at("index entry", bound::sum(chunk.entry, 30))

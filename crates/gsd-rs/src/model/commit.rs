@@ -75,7 +75,7 @@ pub(crate) struct Commit<'a> {
 }
 
 impl State {
-    /// The state of a file that was opened. If something is left behind the entries in use, as a loss of power may
+    /// Returns the state of a file that was opened. If something is left behind the entries in use, as a loss of power may
     /// leave it, the block counts as full.
     pub(crate) fn new(opened: &Opened, storage: &dyn ReadAt) -> Result<Self> {
         let Opened { header, index, frames, .. } = opened;
@@ -91,14 +91,14 @@ impl State {
         Ok(Plan { fresh: Vec::new(), decisive, old_len, new_len })
     }
 
-    /// What a commit builds upon: the header, and the place of the next entry. Other writers change one of them, or the
+    /// Returns what a commit builds upon: the header, and the place of the next entry. Other writers change one of them, or the
     /// length of the file.
     pub(crate) fn generation(&self) -> Result<[(u64, u64); 2]> {
         let next = if self.index.used < self.capacity { SIZE } else { 0 };
         Ok([(0, Header::SIZE as u64), (self.index.offset(self.index.used)?, next)])
     }
 
-    /// The block that declares what is in use and nothing else.
+    /// Returns the block that declares what is in use and nothing else.
     fn sealed(&self) -> Result<Block> {
         Ok(match (self.index.used, self.capacity.checked_sub(1)) {
             (0, Some(last)) => Block { location: self.index.offset(last)?, allocated: 1 },
@@ -106,7 +106,7 @@ impl State {
         })
     }
 
-    /// The block that declares all that is allocated.
+    /// Returns the block that declares all that is allocated.
     fn whole(&self) -> Block {
         Block { location: self.index.location, allocated: self.capacity }
     }
@@ -241,7 +241,7 @@ impl State {
     }
 }
 
-/// A plan for the file in `storage`, which becomes as long as its writes make it.
+/// Returns a plan for the file in `storage`, which becomes as long as its writes make it.
 fn plan_in<'a>(storage: &dyn ReadAt, fresh: Vec<Write<'a>>, decisive: Decisive<'a>) -> Result<Plan<'a>> {
     let mut len = storage.len();
     for write in &fresh {
@@ -250,7 +250,7 @@ fn plan_in<'a>(storage: &dyn ReadAt, fresh: Vec<Write<'a>>, decisive: Decisive<'
     Ok(Plan { fresh, decisive, old_len: len, new_len: len })
 }
 
-/// The bytes of a file without frames, and its state.
+/// Returns the bytes of a file without frames, and its state.
 pub(crate) fn new_file(header: &Header) -> Result<(Vec<u8>, Commit<'static>)> {
     let index = Block { location: Header::SIZE as u64, allocated: 128 };
     // The sizes that other writers use: 128 slots, or 1 KiB of packed names.
@@ -271,17 +271,17 @@ pub(crate) fn new_file(header: &Header) -> Result<(Vec<u8>, Commit<'static>)> {
     Ok((bytes, Commit { plans: Vec::new(), state, names, end }))
 }
 
-/// The layer that a file has after a commit: 2.0 gains what 2.1 added, all others stay.
+/// Returns the layer that a file has after a commit: 2.0 gains what 2.1 added, all others stay.
 fn written_version(version: Version) -> Version {
     if version == Version::new(2, 0) { CURRENT } else { version }
 }
 
-/// Where a block of `capacity` entries ends.
+/// Returns where a block of `capacity` entries ends.
 fn block_end(location: u64, capacity: u64) -> Result<u64> {
     add(location, mul(capacity, SIZE)?)
 }
 
-/// Whether new files of this layer can be written.
+/// Returns whether new files of this layer can be written.
 pub(crate) fn is_writable(version: Version) -> bool {
     version == CURRENT || version == LEGACY
 }
@@ -290,7 +290,7 @@ pub(crate) fn is_writable(version: Version) -> bool {
 /// many frames then cost a mebibyte at most.
 const SPARSE: u64 = 1 << 14;
 
-/// The size of the block: doubled until an entry stays free.
+/// Returns the size of the block: doubled until an entry stays free.
 fn capacity_for(used: u64, frames: u64, capacity: u64) -> Result<u64> {
     let needed = if frames <= SPARSE { used.max(frames) } else { used };
     let mut capacity = capacity.max(1);
@@ -335,7 +335,7 @@ fn is_zero(storage: &dyn ReadAt, mut at: u64, end: u64) -> Result<bool> {
     Ok(true)
 }
 
-/// The number of sectors that a write touches.
+/// Returns the number of sectors that a write touches.
 fn sectors(at: u64, size: usize) -> Result<u64> {
     let end = add(at, size as u64)?.div_ceil(SECTOR);
     sub(end, at / SECTOR)
@@ -377,7 +377,7 @@ mod tests {
     use super::*;
     use crate::spec::{ElementType, Label};
 
-    /// A new file and what a writer of it knows.
+    /// Returns a new file and what a writer of it knows.
     fn blank() -> (Vec<u8>, State, Names) {
         let nowhere = Block { location: 0, allocated: 0 };
         let label = Label::new("t").unwrap();

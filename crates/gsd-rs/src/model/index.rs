@@ -34,7 +34,7 @@ pub(crate) struct Index {
 }
 
 impl Index {
-    /// The index that the header names, which must lie inside the storage; bisects for its end.
+    /// Returns the index that the header names, which must lie inside the storage; bisects for its end.
     pub(crate) fn new(storage: &dyn ReadAt, header: &Header) -> Result<Self> {
         let fault = |kind| Fault::new("index block", kind).at("header", Header::INDEX_OFFSET);
         let block = header.index;
@@ -55,7 +55,7 @@ impl Index {
         Ok(index)
     }
 
-    /// The byte offset of an entry of the block.
+    /// Returns the byte offset of an entry of the block.
     ///
     /// # Errors
     /// `Internal` for a position outside of the block, which was found to lie inside the storage.
@@ -63,13 +63,13 @@ impl Index {
         add(self.location, mul(position, SIZE)?)
     }
 
-    /// The entry at `position`, which is less than `used`.
+    /// Returns the entry at `position`, which is less than `used`.
     pub(crate) fn entry(&self, storage: &dyn ReadAt, position: u64) -> Result<IndexEntry> {
         let at = self.offset(position)?;
         locate("index entry", at, &storage.read_at(at, IndexEntry::SIZE)?, IndexEntry::parse)
     }
 
-    /// The number of frames: one more than the last entry's.
+    /// Returns the number of frames: one more than the last entry's.
     pub(crate) fn frames(&self, storage: &dyn ReadAt) -> Result<u64> {
         let Some(last) = self.used.checked_sub(1) else { return Ok(0) };
         let at = add(self.offset(last)?, IndexEntry::FRAME_OFFSET)?;
@@ -77,7 +77,7 @@ impl Index {
         self.entry(storage, last)?.frame.checked_add(1).ok_or_else(overflow)
     }
 
-    /// The position of the first entry that is not before `frame` and, where ids are sorted, `id`. The search begins at
+    /// Returns the position of the first entry that is not before `frame` and, where ids are sorted, `id`. The search begins at
     /// `near`, so that it is short if that is a good guess.
     fn lower_bound(&self, storage: &dyn ReadAt, frame: u64, id: u16, near: u64) -> Result<u64> {
         let target = self.key(frame, id);
@@ -104,7 +104,7 @@ impl Index {
         })
     }
 
-    /// The entries in use, if the storage has them in memory.
+    /// Returns the entries in use, if the storage has them in memory.
     fn block<'a>(&self, storage: &'a dyn ReadAt) -> Option<&'a [u8]> {
         let start = usize::try_from(self.location).ok()?;
         let end = usize::try_from(self.offset(self.used).ok()?).ok()?;
@@ -136,7 +136,7 @@ impl Index {
             .transpose()
     }
 
-    /// The entries of a frame, in the order of the index.
+    /// Returns the entries of a frame, in the order of the index.
     pub(crate) fn of_frame<'a>(
         &self,
         storage: &'a dyn ReadAt,
@@ -149,12 +149,12 @@ impl Index {
             .take_while(move |item| !item.as_ref().is_ok_and(|(_, entry)| entry.frame != frame)))
     }
 
-    /// The entries at these positions; one that is out of order is an error.
+    /// Returns the entries at these positions; one that is out of order is an error.
     pub(crate) fn entries<'a>(&self, storage: &'a dyn ReadAt, positions: Range<u64>) -> Entries<'a> {
         Entries { index: *self, storage, positions, block: Cow::Borrowed(&[]), previous: None }
     }
 
-    /// What entries are sorted by.
+    /// Returns what entries are sorted by.
     fn key(&self, frame: u64, id: u16) -> (u64, u16) {
         match self.order {
             Order::Frame => (frame, 0),
@@ -162,7 +162,7 @@ impl Index {
         }
     }
 
-    /// The entry at `position` is on the wrong side of another one.
+    /// Returns the entry at `position` is on the wrong side of another one.
     fn disorder(&self, position: u64, other: (u64, u16), key: (u64, u16)) -> Error {
         let (field, offset) = match other.0 == key.0 {
             true => ("id", IndexEntry::ID_OFFSET),
@@ -173,7 +173,7 @@ impl Index {
     }
 }
 
-/// As [`bisect`] in all positions below `end`, beginning at `near`: steps that grow lead to both sides of the place.
+/// Does the same as [`bisect`] in all positions below `end`, beginning at `near`: steps that grow lead to both sides of the place.
 fn search(end: u64, near: u64, mut before: impl FnMut(u64) -> Result<bool>) -> Result<u64> {
     let (mut low, mut high, mut step) = (0, end, 16u64);
     let start = near.min(bound::left(end, 1));
@@ -203,7 +203,7 @@ fn search(end: u64, near: u64, mut before: impl FnMut(u64) -> Result<bool>) -> R
     bisect(low..high, before)
 }
 
-/// The first of the positions for which `before` is false, if it is true for all before and false for all after.
+/// Returns the first of the positions for which `before` is false, if it is true for all before and false for all after.
 fn bisect(positions: Range<u64>, mut before: impl FnMut(u64) -> Result<bool>) -> Result<u64> {
     let Range { start: mut low, end: mut high } = positions;
     while low < high {

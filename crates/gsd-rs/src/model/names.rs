@@ -77,23 +77,23 @@ impl Names {
         }
     }
 
-    /// The number of names.
+    /// Returns the number of names.
     pub(crate) fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// Where the bytes of a name start; those of the one after the last where all end.
+    /// Returns where the bytes of a name start; those of the one after the last where all end.
     fn start(&self, index: usize) -> usize {
         index.checked_sub(1).map_or(0, |before| self.ends.get(before).copied().unwrap_or(self.bytes.len()))
     }
 
-    /// The name at a position of the list.
+    /// Returns the name at a position of the list.
     pub(crate) fn get(&self, id: u16) -> Option<&[u8]> {
         let end = *self.ends.get(usize::from(id))?;
         self.bytes.get(self.start(id.into())..end)
     }
 
-    /// All names, by position.
+    /// Returns all names, by position.
     pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = &[u8]> {
         let mut start = 0;
         self.ends.iter().map(move |&end| {
@@ -103,7 +103,7 @@ impl Names {
         })
     }
 
-    /// The byte offset in the file of the name at a position of the list; one past the last gives the end.
+    /// Returns the byte offset in the file of the name at a position of the list; one past the last gives the end.
     pub(crate) fn offset(&self, index: usize) -> u64 {
         let index_of_64 = index as u64;
         let within = match self.encoding {
@@ -114,7 +114,7 @@ impl Names {
         bound::sum(self.location, within)
     }
 
-    /// The ids whose name compares as `Equal`, given that `compare` follows the order of names.
+    /// Returns the ids whose name compares as `Equal`, given that `compare` follows the order of names.
     fn range(&self, compare: impl Fn(&[u8]) -> Ordering) -> &[u16] {
         let of = |id: &u16| self.get(*id).map_or(Ordering::Greater, &compare);
         let start = self.sorted.partition_point(|id| of(id) == Ordering::Less);
@@ -122,12 +122,12 @@ impl Names {
         rest.get(..rest.partition_point(|id| of(id) == Ordering::Equal)).unwrap_or_default()
     }
 
-    /// The ids of a name.
+    /// Returns the ids of a name.
     pub(crate) fn ids(&self, name: &[u8]) -> &[u16] {
         self.range(|other| other.cmp(name))
     }
 
-    /// The ids of the names that begin with `prefix`, in the order of the names.
+    /// Returns the ids of the names that begin with `prefix`, in the order of the names.
     pub(crate) fn with_prefix(&self, prefix: &[u8]) -> &[u16] {
         self.range(|other| match other.starts_with(prefix) {
             true => Ordering::Equal,
@@ -135,12 +135,12 @@ impl Names {
         })
     }
 
-    /// The same names in the other encoding, none of them stored yet.
+    /// Returns the same names in the other encoding, none of them stored yet.
     pub(crate) fn repacked(&self, encoding: Encoding) -> Self {
         Self { encoding, stored: 0, ..self.clone() }
     }
 
-    /// The id of a name, which is added if it is new.
+    /// Returns the id of a name, which is added if it is new.
     pub(crate) fn intern(&mut self, name: &str) -> Result<u16> {
         if let Some(&id) = self.ids(name.as_bytes()).first() {
             return Ok(id);
@@ -172,7 +172,7 @@ impl Names {
         Err(Error::usage("chunk name", problem))
     }
 
-    /// What stores the names that are not stored yet: a write behind those that are or, if the block has no room for
+    /// Returns what stores the names that are not stored yet: a write behind those that are or, if the block has no room for
     /// them, a larger block at `fresh`. With the block that the header then names.
     pub(crate) fn plan(&self, block: Block, fresh: u64) -> Result<(Option<Write<'static>>, Block)> {
         if self.stored == self.len() {
@@ -190,7 +190,7 @@ impl Names {
         Ok((Some(Write::new(start, bytes)), block))
     }
 
-    /// A block at `fresh` with all names, of at least `allocated` units.
+    /// Returns a block at `fresh` with all names, of at least `allocated` units.
     pub(crate) fn plan_block(&self, allocated: u64, fresh: u64) -> Result<(Write<'static>, Block)> {
         let mut bytes = self.encoded(0)?;
         let needed = add(bytes.len() as u64, self.end_mark()?)?;
@@ -206,7 +206,7 @@ impl Names {
         Ok(self.encoding.size(&[])? as u64)
     }
 
-    /// The names from the id `first` on as they stand in the file.
+    /// Returns the names from the id `first` on as they stand in the file.
     fn encoded(&self, first: usize) -> Result<Vec<u8>> {
         let mut out = Vec::new();
         self.iter().skip(first).try_for_each(|name| self.encoding.encode(name, &mut out))?;

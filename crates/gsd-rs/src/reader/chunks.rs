@@ -7,7 +7,7 @@ use crate::Chunk;
 use crate::spec::IndexEntry;
 
 impl Reader {
-    /// The chunks of a frame, in the order of the index: by id since layer 2.0, as written before.
+    /// Returns the chunks of a frame, in the order of the index: by id since layer 2.0, as written before.
     ///
     /// ```
     /// use gsd_rs::Reader;
@@ -36,7 +36,7 @@ impl Reader {
         chunks.map(|item| item.and_then(|(position, entry)| self.chunk(position, &entry))).chain(error)
     }
 
-    /// All chunks of all frames, in the order of the index.
+    /// Returns all chunks of all frames, in the order of the index.
     ///
     /// ```
     /// use gsd_rs::Reader;
@@ -61,7 +61,7 @@ impl Reader {
         entries.map(|item| item.and_then(|(position, entry)| self.chunk(position, &entry)))
     }
 
-    /// The chunks with this name, over all frames.
+    /// Returns the chunks with this name, over all frames.
     ///
     /// ```
     /// use gsd_rs::Reader;
@@ -90,7 +90,7 @@ impl Reader {
             .map(|item| item.and_then(|(position, entry)| self.chunk(position, &entry)))
     }
 
-    /// The chunk with this name in a frame, if it is there. Takes a number of steps that grows with the logarithm of
+    /// Returns the chunk with this name in a frame, if it is there. Takes a number of steps that grows with the logarithm of
     /// the number of entries (before layer 2.0, and with the chunks of the frame).
     ///
     /// ```

@@ -14,7 +14,7 @@ use crate::element::number;
 use crate::{Chunk, ElementType};
 
 impl Reader {
-    /// The same reader, which converts elements otherwise when it reads them as types.
+    /// Returns the same reader, which converts elements otherwise when it reads them as types.
     ///
     /// ```
     /// use gsd_rs::{Conversion, Error, Reader};
@@ -40,7 +40,7 @@ impl Reader {
         Self { conversion, ..self }
     }
 
-    /// The elements of a chunk, row after row, converted where no value changes: `300` reads as `f32`, but not as `u8`.
+    /// Returns the elements of a chunk, row after row, converted where no value changes: `300` reads as `f32`, but not as `u8`.
     /// Borrowed from a mapped file where they are aligned, copied otherwise.
     ///
     /// ```
@@ -65,7 +65,7 @@ impl Reader {
         self.read_rows(chunk, 0..chunk.n)
     }
 
-    /// The elements of some rows of a chunk; only their bytes are touched.
+    /// Returns the elements of some rows of a chunk; only their bytes are touched.
     ///
     /// ```
     /// use gsd_rs::{Error, Reader};
@@ -81,7 +81,7 @@ impl Reader {
     /// ```
     ///
     /// # Errors
-    /// As [`read`](Self::read); [`Error::Usage`] if the rows leave the chunk.
+    /// Those of [`read`](Self::read); [`Error::Usage`] if the rows leave the chunk.
     pub fn read_rows<T: Number>(&self, chunk: &Chunk<'_>, rows: Range<u64>) -> Result<Cow<'_, [T]>> {
         let range = chunk.range(&rows, self.storage.len())?;
         let stored = number(chunk.element, T::STORED)
@@ -109,7 +109,7 @@ impl Reader {
         Ok(Cow::Owned(elements))
     }
 
-    /// The bytes of some rows of a chunk, as they are stored: little-endian.
+    /// Returns the bytes of some rows of a chunk, as they are stored: little-endian.
     ///
     /// ```
     /// use gsd_rs::{Error, Reader};
@@ -125,13 +125,13 @@ impl Reader {
     /// ```
     ///
     /// # Errors
-    /// As [`read_rows`](Self::read_rows).
+    /// Those of [`read_rows`](Self::read_rows).
     pub fn read_bytes(&self, chunk: &Chunk<'_>, rows: Range<u64>) -> Result<Cow<'_, [u8]>> {
         let range = chunk.range(&rows, self.storage.len())?;
         self.storage.read_at(range.start, size_of_range(&range)?)
     }
 
-    /// The text of a chunk: of characters, or of bytes as older writers store text. Zeros at its end are cut off.
+    /// Returns the text of a chunk: of characters, or of bytes as older writers store text. Zeros at its end are cut off.
     ///
     /// ```
     /// use gsd_rs::{Error, Reader};
@@ -147,7 +147,7 @@ impl Reader {
     /// ```
     ///
     /// # Errors
-    /// As [`read`](Self::read); [`Error::Misfit`] with the first byte that is not UTF-8. The text is one element, of index 0.
+    /// Those of [`read`](Self::read); [`Error::Misfit`] with the first byte that is not UTF-8. The text is one element, of index 0.
     pub fn text(&self, chunk: &Chunk<'_>) -> Result<Cow<'_, str>> {
         if !matches!(chunk.element, ElementType::Character | ElementType::U8 | ElementType::I8) {
             return Err(Error::usage("chunk", format!("{:?} holds {}, not text", chunk.name, chunk.element)));

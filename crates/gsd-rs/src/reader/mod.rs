@@ -56,7 +56,7 @@ impl Reader {
         Self::open_with(path, &OpenOptions::default())
     }
 
-    /// As [`open`](Self::open), with options.
+    /// Does the same as [`open`](Self::open), with options.
     ///
     /// ```no_run
     /// use gsd_rs::{Access, OpenOptions, Reader};
@@ -67,7 +67,7 @@ impl Reader {
     /// ```
     ///
     /// # Errors
-    /// As [`open`](Self::open).
+    /// Those of [`open`](Self::open).
     pub fn open_with(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Self> {
         let mut file = FileStorage::open(path)?;
         let (storage, opened) = reached(&mut file, options.access)?;
@@ -88,7 +88,7 @@ impl Reader {
     /// ```
     ///
     /// # Errors
-    /// As [`open`](Self::open).
+    /// Those of [`open`](Self::open).
     pub fn from_bytes(bytes: impl Into<Vec<u8>>) -> Result<Self> {
         Self::from_storage(bytes.into(), &OpenOptions::default())
     }
@@ -111,7 +111,7 @@ impl Reader {
     /// ```
     ///
     /// # Errors
-    /// As [`open`](Self::open).
+    /// Those of [`open`](Self::open).
     pub fn from_storage(storage: impl ReadAt + 'static, options: &OpenOptions) -> Result<Self> {
         let opened = open(&storage)?;
         Ok(Self {
@@ -143,7 +143,7 @@ impl Reader {
     /// ```
     ///
     /// # Errors
-    /// As [`open`](Self::open); the reader then shows the state from before.
+    /// Those of [`open`](Self::open); the reader then shows the state from before.
     pub fn refresh(&mut self) -> Result<u64> {
         match &mut self.file {
             Some(file) => (self.storage, self.opened) = reached(file, self.options.access)?,
@@ -152,7 +152,7 @@ impl Reader {
         Ok(self.opened.frames)
     }
 
-    /// The header.
+    /// Returns the header.
     ///
     /// ```
     /// use gsd_rs::{Reader, Writer};
@@ -172,24 +172,24 @@ impl Reader {
         &self.opened.header
     }
 
-    /// The options that it was opened with.
+    /// Returns the options that it was opened with.
     pub fn options(&self) -> &OpenOptions {
         &self.options
     }
 
-    /// The number of frames: one more than that of the last chunk. Empty frames before it count; a file of 32 bytes
+    /// Returns the number of frames: one more than that of the last chunk. Empty frames before it count; a file of 32 bytes
     /// an entry can claim any number, so do not loop over frames of an untrusted file without a bound of your own:
     /// [`all_chunks`](Self::all_chunks) is bounded by the file.
     pub fn frames(&self) -> u64 {
         self.opened.frames
     }
 
-    /// The number of entries in the index: chunks in all frames.
+    /// Returns the number of entries in the index: chunks in all frames.
     pub fn entries(&self) -> u64 {
         self.opened.index.used
     }
 
-    /// The name list, by position. A name may be there without a chunk, or twice.
+    /// Returns the name list, by position. A name may be there without a chunk, or twice.
     ///
     /// ```
     /// use gsd_rs::Reader;
@@ -208,7 +208,7 @@ impl Reader {
         self.opened.names.iter()
     }
 
-    /// The name at a position of the name list.
+    /// Returns the name at a position of the name list.
     ///
     /// ```
     /// use gsd_rs::Reader;
@@ -225,7 +225,7 @@ impl Reader {
         self.opened.names.get(id)
     }
 
-    /// The names that begin with `prefix`, in byte order, each once. An empty prefix gives all.
+    /// Returns the names that begin with `prefix`, in byte order, each once. An empty prefix gives all.
     ///
     /// ```
     /// use gsd_rs::Reader;

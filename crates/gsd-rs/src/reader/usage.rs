@@ -25,7 +25,7 @@ impl Reader {
             .try_for_each(|chunk| chunk.and_then(|c| c.range(&(0..c.n), self.storage.len())).map(drop))
     }
 
-    /// The bytes that the file had, if data that its index refers to is behind its end: it was cut short. Looks at every
+    /// Returns the bytes that the file had, if data that its index refers to is behind its end: it was cut short. Looks at every
     /// entry of the index. An end that the sizes of all chunks do not account for is that of a damaged entry, and does
     /// not count.
     ///
@@ -57,7 +57,7 @@ impl Reader {
         (end > self.storage.len() && end <= most.checked_mul(2)?).then_some(end)
     }
 
-    /// What the bytes of the file are used for. Looks at every entry of the index.
+    /// Returns what the bytes of the file are used for. Looks at every entry of the index.
     ///
     /// ```
     /// use gsd_rs::Reader;
@@ -74,7 +74,7 @@ impl Reader {
     /// ```
     ///
     /// # Errors
-    /// As [`verify`](Self::verify).
+    /// Those of [`verify`](Self::verify).
     pub fn space(&self) -> Result<Space> {
         let mut data = 0u64;
         for chunk in self.all_chunks() {

@@ -62,7 +62,7 @@ impl ElementType {
         Self::Character,
     ];
 
-    /// The type with this code.
+    /// Returns the type with this code.
     ///
     /// ```
     /// use gsd_rs::ElementType;
@@ -87,7 +87,7 @@ impl ElementType {
         }
     }
 
-    /// The code in the file.
+    /// Returns the code in the file.
     pub const fn code(self) -> u8 {
         match self {
             Self::U8 => 1,

@@ -147,7 +147,7 @@ impl Label {
     /// The longest text, in bytes.
     pub const MAX: usize = 63;
 
-    /// A label; `None` if the text has more than 63 bytes or a NUL in it.
+    /// Returns a label; `None` if the text has more than 63 bytes or a NUL in it.
     ///
     /// ```
     /// use gsd_rs::Label;
@@ -162,12 +162,12 @@ impl Label {
         (!text.contains('\0')).then_some(Self(bytes))
     }
 
-    /// The bytes before the first zero.
+    /// Returns the bytes before the first zero.
     pub fn as_bytes(&self) -> &[u8] {
         self.0.split(|&byte| byte == 0).next().unwrap_or_default()
     }
 
-    /// The text, for display: bytes that are not UTF-8 are shown as `U+FFFD`.
+    /// Returns the text, for display: bytes that are not UTF-8 are shown as `U+FFFD`.
     pub fn to_text(&self) -> Cow<'_, str> {
         String::from_utf8_lossy(self.as_bytes())
     }

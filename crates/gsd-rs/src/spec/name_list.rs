@@ -43,7 +43,7 @@ pub(crate) const SLOT_TEXT: usize = 63;
 pub(crate) const MAX_NAMES: usize = 1 << 16;
 
 impl Encoding {
-    /// The names in `i`, which is the whole block. What is left is the end mark and what follows it.
+    /// Parses the names in `i`, which is the whole block. What is left is the end mark and what follows it.
     pub(crate) fn parse(self, i: &[u8]) -> Parsed<'_, Vec<&[u8]>> {
         let name = match self {
             Self::Slots => slot,
@@ -79,7 +79,7 @@ impl Encoding {
     }
 }
 
-/// A slot in use; an empty one is an error, which ends the list, one without its zero byte a failure.
+/// Parses a slot in use; an empty one is an error, which ends the list, one without its zero byte a failure.
 fn slot(i: &[u8]) -> Parsed<'_, &[u8]> {
     let (rest, slot) = take(64usize)(i)?;
     let (end, name) = take_till1(|byte| byte == 0)(slot)?;
@@ -89,7 +89,7 @@ fn slot(i: &[u8]) -> Parsed<'_, &[u8]> {
     Ok((rest, name))
 }
 
-/// A string that is not empty.
+/// Parses a string that is not empty.
 fn string(i: &[u8]) -> Parsed<'_, &[u8]> {
     terminated(take_till1(|byte| byte == 0), tag(&[0][..])).parse(i)
 }

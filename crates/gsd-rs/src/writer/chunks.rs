@@ -30,7 +30,7 @@ impl Writer {
     /// ```
     ///
     /// # Errors
-    /// As [`write`](Self::write).
+    /// Those of [`write`](Self::write).
     pub fn reserve<T: Element>(&mut self, name: &str, n: u64, m: u32) -> Result<Region> {
         let size = self.checked_size(name, T::TYPE, n, m)?;
         self.drain()?;
@@ -92,7 +92,7 @@ impl<S: ReadAt + WriteAt> Writer<S> {
     /// ```
     ///
     /// # Errors
-    /// As [`write`](Self::write); [`Error::Usage`] in a file of a layer before 2.0.
+    /// Those of [`write`](Self::write); [`Error::Usage`] in a file of a layer before 2.0.
     pub fn write_text(&mut self, name: &str, text: &str) -> Result<()> {
         self.put(name, ElementType::Character, (text.len() as u64, 1), text.as_bytes())
     }
@@ -113,7 +113,7 @@ impl<S: ReadAt + WriteAt> Writer<S> {
     /// ```
     ///
     /// # Errors
-    /// As [`write`](Self::write); [`Error::Usage`] for an unknown type.
+    /// Those of [`write`](Self::write); [`Error::Usage`] for an unknown type.
     pub fn write_bytes(
         &mut self,
         name: &str,
@@ -153,7 +153,7 @@ impl<S: ReadAt + WriteAt> Writer<S> {
         Ok(())
     }
 
-    /// What a chunk takes, if it may be written.
+    /// Returns what a chunk takes, if it may be written.
     fn checked_size(&self, name: &str, element: ElementType, n: u64, m: u32) -> Result<u64> {
         self.check_open()?;
         if m == 0 {
@@ -171,7 +171,7 @@ impl<S: ReadAt + WriteAt> Writer<S> {
         n.checked_mul(m.into()).and_then(|count| count.checked_mul(size as u64)).ok_or_else(too_long)
     }
 
-    /// Where the next chunk goes: a multiple of its element's size, so that a mapped file can lend it as it is.
+    /// Returns where the next chunk goes: a multiple of its element's size, so that a mapped file can lend it as it is.
     fn place(&self, element: ElementType) -> Result<u64> {
         let end = add(self.buffer_at, self.buffer.len() as u64)?;
         let size = present(element.size(), "size of an element")? as u64;

@@ -27,7 +27,7 @@ impl<S: ReadAt + WriteAt> Writer<S> {
     /// ```
     ///
     /// # Errors
-    /// As [`flush`](Self::flush); the frame is complete nevertheless.
+    /// Those of [`flush`](Self::flush); the frame is complete nevertheless.
     pub fn end_frame(&mut self) -> Result<()> {
         self.end_frames(1)
     }
@@ -46,7 +46,7 @@ impl<S: ReadAt + WriteAt> Writer<S> {
     /// ```
     ///
     /// # Errors
-    /// As [`end_frame`](Self::end_frame).
+    /// Those of [`end_frame`](Self::end_frame).
     pub fn end_frames(&mut self, count: u64) -> Result<()> {
         self.check_open()?;
         if count == 0 {
@@ -116,7 +116,7 @@ impl<S: ReadAt + WriteAt> Writer<S> {
         Ok(())
     }
 
-    /// Whether there was something to commit.
+    /// Returns whether there was something to commit.
     fn commit_with(&mut self, data: &[u8], last: bool) -> Result<bool> {
         let pending = Pending {
             data_at: self.buffer_at,
@@ -210,7 +210,7 @@ impl<S: ReadAt + WriteAt> Writer<S> {
     /// ```
     ///
     /// # Errors
-    /// As [`flush`](Self::flush); [`Error::Usage`] if a frame has been begun.
+    /// Those of [`flush`](Self::flush); [`Error::Usage`] if a frame has been begun.
     pub fn upgrade(&mut self) -> Result<()> {
         self.settle()?;
         if self.state.header.encoding() == name_list::Encoding::Packed {
@@ -239,7 +239,7 @@ impl<S: ReadAt + WriteAt> Writer<S> {
     /// ```
     ///
     /// # Errors
-    /// As [`flush`](Self::flush); [`Error::Usage`] if a frame has been begun.
+    /// Those of [`flush`](Self::flush); [`Error::Usage`] if a frame has been begun.
     pub fn truncate(&mut self) -> Result<()> {
         self.settle()?;
         let commit = self.state.plan_truncation(self.buffer_at, self.session.storage())?;
@@ -286,7 +286,7 @@ impl<S: ReadAt + WriteAt> Writer<S> {
     /// ```
     ///
     /// # Errors
-    /// As [`flush`](Self::flush); [`Error::Usage`] if a frame has been begun and neither ended nor discarded: the
+    /// Those of [`flush`](Self::flush); [`Error::Usage`] if a frame has been begun and neither ended nor discarded: the
     /// complete frames are committed then.
     pub fn finish(mut self) -> Result<()> {
         self.close()
@@ -305,7 +305,7 @@ impl<S: ReadAt + WriteAt> Writer<S> {
 }
 
 impl Writer<Vec<u8>> {
-    /// As [`finish`](Self::finish), and returns the file.
+    /// Does the same as [`finish`](Self::finish), and returns the file.
     ///
     /// ```
     /// use gsd_rs::{CreateOptions, Reader, Version, Writer};
@@ -318,7 +318,7 @@ impl Writer<Vec<u8>> {
     /// ```
     ///
     /// # Errors
-    /// As [`finish`](Self::finish).
+    /// Those of [`finish`](Self::finish).
     pub fn into_bytes(mut self) -> Result<Vec<u8>> {
         self.close()?;
         Ok(std::mem::replace(&mut self.session, Session::over(Vec::new())).into_storage())

@@ -171,7 +171,7 @@ impl Writer {
     /// ```
     ///
     /// # Errors
-    /// As [`Reader::open`](crate::Reader::open); [`Error::Conflict`](crate::Error::Conflict) if another writer has it open.
+    /// Those of [`Reader::open`](crate::Reader::open); [`Error::Conflict`](crate::Error::Conflict) if another writer has it open.
     pub fn append_to(path: impl AsRef<Path>) -> Result<Self> {
         Self::over(Session::open(path)?)
     }
@@ -193,7 +193,7 @@ impl<S: ReadAt + WriteAt> Writer<S> {
     /// ```
     ///
     /// # Errors
-    /// As [`Writer::create`].
+    /// Those of [`Writer::create`].
     pub fn create_in(storage: S, options: &CreateOptions) -> Result<Self> {
         Self::start(storage, &options.header()?)
     }
@@ -221,7 +221,7 @@ impl<S: ReadAt + WriteAt> Writer<S> {
     /// ```
     ///
     /// # Errors
-    /// As [`Writer::append_to`].
+    /// Those of [`Writer::append_to`].
     pub fn append_in(storage: S) -> Result<Self> {
         Self::over(Session::over(storage))
     }
@@ -279,18 +279,18 @@ impl<S: ReadAt + WriteAt> Writer<S> {
         self.buffer_size = bytes;
     }
 
-    /// The header, as of the last commit. While the file is being written, the index block in it is only what is in
+    /// Returns the header, as of the last commit. While the file is being written, the index block in it is only what is in
     /// use.
     pub fn header(&self) -> &Header {
         &self.state.header
     }
 
-    /// The number of finished frames, which is that of the frame being written.
+    /// Returns the number of finished frames, which is that of the frame being written.
     pub fn frames(&self) -> u64 {
         self.frame
     }
 
-    /// The number of frames that are committed.
+    /// Returns the number of frames that are committed.
     ///
     /// ```
     /// use gsd_rs::{Reader, Writer};

@@ -4,12 +4,12 @@
 use gsd_rs::{Result, Writer};
 use sciformats_core::{ReadAt, WriteAt};
 
-/// The number of chunks in a frame: 1 to 9, so that frames end at all kinds of places.
+/// Returns the number of chunks in a frame: 1 to 9, so that frames end at all kinds of places.
 pub(crate) fn chunks_in(frame: u64) -> u64 {
     1 + frame * 7 % 9
 }
 
-/// The name of a frame's chunk. Ids are given in the order of first use, so those of a frame are not ascending.
+/// Returns the name of a frame's chunk. Ids are given in the order of first use, so those of a frame are not ascending.
 pub(crate) fn name(frame: u64, chunk: u64) -> String {
     format!("chunk/{}", (chunk * 5 + frame) % 9)
 }

@@ -21,7 +21,7 @@ pub(crate) fn check(reader: &Reader) -> u64 {
     examine(reader).unwrap_or_else(|problem| panic!("{problem}"))
 }
 
-/// As [`check`], telling what is wrong.
+/// Does the same as [`check`], telling what is wrong.
 pub(crate) fn examine(reader: &Reader) -> Result<u64, String> {
     reader.verify().map_err(|e| e.to_string())?;
     for frame in 0..reader.frames() {

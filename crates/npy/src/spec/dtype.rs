@@ -93,12 +93,12 @@ pub struct Field {
 }
 
 impl DType {
-    /// A little-endian type without parts, of `size` bytes.
+    /// Returns a little-endian type without parts, of `size` bytes.
     pub fn scalar(kind: Kind, size: u64) -> Self {
         Self::Scalar { kind, size, order: ByteOrder::Little }
     }
 
-    /// The type that a text describes, as a header has it: `'<f4'` with its quotes, or a list of fields.
+    /// Returns the type that a text describes, as a header has it: `'<f4'` with its quotes, or a list of fields.
     ///
     /// ```
     /// use npy::{DType, Kind};
@@ -123,7 +123,7 @@ impl DType {
         locate_all("descr", 0, text.as_bytes(), dtype)
     }
 
-    /// The type that the value of `descr` is; `None` if it is no type.
+    /// Returns the type that the value of `descr` is; `None` if it is no type.
     pub(crate) fn of(literal: &Literal) -> Option<Self> {
         match literal {
             Literal::Text(text) => locate_all("type", 0, text.as_bytes(), scalar).ok(),
@@ -143,7 +143,7 @@ impl DType {
         }
     }
 
-    /// The type of the numbers that elements are, and the order of their bytes, if they are real numbers.
+    /// Returns the type of the numbers that elements are, and the order of their bytes, if they are real numbers.
     pub(crate) fn number(&self) -> Option<(NumberType, ByteOrder)> {
         let Self::Scalar { kind, size, order } = self else { return None };
         let number = match kind {
@@ -155,7 +155,7 @@ impl DType {
         number.map(|number| (number, *order))
     }
 
-    /// Whether elements are Python objects, or some part of them is.
+    /// Returns whether elements are Python objects, or some part of them is.
     pub(crate) fn has_objects(&self) -> bool {
         match self {
             Self::Scalar { kind, .. } => *kind == Kind::Object,
@@ -166,7 +166,7 @@ impl DType {
 }
 
 impl Field {
-    /// A field of this name.
+    /// Returns a field of this name.
     pub fn new(name: impl Into<String>, dtype: DType) -> Self {
         Self { name: name.into(), title: None, dtype }
     }
@@ -207,7 +207,7 @@ pub(crate) fn dimensions(literal: &Literal) -> Option<Vec<u64>> {
     }
 }
 
-/// A type such as `<f4` or `>M8[ns]`.
+/// Parses a type such as `<f4` or `>M8[ns]`.
 fn scalar(i: &[u8]) -> Parsed<'_, DType> {
     let (i, order) = opt(one_of("<>|=")).parse(i)?;
     let (i, letter) = anychar(i)?;

@@ -66,7 +66,7 @@ impl Preamble {
         }
     }
 
-    /// The version; in versions that are known also the length of the dictionary, and where it begins.
+    /// Parses the version; in versions that are known also the length of the dictionary, and where it begins.
     fn parse(i: &[u8]) -> Parsed<'_, Start> {
         const LENGTH: &str = "length of the header";
         let (i, version) = Self::version(i)?;
@@ -119,13 +119,13 @@ impl Header {
         Self { dtype, fortran_order: false, shape: shape.into() }
     }
 
-    /// The dimension along which elements can follow those that there are: the slowest.
+    /// Returns the dimension along which elements can follow those that there are: the slowest.
     pub(crate) fn growing(&self) -> Option<usize> {
         let last = self.shape.len().checked_sub(1)?;
         Some(if self.fortran_order { last } else { 0 })
     }
 
-    /// The number of elements; `None` beyond 64 bits.
+    /// Returns the number of elements; `None` beyond 64 bits.
     pub fn elements(&self) -> Option<u64> {
         elements(&self.shape)
     }
@@ -197,10 +197,10 @@ impl Header {
         Ok(())
     }
 
-    /// All that stands before the elements.
+    /// Returns all that stands before the elements.
     ///
     /// # Errors
-    /// As [`encode`](Self::encode).
+    /// Those of [`encode`](Self::encode).
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         let mut out = Vec::new();
         self.encode(&mut out)?;

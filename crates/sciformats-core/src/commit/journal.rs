@@ -100,7 +100,7 @@ fn patch(i: &[u8]) -> Parsed<'_, Patch> {
     Ok((i, Patch { offset, bytes: bytes.to_vec() }))
 }
 
-/// A length that the machine cannot address also exceeds the file.
+/// Parses a length that the machine cannot address also exceeds the file.
 fn length(i: &[u8]) -> Parsed<'_, usize> {
     let (i, length) = le_u64(i)?;
     Ok((i, bound::addressable(length)))
@@ -151,7 +151,7 @@ pub fn plan<'a>(
     parts(old_len, new_len, fresh, patches).map(Steps::into_list)
 }
 
-/// As [`plan`], with the steps grouped by their purpose.
+/// Does the same as [`plan`], with the steps grouped by their purpose.
 pub(super) fn parts<'a>(
     old_len: u64,
     new_len: u64,
@@ -247,7 +247,7 @@ fn meaning(storage: &(impl ReadAt + ?Sized)) -> Result<Meaning> {
     Ok(Meaning::Journalled { len: record.new_len, patches, interrupted })
 }
 
-/// As [`patch`], but the end of the input ends the list instead of being an error.
+/// Does the same as [`patch`], but the end of the input ends the list instead of being an error.
 fn patch_or_end(i: &[u8]) -> Parsed<'_, Patch> {
     if i.is_empty() { fail(i, FaultKind::Truncated) } else { nom::combinator::cut(patch).parse(i) }
 }
@@ -304,7 +304,7 @@ pub fn view<S: ReadAt>(storage: S) -> Result<Overlay<S>> {
 /// ```
 ///
 /// # Errors
-/// As [`view`].
+/// Those of [`view`].
 pub fn is_interrupted(storage: &(impl ReadAt + ?Sized)) -> Result<bool> {
     meaning(storage).map(|meaning| meaning != Meaning::Plain)
 }
@@ -325,7 +325,7 @@ pub fn is_interrupted(storage: &(impl ReadAt + ?Sized)) -> Result<bool> {
 /// ```
 ///
 /// # Errors
-/// As [`view`].
+/// Those of [`view`].
 pub fn interrupted(storage: &(impl ReadAt + ?Sized)) -> Result<Option<Interrupted>> {
     Ok(match meaning(storage)? {
         Meaning::Plain => None,
@@ -346,7 +346,7 @@ pub fn interrupted(storage: &(impl ReadAt + ?Sized)) -> Result<Option<Interrupte
 /// ```
 ///
 /// # Errors
-/// As [`view`].
+/// Those of [`view`].
 pub fn recover(storage: &(impl ReadAt + ?Sized)) -> Result<Vec<Step<'static>>> {
     Ok(match meaning(storage)? {
         Meaning::Plain => Vec::new(),

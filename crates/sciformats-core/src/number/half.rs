@@ -52,7 +52,7 @@ impl From<BFloat16> for f64 {
 }
 
 impl Float16 {
-    /// The nearest number, ties to even.
+    /// Returns the nearest number, ties to even.
     ///
     /// ```
     /// use sciformats_core::number::Float16;
@@ -66,13 +66,13 @@ impl Float16 {
 }
 
 impl BFloat16 {
-    /// The nearest number, ties to even.
+    /// Returns the nearest number, ties to even.
     pub fn nearest(value: f64) -> Self {
         Self(narrow::<8, 7>(value))
     }
 }
 
-/// The bits of the nearest number with so many bits of exponent and of fraction.
+/// Returns the bits of the nearest number with so many bits of exponent and of fraction.
 fn narrow<const EXPONENT: u32, const FRACTION: u32>(value: f64) -> u16 {
     let bits = value.to_bits();
     let sign = ((bits >> 63) as u16) << 15;

@@ -12,13 +12,13 @@ trait Cast<T: Copy>: Copy {
     /// Whether every value fits.
     const TOTAL: bool;
 
-    /// The value, if it fits, and else any.
+    /// Returns the value, if it fits, and else any.
     fn cast(self) -> T;
 
-    /// Whether it fits: `cast` is what [`cast`](Self::cast) made of it.
+    /// Returns whether it fits: `cast` is what [`cast`](Self::cast) made of it.
     fn fits(self, cast: T) -> bool;
 
-    /// The value, or what [`Conversion::Lossy`] makes of it.
+    /// Returns the value, or what [`Conversion::Lossy`] makes of it.
     fn nearest(self) -> T;
 }
 
@@ -275,7 +275,7 @@ trait Source: Copy {
 
     fn of(bits: Self::Bits) -> Self;
 
-    /// The error of a value that does not fit.
+    /// Returns the error of a value that does not fit.
     fn misfit(self, index: usize, wanted: &'static str) -> Error;
 }
 
@@ -301,7 +301,7 @@ sources! {
     f32, f32, f32, |v| v; f64, f64, f64, |v| v; Float16, u16, f32, Float16; BFloat16, u16, f32, BFloat16;
 }
 
-/// As [`Number::read`]; fails with the index and the value of the element that does not fit.
+/// Does the same as [`Number::read`]; fails with the index and the value of the element that does not fit.
 fn run<S: Source + Cast<T>, T: Copy>(
     order: ByteOrder,
     bytes: &[u8],

@@ -76,7 +76,7 @@ pub enum NumberType {
 }
 
 impl NumberType {
-    /// The integer of so many bytes, if there is one.
+    /// Returns the integer of so many bytes, if there is one.
     ///
     /// ```
     /// use sciformats_core::number::NumberType;
@@ -100,7 +100,7 @@ impl NumberType {
         })
     }
 
-    /// The IEEE 754 floating-point number of so many bytes, if there is one.
+    /// Returns the IEEE 754 floating-point number of so many bytes, if there is one.
     pub fn float(size: u64) -> Option<Self> {
         match size {
             2 => Some(Self::F16),
@@ -163,10 +163,10 @@ pub trait Number: Copy + Default + PartialEq + Send + Sync + sealed::Sealed + 's
     /// The type that stores exactly its values.
     const STORED: Option<NumberType>;
 
-    /// The number as this, if no digit is lost.
+    /// Returns the number as this, if no digit is lost.
     fn exact(real: Real) -> Option<Self>;
 
-    /// The number as [`Conversion::Lossy`] makes it.
+    /// Returns the number as [`Conversion::Lossy`] makes it.
     fn nearest(real: Real) -> Self;
 
     /// Fills `out` with the elements in `bytes`, which are as many, packed, and stored as `stored` in `order`.
@@ -204,7 +204,7 @@ pub trait Number: Copy + Default + PartialEq + Send + Sync + sealed::Sealed + 's
         Ok(zeros)
     }
 
-    /// The bytes of numbers, for overwriting with what is stored as they are; `None` if not all bytes are a value.
+    /// Returns the bytes of numbers, for overwriting with what is stored as they are; `None` if not all bytes are a value.
     #[doc(hidden)]
     fn bytes_mut(_: &mut [Self]) -> Option<&mut [u8]> {
         None
@@ -217,7 +217,7 @@ pub trait Number: Copy + Default + PartialEq + Send + Sync + sealed::Sealed + 's
     }
 }
 
-/// The refusal of [`Conversion::None`] to read `stored` elements as `wanted`.
+/// Returns the refusal of [`Conversion::None`] to read `stored` elements as `wanted`.
 ///
 /// ```
 /// let error = sciformats_core::number::not_stored_as("f64", "f32");

@@ -60,7 +60,7 @@ impl From<f64> for Real {
 }
 
 impl Real {
-    /// The nearest binary64, ties to even.
+    /// Returns the nearest binary64, ties to even.
     pub fn to_f64(self) -> f64 {
         match self {
             Self::Finite { negative, mantissa, exponent } => {
@@ -71,7 +71,7 @@ impl Real {
         }
     }
 
-    /// A binary64 whose nearest number of a narrower type is also the nearest one to this number.
+    /// Returns a binary64 whose nearest number of a narrower type is also the nearest one to this number.
     ///
     /// Rounding to binary64 first and to the narrower type afterwards could make a tie of a number that is none.
     pub(super) fn to_narrow(self) -> f64 {
@@ -83,7 +83,7 @@ impl Real {
         }
     }
 
-    /// The binary64 that it is, if it is one.
+    /// Returns the binary64 that it is, if it is one.
     pub(super) fn exact_f64(self) -> Option<f64> {
         let Self::Finite { mantissa, exponent, .. } = self else { return Some(self.to_f64()) };
         let low = mantissa.trailing_zeros();

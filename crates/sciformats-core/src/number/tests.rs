@@ -51,7 +51,7 @@ impl Decimal {
 trait Judged: Number {
     fn digits(self) -> String;
 
-    /// Whether the type has a value of these digits.
+    /// Returns whether the type has a value of these digits.
     fn has(value: &Decimal) -> bool;
 }
 
@@ -80,7 +80,7 @@ macro_rules! floats {
                 format!("{:.1$}", self, $digits)
             }
 
-            /// The nearest number to these digits has the same ones.
+            /// Returns the nearest number to these digits has the same ones.
             fn has(value: &Decimal) -> bool {
                 let Decimal::Number { negative, digits, fraction } = value else { return true };
                 let text = format!("{}0{digits}.{fraction}0", if *negative { "-" } else { "" });

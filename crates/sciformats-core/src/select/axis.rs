@@ -54,7 +54,7 @@ pub struct Ellipsis;
 
 /// What says which part of one dimension is taken: an index, a range of Rust, a [`Range`], one [`by`] steps, an [`Ellipsis`].
 pub trait IntoAxis {
-    /// The part.
+    /// Returns the part.
     fn into_axis(self) -> Axis;
 }
 
@@ -82,7 +82,7 @@ impl Axis {
     /// The whole dimension.
     pub const WHOLE: Self = Self::Slice { start: None, end: None, step: 1 };
 
-    /// The range in dimension `number`, and whether its last index comes first.
+    /// Returns the range in dimension `number`, and whether its last index comes first.
     pub(super) fn of(&self, number: usize, length: u64) -> Result<(Range, bool)> {
         let size = i128::from(length);
         let from_end = |given: i128| if given < 0 { given.saturating_add(size) } else { given }; // a bound
@@ -134,7 +134,7 @@ fn stride(step: i128, number: usize) -> Result<u64> {
     }
 }
 
-/// A range of which one index has no step.
+/// Returns a range of which one index has no step.
 fn spaced(start: u64, count: u64, stride: u64) -> Range {
     Range { start, count, step: if count > 1 { stride } else { 1 } }
 }

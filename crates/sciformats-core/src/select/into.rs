@@ -30,7 +30,7 @@ use crate::slab::Slab;
 /// # Ok::<(), sciformats_core::Error>(())
 /// ```
 pub trait IntoSelection {
-    /// The selection of an array of this shape.
+    /// Returns the selection of an array of this shape.
     ///
     /// # Errors
     /// [`Error::Usage`] that names the dimension if something is not inside of it, or there are too many.

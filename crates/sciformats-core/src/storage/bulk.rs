@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 /// Ranges below this are read by one thread: starting another costs more than it saves.
 const PER_THREAD: usize = 8 << 20;
 
-/// How many threads the machine runs at once, at least 1. The system is asked once: each time would cost more than
+/// Returns how many threads the machine runs at once, at least 1. The system is asked once: each time would cost more than
 /// reading a small array.
 ///
 /// ```
@@ -34,7 +34,7 @@ pub fn machine_threads() -> usize {
 /// ```
 ///
 /// # Errors
-/// As [`ReadAt::read_into`], of the first part that fails.
+/// Those of [`ReadAt::read_into`], of the first part that fails.
 pub fn read_into_threads(
     storage: &(impl ReadAt + ?Sized),
     offset: u64,

@@ -34,7 +34,7 @@ pub struct Elsewhere {
 }
 
 impl Elsewhere {
-    /// An object of `size` bytes, none of which are here yet.
+    /// Returns an object of `size` bytes, none of which are here yet.
     pub fn open(size: u64, options: PlanOptions) -> Planned<Self> {
         let planned = Planned::with_options(Self { size, missing: Mutex::default() }, options);
         planned.keep_all();

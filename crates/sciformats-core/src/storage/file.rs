@@ -90,12 +90,12 @@ impl FileStorage {
         Ok(Self { file, path: path.into(), anchor: Some(anchor), len, locked: AtomicBool::new(false) })
     }
 
-    /// A file that was made under another name, or none, and is to be at `path`.
+    /// Returns a file that was made under another name, or none, and is to be at `path`.
     pub(super) fn made(file: File, path: &Path) -> Self {
         Self { file, path: path.into(), anchor: None, len: 0, locked: AtomicBool::new(false) }
     }
 
-    /// The same file, which is at `path` now, locked, and has `len` bytes.
+    /// Returns the same file, which is at `path` now, locked, and has `len` bytes.
     pub(super) fn at(mut self, path: &Path, len: u64) -> Self {
         self.anchor = Some(std::path::absolute(path).unwrap_or_else(|_| path.into()));
         self.len = len;
@@ -103,14 +103,14 @@ impl FileStorage {
         self
     }
 
-    /// The same open file once more, for reading.
+    /// Returns the same open file once more, for reading.
     pub(super) fn again(&self) -> Result<Self> {
         let file = self.file.try_clone().map_err(|e| self.error("open", e, None))?;
         let (path, anchor) = (self.path.clone(), self.anchor.clone());
         Ok(Self { file, path, anchor, len: self.len, locked: AtomicBool::new(false) })
     }
 
-    /// What stands in the way of taking the file for the one that its path leads to, its length left aside.
+    /// Returns what stands in the way of taking the file for the one that its path leads to, its length left aside.
     pub(crate) fn displaced(&self) -> Result<Option<Clash>> {
         let Some(anchor) = &self.anchor else { return Ok(None) };
         let there = match std::fs::metadata(anchor) {
@@ -136,12 +136,12 @@ impl FileStorage {
         let _ = (start, len);
     }
 
-    /// The path that it was opened by.
+    /// Returns the path that it was opened by.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The file itself.
+    /// Returns the file itself.
     pub fn file(&self) -> &File {
         &self.file
     }

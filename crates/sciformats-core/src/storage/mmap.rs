@@ -105,7 +105,7 @@ impl Mapped {
         Ok(Self { map, len, file })
     }
 
-    /// The mapped bytes of a range, if the file is mapped.
+    /// Returns the mapped bytes of a range, if the file is mapped.
     fn range(&self, offset: u64, len: usize) -> Option<Result<&[u8]>> {
         self.map.as_deref().map(|map| memory::slice(map, offset, len))
     }

@@ -87,7 +87,7 @@ pub trait ReadAt: Send + Sync {
     /// ```
     ///
     /// # Errors
-    /// As [`read_at`](Self::read_at).
+    /// Those of [`read_at`](Self::read_at).
     fn read_into(&self, offset: u64, out: &mut [u8]) -> Result<()> {
         out.copy_from_slice(&self.read_at(offset, out.len())?);
         Ok(())
@@ -109,7 +109,7 @@ pub trait ReadAt: Send + Sync {
     /// ```
     ///
     /// # Errors
-    /// As [`read_at`](Self::read_at).
+    /// Those of [`read_at`](Self::read_at).
     fn read_with<'a>(&'a self, offset: u64, len: usize, buffer: &'a mut Vec<u8>) -> Result<&'a [u8]> {
         match self.read_at(offset, len)? {
             Cow::Borrowed(bytes) => Ok(bytes),

@@ -40,12 +40,12 @@ impl<S: ReadAt> Overlay<S> {
         Self { storage, len, patches }
     }
 
-    /// The storage beneath.
+    /// Returns the storage beneath.
     pub fn into_inner(self) -> S {
         self.storage
     }
 
-    /// The patches that touch `offset .. end`, each with where it starts in the range and its part of the bytes.
+    /// Returns the patches that touch `offset .. end`, each with where it starts in the range and its part of the bytes.
     fn touching(&self, offset: u64, end: u64) -> impl Iterator<Item = (usize, &[u8])> {
         self.patches.iter().filter_map(move |patch| {
             let from = patch.offset.max(offset);

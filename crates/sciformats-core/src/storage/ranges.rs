@@ -31,11 +31,11 @@ use crate::limits::within;
 /// # Ok::<(), sciformats_core::Error>(())
 /// ```
 pub trait Ranges: Send + Sync {
-    /// The number of bytes of the object, which never changes: a store whose object was replaced answers
+    /// Returns the number of bytes of the object, which never changes: a store whose object was replaced answers
     /// [`get`](Self::get) with an error.
     fn size(&self) -> u64;
 
-    /// The bytes of each range, in the order of the ranges and exactly as long, fetched side by side. The ranges lie
+    /// Returns the bytes of each range, in the order of the ranges and exactly as long, fetched side by side. The ranges lie
     /// inside the object, and none is empty.
     ///
     /// # Errors
@@ -43,7 +43,7 @@ pub trait Ranges: Send + Sync {
     fn get(&self, ranges: &[Range<u64>]) -> Result<Vec<Vec<u8>>>;
 }
 
-/// The number of bytes of a range: 0 of one that ends before it starts, as the ranges of the language are empty then.
+/// Returns the number of bytes of a range: 0 of one that ends before it starts, as the ranges of the language are empty then.
 ///
 /// ```
 /// use sciformats_core::storage::length;

@@ -72,11 +72,11 @@ impl Replacement {
         Ok(Self { _held: held, ..Self::of_held(target)? })
     }
 
-    /// As [`create`](Self::create), for a writer that has the existing file open.
+    /// Does the same as [`create`](Self::create), for a writer that has the existing file open.
     ///
     /// # Errors
     ///
-    /// As [`create`](Self::create), except for the conflict.
+    /// Those of [`create`](Self::create), except for the conflict.
     pub fn of_held(target: impl AsRef<Path>) -> Result<Self> {
         let (target, existing) = resolved(target.as_ref());
         no_folder(&target, existing.as_ref())?;
@@ -96,7 +96,7 @@ impl Replacement {
         self.file.as_mut().map(|file| &mut file.storage).ok_or_else(finished)
     }
 
-    /// The same for reading what was written to it.
+    /// Returns the same for reading what was written to it.
     ///
     /// # Errors
     /// Never, before [`finish`](Self::finish).
@@ -116,7 +116,7 @@ impl Replacement {
         self.finish_open(durability).map(drop)
     }
 
-    /// As [`finish`](Self::finish), but returns the file with the lock of a writer, so that nobody can access
+    /// Does the same as [`finish`](Self::finish), but returns the file with the lock of a writer, so that nobody can access
     /// it in between.
     ///
     /// ```
@@ -134,7 +134,7 @@ impl Replacement {
     /// ```
     ///
     /// # Errors
-    /// As [`finish`](Self::finish).
+    /// Those of [`finish`](Self::finish).
     pub fn finish_open(mut self, durability: Durability) -> Result<FileStorage> {
         let mut file = self.file.take().ok_or_else(finished)?;
         if self.replaces || durability == Durability::Power {
@@ -215,7 +215,7 @@ impl Scratch {
     /// Creates the place, in a folder of its own.
     ///
     /// # Errors
-    /// As [`Replacement::create`].
+    /// Those of [`Replacement::create`].
     pub fn beside(target: impl AsRef<Path>) -> Result<Self> {
         no_folder(target.as_ref(), fs::metadata(target.as_ref()).ok().as_ref())?;
         Self::make(target, |target, folder| folder.join(target.file_name().unwrap_or_default()))
@@ -225,7 +225,7 @@ impl Scratch {
     /// position, or for a folder.
     ///
     /// # Errors
-    /// As [`Replacement::create`], but what is at `target` may be a folder.
+    /// Those of [`Replacement::create`], but what is at `target` may be a folder.
     pub fn sibling(target: impl AsRef<Path>) -> Result<Self> {
         Self::make(target, temporary::sibling_of)
     }

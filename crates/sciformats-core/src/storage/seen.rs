@@ -40,7 +40,7 @@ impl Seen {
         Ok(Self { identity: identity(&metadata), len: metadata.len(), modified })
     }
 
-    /// Whether both are of one file, which may have been changed in between.
+    /// Returns whether both are of one file, which may have been changed in between.
     pub fn is_same_file(&self, other: &Self) -> bool {
         self.identity == other.identity
     }

@@ -16,18 +16,18 @@ const SLOTS: u32 = 16;
 /// And so many more may be tried by those who find all of these in use.
 const MORE: u32 = 100_000;
 
-/// A hidden name beside `target`.
+/// Returns a hidden name beside `target`.
 pub(super) fn name(target: &Path, slot: u32) -> PathBuf {
     let name = target.file_name().unwrap_or_default().to_string_lossy();
     target.with_file_name(format!(".{name}.{slot}.partial"))
 }
 
-/// A hidden name beside `target` for what the owner of the hidden folder of that slot writes outside of it.
+/// Returns a hidden name beside `target` for what the owner of the hidden folder of that slot writes outside of it.
 fn sibling(target: &Path, slot: u32) -> PathBuf {
     target.with_file_name(format!(".{slot}-{}", target.file_name().unwrap_or_default().to_string_lossy()))
 }
 
-/// The name beside `target` that belongs to its hidden folder `folder`, which [`first_free`] has made.
+/// Returns the name beside `target` that belongs to its hidden folder `folder`, which [`first_free`] has made.
 pub(super) fn sibling_of(target: &Path, folder: &Path) -> PathBuf {
     let slot = (0..MORE).find(|&slot| name(target, slot) == folder);
     sibling(target, slot.unwrap_or(MORE))
@@ -86,7 +86,7 @@ pub(super) fn first_free<T>(
     Err(Error::io("create a temporary file for", all).in_file(target, None))
 }
 
-/// A new locked file at `path`; nothing if another process took it for one that was left, and removed it.
+/// Returns a new locked file at `path`; nothing if another process took it for one that was left, and removed it.
 pub(super) fn locked(path: &Path) -> io::Result<Option<File>> {
     let file = OpenOptions::new().read(true).write(true).create_new(true).open(path)?;
     match file.try_lock() {
@@ -97,7 +97,7 @@ pub(super) fn locked(path: &Path) -> io::Result<Option<File>> {
     }
 }
 
-/// The lock of the new folder `folder`; nothing if another process has it.
+/// Returns the lock of the new folder `folder`; nothing if another process has it.
 pub(super) fn locked_in(folder: &Path) -> io::Result<Option<File>> {
     match locked(&folder.join(LOCK)) {
         Err(e) if e.kind() == ErrorKind::NotFound => Ok(None),
@@ -127,7 +127,7 @@ pub(super) struct Temporary {
 }
 
 impl Temporary {
-    /// A new one that is to be at `target`.
+    /// Returns a new one that is to be at `target`.
     pub(super) fn beside(target: &Path) -> Result<Self> {
         clean(target);
         if let Some(file) = unnamed::create(target) {
@@ -136,7 +136,7 @@ impl Temporary {
         Self::named(target)
     }
 
-    /// A new one with a hidden name.
+    /// Returns a new one with a hidden name.
     pub(super) fn named(target: &Path) -> Result<Self> {
         let (file, path) = first_free(target, locked)?;
         Ok(Self { storage: FileStorage::made(file, target), path: Some(path) })
@@ -186,12 +186,12 @@ mod unnamed {
 
     use rustix::fs::{AtFlags, CWD, OFlags, linkat};
 
-    /// The system's name for an open file.
+    /// Returns the system's name for an open file.
     fn open_name(file: &File) -> PathBuf {
         format!("/proc/self/fd/{}", file.as_raw_fd()).into()
     }
 
-    /// A file without a name in the folder of `target`, if the file system has such, and can give it a name later.
+    /// Returns a file without a name in the folder of `target`, if the file system has such, and can give it a name later.
     pub(super) fn create(target: &Path) -> Option<File> {
         let folder =
             target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));

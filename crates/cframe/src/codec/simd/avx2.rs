@@ -32,7 +32,7 @@ fn pair(low: [u8; 16], high: [u8; 16]) -> __m256i {
     _mm256_set_m128i(high, low)
 }
 
-/// The low halves of two registers, and the high halves.
+/// Returns the low halves of two registers, and the high halves.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn halves(a: __m256i, b: __m256i) -> ([[u8; 16]; 2], [[u8; 16]; 2]) {

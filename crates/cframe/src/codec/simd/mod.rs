@@ -63,7 +63,7 @@ pub(super) fn plane_to_rows(plane: &[u8; 8 * LINE], rows: &mut [u8], stride: usi
     false
 }
 
-/// The inverse of `plane_to_rows`.
+/// Returns the inverse of `plane_to_rows`.
 pub(super) fn rows_to_plane(rows: &[u8], stride: usize, at: usize, plane: &mut [u8; 8 * LINE]) -> bool {
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx2") {

@@ -118,7 +118,7 @@ fn vl_parts(source: &Source<'_>, header: &ChunkHeader, starts: &[u32]) -> Result
     Ok(parts)
 }
 
-/// The bytes that a special chunk repeats.
+/// Returns the bytes that a special chunk repeats.
 fn special_value(source: &Source<'_>, header: &ChunkHeader, special: Special) -> Result<Vec<u8>> {
     let fault = |name, kind, offset| Fault::new(name, kind).at(HEADER, bound::sum(source.base(), offset));
     let value = match special {

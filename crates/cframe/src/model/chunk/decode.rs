@@ -66,7 +66,7 @@ impl Chunk<'_> {
     /// ```
     ///
     /// # Errors
-    /// As [`decode`](Self::decode); [`Error::Usage`] if `out` is not [`nbytes`](Self::nbytes) long.
+    /// Those of [`decode`](Self::decode); [`Error::Usage`] if `out` is not [`nbytes`](Self::nbytes) long.
     pub fn decode_into(&self, out: &mut [u8]) -> Result<()> {
         if out.len() != self.nbytes() {
             let problem = format!("has {} bytes, the chunk {}", out.len(), self.nbytes());
@@ -100,7 +100,7 @@ impl Chunk<'_> {
     /// ```
     ///
     /// # Errors
-    /// As [`decode`](Self::decode); [`Error::Usage`] if the range leaves the chunk.
+    /// Those of [`decode`](Self::decode); [`Error::Usage`] if the range leaves the chunk.
     pub fn read_into(&self, start: usize, out: &mut [u8]) -> Result<()> {
         if start.checked_add(out.len()).is_none_or(|end| end > self.nbytes()) {
             return Err(Error::usage("range", format!("leaves the chunk of {} bytes", self.nbytes())));
@@ -113,7 +113,7 @@ impl Chunk<'_> {
         self.read_with(start, &shared, &mut state, out)
     }
 
-    /// As [`read_into`](Self::read_into), of a range that lies in the chunk.
+    /// Does the same as [`read_into`](Self::read_into), for a range that lies in the chunk.
     pub(crate) fn read_with(
         &self,
         start: usize,
@@ -181,7 +181,7 @@ impl Chunk<'_> {
         Ok(())
     }
 
-    /// What all blocks need: the dictionary, and the first block if others are differences from it.
+    /// Returns what all blocks need: the dictionary, and the first block if others are differences from it.
     pub(crate) fn shared(&self, state: &mut State) -> Result<Shared<'_>> {
         let (Body::Blocks { coding, .. } | Body::VlBlocks { coding, .. }) = &self.body else {
             return Ok(Shared::default());
@@ -290,12 +290,12 @@ impl Chunk<'_> {
         self.source.read(place.start.into(), width(place)?.into())
     }
 
-    /// Where a block is in the file: a position in messages.
+    /// Returns where a block is in the file: a position in messages.
     fn position(&self, place: Option<&Range<u32>>) -> u64 {
         bound::sum(self.source.base(), place.map_or(0, |place| place.start).into())
     }
 
-    /// The streams of a block of `len` decoded bytes.
+    /// Returns the streams of a block of `len` decoded bytes.
     fn streams<'s>(
         &self,
         coding: &Coding,
@@ -307,7 +307,7 @@ impl Chunk<'_> {
         Streams { bytes, at: self.position(place), count }
     }
 
-    /// A block that is large and has been read in part before, so that more of it will be read: decoded once for all its parts.
+    /// Returns a block that is large and has been read in part before, so that more of it will be read: decoded once for all its parts.
     fn held_block(
         &self,
         index: usize,

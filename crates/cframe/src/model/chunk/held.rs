@@ -32,7 +32,7 @@ impl Held {
     /// Smaller blocks are decoded for each part of them that is read: parts are as large.
     pub(super) const LARGE: usize = 4 << 20;
 
-    /// What is known of a block before a part of it is read, which is known from now on. A block of which only one part is
+    /// Returns what is known of a block before a part of it is read, which is known from now on. A block of which only one part is
     /// read is not decoded as a whole for that.
     pub(super) fn look(&self, place: Place) -> Known {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -49,7 +49,7 @@ impl Held {
         state.block = Some((place, Arc::clone(block)));
     }
 
-    /// The first block of a chunk, if it was kept.
+    /// Returns the first block of a chunk, if it was kept.
     pub(super) fn reference(&self, chunk: u64) -> Option<Arc<Vec<u8>>> {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         state.reference.take_if(|(held, _)| *held != chunk);

@@ -91,7 +91,7 @@ struct VlPart {
 }
 
 impl<'a> Chunk<'a> {
-    /// A chunk in memory; bytes after it are ignored.
+    /// Returns a chunk in memory; bytes after it are ignored.
     ///
     /// ```
     /// use cframe::{Chunk, Params};
@@ -127,12 +127,12 @@ impl<'a> Chunk<'a> {
         Ok(Self { source, header, body, context, held: None })
     }
 
-    /// The same chunk, of which a large block that is read in parts is decoded once and kept, under a number of the chunk's own.
+    /// Returns the same chunk, of which a large block that is read in parts is decoded once and kept, under a number of the chunk's own.
     pub(crate) fn holding(self, held: &'a Held, number: u64) -> Self {
         Self { held: Some((held, number)), ..self }
     }
 
-    /// The bytes that are repeated all over the chunk, if nothing else is stored.
+    /// Returns the bytes that are repeated all over the chunk, if nothing else is stored.
     pub(crate) fn repeated(&self) -> Option<&[u8]> {
         match &self.body {
             Body::Special { value } => Some(value),
@@ -140,7 +140,7 @@ impl<'a> Chunk<'a> {
         }
     }
 
-    /// Where the chunk begins in its file: a position in messages.
+    /// Returns where the chunk begins in its file: a position in messages.
     pub(crate) fn base(&self) -> u64 {
         self.source.base()
     }
@@ -178,22 +178,22 @@ impl<'a> Chunk<'a> {
         }
     }
 
-    /// The codec.
+    /// Returns the codec.
     pub fn codec(&self) -> Codec {
         self.header.codec()
     }
 
-    /// The parameter of the codec.
+    /// Returns the parameter of the codec.
     pub fn codec_meta(&self) -> u8 {
         self.header.codec_meta()
     }
 
-    /// The filters.
+    /// Returns the filters.
     pub fn pipeline(&self) -> Pipeline {
         self.header.pipeline()
     }
 
-    /// What all bytes are, if nothing but that is stored.
+    /// Returns what all bytes are, if nothing but that is stored.
     ///
     /// ```
     /// use cframe::{Chunk, Params, Special};
@@ -207,22 +207,22 @@ impl<'a> Chunk<'a> {
         self.header.special()
     }
 
-    /// Whether a block is cut into one stream for each byte of an element.
+    /// Returns whether a block is cut into one stream for each byte of an element.
     pub fn is_split(&self) -> bool {
         matches!(&self.body, Body::Blocks { coding: Coding { split: true, .. }, .. })
     }
 
-    /// Whether a dictionary is stored with the chunk.
+    /// Returns whether a dictionary is stored with the chunk.
     pub fn has_dictionary(&self) -> bool {
         self.header.has_dictionary()
     }
 
-    /// The chunk as stored, where it is in memory.
+    /// Returns the chunk as stored, where it is in memory.
     pub fn as_stored(&self) -> Option<&[u8]> {
         self.source.as_slice()
     }
 
-    /// The chunk as stored.
+    /// Returns the chunk as stored.
     ///
     /// ```
     /// use cframe::{Frame, Params, SChunk};
@@ -242,7 +242,7 @@ impl<'a> Chunk<'a> {
         self.source.read(0, self.header.cbytes.into())
     }
 
-    /// The decoded bytes, without a copy, where the chunk holds them raw and is in memory.
+    /// Returns the decoded bytes, without a copy, where the chunk holds them raw and is in memory.
     ///
     /// ```
     /// use cframe::{Chunk, Params};
@@ -260,7 +260,7 @@ impl<'a> Chunk<'a> {
         }
     }
 
-    /// The bytes of the decoded chunk that a block holds: none behind the last.
+    /// Returns the bytes of the decoded chunk that a block holds: none behind the last.
     pub(crate) fn block_range(&self, index: usize) -> Range<usize> {
         match &self.body {
             Body::VlBlocks { parts, .. } => match parts.get(index) {
@@ -275,7 +275,7 @@ impl<'a> Chunk<'a> {
         }
     }
 
-    /// The block that holds the decoded byte at `at`.
+    /// Returns the block that holds the decoded byte at `at`.
     fn block_at(&self, at: usize) -> Result<usize> {
         match &self.body {
             Body::VlBlocks { parts, .. } => {
@@ -292,13 +292,13 @@ impl std::fmt::Debug for Chunk<'_> {
     }
 }
 
-/// The header at the start of a source.
+/// Returns the header at the start of a source.
 pub(crate) fn read_header(source: &Source<'_>) -> Result<ChunkHeader> {
     let head = source.read(0, source.len().min(ChunkHeader::LONG.into()))?;
     locate(HEADER, source.base(), &head, ChunkHeader::parse)
 }
 
-/// A size inside a chunk: 31 bits, so it fits.
+/// Returns a size inside a chunk: 31 bits, so it fits.
 fn to_usize(size: u32) -> usize {
     bound::addressable(size.into())
 }

@@ -114,7 +114,7 @@ impl<'s> Streams<'s> {
         Ok(())
     }
 
-    /// The next stream, and where its payload is in the file.
+    /// Returns the next stream, and where its payload is in the file.
     fn next(&self, rest: &mut &'s [u8], len: usize) -> Result<(Stream<'s>, u64)> {
         let at = add(self.at, sub(self.bytes.len(), rest.len())? as u64)?;
         let (after, stream) = locate("block", at, rest, |i| {

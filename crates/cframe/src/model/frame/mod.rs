@@ -87,7 +87,7 @@ impl Frame {
         Self::open_with(path, &OpenOptions::default())
     }
 
-    /// As [`open`](Self::open), with limits, threads, and codecs and filters of the caller's.
+    /// Does the same as [`open`](Self::open), with limits, threads, and codecs and filters of the caller's.
     ///
     /// ```no_run
     /// use cframe::{Access, Frame, OpenOptions};
@@ -99,7 +99,7 @@ impl Frame {
     /// ```
     ///
     /// # Errors
-    /// As [`open`](Self::open).
+    /// Those of [`open`](Self::open).
     pub fn open_with(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Self> {
         let path = path.as_ref();
         if path.is_dir() {
@@ -123,7 +123,7 @@ impl Frame {
     /// ```
     ///
     /// # Errors
-    /// As [`open`](Self::open).
+    /// Those of [`open`](Self::open).
     pub fn from_storage(storage: impl ReadAt + 'static, offset: u64, options: &OpenOptions) -> Result<Self> {
         if offset == 0 {
             return Self::read(plain_view(storage)?, None, options);
@@ -145,12 +145,12 @@ impl Frame {
     /// ```
     ///
     /// # Errors
-    /// As [`open`](Self::open).
+    /// Those of [`open`](Self::open).
     pub fn from_bytes(bytes: Vec<u8>) -> Result<Self> {
         Self::from_bytes_with(bytes, &OpenOptions::default())
     }
 
-    /// As [`from_bytes`](Self::from_bytes), with limits, threads, and codecs and filters of the caller's.
+    /// Does the same as [`from_bytes`](Self::from_bytes), with limits, threads, and codecs and filters of the caller's.
     ///
     /// ```
     /// use cframe::{Error, Frame, Limits, OpenOptions, Params, SChunk};
@@ -164,7 +164,7 @@ impl Frame {
     /// ```
     ///
     /// # Errors
-    /// As [`open`](Self::open).
+    /// Those of [`open`](Self::open).
     pub fn from_bytes_with(bytes: Vec<u8>, options: &OpenOptions) -> Result<Self> {
         Self::read(plain_view(bytes)?, None, options)
     }
@@ -242,7 +242,7 @@ impl Frame {
         Offsets::new(Chunk::open(source, &PLAIN)?, self.offsets_at, expected, &self.context.limits)
     }
 
-    /// A chunk. Nothing but its header and its block starts is read.
+    /// Returns a chunk. Nothing but its header and its block starts is read.
     ///
     /// ```
     /// use cframe::{Frame, Params, SChunk};
@@ -269,7 +269,7 @@ impl Frame {
         self.chunk_of(offset, expected)
     }
 
-    /// The chunk at a place, which has `expected` decoded bytes, if that is known.
+    /// Returns the chunk at a place, which has `expected` decoded bytes, if that is known.
     pub(crate) fn chunk_of(&self, offset: Offset, expected: Option<u32>) -> Result<Chunk<'_>> {
         let chunk = match offset {
             Offset::Special(special) => {
@@ -289,7 +289,7 @@ impl Frame {
         }
     }
 
-    /// What a chunk is, if nothing is stored for it but that.
+    /// Returns what a chunk is, if nothing is stored for it but that.
     ///
     /// ```
     /// use cframe::{Frame, Params, SChunk, Special};
@@ -311,7 +311,7 @@ impl Frame {
         }
     }
 
-    /// The decoded bytes that a chunk holds.
+    /// Returns the decoded bytes that a chunk holds.
     ///
     /// ```
     /// use cframe::{Frame, Params, SChunk};
@@ -346,7 +346,7 @@ impl Frame {
         &self.context.limits
     }
 
-    /// The chunk that holds a decoded byte.
+    /// Returns the chunk that holds a decoded byte.
     ///
     /// ```
     /// use cframe::{Frame, Params, SChunk};
@@ -434,7 +434,7 @@ impl Frame {
         })
     }
 
-    /// A position in messages.
+    /// Returns a position in messages.
     fn position(&self, offset: Offset) -> u64 {
         match offset {
             Offset::At(position) if self.folder.is_none() => {
@@ -444,7 +444,7 @@ impl Frame {
         }
     }
 
-    /// The bytes of the chunk at a position, or in the file of that number, and what follows them.
+    /// Returns the bytes of the chunk at a position, or in the file of that number, and what follows them.
     fn source(&self, position: u64) -> Result<Source<'_>> {
         if let Some(folder) = &self.folder {
             let storage = self.access.open(folder.join(chunk_file(position)))?;
@@ -459,7 +459,7 @@ impl Frame {
         Ok(Source::range(&*self.storage, add(position, self.header.header_len.into())?, len))
     }
 
-    /// The decoded size of a chunk, where all have the same but the last; behind that nothing is left.
+    /// Returns the decoded size of a chunk, where all have the same but the last; behind that nothing is left.
     pub(crate) fn expected_size(&self, index: u64) -> Option<u32> {
         match self.header.chunksize {
             ChunkSize::Fixed(size) => {
@@ -470,7 +470,7 @@ impl Frame {
         }
     }
 
-    /// The size of a chunk that is not stored, where chunks vary in size: what the others leave, if it is the only one.
+    /// Returns the size of a chunk that is not stored, where chunks vary in size: what the others leave, if it is the only one.
     fn special_size(&self, index: u64) -> Result<u32> {
         let range = self.chunk_range(index)?;
         u32::try_from(sub(range.end, range.start)?)
@@ -519,12 +519,12 @@ impl std::fmt::Debug for Frame {
     }
 }
 
-/// The name of the file of a chunk in a sparse frame.
+/// Returns the name of the file of a chunk in a sparse frame.
 pub(crate) fn chunk_file(number: u64) -> String {
     format!("{number:08X}.chunk")
 }
 
-/// The metalayer that makes a frame an array.
+/// Returns the metalayer that makes a frame an array.
 pub(crate) fn shape_of(layers: &[Layer]) -> Result<Option<B2nd>> {
     let named = |name: &str| layers.iter().find(|layer| layer.name == name);
     match named("b2nd").or_else(|| named("caterva")) {

@@ -48,7 +48,7 @@ pub(crate) fn read_across<'a>(
     Ok(())
 }
 
-/// A chunk that is nothing but its kind.
+/// Returns a chunk that is nothing but its kind.
 pub(crate) fn special_chunk(
     special: Special,
     typesize: u32,
@@ -62,7 +62,7 @@ pub(crate) fn special_chunk(
     Chunk::open(Source::shared(Arc::new(bytes), 0, len), context)
 }
 
-/// The storage as its last commit left it.
+/// Returns the storage as its last commit left it.
 pub(super) fn plain_view(storage: impl ReadAt + 'static) -> Result<Arc<dyn ReadAt>> {
     if journal::is_interrupted(&storage)? {
         Ok(Arc::new(journal::view(storage)?))

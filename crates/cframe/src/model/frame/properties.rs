@@ -16,7 +16,7 @@ use crate::spec::pipeline::{Codec, Pipeline};
 use crate::spec::trailer::Trailer;
 
 impl Frame {
-    /// The header as stored.
+    /// Returns the header as stored.
     pub fn header(&self) -> &FrameHeader {
         &self.header
     }
@@ -53,32 +53,32 @@ impl Frame {
         self.header.frame_len
     }
 
-    /// Whether the chunks are inside the frame or beside it.
+    /// Returns whether the chunks are inside the frame or beside it.
     pub fn frame_type(&self) -> FrameType {
         if self.folder.is_some() { FrameType::Sparse } else { FrameType::Contiguous }
     }
 
-    /// The sizes of the chunks.
+    /// Returns the sizes of the chunks.
     pub fn chunk_size(&self) -> ChunkSize {
         self.header.chunksize
     }
 
-    /// The block size that the frame names; 0 if it names none. Each chunk has its own.
+    /// Returns the block size that the frame names; 0 if it names none. Each chunk has its own.
     pub fn block_size(&self) -> u32 {
         self.header.blocksize
     }
 
-    /// The codec that the frame names; each chunk has its own.
+    /// Returns the codec that the frame names; each chunk has its own.
     pub fn codec(&self) -> Codec {
         self.header.codec()
     }
 
-    /// The level of compression that the frame names, 0 to 9.
+    /// Returns the level of compression that the frame names, 0 to 9.
     pub fn level(&self) -> u8 {
         self.header.level()
     }
 
-    /// The filters that the frame names; each chunk has its own.
+    /// Returns the filters that the frame names; each chunk has its own.
     pub fn pipeline(&self) -> Pipeline {
         self.header.pipeline
     }
@@ -104,7 +104,7 @@ impl Frame {
         self.header.layers.iter().map(|layer| (layer.name.as_str(), layer.content.as_slice()))
     }
 
-    /// The bytes of a metalayer.
+    /// Returns the bytes of a metalayer.
     ///
     /// ```
     /// use cframe::{Frame, Params, SChunk};
@@ -125,7 +125,7 @@ impl Frame {
         self.trailer.layers.iter().map(|layer| layer.name.as_str())
     }
 
-    /// The bytes of a metalayer of variable length, decompressed.
+    /// Returns the bytes of a metalayer of variable length, decompressed.
     ///
     /// ```
     /// use cframe::{Frame, Params, SChunk};
@@ -151,7 +151,7 @@ impl Frame {
         self.storage.len()
     }
 
-    /// What a commit builds upon: the header, the offsets and the trailer.
+    /// Returns what a commit builds upon: the header, the offsets and the trailer.
     pub(crate) fn generation(&self) -> Result<Generation> {
         let std::ops::Range { start, end } = self.index_range();
         let header = (0, u64::from(self.header.header_len));
@@ -162,12 +162,12 @@ impl Frame {
         self.folder.is_some()
     }
 
-    /// The first byte of the trailer.
+    /// Returns the first byte of the trailer.
     pub(crate) fn trailer_start(&self) -> u64 {
         self.trailer_at
     }
 
-    /// Whether it is the sparse frame of this folder.
+    /// Returns whether it is the sparse frame of this folder.
     pub(crate) fn is_in(&self, folder: &Path) -> bool {
         self.folder.as_deref() == Some(folder)
     }
@@ -180,7 +180,7 @@ impl Frame {
         &self.context
     }
 
-    /// The bytes from the offsets chunk to the end of the frame.
+    /// Returns the bytes from the offsets chunk to the end of the frame.
     pub(crate) fn index_range(&self) -> Range<u64> {
         self.offsets_at.min(self.trailer_at)..self.header.frame_len
     }
@@ -192,7 +192,7 @@ const LAYER: u64 = 64 << 20;
 /// Bytes that a stored byte of a metalayer may become beyond that: as many as deflate makes of one.
 const PER_BYTE: u64 = 1032;
 
-/// The bytes of a metalayer of variable length, which are in memory as a whole wherever a frame is looked at.
+/// Returns the bytes of a metalayer of variable length, which are in memory as a whole wherever a frame is looked at.
 pub(crate) fn decode_layer(layer: &Layer, context: &Context) -> Result<Vec<u8>> {
     let most = LAYER.max(bound::product(layer.content.len() as u64, PER_BYTE)).min(context.limits.memory);
     let limits = context.limits.with_memory(most);

@@ -63,7 +63,7 @@ pub enum Places {
 }
 
 impl Frame {
-    /// What is left of the frame, if it was opened for [rescue](crate::OpenOptions::rescue) and was cut short, or its end is
+    /// Returns what is left of the frame, if it was opened for [rescue](crate::OpenOptions::rescue) and was cut short, or its end is
     /// damaged; `None` for a frame that is whole.
     pub fn rescued(&self) -> Option<Rescued> {
         self.rescued
@@ -105,7 +105,7 @@ impl Frame {
         Ok(())
     }
 
-    /// The error for a chunk that is not there any more.
+    /// Returns the error for a chunk that is not there any more.
     pub(super) fn lost(&self, rescued: Rescued) -> Error {
         // A storage may stand for more bytes than it has.
         let found = if self.storage.len() < rescued.whole { self.storage.len() } else { rescued.found };
@@ -118,7 +118,7 @@ impl Frame {
         }
     }
 
-    /// The index, where only the trailer is missing.
+    /// Returns the index, where only the trailer is missing.
     fn index_without_trailer(&self, expected: Option<u64>) -> Result<Option<Offsets>> {
         let Some(len) = self.storage.len().min(self.header.frame_len).checked_sub(self.offsets_at) else {
             return Ok(None);
@@ -135,7 +135,7 @@ impl Frame {
         }
     }
 
-    /// The size of the chunk at `at` behind the header, if all of it is there and it can be chunk `index`.
+    /// Returns the size of the chunk at `at` behind the header, if all of it is there and it can be chunk `index`.
     fn whole_chunk(&self, at: u64, index: u64) -> Result<Option<u64>> {
         let found = self.source(at).and_then(|source| {
             let header = read_header(&source)?;
@@ -158,7 +158,7 @@ impl Frame {
         self.storage.read_at(last, 1).map(drop)
     }
 
-    /// The number of chunks, where they all have one size.
+    /// Returns the number of chunks, where they all have one size.
     fn expected_chunks(&self) -> Option<u64> {
         match self.header.chunksize {
             ChunkSize::Fixed(size) => Some(self.header.nbytes.div_ceil(u64::from(size.max(1)))),

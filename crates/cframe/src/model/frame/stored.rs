@@ -28,7 +28,7 @@ impl StoredChunk<'_> {
         }
     }
 
-    /// The bytes that are repeated all over the chunk, if it is one of a kind.
+    /// Returns the bytes that are repeated all over the chunk, if it is one of a kind.
     pub(crate) fn uniform(&self) -> Result<Option<(Special, Vec<u8>)>> {
         let value = |source: &Source<'_>, header: &ChunkHeader| -> Result<Vec<u8>> {
             let size = u64::from(header.size());
@@ -44,7 +44,7 @@ impl StoredChunk<'_> {
 }
 
 impl Frame {
-    /// A chunk as it is stored: nobody needs its codec or its filters.
+    /// Returns a chunk as it is stored: nobody needs its codec or its filters.
     pub(crate) fn stored(&self, index: u64) -> Result<StoredChunk<'_>> {
         let offset = match self.offset(index)? {
             Offset::Special(kind) => return Ok(StoredChunk::Nothing(kind)),
@@ -72,7 +72,7 @@ impl Frame {
         Ok(StoredChunk::Bytes { offset, source: source.cut(cbytes), header })
     }
 
-    /// The bytes of a chunk as they are stored, `None` if it is nothing but its [kind](Self::special). Nobody needs its codec
+    /// Returns the bytes of a chunk as they are stored, `None` if it is nothing but its [kind](Self::special). Nobody needs its codec
     /// or its filters.
     ///
     /// ```

@@ -84,7 +84,7 @@ impl SChunk {
         }
     }
 
-    /// The whole as the bytes of a contiguous frame.
+    /// Returns the whole as the bytes of a contiguous frame.
     ///
     /// ```
     /// use cframe::{Frame, Params, SChunk};
@@ -126,7 +126,7 @@ impl SChunk {
         file.finish(Durability::Process)
     }
 
-    /// The bytes of each chunk as they are stored.
+    /// Returns the bytes of each chunk as they are stored.
     fn stored(&self, entry: &Entry, chunksize: ChunkSize) -> Result<Stored> {
         match (&entry.place, &self.base) {
             (Place::New(bytes), _) => layout::stored(bytes, chunksize, self.limits()),
@@ -207,7 +207,7 @@ impl SChunk {
         }
     }
 
-    /// As [`hold`](Self::hold), if there is something to hold: what is made anew may take the place of nothing.
+    /// Does the same as [`hold`](Self::hold), if there is something to hold: what is made anew may take the place of nothing.
     fn hold_if_there(&self) -> Result<Option<Hold>> {
         match &self.base {
             None => self.home.hold_if_there(),
@@ -234,7 +234,7 @@ impl SChunk {
         }
     }
 
-    /// What a commit does to the folder of a sparse frame: new chunks become new files, then the index takes the place of
+    /// Returns what a commit does to the folder of a sparse frame: new chunks become new files, then the index takes the place of
     /// the old one, then what it does not name goes. Where there is an old frame to lose, each of these reaches the device
     /// before the next begins.
     fn plan_folder(&self, folder: &Path) -> Result<Vec<FolderStep>> {

@@ -279,7 +279,7 @@ impl SChunk {
         Ok(())
     }
 
-    /// A chunk that is to be part of this; what cannot be read is refused.
+    /// Returns a chunk that is to be part of this; what cannot be read is refused.
     fn entry(&self, chunk: Vec<u8>) -> Result<Entry> {
         let nbytes = read_header(&Source::bytes(&chunk))?.nbytes;
         let cbytes = Chunk::open(Source::bytes(&chunk), &self.context)?.cbytes();
@@ -288,7 +288,7 @@ impl SChunk {
         Ok(Entry { place: Place::New(Arc::new(chunk)), nbytes })
     }
 
-    /// The chunks as a list that can be edited.
+    /// Returns the chunks as a list that can be edited.
     pub(super) fn entries(&mut self) -> Result<&mut Vec<Entry>> {
         self.changed = true;
         if self.entries.is_none() {

@@ -38,7 +38,7 @@ pub(super) struct Hold {
 }
 
 impl Home {
-    /// The file that says what the frame is.
+    /// Returns the file that says what the frame is.
     fn index(&self) -> Result<PathBuf> {
         match self {
             Self::File(path) => Ok(path.clone()),
@@ -108,7 +108,7 @@ impl Home {
 }
 
 impl Home {
-    /// As [`hold`](Self::hold) with nothing known; `None` if there is nothing, which what is made anew may take the place of.
+    /// Does the same as [`hold`](Self::hold) with nothing known; `None` if there is nothing, which what is made anew may take the place of.
     pub(super) fn hold_if_there(&self) -> Result<Option<Hold>> {
         match self.hold(None) {
             Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => Ok(None),

@@ -21,7 +21,7 @@ impl SChunk {
         self.header.layers.iter().map(|layer| (layer.name.as_str(), layer.content.as_slice()))
     }
 
-    /// The bytes of a metalayer.
+    /// Returns the bytes of a metalayer.
     ///
     /// ```
     /// use cframe::{Array, ArrayParams};
@@ -87,7 +87,7 @@ impl SChunk {
         Ok(())
     }
 
-    /// The value that a metalayer holds as `MessagePack`.
+    /// Returns the value that a metalayer holds as `MessagePack`.
     ///
     /// ```
     /// use cframe::{Array, ArrayParams, Value};
@@ -116,7 +116,7 @@ impl SChunk {
     /// ```
     ///
     /// # Errors
-    /// As [`set_metalayer`](Self::set_metalayer) and [`Value::to_msgpack`].
+    /// Those of [`set_metalayer`](Self::set_metalayer) and [`Value::to_msgpack`].
     pub fn set_metalayer_value(&mut self, name: &str, value: &Value) -> Result<()> {
         self.set_metalayer(name, &value.to_msgpack()?)
     }
@@ -126,7 +126,7 @@ impl SChunk {
         self.trailer.layers.iter().map(|layer| layer.name.as_str())
     }
 
-    /// The bytes of a metalayer of variable length, decompressed.
+    /// Returns the bytes of a metalayer of variable length, decompressed.
     ///
     /// ```
     /// use cframe::{Error, Params, SChunk};
@@ -168,7 +168,7 @@ impl SChunk {
         Ok(())
     }
 
-    /// The value that a metalayer of variable length holds as `MessagePack`, as Python programs write it.
+    /// Returns the value that a metalayer of variable length holds as `MessagePack`, as Python programs write it.
     ///
     /// ```
     /// use cframe::{Params, SChunk, Value};
@@ -181,7 +181,7 @@ impl SChunk {
     /// ```
     ///
     /// # Errors
-    /// As [`vlmeta`](Self::vlmeta); `Malformed` if its bytes are no such value.
+    /// Those of [`vlmeta`](Self::vlmeta); `Malformed` if its bytes are no such value.
     pub fn vlmeta_value(&self, name: &str) -> Result<Value> {
         Value::from_msgpack(&self.vlmeta(name)?)
     }
@@ -199,12 +199,12 @@ impl SChunk {
     /// ```
     ///
     /// # Errors
-    /// As [`set_vlmeta`](Self::set_vlmeta) and [`Value::to_msgpack`].
+    /// Those of [`set_vlmeta`](Self::set_vlmeta) and [`Value::to_msgpack`].
     pub fn set_vlmeta_value(&mut self, name: &str, value: &Value) -> Result<()> {
         self.set_vlmeta(name, &value.to_msgpack()?)
     }
 
-    /// The metalayers of variable length as a dictionary, in stored order. What is no `MessagePack` is bytes.
+    /// Returns the metalayers of variable length as a dictionary, in stored order. What is no `MessagePack` is bytes.
     ///
     /// ```
     /// use cframe::{Params, SChunk};
@@ -217,7 +217,7 @@ impl SChunk {
     /// ```
     ///
     /// # Errors
-    /// As [`vlmeta`](Self::vlmeta).
+    /// Those of [`vlmeta`](Self::vlmeta).
     pub fn vlmeta_values(&self) -> Result<Vec<(String, Value)>> {
         self.vlmeta_names()
             .map(|name| {

@@ -65,7 +65,7 @@ pub struct SChunk {
 }
 
 impl SChunk {
-    /// An empty one in memory.
+    /// Returns an empty one in memory.
     ///
     /// ```
     /// use cframe::{Params, SChunk};
@@ -79,7 +79,7 @@ impl SChunk {
         Self::empty(params, Home::Memory)
     }
 
-    /// An empty one that becomes a file with the first commit, in place of one that may be there.
+    /// Returns an empty one that becomes a file with the first commit, in place of one that may be there.
     ///
     /// ```
     /// use cframe::{Frame, Params, SChunk};
@@ -96,7 +96,7 @@ impl SChunk {
         Self::empty(params, Home::File(path.into()))
     }
 
-    /// An empty one that becomes a folder, one file a chunk, with the first commit.
+    /// Returns an empty one that becomes a folder, one file a chunk, with the first commit.
     ///
     /// ```
     /// use cframe::{Params, SChunk};
@@ -149,12 +149,12 @@ impl SChunk {
     /// ```
     ///
     /// # Errors
-    /// As [`Frame::open`].
+    /// Those of [`Frame::open`].
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::open_with(path, &OpenOptions::default())
     }
 
-    /// As [`open`](Self::open), with limits, threads, and codecs and filters of the caller's.
+    /// Does the same as [`open`](Self::open), with limits, threads, and codecs and filters of the caller's.
     ///
     /// ```no_run
     /// use cframe::{Limits, OpenOptions, SChunk};
@@ -166,7 +166,7 @@ impl SChunk {
     /// ```
     ///
     /// # Errors
-    /// As [`Frame::open`].
+    /// Those of [`Frame::open`].
     pub fn open_with(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Self> {
         let path = path.as_ref();
         let home = if path.is_dir() { Home::Folder(path.into()) } else { Home::File(path.into()) };
@@ -174,7 +174,7 @@ impl SChunk {
         Ok(Self { known, ..Self::over(frame, home) })
     }
 
-    /// A frame in memory, for reading and editing.
+    /// Returns a frame in memory, for reading and editing.
     ///
     /// ```
     /// use cframe::{Params, SChunk};
@@ -189,12 +189,12 @@ impl SChunk {
     /// ```
     ///
     /// # Errors
-    /// As [`Frame::open`].
+    /// Those of [`Frame::open`].
     pub fn from_bytes(bytes: Vec<u8>) -> Result<Self> {
         Self::from_bytes_with(bytes, &OpenOptions::default())
     }
 
-    /// As [`from_bytes`](Self::from_bytes), with limits, threads, and codecs and filters of the caller's.
+    /// Does the same as [`from_bytes`](Self::from_bytes), with limits, threads, and codecs and filters of the caller's.
     ///
     /// ```
     /// use cframe::{OpenOptions, Params, SChunk};
@@ -208,12 +208,12 @@ impl SChunk {
     /// ```
     ///
     /// # Errors
-    /// As [`Frame::open`].
+    /// Those of [`Frame::open`].
     pub fn from_bytes_with(bytes: Vec<u8>, options: &OpenOptions) -> Result<Self> {
         Ok(Self::over(Frame::from_bytes_with(bytes, options)?, Home::Memory))
     }
 
-    /// A frame that is open already, for reading and editing. Edits stay in memory: the first [`commit`](Self::commit)
+    /// Returns a frame that is open already, for reading and editing. Edits stay in memory: the first [`commit`](Self::commit)
     /// makes a frame there, and [`save`](Self::save) writes a file.
     ///
     /// ```
@@ -246,12 +246,12 @@ impl SChunk {
         }
     }
 
-    /// How new chunks are compressed.
+    /// Returns how new chunks are compressed.
     pub fn params(&self) -> Params {
         self.params
     }
 
-    /// The frame beneath, as it was when opened or last committed.
+    /// Returns the frame beneath, as it was when opened or last committed.
     pub fn frame(&self) -> Option<&Frame> {
         self.base.as_ref()
     }
@@ -280,7 +280,7 @@ impl SChunk {
         }
     }
 
-    /// A chunk.
+    /// Returns a chunk.
     ///
     /// ```
     /// use cframe::{Params, SChunk};
@@ -293,7 +293,7 @@ impl SChunk {
     /// ```
     ///
     /// # Errors
-    /// As [`Frame::chunk`].
+    /// Those of [`Frame::chunk`].
     pub fn chunk(&self, index: u64) -> Result<Chunk<'_>> {
         let Some(entries) = &self.entries else {
             return match &self.base {
@@ -310,7 +310,7 @@ impl SChunk {
         }
     }
 
-    /// All chunks in order.
+    /// Returns all chunks in order.
     ///
     /// ```
     /// use cframe::{Params, SChunk};
@@ -326,7 +326,7 @@ impl SChunk {
         (0..self.chunks()).map(|index| self.chunk(index))
     }
 
-    /// The decoded bytes that a chunk holds.
+    /// Returns the decoded bytes that a chunk holds.
     ///
     /// ```
     /// use cframe::{Params, SChunk};
@@ -339,7 +339,7 @@ impl SChunk {
     /// ```
     ///
     /// # Errors
-    /// As [`Frame::chunk_range`].
+    /// Those of [`Frame::chunk_range`].
     pub fn chunk_range(&self, index: u64) -> Result<Range<u64>> {
         match (&self.entries, &self.base) {
             (None, Some(base)) => base.chunk_range(index),
@@ -353,7 +353,7 @@ impl SChunk {
         }
     }
 
-    /// The chunk that holds a decoded byte.
+    /// Returns the chunk that holds a decoded byte.
     fn chunk_at(&self, byte: u64) -> Result<u64> {
         match (&self.entries, &self.base) {
             (None, Some(base)) => base.chunk_at(byte),
@@ -386,7 +386,7 @@ impl SChunk {
     /// ```
     ///
     /// # Errors
-    /// As [`Frame::read_bytes`].
+    /// Those of [`Frame::read_bytes`].
     pub fn read_bytes(&self, start: u64, out: &mut [u8]) -> Result<()> {
         read_across(self.nbytes(), start, out, |at| {
             let index = self.chunk_at(at)?;
@@ -394,7 +394,7 @@ impl SChunk {
         })
     }
 
-    /// The bytes of `count` items from item `first` on.
+    /// Returns the bytes of `count` items from item `first` on.
     ///
     /// ```
     /// use cframe::{Params, SChunk};
@@ -436,7 +436,7 @@ impl SChunk {
         self.context.threads
     }
 
-    /// What a commit writes.
+    /// Returns what a commit writes.
     #[cfg(test)]
     pub(crate) fn parts(&self) -> Result<(Vec<Entry>, FrameHeader, Trailer)> {
         let mut entries = self.listed()?;
@@ -488,7 +488,7 @@ fn header_of(params: &Params) -> FrameHeader {
     }
 }
 
-/// A header that says that chunks are compressed so.
+/// Returns a header that says that chunks are compressed so.
 pub(crate) fn described(header: &FrameHeader, params: &Params) -> FrameHeader {
     let new = header_of(params);
     FrameHeader {

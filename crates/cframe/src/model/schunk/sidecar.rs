@@ -60,7 +60,7 @@ impl Sidecar {
         Err(Error::conflict(Clash::Held).in_file(home, None))
     }
 
-    /// How many changes there have been.
+    /// Returns how many changes there have been.
     pub(super) fn count(&self) -> Result<u64> {
         let len = sciformats_core::bound::addressable(self.0.len()).min(LockFile::SIZE);
         Ok(LockFile::of(&self.0.read_at(0, len)?).changes)

@@ -81,7 +81,7 @@ impl Stream {
         }
     }
 
-    /// The chunk `index` is what `source` holds. `go_on` is asked before each piece of it.
+    /// Returns the chunk `index` is what `source` holds. `go_on` is asked before each piece of it.
     pub(crate) fn chunk(
         &mut self,
         index: u64,

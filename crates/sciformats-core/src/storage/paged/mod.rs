@@ -58,7 +58,7 @@ impl Paged {
         Ok(Self::from(FileStorage::open(path)?))
     }
 
-    /// The bytes of a range, if they stay in one piece.
+    /// Returns the bytes of a range, if they stay in one piece.
     fn lent(&self, offset: u64, len: usize) -> Result<Option<&[u8]>> {
         check_range(self.file.len(), offset, len as u64)?;
         if len == 0 || len >= LONG { Ok(None) } else { self.staying.get(&self.file, offset, len) }

@@ -74,7 +74,7 @@ impl Staying {
         Self { regions: (0..regions).map(|_| OnceLock::new()).collect(), bytes: AtomicU64::new(0) }
     }
 
-    /// The bytes of a range that is not empty and lies in the file. None, if they are not in one piece or may not stay.
+    /// Returns the bytes of a range that is not empty and lies in the file. None, if they are not in one piece or may not stay.
     pub(super) fn get(&self, file: &FileStorage, offset: u64, len: usize) -> Result<Option<&[u8]>> {
         let size = PIECE as u64;
         let (number, skip) = (offset / size, bound::addressable(offset % size));
@@ -120,7 +120,7 @@ impl Staying {
         Some(region.get(index)?.get_or_init(Block::new))
     }
 
-    /// Whether most of the block before this one was wanted: reads that go through a file go on in this one.
+    /// Returns whether most of the block before this one was wanted: reads that go through a file go on in this one.
     fn follows_dense(&self, number: u64) -> bool {
         let before = number.checked_sub(1).and_then(|before| self.block(before));
         before.is_some_and(|before| before.whole.get().is_some() && before.is_dense())
@@ -134,7 +134,7 @@ impl Staying {
     }
 }
 
-/// How many bytes there are from `start` on, at most so many.
+/// Returns how many bytes there are from `start` on, at most so many.
 fn length(file: &FileStorage, start: u64, most: usize) -> Result<usize> {
     Ok(bound::addressable(arith::sub(file.len(), start)?).min(most))
 }
@@ -152,7 +152,7 @@ mod tests {
         (dir, bytes, file)
     }
 
-    /// How many bytes stay after reading `len` bytes at each of `places`.
+    /// Returns how many bytes stay after reading `len` bytes at each of `places`.
     fn kept(places: impl Iterator<Item = usize>, len: usize) -> u64 {
         let (_dir, bytes, file) = file(PIECE * 4 + 100);
         let staying = Staying::new(file.len());

@@ -104,7 +104,7 @@ impl Cache {
         missing
     }
 
-    /// The bytes that are here from `at` on, at most `len` of them.
+    /// Returns the bytes that are here from `at` on, at most `len` of them.
     fn piece(&mut self, at: u64, len: usize) -> Option<&[u8]> {
         let up_to = |bytes: &[u8], start: u64| {
             let from = usize::try_from(at.checked_sub(start)?).ok()?;
@@ -159,7 +159,7 @@ impl Cache {
         }
     }
 
-    /// Whether all of a range is here.
+    /// Returns whether all of a range is here.
     pub(super) fn holds(&self, range: &Range<u64>) -> bool {
         let mut at = range.start;
         while at < range.end {
@@ -259,7 +259,7 @@ impl Cache {
     }
 }
 
-/// The number of the page that a byte is in.
+/// Returns the number of the page that a byte is in.
 pub(super) fn page_of(offset: u64) -> u64 {
     offset / PAGE
 }

@@ -87,19 +87,19 @@ impl Default for PlanOptions {
 }
 
 impl PlanOptions {
-    /// The same with so many bytes around a read that was not expected; at least a page of 64 KiB.
+    /// Returns the same with so many bytes around a read that was not expected; at least a page of 64 KiB.
     #[must_use]
     pub fn with_window(self, window: u64) -> Self {
         Self { window: window.max(PAGE), ..self }
     }
 
-    /// The same with room for so many bytes of structures; at least 16 pages of 64 KiB.
+    /// Returns the same with room for so many bytes of structures; at least 16 pages of 64 KiB.
     #[must_use]
     pub fn with_memory(self, memory: u64) -> Self {
         Self { memory: memory.max(16 * PAGE), ..self }
     }
 
-    /// The same with so many bytes of elements in a batch; at least 1 MiB.
+    /// Returns the same with so many bytes of elements in a batch; at least 1 MiB.
     #[must_use]
     pub fn with_ahead(self, ahead: u64) -> Self {
         Self { ahead: ahead.max(1 << 20), ..self }
@@ -184,12 +184,12 @@ impl<R: Ranges + 'static> Planned<R> {
         Self(Arc::new(Inner { ranges, size, options, state, landed }))
     }
 
-    /// The store.
+    /// Returns the store.
     pub fn ranges(&self) -> &R {
         &self.0.ranges
     }
 
-    /// What the reads have cost so far.
+    /// Returns what the reads have cost so far.
     pub fn statistics(&self) -> Statistics {
         let state = self.0.lock();
         // Reads of pages are counted in whole units, and bytes that were supplied are read too.
@@ -241,7 +241,7 @@ impl<R: Ranges + 'static> Planned<R> {
         self.0.lock().record.get_or_insert_default();
     }
 
-    /// What was noted since [`record`](Self::record): sorted and disjoint.
+    /// Returns what was noted since [`record`](Self::record): sorted and disjoint.
     ///
     /// ```
     /// use sciformats_core::ReadAt;
@@ -266,7 +266,7 @@ impl<R: Ranges + 'static> Planned<R> {
     }
 }
 
-/// The error of a read that is noted instead of waited for.
+/// Returns the error of a read that is noted instead of waited for.
 fn not_here(offset: u64) -> Error {
     let source = io::Error::new(io::ErrorKind::WouldBlock, "these bytes have not been fetched yet");
     Error::Io { action: "read", path: None, offset: Some(offset), source }
@@ -277,7 +277,7 @@ impl<R: Ranges + 'static> Inner<R> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The part of a range that is in the file.
+    /// Returns the part of a range that is in the file.
     fn cut(&self, range: Range<u64>) -> Range<u64> {
         range.start..range.end.min(self.size)
     }
@@ -356,7 +356,7 @@ impl<R: Ranges + 'static> Inner<R> {
         outcome
     }
 
-    /// The pages around those that a read has missed.
+    /// Returns the pages around those that a read has missed.
     fn window(&self, missing: &[u64]) -> BTreeSet<u64> {
         let (Some(&first), Some(&last)) = (missing.first(), missing.last()) else { return BTreeSet::new() };
         let mut state = self.lock();
@@ -374,7 +374,7 @@ impl<R: Ranges + 'static> Inner<R> {
         (start..end).collect()
     }
 
-    /// The blocks that a batch of structures is in, if these are so many and lie so far apart that most of the pages around
+    /// Returns the blocks that a batch of structures is in, if these are so many and lie so far apart that most of the pages around
     /// them would be something else: nodes of an index among the chunks that it leads to.
     fn loose(&self, ranges: &[Range<u64>]) -> Option<Vec<Range<u64>>> {
         let blocks = |range: &Range<u64>| match length(range) < SHORT {
@@ -390,7 +390,7 @@ impl<R: Ranges + 'static> Inner<R> {
         (all > bound::product(self.options.window, WINDOWS) && part < all / 4).then_some(loose)
     }
 
-    /// The pages that a batch of ranges is in, and more around them if they are few.
+    /// Returns the pages that a batch of ranges is in, and more around them if they are few.
     fn around(&self, ranges: &[Range<u64>]) -> BTreeSet<u64> {
         let mut pages: BTreeSet<u64> = BTreeSet::new();
         for range in plan::merged(ranges, self.size) {
@@ -516,7 +516,7 @@ fn whole(requests: &[Range<u64>], pieces: &[Vec<u8>]) -> Vec<(u64, Vec<u8>)> {
     found
 }
 
-/// The bytes of `range`, cut at `size`, out of sorted requests and what they brought.
+/// Returns the bytes of `range`, cut at `size`, out of sorted requests and what they brought.
 fn slice(range: &Range<u64>, size: u64, requests: &[Range<u64>], pieces: &[Vec<u8>]) -> Option<Vec<u8>> {
     let end = range.end.min(size);
     let mut at = range.start;

@@ -31,7 +31,7 @@ pub struct Joining {
 }
 
 impl Joining {
-    /// The requests that bring all of `ranges` of an object of `size` bytes: sorted, disjoint, none empty. What lies
+    /// Returns the requests that bring all of `ranges` of an object of `size` bytes: sorted, disjoint, none empty. What lies
     /// outside the object is left out.
     pub fn plan(&self, ranges: &[Range<u64>], size: u64) -> Vec<Range<u64>> {
         let wanted = merged(ranges, size);
@@ -51,7 +51,7 @@ impl Joining {
     }
 }
 
-/// The ranges, sorted, overlapping and adjacent ones merged, cut at `size`.
+/// Returns the ranges, sorted, overlapping and adjacent ones merged, cut at `size`.
 pub(super) fn merged(ranges: &[Range<u64>], size: u64) -> Vec<Range<u64>> {
     let mut sorted: Vec<Range<u64>> = ranges
         .iter()
@@ -69,7 +69,7 @@ pub(super) fn merged(ranges: &[Range<u64>], size: u64) -> Vec<Range<u64>> {
     merged
 }
 
-/// The longest gap that is read over if all gaps up to it may cost one byte for each `share` wanted ones.
+/// Returns the longest gap that is read over if all gaps up to it may cost one byte for each `share` wanted ones.
 fn affordable(wanted: &[Range<u64>], gap: u64, share: u64) -> u64 {
     let total: u64 = wanted.iter().map(length).sum();
     let Some(mut budget) = total.checked_div(share) else { return gap };
@@ -90,7 +90,7 @@ fn affordable(wanted: &[Range<u64>], gap: u64, share: u64) -> u64 {
     longest
 }
 
-/// A range in parts of about equal length, none longer than `longest`.
+/// Returns a range in parts of about equal length, none longer than `longest`.
 fn parts(range: Range<u64>, longest: u64) -> impl Iterator<Item = Range<u64>> {
     let length = length(&range);
     let count = length.div_ceil(longest).max(1);

@@ -26,7 +26,7 @@ thread_local! {
     static NOTES: RefCell<Option<Vec<Note>>> = const { RefCell::new(None) };
 }
 
-/// Whether this thread takes notes of what is missing instead of waiting for it.
+/// Returns whether this thread takes notes of what is missing instead of waiting for it.
 pub(super) fn is_noting() -> bool {
     NOTES.with_borrow(Option::is_some)
 }
