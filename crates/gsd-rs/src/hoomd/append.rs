@@ -13,7 +13,7 @@ use crate::chunk::size_of_range;
 use crate::model::open::open;
 use crate::{Chunk, CreateOptions, Reader, Version, Writer};
 
-/// A trajectory that frames are appended to. Each stores what differs from frame 0 and from the defaults.
+/// A trajectory to which frames are appended. Each frame stores what differs from frame 0 and from the defaults.
 ///
 /// ```
 /// use gsd_rs::hoomd::{Frame, Trajectory, TrajectoryWriter};
@@ -40,7 +40,7 @@ pub struct TrajectoryWriter<S: ReadAt + WriteAt = FileStorage> {
 const CURRENT: Version = Version::new(2, 0);
 
 impl TrajectoryWriter {
-    /// Creates a trajectory, which must not exist yet.
+    /// Creates a trajectory. The file must not exist yet.
     ///
     /// ```no_run
     /// use gsd_rs::hoomd::{Frame, TrajectoryWriter};
@@ -57,7 +57,7 @@ impl TrajectoryWriter {
         Self::on(Writer::create(path, &CreateOptions::new(application, "hoomd", CURRENT))?)
     }
 
-    /// Creates a trajectory in the place of whatever is there.
+    /// Creates a trajectory, and replaces an existing file.
     ///
     /// ```
     /// use gsd_rs::hoomd::{Frame, Trajectory, TrajectoryWriter};
@@ -104,8 +104,8 @@ impl TrajectoryWriter {
 }
 
 impl<S: ReadAt + WriteAt> TrajectoryWriter<S> {
-    /// Appends to a file that is open, whose schema is `hoomd`; one created with a version before 2.0 takes single
-    /// precision only.
+    /// Appends to an open file whose schema is `hoomd`. If its version of the schema is below 2.0, only single precision is
+    /// possible.
     ///
     /// ```
     /// use gsd_rs::hoomd::{Frame, Trajectory, TrajectoryWriter};
@@ -139,7 +139,7 @@ impl<S: ReadAt + WriteAt> TrajectoryWriter<S> {
         self.len() == 0
     }
 
-    /// Appends a frame. The first is committed at once, later ones with [`flush`](Self::flush).
+    /// Appends a frame. The first frame is committed at once, and later ones by [`flush`](Self::flush).
     ///
     /// ```
     /// use gsd_rs::hoomd::Frame;
@@ -156,8 +156,9 @@ impl<S: ReadAt + WriteAt> TrajectoryWriter<S> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Usage`](crate::Error::Usage) if a list has the wrong length, a typeid no type, a group a particle that is not there, a log
-    /// a quantity that frame 0 lacks, or double precision meets a version before 2.0: nothing is appended then. `Io`.
+    /// [`Error::Usage`](crate::Error::Usage), and nothing is appended, if a list has the wrong length, a typeid is not that of a
+    /// type, a group contains a particle that does not exist, the log contains a quantity that frame 0 lacks, or values have
+    /// double precision in a version before 2.0; `Io`.
     pub fn append(&mut self, frame: &Frame) -> Result<()> {
         let doubles = self.writer.header().schema_version >= Version::new(2, 0);
         frame.validate(doubles)?;
@@ -196,7 +197,7 @@ impl<S: ReadAt + WriteAt> TrajectoryWriter<S> {
         self.writer.flush()
     }
 
-    /// Returns the file layer: for its settings, and for chunks beside the schema, which become part of the next frame.
+    /// Returns the file layer. It has settings, and can add chunks that are not part of the schema to the next frame.
     ///
     /// ```
     /// use gsd_rs::Reader;
@@ -263,7 +264,7 @@ impl<S: ReadAt + WriteAt> std::fmt::Debug for TrajectoryWriter<S> {
     }
 }
 
-/// Frame 0 of the file in `storage`.
+/// Returns frame 0 of the file in `storage`.
 fn first_frame(storage: &dyn ReadAt) -> Result<Initial> {
     let opened = open(storage)?;
     let mut copy = Writer::create_in(Vec::new(), &CreateOptions::new("", "hoomd", CURRENT))?;
@@ -271,7 +272,7 @@ fn first_frame(storage: &dyn ReadAt) -> Result<Initial> {
     for item in opened.index.of_frame(storage, 0, 0)? {
         let (position, entry) = item?;
         let chunk = Chunk::new(&opened, position, &entry)?;
-        // Of two chunks with the same name the first counts, as in a look-up.
+        // If two chunks have the same name, the first one counts, as in a look-up.
         if names.insert(chunk.name) {
             let range = chunk.range(&(0..chunk.n), storage.len())?;
             let bytes = storage.read_at(range.start, size_of_range(&range)?)?;

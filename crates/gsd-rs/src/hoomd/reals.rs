@@ -2,7 +2,7 @@
 
 use super::List;
 
-/// Numbers of single or double precision, as a file holds them.
+/// Numbers of single or double precision, as they are in the file.
 ///
 /// ```
 /// use gsd_rs::hoomd::Reals;
@@ -17,12 +17,12 @@ use super::List;
 pub enum Reals {
     /// Single precision.
     F32(List<f32>),
-    /// Double precision: since version 2.0 of the schema.
+    /// Double precision, which is possible since version 2.0 of the schema.
     F64(List<f64>),
 }
 
 impl Reals {
-    /// Returns how many there are.
+    /// Returns the number of values.
     pub fn len(&self) -> usize {
         match self {
             Self::F32(values) => values.len(),
@@ -30,7 +30,7 @@ impl Reals {
         }
     }
 
-    /// Returns whether there are none.
+    /// Returns whether there are no values.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

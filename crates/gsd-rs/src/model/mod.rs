@@ -1,4 +1,4 @@
-//! How the structures form a file: finding entries, names, what a commit writes and in which order.
+//! How the structures form a file: how entries and names are found, what a commit writes, and in which order.
 #![warn(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
@@ -14,12 +14,12 @@ pub(crate) mod open;
 
 use crate::spec::{Header, Version, name_list};
 
-/// The layer that this library writes unless told otherwise.
+/// The layer that this library writes by default.
 pub(crate) const CURRENT: Version = Version::new(2, 1);
-/// The older layer that it also writes.
+/// The older layer that this library can also write.
 pub(crate) const LEGACY: Version = Version::new(1, 0);
 
-/// Returns whether files of this layer can be read: 0.3, 1.x and 2.x. A minor version adds nothing that changes what is there.
+/// Returns whether files of this layer can be read: 0.3, 1.x and 2.x. A minor version does not change existing structures.
 pub(crate) fn is_readable(version: Version) -> bool {
     version == Version::new(0, 3) || matches!(version.major(), 1 | 2)
 }
