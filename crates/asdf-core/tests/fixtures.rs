@@ -1,4 +1,4 @@
-//! The fixtures: those that are right are read, written again and changed; those that are wrong give exact errors.
+//! The fixtures. Valid files are read, written again and changed; the others fail with exactly the expected errors.
 
 #![allow(
     clippy::unwrap_used,
@@ -25,7 +25,7 @@ fn name(path: &Path) -> &str {
     path.file_stem().unwrap().to_str().unwrap()
 }
 
-/// Returns all arrays, one after another: bytes and masks.
+/// Returns the bytes and the masks of all arrays, one after another.
 fn arrays(file: &Asdf) -> Result<Vec<u8>> {
     let mut all = Vec::new();
     for node in file.tree().reachable().into_iter().filter(|&node| file.is_array(node)) {

@@ -1,4 +1,4 @@
-//! What is in the files.
+//! The contents of the files.
 
 use asdf_core::yaml::Integer;
 use asdf_core::*;
@@ -91,7 +91,7 @@ pub(crate) fn large_floats() -> Vec<f64> {
 
 pub(crate) type Viewed = (&'static str, Vec<u64>, u64, Vec<i64>, Vec<u16>);
 
-/// Views of a 4 × 6 array of the numbers from 0: name, shape, offset, strides, elements.
+/// Returns views of a 4 × 6 array of consecutive numbers: name, shape, offset, strides, elements.
 pub(crate) fn views() -> Vec<Viewed> {
     vec![
         ("base", vec![4, 6], 0, vec![12, 2], (0..24).collect()),

@@ -1,4 +1,4 @@
-//! The text that belongs to a number, for the program and for the test that reads what it left.
+//! The text that belongs to a number, for the program and for the test that reads the remaining file.
 
 /// Returns the text that belongs to a number.
 pub(crate) fn text(n: u64) -> String {

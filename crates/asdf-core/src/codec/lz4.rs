@@ -1,12 +1,12 @@
-//! The framing of the label `lz4`: chunks one after another.
+//! The framing that the label `lz4` stands for: chunks one after another.
 //!
 //! | offset | size | field |
 //! |---|---|---|
-//! | 0 | 4 | bytes of the chunk after this field, big-endian |
-//! | 4 | 4 | bytes of the chunk's data, little-endian |
+//! | 0 | 4 | size of the rest of the chunk, big-endian |
+//! | 4 | 4 | size of the chunk's data, little-endian |
 //! | 8 | rest | one LZ4 block |
 //!
-//! Writers cut the data into chunks of 4 MiB; any sizes are read.
+//! Writers cut the data into chunks of 4 MiB; chunks of any size can be read.
 
 use nom::bytes::complete::take;
 use nom::number::complete::{be_u32, le_u32};
@@ -18,12 +18,12 @@ use super::{DecodeError, Sink, fault};
 use crate::parallel::{in_order, in_parallel};
 
 const CHUNK: usize = 4 << 20;
-/// Chunks that one thread encodes in a row.
+/// The number of chunks that a thread encodes at a time.
 const RUN: usize = 4;
-/// What an LZ4 frame begins with. As the length of a chunk it would be no length that a chunk can have.
+/// The first bytes of an LZ4 frame. They cannot be the size of a chunk.
 const FRAME: [u8; 4] = [0x04, 0x22, 0x4D, 0x18];
 
-/// Returns whether the stored bytes are an LZ4 frame under the label of chunks, as one writer makes them.
+/// Returns whether the stored bytes are an LZ4 frame, which one writer stores under this label.
 pub(super) fn is_frame(stored: &[u8]) -> bool {
     stored.starts_with(&FRAME)
 }
@@ -34,7 +34,7 @@ fn chunk(i: &[u8]) -> Parsed<'_, &[u8]> {
     take(length)(i)
 }
 
-/// Parses the size of a chunk's data, before its block.
+/// Parses the size of a chunk's data, which precedes its block.
 fn data_size(i: &[u8]) -> Parsed<'_, u32> {
     le_u32(i)
 }
@@ -44,17 +44,17 @@ pub(super) fn decode(mut stored: &[u8], mut out: &mut [u8], threads: usize) -> R
     while !out.is_empty() {
         let Ok((rest, chunk)) = chunk(stored) else { return fault("ends early") };
         let Ok((block, size)) = data_size(chunk) else {
-            return fault("has a chunk without the length of its data");
+            return fault("has a chunk that lacks the length of its data");
         };
         let Some((part, left)) = out.split_at_mut_checked(bound::addressable(size.into())) else {
-            return fault("goes on after its data");
+            return fault("continues after its data");
         };
         jobs.push((block, part));
         (stored, out) = (rest, left);
     }
-    // A chunk after the data would hold more of it.
+    // A chunk after the data would contain more data.
     if stored.iter().any(|&b| b != 0) {
-        return fault("goes on after its data");
+        return fault("continues after its data");
     }
     let threads = if jobs.len() > 1 { threads } else { 1 };
     in_parallel(jobs, threads, |(block, part)| {
@@ -63,7 +63,7 @@ pub(super) fn decode(mut stored: &[u8], mut out: &mut [u8], threads: usize) -> R
             Ok(written) if written == size => Ok(()),
             _ => {
                 let kind = FaultKind::Rule(
-                    "has a chunk that is no LZ4 block of its length: it ends early, goes on, or is damaged",
+                    "has a chunk whose LZ4 block is damaged or does not have the declared length",
                 );
                 Err(DecodeError::Fault(Fault::new("compressed stream", kind)))
             }
@@ -76,7 +76,7 @@ pub(super) fn decode(mut stored: &[u8], mut out: &mut [u8], threads: usize) -> R
 pub(super) fn encode(data: &[u8], threads: usize, sink: &mut Sink<'_>) -> Result<()> {
     let run = |run: &[u8]| {
         let mut out = Vec::new();
-        // Chunks of a run share the room that an incompressible one would need.
+        // The chunks of a run share a buffer of the size that an incompressible chunk needs.
         let mut room = vec![0; lz4_flex::block::get_maximum_output_size(run.len().min(CHUNK))];
         for chunk in run.chunks(CHUNK) {
             let size = lz4_flex::block::compress_into(chunk, &mut room).ok();

@@ -1,4 +1,4 @@
-//! Compressions that are one stream, read through the decoders of other crates.
+//! Compressions that consist of one stream, which decoders of other crates read.
 
 use std::io::{self, BufRead, Read, Write};
 
@@ -6,18 +6,18 @@ use sciformats_core::{Error, Result};
 
 use super::{DecodeError, fault};
 
-/// Reads exactly `out` from a decoder, and then its end.
+/// Reads exactly `out` from a decoder, and checks that it then ends.
 fn fill(mut decoder: impl Read, out: &mut [u8]) -> Result<(), DecodeError> {
     match decoder.read_exact(out) {
         Ok(()) => {}
         Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => return fault("ends early"),
         Err(_) => return fault("is damaged"),
     }
-    // The decoder checks its own sums when it meets the end.
+    // The decoder checks its own checksums when it reaches the end.
     loop {
         match decoder.read(&mut [0]) {
             Ok(0) => return Ok(()),
-            Ok(_) => return fault("goes on after its data"),
+            Ok(_) => return fault("continues after its data"),
             Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
             Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => return fault("ends early"),
             Err(_) => return fault("is damaged"),

@@ -8,7 +8,7 @@ pub(crate) fn parse(text: &str) -> Option<(f64, f64)> {
     let Some(body) = text.strip_suffix(['i', 'j', 'I', 'J']) else {
         return Some((number(text)?, 0.0));
     };
-    // The sign between the parts: the last one that is not first and belongs to no exponent.
+    // The sign between the parts is the last one that is neither the first character nor part of an exponent.
     let bytes = body.as_bytes();
     let is_split = |&i: &usize| {
         let exponent =

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// A whole number: a sign, and a magnitude in 32-bit words, the least significant first and no zero word last.
+/// A whole number. It has a sign, and a magnitude in 32-bit words, the least significant first. The last word is not zero.
 ///
 /// ```
 /// use asdf_core::yaml::Integer;
@@ -20,7 +20,7 @@ pub struct Integer {
 }
 
 impl Integer {
-    /// Returns the number with these words, least significant first. Zero has no sign.
+    /// Creates a number from its words, the least significant first. Zero has no sign.
     ///
     /// ```
     /// use asdf_core::yaml::Integer;
@@ -41,14 +41,14 @@ impl Integer {
         self.negative
     }
 
-    /// Returns the words of its magnitude, least significant first.
+    /// Returns the words of its magnitude, the least significant first.
     pub fn words(&self) -> &[u32] {
         &self.words
     }
 
-    /// Returns the number that `digits` of a base up to 36 write; underscores are passed over. `None` for anything else.
+    /// Parses `digits` of a base up to 36; underscores are ignored. The result is `None` for anything else.
     ///
-    /// The work grows with the square of the number of digits: the caller bounds it.
+    /// The time grows with the square of the number of digits, so the caller must limit it.
     ///
     /// ```
     /// use asdf_core::yaml::Integer;
