@@ -133,7 +133,7 @@ fn the_type_must_be_the_stored_one_where_that_is_asked_for() {
     assert_eq!(reader.read::<i16>().unwrap(), [1]);
     let reader = reader.with_conversion(Conversion::None);
     let error = reader.read::<i16>().unwrap_err();
-    assert_eq!(error.to_string(), "element type is i2, stored is u2");
+    assert_eq!(error.to_string(), "element type is i2, but the elements are stored as u2");
     assert!(reader.view::<[u8; 2]>().is_err());
     let error = reader.read_into(&mut [0u16; 2]).unwrap_err();
     assert_eq!(error.to_string(), "out has a length of 2, not 1");

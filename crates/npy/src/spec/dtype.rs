@@ -3,7 +3,7 @@
 //! | text | field |
 //! |---|---|
 //! | `'<f4'` | a type without parts, as described below |
-//! | `[('a', '<f4'), ('b', '<i2', (3,))]` | fields one after another: name, type, and shape of an array; padding has an empty name |
+//! | `[('a', '<f4'), ('b', '<i2', (3,))]` | fields one after another: name, type, shape of an array; padding has no name |
 //! | `(('title', 'name'), '<f4')` | a field with a title besides its name |
 //!
 //! A type without parts:

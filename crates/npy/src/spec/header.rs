@@ -267,8 +267,8 @@ mod tests {
         };
         for (dictionary, message) in [
             ("(1,)", "malformed header at offset 0xa: header is not a Python dictionary"),
-            ("{'descr': x}", "malformed header at offset 0x14: header is no Python literal"),
-            ("{'descr': '<f4'", "malformed header at offset 0x19: header is no Python literal"),
+            ("{'descr': x}", "malformed header at offset 0x14: header is not a Python literal"),
+            ("{'descr': '<f4'", "malformed header at offset 0x19: header is not a Python literal"),
             ("{}", "malformed header at offset 0xa: header lacks the key descr"),
         ] {
             assert_eq!(header(dictionary), message);

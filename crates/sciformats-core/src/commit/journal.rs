@@ -100,7 +100,7 @@ fn patch(i: &[u8]) -> Parsed<'_, Patch> {
     Ok((i, Patch { offset, bytes: bytes.to_vec() }))
 }
 
-/// Parses a length that the machine cannot address also exceeds the file.
+/// Parses a length. If the machine cannot address it, it exceeds the file too, so it becomes the largest `usize`.
 fn length(i: &[u8]) -> Parsed<'_, usize> {
     let (i, length) = le_u64(i)?;
     Ok((i, bound::addressable(length)))
@@ -165,7 +165,7 @@ pub(super) fn parts<'a>(
         let end = body.checked_add(body_bytes.len() as u64)?;
         end.checked_next_multiple_of(SECTOR).filter(|&sector| sector < i64::MAX as u64)
     };
-    let sector = place().ok_or_else(|| Error::usage("length", "exceeds what a file can have"))?;
+    let sector = place().ok_or_else(|| Error::usage("length", "exceeds the size of any file"))?;
     let pending = Record {
         state: State::Pending,
         old_len,
@@ -368,7 +368,7 @@ mod tests {
         replay::every_cut(old, steps, |cut, file| {
             let seen = content(file);
             assert!(seen == old || seen == new, "{cut:?}: neither the old file nor the new one");
-            // And a writer that comes next brings it into plain form, itself at risk of being cut.
+            // The next writer recovers the file, and may be interrupted too.
             let recovery = recover(file).unwrap();
             replay::every_cut(file, &recovery, |again, file| {
                 assert_eq!(content(file), seen, "{cut:?}, then {again:?}");
@@ -423,7 +423,7 @@ mod tests {
         let mut file = vec![7; 1024];
         file[512..520].copy_from_slice(&SIGNATURE.to_le_bytes());
         assert!(!is_interrupted(&file).unwrap());
-        // Right in itself, but not at the place that it names.
+        // The record is valid, but not at the position that it declares.
         let record = Record {
             state: State::Pending,
             old_len: 600,

@@ -504,7 +504,7 @@ impl<S: ReadAt + WriteAt> Session<S> {
                     // Bytes beyond this point were written since the last commit and have been removed.
                     let end = here.min(self.kept_len);
                     let cut = usize::try_from(bound::left(end, *size));
-                    let cut = cut.map_err(|_| Error::usage("plan", "cuts too much off"))?;
+                    let cut = cut.map_err(|_| Error::usage("plan", "makes the file too short"))?;
                     save(&self.storage, end, *size, cut, undo)?;
                 }
                 Step::Sync => {}
@@ -642,7 +642,7 @@ mod tests {
             let cuts = every_cut_of(OLD, plan, |cut, left| {
                 let seen = journal::view(left.to_vec()).unwrap();
                 let seen = seen.read_at(0, usize::try_from(seen.len()).unwrap()).unwrap();
-                // Fresh space does not count, nor does what is behind the end.
+                // Fresh space and bytes after the end do not count.
                 let part = |of: &[u8]| [of[..600].to_vec(), of[700..900].to_vec()].concat();
                 let (seen, old, new) = (part(&seen), part(OLD), part(&new));
                 assert!(sectors || seen == old || seen == new, "{cut:?}");

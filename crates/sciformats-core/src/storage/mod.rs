@@ -6,8 +6,8 @@
 //! | [`FileStorage`] | yes | yes | yes |
 //! | [`Paged`] | yes | no | yes, short reads from pages that are kept |
 //! | [`Mapped`] | yes | no | no |
-//! | [`Window`] of another | yes | no | as the other |
-//! | [`Overlay`] of another | yes | no | only what it patches |
+//! | [`Window`] of another storage | yes | no | like the other storage |
+//! | [`Overlay`] of another storage | yes | no | only for patched bytes |
 //! | [`Planned`], over [`Ranges`] | yes | no | yes, in batches that are fetched and kept |
 //! | [`Replacement`] of a file | no | yes | – |
 
@@ -312,7 +312,7 @@ forward_write_at!(&mut W, Box<W>);
 mod tests {
     use super::*;
 
-    /// Every readable storage must answer alike.
+    /// Checks a storage, all of which must give the same results.
     fn behaves(storage: &dyn ReadAt, expected: &[u8]) {
         assert_eq!(storage.len(), expected.len() as u64);
         assert_eq!(storage.is_empty(), expected.is_empty());

@@ -339,7 +339,7 @@ fn sync_folder_of(path: &Path) -> Result<()> {
 
 #[cfg(not(unix))]
 fn sync_folder_of(_: &Path) -> Result<()> {
-    Ok(()) // The name is part of what syncing the file makes durable.
+    Ok(()) // Syncing a file makes its name durable too.
 }
 
 impl WriteAt for Replacement {
@@ -454,11 +454,11 @@ mod tests {
             names
         };
         fs::write(&path, b"old").unwrap();
-        // Killed: the folder is there and its lock is free.
+        // After a process was killed, its folder exists and its lock is free.
         fs::create_dir(dir.path().join(".data.0.partial")).unwrap();
         fs::write(dir.path().join(".data.0.partial/lock"), b"").unwrap();
         fs::write(dir.path().join(".0-data"), b"left").unwrap();
-        // Not ours: no folder goes with it.
+        // This is another program's file, because there is no folder with it.
         fs::write(dir.path().join(".1-data"), b"somebody's").unwrap();
         let scratch = Scratch::sibling(&path).unwrap();
         assert_eq!(scratch.path().parent(), Some(dir.path()));
@@ -504,11 +504,11 @@ mod tests {
         let other = FileStorage::edit(&path).unwrap();
         assert!(matches!(other.try_lock(), Err(Error::Conflict { .. })));
         replacement.finish(Durability::Process).unwrap();
-        // The lock can be had again, but it is that of the file that was there before.
+        // The lock can be taken again, but it is that of the file that was there before.
         assert!(other.check_unchanged().is_err());
     }
 
-    /// The way of systems and file systems that have no files without names.
+    /// The implementation for systems and file systems that have no files without names.
     #[test]
     fn a_named_temporary_file_does_the_same() {
         let dir = tempfile::tempdir().unwrap();
