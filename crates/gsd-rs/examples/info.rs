@@ -1,4 +1,4 @@
-//! Prints what is in a GSD file: `info FILE`, or in one of the fixtures.
+//! Prints what is in a GSD file (`info FILE`), or without an argument, in one of the fixtures.
 #![allow(clippy::print_stdout, reason = "that is what it is for")]
 
 use gsd_rs::{Reader, Result};

@@ -1,18 +1,18 @@
-//! bzip2 streams that several threads write and read.
+//! bzip2 streams, which several threads can write and read.
 //!
 //! | bits | field |
 //! |---|---|
-//! | 32 | `BZh` and the level, `1` to `9`: blocks of so many hundred thousand bytes |
+//! | 32 | `BZh` and the level, `1` to `9`, which is the size of blocks in units of 100,000 bytes |
 //! | 48 | magic of a block, `0x314159265359` |
 //! | 32 | checksum of the block's data |
-//! | any | the block; the next follows at the very next bit |
+//! | any | the block; the next one follows at the next bit |
 //! | 48 | magic of the end, `0x177245385090` |
-//! | 32 | checksum of all: of the checksums so far, turned left by a bit, and the next by exclusive or |
+//! | 32 | checksum of the stream: the previous checksum, rotated left by one bit, exclusive or the checksum of the block |
 //! | 0–7 | zeros up to a whole byte |
 //!
-//! A block depends on no other. So blocks are made as streams of one block each and joined bit by bit; and a stream is
-//! cut where the magic stands into streams of one block. Where the cuts do not give the data that is expected, the stream
-//! is read by one thread from the start.
+//! A block does not depend on others. Blocks are therefore compressed as streams of one block each, and joined bit by bit. For
+//! decoding, a stream is cut wherever the magic occurs into streams of one block each. If the cuts do not give the expected
+//! data, one thread reads the stream from the start.
 
 use sciformats_core::{Error, Result, bound};
 
@@ -23,14 +23,14 @@ const BLOCK: u64 = 0x3141_5926_5359;
 const END: u64 = 0x1772_4538_5090;
 const MAGIC_BITS: usize = 48;
 const HEADER: usize = 4;
-/// Magic and checksum.
+/// The number of bits of the magic and the checksum at the end.
 const END_BITS: usize = MAGIC_BITS + 32;
 
-/// Bits one after another, the highest of a byte first.
+/// Bits one after another. The highest bit of a byte comes first.
 #[derive(Default)]
 struct Bits {
     bytes: Vec<u8>,
-    /// Bits used of the last byte; 0 if it is full.
+    /// The number of bits of the last byte that are used; 0 if it is full.
     used: u32,
 }
 
@@ -66,7 +66,7 @@ impl Bits {
     }
 }
 
-/// `count` bits from bit `at` on, at most 56; zeros after the end.
+/// Returns up to 56 bits, beginning with bit `at`. After the end, they are zeros.
 fn peek(bytes: &[u8], at: usize, count: usize) -> u64 {
     let mut word = [0; 8];
     let from = bytes.get(at / 8..).unwrap_or_default();
@@ -74,7 +74,7 @@ fn peek(bytes: &[u8], at: usize, count: usize) -> u64 {
     (u64::from_be_bytes(word) << (at % 8)) >> (64 - count)
 }
 
-/// Compresses with blocks of `level` hundred thousand bytes.
+/// Compresses with blocks of `level` times 100,000 bytes.
 pub(super) fn encode(data: &[u8], level: u32, threads: usize) -> Result<Vec<u8>> {
     let chunks = chunks(data, room(level));
     if chunks.len() < 2 {
@@ -124,7 +124,7 @@ impl Joined {
     }
 }
 
-/// Makes a stream of data that comes piece by piece.
+/// Encodes data that arrives piece by piece.
 pub(crate) struct Encoder {
     level: u32,
     threads: usize,
@@ -174,7 +174,8 @@ impl Encoder {
     }
 }
 
-/// Cuts data so that each part fills one block at most: before a block is made, runs of 4 to 255 equal bytes become 5.
+/// Cuts data into parts that fit one block each. Before a block is compressed, runs of 4 to 255 equal bytes are replaced by 5
+/// bytes.
 fn chunks(data: &[u8], room: usize) -> Vec<&[u8]> {
     let mut chunks = Vec::new();
     let (mut start, mut filled) = (0, 0);
@@ -194,10 +195,10 @@ fn chunks(data: &[u8], room: usize) -> Vec<&[u8]> {
     chunks
 }
 
-/// Where the only block of a stream ends, in bits, and its checksum; `None` if there are more, or none.
+/// Returns the end in bits and the checksum of the only block of a stream; `None` if there is not exactly one block.
 fn only_block(stream: &[u8]) -> Option<(usize, u32)> {
     let sum = peek(stream, 8 * HEADER + MAGIC_BITS, 32);
-    // The end is within the last byte's bits; the sum of all is that of the one block.
+    // The end is within the bits of the last byte, and the checksum of the stream is that of the only block.
     let is_end =
         |&at: &usize| peek(stream, at, MAGIC_BITS) == END && peek(stream, at + MAGIC_BITS, 32) == sum;
     let last = (8 * stream.len()).checked_sub(END_BITS)?;
@@ -205,8 +206,8 @@ fn only_block(stream: &[u8]) -> Option<(usize, u32)> {
     Some((end, u32::try_from(sum).ok()?))
 }
 
-/// Decodes a stream into all of `out` with several threads. Returns whether that gave the data; if it did not, `out`
-/// holds nothing of value.
+/// Decodes a stream into all of `out` with several threads. Returns whether this succeeded; if it did not, the contents of `out`
+/// are undefined.
 pub(super) fn decode(stored: &[u8], out: &mut [u8], threads: usize) -> bool {
     let Some(marks) = marks(stored) else { return false };
     let ranges: Vec<(usize, usize)> =
@@ -230,7 +231,8 @@ pub(super) fn decode(stored: &[u8], out: &mut [u8], threads: usize) -> bool {
     rest.is_empty() && expected == Some(sum.into())
 }
 
-/// Where the blocks begin, in bits, and where the stream ends; `None` if it has no end or fewer than two blocks.
+/// Returns the starts of the blocks in bits, followed by the end of the stream; `None` if there is no end or fewer than two
+/// blocks.
 fn marks(stored: &[u8]) -> Option<Vec<usize>> {
     if !stored.starts_with(b"BZh") {
         return None;
@@ -252,7 +254,7 @@ fn marks(stored: &[u8]) -> Option<Vec<usize>> {
     None
 }
 
-/// The data of one block, at most `room` bytes.
+/// Decodes one block of at most `room` bytes.
 fn block(stored: &[u8], start: usize, end: usize, room: usize) -> Option<Vec<u8>> {
     use std::io::Read;
     let mut bits = Bits::default();
@@ -275,7 +277,7 @@ mod tests {
         let random = |i: u32| (i.wrapping_mul(2_654_435_761) >> 13) as u8;
         vec![
             (0..350_000).map(random).collect(),
-            // Runs of four grow before they shrink.
+            // Runs of four bytes become longer before they become shorter.
             (0..350_000).map(|i| random(i / 4)).collect(),
             vec![7; 6_000_000],
             (0..250_000u32).map(|i| (i >> 9) as u8).collect(),

@@ -1,4 +1,4 @@
-//! Compressing data that comes piece by piece, so that a block may be larger than the memory.
+//! The compression of data that arrives piece by piece. A block can then be larger than the memory.
 
 use sciformats_core::Result;
 
@@ -22,10 +22,11 @@ pub(crate) enum Encoder {
 }
 
 impl Encoder {
-    /// Begins a block of `size` bytes of data. `level` is the compression's own scale; `None` is what other writers use.
+    /// Begins a block of `size` bytes of data. `level` is the compression's own scale; `None` selects the level that
+    /// other writers use.
     ///
     /// # Errors
-    /// As of [`encode_into`].
+    /// The same as for [`encode_into`].
     pub(crate) fn new(
         (compression, level): (Compression, Option<u32>),
         size: u64,
@@ -49,7 +50,7 @@ impl Encoder {
     /// Takes the next piece of the data. What is ready of the block goes to `sink`.
     ///
     /// # Errors
-    /// Of `sink`.
+    /// Errors of `sink`.
     pub(crate) fn push(&mut self, piece: &[u8], sink: &mut Sink<'_>) -> Result<()> {
         match self {
             Self::Plain => sink(piece.into()),
@@ -67,7 +68,7 @@ impl Encoder {
     /// Ends the block after the last piece.
     ///
     /// # Errors
-    /// Of `sink`; `Unsupported` for a compression that is not known or not built in.
+    /// Errors of `sink`; `Unsupported` for a compression that is not known or not built in.
     pub(crate) fn finish(self, sink: &mut Sink<'_>) -> Result<()> {
         match self {
             Self::Plain => Ok(()),

@@ -1,12 +1,12 @@
-//! The framing of the label `lz4`: chunks one after another.
+//! The framing that the label `lz4` stands for: chunks one after another.
 //!
 //! | offset | size | field |
 //! |---|---|---|
-//! | 0 | 4 | bytes of the chunk after this field, big-endian |
-//! | 4 | 4 | bytes of the chunk's data, little-endian |
+//! | 0 | 4 | size of the rest of the chunk, big-endian |
+//! | 4 | 4 | size of the chunk's data, little-endian |
 //! | 8 | rest | one LZ4 block |
 //!
-//! Writers cut the data into chunks of 4 MiB; any sizes are read.
+//! Writers cut the data into chunks of 4 MiB; chunks of any size can be read.
 
 use std::io::{self, BufRead, Read};
 
@@ -20,29 +20,28 @@ use super::{DecodeError, Sink, fault, stream};
 use crate::parallel::{in_order, in_parallel};
 
 const ENDS: &str = "ends early";
-const GOES_ON: &str = "goes on after its data";
-const NO_SIZE: &str = "has a chunk without the length of its data";
-const NO_BLOCK: &str =
-    "has a chunk that is no LZ4 block of its length: it ends early, goes on, or is damaged";
+const GOES_ON: &str = "continues after its data";
+const NO_SIZE: &str = "has a chunk that lacks the length of its data";
+const NO_BLOCK: &str = "has a chunk whose LZ4 block is damaged or does not have the declared length";
 
 const CHUNK: usize = 4 << 20;
-/// Chunks that one thread encodes in a row.
+/// The number of chunks that a thread encodes at a time.
 const RUN: usize = 4;
-/// What an LZ4 frame begins with. As the length of a chunk it would be no length that a chunk can have.
+/// The first bytes of an LZ4 frame. They cannot be the size of a chunk.
 const FRAME: [u8; 4] = [0x04, 0x22, 0x4D, 0x18];
 
-/// Whether the stored bytes are an LZ4 frame under the label of chunks, as one writer makes them.
+/// Returns whether the stored bytes are an LZ4 frame, which one writer stores under this label.
 pub(super) fn is_frame(stored: &[u8]) -> bool {
     stored.starts_with(&FRAME)
 }
 
-/// A chunk without its length.
+/// Parses a chunk without its length.
 fn chunk(i: &[u8]) -> Parsed<'_, &[u8]> {
     let (i, length) = be_u32(i)?;
     take(length)(i)
 }
 
-/// The size of a chunk's data, before its block.
+/// Parses the size of a chunk's data, which precedes its block.
 fn data_size(i: &[u8]) -> Parsed<'_, u32> {
     le_u32(i)
 }
@@ -60,7 +59,7 @@ pub(super) fn decode(mut stored: &[u8], mut out: &mut [u8], threads: usize) -> R
         jobs.push((block, part));
         (stored, out) = (rest, left);
     }
-    // A chunk after the data would hold more of it.
+    // A chunk after the data would contain more data.
     if stored.iter().any(|&b| b != 0) {
         return fault(GOES_ON);
     }
@@ -79,6 +78,7 @@ fn decode_block(block: &[u8], part: &mut [u8]) -> Result<(), DecodeError> {
 pub(super) fn encode(data: &[u8], threads: usize, sink: &mut Sink<'_>) -> Result<()> {
     let run = |run: &[u8]| {
         let mut out = Vec::new();
+        // The chunks of a run share a buffer of the size that an incompressible chunk needs.
         let mut room = vec![0; lz4_flex::block::get_maximum_output_size(run.len().min(CHUNK))];
         for chunk in run.chunks(CHUNK) {
             let size = lz4_flex::block::compress_into(chunk, &mut room).ok();
@@ -92,7 +92,7 @@ pub(super) fn encode(data: &[u8], threads: usize, sink: &mut Sink<'_>) -> Result
     in_order(data.chunks(RUN * CHUNK).collect(), threads, run, |run: Result<Vec<u8>>| sink(run?.into()))
 }
 
-/// Makes chunks of data that comes piece by piece.
+/// Encodes data that arrives piece by piece.
 pub(crate) struct Encoder {
     threads: usize,
     /// Data that is not compressed yet.
@@ -135,7 +135,7 @@ fn next_chunk(stored: &mut dyn BufRead) -> Result<(u32, Vec<u8>), DecodeError> {
     Ok((size, block.to_vec()))
 }
 
-/// Whether the rest of a stream is nothing but zeros, which some writers leave.
+/// Checks that the rest of a stream consists of zeros, which some writers leave there.
 fn only_zeros(stored: &mut dyn BufRead) -> Result<(), DecodeError> {
     loop {
         let rest = stored.fill_buf().map_err(stream::damage)?;
@@ -172,7 +172,7 @@ pub(super) fn decode_stream(
     only_zeros(stored)
 }
 
-/// The data of chunks, one after another.
+/// Reads the data of the chunks, one chunk after the other.
 pub(super) struct Decoder<'a> {
     stored: &'a mut dyn BufRead,
     /// How much of the data is still to come.
@@ -191,7 +191,7 @@ impl<'a> Decoder<'a> {
     fn next(&mut self) -> Result<(), DecodeError> {
         let (size, block) = next_chunk(self.stored)?;
         let Some(left) = self.left.checked_sub(size.into()) else { return fault(GOES_ON) };
-        // A byte of an LZ4 block stands for 255 of data at most, so that memory is asked for only where the block may fill it.
+        // A byte of an LZ4 block stands for at most 255 bytes of data. A chunk that declares more is not given the memory.
         if u64::from(size) > bound::product(block.len() as u64, 255) {
             return fault(NO_BLOCK);
         }

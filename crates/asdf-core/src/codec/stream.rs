@@ -1,4 +1,4 @@
-//! Compressions that are one stream, read and written through the coders of other crates.
+//! Compressions that consist of one stream, which coders of other crates read and write.
 
 use std::io::{self, BufRead, Read, Write};
 
@@ -6,10 +6,10 @@ use sciformats_core::{Error, Result, bound};
 
 use super::{Compression, DecodeError, Sink, fault, wrong};
 
-/// Data that is decoded at a time where it does not have to be in memory as a whole.
+/// The number of bytes of data that are decoded at a time when the data need not be in memory as a whole.
 const PIECE: u64 = 1 << 20;
 
-/// What an error of a decoder says about the stored bytes.
+/// Returns the fault of the stored bytes that an error of a decoder stands for.
 pub(super) fn damage(error: io::Error) -> DecodeError {
     if error.kind() == io::ErrorKind::UnexpectedEof {
         return wrong("ends early");
@@ -28,17 +28,18 @@ pub(super) fn decoder<'a>(
         Compression::Bzp2 => Ok(Box::new(bzip2::bufread::BzDecoder::new(stored))),
         Compression::Lz4Frame => Ok(Box::new(lz4_flex::frame::FrameDecoder::new(stored))),
         Compression::Zstd => zstd(stored),
-        _ => fault("is not read as a stream"),
+        _ => fault("cannot be read as a stream"),
     }
 }
 
-/// Reads exactly `out` from a decoder, and then its end.
+/// Reads exactly `out` from a decoder, and checks that it then ends.
 pub(super) fn fill(mut decoder: impl Read, out: &mut [u8]) -> Result<(), DecodeError> {
     decoder.read_exact(out).map_err(damage)?;
     end(decoder)
 }
 
-/// Reads exactly `size` bytes of data from a decoder, piece by piece, and then its end. `at` is the offset of the stored bytes.
+/// Reads exactly `size` bytes of data from a decoder, piece by piece, and checks that it then ends.
+/// `at` is the offset of the stored bytes.
 pub(super) fn pieces(
     mut decoder: impl Read,
     (size, at): (u64, u64),
@@ -56,12 +57,12 @@ pub(super) fn pieces(
     end(decoder).map_err(|error| error.at(at))
 }
 
-/// Reads the end of a stream, where decoders check their sums.
+/// Checks that a stream ends. The decoder checks its own checksums when it reaches the end.
 fn end(mut decoder: impl Read) -> Result<(), DecodeError> {
     loop {
         match decoder.read(&mut [0]) {
             Ok(0) => return Ok(()),
-            Ok(_) => return fault("goes on after its data"),
+            Ok(_) => return fault("continues after its data"),
             Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
             Err(e) => return Err(damage(e)),
         }
@@ -119,7 +120,7 @@ fn no_zstd() -> Error {
     Error::missing_feature("writing block compression `zstd`", "zstd")
 }
 
-/// Makes a stream of data that comes piece by piece.
+/// Encodes data that arrives piece by piece.
 pub(crate) enum Encoder {
     Lz4Frame(Box<lz4_flex::frame::FrameEncoder<Vec<u8>>>),
     #[cfg(feature = "zstd")]

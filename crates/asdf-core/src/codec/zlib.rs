@@ -1,4 +1,4 @@
-//! zlib streams (RFC 1950) that several threads write.
+//! zlib streams (RFC 1950), which several threads can write.
 //!
 //! | size | field |
 //! |---|---|
@@ -6,8 +6,8 @@
 //! | rest | deflate blocks |
 //! | 4 | Adler-32 of the data, big-endian |
 //!
-//! The data is cut into chunks, each deflated by itself up to a boundary of bytes; one after another they are one stream.
-//! The cuts do not depend on the number of threads, so neither do the bytes.
+//! The data is cut into chunks, and each chunk is deflated separately up to a byte boundary. Together the chunks are one stream.
+//! The cuts do not depend on the number of threads, so the bytes do not depend on it either.
 
 use flate2::{Compress, Compression, FlushCompress};
 use sciformats_core::arith::fit;
@@ -17,14 +17,14 @@ use simd_adler32::adler32;
 use super::Sink;
 use crate::parallel::in_order;
 
-/// Large enough that starting with an empty window at each costs little.
+/// The size of a chunk, which is so large that starting each chunk with an empty window costs little.
 const CHUNK: usize = 1 << 20;
 /// Data that waits for each thread, so that all of them have something to do.
 const BATCH: usize = 4 * CHUNK;
 /// The modulus of Adler-32.
 const BASE: u32 = 65_521;
 
-/// Makes a stream of data that comes piece by piece.
+/// Encodes data that arrives piece by piece.
 pub(crate) struct Encoder {
     level: u32,
     threads: usize,
@@ -87,7 +87,7 @@ pub(super) fn encode(data: &[u8], level: u32, threads: usize, sink: &mut Sink<'_
     Encoder::new(level, threads, sink)?.last(data, sink)
 }
 
-/// Deflate with a window of 32 KiB, and what other writers say of the level.
+/// Returns the header for deflate with a window of 32 KiB. Its level bits are those of other writers.
 fn header(level: u32) -> [u8; 2] {
     match level {
         0 | 1 => [0x78, 0x01],
@@ -101,7 +101,7 @@ fn deflate(chunk: &[u8], level: u32, is_last: bool) -> Result<Vec<u8>> {
     let failed = || Error::io("compress", std::io::Error::other("deflate failed"));
     let mut coder = Compress::new(Compression::new(level), false);
     let flush = if is_last { FlushCompress::Finish } else { FlushCompress::Sync };
-    // More than what bytes that cannot be compressed take; the loop is for safety.
+    // This is larger than what incompressible bytes need; the loop is only a precaution.
     let mut out = Vec::with_capacity(chunk.len() + chunk.len() / 1000 + 64);
     let mut rest = chunk;
     loop {
@@ -109,7 +109,7 @@ fn deflate(chunk: &[u8], level: u32, is_last: bool) -> Result<Vec<u8>> {
         let status = coder.compress_vec(rest, &mut out, flush).map_err(|_| failed())?;
         let taken = usize::try_from(coder.total_in() - before).map_err(|_| failed())?;
         rest = rest.get(taken..).ok_or_else(failed)?;
-        // Room that is left says that everything is flushed.
+        // If there is space left, everything has been flushed.
         let done = match status {
             flate2::Status::StreamEnd => true,
             _ => !is_last && rest.is_empty() && out.len() < out.capacity(),
@@ -121,13 +121,13 @@ fn deflate(chunk: &[u8], level: u32, is_last: bool) -> Result<Vec<u8>> {
     }
 }
 
-/// The sum of two pieces of data one after the other, from the sums of each and the size of the second.
+/// Returns the checksum of two adjacent pieces of data, from the checksum of each and the size of the second.
 fn joined(first: u32, second: u32, size: usize) -> Result<u32> {
     let base = u64::from(BASE);
     let (a1, b1) = (u64::from(first & 0xFFFF), u64::from(first >> 16));
     let (a2, b2) = (u64::from(second & 0xFFFF), u64::from(second >> 16));
     let size = size as u64 % base;
-    // The first sum begins with 1 in both.
+    // The initial value 1 is part of both sums.
     let a = (a1 + a2 + base - 1) % base;
     let b = (b1 + b2 + size * (a1 + base - 1)) % base;
     fit(b << 16 | a, "Adler-32 of two pieces")

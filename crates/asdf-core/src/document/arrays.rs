@@ -1,4 +1,4 @@
-//! Arrays of a document: added to its tree, their bytes to its blocks.
+//! Arrays of a document, which are added to its tree, and whose bytes are added to its blocks.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::spec::header_line::Version;
 use crate::yaml::resolve::float_text;
 use crate::yaml::{ASDF_PREFIX, CollectionStyle, Content, Node, NodeId, ScalarStyle, Tree};
 
-/// An array that looks at the block of another.
+/// An array that is a view of an existing block.
 ///
 /// ```
 /// use asdf_core::{Asdf, ByteOrder, Document, NewArray, ScalarType, View};
@@ -32,23 +32,23 @@ use crate::yaml::{ASDF_PREFIX, CollectionStyle, Content, Node, NodeId, ScalarSty
 /// ```
 #[derive(Clone, Debug)]
 pub struct View<'a> {
-    /// The block's index.
+    /// The index of the block.
     pub block: usize,
     /// The type of the elements.
     pub datatype: Datatype,
-    /// Their byte order in the block.
+    /// The byte order of the elements in the block.
     pub byteorder: ByteOrder,
-    /// The dimensions, slowest first.
+    /// The dimensions, the slowest varying first.
     pub shape: &'a [u64],
-    /// Where the first element begins.
+    /// The offset of the first element in the block.
     pub offset: u64,
-    /// Bytes from one index to the next; `None` for C order without gaps.
+    /// The distance in bytes from one index to the next, for each dimension; `None` for C order without gaps.
     pub strides: Option<&'a [i64]>,
 }
 
 impl Document {
-    /// Adds an array and puts it at a path of the tree. What was there is replaced; its block stays until
-    /// [`drop_unused_blocks`](Self::drop_unused_blocks).
+    /// Adds an array and puts it at a path of the tree, where it replaces the previous node. The block of a replaced array stays
+    /// until [`drop_unused_blocks`](Self::drop_unused_blocks) is called.
     ///
     /// ```
     /// use asdf_core::{Asdf, Compression, Document, NewArray};
@@ -62,14 +62,14 @@ impl Document {
     /// ```
     ///
     /// # Errors
-    /// As [`Tree::put`] and [`add_array`](Self::add_array).
+    /// Those of [`Tree::put`] and [`add_array`](Self::add_array).
     pub fn set_array(&mut self, path: &str, array: NewArray) -> Result<NodeId> {
         let node = self.add_array(array)?;
         self.tree.put(path, node)?;
         Ok(node)
     }
 
-    /// Adds an array; the node that describes it is returned.
+    /// Adds an array, and returns the node that describes it.
     ///
     /// ```
     /// use asdf_core::yaml::CollectionStyle;
@@ -86,8 +86,8 @@ impl Document {
     /// ```
     ///
     /// # Errors
-    /// `Usage` for a mask of another size, inline elements that text cannot carry, or a level that the compression does not
-    /// have.
+    /// `Usage` if the mask has another size, if text cannot represent inline elements, or if the compression does not have the
+    /// level.
     pub fn add_array(&mut self, array: NewArray) -> Result<NodeId> {
         let NewArray { datatype, byteorder, shape, data, storage, compression, level, mask } = array;
         compression.check_level(level)?;
@@ -121,7 +121,7 @@ impl Document {
         Ok(self.ndarray_node(pairs))
     }
 
-    /// Adds an array that looks at the block of another: an element at `offset`, others at `strides` from it.
+    /// Adds an array that is a view of an existing block. Its first element is at `offset`, and others are at `strides` from it.
     ///
     /// ```
     /// use asdf_core::{Asdf, ByteOrder, Document, NewArray, ScalarType, View};
@@ -157,11 +157,11 @@ impl Document {
         Ok(self.ndarray_node(pairs))
     }
 
-    /// Makes the last block one that extends to the end of the file, and adds an array of as many rows as it has room
-    /// for: see [`StreamWriter`](crate::StreamWriter).
+    /// Extends the last block to the end of the file, and adds an array with as many rows as it has space for; see
+    /// [`StreamWriter`](crate::StreamWriter).
     ///
     /// # Errors
-    /// `Usage` if there is one already.
+    /// `Usage` if there already is such a block.
     pub(crate) fn add_stream(
         &mut self,
         datatype: &Datatype,
@@ -169,7 +169,7 @@ impl Document {
         row: &[u64],
     ) -> Result<NodeId> {
         if self.streamed {
-            return Err(Error::usage("document", "has a streamed block already"));
+            return Err(Error::usage("document", "already has a streamed block"));
         }
         self.push_block(BlockData::New {
             data: Arc::new(Vec::new()),
@@ -212,7 +212,7 @@ impl Document {
     }
 }
 
-/// Nested sequences of the elements that `bytes` begin with.
+/// Adds nested sequences with the first elements of `bytes`.
 fn inline(tree: &mut Tree, datatype: &Datatype, shape: &[u64], bytes: &mut &[u8]) -> Result<NodeId> {
     let Some((&dimension, rest)) = shape.split_first() else {
         return inline_element(tree, datatype, bytes);

@@ -1,4 +1,4 @@
-//! A document as bytes: the order of a file, and what each block becomes.
+//! The bytes of a document: the order of the parts in a file, and what is written for each block.
 
 mod blocks;
 mod prepared;
@@ -12,14 +12,14 @@ use crate::document::Document;
 use crate::spec::block_header::BlockHeader;
 use crate::spec::block_index::BlockIndex;
 
-/// The data of blocks begins at multiples of this, so that the elements of a mapped file can be used where they are.
+/// The alignment of the data of blocks, so that the elements of a mapped file can be used without a copy.
 const ALIGNMENT: u64 = 16;
 
-/// What is kept free after the tree if nothing else is asked for.
+/// The largest number of unused bytes after the tree, unless the caller requests more.
 const MAX_PADDING: u64 = 4096;
 const PADDING_SHARE: u64 = 16;
 
-/// The header lines and the tree's text.
+/// Returns the header lines and the tree's text.
 pub(crate) fn head(document: &Document) -> Result<Vec<u8>> {
     let mut out = Vec::new();
     document.header.encode(&mut out);
@@ -34,7 +34,7 @@ pub(crate) fn threads(document: &Document) -> usize {
     }
 }
 
-/// The first place from `padding` bytes behind `end` on for a block whose data is aligned.
+/// Returns the first offset for a block whose data is aligned, at least `padding` bytes after `end`.
 fn aligned(end: u64, padding: u64) -> Result<u64> {
     let header = BlockHeader::SIZE as u64;
     let data = end.checked_add(padding).and_then(|offset| offset.checked_add(header));
@@ -46,7 +46,7 @@ fn too_long() -> Error {
     Error::usage("padding", "makes the file longer than 2^63 bytes")
 }
 
-/// Fails if the paddings that were asked for make the file longer than one can be.
+/// Fails if the requested unused bytes make the file longer than possible.
 fn check_padding(document: &Document, head: u64, bytes: u64) -> Result<()> {
     let blocks = document.blocks.len() as u64;
     let options = document.options();
@@ -57,14 +57,14 @@ fn check_padding(document: &Document, head: u64, bytes: u64) -> Result<()> {
     padded.filter(|&end| i64::try_from(end).is_ok()).map(drop).ok_or_else(too_long)
 }
 
-/// Where the first block begins after a tree that ends at `end`, before blocks of so many bytes.
+/// Returns the offset of the first block after a tree that ends at `end`; `bytes` is the size of the blocks.
 fn first_block(document: &Document, end: u64, bytes: u64) -> Result<u64> {
     if document.blocks.is_empty() {
         return end.checked_add(document.options().tree_padding.unwrap_or_default()).ok_or_else(too_long);
     }
     let padding = document.options().tree_padding.unwrap_or_else(|| {
         let share = bytes / PADDING_SHARE;
-        // A stream is going to be long.
+        // A stream is expected to become long.
         if document.streamed { MAX_PADDING } else { share.min(MAX_PADDING) }
     });
     aligned(end, padding)
@@ -91,7 +91,7 @@ pub(crate) fn whole(document: &Document, out: &mut dyn WriteAt) -> Result<()> {
     Ok(())
 }
 
-/// The text of the block index, if the file gets one.
+/// Returns the text of the block index, if the file has one.
 pub(crate) fn index(document: &Document, offsets: Vec<u64>) -> Option<Vec<u8>> {
     if offsets.is_empty() || document.streamed || !document.options().index {
         return None;

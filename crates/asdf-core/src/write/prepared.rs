@@ -1,4 +1,4 @@
-//! What each block becomes: its header, and the bytes that are stored.
+//! What is written for each block: its header, and its stored bytes.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -12,18 +12,18 @@ use crate::model::layout::BlockEntry;
 use crate::reader::{Asdf, Block};
 use crate::spec::block_header::{BlockHeader, Label, MIN_SIZE, STREAMED};
 
-/// Stored bytes are copied in pieces of this size.
+/// The size of the pieces in which stored bytes are copied.
 const PIECE: u64 = 4 << 20;
 
-/// Data of a compression that has parts is not compressed as a whole from this size on.
+/// Data of at least this size is compressed in parts, if the compression has parts.
 const PARTED: u64 = 2 << 20;
 /// Other data is neither compressed nor decompressed as a whole from this size on, so that the memory that several blocks take at
 /// the same time has a bound.
 const LARGE: u64 = 64 << 20;
 
-/// A block ready to be written.
+/// A block that is ready to be written.
 pub(super) struct Prepared<'a> {
-    /// The header; its checksum is zero if it is to be computed while the bytes are written.
+    /// The header. Its checksum is zero if it will be computed while the bytes are written.
     pub(super) header: BlockHeader,
     pub(super) payload: Payload<'a>,
     pub(super) needs_checksum: bool,
@@ -59,14 +59,14 @@ impl Payload<'_> {
     }
 }
 
-/// What has to be done before a block can be written.
+/// The work that is necessary before a block can be written.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Work {
-    /// Nothing: its bytes are there.
+    /// Nothing, because its bytes exist.
     Nothing,
-    /// It is compressed, or decompressed, and its size is known only then.
+    /// The block must be compressed or decompressed, and its size is only known after that.
     Whole,
-    /// It is large, and is compressed or decompressed part by part.
+    /// The block is large, and is compressed or decompressed in parts.
     Parts,
 }
 
@@ -87,7 +87,7 @@ impl Work {
     }
 }
 
-/// Makes a block ready, with up to `threads` threads if it is compressed.
+/// Prepares a block. Uses up to `threads` threads if it must be compressed.
 pub(super) fn prepare<'a>(document: &'a Document, index: usize, threads: usize) -> Result<Prepared<'a>> {
     let block = document.blocks.get(index).ok_or_else(|| Error::not_found("block", index.to_string()))?;
     let streamed = is_streamed(document, index);
@@ -132,7 +132,7 @@ pub(super) fn prepare<'a>(document: &'a Document, index: usize, threads: usize) 
         *header = stream_header();
         prepared.needs_checksum = false;
     } else if header.is_streamed() {
-        // It was the last block, and is one among others now.
+        // It was the last block, but now other blocks follow.
         header.flags &= !STREAMED;
         header.data_size = header.used_size;
         prepared.needs_checksum = checksums;
@@ -140,11 +140,11 @@ pub(super) fn prepare<'a>(document: &'a Document, index: usize, threads: usize) 
     Ok(prepared)
 }
 
-/// The data of a block that is written part by part.
+/// The data of a block that is written in parts.
 pub(super) enum Source<'a> {
     Memory(&'a [u8]),
     Storage(&'a dyn ReadAt),
-    /// A block of another file, which is decoded on the way.
+    /// A block of another file, which is decoded while it is written.
     Block(Block<'a>),
 }
 
@@ -180,7 +180,7 @@ impl<'a> Source<'a> {
     }
 }
 
-/// The data of a block that is to be compressed.
+/// Returns the data of a block that will be compressed.
 pub(super) fn data<'a>(document: &'a Document, block: &'a BlockData) -> Result<Cow<'a, [u8]>> {
     match block {
         BlockData::Stored(stored) | BlockData::Recoded { stored, .. } => {
@@ -194,7 +194,7 @@ pub(super) fn data<'a>(document: &'a Document, block: &'a BlockData) -> Result<C
     }
 }
 
-/// Whether a block extends to the end of the file.
+/// Returns whether a block extends to the end of the file.
 fn is_streamed(document: &Document, index: usize) -> bool {
     document.streamed && index.checked_add(1) == Some(document.blocks.len())
 }
@@ -216,7 +216,7 @@ fn new_block(
     Prepared { header: new_header(compression, data_size), payload, needs_checksum }
 }
 
-/// The header of a block whose stored size and checksum are still to come.
+/// Returns the header of a block whose stored size and checksum are not known yet.
 pub(super) fn new_header(compression: Compression, data_size: u64) -> BlockHeader {
     BlockHeader {
         header_size: MIN_SIZE,
@@ -229,7 +229,7 @@ pub(super) fn new_header(compression: Compression, data_size: u64) -> BlockHeade
     }
 }
 
-/// The header of a block that extends to the end of the file: its sizes are zero.
+/// Returns the header of a block that extends to the end of the file. Its sizes are zero.
 fn stream_header() -> BlockHeader {
     BlockHeader {
         header_size: MIN_SIZE,

@@ -6,12 +6,12 @@ use sciformats_core::bound;
 
 use super::tree::{Content, NodeId, Tree};
 
-/// The anchors to write: of nodes that are shared, and of those that had one.
+/// The anchors to write, for nodes that are shared, and for nodes that had an anchor.
 pub(super) struct Anchors {
-    /// For each node the number of its name, from 1 on; 0 for none.
+    /// For each node the number of its name, counted from 1; 0 if it has none.
     places: Vec<u32>,
     names: Vec<String>,
-    /// Whether the node of a name has been written.
+    /// Whether the node with each name has been written.
     written: Vec<bool>,
 }
 
@@ -64,7 +64,7 @@ impl Anchors {
         self.place(id).and_then(|place| self.written.get(place).copied()).unwrap_or(false)
     }
 
-    /// The name of a node's anchor, if it has one, and whether this is the first time that it is asked for.
+    /// Returns the name of a node's anchor, if it has one, and whether this is the first call for it.
     pub(super) fn write(&mut self, id: NodeId) -> Option<(&str, bool)> {
         let place = self.place(id)?;
         let was_written = std::mem::replace(self.written.get_mut(place)?, true);
@@ -72,12 +72,12 @@ impl Anchors {
     }
 }
 
-/// The nodes that more than one place refers to, in the order of the text.
+/// Returns the nodes to which several places refer, in the order of the text.
 fn shared(tree: &Tree, order: &[NodeId]) -> Vec<NodeId> {
     let mut counts = vec![0u8; tree.len()];
     let mut count = |id: NodeId| {
         if let Some(count) = counts.get_mut(id.0 as usize) {
-            *count = bound::sum(*count, 1); // more than one is all that is asked for
+            *count = bound::sum(*count, 1); // it only matters whether there are several
         }
     };
     count(tree.root());

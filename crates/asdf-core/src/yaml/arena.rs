@@ -1,5 +1,5 @@
-//! The nodes of a tree in pages. Lines that are no more than `key: value` are kept as text until one of their nodes is
-//! asked for, so that opening a file does not make nodes that nobody looks at.
+//! The nodes of a tree in pages. Lines of the simple form `key: value` are kept as text until one of their nodes is needed, so
+//! that opening a file does not create nodes that are not used.
 
 use std::sync::OnceLock;
 
@@ -7,9 +7,9 @@ use sciformats_core::bound;
 
 use super::tree::{Content, Node, ScalarStyle};
 
-/// Nodes of a page.
+/// The number of nodes of a page.
 pub(super) const PAGE: usize = 128;
-/// Lines of a page: each is a key and a value.
+/// The number of lines of a page. Each line has a key and a value.
 pub(super) const LINES: usize = PAGE / 2;
 
 /// Nodes by their numbers.
@@ -25,12 +25,12 @@ enum Page {
     Lines(Lines),
 }
 
-/// [`LINES`] lines that [`simple`](super::simple) has found to be a plain key and a value each.
+/// [`LINES`] lines that [`simple`](super::simple) recognized as a simple key and value each.
 #[derive(Clone, Debug)]
 pub(super) struct Lines {
     /// The text from the first key to the last line break.
     text: Box<str>,
-    /// Where it begins in the file.
+    /// The offset of the text in the file.
     offset: u64,
     nodes: OnceLock<Vec<Node>>,
 }
@@ -47,7 +47,7 @@ impl Lines {
             for line in self.text.split_inclusive('\n') {
                 let Some((before, after)) = line.split_once(':') else { continue };
                 for (part, from) in [(before, 0), (after, bound::sum(before.len(), 1))] {
-                    // A place in the file, which is shorter than 2^64 bytes: the sum is a position.
+                    // The sum is a position in the file, whose length fits 64 bits.
                     let blanks = bound::left(part.len(), part.trim_ascii_start().len());
                     let offset = bound::sum(offset, bound::sum(from, blanks) as u64);
                     nodes.push(Node { offset, ..Node::new(scalar(part.trim_ascii())) });
@@ -59,7 +59,7 @@ impl Lines {
     }
 }
 
-/// A text without quotes inside, as it is written.
+/// Returns the scalar for a text as it is written, which contains no quotes inside.
 fn scalar(text: &str) -> Content {
     match text.strip_prefix('\'').and_then(|text| text.strip_suffix('\'')) {
         Some(text) => Content::Scalar { text: text.into(), style: ScalarStyle::Single },
@@ -91,7 +91,7 @@ impl Arena {
         }
     }
 
-    /// Adds a node; returns its number.
+    /// Adds a node, and returns its number.
     pub(super) fn push(&mut self, node: Node) -> usize {
         let number = self.len;
         if self.is_at_page() {
@@ -99,33 +99,34 @@ impl Arena {
         }
         if let Some(Page::Nodes(nodes)) = self.pages.last_mut() {
             nodes.push(node);
-            self.len = bound::sum(self.len, 1); // a bound: memory ends before
+            self.len = bound::sum(self.len, 1); // a bound, which no memory reaches
         }
         number
     }
 
-    /// Whether the next node begins a page.
+    /// Returns whether the next node starts a page.
     fn is_at_page(&self) -> bool {
         self.len.is_multiple_of(PAGE)
     }
 
-    /// Adds the nodes of a page of lines, where a page begins; returns the number of the first.
+    /// Adds the nodes of a page of lines, and returns the number of the first. The next node must start a page.
     pub(super) fn push_lines(&mut self, lines: Lines) -> usize {
         let number = self.len;
         self.pages.push(Page::Lines(lines));
-        self.len = bound::sum(self.len, PAGE); // a bound: memory ends before
+        self.len = bound::sum(self.len, PAGE); // a bound, which no memory reaches
         number
     }
 
-    /// Whether the node is one of lines that nobody has looked at: a scalar without properties, and no merge key.
+    /// Returns whether the node is in a page of lines whose nodes do not exist yet. It is then a scalar without properties, and
+    /// not a merge key.
     pub(super) fn is_line(&self, number: usize) -> bool {
         matches!(self.pages.get(number / PAGE), Some(Page::Lines(lines)) if lines.nodes.get().is_none())
     }
 
-    /// Whether the node is one of lines, none of which has this key.
+    /// Returns whether the node is in a page of lines, none of which has this key.
     pub(super) fn is_line_without(&self, number: usize, key: &str) -> bool {
         let Some(Page::Lines(lines)) = self.pages.get(number / PAGE) else { return false };
-        // In such lines a key ends with the first `:` of its line.
+        // In such lines, a key ends with the first `:` of its line.
         lines.nodes.get().is_none()
             && !lines.text.match_indices(key).any(|(at, _)| {
                 let end = bound::sum(at, key.len());

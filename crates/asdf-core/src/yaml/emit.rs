@@ -1,7 +1,7 @@
-//! Nodes to text.
+//! Writing nodes as text.
 //!
-//! Styles are kept where they can be: a plain scalar becomes a quoted one if some reader would misread it, a block
-//! scalar inside brackets a quoted one. Collections are never wrapped.
+//! Styles are kept if possible. A plain scalar becomes a quoted one if some reader would misread it, and a block scalar inside
+//! brackets becomes a quoted one. Collections are never wrapped.
 
 use std::collections::HashMap;
 
@@ -12,11 +12,11 @@ use super::anchors::Anchors;
 use super::tree::{CollectionStyle, Content, NodeId, ScalarStyle, Tree};
 use super::{YAML_PREFIX, resolve};
 
-/// The longest key that is written on the line of its value.
+/// The longest key that is written on the same line as its value.
 const SIMPLE_KEY: usize = 128;
 
 impl Tree {
-    /// The document from `%YAML 1.1` to `...`, each line with `\n`.
+    /// Returns the document from `%YAML 1.1` to `...`. Each line ends with `\n`.
     ///
     /// ```
     /// use asdf_core::Tree;
@@ -28,7 +28,7 @@ impl Tree {
     /// ```
     ///
     /// # Errors
-    /// `LimitExceeded` if it nests deeper than its limits allow.
+    /// `LimitExceeded` if the nesting exceeds the tree's limits.
     pub fn to_text(&self) -> Result<String> {
         let mut emitter = Emitter {
             tree: self,
@@ -47,7 +47,7 @@ impl Tree {
         Ok(emitter.out)
     }
 
-    /// A tag as it is written.
+    /// Returns a tag as it is written.
     fn short_tag(&self, tag: &str) -> String {
         if tag == "!" {
             return "!".into();
@@ -66,7 +66,7 @@ impl Tree {
         match best.or(usual) {
             Some((handle, prefix)) => {
                 let suffix = tag.get(prefix.len()..).unwrap_or_default();
-                // A `!` in the suffix would make another handle of `!a!b`.
+                // Without an escape, a `!` in the suffix would form another handle, as in `!a!b`.
                 format!("{handle}{}", percent_encoded(suffix, b"-_.~*'();/?:@&=+$"))
             }
             None => format!("!<{}>", percent_encoded(tag, b"-_.~*'();/?:@&=+$,[]!#")),
@@ -86,19 +86,19 @@ fn percent_encoded(text: &str, kept: &[u8]) -> String {
     out
 }
 
-/// What a block node follows.
+/// What precedes a block node.
 #[derive(Clone, Copy, PartialEq)]
 enum Position {
     /// `---`
     Document,
-    /// `-` at this column, or `?`, or the `:` of a key written with it.
+    /// `-` in this column, or `?`, or the `:` of a key that was written with it.
     Item(usize),
-    /// `key:` at this column.
+    /// `key:` in this column.
     Value(usize),
 }
 
 impl Position {
-    /// The column of a sequence here.
+    /// Returns the column of a sequence in this position.
     fn sequence(self) -> Result<usize> {
         match self {
             Self::Document => Ok(0),
@@ -107,7 +107,7 @@ impl Position {
         }
     }
 
-    /// The column of a mapping here.
+    /// Returns the column of a mapping in this position.
     fn mapping(self) -> Result<usize> {
         match self {
             Self::Document => Ok(0),
@@ -119,14 +119,14 @@ impl Position {
 struct Emitter<'t> {
     tree: &'t Tree,
     anchors: Anchors,
-    /// Tags as they are written, by the tags in full.
+    /// The written forms of tags. The keys are the full tags.
     tags: HashMap<&'t str, String>,
     out: String,
     depth: usize,
 }
 
 impl<'t> Emitter<'t> {
-    /// Writes an alias if the node was written before; otherwise its properties, each with a blank before it.
+    /// Writes an alias if the node was written before. Otherwise it writes the properties of the node, each after a blank.
     fn properties(&mut self, id: NodeId) -> bool {
         if let Some((name, first)) = self.anchors.write(id) {
             self.out.push_str(if first { " &" } else { " *" });
@@ -145,7 +145,7 @@ impl<'t> Emitter<'t> {
 
     fn nested(&mut self, write: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
         self.depth = add(self.depth, 1)?;
-        // What could be read can be written: here scalars count as levels too.
+        // Everything that could be read can be written, although scalars count as levels here.
         let limit = bound::sum(bound::product(self.tree.limits.depth as u64, 2), 8);
         sciformats_core::limits::within("levels of the tree", self.depth as u64, limit)?;
         let result = write(self);
@@ -232,7 +232,7 @@ impl<'t> Emitter<'t> {
         self.block(value, Position::Item(column))
     }
 
-    /// A key and its colon; the name of an alias would take the colon in.
+    /// Writes a key and its colon. A blank separates the colon from an alias, whose name would include it otherwise.
     fn simple_key(&mut self, key: NodeId, in_flow: bool, lead: &str) -> Result<()> {
         let is_alias = self.anchors.is_written(key);
         self.flow_node(key, in_flow, lead)?;
@@ -240,7 +240,7 @@ impl<'t> Emitter<'t> {
         Ok(())
     }
 
-    /// Whether every reader finds the key's `:` on its line: no long text, no collection.
+    /// Returns whether every reader finds the `:` of the key on its line, which is not the case for long texts and collections.
     fn is_simple_key(&self, key: NodeId) -> bool {
         let node = self.tree.node(key);
         let short = node.tag.as_ref().is_none_or(|tag| tag.len() <= SIMPLE_KEY);
@@ -252,12 +252,12 @@ impl<'t> Emitter<'t> {
             }
     }
 
-    /// A node on one line, after `lead`.
+    /// Writes a node on one line, after `lead`.
     fn flow_node(&mut self, id: NodeId, in_flow: bool, lead: &str) -> Result<()> {
         let start = self.out.len();
         let is_new = self.properties(id);
         if self.out.len() > start {
-            // The blank before the first property is the lead's.
+            // `lead` replaces the blank before the first property.
             self.out.replace_range(start..add(start, 1)?, lead);
             if is_new {
                 self.out.push(' ');
@@ -323,7 +323,7 @@ impl<'t> Emitter<'t> {
         };
         let mut before_text = false;
         for line in body.split('\n') {
-            // Between two lines of text a single break would fold away.
+            // A single line break between two lines of text would be folded.
             if folded && before_text && !line.is_empty() {
                 self.out.push('\n');
             }
@@ -334,13 +334,13 @@ impl<'t> Emitter<'t> {
             }
             self.out.push('\n');
         }
-        // The first ends the last line of the body.
+        // The first line break ends the last line of the body.
         self.out.extend(std::iter::repeat_n('\n', bound::left(breaks, 1)));
         Ok(())
     }
 }
 
-/// A scalar without tag on one line, wherever a value may stand.
+/// Returns a scalar without a tag on one line, in a form that is possible wherever a value can be.
 pub(super) fn on_one_line(text: &str, style: ScalarStyle) -> String {
     let mut out = String::new();
     one_line(text, style, false, true, &mut out);
@@ -365,7 +365,7 @@ fn one_line(text: &str, style: ScalarStyle, tag: bool, in_flow: bool, out: &mut 
     }
 }
 
-/// Whether `text` can be the lines of a block scalar.
+/// Returns whether `text` can be written as a block scalar.
 fn is_block_text(text: &str) -> bool {
     !text.is_empty()
         && text.split('\n').all(|line| resolve::is_one_line(line) && !line.starts_with('\t'))

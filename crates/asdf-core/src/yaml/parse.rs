@@ -1,7 +1,7 @@
-//! Documents, properties, and what is structured by indentation.
+//! Documents, properties, and collections that are structured by indentation.
 //!
-//! The parser works on the text directly: a node is read from its first character on, and only the `:` that follows a
-//! one-line node tells that it was the first key of a mapping. So nothing is read twice, and positions are exact.
+//! The parser works directly on the text. A node is parsed from its first character on, and only a `:` after a node on one line
+//! shows that the node was the first key of a mapping. Nothing is therefore parsed twice, and positions are exact.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,37 +16,37 @@ use super::keys::Keys;
 use super::simple;
 use super::tree::{CollectionStyle, Content, Node, NodeId, ScalarStyle, Tree, is_handle};
 
-/// The longest one-line key that readers of YAML accept, in characters.
+/// The length in characters of the longest key on one line that YAML allows.
 const MAX_SIMPLE_KEY: usize = 1024;
 
-/// The place of the last node of a page.
+/// The position of the last node in a page.
 const LAST: usize = PAGE - 1;
 
-/// The longest prefix that a handle may stand for.
+/// The size in bytes of the longest prefix for which a handle may stand.
 const MAX_PREFIX: usize = 1024;
 
 pub(super) struct Parser<'a> {
     pub(super) cursor: Cursor<'a>,
     pub(super) tree: Tree,
     pub(super) anchors: HashMap<&'a str, NodeId>,
-    /// Tags in full, by how they are written: files repeat few tags many times.
+    /// The full tags. The keys are their written forms, because files repeat a few tags many times.
     pub(super) tags: HashMap<&'a str, Arc<str>>,
     pub(super) tag_bytes: u64,
     depth: usize,
 }
 
-/// Where a node of the block structure stands.
+/// The position of a node in the block structure.
 #[derive(Clone, Copy)]
 struct Place {
-    /// The column of the innermost collection around it; −1 at the top.
+    /// The column of the innermost collection around it; −1 at the top level.
     indent: isize,
-    /// Whether a collection may begin on the line where the cursor is.
+    /// Whether a collection may begin on the line of the cursor.
     inline: bool,
-    /// Whether a sequence may stand at `indent` itself, as it may below a key.
+    /// Whether a sequence may be in the column `indent` itself, as is possible below a key.
     sequence: bool,
 }
 
-/// A node whose properties have been read, and the column where they began.
+/// A node whose properties have been parsed, and the column where they began.
 #[derive(Clone, Copy)]
 pub(super) struct Begun {
     pub(super) id: NodeId,
@@ -54,7 +54,7 @@ pub(super) struct Begun {
 }
 
 enum Key {
-    /// Read; the cursor is at its `:`.
+    /// The key was parsed; the cursor is at its `:`.
     Done(NodeId),
     /// The cursor is at `?`.
     Explicit,
@@ -91,7 +91,7 @@ pub(super) fn document(text: &[u8], base: u64, limits: &Limits) -> Result<Tree> 
 }
 
 impl<'a> Parser<'a> {
-    /// Reads directives and `---`; returns whether the latter was there.
+    /// Parses directives and `---`. Returns whether there was a `---`.
     fn directives(&mut self) -> Result<bool> {
         let mut any = false;
         loop {
@@ -129,8 +129,8 @@ impl<'a> Parser<'a> {
                 self.tree.handles.push(((*handle).into(), (*prefix).into()));
                 Ok(())
             }
-            ["%TAG", ..] => Err(self.cursor.error("has a `%TAG` directive without handle and prefix")),
-            // The standard reserves other directives and asks readers to ignore them.
+            ["%TAG", ..] => Err(self.cursor.error("has a `%TAG` directive without a handle and a prefix")),
+            // The standard reserves other directives, and tells readers to ignore them.
             _ => Ok(()),
         }
     }
@@ -147,7 +147,7 @@ impl<'a> Parser<'a> {
         result
     }
 
-    /// A node without content yet, at the cursor.
+    /// Adds a node without content at the cursor.
     pub(super) fn begin(&mut self) -> Result<NodeId> {
         let content = Content::Scalar { text: String::new(), style: ScalarStyle::Plain };
         self.tree.limits.items("nodes of the tree", self.tree.nodes.len() as u64)?;
@@ -177,7 +177,7 @@ impl<'a> Parser<'a> {
         if !self.is_inside(place) {
             return self.begin();
         }
-        // Properties on a line of their own are the node's; on the line of a key they are the key's.
+        // Properties on a line of their own belong to the node; properties on the line of a key belong to the key.
         let mut here = self.properties()?;
         let mut outer = None;
         if let Some(first) = here
@@ -202,7 +202,7 @@ impl<'a> Parser<'a> {
         self.block_content(place, outer, here)
     }
 
-    /// The content of a node: `outer` has properties on an earlier line, `here` on this one.
+    /// Parses the content of a node; `outer` has properties on an earlier line, and `here` on this line.
     fn block_content(&mut self, place: Place, outer: Option<NodeId>, here: Option<Begun>) -> Result<NodeId> {
         let column = here.map_or(self.cursor.column(), |begun| begun.column);
         for (indicator, is_sequence) in [(b'-', true), (b'?', false)] {
@@ -223,7 +223,7 @@ impl<'a> Parser<'a> {
             self.fill(id, content);
             return Ok(id);
         }
-        // A mapping takes `outer`, its first key `here`; anything else can take only one of them.
+        // A mapping gets the properties `outer`, and its first key gets `here`. Other nodes can only have one of them.
         let line = self.cursor.line_start;
         let start = self.cursor.at;
         let is_alias = self.cursor.peek() == b'*';
@@ -255,7 +255,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// The one node of properties that stand on two lines: the one that aliases may name already.
+    /// Returns one node for properties on two lines. It is the node to which aliases may already refer.
     fn merged(&mut self, outer: NodeId, here: NodeId) -> Result<NodeId> {
         let (first, second) = (self.tree.node(outer), self.tree.node(here));
         if first.tag.is_some() && second.tag.is_some() || first.anchor.is_some() && second.anchor.is_some() {
@@ -268,7 +268,7 @@ impl<'a> Parser<'a> {
         Ok(kept)
     }
 
-    /// Whether the one-line node from `start` on line `line`, which has just been read, is followed by its `:`.
+    /// Returns whether a `:` follows the node that has just been parsed on one line, which began at `start` on line `line`.
     fn ends_as_key(&mut self, line: usize, start: usize) -> Result<bool> {
         let at = self.cursor.at;
         self.cursor.skip_blanks();
@@ -306,7 +306,7 @@ impl<'a> Parser<'a> {
         let place = Place { indent, inline: true, sequence: true };
         let mut entries = Vec::new();
         if let Key::Done(key) = first {
-            // That there is a mapping is known only when its first key has been read.
+            // It is only known that there is a mapping after its first key has been parsed.
             let start = self.tree.node(key).offset;
             if let Some(mapping) = self.tree.node_mut(id) {
                 mapping.offset = mapping.offset.min(start);
@@ -348,8 +348,8 @@ impl<'a> Parser<'a> {
         Ok(id)
     }
 
-    /// Takes pages of lines that are no more than a key and a value, without making their nodes; returns whether the mapping
-    /// ends with them. The cursor is at a key.
+    /// Parses pages of lines with a simple key and value each, without creating their nodes. Returns whether the mapping ends
+    /// with them. The cursor is at a key.
     fn lines(&mut self, column: usize, entries: &mut Vec<(NodeId, NodeId)>) -> Result<bool> {
         loop {
             let cursor = &self.cursor;
@@ -362,7 +362,7 @@ impl<'a> Parser<'a> {
                 return Ok(false);
             };
             if on_page == LAST {
-                // One node that nothing refers to, so that the keys and values begin a page.
+                // An unused node is added, so that the keys and values start a page.
                 self.begin()?;
             }
             self.tree.limits.items("nodes of the tree", bound::sum(self.tree.nodes.len(), PAGE) as u64)?;
@@ -396,7 +396,7 @@ impl<'a> Parser<'a> {
         Err(self.cursor.error("has a key without `:`"))
     }
 
-    /// A node that may be a key: alias, flow collection, quoted or plain scalar, or nothing before a `:`.
+    /// Parses a node that can be a key: an alias, a flow collection, a quoted or plain scalar, or nothing before a `:`.
     fn block_atom(&mut self, id: Option<NodeId>, indent: isize) -> Result<NodeId> {
         if self.cursor.is_indicator(b':') {
             return id.map_or_else(|| self.begin(), Ok);

@@ -1,13 +1,13 @@
-//! Lines of a block mapping that are no more than a key and a value: found without making nodes of them.
+//! Lines of a block mapping that consist of a simple key and a simple value. They are recognized without creating nodes.
 //!
-//! Such a line is the indentation, a key, `: `, a value and perhaps blanks. All of it is printable ASCII without `:` and
-//! `#` in keys and values; a key begins with a letter, a digit or `_`, and a value too, or is in single quotes with none
-//! inside. Whatever else a line may be, the parser reads it as it reads everything.
+//! Such a line consists of the indentation, a key, `: `, a value and possibly blanks. All of it is printable ASCII, without `:`
+//! and `#` in keys and values. A key begins with a letter, a digit or `_`. So does a value, unless it is in single quotes and
+//! contains none. The parser handles all other lines.
 
 use super::arena::LINES;
 
-/// The end of the [`LINES`] lines that begin at `at`, the first without its indentation; `None` if they are not as simple as
-/// that.
+/// Returns the end of the [`LINES`] lines that begin at `at`, the first of them after its indentation; `None` if one of them is
+/// not simple.
 pub(super) fn lines(text: &[u8], at: usize, indent: usize) -> Option<usize> {
     let mut rest = text.get(at..)?;
     for line in 0..LINES {
@@ -16,7 +16,7 @@ pub(super) fn lines(text: &[u8], at: usize, indent: usize) -> Option<usize> {
         }
         rest = value(key(rest)?)?;
     }
-    // A line that is indented more would go on with the last value.
+    // A line with more indentation would continue the last value.
     match rest.iter().position(|&b| b != b' ') {
         Some(blanks) if blanks > indent || matches!(rest.get(blanks), Some(b'\n' | b'\r' | b'\t' | b'#')) => {
             None
@@ -31,9 +31,9 @@ fn indented(line: &[u8], indent: usize) -> Option<&[u8]> {
     blanks.iter().all(|&b| b == b' ').then_some(rest)
 }
 
-/// What follows a key, its `:` and the blank.
+/// Returns what follows a key, its `:` and the blank.
 fn key(line: &[u8]) -> Option<&[u8]> {
-    /// Shorter than the longest that other readers take.
+    /// The largest length of a key, which is below the limit of other readers.
     const LONGEST: usize = 128;
     let is_first = |b: u8| b.is_ascii_alphanumeric() || b == b'_';
     let size = line.iter().take(LONGEST).position(|&b| b == b':' || !is_inner(b))?;
@@ -42,7 +42,7 @@ fn key(line: &[u8]) -> Option<&[u8]> {
     rest.strip_prefix(b": ")
 }
 
-/// The lines after a value.
+/// Returns the lines after a value.
 fn value(line: &[u8]) -> Option<&[u8]> {
     let line = after_blanks(line);
     let (quoted, line) = match line.strip_prefix(b"'") {
@@ -59,17 +59,17 @@ fn value(line: &[u8]) -> Option<&[u8]> {
     rest.strip_prefix(b"\n")
 }
 
-/// Whether a value begins with a sign or a point and a digit.
+/// Returns whether a value begins with a sign or a point and a digit.
 fn is_signed(value: &[u8]) -> bool {
     matches!(value, [b'-' | b'+' | b'.', digit, ..] if digit.is_ascii_digit())
 }
 
-/// Whether a byte may stand in a key or a value, whatever is around it.
+/// Returns whether a byte may be anywhere in a key or a value.
 fn is_inner(b: u8) -> bool {
     matches!(b, b' '..=b'~') && b != b':' && b != b'#'
 }
 
-/// Without the blanks at the start; a line break is none.
+/// Returns the line without the blanks at its start. A line break is not a blank.
 fn after_blanks(line: &[u8]) -> &[u8] {
     let blanks = line.iter().take_while(|&&b| b == b' ').count();
     line.get(blanks..).unwrap_or_default()

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::tree::{Content, NodeId, Tree};
 
 impl Tree {
-    /// The nodes that can be reached from the root, each once, in the order of the text.
+    /// Returns the nodes that can be reached from the root, without duplicates and in the order of the text.
     ///
     /// ```
     /// use asdf_core::Tree;
@@ -40,7 +40,8 @@ impl Tree {
         order
     }
 
-    /// Whether two trees are the same document: directives aside, the same nodes with the same tags, texts and sharing.
+    /// Returns whether two trees are the same document: apart from directives, they have the same nodes with the same tags, texts
+    /// and sharing.
     ///
     /// ```
     /// use asdf_core::Tree;

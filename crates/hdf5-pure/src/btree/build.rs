@@ -44,7 +44,7 @@ pub(crate) fn build(
     })
 }
 
-/// As [`build`], of records that come one after another and are written as nodes are filled.
+/// Does the same as [`build`], for records that come one after another and are written as nodes are filled.
 pub(crate) fn build_of(output: &mut Output, records: Records, next: &mut Next<'_>) -> Result<Address> {
     let Records { kind, node_size, size, total } = records;
     let mut header = Header {

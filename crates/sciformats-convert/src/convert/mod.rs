@@ -209,7 +209,7 @@ impl Plan {
         self.put(path.as_ref(), options, false)
     }
 
-    /// As [`write`](Self::write), but continues past everything that cannot be read or written. Returns the
+    /// Does the same as [`write`](Self::write), but continues past everything that cannot be read or written. Returns the
     /// losses that were found while doing so; no plan can know them, because only reading everything shows
     /// them. Lost elements become fill values of the source, or zeros if it has none; once a plan has rescued
     /// a file, its tree has these values too.

@@ -169,7 +169,7 @@ fn put(builder: &mut Builder, (from, to): (&str, &str), body: Body) -> bool {
     put_as(builder, (from, to), name, body)
 }
 
-/// As [`put`], with a name that is not the last part of the path.
+/// Does the same as [`put`], with a name that is not the last part of the path.
 fn put_as(builder: &mut Builder, (from, to): (&str, &str), name: Name, body: Body) -> bool {
     let parent = split(to).0;
     let Some(parent) = group(builder, parent) else {

@@ -58,7 +58,7 @@ pub fn rewrite(
     rewrite_selected(file, output, &[], options, cancel).map(|_| ())
 }
 
-/// As [`rewrite`], but from HDF5 files only the objects whose own path, or the path of a group that contains
+/// Does the same as [`rewrite`], but from HDF5 files only the objects whose own path, or the path of a group that contains
 /// them, matches a pattern; without patterns, all objects. References to objects that are left out become
 /// null and are reported.
 ///
@@ -83,7 +83,7 @@ pub fn rewrite(
 ///
 /// # Errors
 ///
-/// As [`rewrite`].
+/// Those of [`rewrite`].
 pub fn rewrite_selected(
     file: &Arc<File>,
     output: impl AsRef<Path>,

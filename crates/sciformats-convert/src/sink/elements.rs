@@ -147,7 +147,7 @@ impl Elements {
     ///
     /// # Errors
     ///
-    /// As [`read`](Self::read), and those of `visit`.
+    /// Those of [`read`](Self::read), and those of `visit`.
     pub fn for_each_piece(&self, visit: VisitPiece<'_>) -> Result<()> {
         let Some(shape) = self.info.shape.as_deref() else { return Ok(()) };
         let pieces = Pieces::new(&self.info, &Slab::all(shape)?, self.limits.memory);

@@ -278,7 +278,7 @@ pub trait Sink {
     ///
     /// # Errors
     ///
-    /// As [`add`](Self::add).
+    /// Those of [`add`](Self::add).
     fn attribute(&mut self, object: Handle, name: &Name, value: &AttributeValue) -> Result<()>;
 
     /// Writes everything that has not been written, and moves the file to its place.

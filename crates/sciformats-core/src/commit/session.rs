@@ -115,7 +115,7 @@ impl Generation {
     /// Reads these ranges of `storage`, each of which is an offset and a length.
     ///
     /// # Errors
-    /// As [`ReadAt::read_at`].
+    /// Those of [`ReadAt::read_at`].
     pub fn of(
         storage: &(impl ReadAt + ?Sized),
         ranges: impl IntoIterator<Item = (u64, u64)>,
@@ -154,18 +154,18 @@ impl Session<FileStorage> {
     /// Creates the file at `path`, which must not exist yet, and takes the lock of a writer.
     ///
     /// # Errors
-    /// As [`open`](Self::open); `Io` if the file exists.
+    /// Those of [`open`](Self::open); `Io` if the file exists.
     pub fn create_new(path: impl AsRef<Path>) -> Result<Self> {
         let storage = FileStorage::create_new(path.as_ref())?;
         storage.try_lock()?;
         Ok(Self { path: Some(path.as_ref().into()), ..Self::over(storage) })
     }
 
-    /// As [`open`](Self::open), for a writer that has read the file before. The file must be the one of
+    /// Does the same as [`open`](Self::open), for a writer that has read the file before. The file must be the one of
     /// `seen`. Waits a moment for others who read it under [`while_reading`](Self::while_reading).
     ///
     /// # Errors
-    /// As [`open`](Self::open), and [`Error::Conflict`] if another file has taken its place.
+    /// Those of [`open`](Self::open), and [`Error::Conflict`] if another file has taken its place.
     pub fn open_seen(path: impl AsRef<Path>, seen: &Seen) -> Result<Self> {
         let path = path.as_ref();
         let mut session = Self::open(path);
@@ -225,10 +225,10 @@ impl Session<FileStorage> {
         read().map(|read| (read, None))
     }
 
-    /// As [`open`](Self::open), with the lock that the format requires.
+    /// Does the same as [`open`](Self::open), with the lock that the format requires.
     ///
     /// # Errors
-    /// As [`open`](Self::open), and those of `lock`.
+    /// Those of [`open`](Self::open), and those of `lock`.
     pub fn open_with(path: impl AsRef<Path>, lock: impl Fn(&FileStorage) -> Result<()>) -> Result<Self> {
         let path = path.as_ref();
         for _ in 0..REPLACED {
@@ -247,7 +247,7 @@ impl Session<FileStorage> {
     /// No other writer can take its lock in between.
     ///
     /// # Errors
-    /// As [`commit`](Self::commit).
+    /// Those of [`commit`](Self::commit).
     pub fn replace(&mut self, new: Replacement, durability: Durability) -> Result<()> {
         self.verify()?;
         self.storage = new.finish_open(durability)?;
@@ -329,7 +329,7 @@ impl<S: ReadAt + WriteAt> Session<S> {
     /// is taken back, together with everything since the previous commit.
     ///
     /// # Errors
-    /// As [`recover`](Self::recover).
+    /// Those of [`recover`](Self::recover).
     pub fn settle(&mut self) -> Result<()> {
         if self.fate == Fate::Kept {
             return Ok(());
@@ -345,13 +345,13 @@ impl<S: ReadAt + WriteAt> Session<S> {
     /// Remembers `len` bytes at `offset`. A commit is refused if they have changed by then.
     ///
     /// # Errors
-    /// As [`ReadAt::read_at`].
+    /// Those of [`ReadAt::read_at`].
     pub fn watch(&mut self, offset: u64, len: u64) -> Result<()> {
         self.watched.push(Watched::of(&self.storage, offset, len)?);
         Ok(())
     }
 
-    /// As [`watch`](Self::watch), for bytes as they were when the file was read, before the session began.
+    /// Does the same as [`watch`](Self::watch), for bytes as they were when the file was read, before the session began.
     pub fn expect(&mut self, generation: &Generation) {
         self.watched.extend(&generation.0);
     }
@@ -504,7 +504,7 @@ impl<S: ReadAt + WriteAt> Session<S> {
                     // Bytes beyond this point were written since the last commit and have been removed.
                     let end = here.min(self.kept_len);
                     let cut = usize::try_from(bound::left(end, *size));
-                    let cut = cut.map_err(|_| Error::usage("plan", "cuts too much off"))?;
+                    let cut = cut.map_err(|_| Error::usage("plan", "makes the file too short"))?;
                     save(&self.storage, end, *size, cut, undo)?;
                 }
                 Step::Sync => {}
@@ -642,7 +642,7 @@ mod tests {
             let cuts = every_cut_of(OLD, plan, |cut, left| {
                 let seen = journal::view(left.to_vec()).unwrap();
                 let seen = seen.read_at(0, usize::try_from(seen.len()).unwrap()).unwrap();
-                // Fresh space does not count, nor does what is behind the end.
+                // Fresh space and bytes after the end do not count.
                 let part = |of: &[u8]| [of[..600].to_vec(), of[700..900].to_vec()].concat();
                 let (seen, old, new) = (part(&seen), part(OLD), part(&new));
                 assert!(sectors || seen == old || seen == new, "{cut:?}");

@@ -118,7 +118,7 @@ impl NewHeader {
         self.write_again(output, (at, room), None)
     }
 
-    /// As [`write`](Self::write), where a header may have been before: what does not fit goes to `spare` if there is room enough,
+    /// Does the same as [`write`](Self::write), where a header may have been before: what does not fit goes to `spare` if there is room enough,
     /// and else to a place with room for as much again.
     pub(crate) fn write_again(
         &self,

@@ -1,5 +1,5 @@
-//! What the link info and the attribute info messages have in common: where the links of a group, or the attributes of an
-//! object, are once they are stored densely.
+//! The common part of the link info message and the attribute info message: where the links of a group, or the attributes of an
+//! object, are if they are stored densely.
 
 use nom::Parser;
 use nom::combinator::cond;
@@ -12,18 +12,18 @@ use super::super::{Address, Sizes, address, put_address, version};
 /// Where links or attributes are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Dense<I> {
-    /// The next creation index, where creation order is tracked.
+    /// The next creation index, if creation order is tracked.
     pub(crate) max_creation_index: Option<I>,
-    /// The heap that holds them.
+    /// The address of the heap that contains them.
     pub(crate) heap: Option<Address>,
-    /// They by the hash of their names.
+    /// The address of the B-tree that finds them by the hashes of their names.
     pub(crate) by_name: Option<Address>,
-    /// They by creation order, where it is indexed; the outer option says whether it is.
+    /// The address of the B-tree that finds them by creation order. The outer option is `None` if creation order is not indexed.
     pub(crate) by_creation_order: Option<Option<Address>>,
 }
 
 impl<I> Dense<I> {
-    /// Parses the message, whose indexes are read by `index`. `names` are those of the fields with the two trees.
+    /// Parses the message. `index` parses a creation index, and `names` are the names of the fields that contain the two trees.
     pub(super) fn parse_with<'a>(
         i: &'a [u8],
         sizes: Sizes,
@@ -42,7 +42,7 @@ impl<I> Dense<I> {
         Ok((i, Self { max_creation_index, heap, by_name, by_creation_order }))
     }
 
-    /// Adds the message to `out`; `index` holds the bytes of the next creation index, if there is one.
+    /// Appends the message to `out`; `index` contains the bytes of the next creation index, if there is one.
     pub(super) fn encode_with(
         &self,
         out: &mut Vec<u8>,

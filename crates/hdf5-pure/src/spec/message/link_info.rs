@@ -3,7 +3,7 @@
 //! | offset | size | field |
 //! |---|---|---|
 //! | 0 | 1 | version: 0 |
-//! | 1 | 1 | flags; bit 0: creation order is tracked, bit 1: indexed |
+//! | 1 | 1 | flags; bit 0: creation order is tracked, bit 1: creation order is indexed |
 //! | 2 | 8 | maximum creation index (with bit 0) |
 //! | | O | fractal heap address, or none |
 //! | | O | address of v2 B-tree for name index, or none |
