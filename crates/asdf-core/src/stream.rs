@@ -109,7 +109,7 @@ impl StreamWriter {
         document.write_to(&mut replacement)?;
         let storage = replacement.finish_open(Durability::Process)?;
         let (datatype, byteorder) = (datatype.clone(), ByteOrder::NATIVE);
-        let end = storage.len();
+        let end = storage.size();
         Ok(Self { session: Session::over(storage), end, datatype, byteorder, row_bytes, rows: 0 })
     }
 

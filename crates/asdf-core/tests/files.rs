@@ -506,7 +506,7 @@ fn slices_of_memory() {
 struct Counting(Vec<u8>, std::sync::Arc<std::sync::atomic::AtomicU64>);
 
 impl ReadAt for Counting {
-    fn len(&self) -> u64 {
+    fn size(&self) -> u64 {
         self.0.len() as u64
     }
 

@@ -27,7 +27,7 @@ struct Full {
 }
 
 impl ReadAt for Full {
-    fn len(&self) -> u64 {
+    fn size(&self) -> u64 {
         self.bytes.len() as u64
     }
 

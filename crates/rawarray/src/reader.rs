@@ -84,7 +84,7 @@ impl OpenOptions {
 /// # Ok::<(), rawarray::Error>(())
 /// ```
 pub fn is_rawarray(storage: &(impl ReadAt + ?Sized)) -> bool {
-    storage.len() >= MAGIC.len() as u64 && storage.read_at(0, MAGIC.len()).is_ok_and(|magic| *magic == MAGIC)
+    storage.size() >= MAGIC.len() as u64 && storage.read_at(0, MAGIC.len()).is_ok_and(|magic| *magic == MAGIC)
 }
 
 /// An open file. Opening reads the header and nothing else; all reading takes `&self` and may be done from any thread.
@@ -191,7 +191,7 @@ impl Reader {
     }
 
     fn of(header: Header, storage: Arc<dyn ReadAt>, options: OpenOptions, depth: usize) -> Result<Self> {
-        let layout = Layout::new(header, storage.len(), options.ignore_undefined_flags)?;
+        let layout = Layout::new(header, storage.size(), options.ignore_undefined_flags)?;
         Ok(Self { storage, layout, options, depth, decoded: OnceLock::new(), conversion: Conversion::Exact })
     }
 

@@ -15,8 +15,8 @@ use rawarray::{
 struct Counting<S>(S, Arc<AtomicU64>);
 
 impl<S: ReadAt> ReadAt for Counting<S> {
-    fn len(&self) -> u64 {
-        self.0.len()
+    fn size(&self) -> u64 {
+        self.0.size()
     }
     fn read_at(&self, offset: u64, len: usize) -> Result<Cow<'_, [u8]>> {
         self.1.fetch_add(len as u64, Ordering::Relaxed);

@@ -44,7 +44,7 @@ impl Columns {
         let calls = Arc::clone(calls);
         Registered::new(
             "columns",
-            |storage| Ok(storage.len() >= 8 && *storage.read_at(0, 8)? == *MAGIC),
+            |storage| Ok(storage.size() >= 8 && *storage.read_at(0, 8)? == *MAGIC),
             move |opening| Ok(Box::new(Self::open(opening.storage, Arc::clone(&calls))?)),
         )
     }

@@ -73,7 +73,7 @@ impl Work {
         let (compression, size) = match block {
             BlockData::Stored(_) | BlockData::Encoded { .. } => return Ok(Self::Nothing),
             BlockData::New { compression: Compression::None, .. } => return Ok(Self::Nothing),
-            BlockData::New { compression, data, .. } => (*compression, data.len()),
+            BlockData::New { compression, data, .. } => (*compression, data.size()),
             BlockData::Recoded { stored, compression, .. } => {
                 (*compression, document.stored_block(*stored)?.data_size())
             }
@@ -90,7 +90,7 @@ pub(super) fn prepare<'a>(document: &'a Document, index: usize, threads: usize) 
     let checksums = document.options().checksums;
     let plain = |data: &'a Arc<dyn ReadAt>| match data.as_slice() {
         Some(bytes) => Payload::Memory(Cow::Borrowed(bytes)),
-        None => Payload::Storage { storage: &**data, offset: 0, len: data.len() },
+        None => Payload::Storage { storage: &**data, offset: 0, len: data.size() },
     };
     let mut prepared = match block {
         BlockData::Stored(stored) => {
@@ -112,7 +112,7 @@ pub(super) fn prepare<'a>(document: &'a Document, index: usize, threads: usize) 
             Prepared { header: *header, payload: plain(stored), needs_checksum: false }
         }
         BlockData::New { data, compression: Compression::None, .. } => {
-            new_block(Compression::None, data.len(), plain(data), checksums)
+            new_block(Compression::None, data.size(), plain(data), checksums)
         }
         BlockData::New { compression, level, .. } | BlockData::Recoded { compression, level, .. } => {
             let data = data(document, block)?;
@@ -144,7 +144,7 @@ pub(super) fn data<'a>(document: &'a Document, block: &'a BlockData) -> Result<C
         }
         BlockData::New { data, .. } | BlockData::Encoded { stored: data, .. } => {
             let size =
-                usize::try_from(data.len()).map_err(|_| Error::usage("data", "is too large for memory"))?;
+                usize::try_from(data.size()).map_err(|_| Error::usage("data", "is too large for memory"))?;
             data.read_at(0, size)
         }
     }

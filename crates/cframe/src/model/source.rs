@@ -30,7 +30,7 @@ impl<'a> Source<'a> {
 
     /// `len` bytes of `storage` from `base` on, or all that it has of them.
     pub(crate) fn range(storage: &'a dyn ReadAt, base: u64, len: u64) -> Self {
-        let len = bound::left(storage.len(), base).min(len);
+        let len = bound::left(storage.size(), base).min(len);
         match storage.as_slice().and_then(|all| part(all, base, len)) {
             // Bytes in memory need no further calls.
             Some(bytes) => Self { storage: Holder::Bytes(bytes), base, len },
@@ -40,7 +40,7 @@ impl<'a> Source<'a> {
 
     /// As [`range`](Self::range), for a storage that others keep too.
     pub(crate) fn shared(storage: Arc<dyn ReadAt>, base: u64, len: u64) -> Self {
-        let len = bound::left(storage.len(), base).min(len);
+        let len = bound::left(storage.size(), base).min(len);
         Self { storage: Holder::Shared(storage), base, len }
     }
 

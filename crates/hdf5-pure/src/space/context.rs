@@ -57,7 +57,7 @@ impl Context {
 
     /// Returns the number of bytes from `at` to the end of the file.
     pub(crate) fn available(&self, at: Address) -> u64 {
-        self.base.checked_add(at.0).map_or(0, |offset| bound::left(self.storage.len(), offset))
+        self.base.checked_add(at.0).map_or(0, |offset| bound::left(self.storage.size(), offset))
     }
 
     /// Returns the `len` bytes of `structure` at `at`.
@@ -87,7 +87,7 @@ impl Context {
     /// Checks that `len` bytes at `at` lie in the file.
     pub(crate) fn checked(&self, structure: &'static str, at: Address, len: u64) -> Result<usize> {
         let end = self.base.checked_add(at.0).and_then(|offset| offset.checked_add(len));
-        let size = self.storage.len();
+        let size = self.storage.size();
         match (end, usize::try_from(len)) {
             (Some(end), Ok(len)) if end <= size => Ok(len),
             _ => {
@@ -165,7 +165,7 @@ pub(crate) struct Budget {
 
 impl Budget {
     pub(crate) fn new(context: &Context) -> Self {
-        Self { bytes: context.storage.len(), seen: AddressSet::default() }
+        Self { bytes: context.storage.size(), seen: AddressSet::default() }
     }
 
     /// Counts a node of `size` bytes at `at`.

@@ -135,7 +135,7 @@ pub(crate) fn size_of_bits(count: u64) -> u64 {
 
 /// Reads the header of a file: its bytes and no others.
 pub(crate) fn read_header(storage: &(impl ReadAt + ?Sized)) -> Result<Header> {
-    let len = storage.len();
+    let len = storage.size();
     let head = storage.read_at(0, Preamble::SIZE.min(bound::addressable(len)))?;
     let preamble = locate("header", 0, &head, Preamble::parse)?;
     let room = bound::left(len, DIMS_AT) / 8;
@@ -166,7 +166,7 @@ fn has_bits(header: &Header) -> bool {
 /// encoded integers with that for bits, as no other writer does. The words end the file, so its length tells how many
 /// dimensions there are.
 fn counted_in_words(storage: &(impl ReadAt + ?Sized), preamble: Preamble) -> Result<Option<Header>> {
-    let rest = storage.len().checked_sub(DIMS_AT).and_then(|room| room.checked_sub(preamble.size));
+    let rest = storage.size().checked_sub(DIMS_AT).and_then(|room| room.checked_sub(preamble.size));
     let Some(rest) = rest.filter(|rest| rest.is_multiple_of(8) && preamble.ndims == preamble.size / 8) else {
         return Ok(None);
     };
@@ -184,7 +184,7 @@ pub(crate) fn may_have_journal(header: &Header, len: u64) -> bool {
 /// The header of a file and, if an edit was interrupted, the file as it left it.
 pub(crate) fn open<S: ReadAt + 'static>(storage: S) -> Result<(Header, std::sync::Arc<dyn ReadAt>)> {
     let header = read_header(&storage)?;
-    if may_have_journal(&header, storage.len()) && journal::is_interrupted(&storage)? {
+    if may_have_journal(&header, storage.size()) && journal::is_interrupted(&storage)? {
         let view = journal::view(storage)?;
         return Ok((read_header(&view)?, std::sync::Arc::new(view)));
     }

@@ -127,7 +127,7 @@ mod tests {
         assert!(mapped.is_mapped() && !Access::default().is_mapped());
         for access in [Access::paged(), Access::direct(), mapped] {
             let file = access.open(&path).unwrap();
-            assert_eq!((file.len(), &*file.read_at(40_000, 9).unwrap()), (50_000, &[5; 9][..]));
+            assert_eq!((file.size(), &*file.read_at(40_000, 9).unwrap()), (50_000, &[5; 9][..]));
             assert_eq!(file.as_slice().is_some(), access.is_mapped());
             assert!(access.open(dir.path().join("none")).is_err());
         }

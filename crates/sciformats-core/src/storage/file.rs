@@ -248,7 +248,7 @@ impl Drop for FileStorage {
 }
 
 impl ReadAt for FileStorage {
-    fn len(&self) -> u64 {
+    fn size(&self) -> u64 {
         self.len
     }
 

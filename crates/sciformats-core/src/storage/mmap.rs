@@ -121,7 +121,7 @@ fn map(file: &File) -> Result<memmap2::Mmap> {
 }
 
 impl ReadAt for Mapped {
-    fn len(&self) -> u64 {
+    fn size(&self) -> u64 {
         self.len
     }
 

@@ -60,12 +60,7 @@ use crate::fault::{Fault, FaultKind};
 /// ```
 pub trait ReadAt: Send + Sync {
     /// Returns the number of bytes.
-    fn len(&self) -> u64;
-
-    /// Returns whether there are no bytes.
-    fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
+    fn size(&self) -> u64;
 
     /// Returns exactly `len` bytes at `offset`; they are borrowed if the storage has them in memory.
     ///
@@ -250,7 +245,7 @@ fn fill_buffer<'a>(
     len: usize,
     buffer: &'a mut Vec<u8>,
 ) -> Result<&'a [u8]> {
-    check_range(storage.len(), offset, len as u64)?;
+    check_range(storage.size(), offset, len as u64)?;
     if buffer.len() < len {
         *buffer = zeroed(len)?;
     }
@@ -262,8 +257,8 @@ fn fill_buffer<'a>(
 macro_rules! forward_read_at {
     ($($pointer:ty),*) => {$(
         impl<S: ReadAt + ?Sized> ReadAt for $pointer {
-            fn len(&self) -> u64 {
-                (**self).len()
+            fn size(&self) -> u64 {
+                (**self).size()
             }
             fn read_at(&self, offset: u64, len: usize) -> Result<Cow<'_, [u8]>> {
                 (**self).read_at(offset, len)
@@ -314,8 +309,7 @@ mod tests {
 
     /// Every readable storage must answer alike.
     fn behaves(storage: &dyn ReadAt, expected: &[u8]) {
-        assert_eq!(storage.len(), expected.len() as u64);
-        assert_eq!(storage.is_empty(), expected.is_empty());
+        assert_eq!(storage.size(), expected.len() as u64);
         for offset in 0..=expected.len() {
             for end in offset..=expected.len() {
                 assert_eq!(*storage.read_at(offset as u64, end - offset).unwrap(), expected[offset..end]);

@@ -162,7 +162,7 @@ impl Temporary {
         let Ok(file) = self.storage.file().try_clone() else {
             return FileStorage::edit(target);
         };
-        let len = super::ReadAt::len(&self.storage);
+        let len = super::ReadAt::size(&self.storage);
         Ok(FileStorage::made(file, target).at(target, len))
     }
 }

@@ -128,7 +128,7 @@ impl Frame {
         if offset == 0 {
             return Self::read(plain_view(storage)?, None, options);
         }
-        let len = bound::left(storage.len(), offset); // the window knows whether that begins inside
+        let len = bound::left(storage.size(), offset); // the window knows whether that begins inside
         Self::read(Arc::new(Window::new(storage, offset, len)?), None, options)
     }
 
@@ -448,7 +448,7 @@ impl Frame {
     fn source(&self, position: u64) -> Result<Source<'_>> {
         if let Some(folder) = &self.folder {
             let storage = self.access.open(folder.join(chunk_file(position)))?;
-            let len = storage.len();
+            let len = storage.size();
             return Ok(Source::shared(storage, 0, len));
         }
         if position >= self.header.cbytes {

@@ -148,7 +148,7 @@ impl Frame {
 
     /// Bytes of the storage, which may go on behind the frame.
     pub(crate) fn storage_len(&self) -> u64 {
-        self.storage.len()
+        self.storage.size()
     }
 
     /// What a commit builds upon: the header, the offsets and the trailer.

@@ -92,7 +92,7 @@ impl Home {
         let Some(known) = known else { return Ok(Hold { session: Session::open(&index)?, sidecar }) };
         let mut session = Session::open_seen(&index, &known.seen)?;
         session.recover()?;
-        let found = session.storage().len();
+        let found = session.storage().size();
         if found != known.len {
             return conflict(Clash::Resized { known: known.len, found });
         }

@@ -136,7 +136,7 @@ impl Staying {
 
 /// How many bytes there are from `start` on, at most so many.
 fn length(file: &FileStorage, start: u64, most: usize) -> Result<usize> {
-    Ok(bound::addressable(arith::sub(file.len(), start)?).min(most))
+    Ok(bound::addressable(arith::sub(file.size(), start)?).min(most))
 }
 
 #[cfg(test)]
@@ -155,7 +155,7 @@ mod tests {
     /// How many bytes stay after reading `len` bytes at each of `places`.
     fn kept(places: impl Iterator<Item = usize>, len: usize) -> u64 {
         let (_dir, bytes, file) = file(PIECE * 4 + 100);
-        let staying = Staying::new(file.len());
+        let staying = Staying::new(file.size());
         for at in places {
             if let Some(part) = staying.get(&file, at as u64, len).unwrap() {
                 assert_eq!(part, &bytes[at..at + len]);
@@ -189,7 +189,7 @@ mod tests {
     #[test]
     fn the_end_of_a_file_is_a_short_page() {
         let (_dir, bytes, file) = file(PAGE + 7);
-        let staying = Staying::new(file.len());
+        let staying = Staying::new(file.size());
         assert_eq!(staying.get(&file, PAGE as u64 + 2, 5).unwrap().unwrap(), &bytes[PAGE + 2..]);
         // Not in one page.
         assert_eq!(staying.get(&file, PAGE as u64 - 1, 2).unwrap(), None);

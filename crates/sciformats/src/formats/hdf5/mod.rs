@@ -53,7 +53,7 @@ pub(super) fn open(storage: Storage, path: Option<&Path>, options: &OpenOptions)
         })
         .with_threads(options.threads())
         .with_access(options.access);
-    let size = storage.len();
+    let size = storage.size();
     // If parts of the file are separate files, they are found by its path.
     let file = match path {
         Some(path) => File::open_with(path, &read)?,
