@@ -67,7 +67,7 @@ const TASKS: &[Task] = &[
     },
     Task {
         name: "conform",
-        usage: "[FORMAT] [--check] [--allow-skip]",
+        usage: "[FORMAT | conventions | examples] [--check] [--allow-skip]",
         run: conform::task,
         help: "exchange files with independent implementations, compare every value, write docs/conformance.md",
     },

@@ -21,12 +21,12 @@ fn main() -> Result<()> {
 /// Returns the mean of each row of the last frame.
 pub(crate) fn means(path: &Path) -> Result<Vec<f64>> {
     let frames = Reader::open(path)?;
-    let [count @ 1.., rows, columns @ 1..] = frames.shape()[..] else {
+    let [count, rows, columns] = frames.shape()[..] else {
         return Err(Error::usage("array", "has other dimensions than frames, rows and columns"));
     };
-    let last = [Range::new(count - 1, 1), Range::all(rows), Range::all(columns)];
+    let last = [Range::new(count.saturating_sub(1), 1), Range::all(rows), Range::all(columns)];
     let last: Vec<f64> = frames.read_slab(&Slab::new(&frames.shape(), last)?)?;
-    Ok(last.chunks(columns as usize).map(|row| row.iter().sum::<f64>() / columns as f64).collect())
+    Ok(last.chunks(columns.max(1) as usize).map(|row| row.iter().sum::<f64>() / columns as f64).collect())
 }
 
 /// Writes a dark frame of 2 × 3 pixels. RawArray lists the dimension that varies fastest first.
