@@ -28,9 +28,9 @@
 //! | 86 | | 1 | reserved |
 //! | 87 | | | metalayers |
 
+use crate::spec::marker::Marker;
 use nom::bytes::complete::tag;
 use nom::number::complete::u8;
-use rmp::Marker;
 use sciformats_core::Result;
 use sciformats_core::arith::{fit, present};
 use sciformats_core::fault::{FaultKind, Parsed, checked, fail, field};

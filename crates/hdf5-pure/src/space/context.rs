@@ -9,17 +9,17 @@ use sciformats_core::storage::{self, Purpose};
 use sciformats_core::{Error, Limits, ReadAt, Result, bound};
 
 use crate::filter::Registry;
+use crate::space::hash::Seed;
 use crate::spec::btree_v1::BtreeK;
 use crate::spec::message::filter_pipeline::Pipeline;
 use crate::spec::shared_table::SharedIndex;
 use crate::spec::{Address, Sizes};
 
-/// A map by address. Its hash function is fast and has a seed that differs per process, so that no file can be made to
-/// cause collisions.
-pub(crate) type AddressMap<T> = HashMap<Address, T, foldhash::fast::RandomState>;
+/// A map by address.
+pub(crate) type AddressMap<T> = HashMap<Address, T, Seed>;
 
 /// A set of addresses, hashed as in [`AddressMap`].
-pub(crate) type AddressSet = HashSet<Address, foldhash::fast::RandomState>;
+pub(crate) type AddressSet = HashSet<Address, Seed>;
 
 /// An open file, below the level of objects.
 pub(crate) struct Context {

@@ -125,14 +125,14 @@ impl FileStorage {
     /// Tells the system that a range is going to be read, so that it fetches what is not in memory yet.
     pub(super) fn advise(&self, start: u64, len: u64) {
         // What the system makes of the advice changes no result.
-        #[cfg(target_os = "linux")]
+        #[cfg(all(target_os = "linux", feature = "linux"))]
         let _ = rustix::fs::fadvise(
             &self.file,
             start,
             std::num::NonZeroU64::new(len),
             rustix::fs::Advice::WillNeed,
         );
-        #[cfg(not(target_os = "linux"))]
+        #[cfg(not(all(target_os = "linux", feature = "linux")))]
         let _ = (start, len);
     }
 
@@ -309,7 +309,7 @@ fn is_same(_: &std::fs::Metadata, _: &std::fs::Metadata) -> bool {
     true
 }
 
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", feature = "linux"))]
 mod reserved {
     use rustix::fs::{FallocateFlags, fallocate};
     use rustix::io::Errno;
@@ -322,7 +322,7 @@ mod reserved {
     }
 }
 
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(all(target_os = "linux", feature = "linux")))]
 mod reserved {
     pub(super) fn reserve(_: &std::fs::File, _: u64) -> std::io::Result<()> {
         Ok(())

@@ -315,12 +315,12 @@ fn exchange(new: &Path, target: &Path) -> std::io::Result<()> {
     if !target.exists() {
         return fs::rename(new, target);
     }
-    #[cfg(target_os = "linux")]
+    #[cfg(all(target_os = "linux", feature = "linux"))]
     {
         use rustix::fs::{CWD, RenameFlags, renameat_with};
         Ok(renameat_with(CWD, new, CWD, target, RenameFlags::EXCHANGE)?)
     }
-    #[cfg(not(target_os = "linux"))]
+    #[cfg(not(all(target_os = "linux", feature = "linux")))]
     {
         let aside = new.with_extension("old");
         fs::rename(target, &aside)?;
@@ -435,7 +435,10 @@ mod tests {
         let mut replacement = Replacement::create(&path).unwrap();
         replacement.write_at(0, b"new").unwrap();
         assert!(living.path().parent().unwrap().exists() && held.exists());
-        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2 + usize::from(!cfg!(target_os = "linux")));
+        assert_eq!(
+            fs::read_dir(dir.path()).unwrap().count(),
+            2 + usize::from(!cfg!(all(target_os = "linux", feature = "linux")))
+        );
         replacement.finish(Durability::Process).unwrap();
         drop((living, lock));
         assert_eq!(fs::read(&path).unwrap(), b"new");

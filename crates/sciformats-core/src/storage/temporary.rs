@@ -176,7 +176,7 @@ impl Drop for Temporary {
     }
 }
 
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", feature = "linux"))]
 mod unnamed {
     use std::fs::{File, OpenOptions};
     use std::io;
@@ -205,7 +205,7 @@ mod unnamed {
     }
 }
 
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(all(target_os = "linux", feature = "linux")))]
 mod unnamed {
     use std::fs::File;
     use std::io;

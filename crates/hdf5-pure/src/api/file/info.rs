@@ -209,7 +209,7 @@ impl File {
             comment: object.parse(context, MessageType::Comment, small::comment)?,
             group: object.parse(context, MessageType::GroupInfo, GroupInfo::parse)?,
             messages: object.messages().iter().map(|m| (m.kind, m.offset, m.len())).collect(),
-            blocks: object.blocks.into_vec(),
+            blocks: object.blocks().collect(),
         })
     }
 
