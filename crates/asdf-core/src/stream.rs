@@ -68,11 +68,7 @@ impl StreamWriter {
         datatype: &Datatype,
         row: &[u64],
     ) -> Result<Self> {
-        let path = path.as_ref();
-        if path.symlink_metadata().is_ok() {
-            return Err(Error::io("create", std::io::ErrorKind::AlreadyExists.into()).in_file(path, None));
-        }
-        Self::overwrite(path, document, node, datatype, row)
+        Self::start(|| Replacement::create_new(path), document, node, datatype, row)
     }
 
     /// As [`create`](Self::create), in the place of a file that may be there: readers that have the old one open keep it.
@@ -96,16 +92,25 @@ impl StreamWriter {
     /// As [`create`](Self::create), but for a file that exists.
     pub fn overwrite(
         path: impl AsRef<Path>,
+        document: Document,
+        node: &str,
+        datatype: &Datatype,
+        row: &[u64],
+    ) -> Result<Self> {
+        Self::start(|| Replacement::create(path), document, node, datatype, row)
+    }
+
+    fn start(
+        file: impl FnOnce() -> Result<Replacement>,
         mut document: Document,
         node: &str,
         datatype: &Datatype,
         row: &[u64],
     ) -> Result<Self> {
-        let path = path.as_ref();
         let row_bytes = row_bytes(datatype, row)?;
         let array = document.add_stream(datatype, ByteOrder::NATIVE, row)?;
         document.tree_mut().put(node, array)?;
-        let mut replacement = Replacement::create(path)?;
+        let mut replacement = file()?;
         document.write_to(&mut replacement)?;
         let storage = replacement.finish_open(Durability::Process)?;
         let (datatype, byteorder) = (datatype.clone(), ByteOrder::NATIVE);

@@ -108,8 +108,8 @@ impl<S: ReadAt + WriteAt> Editor<S> {
     }
 
     /// The dimensions in C order: the slowest varying first.
-    pub fn shape(&self) -> Vec<u64> {
-        self.layout.shape()
+    pub fn shape(&self) -> &[u64] {
+        &self.layout.shape
     }
 
     /// The type of the elements.

@@ -63,7 +63,8 @@ impl Array {
         Self::over(SChunk::new(params.params), params)
     }
 
-    /// An array of zeros that becomes a file with the first [`commit`](Self::commit).
+    /// An array of zeros that becomes a file with the first [`commit`](Self::commit). There must not be a file yet;
+    /// [`overwrite`](Self::overwrite) replaces one.
     ///
     /// ```
     /// use cframe::{Array, ArrayParams, Slab};
@@ -79,12 +80,21 @@ impl Array {
     /// ```
     ///
     /// # Errors
-    /// As [`new`](Self::new).
+    /// As [`new`](Self::new); `Io` if the file exists, which the first commit checks again.
     pub fn create(path: impl Into<PathBuf>, params: &ArrayParams) -> Result<Self> {
-        Self::over(SChunk::create(path, params.params), params)
+        Self::over(SChunk::create(path, params.params)?, params)
     }
 
-    /// An array of zeros that becomes a folder, one file a chunk, with the first [`commit`](Self::commit).
+    /// As [`create`](Self::create), but the first commit replaces a file that is already there.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn overwrite(path: impl Into<PathBuf>, params: &ArrayParams) -> Result<Self> {
+        Self::over(SChunk::overwrite(path, params.params)?, params)
+    }
+
+    /// An array of zeros that becomes a folder, one file a chunk, with the first [`commit`](Self::commit). There must not be
+    /// anything yet; [`overwrite_sparse`](Self::overwrite_sparse) replaces a sparse frame.
     ///
     /// ```
     /// use cframe::{Array, ArrayParams, FrameType, Slab};
@@ -100,9 +110,17 @@ impl Array {
     /// ```
     ///
     /// # Errors
-    /// As [`new`](Self::new).
+    /// As [`new`](Self::new); `Io` if the folder exists, which the first commit checks again.
     pub fn create_sparse(folder: impl Into<PathBuf>, params: &ArrayParams) -> Result<Self> {
-        Self::over(SChunk::create_sparse(folder, params.params), params)
+        Self::over(SChunk::create_sparse(folder, params.params)?, params)
+    }
+
+    /// As [`create_sparse`](Self::create_sparse), but the first commit replaces a sparse frame that is already there.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn overwrite_sparse(folder: impl Into<PathBuf>, params: &ArrayParams) -> Result<Self> {
+        Self::over(SChunk::overwrite_sparse(folder, params.params)?, params)
     }
 
     /// An array of zeros in an empty super-chunk.

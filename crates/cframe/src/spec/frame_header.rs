@@ -59,7 +59,7 @@ const VERSION: u8 = 2;
 ///
 /// # let folder = tempfile::tempdir().unwrap();
 /// # let path = folder.path().join("frames");
-/// SChunk::create_sparse(&path, Params::new(4)).commit()?;
+/// SChunk::create_sparse(&path, Params::new(4))?.commit()?;
 /// assert_eq!(Frame::open(&path)?.frame_type(), FrameType::Sparse);
 /// # Ok::<(), cframe::Error>(())
 /// ```

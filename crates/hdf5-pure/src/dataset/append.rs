@@ -59,7 +59,7 @@ impl Series {
             return Err(unfollowed(&format!("whose chunk index is {:?}", layout.index)));
         }
         let header = LiveHeader::open(output, &object, &layout)?;
-        let seen = content.dataspace.shape().unwrap_or_default().to_vec();
+        let seen = content.dataspace.shape().to_vec();
         let dataset = load::dataset(&opened.context, content, opened.context.btree_k.chunk)?;
         let mut series = Self { dataset, header, index: None, root, seen };
         if let Data::Chunked(chunked) = &mut series.dataset.data {

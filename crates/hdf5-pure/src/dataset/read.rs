@@ -257,7 +257,7 @@ impl<'a> Reader<'a> {
 
     /// Returns whether a chunk extends beyond the dataset.
     fn reaches_out(&self, layout: &Chunked, chunk: &StoredChunk) -> bool {
-        let shape = self.content.dataspace.shape().unwrap_or_default();
+        let shape = self.content.dataspace.shape();
         let mut ends = chunk.scaled.iter().zip(&layout.dimensions).zip(shape);
         ends.any(|((at, n), size)| bound::product(bound::sum(*at, 1), *n) > *size)
     }

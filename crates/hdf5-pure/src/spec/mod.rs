@@ -68,7 +68,7 @@ use sciformats_core::{Error, Result, bound};
 /// # let file = hdf5_pure::File::from_bytes(made.into_bytes()?)?;
 /// let address = file.dataset("surface/temperature")?.address();
 /// assert_eq!(address.to_string(), format!("{:#x}", address.0));
-/// assert_eq!(file.dataset_at(address)?.shape(), Some(&[2, 3][..]));
+/// assert_eq!(file.dataset_at(address)?.shape(), [2, 3]);
 /// # Ok::<(), hdf5_pure::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

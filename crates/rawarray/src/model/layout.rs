@@ -39,6 +39,8 @@ pub enum Encoding {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Layout {
     pub(crate) header: Header,
+    /// The dimensions in C order, the slowest varying first.
+    pub(crate) shape: Vec<u64>,
     pub(crate) element: ElementType,
     pub(crate) encoding: Encoding,
     pub(crate) order: ByteOrder,
@@ -74,7 +76,8 @@ impl Layout {
         let room = bound::left(file_len, data);
         let stored = if encoding == Encoding::Leb128 { room } else { header.size };
         let order = if flags.contains(Flags::BIG_ENDIAN) { ByteOrder::Big } else { ByteOrder::Little };
-        let layout = Self { header, element, encoding, order, count, bytes, data, stored, file_len };
+        let shape = header.dims.iter().rev().copied().collect();
+        let layout = Self { header, shape, element, encoding, order, count, bytes, data, stored, file_len };
         layout.check_size(room)?;
         Ok(layout)
     }
@@ -100,11 +103,6 @@ impl Layout {
             return Err(Error::unsupported(format!("LEB128 of integers of {} bytes", self.header.elbyte)));
         }
         Ok(())
-    }
-
-    /// The dimensions in C order, the slowest varying first.
-    pub(crate) fn shape(&self) -> Vec<u64> {
-        self.header.dims.iter().rev().copied().collect()
     }
 
     /// Offset of the metadata, which end with the file.

@@ -41,7 +41,7 @@ pub use paged::Paged;
 pub use planned::{Joining, PlanOptions, Planned, together};
 pub use ranges::{Purpose, Ranges, Statistics, Stored, length};
 pub use recycled::release_memory;
-pub use replacement::{Durability, Replacement, Scratch};
+pub use replacement::{Durability, Replacement, Scratch, absent};
 pub use seen::Seen;
 pub use window::Window;
 

@@ -72,7 +72,7 @@ impl Frame {
     ///
     /// # let folder = tempfile::tempdir().unwrap();
     /// # let path = folder.path().join("frames.b2frame");
-    /// let mut schunk = SChunk::create(&path, Params::new(4));
+    /// let mut schunk = SChunk::create(&path, Params::new(4))?;
     /// schunk.append(&[21; 4000])?;
     /// schunk.commit()?;
     ///

@@ -4,7 +4,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use sciformats_core::commit::{Generation, Session};
-use sciformats_core::storage::{Access, FileStorage, Seen};
+use sciformats_core::storage::{self, Access, FileStorage, Seen};
 use sciformats_core::{Clash, Error, ReadAt, Result};
 
 use super::sidecar::Sidecar;
@@ -108,6 +108,17 @@ impl Home {
 }
 
 impl Home {
+    /// Checks that nothing is there yet.
+    ///
+    /// # Errors
+    /// `Io` if something is.
+    pub(super) fn absent(&self) -> Result<()> {
+        match self {
+            Self::File(path) | Self::Folder(path) => storage::absent(path),
+            Self::Memory => Ok(()),
+        }
+    }
+
     /// As [`hold`](Self::hold) with nothing known; `None` if there is nothing, which what is made anew may take the place of.
     pub(super) fn hold_if_there(&self) -> Result<Option<Hold>> {
         match self.hold(None) {
