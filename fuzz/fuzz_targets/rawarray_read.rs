@@ -57,7 +57,7 @@ fn whole(reader: &Reader) {
 fn typed<T: Element>(reader: &Reader) {
     let Ok(elements) = reader.read::<T>() else { return };
     assert_eq!(elements.len() as u64, reader.len());
-    let all = Slab::all(&reader.shape()).expect("its size was checked");
+    let all = Slab::all(reader.shape()).expect("its size was checked");
     let bytes = |elements: &[T]| bytemuck::cast_slice::<T, u8>(elements).to_vec();
     let expected = bytes(&elements);
     drop(elements);

@@ -1,11 +1,9 @@
 //! Rust types for elements.
 
 use bytemuck::{NoUninit, Zeroable};
-use half::f16;
-use num_complex::Complex;
 use sciformats_core::endian::ByteOrder;
 use sciformats_core::number::{Float16, Number, NumberType, not_stored_as};
-use sciformats_core::{Conversion, Error, Result, arith};
+use sciformats_core::{Conversion, Result};
 
 use crate::model::datatype::ScalarType;
 
@@ -71,8 +69,15 @@ macro_rules! elements {
 elements! {
     i8 => Int8 numbers; i16 => Int16 numbers; i32 => Int32 numbers; i64 => Int64 numbers;
     u8 => UInt8 numbers; u16 => UInt16 numbers; u32 => UInt32 numbers; u64 => UInt64 numbers;
-    f16 => Float16 halves; f32 => Float32 numbers; f64 => Float64 numbers;
-    Complex<f32> => Complex64 pairs; Complex<f64> => Complex128 pairs;
+    f32 => Float32 numbers; f64 => Float64 numbers;
+}
+
+#[cfg(feature = "half")]
+elements! { half::f16 => Float16 halves; }
+
+#[cfg(feature = "num-complex")]
+elements! {
+    num_complex::Complex<f32> => Complex64 pairs; num_complex::Complex<f64> => Complex128 pairs;
 }
 
 impl sealed::Sealed for bool {}
@@ -104,20 +109,25 @@ fn numbers<T: Number>(stored: ScalarType, bytes: &[u8], conversion: Conversion, 
     T::read(number, ByteOrder::Little, bytes, conversion, out)
 }
 
-fn halves(stored: ScalarType, bytes: &[u8], conversion: Conversion, out: &mut [f16]) -> Result<()> {
+#[cfg(feature = "half")]
+fn halves(stored: ScalarType, bytes: &[u8], conversion: Conversion, out: &mut [half::f16]) -> Result<()> {
     let mut halves = Float16::zeroed(out.len())?;
     numbers(stored, bytes, conversion, &mut halves)?;
-    out.iter_mut().zip(halves).for_each(|(out, half)| *out = f16::from_bits(half.0));
+    out.iter_mut().zip(halves).for_each(|(out, half)| *out = half::f16::from_bits(half.0));
     Ok(())
 }
 
 /// Converts complex numbers from another precision, and from real numbers.
+#[cfg(feature = "num-complex")]
 fn pairs<T: Number>(
     stored: ScalarType,
     bytes: &[u8],
     conversion: Conversion,
-    out: &mut [Complex<T>],
+    out: &mut [num_complex::Complex<T>],
 ) -> Result<()> {
+    use num_complex::Complex;
+    use sciformats_core::{Error, arith};
+
     let part = match stored {
         ScalarType::Complex64 => ScalarType::Float32,
         ScalarType::Complex128 => ScalarType::Float64,
@@ -169,7 +179,7 @@ pub(crate) fn number(scalar: ScalarType, element: &[u8]) -> Option<f64> {
         ScalarType::UInt16 => read!(u16).into(),
         ScalarType::UInt32 => read!(u32).into(),
         ScalarType::UInt64 => read!(u64) as f64,
-        ScalarType::Float16 => read!(f16).into(),
+        ScalarType::Float16 => Float16(read!(u16)).into(),
         ScalarType::Float32 => read!(f32).into(),
         ScalarType::Float64 => read!(f64),
         ScalarType::Bool8 => f64::from(u8::from(element.first()? != &0)),

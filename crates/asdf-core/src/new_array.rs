@@ -122,8 +122,8 @@ impl NewArray {
     ) -> Result<Self> {
         let datatype = datatype.into();
         let size = slab::elements(shape).and_then(|elements| elements.checked_mul(datatype.size()?));
-        if size != Some(data.len()) {
-            return Err(Error::usage("shape", format!("does not fit {} bytes of elements", data.len())));
+        if size != Some(data.size()) {
+            return Err(Error::usage("shape", format!("does not fit {} bytes of elements", data.size())));
         }
         Ok(Self {
             datatype,
@@ -232,7 +232,7 @@ impl NewArray {
             return Ok(Self { byteorder: order, ..self });
         }
         let size =
-            usize::try_from(self.data.len()).map_err(|_| Error::usage("data", "is too large for memory"))?;
+            usize::try_from(self.data.size()).map_err(|_| Error::usage("data", "is too large for memory"))?;
         let mut bytes = self.data.read_at(0, size)?.into_owned();
         let word = self.datatype.scalar().map_or(1, ScalarType::word);
         sciformats_core::endian::swap(&mut bytes, word);

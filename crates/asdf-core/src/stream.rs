@@ -69,11 +69,7 @@ impl StreamWriter {
         datatype: &Datatype,
         row: &[u64],
     ) -> Result<Self> {
-        let path = path.as_ref();
-        if path.symlink_metadata().is_ok() {
-            return Err(Error::io("create", std::io::ErrorKind::AlreadyExists.into()).in_file(path, None));
-        }
-        Self::overwrite(path, document, node, datatype, row)
+        Self::start(|| Replacement::create_new(path), document, node, datatype, row)
     }
 
     /// Does the same as [`create`](Self::create), but replaces an existing file. Readers that have the old file open keep it.
@@ -97,20 +93,29 @@ impl StreamWriter {
     /// Those of [`create`](Self::create), except that the file may exist.
     pub fn overwrite(
         path: impl AsRef<Path>,
+        document: Document,
+        node: &str,
+        datatype: &Datatype,
+        row: &[u64],
+    ) -> Result<Self> {
+        Self::start(|| Replacement::create(path), document, node, datatype, row)
+    }
+
+    fn start(
+        file: impl FnOnce() -> Result<Replacement>,
         mut document: Document,
         node: &str,
         datatype: &Datatype,
         row: &[u64],
     ) -> Result<Self> {
-        let path = path.as_ref();
         let row_bytes = row_bytes(datatype, row)?;
         let array = document.add_stream(datatype, ByteOrder::NATIVE, row)?;
         document.tree_mut().put(node, array)?;
-        let mut replacement = Replacement::create(path)?;
+        let mut replacement = file()?;
         document.write_to(&mut replacement)?;
         let storage = replacement.finish_open(Durability::Process)?;
         let (datatype, byteorder) = (datatype.clone(), ByteOrder::NATIVE);
-        let end = storage.len();
+        let end = storage.size();
         Ok(Self { session: Session::over(storage), end, datatype, byteorder, row_bytes, rows: 0 })
     }
 

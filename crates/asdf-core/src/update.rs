@@ -98,7 +98,7 @@ impl Document {
         let read = read.ok_or_else(|| Error::conflict(Clash::Held).in_file(&path, None))?;
         let mut session = Session::open_seen(&path, &read.seen)?;
         session.recover()?;
-        let (known, found) = (read.len, session.storage().len());
+        let (known, found) = (read.len, session.storage().size());
         if known != found {
             return Err(Error::conflict(Clash::Resized { known, found }).in_file(&path, None));
         }

@@ -31,8 +31,8 @@ impl Counted {
 }
 
 impl ReadAt for Counted {
-    fn len(&self) -> u64 {
-        ReadAt::len(&*self.bytes)
+    fn size(&self) -> u64 {
+        ReadAt::size(&*self.bytes)
     }
 
     fn read_at(&self, offset: u64, len: usize) -> Result<Cow<'_, [u8]>> {

@@ -199,7 +199,7 @@ fn block_starts_in_any_order() {
 fn chunks_in_any_order_with_holes_between_them() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.b2frame");
-    let mut schunk = SChunk::create(&path, Params::new(1).with_level(0));
+    let mut schunk = SChunk::create(&path, Params::new(1).with_level(0)).unwrap();
     (1..5).for_each(|i| schunk.append(&[i; 200]).unwrap());
     schunk.commit().unwrap();
     schunk.insert(0, &[9; 200]).unwrap();

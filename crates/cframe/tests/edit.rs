@@ -106,7 +106,7 @@ fn variable(mut schunk: SChunk, mut expected: Vec<Vec<u8>>) {
 fn a_file() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.b2frame");
-    edits(SChunk::create(&path, Params::new(4)), || SChunk::open(&path).unwrap());
+    edits(SChunk::create(&path, Params::new(4)).unwrap(), || SChunk::open(&path).unwrap());
     let mut schunk = SChunk::open(&path).unwrap();
     schunk.compact().unwrap();
     let len = std::fs::metadata(&path).unwrap().len();
@@ -118,10 +118,47 @@ fn a_file() {
 fn a_folder() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.b2frame");
-    edits(SChunk::create_sparse(&path, Params::new(4)), || SChunk::open(&path).unwrap());
+    edits(SChunk::create_sparse(&path, Params::new(4)).unwrap(), || SChunk::open(&path).unwrap());
     let frame = Frame::open(&path).unwrap();
     assert_eq!((frame.frame_type(), frame.chunks()), (FrameType::Sparse, 1));
     assert_eq!(std::fs::read_dir(&path).unwrap().count(), 2);
+}
+
+#[test]
+fn what_is_created_replaces_nothing_and_what_overwrites_does() {
+    let dir = tempfile::tempdir().unwrap();
+    let exists = |result: cframe::Result<()>| match result {
+        Err(Error::Io { source, .. }) => source.kind() == std::io::ErrorKind::AlreadyExists,
+        _ => false,
+    };
+    type Start = fn(std::path::PathBuf, Params) -> cframe::Result<SChunk>;
+    let kinds: [(&str, Start, Start); 2] = [
+        ("file", |path, params| SChunk::create(path, params), |path, params| SChunk::overwrite(path, params)),
+        (
+            "folder",
+            |path, params| SChunk::create_sparse(path, params),
+            |path, params| SChunk::overwrite_sparse(path, params),
+        ),
+    ];
+    for (name, create, overwrite) in kinds {
+        let path = dir.path().join(name);
+        let mut first = create(path.clone(), Params::new(1)).unwrap();
+        let mut late = create(path.clone(), Params::new(1)).unwrap();
+        first.append(&[1; 100]).unwrap();
+        first.commit().unwrap();
+        first.append(&[1; 100]).unwrap();
+        first.commit().unwrap(); // what it has made itself
+        late.append(&[2; 100]).unwrap();
+        assert!(exists(late.commit()), "{name}: it has appeared in the meantime");
+        assert!(exists(create(path.clone(), Params::new(1)).map(drop)), "{name}");
+        assert_eq!(SChunk::open(&path).unwrap().chunk(1).unwrap().decode().unwrap(), [1; 100]);
+        let mut new = overwrite(path.clone(), Params::new(1)).unwrap();
+        new.append(&[3; 100]).unwrap();
+        assert_eq!(SChunk::open(&path).unwrap().chunks(), 2, "{name}: not before it is complete");
+        new.commit().unwrap();
+        assert_eq!(SChunk::open(&path).unwrap().chunks(), 1);
+        assert_eq!(SChunk::open(&path).unwrap().chunk(0).unwrap().decode().unwrap(), [3; 100]);
+    }
 }
 
 #[test]
@@ -133,7 +170,7 @@ fn memory() {
 fn another_writer_is_kept_out() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.b2frame");
-    let mut schunk = SChunk::create(&path, Params::new(1));
+    let mut schunk = SChunk::create(&path, Params::new(1)).unwrap();
     schunk.append(&[1; 50]).unwrap();
     schunk.commit().unwrap();
     let lock = std::fs::File::open(&path).unwrap();
@@ -183,7 +220,7 @@ fn numbers_of_either_byte_order() {
 fn a_frame_that_is_open_is_edited_in_memory() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.b2frame");
-    let mut schunk = SChunk::create(&path, Params::new(1));
+    let mut schunk = SChunk::create(&path, Params::new(1)).unwrap();
     schunk.append(&[1; 500]).unwrap();
     schunk.commit().unwrap();
     let before = std::fs::read(&path).unwrap();
@@ -339,12 +376,17 @@ fn levels_that_do_not_exist_are_refused_before_anything_is_written() {
         let refused = |error: &Error| matches!(error, Error::Usage { argument: "level", .. });
         assert!(cframe::compress(&[1; 4000], &params).is_err_and(|error| refused(&error)));
         let path = dir.path().join("new.b2frame");
-        let mut schunk = SChunk::create(&path, params);
+        assert!(SChunk::create(&path, params).is_err_and(|error| refused(&error)));
+        assert!(SChunk::overwrite(&path, params).is_err_and(|error| refused(&error)));
+        let mut schunk = SChunk::create(&path, Params::new(4)).unwrap();
+        schunk.set_params(params);
         assert!(schunk.append(&[1; 4000]).is_err_and(|error| refused(&error)));
         assert!(schunk.commit().is_err_and(|error| refused(&error)) && !path.exists());
         assert!(SChunk::new(params).to_bytes().is_err_and(|error| refused(&error)));
         let folder = dir.path().join("new");
-        assert!(SChunk::create_sparse(&folder, params).commit().is_err() && !folder.exists());
+        assert!(
+            SChunk::create_sparse(&folder, params).is_err_and(|error| refused(&error)) && !folder.exists()
+        );
         let whole = SChunk::new(Params::new(4));
         let from = dir.path().join("from.b2frame");
         whole.save(&from).unwrap();

@@ -119,7 +119,7 @@ fn what_is_left_of_a_frame_is_not_changed() {
 struct Half(Vec<u8>, usize);
 
 impl ReadAt for Half {
-    fn len(&self) -> u64 {
+    fn size(&self) -> u64 {
         self.0.len() as u64
     }
 

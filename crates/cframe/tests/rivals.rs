@@ -55,7 +55,11 @@ fn there(path: &Path, kind: &str) -> Vec<u64> {
 fn create(path: &Path, kind: &str) {
     let params = Params::new(8);
     let sparse = kind.ends_with("folder");
-    let mut schunk = if sparse { SChunk::create_sparse(path, params) } else { SChunk::create(path, params) };
+    let mut schunk = if sparse {
+        SChunk::create_sparse(path, params).unwrap()
+    } else {
+        SChunk::create(path, params).unwrap()
+    };
     schunk.set_vlmeta("log", b"").unwrap();
     if kind.starts_with("append") {
         schunk.append(&[0; 8]).unwrap();

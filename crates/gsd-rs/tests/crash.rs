@@ -49,7 +49,7 @@ impl Device for FailingDisk {
 }
 
 impl<D: Device> ReadAt for Kept<D> {
-    fn len(&self) -> u64 {
+    fn size(&self) -> u64 {
         self.0.lock().unwrap().bytes().len() as u64
     }
     fn read_at(&self, offset: u64, len: usize) -> Result<Cow<'_, [u8]>> {
@@ -339,7 +339,7 @@ fn a_device_that_fails_keeps_all_frames_or_none_of_what_is_changed_as_a_whole() 
 fn after_a_failed_sync_nothing_more_is_written() {
     struct NoSync(Vec<u8>);
     impl ReadAt for NoSync {
-        fn len(&self) -> u64 {
+        fn size(&self) -> u64 {
             self.0.len() as u64
         }
         fn read_at(&self, offset: u64, len: usize) -> Result<Cow<'_, [u8]>> {

@@ -367,7 +367,7 @@ fn a_property_over_frames_is_one_array() {
     let body = trajectory.property::<i32>("particles/body", 0..5).unwrap().into_values();
     assert_eq!(body, frames.iter().flat_map(|frame| frame.particles.body.to_vec()).collect::<Vec<_>>());
     let angles = trajectory.property::<u32>("angles/group", 2..3).unwrap();
-    assert_eq!((angles.shape(), angles.values()), ([1, 2, 3], frames[2].angles.group.as_flattened()));
+    assert_eq!((angles.shape(), angles.values()), (&[1, 2, 3][..], frames[2].angles.group.as_flattened()));
     let sides = trajectory.property::<f64>("configuration/box", 3..4).unwrap();
     assert_eq!(sides.shape(), [1, 1, 6]);
     assert_eq!(sides.values(), frames[3].configuration.periodic_box.to_f64());
@@ -383,7 +383,7 @@ fn a_property_is_inherited_or_the_default() {
     let trajectory = written(&[first, same, more]);
     assert_eq!(trajectory.property::<i8>("particles/charge", 0..2).unwrap().values(), [1, -1, 1, -1]);
     let default = trajectory.property::<f32>("particles/orientation", 2..3).unwrap();
-    assert_eq!((default.shape(), default.values().len()), ([1, 3, 4], 12));
+    assert_eq!((default.shape(), default.values().len()), (&[1, 3, 4][..], 12));
     assert_eq!(default.values()[..5], [1.0, 0.0, 0.0, 0.0, 1.0]);
     let error = trajectory.property::<f32>("particles/charge", 0..3).unwrap_err();
     let text = "frames have 2 × 1 elements of particles/charge in frame 0, but 3 × 1 in frame 2";

@@ -31,7 +31,7 @@ pub(crate) fn make(path: &Path) -> Result<()> {
     let mut file = Writer::create(path)?;
     file.root().attribute("Conventions", "CF-1.8")?;
     let dataset = file.dataset("t2m").shape([0, 90, 180]).max_shape([None, Some(90), Some(180)]);
-    let dataset = dataset.chunks([1, 90, 180]).shuffle().lzf();
+    let dataset = dataset.chunks([1, 90, 180]).shuffle().deflate(4);
     let dataset =
         dataset.attribute("units", "K").attribute("scale_factor", 0.01).attribute("add_offset", 273.15);
     let mut hours = dataset.create::<i16>()?;

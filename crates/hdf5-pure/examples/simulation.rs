@@ -22,7 +22,7 @@ pub(crate) fn run(path: &Path, steps: u64) -> Result<u64> {
         let position = new.dataset("position").shape([0, 3]).max_shape([None, Some(3)]);
         position.chunks([1024, 3]).attribute("units", "nm").create::<f32>().map(drop)
     })?;
-    let done = file.open_dataset("position")?.shape()?.first().copied().unwrap_or(0);
+    let done = file.open_dataset("position")?.shape().first().copied().unwrap_or(0);
     for step in done..done + steps {
         let time = step as f32 / 8.0;
         file.open_dataset("position")?.append(&[time, time * time, 1.0])?;

@@ -60,7 +60,7 @@ fn lists_and_arrays_within_arrays() -> Result {
         Ok(())
     })?;
     let rotation = file.root()?.attribute("rotation")?;
-    assert_eq!(rotation.dataspace()?.shape(), Some(&[2, 2][..]));
+    assert_eq!(rotation.dataspace()?.shape(), [2, 2]);
     assert_eq!(*rotation.datatype()?, Datatype::integer(true, 4));
     assert_eq!(file.attr("rotation")?, Some([[0i64, -1], [1, 0]]));
     assert_eq!(file.attr("rotation")?, Some(vec![vec![0i16, -1], vec![1, 0]]));

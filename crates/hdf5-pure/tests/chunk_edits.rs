@@ -117,7 +117,7 @@ fn file(made: Made, model: &Array, written: bool) -> Vec<u8> {
 fn check(bytes: &[u8], model: &Array) {
     let file = File::from_bytes(bytes.to_vec()).unwrap();
     let dataset = file.dataset("d").unwrap();
-    assert_eq!(dataset.shape().unwrap(), model.shape);
+    assert_eq!(dataset.shape(), model.shape);
     assert!(dataset.read::<i32>().unwrap() == model.values, "the elements are others");
     // What is told of chunks is what the shape has room for, each once.
     let mut chunks: Vec<Vec<u64>> =
@@ -243,7 +243,7 @@ fn every_cut_of_a_commit_leaves_the_old_chunks_or_the_new_ones() {
                 let file = File::from_bytes(file.to_vec()).unwrap();
                 let dataset = file.dataset("d").unwrap();
                 let found = Array {
-                    shape: dataset.shape().unwrap().to_vec(),
+                    shape: dataset.shape().to_vec(),
                     values: dataset.read().unwrap(),
                     fill: model.fill,
                 };

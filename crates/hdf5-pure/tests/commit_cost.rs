@@ -27,7 +27,7 @@ struct State {
 }
 
 impl ReadAt for Counted {
-    fn len(&self) -> u64 {
+    fn size(&self) -> u64 {
         self.0.bytes.lock().unwrap().len() as u64
     }
 

@@ -36,7 +36,7 @@ fn create(path: &Path, round: usize) {
 fn check(path: &Path) -> u64 {
     let file = File::open(path).unwrap();
     let dataset = file.dataset("rows").unwrap();
-    let rows = dataset.shape().unwrap()[0];
+    let rows = dataset.shape()[0];
     let expected: Vec<u64> = (0..rows).flat_map(|row| (0..4).map(move |column| row * 7 + column)).collect();
     assert_eq!(dataset.read::<u64>().unwrap(), expected);
     assert_eq!(file.dataset("flat").unwrap().read::<u64>().unwrap(), [rows; 600]);

@@ -2,6 +2,7 @@
 
 use hdf5_pure::{Editor, File, Writer};
 
+#[cfg(feature = "deflate")]
 #[allow(dead_code, reason = "its `main`")]
 #[path = "../examples/climate.rs"]
 mod climate;
@@ -15,6 +16,7 @@ mod particles;
 #[path = "../examples/simulation.rs"]
 mod simulation;
 
+#[cfg(feature = "deflate")]
 #[test]
 fn climate_slab() {
     let folder = tempfile::tempdir().unwrap();

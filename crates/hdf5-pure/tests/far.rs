@@ -76,7 +76,7 @@ fn made(latest: bool) -> Vec<u8> {
 }
 
 fn column(dataset: &Dataset) -> Slab {
-    let shape = dataset.shape().unwrap().to_vec();
+    let shape = dataset.shape().to_vec();
     Slab::new(&shape, [Range::all(shape[0]), Range::new(7, 1)]).unwrap()
 }
 

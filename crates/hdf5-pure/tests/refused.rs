@@ -71,7 +71,7 @@ fn rows_attributes_and_fill_values_too() -> Result {
     rows.append(&[1i64, 2])?;
     let error = rows.append(&[3i64, 256]).unwrap_err();
     assert_eq!(error.to_string(), "element 1 is 256, which u8 cannot hold");
-    assert_eq!(rows.shape()?, [2], "nothing of it was appended");
+    assert_eq!(rows.shape(), [2], "nothing of it was appended");
 
     let error = file.dataset("filled").datatype(Datatype::integer(false, 1)).shape([3]).fill(-1);
     assert!(matches!(error.create::<u8>(), Err(Error::Misfit(_))));

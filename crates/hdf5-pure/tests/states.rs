@@ -98,7 +98,7 @@ fn more_attributes_than_their_order_counts() {
     assert_eq!(File::open(&path).unwrap().root().unwrap().attributes().unwrap().len(), 65_535);
     unchanged(&path, |file| file.root().attribute("one more", 0u8).map(drop), "attributes");
 
-    let mut file = Writer::create_with(&path, &options).unwrap();
+    let mut file = Writer::overwrite_with(&path, &options).unwrap();
     for number in 0..65_536u32 {
         file.root().attribute(&number.to_string(), 0u8).unwrap();
     }

@@ -264,14 +264,14 @@ impl<S: ReadAt + WriteAt> Editor<S> {
 fn read<S: ReadAt + WriteAt>(session: &mut Session<S>) -> Result<Layout> {
     let limits = Limits::default();
     let (_, header, data) = read_header(session.storage(), &limits)?;
-    if may_have_journal(&header, data, session.storage().len()) {
+    if may_have_journal(&header, data, session.storage().size()) {
         session.recover()?;
     }
     let (preamble, header, data) = read_header(session.storage(), &limits)?;
     if header.dtype.has_objects() {
         return Err(Error::unsupported("editing an array of Python objects"));
     }
-    let file_len = session.storage().len();
+    let file_len = session.storage().size();
     let whole = header.stored_size().and_then(|size| data.checked_add(size));
     let size = header.dtype.size().filter(|_| whole.is_some_and(|whole| whole <= file_len));
     let short = || Fault::new("elements", FaultKind::Truncated).at("array", file_len);

@@ -65,7 +65,7 @@ impl Elements<'_> {
         }
         let at = add(self.data, mul(first, self.size)?)?;
         let len = mul(add(span, 1)?, self.size)?;
-        check_range(self.storage.len(), at, len)?;
+        check_range(self.storage.size(), at, len)?;
         let bytes =
             self.storage.read_at(at, self.limits.memory("bytes that the selected elements span", len)?)?;
         let size = addressable(self.size)?;

@@ -59,7 +59,7 @@ impl OpenOptions {
 /// ```
 pub fn is_npy(storage: &(impl ReadAt + ?Sized)) -> bool {
     let size = MAGIC.len();
-    storage.len() >= size as u64 && storage.read_at(0, size).is_ok_and(|magic| *magic == MAGIC[..])
+    storage.size() >= size as u64 && storage.read_at(0, size).is_ok_and(|magic| *magic == MAGIC[..])
 }
 
 /// Returns the size that a file declares for itself, whether all of it is present or not; `None` if it does not declare a size.
@@ -151,7 +151,7 @@ impl Reader {
         let OpenOptions { limits, .. } = *options;
         let (preamble, mut header, data) = read_header(&storage, &limits)?;
         let mut storage: Arc<dyn ReadAt> = Arc::new(storage);
-        if edit::may_have_journal(&header, data, storage.len()) && journal::is_interrupted(&*storage)? {
+        if edit::may_have_journal(&header, data, storage.size()) && journal::is_interrupted(&*storage)? {
             storage = Arc::new(journal::view(storage)?);
             header = read_header(&*storage, &limits)?.1;
         }
@@ -159,8 +159,8 @@ impl Reader {
             return Err(Error::unsupported("an array of Python objects"));
         }
         let whole = header.stored_size().and_then(|size| data.checked_add(size));
-        let size = header.dtype.size().filter(|_| whole.is_some_and(|whole| whole <= storage.len()));
-        let short = || Fault::new("elements", FaultKind::Truncated).at("array", storage.len());
+        let size = header.dtype.size().filter(|_| whole.is_some_and(|whole| whole <= storage.size()));
+        let short = || Fault::new("elements", FaultKind::Truncated).at("array", storage.size());
         let (size, version) = (size.ok_or_else(short)?, preamble.version);
         let conversion = Conversion::Exact;
         Ok(Self { storage, header, version, data, size, limits, conversion })
@@ -221,7 +221,7 @@ impl Reader {
 
     /// Returns the number of bytes after the elements, which have no meaning.
     pub fn leftover(&self) -> u64 {
-        bound::left(self.storage.len(), bound::sum(self.data, self.stored_size()))
+        bound::left(self.storage.size(), bound::sum(self.data, self.stored_size()))
     }
 
     /// Returns the same reader with other rules for the conversion of elements to a type.
@@ -352,7 +352,7 @@ impl Reader {
 
 /// Returns how many of the bytes before the dictionary are present.
 fn preamble_len(storage: &(impl ReadAt + ?Sized)) -> usize {
-    bound::addressable(storage.len()).min(Preamble::SIZE)
+    bound::addressable(storage.size()).min(Preamble::SIZE)
 }
 
 /// Reads the header of a file. Returns it with the offset of the elements, whether they are all present or not.
@@ -364,8 +364,8 @@ pub(crate) fn read_header(
     let start = u64::from(preamble.start);
     let length = u64::from(preamble.length);
     let end = bound::sum(start, length);
-    if end > storage.len() {
-        return Err(Fault::new("header", FaultKind::Truncated).at("header", storage.len()));
+    if end > storage.size() {
+        return Err(Fault::new("header", FaultKind::Truncated).at("header", storage.size()));
     }
     let text = storage.read_at(start, limits.memory("bytes of the header", length)?)?;
     Ok((preamble, Header::read(&text, preamble.version, start)?, end))

@@ -44,11 +44,7 @@ impl Writer {
     /// # Errors
     /// `Io`, also if the file exists; `Usage` if the array has 2^64 bytes or more; `Unsupported` for Python objects.
     pub fn create(path: impl AsRef<Path>, dtype: DType, shape: &[u64]) -> Result<Self> {
-        let path = path.as_ref();
-        if path.symlink_metadata().is_ok() {
-            return Err(Error::io("create", std::io::ErrorKind::AlreadyExists.into()).in_file(path, None));
-        }
-        Self::overwrite(path, dtype, shape)
+        Self::start(dtype, shape, || Replacement::create_new(path))
     }
 
     /// Does the same as [`create`](Self::create), but replaces an existing file, which stays until the new one is complete.
@@ -70,6 +66,10 @@ impl Writer {
     /// # Errors
     /// Those of [`create`](Self::create), except that the file may exist.
     pub fn overwrite(path: impl AsRef<Path>, dtype: DType, shape: &[u64]) -> Result<Self> {
+        Self::start(dtype, shape, || Replacement::create(path))
+    }
+
+    fn start(dtype: DType, shape: &[u64], file: impl FnOnce() -> Result<Replacement>) -> Result<Self> {
         if dtype.has_objects() {
             return Err(Error::unsupported("writing an array of Python objects"));
         }
@@ -77,7 +77,7 @@ impl Writer {
         let wide = || Error::usage("shape", "has more than 2^64 bytes");
         let missing = header.stored_size().ok_or_else(wide)?;
         let waiting = header.to_bytes()?;
-        Ok(Self { file: Replacement::create(path)?, header, at: 0, waiting, missing })
+        Ok(Self { file: file()?, header, at: 0, waiting, missing })
     }
 
     /// Writes the next elements.

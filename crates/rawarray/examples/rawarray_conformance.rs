@@ -309,7 +309,7 @@ fn differs(path: &Path, case: &Case) -> Result<Option<String>> {
             return Ok(Some("the metadata differ".into()));
         }
         let mut rest = &case.bytes[..];
-        for piece in Slab::all(&reader.shape())?.pieces(5) {
+        for piece in Slab::all(reader.shape())?.pieces(5) {
             let size = (piece.len() * case.element.size()) as usize;
             let mut out = vec![0; size];
             reader.read_slab_bytes_into(&piece, &mut out)?;

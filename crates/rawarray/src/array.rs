@@ -23,6 +23,8 @@ use crate::writer::{WriteOptions, Writer};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RawArray<T> {
     dims: Vec<u64>,
+    /// The same from the last to the first.
+    shape: Vec<u64>,
     data: Vec<T>,
     metadata: Vec<u8>,
 }
@@ -44,13 +46,13 @@ impl<T> RawArray<T> {
     pub fn new(dims: impl Into<Vec<u64>>, data: Vec<T>) -> Result<Self> {
         let dims = dims.into();
         check(&dims, data.len())?;
-        Ok(Self { dims, data, metadata: Vec::new() })
+        Ok(Self { shape: reversed(&dims), dims, data, metadata: Vec::new() })
     }
 
     /// Creates an array from parts that are known to fit.
     #[cfg(feature = "ndarray")]
     pub(crate) fn of_parts(dims: Vec<u64>, data: Vec<T>) -> Self {
-        Self { dims, data, metadata: Vec::new() }
+        Self { shape: reversed(&dims), dims, data, metadata: Vec::new() }
     }
 
     /// Returns the same array with other metadata.
@@ -84,7 +86,7 @@ impl<T> RawArray<T> {
     pub fn reshape(self, dims: impl Into<Vec<u64>>) -> Result<Self> {
         let dims = dims.into();
         check(&dims, self.data.len())?;
-        Ok(Self { dims, ..self })
+        Ok(Self { shape: reversed(&dims), dims, ..self })
     }
 
     /// Returns the dimensions, the fastest varying first.
@@ -93,7 +95,7 @@ impl<T> RawArray<T> {
     /// use rawarray::RawArray;
     ///
     /// let rows = RawArray::from(vec![1u16, 2, 3, 4, 5, 6]).reshape(vec![3, 2])?;
-    /// assert_eq!((rows.dims(), rows.shape(), rows.data()[1]), (&[3, 2][..], vec![2, 3], 2));
+    /// assert_eq!((rows.dims(), rows.shape(), rows.data()[1]), (&[3, 2][..], &[2, 3][..], 2));
     /// # Ok::<(), rawarray::Error>(())
     /// ```
     pub fn dims(&self) -> &[u64] {
@@ -101,8 +103,8 @@ impl<T> RawArray<T> {
     }
 
     /// Returns the dimensions in C order, the slowest varying first.
-    pub fn shape(&self) -> Vec<u64> {
-        self.dims.iter().rev().copied().collect()
+    pub fn shape(&self) -> &[u64] {
+        &self.shape
     }
 
     /// Returns the elements in the order of the file.
@@ -208,7 +210,12 @@ impl<T: Element> RawArray<T> {
     /// Those of [`Reader::read`].
     pub fn from_reader(reader: &Reader) -> Result<Self> {
         let metadata = reader.metadata()?.into_owned();
-        Ok(Self { dims: reader.dims().to_vec(), data: reader.read()?, metadata })
+        Ok(Self {
+            dims: reader.dims().to_vec(),
+            shape: reader.shape().to_vec(),
+            data: reader.read()?,
+            metadata,
+        })
     }
 
     /// Writes the array and its metadata to the file at `path`, as [`Writer::write`] does.
@@ -273,7 +280,8 @@ impl<T: Element> RawArray<T> {
 /// Creates an array of one dimension.
 impl<T> From<Vec<T>> for RawArray<T> {
     fn from(data: Vec<T>) -> Self {
-        Self { dims: vec![data.len() as u64], data, metadata: Vec::new() }
+        let dims = vec![data.len() as u64];
+        Self { shape: dims.clone(), dims, data, metadata: Vec::new() }
     }
 }
 
@@ -282,6 +290,10 @@ impl<T> From<RawArray<T>> for Vec<T> {
     fn from(array: RawArray<T>) -> Self {
         array.data
     }
+}
+
+fn reversed(dims: &[u64]) -> Vec<u64> {
+    dims.iter().rev().copied().collect()
 }
 
 fn check(dims: &[u64], len: usize) -> Result<()> {

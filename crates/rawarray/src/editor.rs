@@ -108,8 +108,8 @@ impl<S: ReadAt + WriteAt> Editor<S> {
     }
 
     /// Returns the dimensions in C order, the slowest varying first.
-    pub fn shape(&self) -> Vec<u64> {
-        self.layout.shape()
+    pub fn shape(&self) -> &[u64] {
+        &self.layout.shape
     }
 
     /// Returns the type of the elements.
@@ -291,10 +291,10 @@ impl<S: ReadAt + WriteAt> Editor<S> {
 /// Completes an interrupted edit, if there is one, and reads the layout.
 fn read<S: ReadAt + WriteAt>(session: &mut Session<S>) -> Result<Layout> {
     let header = read_header(session.storage())?;
-    if crate::model::layout::may_have_journal(&header, session.storage().len()) {
+    if crate::model::layout::may_have_journal(&header, session.storage().size()) {
         session.recover()?;
     }
-    let layout = Layout::new(read_header(session.storage())?, session.storage().len(), false)?;
+    let layout = Layout::new(read_header(session.storage())?, session.storage().size(), false)?;
     watch(session, &layout)?;
     Ok(layout)
 }

@@ -3,7 +3,7 @@
 use bytemuck::{CheckedBitPattern, NoUninit, Zeroable};
 use sciformats_core::endian::ByteOrder;
 use sciformats_core::number::{Number, NumberType, not_stored_as};
-use sciformats_core::{Conversion, Result, arith};
+use sciformats_core::{Conversion, Result};
 
 use crate::model::element_type::ElementType;
 
@@ -173,7 +173,8 @@ macro_rules! complex {
                 out.iter_mut().zip(parts).for_each(|(out, re)| *out = Self { re, ..Self::default() });
                 return Ok(());
             };
-            let mut parts = sciformats_core::storage::zeroed::<$by>(arith::mul(out.len(), 2)?)?;
+            let mut parts =
+                sciformats_core::storage::zeroed::<$by>(sciformats_core::arith::mul(out.len(), 2)?)?;
             <$by>::convert(ElementType::Float(size / 2), order, bytes, conversion, &mut parts)
                 .map_err(sciformats_core::Error::of_pair)?;
             out.iter_mut().zip(parts.as_chunks().0).for_each(|(out, &[re, im])| *out = Self { re, im });

@@ -84,7 +84,7 @@ impl OpenOptions {
 /// # Ok::<(), rawarray::Error>(())
 /// ```
 pub fn is_rawarray(storage: &(impl ReadAt + ?Sized)) -> bool {
-    storage.len() >= MAGIC.len() as u64 && storage.read_at(0, MAGIC.len()).is_ok_and(|magic| *magic == MAGIC)
+    storage.size() >= MAGIC.len() as u64 && storage.read_at(0, MAGIC.len()).is_ok_and(|magic| *magic == MAGIC)
 }
 
 /// An open file. Opening reads only the header. All reading takes `&self`, and can be done from any thread.
@@ -97,7 +97,7 @@ pub fn is_rawarray(storage: &(impl ReadAt + ?Sized)) -> bool {
 /// assert_eq!(reader.element(), ElementType::Int(2));
 /// assert_eq!(reader.dims(), [3, 2]); // the fastest varying first
 /// assert_eq!(reader.shape(), [2, 3]); // the slowest varying first
-/// let slab = Slab::new(&reader.shape(), [Range::new(0, 2), Range::new(1, 2)])?;
+/// let slab = Slab::new(reader.shape(), [Range::new(0, 2), Range::new(1, 2)])?;
 /// assert_eq!(reader.read_slab::<i16>(&slab)?, [2, 3, 5, 6]);
 /// # Ok::<(), rawarray::Error>(())
 /// ```
@@ -192,7 +192,7 @@ impl Reader {
     }
 
     fn of(header: Header, storage: Arc<dyn ReadAt>, options: OpenOptions, depth: usize) -> Result<Self> {
-        let layout = Layout::new(header, storage.len(), options.ignore_undefined_flags)?;
+        let layout = Layout::new(header, storage.size(), options.ignore_undefined_flags)?;
         Ok(Self { storage, layout, options, depth, decoded: OnceLock::new(), conversion: Conversion::Exact })
     }
 
@@ -221,8 +221,8 @@ impl Reader {
     }
 
     /// Returns the dimensions in C order, the slowest varying first. Every [`Slab`] selects from this shape.
-    pub fn shape(&self) -> Vec<u64> {
-        self.layout.shape()
+    pub fn shape(&self) -> &[u64] {
+        &self.layout.shape
     }
 
     /// Returns the number of elements.
@@ -406,7 +406,7 @@ impl Reader {
     /// # let bytes = RawArray::new([3, 100], (0..300u32).collect::<Vec<_>>())?.encode(&Default::default())?;
     /// let reader = Reader::from_bytes(bytes)?;
     /// assert_eq!(reader.shape(), [100, 3]);
-    /// let frames = Slab::new(&reader.shape(), [Range::new(10, 2), Range::all(3)])?;
+    /// let frames = Slab::new(reader.shape(), [Range::new(10, 2), Range::all(3)])?;
     /// assert_eq!(reader.read_slab::<u32>(&frames)?, [30, 31, 32, 33, 34, 35]);
     /// # Ok::<(), rawarray::Error>(())
     /// ```
@@ -431,7 +431,7 @@ impl Reader {
     /// let reader = Reader::from_bytes(bytes)?;
     /// let (mut row, mut sums) = ([0u32; 3], Vec::new());
     /// for i in 0..4 {
-    ///     reader.read_slab_into(&Slab::new(&reader.shape(), [Range::new(i, 1), Range::all(3)])?, &mut row)?;
+    ///     reader.read_slab_into(&Slab::new(reader.shape(), [Range::new(i, 1), Range::all(3)])?, &mut row)?;
     ///     sums.push(row.iter().sum::<u32>());
     /// }
     /// assert_eq!(sums, [3, 12, 21, 30]);
@@ -455,7 +455,7 @@ impl Reader {
     ///
     /// # let bytes = RawArray::from(vec![1u16, 2, 300]).encode(&Default::default())?;
     /// let reader = Reader::from_bytes(bytes)?;
-    /// let slab = Slab::new(&reader.shape(), [Range::new(1, 2)])?;
+    /// let slab = Slab::new(reader.shape(), [Range::new(1, 2)])?;
     /// let mut out = vec![0; 2 * reader.element().size() as usize];
     /// reader.read_slab_bytes_into(&slab, &mut out)?;
     /// assert_eq!(out, [2, 0, 0x2c, 1]);

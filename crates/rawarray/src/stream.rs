@@ -136,7 +136,7 @@ impl<W: ReadAt + WriteAt> StreamWriter<W> {
         }
         let element = ElementType::of(&header)?;
         let row = row_size(&header, element.size())?;
-        let stored = bound::left(storage.len(), header.end());
+        let stored = bound::left(storage.size(), header.end());
         let written = stored - stored % row;
         storage.set_size(add(header.end(), written)?)?;
         let (durability, buffer) = (Durability::default(), Vec::new());

@@ -24,7 +24,7 @@ struct Recorder {
 }
 
 impl ReadAt for Recorder {
-    fn len(&self) -> u64 {
+    fn size(&self) -> u64 {
         self.bytes.len() as u64
     }
     fn read_at(&self, offset: u64, len: usize) -> Result<Cow<'_, [u8]>> {
@@ -51,7 +51,7 @@ impl WriteAt for Recorder {
 struct Device<D>(D, fn(&D) -> &Vec<u8>);
 
 impl<D: Send + Sync> ReadAt for Device<D> {
-    fn len(&self) -> u64 {
+    fn size(&self) -> u64 {
         (self.1)(&self.0).as_slice().len() as u64
     }
     fn read_at(&self, offset: u64, len: usize) -> Result<Cow<'_, [u8]>> {

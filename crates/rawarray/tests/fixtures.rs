@@ -134,7 +134,7 @@ fn walk(file: &[u8]) {
     let _ = reader.view::<f32>();
     let bytes = reader.read_bytes();
     let size = reader.len() * reader.element().size();
-    if let (Ok(slab), Ok(bytes)) = (Slab::all(&reader.shape()), bytes) {
+    if let (Ok(slab), Ok(bytes)) = (Slab::all(reader.shape()), bytes) {
         let mut out = vec![0; size as usize];
         reader.read_slab_bytes_into(&slab, &mut out).unwrap();
         assert!(out == bytes);

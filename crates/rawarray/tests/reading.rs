@@ -15,8 +15,8 @@ use rawarray::{
 struct Counting<S>(S, Arc<AtomicU64>);
 
 impl<S: ReadAt> ReadAt for Counting<S> {
-    fn len(&self) -> u64 {
-        self.0.len()
+    fn size(&self) -> u64 {
+        self.0.size()
     }
     fn read_at(&self, offset: u64, len: usize) -> Result<Cow<'_, [u8]>> {
         self.1.fetch_add(len as u64, Ordering::Relaxed);
@@ -82,7 +82,7 @@ fn a_slab_reads_little_more_than_itself() {
     let (reader, count) = counted(Writer::new(&[1024, 1024][..]).encode(&data).unwrap());
     let read = |ranges: [Range; 2]| {
         count.store(0, Ordering::Relaxed);
-        let slab = Slab::new(&reader.shape(), ranges).unwrap();
+        let slab = Slab::new(reader.shape(), ranges).unwrap();
         let elements = reader.read_slab::<u32>(&slab).unwrap();
         (elements, count.load(Ordering::Relaxed))
     };

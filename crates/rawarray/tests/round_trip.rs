@@ -108,7 +108,7 @@ fn leb128_of_every_width() {
         for order in [ByteOrder::Little, ByteOrder::Big] {
             let reader = encoded(&[values.len() as u64], values, Encoding::Leb128, order);
             assert_eq!(reader.read::<T>().unwrap(), values);
-            let slab = Slab::new(&reader.shape(), [Range::new(1, 2).by(2)]).unwrap();
+            let slab = Slab::new(reader.shape(), [Range::new(1, 2).by(2)]).unwrap();
             assert_eq!(reader.read_slab::<T>(&slab).unwrap(), [values[1], values[3]]);
         }
     }
@@ -184,7 +184,7 @@ fn elements_and_dimensions_must_agree() {
     assert!(RawArray::new([2, 2], vec![1u16; 3]).is_err());
     assert!(RawArray::from(vec![1u16; 6]).reshape([4, 2]).is_err());
     let array = RawArray::from(vec![1u16, 2, 3, 4, 5, 6]).reshape([3, 2]).unwrap();
-    assert_eq!((array.dims(), array.shape()), (&[3, 2][..], vec![2, 3]));
+    assert_eq!((array.dims(), array.shape()), (&[3, 2][..], &[2, 3][..]));
     assert_eq!((array.get(&[1, 1]), array.get(&[0, 2]), array.get(&[0])), (Some(&5), None, None));
     assert!(Writer::new(&[1 << 40, 1 << 40][..]).encode(&[0u8]).is_err());
 }

@@ -101,7 +101,7 @@ fn arrays_in_the_tree_and_their_masks() {
          shape: [1], datatype: int8}}",
     );
     let array = file.array("/a").unwrap();
-    assert_eq!(array.shape(), Some(&[2, 2][..]));
+    assert_eq!(array.shape(), [2, 2]);
     assert_eq!(array.read::<i64>().unwrap()[3], 4);
     let mask = |path: &str| {
         let mut attributes = file.source().attributes(file.resolve(path).unwrap()).unwrap();

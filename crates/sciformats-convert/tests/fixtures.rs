@@ -145,7 +145,7 @@ fn everything(bytes: Vec<u8>, sound: &File) {
     let _ = (frames_in_ranges(&file), file.source().summaries());
     for path in ["/", "/frames/0/particles/position", "/frames/1", "/log", "/log/energy"] {
         let Ok(array) = file.array(path) else { continue };
-        let Ok(selection) = Selection::parse("::-1", array.shape().unwrap_or_default()) else { continue };
+        let Ok(selection) = Selection::parse("::-1", array.shape()) else { continue };
         let mut elements = 0;
         let _ = array.for_each(&selection, &mut |_| {
             elements += 1;

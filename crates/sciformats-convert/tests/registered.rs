@@ -44,7 +44,7 @@ impl Columns {
         let calls = Arc::clone(calls);
         Registered::new(
             "columns",
-            |storage| Ok(storage.len() >= 8 && *storage.read_at(0, 8)? == *MAGIC),
+            |storage| Ok(storage.size() >= 8 && *storage.read_at(0, 8)? == *MAGIC),
             move |opening| Ok(Box::new(Self::open(opening.storage, Arc::clone(&calls))?)),
         )
     }
@@ -221,6 +221,6 @@ fn it_becomes_hdf5_but_is_not_written() {
 
     let other = Plan::new(&file, COLUMNS, &Options::default()).unwrap_err();
     assert_eq!(other.to_string(), "writing columns is not supported");
-    let other = sink::create(&target, COLUMNS, &WriteOptions::default()).map(drop).unwrap_err();
+    let other = sink::overwrite(&target, COLUMNS, &WriteOptions::default()).map(drop).unwrap_err();
     assert_eq!(other.to_string(), "writing columns is not supported");
 }

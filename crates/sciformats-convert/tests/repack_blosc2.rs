@@ -160,7 +160,7 @@ fn nobody_needs_the_codec_of_what_is_copied() {
     let registry = Registry::default().with_codec(200, Half);
     let options = OpenOptions::default().with_registry(registry);
     let params = Params::new(4).with_codec(Codec::Other(200)).with_codec_meta(7);
-    SChunk::create(&path, Params::new(4)).commit().unwrap();
+    SChunk::create(&path, Params::new(4)).unwrap().commit().unwrap();
     let mut made = SChunk::open_with(&path, &options).unwrap();
     made.set_params(params);
     for i in 0..3u32 {
@@ -224,7 +224,8 @@ fn kinds_of_chunks_stay_in_other_chunks() {
 fn folders_stay_folders_and_take_their_place() {
     let dir = tempfile::tempdir().unwrap();
     let (path, out) = (dir.path().join("a.b2frame"), dir.path().join("b.b2frame"));
-    let mut schunk = SChunk::create_sparse(&path, Params::new(4).with_filters(&[Filter::DELTA]).unwrap());
+    let mut schunk =
+        SChunk::create_sparse(&path, Params::new(4).with_filters(&[Filter::DELTA]).unwrap()).unwrap();
     for i in 0..4u8 {
         schunk.append(&(0..4000u32).map(|n| (n / 7) as u8 ^ i).collect::<Vec<_>>()).unwrap();
     }
@@ -251,9 +252,9 @@ fn cancelled_or_wrong_nothing_is_written() {
         let (path, out) = (dir.path().join(format!("{sparse}.b2frame")), dir.path().join("b.b2frame"));
         let target = |path: &Path| {
             if sparse {
-                SChunk::create_sparse(path, Params::new(4))
+                SChunk::create_sparse(path, Params::new(4)).unwrap()
             } else {
-                SChunk::create(path, Params::new(4))
+                SChunk::create(path, Params::new(4)).unwrap()
             }
         };
         let mut schunk = target(&path);

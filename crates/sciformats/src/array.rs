@@ -26,7 +26,7 @@ const AT_ONCE: u64 = 64 << 20;
 /// # tree.attribute(u, "unit", sciformats::memory::texts(&[], &["m/s"]));
 /// # let file = sciformats::File::from(tree);
 /// let u = file.array("/fields/u")?;
-/// assert_eq!((u.element(), u.shape()), (&ElementType::F64, Some(&[2, 3][..])));
+/// assert_eq!((u.element(), u.shape()), (&ElementType::F64, &[2, 3][..]));
 /// let values: Vec<i32> = u.read()?; // all of them are whole numbers
 /// assert_eq!(values, [1, 2, 3, 4, 5, 6]);
 /// # Ok::<(), sciformats::Error>(())
@@ -114,15 +114,16 @@ impl<'f> Array<'f> {
         &self.info.element
     }
 
-    /// Returns the dimensions, slowest first; `None` for a null dataspace.
-    pub fn shape(&self) -> Option<&[u64]> {
-        self.info.shape.as_deref()
+    /// Returns the length of each dimension, slowest first. The list is empty for a single element, and for an
+    /// array without elements, which [`is_null`](Self::is_null) tells apart.
+    pub fn shape(&self) -> &[u64] {
+        self.info.shape.as_deref().unwrap_or_default()
     }
 
     /// Returns whether the array has only a type but neither a shape nor elements, as a null dataspace of
     /// HDF5.
     pub fn is_null(&self) -> bool {
-        self.shape().is_none()
+        self.info.shape.is_none()
     }
 
     /// Returns the whole array as a selection.
@@ -142,8 +143,11 @@ impl<'f> Array<'f> {
     ///
     /// [`Error::Usage`] if the array has more than 2^64 elements, or has none because its dataspace is null.
     pub fn all(&self) -> Result<Slab> {
-        let shape =
-            self.shape().ok_or_else(|| Error::usage("array", "has a null dataspace and no elements"))?;
+        let shape = self
+            .info
+            .shape
+            .as_deref()
+            .ok_or_else(|| Error::usage("array", "has a null dataspace and no elements"))?;
         Slab::all(shape)
     }
 

@@ -94,7 +94,7 @@ impl Document {
         let mut pairs = Vec::new();
         match storage {
             Storage::Inline => {
-                let size = usize::try_from(data.len())
+                let size = usize::try_from(data.size())
                     .map_err(|_| Error::usage("data", "is too large for the tree"))?;
                 let mut bytes = data.read_at(0, size)?.into_owned();
                 datatype.swap_to_little(byteorder, &mut bytes);

@@ -75,7 +75,7 @@ impl Document {
             Some(BlockData::Stored(stored) | BlockData::Recoded { stored, .. }) => {
                 self.stored_block(*stored)?.data_size()
             }
-            Some(BlockData::New { data, .. }) => data.len(),
+            Some(BlockData::New { data, .. }) => data.size(),
             Some(BlockData::Encoded { header, .. }) => header.data_size,
             None => return Err(Error::not_found("block", block.to_string())),
         })
@@ -90,8 +90,8 @@ impl Document {
             BlockData::Stored(index) | BlockData::Recoded { stored: index, .. } => {
                 self.stored_block(*index).map(|block| block.stored_size())
             }
-            BlockData::New { data, .. } => Ok(data.len()),
-            BlockData::Encoded { stored, .. } => Ok(stored.len()),
+            BlockData::New { data, .. } => Ok(data.size()),
+            BlockData::Encoded { stored, .. } => Ok(stored.size()),
         });
         sizes.into_iter().try_fold(0u64, |sum, size| {
             let sum = sum.checked_add(size?);

@@ -2,6 +2,7 @@
 
 use sciformats_core::arith::{add, fit};
 use sciformats_core::fault::{Fault, FaultKind};
+use sciformats_core::number::Float16;
 use sciformats_core::{Error, Result};
 
 use super::datatype::{Datatype, Field, ScalarType};
@@ -240,7 +241,7 @@ fn encode_text(text: &str, scalar: ScalarType, out: &mut Vec<u8>) -> Option<()> 
 #[allow(clippy::cast_possible_truncation)] // Rounding to the nearest is what the narrower types are for.
 fn float(scalar: ScalarType, value: f64, out: &mut Vec<u8>) {
     match scalar {
-        ScalarType::Float16 => out.extend_from_slice(&half::f16::from_f64(value).to_le_bytes()),
+        ScalarType::Float16 => out.extend_from_slice(&Float16::nearest(value).0.to_le_bytes()),
         ScalarType::Float32 | ScalarType::Complex64 => out.extend_from_slice(&(value as f32).to_le_bytes()),
         _ => out.extend_from_slice(&value.to_le_bytes()),
     }

@@ -224,9 +224,9 @@ impl Start {
         let tree = tree(storage, header_end)?;
         let first = match &tree {
             Some(tree) => first_block(storage, tree.end)?,
-            None => (header_end < storage.len()).then_some(header_end),
+            None => (header_end < storage.size()).then_some(header_end),
         };
-        Ok(Self { header, header_end, tree, first, len: storage.len() })
+        Ok(Self { header, header_end, tree, first, len: storage.size() })
     }
 
     /// Reads the headers of at most `count` blocks, and returns whether more blocks follow.
@@ -243,7 +243,7 @@ impl Start {
             blocks.push(entry);
             limits.items("blocks", blocks.len() as u64)?;
             let end = entry.end();
-            let has_room = bound::left(storage.len(), end) >= MAGIC.len() as u64;
+            let has_room = bound::left(storage.size(), end) >= MAGIC.len() as u64;
             let is_last =
                 entry.header.is_streamed() || !has_room || *storage.read_at(end, MAGIC.len())? != MAGIC;
             next = (!is_last).then_some(end);
@@ -278,8 +278,8 @@ fn clamped(left: u64, size: usize) -> usize {
 fn header(storage: &dyn ReadAt) -> Result<(Header, u64)> {
     let mut size = 4 << 10;
     loop {
-        let bytes = storage.read_at(0, clamped(storage.len(), size))?;
-        let whole = bytes.len() as u64 == storage.len();
+        let bytes = storage.read_at(0, clamped(storage.size(), size))?;
+        let whole = bytes.len() as u64 == storage.size();
         let parsed = locate("header", 0, &bytes, |i| {
             Header::parse(i).map(|(rest, header)| (rest, (header, rest.len())))
         });
@@ -295,7 +295,7 @@ fn header(storage: &dyn ReadAt) -> Result<(Header, u64)> {
 }
 
 fn tree(storage: &dyn ReadAt, start: u64) -> Result<Option<Range<u64>>> {
-    let left = sub(storage.len(), start)?;
+    let left = sub(storage.size(), start)?;
     let head = storage.read_at(start, clamped(left, yaml_frame::TOKEN.len()))?;
     if head.is_empty() || head.starts_with(&MAGIC) {
         return Ok(None);
@@ -313,9 +313,9 @@ fn tree(storage: &dyn ReadAt, start: u64) -> Result<Option<Range<u64>>> {
         let done = text.len();
         // Pieces double in size, so that a long tree is read with few calls.
         let at = add(start, done as u64)?;
-        let piece = storage.read_at(at, clamped(bound::left(storage.len(), at), done.max(PIECE)))?;
+        let piece = storage.read_at(at, clamped(bound::left(storage.size(), at), done.max(PIECE)))?;
         text.extend_from_slice(&piece);
-        let whole = add(start, text.len() as u64)? >= storage.len();
+        let whole = add(start, text.len() as u64)? >= storage.size();
         match yaml_frame::size(&text, done) {
             Some(size) if whole || yaml_frame::is_complete(&text, size) => {
                 return end_of_tree(start, Some(size));
@@ -340,8 +340,8 @@ fn end_of_tree(start: u64, size: Option<usize>) -> Result<Option<Range<u64>>> {
 fn first_block(storage: &dyn ReadAt, from: u64) -> Result<Option<u64>> {
     let mut at = from;
     let mut rejected = None;
-    while at < storage.len() {
-        let piece = storage.read_at(at, clamped(bound::left(storage.len(), at), PIECE))?;
+    while at < storage.size() {
+        let piece = storage.read_at(at, clamped(bound::left(storage.size(), at), PIECE))?;
         for (i, _) in piece.windows(MAGIC.len()).enumerate().filter(|(_, window)| *window == MAGIC) {
             let offset = add(at, i as u64)?;
             if offset == from {
@@ -358,7 +358,7 @@ fn first_block(storage: &dyn ReadAt, from: u64) -> Result<Option<u64>> {
             break;
         };
         at = add(at, before as u64)?;
-        if bound::sum(at, MAGIC.len() as u64) > storage.len() {
+        if bound::sum(at, MAGIC.len() as u64) > storage.size() {
             break;
         }
     }
@@ -366,7 +366,7 @@ fn first_block(storage: &dyn ReadAt, from: u64) -> Result<Option<u64>> {
 }
 
 pub(super) fn block(storage: &dyn ReadAt, offset: u64) -> Result<BlockEntry> {
-    let left = bound::left(storage.len(), offset);
+    let left = bound::left(storage.size(), offset);
     let bytes = storage.read_at(offset, clamped(left, BlockHeader::SIZE))?;
     let header = locate("block header", offset, &bytes, BlockHeader::parse)?;
     let room = left.checked_sub(header.size()).ok_or_else(|| {
@@ -385,8 +385,8 @@ pub(super) fn block(storage: &dyn ReadAt, offset: u64) -> Result<BlockEntry> {
 
 fn first_non_zero(storage: &dyn ReadAt, from: u64) -> Result<Option<u64>> {
     let mut at = from;
-    while at < storage.len() {
-        let piece = storage.read_at(at, clamped(bound::left(storage.len(), at), PIECE))?;
+    while at < storage.size() {
+        let piece = storage.read_at(at, clamped(bound::left(storage.size(), at), PIECE))?;
         if let Some(i) = piece.iter().position(|&b| b != 0) {
             return Ok(Some(add(at, i as u64)?));
         }

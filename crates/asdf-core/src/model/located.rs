@@ -246,11 +246,11 @@ fn text(storage: &dyn ReadAt, after: u64, limits: &Limits) -> Result<Option<(u64
     // The data is not searched for an index: the bytes at the end must look like one.
     let is_text = |b: &u8| b.is_ascii_digit() || b.is_ascii_uppercase() || b" -,.#%[]\r\n\t".contains(b);
     let mut text: Vec<u8> = Vec::new();
-    let mut start = storage.len();
+    let mut start = storage.size();
     while start > after {
         let size = bound::addressable(bound::left(start, after)).min(text.len().max(PIECE));
         start = bound::left(start, size as u64);
-        limits.memory("bytes of the block index", bound::left(storage.len(), start))?;
+        limits.memory("bytes of the block index", bound::left(storage.size(), start))?;
         let mut piece = storage.read_at(start, size)?.into_owned();
         let seen = piece.len();
         piece.extend_from_slice(&text);

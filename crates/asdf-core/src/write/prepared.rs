@@ -76,7 +76,7 @@ impl Work {
         let (compression, size) = match block {
             BlockData::Stored(_) | BlockData::Encoded { .. } => return Ok(Self::Nothing),
             BlockData::New { compression: Compression::None, .. } => return Ok(Self::Nothing),
-            BlockData::New { compression, data, .. } => (*compression, data.len()),
+            BlockData::New { compression, data, .. } => (*compression, data.size()),
             BlockData::Recoded { stored, compression, .. } => {
                 (*compression, document.stored_block(*stored)?.data_size())
             }
@@ -94,7 +94,7 @@ pub(super) fn prepare<'a>(document: &'a Document, index: usize, threads: usize) 
     let checksums = document.options().checksums;
     let plain = |data: &'a Arc<dyn ReadAt>| match data.as_slice() {
         Some(bytes) => Payload::Memory(Cow::Borrowed(bytes)),
-        None => Payload::Storage { storage: &**data, offset: 0, len: data.len() },
+        None => Payload::Storage { storage: &**data, offset: 0, len: data.size() },
     };
     let mut prepared = match block {
         BlockData::Stored(stored) => {
@@ -116,7 +116,7 @@ pub(super) fn prepare<'a>(document: &'a Document, index: usize, threads: usize) 
             Prepared { header: *header, payload: plain(stored), needs_checksum: false }
         }
         BlockData::New { data, compression: Compression::None, .. } => {
-            new_block(Compression::None, data.len(), plain(data), checksums)
+            new_block(Compression::None, data.size(), plain(data), checksums)
         }
         BlockData::New { compression, level, .. } | BlockData::Recoded { compression, level, .. } => {
             let data = data(document, block)?;
@@ -162,8 +162,8 @@ impl<'a> Source<'a> {
 
     pub(super) fn len(&self) -> u64 {
         match self {
-            Self::Memory(data) => data.len() as u64,
-            Self::Storage(data) => data.len(),
+            Self::Memory(data) => data.size() as u64,
+            Self::Storage(data) => data.size(),
             Self::Block(block) => block.data_size(),
         }
     }
@@ -172,7 +172,7 @@ impl<'a> Source<'a> {
         match self {
             Self::Memory(data) => data.chunks(bound::addressable(PIECE)).try_for_each(take),
             Self::Storage(storage) => {
-                let payload = Payload::Storage { storage: *storage, offset: 0, len: storage.len() };
+                let payload = Payload::Storage { storage: *storage, offset: 0, len: storage.size() };
                 payload.for_each_piece(|_, piece| take(piece))
             }
             Self::Block(block) => block.for_each_piece(take),
@@ -188,7 +188,7 @@ pub(super) fn data<'a>(document: &'a Document, block: &'a BlockData) -> Result<C
         }
         BlockData::New { data, .. } | BlockData::Encoded { stored: data, .. } => {
             let size =
-                usize::try_from(data.len()).map_err(|_| Error::usage("data", "is too large for memory"))?;
+                usize::try_from(data.size()).map_err(|_| Error::usage("data", "is too large for memory"))?;
             data.read_at(0, size)
         }
     }

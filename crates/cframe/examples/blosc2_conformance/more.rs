@@ -119,17 +119,17 @@ pub(crate) fn write(folder: &Path) -> Result<()> {
             )?;
         }
     }
-    let mut schunk = SChunk::create(folder.join("values.b2frame"), Params::new(1));
+    let mut schunk = SChunk::create(folder.join("values.b2frame"), Params::new(1))?;
     schunk.append(&content("smooth", 0, 1000))?;
     values().iter().try_for_each(|(name, value)| schunk.set_vlmeta_value(name, value))?;
     schunk.commit()?;
-    let mut schunk = SChunk::create(folder.join("vlmeta-40.b2frame"), Params::new(1));
+    let mut schunk = SChunk::create(folder.join("vlmeta-40.b2frame"), Params::new(1))?;
     schunk.append(&content("smooth", 0, 1000))?;
     (0..40).try_for_each(|i| schunk.set_vlmeta_value(&format!("n{i}"), &Value::from(i)))?;
     schunk.commit()?;
     write_grown(&folder.join("grown.b2nd"))?;
     let mut sparse =
-        SChunk::create_sparse(folder.join("sparse-edited.b2frame"), Params::new(4).with_codec(CODECS[3].1));
+        SChunk::create_sparse(folder.join("sparse-edited.b2frame"), Params::new(4).with_codec(CODECS[3].1))?;
     (0..5).try_for_each(|i| sparse.append(&content("random", i, 4000)))?;
     sparse.commit()?;
     sparse.update(1, &content("ramp", 20, 4000))?;

@@ -63,7 +63,8 @@ impl Array {
         Self::over(SChunk::new(params.params), params)
     }
 
-    /// Creates an array of zeros. The first [`commit`](Self::commit) writes it to a file.
+    /// Creates an array of zeros. The first [`commit`](Self::commit) writes it to a file, which must not exist yet;
+    /// [`overwrite`](Self::overwrite) replaces an existing file.
     ///
     /// ```
     /// use cframe::{Array, ArrayParams, Slab};
@@ -79,12 +80,21 @@ impl Array {
     /// ```
     ///
     /// # Errors
-    /// Those of [`new`](Self::new).
+    /// Those of [`new`](Self::new); `Io` if the file exists, which the first commit checks again.
     pub fn create(path: impl Into<PathBuf>, params: &ArrayParams) -> Result<Self> {
-        Self::over(SChunk::create(path, params.params), params)
+        Self::over(SChunk::create(path, params.params)?, params)
     }
 
-    /// Creates an array of zeros. The first [`commit`](Self::commit) writes it to a folder with one file per chunk.
+    /// Does the same as [`create`](Self::create), but the first commit replaces an existing file.
+    ///
+    /// # Errors
+    /// Those of [`new`](Self::new).
+    pub fn overwrite(path: impl Into<PathBuf>, params: &ArrayParams) -> Result<Self> {
+        Self::over(SChunk::overwrite(path, params.params)?, params)
+    }
+
+    /// Creates an array of zeros. The first [`commit`](Self::commit) writes it to a folder with one file per chunk, which must not
+    /// exist yet; [`overwrite_sparse`](Self::overwrite_sparse) replaces an existing sparse frame.
     ///
     /// ```
     /// use cframe::{Array, ArrayParams, FrameType, Slab};
@@ -100,9 +110,17 @@ impl Array {
     /// ```
     ///
     /// # Errors
-    /// Those of [`new`](Self::new).
+    /// Those of [`new`](Self::new); `Io` if the folder exists, which the first commit checks again.
     pub fn create_sparse(folder: impl Into<PathBuf>, params: &ArrayParams) -> Result<Self> {
-        Self::over(SChunk::create_sparse(folder, params.params), params)
+        Self::over(SChunk::create_sparse(folder, params.params)?, params)
+    }
+
+    /// As [`create_sparse`](Self::create_sparse), but the first commit replaces a sparse frame that is already there.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn overwrite_sparse(folder: impl Into<PathBuf>, params: &ArrayParams) -> Result<Self> {
+        Self::over(SChunk::overwrite_sparse(folder, params.params)?, params)
     }
 
     /// Creates an array of zeros in an empty super-chunk.

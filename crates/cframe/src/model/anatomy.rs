@@ -99,7 +99,7 @@ impl Frame {
     ///
     /// # let folder = tempfile::tempdir().unwrap();
     /// # let path = folder.path().join("frames");
-    /// let mut schunk = SChunk::create_sparse(&path, Params::new(4));
+    /// let mut schunk = SChunk::create_sparse(&path, Params::new(4))?;
     /// schunk.append(&[7; 4000])?;
     /// schunk.commit()?;
     /// assert_eq!(Frame::open(&path)?.chunk_place(0)?, ChunkPlace::File("00000000.chunk".to_owned()));

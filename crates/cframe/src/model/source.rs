@@ -30,7 +30,7 @@ impl<'a> Source<'a> {
 
     /// Returns `len` bytes of `storage`, beginning at `base`, or as many as exist.
     pub(crate) fn range(storage: &'a dyn ReadAt, base: u64, len: u64) -> Self {
-        let len = bound::left(storage.len(), base).min(len);
+        let len = bound::left(storage.size(), base).min(len);
         match storage.as_slice().and_then(|all| part(all, base, len)) {
             // If the bytes are in memory, no further calls are necessary.
             Some(bytes) => Self { storage: Holder::Bytes(bytes), base, len },
@@ -40,7 +40,7 @@ impl<'a> Source<'a> {
 
     /// Does the same as [`range`](Self::range), for a storage that others share.
     pub(crate) fn shared(storage: Arc<dyn ReadAt>, base: u64, len: u64) -> Self {
-        let len = bound::left(storage.len(), base).min(len);
+        let len = bound::left(storage.size(), base).min(len);
         Self { storage: Holder::Shared(storage), base, len }
     }
 

@@ -47,7 +47,7 @@ impl Repack {
     ///
     /// # let folder = tempfile::tempdir().unwrap();
     /// # let (from, to) = (folder.path().join("holes.b2frame"), folder.path().join("dense.b2frame"));
-    /// # let mut schunk = SChunk::create(&from, Params::new(4));
+    /// # let mut schunk = SChunk::create(&from, Params::new(4))?;
     /// # schunk.append(&[21; 4000])?;
     /// # schunk.commit()?;
     /// Repack::new().run(&from, &to)?;
@@ -65,7 +65,7 @@ impl Repack {
     ///
     /// # let folder = tempfile::tempdir().unwrap();
     /// # let (from, to) = (folder.path().join("fast.b2frame"), folder.path().join("small.b2frame"));
-    /// # let mut schunk = SChunk::create(&from, Params::new(4));
+    /// # let mut schunk = SChunk::create(&from, Params::new(4))?;
     /// # schunk.append(&[21; 4000])?;
     /// # schunk.commit()?;
     /// Repack::new().with_params(Params::new(4).with_codec(Codec::Zlib).with_level(9)).run(&from, &to)?;
@@ -84,7 +84,7 @@ impl Repack {
     ///
     /// # let folder = tempfile::tempdir().unwrap();
     /// # let (from, to) = (folder.path().join("fast.b2frame"), folder.path().join("small.b2frame"));
-    /// let mut schunk = SChunk::create(&from, Params::new(4).with_filters(&[Filter::BITSHUFFLE])?);
+    /// let mut schunk = SChunk::create(&from, Params::new(4).with_filters(&[Filter::BITSHUFFLE])?)?;
     /// schunk.append(&(0..1000u32).flat_map(u32::to_le_bytes).collect::<Vec<_>>())?;
     /// schunk.commit()?;
     /// Repack::new().with_codec(Codec::Zlib).with_level(9).run(&from, &to)?;
@@ -131,7 +131,7 @@ impl Repack {
     ///
     /// # let folder = tempfile::tempdir().unwrap();
     /// # let (from, to) = (folder.path().join("frames.b2frame"), folder.path().join("frames"));
-    /// # let mut schunk = SChunk::create(&from, Params::new(4));
+    /// # let mut schunk = SChunk::create(&from, Params::new(4))?;
     /// # schunk.append(&[21; 4000])?;
     /// # schunk.commit()?;
     /// Repack::new().with_sparse(true).run(&from, &to)?;

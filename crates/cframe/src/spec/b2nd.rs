@@ -13,11 +13,11 @@
 //!
 //! With 16 dimensions, the marker of the arrays overflows to `a0`, so it is not checked.
 
+use crate::spec::marker::Marker;
 use nom::Parser;
 use nom::bytes::complete::take;
 use nom::multi::count;
 use nom::number::complete::{be_u32, u8};
-use rmp::Marker;
 use sciformats_core::arith::fit;
 use sciformats_core::fault::{FaultKind, Parsed, checked, fail, field};
 use sciformats_core::{Error, Result, bound};

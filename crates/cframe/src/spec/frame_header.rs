@@ -28,9 +28,9 @@
 //! | 86 | | 1 | reserved |
 //! | 87 | | | metalayers |
 
+use crate::spec::marker::Marker;
 use nom::bytes::complete::tag;
 use nom::number::complete::u8;
-use rmp::Marker;
 use sciformats_core::Result;
 use sciformats_core::arith::{fit, present};
 use sciformats_core::fault::{FaultKind, Parsed, checked, fail, field};
@@ -59,7 +59,7 @@ const VERSION: u8 = 2;
 ///
 /// # let folder = tempfile::tempdir().unwrap();
 /// # let path = folder.path().join("frames");
-/// SChunk::create_sparse(&path, Params::new(4)).commit()?;
+/// SChunk::create_sparse(&path, Params::new(4))?.commit()?;
 /// assert_eq!(Frame::open(&path)?.frame_type(), FrameType::Sparse);
 /// # Ok::<(), cframe::Error>(())
 /// ```

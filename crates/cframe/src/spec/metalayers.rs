@@ -9,8 +9,8 @@
 //! | `dc` u16 | number of values |
 //! | `c6` u32, bytes | for each: value |
 
+use crate::spec::marker::Marker;
 use nom::bytes::complete::take;
-use rmp::Marker;
 use sciformats_core::arith::{add, fit, sub, sum};
 use sciformats_core::fault::{FaultKind, Parsed, fail, field};
 use sciformats_core::{Error, Result, bound};

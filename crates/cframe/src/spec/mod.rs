@@ -35,6 +35,7 @@ pub(crate) mod block_starts;
 pub(crate) mod chunk_header;
 pub(crate) mod frame_header;
 pub(crate) mod lock_file;
+pub(crate) mod marker;
 pub(crate) mod metalayers;
 pub(crate) mod msgpack;
 pub(crate) mod offset;

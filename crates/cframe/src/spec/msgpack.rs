@@ -1,8 +1,8 @@
 //! The small part of `MessagePack` that frames use, with exact markers. It is big-endian.
 
+use crate::spec::marker::Marker;
 use nom::bytes::complete::take;
 use nom::number::complete::{be_i16, be_i32, be_i64, be_u16, be_u32, be_u64, u8};
-use rmp::Marker;
 use sciformats_core::Result;
 use sciformats_core::arith::fit;
 use sciformats_core::fault::{FaultKind, Parsed, checked, fail, field};

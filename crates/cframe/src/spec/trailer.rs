@@ -10,10 +10,10 @@
 //! | i8 | kind of fingerprint: 0 none |
 //! | 16 bytes | fingerprint |
 
+use crate::spec::marker::Marker;
 use nom::bytes::complete::take;
 use nom::combinator::map_res;
 use nom::number::complete::u8;
-use rmp::Marker;
 use sciformats_core::Result;
 use sciformats_core::arith::{add, fit};
 use sciformats_core::fault::{FaultKind, Parsed, checked, field};

@@ -13,11 +13,11 @@
 //! | `d4`–`d8` | kind, then 1, 2, 4, 8, 16 bytes |
 //! | `c7` u8, `c8` u16, `c9` u32 | kind, then this many bytes |
 
+use crate::spec::marker::Marker;
 use nom::bytes::complete::take;
 use nom::number::complete::{
     be_f32, be_f64, be_i8, be_i16, be_i32, be_i64, be_u16, be_u32, be_u64, u8 as byte,
 };
-use rmp::Marker;
 use sciformats_core::fault::{FaultKind, Parsed, fail, field, locate_all};
 use sciformats_core::{Error, Result, bound};
 

@@ -274,7 +274,7 @@ fn first_frame(storage: &dyn ReadAt) -> Result<Initial> {
         let chunk = Chunk::new(&opened, position, &entry)?;
         // If two chunks have the same name, the first one counts, as in a look-up.
         if names.insert(chunk.name) {
-            let range = chunk.range(&(0..chunk.n), storage.len())?;
+            let range = chunk.range(&(0..chunk.n), storage.size())?;
             let bytes = storage.read_at(range.start, size_of_range(&range)?)?;
             copy.write_bytes(chunk.name, chunk.element, chunk.m, &bytes)?;
         }

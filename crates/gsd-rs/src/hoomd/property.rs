@@ -43,8 +43,8 @@ pub struct Property<T> {
 
 impl<T> Property<T> {
     /// Returns the numbers of frames, rows (particles, bonds) and columns.
-    pub fn shape(&self) -> [u64; 3] {
-        self.shape
+    pub fn shape(&self) -> &[u64] {
+        &self.shape
     }
 
     /// Returns all elements.

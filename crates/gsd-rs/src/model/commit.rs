@@ -243,7 +243,7 @@ impl State {
 
 /// Returns a plan for the file in `storage`, whose new length follows from the writes.
 fn plan_in<'a>(storage: &dyn ReadAt, fresh: Vec<Write<'a>>, decisive: Decisive<'a>) -> Result<Plan<'a>> {
-    let mut len = storage.len();
+    let mut len = storage.size();
     for write in &fresh {
         len = len.max(present(write.end(), "end of a write")?);
     }

@@ -41,8 +41,8 @@ impl Index {
         let end = block.allocated.checked_mul(SIZE).and_then(|size| size.checked_add(block.location));
         match end {
             None => return Err(fault(FaultKind::Overflow)),
-            Some(end) if end > storage.len() => {
-                return Err(fault(FaultKind::OutOfBounds { found: end, end: storage.len() }));
+            Some(end) if end > storage.size() => {
+                return Err(fault(FaultKind::OutOfBounds { found: end, end: storage.size() }));
             }
             Some(_) => {}
         }

@@ -37,8 +37,8 @@ impl Names {
         let block = header.names;
         let size = block.allocated.checked_mul(UNIT).ok_or_else(|| fault(FaultKind::Overflow))?;
         let end = block.location.checked_add(size).ok_or_else(|| fault(FaultKind::Overflow))?;
-        if end > storage.len() {
-            return Err(fault(FaultKind::OutOfBounds { found: end, end: storage.len() }));
+        if end > storage.size() {
+            return Err(fault(FaultKind::OutOfBounds { found: end, end: storage.size() }));
         }
         let size = sciformats_core::limits::within("bytes of names", size, u64::MAX)?;
         let stored = storage.read_at(block.location, size)?;

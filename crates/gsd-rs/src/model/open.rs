@@ -54,7 +54,7 @@ pub(crate) fn open(storage: &dyn ReadAt) -> Result<Opened> {
 }
 
 fn read_header(storage: &dyn ReadAt) -> Result<Header> {
-    let size = storage.len().min(Header::SIZE as u64);
+    let size = storage.size().min(Header::SIZE as u64);
     let bytes = storage.read_at(0, usize::try_from(size).unwrap_or(Header::SIZE))?;
     let header = locate("header", 0, &bytes, Header::parse)?;
     if is_readable(header.version) {

@@ -121,7 +121,7 @@ impl Reader {
     }
 
     pub(crate) fn file_size(&self) -> u64 {
-        self.storage.len()
+        self.storage.size()
     }
 
     fn chunk(&self, position: u64, entry: &IndexEntry) -> Result<Chunk<'_>> {

@@ -83,7 +83,7 @@ impl Reader {
     /// # Errors
     /// Those of [`read`](Self::read); [`Error::Usage`] if the rows are out of range.
     pub fn read_rows<T: Number>(&self, chunk: &Chunk<'_>, rows: Range<u64>) -> Result<Cow<'_, [T]>> {
-        let range = chunk.range(&rows, self.storage.len())?;
+        let range = chunk.range(&rows, self.storage.size())?;
         let stored = number(chunk.element, T::STORED)
             .ok_or_else(|| not_stored_as(T::NAME, format!("{} in {:?}", chunk.element, chunk.name)))?;
         let size = size_of_range(&range)?;
@@ -127,7 +127,7 @@ impl Reader {
     /// # Errors
     /// Those of [`read_rows`](Self::read_rows).
     pub fn read_bytes(&self, chunk: &Chunk<'_>, rows: Range<u64>) -> Result<Cow<'_, [u8]>> {
-        let range = chunk.range(&rows, self.storage.len())?;
+        let range = chunk.range(&rows, self.storage.size())?;
         self.storage.read_at(range.start, size_of_range(&range)?)
     }
 

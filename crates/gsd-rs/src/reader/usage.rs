@@ -22,7 +22,7 @@ impl Reader {
     /// The first fault that is found.
     pub fn verify(&self) -> Result<()> {
         self.all_chunks()
-            .try_for_each(|chunk| chunk.and_then(|c| c.range(&(0..c.n), self.storage.len())).map(drop))
+            .try_for_each(|chunk| chunk.and_then(|c| c.range(&(0..c.n), self.storage.size())).map(drop))
     }
 
     /// Returns the original length of a file that was cut short, which is the case if its index refers to data after its end.
@@ -54,7 +54,7 @@ impl Reader {
         }
         // Blocks that became too small are at most as large as the blocks that replaced them.
         let most = data.checked_add(index.checked_add(names)?.checked_mul(2)?)?.checked_add(4096)?;
-        (end > self.storage.len() && end <= most.checked_mul(2)?).then_some(end)
+        (end > self.storage.size() && end <= most.checked_mul(2)?).then_some(end)
     }
 
     /// Returns what the bytes of the file are used for. Reads every entry of the index.
@@ -79,13 +79,13 @@ impl Reader {
         let mut data = 0u64;
         for chunk in self.all_chunks() {
             let chunk = chunk?;
-            let range = chunk.range(&(0..chunk.n), self.storage.len())?;
+            let range = chunk.range(&(0..chunk.n), self.storage.size())?;
             data = bound::sum(data, sub(range.end, range.start)?);
         }
         let Header { index, names, .. } = self.header();
         let index = bound::product(index.allocated, IndexEntry::SIZE as u64);
         let names = bound::product(names.allocated, crate::spec::name_list::UNIT);
-        Ok(Space { file: self.storage.len(), index, names, data })
+        Ok(Space { file: self.storage.size(), index, names, data })
     }
 }
 

@@ -152,13 +152,13 @@ impl<S: ReadAt + WriteAt> Writer<S> {
     /// Carries out plans one after another. If one fails, those before it are taken back too.
     fn run(&mut self, plans: Vec<Plan<'_>>) -> Result<()> {
         let syncs = if self.durability == Durability::Power { Syncs::Durable } else { Syncs::None };
-        let before = self.session.storage().len();
+        let before = self.session.storage().size();
         let mut done = false;
         for plan in plans {
             if let Err(error) = self.session.commit(plan, syncs) {
                 if done && self.session.fate() == Fate::Kept {
                     // The plans have changed nothing for readers but the header.
-                    let old_len = self.session.storage().len();
+                    let old_len = self.session.storage().size();
                     let back = self.state.plan_header((old_len, before));
                     let _ =
                         back.and_then(|back| self.session.commit(back, syncs)).and_then(|()| self.watch());

@@ -234,7 +234,7 @@ impl<S: ReadAt + WriteAt> Writer<S> {
             session.watch(offset, len)?;
         }
         Ok(Self {
-            buffer_at: session.storage().len(),
+            buffer_at: session.storage().size(),
             session,
             state,
             names,

@@ -53,8 +53,8 @@ pub(crate) struct Recorder {
 }
 
 impl ReadAt for Recorder {
-    fn len(&self) -> u64 {
-        ReadAt::len(&self.bytes)
+    fn size(&self) -> u64 {
+        ReadAt::size(&self.bytes)
     }
     fn read_at(&self, offset: u64, len: usize) -> Result<Cow<'_, [u8]>> {
         self.bytes.read_at(offset, len)

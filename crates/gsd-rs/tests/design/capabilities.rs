@@ -36,8 +36,8 @@ struct Counting {
 }
 
 impl ReadAt for Counting {
-    fn len(&self) -> u64 {
-        ReadAt::len(&self.bytes)
+    fn size(&self) -> u64 {
+        ReadAt::size(&self.bytes)
     }
     fn read_at(&self, offset: u64, len: usize) -> Result<Cow<'_, [u8]>> {
         self.calls.fetch_add(1, Ordering::Relaxed);

@@ -28,7 +28,7 @@ pub(crate) fn edit(path: &Path) -> Result<()> {
                 let range = |side: &[u64]| Range::new(side[0], side[1]);
                 let ranges: Vec<Range> = sides.chunks_exact(2).map(range).collect();
                 let mut dataset = editor.open_dataset(name)?;
-                let shape = dataset.shape()?.to_vec();
+                let shape = dataset.shape().to_vec();
                 let slab = Slab::new(&shape, ranges)?;
                 let values: Vec<i32> = (0..slab.len()).map(|k| ((first + k * 7) % 10_007) as i32).collect();
                 dataset.write_slab(&slab, &values)?;

@@ -59,7 +59,7 @@ fn edit(path: &Path) -> Result<()> {
             }
         };
         let mut dataset = editor.open_dataset(&format!("data/{name}"))?;
-        let shape = dataset.shape()?.to_vec();
+        let shape = dataset.shape().to_vec();
         let slab = Slab::new(&shape, [Range::new(2, 3).by(3), Range::new(1, 4).by(2)])?;
         dataset.write_slab(&slab, &numbered(1000, 12))?;
         dataset.write_points(&[vec![0, 0], vec![11, 9]], &[-1, -2])?;
@@ -76,7 +76,7 @@ fn edit(path: &Path) -> Result<()> {
 fn append(path: &Path) -> Result<()> {
     let mut out = std::io::stdout();
     let mut editor = Editor::open(path)?;
-    let mut row = editor.open_dataset("rows")?.shape()?.first().copied().unwrap_or(0);
+    let mut row = editor.open_dataset("rows")?.shape().first().copied().unwrap_or(0);
     for round in 0u64.. {
         for _ in 0..=round % 3 {
             let values: Vec<u64> = (0..4).map(|column| row * 7 + column).collect();
@@ -104,8 +104,8 @@ fn columns(shape: &[u64]) -> u64 {
 
 fn write(path: &Path, (rows, step): (u64, u64), waits: bool) -> Result<()> {
     let mut file = SwmrWriter::open(path)?;
-    let mut at = file.dataset("series")?.shape()?.first().copied().unwrap_or(0);
-    let columns = columns(file.dataset("series")?.shape()?);
+    let mut at = file.dataset("series")?.shape().first().copied().unwrap_or(0);
+    let columns = columns(file.dataset("series")?.shape());
     println!("open");
     let mut line = String::new();
     let mut wait = || !waits || std::io::stdin().read_line(&mut line).is_ok_and(|len| len > 0);
@@ -130,7 +130,7 @@ fn tail(path: &Path, rows: u64) -> Result<()> {
             let why = tail.trouble().map_or_else(String::new, |error| format!(": {error}"));
             return Err(Error::usage("tail", format!("saw {seen} rows of {rows}{why}")));
         };
-        let columns = columns(tail.dataset().and_then(|dataset| dataset.shape()).unwrap_or_default()).max(1);
+        let columns = columns(tail.dataset().map(|dataset| dataset.shape()).unwrap_or_default()).max(1);
         for (value, k) in values.iter().zip(first * columns..) {
             let expected = (k / columns * 7 + k % columns).cast_signed();
             if *value != expected {

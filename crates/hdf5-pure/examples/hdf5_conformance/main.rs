@@ -154,7 +154,7 @@ fn array(dataset: &Dataset, path: &str) -> Outcome {
         ElementType::Integer { signed, size } => (false, signed && size == 1),
         _ => return Ok(0),
     };
-    let Some(shape) = dataset.shape().filter(|shape| !shape.contains(&0)) else { return Ok(0) };
+    let Some(shape) = dataset.dataspace().extent().filter(|shape| !shape.contains(&0)) else { return Ok(0) };
     if expected(name, 0, float, byte).is_none()
         || !matches!(dataset.datatype().class, Class::FixedPoint(_) | Class::FloatingPoint(_))
     {

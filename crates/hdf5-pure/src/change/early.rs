@@ -278,8 +278,8 @@ fn object(context: &Context, address: Address, own: &Types<'_>, k: u16) -> Resul
         attribute.creation_order = None;
         attributes.push(attribute);
     }
-    let room = |&(offset, len): &(u64, u64)| Ok((Address(sub(offset, context.base)?), fit(len, "room")?));
-    let mut rooms = header.blocks.iter().map(room);
+    let room = |(offset, len): (u64, u64)| Ok((Address(sub(offset, context.base)?), fit(len, "room")?));
+    let mut rooms = header.blocks().map(room);
     Ok(Object {
         kind: Kind::Dataset(Box::new(dataset)),
         attributes,

@@ -13,6 +13,10 @@ use crate::dataset::read::{LONG, Reader, Scratch};
 use crate::spec::message::dataspace::Dataspace;
 use crate::spec::message::layout::Chunked;
 
+/// The bytes of decoded chunks from which on other threads help: to start one takes as long as to decode some kilobytes.
+#[cfg(feature = "parallel")]
+const WORTH_THREADS: usize = 128 << 10;
+
 /// Reads the selected elements of a chunked dataset.
 pub(crate) fn read(reader: &Reader<'_>, layout: &Chunked, slab: &Slab, out: &mut [u8]) -> Result<()> {
     let Dataspace::Simple { dimensions, maximum } = &reader.content.dataspace else {
@@ -156,20 +160,22 @@ impl Chunks<'_> {
     fn decode(&self, chunks: &[StoredChunk], out: &mut [u8]) -> Result<()> {
         let rows = self.rows(chunks, out)?;
         #[cfg(feature = "parallel")]
-        if self.reader.threads > 1 && rows.len() > 1 {
-            use rayon::iter::{IntoParallelIterator, ParallelIterator};
+        let decoded = bound::product(chunks.len(), self.bytes);
+        #[cfg(feature = "parallel")]
+        if self.reader.threads > 1 && rows.len() > 1 && decoded >= WORTH_THREADS {
             // Each thread takes the next row as soon as it has finished one, so that uneven rows do not leave threads
             // idle.
             let threads = self.reader.threads.min(rows.len());
             let queue = std::sync::Mutex::new(rows.into_iter());
             let next = || queue.lock().unwrap_or_else(std::sync::PoisonError::into_inner).next();
-            return (0..threads).into_par_iter().try_for_each(|_| {
+            return crate::filter::shared(threads, || {
                 let mut worker = Worker::default();
                 while let Some(row) = next() {
                     self.row(row, &mut worker)?;
                 }
                 Ok(())
-            });
+            })
+            .map(drop);
         }
         let mut worker = Worker::default();
         rows.into_iter().try_for_each(|row| self.row(row, &mut worker))

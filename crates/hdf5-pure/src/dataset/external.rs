@@ -63,11 +63,11 @@ impl Part<'_> {
         };
         // This saturates: an offset that no file can reach is beyond the end of this file too.
         let at = bound::sum(self.offset, sub(from, self.start)?);
-        let there = bound::addressable(bound::left(storage.len(), at)).min(out.len());
+        let there = bound::addressable(bound::left(storage.size(), at)).min(out.len());
         let (stored, beyond) = out.split_at_mut(there);
         if !beyond.is_empty() {
             let wanted = bound::sum(stored.len(), beyond.len()) as u64;
-            opened.missing(too_short(self.name, storage.len(), bound::sum(at, wanted)))?;
+            opened.missing(too_short(self.name, storage.size(), bound::sum(at, wanted)))?;
             beyond.fill(0);
         }
         if stored.is_empty() { Ok(()) } else { storage.read_into(at, stored) }
@@ -96,7 +96,7 @@ pub(crate) fn reach(opened: &Opened, content: &Content) -> Result<()> {
             continue;
         }
         let name = names.get(slot.name)?;
-        let (len, end) = (FileStorage::open(there(opened, name)?)?.len(), bound::sum(slot.offset, size));
+        let (len, end) = (FileStorage::open(there(opened, name)?)?.size(), bound::sum(slot.offset, size));
         if len < end {
             opened.missing(too_short(name, len, end))?;
         }

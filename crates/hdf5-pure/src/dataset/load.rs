@@ -80,7 +80,7 @@ fn check(context: &Context, content: &Content) -> Result<()> {
             None => wrong(MessageType::Dataspace, Fault::new("number of elements", FaultKind::Overflow)),
         },
         Layout::Chunked(layout) => {
-            let rank = content.dataspace.shape().map_or(0, <[u64]>::len) as u64;
+            let rank = content.dataspace.shape().len() as u64;
             let found = layout.dimensions.len() as u64;
             differs(MessageType::Layout, "dimensionality of the chunks", rank, found)?;
             differs(MessageType::Layout, "element size", size, layout.element_size)

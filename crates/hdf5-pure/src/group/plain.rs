@@ -7,6 +7,7 @@ use std::hash::BuildHasher;
 use sciformats_core::bound;
 
 use crate::object::id::ObjectId;
+use crate::space::hash::Seed;
 
 /// Lists up to this length are searched from one end to the other.
 const SHORT: usize = 12;
@@ -29,7 +30,7 @@ pub(crate) struct Plain {
     names: Vec<u8>,
     /// Places plus one, found by the hashes of names; 0 is free. Only where the list is long.
     table: Vec<u32>,
-    seed: foldhash::fast::RandomState,
+    seed: Seed,
     len: usize,
 }
 

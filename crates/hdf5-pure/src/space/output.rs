@@ -68,7 +68,7 @@ impl Target {
 
     fn read_some(&self, offset: u64, len: usize) -> Result<Vec<u8>> {
         let storage = self.storage()?;
-        let stored = bound::addressable(bound::left(storage.len(), offset)).min(len);
+        let stored = bound::addressable(bound::left(storage.size(), offset)).min(len);
         let mut bytes = if stored == 0 { Vec::new() } else { storage.read_at(offset, stored)?.into_owned() };
         // Space that was allocated but not written yet reads as zeros.
         bytes.resize(len, 0);
@@ -87,8 +87,8 @@ impl Target {
 
 /// What was written so far, as a file that is read.
 impl ReadAt for Target {
-    fn len(&self) -> u64 {
-        self.storage().map_or(0, ReadAt::len)
+    fn size(&self) -> u64 {
+        self.storage().map_or(0, ReadAt::size)
     }
 
     fn read_at(&self, offset: u64, len: usize) -> Result<Cow<'_, [u8]>> {
@@ -104,7 +104,7 @@ impl Target {
             Self::File(replacement) if len >= RESERVED => {
                 let storage = replacement.storage()?;
                 // If the write does not start at the end of the file, reserving would also allocate the gap before it.
-                if offset <= storage.len() { storage.reserve(add(offset, len)?) } else { Ok(()) }
+                if offset <= storage.size() { storage.reserve(add(offset, len)?) } else { Ok(()) }
             }
             _ => Ok(()),
         }
@@ -169,7 +169,7 @@ impl Output {
     /// Returns the end of the allocated space, counted from the base.
     pub(crate) fn end(&self) -> u64 {
         match &self.target {
-            Target::Edited(space) => bound::left(space.len(), self.base),
+            Target::Edited(space) => bound::left(space.size(), self.base),
             _ => self.end,
         }
     }

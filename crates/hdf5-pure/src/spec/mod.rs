@@ -48,7 +48,9 @@ pub(crate) mod symbol_table;
 pub(crate) mod virtual_mapping;
 
 use std::borrow::Cow;
+use std::cmp::Ordering;
 use std::fmt;
+use std::hash::{Hash, Hasher};
 
 use nom::Parser;
 use nom::bytes::complete::{tag, take};
@@ -57,7 +59,6 @@ use nom::number::complete::le_u32;
 use sciformats_core::arith::{add, fit, present};
 use sciformats_core::fault::{FaultKind, ParseError, Parsed, fail, field};
 use sciformats_core::{Error, Result, bound};
-use smallvec::SmallVec;
 
 /// A position in the file, relative to its base address.
 ///
@@ -69,7 +70,7 @@ use smallvec::SmallVec;
 /// # let file = hdf5_pure::File::from_bytes(made.into_bytes()?)?;
 /// let address = file.dataset("surface/temperature")?.address();
 /// assert_eq!(address.to_string(), format!("{:#x}", address.0));
-/// assert_eq!(file.dataset_at(address)?.shape(), Some(&[2, 3][..]));
+/// assert_eq!(file.dataset_at(address)?.shape(), [2, 3]);
 /// # Ok::<(), hdf5_pure::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -127,13 +128,26 @@ impl Sizes {
 /// }
 /// # Ok::<(), hdf5_pure::Error>(())
 /// ```
-#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
-pub struct Name(SmallVec<[u8; 16]>);
+#[derive(Clone)]
+pub struct Name(Held);
+
+/// Where the bytes of a name are. Most names are short, and need no allocation.
+#[derive(Clone)]
+enum Held {
+    Here { len: u8, bytes: [u8; SHORT] },
+    Elsewhere(Box<[u8]>),
+}
+
+/// The longest names that are held without an allocation. A [`Name`] is then not larger than a `Vec`.
+const SHORT: usize = 22;
 
 impl Name {
     /// Returns the bytes.
     pub fn as_bytes(&self) -> &[u8] {
-        &self.0
+        match &self.0 {
+            Held::Here { len, bytes } => bytes.get(..usize::from(*len)).unwrap_or(bytes),
+            Held::Elsewhere(bytes) => bytes,
+        }
     }
 
     /// Returns the text, if the bytes are valid UTF-8.
@@ -145,7 +159,7 @@ impl Name {
     /// assert_eq!(Name::from(&b"temp\xe9rature"[..]).as_str(), None); // Latin-1
     /// ```
     pub fn as_str(&self) -> Option<&str> {
-        std::str::from_utf8(&self.0).ok()
+        std::str::from_utf8(self.as_bytes()).ok()
     }
 
     /// Returns the text. Bytes that are not valid UTF-8 become replacement characters.
@@ -157,19 +171,58 @@ impl Name {
     /// assert_eq!(Name::from(&b"temp\xe9rature"[..]).to_text(), "temp\u{fffd}rature");
     /// ```
     pub fn to_text(&self) -> Cow<'_, str> {
-        String::from_utf8_lossy(&self.0)
+        String::from_utf8_lossy(self.as_bytes())
     }
 }
 
 impl From<&[u8]> for Name {
     fn from(bytes: &[u8]) -> Self {
-        Self(bytes.into())
+        let mut here = [0; SHORT];
+        match (here.get_mut(..bytes.len()), u8::try_from(bytes.len())) {
+            (Some(front), Ok(len)) => {
+                front.copy_from_slice(bytes);
+                Self(Held::Here { len, bytes: here })
+            }
+            _ => Self(Held::Elsewhere(bytes.into())),
+        }
     }
 }
 
 impl From<&str> for Name {
     fn from(text: &str) -> Self {
-        Self(text.as_bytes().into())
+        text.as_bytes().into()
+    }
+}
+
+impl Default for Name {
+    fn default() -> Self {
+        Self(Held::Here { len: 0, bytes: [0; SHORT] })
+    }
+}
+
+impl PartialEq for Name {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_bytes() == other.as_bytes()
+    }
+}
+
+impl Eq for Name {}
+
+impl PartialOrd for Name {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Name {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.as_bytes().cmp(other.as_bytes())
+    }
+}
+
+impl Hash for Name {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.as_bytes().hash(state);
     }
 }
 
@@ -187,7 +240,7 @@ impl fmt::Debug for Name {
 
 impl PartialEq<str> for Name {
     fn eq(&self, other: &str) -> bool {
-        *self.0 == *other.as_bytes()
+        self.as_bytes() == other.as_bytes()
     }
 }
 

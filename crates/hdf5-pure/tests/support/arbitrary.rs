@@ -139,7 +139,7 @@ impl Model {
                     self.check_attributes(object, &dataset.attributes().unwrap());
                     match &self.0[object].is {
                         Is::Array(array, _) => {
-                            assert_eq!(dataset.shape(), Some(&array.shape[..]), "{name}");
+                            assert_eq!(dataset.shape(), array.shape, "{name}");
                             assert_eq!(dataset.read::<i32>().unwrap(), array.values, "{name}");
                         }
                         Is::Texts(texts) => assert_eq!(&dataset.read::<String>().unwrap(), texts),

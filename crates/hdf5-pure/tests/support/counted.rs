@@ -57,7 +57,7 @@ impl Counted {
 }
 
 impl ReadAt for Counted {
-    fn len(&self) -> u64 {
+    fn size(&self) -> u64 {
         self.lock().bytes.len() as u64
     }
 

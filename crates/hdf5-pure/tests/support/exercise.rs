@@ -85,7 +85,7 @@ fn elements(dataset: &hdf5_pure::Dataset) -> u64 {
             }
         }
     }
-    let shape = dataset.shape().unwrap_or_default();
+    let shape = dataset.shape();
     let every_second: Vec<_> = shape
         .iter()
         .map(|&n| hdf5_pure::Range {

@@ -45,7 +45,7 @@ impl Recorded {
 }
 
 impl ReadAt for Recorded {
-    fn len(&self) -> u64 {
+    fn size(&self) -> u64 {
         self.lock().bytes.len() as u64
     }
 

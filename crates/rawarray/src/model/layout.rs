@@ -40,6 +40,8 @@ pub enum Encoding {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Layout {
     pub(crate) header: Header,
+    /// The dimensions in C order, the slowest varying first.
+    pub(crate) shape: Vec<u64>,
     pub(crate) element: ElementType,
     pub(crate) encoding: Encoding,
     pub(crate) order: ByteOrder,
@@ -75,7 +77,8 @@ impl Layout {
         let room = bound::left(file_len, data);
         let stored = if encoding == Encoding::Leb128 { room } else { header.size };
         let order = if flags.contains(Flags::BIG_ENDIAN) { ByteOrder::Big } else { ByteOrder::Little };
-        let layout = Self { header, element, encoding, order, count, bytes, data, stored, file_len };
+        let shape = header.dims.iter().rev().copied().collect();
+        let layout = Self { header, shape, element, encoding, order, count, bytes, data, stored, file_len };
         layout.check_size(room)?;
         Ok(layout)
     }
@@ -101,11 +104,6 @@ impl Layout {
             return Err(Error::unsupported(format!("LEB128 of integers of {} bytes", self.header.elbyte)));
         }
         Ok(())
-    }
-
-    /// Returns the dimensions in C order, the slowest varying first.
-    pub(crate) fn shape(&self) -> Vec<u64> {
-        self.header.dims.iter().rev().copied().collect()
     }
 
     /// Returns the offset of the metadata, which extend to the end of the file.
@@ -136,7 +134,7 @@ pub(crate) fn size_of_bits(count: u64) -> u64 {
 
 /// Reads the header of a file, and no other bytes.
 pub(crate) fn read_header(storage: &(impl ReadAt + ?Sized)) -> Result<Header> {
-    let len = storage.len();
+    let len = storage.size();
     let head = storage.read_at(0, Preamble::SIZE.min(bound::addressable(len)))?;
     let preamble = locate("header", 0, &head, Preamble::parse)?;
     let room = bound::left(len, DIMS_AT) / 8;
@@ -167,7 +165,7 @@ fn has_bits(header: &Header) -> bool {
 /// number of dimensions. It also sets the flag for encoded integers together with that for bits, as no other writer does. The
 /// words extend to the end of the file, so its length determines the number of dimensions.
 fn counted_in_words(storage: &(impl ReadAt + ?Sized), preamble: Preamble) -> Result<Option<Header>> {
-    let rest = storage.len().checked_sub(DIMS_AT).and_then(|room| room.checked_sub(preamble.size));
+    let rest = storage.size().checked_sub(DIMS_AT).and_then(|room| room.checked_sub(preamble.size));
     let Some(rest) = rest.filter(|rest| rest.is_multiple_of(8) && preamble.ndims == preamble.size / 8) else {
         return Ok(None);
     };
@@ -185,7 +183,7 @@ pub(crate) fn may_have_journal(header: &Header, len: u64) -> bool {
 /// Reads the header of a file. If an edit was interrupted, the file is in the state that the journal determines.
 pub(crate) fn open<S: ReadAt + 'static>(storage: S) -> Result<(Header, std::sync::Arc<dyn ReadAt>)> {
     let header = read_header(&storage)?;
-    if may_have_journal(&header, storage.len()) && journal::is_interrupted(&storage)? {
+    if may_have_journal(&header, storage.size()) && journal::is_interrupted(&storage)? {
         let view = journal::view(storage)?;
         return Ok((read_header(&view)?, std::sync::Arc::new(view)));
     }

@@ -128,7 +128,7 @@ impl Plan {
     /// # tree.attribute(u, "unit", sciformats::memory::texts(&[], &["m/s"]));
     /// # let file = sciformats::File::from(tree);
     /// let plan = Plan::new(&Arc::new(file), Format::Npy, &Options::default())?;
-    /// assert_eq!(plan.tree().array("/")?.shape(), Some(&[2, 3][..])); // nothing is written yet
+    /// assert_eq!(plan.tree().array("/")?.shape(), [2, 3]); // nothing is written yet
     /// # Ok::<(), sciformats::Error>(())
     /// ```
     ///
@@ -290,7 +290,7 @@ impl Plan {
         options.metadata.extend_from_slice(&self.metadata);
         let mut writing = Writing {
             tree: &self.tree,
-            sink: sink::create(path, self.target, &options)?,
+            sink: sink::overwrite(path, self.target, &options)?,
             handles: HashMap::new(),
             unfolding: self.tree.writing(),
             rescue: rescue.then_some(&*self.rescue),

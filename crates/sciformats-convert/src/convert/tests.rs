@@ -230,7 +230,7 @@ fn shapes_that_gsd_flattens() {
     let dir = tempfile::tempdir().unwrap();
     let gsd = written(&plan, &dir.path().join("x.gsd"));
     assert_eq!(gsd.array("/frames/0/cube").unwrap().read::<u16>().unwrap(), values);
-    assert_eq!(gsd.array("/frames/2/x").unwrap().shape(), Some(&[24][..]));
+    assert_eq!(gsd.array("/frames/2/x").unwrap().shape(), [24]);
 }
 
 #[test]
@@ -390,10 +390,10 @@ fn elements_that_are_arrays_are_more_dimensions() {
         let array = found.array(path).unwrap();
         match format {
             Format::Hdf5 => assert_eq!(array.element().to_string(), "int16[3][2]"),
-            Format::Gsd => assert_eq!(array.shape(), Some(&[5, 6][..])),
+            Format::Gsd => assert_eq!(array.shape(), [5, 6]),
             _ => {
                 assert_eq!(plan.losses(), []);
-                assert_eq!(array.shape(), Some(&[5, 2, 3][..]));
+                assert_eq!(array.shape(), [5, 2, 3]);
             }
         }
         if format != Format::Hdf5 {
@@ -401,7 +401,7 @@ fn elements_that_are_arrays_are_more_dimensions() {
         }
         // Any part of them.
         let planned = plan.tree().array(path).unwrap();
-        if planned.shape() == Some(&[5, 2, 3]) {
+        if planned.shape() == [5, 2, 3] {
             let ranges = [
                 sciformats::Range::new(1, 2).by(3),
                 sciformats::Range::new(1, 1),

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use sciformats_core::arith::{fit, mul, present};
+use sciformats_core::number::{BFloat16, Float16};
 use sciformats_core::{Error, Range, Slab, bound};
 
 use super::references::{Places, kept};
@@ -109,11 +110,9 @@ impl View {
         };
         Ok(match (element, &taken.info.element) {
             (ElementType::F16, ElementType::F32) | (ElementType::Complex(4), ElementType::Complex(8)) => {
-                widen(&bytes, |half| half::f16::from_le_bytes(half).to_f32())
+                widen(&bytes, |bits| Float16(bits).into())
             }
-            (ElementType::BF16, ElementType::F32) => {
-                widen(&bytes, |half| half::bf16::from_le_bytes(half).to_f32())
-            }
+            (ElementType::BF16, ElementType::F32) => widen(&bytes, |bits| BFloat16(bits).into()),
             (element, _) => match &self.places {
                 Some(places) if element.refers() => kept(element, &bytes, Some(places))?.0,
                 _ => bytes,
@@ -143,8 +142,8 @@ fn picked((element, shape): (&ElementType, &[u64]), ranges: &[Range], bytes: Vec
     Ok(out)
 }
 
-fn widen(bytes: &[u8], value: impl Fn([u8; 2]) -> f32) -> Vec<u8> {
-    bytes.as_chunks::<2>().0.iter().flat_map(|&half| value(half).to_le_bytes()).collect()
+fn widen(bytes: &[u8], value: impl Fn(u16) -> f32) -> Vec<u8> {
+    bytes.as_chunks().0.iter().flat_map(|&bits| value(u16::from_le_bytes(bits)).to_le_bytes()).collect()
 }
 
 /// Returns the whole rows of an array of `shape` that contain a selection of its two-dimensional form.

@@ -33,7 +33,7 @@ use sciformats::{Error, File, Format, Result};
 /// # let dir = tempfile::tempdir().unwrap();
 /// # let path = dir.path().join("u.npy");
 /// # let u = sciformats::memory::array::<f32>(&[2, 2], &[1.0, 2.0, 3.0, 4.0]);
-/// # let mut sink = sciformats_convert::sink::create(&path, sciformats::Format::Npy, &Default::default())?;
+/// # let mut sink = sciformats_convert::sink::overwrite(&path, sciformats::Format::Npy, &Default::default())?;
 /// # sink.add(sciformats_convert::sink::Place::Root, sciformats_convert::sink::New::Array(u.into()))?;
 /// # sink.finish()?;
 /// # let output = dir.path().join("new.npy");

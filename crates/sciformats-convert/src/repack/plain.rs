@@ -60,7 +60,7 @@ pub(super) fn rawarray(
 
 fn copy(file: &File, from: &dyn ReadAt, output: &Path, cancel: Option<&AtomicBool>) -> Result<()> {
     let mut to = Replacement::create(output)?;
-    let (size, mut at) = (from.len(), 0);
+    let (size, mut at) = (from.size(), 0);
     while at < size {
         if cancel.is_some_and(|cancel| cancel.load(Ordering::Relaxed)) {
             return Err(Error::io("repack", std::io::ErrorKind::Interrupted.into()));

@@ -16,7 +16,7 @@
 //! # let dir = tempfile::tempdir().map_err(|e| sciformats::Error::io("create", e))?;
 //! # let path = dir.path().join("u.npy");
 //! let u = Elements::from(array::<f32>(&[2, 2], &[1.0, 2.0, 3.0, 4.0]));
-//! let mut sink = sink::create(&path, Format::Npy, &WriteOptions::default())?;
+//! let mut sink = sink::overwrite(&path, Format::Npy, &WriteOptions::default())?;
 //! sink.add(Place::Root, New::Array(u))?;
 //! sink.finish()?;
 //! assert_eq!(sciformats::open(&path)?.array("/")?.read::<f32>()?, [1.0, 2.0, 3.0, 4.0]);
@@ -68,7 +68,7 @@ use sciformats::{Format, Result};
 /// # let dir = tempfile::tempdir().unwrap();
 /// # let path = dir.path().join("dark.h5");
 /// let options = WriteOptions::default().with_chunks([10, 100]).with_filter("zlib");
-/// let mut sink = sink::create(&path, Format::Hdf5, &options)?;
+/// let mut sink = sink::overwrite(&path, Format::Hdf5, &options)?;
 /// let root = sink.add(Place::Root, New::Group)?;
 /// sink.add(Place::In(root, &"dark".into()), New::Array(array::<f32>(&[100, 100], &[0.5; 10_000]).into()))?;
 /// sink.finish()?;
@@ -168,7 +168,7 @@ impl WriteOptions {
 ///
 /// # let dir = tempfile::tempdir().unwrap();
 /// # let path = dir.path().join("run.h5");
-/// let mut sink = sink::create(&path, Format::Hdf5, &WriteOptions::default())?;
+/// let mut sink = sink::overwrite(&path, Format::Hdf5, &WriteOptions::default())?;
 /// let root = sink.add(Place::Root, New::Group)?;
 /// let run = sink.add(Place::In(root, &"run".into()), New::Group)?; // in `root`
 /// sink.add(Place::In(root, &"latest".into()), New::Hard(run))?;
@@ -189,7 +189,7 @@ pub struct Handle(pub u64);
 ///
 /// # let dir = tempfile::tempdir().unwrap();
 /// # let path = dir.path().join("run.asdf");
-/// let mut sink = sink::create(&path, Format::Asdf, &WriteOptions::default())?;
+/// let mut sink = sink::overwrite(&path, Format::Asdf, &WriteOptions::default())?;
 /// let root = sink.add(Place::Root, New::Group)?;
 /// let u = array::<f32>(&[2], &[1.0, 2.0]);
 /// sink.add(Place::In(root, &"u".into()), New::Array(u.into()))?;
@@ -215,7 +215,7 @@ pub enum Place<'a> {
 ///
 /// # let dir = tempfile::tempdir().unwrap();
 /// # let path = dir.path().join("run.asdf");
-/// let mut sink = sink::create(&path, Format::Asdf, &WriteOptions::default())?;
+/// let mut sink = sink::overwrite(&path, Format::Asdf, &WriteOptions::default())?;
 /// let root = sink.add(Place::Root, New::Group)?;
 /// sink.add(Place::In(root, &"exposure".into()), New::Value(&Value::from(30.0)))?;
 /// sink.finish()?;
@@ -261,7 +261,7 @@ pub enum New<'a> {
 /// }
 /// # let dir = tempfile::tempdir().unwrap();
 /// # let path = dir.path().join("row.npy");
-/// write_row(sink::create(&path, Format::Npy, &WriteOptions::default())?, &[0.5, 1.5])?;
+/// write_row(sink::overwrite(&path, Format::Npy, &WriteOptions::default())?, &[0.5, 1.5])?;
 /// assert_eq!(sciformats::open(&path)?.array("/")?.read::<f64>()?, [0.5, 1.5]);
 /// # Ok::<(), sciformats::Error>(())
 /// ```
@@ -289,7 +289,7 @@ pub trait Sink {
     fn finish(self: Box<Self>) -> Result<()>;
 }
 
-/// Starts a file at `path`, which will take the place of an existing one.
+/// Starts a file at `path`, which takes the place of an existing one when it is complete.
 ///
 /// ```
 /// use sciformats::Format;
@@ -298,7 +298,7 @@ pub trait Sink {
 ///
 /// # let dir = tempfile::tempdir().unwrap();
 /// # let path = dir.path().join("u.npy");
-/// let mut sink = sink::create(&path, Format::Npy, &WriteOptions::default())?;
+/// let mut sink = sink::overwrite(&path, Format::Npy, &WriteOptions::default())?;
 /// sink.add(Place::Root, New::Array(array::<u8>(&[2], &[1, 2]).into()))?;
 /// assert!(!path.exists()); // not before it is complete
 /// sink.finish()?;
@@ -310,7 +310,7 @@ pub trait Sink {
 ///
 /// [`Error::Unsupported`] for a format that is not built in; [`Error::Usage`] for options that the format
 /// does not know; `Io`.
-pub fn create(path: impl AsRef<Path>, format: Format, options: &WriteOptions) -> Result<Box<dyn Sink>> {
+pub fn overwrite(path: impl AsRef<Path>, format: Format, options: &WriteOptions) -> Result<Box<dyn Sink>> {
     let path = path.as_ref();
     match format {
         #[cfg(feature = "asdf")]

@@ -65,7 +65,7 @@ impl Stream {
 }
 
 impl ReadAt for Stream {
-    fn len(&self) -> u64 {
+    fn size(&self) -> u64 {
         self.size
     }
 
@@ -94,11 +94,11 @@ mod tests {
     fn a_stream_gives_the_bytes_of_all_elements() {
         let values: Vec<u32> = (0..3 << 20).collect();
         let stream = Elements::from(array(&[3, 1 << 20], &values)).into_storage().unwrap();
-        assert_eq!(stream.len(), 12 << 20);
+        assert_eq!(stream.size(), 12 << 20);
         for (offset, len) in
             [(0u64, 10usize), (6, 7), (8 << 20, 5 << 20), ((12 << 20) - 3, 3), (1, 9), (5, 0)]
         {
-            if offset + len as u64 > stream.len() {
+            if offset + len as u64 > stream.size() {
                 assert!(stream.read_at(offset, len).is_err());
                 continue;
             }

@@ -257,7 +257,7 @@ fn patch_or_end(i: &[u8]) -> Parsed<'_, Patch> {
 /// Anything else at the end belongs to the file itself. A journal is recognised by its signature, its
 /// checksum, and its position, which must be exactly where it says that the file ends.
 fn state_sector(storage: &(impl ReadAt + ?Sized)) -> Result<Option<(Record, u64)>> {
-    let len = storage.len();
+    let len = storage.size();
     let Some(at) = len.checked_sub(SECTOR).filter(|_| len.is_multiple_of(SECTOR)) else { return Ok(None) };
     let bytes = storage.read_at(at, SECTOR as usize)?;
     if !bytes.starts_with(&SIGNATURE.to_le_bytes()) {
@@ -288,7 +288,7 @@ fn state_sector(storage: &(impl ReadAt + ?Sized)) -> Result<Option<(Record, u64)
 pub fn view<S: ReadAt>(storage: S) -> Result<Overlay<S>> {
     match meaning(&storage)? {
         Meaning::Plain => {
-            let len = storage.len();
+            let len = storage.size();
             Ok(Overlay::new(storage, len, Vec::new()))
         }
         Meaning::Journalled { len, patches, .. } => Ok(Overlay::new(storage, len, patches)),
@@ -361,7 +361,7 @@ mod tests {
 
     fn content(storage: &[u8]) -> Vec<u8> {
         let view = view(storage).unwrap();
-        view.read_at(0, view.len() as usize).unwrap().into_owned()
+        view.read_at(0, view.size() as usize).unwrap().into_owned()
     }
 
     fn scenario(old: &[u8], new: &[u8], steps: &[Step<'_>]) -> replay::Cuts {

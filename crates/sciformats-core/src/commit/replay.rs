@@ -356,7 +356,7 @@ impl FlakyDisk {
 }
 
 impl ReadAt for FlakyDisk {
-    fn len(&self) -> u64 {
+    fn size(&self) -> u64 {
         self.bytes.len() as u64
     }
 

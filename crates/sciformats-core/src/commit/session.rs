@@ -276,7 +276,7 @@ impl<S: ReadAt + WriteAt> Session<S> {
     /// Creates a session over a storage that is locked already, or that nobody else can access.
     pub fn over(storage: S) -> Self {
         Self {
-            kept_len: storage.len(),
+            kept_len: storage.size(),
             storage,
             path: None,
             undo: Vec::new(),
@@ -377,7 +377,7 @@ impl<S: ReadAt + WriteAt> Session<S> {
         for watched in &self.watched {
             let Watched { offset, len, hash } = *watched;
             let end = bound::sum(offset, len as u64);
-            if end > self.storage.len() || digest(&self.storage.read_at(offset, len)?) != hash {
+            if end > self.storage.size() || digest(&self.storage.read_at(offset, len)?) != hash {
                 return Err(self.conflict(Clash::Changed { offset }));
             }
         }
@@ -393,7 +393,7 @@ impl<S: ReadAt + WriteAt> Session<S> {
     /// may be in use; `Io`. In these cases nothing is written.
     pub fn write_fresh(&mut self, offset: u64, bytes: &[u8]) -> Result<()> {
         self.storage.check_unchanged()?;
-        let before = self.storage.len();
+        let before = self.storage.size();
         let noted = self.undo.len();
         save(&self.storage, self.kept_len, offset, bytes.len(), &mut self.undo)?;
         self.unsynced = true;
@@ -417,7 +417,7 @@ impl<S: ReadAt + WriteAt> Session<S> {
     /// # Errors
     /// `Io`.
     pub fn extend_to(&mut self, size: u64) -> Result<()> {
-        if size > self.storage.len() { self.storage.set_size(size) } else { Ok(()) }
+        if size > self.storage.size() { self.storage.set_size(size) } else { Ok(()) }
     }
 
     /// Carries out a plan. After an error the file is in the state before the call, unless
@@ -429,7 +429,7 @@ impl<S: ReadAt + WriteAt> Session<S> {
     /// invalid.
     pub fn commit(&mut self, plan: Plan<'_>, syncs: Syncs) -> Result<()> {
         self.verify()?;
-        let before = self.storage.len();
+        let before = self.storage.size();
         let Steps { mut reversible, decisive, mut completion } = plan.steps(before)?;
         if self.unsynced && !reversible.contains(&Step::Sync) {
             reversible.push(Step::Sync);
@@ -472,7 +472,7 @@ impl<S: ReadAt + WriteAt> Session<S> {
     ///
     /// [`Error::Conflict`] if somebody else has changed the file, which then remains as it is; `Io`.
     pub fn roll_back(&mut self) -> Result<()> {
-        if self.fate == Fate::Unknown || self.undo.is_empty() && self.storage.len() == self.kept_len {
+        if self.fate == Fate::Unknown || self.undo.is_empty() && self.storage.size() == self.kept_len {
             return Ok(());
         }
         self.verify()?;
@@ -488,7 +488,7 @@ impl<S: ReadAt + WriteAt> Session<S> {
 
     /// The next commit starts from the present contents of the storage.
     fn keep(&mut self) {
-        self.kept_len = self.storage.len();
+        self.kept_len = self.storage.size();
         self.undo.clear();
         self.unsynced = false;
         self.fate = Fate::Kept;
@@ -497,7 +497,7 @@ impl<S: ReadAt + WriteAt> Session<S> {
     /// Applies steps, and records the old bytes.
     fn reversibly(&mut self, steps: &[Vec<Step<'_>>], undo: &mut Vec<Patch>) -> Result<()> {
         for step in steps.iter().flatten() {
-            let here = self.storage.len();
+            let here = self.storage.size();
             match step {
                 Step::Write { offset, bytes } => save(&self.storage, here, *offset, bytes.len(), undo)?,
                 Step::SetSize { size } => {
@@ -559,7 +559,7 @@ fn save(
 fn take_back(undo: &[Patch], len: u64, storage: &mut (impl ReadAt + WriteAt)) -> Result<()> {
     let restored = undo.iter().rev().try_for_each(|patch| storage.write_at(patch.offset, &patch.bytes));
     // Bytes beyond the end are removed, even if restoring other bytes failed.
-    let cut = if storage.len() == len { Ok(()) } else { storage.set_size(len) };
+    let cut = if storage.size() == len { Ok(()) } else { storage.set_size(len) };
     restored.and(cut)
 }
 
@@ -641,7 +641,7 @@ mod tests {
             let (new, sectors) = (new.into_storage(), matches!(plan.decisive, Decisive::Sectors(_)));
             let cuts = every_cut_of(OLD, plan, |cut, left| {
                 let seen = journal::view(left.to_vec()).unwrap();
-                let seen = seen.read_at(0, usize::try_from(seen.len()).unwrap()).unwrap();
+                let seen = seen.read_at(0, usize::try_from(seen.size()).unwrap()).unwrap();
                 // Fresh space and bytes after the end do not count.
                 let part = |of: &[u8]| [of[..600].to_vec(), of[700..900].to_vec()].concat();
                 let (seen, old, new) = (part(&seen), part(OLD), part(&new));

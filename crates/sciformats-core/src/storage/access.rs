@@ -47,7 +47,8 @@ impl Access {
         Self(Kind::Direct)
     }
 
-    /// Returns the access by a memory map of the file, so that stored bytes are borrowed and not copied.
+    /// Returns the access by a memory map of the file, so that stored bytes are borrowed and not copied. It needs the cargo feature
+    /// `mmap`; without it, opening returns `Unsupported`.
     ///
     /// # Safety
     /// As long as anything that was opened with this value exists, nobody, in this process or another, may change or truncate the
@@ -125,9 +126,15 @@ mod tests {
         // SAFETY: nobody else uses the file.
         let mapped = unsafe { Access::mapped() };
         assert!(mapped.is_mapped() && !Access::default().is_mapped());
-        for access in [Access::paged(), Access::direct(), mapped] {
+        if cfg!(not(feature = "mmap")) {
+            let error = mapped.open(&path).unwrap_err();
+            assert_eq!(error.blame(), crate::Blame::Library);
+            assert!(error.to_string().ends_with("without the cargo feature `mmap`"), "{error}");
+        }
+        let all = [Access::paged(), Access::direct(), mapped];
+        for access in all.into_iter().filter(|access| !access.is_mapped() || cfg!(feature = "mmap")) {
             let file = access.open(&path).unwrap();
-            assert_eq!((file.len(), &*file.read_at(40_000, 9).unwrap()), (50_000, &[5; 9][..]));
+            assert_eq!((file.size(), &*file.read_at(40_000, 9).unwrap()), (50_000, &[5; 9][..]));
             assert_eq!(file.as_slice().is_some(), access.is_mapped());
             assert!(access.open(dir.path().join("none")).is_err());
         }

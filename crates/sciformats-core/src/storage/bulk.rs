@@ -45,7 +45,7 @@ pub fn read_into_threads(
     if parts == 1 {
         return storage.read_into(offset, out);
     }
-    super::check_range(storage.len(), offset, out.len() as u64)?;
+    super::check_range(storage.size(), offset, out.len() as u64)?;
     let size = out.len().div_ceil(parts);
     std::thread::scope(|scope| {
         let readers: Vec<_> = out

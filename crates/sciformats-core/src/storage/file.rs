@@ -129,14 +129,14 @@ impl FileStorage {
     /// Announces to the system that a range will be read, so that it fetches what is not in memory yet.
     pub(super) fn advise(&self, start: u64, len: u64) {
         // Whatever the system does with the advice, no result changes.
-        #[cfg(target_os = "linux")]
+        #[cfg(all(target_os = "linux", feature = "linux"))]
         let _ = rustix::fs::fadvise(
             &self.file,
             start,
             std::num::NonZeroU64::new(len),
             rustix::fs::Advice::WillNeed,
         );
-        #[cfg(not(target_os = "linux"))]
+        #[cfg(not(all(target_os = "linux", feature = "linux")))]
         let _ = (start, len);
     }
 
@@ -252,7 +252,7 @@ impl Drop for FileStorage {
 }
 
 impl ReadAt for FileStorage {
-    fn len(&self) -> u64 {
+    fn size(&self) -> u64 {
         self.len
     }
 
@@ -318,7 +318,7 @@ fn is_same(_: &std::fs::Metadata, _: &std::fs::Metadata) -> bool {
     true
 }
 
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", feature = "linux"))]
 mod reserved {
     use rustix::fs::{FallocateFlags, fallocate};
     use rustix::io::Errno;
@@ -331,7 +331,7 @@ mod reserved {
     }
 }
 
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(all(target_os = "linux", feature = "linux")))]
 mod reserved {
     pub(super) fn reserve(_: &std::fs::File, _: u64) -> std::io::Result<()> {
         Ok(())

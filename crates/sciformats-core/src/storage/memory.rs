@@ -6,7 +6,7 @@ use super::{ReadAt, WriteAt, check_range};
 use crate::error::{Error, Result};
 
 impl ReadAt for [u8] {
-    fn len(&self) -> u64 {
+    fn size(&self) -> u64 {
         <[u8]>::len(self) as u64
     }
 
@@ -20,7 +20,7 @@ impl ReadAt for [u8] {
 }
 
 impl ReadAt for Vec<u8> {
-    fn len(&self) -> u64 {
+    fn size(&self) -> u64 {
         self.as_slice().len() as u64
     }
 

@@ -15,6 +15,8 @@ use crate::error::{Error, Result};
 /// therefore `unsafe`: the caller must know that nobody does this. [`Paged`](super::Paged) and
 /// [`FileStorage`](super::FileStorage) are for all other files.
 ///
+/// It needs the cargo feature `mmap`.
+///
 /// A file that does not fit the address space, as files of gigabytes in a 32-bit program, is read instead of mapped.
 /// [`as_slice`](ReadAt::as_slice) then returns nothing.
 ///
@@ -33,7 +35,7 @@ use crate::error::{Error, Result};
 #[derive(Debug)]
 pub struct Mapped {
     /// The map, or `None` if the file does not fit the address space.
-    map: Option<memmap2::Mmap>,
+    map: Option<Map>,
     len: u64,
     file: File,
 }
@@ -42,7 +44,7 @@ pub struct Mapped {
 const COPIED: usize = 32 << 10;
 
 /// Large pages are requested for allocations of at least this size.
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", feature = "linux"))]
 const LARGE: usize = 4 << 20;
 
 impl Mapped {
@@ -52,7 +54,7 @@ impl Mapped {
     /// As long as the map exists, nobody, in this process or another, may change or truncate the file.
     ///
     /// # Errors
-    /// `Io`.
+    /// `Io`; `Unsupported` without the feature `mmap`.
     #[allow(unsafe_code)]
     pub unsafe fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
@@ -72,9 +74,11 @@ impl Mapped {
     /// # let dir = tempfile::tempdir().unwrap();
     /// # let path = dir.path().join("result.dat");
     /// std::fs::write(&path, b"all of it").unwrap();
+    /// # #[cfg(feature = "mmap")] {
     /// // SAFETY: the file is that of this test, which does not change it.
     /// let mapped = unsafe { Mapped::of(FileStorage::open(&path)?.file())? };
     /// assert_eq!(mapped.as_slice(), Some(&b"all of it"[..]));
+    /// # }
     /// # Ok::<(), sciformats_core::Error>(())
     /// ```
     ///
@@ -82,7 +86,7 @@ impl Mapped {
     /// The same as for [`open`](Self::open).
     ///
     /// # Errors
-    /// `Io`.
+    /// As for [`open`](Self::open).
     #[allow(unsafe_code)]
     pub unsafe fn of(file: &File) -> Result<Self> {
         Self::whole(file.try_clone().map_err(|e| Error::io("open", e))?)
@@ -98,7 +102,7 @@ impl Mapped {
         let map = match (len <= room).then(|| map(&file)) {
             None => None,
             // Other maps occupy the address space.
-            Some(Err(_)) if len > room / 8 => None,
+            Some(Err(Error::Io { .. })) if len > room / 8 => None,
             Some(made) => Some(made?),
         };
         let len = map.as_ref().map_or(len, |map| map.len() as u64);
@@ -111,17 +115,30 @@ impl Mapped {
     }
 }
 
+#[cfg(feature = "mmap")]
+type Map = memmap2::Mmap;
+
+/// Without the feature there is no map, so none has bytes.
+#[cfg(not(feature = "mmap"))]
+type Map = Vec<u8>;
+
+#[cfg(not(feature = "mmap"))]
+fn map(_: &File) -> Result<Map> {
+    Err(Error::missing_feature("a memory map", "mmap"))
+}
+
+#[cfg(feature = "mmap")]
 #[allow(unsafe_code)]
-fn map(file: &File) -> Result<memmap2::Mmap> {
-    // SAFETY: the map is read-only and owned by the returned value, so no Rust reference outlives it. The type system cannot
-    // exclude that another process changes the file; the documentation of `Mapped` says what happens then. Reading changed bytes
-    // is a race on plain `u8`s with a writer outside of the program, which every user of mapped files accepts. All parsers that
-    // use them check bounds on the slice, and cannot read outside of it.
+fn map(file: &File) -> Result<Map> {
+    // SAFETY: the map is read-only and owned by the returned value, so no Rust reference outlives it. The type system
+    // cannot exclude that another process changes the file; the documentation of `Mapped` says what happens then. Reading changed
+    // bytes is a race on plain `u8`s with a writer outside of the program, which every user of mapped files accepts. All parsers
+    // that use them check bounds on the slice, and cannot read outside of it.
     unsafe { memmap2::Mmap::map(file) }.map_err(|e| Error::io("map", e))
 }
 
 impl ReadAt for Mapped {
-    fn len(&self) -> u64 {
+    fn size(&self) -> u64 {
         self.len
     }
 
@@ -162,7 +179,7 @@ impl ReadAt for Mapped {
 }
 
 /// Requests large pages from the system for a large allocation.
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", feature = "linux"))]
 #[allow(unsafe_code)]
 pub(super) fn advise_large_pages<T>(elements: &[T]) {
     const PAGE: usize = 4096;
@@ -180,11 +197,11 @@ pub(super) fn advise_large_pages<T>(elements: &[T]) {
     let _ = unsafe { rustix::mm::madvise(start.add(skip).cast(), len, rustix::mm::Advice::LinuxHugepage) };
 }
 
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(all(target_os = "linux", feature = "linux")))]
 pub(super) fn advise_large_pages<T>(_: &[T]) {}
 
 #[cfg(test)]
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", feature = "linux"))]
 mod tests {
     use super::LARGE;
     use crate::storage::zeroed;

@@ -58,12 +58,12 @@ impl<S: ReadAt> Overlay<S> {
     }
 
     fn is_untouched(&self, offset: u64, end: u64) -> bool {
-        end <= self.storage.len() && self.touching(offset, end).next().is_none()
+        end <= self.storage.size() && self.touching(offset, end).next().is_none()
     }
 }
 
 impl<S: ReadAt> ReadAt for Overlay<S> {
-    fn len(&self) -> u64 {
+    fn size(&self) -> u64 {
         self.len
     }
 
@@ -79,7 +79,7 @@ impl<S: ReadAt> ReadAt for Overlay<S> {
 
     fn read_into(&self, offset: u64, out: &mut [u8]) -> Result<()> {
         let end = check_range(self.len, offset, out.len() as u64)?;
-        let stored = self.storage.len().clamp(offset, end) - offset;
+        let stored = self.storage.size().clamp(offset, end) - offset;
         let (below, beyond) = out.split_at_mut(bound::addressable(stored).min(out.len()));
         if !below.is_empty() {
             self.storage.read_into(offset, below)?;

@@ -67,7 +67,7 @@ pub struct Stored<S>(pub S);
 
 impl<S: ReadAt> Ranges for Stored<S> {
     fn size(&self) -> u64 {
-        self.0.len()
+        self.0.size()
     }
 
     fn get(&self, ranges: &[Range<u64>]) -> Result<Vec<Vec<u8>>> {

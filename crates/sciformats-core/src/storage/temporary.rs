@@ -118,6 +118,15 @@ fn leads_to(path: &Path, _: &File) -> bool {
     path.exists()
 }
 
+/// The error of a file that is not to be replaced.
+pub(super) fn exists(path: &Path) -> Error {
+    created(path, ErrorKind::AlreadyExists.into())
+}
+
+fn created(path: &Path, error: io::Error) -> Error {
+    Error::io("create", error).in_file(path, None)
+}
+
 /// A temporary file.
 #[derive(Debug)]
 pub(super) struct Temporary {
@@ -158,11 +167,38 @@ impl Temporary {
         if let Some(path) = &self.path {
             fs::rename(path, target).map_err(renamed)?;
         }
+        self.put(target)
+    }
+
+    /// As [`finish`](Self::finish), but fails if there is something at `target`.
+    pub(super) fn finish_new(self, target: &Path) -> Result<FileStorage> {
+        match &self.path {
+            None => {
+                let file = self.storage.file();
+                let _ = file.try_lock(); // as above
+                unnamed::link(file, target).map_err(|e| created(target, e))?;
+            }
+            Some(path) => {
+                match fs::hard_link(path, target) {
+                    Ok(()) => fs::remove_file(path),
+                    Err(e) if e.kind() == ErrorKind::AlreadyExists => Err(e),
+                    // There are file systems without such links.
+                    Err(_) if fs::symlink_metadata(target).is_ok() => Err(ErrorKind::AlreadyExists.into()),
+                    Err(_) => fs::rename(path, target),
+                }
+                .map_err(|e| created(target, e))?;
+            }
+        }
+        self.put(target)
+    }
+
+    /// The file, which is at `target` now.
+    fn put(mut self, target: &Path) -> Result<FileStorage> {
         self.path = None;
         let Ok(file) = self.storage.file().try_clone() else {
             return FileStorage::edit(target);
         };
-        let len = super::ReadAt::len(&self.storage);
+        let len = super::ReadAt::size(&self.storage);
         Ok(FileStorage::made(file, target).at(target, len))
     }
 }
@@ -176,7 +212,7 @@ impl Drop for Temporary {
     }
 }
 
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", feature = "linux"))]
 mod unnamed {
     use std::fs::{File, OpenOptions};
     use std::io;
@@ -205,7 +241,7 @@ mod unnamed {
     }
 }
 
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(all(target_os = "linux", feature = "linux")))]
 mod unnamed {
     use std::fs::File;
     use std::io;

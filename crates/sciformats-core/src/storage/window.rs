@@ -30,7 +30,7 @@ impl<S: ReadAt> Window<S> {
     ///
     /// [`Error::Malformed`](crate::Error::Malformed) if it is not.
     pub fn new(storage: S, start: u64, len: u64) -> Result<Self> {
-        check_range(storage.len(), start, len)?;
+        check_range(storage.size(), start, len)?;
         Ok(Self { storage, start, len })
     }
 
@@ -41,7 +41,7 @@ impl<S: ReadAt> Window<S> {
 }
 
 impl<S: ReadAt> ReadAt for Window<S> {
-    fn len(&self) -> u64 {
+    fn size(&self) -> u64 {
         self.len
     }
 

@@ -321,7 +321,7 @@ impl Node {
 
     fn attribute<'py>(&self, py: Python<'py>, of: &Attribute) -> PyResult<Parts<'py>> {
         let datatype = self.ok(of.datatype())?;
-        let shape = self.ok(of.dataspace())?.shape().map(<[u64]>::to_vec);
+        let shape = self.ok(of.dataspace())?.extent().map(<[u64]>::to_vec);
         let raise = |error: &hdf5_pure::Error| raise(error, self.path.as_deref());
         let described = types::describe(py, datatype, &raise)?;
         let direct = types::is_direct(datatype);
@@ -377,7 +377,7 @@ fn beyond() -> PyErr {
 fn selected(dataset: &Dataset, ranges: Vec<(u64, u64, u64)>) -> Result<Slab> {
     let ranges: Vec<Range> =
         ranges.into_iter().map(|(start, count, step)| Range::new(start, count).by(step)).collect();
-    Slab::new(dataset.shape().unwrap_or_default(), ranges)
+    Slab::new(dataset.shape(), ranges)
 }
 
 /// Returns the target of a link.

@@ -72,7 +72,7 @@ impl Frame {
     ///
     /// # let folder = tempfile::tempdir().unwrap();
     /// # let path = folder.path().join("frames.b2frame");
-    /// let mut schunk = SChunk::create(&path, Params::new(4));
+    /// let mut schunk = SChunk::create(&path, Params::new(4))?;
     /// schunk.append(&[21; 4000])?;
     /// schunk.commit()?;
     ///
@@ -128,7 +128,7 @@ impl Frame {
         if offset == 0 {
             return Self::read(plain_view(storage)?, None, options);
         }
-        let len = bound::left(storage.len(), offset); // the window checks that it begins inside of the storage
+        let len = bound::left(storage.size(), offset); // the window checks that it begins inside of the storage
         Self::read(Arc::new(Window::new(storage, offset, len)?), None, options)
     }
 
@@ -450,7 +450,7 @@ impl Frame {
     fn source(&self, position: u64) -> Result<Source<'_>> {
         if let Some(folder) = &self.folder {
             let storage = self.access.open(folder.join(chunk_file(position)))?;
-            let len = storage.len();
+            let len = storage.size();
             return Ok(Source::shared(storage, 0, len));
         }
         if position >= self.header.cbytes {

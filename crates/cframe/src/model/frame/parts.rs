@@ -74,10 +74,10 @@ pub(super) fn plain_view(storage: impl ReadAt + 'static) -> Result<Arc<dyn ReadA
 
 /// Parses the header of a frame. With `rescue`, the end of the frame may be missing.
 pub(super) fn read_frame_header(storage: &dyn ReadAt, rescue: bool) -> Result<FrameHeader> {
-    let head = storage.read_at(0, bound::addressable(storage.len().min(LENGTHS)))?;
+    let head = storage.read_at(0, bound::addressable(storage.size().min(LENGTHS)))?;
     let (header_len, frame_len) = locate(FRAME_HEADER, 0, &head, FrameHeader::parse_lengths)?;
-    if frame_len > storage.len() && !rescue {
-        let kind = FaultKind::OutOfBounds { found: frame_len, end: bound::sum(storage.len(), 1) };
+    if frame_len > storage.size() && !rescue {
+        let kind = FaultKind::OutOfBounds { found: frame_len, end: bound::sum(storage.size(), 1) };
         return Err(Fault::new("frame length", kind).at(FRAME_HEADER, 15));
     }
     let bytes = storage.read_at(0, bound::addressable(header_len.into()))?;

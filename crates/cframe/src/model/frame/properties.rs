@@ -148,7 +148,7 @@ impl Frame {
 
     /// Returns the number of bytes of the storage, which may continue after the frame.
     pub(crate) fn storage_len(&self) -> u64 {
-        self.storage.len()
+        self.storage.size()
     }
 
     /// Returns what a commit builds upon: the header, the offsets and the trailer.

@@ -75,7 +75,7 @@ impl Frame {
         let expected = self.expected_chunks();
         if let Some(offsets) = self.index_without_trailer(expected)? {
             let chunks = offsets.len();
-            let found = self.storage.len().min(whole);
+            let found = self.storage.size().min(whole);
             self.offsets = offsets;
             self.rescued = Some(Rescued { whole, found, chunks, places: Places::Indexed });
             return Ok(());
@@ -108,7 +108,7 @@ impl Frame {
     /// Returns the error for a chunk that does not exist any more.
     pub(super) fn lost(&self, rescued: Rescued) -> Error {
         // A storage may claim to have more bytes than it has.
-        let found = if self.storage.len() < rescued.whole { self.storage.len() } else { rescued.found };
+        let found = if self.storage.size() < rescued.whole { self.storage.size() } else { rescued.found };
         match rescued.places {
             Places::Unknown => {
                 let rule = "has lost its index, and it is not known which chunks were not stored";
@@ -120,7 +120,7 @@ impl Frame {
 
     /// Returns the index if only the trailer is missing.
     fn index_without_trailer(&self, expected: Option<u64>) -> Result<Option<Offsets>> {
-        let Some(len) = self.storage.len().min(self.header.frame_len).checked_sub(self.offsets_at) else {
+        let Some(len) = self.storage.size().min(self.header.frame_len).checked_sub(self.offsets_at) else {
             return Ok(None);
         };
         let source = Source::shared(self.storage.clone(), self.offsets_at, len);

@@ -26,7 +26,7 @@ impl SChunk {
     ///
     /// # let folder = tempfile::tempdir().unwrap();
     /// # let path = folder.path().join("frames.b2frame");
-    /// let mut schunk = SChunk::create(&path, Params::new(4));
+    /// let mut schunk = SChunk::create(&path, Params::new(4))?;
     /// schunk.append(&[1; 4000])?;
     /// schunk.commit()?;
     /// schunk.append(&[2; 4000])?; // in memory only
@@ -61,7 +61,7 @@ impl SChunk {
     ///
     /// # let folder = tempfile::tempdir().unwrap();
     /// # let path = folder.path().join("frames.b2frame");
-    /// # let mut made = SChunk::create(&path, Params::new(4));
+    /// # let mut made = SChunk::create(&path, Params::new(4))?;
     /// # for day in 0..20u32 {
     /// #     made.append(&(day..day + 1000).flat_map(|i| (i * i).to_le_bytes()).collect::<Vec<_>>())?;
     /// # }
@@ -210,7 +210,8 @@ impl SChunk {
     /// Does the same as [`hold`](Self::hold) if there is a frame. A new frame may also be written where there is none.
     fn hold_if_there(&self) -> Result<Option<Hold>> {
         match &self.base {
-            None => self.home.hold_if_there(),
+            None if self.replaces => self.home.hold_if_there(),
+            None => self.home.absent().map(|()| None),
             Some(_) => self.hold().map(Some),
         }
     }
@@ -218,7 +219,8 @@ impl SChunk {
     /// Writes the whole frame, and replaces an existing one.
     fn rewrite(&mut self, path: &Path) -> Result<()> {
         let hold = self.hold_if_there()?;
-        let mut new = Replacement::of_held(path)?;
+        let is_new = self.base.is_none() && !self.replaces;
+        let mut new = if is_new { Replacement::create_new(path)? } else { Replacement::of_held(path)? };
         self.write_frame(&mut new)?;
         let hold = put(new, Durability::Process, hold)?;
         self.reopen(None, hold)
@@ -498,7 +500,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let folder = dir.path().join("f.b2frame");
         let data = |seed: u8| -> Vec<u8> { (0..400u32).map(|i| (i * i / 3) as u8 ^ seed).collect() };
-        let mut schunk = SChunk::create_sparse(&folder, Params::new(1));
+        let mut schunk = SChunk::create_sparse(&folder, Params::new(1)).unwrap();
         (0..3).for_each(|i| schunk.append(&data(i)).unwrap());
         schunk.commit().unwrap();
         let mut cuts = 0;

@@ -4,7 +4,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use sciformats_core::commit::{Generation, Session};
-use sciformats_core::storage::{Access, FileStorage, Seen};
+use sciformats_core::storage::{self, Access, FileStorage, Seen};
 use sciformats_core::{Clash, Error, ReadAt, Result};
 
 use super::sidecar::Sidecar;
@@ -93,7 +93,7 @@ impl Home {
         let Some(known) = known else { return Ok(Hold { session: Session::open(&index)?, sidecar }) };
         let mut session = Session::open_seen(&index, &known.seen)?;
         session.recover()?;
-        let found = session.storage().len();
+        let found = session.storage().size();
         if found != known.len {
             return conflict(Clash::Resized { known: known.len, found });
         }
@@ -109,6 +109,17 @@ impl Home {
 }
 
 impl Home {
+    /// Checks that nothing is there yet.
+    ///
+    /// # Errors
+    /// `Io` if something is.
+    pub(super) fn absent(&self) -> Result<()> {
+        match self {
+            Self::File(path) | Self::Folder(path) => storage::absent(path),
+            Self::Memory => Ok(()),
+        }
+    }
+
     /// Does the same as [`hold`](Self::hold) with nothing known. The result is `None` if there is no frame, so that a new one can
     /// be put there.
     pub(super) fn hold_if_there(&self) -> Result<Option<Hold>> {

@@ -58,6 +58,8 @@ pub struct SChunk {
     params: Params,
     context: Context,
     home: Home,
+    /// Whether the first commit replaces what exists at its place.
+    replaces: bool,
     /// The base as it was read from its place.
     known: Option<Known>,
     space: Space,
@@ -76,44 +78,93 @@ impl SChunk {
     /// # Ok::<(), cframe::Error>(())
     /// ```
     pub fn new(params: Params) -> Self {
-        Self::empty(params, Home::Memory)
+        Self::empty(params, Home::Memory, true)
     }
 
-    /// Creates an empty super-chunk. The first commit writes it to a file, and replaces an existing file.
+    /// Creates an empty super-chunk. The first commit writes it to a file, which must not exist yet;
+    /// [`overwrite`](Self::overwrite) replaces an existing file.
     ///
     /// ```
     /// use cframe::{Frame, Params, SChunk};
     ///
     /// # let folder = tempfile::tempdir().unwrap();
     /// # let path = folder.path().join("frames.b2frame");
-    /// let mut schunk = SChunk::create(&path, Params::new(4));
+    /// let mut schunk = SChunk::create(&path, Params::new(4))?;
     /// schunk.append(&[21; 4000])?;
     /// schunk.commit()?;
     /// assert_eq!(Frame::open(&path)?.chunks(), 1);
+    /// assert!(SChunk::create(&path, Params::new(4)).is_err());
     /// # Ok::<(), cframe::Error>(())
     /// ```
-    pub fn create(path: impl Into<PathBuf>, params: Params) -> Self {
-        Self::empty(params, Home::File(path.into()))
+    ///
+    /// # Errors
+    /// `Usage` if the parameters do not fit each other; `Io` if the file exists, which the first commit checks again.
+    pub fn create(path: impl Into<PathBuf>, params: Params) -> Result<Self> {
+        Self::new_at(Home::File(path.into()), params)
     }
 
-    /// Creates an empty super-chunk. The first commit writes it to a folder with one file per chunk.
+    /// Does the same as [`create`](Self::create), but the first commit replaces an existing file.
+    ///
+    /// ```
+    /// use cframe::{Frame, Params, SChunk};
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("frames.b2frame");
+    /// for frames in [5, 2] {
+    ///     let mut schunk = SChunk::overwrite(&path, Params::new(4))?;
+    ///     for _ in 0..frames {
+    ///         schunk.append(&[21; 4000])?;
+    ///     }
+    ///     schunk.commit()?;
+    /// }
+    /// assert_eq!(Frame::open(&path)?.chunks(), 2);
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `Usage` if the parameters do not fit each other.
+    pub fn overwrite(path: impl Into<PathBuf>, params: Params) -> Result<Self> {
+        params.check()?;
+        Ok(Self::empty(params, Home::File(path.into()), true))
+    }
+
+    /// Creates an empty super-chunk. The first commit writes it to a folder with one file per chunk, which must not exist yet;
+    /// [`overwrite_sparse`](Self::overwrite_sparse) replaces an existing sparse frame.
     ///
     /// ```
     /// use cframe::{Params, SChunk};
     ///
     /// # let folder = tempfile::tempdir().unwrap();
     /// # let path = folder.path().join("frames");
-    /// let mut schunk = SChunk::create_sparse(&path, Params::new(4));
+    /// let mut schunk = SChunk::create_sparse(&path, Params::new(4))?;
     /// schunk.append(&[21; 4000])?;
     /// schunk.commit()?;
     /// assert!(path.join("chunks.b2frame").exists() && path.join("00000000.chunk").exists());
     /// # Ok::<(), cframe::Error>(())
     /// ```
-    pub fn create_sparse(folder: impl Into<PathBuf>, params: Params) -> Self {
-        Self::empty(params, Home::Folder(folder.into()))
+    ///
+    /// # Errors
+    /// `Usage` if the parameters do not fit each other; `Io` if the folder exists, which the first commit checks again.
+    pub fn create_sparse(folder: impl Into<PathBuf>, params: Params) -> Result<Self> {
+        Self::new_at(Home::Folder(folder.into()), params)
     }
 
-    fn empty(params: Params, home: Home) -> Self {
+    /// As [`create_sparse`](Self::create_sparse), but the first commit replaces a sparse frame that is already there.
+    ///
+    /// # Errors
+    /// `Usage` if the parameters do not fit each other.
+    pub fn overwrite_sparse(folder: impl Into<PathBuf>, params: Params) -> Result<Self> {
+        params.check()?;
+        Ok(Self::empty(params, Home::Folder(folder.into()), true))
+    }
+
+    fn new_at(home: Home, params: Params) -> Result<Self> {
+        params.check()?;
+        home.absent()?;
+        Ok(Self::empty(params, home, false))
+    }
+
+    fn empty(params: Params, home: Home, replaces: bool) -> Self {
         let header = header_of(&params);
         let context = Context { typesize: Some(params.typesize), ..OpenOptions::default().context() };
         Self {
@@ -124,6 +175,7 @@ impl SChunk {
             params,
             context,
             home,
+            replaces,
             known: None,
             space: Space::default(),
             changed: true,
@@ -138,7 +190,7 @@ impl SChunk {
     /// # use cframe::Params;
     /// # let folder = tempfile::tempdir().unwrap();
     /// # let path = folder.path().join("frames.b2frame");
-    /// # let mut made = SChunk::create(&path, Params::new(4));
+    /// # let mut made = SChunk::create(&path, Params::new(4))?;
     /// # made.append(&[1; 4000])?;
     /// # made.commit()?;
     /// let mut schunk = SChunk::open(&path)?;
@@ -239,6 +291,7 @@ impl SChunk {
             params: params_of(frame.header()),
             context: frame.context().clone(),
             home,
+            replaces: true,
             known: None,
             space: Space::of(&frame),
             changed: false,

@@ -62,7 +62,7 @@ impl Sidecar {
 
     /// Returns the number of changes so far.
     pub(super) fn count(&self) -> Result<u64> {
-        let len = sciformats_core::bound::addressable(self.0.len()).min(LockFile::SIZE);
+        let len = sciformats_core::bound::addressable(self.0.size()).min(LockFile::SIZE);
         Ok(LockFile::of(&self.0.read_at(0, len)?).changes)
     }
 

@@ -33,8 +33,8 @@ impl Dataset {
     /// Returns [`Error::Usage`](crate::Error::Usage) if the slice is not inside the dataset, and the errors of
     /// [`read`](Self::read).
     pub fn read_slice<T: Element>(&self, part: impl IntoSelection) -> Result<Vec<T>> {
-        let selection = part.into_selection(self.shape().unwrap_or(&[0]))?;
-        if self.shape().is_none() {
+        let selection = part.into_selection(self.dataspace().extent().unwrap_or(&[0]))?;
+        if self.is_null() {
             return Ok(Vec::new());
         }
         let mut elements = self.read_slab(selection.slab())?;

@@ -296,7 +296,7 @@ fn copy(
             "a virtual dataset whose source in another file holds references or variable-length elements",
         ));
     }
-    let shape = source.content.dataspace.shape().unwrap_or_default();
+    let shape = source.content.dataspace.shape();
     let from = Numbered::new(from, shape).ok_or_else(|| wrong("does not fit the dataspace of the source"))?;
     let Some(last) = from.last() else { return Ok(()) };
     let nested = Reader {

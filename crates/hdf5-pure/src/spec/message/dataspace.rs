@@ -72,16 +72,39 @@ impl Dataspace {
         }
     }
 
-    /// Returns the dimensions: `None` for [`Null`](Self::Null), and an empty list for [`Scalar`](Self::Scalar).
+    /// Returns the length of each dimension. The list is empty for [`Scalar`](Self::Scalar) and for
+    /// [`Null`](Self::Null), which [`is_null`](Self::is_null) tells apart.
     ///
     /// ```
     /// use hdf5_pure::structure::Dataspace;
     ///
     /// let frames = Dataspace::Simple { dimensions: vec![100, 3], maximum: vec![None, Some(3)] };
-    /// assert_eq!(frames.shape(), Some(&[100, 3][..]));
-    /// assert_eq!((Dataspace::Scalar.shape(), Dataspace::Null.shape()), (Some(&[][..]), None));
+    /// assert_eq!(frames.shape(), [100, 3]);
+    /// assert!(Dataspace::Scalar.shape().is_empty() && Dataspace::Null.shape().is_empty());
     /// ```
-    pub fn shape(&self) -> Option<&[u64]> {
+    pub fn shape(&self) -> &[u64] {
+        self.extent().unwrap_or_default()
+    }
+
+    /// Returns whether the dataspace has neither a shape nor elements.
+    ///
+    /// ```
+    /// use hdf5_pure::structure::Dataspace;
+    ///
+    /// assert!(Dataspace::Null.is_null() && !Dataspace::Scalar.is_null());
+    /// ```
+    pub fn is_null(&self) -> bool {
+        matches!(self, Self::Null)
+    }
+
+    /// The length of each dimension, or `None` for a null dataspace.
+    ///
+    /// ```
+    /// use hdf5_pure::structure::Dataspace;
+    ///
+    /// assert_eq!((Dataspace::Scalar.extent(), Dataspace::Null.extent()), (Some(&[][..]), None));
+    /// ```
+    pub fn extent(&self) -> Option<&[u64]> {
         match self {
             Self::Null => None,
             Self::Scalar => Some(&[]),
@@ -91,7 +114,7 @@ impl Dataspace {
 
     /// Returns the number of elements, if it fits 64 bits.
     pub(crate) fn elements(&self) -> Option<u64> {
-        self.shape().map_or(Some(0), sciformats_core::slab::elements)
+        self.extent().map_or(Some(0), sciformats_core::slab::elements)
     }
 }
 

@@ -126,7 +126,7 @@ pub(super) fn placed<'w>(
 /// Returns the shape of chunks: the requested one, cut to the dataset, or that of the source. Datasets with
 /// fewer dimensions than requested keep theirs.
 fn chunks(dataset: &Dataset, options: &WriteOptions) -> Result<Option<Vec<u64>>> {
-    let shape = dataset.shape().unwrap_or_default();
+    let shape = dataset.shape();
     match (&options.chunks, dataset.layout()?) {
         (Some(chunks), _) if chunks.len() <= shape.len() && !shape.contains(&0) => {
             let whole = std::iter::repeat(&u64::MAX);
@@ -170,7 +170,7 @@ impl Copy<'_> {
         references: &References,
     ) -> Result<()> {
         let job = self.job;
-        let Some(shape) = dataset.shape() else { return Ok(()) };
+        let Some(shape) = dataset.dataspace().extent() else { return Ok(()) };
         let external = hdf5::is_external(job.source, dataset);
         if !external && matches!(dataset.layout()?, Layout::Contiguous { address: None }) {
             return Ok(());
@@ -269,7 +269,7 @@ fn stays(dataset: &Dataset, filters: &Pipeline, options: &WriteOptions) -> Resul
 
 /// Returns the stored chunks if some chunks are not stored; these stay out of the new file.
 fn sparse(dataset: &Dataset) -> Result<Option<Vec<Slab>>> {
-    let (Layout::Chunked(chunked), Some(shape)) = (dataset.layout()?, dataset.shape()) else {
+    let (Layout::Chunked(chunked), Some(shape)) = (dataset.layout()?, dataset.dataspace().extent()) else {
         return Ok(None);
     };
     let stored = dataset.chunks()?.into_iter().collect::<Result<Vec<_>>>()?;

@@ -62,7 +62,7 @@ impl Paged {
 
     /// Returns the bytes of a range, if they stay in memory in one piece.
     fn lent(&self, offset: u64, len: usize) -> Result<Option<&[u8]>> {
-        check_range(self.file.len(), offset, len as u64)?;
+        check_range(self.file.size(), offset, len as u64)?;
         if len == 0 || len >= LONG {
             Ok(None)
         } else {
@@ -72,7 +72,7 @@ impl Paged {
 
     /// Fills `out`, page by page.
     fn copy(&self, offset: u64, out: &mut [u8], reason: Reason) -> Result<()> {
-        check_range(self.file.len(), offset, out.len() as u64)?;
+        check_range(self.file.size(), offset, out.len() as u64)?;
         let (mut at, mut rest) = (offset, out);
         while !rest.is_empty() {
             let in_page = staying::PAGE - bound::addressable(at % staying::PAGE as u64);
@@ -91,14 +91,14 @@ impl Paged {
 
 impl From<FileStorage> for Paged {
     fn from(file: FileStorage) -> Self {
-        let staying = Staying::new(file.len());
+        let staying = Staying::new(file.size());
         Self { file, staying, passing: Passing::new() }
     }
 }
 
 impl ReadAt for Paged {
-    fn len(&self) -> u64 {
-        self.file.len()
+    fn size(&self) -> u64 {
+        self.file.size()
     }
 
     fn read_at(&self, offset: u64, len: usize) -> Result<Cow<'_, [u8]>> {

@@ -90,7 +90,7 @@ impl Passing {
         let follows = self.next.load(Ordering::Relaxed) == number;
         let run = if follows { (2 * self.run.load(Ordering::Relaxed)).clamp(1, AHEAD) } else { 1 };
         let start = number * PAGE as u64;
-        let len = arith::sub(file.len(), start)?.min(run * PAGE as u64);
+        let len = arith::sub(file.size(), start)?.min(run * PAGE as u64);
         Ok((run, file.read_at(start, arith::fit(len, "length of pages")?)?))
     }
 }

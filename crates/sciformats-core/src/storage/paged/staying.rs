@@ -166,7 +166,7 @@ impl Staying {
 
 /// Returns the number of bytes from `start` on, but at most `most`.
 fn length(file: &FileStorage, start: u64, most: usize) -> Result<usize> {
-    Ok(bound::addressable(arith::sub(file.len(), start)?).min(most))
+    Ok(bound::addressable(arith::sub(file.size(), start)?).min(most))
 }
 
 #[cfg(test)]
@@ -189,7 +189,7 @@ mod tests {
 
     fn kept_for(reason: Reason, places: impl Iterator<Item = usize>, len: usize) -> u64 {
         let (_dir, bytes, file) = file(PIECE * 4 + 100);
-        let staying = Staying::new(file.len());
+        let staying = Staying::new(file.size());
         for at in places {
             if let Some(part) = staying.get(&file, at as u64, len, reason).unwrap() {
                 assert_eq!(part, &bytes[at..at + len]);
@@ -231,7 +231,7 @@ mod tests {
     #[test]
     fn the_end_of_a_file_is_a_short_page() {
         let (_dir, bytes, file) = file(PAGE + 7);
-        let staying = Staying::new(file.len());
+        let staying = Staying::new(file.size());
         assert_eq!(
             staying.get(&file, PAGE as u64 + 2, 5, Reason::Structures).unwrap().unwrap(),
             &bytes[PAGE + 2..]

@@ -534,7 +534,7 @@ fn slice(range: &Range<u64>, size: u64, requests: &[Range<u64>], pieces: &[Vec<u
 }
 
 impl<R: Ranges + 'static> ReadAt for Planned<R> {
-    fn len(&self) -> u64 {
+    fn size(&self) -> u64 {
         self.0.size
     }
 
