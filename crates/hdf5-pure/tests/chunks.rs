@@ -14,7 +14,7 @@ struct Bad {
 }
 
 impl ReadAt for Bad {
-    fn len(&self) -> u64 {
+    fn size(&self) -> u64 {
         self.bytes.len() as u64
     }
 
