@@ -337,7 +337,7 @@ fn decimal(text: &str) -> Option<f64> {
 }
 
 /// Whether `text`, written plain, is a string to every reader: of YAML 1.1, of 1.2, and those between.
-pub(super) fn is_plain_string(text: &str) -> bool {
+pub(crate) fn is_plain_string(text: &str) -> bool {
     is_plain_text(text, false) && is_string(text) && !misleads(text)
 }
 
