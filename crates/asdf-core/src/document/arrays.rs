@@ -11,7 +11,7 @@ use crate::model::complex;
 use crate::model::datatype::{self, Datatype, ScalarType};
 use crate::new_array::{NewArray, NewMask, Storage};
 use crate::spec::header_line::Version;
-use crate::yaml::resolve::float_text;
+use crate::yaml::resolve::{self, float_text};
 use crate::yaml::{ASDF_PREFIX, CollectionStyle, Content, Node, NodeId, ScalarStyle, Tree};
 
 /// An array that is a view of an existing block.
@@ -89,6 +89,86 @@ impl Document {
     /// `Usage` if the mask has another size, if text cannot represent inline elements, or if the compression does not have the
     /// level.
     pub fn add_array(&mut self, array: NewArray) -> Result<NodeId> {
+        match self.as_text(array, None)? {
+            Ok(node) => Ok(node),
+            Err(array) => self.add_nodes(array),
+        }
+    }
+
+    /// Adds an array as the last entry of a mapping, which must not have the key yet; the node that describes the array is
+    /// returned. Very many arrays take less memory this way than one by one.
+    ///
+    /// ```
+    /// use asdf_core::{Asdf, Document, NewArray};
+    ///
+    /// let mut document = Document::new();
+    /// let root = document.tree().root();
+    /// for name in ["red", "blue"] {
+    ///     document.push_array(root, name, NewArray::new(&[1.0f32, 2.0], &[2])?)?;
+    /// }
+    /// let file = Asdf::from_bytes(document.to_bytes()?)?;
+    /// assert_eq!(file.array("blue")?.read::<f32>()?, [1.0, 2.0]);
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `Usage` if `mapping` is none; as [`add_array`](Self::add_array).
+    pub fn push_array(&mut self, mapping: NodeId, key: &str, array: NewArray) -> Result<NodeId> {
+        if self.tree.entries(mapping).is_none() {
+            return Err(Error::usage("node", "is not a mapping, so no array can be put under a key of it"));
+        }
+        let (key, value) = match self.as_text(array, Some(key))? {
+            Ok(key) => (key, self.tree.id(arith::add(key.number(), 1)?)),
+            Err(array) => {
+                let value = self.add_nodes(array)?;
+                (self.tree.add_str(key), Some(value))
+            }
+        };
+        let value = arith::present(value, "node of an array")?;
+        self.tree.push_entry(mapping, key, value)?;
+        Ok(value)
+    }
+
+    /// Adds an array as text, if it is simple: as an entry with a key, whose node is returned, or as an item. The array is
+    /// given back if it is not simple.
+    fn as_text(
+        &mut self,
+        array: NewArray,
+        key: Option<&str>,
+    ) -> Result<std::result::Result<NodeId, NewArray>> {
+        let (Datatype::Scalar(scalar), Storage::Block, None) = (&array.datatype, array.storage, &array.mask)
+        else {
+            return Ok(Err(array));
+        };
+        // Where a streamed block stays last, the others are numbered anew.
+        if self.streamed || key.is_some_and(|key| key.contains(['\'', '\n'])) {
+            return Ok(Err(array));
+        }
+        let name = match scalar {
+            ScalarType::Ascii(length) | ScalarType::Ucs4(length) => format!("[{}, {length}]", scalar.name()),
+            scalar => scalar.name().into(),
+        };
+        array.compression.check_level(array.level)?;
+        let begin = match key {
+            Some(key) if resolve::is_plain_string(key) => format!("{key}:"),
+            Some(key) => format!("'{key}':"),
+            None => "-".into(),
+        };
+        let order = datatype::order_name(array.byteorder);
+        let shape: Vec<String> = array.shape.iter().map(u64::to_string).collect();
+        let (tag, index, shape) =
+            (self.tree.short_tag(&self.array_tag()), self.blocks.len(), shape.join(", "));
+        let text = format!(
+            "{begin} {tag}\n  source: {index}\n  datatype: {name}\n  byteorder: {order}\n  shape: [{shape}]\n"
+        );
+        let Some(node) = self.tree.add_entry(&text, key.is_none()) else { return Ok(Err(array)) };
+        let NewArray { data, compression, level, .. } = array;
+        self.push_block(BlockData::New { data, compression, level });
+        Ok(Ok(node))
+    }
+
+    /// Adds an array whose description becomes nodes.
+    fn add_nodes(&mut self, array: NewArray) -> Result<NodeId> {
         let NewArray { datatype, byteorder, shape, data, storage, compression, level, mask } = array;
         compression.check_level(level)?;
         let mut pairs = Vec::new();
@@ -206,9 +286,13 @@ impl Document {
     fn ndarray_node(&mut self, pairs: Vec<(&'static str, NodeId)>) -> NodeId {
         let entries = pairs.into_iter().map(|(key, value)| (self.tree.add_str(key), value)).collect();
         let node = self.tree.add_mapping(entries, CollectionStyle::Block);
-        let version = if self.standard() < Version::new(1, 6, 0) { "1.0.0" } else { "1.1.0" };
-        self.tree.set_tag(node, format!("{ASDF_PREFIX}core/ndarray-{version}"));
+        self.tree.set_tag(node, self.array_tag());
         node
+    }
+
+    fn array_tag(&self) -> String {
+        let version = if self.standard() < Version::new(1, 6, 0) { "1.0.0" } else { "1.1.0" };
+        format!("{ASDF_PREFIX}core/ndarray-{version}")
     }
 }
 

@@ -1,6 +1,6 @@
 //! How a node describes an array (ASDF standard, "ndarray").
 
-use sciformats_core::arith::sub;
+use sciformats_core::arith::{present, sub};
 use sciformats_core::endian::ByteOrder;
 use sciformats_core::fault::{Fault, FaultKind};
 use sciformats_core::{Error, Result, bound, slab};
@@ -92,7 +92,7 @@ pub struct NdArray {
 
 /// Returns whether a node has the tag of an array.
 pub(crate) fn is_ndarray(tree: &Tree, id: NodeId) -> bool {
-    tree.asdf_tag(id).is_some_and(|tag| tag.starts_with("core/ndarray-"))
+    tree.with(id, |tree, id| tree.asdf_tag(id).is_some_and(|tag| tag.starts_with("core/ndarray-")))
 }
 
 impl NdArray {
@@ -111,6 +111,18 @@ impl NdArray {
     /// # Errors
     /// `Malformed` at the node if it is not a valid description; `LimitExceeded`.
     pub fn from_node(tree: &Tree, id: NodeId) -> Result<Self> {
+        let Some((apart, local)) = tree.apart(id) else { return Self::of_node(tree, id) };
+        let mut array = Self::of_node(&apart, local)?;
+        if let Mask::Array(mask) = &mut array.mask {
+            // Both trees number the nodes of an entry in the order of its text.
+            let number =
+                mask.number().checked_sub(local.number()).and_then(|way| id.number().checked_add(way));
+            *mask = present(number.and_then(|number| tree.id(number)), "node of a mask")?;
+        }
+        Ok(array)
+    }
+
+    fn of_node(tree: &Tree, id: NodeId) -> Result<Self> {
         let at = tree.node(id).offset;
         let fault = |field, rule| Fault::new(field, FaultKind::Rule(rule)).at("ndarray", at);
         if tree.items(id).is_some() {

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::mpsc::sync_channel;
 
 use sciformats_core::arith::{add, fit, increase, present, sub};
-use sciformats_core::{Result, WriteAt};
+use sciformats_core::{Result, WriteAt, bound};
 
 use super::prepared::{self, Payload, Prepared, Source, Work, prepare};
 use super::{aligned, threads};
@@ -15,6 +15,9 @@ use crate::spec::block_header::BlockHeader;
 
 /// Blocks up to this size are written in one call with their headers if possible. The writing thread computes their checksums.
 const SMALL: usize = 64 << 10;
+
+/// Blocks that are made ready before the first of them is written.
+const TOGETHER: usize = 1024;
 
 /// Writes some blocks from `at` on. Returns where each begins, and where the next block would begin.
 ///
@@ -56,8 +59,19 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    /// Writes blocks whose bytes exist. If they are in memory, other threads compute their checksums.
+    /// Writes blocks whose bytes exist, some at a time.
     fn stored(&mut self, run: Range<usize>) -> Result<()> {
+        let mut from = run.start;
+        while from < run.end {
+            let end = bound::sum(from, TOGETHER).min(run.end);
+            self.stored_together(from..end)?;
+            from = end;
+        }
+        Ok(())
+    }
+
+    /// Blocks whose bytes are there: the sums of those in memory are made by other threads.
+    fn stored_together(&mut self, run: Range<usize>) -> Result<()> {
         let prepared = run.map(|index| prepare(self.document, index, 1)).collect::<Result<Vec<_>>>()?;
         let messages: Vec<&[u8]> = prepared.iter().filter_map(summed_beside).collect();
         let threads = self.threads;

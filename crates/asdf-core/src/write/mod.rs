@@ -3,7 +3,7 @@
 mod blocks;
 mod prepared;
 
-use sciformats_core::arith::sub;
+use sciformats_core::arith::{increase, sub};
 use sciformats_core::storage::machine_threads;
 use sciformats_core::{Error, Result, WriteAt};
 
@@ -25,6 +25,19 @@ pub(crate) fn head(document: &Document) -> Result<Vec<u8>> {
     document.header.encode(&mut out);
     out.extend_from_slice(document.tree.to_text()?.as_bytes());
     Ok(out)
+}
+
+/// Writes the header lines and the tree's text part by part; returns where they end.
+fn write_head(document: &Document, out: &mut dyn WriteAt) -> Result<u64> {
+    let mut header = Vec::new();
+    document.header.encode(&mut header);
+    out.write_at(0, &header)?;
+    let mut at = header.len() as u64;
+    document.tree.write_text(&mut |text| {
+        out.write_at(at, text.as_bytes())?;
+        increase(&mut at, text.len() as u64)
+    })?;
+    Ok(at)
 }
 
 pub(crate) fn threads(document: &Document) -> usize {
@@ -72,16 +85,15 @@ fn first_block(document: &Document, end: u64, bytes: u64) -> Result<u64> {
 
 /// Writes a whole file.
 pub(crate) fn whole(document: &Document, out: &mut dyn WriteAt) -> Result<()> {
-    let head = head(document)?;
     if let Some(origin) = &document.origin {
         // All headers are needed, and are read one after another.
         origin.located.all(&*origin.storage)?;
     }
     let bytes = document.bytes_of_blocks()?;
-    check_padding(document, head.len() as u64, bytes)?;
-    let first = first_block(document, head.len() as u64, bytes)?;
-    out.write_at(0, &head)?;
-    if first > head.len() as u64 {
+    let head = write_head(document, out)?;
+    check_padding(document, head, bytes)?;
+    let first = first_block(document, head, bytes)?;
+    if first > head {
         out.set_size(first)?;
     }
     let (offsets, at) = blocks(document, 0..document.blocks.len(), first, out)?;

@@ -6,9 +6,10 @@ use sciformats_core::bound;
 
 use super::tree::{Content, NodeId, Tree};
 
-/// The anchors to write, for nodes that are shared, and for nodes that had an anchor.
+/// The anchors to write: of nodes that are shared, and of those that had one.
+#[derive(Default)]
 pub(super) struct Anchors {
-    /// For each node the number of its name, counted from 1; 0 if it has none.
+    /// For each node up to the last with a name the number of its name, from 1 on; 0 for none.
     places: Vec<u32>,
     names: Vec<String>,
     /// Whether the node with each name has been written.
@@ -17,14 +18,14 @@ pub(super) struct Anchors {
 
 impl Anchors {
     pub(super) fn of(tree: &Tree) -> Self {
-        let order = tree.reachable();
-        let mut anchors = Self { places: vec![0; tree.len()], names: Vec::new(), written: Vec::new() };
+        let order = tree.visible();
+        let mut anchors = Self::default();
         let mut taken = HashSet::new();
         let is_name = |name: &str| {
             !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_')
         };
         for &id in &order {
-            if tree.nodes.is_line(id.number() as usize) {
+            if tree.nodes.is_unread(id.number() as usize) {
                 continue;
             }
             if let Some(name) = tree.node(id).anchor.as_deref().filter(|name| is_name(name))
@@ -48,6 +49,10 @@ impl Anchors {
     fn set(&mut self, id: NodeId, name: String) {
         self.names.push(name);
         self.written.push(false);
+        let place = id.0 as usize;
+        if place >= self.places.len() {
+            self.places.resize(bound::sum(place, 1), 0); // a bound of all ids
+        }
         if let (Some(place), Ok(number)) =
             (self.places.get_mut(id.0 as usize), u32::try_from(self.names.len()))
         {
@@ -58,6 +63,11 @@ impl Anchors {
     fn place(&self, id: NodeId) -> Option<usize> {
         let number = *self.places.get(id.0 as usize)?;
         usize::try_from(number).ok()?.checked_sub(1)
+    }
+
+    /// Whether a node has an anchor.
+    pub(super) fn has(&self, id: NodeId) -> bool {
+        self.place(id).is_some()
     }
 
     pub(super) fn is_written(&self, id: NodeId) -> bool {
@@ -81,7 +91,7 @@ fn shared(tree: &Tree, order: &[NodeId]) -> Vec<NodeId> {
         }
     };
     count(tree.root());
-    for &id in order {
+    for &id in order.iter().filter(|id| !tree.nodes.is_unread(id.0 as usize)) {
         match &tree.node(id).content {
             Content::Scalar { .. } => {}
             Content::Sequence { items, .. } => items.iter().for_each(|&item| count(item)),

@@ -15,6 +15,9 @@ use super::{YAML_PREFIX, resolve};
 /// The longest key that is written on the same line as its value.
 const SIMPLE_KEY: usize = 128;
 
+/// Bytes of text that are passed on together.
+const MUCH: usize = 256 << 10;
+
 impl Tree {
     /// Returns the document from `%YAML 1.1` to `...`. Each line ends with `\n`.
     ///
@@ -30,15 +33,30 @@ impl Tree {
     /// # Errors
     /// `LimitExceeded` if the nesting exceeds the tree's limits.
     pub fn to_text(&self) -> Result<String> {
+        self.emit(None)
+    }
+
+    /// As [`to_text`](Self::to_text), but passes the text to `take` part by part.
+    ///
+    /// # Errors
+    /// As [`to_text`](Self::to_text); those of `take`.
+    pub(crate) fn write_text(&self, take: &mut dyn FnMut(&str) -> Result<()>) -> Result<()> {
+        let last = self.emit(Some(take))?;
+        take(&last)
+    }
+
+    /// The text, or the last part of it, if there is somebody to take the others.
+    fn emit(&self, take: Option<&mut dyn FnMut(&str) -> Result<()>>) -> Result<String> {
         let mut emitter = Emitter {
             tree: self,
             anchors: Anchors::of(self),
             tags: HashMap::new(),
             out: String::new(),
+            take,
             depth: 0,
         };
         emitter.out.push_str("%YAML 1.1\n");
-        for (handle, prefix) in &self.handles {
+        for (handle, prefix) in self.handles.iter() {
             emitter.out.push_str(&format!("%TAG {handle} {prefix}\n"));
         }
         emitter.out.push_str("---");
@@ -48,7 +66,7 @@ impl Tree {
     }
 
     /// Returns a tag as it is written.
-    fn short_tag(&self, tag: &str) -> String {
+    pub(crate) fn short_tag(&self, tag: &str) -> String {
         if tag == "!" {
             return "!".into();
         }
@@ -116,16 +134,18 @@ impl Position {
     }
 }
 
-struct Emitter<'t> {
+struct Emitter<'t, 'o> {
     tree: &'t Tree,
     anchors: Anchors,
     /// The written forms of tags. The keys are the full tags.
     tags: HashMap<&'t str, String>,
     out: String,
+    /// Takes the text when there is much of it.
+    take: Option<&'o mut dyn FnMut(&str) -> Result<()>>,
     depth: usize,
 }
 
-impl<'t> Emitter<'t> {
+impl<'t> Emitter<'t, '_> {
     /// Writes an alias if the node was written before. Otherwise it writes the properties of the node, each after a blank.
     fn properties(&mut self, id: NodeId) -> bool {
         if let Some((name, first)) = self.anchors.write(id) {
@@ -153,7 +173,38 @@ impl<'t> Emitter<'t> {
         result
     }
 
+    /// The text up to here is complete.
+    fn pass_on(&mut self) -> Result<()> {
+        if let Some(take) = self.take.as_mut().filter(|_| self.out.len() >= MUCH) {
+            take(&self.out)?;
+            self.out.clear();
+        }
+        Ok(())
+    }
+
+    /// A node that nobody has looked at, in a tree of its own, unless it needs an anchor.
+    fn apart(&self, id: NodeId) -> Option<(Tree, NodeId)> {
+        if self.anchors.has(id) { None } else { self.tree.apart(id) }
+    }
+
+    /// Writes nodes of another tree here.
+    fn of_another(
+        &mut self,
+        tree: &Tree,
+        write: impl FnOnce(&mut Emitter<'_, '_>) -> Result<()>,
+    ) -> Result<()> {
+        let (out, depth) = (std::mem::take(&mut self.out), self.depth);
+        let (anchors, tags) = (Anchors::default(), HashMap::new());
+        let mut emitter = Emitter { tree, anchors, tags, out, take: None, depth };
+        let result = write(&mut emitter);
+        self.out = emitter.out;
+        result
+    }
+
     fn block(&mut self, id: NodeId, position: Position) -> Result<()> {
+        if let Some((tree, local)) = self.apart(id) {
+            return self.of_another(&tree, |emitter| emitter.block(local, position));
+        }
         self.nested(|emitter| emitter.block_here(id, position))
     }
 
@@ -174,7 +225,8 @@ impl<'t> Emitter<'t> {
                 items.iter().try_for_each(|&item| {
                     self.start_line(column, &mut compact);
                     self.out.push('-');
-                    self.block(item, Position::Item(column))
+                    self.block(item, Position::Item(column))?;
+                    self.pass_on()
                 })
             }
             Content::Mapping { entries, style: CollectionStyle::Block } if !entries.is_empty() => {
@@ -182,7 +234,8 @@ impl<'t> Emitter<'t> {
                 self.end_line_unless(compact);
                 entries.iter().try_for_each(|&(key, value)| {
                     self.start_line(column, &mut compact);
-                    self.block_entry(key, value, column)
+                    self.block_entry(key, value, column)?;
+                    self.pass_on()
                 })
             }
             Content::Scalar { text, style: style @ (ScalarStyle::Literal | ScalarStyle::Folded) }
@@ -221,6 +274,14 @@ impl<'t> Emitter<'t> {
     }
 
     fn block_entry(&mut self, key: NodeId, value: NodeId, column: usize) -> Result<()> {
+        // A key and its value are parsed together, where they stand together.
+        let follows = value.0.checked_sub(1) == Some(key.0) && !self.anchors.has(value);
+        if let Some((tree, local)) = self.apart(key).filter(|_| follows)
+            && let Some(&(key, value)) = tree.entries(tree.root()).and_then(|entries| entries.first())
+            && key == local
+        {
+            return self.of_another(&tree, |emitter| emitter.block_entry(key, value, column));
+        }
         if self.is_simple_key(key) {
             self.simple_key(key, false, "")?;
             return self.block(value, Position::Value(column));
@@ -254,6 +315,9 @@ impl<'t> Emitter<'t> {
 
     /// Writes a node on one line, after `lead`.
     fn flow_node(&mut self, id: NodeId, in_flow: bool, lead: &str) -> Result<()> {
+        if let Some((tree, local)) = self.apart(id) {
+            return self.of_another(&tree, |emitter| emitter.flow_node(local, in_flow, lead));
+        }
         let start = self.out.len();
         let is_new = self.properties(id);
         if self.out.len() > start {

@@ -58,15 +58,21 @@ impl std::fmt::Debug for Keys {
 }
 
 impl Keys {
-    /// Records that a node may change.
-    pub(super) fn forget(&mut self, node: NodeId) {
-        if node.number() < *self.below.get_mut() {
+    /// A node may change.
+    pub(super) fn forget(&mut self, node: NodeId, is_single: bool) {
+        // Nodes that were read as text have numbers of their own.
+        if !is_single || node.number() < *self.below.get_mut() {
             self.known().clear();
             *self.below.get_mut() = 0;
         }
     }
 
-    /// Records that a mapping has a new entry at the end whose key is a string. The tree now has this many nodes.
+    /// A mapping has other entries.
+    pub(super) fn forget_mapping(&mut self, mapping: NodeId) {
+        self.known().remove(&mapping);
+    }
+
+    /// A mapping has a new entry at the end, whose key is a string; new nodes have numbers from `nodes` on.
     pub(super) fn added(&mut self, mapping: NodeId, text: &str, place: usize, nodes: usize) {
         if let Some(Known::Places(places)) = self.known().get_mut(&mapping) {
             places.by_text.entry(text.into()).or_default().string = Some(place);
@@ -104,7 +110,7 @@ impl Tree {
                 let places = self.places(mapping)?;
                 let found = places.find(text);
                 *known = Known::Places(places);
-                self.keys.know_below(self.nodes.len());
+                self.keys.know_below(self.nodes.next());
                 Some(found)
             }
             Known::Places(places) => Some(places.find(text)),
@@ -115,15 +121,17 @@ impl Tree {
         let mut places = Places { by_text: HashMap::new(), has_merge_key: false };
         for (place, (key, _)) in self.entries(mapping)?.iter().enumerate() {
             places.has_merge_key |= self.is_merge_key(*key);
-            let Ok(Some(value)) = self.value(*key) else { continue };
-            match (self.node(*key).text(), value) {
-                (Some(text), Value::Str(_)) => {
-                    places.by_text.entry(text.into()).or_default().string = Some(place);
+            self.with(*key, |tree, key| {
+                let Ok(Some(value)) = tree.value(key) else { return };
+                match (tree.node(key).text(), value) {
+                    (Some(text), Value::Str(_)) => {
+                        places.by_text.entry(text.into()).or_default().string = Some(place);
+                    }
+                    (_, value) => {
+                        places.by_text.entry(value.to_string().into()).or_default().other = Some(place);
+                    }
                 }
-                (_, value) => {
-                    places.by_text.entry(value.to_string().into()).or_default().other = Some(place);
-                }
-            }
+            });
         }
         Some(places)
     }

@@ -38,7 +38,9 @@ impl Tree {
         let mut unique: Vec<(NodeId, NodeId)> = Vec::with_capacity(all.len());
         let mut places = HashMap::new();
         for (key, value) in all {
-            let place = *places.entry(self.key_identity(key)).or_insert(unique.len());
+            let place = *places
+                .entry(self.with(key, |tree, local| tree.key_identity(local).map_err(|_| key)))
+                .or_insert(unique.len());
             match unique.get_mut(place) {
                 Some(pair) => pair.1 = value,
                 None => unique.push((key, value)),
@@ -78,7 +80,7 @@ impl Tree {
     }
 
     pub(super) fn is_merge_key(&self, key: NodeId) -> bool {
-        if self.nodes.is_line(key.number() as usize) {
+        if self.nodes.is_unread(key.number() as usize) {
             return false;
         }
         let node = self.node(key);
@@ -125,7 +127,7 @@ impl Tree {
         let mut without = None;
         self.entries(mapping)?.iter().rposition(|(k, _)| {
             let page = Some(k.number() as usize / PAGE);
-            if without != page && self.nodes.is_line_without(k.number() as usize, key) {
+            if without != page && self.nodes.is_unread_without(k.number() as usize, key) {
                 without = page;
             }
             without != page && self.is_string(*k, key)
@@ -155,8 +157,8 @@ impl Tree {
         let found = self.find_key(mapping, key);
         let place = found.map_or_else(|| self.string_place(mapping, key), |found| found.string);
         let new_key = if place.is_none() { Some(self.add_str(key)) } else { None };
-        // The recorded positions of keys remain valid.
-        let nodes = self.nodes.len();
+        // What is known of the keys stays known.
+        let nodes = self.nodes.next();
         let node = self.nodes.get_mut(mapping.number() as usize);
         let Some(Node { content: Content::Mapping { entries, style }, .. }) = node else {
             return Err(Error::usage("node", "is not a mapping, so it has no keys"));

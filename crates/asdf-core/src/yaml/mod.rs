@@ -30,6 +30,7 @@ mod cursor;
 mod de;
 pub(crate) mod edits;
 pub mod emit;
+mod entries;
 mod flow;
 pub mod integer;
 mod keys;

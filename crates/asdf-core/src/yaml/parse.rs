@@ -12,15 +12,16 @@ use sciformats_core::{Limits, Result, bound};
 use super::arena::{Arena, Lines, PAGE};
 use super::cursor::{Cursor, signed};
 use super::edits::Edits;
+use super::entries::{Entries, Sizes, Standing};
 use super::keys::Keys;
 use super::simple;
-use super::tree::{CollectionStyle, Content, Node, NodeId, ScalarStyle, Tree, is_handle};
+use super::tree::{CollectionStyle, Content, Handles, Node, NodeId, ScalarStyle, Tree, is_handle};
 
 /// The length in characters of the longest key on one line that YAML allows.
 const MAX_SIMPLE_KEY: usize = 1024;
 
-/// The position of the last node in a page.
-const LAST: usize = PAGE - 1;
+/// Levels of the tree in an entry that is kept as text, and some more.
+const LEVELS: usize = 6;
 
 /// The size in bytes of the longest prefix for which a handle may stand.
 const MAX_PREFIX: usize = 1024;
@@ -33,6 +34,8 @@ pub(super) struct Parser<'a> {
     pub(super) tags: HashMap<&'a str, Arc<str>>,
     pub(super) tag_bytes: u64,
     depth: usize,
+    /// Whether simple text is kept as text.
+    keeps_text: bool,
 }
 
 /// The position of a node in the block structure.
@@ -61,17 +64,12 @@ enum Key {
 }
 
 pub(super) fn document(text: &[u8], base: u64, limits: &Limits) -> Result<Tree> {
-    let tree = Tree {
-        nodes: Arena::default(),
-        root: NodeId(0),
-        handles: Vec::new(),
-        limits: *limits,
-        keys: Keys::default(),
-        edits: Edits::default(),
-    };
-    let cursor = Cursor::new(text, base)?;
-    let mut parser =
-        Parser { cursor, tree, anchors: HashMap::new(), tags: HashMap::new(), tag_bytes: 0, depth: 0 };
+    read(text, base, limits, true)
+}
+
+fn read(text: &[u8], base: u64, limits: &Limits, keeps_text: bool) -> Result<Tree> {
+    let mut parser = Parser::new(Cursor::new(text, base)?, Arc::default(), *limits);
+    parser.keeps_text = keeps_text;
     let inline = !parser.directives()?;
     parser.tree.root = parser.block_node(Place { indent: -1, inline, sequence: false })?;
     let cursor = &mut parser.cursor;
@@ -82,6 +80,8 @@ pub(super) fn document(text: &[u8], base: u64, limits: &Limits) -> Result<Tree> 
     }
     match () {
         () if cursor.is_end() => {
+            parser.tree.nodes.close();
+            parser.tree.has_anchors = !parser.anchors.is_empty();
             parser.tree.edits = Edits::none(parser.tree.nodes.len());
             Ok(parser.tree)
         }
@@ -90,7 +90,45 @@ pub(super) fn document(text: &[u8], base: u64, limits: &Limits) -> Result<Tree> 
     }
 }
 
+/// As [`document`], with a node for everything.
+#[cfg(test)]
+pub(super) fn document_of_nodes(text: &[u8], base: u64) -> Result<Tree> {
+    read(text, base, &Limits::default(), false)
+}
+
+/// Parses entries of a block collection that stand at an offset of a file. The collection is the first node, and the others
+/// follow in the order of the text.
+pub(super) fn fragment((text, offset): (&str, u64), handles: &Arc<Handles>, are_items: bool) -> Result<Tree> {
+    let cursor = Cursor::new(text.as_bytes(), offset)?;
+    let mut parser = Parser::new(cursor, Arc::clone(handles), Limits::default());
+    parser.cursor.skip_to_content(false)?;
+    let column = parser.cursor.column();
+    let id = parser.begin()?;
+    parser.tree.root = id;
+    if are_items {
+        parser.block_sequence(id, column)?;
+    } else {
+        let key = parser.block_key()?;
+        parser.block_mapping(id, column, key)?;
+    }
+    Ok(parser.tree)
+}
+
 impl<'a> Parser<'a> {
+    fn new(cursor: Cursor<'a>, handles: Arc<Handles>, limits: Limits) -> Self {
+        let tree = Tree {
+            nodes: Arena::default(),
+            root: NodeId(0),
+            handles,
+            limits,
+            keys: Keys::default(),
+            edits: Edits::default(),
+            has_anchors: false,
+        };
+        let (anchors, tags) = (HashMap::new(), HashMap::new());
+        Self { cursor, tree, anchors, tags, tag_bytes: 0, depth: 0, keeps_text: false }
+    }
+
     /// Parses directives and `---`. Returns whether there was a `---`.
     fn directives(&mut self) -> Result<bool> {
         let mut any = false;
@@ -126,7 +164,7 @@ impl<'a> Parser<'a> {
                 if prefix.len() > MAX_PREFIX {
                     return Err(self.cursor.error("has a `%TAG` prefix of more than 1024 bytes"));
                 }
-                self.tree.handles.push(((*handle).into(), (*prefix).into()));
+                Arc::make_mut(&mut self.tree.handles).push(((*handle).into(), (*prefix).into()));
                 Ok(())
             }
             ["%TAG", ..] => Err(self.cursor.error("has a `%TAG` directive without a handle and a prefix")),
@@ -289,16 +327,25 @@ impl<'a> Parser<'a> {
         let indent = signed(column);
         let mut items = Vec::new();
         loop {
+            if self.entries(Standing { column, is_item: true }, &mut |first| items.push(first))?
+                && !self.is_at_item(column)
+            {
+                break;
+            }
             self.cursor.advance(1);
             items.push(self.block_node(Place { indent, inline: true, sequence: false })?);
             self.cursor.skip_to_content(false)?;
-            let more = self.cursor.column() == column && self.cursor.is_indicator(b'-');
-            if !more || self.cursor.is_marker() {
+            if !self.is_at_item(column) {
                 break;
             }
         }
         self.fill(id, Content::Sequence { items, style: CollectionStyle::Block });
         Ok(id)
+    }
+
+    fn is_at_item(&self, column: usize) -> bool {
+        let cursor = &self.cursor;
+        cursor.column() == column && cursor.is_indicator(b'-') && !cursor.is_marker()
     }
 
     fn block_mapping(&mut self, id: NodeId, column: usize, first: Key) -> Result<NodeId> {
@@ -342,6 +389,12 @@ impl<'a> Parser<'a> {
             if self.lines(column, &mut entries)? {
                 break;
             }
+            let mut take = |key: NodeId| entries.push((key, NodeId(bound::sum(key.0, 1))));
+            if self.entries(Standing { column, is_item: false }, &mut take)?
+                && (self.cursor.is_end() || self.cursor.is_marker() || self.cursor.column() < column)
+            {
+                break;
+            }
             next = if self.cursor.is_indicator(b'?') { Key::Explicit } else { self.block_key()? };
         }
         self.fill(id, Content::Mapping { entries, style: CollectionStyle::Block });
@@ -353,18 +406,13 @@ impl<'a> Parser<'a> {
     fn lines(&mut self, column: usize, entries: &mut Vec<(NodeId, NodeId)>) -> Result<bool> {
         loop {
             let cursor = &self.cursor;
-            let on_page = self.tree.nodes.len() % PAGE;
             let blanks = cursor.slice(cursor.line_start, cursor.at);
-            if !matches!(on_page, 0 | LAST) || blanks.bytes().any(|b| b != b' ') {
+            if !self.keeps_text || blanks.bytes().any(|b| b != b' ') {
                 return Ok(false);
             }
             let Some(end) = simple::lines(cursor.text.as_bytes(), cursor.at, column) else {
                 return Ok(false);
             };
-            if on_page == LAST {
-                // An unused node is added, so that the keys and values start a page.
-                self.begin()?;
-            }
             self.tree.limits.items("nodes of the tree", bound::sum(self.tree.nodes.len(), PAGE) as u64)?;
             self.nested(|_| Ok(()))?;
             let lines = Lines::new(self.cursor.slice(self.cursor.at, end), self.cursor.offset());
@@ -377,6 +425,54 @@ impl<'a> Parser<'a> {
             self.cursor.line_start = self.cursor.at;
             self.cursor.skip_to_content(false)?;
             if self.cursor.is_end() || self.cursor.is_marker() || self.cursor.column() < column {
+                return Ok(true);
+            }
+        }
+    }
+
+    /// Takes pages of entries that are simple, without making their nodes, and tells the number of the first node of each;
+    /// returns whether there were any. The cursor is at a key or a `-`, and then at what follows the entries.
+    fn entries(&mut self, standing: Standing, take: &mut dyn FnMut(NodeId)) -> Result<bool> {
+        let cursor = &self.cursor;
+        let blanks = cursor.slice(cursor.line_start, cursor.at);
+        if !self.keeps_text
+            || blanks.len() != standing.column
+            || self.tree.limits.depth("levels of the tree", bound::sum(self.depth, LEVELS)).is_err()
+        {
+            return Ok(false);
+        }
+        let mut any = false;
+        loop {
+            let start = self.cursor.line_start;
+            let text = self.cursor.text;
+            let (mut end, mut sizes) = (start, Sizes::default());
+            while let Some(entry) = simple::entry(text.as_bytes(), bound::sum(end, standing.column), standing)
+            {
+                let Some(more) = sizes.and(entry.nodes) else { break };
+                // A tag that is wrong is found, and reported, where it is read.
+                if std::str::from_utf8(entry.tag).map_or(true, |tag| self.known_tag(tag).is_err()) {
+                    break;
+                }
+                (end, sizes) = (entry.end, more);
+            }
+            // A page that holds little is not worth it, and more nodes must not be counted than may be there.
+            let count = bound::sum(self.tree.nodes.len(), bound::product(PAGE, 2));
+            if sizes.nodes() < PAGE / 2 || self.tree.limits.items("nodes of the tree", count as u64).is_err()
+            {
+                return Ok(any);
+            }
+            let offset = self.cursor.offset_of(start);
+            let text = self.cursor.slice(start, end);
+            let page = Entries::new((text, offset), standing, sizes, &self.tree.handles);
+            let first = self.tree.nodes.push_entries(page);
+            for place in sizes.firsts() {
+                take(NodeId(u32::try_from(bound::sum(first, place)).unwrap_or(u32::MAX))); // a bound of all ids
+            }
+            any = true;
+            self.cursor.advance(sub(end, self.cursor.at)?);
+            self.cursor.line_start = self.cursor.at;
+            self.cursor.skip_to_content(false)?;
+            if self.cursor.column() != standing.column || self.cursor.is_end() {
                 return Ok(true);
             }
         }

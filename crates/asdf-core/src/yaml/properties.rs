@@ -96,7 +96,11 @@ impl<'a> Parser<'a> {
                 _ => self.cursor.advance(1),
             }
         }
-        let written = self.cursor.slice(start, self.cursor.at);
+        self.known_tag(self.cursor.slice(start, self.cursor.at))
+    }
+
+    /// The tag that is written so, in full.
+    pub(super) fn known_tag(&mut self, written: &'a str) -> Result<Arc<str>> {
         if let Some(tag) = self.tags.get(written) {
             return Ok(tag.clone());
         }

@@ -339,8 +339,8 @@ fn decimal(text: &str) -> Option<f64> {
     text.starts_with(|c: char| c.is_ascii_digit() || c == '.').then(|| text.parse().ok()).flatten()
 }
 
-/// Returns whether every reader takes the plain text for a string: those of YAML 1.1, of 1.2, and those in between.
-pub(super) fn is_plain_string(text: &str) -> bool {
+/// Whether `text`, written plain, is a string to every reader: of YAML 1.1, of 1.2, and those between.
+pub(crate) fn is_plain_string(text: &str) -> bool {
     is_plain_text(text, false) && is_string(text) && !misleads(text)
 }
 

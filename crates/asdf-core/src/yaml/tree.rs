@@ -153,6 +153,9 @@ impl Node {
     }
 }
 
+/// Handles and their prefixes.
+pub(super) type Handles = Vec<(String, String)>;
+
 /// A YAML document: directives and nodes.
 ///
 /// ```
@@ -169,11 +172,13 @@ impl Node {
 pub struct Tree {
     pub(super) nodes: Arena,
     pub(super) root: NodeId,
-    /// The `%TAG` directives, which are handles and prefixes.
-    pub(super) handles: Vec<(String, String)>,
+    /// The `%TAG` directives: handle and prefix.
+    pub(super) handles: Arc<Handles>,
     pub(super) limits: Limits,
     pub(super) keys: Keys,
     pub(super) edits: Edits,
+    /// Whether the text that was read has an anchor.
+    pub(super) has_anchors: bool,
 }
 
 impl Default for Tree {
@@ -197,10 +202,11 @@ impl Tree {
         let mut tree = Self {
             nodes: Arena::default(),
             root: NodeId(0),
-            handles: vec![("!".into(), ASDF_PREFIX.into())],
+            handles: Arc::new(vec![("!".into(), ASDF_PREFIX.into())]),
             limits: Limits::default(),
             keys: Keys::default(),
             edits: Edits::default(),
+            has_anchors: false,
         };
         tree.root =
             tree.add(Node::new(Content::Mapping { entries: Vec::new(), style: CollectionStyle::Block }));
@@ -294,14 +300,39 @@ impl Tree {
             ));
         }
         self.edits.lose();
-        self.handles.retain(|(existing, _)| existing != handle);
-        self.handles.push((handle.into(), prefix.into()));
+        let handles = Arc::make_mut(&mut self.handles);
+        handles.retain(|(existing, _)| existing != handle);
+        handles.push((handle.into(), prefix.into()));
         Ok(())
     }
 
-    /// Returns the number of nodes, including those to which nothing refers any more.
+    /// One more than the largest number of a node, nodes that nothing refers to any more included. Where a text has many
+    /// arrays, not every number below it belongs to a node.
     pub fn len(&self) -> usize {
         self.nodes.len()
+    }
+
+    /// The number of nodes, nodes that nothing refers to any more included.
+    ///
+    /// ```
+    /// assert_eq!(asdf_core::Tree::parse("gain: 1.5\n")?.count(), 3); // a mapping, a key and a value
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
+    pub fn count(&self) -> usize {
+        self.nodes.count()
+    }
+
+    /// Whether the text that the tree was read from has an anchor. Without one, each of its nodes is reached in one way.
+    ///
+    /// ```
+    /// use asdf_core::Tree;
+    ///
+    /// assert!(Tree::parse("dark: &d 0\nsame: *d\n")?.has_anchors());
+    /// assert!(!Tree::parse("dark: 0\n")?.has_anchors());
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
+    pub fn has_anchors(&self) -> bool {
+        self.has_anchors
     }
 
     /// Returns whether there are no nodes.
@@ -334,7 +365,7 @@ impl Tree {
     /// # Ok::<(), asdf_core::Error>(())
     /// ```
     pub fn node_mut(&mut self, id: NodeId) -> Option<&mut Node> {
-        self.keys.forget(id);
+        self.keys.forget(id, self.nodes.is_single(id.0 as usize));
         self.edits.touch(id);
         self.nodes.get_mut(id.0 as usize)
     }
@@ -483,6 +514,22 @@ impl Tree {
                 Ok(())
             }
             _ => Err(Error::usage("node", "is not a sequence, so nothing can be appended to it")),
+        }
+    }
+
+    /// Adds an entry at the end of a mapping.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if the node is no mapping.
+    pub(crate) fn push_entry(&mut self, mapping: NodeId, key: NodeId, value: NodeId) -> Result<()> {
+        self.keys.forget_mapping(mapping);
+        self.edits.touch(mapping);
+        match self.nodes.get_mut(mapping.0 as usize).map(|node| &mut node.content) {
+            Some(Content::Mapping { entries, .. }) => {
+                entries.push((key, value));
+                Ok(())
+            }
+            _ => Err(Error::usage("node", "is not a mapping")),
         }
     }
 

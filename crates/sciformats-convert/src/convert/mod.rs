@@ -23,6 +23,7 @@ mod report;
 mod rescue;
 mod scalar;
 mod single;
+mod table;
 mod tree;
 mod view;
 mod write;
