@@ -4,14 +4,14 @@
 //! |---|---|---|
 //! | 0 | 8 | total size: bytes after decoding |
 //! | 8 | 4 | block size: decoded bytes of a block; the last one may be shorter |
-//! | 12 | | blocks, one after another; after those of bitshuffle the last elements, fewer than eight, as they are |
+//! | 12 | | blocks, one after another; after the blocks of bitshuffle, the last elements (fewer than eight) are stored raw |
 //!
-//! A block:
+//! Each block:
 //!
 //! | offset | size | field |
 //! |---|---|---|
 //! | 0 | 4 | compressed size |
-//! | 4 | compressed size | what the codec made of the block |
+//! | 4 | compressed size | compressed data |
 
 use nom::Parser;
 use nom::bytes::complete::take;

@@ -208,7 +208,7 @@ impl Datatype {
             .into_iter()
             .map(|(name, datatype)| {
                 let at = offset;
-                offset = bound::sum(offset, datatype.size); // refused by `check`
+                offset = bound::sum(offset, datatype.size); // this saturates, and `check` refuses the result
                 Member { name: name.into(), offset: at, datatype }
             })
             .collect();
