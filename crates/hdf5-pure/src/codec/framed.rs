@@ -18,12 +18,12 @@ use nom::bytes::complete::take;
 use nom::number::complete::{be_u32, be_u64};
 use sciformats_core::fault::{Parsed, field};
 
-/// The total size and the block size.
+/// Parses the total size and the block size.
 pub(crate) fn sizes(i: &[u8]) -> Parsed<'_, (u64, u32)> {
     (field("total size", be_u64), field("block size", be_u32)).parse(i)
 }
 
-/// The bytes of a block.
+/// Parses a block, and returns its bytes.
 pub(crate) fn block(i: &[u8]) -> Parsed<'_, &[u8]> {
     let (i, size) = field("compressed size", be_u32)(i)?;
     field("block", take(size))(i)
