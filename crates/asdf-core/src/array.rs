@@ -97,14 +97,14 @@ impl<'a> Array<'a> {
         self.node
     }
 
-    /// Returns what the tree says of it.
+    /// Returns how the tree describes it.
     ///
     /// ```
     /// use asdf_core::structure::Source;
     ///
     /// # let mut document = asdf_core::Document::new();
     /// # document.set_array("image", asdf_core::NewArray::new(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3])?)?;
-    /// Returns how the tree describes it.
+    /// # let file = asdf_core::Asdf::from_bytes(document.to_bytes()?)?;
     /// let image = file.array("image")?;
     /// assert_eq!((&image.description().source, image.block()), (&Source::Block(0), Some(0)));
     /// # Ok::<(), asdf_core::Error>(())

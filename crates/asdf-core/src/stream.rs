@@ -247,7 +247,7 @@ impl StreamWriter {
     /// writer.finish()?;
     /// # Ok::<(), asdf_core::Error>(())
     /// ```
-    /// Ends the file after its last whole row, and syncs it.
+    ///
     /// # Errors
     /// `Io`.
     pub fn sync(&mut self) -> Result<()> {

@@ -1,6 +1,6 @@
 //! Follows a file that is being written, and prints the chunks of each new frame: `follow FILE`. Without an argument, it writes a
 //! file itself, and follows it to its end.
-#![allow(clippy::print_stdout, reason = "that is what it is for")]
+#![allow(clippy::print_stdout, reason = "printing is the purpose of the example")]
 
 use std::path::Path;
 use std::time::Duration;

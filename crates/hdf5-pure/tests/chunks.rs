@@ -1,4 +1,4 @@
-//! Chunks as values, in both directions; a file that is made or gone on with.
+//! Writes and reads the values of whole chunks, and opens files that are created if they do not exist.
 
 use std::borrow::Cow;
 
@@ -130,7 +130,7 @@ fn open_or_create_makes_a_file_once() -> Result {
     }
     assert_eq!(File::open(&path)?.dataset("days")?.read::<i32>()?, [0, 1, 2]);
     std::fs::write(&path, b"no HDF5").unwrap();
-    assert!(Editor::open_or_create(&path, |_| Ok(())).is_err(), "what is there is never overwritten");
+    assert!(Editor::open_or_create(&path, |_| Ok(())).is_err(), "an existing file is never overwritten");
     assert_eq!(std::fs::read(&path).unwrap(), b"no HDF5");
     Ok(())
 }

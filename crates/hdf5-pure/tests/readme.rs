@@ -1,11 +1,11 @@
-//! What the README says of features is what the manifest has.
+//! Checks that the README lists the features of the manifest.
 
 use std::collections::BTreeMap;
 
 const MANIFEST: &str = include_str!("../Cargo.toml");
 const README: &str = include_str!("../README.md");
 
-/// The features of the manifest, and whether each is on by default.
+/// Returns the features of the manifest, and whether each is enabled by default.
 fn declared() -> BTreeMap<&'static str, bool> {
     let section =
         MANIFEST.split("\n[").find_map(|section| section.strip_prefix("features]\n")).unwrap_or_default();
@@ -15,7 +15,7 @@ fn declared() -> BTreeMap<&'static str, bool> {
     names.map(|name| (name, default.contains(&format!("\"{name}\"")))).collect()
 }
 
-/// The rows of the README's table.
+/// Returns the rows of the README's table.
 fn told() -> BTreeMap<&'static str, bool> {
     let table = README.lines().skip_while(|line| !line.starts_with("| feature | default |")).skip(2);
     let rows = table.take_while(|line| line.starts_with('|'));

@@ -114,7 +114,6 @@ pub(crate) enum Stored {
     Bytes(Arc<Vec<u8>>),
 }
 
-///
 /// Returns how a new chunk is stored. If sizes vary, other readers refuse chunks that store nothing but their kind, so these
 /// become ordinary chunks.
 pub(crate) fn stored(bytes: &Arc<Vec<u8>>, chunksize: ChunkSize, limits: &Limits) -> Result<Stored> {

@@ -3,10 +3,10 @@
 //! | offset | size | field |
 //! |---|---|---|
 //! | 0 | 8 | magic `rawarray` |
+//! | 8 | 8 | flags |
 //! | 16 | 8 | eltype: code of the kind of element |
 //! | 24 | 8 | elbyte: size of an element in bytes |
 //! | 32 | 8 | size: size of the data segment in bytes |
-//! | 40 | 8 | ndims: number of dimensions |
 //! | 40 | 8 | ndims: number of dimensions |
 //! | 48 | 8 × ndims | dims: the dimensions, the fastest varying first |
 //!

@@ -263,8 +263,8 @@ impl Plan {
         self.rescue.unread()
     }
 
-    /// The first array whose elements are in other files that are missing or may not be opened, and the error: writing would end
-    /// there, and a rescue would go on without these elements.
+    /// Returns the first array whose elements are in other files that are missing or may not be opened, and the error. Writing
+    /// would end there; a rescue would continue without these elements.
     ///
     /// ```
     /// use sciformats::Format;

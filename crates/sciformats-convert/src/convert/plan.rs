@@ -125,9 +125,9 @@ pub(super) struct Builder {
     declared: Unfolding,
     /// The first error of that limit.
     pub(super) limit: Option<Error>,
-    /// The first array whose elements are in other files that cannot be had.
+    /// The first array whose elements are in other files that are missing or may not be opened, and the error.
     unreached: Option<(String, Error)>,
-    /// What planning looks at of the source's elements.
+    /// The number of bytes of the source's elements that planning reads, which has a limit.
     pub(super) unfolding: Unfolding,
     /// The descriptions of the previous arrays that differ.
     recent: VecDeque<Arc<ArrayInfo>>,

@@ -4,8 +4,9 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use crate::error::{Error, Result};
+
 /// The file to which a path led, its length, and the time of its last change. If two of them, taken before and after some
-/// reading, are equal, nobody wrote to the file in between. and are equal say that nobody wrote to the file meanwhile.
+/// reading, are equal, nobody wrote to the file in between.
 ///
 /// ```
 /// use sciformats_core::storage::Seen;

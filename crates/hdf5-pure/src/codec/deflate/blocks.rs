@@ -3,11 +3,11 @@
 //! | field | bits |
 //! |---|---|
 //! | last block | 1 |
-//! | kind: 0 stored, 1 fixed codes, 2 codes of its own | 2 |
-//! | kind 0: filled up to a byte, length, its complement, bytes | 16, 16, 8 each |
+//! | kind: 0 stored, 1 fixed codes, 2 codes that the block defines | 2 |
+//! | kind 0: padding up to a byte, length, complement of the length, bytes | 16, 16, 8 each |
 //! | kind 2: number of literal and length codes − 257, of distance codes − 1, of code lengths − 4 | 5, 5, 4 |
-//! | their lengths, by a code whose own lengths come first | 3 each |
-//! | symbols, the last one 256 | |
+//! | code lengths, encoded with a code whose own lengths come first | 3 each |
+//! | symbols; the last one is 256 | |
 
 use sciformats_core::bound;
 

@@ -107,7 +107,7 @@ fn depths(symbols: &[(u32, usize)]) -> [u16; 32] {
                 (None, _) => &mut inner,
                 _ => &mut leaf,
             };
-            weight += weights.get(*take).copied().unwrap_or(0); // a bound: it is inside
+            weight += weights.get(*take).copied().unwrap_or(0); // a bound: the index is always in range
             if let Some(parent) = parents.get_mut(*take) {
                 *parent = made;
             }

@@ -241,7 +241,7 @@ impl<'a> Chains<'a> {
                     }
                 }
             }
-            candidate = self.before.get(from & (WINDOW - 1)).copied().unwrap_or(0) as usize; // a bound: it is inside
+            candidate = self.before.get(from & (WINDOW - 1)).copied().unwrap_or(0) as usize; // a bound: always in range
             // A slot that a later position has taken ends the chain.
             if candidate > from {
                 break;
