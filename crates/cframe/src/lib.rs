@@ -27,12 +27,7 @@
 //! # Ok::<(), cframe::Error>(())
 //! ```
 //!
-//! | feature | default | what it adds |
-//! |---|---|---|
-//! | `parallel` | yes | blocks are coded by rayon's current pool; see [`OpenOptions::threads`] |
-//! | `zstd` | yes | the codec zstd, through the C library |
-//! | `ndarray` | no | arrays from and into those of `ndarray` |
-//! | `ruzstd` | no | the codec zstd in Rust, for reading, where `zstd` is off |
+#![doc = include_str!("../README.md")]
 
 mod array;
 mod array_params;
@@ -232,8 +227,3 @@ pub mod shuffle {
         crate::codec::bitshuffle::unshuffle(input, size, out);
     }
 }
-
-/// The examples of the README are tests.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-struct Readme;

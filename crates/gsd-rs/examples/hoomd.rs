@@ -24,11 +24,11 @@ fn main() -> Result<()> {
 pub(crate) fn displacements(path: &Path) -> Result<Vec<(u64, f64)>> {
     let trajectory = Trajectory::open(path)?;
     let position = trajectory.property::<f64>("particles/position", 0..trajectory.len())?;
-    let [_, particles, _] = position.shape();
     let first = position.frames().next().unwrap_or_default();
     let squares =
         |frame: &[f64]| frame.iter().zip(first).map(|(now, then)| (now - then).powi(2)).sum::<f64>();
-    let means = position.frames().map(|frame| squares(frame) / particles as f64);
+    // A particle has three coordinates.
+    let means = position.frames().map(|frame| 3.0 * squares(frame) / frame.len() as f64);
     Ok(trajectory.steps()?.into_iter().zip(means).collect())
 }
 

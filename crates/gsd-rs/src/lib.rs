@@ -23,12 +23,14 @@
 //! # Ok(()) }
 //! ```
 //!
-//! - [`Reader`] reads layers 0.3, 1.x and 2.x. It maps the file: opening costs the same for a million chunks as for
-//!   one, and data is lent from the map where it can be.
+//! - [`Reader`] reads layers 0.3, 1.x and 2.x. Opening costs the same for a million chunks as for
+//!   one, and data is lent from the file where it is in memory or mapped.
 //! - [`Writer`] creates files of layer 2.1 or 1.0 and appends to all. A process that is killed or a device that is
 //!   full never costs a frame that was committed, and never leaves half of one.
 //! - [`hoomd`] has the chunks of HOOMD's schema as types: frames with particles, bonds and logged quantities.
 //! - [`Region`] lets threads and processes fill one chunk together.
+//!
+#![doc = include_str!("../README.md")]
 
 mod chunk;
 mod element;
@@ -50,8 +52,3 @@ pub use sciformats_core::storage::{self, Access, Durability, FileStorage};
 pub use sciformats_core::{Conversion, Error, Limits, Misfit, ReadAt, Result, WriteAt};
 pub use spec::{Block, ElementType, Header, Label, Version};
 pub use writer::Writer;
-
-/// The examples of the README are tests.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-struct Readme;

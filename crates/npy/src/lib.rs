@@ -22,6 +22,8 @@
 //! A file is written as a whole and takes its place at once. One that is there is changed in place: readers find the elements by the
 //! length of the header, which stays as it is, so that an array can grow as far as the header has room for its shape. Python objects,
 //! which a file holds as a pickle, are neither read nor written, since reading them would run what the file says.
+//!
+#![doc = include_str!("../README.md")]
 
 mod edit;
 mod editor;
@@ -40,8 +42,3 @@ pub use sciformats_core::storage::{Access, Durability};
 pub use sciformats_core::{Conversion, Error, Limits, Misfit, Range, ReadAt, Result, Slab, WriteAt};
 pub use spec::{DType, Field, Header, Kind};
 pub use writer::{Writer, to_bytes, write};
-
-/// The examples of the README are tests.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-struct Readme;

@@ -28,7 +28,7 @@
 //! The first of an array's [`dims`](Header::dims) varies fastest in memory: the format is column-major. Reversed they are
 //! the shape that C and NumPy give the same bytes, and what a [`Slab`] selects from; no element ever moves for it.
 //!
-//! Features: `half`, `num-complex` and `lz4` are on by default, `ndarray` is not.
+#![doc = include_str!("../README.md")]
 
 mod array;
 mod codec;
@@ -57,8 +57,3 @@ pub use sciformats_core::{Conversion, Error, Limits, Misfit, Range, ReadAt, Resu
 pub use spec::{ElementKind, Flags, Header};
 pub use stream::StreamWriter;
 pub use writer::{WriteOptions, Writer};
-
-/// The examples of the README are tests.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-struct Readme;

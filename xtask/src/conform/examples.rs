@@ -31,7 +31,9 @@ fn names() -> impl Iterator<Item = &'static str> {
 pub(super) fn add_to(build: &mut Command) {
     for (package, names) in PROGRAMS {
         build.args(["--package", package]);
-        names.iter().for_each(|name| drop(build.args(["--example", name])));
+        for name in *names {
+            build.args(["--example", name]);
+        }
     }
 }
 

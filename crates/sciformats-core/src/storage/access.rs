@@ -127,7 +127,7 @@ mod tests {
         let mapped = unsafe { Access::mapped() };
         assert!(mapped.is_mapped() && !Access::default().is_mapped());
         if cfg!(not(feature = "mmap")) {
-            let error = mapped.open(&path).unwrap_err();
+            let error = mapped.open(&path).err().unwrap();
             assert_eq!(error.blame(), crate::Blame::Library);
             assert!(error.to_string().ends_with("without the cargo feature `mmap`"), "{error}");
         }
