@@ -69,7 +69,7 @@ fn typed<T: Element>(reader: &Reader) {
 fn every_other(reader: &Reader) -> Option<Slab> {
     let shape = reader.shape();
     let ranges: Vec<_> = shape.iter().map(|&length| Range::new(length.min(1), length / 2).by(2)).collect();
-    Slab::new(&shape, ranges).ok()
+    Slab::new(shape, ranges).ok()
 }
 
 fn part(reader: &Reader, slab: &Slab) {

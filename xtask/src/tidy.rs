@@ -16,6 +16,7 @@ mod states;
 mod structures;
 mod tree;
 mod versions;
+mod vocabulary;
 mod words;
 mod workflows;
 
@@ -73,6 +74,7 @@ const RULES: &[(&str, Rule)] = &[
     ("links in documents have targets", links::rule),
     ("workflows only call tasks", workflows::rule),
     ("each version is stated in one place", versions::rule),
+    ("the same things have the same names and types in all libraries", vocabulary::rule),
 ];
 
 /// Rules whose findings are only printed, because following them in all cases would make code worse.

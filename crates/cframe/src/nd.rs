@@ -15,7 +15,7 @@ impl Array {
     /// ```
     /// let values = ndarray::array![[1.5, 2.5], [3.5, 4.5], [5.5, 6.5]];
     /// let array = cframe::Array::from_ndarray(&values, cframe::Params::new(8))?;
-    /// assert_eq!(array.read_ndarray::<f64>(&cframe::Slab::all(&[3, 2])?)?, values.into_dyn());
+    /// assert_eq!(array.read_slab_ndarray::<f64>(&cframe::Slab::all(&[3, 2])?)?, values.into_dyn());
     /// # Ok::<(), cframe::Error>(())
     /// ```
     ///
@@ -27,8 +27,24 @@ impl Array {
     ) -> Result<Self> {
         let shape: Vec<u64> = values.shape().iter().map(|&n| n as u64).collect();
         let mut array = Self::new(&ArrayParams::of::<T>(&shape)?.with_params(params))?;
-        array.write_ndarray(&Slab::all(&shape)?, values)?;
+        array.write_slab_ndarray(&Slab::all(&shape)?, values)?;
         Ok(array)
+    }
+
+    /// All elements, as an array of the same shape.
+    ///
+    /// ```
+    /// use cframe::{Array, Params};
+    ///
+    /// let values = ndarray::array![[1.5, 2.5], [3.5, 4.5]];
+    /// assert_eq!(Array::from_ndarray(&values, Params::new(8))?.to_ndarray::<f64>()?, values.into_dyn());
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`read_slab`](Self::read_slab).
+    pub fn to_ndarray<T: Number>(&self) -> Result<ArrayD<T>> {
+        self.read_slab_ndarray(&Slab::all(self.shape())?)
     }
 
     /// The elements of a selection; the array has the selection's shape.
@@ -38,13 +54,13 @@ impl Array {
     ///
     /// let array = Array::from_ndarray(&ndarray::array![[1.5, 2.5], [3.5, 4.5], [5.5, 6.5]], Params::new(8))?;
     /// let column = Slab::new(array.shape(), [Range::all(3), Range::new(1, 1)])?;
-    /// assert_eq!(array.read_ndarray::<f64>(&column)?, ndarray::array![[2.5], [4.5], [6.5]].into_dyn());
+    /// assert_eq!(array.read_slab_ndarray::<f64>(&column)?, ndarray::array![[2.5], [4.5], [6.5]].into_dyn());
     /// # Ok::<(), cframe::Error>(())
     /// ```
     ///
     /// # Errors
     /// As [`read_slab`](Self::read_slab).
-    pub fn read_ndarray<T: Number>(&self, slab: &Slab) -> Result<ArrayD<T>> {
+    pub fn read_slab_ndarray<T: Number>(&self, slab: &Slab) -> Result<ArrayD<T>> {
         let shape: Result<Vec<usize>, _> = slab.shape().into_iter().map(usize::try_from).collect();
         let shape = shape.map_err(|_| Error::usage("shape", "is larger than this machine can address"))?;
         let values = self.read_slab(slab)?;
@@ -59,14 +75,14 @@ impl Array {
     ///
     /// let mut array = Array::new(&ArrayParams::of::<f64>(&[2, 3])?)?;
     /// let left = Slab::new(array.shape(), [Range::all(2), Range::new(0, 2)])?;
-    /// array.write_ndarray(&left, &ndarray::array![[1.0, 2.0], [3.0, 4.0]].t())?;
+    /// array.write_slab_ndarray(&left, &ndarray::array![[1.0, 2.0], [3.0, 4.0]].t())?;
     /// assert_eq!(array.read_slab::<f64>(&Slab::all(&[2, 3])?)?, [1.0, 3.0, 0.0, 2.0, 4.0, 0.0]);
     /// # Ok::<(), cframe::Error>(())
     /// ```
     ///
     /// # Errors
     /// As [`write_slab`](Self::write_slab); `Usage` if the shapes differ.
-    pub fn write_ndarray<T: Element, S: Data<Elem = T>, D: Dimension>(
+    pub fn write_slab_ndarray<T: Element, S: Data<Elem = T>, D: Dimension>(
         &mut self,
         slab: &Slab,
         values: &ArrayBase<S, D>,

@@ -72,7 +72,7 @@ fn complex_numbers() {
 fn halves_in_arrays() {
     let file = File::open(fixture("types-latest.h5")).unwrap();
     for name in ["n_le_f2", "n_be_f2"] {
-        let array: ndarray::ArrayD<half::f16> = file.dataset(name).unwrap().read_array().unwrap();
+        let array: ndarray::ArrayD<half::f16> = file.dataset(name).unwrap().to_ndarray().unwrap();
         assert_eq!(array.shape(), [4, 6]);
         assert_eq!(array[[1, 2]].to_f64(), value(8) / 4.0);
     }

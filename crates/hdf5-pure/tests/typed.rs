@@ -67,7 +67,7 @@ fn every_way_to_read_keeps_the_rule() {
         misfit(set.read_selection::<u8>(&Selection::Regular(vec![rows, columns])), 1, &shown(1));
         misfit(set.pieces::<u8>(6).unwrap().nth(2).unwrap(), 5, &shown(5));
         #[cfg(feature = "ndarray")]
-        misfit(set.read_array::<u8>(), 17, &shown(17));
+        misfit(set.to_ndarray::<u8>(), 17, &shown(17));
         let lossy = set.clone().with_conversion(Conversion::Lossy);
         assert_eq!(lossy.read_slab::<u8>(&row).unwrap(), [12, 13, 14, 15, 16, 0]);
         assert_eq!(lossy.read_points::<u8>(&[vec![2, 5]]).unwrap(), [0]);

@@ -562,7 +562,7 @@ fn types_of_other_crates() -> Result {
     let mut file = Writer::in_memory(&CreateOptions::default())?;
     file.dataset("halves").write(&halves)?;
     file.dataset("complex").write(&complex)?;
-    file.dataset("turned").write_array(&array.t())?;
+    file.dataset("turned").write_ndarray(&array.t())?;
     let file = File::from_bytes(file.into_bytes()?)?;
     assert_eq!(file.dataset("halves")?.read::<half::f16>()?, halves);
     assert_eq!(file.dataset("complex")?.read::<Complex<f64>>()?, complex);
