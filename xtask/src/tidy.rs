@@ -9,6 +9,7 @@ mod fuzz;
 mod headers;
 mod layers;
 mod links;
+mod readmes;
 mod rust;
 mod sizes;
 mod states;
@@ -64,6 +65,7 @@ const RULES: &[(&str, Rule)] = &[
     ("numbers that go into a file are exact", states::rule),
     ("structures have a layout, annotated bytes and no panics", structures::rule),
     ("crates have a README", headers::readmes),
+    ("READMEs of libraries answer the first questions and list the features", readmes::rule),
     ("fixtures agree with their manifest", fixtures::rule),
     ("fuzz targets are built", fuzz::rule),
     ("there are no paths of a particular machine", words::places),

@@ -46,8 +46,8 @@ bounds, and `cargo xtask ci` fails if a count exceeds its bound or differs from 
 - *crates* is everything that cargo builds before the library: crates of this workspace, crates of others, procedural macros and
   what build scripts need.
 - *for building* are those of them that do not become part of the program: procedural macros, what build scripts need, and what
-  these depend on. `thiserror` has five such crates, and every library here uses it through `sciformats-core`. The libraries
-  of one simple format bring no other procedural macro with them.
+  these depend on. All libraries use `thiserror` through `sciformats-core`; it counts as six crates, of which five are for building.
+  The libraries of one simple format, whose goal was eight crates, have four besides it, and no other procedural macro.
 - *C* says whether a C compiler is needed.
 - *seconds* is the processor time of `cargo build --release --jobs 1` in an empty target folder, which is about the time that one
   has to wait. It depends on the machine, and is recorded with `cargo xtask weight --times`.

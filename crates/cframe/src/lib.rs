@@ -27,12 +27,7 @@
 //! # Ok::<(), cframe::Error>(())
 //! ```
 //!
-//! | feature | default | what it adds |
-//! |---|---|---|
-//! | `parallel` | yes | blocks are processed by rayon's current thread pool; see [`OpenOptions::threads`] |
-//! | `zstd` | yes | the codec zstd, through the C library |
-//! | `ndarray` | no | conversions from and to arrays of `ndarray` |
-//! | `ruzstd` | no | reading of the codec zstd in pure Rust, if the feature `zstd` is off |
+#![doc = include_str!("../README.md")]
 
 mod array;
 mod array_params;
@@ -232,8 +227,3 @@ pub mod shuffle {
         crate::codec::bitshuffle::unshuffle(input, size, out);
     }
 }
-
-/// The examples of the README are tests.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-struct Readme;

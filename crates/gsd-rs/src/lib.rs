@@ -30,6 +30,8 @@
 //!   committed frames are never lost, and no frame is ever incomplete.
 //! - [`hoomd`] represents the chunks of HOOMD's schema as types: frames with particles, bonds and logged quantities.
 //! - [`Region`] lets several threads and processes fill one chunk together.
+//!
+#![doc = include_str!("../README.md")]
 
 mod chunk;
 mod element;
@@ -51,8 +53,3 @@ pub use sciformats_core::storage::{self, Access, Durability, FileStorage};
 pub use sciformats_core::{Conversion, Error, Limits, Misfit, ReadAt, Result, WriteAt};
 pub use spec::{Block, ElementType, Header, Label, Version};
 pub use writer::Writer;
-
-/// The examples of the README are tests.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-struct Readme;

@@ -23,6 +23,8 @@
 //! header, by which readers find the elements, stays the same, so an array can grow as long as its shape fits the header. Python
 //! objects, which are stored as a pickle, are neither read nor written, because reading a pickle would execute code from the
 //! file.
+//!
+#![doc = include_str!("../README.md")]
 
 mod edit;
 mod editor;
@@ -41,8 +43,3 @@ pub use sciformats_core::storage::{Access, Durability};
 pub use sciformats_core::{Conversion, Error, Limits, Misfit, Range, ReadAt, Result, Slab, WriteAt};
 pub use spec::{DType, Field, Header, Kind};
 pub use writer::{Writer, to_bytes, write};
-
-/// The examples of the README are tests.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-struct Readme;

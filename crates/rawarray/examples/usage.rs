@@ -25,7 +25,7 @@ pub(crate) fn means(path: &Path) -> Result<Vec<f64>> {
         return Err(Error::usage("array", "has other dimensions than frames, rows and columns"));
     };
     let last = [Range::new(count.saturating_sub(1), 1), Range::all(rows), Range::all(columns)];
-    let last: Vec<f64> = frames.read_slab(&Slab::new(&frames.shape(), last)?)?;
+    let last: Vec<f64> = frames.read_slab(&Slab::new(frames.shape(), last)?)?;
     Ok(last.chunks(columns.max(1) as usize).map(|row| row.iter().sum::<f64>() / columns as f64).collect())
 }
 

@@ -28,7 +28,7 @@
 //! The format is column-major: the first of an array's [`dims`](Header::dims) varies fastest. In reversed order, the dimensions
 //! are the shape by which C and NumPy interpret the same bytes. A [`Slab`] selects from this shape. Elements are never reordered.
 //!
-//! Features: `half`, `num-complex` and `lz4` are on by default, `ndarray` is not.
+#![doc = include_str!("../README.md")]
 
 mod array;
 mod codec;
@@ -57,8 +57,3 @@ pub use sciformats_core::{Conversion, Error, Limits, Misfit, Range, ReadAt, Resu
 pub use spec::{ElementKind, Flags, Header};
 pub use stream::StreamWriter;
 pub use writer::{WriteOptions, Writer};
-
-/// The examples of the README are tests.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-struct Readme;

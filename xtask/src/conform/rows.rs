@@ -105,6 +105,24 @@ const ROWS: &[(&str, &[Row])] = &[
             ("files repacked by the program, including npy", &["kept"]),
         ],
     ),
+    (
+        "examples",
+        &[
+            ("a slab of a climate model's output", &["climate"]),
+            ("a loop of a simulation, continued", &["simulation"]),
+            ("structs as rows of a table", &["particles"]),
+            ("cells and genes of AnnData", &["anndata"]),
+            ("slices for clients of a server", &["server"]),
+            ("many files in tasks of tokio", &["tokio_sums"]),
+            ("an image like those of the Roman telescope", &["roman"]),
+            ("a trajectory of HOOMD", &["hoomd"]),
+            ("a compressed map", &["heights"]),
+            ("frames in a RawArray", &["usage"]),
+            ("contents of any file", &["contents"]),
+            ("largest numbers of any file", &["maximum"]),
+            ("errors told apart", &["errors"]),
+        ],
+    ),
 ];
 
 /// The row of the content manifests, last in every table.
