@@ -22,7 +22,7 @@ pub(crate) enum BlockData {
     /// Data to be stored, and how.
     New { data: Arc<dyn ReadAt>, compression: Compression, level: Option<u32> },
     /// Bytes that are compressed already, as a block of another file.
-    Encoded { header: BlockHeader, stored: Arc<dyn ReadAt> },
+    Encoded { header: Box<BlockHeader>, stored: Arc<dyn ReadAt> },
 }
 
 impl Document {
