@@ -80,9 +80,7 @@ fn bytes(kind: &str) -> Outcome<Vec<u8>> {
     let mut noise = Noise(0x9E37_79B9_7F4A_7C15);
     Ok(match kind {
         "counts f4" => numbers(|i| ((i >> 6) * 4 + (noise.next() >> 60)) as f32),
-        "waves f8" => {
-            (0..SIZE as u64 / 8).flat_map(|i| (i as f64 / 500.0).sin().to_le_bytes()).collect()
-        }
+        "waves f8" => (0..SIZE as u64 / 8).flat_map(|i| (i as f64 / 500.0).sin().to_le_bytes()).collect(),
         "noisy f4" => numbers(|i| ((i as f64 / 900.0).sin() * 20.0 + noise.normal() * 0.5) as f32),
         "walk i4" => {
             let mut sum = 0i32;
@@ -117,8 +115,22 @@ fn records(noise: &mut Noise) -> Outcome<Vec<u8>> {
 /// Lines of a table, and sentences between them.
 fn text(noise: &mut Noise) -> Outcome<Vec<u8>> {
     const WORDS: [&str; 16] = [
-        "temperature", "pressure", "the", "of", "station", "wind", "sample", "and", "is", "quality", "ok", "flag",
-        "north", "in", "value", "was",
+        "temperature",
+        "pressure",
+        "the",
+        "of",
+        "station",
+        "wind",
+        "sample",
+        "and",
+        "is",
+        "quality",
+        "ok",
+        "flag",
+        "north",
+        "in",
+        "value",
+        "was",
     ];
     let mut out = Vec::with_capacity(SIZE + 200);
     for i in 0u32.. {

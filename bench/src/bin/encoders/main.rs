@@ -6,7 +6,6 @@
 //! than one percent, the row says by how much and has no ratio. Where its weakest level is smaller, that level is used.
 
 mod data;
-mod deflate;
 mod own;
 mod peers;
 
@@ -128,7 +127,11 @@ fn equal(case: &str, peer: &Peer, folder: &Path, data: &[u8]) -> Outcome<&'stati
             }
         }
         let first = levels[0];
-        eprintln!("{}: levels {first} and {level}, {:.4} of our size", peer.name, size as f64 / target as f64);
+        eprintln!(
+            "{}: levels {first} and {level}, {:.4} of our size",
+            peer.name,
+            size as f64 / target as f64
+        );
         return Ok(LEVELS.get_or_init(|| levels));
     }
     Err(format!("its smallest size is {:.3} of ours", smallest as f64 / target as f64).into())

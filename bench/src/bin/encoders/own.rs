@@ -1,10 +1,10 @@
-//! Our encoders. They are private to their crates, so their files are compiled here a second time.
+//! The encoders that we use: zlib-rs for deflate, and our own for LZ4. These are private to their crate, so their files are
+//! compiled here a second time.
 
 use sciformats_core::FaultKind;
 
 use super::Ours;
-use super::deflate;
-use super::peers::{C_LZ4, C_LZ4HC, Encode, LIBDEFLATE, LZ4_FLEX, ZLIB_RS};
+use super::peers::{C_LZ4, C_LZ4HC, Encode, LIBDEFLATE, LZ4_FLEX, zlib_rs};
 
 #[allow(dead_code)]
 #[path = "../../../../crates/cframe/src/codec/lz.rs"]
@@ -24,16 +24,18 @@ fn exact(made: usize, expected: usize) -> Outcome {
     if made == expected { Ok(()) } else { Err(CORRUPT) }
 }
 
-/// An encoder is worth its lines if it takes at most this share of the time of each peer.
+/// An encoder of our own is worth its lines if it takes at most this share of the time of each peer.
 const WINS: f64 = 0.9;
+/// An encoder from another crate is good enough if it takes at most this share.
+const EQUALS: f64 = 1.2;
 
 pub(crate) const ENCODERS: &[Ours] = &[
     Ours {
         name: "deflate",
         levels: &[1, 4, 6, 9],
-        goal: WINS,
-        encoder: || Box::new(|level, chunk, _| Ok(deflate::compress::compress(level, chunk).len())),
-        peers: &[ZLIB_RS, LIBDEFLATE],
+        goal: EQUALS,
+        encoder: zlib_rs,
+        peers: &[LIBDEFLATE],
         with_zlib_ng: true,
     },
     Ours {

@@ -15,10 +15,6 @@ pub(crate) struct Peer {
     pub(crate) encoder: fn() -> Encode,
 }
 
-const DEFLATE_LEVELS: &[u32] = &[1, 2, 3, 4, 5, 6, 7, 8, 9];
-
-pub(crate) const ZLIB_RS: Peer =
-    Peer { name: "flate2 1.1.11 (zlib-rs)", levels: DEFLATE_LEVELS, encoder: zlib_rs };
 pub(crate) const LIBDEFLATE: Peer = Peer {
     name: "libdeflater 1.26.1 (C)",
     levels: &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12],

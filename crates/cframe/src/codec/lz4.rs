@@ -198,6 +198,8 @@ const SHORT: usize = 1 << 13;
 const LONG: usize = 1 << 12;
 
 /// A fast encoder: it looks at one earlier place for each position, and at ever fewer positions while nothing matches.
+/// The levels say how fast they become fewer, as those of Blosc2 do; lz4_flex has nothing like that, and demands room for
+/// the longest stream instead of giving up.
 #[derive(Default)]
 pub(crate) struct Encoder {
     short: Option<Box<[u16; SHORT]>>,
