@@ -13,6 +13,8 @@
 
 #[path = "support/array.rs"]
 mod array;
+#[path = "support/random.rs"]
+mod random;
 #[allow(dead_code, reason = "only other tests use `room`")]
 #[path = "support/recorded.rs"]
 mod recorded;
@@ -21,40 +23,12 @@ use array::Array;
 use hdf5_pure::options::{Bound, Flush};
 use hdf5_pure::structure::{BtreeK, IndexKind, Layout};
 use hdf5_pure::{ChunkIndex, CreateOptions, EditOptions, Editor, File, Range, Slab, Writer};
+use random::Random;
 use recorded::Recorded;
 use sciformats_core::commit::replay::{self, Cuts};
 
 const MOST: [u64; 2] = [120, 24];
 const CHUNK: [u64; 2] = [2, 2];
-
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, n: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % n.max(1)
-    }
-
-    fn values(&mut self, n: u64) -> Vec<i32> {
-        (0..n).map(|_| self.below(1000) as i32).collect()
-    }
-
-    fn slab(&mut self, shape: &[u64]) -> Slab {
-        let ranges: Vec<Range> = shape
-            .iter()
-            .map(|&n| {
-                let start = self.below(n);
-                let step = 1 + self.below(4);
-                let all = (n - start).div_ceil(step);
-                let count = if self.below(3) == 0 { all } else { 1 + self.below(all.min(8)) };
-                Range::new(start, count).by(step)
-            })
-            .collect();
-        Slab::new(shape, ranges).unwrap()
-    }
-}
 
 /// How a dataset is created.
 #[derive(Clone, Copy, Debug)]
@@ -140,14 +114,10 @@ fn edit(editor: &mut Editor, model: &mut Array, random: &mut Random) {
             model.write(&slab, &values);
         }
         3 if !empty => {
-            let points: Vec<Vec<u64>> =
-                (0..4).map(|_| model.shape.iter().map(|&n| random.below(n)).collect()).collect();
+            let points = random.points(&model.shape, 4);
             let values = random.values(4);
             dataset.write_points(&points, &values).unwrap();
-            for (point, value) in points.iter().zip(values) {
-                let ranges: Vec<Range> = point.iter().map(|&at| Range::new(at, 1)).collect();
-                model.write(&Slab::new(&model.shape, ranges).unwrap(), &[value]);
-            }
+            model.write_points(&points, &values);
         }
         4 | 5 if model.shape[0] < MOST[0] && model.shape[1] > 0 => {
             let more = 1 + random.below((MOST[0] - model.shape[0]).min(9));

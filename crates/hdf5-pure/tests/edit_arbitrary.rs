@@ -10,6 +10,7 @@
 
 #[path = "support/arbitrary.rs"]
 mod arbitrary;
+#[allow(dead_code, reason = "points are of use to other tests")]
 #[path = "support/array.rs"]
 mod array;
 #[allow(dead_code, reason = "only other tests use `room` and the steps")]

@@ -13,6 +13,8 @@
 
 #[path = "support/array.rs"]
 mod array;
+#[path = "support/random.rs"]
+mod random;
 #[path = "support/recorded.rs"]
 mod recorded;
 
@@ -23,37 +25,11 @@ use hdf5_pure::{
     ChunkIndex, CreateOptions, DatasetBuilder, DatasetWriter, EditOptions, Editor, Error, File, OpenOptions,
     Range, Slab, Writer,
 };
+use random::Random;
 use recorded::Recorded;
 use sciformats_core::commit::replay::{self, Cuts};
 
 type Make = for<'a> fn(DatasetBuilder<'a>) -> DatasetBuilder<'a>;
-
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, n: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % n.max(1)
-    }
-
-    fn slab(&mut self, shape: &[u64]) -> Slab {
-        let ranges: Vec<Range> = shape
-            .iter()
-            .map(|&n| {
-                let start = self.below(n);
-                let step = 1 + self.below(3);
-                Range::new(start, 1 + self.below((n - start).div_ceil(step))).by(step)
-            })
-            .collect();
-        Slab::new(shape, ranges).unwrap()
-    }
-
-    fn values(&mut self, n: u64) -> Vec<i32> {
-        (0..n).map(|_| self.below(1000) as i32).collect()
-    }
-}
 
 fn file(
     bound: Bound,
@@ -89,14 +65,10 @@ fn edit(dataset: &mut DatasetWriter<'_>, model: &mut Model, most: &[u64], random
             model.write(&slab, &values);
         }
         1 if !model.shape.contains(&0) => {
-            let points: Vec<Vec<u64>> =
-                (0..3).map(|_| model.shape.iter().map(|&n| random.below(n)).collect()).collect();
+            let points = random.points(&model.shape, 3);
             let values = random.values(3);
             dataset.write_points(&points, &values).unwrap();
-            for (point, value) in points.iter().zip(values) {
-                let ranges: Vec<Range> = point.iter().map(|&at| Range::new(at, 1)).collect();
-                model.write(&Slab::new(&model.shape, ranges).unwrap(), &[value]);
-            }
+            model.write_points(&points, &values);
         }
         2 if model.shape[0] + 2 <= most[0] && model.shape[1] > 0 => {
             let values = random.values(2 * model.shape[1]);

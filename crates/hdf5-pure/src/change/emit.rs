@@ -22,7 +22,7 @@ use crate::object::id::{ObjectId, Resolve};
 use crate::space::output::Target;
 use crate::spec::Address;
 use crate::spec::btree_v1::BtreeK;
-use crate::spec::message::attribute_info::AttributeInfo;
+use crate::spec::message::dense::AttributeInfo;
 use crate::spec::message::fill_value::FillValue;
 use crate::spec::message::layout::Layout;
 use crate::spec::message::shared::Shared;

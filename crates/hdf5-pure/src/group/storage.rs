@@ -11,9 +11,9 @@ use crate::heap::fractal::{self, Kind, NODE_SIZE};
 use crate::space::output::Output;
 use crate::spec::btree_v2::record::{LinkName, encode_link_order};
 use crate::spec::message::MessageType;
+use crate::spec::message::dense::LinkInfo;
 use crate::spec::message::group_info::GroupInfo;
 use crate::spec::message::link::Link;
-use crate::spec::message::link_info::LinkInfo;
 use crate::spec::object_header::{CONSTANT, Message};
 use crate::spec::{Name, Sizes, lookup3};
 

@@ -19,6 +19,13 @@ impl Array {
         Self::indices(slab).into_iter().zip(values).for_each(|(at, &value)| self.values[at] = value);
     }
 
+    pub(crate) fn write_points(&mut self, points: &[Vec<u64>], values: &[i32]) {
+        for (point, &value) in points.iter().zip(values) {
+            let ranges: Vec<Range> = point.iter().map(|&at| Range::new(at, 1)).collect();
+            self.write(&Slab::new(&self.shape, ranges).unwrap(), &[value]);
+        }
+    }
+
     pub(crate) fn resize(&mut self, shape: &[u64]) {
         let kept: Vec<Range> =
             shape.iter().zip(&self.shape).map(|(&a, &b)| Range::new(0, a.min(b))).collect();

@@ -20,7 +20,7 @@ use crate::spec::Address;
 use crate::spec::btree_v2::record::AttributeRecord;
 use crate::spec::message::MessageType;
 use crate::spec::message::attribute::RawAttribute;
-use crate::spec::message::attribute_info::AttributeInfo;
+use crate::spec::message::dense::AttributeInfo;
 use crate::spec::message::shared::Shared;
 use crate::spec::object_header::{SHARED, Version, v2};
 

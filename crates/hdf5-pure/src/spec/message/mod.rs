@@ -1,10 +1,9 @@
 //! Header messages (IV.A.2). Each has a file of its own, except the [small] ones.
 
 pub(crate) mod attribute;
-pub(crate) mod attribute_info;
 pub(crate) mod dataspace;
 pub(crate) mod datatype;
-mod dense;
+pub(crate) mod dense;
 pub(crate) mod external_files;
 pub(crate) mod file_space_info;
 pub(crate) mod fill_value;
@@ -12,7 +11,6 @@ pub(crate) mod filter_pipeline;
 pub(crate) mod group_info;
 pub(crate) mod layout;
 pub(crate) mod link;
-pub(crate) mod link_info;
 pub(crate) mod shared;
 pub(crate) mod small;
 
