@@ -202,6 +202,15 @@ impl<'t> Emitter<'t, '_> {
     }
 
     fn block(&mut self, id: NodeId, position: Position) -> Result<()> {
+        if let (Position::Item(column) | Position::Value(column), false) = (position, self.anchors.has(id))
+            && let Some(text) = self.tree.made_value(id)
+        {
+            for (number, line) in text.split_inclusive('\n').enumerate() {
+                self.out.extend(std::iter::repeat_n(' ', if number == 0 { 0 } else { column }));
+                self.out.push_str(line);
+            }
+            return Ok(());
+        }
         if let Some((tree, local)) = self.apart(id) {
             return self.of_another(&tree, |emitter| emitter.block(local, position));
         }
@@ -274,6 +283,10 @@ impl<'t> Emitter<'t, '_> {
     }
 
     fn block_entry(&mut self, key: NodeId, value: NodeId, column: usize) -> Result<()> {
+        if let Some(text) = self.tree.made_key(key).filter(|_| !self.anchors.has(key)) {
+            self.out.push_str(text);
+            return self.block(value, Position::Value(column));
+        }
         // A key and its value are parsed together, where they stand together.
         let follows = value.0.checked_sub(1) == Some(key.0) && !self.anchors.has(value);
         if let Some((tree, local)) = self.apart(key).filter(|_| follows)

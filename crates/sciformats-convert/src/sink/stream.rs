@@ -8,9 +8,9 @@ use sciformats_core::arith::{add, fit, increase, sub};
 use sciformats_core::{Error, ReadAt, Slab};
 
 use super::Elements;
+use sciformats::Result;
 use sciformats::model::Object;
 use sciformats::pieces::Pieces;
-use sciformats::Result;
 
 /// The bytes of elements in order. Very many streams may wait until they are read, so the description of an
 /// array of a file is not kept with it: `elements` returns the array when it is read.
