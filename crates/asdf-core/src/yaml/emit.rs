@@ -18,6 +18,9 @@ const SIMPLE_KEY: usize = 128;
 /// Bytes of text that are passed on together.
 const MUCH: usize = 256 << 10;
 
+/// Takes the next part of a text.
+type Take<'o> = &'o mut dyn FnMut(&str) -> Result<()>;
+
 impl Tree {
     /// The document from `%YAML 1.1` to `...`, each line with `\n`.
     ///
@@ -46,7 +49,7 @@ impl Tree {
     }
 
     /// The text, or the last part of it, if there is somebody to take the others.
-    fn emit(&self, take: Option<&mut dyn FnMut(&str) -> Result<()>>) -> Result<String> {
+    fn emit(&self, take: Option<Take<'_>>) -> Result<String> {
         let mut emitter = Emitter {
             tree: self,
             anchors: Anchors::of(self),
@@ -141,7 +144,7 @@ struct Emitter<'t, 'o> {
     tags: HashMap<&'t str, String>,
     out: String,
     /// Takes the text when there is much of it.
-    take: Option<&'o mut dyn FnMut(&str) -> Result<()>>,
+    take: Option<Take<'o>>,
     depth: usize,
 }
 

@@ -367,7 +367,8 @@ mod tests {
     const HEAD: &str = "%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n---\n";
 
     fn array(begin: &str, indent: usize, source: usize) -> String {
-        let (at, inner) = (" ".repeat(indent), " ".repeat(indent + 2));
+        let at = " ".repeat(indent);
+        let inner = format!("{at}  ");
         format!(
             "{at}{begin} !core/ndarray-1.1.0\n{inner}source: {source}\n{inner}datatype: [ascii, {source}]\n\
              {inner}byteorder: 'little'\n{inner}shape: [2, '*']  \n"
@@ -521,7 +522,7 @@ mod tests {
             const PARTS: [&str; 12] = [
                 "a: 1", "b: [1, 'x']", "- !core/x", "k: !core/x", "- 2", "c:", "'q': !y", "d: two words", "#", "", "e: []", "- !core/x ",
             ];
-            let odd: String = lines.iter().map(|&(indent, part)| format!("{}{}\n", " ".repeat(2 * indent), PARTS[part])).collect();
+            let odd: String = lines.iter().map(|&(indent, part)| format!("{}{}\n", "  ".repeat(indent), PARTS[part])).collect();
             let keys: Vec<String> = (0..30).map(|i| array(&format!("k{i}:"), 0, i)).collect();
             let (before, after) = keys.split_at(at);
             check(&format!("{HEAD}{}{odd}{}", before.concat(), after.concat()));
