@@ -136,7 +136,7 @@ impl NdArray {
         if tree.entries(id).is_none() {
             return Err(fault("node", "is neither a mapping nor a sequence"));
         }
-        tree.pairs(id)?;
+        tree.check_merges(id)?;
         let child = |key| tree.child(id, key);
         let byteorder = child("byteorder").map(|node| datatype::byte_order(tree, node)).transpose()?;
         let order = byteorder.unwrap_or(ByteOrder::Little);

@@ -22,14 +22,41 @@ pub(crate) fn size(text: &[u8], done: usize) -> Option<usize> {
     // Go back to the start of the line, because the last call may have seen only a part of it.
     let seen = text.get(..done).unwrap_or(text);
     let mut at = seen.iter().rposition(|&b| b == b'\n').map_or(0, |newline| bound::sum(newline, 1));
-    while let Ok((rest, content)) = line(text.get(at..)?) {
+    loop {
+        let left = text.get(at..)?;
+        // The lines before the next one that begins with a point are passed over at once.
+        if !left.starts_with(b".") {
+            at = bound::sum(at, bound::sum(next_point(left)?, 1));
+            continue;
+        }
+        let (rest, content) = line(left).ok()?;
         let next = bound::left(text.len(), rest.len());
         if content == b"..." {
             return Some(next);
         }
         at = next;
     }
-    None
+}
+
+/// Where a line break stands that a point follows.
+fn next_point(text: &[u8]) -> Option<usize> {
+    const MANY: usize = 64;
+    let mut at = 0;
+    loop {
+        let some = text.get(at..)?;
+        let (breaks, points) = (some.get(..MANY), some.get(1..bound::sum(MANY, 1)));
+        let Some((breaks, points)) = breaks.zip(points) else {
+            return some.windows(2).position(|two| two == b"\n.").map(|place| bound::sum(at, place));
+        };
+        // Many at a time: a loop that may end at each byte is several times slower.
+        let found =
+            breaks.iter().zip(points).fold(false, |found, (a, b)| found | (*a == b'\n') & (*b == b'.'));
+        if found {
+            let place = breaks.iter().zip(points).position(|(a, b)| (*a, *b) == (b'\n', b'.'))?;
+            return Some(bound::sum(at, place));
+        }
+        at = bound::sum(at, MANY);
+    }
 }
 
 /// Returns whether a caller that reads in pieces may stop at an end line at the end of its bytes. Without a line break, `...`

@@ -18,6 +18,9 @@ const SIMPLE_KEY: usize = 128;
 /// Bytes of text that are passed on together.
 const MUCH: usize = 256 << 10;
 
+/// Takes the next part of a text.
+type Take<'o> = &'o mut dyn FnMut(&str) -> Result<()>;
+
 impl Tree {
     /// Returns the document from `%YAML 1.1` to `...`. Each line ends with `\n`.
     ///
@@ -46,7 +49,7 @@ impl Tree {
     }
 
     /// The text, or the last part of it, if there is somebody to take the others.
-    fn emit(&self, take: Option<&mut dyn FnMut(&str) -> Result<()>>) -> Result<String> {
+    fn emit(&self, take: Option<Take<'_>>) -> Result<String> {
         let mut emitter = Emitter {
             tree: self,
             anchors: Anchors::of(self),
@@ -141,7 +144,7 @@ struct Emitter<'t, 'o> {
     tags: HashMap<&'t str, String>,
     out: String,
     /// Takes the text when there is much of it.
-    take: Option<&'o mut dyn FnMut(&str) -> Result<()>>,
+    take: Option<Take<'o>>,
     depth: usize,
 }
 
@@ -202,6 +205,15 @@ impl<'t> Emitter<'t, '_> {
     }
 
     fn block(&mut self, id: NodeId, position: Position) -> Result<()> {
+        if let (Position::Item(column) | Position::Value(column), false) = (position, self.anchors.has(id))
+            && let Some(text) = self.tree.made_value(id)
+        {
+            for (number, line) in text.split_inclusive('\n').enumerate() {
+                self.out.extend(std::iter::repeat_n(' ', if number == 0 { 0 } else { column }));
+                self.out.push_str(line);
+            }
+            return Ok(());
+        }
         if let Some((tree, local)) = self.apart(id) {
             return self.of_another(&tree, |emitter| emitter.block(local, position));
         }
@@ -274,6 +286,10 @@ impl<'t> Emitter<'t, '_> {
     }
 
     fn block_entry(&mut self, key: NodeId, value: NodeId, column: usize) -> Result<()> {
+        if let Some(text) = self.tree.made_key(key).filter(|_| !self.anchors.has(key)) {
+            self.out.push_str(text);
+            return self.block(value, Position::Value(column));
+        }
         // A key and its value are parsed together, where they stand together.
         let follows = value.0.checked_sub(1) == Some(key.0) && !self.anchors.has(value);
         if let Some((tree, local)) = self.apart(key).filter(|_| follows)

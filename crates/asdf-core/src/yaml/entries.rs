@@ -34,6 +34,8 @@ pub(super) struct Entries {
     is_item: bool,
     /// Bit `n` is set if the node `n` begins an entry.
     starts: u128,
+    /// Where each entry ends in the text.
+    ends: Vec<u32>,
     len: usize,
     /// Whether entries may be appended.
     is_open: bool,
@@ -80,12 +82,17 @@ fn is_set(bits: u128, place: usize) -> bool {
     u32::try_from(place).ok().and_then(|place| bits.checked_shr(place)).is_some_and(|bits| bits & 1 == 1)
 }
 
+/// A place in the text of a page, which no parser makes longer than 4 GiB.
+pub(super) fn bound_of(place: usize) -> u32 {
+    u32::try_from(place).unwrap_or(u32::MAX) // a bound: the text of what is behind it is not found
+}
+
 impl Entries {
     /// Entries that stand at `offset` in a file.
     pub(super) fn new(
         (text, offset): (&str, u64),
         standing: Standing,
-        sizes: Sizes,
+        (sizes, ends): (Sizes, Vec<u32>),
         handles: &Arc<Handles>,
     ) -> Self {
         let (Standing { column, is_item }, Sizes { starts, len }) = (standing, sizes);
@@ -95,6 +102,7 @@ impl Entries {
             column,
             is_item,
             starts,
+            ends,
             len,
             is_open: false,
             handles: Arc::clone(handles),
@@ -115,7 +123,8 @@ impl Entries {
         let (column, is_open) = (0, true);
         let (offset, starts, tag) = (None, 1, None);
         let (len, nodes) = (nodes, OnceLock::new());
-        Self { text, offset, column, is_item, starts, len, is_open, handles, tag, nodes }
+        let ends = vec![bound_of(text.len())];
+        Self { text, offset, column, is_item, starts, ends, len, is_open, handles, tag, nodes }
     }
 
     /// Adds an entry that was made like the others; returns the place of its first node. `None` if it cannot be added.
@@ -130,6 +139,7 @@ impl Entries {
         let sizes = Sizes { starts: self.starts, len: place };
         let sizes = sizes.and(nodes).filter(|_| is_like && self.is_unread())?;
         self.text.push_str(text);
+        self.ends.push(bound_of(self.text.len()));
         (self.starts, self.len) = (sizes.starts, sizes.len);
         Some(place)
     }
@@ -143,6 +153,7 @@ impl Entries {
     /// Gives back memory that the text does not need.
     pub(super) fn shrink(&mut self) {
         self.text.shrink_to_fit();
+        self.ends.shrink_to_fit();
     }
 
     pub(super) fn len(&self) -> usize {
@@ -204,19 +215,30 @@ impl Entries {
 
     /// The entry that a node is in: its text, where that begins in the text of all entries, and the place of its first node.
     fn entry(&self, place: usize) -> Option<(&str, usize, usize)> {
-        let firsts = (0..=place).filter(|&place| is_set(self.starts, place));
-        let (number, first) = firsts.enumerate().last()?;
-        // Other lines are indented more.
-        let is_first = |line: &str| line.as_bytes().get(self.column) != Some(&b' ');
-        let mut at = 0;
-        let lines = self.text.split_inclusive('\n').map(|line| {
-            let start = at;
-            at = bound::sum(at, line.len());
-            (start, line)
-        });
-        let mut starts = lines.filter(|(_, line)| is_first(line)).map(|(start, _)| start).skip(number);
-        let start = starts.next()?;
-        Some((self.text.get(start..starts.next().unwrap_or(self.text.len()))?, start, first))
+        let last = u32::try_from(place).ok().filter(|&place| place < u128::BITS)?;
+        let before = self.starts & (u128::MAX >> u128::BITS.checked_sub(last.checked_add(1)?)?);
+        let number = usize::try_from(before.count_ones().checked_sub(1)?).ok()?;
+        let first = usize::try_from(before.ilog2()).ok()?;
+        let start = number.checked_sub(1).map_or(Some(0), |last| self.ends.get(last).copied())? as usize;
+        Some((self.text.get(start..*self.ends.get(number)? as usize)?, start, first))
+    }
+
+    /// The text of a value that was made, from its tag on, if tags are still written with the same handles. It is what the
+    /// value is written as, but for its indentation.
+    pub(super) fn made_value(&self, place: usize, handles: &Arc<Handles>) -> Option<&str> {
+        let is_value = self.is_entry(place) && (self.is_item || !is_set(self.starts, place));
+        let is_as_written = is_value && self.offset.is_none() && Arc::ptr_eq(&self.handles, handles);
+        let (text, ..) = self.entry(place).filter(|_| is_as_written)?;
+        let (line, _) = text.split_once('\n')?;
+        text.get(line.rfind(" !")?..)
+    }
+
+    /// The text of a key that was made, and of its `:`.
+    pub(super) fn made_key(&self, place: usize) -> Option<&str> {
+        let is_key = !self.is_item && is_set(self.starts, place) && self.offset.is_none();
+        let (text, ..) = self.entry(place).filter(|_| is_key)?;
+        let (line, _) = text.split_once('\n')?;
+        line.get(..line.rfind(" !")?)
     }
 
     /// The entry that a node is in, as a tree of its own, and the place of its first node.
@@ -287,6 +309,18 @@ impl Tree {
         entries.tag(place)
     }
 
+    /// The text of a value that was made, from the blank before its tag on, as it is written in the first column.
+    pub(super) fn made_value(&self, id: NodeId) -> Option<&str> {
+        let (entries, place) = self.nodes.unread_entries(id.0 as usize)?;
+        entries.made_value(place, &self.handles)
+    }
+
+    /// The text of a key that was made, as it is written, with its `:`.
+    pub(super) fn made_key(&self, id: NodeId) -> Option<&str> {
+        let (entries, place) = self.nodes.unread_entries(id.0 as usize)?;
+        entries.made_key(place)
+    }
+
     /// Whether the node is in text that is parsed for each look at it.
     pub(crate) fn is_apart(&self, id: NodeId) -> bool {
         self.nodes.unread_entries(id.0 as usize).is_some()
@@ -315,7 +349,7 @@ impl Tree {
     /// Adds an entry of a block collection as its text, if that is simple enough; returns its first node, which is the key,
     /// or else the item.
     pub(crate) fn add_entry(&mut self, text: &str, is_item: bool) -> Option<NodeId> {
-        let entry = simple::entry(text.as_bytes(), 0, Standing { column: 0, is_item })?;
+        let entry = simple::entry(text.as_bytes(), 0, Standing { column: 0, is_item }, Default::default())?;
         if entry.end != text.len() || entry.nodes > PAGE {
             return None;
         }
@@ -333,7 +367,8 @@ mod tests {
     const HEAD: &str = "%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n---\n";
 
     fn array(begin: &str, indent: usize, source: usize) -> String {
-        let (at, inner) = (" ".repeat(indent), " ".repeat(indent + 2));
+        let at = " ".repeat(indent);
+        let inner = format!("{at}  ");
         format!(
             "{at}{begin} !core/ndarray-1.1.0\n{inner}source: {source}\n{inner}datatype: [ascii, {source}]\n\
              {inner}byteorder: 'little'\n{inner}shape: [2, '*']  \n"
@@ -487,7 +522,7 @@ mod tests {
             const PARTS: [&str; 12] = [
                 "a: 1", "b: [1, 'x']", "- !core/x", "k: !core/x", "- 2", "c:", "'q': !y", "d: two words", "#", "", "e: []", "- !core/x ",
             ];
-            let odd: String = lines.iter().map(|&(indent, part)| format!("{}{}\n", " ".repeat(2 * indent), PARTS[part])).collect();
+            let odd: String = lines.iter().map(|&(indent, part)| format!("{}{}\n", "  ".repeat(indent), PARTS[part])).collect();
             let keys: Vec<String> = (0..30).map(|i| array(&format!("k{i}:"), 0, i)).collect();
             let (before, after) = keys.split_at(at);
             check(&format!("{HEAD}{}{odd}{}", before.concat(), after.concat()));

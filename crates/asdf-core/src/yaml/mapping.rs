@@ -60,6 +60,15 @@ impl Tree {
         Ok(Some(unique))
     }
 
+    /// Checks what merge keys of a mapping unfold to.
+    ///
+    /// # Errors
+    /// As [`pairs`](Self::pairs).
+    pub(crate) fn check_merges(&self, id: NodeId) -> Result<()> {
+        let merges = self.entries(id).unwrap_or_default().iter().any(|(key, _)| self.is_merge_key(*key));
+        if merges { self.unfold(id, (0, &mut 0), &mut Vec::new()) } else { Ok(()) }
+    }
+
     fn identity(&self, key: NodeId) -> Result<(u8, String), NodeId> {
         self.with(key, |tree, local| tree.key_identity(local).map_err(|_| key))
     }

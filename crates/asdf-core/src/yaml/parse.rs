@@ -12,7 +12,7 @@ use sciformats_core::{Limits, Result, bound};
 use super::arena::{Arena, Lines, PAGE};
 use super::cursor::{Cursor, signed};
 use super::edits::Edits;
-use super::entries::{Entries, Sizes, Standing};
+use super::entries::{Entries, Sizes, Standing, bound_of};
 use super::keys::Keys;
 use super::simple;
 use super::tree::{CollectionStyle, Content, Handles, Node, NodeId, ScalarStyle, Tree, is_handle};
@@ -441,15 +441,18 @@ impl<'a> Parser<'a> {
         {
             return Ok(false);
         }
-        let mut any = false;
+        let (mut any, mut tail) = (false, simple::Tail::default());
         loop {
             let start = self.cursor.line_start;
             let text = self.cursor.text;
             let (mut end, mut sizes) = (start, Sizes::default());
             let mut tags: Option<(&str, Arc<str>, bool)> = None;
-            while let Some(entry) = simple::entry(text.as_bytes(), bound::sum(end, standing.column), standing)
-            {
+            let mut ends = Vec::new();
+            loop {
+                let at = bound::sum(end, standing.column);
+                let Some(entry) = simple::entry(text.as_bytes(), at, standing, tail) else { break };
                 let Some(more) = sizes.and(entry.nodes) else { break };
+                tail = entry.tail;
                 // A tag that is wrong is found, and reported, where it is read.
                 let Ok(written) = std::str::from_utf8(entry.tag) else { break };
                 match &mut tags {
@@ -459,6 +462,7 @@ impl<'a> Parser<'a> {
                     _ => break,
                 }
                 (end, sizes) = (entry.end, more);
+                ends.push(bound_of(sub(end, start)?));
             }
             // A page that holds little is not worth it, and more nodes must not be counted than may be there.
             let count = bound::sum(self.tree.nodes.len(), bound::product(PAGE, 2));
@@ -469,7 +473,8 @@ impl<'a> Parser<'a> {
             let offset = self.cursor.offset_of(start);
             let text = self.cursor.slice(start, end);
             let tag = tags.filter(|(.., is_one)| *is_one).map(|(_, tag, _)| tag);
-            let page = Entries::new((text, offset), standing, sizes, &self.tree.handles).with_tag(tag);
+            let page =
+                Entries::new((text, offset), standing, (sizes, ends), &self.tree.handles).with_tag(tag);
             let first = self.tree.nodes.push_entries(page);
             for place in sizes.firsts() {
                 take(NodeId(u32::try_from(bound::sum(first, place)).unwrap_or(u32::MAX))); // a bound of all ids

@@ -20,6 +20,17 @@ pub(super) struct Entry<'a> {
     pub(super) nodes: usize,
     /// The tag as it is written.
     pub(super) tag: &'a [u8],
+    /// What follows the first line of the value.
+    pub(super) tail: Tail<'a>,
+}
+
+/// Lines of a value after its first one, which are often the same in the next entry.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Tail<'a> {
+    text: &'a [u8],
+    /// The column of its keys.
+    column: usize,
+    nodes: usize,
 }
 
 /// Returns the end of the [`LINES`] lines that begin at `at`, the first of them after its indentation; `None` if one of them is
@@ -42,8 +53,9 @@ pub(super) fn lines(text: &[u8], at: usize, indent: usize) -> Option<usize> {
     }
 }
 
-/// The entry whose key or `-` is at `at`, and only blanks before it on its line; `None` if it is not simple.
-pub(super) fn entry(text: &[u8], at: usize, standing: Standing) -> Option<Entry<'_>> {
+/// The entry whose key or `-` is at `at`, and only blanks before it on its line; `None` if it is not simple. It may end like
+/// `like`, the entry before it.
+pub(super) fn entry<'a>(text: &'a [u8], at: usize, standing: Standing, like: Tail<'_>) -> Option<Entry<'a>> {
     let Standing { column, is_item } = standing;
     let indentation = text.get(at.checked_sub(column)?..at)?;
     indentation.iter().all(|&b| b == b' ').then_some(())?;
@@ -56,7 +68,15 @@ pub(super) fn entry(text: &[u8], at: usize, standing: Standing) -> Option<Entry<
     let (tag, mut rest) = tag(rest)?;
     let mut nodes: usize = if is_item { 1 } else { 2 };
     let mut inner = 0;
+    let (mut tail, mut before) = (None, 0);
     loop {
+        if inner > 0 && tail.is_none() {
+            (tail, before) = (Some(rest), nodes);
+            if let Some(after) = rest.strip_prefix(like.text).filter(|_| inner == like.column) {
+                nodes = nodes.checked_add(like.nodes)?;
+                rest = after;
+            }
+        }
         let line = after_blanks(rest);
         let blanks = rest.len().checked_sub(line.len())?;
         match line.first() {
@@ -78,7 +98,10 @@ pub(super) fn entry(text: &[u8], at: usize, standing: Standing) -> Option<Entry<
         }
     }
     let end = text.len().checked_sub(rest.len())?;
-    (inner > 0).then_some(Entry { end, nodes, tag })
+    let tail = tail?;
+    let text = tail.get(..tail.len().checked_sub(rest.len())?)?;
+    let tail = Tail { text, column: inner, nodes: nodes.checked_sub(before)? };
+    Some(Entry { end, nodes, tag, tail })
 }
 
 /// What follows a key in single quotes, its `:` and the blank; the first quote is not there any more.

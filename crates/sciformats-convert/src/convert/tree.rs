@@ -153,17 +153,17 @@ fn named(builder: &mut Builder, path: &str, shown: &str) -> Name {
 /// Puts the object from the first path, in the source, to the second path, in the target.
 fn put(builder: &mut Builder, (from, to): (&str, &str), body: Body) -> bool {
     let name = named(builder, from, split(to).1);
-    put_as(builder, (from, to), name, body)
+    put_as(builder, (from, to), &name, body)
 }
 
 /// Does the same as [`put`], with a name that is not the last part of the path.
-fn put_as(builder: &mut Builder, (from, to): (&str, &str), name: Name, body: Body) -> bool {
+fn put_as(builder: &mut Builder, (from, to): (&str, &str), name: &Name, body: Body) -> bool {
     let parent = split(to).0;
     let Some(parent) = group(builder, parent) else {
         builder.lose(from, "is left out: an array is where its group would be");
         return false;
     };
-    let is_free = builder.put(parent, (from, &name), body).is_some();
+    let is_free = builder.put(parent, (from, name), body).is_some();
     if !is_free {
         builder.lose(from, "is left out: another object has its name");
     }
@@ -230,7 +230,7 @@ fn attribute(builder: &mut Builder, (to, is_group): (&str, bool), name: &Name, a
         (format!("{to}@{shown}"), format!("{}@{shown}", base.shown()))
     };
     let Some(body) = builder.made(&place, array) else { return };
-    if put_as(builder, (&place, &place), Name::from(member), body) {
+    if put_as(builder, (&place, &place), &Name::from(member), body) {
         builder.remark(Remark::AttributeAsMember);
     }
 }

@@ -13,10 +13,12 @@ use sciformats::model::{ArrayInfo, ElementType, ObjectId};
 use sciformats::pieces::{self, Pieces};
 use sciformats::{File, Result};
 
+type Read = dyn Fn(&Slab, &mut Vec<u8>) -> Result<()> + Send + Sync;
+
 /// Where elements come from.
 #[derive(Clone)]
 enum Origin {
-    Function(Arc<dyn Fn(&Slab, &mut Vec<u8>) -> Result<()> + Send + Sync>),
+    Function(Arc<Read>),
     File(Arc<File>, ObjectId),
 }
 
@@ -34,7 +36,7 @@ enum Origin {
 /// ```
 #[derive(Clone)]
 pub struct Elements {
-    pub(super) info: ArrayInfo,
+    pub(super) info: Arc<ArrayInfo>,
     origin: Origin,
     pub(super) limits: Limits,
     threads: usize,
@@ -65,7 +67,7 @@ impl Elements {
         read: impl Fn(&Slab, &mut Vec<u8>) -> Result<()> + Send + Sync + 'static,
     ) -> Self {
         let origin = Origin::Function(Arc::new(read));
-        Self { info, origin, limits: Limits::default(), threads: 1 }
+        Self { info: Arc::new(info), origin, limits: Limits::default(), threads: 1 }
     }
 
     /// Creates an array whose elements are read from an open file.
@@ -87,7 +89,7 @@ impl Elements {
     /// ```
     pub fn of(file: Arc<File>, array: ObjectId, info: ArrayInfo) -> Self {
         let (limits, threads) = (*file.limits(), file.options().threads());
-        Self { info, origin: Origin::File(file, array), limits, threads }
+        Self { info: Arc::new(info), origin: Origin::File(file, array), limits, threads }
     }
 
     /// Returns the file and the object that the elements come from.
@@ -193,7 +195,8 @@ impl Elements {
     /// Returns the same array, read in parts that match chunks of this shape.
     #[cfg(any(feature = "blosc2", feature = "hdf5"))]
     pub(super) fn in_chunks(self, chunks: Vec<u64>) -> Self {
-        Self { info: ArrayInfo { chunks: Some(chunks), ..self.info }, ..self }
+        let info = ArrayInfo { chunks: Some(chunks), ..Arc::unwrap_or_clone(self.info) };
+        Self { info: Arc::new(info), ..self }
     }
 }
 
