@@ -57,7 +57,7 @@ fn whole(reader: &Reader) {
 fn typed<T: Element>(reader: &Reader) {
     let Ok(elements) = reader.read::<T>() else { return };
     assert_eq!(elements.len() as u64, reader.len());
-    let all = Slab::all(&reader.shape()).expect("its size was checked");
+    let all = Slab::all(reader.shape()).expect("its size was checked");
     let bytes = |elements: &[T]| bytemuck::cast_slice::<T, u8>(elements).to_vec();
     let expected = bytes(&elements);
     drop(elements);
@@ -69,7 +69,7 @@ fn typed<T: Element>(reader: &Reader) {
 fn every_other(reader: &Reader) -> Option<Slab> {
     let shape = reader.shape();
     let ranges: Vec<_> = shape.iter().map(|&length| Range::new(length.min(1), length / 2).by(2)).collect();
-    Slab::new(&shape, ranges).ok()
+    Slab::new(shape, ranges).ok()
 }
 
 fn part(reader: &Reader, slab: &Slab) {

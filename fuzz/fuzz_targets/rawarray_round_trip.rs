@@ -114,7 +114,7 @@ fn edit(
     let chosen = input.ranges.iter().copied().chain(std::iter::repeat((0, 255, 1)));
     let ranges: Vec<Range> =
         shape.iter().zip(chosen).map(|(&length, choice)| range(length, choice)).collect();
-    let slab = Slab::new(&shape, ranges).expect("inside the shape");
+    let slab = Slab::new(shape, ranges).expect("inside the shape");
     let width = element.size() as usize;
     let over: Vec<u8> = (0..slab.len() as usize * width).map(|i| i as u8 & mask).collect();
     editor.write_slab_bytes(&slab, &over).expect("the slab's size");

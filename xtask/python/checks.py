@@ -4,13 +4,14 @@ import json
 import subprocess
 
 
-def check(case, work):
-    """One line of the run: `work` holds, or why it does not."""
-    line = {"case": case, "ok": True}
+def check(case, work, way=None):
+    """One line of the run: `work` holds, or why it does not; with the way of the file, if it is not that of the step."""
+    named = {"case": case} if way is None else {"case": case, "way": way}
+    line = {**named, "ok": True}
     try:
         work()
     except Exception as error:  # a check that fails is a line, not the end
-        line = {"case": case, "ok": False, "why": f"{type(error).__name__}: {error}"}
+        line = {**named, "ok": False, "why": f"{type(error).__name__}: {error}"}
     print(json.dumps(line), flush=True)
 
 

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use crate::args::Args;
 use crate::counts::Counts;
 use crate::sh::Result;
-use crate::{conform, fixtures, lint, mpi, msrv, mutate, reliability, test, tidy};
+use crate::{conform, fixtures, lint, mpi, msrv, mutate, reliability, test, tidy, weight};
 
 /// The number of damaged fixtures per format, which is enough to find a gross fault.
 const MUTANTS: u64 = 300;
@@ -27,6 +27,7 @@ pub(crate) fn task(args: Args) -> Result {
     // Cheap steps come first. A failure does not stop the other steps, so that one run reports everything.
     let steps = [
         step("tidy", || tidy::tidy().map(|()| None)),
+        step("weight", || weight::weight(true, false, None).map(|()| None)),
         step("lint", || lint::lint().map(|()| None)),
         step("msrv", || msrv::stated().map(|()| None)),
         step("fixtures", || fixtures::check_all(None).map(|()| None)),

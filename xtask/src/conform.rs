@@ -4,12 +4,14 @@
 //! other. Both understand `write DIR` and `check DIR`, and print one line `{"case":"GROUP: detail",…}` per
 //! check. If the peer writes a content manifest `NAME.jsonl` beside a file, the output of `sciformats
 //! manifest NAME` must agree with it. Scripts `F_PART_conform.py` are given our example and a folder. They
-//! call the example as they need, and print such lines too.
+//! call the example as they need, and print such lines too. The examples that are no side of this run have a
+//! script of their own, which is given a folder with all of them.
 //!
 //! The results of a run over all formats are in `docs/conformance.md`.
 
 mod conventions;
 mod document;
+mod examples;
 mod lanes;
 mod manifest;
 mod matrix;
@@ -28,6 +30,7 @@ use crate::formats::{FORMATS, Format, with_script};
 use crate::python::Python;
 use crate::sh::{About, Result, cargo, root, shown, target_folder};
 pub(crate) use conventions::CONVENTIONS;
+pub(crate) use examples::EXAMPLES;
 use matrix::{Check, Matrix, Outcome, Peer, Way};
 
 /// The task. The last line is `N passed, N failed, N skipped`.
@@ -46,7 +49,7 @@ pub(crate) fn task(mut args: Args) -> Result {
 pub(crate) fn conform(asked: Option<&str>, check: bool) -> Result<Counts> {
     let formats = conventions::beside(asked, with_script)?;
     let python = Python::prepare();
-    let programs = Programs::build()?;
+    let programs = Programs::build_for(&formats)?;
     let mut found: Vec<(Format, Matrix)> =
         formats.iter().map(|format| (*format, Matrix::default())).collect();
     let mut parts = Vec::new();
@@ -93,12 +96,16 @@ fn parts_of<'a>(format: Format, python: &'a Python, programs: &Programs) -> Resu
         fs::remove_dir_all(&place).about(&place)?;
     }
     fs::create_dir_all(&place).about(&place)?;
-    let program = programs.copy("sciformats", &place)?;
-    let example = programs.copy(&format.example(), &place)?;
-
     let mut parts: Vec<Part<'a>> = Vec::new();
-    let (files, ours) = (place.clone(), example.clone());
-    parts.push(Box::new(move || (format, exchange(format, python, &files, &program, &ours))));
+    let example = if format == EXAMPLES {
+        examples::copies(programs, &place)?
+    } else {
+        let program = programs.copy("sciformats", &place)?;
+        let example = programs.copy(&format.example(), &place)?;
+        let (files, ours) = (place.clone(), example.clone());
+        parts.push(Box::new(move || (format, exchange(format, python, &files, &program, &ours))));
+        example
+    };
     for script in scripts_of(format)? {
         let folder = place.join(script.file_stem().unwrap_or_default());
         fs::create_dir_all(&folder).about(&folder)?;
@@ -229,18 +236,25 @@ impl Programs {
     /// Builds all of them with one run of cargo, whatever is needed later, so that common parts are built
     /// once.
     pub(crate) fn build() -> Result<Self> {
+        Self::build_for(&[])
+    }
+
+    /// As [`build`](Self::build), but if nothing else than the examples takes part, only these.
+    fn build_for(formats: &[Format]) -> Result<Self> {
         let mut command = cargo();
-        command
-            .args([
-                "build",
-                "--profile",
-                "conform",
-                "--all-features",
-                "--message-format=json-render-diagnostics",
-            ])
-            .args(["--package", "sciformats-cli", "--bin", "sciformats"]);
-        for format in FORMATS.iter().chain([&CONVENTIONS]) {
-            command.args(["--package", format.package, "--example", &format.example()]);
+        command.args([
+            "build",
+            "--profile",
+            "conform",
+            "--all-features",
+            "--message-format=json-render-diagnostics",
+        ]);
+        examples::add_to(&mut command);
+        if formats != [EXAMPLES] {
+            command.args(["--package", "sciformats-cli", "--bin", "sciformats"]);
+            for format in FORMATS.iter().chain([&CONVENTIONS]) {
+                command.args(["--package", format.package, "--example", &format.example()]);
+            }
         }
         eprintln!("$ {}", shown(&command));
         let text = crate::sh::output(&mut command)?;

@@ -25,6 +25,7 @@ mod scaling;
 mod sh;
 mod test;
 mod tidy;
+mod weight;
 mod wheel;
 
 use std::process::ExitCode;
@@ -67,7 +68,7 @@ const TASKS: &[Task] = &[
     },
     Task {
         name: "conform",
-        usage: "[FORMAT] [--check] [--allow-skip]",
+        usage: "[FORMAT | conventions | examples] [--check] [--allow-skip]",
         run: conform::task,
         help: "exchange files with independent implementations, compare every value, write docs/conformance.md",
     },
@@ -147,13 +148,19 @@ const TASKS: &[Task] = &[
         name: "ci",
         usage: "",
         run: ci::task,
-        help: "run tidy, lint, msrv, fixtures --check, conform, mutate, mpi and test",
+        help: "run tidy, weight --check, lint, msrv, fixtures --check, conform, mutate, mpi and test",
     },
     Task {
         name: "python",
         usage: "",
         run: python::task,
         help: "create the virtual environment of the Python peers and print its interpreter",
+    },
+    Task {
+        name: "weight",
+        usage: "[--check] [--times [LIBRARY]]",
+        run: weight::task,
+        help: "count the crates that each library brings with it, and with --times measure how long they build; write docs/weight.md",
     },
     Task {
         name: "wheel",

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::args::Args;
+use crate::conform::EXAMPLES;
 use crate::fixtures::hex;
 use crate::formats::Format;
 use crate::sh::{About, Failure, Result, output, quiet, root};
@@ -93,9 +94,10 @@ impl Python {
         self.missing.iter().map(|(pin, reason)| (pin.as_str(), reason.as_str()))
     }
 
-    /// Returns why the scripts of a format cannot run here, if they cannot.
+    /// Returns why the scripts of a format cannot run here, if they cannot. The examples are of all formats.
     pub(crate) fn lacks(&self, format: Format) -> Option<String> {
-        let needed = self.requirements.iter().filter(|r| r.formats.iter().any(|name| name == format.name));
+        let needs = |name: &String| name == format.name || format == EXAMPLES;
+        let needed = self.requirements.iter().filter(|r| r.formats.iter().any(needs));
         let missing: Vec<String> = needed
             .filter_map(|r| {
                 self.missing.get(&r.pin).map(|reason| format!("{} cannot be installed: {reason}", r.pin))

@@ -13,6 +13,7 @@ use crate::sh::{About, Result, cargo, metadata, root, run, shown, target_folder}
 /// Examples that tests run with arguments, besides those of the conformance run. Every other example runs
 /// without arguments, and quickly.
 const RUN_ELSEWHERE: &[&str] = &[
+    "anndata",
     "appends_until_killed",
     "climate",
     "contents",
@@ -20,12 +21,18 @@ const RUN_ELSEWHERE: &[&str] = &[
     "edits_until_killed",
     "errors",
     "fills_a_part",
+    "heights",
+    "hoomd",
     "keeps_creating",
     "maximum",
     "particles",
+    "roman",
     "rows_until_killed",
+    "server",
     "simulation",
+    "tokio_sums",
     "until_killed",
+    "usage",
 ];
 
 /// The task. The last line is `N passed, N failed, N skipped`.

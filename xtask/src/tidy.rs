@@ -9,12 +9,14 @@ mod fuzz;
 mod headers;
 mod layers;
 mod links;
+mod readmes;
 mod rust;
 mod sizes;
 mod states;
 mod structures;
 mod tree;
 mod versions;
+mod vocabulary;
 mod words;
 mod workflows;
 
@@ -63,6 +65,7 @@ const RULES: &[(&str, Rule)] = &[
     ("numbers that go into a file are exact", states::rule),
     ("structures have a layout, annotated bytes and no panics", structures::rule),
     ("crates have a README", headers::readmes),
+    ("READMEs of libraries answer the first questions and list the features", readmes::rule),
     ("fixtures agree with their manifest", fixtures::rule),
     ("fuzz targets are built", fuzz::rule),
     ("there are no paths of a particular machine", words::places),
@@ -71,6 +74,7 @@ const RULES: &[(&str, Rule)] = &[
     ("links in documents have targets", links::rule),
     ("workflows only call tasks", workflows::rule),
     ("each version is stated in one place", versions::rule),
+    ("the same things have the same names and types in all libraries", vocabulary::rule),
 ];
 
 /// Rules whose findings are only printed, because following them in all cases would make code worse.

@@ -305,7 +305,7 @@ fn kernels(mut bench: Bench, size: usize) -> Bench {
 }
 
 fn prepare_frame(folder: &Path) -> Outcome {
-    let mut schunk = SChunk::create(folder.join("many.b2frame"), Params::new(4).with_codec(Codec::Lz4));
+    let mut schunk = SChunk::overwrite(folder.join("many.b2frame"), Params::new(4).with_codec(Codec::Lz4))?;
     for index in 0..CHUNKS {
         let word = |i: usize| (index as u32).wrapping_mul(i as u32 + 1).to_le_bytes();
         schunk.append(&(0..CHUNK / 4).flat_map(word).collect::<Vec<u8>>())?;
@@ -344,7 +344,7 @@ fn prepare_array(folder: &Path) -> Outcome {
         return Ok(());
     }
     let params = ArrayParams::new(&SHAPE, "<f4")?;
-    let mut array = Array::create(path, &params)?;
+    let mut array = Array::overwrite(path, &params)?;
     let rows = u64::from(array.chunk_shape()[0]);
     let mut at = 0;
     while at < SHAPE[0] {

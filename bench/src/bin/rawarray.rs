@@ -126,7 +126,7 @@ fn published_read(folder: &Path, watch: &mut Watch) -> Outcome {
 fn read_part(folder: &Path, watch: &mut Watch) -> Outcome {
     let elements = watch.time(|| {
         let reader = Reader::open(folder.join("array.ra"))?;
-        let slab = Slab::new(&reader.shape(), [Range::new(7000, 1638), Range::new(3000, 1638)])?;
+        let slab = Slab::new(reader.shape(), [Range::new(7000, 1638), Range::new(3000, 1638)])?;
         reader.read_slab::<f32>(&slab)
     })?;
     let right = elements[1638] == (7001 * 16_384 + 3000) as f32;

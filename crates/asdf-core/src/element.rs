@@ -1,11 +1,9 @@
-//! Rust's types for elements.
+//! Rust types for elements.
 
 use bytemuck::{NoUninit, Zeroable};
-use half::f16;
-use num_complex::Complex;
 use sciformats_core::endian::ByteOrder;
 use sciformats_core::number::{Float16, Number, NumberType, not_stored_as};
-use sciformats_core::{Conversion, Error, Result, arith};
+use sciformats_core::{Conversion, Result};
 
 use crate::model::datatype::ScalarType;
 
@@ -13,8 +11,9 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// A Rust type that has the values of one of the standard's. Arrays are written as it, and read as any that holds their
-/// values: `300` reads as `f32` and as `u16`, but not as `u8`; `0.5` as `f32`, but not `0.1` of binary64.
+/// A Rust type with the same values as a type of the standard. Arrays can be written from it, and read as any type that holds
+/// their values: 300 can be read as `f32` and as `u16`, but not as `u8`; 0.5 can be read as `f32`, but the binary64 number 0.1
+/// cannot.
 ///
 /// ```
 /// use asdf_core::{Array, Element, Result, ScalarType};
@@ -30,14 +29,14 @@ mod sealed {
 /// # Ok::<(), asdf_core::Error>(())
 /// ```
 pub trait Element: NoUninit + Zeroable + sealed::Sealed {
-    /// The standard's type.
+    /// The type of the standard.
     const TYPE: ScalarType;
 
-    /// The bytes of elements, for overwriting; `None` if not all bytes are a value.
+    /// Returns the bytes of elements so that they can be overwritten; `None` if not all bytes are valid values.
     #[doc(hidden)]
     fn bytes_mut(out: &mut [Self]) -> Option<&mut [u8]>;
 
-    /// Bytes as elements; `None` if they are not aligned, not whole elements, or not all values.
+    /// Returns bytes as elements; `None` if they are not aligned, if they are not whole elements, or if a value is invalid.
     #[doc(hidden)]
     fn view(bytes: &[u8]) -> Option<&[Self]>;
 
@@ -70,8 +69,15 @@ macro_rules! elements {
 elements! {
     i8 => Int8 numbers; i16 => Int16 numbers; i32 => Int32 numbers; i64 => Int64 numbers;
     u8 => UInt8 numbers; u16 => UInt16 numbers; u32 => UInt32 numbers; u64 => UInt64 numbers;
-    f16 => Float16 halves; f32 => Float32 numbers; f64 => Float64 numbers;
-    Complex<f32> => Complex64 pairs; Complex<f64> => Complex128 pairs;
+    f32 => Float32 numbers; f64 => Float64 numbers;
+}
+
+#[cfg(feature = "half")]
+elements! { half::f16 => Float16 halves; }
+
+#[cfg(feature = "num-complex")]
+elements! {
+    num_complex::Complex<f32> => Complex64 pairs; num_complex::Complex<f64> => Complex128 pairs;
 }
 
 impl sealed::Sealed for bool {}
@@ -92,10 +98,10 @@ impl Element for bool {
     }
 }
 
-/// Numbers of those of other types.
+/// Converts numbers from other types.
 fn numbers<T: Number>(stored: ScalarType, bytes: &[u8], conversion: Conversion, out: &mut [T]) -> Result<()> {
     if stored == ScalarType::Bool8 {
-        // Anything but 0 is true.
+        // Every value but 0 is true.
         let truth: Vec<u8> = bytes.iter().map(|&byte| u8::from(byte != 0)).collect();
         return T::read(NumberType::U8, ByteOrder::Little, &truth, conversion, out);
     }
@@ -103,20 +109,25 @@ fn numbers<T: Number>(stored: ScalarType, bytes: &[u8], conversion: Conversion, 
     T::read(number, ByteOrder::Little, bytes, conversion, out)
 }
 
-fn halves(stored: ScalarType, bytes: &[u8], conversion: Conversion, out: &mut [f16]) -> Result<()> {
+#[cfg(feature = "half")]
+fn halves(stored: ScalarType, bytes: &[u8], conversion: Conversion, out: &mut [half::f16]) -> Result<()> {
     let mut halves = Float16::zeroed(out.len())?;
     numbers(stored, bytes, conversion, &mut halves)?;
-    out.iter_mut().zip(halves).for_each(|(out, half)| *out = f16::from_bits(half.0));
+    out.iter_mut().zip(halves).for_each(|(out, half)| *out = half::f16::from_bits(half.0));
     Ok(())
 }
 
-/// Complex numbers of those of another precision, and of real numbers.
+/// Converts complex numbers from another precision, and from real numbers.
+#[cfg(feature = "num-complex")]
 fn pairs<T: Number>(
     stored: ScalarType,
     bytes: &[u8],
     conversion: Conversion,
-    out: &mut [Complex<T>],
+    out: &mut [num_complex::Complex<T>],
 ) -> Result<()> {
+    use num_complex::Complex;
+    use sciformats_core::{Error, arith};
+
     let part = match stored {
         ScalarType::Complex64 => ScalarType::Float32,
         ScalarType::Complex128 => ScalarType::Float64,
@@ -152,7 +163,7 @@ fn number_type(scalar: ScalarType) -> Option<NumberType> {
     })
 }
 
-/// A little-endian element as a real number; `None` for types that are not real numbers.
+/// Returns a little-endian element as a real number; `None` for types that are not real numbers.
 pub(crate) fn number(scalar: ScalarType, element: &[u8]) -> Option<f64> {
     macro_rules! read {
         ($type:ty) => {
@@ -168,7 +179,7 @@ pub(crate) fn number(scalar: ScalarType, element: &[u8]) -> Option<f64> {
         ScalarType::UInt16 => read!(u16).into(),
         ScalarType::UInt32 => read!(u32).into(),
         ScalarType::UInt64 => read!(u64) as f64,
-        ScalarType::Float16 => read!(f16).into(),
+        ScalarType::Float16 => Float16(read!(u16)).into(),
         ScalarType::Float32 => read!(f32).into(),
         ScalarType::Float64 => read!(f64),
         ScalarType::Bool8 => f64::from(u8::from(element.first()? != &0)),

@@ -8,6 +8,8 @@
 //! assert_eq!(file.tree().node(name).text(), Some("M31"));
 //! # Ok::<(), asdf_core::Error>(())
 //! ```
+//!
+#![doc = include_str!("../README.md")]
 
 mod array;
 pub mod codec;
@@ -56,8 +58,3 @@ pub mod structure {
     pub use crate::spec::block_header::{BlockHeader, Label};
     pub use crate::spec::header_line::Header;
 }
-
-/// The examples of the README are tests.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-struct Readme;

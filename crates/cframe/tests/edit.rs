@@ -1,4 +1,4 @@
-//! Frames in files, folders and memory are edited, and read back as they should be.
+//! Frames in files, folders and memory are edited, and read again.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests, too, fail by panicking")]
 
@@ -80,7 +80,7 @@ fn edits(mut schunk: SChunk, reopen: impl Fn() -> SChunk) {
     variable(schunk, expected);
 }
 
-/// Chunks of other sizes make the frame one of variable chunks, and back.
+/// Adds chunks of other sizes, so that the frame becomes one of variable chunks, and removes them again.
 fn variable(mut schunk: SChunk, mut expected: Vec<Vec<u8>>) {
     schunk.append(&data(1, 5000)).unwrap();
     expected.push(data(1, 5000));
@@ -106,7 +106,7 @@ fn variable(mut schunk: SChunk, mut expected: Vec<Vec<u8>>) {
 fn a_file() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.b2frame");
-    edits(SChunk::create(&path, Params::new(4)), || SChunk::open(&path).unwrap());
+    edits(SChunk::create(&path, Params::new(4)).unwrap(), || SChunk::open(&path).unwrap());
     let mut schunk = SChunk::open(&path).unwrap();
     schunk.compact().unwrap();
     let len = std::fs::metadata(&path).unwrap().len();
@@ -118,10 +118,47 @@ fn a_file() {
 fn a_folder() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.b2frame");
-    edits(SChunk::create_sparse(&path, Params::new(4)), || SChunk::open(&path).unwrap());
+    edits(SChunk::create_sparse(&path, Params::new(4)).unwrap(), || SChunk::open(&path).unwrap());
     let frame = Frame::open(&path).unwrap();
     assert_eq!((frame.frame_type(), frame.chunks()), (FrameType::Sparse, 1));
     assert_eq!(std::fs::read_dir(&path).unwrap().count(), 2);
+}
+
+#[test]
+fn what_is_created_replaces_nothing_and_what_overwrites_does() {
+    let dir = tempfile::tempdir().unwrap();
+    let exists = |result: cframe::Result<()>| match result {
+        Err(Error::Io { source, .. }) => source.kind() == std::io::ErrorKind::AlreadyExists,
+        _ => false,
+    };
+    type Start = fn(std::path::PathBuf, Params) -> cframe::Result<SChunk>;
+    let kinds: [(&str, Start, Start); 2] = [
+        ("file", |path, params| SChunk::create(path, params), |path, params| SChunk::overwrite(path, params)),
+        (
+            "folder",
+            |path, params| SChunk::create_sparse(path, params),
+            |path, params| SChunk::overwrite_sparse(path, params),
+        ),
+    ];
+    for (name, create, overwrite) in kinds {
+        let path = dir.path().join(name);
+        let mut first = create(path.clone(), Params::new(1)).unwrap();
+        let mut late = create(path.clone(), Params::new(1)).unwrap();
+        first.append(&[1; 100]).unwrap();
+        first.commit().unwrap();
+        first.append(&[1; 100]).unwrap();
+        first.commit().unwrap(); // what it has made itself
+        late.append(&[2; 100]).unwrap();
+        assert!(exists(late.commit()), "{name}: it has appeared in the meantime");
+        assert!(exists(create(path.clone(), Params::new(1)).map(drop)), "{name}");
+        assert_eq!(SChunk::open(&path).unwrap().chunk(1).unwrap().decode().unwrap(), [1; 100]);
+        let mut new = overwrite(path.clone(), Params::new(1)).unwrap();
+        new.append(&[3; 100]).unwrap();
+        assert_eq!(SChunk::open(&path).unwrap().chunks(), 2, "{name}: not before it is complete");
+        new.commit().unwrap();
+        assert_eq!(SChunk::open(&path).unwrap().chunks(), 1);
+        assert_eq!(SChunk::open(&path).unwrap().chunk(0).unwrap().decode().unwrap(), [3; 100]);
+    }
 }
 
 #[test]
@@ -133,7 +170,7 @@ fn memory() {
 fn another_writer_is_kept_out() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.b2frame");
-    let mut schunk = SChunk::create(&path, Params::new(1));
+    let mut schunk = SChunk::create(&path, Params::new(1)).unwrap();
     schunk.append(&[1; 50]).unwrap();
     schunk.commit().unwrap();
     let lock = std::fs::File::open(&path).unwrap();
@@ -183,7 +220,7 @@ fn numbers_of_either_byte_order() {
 fn a_frame_that_is_open_is_edited_in_memory() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.b2frame");
-    let mut schunk = SChunk::create(&path, Params::new(1));
+    let mut schunk = SChunk::create(&path, Params::new(1)).unwrap();
     schunk.append(&[1; 500]).unwrap();
     schunk.commit().unwrap();
     let before = std::fs::read(&path).unwrap();
@@ -205,7 +242,7 @@ fn blocks_of_variable_length_and_repeated_values() {
     assert_eq!(frame.special(1).unwrap(), Some(Special::Value));
 }
 
-/// Element numbers as values, of `size` bytes.
+/// Returns elements of `size` bytes whose values are their numbers.
 fn numbered(shape: &[u64], size: usize) -> Vec<u8> {
     let count: u64 = shape.iter().product();
     (0..count).flat_map(|i| (i + 1).to_le_bytes().into_iter().cycle().take(size)).collect()
@@ -305,7 +342,7 @@ fn chunks_that_are_only_their_kind_unfold_within_limits() {
     schunk.append(&[1; 10]).unwrap();
     let few = schunk.to_bytes().unwrap();
     assert!(few.len() < 1000, "{}", few.len());
-    // With a longer chunk behind a short one sizes vary, and the zeros have to be stored.
+    // With a longer chunk after a short one, sizes vary, and the zeros must be stored.
     let limits = Limits::default().with_memory(2 << 20);
     let mut schunk = SChunk::from_bytes_with(few, &OpenOptions::default().with_limits(limits)).unwrap();
     schunk.append(&[1; 100]).unwrap();
@@ -326,7 +363,7 @@ fn names_that_their_map_does_not_count() {
     };
     assert!(refused.to_string().contains("64 KiB"), "{refused}");
     assert_eq!(held, (65_535 - 7) / 37);
-    // What there is can be written, and read again.
+    // The existing metalayers can be written, and read again.
     let frame = cframe::Frame::from_bytes(schunk.to_bytes().unwrap()).unwrap();
     assert_eq!(frame.vlmeta_names().len(), held);
 }
@@ -339,12 +376,17 @@ fn levels_that_do_not_exist_are_refused_before_anything_is_written() {
         let refused = |error: &Error| matches!(error, Error::Usage { argument: "level", .. });
         assert!(cframe::compress(&[1; 4000], &params).is_err_and(|error| refused(&error)));
         let path = dir.path().join("new.b2frame");
-        let mut schunk = SChunk::create(&path, params);
+        assert!(SChunk::create(&path, params).is_err_and(|error| refused(&error)));
+        assert!(SChunk::overwrite(&path, params).is_err_and(|error| refused(&error)));
+        let mut schunk = SChunk::create(&path, Params::new(4)).unwrap();
+        schunk.set_params(params);
         assert!(schunk.append(&[1; 4000]).is_err_and(|error| refused(&error)));
         assert!(schunk.commit().is_err_and(|error| refused(&error)) && !path.exists());
         assert!(SChunk::new(params).to_bytes().is_err_and(|error| refused(&error)));
         let folder = dir.path().join("new");
-        assert!(SChunk::create_sparse(&folder, params).commit().is_err() && !folder.exists());
+        assert!(
+            SChunk::create_sparse(&folder, params).is_err_and(|error| refused(&error)) && !folder.exists()
+        );
         let whole = SChunk::new(Params::new(4));
         let from = dir.path().join("from.b2frame");
         whole.save(&from).unwrap();

@@ -1,4 +1,4 @@
-//! Frames and arrays written anew.
+//! Frames and arrays that are written again.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests, too, fail by panicking")]
 
@@ -20,7 +20,7 @@ fn content(frame: &Frame) -> Vec<u8> {
 fn items() {
     let dir = tempfile::tempdir().unwrap();
     let (from, to) = (dir.path().join("a.b2frame"), dir.path().join("b.b2frame"));
-    let mut schunk = SChunk::create(&from, Params::new(8));
+    let mut schunk = SChunk::create(&from, Params::new(8)).unwrap();
     (0..5).for_each(|i| schunk.append(&data(8000 + i)[i..]).unwrap());
     schunk.append_special(Special::Nan, &[], 8000).unwrap();
     schunk.commit().unwrap();
@@ -59,7 +59,7 @@ fn items() {
 fn blocks_of_variable_length_stay() {
     let dir = tempfile::tempdir().unwrap();
     let (from, to) = (dir.path().join("a.b2frame"), dir.path().join("b.b2frame"));
-    let mut schunk = SChunk::create(&from, Params::new(1));
+    let mut schunk = SChunk::create(&from, Params::new(1)).unwrap();
     schunk.append_blocks(&[b"one", &data(3000), b"three"]).unwrap();
     schunk.append_blocks(&[&data(100)]).unwrap();
     schunk.commit().unwrap();

@@ -34,6 +34,8 @@
 //!
 //! An [`Editor`] changes an existing file in place. If the process is interrupted, the file holds either the state of
 //! its last commit or that of the commit before.
+//!
+#![doc = include_str!("../README.md")]
 
 mod api;
 mod audit;
@@ -174,8 +176,3 @@ pub mod structure {
     pub use crate::spec::symbol_table::{Cache, Entry};
     pub use crate::spec::virtual_mapping::Mapping;
 }
-
-/// Runs the examples of the README as tests.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-struct Readme;

@@ -1,5 +1,5 @@
-//! Arbitrary edits of datasets in many chunks, with every kind of index: the file holds what a plain array does, and no byte
-//! of it belongs to two structures.
+//! Makes arbitrary edits of datasets with many chunks and every kind of index. The file must hold the same elements as a plain
+//! array, and no byte of it may belong to two structures.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -15,7 +15,7 @@
 mod array;
 #[path = "support/random.rs"]
 mod random;
-#[allow(dead_code, reason = "room is of use to other tests")]
+#[allow(dead_code, reason = "only other tests use `room`")]
 #[path = "support/recorded.rs"]
 mod recorded;
 
@@ -30,10 +30,10 @@ use sciformats_core::commit::replay::{self, Cuts};
 const MOST: [u64; 2] = [120, 24];
 const CHUNK: [u64; 2] = [2, 2];
 
-/// How a dataset is made.
+/// How a dataset is created.
 #[derive(Clone, Copy, Debug)]
 struct Made {
-    /// Half the children of a node of a version 1 B-tree, where there is one.
+    /// Half the children of a node of a version 1 B-tree, if the index is one.
     k: Option<u16>,
     index: Option<ChunkIndex>,
     maximum: [Option<u64>; 2],
@@ -91,9 +91,9 @@ fn file(made: Made, model: &Array, written: bool) -> Vec<u8> {
 fn check(bytes: &[u8], model: &Array) {
     let file = File::from_bytes(bytes.to_vec()).unwrap();
     let dataset = file.dataset("d").unwrap();
-    assert_eq!(dataset.shape().unwrap(), model.shape);
-    assert!(dataset.read::<i32>().unwrap() == model.values, "the elements are others");
-    // What is told of chunks is what the shape has room for, each once.
+    assert_eq!(dataset.shape(), model.shape);
+    assert!(dataset.read::<i32>().unwrap() == model.values, "the elements differ");
+    // The index must name only chunks inside the shape, and each of them once.
     let mut chunks: Vec<Vec<u64>> =
         dataset.chunks().unwrap().into_iter().map(|chunk| chunk.unwrap().scaled).collect();
     let count = chunks.len();
@@ -177,7 +177,7 @@ fn arbitrary_edits_of_many_chunks() {
                         check(&recorded.bytes(), &model);
                         let disk = Box::new(recorded.clone());
                         editor = Editor::in_storage(disk, &EditOptions::default()).unwrap();
-                        // What was free was known to the editor before only.
+                        // Only the editor knew which space was free.
                         lost = editor.unaccounted().unwrap();
                     }
                     _ => {}
@@ -191,7 +191,7 @@ fn arbitrary_edits_of_many_chunks() {
     println!("{commits} commits hold what a plain array does");
 }
 
-/// The cuts of the commits that edits make, each expected to leave the old dataset or the new one.
+/// Interrupts the commits of the edits. Every interruption must leave either the old or the new dataset.
 #[test]
 fn every_cut_of_a_commit_leaves_the_old_chunks_or_the_new_ones() {
     let mut all = Cuts::default();
@@ -213,7 +213,7 @@ fn every_cut_of_a_commit_leaves_the_old_chunks_or_the_new_ones() {
                 let file = File::from_bytes(file.to_vec()).unwrap();
                 let dataset = file.dataset("d").unwrap();
                 let found = Array {
-                    shape: dataset.shape().unwrap().to_vec(),
+                    shape: dataset.shape().to_vec(),
                     values: dataset.read().unwrap(),
                     fill: model.fill,
                 };

@@ -1,4 +1,4 @@
-//! What is left where the creation of a file is cut off.
+//! Interrupts the creation of a file, and checks what is left.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, clippy::print_stdout)]
 
@@ -8,6 +8,7 @@ mod description;
 mod recorded;
 
 use std::borrow::Cow;
+use std::io::ErrorKind;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -20,14 +21,14 @@ use sciformats_core::WriteAt;
 use sciformats_core::commit::kill::example;
 use sciformats_core::commit::replay::{Cuts, every_cut};
 
-/// A disk with room for so many bytes.
+/// A disk with room for a limited number of bytes.
 struct Full {
     bytes: Vec<u8>,
     capacity: u64,
 }
 
 impl ReadAt for Full {
-    fn len(&self) -> u64 {
+    fn size(&self) -> u64 {
         self.bytes.len() as u64
     }
 
@@ -105,7 +106,7 @@ fn every_cut_of_a_creation_leaves_the_whole_file_or_none() {
             }
             Err(error) => assert!(matches!(error, Error::Malformed { .. }), "{bound:?}: {cut:?}: {error}"),
         });
-        assert!(found > 0, "{bound:?}: the whole is one of them");
+        assert!(found > 0, "{bound:?}: one of the cuts leaves the complete file");
     }
     println!("crash matrix: hdf5: files created: {total}");
 }
@@ -117,10 +118,28 @@ fn a_file_that_is_not_finished_leaves_the_one_before() {
     let mut file = Writer::create(&path).unwrap();
     file.dataset("old").write(&[1, 2, 3]).unwrap();
     file.finish().unwrap();
-    let mut file = Writer::create(&path).unwrap();
+    let refused = Writer::create(&path).unwrap_err();
+    assert!(
+        matches!(&refused, Error::Io { source, .. } if source.kind() == ErrorKind::AlreadyExists),
+        "{refused}"
+    );
+    let mut file = Writer::overwrite(&path).unwrap();
     fill(&mut file).unwrap();
     drop(file);
     assert_eq!(File::open(&path).unwrap().dataset("old").unwrap().read::<i32>().unwrap(), [1, 2, 3]);
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "nothing else is left");
+}
+
+#[test]
+fn a_new_file_does_not_replace_one_that_appears_meanwhile() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("file.h5");
+    let (mut first, mut second) = (Writer::create(&path).unwrap(), Writer::create(&path).unwrap());
+    first.dataset("first").write(&[1]).unwrap();
+    second.dataset("second").write(&[2]).unwrap();
+    first.finish().unwrap();
+    assert!(second.finish().is_err());
+    assert_eq!(File::open(&path).unwrap().dataset("first").unwrap().read::<i32>().unwrap(), [1]);
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "nothing else is left");
 }
 

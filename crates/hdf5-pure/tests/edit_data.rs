@@ -1,4 +1,4 @@
-//! Elements and extents of datasets of existing files: against a plain model, and cut at every step of a commit.
+//! Changes elements and shapes of existing datasets, compares them with a plain model, and interrupts every step of a commit.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -51,10 +51,10 @@ fn found(file: &[u8], fill: i32) -> Model {
     let file = File::from_bytes(file.to_vec()).unwrap();
     assert_eq!(file.dataset("beside/x").unwrap().read::<u8>().unwrap(), [1, 2, 3]);
     let dataset = file.dataset("g/d").unwrap();
-    Model { shape: dataset.shape().unwrap().to_vec(), values: dataset.read().unwrap(), fill }
+    Model { shape: dataset.shape().to_vec(), values: dataset.read().unwrap(), fill }
 }
 
-/// One edit of the dataset and of the model.
+/// Makes one edit of the dataset and of the model.
 fn edit(dataset: &mut DatasetWriter<'_>, model: &mut Model, most: &[u64], random: &mut Random) {
     let grows = !most.is_empty();
     match random.below(if grows { 5 } else { 2 }) {
@@ -86,10 +86,10 @@ fn edit(dataset: &mut DatasetWriter<'_>, model: &mut Model, most: &[u64], random
         }
         _ => {}
     }
-    assert_eq!(dataset.shape().unwrap(), model.shape);
+    assert_eq!(dataset.shape(), model.shape);
 }
 
-/// Edits and commits in turn, and compares what the file holds with the model.
+/// Edits and commits in turn, and compares the contents of the file with the model.
 fn compare(
     bound: Bound,
     most: &[u64],
@@ -118,7 +118,7 @@ fn compare(
             commits += 1;
             assert_eq!(found(&recorded.bytes(), fill), model);
         }
-        // What is not committed is lost with the editor.
+        // Uncommitted changes are lost with the editor.
         let mut lost = model.clone();
         edit(&mut editor.open_dataset("g/d").unwrap(), &mut lost, most, &mut random);
         drop(editor);
@@ -159,7 +159,7 @@ fn datasets_of_every_layout_change_as_a_plain_array_does() {
     println!("{commits} commits of slabs, points, appends and new shapes hold what a plain array does");
 }
 
-/// Cuts the commit that `change` makes everywhere, and expects the old dataset or the new one.
+/// Interrupts the commit that `change` makes at every point. Each must leave the old or the new dataset.
 fn cut(initial: &[u8], change: impl Fn(&mut Editor)) -> Cuts {
     let recorded = Recorded::new(initial.to_vec());
     let mut editor = Editor::in_storage(Box::new(recorded.clone()), &EditOptions::default()).unwrap();
@@ -174,7 +174,7 @@ fn cut(initial: &[u8], change: impl Fn(&mut Editor)) -> Cuts {
         let now = found(file, 0);
         assert!(now == before || now == after, "{cut:?}");
         seen[usize::from(now == after)] += 1;
-        // Who edits next finishes it or takes it back.
+        // The next editor completes the commit or undoes it.
         let left = Recorded::new(file.to_vec());
         let mut editor = Editor::in_storage(Box::new(left.clone()), &EditOptions::default()).unwrap();
         editor.root().attribute("next", 1).unwrap();
@@ -409,7 +409,7 @@ fn elements_in_other_files_change_as_far_as_that_is_allowed() {
     assert_eq!(std::fs::read(folder.path().join("a.raw")).unwrap()[..4], [9; 4]);
 }
 
-/// Whatever is in a file, writing to it ends, and takes no more than it may.
+/// Writing to a damaged file ends, and takes no more memory than the limits allow.
 #[test]
 fn damaged_files_are_edited_or_refused() {
     let model = columns();
@@ -430,7 +430,7 @@ fn damaged_files_are_edited_or_refused() {
             let edit = || -> hdf5_pure::Result<()> {
                 let mut editor = Editor::in_storage(storage(), &options)?;
                 let mut dataset = editor.open_dataset("g/d")?;
-                let shape = dataset.shape()?.to_vec();
+                let shape = dataset.shape().to_vec();
                 let ranges: Vec<Range> = shape.iter().map(|&n| Range::new(0, n.min(7))).collect();
                 let slab = Slab::new(&shape, ranges)?;
                 dataset.write_slab(&slab, &vec![1; slab.len() as usize])?;
@@ -441,7 +441,7 @@ fn damaged_files_are_edited_or_refused() {
             let follow = || -> hdf5_pure::Result<()> {
                 let mut writer = SwmrWriter::in_storage(storage(), &reading)?;
                 let mut dataset = writer.dataset("g/d")?;
-                if dataset.shape()?.get(1) == Some(&40) {
+                if dataset.shape().get(1) == Some(&40) {
                     dataset.append(&[3; 80])?;
                 }
                 writer.flush()

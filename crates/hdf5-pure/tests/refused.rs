@@ -1,4 +1,4 @@
-//! What a caller says wrong is refused by name, before anything is stored.
+//! Passes wrong values, which must be refused with the name of the argument before anything is stored.
 
 use hdf5_pure::filters::{BloscCodec, BloscShuffle, Filters};
 use hdf5_pure::values::Committed;
@@ -71,7 +71,7 @@ fn rows_attributes_and_fill_values_too() -> Result {
     rows.append(&[1i64, 2])?;
     let error = rows.append(&[3i64, 256]).unwrap_err();
     assert_eq!(error.to_string(), "element 1 is 256, which u8 cannot hold");
-    assert_eq!(rows.shape()?, [2], "nothing of it was appended");
+    assert_eq!(rows.shape(), [2], "nothing of it was appended");
 
     let error = file.dataset("filled").datatype(Datatype::integer(false, 1)).shape([3]).fill(-1);
     assert!(matches!(error.create::<u8>(), Err(Error::Misfit(_))));

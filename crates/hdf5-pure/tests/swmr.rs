@@ -1,4 +1,4 @@
-//! Files that grow while others read them: every write leaves what a reader understands.
+//! Extends files while others read them. After every single write a reader must understand the file.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -25,7 +25,7 @@ fn created(make: impl FnOnce(DatasetBuilder<'_>) -> DatasetBuilder<'_>) -> Vec<u
     file.into_bytes().unwrap()
 }
 
-/// Element `row, column` of a dataset.
+/// Returns the element `row, column` of a dataset.
 fn value(row: u64, column: u64) -> i32 {
     (row * 7 + column) as i32
 }
@@ -51,7 +51,7 @@ fn follow(file: Vec<u8>, columns: u64, parts: &[u64]) -> (usize, u64) {
     for step in &steps {
         sciformats_core::commit::apply(std::slice::from_ref(step), &mut seen).unwrap();
         let dataset = File::from_bytes(seen.clone()).unwrap().dataset("d").unwrap();
-        let count = dataset.shape().unwrap()[0];
+        let count = dataset.shape()[0];
         assert!(count >= last);
         assert_eq!(dataset.read::<i32>().unwrap(), rows(0, count, columns));
         last = count;
@@ -100,7 +100,7 @@ fn arrays_and_trees_grow_to_pages_and_levels() {
             writer.flush().unwrap();
             at += part;
         }
-        // Others see all of it, and somebody else goes on.
+        // Another reader sees everything, and another writer continues.
         let seen = File::from_bytes(recorded.bytes()).unwrap();
         assert_eq!(seen.superblock().consistency_flags, 5);
         assert_eq!(seen.dataset("d").unwrap().read::<i32>().unwrap(), rows(0, at, 1));
@@ -181,7 +181,7 @@ fn a_dataset_is_refreshed() {
     let mut writer = SwmrWriter::open(&path).unwrap();
     writer.dataset("d").unwrap().append(&rows(0, 9, 1)).unwrap();
     dataset.refresh().unwrap();
-    assert_eq!(dataset.shape(), Some(&[0][..]), "nothing is flushed yet");
+    assert_eq!(dataset.shape(), [0], "nothing is flushed yet");
     writer.flush().unwrap();
     dataset.refresh().unwrap();
     assert_eq!(dataset.read::<i32>().unwrap(), rows(0, 9, 1));

@@ -1,21 +1,35 @@
-//! Writes an array into the folder it is started in, and looks at it in three ways.
-#![allow(clippy::print_stdout, reason = "an example shows what it does")]
+//! Frames of a camera as one array: `usage FILE`, which is made if it is not there. Each run adds a frame.
+//!
+//! Prints the mean of each row of the last frame. The rest of the file is not read.
+#![allow(clippy::print_stdout, reason = "that is what it is for")]
 
-use rawarray::{Range, RawArray, Reader, Result, Slab};
+use std::path::{Path, PathBuf};
+
+use rawarray::{Editor, Error, Range, RawArray, Reader, Result, Slab};
 
 fn main() -> Result<()> {
-    let samples: Vec<f64> = (0..12).map(f64::from).collect();
-    RawArray::new([4, 3], samples)?.with_metadata(*b"recorded at noon").write("samples.ra")?;
-
-    // Whole, of a type that is known.
-    let array = RawArray::<f64>::read("samples.ra")?;
-    println!("{:?}, the sum is {}", array.dims(), array.data().iter().sum::<f64>());
-
-    // As a map, of which one column is looked at.
-    let reader = Reader::open("samples.ra")?;
-    let column = Slab::new(&reader.shape(), [Range::all(3), Range::new(1, 1)])?;
-    println!("{} elements of {}: {:?}", reader.len(), reader.element(), reader.read_slab::<f64>(&column)?);
-
-    println!("{}", String::from_utf8_lossy(&reader.metadata()?));
+    let path = std::env::args_os().nth(1).ok_or_else(|| Error::usage("arguments", "name no file"))?;
+    let path = PathBuf::from(path);
+    if !path.exists() {
+        make(&path)?;
+    }
+    Editor::open(&path)?.append(&[100u16, 110, 120, 200, 210, 220])?; // a crash leaves the old file or the new one
+    println!("{:?}", means(&path)?);
     Ok(())
+}
+
+/// Returns the mean of each row of the last frame.
+pub(crate) fn means(path: &Path) -> Result<Vec<f64>> {
+    let frames = Reader::open(path)?;
+    let [count, rows, columns] = frames.shape()[..] else {
+        return Err(Error::usage("array", "has other dimensions than frames, rows and columns"));
+    };
+    let last = [Range::new(count.saturating_sub(1), 1), Range::all(rows), Range::all(columns)];
+    let last: Vec<f64> = frames.read_slab(&Slab::new(frames.shape(), last)?)?;
+    Ok(last.chunks(columns.max(1) as usize).map(|row| row.iter().sum::<f64>() / columns as f64).collect())
+}
+
+/// Writes a dark frame of 2 × 3 pixels. RawArray lists the dimension that varies fastest first.
+pub(crate) fn make(path: &Path) -> Result<()> {
+    RawArray::new([3, 2, 1], vec![0u16; 6])?.with_metadata(*b"camera 3").write(path)
 }

@@ -8,7 +8,7 @@ use crate::element::Element;
 use crate::reader::Reader;
 use crate::writer::{WriteOptions, Writer};
 
-/// An array with elements of a type that is known at compile time, and the metadata that follow it in its file.
+/// An array whose element type is known at compile time, with the metadata that follow the data in its file.
 ///
 /// ```
 /// use rawarray::RawArray;
@@ -23,12 +23,14 @@ use crate::writer::{WriteOptions, Writer};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RawArray<T> {
     dims: Vec<u64>,
+    /// The same from the last to the first.
+    shape: Vec<u64>,
     data: Vec<T>,
     metadata: Vec<u8>,
 }
 
 impl<T> RawArray<T> {
-    /// An array of `dims`, the fastest varying first, whose elements `data` has in the order of the file.
+    /// Creates an array with the dimensions `dims`, the fastest varying first. `data` are the elements in the order of the file.
     ///
     /// ```
     /// use rawarray::RawArray;
@@ -44,16 +46,16 @@ impl<T> RawArray<T> {
     pub fn new(dims: impl Into<Vec<u64>>, data: Vec<T>) -> Result<Self> {
         let dims = dims.into();
         check(&dims, data.len())?;
-        Ok(Self { dims, data, metadata: Vec::new() })
+        Ok(Self { shape: reversed(&dims), dims, data, metadata: Vec::new() })
     }
 
-    /// An array of parts that are known to fit.
+    /// Creates an array from parts that are known to fit.
     #[cfg(feature = "ndarray")]
     pub(crate) fn of_parts(dims: Vec<u64>, data: Vec<T>) -> Self {
-        Self { dims, data, metadata: Vec::new() }
+        Self { shape: reversed(&dims), dims, data, metadata: Vec::new() }
     }
 
-    /// The same array with other metadata.
+    /// Returns the same array with other metadata.
     ///
     /// ```
     /// use rawarray::RawArray;
@@ -68,7 +70,7 @@ impl<T> RawArray<T> {
         Self { metadata: metadata.into(), ..self }
     }
 
-    /// The same elements in other dimensions.
+    /// Returns the same elements with other dimensions.
     ///
     /// ```
     /// use rawarray::RawArray;
@@ -80,37 +82,37 @@ impl<T> RawArray<T> {
     /// ```
     ///
     /// # Errors
-    /// `Usage` if their product is another.
+    /// `Usage` if the product of the dimensions is not the number of elements.
     pub fn reshape(self, dims: impl Into<Vec<u64>>) -> Result<Self> {
         let dims = dims.into();
         check(&dims, self.data.len())?;
-        Ok(Self { dims, ..self })
+        Ok(Self { shape: reversed(&dims), dims, ..self })
     }
 
-    /// The dimensions, the fastest varying first.
+    /// Returns the dimensions, the fastest varying first.
     ///
     /// ```
     /// use rawarray::RawArray;
     ///
     /// let rows = RawArray::from(vec![1u16, 2, 3, 4, 5, 6]).reshape(vec![3, 2])?;
-    /// assert_eq!((rows.dims(), rows.shape(), rows.data()[1]), (&[3, 2][..], vec![2, 3], 2));
+    /// assert_eq!((rows.dims(), rows.shape(), rows.data()[1]), (&[3, 2][..], &[2, 3][..], 2));
     /// # Ok::<(), rawarray::Error>(())
     /// ```
     pub fn dims(&self) -> &[u64] {
         &self.dims
     }
 
-    /// The dimensions in C order: the slowest varying first.
-    pub fn shape(&self) -> Vec<u64> {
-        self.dims.iter().rev().copied().collect()
+    /// Returns the dimensions in C order, the slowest varying first.
+    pub fn shape(&self) -> &[u64] {
+        &self.shape
     }
 
-    /// The elements, in the order of the file.
+    /// Returns the elements in the order of the file.
     pub fn data(&self) -> &[T] {
         &self.data
     }
 
-    /// The elements, for changing them.
+    /// Returns the elements so that they can be changed.
     ///
     /// ```
     /// use rawarray::RawArray;
@@ -125,17 +127,17 @@ impl<T> RawArray<T> {
         &mut self.data
     }
 
-    /// The elements alone.
+    /// Returns the elements without dimensions and metadata.
     pub fn into_data(self) -> Vec<T> {
         self.data
     }
 
-    /// The bytes that follow the data in the file.
+    /// Returns the bytes that follow the data in the file.
     pub fn metadata(&self) -> &[u8] {
         &self.metadata
     }
 
-    /// The element at an index in the order of [`dims`](Self::dims), if it is there.
+    /// Returns the element at an index in the order of [`dims`](Self::dims), or `None` if there is no such element.
     ///
     /// ```
     /// use rawarray::RawArray;
@@ -156,7 +158,7 @@ impl<T> RawArray<T> {
 }
 
 impl<T: Element> RawArray<T> {
-    /// Reads a file, its elements as this type if it holds their values.
+    /// Reads a file. The elements are converted to this type if it can hold their values.
     ///
     /// ```
     /// use rawarray::RawArray;
@@ -171,12 +173,12 @@ impl<T: Element> RawArray<T> {
     /// ```
     ///
     /// # Errors
-    /// As [`Reader::open`] and [`Reader::read`].
+    /// Those of [`Reader::open`] and [`Reader::read`].
     pub fn read(path: impl AsRef<Path>) -> Result<Self> {
         Self::from_reader(&Reader::open(path)?)
     }
 
-    /// Reads the bytes of a file.
+    /// Reads a file from its bytes.
     ///
     /// ```
     /// use rawarray::RawArray;
@@ -187,7 +189,7 @@ impl<T: Element> RawArray<T> {
     /// ```
     ///
     /// # Errors
-    /// As [`read`](Self::read).
+    /// Those of [`read`](Self::read).
     pub fn from_bytes(bytes: impl Into<Vec<u8>>) -> Result<Self> {
         Self::from_reader(&Reader::from_bytes(bytes)?)
     }
@@ -205,13 +207,18 @@ impl<T: Element> RawArray<T> {
     /// ```
     ///
     /// # Errors
-    /// As [`Reader::read`].
+    /// Those of [`Reader::read`].
     pub fn from_reader(reader: &Reader) -> Result<Self> {
         let metadata = reader.metadata()?.into_owned();
-        Ok(Self { dims: reader.dims().to_vec(), data: reader.read()?, metadata })
+        Ok(Self {
+            dims: reader.dims().to_vec(),
+            shape: reader.shape().to_vec(),
+            data: reader.read()?,
+            metadata,
+        })
     }
 
-    /// Writes the array and its metadata into the file at `path`, as [`Writer::write`] does.
+    /// Writes the array and its metadata to the file at `path`, as [`Writer::write`] does.
     ///
     /// ```
     /// use rawarray::RawArray;
@@ -229,7 +236,7 @@ impl<T: Element> RawArray<T> {
         self.write_with(path, &WriteOptions::default())
     }
 
-    /// As [`write`](Self::write), with options.
+    /// Does the same as [`write`](Self::write), with options.
     ///
     /// ```
     /// use rawarray::{ByteOrder, Durability, RawArray, Reader, WriteOptions};
@@ -243,12 +250,12 @@ impl<T: Element> RawArray<T> {
     /// ```
     ///
     /// # Errors
-    /// As [`Writer::write`].
+    /// Those of [`Writer::write`].
     pub fn write_with(&self, path: impl AsRef<Path>, options: &WriteOptions) -> Result<()> {
         self.writer(options).write(path, &self.data)
     }
 
-    /// The bytes of the file.
+    /// Returns the bytes of the file.
     ///
     /// ```
     /// use rawarray::{RawArray, WriteOptions};
@@ -260,7 +267,7 @@ impl<T: Element> RawArray<T> {
     /// ```
     ///
     /// # Errors
-    /// As [`Writer::encode`].
+    /// Those of [`Writer::encode`].
     pub fn encode(&self, options: &WriteOptions) -> Result<Vec<u8>> {
         self.writer(options).encode(&self.data)
     }
@@ -270,23 +277,28 @@ impl<T: Element> RawArray<T> {
     }
 }
 
-/// An array of one dimension.
+/// Creates an array of one dimension.
 impl<T> From<Vec<T>> for RawArray<T> {
     fn from(data: Vec<T>) -> Self {
-        Self { dims: vec![data.len() as u64], data, metadata: Vec::new() }
+        let dims = vec![data.len() as u64];
+        Self { shape: dims.clone(), dims, data, metadata: Vec::new() }
     }
 }
 
-/// The elements alone, in the order of the file.
+/// Returns the elements in the order of the file.
 impl<T> From<RawArray<T>> for Vec<T> {
     fn from(array: RawArray<T>) -> Self {
         array.data
     }
 }
 
+fn reversed(dims: &[u64]) -> Vec<u64> {
+    dims.iter().rev().copied().collect()
+}
+
 fn check(dims: &[u64], len: usize) -> Result<()> {
     if slab::elements(dims) == Some(len as u64) {
         return Ok(());
     }
-    Err(Error::usage("dims", format!("are {dims:?}, but there are {len} elements")))
+    Err(Error::usage("dims", format!("are {dims:?}, but the array has {len} elements")))
 }

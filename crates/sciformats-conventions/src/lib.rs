@@ -28,6 +28,8 @@
 //! | [`Table`], [`Column`], [`SparseMatrix`] | what several arrays mean together |
 //! | [`Values`], [`decoding`], [`time`] | decoded elements |
 //! | [`Convention`] | one convention, which expresses more with a format than the format itself can |
+//!
+#![doc = include_str!("../README.md")]
 
 mod convention;
 mod conventions;

@@ -46,15 +46,28 @@ pub struct NetCdf {
 const MISSING: i16 = -32_767;
 
 impl NetCdf {
-    /// Starts a new file, which replaces an existing one when it is [finished](Self::finish).
+    /// Starts a new file, which appears at `path` when it is [finished](Self::finish). There must not be a file
+    /// yet; [`overwrite`](Self::overwrite) replaces one.
     ///
     /// # Errors
     ///
-    /// An error if the file cannot be created.
+    /// `Io` if the file exists or cannot be created.
     pub fn create(path: impl AsRef<Path>) -> Result<Self> {
-        let options = CreateOptions::default().with_track_order(true);
-        let writer = Writer::create_with(path, &options)?;
-        Ok(Self { writer, dimensions: Vec::new(), variables: Vec::new() })
+        Writer::create_with(path, &CreateOptions::default().with_track_order(true)).map(Self::over)
+    }
+
+    /// As [`create`](Self::create), but replaces an existing file when the new one is
+    /// [finished](Self::finish).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Conflict`] if a writer has the existing file open; `Io` if the file cannot be created.
+    pub fn overwrite(path: impl AsRef<Path>) -> Result<Self> {
+        Writer::overwrite_with(path, &CreateOptions::default().with_track_order(true)).map(Self::over)
+    }
+
+    fn over(writer: Writer) -> Self {
+        Self { writer, dimensions: Vec::new(), variables: Vec::new() }
     }
 
     fn add(&mut self, name: &str, length: u64, unlimited: bool) -> Result<DimensionId> {

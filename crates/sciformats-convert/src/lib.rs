@@ -27,6 +27,8 @@
 //! Files are opened and read by the crate [`sciformats`]. Each of its formats is a cargo feature with the
 //! same name here. For a format that is not built in, the functions return an
 //! [`Error::Unsupported`](sciformats::Error::Unsupported) that names the feature.
+//!
+#![doc = include_str!("../README.md")]
 
 pub mod compare;
 pub mod convert;
@@ -36,8 +38,3 @@ mod parts;
 pub mod repack;
 pub mod sink;
 pub mod verify;
-
-/// Runs the examples of the README as tests.
-#[cfg(all(doctest, feature = "gsd", feature = "hdf5"))]
-#[doc = include_str!("../README.md")]
-struct Readme;

@@ -1,4 +1,4 @@
-//! Frames and arrays through the common view.
+//! Reads Blosc2 frames and arrays through the common view.
 
 #![cfg(feature = "blosc2")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
@@ -30,7 +30,7 @@ fn frame() -> SChunk {
 fn items_and_metalayers() {
     let file = opened(&frame());
     let array = file.array("/").unwrap();
-    assert_eq!((array.element(), array.shape()), (&ElementType::Opaque(4), Some(&[3010][..])));
+    assert_eq!((array.element(), array.shape()), (&ElementType::Opaque(4), &[3010][..]));
     assert_eq!(array.info().chunks, Some(vec![1000]));
     assert_eq!(array.info().filters, ["shuffle", "lz4 5"]);
     for (range, step) in
@@ -67,7 +67,7 @@ fn bytes_that_are_no_whole_items() {
     schunk.append(&[7; 10]).unwrap();
     let file = opened(&schunk);
     let array = file.array("/").unwrap();
-    assert_eq!((array.element(), array.shape()), (&ElementType::Opaque(1), Some(&[10][..])));
+    assert_eq!((array.element(), array.shape()), (&ElementType::Opaque(1), &[10][..]));
 }
 
 #[test]
@@ -79,7 +79,7 @@ fn arrays() {
         array.write_slab_bytes(&Slab::all(&[5, 7]).unwrap(), &all).unwrap();
         let file = opened(array.schunk());
         let found = file.array("/").unwrap();
-        assert_eq!((found.element().to_string().as_str(), found.shape()), (expected, Some(&[5, 7][..])));
+        assert_eq!((found.element().to_string().as_str(), found.shape()), (expected, &[5, 7][..]));
         assert_eq!(found.info().chunks, Some(vec![3, 4]));
         if dtype == ">i2" {
             let selection = Selection::parse("1:3,::-3", &[5, 7]).unwrap();
@@ -101,7 +101,7 @@ fn arrays() {
 
 #[test]
 fn a_block_of_padding_is_checked_too() {
-    // The second block row of the second chunk is behind the end of the array.
+    // The second block row of the second chunk is beyond the end of the array.
     let spec = ArrayParams::new(&[5], "<i8")
         .unwrap()
         .with_chunks(&[4])
@@ -116,7 +116,7 @@ fn a_block_of_padding_is_checked_too() {
     };
     let cframe::ChunkPlace::At(at) = at else { panic!("{at:?}") };
     let at = usize::try_from(at).unwrap();
-    // The start of its last block then leaves the chunk.
+    // The start of the chunk's last block is then outside the chunk.
     bytes[at + 36..at + 40].fill(0x7f);
     let file = File::from_bytes(bytes).unwrap();
     let mut errors = Vec::new();
@@ -128,13 +128,13 @@ fn a_block_of_padding_is_checked_too() {
 fn a_folder_is_one_file() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("sparse.b2frame");
-    let mut schunk = SChunk::create_sparse(&path, Params::new(2));
+    let mut schunk = SChunk::create_sparse(&path, Params::new(2)).unwrap();
     schunk.append(&[1; 600]).unwrap();
     schunk.append(&[2; 500]).unwrap();
     schunk.commit().unwrap();
     for access in [Access::paged(), Access::direct()] {
         let file = File::open_with(&path, &OpenOptions::default().with_access(access)).unwrap();
-        assert_eq!(file.array("/").unwrap().shape(), Some(&[550][..]));
+        assert_eq!(file.array("/").unwrap().shape(), [550]);
         assert!(file.size() > 97 + 2 * 32);
         assert_eq!(file.source().headline(), "sparse, 2 chunks");
         assert_eq!(verify::verify(&file, &mut |finding| panic!("{}", finding.error)).bytes, 1100);

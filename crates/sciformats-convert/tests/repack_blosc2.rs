@@ -1,4 +1,4 @@
-//! Blosc2 frames written anew: what no option names stays as it is stored.
+//! Repacks Blosc2 frames, and checks that whatever no option names stays as it is stored.
 
 #![cfg(feature = "blosc2")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
@@ -35,14 +35,14 @@ fn fixtures() -> Vec<PathBuf> {
     files
 }
 
-/// The header but for what tells where things are.
+/// Returns the header without the fields that depend on positions in the file.
 fn header(frame: &Frame) -> FrameHeader {
     let mut header = frame.header().clone();
     (header.header_len, header.frame_len, header.cbytes) = (0, 0, 0);
     header
 }
 
-/// Whether the bytes of all chunks are the same.
+/// Returns whether all chunks have the same bytes in both frames.
 fn is_stored_as(a: &Frame, b: &Frame) -> bool {
     let one = |frame: &Frame| -> Vec<_> {
         let told =
@@ -109,7 +109,7 @@ fn options_change_what_they_name() {
             }
         }
         match repacked(&path, &out, &WriteOptions::default().with_chunks([3])) {
-            // Chunks or blocks that vary in size mean something.
+            // If chunks or blocks vary in size, their sizes have a meaning and cannot be changed.
             Err(Error::Unsupported { .. }) if old.header().general_flags & 0xC0 != 0 => continue,
             // A scalar has no dimension.
             Err(Error::Usage { argument: "chunks", .. }) if name.starts_with("scalar") => continue,
@@ -138,7 +138,7 @@ fn options_change_what_they_name() {
     }
 }
 
-/// A codec that nobody else has, and that loses half of everything.
+/// A codec that only this test has. It drops half of the bytes.
 struct Half;
 
 impl UserCodec for Half {
@@ -160,7 +160,7 @@ fn nobody_needs_the_codec_of_what_is_copied() {
     let registry = Registry::default().with_codec(200, Half);
     let options = OpenOptions::default().with_registry(registry);
     let params = Params::new(4).with_codec(Codec::Other(200)).with_codec_meta(7);
-    SChunk::create(&path, Params::new(4)).commit().unwrap();
+    SChunk::create(&path, Params::new(4)).unwrap().commit().unwrap();
     let mut made = SChunk::open_with(&path, &options).unwrap();
     made.set_params(params);
     for i in 0..3u32 {
@@ -224,21 +224,22 @@ fn kinds_of_chunks_stay_in_other_chunks() {
 fn folders_stay_folders_and_take_their_place() {
     let dir = tempfile::tempdir().unwrap();
     let (path, out) = (dir.path().join("a.b2frame"), dir.path().join("b.b2frame"));
-    let mut schunk = SChunk::create_sparse(&path, Params::new(4).with_filters(&[Filter::DELTA]).unwrap());
+    let mut schunk =
+        SChunk::create_sparse(&path, Params::new(4).with_filters(&[Filter::DELTA]).unwrap()).unwrap();
     for i in 0..4u8 {
         schunk.append(&(0..4000u32).map(|n| (n / 7) as u8 ^ i).collect::<Vec<_>>()).unwrap();
     }
     schunk.remove(1).unwrap();
     schunk.commit().unwrap();
     for options in [WriteOptions::default(), WriteOptions::default().with_level(9), WriteOptions::default()] {
-        // The second time, over the frame that is there.
+        // The second time, the output exists already.
         repacked(&path, &out, &options).unwrap();
         let frame = Frame::open(&out).unwrap();
         assert_eq!((frame.frame_type(), frame.chunks()), (FrameType::Sparse, 3));
         assert_eq!(fs::read_dir(&out).unwrap().count(), 4);
         assert_eq!(lines(&path), lines(&out));
     }
-    // And in its own place.
+    // A frame can also be repacked in its own place.
     repacked(&out, &out, &WriteOptions::default()).unwrap();
     assert_eq!(lines(&path), lines(&out));
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2);
@@ -251,9 +252,9 @@ fn cancelled_or_wrong_nothing_is_written() {
         let (path, out) = (dir.path().join(format!("{sparse}.b2frame")), dir.path().join("b.b2frame"));
         let target = |path: &Path| {
             if sparse {
-                SChunk::create_sparse(path, Params::new(4))
+                SChunk::create_sparse(path, Params::new(4)).unwrap()
             } else {
-                SChunk::create(path, Params::new(4))
+                SChunk::create(path, Params::new(4)).unwrap()
             }
         };
         let mut schunk = target(&path);

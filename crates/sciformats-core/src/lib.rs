@@ -1,4 +1,4 @@
-//! The common basis of the `sciformats` format crates. It knows no format.
+//! The common basis of the `sciformats` format crates. It does not depend on any format.
 //!
 //! | module | what it contains |
 //! |---|---|
@@ -36,6 +36,8 @@
 //! let error = locate("header", 0x1000, &[1, 0, 9], header).unwrap_err();
 //! assert_eq!(error.to_string(), "malformed header at offset 0x1002: count is truncated");
 //! ```
+//!
+#![doc = include_str!("../README.md")]
 
 pub mod arith;
 pub mod bound;
@@ -63,8 +65,3 @@ pub use number::Conversion;
 pub use select::{Ellipsis, IntoSelection, by};
 pub use slab::{Range, Slab};
 pub use storage::{ReadAt, WriteAt};
-
-/// Runs the example of the README as a test.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-struct Readme;

@@ -10,14 +10,14 @@ use sciformats::{ReadAt, Result};
 pub(crate) struct Buffer(pub(crate) PyBackedBytes);
 
 impl ReadAt for Buffer {
-    fn len(&self) -> u64 {
+    fn size(&self) -> u64 {
         self.0.len() as u64
     }
 
     fn read_at(&self, offset: u64, len: usize) -> Result<Cow<'_, [u8]>> {
-        let end = check_range(self.len(), offset, len as u64)?;
-        let start = usize::try_from(offset).unwrap_or(usize::MAX); // a bound: both lie within bytes in memory
-        let end = usize::try_from(end).unwrap_or(usize::MAX); // a bound, too
+        let end = check_range(self.size(), offset, len as u64)?;
+        let start = usize::try_from(offset).unwrap_or(usize::MAX); // a bound: both are inside of bytes in memory
+        let end = usize::try_from(end).unwrap_or(usize::MAX); // likewise a bound
         Ok(Cow::Borrowed(self.0.get(start..end).unwrap_or_default()))
     }
 

@@ -75,7 +75,7 @@ impl Index {
             }
         }
         extents.retain(|(_, bytes)| !bytes.is_empty());
-        Ok(Self { size: file.len(), version, extents })
+        Ok(Self { size: file.size(), version, extents })
     }
 
     /// Reads an index from a file.
@@ -84,7 +84,7 @@ impl Index {
     /// `Io`, and as [`parse`](Self::parse).
     pub fn read(path: impl AsRef<Path>) -> Result<Self> {
         let file = FileStorage::open(path)?;
-        let len = Limits::default().memory("bytes of an index", file.len())?;
+        let len = Limits::default().memory("bytes of an index", file.size())?;
         Self::parse(&file.read_at(0, len)?)
     }
 

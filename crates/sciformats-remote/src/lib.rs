@@ -14,6 +14,8 @@
 //! |---|---|
 //! | [`http`] | access to servers that support ranges: redirects, versions, retries, and the faults of servers |
 //! | [`index`] | the structures of a remote file in a local file, so that it can be opened without a request |
+//!
+#![doc = include_str!("../README.md")]
 
 pub mod http;
 pub mod index;
@@ -26,8 +28,3 @@ mod url;
 
 pub use options::RemoteOptions;
 pub use remote::{Remote, is_url, open, shown};
-
-/// Runs the example of the README as a test.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-struct Readme;

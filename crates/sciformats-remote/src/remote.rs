@@ -49,7 +49,7 @@ impl std::fmt::Debug for Remote {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Remote")
             .field("name", &self.name())
-            .field("size", &self.len())
+            .field("size", &self.size())
             .finish_non_exhaustive()
     }
 }
@@ -136,7 +136,7 @@ impl Remote {
 
     /// Returns the size of the file in bytes.
     pub fn size(&self) -> u64 {
-        self.0.len()
+        self.0.size()
     }
 
     /// Returns the version that was opened, which every request asks for.
@@ -171,8 +171,8 @@ impl Remote {
 }
 
 impl ReadAt for Remote {
-    fn len(&self) -> u64 {
-        self.0.len()
+    fn size(&self) -> u64 {
+        self.0.size()
     }
 
     fn read_at(&self, offset: u64, len: usize) -> Result<Cow<'_, [u8]>> {

@@ -28,7 +28,7 @@ fn options() -> RemoteOptions {
 fn a_file_opens_with_its_ends_and_every_request_asks_for_its_version() {
     let server = Server::new(bytes());
     let file = open(&server.url("/run.h5?signature=secret"), &options()).unwrap();
-    assert_eq!(file.len(), SIZE as u64);
+    assert_eq!(file.size(), SIZE as u64);
     assert_eq!(server.seen().len(), 2);
     assert_eq!(*file.read_at(SIZE as u64 - 100, 100).unwrap(), bytes()[SIZE - 100..]);
     assert_eq!(server.seen().len(), 0);
@@ -62,7 +62,7 @@ fn small_empty_and_absent_files() {
     assert_eq!(*file.read_at(0, 4).unwrap(), *b"tiny");
     assert!(file.read_at(2, 3).is_err());
     let server = Server::new(Vec::new());
-    assert_eq!(open(&server.url("/"), &options()).unwrap().len(), 0);
+    assert_eq!(open(&server.url("/"), &options()).unwrap().size(), 0);
     server.set([Fault::Status(404, None), Fault::Status(404, None)]);
     let error = open(&server.url("/absent.h5"), &options()).unwrap_err();
     assert!(
@@ -298,7 +298,7 @@ fn a_size_that_is_not_told_is_found() {
     let server = Server::new(bytes());
     server.shared.paths.lock().unwrap().push(("/".into(), Fault::Star));
     let file = open(&server.url("/f"), &options()).unwrap();
-    assert_eq!(file.len(), SIZE as u64);
+    assert_eq!(file.size(), SIZE as u64);
     read(&file).unwrap();
     let error = open(&server.url("/f"), &options().with_ends(1000, 0)).unwrap_err().to_string();
     assert!(error.contains("does not say how large"), "{error}");

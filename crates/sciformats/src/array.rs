@@ -26,7 +26,7 @@ const AT_ONCE: u64 = 64 << 20;
 /// # tree.attribute(u, "unit", sciformats::memory::texts(&[], &["m/s"]));
 /// # let file = sciformats::File::from(tree);
 /// let u = file.array("/fields/u")?;
-/// assert_eq!((u.element(), u.shape()), (&ElementType::F64, Some(&[2, 3][..])));
+/// assert_eq!((u.element(), u.shape()), (&ElementType::F64, &[2, 3][..]));
 /// let values: Vec<i32> = u.read()?; // all of them are whole numbers
 /// assert_eq!(values, [1, 2, 3, 4, 5, 6]);
 /// # Ok::<(), sciformats::Error>(())
@@ -114,15 +114,16 @@ impl<'f> Array<'f> {
         &self.info.element
     }
 
-    /// Returns the dimensions, slowest first; `None` for a null dataspace.
-    pub fn shape(&self) -> Option<&[u64]> {
-        self.info.shape.as_deref()
+    /// Returns the length of each dimension, slowest first. The list is empty for a single element, and for an
+    /// array without elements, which [`is_null`](Self::is_null) tells apart.
+    pub fn shape(&self) -> &[u64] {
+        self.info.shape.as_deref().unwrap_or_default()
     }
 
     /// Returns whether the array has only a type but neither a shape nor elements, as a null dataspace of
     /// HDF5.
     pub fn is_null(&self) -> bool {
-        self.shape().is_none()
+        self.info.shape.is_none()
     }
 
     /// Returns the whole array as a selection.
@@ -142,8 +143,11 @@ impl<'f> Array<'f> {
     ///
     /// [`Error::Usage`] if the array has more than 2^64 elements, or has none because its dataspace is null.
     pub fn all(&self) -> Result<Slab> {
-        let shape =
-            self.shape().ok_or_else(|| Error::usage("array", "has a null dataspace and no elements"))?;
+        let shape = self
+            .info
+            .shape
+            .as_deref()
+            .ok_or_else(|| Error::usage("array", "has a null dataspace and no elements"))?;
         Slab::all(shape)
     }
 
@@ -302,7 +306,7 @@ impl<'f> Array<'f> {
     /// # let mut tree = sciformats::memory::Memory::new(sciformats::Format::Hdf5);
     /// # tree.array(tree.root(), "u", sciformats::memory::array::<f64>(&[2, 3], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]));
     /// # let file = sciformats::File::from(tree);
-    /// let part: Array2<f32> = file.array("/u")?.read_slice_array(s![.., 1..;-1])?;
+    /// let part: Array2<f32> = file.array("/u")?.read_slice_ndarray(s![.., 1..;-1])?;
     /// assert_eq!(part, array![[3.0, 2.0], [6.0, 5.0]]);
     /// # Ok::<(), sciformats::Error>(())
     /// ```
@@ -312,7 +316,7 @@ impl<'f> Array<'f> {
     /// As [`read_slice`](Self::read_slice); [`Error::Usage`] if the part has another number of dimensions
     /// than the returned array.
     #[cfg(feature = "ndarray")]
-    pub fn read_slice_array<T: Element, D: ndarray::Dimension>(
+    pub fn read_slice_ndarray<T: Element, D: ndarray::Dimension>(
         &self,
         part: impl IntoSelection,
     ) -> Result<ndarray::Array<T, D>> {
@@ -488,7 +492,7 @@ impl<'f> Array<'f> {
     /// # let u = tree.array(fields, "u", sciformats::memory::array::<f64>(&[2, 3], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]));
     /// # tree.attribute(u, "unit", sciformats::memory::texts(&[], &["m/s"]));
     /// # let file = sciformats::File::from(tree);
-    /// let u = file.array("/fields/u")?.read_ndarray::<f32>()?;
+    /// let u = file.array("/fields/u")?.to_ndarray::<f32>()?;
     /// assert_eq!(u[[1, 2]], 6.0);
     /// # Ok::<(), sciformats::Error>(())
     /// ```
@@ -497,7 +501,7 @@ impl<'f> Array<'f> {
     ///
     /// As [`read`](Self::read).
     #[cfg(feature = "ndarray")]
-    pub fn read_ndarray<T: Element>(&self) -> Result<ndarray::ArrayD<T>> {
+    pub fn to_ndarray<T: Element>(&self) -> Result<ndarray::ArrayD<T>> {
         let slab = self.all()?;
         of_shape(self.read_slab(&slab)?, &slab.shape())
     }
@@ -535,7 +539,7 @@ mod tests {
         assert_eq!(array.read_slab::<u64>(&slab).unwrap(), [1, 3, 4, 6]);
         assert_eq!(array.bytes(&slab).unwrap(), [1, 0, 3, 0, 4, 0, 6, 0]);
         #[cfg(feature = "ndarray")]
-        assert_eq!(array.read_ndarray::<i32>().unwrap()[[1, 2]], 6);
+        assert_eq!(array.to_ndarray::<i32>().unwrap()[[1, 2]], 6);
 
         let options = crate::OpenOptions::default().with_limits(Limits::default().with_memory(11));
         let file = file.with_options(options);

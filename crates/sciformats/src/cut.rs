@@ -54,7 +54,7 @@ fn raw_array(storage: &dyn ReadAt) -> Option<u64> {
     }
     let dimensions = field(40)?.checked_mul(8)?.checked_add(48)?;
     // If the dimensions are missing, the length is unknown.
-    field(32)?.checked_add(dimensions).filter(|_| dimensions <= storage.len())
+    field(32)?.checked_add(dimensions).filter(|_| dimensions <= storage.size())
 }
 
 /// The header of a frame is an array of `MessagePack` that contains the length of the frame at a fixed
@@ -71,7 +71,7 @@ fn asdf(storage: &dyn ReadAt) -> Option<u64> {
     let mut at = 0u64;
     // The tree is text, which cannot contain these bytes.
     let mut block = loop {
-        let left = bound::addressable(storage.len().checked_sub(at)?);
+        let left = bound::addressable(storage.size().checked_sub(at)?);
         let part = storage.read_at(at, left.min(PART)).ok()?;
         if let Some(found) = part.windows(MAGIC.len()).position(|bytes| bytes == MAGIC) {
             break at.checked_add(found as u64)?;
@@ -89,7 +89,7 @@ fn asdf(storage: &dyn ReadAt) -> Option<u64> {
             return None;
         }
         let end = block.checked_add(6)?.checked_add(header.into())?.checked_add(allocated)?;
-        if end > storage.len() {
+        if end > storage.size() {
             return Some(end);
         }
         block = end;
@@ -114,7 +114,7 @@ impl Cut {
         whole: u64,
         options: &OpenOptions,
     ) -> Result<Box<dyn Source>> {
-        let found = storage.len();
+        let found = storage.size();
         // The reader searches for the blocks of an ASDF file in large pieces, which extend beyond the blocks.
         let looking = AtomicBool::new(format == Format::Asdf);
         let cut = Arc::new(Self { storage, whole, looking });
@@ -126,23 +126,23 @@ impl Cut {
 }
 
 impl ReadAt for Cut {
-    fn len(&self) -> u64 {
+    fn size(&self) -> u64 {
         self.whole
     }
 
     fn read_at(&self, offset: u64, len: usize) -> Result<Cow<'_, [u8]>> {
         sciformats_core::storage::check_range(self.whole, offset, len as u64)?;
-        let left = bound::addressable(bound::left(self.storage.len(), offset));
+        let left = bound::addressable(bound::left(self.storage.size(), offset));
         if left >= len {
-            return self.storage.read_at(offset.min(self.storage.len()), len);
+            return self.storage.read_at(offset.min(self.storage.size()), len);
         }
         // A piece may extend beyond the remaining part, but only by as much as readers examine in one step. A
         // piece that starts there is not part of the file; otherwise a search for a missing end mark would
         // never end and would take all memory.
         if left == 0 || bound::left(len, left) > BEYOND || !self.looking.load(Ordering::Relaxed) {
-            return Err(error(self.storage.len(), self.whole));
+            return Err(error(self.storage.size(), self.whole));
         }
-        let mut bytes = self.storage.read_at(offset.min(self.storage.len()), left)?.into_owned();
+        let mut bytes = self.storage.read_at(offset.min(self.storage.size()), left)?.into_owned();
         bytes.resize(len, 0);
         Ok(Cow::Owned(bytes))
     }

@@ -59,7 +59,7 @@ impl Format {
     ///
     /// `Io`.
     pub fn detect(storage: &dyn ReadAt) -> Result<Option<Self>> {
-        let size = bound::addressable(storage.len().min(HEAD));
+        let size = bound::addressable(storage.size().min(HEAD));
         let head = storage.read_at(0, size)?;
         let found = Self::ALL.into_iter().find(|format| format.begins(&head));
         if found.is_some() {
@@ -67,7 +67,7 @@ impl Format {
         }
         // An HDF5 file may follow a user block; its signature is then at 512, 1024, 2048 …
         let mut offset = 512u64;
-        while offset.checked_add(8).is_some_and(|end| end <= storage.len()) {
+        while offset.checked_add(8).is_some_and(|end| end <= storage.size()) {
             if *storage.read_at(offset, 8)? == HDF5[..] {
                 return Ok(Some(Self::Hdf5));
             }

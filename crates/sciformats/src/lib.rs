@@ -26,6 +26,8 @@
 //! Each format is a cargo feature with the name of [`Format::word`]. For a file whose format is not built in,
 //! the result is an [`Error::Unsupported`] that names the feature. To use everything that a format offers,
 //! beyond this common view, use the crate of that format.
+//!
+#![doc = include_str!("../README.md")]
 
 mod array;
 mod attr;

@@ -98,7 +98,7 @@ impl fmt::Debug for Registered {
 
 impl fmt::Debug for Opening<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let size = self.storage.len();
+        let size = self.storage.size();
         f.debug_struct("Opening").field("size", &size).field("path", &self.path).finish_non_exhaustive()
     }
 }

@@ -47,6 +47,20 @@ fn a_user_block_moves_every_offset() {
 }
 
 #[test]
+fn a_null_dataspace_has_no_elements() {
+    let mut file = hdf5_pure::Writer::in_memory(&Default::default()).unwrap();
+    file.dataset("none").datatype(hdf5_pure::Datatype::float64()).write_null().unwrap();
+    file.dataset("one").write_scalar(2.5).unwrap();
+    let file = File::from_bytes(file.into_bytes().unwrap()).unwrap();
+    let (none, one) = (file.array("/none").unwrap(), file.array("/one").unwrap());
+    assert_eq!((none.shape(), none.is_null()), (&[][..], true));
+    assert_eq!((one.shape(), one.is_null()), (&[][..], false));
+    let all = sciformats::Slab::all(none.shape()).unwrap();
+    assert!(none.all().is_err() && none.read_slab::<f64>(&all).is_err() && none.bytes(&all).is_err());
+    assert_eq!(one.read_slab::<f64>(&all).unwrap(), [2.5]);
+}
+
+#[test]
 fn stored_bytes_are_those_of_the_chunks() {
     for name in ["filters.h5", "indexes-earliest.h5", "indexes-latest.h5"] {
         let file = sciformats::open(fixture(name)).unwrap();

@@ -59,8 +59,8 @@ fn slices_by_whatever_says_them() {
     assert!(matches!(u.read_slice::<i64>((0, 0..4)), Err(Error::Usage { .. })));
     #[cfg(feature = "ndarray")]
     {
-        let part: ndarray::Array2<f32> = u.read_slice_array(ndarray::s![.., 1..;-1]).unwrap();
+        let part: ndarray::Array2<f32> = u.read_slice_ndarray(ndarray::s![.., 1..;-1]).unwrap();
         assert_eq!(part, ndarray::array![[3.0, 2.0], [6.0, 5.0]]);
-        assert!(u.read_slice_array::<f32, ndarray::Ix1>(..).is_err());
+        assert!(u.read_slice_ndarray::<f32, ndarray::Ix1>(..).is_err());
     }
 }

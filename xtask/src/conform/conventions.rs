@@ -1,5 +1,6 @@
 //! Conventions take part in the run like a format: other programs write files and report what they decode.
 
+use super::EXAMPLES;
 use crate::formats::Format;
 use crate::sh::Result;
 
@@ -7,14 +8,15 @@ use crate::sh::Result;
 pub(crate) const CONVENTIONS: Format =
     Format { name: "conventions", title: "Conventions", package: "sciformats-conventions", writes: true };
 
-/// Returns what is to be run: conventions, one format, or everything.
+/// Returns what is to be run: conventions, the examples, one format, or everything.
 pub(super) fn beside(
     asked: Option<&str>,
     formats: fn(&str, Option<&str>) -> Result<Vec<Format>>,
 ) -> Result<Vec<Format>> {
     match asked {
         Some(asked) if asked == CONVENTIONS.name || asked == CONVENTIONS.package => Ok(vec![CONVENTIONS]),
+        Some(asked) if asked == EXAMPLES.name => Ok(vec![EXAMPLES]),
         Some(_) => formats("peer", asked),
-        None => Ok([formats("peer", None)?, vec![CONVENTIONS]].concat()),
+        None => Ok([formats("peer", None)?, vec![CONVENTIONS, EXAMPLES]].concat()),
     }
 }

@@ -124,7 +124,7 @@ fn sized_alike(ours: &Path, folder: &Path) -> Outcome {
 fn contiguous(folder: &Path, watch: &mut Watch) -> Outcome {
     let (rows, path) = (rows(folder)?, target(folder, "ours")?);
     watch.time(|| -> Outcome {
-        let mut file = Writer::create(path)?;
+        let mut file = Writer::overwrite(path)?;
         let shape = [16 * ROWS, COLUMNS];
         let mut dataset = file.dataset("d").shape(shape).contiguous().create::<f32>()?;
         for piece in 0..16 {
@@ -140,7 +140,7 @@ fn contiguous(folder: &Path, watch: &mut Watch) -> Outcome {
 fn gzip(folder: &Path, threads: usize, watch: &mut Watch) -> Outcome {
     let (rows, path) = (rows(folder)?, target(folder, "ours")?);
     watch.time(|| -> Outcome {
-        let mut file = Writer::create_with(&path, &CreateOptions::default().with_threads(threads))?;
+        let mut file = Writer::overwrite_with(&path, &CreateOptions::default().with_threads(threads))?;
         let shape = [2 * ROWS, COLUMNS];
         let dataset = file.dataset("d").shape(shape).chunks([256, 256]).shuffle().deflate(4);
         let mut dataset = dataset.create::<f32>()?;
@@ -157,7 +157,7 @@ fn gzip(folder: &Path, threads: usize, watch: &mut Watch) -> Outcome {
 fn objects(folder: &Path, bound: Bound, watch: &mut Watch) -> Outcome {
     let path = target(folder, "ours")?;
     watch.time(|| -> Outcome {
-        let mut file = Writer::create_with(path, &CreateOptions::default().with_bound(bound))?;
+        let mut file = Writer::overwrite_with(path, &CreateOptions::default().with_bound(bound))?;
         for i in 0..OBJECTS {
             file.dataset(&format!("{i:06}")).attribute("n", i).write_scalar(i)?;
         }
@@ -168,7 +168,7 @@ fn objects(folder: &Path, bound: Bound, watch: &mut Watch) -> Outcome {
 fn append(folder: &Path, watch: &mut Watch) -> Outcome {
     let path = target(folder, "ours")?;
     watch.time(|| -> Outcome {
-        let mut file = Writer::create(path)?;
+        let mut file = Writer::overwrite(path)?;
         let dataset = file.dataset("d").shape([0, 16]).max_shape([None, Some(16)]).chunks([1024, 16]);
         let mut dataset = dataset.create::<i32>()?;
         for i in 0..OBJECTS {
@@ -185,7 +185,7 @@ fn texts() -> Vec<String> {
 fn strings(folder: &Path, watch: &mut Watch) -> Outcome {
     let (texts, path) = (texts(), target(folder, "ours")?);
     watch.time(|| -> Outcome {
-        let mut file = Writer::create(path)?;
+        let mut file = Writer::overwrite(path)?;
         file.dataset("d").write(&texts)?;
         Ok(file.finish()?)
     })
@@ -193,7 +193,7 @@ fn strings(folder: &Path, watch: &mut Watch) -> Outcome {
 
 fn committed(folder: &Path, flush: Flush, watch: &mut Watch) -> Outcome {
     let path = target(folder, "ours")?;
-    let mut file = Writer::create(&path)?;
+    let mut file = Writer::overwrite(&path)?;
     let dataset = file.dataset("d").shape([0, 16]).max_shape([None, Some(16)]).chunks([64, 16]);
     dataset.create::<i32>()?;
     file.finish()?;
@@ -210,7 +210,7 @@ fn committed(folder: &Path, flush: Flush, watch: &mut Watch) -> Outcome {
 fn small(folder: &Path, durability: Durability, watch: &mut Watch) -> Outcome {
     let (rows, path) = (rows(folder)?, target(folder, "ours")?);
     watch.time(|| -> Outcome {
-        let mut file = Writer::create(path)?;
+        let mut file = Writer::overwrite(path)?;
         file.dataset("d").write(&rows[..1 << 20])?;
         Ok(file.finish_with(durability)?)
     })

@@ -116,7 +116,7 @@ fn chunk(i: u32) -> Vec<u8> {
 }
 
 fn write_chunks(path: &Path, n: u64) -> Outcome {
-    let mut schunk = SChunk::create(path, params());
+    let mut schunk = SChunk::overwrite(path, params())?;
     (0..n as u32).try_for_each(|i| schunk.append(&chunk(i)))?;
     Ok(schunk.commit()?)
 }

@@ -80,7 +80,7 @@ fn back(folder: &Path, n: u64) -> PathBuf {
 
 fn prepare(folder: &Path, n: u64) -> Outcome {
     once(objects(folder, n), |path| {
-        let mut file = Writer::create(path)?;
+        let mut file = Writer::overwrite(path)?;
         for i in 0..n as i32 {
             file.dataset(&format!("{i:06}")).attribute("n", i).write(&[i, i + 1])?;
         }

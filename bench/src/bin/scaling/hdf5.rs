@@ -94,7 +94,7 @@ fn prepare_old(folder: &Path, n: u64) -> Outcome {
 }
 
 fn write_objects(path: &Path, n: u64, bound: Bound) -> Outcome {
-    let mut file = Writer::create_with(path, &CreateOptions::default().with_bound(bound))?;
+    let mut file = Writer::overwrite_with(path, &CreateOptions::default().with_bound(bound))?;
     for i in 0..n as i32 {
         file.dataset(&format!("{i:06}")).write_scalar(i)?;
     }
@@ -164,7 +164,7 @@ fn commits(folder: &Path, n: u64, watch: &mut Watch) -> Outcome {
 }
 
 fn write_attributes(path: &Path, n: u64) -> Outcome {
-    let mut file = Writer::create(path)?;
+    let mut file = Writer::overwrite(path)?;
     for i in 0..n as i32 {
         file.root().attribute(&format!("{i}"), i)?;
     }
@@ -180,7 +180,7 @@ fn attributes(folder: &Path, n: u64, watch: &mut Watch) -> Outcome {
 fn nest(folder: &Path, n: u64, watch: &mut Watch) -> Outcome {
     let path = folder.join("written.h5");
     watch.time(|| {
-        let mut file = Writer::create(&path)?;
+        let mut file = Writer::overwrite(&path)?;
         let deepest = vec!["g"; n as usize].join("/");
         file.group(&deepest)?;
         file.finish()?;
@@ -201,7 +201,7 @@ pub(crate) fn chunks() -> Vec<Series> {
         Series::new("open, read one chunk", CHUNKS, Little, |folder, n, watch| {
             let found: Vec<i32> = watch.time(|| -> Outcome<_> {
                 let dataset = File::open(chunked(folder, n))?.dataset("d")?;
-                let slab = Slab::new(dataset.shape().unwrap_or_default(), [Range::new(8 * n, 16)])?;
+                let slab = Slab::new(dataset.shape(), [Range::new(8 * n, 16)])?;
                 Ok(dataset.read_slab(&slab)?)
             })?;
             expect(found.len() == 16)
@@ -215,7 +215,7 @@ pub(crate) fn chunks() -> Vec<Series> {
             let texts: Vec<String> = (0..n).map(|i| format!("string number {i}")).collect();
             let path = folder.join("written.h5");
             let found: Vec<String> = watch.time(|| -> Outcome<_> {
-                let mut file = Writer::create(&path)?;
+                let mut file = Writer::overwrite(&path)?;
                 file.dataset("d").write(&texts)?;
                 file.finish()?;
                 Ok(File::open(&path)?.dataset("d")?.read()?)
@@ -234,7 +234,7 @@ fn prepare_chunks(folder: &Path, n: u64) -> Outcome {
 }
 
 fn write_chunks(path: &Path, n: u64) -> Outcome {
-    let mut file = Writer::create(path)?;
+    let mut file = Writer::overwrite(path)?;
     let mut dataset = file.dataset("d").shape([0]).max_shape([None]).chunks([16]).create::<i32>()?;
     for i in 0..n as i32 {
         dataset.append(&[i; 16])?;
@@ -256,7 +256,7 @@ pub(crate) fn bytes() -> Vec<Series> {
         Series::new("open, read one number", BYTES, Little, |folder, n, watch| {
             let found: Vec<f32> = watch.time(|| -> Outcome<_> {
                 let dataset = File::open(flat(folder, n))?.dataset("d")?;
-                let slab = Slab::new(dataset.shape().unwrap_or_default(), [Range::new(n / 8, 1)])?;
+                let slab = Slab::new(dataset.shape(), [Range::new(n / 8, 1)])?;
                 Ok(dataset.read_slab(&slab)?)
             })?;
             expect(found == [1.5])
@@ -273,7 +273,7 @@ pub(crate) fn bytes() -> Vec<Series> {
             let values = numbers(1 << 24);
             let options = CreateOptions::default().with_threads(threads as usize);
             watch.time(|| {
-                let mut file = Writer::create_with(folder.join("written.h5"), &options)?;
+                let mut file = Writer::overwrite_with(folder.join("written.h5"), &options)?;
                 file.dataset("d").chunks([1 << 16]).shuffle().deflate(4).write(&values)?;
                 Ok(file.finish()?)
             })
@@ -290,7 +290,7 @@ fn prepare_flat(folder: &Path, n: u64) -> Outcome {
 }
 
 fn write_bytes(path: &Path, values: &[f32], packed: bool) -> Outcome {
-    let mut file = Writer::create(path)?;
+    let mut file = Writer::overwrite(path)?;
     let dataset = file.dataset("d");
     if packed {
         dataset.chunks([1 << 16]).shuffle().deflate(4).write(values)?;

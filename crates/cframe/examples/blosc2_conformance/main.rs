@@ -1,7 +1,7 @@
-//! Our side of the conformance run: writes the files that another program checks, and checks those that it wrote.
+//! Our side of the conformance run. It writes files for another program to check, and checks the files of that program.
 //!
-//! `blosc2_conformance write DIR`, `blosc2_conformance check DIR`. Both sides list the same cases and know the contents
-//! from the same formula, so neither compares what it wrote itself.
+//! `blosc2_conformance write DIR`, `blosc2_conformance check DIR`. Both sides list the same cases and compute the contents with
+//! the same formula, so neither side compares only what it wrote itself.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "the checks are printed")]
 
@@ -26,7 +26,7 @@ fn main() -> ExitCode {
             check(Path::new(folder));
             Ok(())
         }
-        _ => Err(Error::usage("arguments", "are `write DIR` or `check DIR`")),
+        _ => Err(Error::usage("arguments", "must be `write DIR` or `check DIR`")),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -51,7 +51,7 @@ fn write(folder: &Path) -> Result<()> {
                         .with_split(split)
                         .with_blocksize(blocksize);
                     let file = format!("chunks-{name}-{filters_name}-{typesize}-{number}.b2frame");
-                    put(SChunk::create(folder.join(file), params), &chunks(typesize))?;
+                    put(SChunk::create(folder.join(file), params)?, &chunks(typesize))?;
                 }
             }
         }
@@ -85,26 +85,26 @@ fn write_frames(folder: &Path) -> Result<()> {
     let at = |name: &str| folder.join(name);
     let nan: Vec<u8> = f64::NAN.to_le_bytes().repeat(500);
     put(
-        SChunk::create(at("special-kinds.b2frame"), Params::new(8)),
+        SChunk::create(at("special-kinds.b2frame"), Params::new(8))?,
         &[vec![0; 4000], content("smooth", 1, 4000), nan],
     )?;
     let value = content("random", 1, 8);
     for (name, kind) in [("zero", Special::Zeros), ("nan", Special::Nan), ("value", Special::Value)] {
-        let mut schunk = SChunk::create(at(&format!("special-{name}.b2frame")), Params::new(8));
+        let mut schunk = SChunk::create(at(&format!("special-{name}.b2frame")), Params::new(8))?;
         for size in [4000, 4000, 234 * 8] {
             schunk.append_special(kind, &value, size)?;
         }
         schunk.commit()?;
     }
     for count in [0, 1, 5, 16] {
-        let mut schunk = SChunk::create(at(&format!("vlmeta-{count}.b2frame")), Params::new(1));
+        let mut schunk = SChunk::create(at(&format!("vlmeta-{count}.b2frame")), Params::new(1))?;
         schunk.append(&content("smooth", 0, 1000))?;
         vlmeta(count).iter().try_for_each(|(name, value)| schunk.set_vlmeta(name, value))?;
         schunk.commit()?;
     }
     for (name, codec) in CODECS {
         let path = at(&format!("sparse-{name}.b2frame"));
-        let mut schunk = SChunk::create_sparse(path, Params::new(4).with_codec(codec));
+        let mut schunk = SChunk::create_sparse(path, Params::new(4).with_codec(codec))?;
         for i in 0..5 {
             schunk.append(&content(if i % 2 == 1 { "smooth" } else { "zeros" }, i, 4000))?;
         }
@@ -114,7 +114,7 @@ fn write_frames(folder: &Path) -> Result<()> {
     }
     for size in [300, 70_000] {
         let chunks: Vec<_> = (0..3).map(|i| content("ramp", i, 3 * size as usize)).collect();
-        put(SChunk::create(at(&format!("wide-{size}.b2frame")), Params::new(size)), &chunks)?;
+        put(SChunk::create(at(&format!("wide-{size}.b2frame")), Params::new(size))?, &chunks)?;
     }
     for name in ["lz4", "lz4hc", "zstd"] {
         let params = Params::new(1)
@@ -122,23 +122,23 @@ fn write_frames(folder: &Path) -> Result<()> {
             .with_filters(&[])?
             .with_blocksize(4000)
             .with_dictionary(true);
-        put(SChunk::create(at(&format!("dictionary-{name}.b2frame")), params), &[text(200_000)])?;
+        put(SChunk::create(at(&format!("dictionary-{name}.b2frame")), params)?, &[text(200_000)])?;
     }
     write_edited(folder)
 }
 
-/// Chunks and blocks of different sizes, and a frame that was edited.
+/// Writes chunks and blocks of different sizes, and a frame that was edited.
 fn write_edited(folder: &Path) -> Result<()> {
     let at = |name: &str| folder.join(name);
     let variable: Vec<_> = (0..9).map(|i| content("smooth", i, 100 * i as usize + 1)).collect();
-    put(SChunk::create(at("variable-chunks.b2frame"), Params::new(1)), &variable)?;
-    let mut schunk = SChunk::create(at("variable-blocks.b2frame"), Params::new(1));
+    put(SChunk::create(at("variable-chunks.b2frame"), Params::new(1))?, &variable)?;
+    let mut schunk = SChunk::create(at("variable-blocks.b2frame"), Params::new(1))?;
     for (kind, count) in [("smooth", 7), ("random", 3)] {
         let blocks: Vec<_> = (0..count).map(|i| content(kind, i, 50 * i as usize + 1)).collect();
         schunk.append_blocks(&blocks.iter().map(Vec::as_slice).collect::<Vec<_>>())?;
     }
     schunk.commit()?;
-    let mut schunk = SChunk::create(at("edited.b2frame"), Params::new(4));
+    let mut schunk = SChunk::create(at("edited.b2frame"), Params::new(4))?;
     for i in 0..6 {
         schunk.append(&content("random", i, 4000))?;
         schunk.commit()?;
@@ -170,14 +170,14 @@ fn save(path: &Path, bytes: &[u8]) -> Result<()> {
 
 // --- check ---
 
-/// What is wrong, in words.
+/// The result of a check: nothing, or what is wrong.
 type Finding = std::result::Result<(), String>;
 
 fn checked(case: &str, run: impl FnOnce() -> Result<Finding>) {
     went("we read theirs", case, run);
 }
 
-/// A check that says which way the file went.
+/// Runs a check; `way` says which side wrote, changed and read the file.
 fn went(way: &str, case: &str, run: impl FnOnce() -> Result<Finding>) {
     let finding = run().unwrap_or_else(|error| Err(error.to_string()));
     let line = match finding {
@@ -207,7 +207,7 @@ fn check_frame(frame: &Frame, expected: &[Vec<u8>]) -> Result<Finding> {
             return Ok(finding.map_err(|why| format!("chunk {index}: {why}")));
         }
     }
-    // A part that spans chunks and begins inside a block.
+    // A part that extends over several chunks and begins inside a block.
     let whole = expected.concat();
     let (from, to) = (whole.len() / 3 + 1, whole.len() * 2 / 3);
     let mut part = vec![0; to.saturating_sub(from)];

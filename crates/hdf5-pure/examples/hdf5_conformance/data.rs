@@ -1,15 +1,15 @@
-//! Writes to datasets of existing files, for tests that kill it or follow it.
+//! Writes to datasets of existing files, for tests that kill this program or follow what it writes.
 //!
 //! | arguments | what it does |
 //! |---|---|
 //! | `data-edit FILE` | the same edits to every dataset of the group `data` |
 //! | `data-append FILE` | appends to the datasets `rows` and `flat` without end, and prints the rows of each commit |
-//! | `swmr-write FILE ROWS STEP` | appends rows to `series` for readers, `STEP` at a time, and waits for a line after each flush |
+//! | `swmr-write FILE ROWS STEP` | appends rows to `series`, `STEP` at a time, and waits for a line of input after each flush |
 //! | `swmr-free FILE ROWS STEP` | the same without waiting |
-//! | `swmr-tail FILE ROWS` | follows `series` until it has so many rows |
+//! | `swmr-tail FILE ROWS` | follows `series` until it has this many rows |
 //!
 //! Element `row, column` of a series is `row * 7 + column`.
-#![allow(clippy::print_stdout, reason = "that is what it is for")]
+#![allow(clippy::print_stdout, reason = "printing is the purpose of the example")]
 
 use std::io::Write;
 use std::path::Path;
@@ -19,7 +19,7 @@ use hdf5_pure::structure::Dataspace;
 use hdf5_pure::swmr::{SwmrWriter, Tail};
 use hdf5_pure::{Editor, Error, File, Range, Result, Slab};
 
-/// Does what the arguments say; none if they say nothing that is known here.
+/// Runs the command in the arguments. Returns `None` if it is not a command of this module.
 pub(crate) fn run(arguments: &[&str]) -> Option<Result<()>> {
     Some(match *arguments {
         ["data-edit", file] => edit(Path::new(file)),
@@ -32,14 +32,14 @@ pub(crate) fn run(arguments: &[&str]) -> Option<Result<()>> {
 }
 
 fn number(rows: &str, step: &str) -> Result<(u64, u64)> {
-    rows.parse().ok().zip(step.parse().ok()).ok_or_else(|| Error::usage("arguments", "are no numbers"))
+    rows.parse().ok().zip(step.parse().ok()).ok_or_else(|| Error::usage("arguments", "are not numbers"))
 }
 
 fn numbered(first: i32, count: u64) -> Vec<i32> {
     (first..).take(usize::try_from(count).unwrap_or(0)).collect()
 }
 
-/// A slab with steps, two points, three more rows where there may be, and another shape and back.
+/// Writes a slab with steps and two points, appends three rows if the dataset can grow, and changes the shape and back again.
 fn edit(path: &Path) -> Result<()> {
     let mut names = Vec::new();
     for link in File::open(path)?.group("data")?.links()? {
@@ -59,7 +59,7 @@ fn edit(path: &Path) -> Result<()> {
             }
         };
         let mut dataset = editor.open_dataset(&format!("data/{name}"))?;
-        let shape = dataset.shape()?.to_vec();
+        let shape = dataset.shape().to_vec();
         let slab = Slab::new(&shape, [Range::new(2, 3).by(3), Range::new(1, 4).by(2)])?;
         dataset.write_slab(&slab, &numbered(1000, 12))?;
         dataset.write_points(&[vec![0, 0], vec![11, 9]], &[-1, -2])?;
@@ -72,11 +72,11 @@ fn edit(path: &Path) -> Result<()> {
     editor.commit()
 }
 
-/// Appends to `rows` (chunks) and counts in `flat` (one piece): both must always say the same.
+/// Appends to `rows`, which has chunks, and to `flat`, which is contiguous. After each commit both must have the same state.
 fn append(path: &Path) -> Result<()> {
     let mut out = std::io::stdout();
     let mut editor = Editor::open(path)?;
-    let mut row = editor.open_dataset("rows")?.shape()?.first().copied().unwrap_or(0);
+    let mut row = editor.open_dataset("rows")?.shape().first().copied().unwrap_or(0);
     for round in 0u64.. {
         for _ in 0..=round % 3 {
             let values: Vec<u64> = (0..4).map(|column| row * 7 + column).collect();
@@ -89,7 +89,7 @@ fn append(path: &Path) -> Result<()> {
             break;
         }
         if round % 40 == 39 {
-            // Opening and closing is part of what may be interrupted.
+            // Opening and closing the file may be interrupted too.
             drop(editor);
             editor = Editor::open(path)?;
         }
@@ -97,15 +97,15 @@ fn append(path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Columns of a series, that is of all dimensions but the first.
+/// Returns the number of columns of a series, which is the product of all dimensions but the first.
 fn columns(shape: &[u64]) -> u64 {
     shape.iter().skip(1).product()
 }
 
 fn write(path: &Path, (rows, step): (u64, u64), waits: bool) -> Result<()> {
     let mut file = SwmrWriter::open(path)?;
-    let mut at = file.dataset("series")?.shape()?.first().copied().unwrap_or(0);
-    let columns = columns(file.dataset("series")?.shape()?);
+    let mut at = file.dataset("series")?.shape().first().copied().unwrap_or(0);
+    let columns = columns(file.dataset("series")?.shape());
     println!("open");
     let mut line = String::new();
     let mut wait = || !waits || std::io::stdin().read_line(&mut line).is_ok_and(|len| len > 0);
@@ -130,7 +130,7 @@ fn tail(path: &Path, rows: u64) -> Result<()> {
             let why = tail.trouble().map_or_else(String::new, |error| format!(": {error}"));
             return Err(Error::usage("tail", format!("saw {seen} rows of {rows}{why}")));
         };
-        let columns = columns(tail.dataset().and_then(|dataset| dataset.shape()).unwrap_or_default()).max(1);
+        let columns = columns(tail.dataset().map(|dataset| dataset.shape()).unwrap_or_default()).max(1);
         for (value, k) in values.iter().zip(first * columns..) {
             let expected = (k / columns * 7 + k % columns).cast_signed();
             if *value != expected {

@@ -39,7 +39,7 @@ pub trait FromAttribute: Sized {
 
 impl<T: Element> FromAttribute for T {
     fn from_attribute(attribute: &Attribute) -> Result<Self> {
-        let shape = attribute.dataspace()?.shape();
+        let shape = attribute.dataspace()?.extent();
         match shape {
             None if !T::LIST => Err(Error::usage(
                 "value",
@@ -53,7 +53,7 @@ impl<T: Element> FromAttribute for T {
 #[cfg(feature = "ndarray")]
 impl<T: Element, D: ndarray::Dimension> FromAttribute for ndarray::Array<T, D> {
     fn from_attribute(attribute: &Attribute) -> Result<Self> {
-        let shape = attribute.dataspace()?.shape().unwrap_or(&[0]);
+        let shape = attribute.dataspace()?.extent().unwrap_or(&[0]);
         crate::value::element_features::array(attribute.read()?, shape)
     }
 }

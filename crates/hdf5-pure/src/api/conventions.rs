@@ -87,7 +87,7 @@ pub fn scale_name(dataset: &Dataset) -> Result<Option<String>> {
 /// # Errors
 /// Returns an error if the attributes of the dataset or the scales cannot be read.
 pub fn scales(dataset: &Dataset) -> Result<Vec<Vec<Dataset>>> {
-    let rank = dataset.shape().map_or(0, <[u64]>::len);
+    let rank = dataset.shape().len();
     let Some(list) = optional(dataset.attribute("DIMENSION_LIST"))? else {
         return Ok(vec![Vec::new(); rank]);
     };
@@ -117,7 +117,7 @@ pub fn scales(dataset: &Dataset) -> Result<Vec<Vec<Dataset>>> {
 /// # Errors
 /// Returns an error if its attributes cannot be read.
 pub fn labels(dataset: &Dataset) -> Result<Vec<String>> {
-    let rank = dataset.shape().map_or(0, <[u64]>::len);
+    let rank = dataset.shape().len();
     let mut labels = match optional(dataset.attribute("DIMENSION_LABELS"))? {
         Some(found) => found.read::<String>()?,
         None => Vec::new(),

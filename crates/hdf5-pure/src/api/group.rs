@@ -143,7 +143,7 @@ impl Group {
     /// # made.dataset("surface/temperature").shape([2, 3]).attribute("units", "K").write(&values)?;
     /// # let file = hdf5_pure::File::from_bytes(made.into_bytes()?)?;
     /// let temperature = file.group("surface")?.dataset("temperature")?;
-    /// assert_eq!(temperature.shape(), Some(&[2, 3][..]));
+    /// assert_eq!(temperature.shape(), [2, 3]);
     /// # Ok::<(), hdf5_pure::Error>(())
     /// ```
     ///

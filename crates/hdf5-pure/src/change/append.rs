@@ -68,7 +68,7 @@ impl LiveFile {
         check(&opened)?;
         let base = opened.context.base;
         let stored = bound::left(superblock.end_of_file, superblock.base);
-        let end = stored.max(bound::left(storage.len(), base));
+        let end = stored.max(bound::left(storage.size(), base));
         let target = Target::Other(Box::new(storage.clone()));
         let output = Output::behind(target, base, end);
         let mut live = Self { output, storage, superblock, opened, series: Vec::new(), closed: true };
@@ -196,8 +196,8 @@ impl Shared {
 }
 
 impl ReadAt for Shared {
-    fn len(&self) -> u64 {
-        self.lock().len()
+    fn size(&self) -> u64 {
+        self.lock().size()
     }
 
     fn read_at(&self, offset: u64, len: usize) -> Result<Cow<'_, [u8]>> {

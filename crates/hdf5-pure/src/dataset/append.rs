@@ -59,7 +59,7 @@ impl Series {
             return Err(unfollowed(&format!("whose chunk index is {:?}", layout.index)));
         }
         let header = LiveHeader::open(output, &object, &layout)?;
-        let seen = content.dataspace.shape().unwrap_or_default().to_vec();
+        let seen = content.dataspace.shape().to_vec();
         let dataset = load::dataset(&opened.context, content, opened.context.btree_k.chunk)?;
         let mut series = Self { dataset, header, index: None, root, seen };
         if let Data::Chunked(chunked) = &mut series.dataset.data {
@@ -217,7 +217,7 @@ impl LiveHeader {
         }
         let base = output.base();
         let mut parts = Vec::new();
-        for &(offset, len) in &object.blocks {
+        for (offset, len) in object.blocks() {
             let at = Address(sub(offset, base)?);
             let mut bytes = output.read(at, fit(len, "size of an object header")?)?;
             bytes.truncate(sub(bytes.len(), 4)?);
@@ -288,11 +288,9 @@ impl Spot {
 }
 
 fn spot(object: &Object<'_>, message: &Message) -> Option<Spot> {
-    let holds =
-        |(start, len): &(u64, u64)| message.offset >= *start && bound::left(message.offset, *start) < *len;
-    let part = object.blocks.iter().position(holds)?;
-    let (start, _) = object.blocks.get(part)?;
-    let start = usize::try_from(message.offset.checked_sub(*start)?).ok()?;
+    let holds = |start, len| message.offset >= start && bound::left(message.offset, start) < len;
+    let (part, (start, _)) = object.blocks().enumerate().find(|&(_, (start, len))| holds(start, len))?;
+    let start = usize::try_from(message.offset.checked_sub(start)?).ok()?;
     Some(Spot { part, start, len: usize::try_from(message.len()).ok()? })
 }
 

@@ -63,11 +63,11 @@ impl Part<'_> {
         };
         // This saturates: an offset that no file can reach is beyond the end of this file too.
         let at = bound::sum(self.offset, sub(from, self.start)?);
-        let there = bound::addressable(bound::left(storage.len(), at)).min(out.len());
+        let there = bound::addressable(bound::left(storage.size(), at)).min(out.len());
         let (stored, beyond) = out.split_at_mut(there);
         if !beyond.is_empty() {
             let wanted = bound::sum(stored.len(), beyond.len()) as u64;
-            opened.missing(too_short(self.name, storage.len(), bound::sum(at, wanted)))?;
+            opened.missing(too_short(self.name, storage.size(), bound::sum(at, wanted)))?;
             beyond.fill(0);
         }
         if stored.is_empty() { Ok(()) } else { storage.read_into(at, stored) }
@@ -81,10 +81,11 @@ pub(crate) fn list(context: &Context, files: &ExternalFiles) -> Result<Vec<(Name
     files.slots.iter().map(slot).collect()
 }
 
-/// Whether all external files of a dataset are there, may be opened and are long enough.
+/// Checks that all external files of a dataset exist, may be opened, and are long enough.
 ///
 /// # Errors
-/// The first that is missing, or may not be opened; the first that is too short, unless that is to be overlooked.
+/// Returns an error for the first file that is missing or may not be opened, and for the first one that is too short, unless
+/// missing elements are accepted.
 pub(crate) fn reach(opened: &Opened, content: &Content) -> Result<()> {
     let Some(files) = &content.storage()?.external else { return Ok(()) };
     let names = Names::open(&opened.context, files.heap)?;
@@ -96,7 +97,7 @@ pub(crate) fn reach(opened: &Opened, content: &Content) -> Result<()> {
             continue;
         }
         let name = names.get(slot.name)?;
-        let (len, end) = (FileStorage::open(there(opened, name)?)?.len(), bound::sum(slot.offset, size));
+        let (len, end) = (FileStorage::open(there(opened, name)?)?.size(), bound::sum(slot.offset, size));
         if len < end {
             opened.missing(too_short(name, len, end))?;
         }
@@ -105,16 +106,16 @@ pub(crate) fn reach(opened: &Opened, content: &Content) -> Result<()> {
     Ok(())
 }
 
-/// What is said of an external file that ends before the elements do.
+/// Returns the error for an external file that ends before its elements do.
 fn too_short(name: &[u8], len: u64, end: u64) -> Error {
     Error::Missing {
         what: WHAT,
         name: String::from_utf8_lossy(name).into(),
-        problem: format!("is cut short: it has {len} bytes, and elements up to byte {end}").into(),
+        problem: format!("is cut short: it has {len} bytes, but its elements extend to byte {end}").into(),
     }
 }
 
-/// The path of the external file `name`.
+/// Returns the path of the external file `name`.
 fn there(opened: &Opened, name: &[u8]) -> Result<PathBuf> {
     let missing = || Error::Missing {
         what: WHAT,

@@ -58,8 +58,10 @@ pub(crate) fn dataset(context: &Context, content: Content, k: u16) -> Result<Dat
     })
 }
 
+/// Checks that the messages that describe a dataset agree with each other.
+///
 /// # Errors
-/// Returns `Malformed` if the messages that describe the dataset contradict each other.
+/// Returns `Malformed` if they contradict each other.
 fn check(context: &Context, content: &Content) -> Result<()> {
     let storage = content.storage()?;
     let size = u64::from(content.datatype.size);
@@ -80,7 +82,7 @@ fn check(context: &Context, content: &Content) -> Result<()> {
             None => wrong(MessageType::Dataspace, Fault::new("number of elements", FaultKind::Overflow)),
         },
         Layout::Chunked(layout) => {
-            let rank = content.dataspace.shape().map_or(0, <[u64]>::len) as u64;
+            let rank = content.dataspace.shape().len() as u64;
             let found = layout.dimensions.len() as u64;
             differs(MessageType::Layout, "dimensionality of the chunks", rank, found)?;
             differs(MessageType::Layout, "element size", size, layout.element_size)

@@ -94,7 +94,7 @@ pub(crate) fn shape_and_type(opened: &Opened, object: &Object<'_>) -> Result<(Da
     Ok((space, datatype))
 }
 
-/// Where the elements of the dataset `object` are.
+/// Returns where and how the elements of the dataset `object` are stored.
 pub(crate) fn storage(context: &Context, object: &Object<'_>) -> Result<Storage> {
     let sizes = context.sizes;
     let layout = object.parse(context, MessageType::Layout, |i| Layout::parse(i, sizes))?;
@@ -204,7 +204,7 @@ impl<'a> Reader<'a> {
         let total = self.content.dataspace.elements().and_then(|n| n.checked_mul(size as u64));
         let total = total.filter(|&total| total <= context.available(at)).ok_or_else(|| {
             let found = bound::sum(total.unwrap_or(u64::MAX), context.offset(at)); // a bound, in a message
-            let kind = FaultKind::OutOfBounds { found, end: context.storage.len() };
+            let kind = FaultKind::OutOfBounds { found, end: context.storage.size() };
             context.fault("contiguous dataset", at, Fault::new("the end of the elements", kind))
         })?;
         if is_dense(slab, size as u64)
@@ -257,7 +257,7 @@ impl<'a> Reader<'a> {
 
     /// Returns whether a chunk extends beyond the dataset.
     fn reaches_out(&self, layout: &Chunked, chunk: &StoredChunk) -> bool {
-        let shape = self.content.dataspace.shape().unwrap_or_default();
+        let shape = self.content.dataspace.shape();
         let mut ends = chunk.scaled.iter().zip(&layout.dimensions).zip(shape);
         ends.any(|((at, n), size)| bound::product(bound::sum(*at, 1), *n) > *size)
     }
@@ -321,7 +321,8 @@ fn is_dense(slab: &Slab, size: u64) -> bool {
     if first.step == 1 && bound::product(first.len, size) >= LONG {
         return false;
     }
-    let pieces = slab.len().checked_div(if first.step == 1 { first.len } else { 1 }).unwrap_or_default(); // none, of none
+    // If a run has no elements, there are no pieces.
+    let pieces = slab.len().checked_div(if first.step == 1 { first.len } else { 1 }).unwrap_or_default();
     let distance = match runs.next() {
         _ if first.step != 1 => first.step,
         Some(second) => bound::left(second.from, first.from),

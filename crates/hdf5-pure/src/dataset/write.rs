@@ -58,7 +58,7 @@ impl Dataset {
     }
 
     pub(crate) fn shape(&self) -> &[u64] {
-        self.dataspace.shape().unwrap_or_default()
+        self.dataspace.shape()
     }
 
     /// Returns the maximum size of each dimension.

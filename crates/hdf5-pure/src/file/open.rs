@@ -177,9 +177,9 @@ pub(crate) fn journal_of(storage: &dyn ReadAt) -> Result<Option<Interrupted>> {
 /// Returns the superblock and its offset, which is 0, 512, 1024, or the next power of two.
 pub(crate) fn superblock(storage: &dyn ReadAt) -> Result<(u64, Superblock)> {
     let mut position = 0u64;
-    while position.checked_add(SIGNATURE.len() as u64).is_some_and(|end| end <= storage.len()) {
+    while position.checked_add(SIGNATURE.len() as u64).is_some_and(|end| end <= storage.size()) {
         if *storage.read_at(position, SIGNATURE.len())? == SIGNATURE {
-            let len = bound::left(storage.len(), position).min(Superblock::MAX_SIZE as u64);
+            let len = bound::left(storage.size(), position).min(Superblock::MAX_SIZE as u64);
             let bytes = storage.read_at(position, bound::addressable(len))?;
             return Ok((position, locate("superblock", position, &bytes, Superblock::parse)?));
         }
@@ -225,7 +225,7 @@ fn read_extension(context: &mut Context, at: Address) -> Result<Option<FileSpace
     };
     if let Some((at, len)) = image {
         let patches = patches(context, at, len)?;
-        let size = context.storage.len();
+        let size = context.storage.size();
         context.storage = Arc::new(Overlay::new(context.storage.clone(), size, patches));
     }
     if let Some((at, indexes)) = table {

@@ -46,8 +46,8 @@ impl Session {
         recover(&mut *storage)?;
         let (position, superblock) = open::superblock(&*storage)?;
         let end = bound::left(superblock.end_of_file, superblock.base);
-        if bound::left(storage.len(), position) < end {
-            let kind = FaultKind::OutOfBounds { found: bound::sum(position, end), end: storage.len() };
+        if bound::left(storage.size(), position) < end {
+            let kind = FaultKind::OutOfBounds { found: bound::sum(position, end), end: storage.size() };
             return Err(Fault::new("end of file address", kind).at("superblock", position));
         }
         if superblock.is_written() {

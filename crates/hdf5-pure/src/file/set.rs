@@ -20,13 +20,13 @@ pub(crate) struct Parts {
 impl Parts {
     fn new(mut parts: Vec<(u64, Arc<dyn ReadAt>)>) -> Self {
         parts.sort_by_key(|(start, _)| *start);
-        let len = parts.iter().map(|(start, part)| bound::sum(*start, part.len())).max().unwrap_or(0); // a bound
+        let len = parts.iter().map(|(start, part)| bound::sum(*start, part.size())).max().unwrap_or(0); // a bound
         Self { parts, len }
     }
 }
 
 impl ReadAt for Parts {
-    fn len(&self) -> u64 {
+    fn size(&self) -> u64 {
         self.len
     }
 
@@ -95,10 +95,10 @@ pub(crate) fn unannounced(
     open: &dyn Fn(&Path) -> Result<Arc<dyn ReadAt>>,
 ) -> Result<Option<Arc<dyn ReadAt>>> {
     let next = path.and_then(Name::of).is_some_and(|name| name.member(1).is_file());
-    if first.len() >= end_of_file || !next {
+    if first.size() >= end_of_file || !next {
         return Ok(None);
     }
-    Ok(Some(Arc::new(family(first, path, first.len(), 0, open)?)))
+    Ok(Some(Arc::new(family(first, path, first.size(), 0, open)?)))
 }
 
 fn family(
@@ -198,7 +198,7 @@ mod tests {
         let parts: Vec<(u64, Arc<dyn ReadAt>)> =
             vec![(4, Arc::new(vec![5u8, 6])), (0, Arc::new(vec![1u8, 2, 3, 4]))];
         let parts = Parts::new(parts);
-        assert_eq!(parts.len(), 6);
+        assert_eq!(parts.size(), 6);
         assert_eq!(&*parts.read_at(2, 4).unwrap(), [3, 4, 5, 6]);
         assert!(parts.read_at(4, 3).is_err());
     }

@@ -20,13 +20,15 @@ pub(crate) fn each<T: Send, U: Send>(
     let threads = available(threads).min(items.len());
     #[cfg(feature = "parallel")]
     if threads > 1 {
-        use rayon::iter::{IntoParallelIterator, ParallelIterator};
         // Each thread takes the next item as soon as it has finished one, so that uneven items do not leave threads
         // idle.
         let queue = std::sync::Mutex::new(items.into_iter().enumerate());
         let next = || queue.lock().unwrap_or_else(std::sync::PoisonError::into_inner).next();
-        let work = |_| std::iter::from_fn(|| next().map(|(number, item)| (number, encode(item))));
-        let mut encoded: Vec<(usize, Result<U>)> = (0..threads).into_par_iter().flat_map_iter(work).collect();
+        let work = || {
+            let encoded = std::iter::from_fn(|| next().map(|(number, item)| (number, encode(item))));
+            Ok(encoded.collect::<Vec<(usize, Result<U>)>>())
+        };
+        let mut encoded: Vec<_> = super::threads::shared(threads, work)?.into_iter().flatten().collect();
         encoded.sort_by_key(|&(number, _)| number);
         return encoded.into_iter().try_for_each(|(_, encoded)| store(encoded?));
     }

@@ -9,17 +9,17 @@ use sciformats_core::storage::{self, Purpose};
 use sciformats_core::{Error, Limits, ReadAt, Result, bound};
 
 use crate::filter::Registry;
+use crate::space::hash::Seed;
 use crate::spec::btree_v1::BtreeK;
 use crate::spec::message::filter_pipeline::Pipeline;
 use crate::spec::shared_table::SharedIndex;
 use crate::spec::{Address, Sizes};
 
-/// A map by address. Its hash function is fast and has a seed that differs per process, so that no file can be made to
-/// cause collisions.
-pub(crate) type AddressMap<T> = HashMap<Address, T, foldhash::fast::RandomState>;
+/// A map by address.
+pub(crate) type AddressMap<T> = HashMap<Address, T, Seed>;
 
 /// A set of addresses, hashed as in [`AddressMap`].
-pub(crate) type AddressSet = HashSet<Address, foldhash::fast::RandomState>;
+pub(crate) type AddressSet = HashSet<Address, Seed>;
 
 /// An open file, below the level of objects.
 pub(crate) struct Context {
@@ -57,7 +57,7 @@ impl Context {
 
     /// Returns the number of bytes from `at` to the end of the file.
     pub(crate) fn available(&self, at: Address) -> u64 {
-        self.base.checked_add(at.0).map_or(0, |offset| bound::left(self.storage.len(), offset))
+        self.base.checked_add(at.0).map_or(0, |offset| bound::left(self.storage.size(), offset))
     }
 
     /// Returns the `len` bytes of `structure` at `at`.
@@ -87,7 +87,7 @@ impl Context {
     /// Checks that `len` bytes at `at` lie in the file.
     pub(crate) fn checked(&self, structure: &'static str, at: Address, len: u64) -> Result<usize> {
         let end = self.base.checked_add(at.0).and_then(|offset| offset.checked_add(len));
-        let size = self.storage.len();
+        let size = self.storage.size();
         match (end, usize::try_from(len)) {
             (Some(end), Ok(len)) if end <= size => Ok(len),
             _ => {
@@ -165,7 +165,7 @@ pub(crate) struct Budget {
 
 impl Budget {
     pub(crate) fn new(context: &Context) -> Self {
-        Self { bytes: context.storage.len(), seen: AddressSet::default() }
+        Self { bytes: context.storage.size(), seen: AddressSet::default() }
     }
 
     /// Counts a node of `size` bytes at `at`.

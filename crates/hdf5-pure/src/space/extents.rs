@@ -37,7 +37,7 @@ impl<'a> Extents<'a> {
     pub(crate) fn add(&mut self, structure: &'static str, at: Address, len: u64, usage: Use) -> Result<()> {
         if len > self.context.available(at) {
             let kind =
-                FaultKind::OutOfBounds { found: bound::sum(at.0, len), end: self.context.storage.len() };
+                FaultKind::OutOfBounds { found: bound::sum(at.0, len), end: self.context.storage.size() };
             return Err(self.context.fault(structure, at, kind));
         }
         self.budget.visit(self.context, structure, at, len)?;

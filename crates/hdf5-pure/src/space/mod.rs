@@ -3,6 +3,7 @@
 //! | module | content |
 //! |---|---|
 //! | `context` | what every reader needs: the storage, the sizes, the limits |
+//! | `hash` | the hash function of maps by address and by name |
 //! | `output` | allocation of new structures, and collected writes |
 //! | `pages` | space of files that are allocated in pages |
 //! | `pending` | the file in the state after the next commit, and the commit itself |
@@ -22,6 +23,7 @@
 pub(crate) mod context;
 pub(crate) mod extents;
 pub(crate) mod free;
+pub(crate) mod hash;
 pub(crate) mod output;
 pub(crate) mod pages;
 pub(crate) mod pending;

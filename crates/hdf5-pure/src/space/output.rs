@@ -68,7 +68,7 @@ impl Target {
 
     fn read_some(&self, offset: u64, len: usize) -> Result<Vec<u8>> {
         let storage = self.storage()?;
-        let stored = bound::addressable(bound::left(storage.len(), offset)).min(len);
+        let stored = bound::addressable(bound::left(storage.size(), offset)).min(len);
         let mut bytes = if stored == 0 { Vec::new() } else { storage.read_at(offset, stored)?.into_owned() };
         // Space that was allocated but not written yet reads as zeros.
         bytes.resize(len, 0);
@@ -85,10 +85,10 @@ impl Target {
     }
 }
 
-/// What was written so far, as a file that is read.
+/// Reads what was written so far.
 impl ReadAt for Target {
-    fn len(&self) -> u64 {
-        self.storage().map_or(0, ReadAt::len)
+    fn size(&self) -> u64 {
+        self.storage().map_or(0, ReadAt::size)
     }
 
     fn read_at(&self, offset: u64, len: usize) -> Result<Cow<'_, [u8]>> {
@@ -104,7 +104,7 @@ impl Target {
             Self::File(replacement) if len >= RESERVED => {
                 let storage = replacement.storage()?;
                 // If the write does not start at the end of the file, reserving would also allocate the gap before it.
-                if offset <= storage.len() { storage.reserve(add(offset, len)?) } else { Ok(()) }
+                if offset <= storage.size() { storage.reserve(add(offset, len)?) } else { Ok(()) }
             }
             _ => Ok(()),
         }
@@ -116,7 +116,7 @@ pub(crate) const SIZES: Sizes = Sizes { offsets: 8, lengths: 8 };
 
 /// Collected bytes are written when there are this many. Longer writes are not collected.
 const GATHERED: usize = 1 << 20;
-/// Writes of at least so many bytes reserve their space in one call to the system.
+/// Writes of at least this many bytes allocate their space with one system call.
 const RESERVED: u64 = 4 << 20;
 /// The approximate size of the pieces in which fill values are written.
 const PIECE: usize = 64 << 10;
@@ -169,7 +169,7 @@ impl Output {
     /// Returns the end of the allocated space, counted from the base.
     pub(crate) fn end(&self) -> u64 {
         match &self.target {
-            Target::Edited(space) => bound::left(space.len(), self.base),
+            Target::Edited(space) => bound::left(space.size(), self.base),
             _ => self.end,
         }
     }
@@ -346,7 +346,7 @@ impl Output {
         self.target.read_some(offset, len)
     }
 
-    /// Lets `read` read what was written so far as a file; it must keep nothing of it.
+    /// Calls `read` with what was written so far as a file. `read` must not keep the file.
     pub(crate) fn read_back<T>(&mut self, read: impl FnOnce(Arc<dyn ReadAt>) -> Result<T>) -> Result<T> {
         self.flush()?;
         let target = Arc::new(std::mem::replace(&mut self.target, Target::Memory(Vec::new())));

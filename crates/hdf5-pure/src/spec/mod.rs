@@ -1,10 +1,12 @@
-//! The standard: one file per structure on disk, its type, and how its bytes are parsed.
+//! The standard, with one file per structure on disk: its type, and how its bytes are parsed and encoded.
 //!
-//! Everything here is a pure function of bytes and a small context, [`Sizes`]. No structure knows what another one
-//! contains, only its address. Section numbers are those of the HDF5 File Format Specification.
+//! Everything here is a pure function of bytes and a small context, [`Sizes`]. A structure contains the addresses of others, but
+//! does not know what is there. Section numbers are those of the HDF5 File Format Specification 2.0. Structures that it lacks are
+//! marked with the title of their section in version 3.0.
 //!
-//! In the tables `O` is the size of offsets, of which addresses are, and `L` that of lengths, as the superblock says them.
-//! An offset is left out where fields before it vary in size. Numbers are little-endian. An address with all bits set is none.
+//! In the tables, `O` is the size of an address ("size of offsets"), and `L` is the size of a length; the superblock contains
+//! both. The offset is left out if an earlier field varies in size. Numbers are little-endian. An address in which all bits are
+//! set means that there is no such structure ("none").
 
 #![warn(
     clippy::arithmetic_side_effects,
@@ -46,7 +48,9 @@ pub(crate) mod symbol_table;
 pub(crate) mod virtual_mapping;
 
 use std::borrow::Cow;
+use std::cmp::Ordering;
 use std::fmt;
+use std::hash::{Hash, Hasher};
 
 use nom::Parser;
 use nom::bytes::complete::{tag, take};
@@ -55,7 +59,6 @@ use nom::number::complete::le_u32;
 use sciformats_core::arith::{add, fit, present};
 use sciformats_core::fault::{FaultKind, ParseError, Parsed, fail, field};
 use sciformats_core::{Error, Result, bound};
-use smallvec::SmallVec;
 
 /// A position in the file, relative to its base address.
 ///
@@ -67,7 +70,7 @@ use smallvec::SmallVec;
 /// # let file = hdf5_pure::File::from_bytes(made.into_bytes()?)?;
 /// let address = file.dataset("surface/temperature")?.address();
 /// assert_eq!(address.to_string(), format!("{:#x}", address.0));
-/// assert_eq!(file.dataset_at(address)?.shape(), Some(&[2, 3][..]));
+/// assert_eq!(file.dataset_at(address)?.shape(), [2, 3]);
 /// # Ok::<(), hdf5_pure::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -100,7 +103,7 @@ pub struct Sizes {
 }
 
 impl Sizes {
-    /// Bytes of so many addresses, lengths, and other bytes.
+    /// Returns the size of this many addresses, lengths, and other bytes.
     #[expect(clippy::arithmetic_side_effects, reason = "the widest are 3 * 2^24 bytes")]
     pub(crate) fn bytes(self, addresses: u16, lengths: u16, others: u16) -> usize {
         let (o, l) = (u32::from(self.offsets), u32::from(self.lengths));
@@ -125,13 +128,26 @@ impl Sizes {
 /// }
 /// # Ok::<(), hdf5_pure::Error>(())
 /// ```
-#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
-pub struct Name(SmallVec<[u8; 16]>);
+#[derive(Clone)]
+pub struct Name(Held);
+
+/// Where the bytes of a name are. Most names are short, and need no allocation.
+#[derive(Clone)]
+enum Held {
+    Here { len: u8, bytes: [u8; SHORT] },
+    Elsewhere(Box<[u8]>),
+}
+
+/// The longest names that are held without an allocation. A [`Name`] is then not larger than a `Vec`.
+const SHORT: usize = 22;
 
 impl Name {
     /// Returns the bytes.
     pub fn as_bytes(&self) -> &[u8] {
-        &self.0
+        match &self.0 {
+            Held::Here { len, bytes } => bytes.get(..usize::from(*len)).unwrap_or(bytes),
+            Held::Elsewhere(bytes) => bytes,
+        }
     }
 
     /// Returns the text, if the bytes are valid UTF-8.
@@ -143,7 +159,7 @@ impl Name {
     /// assert_eq!(Name::from(&b"temp\xe9rature"[..]).as_str(), None); // Latin-1
     /// ```
     pub fn as_str(&self) -> Option<&str> {
-        std::str::from_utf8(&self.0).ok()
+        std::str::from_utf8(self.as_bytes()).ok()
     }
 
     /// Returns the text. Bytes that are not valid UTF-8 become replacement characters.
@@ -155,19 +171,58 @@ impl Name {
     /// assert_eq!(Name::from(&b"temp\xe9rature"[..]).to_text(), "temp\u{fffd}rature");
     /// ```
     pub fn to_text(&self) -> Cow<'_, str> {
-        String::from_utf8_lossy(&self.0)
+        String::from_utf8_lossy(self.as_bytes())
     }
 }
 
 impl From<&[u8]> for Name {
     fn from(bytes: &[u8]) -> Self {
-        Self(bytes.into())
+        let mut here = [0; SHORT];
+        match (here.get_mut(..bytes.len()), u8::try_from(bytes.len())) {
+            (Some(front), Ok(len)) => {
+                front.copy_from_slice(bytes);
+                Self(Held::Here { len, bytes: here })
+            }
+            _ => Self(Held::Elsewhere(bytes.into())),
+        }
     }
 }
 
 impl From<&str> for Name {
     fn from(text: &str) -> Self {
-        Self(text.as_bytes().into())
+        text.as_bytes().into()
+    }
+}
+
+impl Default for Name {
+    fn default() -> Self {
+        Self(Held::Here { len: 0, bytes: [0; SHORT] })
+    }
+}
+
+impl PartialEq for Name {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_bytes() == other.as_bytes()
+    }
+}
+
+impl Eq for Name {}
+
+impl PartialOrd for Name {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Name {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.as_bytes().cmp(other.as_bytes())
+    }
+}
+
+impl Hash for Name {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.as_bytes().hash(state);
     }
 }
 
@@ -185,14 +240,14 @@ impl fmt::Debug for Name {
 
 impl PartialEq<str> for Name {
     fn eq(&self, other: &str) -> bool {
-        *self.0 == *other.as_bytes()
+        self.as_bytes() == other.as_bytes()
     }
 }
 
-/// An unsigned little-endian number of `width` bytes. Numbers wider than 64 bits must fit them.
+/// Parses an unsigned little-endian number of `width` bytes. The value must fit 64 bits even if the field is wider.
 pub(crate) fn uint<'a>(width: usize) -> impl FnMut(&'a [u8]) -> Parsed<'a, u64> {
     move |i| {
-        // Numbers are as wide as a context says, up to 32 bytes: nom has parsers for fixed widths of them alone.
+        // The context determines the width, which can be up to 32 bytes. The parsers of nom have fixed widths.
         let (rest, bytes) = take(width)(i)?;
         let (low, high) = bytes.split_at(bytes.len().min(8));
         if high.iter().any(|&byte| byte != 0) {
@@ -204,7 +259,7 @@ pub(crate) fn uint<'a>(width: usize) -> impl FnMut(&'a [u8]) -> Parsed<'a, u64> 
     }
 }
 
-/// An address; all bits set means that there is none.
+/// Parses an address. All bits are set if there is none.
 pub(crate) fn address<'a>(sizes: Sizes) -> impl FnMut(&'a [u8]) -> Parsed<'a, Option<Address>> {
     move |i| {
         let width = usize::from(sizes.offsets);
@@ -217,7 +272,7 @@ pub(crate) fn address<'a>(sizes: Sizes) -> impl FnMut(&'a [u8]) -> Parsed<'a, Op
     }
 }
 
-/// An address that must be there.
+/// Parses an address that must be present.
 pub(crate) fn defined<'a>(sizes: Sizes) -> impl FnMut(&'a [u8]) -> Parsed<'a, Address> {
     move |i| match address(sizes)(i)? {
         (rest, Some(address)) => Ok((rest, address)),
@@ -225,17 +280,17 @@ pub(crate) fn defined<'a>(sizes: Sizes) -> impl FnMut(&'a [u8]) -> Parsed<'a, Ad
     }
 }
 
-/// A length.
+/// Parses a length.
 pub(crate) fn length<'a>(sizes: Sizes) -> impl FnMut(&'a [u8]) -> Parsed<'a, u64> {
     uint(usize::from(sizes.lengths))
 }
 
-/// The four bytes that a structure begins with.
+/// Parses the four bytes at the start of a structure.
 pub(crate) fn signature<'a>(bytes: &'static [u8; 4]) -> impl FnMut(&'a [u8]) -> Parsed<'a, ()> {
     field("signature", tag(&bytes[..]).map(|_: &[u8]| ()))
 }
 
-/// A version number of which only one value is known.
+/// Parses a version number that must have one particular value.
 pub(crate) fn version<'a>(known: u8) -> impl FnMut(&'a [u8]) -> Parsed<'a, u8> {
     field("version", move |i: &'a [u8]| match nom::number::complete::u8(i)? {
         (rest, found) if found == known => Ok((rest, found)),
@@ -243,7 +298,7 @@ pub(crate) fn version<'a>(known: u8) -> impl FnMut(&'a [u8]) -> Parsed<'a, u8> {
     })
 }
 
-/// Runs `parser`, then reads and compares the checksum of all that it consumed.
+/// Runs `parser`, and then checks the checksum of all bytes that it consumed.
 pub(crate) fn sealed<'a, P>(mut parser: P) -> impl FnMut(&'a [u8]) -> Parsed<'a, P::Output>
 where
     P: Parser<&'a [u8], Error = ParseError>,
@@ -260,7 +315,7 @@ where
     }
 }
 
-/// Bytes up to a NUL, which is consumed.
+/// Returns the bytes before a NUL, and consumes the NUL.
 pub(crate) fn until_nul(i: &[u8]) -> Parsed<'_, &[u8]> {
     let mut parts = i.splitn(2, |&byte| byte == 0);
     match (parts.next(), parts.next()) {
@@ -269,7 +324,7 @@ pub(crate) fn until_nul(i: &[u8]) -> Parsed<'_, &[u8]> {
     }
 }
 
-/// Bytes up to a NUL, then padding until the whole is a multiple of 8 bytes.
+/// Returns the bytes before a NUL, and consumes the NUL and padding up to a multiple of 8 bytes.
 pub(crate) fn padded_name(i: &[u8]) -> Parsed<'_, &[u8]> {
     let (rest, name) = until_nul(i)?;
     let used = i.len().checked_sub(rest.len());
@@ -280,38 +335,38 @@ pub(crate) fn padded_name(i: &[u8]) -> Parsed<'_, &[u8]> {
     Ok((rest, name))
 }
 
-/// A name that ends at its first NUL, or with its bytes.
+/// Returns the name in `bytes`, which ends at its first NUL, or at the end.
 pub(crate) fn trimmed(bytes: &[u8]) -> &[u8] {
     bytes.split(|&byte| byte == 0).next().unwrap_or_default()
 }
 
-/// `n` rounded up to a multiple of 8.
+/// Returns `n` rounded up to a multiple of 8.
 #[track_caller]
 pub(crate) fn pad8(n: usize) -> Result<usize> {
     present(n.checked_next_multiple_of(8), "length of a padded field")
 }
 
-/// Bytes that are reserved for values up to `n`: `floor(log2 n) / 8 + 1`.
+/// Returns the width in bytes of a field for values up to `n`: `floor(log2 n) / 8 + 1`.
 pub(crate) fn width_for(n: u64) -> usize {
     n.to_be_bytes().into_iter().skip_while(|&byte| byte == 0).count().max(1)
 }
 
-/// Whether bit `bit` is set.
+/// Returns whether bit `bit` is set.
 pub(crate) fn bit(flags: u32, bit: u32) -> bool {
     flags.unbounded_shr(bit) & 1 == 1
 }
 
-/// The `count` bits from `first` on, the lowest eight of them.
+/// Returns `count` bits from bit `first` on; only the lowest eight of them.
 pub(crate) fn bits(flags: u32, first: u32, count: u32) -> u8 {
     let mask = 1u32.unbounded_shl(count).wrapping_sub(1);
     let [low, ..] = (flags.unbounded_shr(first) & mask).to_le_bytes();
     low
 }
 
-/// Appends `value` in `width` bytes; what is wider than 64 bits is filled with zeros.
+/// Appends `value` in `width` bytes. If the field is wider than 64 bits, the rest is filled with zeros.
 ///
 /// # Errors
-/// `Internal` if it does not fit them.
+/// `Internal` if the value does not fit the field.
 #[inline]
 #[track_caller]
 pub(crate) fn put_uint(out: &mut Vec<u8>, value: u64, width: usize) -> Result<()> {
@@ -331,10 +386,10 @@ fn wider(value: u64, width: usize) -> Error {
     Error::internal(format!("{value:#x} does not fit a field of {width} bytes"))
 }
 
-/// Appends an address; none is all bits set.
+/// Appends an address, or set bits if there is none.
 ///
 /// # Errors
-/// `Internal` if it is wider than the addresses of the file, or reads as none.
+/// `Internal` if the address is wider than the addresses of the file, or has all bits set.
 #[inline]
 #[track_caller]
 pub(crate) fn put_address(out: &mut Vec<u8>, address: Option<Address>, sizes: Sizes) -> Result<()> {
@@ -354,26 +409,26 @@ pub(crate) fn put_address(out: &mut Vec<u8>, address: Option<Address>, sizes: Si
 /// Appends a length.
 ///
 /// # Errors
-/// As [`put_uint`].
+/// The same as those of [`put_uint`].
 #[inline]
 #[track_caller]
 pub(crate) fn put_length(out: &mut Vec<u8>, value: u64, sizes: Sizes) -> Result<()> {
     put_uint(out, value, usize::from(sizes.lengths))
 }
 
-/// Appends a length that may be without end: all bits set.
+/// Appends a length. All bits are set if there is no limit.
 ///
 /// # Errors
-/// As [`put_address`].
+/// The same as those of [`put_address`].
 #[track_caller]
 pub(crate) fn put_limit(out: &mut Vec<u8>, value: Option<u64>, sizes: Sizes) -> Result<()> {
     put_address(out, value.map(Address), Sizes { offsets: sizes.lengths, ..sizes })
 }
 
-/// Appends the checksum of what `out` holds from `start` on.
+/// Appends the checksum of the bytes of `out` from `start` on.
 ///
 /// # Errors
-/// `Internal` if it holds less.
+/// `Internal` if `out` is shorter than `start`.
 #[track_caller]
 pub(crate) fn put_checksum(out: &mut Vec<u8>, start: usize) -> Result<()> {
     let checksum = lookup3::hash(present(out.get(start..), "what a checksum is of")?, 0);
@@ -381,10 +436,10 @@ pub(crate) fn put_checksum(out: &mut Vec<u8>, start: usize) -> Result<()> {
     Ok(())
 }
 
-/// Appends a name and a NUL, then zeros until both are a multiple of 8 bytes.
+/// Appends a name and a NUL, and then zeros up to a multiple of 8 bytes.
 ///
 /// # Errors
-/// `Internal` if that is longer than memory.
+/// `Internal` if the padded name is larger than the memory.
 #[track_caller]
 pub(crate) fn put_padded_name(out: &mut Vec<u8>, name: &[u8]) -> Result<()> {
     let start = out.len();
@@ -392,10 +447,10 @@ pub(crate) fn put_padded_name(out: &mut Vec<u8>, name: &[u8]) -> Result<()> {
     put_padding(out, start, pad8(add(name.len(), 1)?)?)
 }
 
-/// Zeros up to `len` bytes from `start` on.
+/// Appends zeros until there are `len` bytes from `start` on.
 ///
 /// # Errors
-/// `Internal` if there are more bytes than that already.
+/// `Internal` if there are already more bytes.
 #[track_caller]
 pub(crate) fn put_padding(out: &mut Vec<u8>, start: usize, len: usize) -> Result<()> {
     let end = add(start, len)?;
@@ -406,10 +461,10 @@ pub(crate) fn put_padding(out: &mut Vec<u8>, start: usize, len: usize) -> Result
     Ok(())
 }
 
-/// A count or length as 16 bits; `what` names it.
+/// Returns a count or length in 16 bits; `what` names it.
 ///
 /// # Errors
-/// `Internal` if they do not hold it.
+/// `Internal` if it does not fit.
 #[track_caller]
 pub(crate) fn short(n: usize, what: &'static str) -> Result<u16> {
     fit(n, what)
@@ -424,7 +479,7 @@ pub(crate) mod test {
 
     pub(crate) const SIZES: Sizes = Sizes { offsets: 8, lengths: 8 };
 
-    /// Checks that `bytes` are `value`, all of them, and that `value` is written as `bytes`.
+    /// Checks that `bytes` are parsed completely as `value`, and that `value` is encoded as `bytes`.
     #[track_caller]
     pub(crate) fn both_ways<'a, T: PartialEq + fmt::Debug>(
         bytes: &'a [u8],
@@ -439,8 +494,8 @@ pub(crate) mod test {
         assert_eq!(out, bytes);
     }
 
-    /// Bytes near to `example`: a few are changed, the end is cut off, or more follow. They reach further into a parser than
-    /// any bytes at all, which come now and then.
+    /// Returns bytes that are similar to `example`: a few bytes are changed, the end is cut off, or more bytes follow. They get
+    /// further in a parser than random bytes, which are returned now and then.
     pub(crate) fn near(example: &[u8]) -> impl Strategy<Value = Vec<u8>> + use<> {
         let example = example.to_vec();
         let value = prop_oneof![Just(0), Just(1), Just(0xff), any::<u8>()];
@@ -462,25 +517,25 @@ pub(crate) mod test {
         prop_oneof![4 => near, 1 => prop::collection::vec(any::<u8>(), 0..100)]
     }
 
-    /// As [`near`], and a checksum that is that of the bytes.
+    /// Returns bytes that are similar to `example`, followed by their checksum.
     pub(crate) fn near_sealed(example: &[u8]) -> impl Strategy<Value = Vec<u8>> + use<> {
         near(example).prop_map(seal)
     }
 
-    /// Sizes that a superblock may have: the usual ones, and now and then any.
+    /// Returns sizes that a superblock may declare: mostly the usual ones, and now and then others.
     pub(crate) fn any_sizes() -> impl Strategy<Value = Sizes> {
         let width = || prop::sample::select(vec![2u8, 4, 8, 16, 32]);
         let any = (width(), width()).prop_map(|(offsets, lengths)| Sizes { offsets, lengths });
         prop_oneof![3 => Just(SIZES), 1 => any]
     }
 
-    /// Bytes from hexadecimal text; spaces are ignored.
+    /// Returns bytes from hexadecimal text; spaces are ignored.
     pub(crate) fn hex(text: &str) -> Vec<u8> {
         let digits: Vec<u32> = text.chars().filter_map(|c| c.to_digit(16)).collect();
         digits.chunks(2).map(|pair| (pair[0] * 16 + pair[1]) as u8).collect()
     }
 
-    /// Appends the checksum that a sealed structure ends in.
+    /// Appends the checksum at the end of a structure.
     pub(crate) fn seal(mut bytes: Vec<u8>) -> Vec<u8> {
         let sum = lookup3::hash(&bytes, 0);
         bytes.extend(sum.to_le_bytes());

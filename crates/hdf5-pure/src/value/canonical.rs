@@ -379,7 +379,7 @@ fn describe_selection(opened: &Opened, object: Address, selection: &Selection) -
                         let header = Object::read(context, object)?;
                         let dataspace = header
                             .parse(context, MessageType::Dataspace, |i| Dataspace::parse(i, context.sizes))?;
-                        let shape = dataspace.as_ref().and_then(Dataspace::shape).unwrap_or_default();
+                        let shape = dataspace.as_ref().map(Dataspace::shape).unwrap_or_default();
                         dimensions.iter().zip(shape).map(|(d, &size)| region::limit(d, size)).collect()
                     }
                 };

@@ -96,15 +96,15 @@ mod arrays {
         /// # made.dataset("surface/temperature").shape([2, 3]).attribute("units", "K").write(&values)?;
         /// # let file = hdf5_pure::File::from_bytes(made.into_bytes()?)?;
         /// # let temperature = file.dataset("surface/temperature")?;
-        /// let array = temperature.read_array::<f32>()?;
+        /// let array = temperature.to_ndarray::<f32>()?;
         /// assert_eq!((array.shape(), array[[1, 2]]), (&[2, 3][..], 281.0));
         /// # Ok::<(), hdf5_pure::Error>(())
         /// ```
         ///
         /// # Errors
         /// Returns the errors of [`read`](Self::read), and [`Error::Usage`] for a null dataspace.
-        pub fn read_array<T: Element>(&self) -> Result<ArrayD<T>> {
-            self.read_array_slab(&self.all()?)
+        pub fn to_ndarray<T: Element>(&self) -> Result<ArrayD<T>> {
+            self.read_slab_ndarray(&self.all()?)
         }
 
         /// Reads the selected elements as an array of the selection's shape.
@@ -118,13 +118,13 @@ mod arrays {
         /// # let file = hdf5_pure::File::from_bytes(made.into_bytes()?)?;
         /// # let temperature = file.dataset("surface/temperature")?;
         /// let column = Slab::new(&[2, 3], [Range::all(2), Range::new(1, 1)])?;
-        /// assert_eq!(temperature.read_array_slab::<f64>(&column)?, ndarray::array![[282.0], [280.5]].into_dyn());
+        /// assert_eq!(temperature.read_slab_ndarray::<f64>(&column)?, ndarray::array![[282.0], [280.5]].into_dyn());
         /// # Ok::<(), hdf5_pure::Error>(())
         /// ```
         ///
         /// # Errors
         /// Returns the errors of [`read`](Self::read).
-        pub fn read_array_slab<T: Element>(&self, slab: &Slab) -> Result<ArrayD<T>> {
+        pub fn read_slab_ndarray<T: Element>(&self, slab: &Slab) -> Result<ArrayD<T>> {
             array(self.read_slab(slab)?, &slab.shape())
         }
     }

@@ -1,8 +1,8 @@
-//! A dataset as it should be: a plain array.
+//! A model of a dataset: a plain array.
 
 use hdf5_pure::{Range, Slab};
 
-/// Shape, elements row by row, and what new elements are.
+/// The shape, the elements row by row, and the value of new elements.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Array {
     pub(crate) shape: Vec<u64>,

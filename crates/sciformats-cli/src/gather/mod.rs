@@ -65,8 +65,11 @@ impl<'a> Subject<'a> {
         (slice, at): (Option<&str>, Option<&str>),
         kind: Option<Kind>,
     ) -> Result<(Self, Vec<String>)> {
-        let shape =
-            array.shape().ok_or_else(|| Error::usage("array", "has a null dataspace and no elements"))?;
+        let shape = array
+            .info()
+            .shape
+            .as_deref()
+            .ok_or_else(|| Error::usage("array", "has a null dataspace and no elements"))?;
         let more = bound::left(shape.len(), 2);
         let first = || Some(first_entries(thing, more)).filter(|_| more > 0 && kind != Some(Kind::Histogram));
         let slice = slice.map(str::to_owned).or_else(|| if at.is_none() { first() } else { None });

@@ -20,7 +20,11 @@ pub(crate) fn selection(
     at: Option<&str>,
 ) -> Result<(Selection, Vec<String>)> {
     let array = thing.array()?;
-    let shape = array.shape().ok_or_else(|| Error::usage("array", "has a null dataspace and no elements"))?;
+    let shape = array
+        .info()
+        .shape
+        .as_deref()
+        .ok_or_else(|| Error::usage("array", "has a null dataspace and no elements"))?;
     let by_name = slice.is_some_and(|slice| slice.contains('='));
     let (slice, at) = match (slice, at) {
         (None, None) => return Ok((Selection::all(shape)?, Vec::new())),

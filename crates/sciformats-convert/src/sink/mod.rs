@@ -16,7 +16,7 @@
 //! # let dir = tempfile::tempdir().map_err(|e| sciformats::Error::io("create", e))?;
 //! # let path = dir.path().join("u.npy");
 //! let u = Elements::from(array::<f32>(&[2, 2], &[1.0, 2.0, 3.0, 4.0]));
-//! let mut sink = sink::create(&path, Format::Npy, &WriteOptions::default())?;
+//! let mut sink = sink::overwrite(&path, Format::Npy, &WriteOptions::default())?;
 //! sink.add(Place::Root, New::Array(u))?;
 //! sink.finish()?;
 //! assert_eq!(sciformats::open(&path)?.array("/")?.read::<f32>()?, [1.0, 2.0, 3.0, 4.0]);
@@ -50,6 +50,7 @@ pub(crate) use asdf::compression as asdf_compression;
 #[cfg(feature = "blosc2")]
 pub(crate) use blosc2::codec as blosc2_codec;
 pub use elements::Elements;
+pub(crate) use elements::elements_of;
 #[cfg(feature = "hdf5")]
 pub(crate) use hdf5::{bound as hdf5_bound, encode as hdf5_encode, filters as hdf5_filters};
 pub use rules::{Fit, Layout, Rules, rules};
@@ -68,7 +69,7 @@ use sciformats::{Format, Result};
 /// # let dir = tempfile::tempdir().unwrap();
 /// # let path = dir.path().join("dark.h5");
 /// let options = WriteOptions::default().with_chunks([10, 100]).with_filter("zlib");
-/// let mut sink = sink::create(&path, Format::Hdf5, &options)?;
+/// let mut sink = sink::overwrite(&path, Format::Hdf5, &options)?;
 /// let root = sink.add(Place::Root, New::Group)?;
 /// sink.add(Place::In(root, &"dark".into()), New::Array(array::<f32>(&[100, 100], &[0.5; 10_000]).into()))?;
 /// sink.finish()?;
@@ -168,7 +169,7 @@ impl WriteOptions {
 ///
 /// # let dir = tempfile::tempdir().unwrap();
 /// # let path = dir.path().join("run.h5");
-/// let mut sink = sink::create(&path, Format::Hdf5, &WriteOptions::default())?;
+/// let mut sink = sink::overwrite(&path, Format::Hdf5, &WriteOptions::default())?;
 /// let root = sink.add(Place::Root, New::Group)?;
 /// let run = sink.add(Place::In(root, &"run".into()), New::Group)?; // in `root`
 /// sink.add(Place::In(root, &"latest".into()), New::Hard(run))?;
@@ -189,7 +190,7 @@ pub struct Handle(pub u64);
 ///
 /// # let dir = tempfile::tempdir().unwrap();
 /// # let path = dir.path().join("run.asdf");
-/// let mut sink = sink::create(&path, Format::Asdf, &WriteOptions::default())?;
+/// let mut sink = sink::overwrite(&path, Format::Asdf, &WriteOptions::default())?;
 /// let root = sink.add(Place::Root, New::Group)?;
 /// let u = array::<f32>(&[2], &[1.0, 2.0]);
 /// sink.add(Place::In(root, &"u".into()), New::Array(u.into()))?;
@@ -215,7 +216,7 @@ pub enum Place<'a> {
 ///
 /// # let dir = tempfile::tempdir().unwrap();
 /// # let path = dir.path().join("run.asdf");
-/// let mut sink = sink::create(&path, Format::Asdf, &WriteOptions::default())?;
+/// let mut sink = sink::overwrite(&path, Format::Asdf, &WriteOptions::default())?;
 /// let root = sink.add(Place::Root, New::Group)?;
 /// sink.add(Place::In(root, &"exposure".into()), New::Value(&Value::from(30.0)))?;
 /// sink.finish()?;
@@ -261,7 +262,7 @@ pub enum New<'a> {
 /// }
 /// # let dir = tempfile::tempdir().unwrap();
 /// # let path = dir.path().join("row.npy");
-/// write_row(sink::create(&path, Format::Npy, &WriteOptions::default())?, &[0.5, 1.5])?;
+/// write_row(sink::overwrite(&path, Format::Npy, &WriteOptions::default())?, &[0.5, 1.5])?;
 /// assert_eq!(sciformats::open(&path)?.array("/")?.read::<f64>()?, [0.5, 1.5]);
 /// # Ok::<(), sciformats::Error>(())
 /// ```
@@ -278,7 +279,7 @@ pub trait Sink {
     ///
     /// # Errors
     ///
-    /// As [`add`](Self::add).
+    /// Those of [`add`](Self::add).
     fn attribute(&mut self, object: Handle, name: &Name, value: &AttributeValue) -> Result<()>;
 
     /// Writes everything that has not been written, and moves the file to its place.
@@ -289,7 +290,7 @@ pub trait Sink {
     fn finish(self: Box<Self>) -> Result<()>;
 }
 
-/// Starts a file at `path`, which will take the place of an existing one.
+/// Starts a file at `path`, which takes the place of an existing one when it is complete.
 ///
 /// ```
 /// use sciformats::Format;
@@ -298,7 +299,7 @@ pub trait Sink {
 ///
 /// # let dir = tempfile::tempdir().unwrap();
 /// # let path = dir.path().join("u.npy");
-/// let mut sink = sink::create(&path, Format::Npy, &WriteOptions::default())?;
+/// let mut sink = sink::overwrite(&path, Format::Npy, &WriteOptions::default())?;
 /// sink.add(Place::Root, New::Array(array::<u8>(&[2], &[1, 2]).into()))?;
 /// assert!(!path.exists()); // not before it is complete
 /// sink.finish()?;
@@ -310,7 +311,7 @@ pub trait Sink {
 ///
 /// [`Error::Unsupported`] for a format that is not built in; [`Error::Usage`] for options that the format
 /// does not know; `Io`.
-pub fn create(path: impl AsRef<Path>, format: Format, options: &WriteOptions) -> Result<Box<dyn Sink>> {
+pub fn overwrite(path: impl AsRef<Path>, format: Format, options: &WriteOptions) -> Result<Box<dyn Sink>> {
     let path = path.as_ref();
     match format {
         #[cfg(feature = "asdf")]
@@ -334,13 +335,13 @@ fn refused(format: Format, what: impl std::fmt::Display) -> Error {
     Error::unsupported(format!("{what} in {format}"))
 }
 
-/// Refuses options that a format knows nothing of.
-/// Bytes of a chunk whose shape a target takes from the source: a chunk is in memory as a whole while it is written.
+/// The largest number of bytes of a chunk whose shape is taken from the source, because a whole chunk is in memory while it is
+/// written.
 #[cfg(any(feature = "blosc2", feature = "hdf5"))]
 const CHUNK: u64 = 32 << 20;
 
-/// The shape of the source's chunks, if it has any, halved from the slowest dimension on until a chunk is no larger than it
-/// has to be: in the source it may be a single value.
+/// Returns the shape of the source's chunks, if it has any. Its sides are halved, the slowest dimension first, until a chunk is
+/// small enough. In the source, a large chunk may consist of a single repeated value.
 #[cfg(any(feature = "blosc2", feature = "hdf5"))]
 fn moderate(info: &sciformats::ArrayInfo) -> Option<Vec<u64>> {
     let mut chunks = info.chunks.clone()?;
@@ -356,6 +357,7 @@ fn moderate(info: &sciformats::ArrayInfo) -> Option<Vec<u64>> {
     Some(chunks)
 }
 
+/// Refuses options that have no meaning in a format. `chunks` and `filters` say whether the format has them.
 pub(crate) fn refuse_options(
     format: Format,
     options: &WriteOptions,

@@ -2,24 +2,45 @@
 //! from a storage.
 
 use std::borrow::Cow;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use sciformats_core::arith::{add, fit, increase, sub};
 use sciformats_core::{Error, ReadAt, Slab};
 
 use super::Elements;
-use sciformats::Result;
+use sciformats::model::{Object, ObjectId};
 use sciformats::pieces::Pieces;
+use sciformats::{File, Result};
 
 /// The bytes of elements in order.
 pub(super) struct Stream {
-    elements: Elements,
+    from: From,
     size: u64,
-    state: Mutex<Option<Position>>,
+    state: Mutex<Option<Box<Position>>>,
+}
+
+/// Where the elements come from. Very many streams may wait until they are read, so the description of an
+/// array of a file is not kept with it.
+enum From {
+    File(Arc<File>, ObjectId),
+    Elements(Box<Elements>),
+}
+
+impl From {
+    fn elements(&self) -> Result<Elements> {
+        match self {
+            Self::Elements(elements) => Ok((**elements).clone()),
+            Self::File(file, array) => match file.source().object(*array)? {
+                Object::Array(info) => Ok(Elements::of(Arc::clone(file), *array, *info)),
+                _ => Err(Error::internal("an array has become another object")),
+            },
+        }
+    }
 }
 
 /// How far a stream has been read: the current piece, and those that follow.
 struct Position {
+    elements: Elements,
     start: u64,
     piece: Vec<u8>,
     rest: Pieces,
@@ -39,9 +60,10 @@ impl Stream {
         let mut position = match state.take().filter(|position| position.start <= at) {
             Some(position) => position,
             None => {
-                let slab = Slab::all(self.elements.dimensions()?)?;
-                let rest = Pieces::new(&self.elements.info, &slab, self.elements.limits.memory);
-                Position { start: 0, piece: Vec::new(), rest }
+                let elements = self.from.elements()?;
+                let slab = Slab::all(elements.dimensions()?)?;
+                let rest = Pieces::new(&elements.info, &slab, elements.limits.memory);
+                Box::new(Position { elements, start: 0, piece: Vec::new(), rest })
             }
         };
         while out.len() < len {
@@ -49,7 +71,7 @@ impl Stream {
                 let slab = position.rest.next().ok_or_else(|| Error::usage("elements", "end too early"))?;
                 position.start = position.end()?;
                 position.piece.clear();
-                self.elements.read(&slab, &mut position.piece)?;
+                position.elements.read(&slab, &mut position.piece)?;
                 continue;
             }
             let from = fit(sub(at, position.start)?, "place in a piece")?;
@@ -65,7 +87,7 @@ impl Stream {
 }
 
 impl ReadAt for Stream {
-    fn len(&self) -> u64 {
+    fn size(&self) -> u64 {
         self.size
     }
 
@@ -81,7 +103,11 @@ impl Elements {
     pub(super) fn into_storage(self) -> Result<Stream> {
         let size = self.info.logical();
         let size = size.ok_or_else(|| Error::usage("elements", "have no size of their own"))?;
-        Ok(Stream { elements: self, size, state: Mutex::default() })
+        let from = match self.file() {
+            Some((file, array)) => From::File(Arc::clone(file), array),
+            None => From::Elements(Box::new(self)),
+        };
+        Ok(Stream { from, size, state: Mutex::default() })
     }
 }
 
@@ -94,11 +120,11 @@ mod tests {
     fn a_stream_gives_the_bytes_of_all_elements() {
         let values: Vec<u32> = (0..3 << 20).collect();
         let stream = Elements::from(array(&[3, 1 << 20], &values)).into_storage().unwrap();
-        assert_eq!(stream.len(), 12 << 20);
+        assert_eq!(stream.size(), 12 << 20);
         for (offset, len) in
             [(0u64, 10usize), (6, 7), (8 << 20, 5 << 20), ((12 << 20) - 3, 3), (1, 9), (5, 0)]
         {
-            if offset + len as u64 > stream.len() {
+            if offset + len as u64 > stream.size() {
                 assert!(stream.read_at(offset, len).is_err());
                 continue;
             }

@@ -15,11 +15,11 @@ fn lines(file: &File) -> Vec<String> {
     String::from_utf8(out).unwrap().lines().skip(1).map(String::from).collect()
 }
 
-/// An array at the root, written and read back.
+/// Writes an array at the root, and reads it back.
 fn single(format: Format, array: MemoryArray, options: &WriteOptions) -> (Vec<String>, Vec<String>) {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("x");
-    let mut sink = create(&path, format, options).unwrap();
+    let mut sink = overwrite(&path, format, options).unwrap();
     sink.add(Place::Root, New::Array(array.clone().into())).unwrap();
     assert!(!path.exists());
     sink.finish().unwrap();
@@ -86,7 +86,7 @@ fn encodings_and_options() {
     let chunks = WriteOptions { chunks: Some(vec![1]), ..WriteOptions::default() };
     let unknown = WriteOptions { filter: Some("zip".into()), ..WriteOptions::default() };
     for options in [chunks, unknown] {
-        assert!(matches!(create("x", Format::RawArray, &options), Err(Error::Usage { .. })));
+        assert!(matches!(overwrite("x", Format::RawArray, &options), Err(Error::Usage { .. })));
     }
 }
 
@@ -104,7 +104,7 @@ fn a_file_that_fails_leaves_the_old_one() {
         out.resize(out.len() + slab.len() as usize * 8, 7);
         Ok(())
     });
-    let mut sink = create(&path, Format::RawArray, &WriteOptions::default()).unwrap();
+    let mut sink = overwrite(&path, Format::RawArray, &WriteOptions::default()).unwrap();
     sink.add(Place::Root, New::Array(broken)).unwrap();
     assert_eq!(sink.finish().unwrap_err().to_string(), "elements broke off");
     assert_eq!(std::fs::read(&path).unwrap(), b"old");
@@ -116,7 +116,7 @@ fn what_the_rules_rule_out_is_refused() {
     for format in Format::ALL {
         let Ok(rules) = rules(format) else { continue };
         let dir = tempfile::tempdir().unwrap();
-        let mut sink = create(dir.path().join("x"), format, &WriteOptions::default()).unwrap();
+        let mut sink = overwrite(dir.path().join("x"), format, &WriteOptions::default()).unwrap();
         if rules.layout == Layout::Single {
             assert!(sink.add(Place::Root, New::Group).is_err(), "{format}");
             assert!(sink.finish().is_err());

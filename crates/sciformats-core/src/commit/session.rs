@@ -96,7 +96,7 @@ impl<S: ReadAt + WriteAt> Session<S> {
     /// Creates a session over a storage that is locked already, or that nobody else can access.
     pub fn over(storage: S) -> Self {
         Self {
-            kept_len: storage.len(),
+            kept_len: storage.size(),
             storage,
             path: None,
             undo: Vec::new(),
@@ -149,7 +149,7 @@ impl<S: ReadAt + WriteAt> Session<S> {
     /// is taken back, together with everything since the previous commit.
     ///
     /// # Errors
-    /// As [`recover`](Self::recover).
+    /// Those of [`recover`](Self::recover).
     pub fn settle(&mut self) -> Result<()> {
         if self.fate == Fate::Kept {
             return Ok(());
@@ -165,13 +165,13 @@ impl<S: ReadAt + WriteAt> Session<S> {
     /// Remembers `len` bytes at `offset`. A commit is refused if they have changed by then.
     ///
     /// # Errors
-    /// As [`ReadAt::read_at`].
+    /// Those of [`ReadAt::read_at`].
     pub fn watch(&mut self, offset: u64, len: u64) -> Result<()> {
         self.watched.push(Watched::of(&self.storage, offset, len)?);
         Ok(())
     }
 
-    /// As [`watch`](Self::watch), for bytes as they were when the file was read, before the session began.
+    /// Does the same as [`watch`](Self::watch), for bytes as they were when the file was read, before the session began.
     pub fn expect(&mut self, generation: &Generation) {
         self.watched.extend(&generation.0);
     }
@@ -197,7 +197,7 @@ impl<S: ReadAt + WriteAt> Session<S> {
         for watched in &self.watched {
             let Watched { offset, len, hash } = *watched;
             let end = bound::sum(offset, len as u64);
-            if end > self.storage.len() || digest(&self.storage.read_at(offset, len)?) != hash {
+            if end > self.storage.size() || digest(&self.storage.read_at(offset, len)?) != hash {
                 return Err(self.conflict(Clash::Changed { offset }));
             }
         }
@@ -213,7 +213,7 @@ impl<S: ReadAt + WriteAt> Session<S> {
     /// may be in use; `Io`. In these cases nothing is written.
     pub fn write_fresh(&mut self, offset: u64, bytes: &[u8]) -> Result<()> {
         self.storage.check_unchanged()?;
-        let before = self.storage.len();
+        let before = self.storage.size();
         let noted = self.undo.len();
         save(&self.storage, self.kept_len, offset, bytes.len(), &mut self.undo)?;
         self.unsynced = true;
@@ -237,7 +237,7 @@ impl<S: ReadAt + WriteAt> Session<S> {
     /// # Errors
     /// `Io`.
     pub fn extend_to(&mut self, size: u64) -> Result<()> {
-        if size > self.storage.len() { self.storage.set_size(size) } else { Ok(()) }
+        if size > self.storage.size() { self.storage.set_size(size) } else { Ok(()) }
     }
 
     /// Carries out a plan. After an error the file is in the state before the call, unless
@@ -249,7 +249,7 @@ impl<S: ReadAt + WriteAt> Session<S> {
     /// invalid.
     pub fn commit(&mut self, plan: Plan<'_>, syncs: Syncs) -> Result<()> {
         self.verify()?;
-        let before = self.storage.len();
+        let before = self.storage.size();
         let Steps { mut reversible, decisive, mut completion } = plan.steps(before)?;
         if self.unsynced && !reversible.contains(&Step::Sync) {
             reversible.push(Step::Sync);
@@ -292,7 +292,7 @@ impl<S: ReadAt + WriteAt> Session<S> {
     ///
     /// [`Error::Conflict`] if somebody else has changed the file, which then remains as it is; `Io`.
     pub fn roll_back(&mut self) -> Result<()> {
-        if self.fate == Fate::Unknown || self.undo.is_empty() && self.storage.len() == self.kept_len {
+        if self.fate == Fate::Unknown || self.undo.is_empty() && self.storage.size() == self.kept_len {
             return Ok(());
         }
         self.verify()?;
@@ -308,7 +308,7 @@ impl<S: ReadAt + WriteAt> Session<S> {
 
     /// The next commit starts from the present contents of the storage.
     fn keep(&mut self) {
-        self.kept_len = self.storage.len();
+        self.kept_len = self.storage.size();
         self.undo.clear();
         self.unsynced = false;
         self.fate = Fate::Kept;
@@ -317,14 +317,14 @@ impl<S: ReadAt + WriteAt> Session<S> {
     /// Applies steps, and records the old bytes.
     fn reversibly(&mut self, steps: &[Vec<Step<'_>>], undo: &mut Vec<Patch>) -> Result<()> {
         for step in steps.iter().flatten() {
-            let here = self.storage.len();
+            let here = self.storage.size();
             match step {
                 Step::Write { offset, bytes } => save(&self.storage, here, *offset, bytes.len(), undo)?,
                 Step::SetSize { size } => {
                     // Bytes beyond this point were written since the last commit and have been removed.
                     let end = here.min(self.kept_len);
                     let cut = usize::try_from(bound::left(end, *size));
-                    let cut = cut.map_err(|_| Error::usage("plan", "cuts too much off"))?;
+                    let cut = cut.map_err(|_| Error::usage("plan", "makes the file too short"))?;
                     save(&self.storage, end, *size, cut, undo)?;
                 }
                 Step::Sync => {}
@@ -363,7 +363,7 @@ fn save(
 fn take_back(undo: &[Patch], len: u64, storage: &mut (impl ReadAt + WriteAt)) -> Result<()> {
     let restored = undo.iter().rev().try_for_each(|patch| storage.write_at(patch.offset, &patch.bytes));
     // Bytes beyond the end are removed, even if restoring other bytes failed.
-    let cut = if storage.len() == len { Ok(()) } else { storage.set_size(len) };
+    let cut = if storage.size() == len { Ok(()) } else { storage.set_size(len) };
     restored.and(cut)
 }
 
@@ -435,8 +435,8 @@ mod tests {
             let (new, sectors) = (new.into_storage(), matches!(plan.decisive, Decisive::Sectors(_)));
             let cuts = every_cut_of(OLD, plan, |cut, left| {
                 let seen = journal::view(left.to_vec()).unwrap();
-                let seen = seen.read_at(0, usize::try_from(seen.len()).unwrap()).unwrap();
-                // Fresh space does not count, nor does what is behind the end.
+                let seen = seen.read_at(0, usize::try_from(seen.size()).unwrap()).unwrap();
+                // Fresh space and bytes after the end do not count.
                 let part = |of: &[u8]| [of[..600].to_vec(), of[700..900].to_vec()].concat();
                 let (seen, old, new) = (part(&seen), part(OLD), part(&new));
                 assert!(sectors || seen == old || seen == new, "{cut:?}");

@@ -6,7 +6,7 @@ use super::{ReadAt, WriteAt, check_range};
 use crate::error::{Error, Result};
 
 impl ReadAt for [u8] {
-    fn len(&self) -> u64 {
+    fn size(&self) -> u64 {
         <[u8]>::len(self) as u64
     }
 
@@ -20,7 +20,7 @@ impl ReadAt for [u8] {
 }
 
 impl ReadAt for Vec<u8> {
-    fn len(&self) -> u64 {
+    fn size(&self) -> u64 {
         self.as_slice().len() as u64
     }
 
@@ -33,7 +33,7 @@ impl ReadAt for Vec<u8> {
     }
 }
 
-/// `len` bytes of `bytes` from `offset` on.
+/// Returns `len` bytes of `bytes` at `offset`.
 pub(super) fn slice(bytes: &[u8], offset: u64, len: usize) -> Result<&[u8]> {
     let end = check_range(bytes.len() as u64, offset, len as u64)?;
     // The checked range is inside a slice, so it fits `usize`, and `get` succeeds.

@@ -1,4 +1,4 @@
-//! A file mapped into memory: opening costs the same for every size, and stored bytes are borrowed.
+//! Files that are mapped into memory. Opening costs the same for files of every size, and stored bytes are borrowed.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -10,16 +10,18 @@ use crate::error::{Error, Result};
 
 /// A read-only memory map of a whole file.
 ///
-/// The map shows the file as it is: bytes that anybody overwrites change beneath references to them, which Rust does not
-/// allow, and if the file is cut shorter, reading past its new end ends the process with `SIGBUS`. So making one is
-/// `unsafe`: the caller knows that nobody does. [`Paged`](super::Paged) and [`FileStorage`](super::FileStorage) are for all
-/// other files.
+/// The map shows the present state of the file. If anybody overwrites bytes, they change behind references to them, which Rust
+/// does not allow. If the file is truncated, reading beyond its new end ends the process with `SIGBUS`. Creating a map is
+/// therefore `unsafe`: the caller must know that nobody does this. [`Paged`](super::Paged) and
+/// [`FileStorage`](super::FileStorage) are for all other files.
 ///
-/// A file that the address space has no room for, as files of gigabytes are to a 32-bit program, is not mapped but read;
-/// [`as_slice`](ReadAt::as_slice) then has nothing to show.
+/// It needs the cargo feature `mmap`.
 ///
-/// What is copied out of the file by long reads comes through the system's calls, not through the map: pages of the map
-/// that were touched count as memory of the process, and making them accessible costs as much as a copy.
+/// A file that does not fit the address space, as files of gigabytes in a 32-bit program, is read instead of mapped.
+/// [`as_slice`](ReadAt::as_slice) then returns nothing.
+///
+/// Long reads that copy bytes use system calls and not the map, because pages of the map that were used count as memory of the
+/// process, and making them accessible costs as much as a copy.
 ///
 /// ```no_run
 /// use sciformats_core::ReadAt;
@@ -32,27 +34,27 @@ use crate::error::{Error, Result};
 /// ```
 #[derive(Debug)]
 pub struct Mapped {
-    /// `None` if there is no room for it.
-    map: Option<memmap2::Mmap>,
+    /// The map, or `None` if the file does not fit the address space.
+    map: Option<Map>,
     len: u64,
     file: File,
 }
 
-/// Copies from this length on do not use the map. Below it, a call costs more than the pages.
+/// Copies of at least this size do not use the map. For smaller ones, a call costs more than the pages.
 const COPIED: usize = 32 << 10;
 
-/// Allocations from this size on are asked of the system in large pages.
-#[cfg(target_os = "linux")]
+/// Large pages are requested for allocations of at least this size.
+#[cfg(all(target_os = "linux", feature = "linux"))]
 const LARGE: usize = 4 << 20;
 
 impl Mapped {
     /// Maps the file at `path`.
     ///
     /// # Safety
-    /// As long as the map lives, nobody, in this process or another, changes the file or cuts it shorter.
+    /// As long as the map exists, nobody, in this process or another, may change or truncate the file.
     ///
     /// # Errors
-    /// `Io`.
+    /// `Io`; `Unsupported` without the feature `mmap`.
     #[allow(unsafe_code)]
     pub unsafe fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
@@ -72,17 +74,19 @@ impl Mapped {
     /// # let dir = tempfile::tempdir().unwrap();
     /// # let path = dir.path().join("result.dat");
     /// std::fs::write(&path, b"all of it").unwrap();
+    /// # #[cfg(feature = "mmap")] {
     /// // SAFETY: the file is that of this test, which does not change it.
     /// let mapped = unsafe { Mapped::of(FileStorage::open(&path)?.file())? };
     /// assert_eq!(mapped.as_slice(), Some(&b"all of it"[..]));
+    /// # }
     /// # Ok::<(), sciformats_core::Error>(())
     /// ```
     ///
     /// # Safety
-    /// As for [`open`](Self::open).
+    /// The same as for [`open`](Self::open).
     ///
     /// # Errors
-    /// `Io`.
+    /// As for [`open`](Self::open).
     #[allow(unsafe_code)]
     pub unsafe fn of(file: &File) -> Result<Self> {
         Self::whole(file.try_clone().map_err(|e| Error::io("open", e))?)
@@ -93,35 +97,48 @@ impl Mapped {
         Self::up_to(file, len, isize::MAX.unsigned_abs() as u64)
     }
 
-    /// Maps a file unless it is longer than `room`.
+    /// Maps a file, unless it is longer than `room`.
     pub(super) fn up_to(file: File, len: u64, room: u64) -> Result<Self> {
         let map = match (len <= room).then(|| map(&file)) {
             None => None,
-            // Other maps have taken the room.
-            Some(Err(_)) if len > room / 8 => None,
+            // Other maps occupy the address space.
+            Some(Err(Error::Io { .. })) if len > room / 8 => None,
             Some(made) => Some(made?),
         };
         let len = map.as_ref().map_or(len, |map| map.len() as u64);
         Ok(Self { map, len, file })
     }
 
-    /// The mapped bytes of a range, if the file is mapped.
+    /// Returns the mapped bytes of a range, if the file is mapped.
     fn range(&self, offset: u64, len: usize) -> Option<Result<&[u8]>> {
         self.map.as_deref().map(|map| memory::slice(map, offset, len))
     }
 }
 
+#[cfg(feature = "mmap")]
+type Map = memmap2::Mmap;
+
+/// Without the feature there is no map, so none has bytes.
+#[cfg(not(feature = "mmap"))]
+type Map = Vec<u8>;
+
+#[cfg(not(feature = "mmap"))]
+fn map(_: &File) -> Result<Map> {
+    Err(Error::missing_feature("a memory map", "mmap"))
+}
+
+#[cfg(feature = "mmap")]
 #[allow(unsafe_code)]
-fn map(file: &File) -> Result<memmap2::Mmap> {
-    // SAFETY: the map is read-only and owned by the returned value, so no Rust reference outlives it. What the type
-    // system cannot rule out is another process changing the file; the documentation of `Mapped` says what happens then.
-    // Reading changed bytes is a race on plain `u8`s with a writer outside the program, which every user of mapped
-    // files accepts; all parsers behind it check bounds on the slice and cannot be led outside.
+fn map(file: &File) -> Result<Map> {
+    // SAFETY: the map is read-only and owned by the returned value, so no Rust reference outlives it. The type system
+    // cannot exclude that another process changes the file; the documentation of `Mapped` says what happens then. Reading changed
+    // bytes is a race on plain `u8`s with a writer outside of the program, which every user of mapped files accepts. All parsers
+    // that use them check bounds on the slice, and cannot read outside of it.
     unsafe { memmap2::Mmap::map(file) }.map_err(|e| Error::io("map", e))
 }
 
 impl ReadAt for Mapped {
-    fn len(&self) -> u64 {
+    fn size(&self) -> u64 {
         self.len
     }
 
@@ -161,8 +178,8 @@ impl ReadAt for Mapped {
     }
 }
 
-/// Asks the system to back a large allocation with large pages.
-#[cfg(target_os = "linux")]
+/// Requests large pages from the system for a large allocation.
+#[cfg(all(target_os = "linux", feature = "linux"))]
 #[allow(unsafe_code)]
 pub(super) fn advise_large_pages<T>(elements: &[T]) {
     const PAGE: usize = 4096;
@@ -174,25 +191,24 @@ pub(super) fn advise_large_pages<T>(elements: &[T]) {
     let skip = start.align_offset(PAGE);
     let Some(rest) = size.checked_sub(skip) else { return };
     let len = rest & !(PAGE - 1);
-    // SAFETY: `skip + len <= size`, so the range lies inside the live allocation of `elements`, and it starts on a page
-    // boundary. The advice changes how the kernel backs the pages, never what they hold, so it cannot affect any
-    // reference; a kernel that does not know the advice answers with an error, which is ignored because nothing
-    // depends on it.
+    // SAFETY: `skip + len <= size`, so the range is inside the allocation of `elements`, which exists, and it starts at a page
+    // boundary. The advice changes which pages the kernel uses, and never their contents, so it cannot affect any reference. A
+    // kernel that does not know the advice returns an error, which is ignored because nothing depends on it.
     let _ = unsafe { rustix::mm::madvise(start.add(skip).cast(), len, rustix::mm::Advice::LinuxHugepage) };
 }
 
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(all(target_os = "linux", feature = "linux")))]
 pub(super) fn advise_large_pages<T>(_: &[T]) {}
 
 #[cfg(test)]
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", feature = "linux"))]
 mod tests {
     use super::LARGE;
     use crate::storage::zeroed;
 
     #[test]
     fn advice_never_changes_the_elements() {
-        // The plain twin: the same allocation without advice.
+        // The safe equivalent is the same allocation without the advice.
         for len in [0, 1, LARGE / 8 - 1, LARGE / 8, LARGE / 8 + 513] {
             assert!(zeroed::<u64>(len).unwrap() == vec![0; len]);
         }

@@ -1,4 +1,4 @@
-//! A storage as it will be once some overwrites have been applied.
+//! A storage in the state after some of its bytes have been overwritten.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -7,16 +7,17 @@ use super::{Purpose, ReadAt, check_range};
 use crate::error::Result;
 use crate::{arith, bound};
 
-/// Bytes that replace those of a storage from `offset` on.
+/// Bytes that replace those of a storage at `offset`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Patch {
-    /// Where the bytes belong.
+    /// The position of the bytes.
     pub offset: u64,
     /// The bytes.
     pub bytes: Vec<u8>,
 }
 
-/// Another storage, cut or extended to `len` and with patches laid over it; where no patch falls, reads go through.
+/// Another storage, which is truncated or extended to `len`, and in which patches replace bytes. Other bytes are those of the
+/// storage.
 ///
 /// ```
 /// use sciformats_core::ReadAt;
@@ -35,17 +36,17 @@ pub struct Overlay<S> {
 }
 
 impl<S: ReadAt> Overlay<S> {
-    /// Lays `patches` over `storage` in their order. Bytes past the storage's end that no patch sets read as zeros.
+    /// Applies `patches` to `storage` in their order. Bytes after the end of the storage that are not in a patch are zeros.
     pub fn new(storage: S, len: u64, patches: Vec<Patch>) -> Self {
         Self { storage, len, patches }
     }
 
-    /// The storage beneath.
+    /// Returns the other storage.
     pub fn into_inner(self) -> S {
         self.storage
     }
 
-    /// The patches that touch `offset .. end`, each with where it starts in the range and its part of the bytes.
+    /// Returns the patches that overlap `offset .. end`, each with its position in the range and its part of the bytes.
     fn touching(&self, offset: u64, end: u64) -> impl Iterator<Item = (usize, &[u8])> {
         self.patches.iter().filter_map(move |patch| {
             let from = patch.offset.max(offset);
@@ -57,12 +58,12 @@ impl<S: ReadAt> Overlay<S> {
     }
 
     fn is_untouched(&self, offset: u64, end: u64) -> bool {
-        end <= self.storage.len() && self.touching(offset, end).next().is_none()
+        end <= self.storage.size() && self.touching(offset, end).next().is_none()
     }
 }
 
 impl<S: ReadAt> ReadAt for Overlay<S> {
-    fn len(&self) -> u64 {
+    fn size(&self) -> u64 {
         self.len
     }
 
@@ -78,7 +79,7 @@ impl<S: ReadAt> ReadAt for Overlay<S> {
 
     fn read_into(&self, offset: u64, out: &mut [u8]) -> Result<()> {
         let end = check_range(self.len, offset, out.len() as u64)?;
-        let stored = self.storage.len().clamp(offset, end) - offset;
+        let stored = self.storage.size().clamp(offset, end) - offset;
         let (below, beyond) = out.split_at_mut(bound::addressable(stored).min(out.len()));
         if !below.is_empty() {
             self.storage.read_into(offset, below)?;

@@ -55,7 +55,7 @@ pub struct Replacement {
     // `None` once finished.
     file: Option<Temporary>,
     target: PathBuf,
-    replaces: bool,
+    existing: Existing,
     /// The file to be replaced, with a lock that excludes writers.
     _held: Option<FileStorage>,
 }
@@ -72,11 +72,36 @@ impl Replacement {
         Ok(Self { _held: held, ..Self::of_held(target)? })
     }
 
-    /// As [`create`](Self::create), for a writer that has the existing file open.
+    /// Does the same as [`create`](Self::create), but `target` must not exist, neither now nor when the new file is
+    /// [finished](Self::finish).
+    ///
+    /// ```
+    /// use sciformats_core::WriteAt;
+    /// use sciformats_core::storage::{Durability, Replacement};
+    ///
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let path = dir.path().join("result.dat");
+    /// let mut new = Replacement::create_new(&path)?;
+    /// new.storage()?.write_at(0, b"all of it")?;
+    /// new.finish(Durability::Process)?;
+    /// assert!(Replacement::create_new(&path).is_err());
+    /// # Ok::<(), sciformats_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `Io`, if there is something at `target` or the folder cannot be written to.
+    pub fn create_new(target: impl AsRef<Path>) -> Result<Self> {
+        let target = target.as_ref();
+        absent(target)?;
+        let file = Some(Temporary::beside(target)?);
+        Ok(Self { file, target: target.into(), existing: Existing::Refused, _held: None })
+    }
+
+    /// Does the same as [`create`](Self::create), for a writer that has the existing file open.
     ///
     /// # Errors
     ///
-    /// As [`create`](Self::create), except for the conflict.
+    /// Those of [`create`](Self::create), except for the conflict.
     pub fn of_held(target: impl AsRef<Path>) -> Result<Self> {
         let (target, existing) = resolved(target.as_ref());
         no_folder(&target, existing.as_ref())?;
@@ -85,7 +110,8 @@ impl Replacement {
             // If the file system has no permissions, this is no reason to refuse the write.
             let _ = file.storage.file().set_permissions(metadata.permissions());
         }
-        Ok(Self { file: Some(file), target, replaces: existing.is_some(), _held: None })
+        let existing = if existing.is_some() { Existing::Replaced } else { Existing::Absent };
+        Ok(Self { file: Some(file), target, existing, _held: None })
     }
 
     /// Returns the open temporary file.
@@ -96,7 +122,7 @@ impl Replacement {
         self.file.as_mut().map(|file| &mut file.storage).ok_or_else(finished)
     }
 
-    /// The same for reading what was written to it.
+    /// Returns the same for reading what was written to it.
     ///
     /// # Errors
     /// Never, before [`finish`](Self::finish).
@@ -116,7 +142,7 @@ impl Replacement {
         self.finish_open(durability).map(drop)
     }
 
-    /// As [`finish`](Self::finish), but returns the file with the lock of a writer, so that nobody can access
+    /// Does the same as [`finish`](Self::finish), but returns the file with the lock of a writer, so that nobody can access
     /// it in between.
     ///
     /// ```
@@ -134,17 +160,53 @@ impl Replacement {
     /// ```
     ///
     /// # Errors
-    /// As [`finish`](Self::finish).
+    /// Those of [`finish`](Self::finish).
     pub fn finish_open(mut self, durability: Durability) -> Result<FileStorage> {
         let mut file = self.file.take().ok_or_else(finished)?;
-        if self.replaces || durability == Durability::Power {
+        if self.existing == Existing::Replaced || durability == Durability::Power {
             file.storage.sync()?;
         }
-        let storage = file.finish(&self.target)?;
+        let storage = match self.existing {
+            Existing::Refused => file.finish_new(&self.target)?,
+            Existing::Absent | Existing::Replaced => file.finish(&self.target)?,
+        };
         if durability == Durability::Power {
             sync_folder_of(&self.target)?;
         }
         Ok(storage)
+    }
+}
+
+/// What a new file means for one that is at its target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Existing {
+    /// There was none; one that has appeared in the meantime is replaced.
+    Absent,
+    /// It is replaced.
+    Replaced,
+    /// There must be none.
+    Refused,
+}
+
+/// Checks that a file can be created at `path`: there must not be anything yet, not even a link that leads
+/// nowhere.
+///
+/// ```
+/// use sciformats_core::storage::absent;
+///
+/// # let dir = tempfile::tempdir().unwrap();
+/// # let path = dir.path().join("result.dat");
+/// assert!(absent(&path).is_ok());
+/// std::fs::write(&path, b"a week of work").unwrap();
+/// assert!(absent(&path).is_err());
+/// ```
+///
+/// # Errors
+/// `Io`, if there is something.
+pub fn absent(path: impl AsRef<Path>) -> Result<()> {
+    match fs::symlink_metadata(path.as_ref()) {
+        Ok(_) => Err(temporary::exists(path.as_ref())),
+        Err(_) => Ok(()),
     }
 }
 
@@ -215,7 +277,7 @@ impl Scratch {
     /// Creates the place, in a folder of its own.
     ///
     /// # Errors
-    /// As [`Replacement::create`].
+    /// Those of [`Replacement::create`].
     pub fn beside(target: impl AsRef<Path>) -> Result<Self> {
         no_folder(target.as_ref(), fs::metadata(target.as_ref()).ok().as_ref())?;
         Self::make(target, |target, folder| folder.join(target.file_name().unwrap_or_default()))
@@ -225,7 +287,7 @@ impl Scratch {
     /// position, or for a folder.
     ///
     /// # Errors
-    /// As [`Replacement::create`], but what is at `target` may be a folder.
+    /// Those of [`Replacement::create`], but what is at `target` may be a folder.
     pub fn sibling(target: impl AsRef<Path>) -> Result<Self> {
         Self::make(target, temporary::sibling_of)
     }
@@ -315,12 +377,12 @@ fn exchange(new: &Path, target: &Path) -> std::io::Result<()> {
     if !target.exists() {
         return fs::rename(new, target);
     }
-    #[cfg(target_os = "linux")]
+    #[cfg(all(target_os = "linux", feature = "linux"))]
     {
         use rustix::fs::{CWD, RenameFlags, renameat_with};
         Ok(renameat_with(CWD, new, CWD, target, RenameFlags::EXCHANGE)?)
     }
-    #[cfg(not(target_os = "linux"))]
+    #[cfg(not(all(target_os = "linux", feature = "linux")))]
     {
         let aside = new.with_extension("old");
         fs::rename(target, &aside)?;
@@ -339,7 +401,7 @@ fn sync_folder_of(path: &Path) -> Result<()> {
 
 #[cfg(not(unix))]
 fn sync_folder_of(_: &Path) -> Result<()> {
-    Ok(()) // The name is part of what syncing the file makes durable.
+    Ok(()) // Syncing a file makes its name durable too.
 }
 
 impl WriteAt for Replacement {
@@ -370,6 +432,31 @@ mod tests {
         drop(replacement);
         assert_eq!(fs::read(&path).unwrap(), b"old");
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_new_file_does_not_take_the_place_of_one_that_appears_before_it_is_finished() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("data");
+        let is_refused = |result: Result<()>| match result {
+            Err(Error::Io { source, .. }) => source.kind() == std::io::ErrorKind::AlreadyExists,
+            _ => false,
+        };
+        let mut new = Replacement::create_new(&path).unwrap();
+        new.write_at(0, b"late").unwrap();
+        fs::write(&path, b"early").unwrap();
+        assert!(is_refused(new.finish(Durability::Process)));
+        assert!(is_refused(Replacement::create_new(&path).map(drop)));
+        let mut named = Temporary::named(&dir.path().join("other")).unwrap();
+        named.storage.write_at(0, b"late").unwrap();
+        assert!(is_refused(named.finish_new(&path).map(drop)));
+        assert_eq!(fs::read(&path).unwrap(), b"early");
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+        let mut named = Temporary::named(&dir.path().join("other")).unwrap();
+        named.storage.write_at(0, b"other").unwrap();
+        named.finish_new(&dir.path().join("other")).unwrap();
+        assert_eq!(fs::read(dir.path().join("other")).unwrap(), b"other");
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2);
     }
 
     #[test]
@@ -435,7 +522,10 @@ mod tests {
         let mut replacement = Replacement::create(&path).unwrap();
         replacement.write_at(0, b"new").unwrap();
         assert!(living.path().parent().unwrap().exists() && held.exists());
-        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2 + usize::from(!cfg!(target_os = "linux")));
+        assert_eq!(
+            fs::read_dir(dir.path()).unwrap().count(),
+            2 + usize::from(!cfg!(all(target_os = "linux", feature = "linux")))
+        );
         replacement.finish(Durability::Process).unwrap();
         drop((living, lock));
         assert_eq!(fs::read(&path).unwrap(), b"new");
@@ -454,11 +544,11 @@ mod tests {
             names
         };
         fs::write(&path, b"old").unwrap();
-        // Killed: the folder is there and its lock is free.
+        // After a process was killed, its folder exists and its lock is free.
         fs::create_dir(dir.path().join(".data.0.partial")).unwrap();
         fs::write(dir.path().join(".data.0.partial/lock"), b"").unwrap();
         fs::write(dir.path().join(".0-data"), b"left").unwrap();
-        // Not ours: no folder goes with it.
+        // This is another program's file, because there is no folder with it.
         fs::write(dir.path().join(".1-data"), b"somebody's").unwrap();
         let scratch = Scratch::sibling(&path).unwrap();
         assert_eq!(scratch.path().parent(), Some(dir.path()));
@@ -504,11 +594,11 @@ mod tests {
         let other = FileStorage::edit(&path).unwrap();
         assert!(matches!(other.try_lock(), Err(Error::Conflict { .. })));
         replacement.finish(Durability::Process).unwrap();
-        // The lock can be had again, but it is that of the file that was there before.
+        // The lock can be taken again, but it is that of the file that was there before.
         assert!(other.check_unchanged().is_err());
     }
 
-    /// The way of systems and file systems that have no files without names.
+    /// The implementation for systems and file systems that have no files without names.
     #[test]
     fn a_named_temporary_file_does_the_same() {
         let dir = tempfile::tempdir().unwrap();

@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::{Purpose, ReadAt, check_range};
 use crate::error::Result;
 
-/// The `len` bytes of `S` at `start`: for example a format after a user block, or a file inside a file.
+/// The `len` bytes of `S` at `start`, for example a file after a user block, or a file inside a file.
 ///
 /// ```
 /// use sciformats_core::ReadAt;
@@ -30,18 +30,18 @@ impl<S: ReadAt> Window<S> {
     ///
     /// [`Error::Malformed`](crate::Error::Malformed) if it is not.
     pub fn new(storage: S, start: u64, len: u64) -> Result<Self> {
-        check_range(storage.len(), start, len)?;
+        check_range(storage.size(), start, len)?;
         Ok(Self { storage, start, len })
     }
 
-    /// Returns the storage behind it.
+    /// Returns the storage of which this is a part.
     pub fn into_inner(self) -> S {
         self.storage
     }
 }
 
 impl<S: ReadAt> ReadAt for Window<S> {
-    fn len(&self) -> u64 {
+    fn size(&self) -> u64 {
         self.len
     }
 

@@ -270,7 +270,7 @@ impl Node {
         self.objects(py, dataset.datatype(), &bytes)
     }
 
-    /// As `read`, but reads into the bytes of an existing array; this is only possible if elements are bytes.
+    /// Does the same as `read`, but reads into the bytes of an existing array. This is only possible if elements are bytes.
     fn read_into(
         &self,
         py: Python<'_>,
@@ -321,7 +321,7 @@ impl Node {
 
     fn attribute<'py>(&self, py: Python<'py>, of: &Attribute) -> PyResult<Parts<'py>> {
         let datatype = self.ok(of.datatype())?;
-        let shape = self.ok(of.dataspace())?.shape().map(<[u64]>::to_vec);
+        let shape = self.ok(of.dataspace())?.extent().map(<[u64]>::to_vec);
         let raise = |error: &hdf5_pure::Error| raise(error, self.path.as_deref());
         let described = types::describe(py, datatype, &raise)?;
         let direct = types::is_direct(datatype);
@@ -360,12 +360,12 @@ type Filter = (u16, Option<String>, bool, Vec<u32>);
 /// bytes.
 type Chunk = (Vec<u64>, u32, u64, u64);
 
-/// Where an address is, counted from the start of the file.
+/// Returns an address as an offset from the start of the file.
 fn placed(base: u64, address: Address) -> PyResult<u64> {
     base.checked_add(address.0).ok_or_else(beyond)
 }
 
-/// The indices of the first element of a chunk, if there are such numbers.
+/// Returns the indices of the first element of a chunk, if they fit their type.
 fn first_of(chunk: &hdf5_pure::structure::StoredChunk, sides: &[u64]) -> Option<Vec<u64>> {
     chunk.scaled.iter().zip(sides).map(|(n, side)| n.checked_mul(*side)).collect()
 }
@@ -377,7 +377,7 @@ fn beyond() -> PyErr {
 fn selected(dataset: &Dataset, ranges: Vec<(u64, u64, u64)>) -> Result<Slab> {
     let ranges: Vec<Range> =
         ranges.into_iter().map(|(start, count, step)| Range::new(start, count).by(step)).collect();
-    Slab::new(dataset.shape().unwrap_or_default(), ranges)
+    Slab::new(dataset.shape(), ranges)
 }
 
 /// Returns the target of a link.

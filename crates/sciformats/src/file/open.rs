@@ -143,7 +143,7 @@ impl<'o> Recognised<'o> {
     }
 
     fn open(self, storage: Storage, path: Option<&Path>, options: &OpenOptions) -> Result<File> {
-        let (size, far) = (storage.len(), storage.read_ahead() > 0);
+        let (size, far) = (storage.size(), storage.read_ahead() > 0);
         let format = match self {
             Self::Own(format) => format,
             Self::Callers(registered) => {
@@ -181,7 +181,7 @@ impl Damage {
         path: Option<&Path>,
         options: &OpenOptions,
     ) -> Result<File> {
-        let size = storage.len();
+        let size = storage.size();
         let whole = cut::whole(&*storage, format).filter(|&whole| whole > size);
         let error = || whole.map_or_else(|| self.error(), |whole| cut::error(size, whole));
         // The chunks of a frame can be found without its end, even if the end is missing or damaged.

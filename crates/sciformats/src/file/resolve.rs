@@ -130,7 +130,7 @@ impl File {
     /// # let u = tree.array(fields, "u", sciformats::memory::array::<f64>(&[2, 3], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]));
     /// # tree.attribute(u, "unit", sciformats::memory::texts(&[], &["m/s"]));
     /// # let file = sciformats::File::from(tree);
-    /// assert_eq!(file.array("/fields/u")?.shape(), Some(&[2, 3][..]));
+    /// assert_eq!(file.array("/fields/u")?.shape(), [2, 3]);
     /// assert_eq!(file.array("/fields").unwrap_err().to_string(), "path /fields is a group, not an array");
     /// # Ok::<(), sciformats::Error>(())
     /// ```

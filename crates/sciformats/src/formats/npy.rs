@@ -300,7 +300,7 @@ mod tests {
             ),
             (
                 bytes("'<i4'", "7", "()", &[0; 8]),
-                "malformed header at offset 0xa: header does not say the order of the elements",
+                "malformed header at offset 0xa: header lacks the key fortran_order, or its value is neither True nor False",
             ),
             (
                 bytes("'<i4'", "False", "(9999999999, 9999999999)", &[]),

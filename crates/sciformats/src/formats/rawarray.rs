@@ -197,7 +197,7 @@ mod tests {
         let file = open(bytes(1, 2, &[3, 2], &[1, 0, 2, 0, 3, 0, 4, 0, 5, 0, 6, 0], b"note"));
         assert_eq!(file.format(), Format::RawArray);
         let array = file.array("/").unwrap();
-        assert_eq!(array.shape(), Some(&[2, 3][..]));
+        assert_eq!(array.shape(), [2, 3]);
         assert_eq!(array.read::<i64>().unwrap(), [1, 2, 3, 4, 5, 6]);
         assert!(file.array("/x").is_err());
         assert_eq!(file.source().facts().last(), Some(&("metadata", "note".into())));

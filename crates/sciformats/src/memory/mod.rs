@@ -167,7 +167,7 @@ impl Memory {
     /// use sciformats::{File, Format};
     ///
     /// let file = File::from(Memory::single(Format::RawArray, array::<u8>(&[3], &[1, 2, 3])));
-    /// assert_eq!(file.array("/")?.shape(), Some(&[3][..]));
+    /// assert_eq!(file.array("/")?.shape(), [3]);
     /// # Ok::<(), sciformats::Error>(())
     /// ```
     pub fn single(format: Format, array: MemoryArray) -> Self {

@@ -2,7 +2,7 @@
 
 mod show;
 
-use half::{bf16, f16};
+use sciformats_core::number::{BFloat16, Float16};
 
 use super::canonical::{length, listed, short, take, text};
 use super::{ElementType, Name};
@@ -233,8 +233,8 @@ fn signed(bytes: &[u8]) -> i128 {
 fn float(rest: &mut &[u8], kind: FloatKind) -> Result<f64> {
     let mut fixed = |count| take(rest, count);
     Ok(match kind {
-        FloatKind::F16 => f16::from_le_bytes(fixed(2)?.try_into().map_err(|_| short())?).into(),
-        FloatKind::BF16 => bf16::from_le_bytes(fixed(2)?.try_into().map_err(|_| short())?).into(),
+        FloatKind::F16 => Float16(u16::from_le_bytes(fixed(2)?.try_into().map_err(|_| short())?)).into(),
+        FloatKind::BF16 => BFloat16(u16::from_le_bytes(fixed(2)?.try_into().map_err(|_| short())?)).into(),
         FloatKind::F32 => f32::from_le_bytes(fixed(4)?.try_into().map_err(|_| short())?).into(),
         FloatKind::F64 => f64::from_le_bytes(fixed(8)?.try_into().map_err(|_| short())?),
     })
@@ -259,9 +259,9 @@ mod tests {
         assert_eq!(shown(&ElementType::Int(3), &[0xFE, 0xFF, 0xFF]), ["-2"]);
         assert_eq!(shown(&ElementType::UInt(16), &[0xFF; 16]), [u128::MAX.to_string()]);
         assert_eq!(shown(&ElementType::UInt(17), &[0xAB; 17]), [format!("0x{}", "ab".repeat(17))]);
-        assert_eq!(shown(&ElementType::F16, &f16::from_f32(0.1).to_le_bytes()), ["0.1"]);
-        assert_eq!(shown(&ElementType::F16, &f16::from_f32(65504.0).to_le_bytes()), ["65500.0"]);
-        assert_eq!(shown(&ElementType::BF16, &bf16::from_f32(2.7).to_le_bytes()), ["2.7"]);
+        assert_eq!(shown(&ElementType::F16, &Float16::nearest(0.1).0.to_le_bytes()), ["0.1"]);
+        assert_eq!(shown(&ElementType::F16, &Float16::nearest(65504.0).0.to_le_bytes()), ["65500.0"]);
+        assert_eq!(shown(&ElementType::BF16, &BFloat16::nearest(2.7).0.to_le_bytes()), ["2.7"]);
         assert_eq!(shown(&ElementType::F64, &f64::NEG_INFINITY.to_le_bytes()), ["-inf"]);
         assert_eq!(shown(&ElementType::Complex(4), &[0, 0x3C, 0, 0xC0]), ["1.0-2.0j"]);
     }

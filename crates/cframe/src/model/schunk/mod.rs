@@ -1,4 +1,4 @@
-//! A super-chunk: the chunks of a frame as a list that can be edited, and its metalayers.
+//! A super-chunk: the chunks of a frame as a list that can be changed, and its metalayers.
 
 mod commit;
 mod edit;
@@ -28,8 +28,8 @@ use crate::spec::frame_header::{ChunkSize, FrameHeader};
 use crate::spec::pipeline::SLOTS;
 use crate::spec::trailer::Trailer;
 
-/// A super-chunk. Edits happen in memory; [`commit`](Self::commit) writes them to where the super-chunk lives, and a
-/// kill at any instant leaves the old frame or the new one.
+/// A super-chunk. Edits happen in memory, and [`commit`](Self::commit) writes them to the place of the super-chunk. If the
+/// process is killed at any time, the old frame or the new one remains.
 ///
 /// ```
 /// use cframe::{Params, SChunk};
@@ -58,14 +58,16 @@ pub struct SChunk {
     params: Params,
     context: Context,
     home: Home,
-    /// The base as it was read from there.
+    /// Whether the first commit replaces what exists at its place.
+    replaces: bool,
+    /// The base as it was read from its place.
     known: Option<Known>,
     space: Space,
     changed: bool,
 }
 
 impl SChunk {
-    /// An empty one in memory.
+    /// Creates an empty super-chunk in memory.
     ///
     /// ```
     /// use cframe::{Params, SChunk};
@@ -76,44 +78,93 @@ impl SChunk {
     /// # Ok::<(), cframe::Error>(())
     /// ```
     pub fn new(params: Params) -> Self {
-        Self::empty(params, Home::Memory)
+        Self::empty(params, Home::Memory, true)
     }
 
-    /// An empty one that becomes a file with the first commit, in place of one that may be there.
+    /// Creates an empty super-chunk. The first commit writes it to a file, which must not exist yet;
+    /// [`overwrite`](Self::overwrite) replaces an existing file.
     ///
     /// ```
     /// use cframe::{Frame, Params, SChunk};
     ///
     /// # let folder = tempfile::tempdir().unwrap();
     /// # let path = folder.path().join("frames.b2frame");
-    /// let mut schunk = SChunk::create(&path, Params::new(4));
+    /// let mut schunk = SChunk::create(&path, Params::new(4))?;
     /// schunk.append(&[21; 4000])?;
     /// schunk.commit()?;
     /// assert_eq!(Frame::open(&path)?.chunks(), 1);
+    /// assert!(SChunk::create(&path, Params::new(4)).is_err());
     /// # Ok::<(), cframe::Error>(())
     /// ```
-    pub fn create(path: impl Into<PathBuf>, params: Params) -> Self {
-        Self::empty(params, Home::File(path.into()))
+    ///
+    /// # Errors
+    /// `Usage` if the parameters do not fit each other; `Io` if the file exists, which the first commit checks again.
+    pub fn create(path: impl Into<PathBuf>, params: Params) -> Result<Self> {
+        Self::new_at(Home::File(path.into()), params)
     }
 
-    /// An empty one that becomes a folder, one file a chunk, with the first commit.
+    /// Does the same as [`create`](Self::create), but the first commit replaces an existing file.
+    ///
+    /// ```
+    /// use cframe::{Frame, Params, SChunk};
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("frames.b2frame");
+    /// for frames in [5, 2] {
+    ///     let mut schunk = SChunk::overwrite(&path, Params::new(4))?;
+    ///     for _ in 0..frames {
+    ///         schunk.append(&[21; 4000])?;
+    ///     }
+    ///     schunk.commit()?;
+    /// }
+    /// assert_eq!(Frame::open(&path)?.chunks(), 2);
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `Usage` if the parameters do not fit each other.
+    pub fn overwrite(path: impl Into<PathBuf>, params: Params) -> Result<Self> {
+        params.check()?;
+        Ok(Self::empty(params, Home::File(path.into()), true))
+    }
+
+    /// Creates an empty super-chunk. The first commit writes it to a folder with one file per chunk, which must not exist yet;
+    /// [`overwrite_sparse`](Self::overwrite_sparse) replaces an existing sparse frame.
     ///
     /// ```
     /// use cframe::{Params, SChunk};
     ///
     /// # let folder = tempfile::tempdir().unwrap();
     /// # let path = folder.path().join("frames");
-    /// let mut schunk = SChunk::create_sparse(&path, Params::new(4));
+    /// let mut schunk = SChunk::create_sparse(&path, Params::new(4))?;
     /// schunk.append(&[21; 4000])?;
     /// schunk.commit()?;
     /// assert!(path.join("chunks.b2frame").exists() && path.join("00000000.chunk").exists());
     /// # Ok::<(), cframe::Error>(())
     /// ```
-    pub fn create_sparse(folder: impl Into<PathBuf>, params: Params) -> Self {
-        Self::empty(params, Home::Folder(folder.into()))
+    ///
+    /// # Errors
+    /// `Usage` if the parameters do not fit each other; `Io` if the folder exists, which the first commit checks again.
+    pub fn create_sparse(folder: impl Into<PathBuf>, params: Params) -> Result<Self> {
+        Self::new_at(Home::Folder(folder.into()), params)
     }
 
-    fn empty(params: Params, home: Home) -> Self {
+    /// As [`create_sparse`](Self::create_sparse), but the first commit replaces a sparse frame that is already there.
+    ///
+    /// # Errors
+    /// `Usage` if the parameters do not fit each other.
+    pub fn overwrite_sparse(folder: impl Into<PathBuf>, params: Params) -> Result<Self> {
+        params.check()?;
+        Ok(Self::empty(params, Home::Folder(folder.into()), true))
+    }
+
+    fn new_at(home: Home, params: Params) -> Result<Self> {
+        params.check()?;
+        home.absent()?;
+        Ok(Self::empty(params, home, false))
+    }
+
+    fn empty(params: Params, home: Home, replaces: bool) -> Self {
         let header = header_of(&params);
         let context = Context { typesize: Some(params.typesize), ..OpenOptions::default().context() };
         Self {
@@ -124,13 +175,14 @@ impl SChunk {
             params,
             context,
             home,
+            replaces,
             known: None,
             space: Space::default(),
             changed: true,
         }
     }
 
-    /// Opens a file or the folder of a sparse frame, for reading and editing.
+    /// Opens a file, or the folder of a sparse frame, for reading and editing.
     ///
     /// ```
     /// use cframe::SChunk;
@@ -138,7 +190,7 @@ impl SChunk {
     /// # use cframe::Params;
     /// # let folder = tempfile::tempdir().unwrap();
     /// # let path = folder.path().join("frames.b2frame");
-    /// # let mut made = SChunk::create(&path, Params::new(4));
+    /// # let mut made = SChunk::create(&path, Params::new(4))?;
     /// # made.append(&[1; 4000])?;
     /// # made.commit()?;
     /// let mut schunk = SChunk::open(&path)?;
@@ -149,12 +201,12 @@ impl SChunk {
     /// ```
     ///
     /// # Errors
-    /// As [`Frame::open`].
+    /// Those of [`Frame::open`].
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::open_with(path, &OpenOptions::default())
     }
 
-    /// As [`open`](Self::open), with limits, threads, and codecs and filters of the caller's.
+    /// Does the same as [`open`](Self::open), with limits, threads, and the caller's own codecs and filters.
     ///
     /// ```no_run
     /// use cframe::{Limits, OpenOptions, SChunk};
@@ -166,7 +218,7 @@ impl SChunk {
     /// ```
     ///
     /// # Errors
-    /// As [`Frame::open`].
+    /// Those of [`Frame::open`].
     pub fn open_with(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Self> {
         let path = path.as_ref();
         let home = if path.is_dir() { Home::Folder(path.into()) } else { Home::File(path.into()) };
@@ -174,7 +226,7 @@ impl SChunk {
         Ok(Self { known, ..Self::over(frame, home) })
     }
 
-    /// A frame in memory, for reading and editing.
+    /// Opens a frame in memory for reading and editing.
     ///
     /// ```
     /// use cframe::{Params, SChunk};
@@ -189,12 +241,12 @@ impl SChunk {
     /// ```
     ///
     /// # Errors
-    /// As [`Frame::open`].
+    /// Those of [`Frame::open`].
     pub fn from_bytes(bytes: Vec<u8>) -> Result<Self> {
         Self::from_bytes_with(bytes, &OpenOptions::default())
     }
 
-    /// As [`from_bytes`](Self::from_bytes), with limits, threads, and codecs and filters of the caller's.
+    /// Does the same as [`from_bytes`](Self::from_bytes), with limits, threads, and the caller's own codecs and filters.
     ///
     /// ```
     /// use cframe::{OpenOptions, Params, SChunk};
@@ -208,12 +260,12 @@ impl SChunk {
     /// ```
     ///
     /// # Errors
-    /// As [`Frame::open`].
+    /// Those of [`Frame::open`].
     pub fn from_bytes_with(bytes: Vec<u8>, options: &OpenOptions) -> Result<Self> {
         Ok(Self::over(Frame::from_bytes_with(bytes, options)?, Home::Memory))
     }
 
-    /// A frame that is open already, for reading and editing. Edits stay in memory: the first [`commit`](Self::commit)
+    /// Returns an open frame as a super-chunk, for reading and editing. Edits stay in memory: the first [`commit`](Self::commit)
     /// makes a frame there, and [`save`](Self::save) writes a file.
     ///
     /// ```
@@ -239,6 +291,7 @@ impl SChunk {
             params: params_of(frame.header()),
             context: frame.context().clone(),
             home,
+            replaces: true,
             known: None,
             space: Space::of(&frame),
             changed: false,
@@ -246,22 +299,22 @@ impl SChunk {
         }
     }
 
-    /// How new chunks are compressed.
+    /// Returns how new chunks are compressed.
     pub fn params(&self) -> Params {
         self.params
     }
 
-    /// The frame beneath, as it was when opened or last committed.
+    /// Returns the frame from which this was read, as it was when it was opened or last committed.
     pub fn frame(&self) -> Option<&Frame> {
         self.base.as_ref()
     }
 
-    /// Size of an element in bytes.
+    /// Returns the size of an element in bytes.
     pub fn typesize(&self) -> u32 {
         self.header.typesize
     }
 
-    /// Number of chunks.
+    /// Returns the number of chunks.
     pub fn chunks(&self) -> u64 {
         match (&self.entries, &self.base) {
             (Some(entries), _) => entries.len() as u64,
@@ -270,17 +323,17 @@ impl SChunk {
         }
     }
 
-    /// Size of all chunks decoded, in bytes.
+    /// Returns the size of all decoded chunks in bytes.
     pub fn nbytes(&self) -> u64 {
         match (&self.entries, &self.base) {
-            // Fewer entries than 2^32 fit into memory, and each holds less than 2^32 bytes.
+            // Fewer than 2^32 entries fit into memory, and each has fewer than 2^32 bytes.
             (Some(entries), _) => entries.iter().map(|entry| u64::from(entry.nbytes)).sum(),
             (None, Some(base)) => base.nbytes(),
             (None, None) => 0,
         }
     }
 
-    /// A chunk.
+    /// Returns a chunk.
     ///
     /// ```
     /// use cframe::{Params, SChunk};
@@ -293,7 +346,7 @@ impl SChunk {
     /// ```
     ///
     /// # Errors
-    /// As [`Frame::chunk`].
+    /// Those of [`Frame::chunk`].
     pub fn chunk(&self, index: u64) -> Result<Chunk<'_>> {
         let Some(entries) = &self.entries else {
             return match &self.base {
@@ -310,7 +363,7 @@ impl SChunk {
         }
     }
 
-    /// All chunks in order.
+    /// Returns all chunks in order.
     ///
     /// ```
     /// use cframe::{Params, SChunk};
@@ -326,7 +379,7 @@ impl SChunk {
         (0..self.chunks()).map(|index| self.chunk(index))
     }
 
-    /// The decoded bytes that a chunk holds.
+    /// Returns the range of decoded bytes that a chunk contains.
     ///
     /// ```
     /// use cframe::{Params, SChunk};
@@ -339,7 +392,7 @@ impl SChunk {
     /// ```
     ///
     /// # Errors
-    /// As [`Frame::chunk_range`].
+    /// Those of [`Frame::chunk_range`].
     pub fn chunk_range(&self, index: u64) -> Result<Range<u64>> {
         match (&self.entries, &self.base) {
             (None, Some(base)) => base.chunk_range(index),
@@ -353,7 +406,7 @@ impl SChunk {
         }
     }
 
-    /// The chunk that holds a decoded byte.
+    /// Returns the chunk that contains a decoded byte.
     fn chunk_at(&self, byte: u64) -> Result<u64> {
         match (&self.entries, &self.base) {
             (None, Some(base)) => base.chunk_at(byte),
@@ -371,7 +424,7 @@ impl SChunk {
         }
     }
 
-    /// Fills `out` with decoded bytes from `start` on.
+    /// Fills `out` with decoded bytes, beginning at byte `start`.
     ///
     /// ```
     /// use cframe::{Params, SChunk};
@@ -386,7 +439,7 @@ impl SChunk {
     /// ```
     ///
     /// # Errors
-    /// As [`Frame::read_bytes`].
+    /// Those of [`Frame::read_bytes`].
     pub fn read_bytes(&self, start: u64, out: &mut [u8]) -> Result<()> {
         read_across(self.nbytes(), start, out, |at| {
             let index = self.chunk_at(at)?;
@@ -394,7 +447,7 @@ impl SChunk {
         })
     }
 
-    /// The bytes of `count` items from item `first` on.
+    /// Returns the bytes of `count` items, beginning at item `first`.
     ///
     /// ```
     /// use cframe::{Params, SChunk};
@@ -406,12 +459,13 @@ impl SChunk {
     /// ```
     ///
     /// # Errors
-    /// `Usage` if there are not so many; `LimitExceeded`; those of [`read_bytes`](Self::read_bytes).
+    /// `Usage` if there are not as many items; `LimitExceeded`; those of [`read_bytes`](Self::read_bytes).
     pub fn read_items(&self, first: u64, count: u64) -> Result<Vec<u8>> {
         let size = u64::from(self.typesize());
         let bytes = self.limits().memory("bytes of the items", bound::product(count, size))?;
         let start = first.checked_mul(size);
-        let start = start.ok_or_else(|| Error::usage("items", format!("do not begin at {first}")))?;
+        let start =
+            start.ok_or_else(|| Error::usage("items", format!("do not exist from item {first} on")))?;
         let mut out = zeroed(bytes)?;
         self.read_bytes(start, &mut out)?;
         Ok(out)
@@ -425,7 +479,7 @@ impl SChunk {
     }
 
     fn past_the_end(&self, index: u64) -> Error {
-        Error::usage("chunk", format!("{index} is not one of {}", self.chunks()))
+        Error::usage("chunk", format!("{index} does not exist, because there are {} chunks", self.chunks()))
     }
 
     pub(crate) fn limits(&self) -> &Limits {
@@ -436,7 +490,7 @@ impl SChunk {
         self.context.threads
     }
 
-    /// What a commit writes.
+    /// Returns what a commit writes.
     #[cfg(test)]
     pub(crate) fn parts(&self) -> Result<(Vec<Entry>, FrameHeader, Trailer)> {
         let mut entries = self.listed()?;
@@ -488,7 +542,7 @@ fn header_of(params: &Params) -> FrameHeader {
     }
 }
 
-/// A header that says that chunks are compressed so.
+/// Returns a header that declares how chunks are compressed.
 pub(crate) fn described(header: &FrameHeader, params: &Params) -> FrameHeader {
     let new = header_of(params);
     FrameHeader {

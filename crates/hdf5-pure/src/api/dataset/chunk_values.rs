@@ -28,7 +28,7 @@ impl Dataset {
     /// Returns [`Error::Usage`] if the dataset is not chunked or has no such element, and `Malformed` if the chunk
     /// index is damaged.
     pub fn chunk_at(&self, index: &[u64]) -> Result<Option<StoredChunk>> {
-        let shape = self.shape().unwrap_or_default();
+        let shape = self.shape();
         let layout = self.chunked()?;
         if index.len() != shape.len() || index.iter().zip(shape).any(|(at, size)| at >= size) {
             let problem = format!("{index:?} is outside the shape {shape:?}");
@@ -56,7 +56,7 @@ impl Dataset {
     /// # Errors
     /// Returns [`Error::Usage`] if the dataset has no such chunk.
     pub fn chunk_slab(&self, chunk: &StoredChunk) -> Result<Slab> {
-        part_of_chunk(&self.chunked()?.dimensions, &chunk.scaled, self.shape().unwrap_or_default())
+        part_of_chunk(&self.chunked()?.dimensions, &chunk.scaled, self.shape())
     }
 
     /// Reads the elements of a chunk in C order, without those that lie beyond the edges of the dataset. The result has

@@ -43,7 +43,7 @@ impl Dataset {
     pub fn chunks(&self) -> Result<Vec<Result<StoredChunk>>> {
         let mut found = Vec::new();
         let layout = self.chunked()?;
-        let shape = self.shape().unwrap_or_default();
+        let shape = self.shape();
         if shape.is_empty() || shape.contains(&0) || shape.len() != layout.dimensions.len() {
             return Ok(found);
         }

@@ -19,7 +19,7 @@ impl Dataset {
     /// # Errors
     /// Returns the errors of [`read`](Self::read), and [`Error::NotFound`] if there is no such member.
     pub fn read_field<T: Element>(&self, name: &str) -> Result<Vec<T>> {
-        match self.shape() {
+        match self.dataspace().extent() {
             None => Ok(Vec::new()),
             Some(shape) => self.read_field_slab(name, &Slab::all(shape)?),
         }

@@ -43,7 +43,7 @@ use crate::value::element::{Element, Values};
 /// # made.dataset("surface/temperature").shape([2, 3]).attribute("units", "K").write(&values)?;
 /// # let file = hdf5_pure::File::from_bytes(made.into_bytes()?)?;
 /// let temperature = file.dataset("surface/temperature")?;
-/// assert_eq!(temperature.shape(), Some(&[2, 3][..]));
+/// assert_eq!(temperature.shape(), [2, 3]);
 /// assert_eq!(temperature.datatype().element_type()?, ElementType::Float(8));
 /// assert_eq!(temperature.attribute("units")?.read::<String>()?, ["K"]);
 /// let column = Slab::new(&[2, 3], [Range::all(2), Range::new(1, 1)])?;
@@ -83,8 +83,9 @@ impl Dataset {
         &self.content.dataspace
     }
 
-    /// Returns the length of each dimension, the slowest-varying first, or `None` for a null dataspace.
-    pub fn shape(&self) -> Option<&[u64]> {
+    /// Returns the length of each dimension, the slowest-varying first. The list is empty for a single element, and for
+    /// a null dataspace, which [`is_null`](Self::is_null) tells apart.
+    pub fn shape(&self) -> &[u64] {
         self.content.dataspace.shape()
     }
 
@@ -101,7 +102,7 @@ impl Dataset {
     /// # Ok::<(), hdf5_pure::Error>(())
     /// ```
     pub fn is_null(&self) -> bool {
-        self.shape().is_none()
+        self.content.dataspace.is_null()
     }
 
     /// Returns the datatype of the elements.
@@ -261,7 +262,8 @@ impl Dataset {
         }
     }
 
-    /// Checks that the other files and datasets that hold its elements exist and may be opened. None of these elements is read.
+    /// Checks that the other files and datasets that hold the elements of this dataset exist and may be opened. No elements are
+    /// read.
     ///
     /// ```
     /// use hdf5_pure::options::MissingSources;
@@ -280,14 +282,15 @@ impl Dataset {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Missing`] of the first that does not exist, where [`MissingSources::Refused`](crate::options::MissingSources::Refused)
-    /// asks for that; [`Error::Forbidden`] of one that may not be opened.
+    /// Returns [`Error::Missing`] if one of them does not exist and
+    /// [`MissingSources::Refused`](crate::options::MissingSources::Refused) is set, and [`Error::Forbidden`] if one may not be
+    /// opened.
     pub fn check_elsewhere(&self) -> Result<()> {
         external::reach(self.file.opened(), &self.content)?;
         virtual_layout::reach(self.file.opened(), &self.content, &Nesting::default())
     }
 
-    /// Its attributes, as [`File::attributes_at`] has them.
+    /// Returns all attributes, as [`File::attributes_at`] does.
     ///
     /// ```
     /// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
@@ -344,7 +347,8 @@ impl Dataset {
     /// Returns [`Error::Usage`] for a null dataspace, which has no elements.
     pub fn all(&self) -> Result<Slab> {
         Slab::all(
-            self.shape()
+            self.dataspace()
+                .extent()
                 .ok_or_else(|| Error::usage("dataset", "has a null dataspace, which holds no elements"))?,
         )
     }
@@ -355,7 +359,7 @@ impl Dataset {
 
     /// Returns the number of bytes that the elements of `slab` take in their stored form.
     fn raw_size(&self, slab: &Slab) -> Result<usize> {
-        if Some(slab.of()) != self.shape() {
+        if Some(slab.of()) != self.dataspace().extent() {
             return Err(Error::usage("slab", "was made for an array of another shape than the dataset's"));
         }
         let bytes = bound::product(slab.len(), self.element_size());
@@ -486,7 +490,7 @@ impl Dataset {
     /// Returns the errors of [`read_raw`](Self::read_raw), [`Error::Misfit`] with the first element that `T` cannot
     /// hold, and [`Error::Usage`] if `T` cannot represent elements of this datatype.
     pub fn read<T: Element>(&self) -> Result<Vec<T>> {
-        match self.shape() {
+        match self.dataspace().extent() {
             None => Ok(Vec::new()),
             Some(shape) => self.read_slab(&Slab::all(shape)?),
         }
@@ -502,7 +506,7 @@ impl Dataset {
     /// # made.dataset("surface/temperature").shape([2, 3]).attribute("units", "K").write(&values)?;
     /// # let file = hdf5_pure::File::from_bytes(made.into_bytes()?)?;
     /// # let temperature = file.dataset("surface/temperature")?;
-    /// let shape = temperature.shape().unwrap_or_default();
+    /// let shape = temperature.shape();
     /// let second_row = Slab::new(shape, [Range::new(1, 1), Range::all(3)])?;
     /// assert_eq!(temperature.read_slab::<f32>(&second_row)?, [280.0, 280.5, 281.0]);
     /// # Ok::<(), hdf5_pure::Error>(())
@@ -573,7 +577,7 @@ impl Dataset {
     /// # Errors
     /// Returns the errors of [`read`](Self::read).
     pub fn read_points<T: Element>(&self, points: &[Vec<u64>]) -> Result<Vec<T>> {
-        let shape = self.shape().unwrap_or_default();
+        let shape = self.shape();
         let size = bound::addressable(self.element_size());
         let mut raw = zeroed(bound::product(points.len(), size))?;
         for (point, out) in points.iter().zip(raw.chunks_exact_mut(size.max(1))) {

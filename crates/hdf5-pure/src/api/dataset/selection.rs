@@ -34,7 +34,7 @@ impl Dataset {
     /// Returns the errors of [`read`](Self::read), and [`Error::Usage`] if the selection does not fit the dataset or
     /// its blocks overlap.
     pub fn read_selection<T: Element>(&self, selection: &Selection) -> Result<Vec<T>> {
-        let shape = self.shape().unwrap_or_default();
+        let shape = self.shape();
         let raw = match selection {
             Selection::All => return self.read(),
             Selection::Points(points) => return self.read_points(points),

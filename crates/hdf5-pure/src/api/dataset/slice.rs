@@ -33,8 +33,8 @@ impl Dataset {
     /// Returns [`Error::Usage`](crate::Error::Usage) if the slice is not inside the dataset, and the errors of
     /// [`read`](Self::read).
     pub fn read_slice<T: Element>(&self, part: impl IntoSelection) -> Result<Vec<T>> {
-        let selection = part.into_selection(self.shape().unwrap_or(&[0]))?;
-        if self.shape().is_none() {
+        let selection = part.into_selection(self.dataspace().extent().unwrap_or(&[0]))?;
+        if self.is_null() {
             return Ok(Vec::new());
         }
         let mut elements = self.read_slab(selection.slab())?;
@@ -80,9 +80,9 @@ impl Dataset {
     /// # made.dataset("surface/temperature").shape([2, 3]).write(&values)?;
     /// # let file = hdf5_pure::File::from_bytes(made.into_bytes()?)?;
     /// let temperature = file.dataset("surface/temperature")?; // 2 × 3
-    /// let east: Array2<f64> = temperature.read_slice_array((.., 1..))?;
+    /// let east: Array2<f64> = temperature.read_slice_ndarray((.., 1..))?;
     /// assert_eq!(east, array![[282.0, 282.5], [280.5, 281.0]]);
-    /// let backwards: Array1<f32> = temperature.read_slice_array(s![0, ..;-1])?;
+    /// let backwards: Array1<f32> = temperature.read_slice_ndarray(s![0, ..;-1])?;
     /// assert_eq!(backwards, array![282.5, 282.0, 281.5]);
     /// # Ok::<(), hdf5_pure::Error>(())
     /// ```
@@ -91,7 +91,7 @@ impl Dataset {
     /// Returns the errors of [`read_slice`](Self::read_slice), and [`Error::Usage`](crate::Error::Usage) if the slice
     /// and the array differ in their number of dimensions.
     #[cfg(feature = "ndarray")]
-    pub fn read_slice_array<T: Element, D: ndarray::Dimension>(
+    pub fn read_slice_ndarray<T: Element, D: ndarray::Dimension>(
         &self,
         part: impl IntoSelection,
     ) -> Result<ndarray::Array<T, D>> {

@@ -71,7 +71,7 @@ impl Editor {
     ///     file.open_id(temperature)?.append(&[279.0 + f64::from(day); 3])?;
     ///     file.commit()?;
     /// }
-    /// assert_eq!(File::open(&path)?.dataset("surface/temperature")?.shape(), Some(&[5, 3][..]));
+    /// assert_eq!(File::open(&path)?.dataset("surface/temperature")?.shape(), [5, 3]);
     /// # Ok::<(), hdf5_pure::Error>(())
     /// ```
     ///
@@ -79,6 +79,6 @@ impl Editor {
     /// Returns the errors of [`open_dataset`](Self::open_dataset).
     pub fn open_id(&mut self, dataset: ObjectId) -> Result<DatasetWriter<'_>> {
         self.tree.load_dataset(dataset)?;
-        Ok(DatasetWriter::new(&mut self.tree, dataset))
+        DatasetWriter::new(&mut self.tree, dataset)
     }
 }

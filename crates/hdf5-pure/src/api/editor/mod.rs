@@ -235,7 +235,7 @@ impl Editor {
     /// let mut file = Editor::open(&path)?;
     /// file.root().attribute("version", 2)?.soft_link("main", "/surface/temperature")?;
     /// file.commit()?;
-    /// assert_eq!(File::open(&path)?.dataset("main")?.shape(), Some(&[2, 3][..]));
+    /// assert_eq!(File::open(&path)?.dataset("main")?.shape(), [2, 3]);
     /// # Ok::<(), hdf5_pure::Error>(())
     /// ```
     pub fn root(&mut self) -> GroupWriter<'_> {
@@ -333,7 +333,7 @@ impl Editor {
     /// let temperature = file.id("surface/temperature")?;
     /// file.root().hard_link("main", temperature)?;
     /// file.commit()?;
-    /// assert_eq!(File::open(&path)?.dataset("main")?.shape(), Some(&[2, 3][..]));
+    /// assert_eq!(File::open(&path)?.dataset("main")?.shape(), [2, 3]);
     /// # Ok::<(), hdf5_pure::Error>(())
     /// ```
     ///
@@ -443,7 +443,7 @@ impl Editor {
     /// let mut file = Editor::open(&path)?;
     /// file.move_link("surface/temperature", "ground/air temperature")?;
     /// file.commit()?;
-    /// assert_eq!(File::open(&path)?.dataset("ground/air temperature")?.shape(), Some(&[2, 3][..]));
+    /// assert_eq!(File::open(&path)?.dataset("ground/air temperature")?.shape(), [2, 3]);
     /// # Ok::<(), hdf5_pure::Error>(())
     /// ```
     ///
@@ -472,9 +472,9 @@ impl Editor {
     /// # made.finish()?;
     /// let mut file = Editor::open(&path)?;
     /// file.open_dataset("surface/temperature")?.append(&[279.0, 279.5, 280.0])?;
-    /// assert_eq!(File::open(&path)?.dataset("surface/temperature")?.shape(), Some(&[2, 3][..]));
+    /// assert_eq!(File::open(&path)?.dataset("surface/temperature")?.shape(), [2, 3]);
     /// file.commit()?;
-    /// assert_eq!(File::open(&path)?.dataset("surface/temperature")?.shape(), Some(&[3, 3][..]));
+    /// assert_eq!(File::open(&path)?.dataset("surface/temperature")?.shape(), [3, 3]);
     /// # Ok::<(), hdf5_pure::Error>(())
     /// ```
     ///

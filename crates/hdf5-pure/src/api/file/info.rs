@@ -65,7 +65,7 @@ impl File {
     pub fn is_truncated(&self) -> bool {
         let context = &self.opened().context;
         let stored = bound::left(self.superblock().end_of_file, self.superblock().base);
-        bound::left(context.storage.len(), context.base) < stored
+        bound::left(context.storage.size(), context.base) < stored
     }
 
     /// Returns how the free space of the file is managed, if the file stores this.
@@ -209,7 +209,7 @@ impl File {
             comment: object.parse(context, MessageType::Comment, small::comment)?,
             group: object.parse(context, MessageType::GroupInfo, GroupInfo::parse)?,
             messages: object.messages().iter().map(|m| (m.kind, m.offset, m.len())).collect(),
-            blocks: object.blocks.into_vec(),
+            blocks: object.blocks().collect(),
         })
     }
 

@@ -70,7 +70,7 @@ impl File {
     /// # made_dataset.attribute("units", "K").write(&[281.5, 282.0, 282.5, 280.0, 280.5, 281.0])?;
     /// # made.finish()?;
     /// let file = File::open(&path)?;
-    /// assert_eq!(file.dataset("surface/temperature")?.shape(), Some(&[2, 3][..]));
+    /// assert_eq!(file.dataset("surface/temperature")?.shape(), [2, 3]);
     /// assert!(File::open("no such file.h5").is_err());
     /// # Ok::<(), hdf5_pure::Error>(())
     /// ```
@@ -255,7 +255,7 @@ impl File {
     /// # made.dataset("surface/temperature").shape([2, 3]).attribute("units", "K").write(&values)?;
     /// # let file = hdf5_pure::File::from_bytes(made.into_bytes()?)?;
     /// let temperature = file.dataset("surface/temperature")?;
-    /// assert_eq!(temperature.shape(), Some(&[2, 3][..]));
+    /// assert_eq!(temperature.shape(), [2, 3]);
     /// assert_eq!(temperature.read::<f32>()?[..2], [281.5, 282.0]);
     /// # Ok::<(), hdf5_pure::Error>(())
     /// ```
@@ -430,7 +430,7 @@ impl File {
 /// # let file = hdf5_pure::File::from_bytes(made.into_bytes()?)?;
 /// match file.object("surface/temperature")? {
 ///     Node::Group(group) => println!("a group of {} members", group.links()?.len()),
-///     Node::Dataset(dataset) => assert_eq!(dataset.shape(), Some(&[2, 3][..])),
+///     Node::Dataset(dataset) => assert_eq!(dataset.shape(), [2, 3]),
 ///     Node::Datatype(datatype) => println!("{:?}", datatype.datatype()?.element_type()?),
 /// }
 /// # Ok::<(), hdf5_pure::Error>(())

@@ -27,9 +27,9 @@ impl Dataset {
     /// let mut run = SwmrWriter::open(&path)?; // usually in another process
     /// run.dataset("position")?.append(&[0.0f32, 0.5, 1.0])?;
     /// run.flush()?;
-    /// assert_eq!(position.shape(), Some(&[0, 3][..]));
+    /// assert_eq!(position.shape(), [0, 3]);
     /// position.refresh()?;
-    /// assert_eq!(position.shape(), Some(&[1, 3][..]));
+    /// assert_eq!(position.shape(), [1, 3]);
     /// # Ok::<(), hdf5_pure::Error>(())
     /// ```
     ///

@@ -255,7 +255,7 @@ impl Tail {
 
     fn read<T: Element>(&mut self) -> Result<Option<(u64, Vec<T>)>> {
         let Some(dataset) = &self.found else { return Ok(None) };
-        let shape = dataset.shape().unwrap_or_default();
+        let shape = dataset.shape();
         let Some(&length) = shape.get(self.axis) else {
             return Err(Error::usage("dimension", "is not a dimension of the dataset"));
         };
@@ -273,7 +273,7 @@ impl Tail {
             // The chunk index is read together with the elements, and the writer may have been changing it.
             Err(error) if is_passing(&error) => attempts(|| {
                 let dataset = self.open()?;
-                let shape = dataset.shape().unwrap_or_default();
+                let shape = dataset.shape();
                 dataset.read_slab(&Slab::new(shape, slab.ranges().to_vec())?)
             })?,
             other => other?,

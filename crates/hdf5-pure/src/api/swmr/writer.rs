@@ -77,7 +77,7 @@ impl SwmrWriter {
     /// let mut run = SwmrWriter::open(&path)?;
     /// run.dataset("position")?.append(&[0.0f32, 0.5, 1.0])?;
     /// run.close()?;
-    /// assert_eq!(File::open(&path)?.dataset("position")?.shape(), Some(&[1, 3][..]));
+    /// assert_eq!(File::open(&path)?.dataset("position")?.shape(), [1, 3]);
     /// # Ok::<(), hdf5_pure::Error>(())
     /// ```
     ///
@@ -102,7 +102,7 @@ impl SwmrWriter {
     /// # made.finish()?;
     /// let options = OpenOptions::default().with_limits(Limits::default().with_memory(1 << 30));
     /// let mut run = SwmrWriter::open_with(&path, &options)?;
-    /// assert_eq!(run.dataset("position")?.shape()?, [0, 3]);
+    /// assert_eq!(run.dataset("position")?.shape(), [0, 3]);
     /// # Ok::<(), hdf5_pure::Error>(())
     /// ```
     ///
@@ -155,7 +155,7 @@ impl SwmrWriter {
     /// let mut file = Writer::in_memory(&CreateOptions::default())?;
     /// file.dataset("energy").shape([0]).max_shape([None]).chunks([64]).create::<f64>()?;
     /// let mut run = SwmrWriter::in_storage(Box::new(file.into_bytes()?), &OpenOptions::default())?;
-    /// assert_eq!(run.dataset("energy")?.append(&[0.5, 0.25])?.shape()?, [2]);
+    /// assert_eq!(run.dataset("energy")?.append(&[0.5, 0.25])?.shape(), [2]);
     /// # Ok::<(), hdf5_pure::Error>(())
     /// ```
     ///
@@ -179,7 +179,7 @@ impl SwmrWriter {
     /// let mut run = SwmrWriter::open(&path)?;
     /// let mut position = run.dataset("position")?;
     /// position.append(&[0.0f32, 0.5, 1.0])?.append(&[0.1f32, 0.6, 1.1])?;
-    /// assert_eq!(position.shape()?, [2, 3]);
+    /// assert_eq!(position.shape(), [2, 3]);
     /// # Ok::<(), hdf5_pure::Error>(())
     /// ```
     ///
@@ -198,7 +198,8 @@ impl SwmrWriter {
         };
         let number = self.file.series(address)?;
         store::refuse_indirect(&self.file.get(number)?.dataset.datatype)?;
-        Ok(SwmrDataset { writer: self, number })
+        let shape = self.file.get(number)?.dataset.shape().to_vec();
+        Ok(SwmrDataset { writer: self, number, shape })
     }
 
     /// Makes everything that was written visible to readers.
@@ -214,9 +215,9 @@ impl SwmrWriter {
     /// # made.finish()?;
     /// let mut run = SwmrWriter::open(&path)?;
     /// run.dataset("position")?.append(&[0.0f32, 0.5, 1.0])?;
-    /// assert_eq!(File::open(&path)?.dataset("position")?.shape(), Some(&[0, 3][..]));
+    /// assert_eq!(File::open(&path)?.dataset("position")?.shape(), [0, 3]);
     /// run.flush()?;
-    /// assert_eq!(File::open(&path)?.dataset("position")?.shape(), Some(&[1, 3][..]));
+    /// assert_eq!(File::open(&path)?.dataset("position")?.shape(), [1, 3]);
     /// # Ok::<(), hdf5_pure::Error>(())
     /// ```
     ///
@@ -297,22 +298,20 @@ impl Drop for SwmrWriter {
 ///     run.dataset("position")?.append(&[f32::from(step), 0.5, 1.0])?;
 ///     run.flush()?;
 /// }
-/// assert_eq!(run.dataset("position")?.shape()?, [3, 3]);
+/// assert_eq!(run.dataset("position")?.shape(), [3, 3]);
 /// # Ok::<(), hdf5_pure::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct SwmrDataset<'w> {
     writer: &'w mut SwmrWriter,
     number: usize,
+    shape: Vec<u64>,
 }
 
 impl SwmrDataset<'_> {
     /// Returns the length of each dimension, including rows that are not flushed yet.
-    ///
-    /// # Errors
-    /// Returns no error at present.
-    pub fn shape(&self) -> Result<&[u64]> {
-        Ok(self.writer.file.get(self.number)?.dataset.shape())
+    pub fn shape(&self) -> &[u64] {
+        &self.shape
     }
 
     /// Enlarges the dataset to `shape`.
@@ -326,7 +325,7 @@ impl SwmrDataset<'_> {
     /// # made.dataset("position").shape([0, 3]).max_shape([None, Some(3)]).chunks([64, 3]).create::<f32>()?;
     /// # made.finish()?;
     /// let mut run = SwmrWriter::open(&path)?;
-    /// assert_eq!(run.dataset("position")?.resize(&[100, 3])?.shape()?, [100, 3]);
+    /// assert_eq!(run.dataset("position")?.resize(&[100, 3])?.shape(), [100, 3]);
     /// assert!(run.dataset("position")?.resize(&[50, 3]).is_err()); // readers know of 100
     /// # Ok::<(), hdf5_pure::Error>(())
     /// ```
@@ -335,6 +334,7 @@ impl SwmrDataset<'_> {
     /// Returns [`Error::Usage`] if `shape` exceeds the maximum shape, and `Unsupported` if a dimension would shrink.
     pub fn resize(&mut self, shape: &[u64]) -> Result<&mut Self> {
         self.writer.file.grow(self.number, shape)?;
+        self.shape = shape.to_vec();
         Ok(self)
     }
 
@@ -395,7 +395,7 @@ impl SwmrDataset<'_> {
     /// let mut run = SwmrWriter::open(&path)?;
     /// let mut position = run.dataset("position")?;
     /// position.append(&[0.0f32, 0.5, 1.0, 0.1, 0.6, 1.1])?; // two rows
-    /// assert_eq!(position.shape()?, [2, 3]);
+    /// assert_eq!(position.shape(), [2, 3]);
     /// assert!(position.append(&[0.2f32]).is_err()); // no whole row
     /// # Ok::<(), hdf5_pure::Error>(())
     /// ```
@@ -421,7 +421,7 @@ impl SwmrDataset<'_> {
     /// let mut run = SwmrWriter::open(&path)?;
     /// run.dataset("temperature")?.append_along(1, &[281.5f32, 280.0])?; // a column
     /// run.close()?;
-    /// assert_eq!(File::open(&path)?.dataset("temperature")?.shape(), Some(&[2, 1][..]));
+    /// assert_eq!(File::open(&path)?.dataset("temperature")?.shape(), [2, 1]);
     /// # Ok::<(), hdf5_pure::Error>(())
     /// ```
     ///
@@ -429,7 +429,7 @@ impl SwmrDataset<'_> {
     /// Returns the errors of [`write_slab`](Self::write_slab), and [`Error::Usage`] if the values do not fill the other
     /// dimensions or the maximum shape does not allow the growth.
     pub fn append_along<T: Store>(&mut self, axis: usize, values: &[T]) -> Result<&mut Self> {
-        let (shape, slab) = appended(self.shape()?, axis, values.len() as u64)?;
+        let (shape, slab) = appended(self.shape(), axis, values.len() as u64)?;
         let bytes = self.stored(values)?;
         self.resize(&shape)?;
         self.writer.file.write(self.number, &slab, &bytes)?;

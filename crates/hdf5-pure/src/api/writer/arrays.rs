@@ -57,15 +57,15 @@ impl DatasetBuilder<'_> {
     ///
     /// let temperature = ndarray::array![[281.5, 282.0, 282.5], [280.0, 280.5, 281.0]];
     /// let mut file = Writer::in_memory(&CreateOptions::default())?;
-    /// file.dataset("temperature").attribute("units", "K").write_array(&temperature)?;
+    /// file.dataset("temperature").attribute("units", "K").write_ndarray(&temperature)?;
     /// let file = File::from_bytes(file.into_bytes()?)?;
-    /// assert_eq!(file.dataset("temperature")?.read_array::<f64>()?, temperature.into_dyn());
+    /// assert_eq!(file.dataset("temperature")?.to_ndarray::<f64>()?, temperature.into_dyn());
     /// # Ok::<(), hdf5_pure::Error>(())
     /// ```
     ///
     /// # Errors
     /// Returns the errors of [`write`](Self::write).
-    pub fn write_array<S, D>(self, array: &ArrayBase<S, D>) -> Result<ObjectId>
+    pub fn write_ndarray<S, D>(self, array: &ArrayBase<S, D>) -> Result<ObjectId>
     where
         S: Data,
         S::Elem: Store + Clone,

@@ -125,7 +125,7 @@ impl<'w> DatasetBuilder<'w> {
     /// // Rows without end, each of three elements.
     /// let position = file.dataset("position").shape([0, 3]).max_shape([None, Some(3)]);
     /// let mut position = position.create::<f32>()?;
-    /// assert_eq!(position.append(&[0.0, 0.5, 1.0])?.shape()?, [1, 3]);
+    /// assert_eq!(position.append(&[0.0, 0.5, 1.0])?.shape(), [1, 3]);
     /// # Ok::<(), hdf5_pure::Error>(())
     /// ```
     pub fn max_shape(mut self, maximum: impl Into<Vec<Option<u64>>>) -> Self {

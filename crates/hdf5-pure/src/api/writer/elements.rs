@@ -27,7 +27,7 @@ use crate::value::store::{self, Encoder, Store};
 ///     position.append(&[f32::from(step), 0.5, 1.0])?;
 /// }
 /// position.attribute("units", "nm")?;
-/// assert_eq!(position.shape()?, [100, 3]);
+/// assert_eq!(position.shape(), [100, 3]);
 /// let file = File::from_bytes(file.into_bytes()?)?;
 /// assert_eq!(file.dataset("position")?.read_points::<f32>(&[vec![99, 0]])?, [99.0]);
 /// # Ok::<(), hdf5_pure::Error>(())
@@ -35,6 +35,7 @@ use crate::value::store::{self, Encoder, Store};
 pub struct DatasetWriter<'w> {
     pub(super) tree: &'w mut Tree,
     pub(super) id: ObjectId,
+    shape: Vec<u64>,
     conversion: Conversion,
 }
 
@@ -45,8 +46,9 @@ impl std::fmt::Debug for DatasetWriter<'_> {
 }
 
 impl<'w> DatasetWriter<'w> {
-    pub(crate) fn new(tree: &'w mut Tree, id: ObjectId) -> Self {
-        Self { tree, id, conversion: Conversion::Exact }
+    pub(crate) fn new(tree: &'w mut Tree, id: ObjectId) -> Result<Self> {
+        let shape = tree.dataset(id)?.shape().to_vec();
+        Ok(Self { tree, id, shape, conversion: Conversion::Exact })
     }
 
     /// Sets what happens to values that the stored datatype cannot hold. By default they are an [`Error::Misfit`] with
@@ -88,19 +90,16 @@ impl<'w> DatasetWriter<'w> {
     /// let mut file = Writer::in_memory(&CreateOptions::default())?;
     /// let energy = file.dataset("energy").shape([0]).max_shape([None]).create::<f64>()?.id();
     /// file.root().attribute("steps", 1)?; // the dataset no longer holds the file
-    /// assert_eq!(file.open_id(energy)?.append(&[0.5])?.shape()?, [1]);
+    /// assert_eq!(file.open_id(energy)?.append(&[0.5])?.shape(), [1]);
     /// # Ok::<(), hdf5_pure::Error>(())
     /// ```
     pub fn id(&self) -> ObjectId {
         self.id
     }
 
-    /// Returns the number of elements along each dimension.
-    ///
-    /// # Errors
-    /// Returns no error at present.
-    pub fn shape(&self) -> Result<&[u64]> {
-        Ok(self.tree.dataset(self.id)?.shape())
+    /// Returns the length of each dimension, the slowest-varying first.
+    pub fn shape(&self) -> &[u64] {
+        &self.shape
     }
 
     /// Returns the filters of the chunks.
@@ -129,6 +128,7 @@ impl<'w> DatasetWriter<'w> {
     pub fn resize(&mut self, shape: &[u64]) -> Result<&mut Self> {
         let (dataset, output, registry) = self.tree.dataset_mut(self.id)?;
         dataset.resize(output, registry, shape)?;
+        self.shape = shape.to_vec();
         Ok(self)
     }
 
@@ -281,7 +281,7 @@ impl<'w> DatasetWriter<'w> {
     /// Returns [`Error::Usage`] if the slice is not inside the dataset or has a negative step, and the errors of
     /// [`write_slab`](Self::write_slab).
     pub fn write_slice<T: Store>(&mut self, part: impl IntoSelection, values: &[T]) -> Result<&mut Self> {
-        let selection = part.into_selection(self.shape()?)?;
+        let selection = part.into_selection(self.shape())?;
         if selection.is_reversed() {
             return Err(Error::usage("slice", "has a negative step: reverse the values instead"));
         }
@@ -310,7 +310,7 @@ impl<'w> DatasetWriter<'w> {
     /// # Errors
     /// Returns the errors of [`write_slab`](Self::write_slab).
     pub fn write_all<T: Store>(&mut self, values: &[T]) -> Result<&mut Self> {
-        let slab = Slab::all(self.shape()?)?;
+        let slab = Slab::all(self.shape())?;
         self.write_slab(&slab, values)
     }
 
@@ -334,7 +334,7 @@ impl<'w> DatasetWriter<'w> {
         if points.len() != values.len() {
             return Err(Error::usage("values", "must be as many as the points"));
         }
-        let shape = self.shape()?.to_vec();
+        let shape = self.shape().to_vec();
         let of = |point: &Vec<u64>| {
             Slab::new(&shape, point.iter().map(|&at| Range::new(at, 1)).collect::<Vec<_>>())
         };
@@ -355,7 +355,7 @@ impl<'w> DatasetWriter<'w> {
     /// position.append(&[0.0f32, 0.5, 1.0])?;
     /// position.append(&[0.1f32, 0.6, 1.1, 0.2, 0.7, 1.2])?; // two rows
     /// let file = File::from_bytes(file.into_bytes()?)?;
-    /// assert_eq!(file.dataset("position")?.shape(), Some(&[3, 3][..]));
+    /// assert_eq!(file.dataset("position")?.shape(), [3, 3]);
     /// # Ok::<(), hdf5_pure::Error>(())
     /// ```
     ///
@@ -365,7 +365,7 @@ impl<'w> DatasetWriter<'w> {
         if self.tree.dataset(self.id)?.edited.is_some() {
             return self.append_along(0, values);
         }
-        let row = sciformats_core::slab::elements(self.shape()?.get(1..).unwrap_or_default());
+        let row = sciformats_core::slab::elements(self.shape().get(1..).unwrap_or_default());
         let row = row.ok_or_else(|| Error::usage("shape", "has more than 2^64 elements per row"))?;
         let rows = match (values.len() as u64).checked_rem(row) {
             Some(0) => values.len() as u64 / row.max(1),
@@ -396,7 +396,7 @@ impl<'w> DatasetWriter<'w> {
     /// Returns the errors of [`write_slab`](Self::write_slab), and [`Error::Usage`] if the values do not fill the other
     /// dimensions or the maximum shape does not allow the growth.
     pub fn append_along<T: Store>(&mut self, axis: usize, values: &[T]) -> Result<&mut Self> {
-        let (shape, slab) = appended(self.shape()?, axis, values.len() as u64)?;
+        let (shape, slab) = appended(self.shape(), axis, values.len() as u64)?;
         let bytes = self.stored(values)?;
         self.resize(&shape)?.write_stored(&slab, &bytes)
     }

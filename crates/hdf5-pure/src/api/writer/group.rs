@@ -96,7 +96,7 @@ impl<'w> GroupWriter<'w> {
     /// let mut file = Writer::in_memory(&CreateOptions::default())?;
     /// prepare(&mut file, "temperature")?.write(&[281.5, 282.0])?;
     /// let file = File::from_bytes(file.into_bytes()?)?;
-    /// assert_eq!(file.dataset("surface/temperature")?.shape(), Some(&[2][..]));
+    /// assert_eq!(file.dataset("surface/temperature")?.shape(), [2]);
     /// # Ok::<(), hdf5_pure::Error>(())
     /// ```
     pub fn into_dataset(self, path: &str) -> DatasetBuilder<'w> {

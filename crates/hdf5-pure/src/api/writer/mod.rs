@@ -40,7 +40,7 @@ pub use value::{Committed, Empty, FixedString, Raw, Value};
 /// A new HDF5 file.
 ///
 /// Elements are stored when they are given. Everything else is written by [`finish`](Self::finish), which also moves
-/// the file to its path. Until then, an older file at that path stays as it was, even if the process is interrupted.
+/// the file to its path.
 /// The same calls always give the same bytes.
 ///
 /// ```
@@ -74,7 +74,8 @@ impl std::fmt::Debug for Writer {
 }
 
 impl Writer {
-    /// Starts a file, which appears at `path` when it is finished.
+    /// Starts a file, which appears at `path` when it is finished. There must not be a file yet;
+    /// [`overwrite`](Self::overwrite) replaces one.
     ///
     /// ```
     /// use hdf5_pure::{File, Writer};
@@ -90,7 +91,7 @@ impl Writer {
     /// ```
     ///
     /// # Errors
-    /// Returns `Io` if the folder cannot be written to.
+    /// Returns `Io` if the file exists, which [`finish`](Self::finish) checks again, or the folder cannot be written to.
     pub fn create(path: impl AsRef<Path>) -> Result<Self> {
         Self::create_with(path, &CreateOptions::default())
     }
@@ -115,6 +116,40 @@ impl Writer {
     /// format does not allow.
     pub fn create_with(path: impl AsRef<Path>, options: &CreateOptions) -> Result<Self> {
         check_user_block(options)?;
+        Self::start(Target::File(Replacement::create_new(path)?), options)
+    }
+
+    /// Works like [`create`](Self::create), but a file that is already at `path` is replaced when the new one is
+    /// finished. Until then it stays as it was, even if the process is interrupted.
+    ///
+    /// ```
+    /// use hdf5_pure::{File, Writer};
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("weather.h5");
+    /// for temperature in [281.5, 282.0] {
+    ///     let mut file = Writer::overwrite(&path)?;
+    ///     file.dataset("temperature").write_scalar(temperature)?;
+    ///     file.finish()?;
+    /// }
+    /// assert_eq!(File::open(&path)?.dataset("temperature")?.read::<f64>()?, [282.0]);
+    /// assert!(Writer::create(&path).is_err());
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns [`Error::Conflict`] if a writer has the existing file open, and `Io` if the folder cannot be written to.
+    pub fn overwrite(path: impl AsRef<Path>) -> Result<Self> {
+        Self::overwrite_with(path, &CreateOptions::default())
+    }
+
+    /// Works like [`overwrite`](Self::overwrite), with options.
+    ///
+    /// # Errors
+    /// Returns the errors of [`overwrite`](Self::overwrite), and [`Error::Usage`] if the user block has a length that
+    /// the format does not allow.
+    pub fn overwrite_with(path: impl AsRef<Path>, options: &CreateOptions) -> Result<Self> {
+        check_user_block(options)?;
         Self::start(Target::File(Replacement::create(path)?), options)
     }
 
@@ -126,7 +161,7 @@ impl Writer {
     /// let mut file = Writer::in_memory(&CreateOptions::default())?;
     /// file.dataset("temperature").write(&[281.5, 282.0])?;
     /// let bytes = file.into_bytes()?;
-    /// assert_eq!(File::from_bytes(bytes)?.dataset("temperature")?.shape(), Some(&[2][..]));
+    /// assert_eq!(File::from_bytes(bytes)?.dataset("temperature")?.shape(), [2]);
     /// # Ok::<(), hdf5_pure::Error>(())
     /// ```
     ///
@@ -204,7 +239,7 @@ impl Writer {
     /// surface.attribute("height", 2.0)?;
     /// surface.dataset("temperature").write(&[281.5, 282.0])?;
     /// let file = File::from_bytes(file.into_bytes()?)?;
-    /// assert_eq!(file.dataset("weather/surface/temperature")?.shape(), Some(&[2][..]));
+    /// assert_eq!(file.dataset("weather/surface/temperature")?.shape(), [2]);
     /// # Ok::<(), hdf5_pure::Error>(())
     /// ```
     ///
@@ -223,7 +258,7 @@ impl Writer {
     /// let temperature = file.dataset("surface/temperature").shape([2, 3]).attribute("units", "K");
     /// temperature.write(&[281.5f32, 282.0, 282.5, 280.0, 280.5, 281.0])?;
     /// let file = File::from_bytes(file.into_bytes()?)?;
-    /// assert_eq!(file.dataset("surface/temperature")?.shape(), Some(&[2, 3][..]));
+    /// assert_eq!(file.dataset("surface/temperature")?.shape(), [2, 3]);
     /// # Ok::<(), hdf5_pure::Error>(())
     /// ```
     pub fn dataset(&mut self, path: &str) -> DatasetBuilder<'_> {
@@ -251,7 +286,7 @@ impl Writer {
     /// Returns [`Error::Usage`] if the object is not a dataset of this file.
     pub fn open_id(&mut self, dataset: ObjectId) -> Result<DatasetWriter<'_>> {
         self.tree.come_back_to(dataset)?;
-        Ok(DatasetWriter::new(&mut self.tree, dataset))
+        DatasetWriter::new(&mut self.tree, dataset)
     }
 
     /// Sets an attribute of an object. An existing attribute of this name gets the new value.

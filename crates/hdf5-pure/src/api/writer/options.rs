@@ -40,18 +40,19 @@ pub struct CreateOptions {
     pub threads: usize,
     /// How programs that change the file later manage its free space.
     pub file_space: FileSpace,
-    /// The smallest part of free space that such programs keep track of, in bytes; 1 where nothing is said.
+    /// The smallest number of free bytes in a row that such programs keep track of; 1 if this is `None`.
     pub free_space_threshold: Option<u64>,
     /// The sizes of nodes of version 1 B-trees.
     pub btree_k: BtreeK,
-    /// The version of the superblock, where it is not to be that of the bound.
+    /// The version of the superblock. If this is `None`, it follows from the bound.
     pub superblock: Option<u8>,
-    /// About how many bytes of datasets that are made wait in memory for more that is said of them, elements left out; 8 MiB by
-    /// default. When there are more, the datasets are written, and one that is changed later is read back.
+    /// The approximate number of bytes that the descriptions of new datasets take in memory before they are written; 8 MiB if
+    /// this is `None`. They wait because later calls may add to them. A dataset that is changed after it was written is read
+    /// back.
     pub held: Option<usize>,
 }
 
-/// Bytes of datasets that wait in memory.
+/// The default number of bytes that the descriptions of new datasets take in memory.
 pub(super) const HELD: usize = 8 << 20;
 
 impl CreateOptions {
@@ -73,7 +74,7 @@ impl CreateOptions {
         Self { btree_k, ..self }
     }
 
-    /// The same with so many bytes of datasets that wait in memory for more that is said of them.
+    /// Sets how many bytes the descriptions of new datasets take in memory before they are written.
     ///
     /// ```
     /// use hdf5_pure::{CreateOptions, File, Writer};
@@ -91,7 +92,7 @@ impl CreateOptions {
         Self { held: Some(held), ..self }
     }
 
-    /// The same with another bound.
+    /// Sets the bound.
     #[must_use]
     pub fn with_bound(self, bound: Bound) -> Self {
         Self { bound, ..self }
@@ -145,7 +146,7 @@ impl CreateOptions {
         Self { file_space, ..self }
     }
 
-    /// The same, where parts of free space below so many bytes are not kept track of.
+    /// Sets the smallest number of free bytes in a row that are kept track of.
     ///
     /// ```
     /// use hdf5_pure::options::FileSpace;
@@ -161,8 +162,8 @@ impl CreateOptions {
         Self { free_space_threshold: Some(bytes), ..self }
     }
 
-    /// The same with a superblock of this version, 0 to 3. Versions 0 and 1 differ in what they say of B-trees, and neither
-    /// tells how free space is managed, so a file with something to say of that has at least version 2.
+    /// Sets the version of the superblock, from 0 to 3. A file gets a later version if this one cannot store something: how
+    /// free space is managed needs version 2, and the size of the nodes of chunk B-trees needs version 1.
     ///
     /// ```
     /// use hdf5_pure::options::Bound;
@@ -207,7 +208,7 @@ pub enum FileSpace {
         /// Whether the file keeps track of its free space.
         tracked: bool,
     },
-    /// Space is taken in larger blocks; what is free in them is forgotten when the file is closed, and never used again.
+    /// Space is allocated in larger blocks. What is free in them is forgotten when the file is closed, and never used again.
     Aggregated,
     /// New space is always at the end of the file.
     AppendOnly,

@@ -26,7 +26,7 @@ pub(crate) fn update(opened: &Opened, content: &mut Content, nesting: &Nesting) 
 
 /// Returns the shape of a virtual dataset whose sources may have grown. Unlimited mappings follow their sources.
 fn shape(opened: &Opened, content: &Content, id: Option<GlobalId>, nesting: &Nesting) -> Result<Vec<u64>> {
-    let mut shape = content.dataspace.shape().unwrap_or_default().to_vec();
+    let mut shape = content.dataspace.shape().to_vec();
     let mappings = mappings(opened, id)?;
     if mappings.iter().all(|mapping| unlimited(&mapping.target).is_none()) {
         return Ok(shape);
@@ -91,7 +91,7 @@ fn block_end(target: &Regular, block: u64, len: u64) -> Option<u64> {
 /// `None` if that exceeds 64 bits.
 fn unlimited_extent(mapping: &Mapping, source: &Source, axis: usize, target: &Regular) -> Option<u64> {
     let Selection::Regular(from) = &mapping.source else { return Some(0) };
-    let shape = source.content.dataspace.shape().unwrap_or_default();
+    let shape = source.content.dataspace.shape();
     // A source without this dimension contributes no elements along it.
     let (Some(from), Some(&size)) = (from.get(axis), shape.get(axis)) else { return Some(0) };
     let elements = Axis::new(from, size).map_or(0, |axis| axis.len);

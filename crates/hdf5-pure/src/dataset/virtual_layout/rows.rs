@@ -30,7 +30,7 @@ const WINDOW: u64 = 4 << 20;
 impl<'a> Rows<'a> {
     /// Returns the rows of the source of `reader`, up to the row that contains the element `last`.
     pub(crate) fn new(reader: &'a Reader<'a>, last: u64, datatype: &'a Datatype) -> Result<Self> {
-        let shape = reader.content.dataspace.shape().unwrap_or_default();
+        let shape = reader.content.dataspace.shape();
         let width =
             shape.iter().skip(1).try_fold(1u64, |width, &n| width.checked_mul(n)).ok_or_else(|| {
                 let fault = Fault::new("source", FaultKind::Overflow);
@@ -62,7 +62,7 @@ impl<'a> Rows<'a> {
 
     /// Reads rows, starting with the row that contains the element `start`.
     fn load(&mut self, start: u64) -> Result<()> {
-        let shape = self.reader.content.dataspace.shape().unwrap_or_default();
+        let shape = self.reader.content.dataspace.shape();
         let row_bytes = bound::product(self.width, self.size as u64).max(1);
         let mut ranges: Vec<Range> = shape.iter().map(|&n| Range::all(n)).collect();
         self.from = 0;

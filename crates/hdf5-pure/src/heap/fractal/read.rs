@@ -38,7 +38,7 @@ impl<'a> Heap<'a> {
         let size = locate(HEADER, base, &start, |i| FractalHeap::size(i, context.sizes))?;
         let header = context.parse(HEADER, address, size as u64, |i| FractalHeap::parse(i, context.sizes))?;
         // Filters can unfold blocks to more bytes than the file has, so the memory limit applies.
-        let left = if header.filters.is_some() { context.limits.memory } else { context.storage.len() };
+        let left = if header.filters.is_some() { context.limits.memory } else { context.storage.size() };
         Ok(Self {
             context,
             address,

@@ -91,10 +91,9 @@ impl Header {
             version: object.prefix.version,
             room: fit(object.prefix.chunk_size, "size of an object header")?,
             continuations: object
-                .blocks
-                .iter()
+                .blocks()
                 .skip(1)
-                .map(|&(at, len)| Ok((relative(at)?, len)))
+                .map(|(at, len)| Ok((relative(at)?, len)))
                 .collect::<Result<_>>()?,
             messages,
             references,

@@ -5,7 +5,6 @@ use std::collections::HashSet;
 
 use sciformats_core::fault::{Fault, FaultKind, Parsed, locate};
 use sciformats_core::{Error, Result, bound};
-use smallvec::SmallVec;
 
 use crate::space::context::Context;
 use crate::spec::Address;
@@ -16,12 +15,44 @@ use crate::spec::object_header::{self, Each, Prefix, RawMessage, Version, v1, v2
 pub(crate) struct Object<'a> {
     pub(crate) address: Address,
     pub(crate) prefix: Prefix,
-    // Most headers have one chunk with a few messages. `SmallVec` reads them without an allocation for each object.
-    chunks: SmallVec<[Cow<'a, [u8]>; 1]>,
-    /// The absolute offsets and lengths of the chunks.
-    pub(crate) blocks: SmallVec<[(u64, u64); 1]>,
-    messages: SmallVec<[Message; 8]>,
+    /// The first chunk. Most headers have no other, and need no allocation for this list.
+    first: Chunk<'a>,
+    continuations: Vec<Chunk<'a>>,
+    messages: Vec<Message>,
 }
+
+/// A part of a header.
+struct Chunk<'a> {
+    bytes: Cow<'a, [u8]>,
+    /// The absolute offset.
+    offset: u64,
+}
+
+impl Chunk<'_> {
+    /// Appends the messages of the chunk with this number; 0 is the first chunk.
+    fn collect(
+        &self,
+        number: usize,
+        messages: &mut Vec<Message>,
+        mut parser: impl for<'b> FnMut(&'b [u8], &mut Each<'_, 'b>) -> Parsed<'b, ()>,
+    ) -> Result<()> {
+        let mut each = |raw: RawMessage<'_>| {
+            messages.push(Message {
+                kind: raw.kind,
+                flags: raw.flags,
+                creation_index: raw.creation_index,
+                offset: bound::sum(self.offset, raw.at as u64),
+                chunk: number,
+                at: raw.at,
+                len: raw.body.len(),
+            });
+        };
+        locate(STRUCTURE, self.offset, &self.bytes, |i| parser(i, &mut each))
+    }
+}
+
+/// The number of messages that most headers have at most.
+const USUAL_COUNT: usize = 8;
 
 /// A message of an [`Object`].
 #[derive(Clone, Copy, Debug)]
@@ -31,6 +62,7 @@ pub(crate) struct Message {
     pub(crate) creation_index: Option<u16>,
     /// The absolute offset of the body.
     pub(crate) offset: u64,
+    /// The number of its chunk; 0 is the first.
     chunk: usize,
     at: usize,
     len: usize,
@@ -68,56 +100,25 @@ impl<'a> Object<'a> {
     pub(crate) fn read(context: &'a Context, address: Address) -> Result<Self> {
         let start = context.read_some(STRUCTURE, address, USUAL_SIZE)?;
         let prefix = locate(STRUCTURE, context.offset(address), &start, Prefix::parse)?;
-        let mut object = Self {
-            address,
-            prefix,
-            chunks: SmallVec::new(),
-            blocks: SmallVec::new(),
-            messages: SmallVec::new(),
-        };
         let tail = match prefix.version {
             Version::V1 { .. } => 0,
             Version::V2 { .. } => 4,
         };
         let len = bound::sum(bound::sum(prefix.chunk_size, prefix.len as u64), tail);
-        let first = match usize::try_from(len) {
+        let bytes = match usize::try_from(len) {
             Ok(len) if len <= start.len() => front(start, len),
             _ => context.read(STRUCTURE, address, len)?,
         };
-        object.add(context, address, first, |i, each| match prefix.version {
+        let first = Chunk { bytes, offset: context.offset(address) };
+        let mut messages = Vec::with_capacity(USUAL_COUNT);
+        first.collect(0, &mut messages, |i, each| match prefix.version {
             Version::V1 { .. } => v1::messages(i, prefix.len, each),
             Version::V2 { flags, .. } => v2::first_chunk(i, &prefix, flags, each),
         })?;
+        let mut object = Self { address, prefix, first, continuations: Vec::new(), messages };
         object.follow(context)?;
         object.refuse_unknown()?;
         Ok(object)
-    }
-
-    fn add(
-        &mut self,
-        context: &Context,
-        at: Address,
-        bytes: Cow<'a, [u8]>,
-        mut parser: impl for<'b> FnMut(&'b [u8], &mut Each<'_, 'b>) -> Parsed<'b, ()>,
-    ) -> Result<()> {
-        let base = context.offset(at);
-        let chunk = self.chunks.len();
-        let messages = &mut self.messages;
-        let mut each = |raw: RawMessage<'_>| {
-            messages.push(Message {
-                kind: raw.kind,
-                flags: raw.flags,
-                creation_index: raw.creation_index,
-                offset: bound::sum(base, raw.at as u64),
-                chunk,
-                at: raw.at,
-                len: raw.body.len(),
-            });
-        };
-        locate(STRUCTURE, base, &bytes, |i| parser(i, &mut each))?;
-        self.blocks.push((base, bytes.len() as u64));
-        self.chunks.push(bytes);
-        Ok(())
     }
 
     /// Reads the chunks that continuation messages lead to.
@@ -138,10 +139,13 @@ impl<'a> Object<'a> {
             }
             let bytes = context.read("object header continuation", at, len)?;
             let version = self.prefix.version;
-            self.add(context, at, bytes, |i, each| match version {
+            let chunk = Chunk { bytes, offset: context.offset(at) };
+            let number = bound::sum(self.continuations.len(), 1);
+            chunk.collect(number, &mut self.messages, |i, each| match version {
                 Version::V1 { .. } => v1::messages(i, 0, each),
                 Version::V2 { flags, .. } => v2::continuation(i, flags, each),
             })?;
+            self.continuations.push(chunk);
         }
         Ok(())
     }
@@ -161,6 +165,12 @@ impl<'a> Object<'a> {
         }
     }
 
+    /// Returns the absolute offsets and the lengths of the chunks.
+    pub(crate) fn blocks(&self) -> impl Iterator<Item = (u64, u64)> {
+        let chunks = std::iter::once(&self.first).chain(&self.continuations);
+        chunks.map(|chunk| (chunk.offset, chunk.bytes.len() as u64))
+    }
+
     /// Returns all messages in the order of the chunks.
     pub(crate) fn messages(&self) -> &[Message] {
         &self.messages
@@ -174,7 +184,11 @@ impl<'a> Object<'a> {
     /// Returns the bytes of a message as they stand in the header.
     pub(crate) fn body(&self, message: &Message) -> &[u8] {
         let end = bound::sum(message.at, message.len);
-        self.chunks.get(message.chunk).and_then(|chunk| chunk.get(message.at..end)).unwrap_or_default()
+        let chunk = match message.chunk.checked_sub(1) {
+            None => Some(&self.first),
+            Some(continuation) => self.continuations.get(continuation),
+        };
+        chunk.and_then(|chunk| chunk.bytes.get(message.at..end)).unwrap_or_default()
     }
 
     /// Parses the first message of a type, whether it is shared or not.

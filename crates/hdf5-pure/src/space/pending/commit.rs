@@ -71,7 +71,7 @@ impl State {
     /// as zeros.
     pub(crate) fn watch(&mut self, at: u64, len: u64) -> Result<()> {
         let offset = add(self.base, at)?;
-        let stored = bound::left(self.session.storage().len(), offset).min(len);
+        let stored = bound::left(self.session.storage().size(), offset).min(len);
         if stored > 0 { self.session.watch(offset, stored) } else { Ok(()) }
     }
 }

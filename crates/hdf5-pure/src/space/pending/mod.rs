@@ -237,7 +237,7 @@ impl Space {
         let mut state = self.change();
         // Bytes beyond the end of the storage will be zeros anyway.
         let mut offset = add(state.base, at.0)?;
-        let end = add(offset, len)?.min(state.session.storage().len());
+        let end = add(offset, len)?.min(state.session.storage().size());
         while offset < end {
             let piece = sub(end, offset)?.min(PIECE);
             state.session.write_fresh(offset, &vec![0; fit(piece, "length of a piece")?])?;
@@ -481,14 +481,14 @@ impl State {
 }
 
 impl ReadAt for Space {
-    fn len(&self) -> u64 {
+    fn size(&self) -> u64 {
         let state = self.read();
         // This saturates, but allocation keeps the end of the file below 2^63.
         bound::sum(state.base, state.end)
     }
 
     fn read_at(&self, offset: u64, len: usize) -> Result<Cow<'_, [u8]>> {
-        check_range(self.len(), offset, len as u64)?;
+        check_range(self.size(), offset, len as u64)?;
         let mut out = sciformats_core::storage::zeroed(len)?;
         self.read_into(offset, &mut out)?;
         Ok(Cow::Owned(out))
@@ -497,7 +497,7 @@ impl ReadAt for Space {
     fn read_into(&self, offset: u64, out: &mut [u8]) -> Result<()> {
         let state = self.read();
         let end = check_range(bound::sum(state.base, state.end), offset, out.len() as u64)?;
-        let stored = state.session.storage().len().clamp(offset, end);
+        let stored = state.session.storage().size().clamp(offset, end);
         let (below, beyond) =
             out.split_at_mut(bound::addressable(bound::left(stored, offset)).min(out.len()));
         if !below.is_empty() {

@@ -8,7 +8,7 @@
 //! | 3 | 5 | reserved (version 1) |
 //! | 3 | 1 | type: 0 scalar, 1 simple, 2 null (version 2) |
 //! | 8 or 4 | n·L | dimension sizes, the slowest-varying first |
-//! | | n·L | dimension maximum sizes, all bits set without limit (with bit 0) |
+//! | | n·L | dimension maximum sizes; all bits are set if there is no limit (with bit 0) |
 
 use nom::Parser;
 use nom::bytes::complete::take;
@@ -45,9 +45,9 @@ pub enum Dataspace {
     Scalar,
     /// An array.
     Simple {
-        /// Length of each dimension, the slowest-varying first.
+        /// The length of each dimension; the slowest-varying dimension is the first.
         dimensions: Vec<u64>,
-        /// What each may grow to; none if without limit.
+        /// The length that each dimension may grow to, or `None` if there is no limit.
         maximum: Vec<Option<u64>>,
     },
 }
@@ -72,16 +72,39 @@ impl Dataspace {
         }
     }
 
-    /// Returns the dimensions: `None` for [`Null`](Self::Null), and an empty list for [`Scalar`](Self::Scalar).
+    /// Returns the length of each dimension. The list is empty for [`Scalar`](Self::Scalar) and for
+    /// [`Null`](Self::Null), which [`is_null`](Self::is_null) tells apart.
     ///
     /// ```
     /// use hdf5_pure::structure::Dataspace;
     ///
     /// let frames = Dataspace::Simple { dimensions: vec![100, 3], maximum: vec![None, Some(3)] };
-    /// assert_eq!(frames.shape(), Some(&[100, 3][..]));
-    /// assert_eq!((Dataspace::Scalar.shape(), Dataspace::Null.shape()), (Some(&[][..]), None));
+    /// assert_eq!(frames.shape(), [100, 3]);
+    /// assert!(Dataspace::Scalar.shape().is_empty() && Dataspace::Null.shape().is_empty());
     /// ```
-    pub fn shape(&self) -> Option<&[u64]> {
+    pub fn shape(&self) -> &[u64] {
+        self.extent().unwrap_or_default()
+    }
+
+    /// Returns whether the dataspace has neither a shape nor elements.
+    ///
+    /// ```
+    /// use hdf5_pure::structure::Dataspace;
+    ///
+    /// assert!(Dataspace::Null.is_null() && !Dataspace::Scalar.is_null());
+    /// ```
+    pub fn is_null(&self) -> bool {
+        matches!(self, Self::Null)
+    }
+
+    /// The length of each dimension, or `None` for a null dataspace.
+    ///
+    /// ```
+    /// use hdf5_pure::structure::Dataspace;
+    ///
+    /// assert_eq!((Dataspace::Scalar.extent(), Dataspace::Null.extent()), (Some(&[][..]), None));
+    /// ```
+    pub fn extent(&self) -> Option<&[u64]> {
         match self {
             Self::Null => None,
             Self::Scalar => Some(&[]),
@@ -89,9 +112,9 @@ impl Dataspace {
         }
     }
 
-    /// Number of elements, if it fits 64 bits.
+    /// Returns the number of elements, if it fits 64 bits.
     pub(crate) fn elements(&self) -> Option<u64> {
-        self.shape().map_or(Some(0), sciformats_core::slab::elements)
+        self.extent().map_or(Some(0), sciformats_core::slab::elements)
     }
 }
 
@@ -121,7 +144,7 @@ fn simple(i: &[u8], sizes: Sizes, rank: usize, flags: u8) -> Parsed<'_, Dataspac
 }
 
 impl Dataspace {
-    /// Appends a message of `version` 1 or 2. A null dataspace is always of version 2.
+    /// Appends a message of `version` 1 or 2. A null dataspace always has version 2.
     pub(crate) fn encode(&self, out: &mut Vec<u8>, sizes: Sizes, version: u8) -> Result<()> {
         let (kind, dimensions, maximum) = match self {
             Self::Null => (2, &[][..], &[][..]),
@@ -142,7 +165,7 @@ impl Dataspace {
     }
 }
 
-/// Replaces the dimensions in an encoded message; `None` if it is not one of as many dimensions.
+/// Replaces the dimensions in an encoded message. Returns `None` if the message does not have as many dimensions.
 pub(crate) fn put_dimensions(message: &mut [u8], dimensions: &[u64], sizes: Sizes) -> Option<()> {
     let start = match *message {
         [1, rank, ..] if usize::from(rank) == dimensions.len() => 8,

@@ -1,10 +1,10 @@
 //! Link info (IV.A.2.c) and attribute info (IV.A.2.v) messages: where the links of a new-style group, or the attributes of an
-//! object, are once they are stored densely. The two only differ in the size of the creation index.
+//! object, are if they are stored densely. The two only differ in the size of the creation index.
 //!
 //! | offset | size | field |
 //! |---|---|---|
 //! | 0 | 1 | version: 0 |
-//! | 1 | 1 | flags; bit 0: creation order is tracked, bit 1: indexed |
+//! | 1 | 1 | flags; bit 0: creation order is tracked, bit 1: creation order is indexed |
 //! | 2 | 8 or 2 | maximum creation index (with bit 0): 8 bytes for links, 2 for attributes |
 //! | | O | fractal heap address, or none |
 //! | | O | name index v2 B-tree address, or none |
@@ -26,13 +26,13 @@ pub(crate) type AttributeInfo = Dense<u16>;
 /// Where links or attributes are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Dense<I> {
-    /// The next creation index, where creation order is tracked.
+    /// The next creation index, if creation order is tracked.
     pub(crate) max_creation_index: Option<I>,
-    /// The heap that holds them.
+    /// The address of the heap that contains them.
     pub(crate) heap: Option<Address>,
-    /// They by the hash of their names.
+    /// The address of the B-tree that finds them by the hashes of their names.
     pub(crate) by_name: Option<Address>,
-    /// They by creation order, where it is indexed; the outer option says whether it is.
+    /// The address of the B-tree that finds them by creation order. The outer option is `None` if creation order is not indexed.
     pub(crate) by_creation_order: Option<Option<Address>>,
 }
 

@@ -291,7 +291,7 @@ mod tests {
     fn printed(array: MemoryArray, slice: &str, all: bool) -> String {
         let file = File::from(Memory::single(Format::Hdf5, array));
         let array = file.array("/").unwrap();
-        let selection = Selection::parse(slice, array.shape().unwrap()).unwrap();
+        let selection = Selection::parse(slice, array.shape()).unwrap();
         let mut out = Vec::new();
         assert!(print(&Part { array: &array, selection, quoted: true }, &mut out, all).is_ok());
         String::from_utf8(out).unwrap()

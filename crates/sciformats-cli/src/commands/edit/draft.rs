@@ -26,7 +26,7 @@ impl Draft {
     /// Opens a draft of the file at `path`, which is only read.
     pub(super) fn of(path: &Path) -> Result<Self> {
         let file = FileStorage::open(path)?;
-        let len = file.len();
+        let len = file.size();
         Ok(Self { file, len, kept: len, pages: HashMap::new() })
     }
 
@@ -65,7 +65,7 @@ fn pages(offset: u64, len: usize) -> Result<impl Iterator<Item = (u64, u64, usiz
 }
 
 impl ReadAt for Draft {
-    fn len(&self) -> u64 {
+    fn size(&self) -> u64 {
         self.len
     }
 
@@ -148,7 +148,7 @@ mod tests {
                     twin.resize(twin.len().max(at as usize + len), 0);
                     twin[at as usize..at as usize + len].fill(7);
                 }
-                prop_assert_eq!(draft.len(), twin.len() as u64);
+                prop_assert_eq!(draft.size(), twin.len() as u64);
                 prop_assert!(*draft.read_at(0, twin.len()).unwrap() == twin[..]);
             }
             prop_assert_eq!(std::fs::read(&path).unwrap().len(), start);

@@ -114,7 +114,7 @@ fn group(found: &mut Details, (data, view): (&Dataset, View)) {
     let path = found.path.clone();
     let Ok(thing) = Thing::find(data, &path, view) else { return };
     let Ok(array) = thing.array() else { return };
-    found.shape = array.shape().map(<[u64]>::to_vec);
+    found.shape = array.info().shape.as_deref().map(<[u64]>::to_vec);
     found.is_number = is_number(array.element());
     match thing.variable() {
         Some(variable) => {
@@ -123,7 +123,7 @@ fn group(found: &mut Details, (data, view): (&Dataset, View)) {
         }
         None => {
             found.say("values", look::clipped(&type_name(array.element()), 200), false);
-            found.say("shape", look::shape(array.shape()), false);
+            found.say("shape", look::shape(array.info().shape.as_deref()), false);
         }
     }
 }
@@ -135,7 +135,7 @@ fn meant(found: &mut Details, (data, view): (&Dataset, View), info: &ArrayInfo) 
     let path = found.path.clone();
     let Ok(thing) = Thing::find(data, &path, view) else { return };
     if let Ok(array) = thing.array() {
-        found.shape = array.shape().map(<[u64]>::to_vec);
+        found.shape = array.info().shape.as_deref().map(<[u64]>::to_vec);
         // Flags are numbers with names, and dates are numbers too.
         found.is_number = is_number(array.element()) || thing.is_time() && number;
     }

@@ -323,7 +323,7 @@ impl Copy<'_> {
         let stored = Stored::new(self.job.source, attribute.datatype()?)?;
         let shape = match attribute.dataspace()? {
             Dataspace::Null => None,
-            other => Some(other.shape().unwrap_or_default().to_vec()),
+            other => Some(other.shape().to_vec()),
         };
         let raw = attribute.raw()?;
         let canonical = if stored.is_direct() { Vec::new() } else { attribute.canonical()? };

@@ -41,7 +41,7 @@ pub(super) fn create(path: &Path, options: &WriteOptions) -> Result<Box<dyn Sink
     filters(options)?;
     let bound = options.bound.as_deref().map(bound).transpose()?.unwrap_or_default();
     let create = CreateOptions::default().with_bound(bound).with_threads(options.threads);
-    let writer = Writer::create_with(path, &create)?;
+    let writer = Writer::overwrite_with(path, &create)?;
     let (arrays, attributes) = (Vec::new(), Vec::new());
     Ok(Box::new(Writing { writer, options: options.clone(), objects: Vec::new(), arrays, attributes }))
 }

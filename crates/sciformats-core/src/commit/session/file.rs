@@ -26,18 +26,18 @@ impl Session<FileStorage> {
     /// Creates the file at `path`, which must not exist yet, and takes the lock of a writer.
     ///
     /// # Errors
-    /// As [`open`](Self::open); `Io` if the file exists.
+    /// Those of [`open`](Self::open); `Io` if the file exists.
     pub fn create_new(path: impl AsRef<Path>) -> Result<Self> {
         let storage = FileStorage::create_new(path.as_ref())?;
         storage.try_lock()?;
         Ok(Self { path: Some(path.as_ref().into()), ..Self::over(storage) })
     }
 
-    /// As [`open`](Self::open), for a writer that has read the file before. The file must be the one of
+    /// Does the same as [`open`](Self::open), for a writer that has read the file before. The file must be the one of
     /// `seen`. Waits a moment for others who read it under [`while_reading`](Self::while_reading).
     ///
     /// # Errors
-    /// As [`open`](Self::open), and [`Error::Conflict`] if another file has taken its place.
+    /// Those of [`open`](Self::open), and [`Error::Conflict`] if another file has taken its place.
     pub fn open_seen(path: impl AsRef<Path>, seen: &Seen) -> Result<Self> {
         let path = path.as_ref();
         let mut session = Self::open(path);
@@ -97,10 +97,10 @@ impl Session<FileStorage> {
         read().map(|read| (read, None))
     }
 
-    /// As [`open`](Self::open), with the lock that the format requires.
+    /// Does the same as [`open`](Self::open), with the lock that the format requires.
     ///
     /// # Errors
-    /// As [`open`](Self::open), and those of `lock`.
+    /// Those of [`open`](Self::open), and those of `lock`.
     pub fn open_with(path: impl AsRef<Path>, lock: impl Fn(&FileStorage) -> Result<()>) -> Result<Self> {
         let path = path.as_ref();
         for _ in 0..REPLACED {
@@ -119,7 +119,7 @@ impl Session<FileStorage> {
     /// No other writer can take its lock in between.
     ///
     /// # Errors
-    /// As [`commit`](Self::commit).
+    /// Those of [`commit`](Self::commit).
     pub fn replace(&mut self, new: Replacement, durability: Durability) -> Result<()> {
         self.verify()?;
         self.storage = new.finish_open(durability)?;

@@ -25,7 +25,7 @@ impl Generation {
     /// Reads these ranges of `storage`, each of which is an offset and a length.
     ///
     /// # Errors
-    /// As [`ReadAt::read_at`].
+    /// Those of [`ReadAt::read_at`].
     pub fn of(
         storage: &(impl ReadAt + ?Sized),
         ranges: impl IntoIterator<Item = (u64, u64)>,

@@ -44,7 +44,7 @@ struct Adapter {
 
 pub(super) fn open(storage: Storage, options: &OpenOptions) -> Result<Box<dyn Source>> {
     let read = gsd_rs::OpenOptions::default().with_limits(options.limits);
-    let size = storage.len();
+    let size = storage.size();
     let reader = Reader::from_storage(storage, &read)?;
     Ok(Box::new(Adapter { reader, size, limits: options.limits, log: OnceLock::new() }))
 }

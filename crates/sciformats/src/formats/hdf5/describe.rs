@@ -229,7 +229,7 @@ pub(super) fn fill(dataset: &Dataset) -> Option<Vec<u8>> {
 pub(super) fn array(file: &File, dataset: &Dataset) -> Result<ArrayInfo> {
     let datatype = dataset.datatype();
     let mut info = ArrayInfo::new(element(&datatype.element_type()?), Vec::new());
-    info.shape = dataset.shape().map(<[u64]>::to_vec);
+    info.shape = dataset.dataspace().extent().map(<[u64]>::to_vec);
     // Of what stands elsewhere it is not known how much it is.
     info.width = (!leads_elsewhere(datatype)).then(|| datatype.size.into());
     // What is wrong with the storage is told when elements are read.

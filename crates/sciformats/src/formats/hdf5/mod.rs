@@ -53,7 +53,7 @@ pub(super) fn open(storage: Storage, path: Option<&Path>, options: &OpenOptions)
         })
         .with_threads(options.threads())
         .with_access(options.access);
-    let size = storage.len();
+    let size = storage.size();
     // If parts of the file are separate files, they are found by its path.
     let file = match path {
         Some(path) => File::open_with(path, &read)?,
@@ -76,7 +76,7 @@ fn attribute(of: &hdf5_pure::Attribute) -> Result<Attribute> {
     let value = || {
         Ok(AttributeValue {
             element: describe::element(&of.datatype()?.element_type()?),
-            shape: of.dataspace()?.shape().map(<[u64]>::to_vec),
+            shape: of.dataspace()?.extent().map(<[u64]>::to_vec),
             data: of.canonical(),
         })
     };
@@ -301,7 +301,7 @@ impl Source for Adapter {
     fn stored(&self, array: ObjectId) -> Result<Option<Stored<'_>>> {
         let dataset = self.dataset(array)?;
         let external = dataset.external_files()?;
-        let (shape, fill) = (dataset.shape(), &dataset.fill_value()?.value);
+        let (shape, fill) = (dataset.dataspace().extent(), &dataset.fill_value()?.value);
         if !external.is_empty() {
             let how = format!("{external:?} {shape:?} {:?}", dataset.datatype());
             return Ok(Some(Stored::elsewhere(how)));

@@ -135,7 +135,8 @@ fn data(file: &File, dataset: &Dataset, visit: &mut Visit<'_>) -> Result<Control
     match dataset.layout()? {
         Layout::Contiguous { address: Some(address) } => {
             // A null dataspace has no elements.
-            let count = dataset.shape().and_then(sciformats_core::slab::elements).unwrap_or_default();
+            let count =
+                dataset.dataspace().extent().and_then(sciformats_core::slab::elements).unwrap_or_default();
             let size = mul(count, dataset.datatype().size.into())?;
             let (name, offset) = ("contiguous data".into(), at(*address));
             Ok(visit(Structure { name, offset, size, depth: 1, fields: Vec::new() }))

@@ -1,0 +1,67 @@
+//! Measures the background of an image of the Roman telescope, and notes it in the metadata of the file: `roman FILE`,
+//! which is made if it is not there.
+//!
+//! The types of the data model, which ASDF keeps as tags, stay as they are, and so do the pixels: only the tree is
+//! written again.
+#![allow(clippy::print_stdout, reason = "that is what it is for")]
+
+use std::path::{Path, PathBuf};
+
+use asdf_core::{Asdf, Compression, Document, Error, HistoryEntry, NewArray, Result};
+use serde::{Deserialize, Serialize};
+
+#[derive(Debug, Serialize, Deserialize, PartialEq)]
+pub(crate) struct Background {
+    pub(crate) level: f64,
+    pub(crate) method: String,
+    pub(crate) subtracted: bool,
+}
+
+fn main() -> Result<()> {
+    let path = std::env::args_os().nth(1).ok_or_else(|| Error::usage("arguments", "name no file"))?;
+    let path = PathBuf::from(path);
+    if !path.exists() {
+        make(&path)?;
+    }
+    let detector: String = Asdf::open(&path)?.tree().get_as("roman/meta/instrument/detector")?;
+    println!("the background of {detector} is {}", note_background(&path)?.level);
+    Ok(())
+}
+
+/// Puts the median of the pixels that are not flagged into the metadata.
+pub(crate) fn note_background(path: &Path) -> Result<Background> {
+    let file = Asdf::open(path)?;
+    let pixels: Vec<f64> = file.array("roman/data")?.read()?;
+    let flags: Vec<u32> = file.array("roman/dq")?.read()?;
+    let good = pixels.into_iter().zip(flags).filter(|(_, flag)| *flag == 0);
+    let mut good: Vec<f64> = good.map(|(pixel, _)| pixel).collect();
+    good.sort_by(f64::total_cmp);
+    let level = *good.get(good.len() / 2).ok_or_else(|| Error::usage("image", "has no good pixel"))?;
+    let background = Background { level, method: "median".into(), subtracted: false };
+
+    let mut document = Document::open(path)?;
+    document.set("roman/meta/background", &background)?;
+    document.add_history(&HistoryEntry::now("the background was measured"))?;
+    document.update()?;
+    Ok(background)
+}
+
+/// Writes an image of 100 × 200 pixels, some of which are flagged.
+pub(crate) fn make(path: &Path) -> Result<()> {
+    let pixels: Vec<f32> =
+        (0..20_000u16).map(|i| if i % 100 == 0 { 1e6 } else { f32::from(i % 7) }).collect();
+    let flags: Vec<u32> = (0..20_000).map(|i| u32::from(i % 100 == 0)).collect();
+    let mut document = Document::new();
+    document.set("roman/meta/instrument/name", "WFI")?;
+    document.set("roman/meta/instrument/detector", "WFI01")?;
+    document.set("roman/meta/exposure/exposure_time", &139.8)?;
+    document
+        .set_array("roman/data", NewArray::new(&pixels, &[100, 200])?.with_compression(Compression::Lz4))?;
+    document.set_array("roman/dq", NewArray::new(&flags, &[100, 200])?)?;
+    for (path, tag) in [("roman", "wfi_image-1.2.0"), ("roman/meta/instrument", "wfi_mode-1.1.0")] {
+        if let Some(node) = document.tree().get(path) {
+            document.tree_mut().set_tag(node, format!("asdf://stsci.edu/datamodels/roman/tags/{tag}"));
+        }
+    }
+    document.save(path)
+}
