@@ -55,7 +55,7 @@ enum Place {
 
 impl<'a> Array<'a> {
     pub(crate) fn new(file: &'a Asdf, node: NodeId) -> Result<Self> {
-        let description = NdArray::from_node(&file.tree, node);
+        let description = file.described(node);
         let description = description.map_err(|error| match error {
             // Without the tag of an array, the node need not describe one, so this is not a fault of the file.
             Error::Malformed { .. } if !is_ndarray(&file.tree, node) => {

@@ -162,5 +162,5 @@ fn encoded(file: &Asdf, index: usize) -> Result<BlockData> {
         header.data_size = stored.len() as u64;
         header.checksum = crate::codec::md5(&stored);
     }
-    Ok(BlockData::Encoded { header, stored })
+    Ok(BlockData::Encoded { header: Box::new(header), stored })
 }

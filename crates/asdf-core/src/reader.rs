@@ -17,7 +17,7 @@ use crate::array::Array;
 use crate::codec::{self, Compression};
 use crate::model::layout::{BlockEntry, Layout};
 use crate::model::located::Located;
-use crate::model::ndarray;
+use crate::model::ndarray::{self, NdArray};
 use crate::options::{self, OpenOptions};
 use crate::pieces;
 use crate::spec::header_line::Version;
@@ -48,6 +48,8 @@ pub struct Asdf {
     /// The compressed block that was decoded last, because several slabs of one array are often read one after another.
     decoded: Mutex<Option<(usize, Arc<Vec<u8>>)>>,
     others: Mutex<HashMap<PathBuf, Arc<Asdf>>>,
+    /// The array that was described last: several things are asked of one array after another.
+    described: Mutex<Option<(NodeId, NdArray)>>,
 }
 
 impl fmt::Debug for Asdf {
@@ -144,8 +146,8 @@ impl Asdf {
             }
             None => Tree::new(),
         };
-        let (decoded, others) = (Mutex::default(), Mutex::default());
-        Ok(Self { storage, located, tree, options: options.clone(), path, decoded, others })
+        let (decoded, others, described) = (Mutex::default(), Mutex::default(), Mutex::default());
+        Ok(Self { storage, located, tree, options: options.clone(), path, decoded, others, described })
     }
 
     /// Continues with the file at a path, in which everything has the same position as before.
@@ -366,6 +368,22 @@ impl Asdf {
         let other = self.external(name)?;
         let node = other.tree.get(&pointer).ok_or_else(missing)?;
         Ok((Some(other), node))
+    }
+
+    /// Returns what a node says about an array.
+    pub(crate) fn described(&self, node: NodeId) -> Result<NdArray> {
+        // Inline elements are not copied to be kept.
+        if !self.tree.is_apart(node) {
+            return NdArray::from_node(&self.tree, node);
+        }
+        let known = self.described.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, array)) = known.as_ref().filter(|(known, _)| *known == node) {
+            return Ok(array.clone());
+        }
+        drop(known);
+        let array = NdArray::from_node(&self.tree, node)?;
+        *self.described.lock().unwrap_or_else(PoisonError::into_inner) = Some((node, array.clone()));
+        Ok(array)
     }
 
     /// Returns the data of a block. It is borrowed if it is uncompressed and in memory.

@@ -61,14 +61,19 @@ pub use api::group::Group;
 pub use api::writer::{ChunkIndex, CreateOptions, DatasetBuilder, DatasetWriter, GroupWriter, Value, Writer};
 pub use api::{conventions, swmr};
 pub use file::options::OpenOptions;
+#[cfg(feature = "derive")]
+pub use hdf5_pure_derive::Record;
 pub use object::id::ObjectId;
 pub use object::kind::NodeKind;
 pub use sciformats_core::{Conversion, Error, Range, Result, Slab};
 pub use spec::message::datatype::Datatype;
 pub use spec::{Address, Name};
 pub use value::canonical;
+#[doc(hidden)]
+pub use value::derived;
 pub use value::element::Element;
 pub use value::element_type::ElementType;
+pub use value::record::Record;
 #[doc(hidden)]
 pub use value::record::field_name;
 pub use value::store::Store;

@@ -301,8 +301,8 @@ fn what_becomes_otherwise_of_structures_is_told() {
         ("user-block.h5", vec![]),
         ("narrow-earliest.h5", vec!["has addresses of "]),
         ("narrow-latest.h5", vec!["has addresses of "]),
-        ("shared-list.h5", vec!["shares messages through a table"]),
-        ("shared-tree.h5", vec!["shares messages through a table"]),
+        ("shared-list.h5", vec!["has a table of shared messages"]),
+        ("shared-tree.h5", vec!["has a table of shared messages"]),
     ] {
         let input = folder.join(name);
         repacked(&input, &output, &WriteOptions::default()).unwrap();

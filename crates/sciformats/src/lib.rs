@@ -58,6 +58,8 @@ pub use cframe;
 pub use gsd_rs;
 #[cfg(feature = "hdf5")]
 pub use hdf5_pure;
+#[cfg(feature = "derive")]
+pub use hdf5_pure_derive::FacadeRecord as Record;
 pub use npy;
 #[cfg(feature = "rawarray")]
 pub use rawarray;

@@ -22,7 +22,7 @@ pub(crate) enum BlockData {
     /// New data, and how it will be stored.
     New { data: Arc<dyn ReadAt>, compression: Compression, level: Option<u32> },
     /// Bytes that are already compressed, as in a block of another file.
-    Encoded { header: BlockHeader, stored: Arc<dyn ReadAt> },
+    Encoded { header: Box<BlockHeader>, stored: Arc<dyn ReadAt> },
 }
 
 impl Document {

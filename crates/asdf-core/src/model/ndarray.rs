@@ -7,7 +7,7 @@ use sciformats_core::{Error, Result, bound, slab};
 
 use super::datatype::{self, Datatype};
 use super::inline;
-use crate::yaml::{NodeId, Tree, Value};
+use crate::yaml::{ASDF_PREFIX, NodeId, Tree, Value};
 
 /// Where the bytes of an array are.
 ///
@@ -92,7 +92,12 @@ pub struct NdArray {
 
 /// Returns whether a node has the tag of an array.
 pub(crate) fn is_ndarray(tree: &Tree, id: NodeId) -> bool {
-    tree.with(id, |tree, id| tree.asdf_tag(id).is_some_and(|tag| tag.starts_with("core/ndarray-")))
+    let is_array =
+        |tag: &str| tag.strip_prefix(ASDF_PREFIX).is_some_and(|tag| tag.starts_with("core/ndarray-"));
+    match tree.known_tag(id) {
+        Some(tag) => tag.is_some_and(is_array),
+        None => tree.with(id, |tree, id| tree.tag(id).is_some_and(is_array)),
+    }
 }
 
 impl NdArray {

@@ -113,7 +113,7 @@ pub(super) fn prepare<'a>(document: &'a Document, index: usize, threads: usize) 
             new_block(Compression::None, payload.len(), payload, checksums)
         }
         BlockData::Encoded { header, stored } => {
-            Prepared { header: *header, payload: plain(stored), needs_checksum: false }
+            Prepared { header: **header, payload: plain(stored), needs_checksum: false }
         }
         BlockData::New { data, compression: Compression::None, .. } => {
             new_block(Compression::None, data.size(), plain(data), checksums)

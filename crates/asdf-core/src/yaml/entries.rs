@@ -14,10 +14,12 @@
 
 use std::sync::{Arc, OnceLock};
 
-use sciformats_core::bound;
+use sciformats_core::{Limits, bound};
 
-use super::arena::PAGE;
-use super::tree::{Content, Handles, Node, NodeId, Tree};
+use super::arena::{Arena, PAGE};
+use super::edits::Edits;
+use super::keys::Keys;
+use super::tree::{Content, Handles, Node, NodeId, ScalarStyle, Tree};
 use super::{parse, simple};
 
 /// Some entries of one collection: as many as have up to [`PAGE`] nodes.
@@ -37,6 +39,8 @@ pub(super) struct Entries {
     is_open: bool,
     /// What the handles of the tags in the text stand for.
     handles: Arc<Handles>,
+    /// The tag of all values, if it is known and the same.
+    tag: Option<Arc<str>>,
     nodes: OnceLock<Vec<Node>>,
 }
 
@@ -94,8 +98,14 @@ impl Entries {
             len,
             is_open: false,
             handles: Arc::clone(handles),
+            tag: None,
             nodes: OnceLock::new(),
         }
+    }
+
+    /// The same, whose values all have this tag.
+    pub(super) fn with_tag(self, tag: Option<Arc<str>>) -> Self {
+        Self { tag, ..self }
     }
 
     /// An entry of so many nodes that was made.
@@ -103,8 +113,9 @@ impl Entries {
         let handles = Arc::clone(handles);
         let (text, nodes) = (text.to_owned(), nodes.min(PAGE));
         let (column, is_open) = (0, true);
-        let (offset, starts) = (None, 1);
-        Self { text, offset, column, is_item, starts, len: nodes, is_open, handles, nodes: OnceLock::new() }
+        let (offset, starts, tag) = (None, 1, None);
+        let (len, nodes) = (nodes, OnceLock::new());
+        Self { text, offset, column, is_item, starts, len, is_open, handles, tag, nodes }
     }
 
     /// Adds an entry that was made like the others; returns the place of its first node. `None` if it cannot be added.
@@ -184,21 +195,55 @@ impl Entries {
         self.nodes.take().unwrap_or_default()
     }
 
+    /// The tag of a node, if that is known without parsing.
+    fn tag(&self, place: usize) -> Option<Option<&str>> {
+        let tag = self.tag.as_deref()?;
+        let is_value = self.is_entry(place) && (self.is_item || !is_set(self.starts, place));
+        Some(is_value.then_some(tag))
+    }
+
+    /// The entry that a node is in: its text, where that begins in the text of all entries, and the place of its first node.
+    fn entry(&self, place: usize) -> Option<(&str, usize, usize)> {
+        let firsts = (0..=place).filter(|&place| is_set(self.starts, place));
+        let (number, first) = firsts.enumerate().last()?;
+        // Other lines are indented more.
+        let is_first = |line: &str| line.as_bytes().get(self.column) != Some(&b' ');
+        let mut at = 0;
+        let lines = self.text.split_inclusive('\n').map(|line| {
+            let start = at;
+            at = bound::sum(at, line.len());
+            (start, line)
+        });
+        let mut starts = lines.filter(|(_, line)| is_first(line)).map(|(start, _)| start).skip(number);
+        let start = starts.next()?;
+        Some((self.text.get(start..starts.next().unwrap_or(self.text.len()))?, start, first))
+    }
+
     /// The entry that a node is in, as a tree of its own, and the place of its first node.
-    pub(super) fn one(&self, place: usize) -> Option<(Tree, usize)> {
-        let (mut at, mut first) = (0, 0);
-        let text = self.text.as_bytes();
-        loop {
-            let start = bound::sum(at, self.column);
-            let entry = simple::entry(text, start, Standing { column: self.column, is_item: self.is_item })?;
-            let end = bound::sum(first, entry.nodes);
-            if place < end {
-                let offset = bound::sum(self.offset.unwrap_or_default(), at as u64); // a position
-                let tree = self.parsed(self.text.get(at..entry.end)?, offset)?;
-                return Some((tree, first));
+    fn one(&self, place: usize) -> Option<(Tree, usize)> {
+        let (text, start, first) = self.entry(place)?;
+        let offset = bound::sum(self.offset.unwrap_or_default(), start as u64); // a position
+        Some((self.parsed(text, offset)?, first))
+    }
+
+    /// The key of an entry by itself, if that is the node.
+    fn key(&self, place: usize) -> Option<Node> {
+        let is_key = !self.is_item && is_set(self.starts, place);
+        let (text, start, _) = self.entry(place).filter(|_| is_key)?;
+        let text = text.get(self.column..)?;
+        let content = match text.strip_prefix('\'') {
+            Some(text) => {
+                let (text, _) = text.split_once('\'')?;
+                Content::Scalar { text: text.into(), style: ScalarStyle::Single }
             }
-            (at, first) = (entry.end, end);
-        }
+            None => {
+                let (text, _) = text.split_once(':')?;
+                Content::Scalar { text: text.into(), style: ScalarStyle::Plain }
+            }
+        };
+        let place = bound::sum(start, self.column) as u64;
+        let offset = self.offset.map_or(0, |offset| bound::sum(offset, place)); // a position
+        Some(Node { offset, ..Node::new(content) })
     }
 
     fn parsed(&self, text: &str, offset: u64) -> Option<Tree> {
@@ -225,10 +270,35 @@ impl Tree {
     /// # Ok::<(), asdf_core::Error>(())
     /// ```
     pub fn with<T>(&self, id: NodeId, look: impl FnOnce(&Self, NodeId) -> T) -> T {
+        let entries = self.nodes.unread_entries(id.0 as usize);
+        if let Some(key) = entries.and_then(|(entries, place)| entries.key(place)) {
+            let tree = Self { limits: self.limits, ..Self::of_one(key, &self.handles) };
+            return look(&tree, tree.root);
+        }
         match self.apart(id) {
             Some((tree, local)) => look(&tree, local),
             None => look(self, id),
         }
+    }
+
+    /// The tag of a node that has not been looked at, if that is known without parsing.
+    pub(crate) fn known_tag(&self, id: NodeId) -> Option<Option<&str>> {
+        let (entries, place) = self.nodes.unread_entries(id.0 as usize)?;
+        entries.tag(place)
+    }
+
+    /// Whether the node is in text that is parsed for each look at it.
+    pub(crate) fn is_apart(&self, id: NodeId) -> bool {
+        self.nodes.unread_entries(id.0 as usize).is_some()
+    }
+
+    /// A tree of one node.
+    fn of_one(node: Node, handles: &Arc<Handles>) -> Self {
+        let mut nodes = Arena::default();
+        nodes.push(node);
+        let (keys, edits) = (Keys::default(), Edits::default());
+        let (root, limits, handles) = (NodeId(0), Limits::default(), Arc::clone(handles));
+        Self { nodes, root, handles, limits, keys, edits, has_anchors: false }
     }
 
     /// A node that has not been looked at, in a tree of its own.

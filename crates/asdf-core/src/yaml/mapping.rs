@@ -1,6 +1,7 @@
 //! Mappings as readers see them: keys are compared by their meaning, and merge keys are expanded.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
 
 use sciformats_core::arith::add;
 use sciformats_core::{Error, Result, bound};
@@ -36,20 +37,34 @@ impl Tree {
         let mut all = Vec::with_capacity(entries.len());
         self.unfold(id, (0, &mut 0), &mut all)?;
         let mut unique: Vec<(NodeId, NodeId)> = Vec::with_capacity(all.len());
-        let mut places = HashMap::new();
+        // The places of keys by the hashes of their identities, which are not kept: there may be very many.
+        let (hasher, mut places) = (RandomState::new(), HashMap::new());
         for (key, value) in all {
-            let place = *places
-                .entry(self.with(key, |tree, local| tree.key_identity(local).map_err(|_| key)))
-                .or_insert(unique.len());
-            match unique.get_mut(place) {
-                Some(pair) => pair.1 = value,
-                None => unique.push((key, value)),
+            let identity = self.identity(key);
+            let mut hash = hasher.hash_one(&identity);
+            let found = loop {
+                let place = places.get(&hash).copied();
+                match place.and_then(|place: usize| Some((place, unique.get(place)?.0))) {
+                    None => break None,
+                    Some((place, other)) if self.identity(other) == identity => break Some(place),
+                    Some(_) => hash = hash.wrapping_add(1), // the hash that follows the largest one is 0
+                }
+            };
+            if let Some(pair) = found.and_then(|place| unique.get_mut(place)) {
+                pair.1 = value;
+                continue;
             }
+            places.insert(hash, unique.len());
+            unique.push((key, value));
         }
         Ok(Some(unique))
     }
 
-    /// `level` is the depth at which this mapping is merged, and `visits` is the number of mappings before it.
+    fn identity(&self, key: NodeId) -> Result<(u8, String), NodeId> {
+        self.with(key, |tree, local| tree.key_identity(local).map_err(|_| key))
+    }
+
+    /// `level` and `visits` are how deep this mapping is merged, and how many were before it.
     fn unfold(
         &self,
         id: NodeId,

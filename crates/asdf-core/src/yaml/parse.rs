@@ -446,12 +446,17 @@ impl<'a> Parser<'a> {
             let start = self.cursor.line_start;
             let text = self.cursor.text;
             let (mut end, mut sizes) = (start, Sizes::default());
+            let mut tags: Option<(&str, Arc<str>, bool)> = None;
             while let Some(entry) = simple::entry(text.as_bytes(), bound::sum(end, standing.column), standing)
             {
                 let Some(more) = sizes.and(entry.nodes) else { break };
                 // A tag that is wrong is found, and reported, where it is read.
-                if std::str::from_utf8(entry.tag).map_or(true, |tag| self.known_tag(tag).is_err()) {
-                    break;
+                let Ok(written) = std::str::from_utf8(entry.tag) else { break };
+                match &mut tags {
+                    Some((first, ..)) if *first == written => {}
+                    Some((_, _, is_one)) if self.known_tag(written).is_ok() => *is_one = false,
+                    None if let Ok(tag) = self.known_tag(written) => tags = Some((written, tag, true)),
+                    _ => break,
                 }
                 (end, sizes) = (entry.end, more);
             }
@@ -463,7 +468,8 @@ impl<'a> Parser<'a> {
             }
             let offset = self.cursor.offset_of(start);
             let text = self.cursor.slice(start, end);
-            let page = Entries::new((text, offset), standing, sizes, &self.tree.handles);
+            let tag = tags.filter(|(.., is_one)| *is_one).map(|(_, tag, _)| tag);
+            let page = Entries::new((text, offset), standing, sizes, &self.tree.handles).with_tag(tag);
             let first = self.tree.nodes.push_entries(page);
             for place in sizes.firsts() {
                 take(NodeId(u32::try_from(bound::sum(first, place)).unwrap_or(u32::MAX))); // a bound of all ids

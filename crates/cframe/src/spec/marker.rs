@@ -2,7 +2,7 @@
 //!
 //! Source: the specification of `MessagePack`, "Formats: Overview". Some markers contain a small number themselves:
 //!
-//! | byte | marker |
+//! | first byte | marker |
 //! |---|---|
 //! | 0x00 … 0x7f | a number from 0 to 127 |
 //! | 0x80 … 0x8f | a map of up to 15 pairs |
@@ -71,34 +71,50 @@ markers! {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
-    fn each_byte_is_a_marker() {
-        for byte in 0..=u8::MAX {
-            assert_eq!(Marker::from_u8(byte).to_u8(), byte);
-        }
+    fn markers_are_those_of_the_standard() {
+        let bytes = [
+            0x7f, // positive fixint 127
+            0x82, // fixmap of 2 pairs
+            0x9f, // fixarray of 15 values
+            0xa3, // fixstr of 3 bytes
+            0xc0, // nil
+            0xc6, // bin 32
+            0xcb, // float 64
+            0xd3, // int 64
+            0xd8, // fixext 16
+            0xdb, // str 32
+            0xdf, // map 32
+            0xe0, // negative fixint -32
+            0xff, // negative fixint -1
+        ];
+        let markers = [
+            Marker::FixPos(127),
+            Marker::FixMap(2),
+            Marker::FixArray(15),
+            Marker::FixStr(3),
+            Marker::Null,
+            Marker::Bin32,
+            Marker::F64,
+            Marker::I64,
+            Marker::FixExt16,
+            Marker::Str32,
+            Marker::Map32,
+            Marker::FixNeg(-32),
+            Marker::FixNeg(-1),
+        ];
+        assert_eq!(bytes.map(Marker::from_u8), markers);
+        assert_eq!(markers.map(Marker::to_u8), bytes);
     }
 
-    #[test]
-    fn markers_are_those_of_the_standard() {
-        let markers = [
-            (0x7f, Marker::FixPos(127)),
-            (0x82, Marker::FixMap(2)),
-            (0x9f, Marker::FixArray(15)),
-            (0xa3, Marker::FixStr(3)),
-            (0xc0, Marker::Null),
-            (0xc6, Marker::Bin32),
-            (0xcb, Marker::F64),
-            (0xd3, Marker::I64),
-            (0xd8, Marker::FixExt16),
-            (0xdb, Marker::Str32),
-            (0xdf, Marker::Map32),
-            (0xe0, Marker::FixNeg(-32)),
-            (0xff, Marker::FixNeg(-1)),
-        ];
-        for (byte, marker) in markers {
-            assert_eq!(Marker::from_u8(byte), marker);
+    proptest! {
+        #[test]
+        fn no_bytes_panic(byte in any::<u8>()) {
+            prop_assert_eq!(Marker::from_u8(byte).to_u8(), byte);
         }
     }
 }

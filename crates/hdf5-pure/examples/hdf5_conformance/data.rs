@@ -130,7 +130,7 @@ fn tail(path: &Path, rows: u64) -> Result<()> {
             let why = tail.trouble().map_or_else(String::new, |error| format!(": {error}"));
             return Err(Error::usage("tail", format!("saw {seen} rows of {rows}{why}")));
         };
-        let columns = columns(tail.dataset().map(|dataset| dataset.shape()).unwrap_or_default()).max(1);
+        let columns = columns(tail.dataset().map(hdf5_pure::Dataset::shape).unwrap_or_default()).max(1);
         for (value, k) in values.iter().zip(first * columns..) {
             let expected = (k / columns * 7 + k % columns).cast_signed();
             if *value != expected {

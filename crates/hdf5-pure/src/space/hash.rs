@@ -40,12 +40,8 @@ pub(crate) struct Folding {
 
 impl Hasher for Folding {
     fn write(&mut self, bytes: &[u8]) {
-        let (groups, rest) = bytes.as_chunks();
-        groups.iter().for_each(|group| self.write_u64(u64::from_le_bytes(*group)));
-        if !rest.is_empty() {
-            let mut last = [0; 8];
-            last.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
-            self.write_u64(u64::from_le_bytes(last));
+        for group in bytes.chunks(8) {
+            self.write_u64(group.iter().fold(0, |folded, &byte| folded << 8 | u64::from(byte)));
         }
     }
 

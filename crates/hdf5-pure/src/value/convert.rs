@@ -5,6 +5,7 @@
 //! numbers are converted as the C library does it: an integer that does not fit becomes the nearest value that does,
 //! fractions are cut off, and a NaN becomes 0 as an integer.
 
+use sciformats_core::arith::{mul, present};
 use sciformats_core::endian::ByteOrder;
 use sciformats_core::number::{BFloat16, Float16, Number, NumberType, Real, not_stored_as};
 use sciformats_core::{Conversion, Error, Misfit, Result, bound};
@@ -102,6 +103,23 @@ pub(crate) fn elements(
     if same(from, to) {
         return Ok(raw);
     }
+    match (&from.class, &to.class) {
+        (Class::Compound(own), Class::Compound(wanted)) => {
+            return compounds((from, own), (to, wanted), &raw, conversion);
+        }
+        (Class::Array { dimensions: own, base: inner }, Class::Array { dimensions: wanted, base: outer })
+            if own == wanted =>
+        {
+            let size = bound::addressable(from.size.into()).max(1);
+            let mut out = Vec::new();
+            for (index, array) in raw.chunks_exact(size).enumerate() {
+                let converted = elements(inner, outer, array.to_vec(), conversion);
+                out.extend(converted.map_err(|error| error.part_of(index as u64))?);
+            }
+            return Ok(out);
+        }
+        _ => {}
+    }
     let refused = || match (from.element_type(), to.element_type()) {
         (Ok(from), Ok(to)) => Error::unsupported(format!("converting elements from {from} to {to}")),
         (Err(error), _) | (_, Err(error)) => error,
@@ -126,6 +144,42 @@ pub(crate) fn elements(
         if put.ok_or_else(refused)?.is_err() {
             return Err(Error::Misfit(Misfit::new(index as u64, &number, called(to))));
         }
+    }
+    Ok(out)
+}
+
+/// Converts compounds member by member. Every member that is stored must be one of the elements, in any order.
+fn compounds(
+    (from, own): (&Datatype, &[Member]),
+    (to, wanted): (&Datatype, &[Member]),
+    raw: &[u8],
+    conversion: Conversion,
+) -> Result<Vec<u8>> {
+    let place = |offset: u32, size: u32| {
+        let start = bound::addressable(offset.into());
+        start..bound::sum(start, bound::addressable(size.into()))
+    };
+    let (old, new) = (place(0, from.size).len().max(1), place(0, to.size).len());
+    let mut out = sciformats_core::storage::zeroed(mul(raw.len() / old, new)?)?;
+    for member in wanted {
+        let Some(source) = own.iter().find(|source| source.name == member.name) else {
+            let problem = format!("lack the member {:?} of the stored compound", member.name.to_text());
+            return Err(Error::usage("values", problem));
+        };
+        let part = place(source.offset, source.datatype.size);
+        let mut column = Vec::new();
+        for element in raw.chunks_exact(old) {
+            column.extend_from_slice(present(element.get(part.clone()), "the part of an element")?);
+        }
+        let column = elements(&source.datatype, &member.datatype, column, conversion)?;
+        let part = place(member.offset, member.datatype.size);
+        for (value, element) in column.chunks_exact(part.len().max(1)).zip(out.chunks_exact_mut(new.max(1))) {
+            present(element.get_mut(part.clone()), "the part of an element")?.copy_from_slice(value);
+        }
+    }
+    if let Some(lost) = own.iter().find(|source| wanted.iter().all(|member| member.name != source.name)) {
+        let problem = format!("have the member {:?}, which the stored compound lacks", lost.name.to_text());
+        return Err(Error::usage("values", problem));
     }
     Ok(out)
 }

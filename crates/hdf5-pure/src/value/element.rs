@@ -92,8 +92,8 @@ impl<'a> Values<'a> {
 /// | `String` | strings that are valid UTF-8 |
 /// | `Vec<u8>` | strings without their padding, and opaque elements |
 /// | `Vec<T>` | sequences and arrays |
-/// | `Option<Reference>`, `Option<Address>` | references |
-/// | structures declared with [`compound!`](crate::compound) or [`record!`](crate::record) | compounds |
+/// | `Reference`, `Option<structure::Reference>`, `Option<Address>` | references |
+/// | structures with `#[derive(Record)]`, or declared with [`compound!`](crate::compound) or [`record!`](crate::record) | compounds |
 ///
 /// ```
 /// use hdf5_pure::{Element, Result};

@@ -3,6 +3,8 @@
 pub mod canonical;
 pub(crate) mod convert;
 pub(crate) mod datatypes;
+#[doc(hidden)]
+pub mod derived;
 pub(crate) mod element;
 pub(crate) mod element_features;
 pub(crate) mod element_type;

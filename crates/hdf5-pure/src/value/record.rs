@@ -3,6 +3,79 @@
 use sciformats_core::{Error, Result};
 
 use crate::value::element::{Element, Values};
+use crate::value::store::Store;
+
+/// A struct that is stored as a compound, and the columns of a table of such structs. `#[derive(Record)]` implements it,
+/// with the feature `derive`.
+///
+/// ```
+/// # #[cfg(feature = "derive")] {
+/// use hdf5_pure::{CreateOptions, File, Record, Writer};
+///
+/// #[derive(Clone, Copy, Debug, PartialEq, Record)]
+/// #[repr(u8)]
+/// enum Kind {
+///     Proton,
+///     #[record(rename = "neutron")]
+///     Neutron,
+/// }
+///
+/// #[derive(Clone, Copy, Debug, PartialEq, Record)]
+/// struct Position {
+///     x: f32,
+///     y: f32,
+/// }
+///
+/// #[derive(Clone, Debug, PartialEq, Record)]
+/// struct Particle {
+///     id: u32,
+///     kind: Kind,
+///     #[record(rename = "pos")]
+///     position: Position,
+///     #[record(length = 8)]
+///     label: String,
+///     #[record(fill = -1)]
+///     parent: Option<i32>,
+///     #[record(skip)]
+///     visited: bool,
+/// }
+///
+/// let position = Position { x: 0.5, y: 1.5 };
+/// let first = Particle { id: 1, kind: Kind::Neutron, position, label: "n".into(), parent: None, visited: false };
+/// let all = vec![first.clone(), Particle { id: 2, parent: Some(1), ..first }];
+/// let mut file = Writer::in_memory(&CreateOptions::default())?;
+/// file.dataset("particles").write(&all)?;
+///
+/// let file = File::from_bytes(file.into_bytes()?)?;
+/// let particles = file.dataset("particles")?;
+/// assert_eq!(particles.read::<Particle>()?, all);
+/// assert_eq!(particles.read_field::<f64>("pos.y")?, [1.5, 1.5]); // the rest is not converted
+/// assert_eq!(particles.read_columns::<Particle>()?.parent, [None, Some(1)]);
+/// for particle in particles.rows::<Particle>()? {
+///     assert_eq!(particle?.kind, Kind::Neutron);
+/// }
+/// # }
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
+pub trait Record: Element + Store {
+    /// The columns: a vector for each field.
+    type Columns;
+
+    /// Converts elements to columns.
+    ///
+    /// # Errors
+    /// Returns [`Error::NotFound`] if the elements lack a member, and the errors of [`Element::read`].
+    fn read_columns(values: &Values<'_>) -> Result<Self::Columns>;
+
+    /// Makes rows of columns.
+    ///
+    /// # Errors
+    /// Returns [`Error::Usage`] if the columns do not have the same length.
+    fn from_columns(columns: Self::Columns) -> Result<Vec<Self>>;
+
+    /// Makes columns of rows.
+    fn into_columns(rows: Vec<Self>) -> Self::Columns;
+}
 
 impl<T: Element, const N: usize> Element for [T; N] {
     const LIST: bool = true;

@@ -10,6 +10,7 @@ use crate::spec::message::datatype::{Class, Datatype, ReferenceKind};
 use crate::spec::reference::{self, Part};
 use crate::spec::selection::Selection;
 use crate::spec::{Address, put_uint};
+use crate::value::element::{Element, Values};
 use crate::value::store::{Encoder, Store};
 
 /// A reference to an object of the file, or a null reference. [`Writer::reference`](crate::Writer::reference) creates
@@ -34,6 +35,36 @@ pub struct Reference(pub(crate) Option<u64>);
 impl Reference {
     pub(crate) fn to(address: u64) -> Self {
         Self(Some(address))
+    }
+
+    /// Returns the address of the object header that it leads to, or `None` for a null reference.
+    ///
+    /// ```
+    /// use hdf5_pure::references::Reference;
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// let temperature = file.dataset("temperature").write(&[281.5, 282.0])?;
+    /// let reference = file.reference(temperature)?;
+    /// file.root().attribute("default", reference)?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// let read: Reference = file.root()?.attr("default")?.unwrap_or_default();
+    /// if let Some(address) = read.address() {
+    ///     assert_eq!(file.dataset_at(address)?.read::<f64>()?, [281.5, 282.0]);
+    /// }
+    /// # assert!(read == reference && read.address().is_some());
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    pub fn address(&self) -> Option<Address> {
+        self.0.map(Address)
+    }
+}
+
+/// Reads object references.
+impl Element for Reference {
+    fn read(values: &Values<'_>) -> Result<Vec<Self>> {
+        let all = <Option<Address> as Element>::read(values)?;
+        Ok(all.into_iter().map(|address| Self(address.map(|address| address.0))).collect())
     }
 }
 

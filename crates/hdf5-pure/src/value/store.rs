@@ -385,7 +385,7 @@ pub(crate) fn convert<T: Store>(
     }
 }
 
-fn fixed_strings<T: Store>(values: &[T], size: u32, padding: Padding) -> Result<Vec<u8>> {
+pub(crate) fn fixed_strings<T: Store>(values: &[T], size: u32, padding: Padding) -> Result<Vec<u8>> {
     let size = bound::addressable(size.into());
     let mut out = Vec::new();
     for value in values {

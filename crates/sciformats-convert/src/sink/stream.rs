@@ -8,34 +8,16 @@ use sciformats_core::arith::{add, fit, increase, sub};
 use sciformats_core::{Error, ReadAt, Slab};
 
 use super::Elements;
-use sciformats::model::{Object, ObjectId};
+use sciformats::Result;
+use sciformats::model::Object;
 use sciformats::pieces::Pieces;
-use sciformats::{File, Result};
 
-/// The bytes of elements in order.
-pub(super) struct Stream {
-    from: From,
+/// The bytes of elements in order. Very many streams may wait until they are read, so the description of an
+/// array of a file is not kept with it: `elements` returns the array when it is read.
+pub(super) struct Stream<F> {
+    elements: F,
     size: u64,
     state: Mutex<Option<Box<Position>>>,
-}
-
-/// Where the elements come from. Very many streams may wait until they are read, so the description of an
-/// array of a file is not kept with it.
-enum From {
-    File(Arc<File>, ObjectId),
-    Elements(Box<Elements>),
-}
-
-impl From {
-    fn elements(&self) -> Result<Elements> {
-        match self {
-            Self::Elements(elements) => Ok((**elements).clone()),
-            Self::File(file, array) => match file.source().object(*array)? {
-                Object::Array(info) => Ok(Elements::of(Arc::clone(file), *array, *info)),
-                _ => Err(Error::internal("an array has become another object")),
-            },
-        }
-    }
 }
 
 /// How far a stream has been read: the current piece, and those that follow.
@@ -52,7 +34,11 @@ impl Position {
     }
 }
 
-impl Stream {
+impl<F: Fn() -> Result<Elements>> Stream<F> {
+    fn new(elements: F, size: u64) -> Self {
+        Self { elements, size, state: Mutex::default() }
+    }
+
     fn copy(&self, mut at: u64, len: usize) -> Result<Vec<u8>> {
         let mut out = Vec::with_capacity(len);
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
@@ -60,7 +46,7 @@ impl Stream {
         let mut position = match state.take().filter(|position| position.start <= at) {
             Some(position) => position,
             None => {
-                let elements = self.from.elements()?;
+                let elements = (self.elements)()?;
                 let slab = Slab::all(elements.dimensions()?)?;
                 let rest = Pieces::new(&elements.info, &slab, elements.limits.memory);
                 Box::new(Position { elements, start: 0, piece: Vec::new(), rest })
@@ -86,7 +72,7 @@ impl Stream {
     }
 }
 
-impl ReadAt for Stream {
+impl<F: Fn() -> Result<Elements> + Send + Sync> ReadAt for Stream<F> {
     fn size(&self) -> u64 {
         self.size
     }
@@ -100,14 +86,27 @@ impl ReadAt for Stream {
 impl Elements {
     /// Returns the canonical bytes of elements of a fixed size as a storage, which should be read from its
     /// start to its end.
-    pub(super) fn into_storage(self) -> Result<Stream> {
-        let size = self.info.logical();
-        let size = size.ok_or_else(|| Error::usage("elements", "have no size of their own"))?;
-        let from = match self.file() {
-            Some((file, array)) => From::File(Arc::clone(file), array),
-            None => From::Elements(Box::new(self)),
+    pub(super) fn into_storage(self) -> Result<Stream<impl Fn() -> Result<Self> + Send + Sync + 'static>> {
+        let size = self.fixed_size()?;
+        Ok(Stream::new(move || Ok(self.clone()), size))
+    }
+
+    /// As [`into_storage`](Self::into_storage), for an array of a file; `None` if the elements come from
+    /// elsewhere.
+    pub(super) fn storage_of_file(
+        &self,
+    ) -> Result<Option<Stream<impl Fn() -> Result<Self> + Send + Sync + 'static>>> {
+        let Some((file, array)) = self.file() else { return Ok(None) };
+        let (file, size) = (Arc::clone(file), self.fixed_size()?);
+        let elements = move || match file.source().object(array)? {
+            Object::Array(info) => Ok(Self::of(Arc::clone(&file), array, *info)),
+            _ => Err(Error::internal("an array has become another object")),
         };
-        Ok(Stream { from, size, state: Mutex::default() })
+        Ok(Some(Stream::new(elements, size)))
+    }
+
+    fn fixed_size(&self) -> Result<u64> {
+        self.info.logical().ok_or_else(|| Error::usage("elements", "have no size of their own"))
     }
 }
 

@@ -296,7 +296,7 @@ mod tests {
             (bytes("'|O8'", "False", "()", &[0; 8]), "an array of Python objects is not supported"),
             (
                 bytes("'<x4'", "False", "()", &[0; 8]),
-                "malformed header at offset 0xa: header has a descr that is no type",
+                "malformed header at offset 0xa: header has a descr that is not a type",
             ),
             (
                 bytes("'<i4'", "7", "()", &[0; 8]),

@@ -5,6 +5,7 @@ use sciformats_core::{Error, Result, Slab, bound};
 
 use crate::api::dataset::Dataset;
 use crate::value::element::Element;
+use crate::value::record::Record;
 
 impl Dataset {
     /// Reads one member of all elements, which must be compounds. The `name` may lead to a nested member, as in
@@ -56,6 +57,69 @@ impl Dataset {
         let mut raw = zeroed(bound::product(count, size))?;
         gather(&mut raw)?;
         self.typed(member, &raw)
+    }
+
+    /// Reads all elements, which must be compounds, as the columns of a [`Record`]: a vector for each of its fields.
+    ///
+    /// ```
+    /// # #[cfg(feature = "derive")] {
+    /// use hdf5_pure::{CreateOptions, File, Record, Writer};
+    ///
+    /// #[derive(Record)]
+    /// struct Particle { mass: f64, charge: i8 }
+    ///
+    /// let all: Vec<Particle> = (0..5i8).map(|i| Particle { mass: f64::from(i), charge: -i }).collect();
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.dataset("particles").write(&all)?;
+    /// let columns = File::from_bytes(file.into_bytes()?)?.dataset("particles")?.read_columns::<Particle>()?;
+    /// assert_eq!((columns.mass[4], columns.charge), (4.0, vec![0, -1, -2, -3, -4]));
+    /// # }
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns the errors of [`read`](Self::read), and [`Error::NotFound`] if a member is missing.
+    pub fn read_columns<T: Record>(&self) -> Result<T::Columns> {
+        let raw = match self.is_null() {
+            true => Vec::new(),
+            false => self.read_raw(&self.all()?)?,
+        };
+        T::read_columns(&self.values(self.datatype(), &raw))
+    }
+
+    /// Returns an iterator over the elements in C order, which reads some megabytes at a time. Use it for tables that
+    /// are larger than memory.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.dataset("energy").write(&[0.5, 0.25, 0.125])?;
+    /// let energy = File::from_bytes(file.into_bytes()?)?.dataset("energy")?;
+    /// let rows = energy.rows::<f64>()?.collect::<hdf5_pure::Result<Vec<_>>>()?;
+    /// assert_eq!(rows, [0.5, 0.25, 0.125]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns [`Error::Usage`] for a null dataspace. If elements cannot be read, the item in their place is the error.
+    pub fn rows<T: Element>(&self) -> Result<impl Iterator<Item = Result<T>> + use<'_, T>> {
+        /// The size of a piece in bytes.
+        const PIECE: u64 = 4 << 20;
+        let steps = self.steps(&self.all()?, PIECE);
+        let mut before = 0u64;
+        let pieces = steps.map(move |piece| {
+            let first = before;
+            before = bound::sum(before, piece.len());
+            self.read_slab(&piece).map_err(|error| error.after(first))
+        });
+        Ok(pieces.flat_map(|piece| {
+            let (rows, error) = match piece {
+                Ok(rows) => (rows, None),
+                Err(error) => (Vec::new(), Some(Err(error))),
+            };
+            rows.into_iter().map(Ok).chain(error)
+        }))
     }
 
     /// Fills `out` with the `size` bytes at `offset` of each selected element. It reads one piece at a time.

@@ -472,10 +472,12 @@ impl Dataset {
 
     /// Converts elements of the type `datatype` to `T`.
     fn typed<T: Element>(&self, datatype: &Datatype, raw: &[u8]) -> Result<Vec<T>> {
-        T::read(
-            &Values::new(self.file.opened(), datatype, raw, self.data_offset())
-                .with_conversion(self.conversion),
-        )
+        T::read(&self.values(datatype, raw))
+    }
+
+    /// Returns elements of the type `datatype` in their stored form, with what is needed to convert them.
+    fn values<'a>(&'a self, datatype: &'a Datatype, raw: &'a [u8]) -> Values<'a> {
+        Values::new(self.file.opened(), datatype, raw, self.data_offset()).with_conversion(self.conversion)
     }
 
     /// Reads all elements in C order. They are converted only where no value changes; see [`Element`].

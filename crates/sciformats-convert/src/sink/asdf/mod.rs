@@ -192,7 +192,10 @@ fn array(elements: &Elements) -> Result<NewArray> {
         return NewArray::from_bytes(datatype, ByteOrder::Little, &shape, bytes);
     }
     let datatype = datatype(&elements.info.element, &mut std::iter::empty())?;
-    NewArray::from_bytes(datatype, ByteOrder::Little, &shape, elements.clone().into_storage()?)
+    match elements.storage_of_file()? {
+        Some(bytes) => NewArray::from_bytes(datatype, ByteOrder::Little, &shape, bytes),
+        None => NewArray::from_bytes(datatype, ByteOrder::Little, &shape, elements.clone().into_storage()?),
+    }
 }
 
 fn texts(elements: &Elements) -> Result<Vec<String>> {
