@@ -20,7 +20,7 @@ impl ReadAt for Bad {
 
     fn read_at(&self, offset: u64, len: usize) -> Result<Cow<'_, [u8]>> {
         if (offset..offset + len as u64).contains(&self.at) {
-            let source = std::io::Error::other("a bad sector");
+            let source = std::io::Error::other("a bad sector").into();
             return Err(Error::Io { action: "read", path: None, offset: Some(offset), source });
         }
         self.bytes.read_at(offset, len)

@@ -5,6 +5,7 @@ use std::fmt;
 use std::io;
 use std::panic::Location;
 use std::path::Path;
+use std::sync::Arc;
 
 use crate::fault::Fault;
 use crate::misfit::Misfit;
@@ -54,7 +55,7 @@ pub enum Blame {
 /// assert_eq!(error.offset(), Some(8));
 /// assert_eq!(Error::missing_feature("filter 32015 (zstd)", "zstd").offset(), None);
 /// ```
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The operating system refused.
@@ -67,7 +68,7 @@ pub enum Error {
         /// The byte offset in it, if there is one.
         offset: Option<u64>,
         /// The system's reason.
-        source: io::Error,
+        source: Arc<io::Error>,
     },
     /// The bytes contradict the standard.
     #[error("malformed {structure} at offset {offset:#x}: {fault}")]
@@ -231,7 +232,7 @@ impl Error {
     /// assert_eq!(error.blame(), Blame::Machine);
     /// ```
     pub fn io(action: &'static str, source: io::Error) -> Self {
-        Self::Io { action, path: None, offset: None, source }
+        Self::Io { action, path: None, offset: None, source: Arc::new(source) }
     }
 
     /// Creates an [`Error::Unsupported`] that no cargo feature would avoid.
@@ -480,6 +481,21 @@ mod tests {
             "compression zstd is not supported without the cargo feature `zstd`"
         );
         assert_eq!(Error::not_found("chunk", "a\nb").to_string(), r#"no chunk named "a\nb""#);
+    }
+
+    #[test]
+    fn a_copy_says_the_same() {
+        let missing = io::Error::from_raw_os_error(2);
+        let errors = [
+            Error::io("open", missing).in_file(Path::new("a.ra"), None),
+            Error::wrong_type("meta", "an array", "a mapping"),
+            Error::not_found("chunk", "positon").with_nearest(["position"]),
+        ];
+        for error in errors {
+            let copy = error.clone();
+            assert_eq!(copy.to_string(), error.to_string());
+            assert_eq!(io::Error::from(copy).kind(), io::Error::from(error).kind());
+        }
     }
 
     #[test]

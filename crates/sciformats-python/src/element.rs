@@ -116,5 +116,16 @@ pub(crate) fn value<'py>(py: Python<'py>, of: &Value) -> PyResult<Bound<'py, PyA
             let items = items.iter().map(|item| value(py, item)).collect::<PyResult<Vec<_>>>()?;
             Ok(PyList::new(py, items)?.into_any())
         }
+        Value::Complex(real, imaginary) => {
+            py.import("builtins")?.call_method1("complex", (*real, *imaginary))
+        }
+        Value::Bytes(bytes) => bytes.as_slice().into_bound_py_any(py),
+        Value::Record(fields) => {
+            let record = pyo3::types::PyDict::new(py);
+            for (name, item) in fields {
+                record.set_item(name.shown(), value(py, item)?)?;
+            }
+            Ok(record.into_any())
+        }
     }
 }

@@ -16,6 +16,7 @@
 //! | [`Format`] | recognises formats by their signatures |
 //! | [`Source`] | the interface between a format and the facade, with one adapter per format |
 //! | [`Registered`] | adds a format that the caller defines |
+//! | [`DynArray`], [`Value`] | hold elements of a type that is only known at run time |
 //! | [`ElementType`], [`Object`], … | describe what a file means, not how it is stored |
 //! | [`walk`] | visits all objects of a file in canonical order |
 //! | [`pieces`] | reads arrays that are larger than memory, a few megabytes at a time |
@@ -33,6 +34,7 @@ mod array;
 mod attr;
 mod cut;
 pub mod details;
+mod dynamic;
 mod far;
 mod file;
 mod format;
@@ -68,6 +70,7 @@ pub use sciformats_remote;
 
 pub use array::Array;
 pub use attr::FromAttribute;
+pub use dynamic::{DynArray, Shaped};
 pub use file::{File, VisitPiece};
 pub use format::Format;
 pub use model::{

@@ -3,7 +3,6 @@
 use sciformats_core::{Conversion, Error, Result};
 
 use crate::api::file::File;
-use crate::dataset::read::copy_of;
 use crate::object::attributes::{Content, Found};
 use crate::spec::message::dataspace::Dataspace;
 use crate::spec::message::datatype::{CharacterSet, Datatype};
@@ -28,7 +27,7 @@ use crate::value::element::{Element, Values};
 /// }
 /// # Ok::<(), hdf5_pure::Error>(())
 /// ```
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Attribute {
     file: File,
     name: Option<Name>,
@@ -105,7 +104,7 @@ impl Attribute {
     }
 
     fn content(&self) -> Result<&Content> {
-        self.content.as_ref().map_err(copy_of)
+        self.content.as_ref().map_err(Clone::clone)
     }
 
     /// Returns the datatype of the elements.

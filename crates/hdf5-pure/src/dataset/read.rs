@@ -35,40 +35,7 @@ pub(crate) struct Content {
 
 impl Content {
     pub(crate) fn storage(&self) -> Result<&Storage> {
-        self.storage.as_ref().map_err(copy_of)
-    }
-}
-
-/// Copies an error, so that it can be reported more than once.
-pub(crate) fn copy_of(error: &Error) -> Error {
-    match error {
-        Error::Malformed { structure, offset, fault } => {
-            Error::Malformed { structure, offset: *offset, fault: *fault }
-        }
-        Error::Unsupported { what, feature, offset } => {
-            Error::Unsupported { what: what.clone(), feature: *feature, offset: *offset }
-        }
-        Error::LimitExceeded { what, declared, limit } => {
-            Error::LimitExceeded { what, declared: *declared, limit: *limit }
-        }
-        Error::Missing { what, name, problem } => {
-            Error::Missing { what, name: name.clone(), problem: problem.clone() }
-        }
-        Error::Forbidden { name, path } => Error::Forbidden { name: name.clone(), path: path.clone() },
-        Error::Io { action, path, offset, source } => Error::Io {
-            action,
-            path: path.clone(),
-            offset: *offset,
-            source: std::io::Error::new(source.kind(), source.to_string()),
-        },
-        Error::NotFound { what, name, nearest } => {
-            Error::NotFound { what, name: name.clone(), nearest: nearest.clone() }
-        }
-        Error::Conflict { path, clash } => Error::Conflict { path: path.clone(), clash: *clash },
-        Error::Misfit(misfit) => Error::Misfit(misfit.clone()),
-        Error::Usage { argument, problem } => Error::Usage { argument, problem: problem.clone() },
-        Error::Internal { problem, at } => Error::Internal { problem: problem.clone(), at },
-        other => Error::unsupported(other.to_string()),
+        self.storage.as_ref().map_err(Clone::clone)
     }
 }
 

@@ -15,7 +15,9 @@ pub(super) fn run(args: &Files, session: &Session) -> Outcome {
         let written = session.watched("hashing", &[file], || manifest::write(file, &mut out));
         match written {
             Ok(summary) => Ok(Answer::of(summary.errors == 0)),
-            Err(Error::Io { action: manifest::WRITE, source, .. }) => Err(Failure::Output(source)),
+            Err(Error::Io { action: manifest::WRITE, source, .. }) => {
+                Err(Failure::Output(std::io::Error::new(source.kind(), source)))
+            }
             Err(error) => Err(Failure::of(path, &error)),
         }
     });

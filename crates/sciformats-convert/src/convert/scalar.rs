@@ -17,7 +17,9 @@ pub(super) fn to_array(value: &Value) -> Option<MemoryArray> {
             bytes.extend(text.as_bytes());
             (ElementType::Text, bytes)
         }
-        Value::Null | Value::List(_) => return None,
+        Value::Null | Value::List(_) | Value::Complex(..) | Value::Bytes(_) | Value::Record(_) => {
+            return None;
+        }
     };
     Some(MemoryArray { info: ArrayInfo::new(element, []), bytes })
 }

@@ -56,7 +56,7 @@ impl Ranges for Elsewhere {
         let offset = ranges.first().map_or(0, |range| range.start);
         let source =
             std::io::Error::new(std::io::ErrorKind::WouldBlock, "these bytes have not been fetched yet");
-        Err(Error::Io { action: "read", path: None, offset: Some(offset), source })
+        Err(Error::Io { action: "read", path: None, offset: Some(offset), source: source.into() })
     }
 }
 

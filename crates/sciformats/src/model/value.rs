@@ -2,7 +2,11 @@
 
 use std::fmt;
 
-/// A scalar that is in the tree itself and not in an array, such as an ASDF scalar, or a fact about a file.
+use super::Name;
+use super::datum::{Datum, FloatKind};
+
+/// A scalar that is in the tree itself and not in an array, such as an ASDF scalar, a fact about a file, or an
+/// element of any type.
 ///
 /// ```
 /// use sciformats::Value;
@@ -25,6 +29,12 @@ pub enum Value {
     Text(String),
     /// Several values.
     List(Vec<Value>),
+    /// A complex number: the real and the imaginary part.
+    Complex(f64, f64),
+    /// Bytes without a known meaning.
+    Bytes(Vec<u8>),
+    /// Named values in stored order.
+    Record(Vec<(Name, Value)>),
 }
 
 impl Value {
@@ -53,6 +63,26 @@ impl Value {
                     value.write_json(out);
                 }
                 out.push(']');
+            }
+            Self::Complex(real, imaginary) => {
+                out.push('[');
+                write_float(out, *real);
+                out.push(',');
+                write_float(out, *imaginary);
+                out.push(']');
+            }
+            Self::Bytes(bytes) => Datum::Bytes(bytes).write_json(out),
+            Self::Record(fields) => {
+                out.push('{');
+                for (i, (name, value)) in fields.iter().enumerate() {
+                    if i > 0 {
+                        out.push(',');
+                    }
+                    write_text(out, &name.shown());
+                    out.push(':');
+                    value.write_json(out);
+                }
+                out.push('}');
             }
         }
     }
@@ -85,6 +115,19 @@ impl fmt::Display for Value {
                     value.fmt(f)?;
                 }
                 Ok(())
+            }
+            Self::Complex(real, imaginary) => Datum::Complex(*real, *imaginary, FloatKind::F64).fmt(f),
+            Self::Bytes(bytes) => Datum::Bytes(bytes).fmt(f),
+            Self::Record(fields) => {
+                f.write_str("{")?;
+                for (i, (name, value)) in fields.iter().enumerate() {
+                    write!(f, "{}{name}: ", if i > 0 { ", " } else { "" })?;
+                    match value {
+                        Self::List(_) => write!(f, "[{value}]")?,
+                        value => value.fmt(f)?,
+                    }
+                }
+                f.write_str("}")
             }
             other => f.pad(&other.to_json()),
         }
@@ -212,6 +255,11 @@ mod tests {
             (f64::NEG_INFINITY.into(), r#""-Infinity""#),
             ("a\"\n\u{7f}é".into(), "\"a\\\"\\n\u{7f}é\""),
             (Value::List(vec![1u8.into(), "x".into()]), r#"[1,"x"]"#),
+            (Value::Complex(0.5, -1.0), "[0.5,-1.0]"),
+            (
+                Value::Record(vec![("x".into(), 1.into()), ("y".into(), Value::List(vec![]))]),
+                r#"{"x":1,"y":[]}"#,
+            ),
         ];
         for (value, json) in table {
             assert_eq!(value.to_json(), json);

@@ -269,7 +269,7 @@ impl<R: Ranges + 'static> Planned<R> {
 /// Returns the error of a read that is recorded and does not wait.
 fn not_here(offset: u64) -> Error {
     let source = io::Error::new(io::ErrorKind::WouldBlock, "these bytes have not been fetched yet");
-    Error::Io { action: "read", path: None, offset: Some(offset), source }
+    Error::Io { action: "read", path: None, offset: Some(offset), source: source.into() }
 }
 
 impl<R: Ranges + 'static> Inner<R> {
