@@ -127,7 +127,7 @@ where
     .rust("hdf5-reader 0.12.1", move |folder, watch| {
         let file = hdf5_reader::Hdf5File::open(folder.join(file))?;
         let dataset = file.dataset("/d")?;
-        let read = || if parallel { dataset.read_array_parallel::<T>() } else { dataset.to_ndarray::<T>() };
+        let read = || if parallel { dataset.read_array_parallel::<T>() } else { dataset.read_array::<T>() };
         expect(!watch.time(read)?.is_empty())
     })
 }
@@ -179,7 +179,7 @@ fn one_crates(case: Case, file: &'static str) -> Case {
         watch.time(|| {
             twenty().try_for_each(|(i, object)| {
                 let file = hdf5_reader::Hdf5File::open(folder.join(file))?;
-                let found = file.dataset(&format!("/{object}"))?.to_ndarray::<i32>()?;
+                let found = file.dataset(&format!("/{object}"))?.read_array::<i32>()?;
                 expect(found.iter().eq([&i]))
             })
         })

@@ -198,7 +198,7 @@ const SHORT: usize = 1 << 13;
 const LONG: usize = 1 << 12;
 
 /// A fast encoder. It checks one earlier position for each position, and skips more and more positions while nothing matches. The level
-/// says how fast it begins to skip, as in Blosc2. lz4_flex has no such levels, and needs room for the longest possible stream
+/// says how fast it begins to skip, as in Blosc2. `lz4_flex` has no such levels, and needs room for the longest possible stream
 /// instead of giving up.
 #[derive(Default)]
 pub(crate) struct Encoder {

@@ -1,6 +1,8 @@
 //! The same code for one thread and for several threads.
 
-use sciformats_core::{Result, bound};
+use sciformats_core::Result;
+#[cfg(feature = "parallel")]
+use sciformats_core::bound;
 
 /// The number of threads that code blocks and chunks; 0 means as many as there are.
 ///

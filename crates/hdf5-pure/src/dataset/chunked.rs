@@ -218,7 +218,8 @@ impl Chunks<'_> {
     /// without filters, one after the other.
     fn joined(&self, chunks: &[StoredChunk]) -> Result<usize> {
         let mut inner = self.slab.ranges().iter().zip(&self.layout.dimensions).skip(1);
-        let whole_rows = inner.all(|(range, n)| range.step == 1 && range.count == *n && range.start % n == 0);
+        let whole_rows =
+            inner.all(|(range, n)| range.step == 1 && range.count == *n && range.start.is_multiple_of(*n));
         if !whole_rows || self.bytes as u64 >= JOINED {
             return Ok(0);
         }

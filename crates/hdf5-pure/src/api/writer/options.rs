@@ -52,7 +52,7 @@ pub struct CreateOptions {
     pub held: Option<usize>,
 }
 
-/// Bytes of datasets that wait in memory.
+/// The default number of bytes that the descriptions of new datasets take in memory.
 pub(super) const HELD: usize = 8 << 20;
 
 impl CreateOptions {

@@ -1,10 +1,10 @@
 //! Link info (IV.A.2.c) and attribute info (IV.A.2.v) messages: where the links of a new-style group, or the attributes of an
-//! object, are once they are stored densely. The two only differ in the size of the creation index.
+//! object, are if they are stored densely. The two only differ in the size of the creation index.
 //!
 //! | offset | size | field |
 //! |---|---|---|
 //! | 0 | 1 | version: 0 |
-//! | 1 | 1 | flags; bit 0: creation order is tracked, bit 1: indexed |
+//! | 1 | 1 | flags; bit 0: creation order is tracked, bit 1: creation order is indexed |
 //! | 2 | 8 or 2 | maximum creation index (with bit 0): 8 bytes for links, 2 for attributes |
 //! | | O | fractal heap address, or none |
 //! | | O | name index v2 B-tree address, or none |
