@@ -1,6 +1,6 @@
 //! One body for one thread and for many.
 
-use sciformats_core::{Result, bound};
+use sciformats_core::Result;
 
 /// How many threads code blocks and chunks; 0 stands for as many as there are.
 ///
@@ -96,7 +96,7 @@ impl Threads {
             return items.try_for_each(|item| work(own, item));
         }
         let queue = queue::Queue::new(items);
-        let helpers = bound::left(self.available().min(count), 1);
+        let helpers = sciformats_core::bound::left(self.available().min(count), 1);
         // The calling thread begins at once, while the others wake up.
         rayon::in_place_scope(|scope| {
             for _ in 0..helpers {
