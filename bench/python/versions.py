@@ -57,6 +57,7 @@ BENCHES = {
     "blosc2": lambda: python() | c_blosc2(),
     "gsd": lambda: python() | packages("gsd", "numpy"),
     "rawarray": lambda: python() | packages("numpy"),
+    "encoders": lambda: python() | packages("zlib-ng"),
     "cli": tools,
 }
 

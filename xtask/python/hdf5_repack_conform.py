@@ -192,7 +192,7 @@ SETTINGS = {
 # What no new file has, so that the program says what becomes of it.
 TOLD = {
     "narrow": (lambda creation: creation.set_sizes(4, 4), "has addresses of 4 and lengths of 4 bytes, which become 8 and 8"),
-    "shared": (shared, "shares messages through a table, which become part of each object"),
+    "shared": (shared, "has a table of shared messages, which become part of each object"),
 }
 
 

@@ -57,12 +57,12 @@ fn measure(request: &Request) -> Result {
     if let (Some(asked), true) = (&request.bench, chosen.is_empty()) {
         return Err(Failure::setup(format!("no bench {asked}; there are: {}", all.join(", "))));
     }
-    let python = Python::prepare();
-    if let Err(failure) = &python {
-        eprintln!("the Python peers cannot run: {failure}");
-    }
     let mut missed = Vec::new();
     for name in chosen {
+        let python = python(name);
+        if let Err(failure) = &python {
+            eprintln!("the Python peers cannot run: {failure}");
+        }
         let lines = target_folder()?.join("bench-files").join(format!("{name}.lines"));
         let mut command = program(name, python.as_ref().ok())?;
         command.env("SCIFORMATS_BENCH_RECORD", &lines).args(&request.cases);
@@ -77,6 +77,15 @@ fn measure(request: &Request) -> Result {
         }
     }
     if missed.is_empty() { Ok(()) } else { Err(format!("these rows failed: {}", missed.join(", ")).into()) }
+}
+
+/// Returns the environment with the Python peers of a bench. Libraries that only compress are of no use to the
+/// conformance run, so they have an environment of their own.
+fn python(bench: &str) -> Result<Python> {
+    match bench {
+        "encoders" => Python::prepare_in("venv-encoders", "requirements-encoders.txt"),
+        _ => Python::prepare(),
+    }
 }
 
 /// Returns the command that builds and runs a program of `bench/`.
@@ -109,7 +118,7 @@ fn publish() -> Result {
     let notes_file = root().join("bench").join("notes.toml");
     let text = fs::read_to_string(&notes_file).about(&notes_file)?;
     let mut sections = Vec::new();
-    for bench in FORMATS.iter().map(|format| format.name).chain(["cli"]) {
+    for bench in FORMATS.iter().map(|format| format.name).chain(["cli", "encoders"]) {
         if let Some(results) = Results::read(&Results::path(bench))? {
             sections.push(Section { notes: Notes::parse(&text, bench)?, results });
         }

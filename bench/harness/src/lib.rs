@@ -106,6 +106,7 @@ pub struct Case {
     goal: f64,
     prepare: Option<Prepare>,
     fresh: bool,
+    rounds: usize,
     place: Option<Place>,
     implementations: Vec<(&'static str, Implementation)>,
 }
@@ -121,7 +122,15 @@ struct Place {
 impl Case {
     /// A case; the goal is the largest ratio ours ÷ peer, in time, that is good enough against every peer.
     pub fn new(name: &'static str, goal: f64) -> Self {
-        Self { name, goal, prepare: None, fresh: false, place: None, implementations: Vec::new() }
+        Self {
+            name,
+            goal,
+            prepare: None,
+            fresh: false,
+            rounds: ROUNDS,
+            place: None,
+            implementations: Vec::new(),
+        }
     }
 
     /// It is a row of a table of its kind, with a column for each peer. Other cases have a line for each peer.
@@ -156,6 +165,13 @@ impl Case {
     #[must_use]
     pub fn fresh(mut self) -> Self {
         self.fresh = true;
+        self
+    }
+
+    /// The number of rounds that count, if it is not [`ROUNDS`]: many, where a round is short.
+    #[must_use]
+    pub fn rounds(mut self, rounds: usize) -> Self {
+        self.rounds = rounds;
         self
     }
 
@@ -300,7 +316,7 @@ impl Bench {
             Implementation::Python => Worker::python(self.script, name, folder)?,
         };
         let mut pairs = Vec::new();
-        for _ in 0..=ROUNDS {
+        for _ in 0..=case.rounds {
             let ours = case.round(&mut ours).map_err(|error| format!("ours: {error}"))?;
             let peer = case.round(&mut peer).map_err(|error| format!("{name}: {error}"))?;
             pairs.push(table::Pair { ours, peer });

@@ -1,6 +1,6 @@
-//! How long small changes and small reads take in large files: `cargo run --release --example small_changes [COUNT]`.
+//! Measures small changes and small reads in large files: `cargo run --release --example small_changes [COUNT]`.
 //!
-//! Prints milliseconds, the best of nine runs: one key changed in a tree of many keys, and one block read of many.
+//! Prints milliseconds, the best of nine runs: changing one key in a tree of many keys, and reading one block of many.
 
 #![allow(clippy::print_stdout)]
 
@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use asdf_core::{Asdf, Compression, Document, Result};
 
-/// Milliseconds that `work` takes, the best of nine runs; `before` is not counted.
+/// Returns the milliseconds that `work` takes, the best of nine runs. The time of `before` does not count.
 fn best(mut before: impl FnMut() -> Result<()>, mut work: impl FnMut() -> Result<()>) -> Result<f64> {
     let mut best = f64::INFINITY;
     for _ in 0..9 {

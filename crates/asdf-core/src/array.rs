@@ -18,7 +18,7 @@ use crate::model::strided::{Dimension, Strided};
 use crate::reader::{Asdf, Data};
 use crate::yaml::NodeId;
 
-/// An array: its type, its shape, and its elements on demand.
+/// An array: its type and its shape. Elements are read on demand.
 ///
 /// ```
 /// use asdf_core::ScalarType;
@@ -55,9 +55,9 @@ enum Place {
 
 impl<'a> Array<'a> {
     pub(crate) fn new(file: &'a Asdf, node: NodeId) -> Result<Self> {
-        let description = NdArray::from_node(&file.tree, node);
+        let description = file.described(node);
         let description = description.map_err(|error| match error {
-            // Without the tag of an array there is nothing to hold the node to.
+            // Without the tag of an array, the node need not describe one, so this is not a fault of the file.
             Error::Malformed { .. } if !is_ndarray(&file.tree, node) => {
                 Error::wrong_type(file.tree.path_of(node), "an array", file.tree.told(node))
             }
@@ -72,7 +72,7 @@ impl<'a> Array<'a> {
                 let found = from_start.and_then(|index| usize::try_from(index).ok());
                 let found = found.filter(|&index| index < blocks);
                 Place::Block(found.ok_or_else(|| {
-                    let kind = FaultKind::Rule("is the index of a block that is not there");
+                    let kind = FaultKind::Rule("is the index of a block that does not exist");
                     Fault::new("source", kind).at("ndarray", description.at)
                 })?)
             }
@@ -92,12 +92,12 @@ impl<'a> Array<'a> {
         Ok(Self { file, node, description, shape, len, strides, place, conversion: Conversion::Exact })
     }
 
-    /// The node that describes it.
+    /// Returns the node that describes it.
     pub fn node(&self) -> NodeId {
         self.node
     }
 
-    /// What the tree says of it.
+    /// Returns how the tree describes it.
     ///
     /// ```
     /// use asdf_core::structure::Source;
@@ -113,27 +113,28 @@ impl<'a> Array<'a> {
         &self.description
     }
 
-    /// The type of its elements.
+    /// Returns the type of its elements.
     pub fn datatype(&self) -> &Datatype {
         &self.description.datatype
     }
 
-    /// Its dimensions, slowest first; of a streamed array those that the block has room for.
+    /// Returns its dimensions, the slowest varying first. For a streamed array, the number of rows follows from the size of the
+    /// block.
     pub fn shape(&self) -> &[u64] {
         &self.shape
     }
 
-    /// The number of elements.
+    /// Returns the number of elements.
     pub fn len(&self) -> u64 {
         self.len
     }
 
-    /// Whether it has no elements.
+    /// Returns whether it has no elements.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The index of its block in the file; `None` if it is inline or in another file.
+    /// Returns the index of its block in the file; `None` if it is inline or in another file.
     pub fn block(&self) -> Option<usize> {
         match self.place {
             Place::Block(index) => Some(index),
@@ -141,7 +142,7 @@ impl<'a> Array<'a> {
         }
     }
 
-    /// All elements: packed, little-endian, in C order; `bool8` as stored.
+    /// Reads all elements as packed little-endian bytes in C order. Bytes of `bool8` are as stored.
     ///
     /// ```
     /// use asdf_core::{Asdf, Document, NewArray};
@@ -154,13 +155,13 @@ impl<'a> Array<'a> {
     /// ```
     ///
     /// # Errors
-    /// `Io`; `Malformed`, `Unsupported` or `LimitExceeded` for a block that cannot be decoded.
+    /// `Io`; `Malformed`, `Unsupported` or `LimitExceeded` if its block cannot be decoded.
     pub fn read_bytes(&self) -> Result<Vec<u8>> {
         self.read_slab_bytes(&Slab::all(&self.shape)?)
     }
 
-    /// The elements of a selection: packed, little-endian, in C order. Of a block that is not compressed only what is
-    /// needed is read.
+    /// Reads the elements of a selection as packed little-endian bytes in C order. If the block is not compressed, only the
+    /// necessary parts of it are read.
     ///
     /// ```
     /// use asdf_core::{Asdf, Document, NewArray, Range, Slab};
@@ -175,20 +176,21 @@ impl<'a> Array<'a> {
     /// ```
     ///
     /// # Errors
-    /// `Usage` if the selection is one of another shape; as [`read_bytes`](Self::read_bytes).
+    /// `Usage` if the selection is one of another shape; and those of [`read_bytes`](Self::read_bytes).
     pub fn read_slab_bytes(&self, slab: &Slab) -> Result<Vec<u8>> {
         let size = self.element_size()?;
         let bytes = slab
             .len()
             .checked_mul(size)
             .ok_or_else(|| Error::usage("selection", "has more than 2^64 bytes"))?;
-        // Elements that overlap or repeat unfold to more than is stored.
+        // If elements overlap or repeat, the selection can be larger than what is stored.
         let mut out = zeroed(self.file.options.limits.memory("bytes of the selection", bytes)?)?;
         self.read_slab_bytes_into(slab, &mut out)?;
         Ok(out)
     }
 
-    /// As [`read_slab_bytes`](Self::read_slab_bytes), into memory of exactly its size.
+    /// Does the same as [`read_slab_bytes`](Self::read_slab_bytes), but writes to `out`, which must have the size of the
+    /// selection.
     ///
     /// ```
     /// use asdf_core::{Asdf, Document, NewArray, Range, Slab};
@@ -207,14 +209,14 @@ impl<'a> Array<'a> {
     /// ```
     ///
     /// # Errors
-    /// `Usage` if `out` has another size; as [`read_slab_bytes`](Self::read_slab_bytes).
+    /// `Usage` if `out` has another size; and those of [`read_slab_bytes`](Self::read_slab_bytes).
     pub fn read_slab_bytes_into(&self, slab: &Slab, out: &mut [u8]) -> Result<()> {
         if slab.of() != self.shape {
-            return Err(Error::usage("selection", "has another shape than the array"));
+            return Err(Error::usage("selection", "selects from another shape than that of the array"));
         }
         let size = self.element_size()?;
         if slab.len().checked_mul(size) != Some(out.len() as u64) {
-            return Err(Error::usage("buffer", "has not the size of the selection"));
+            return Err(Error::usage("buffer", "does not have the size of the selection"));
         }
         self.gather(slab.ranges(), size, out)?;
         if !matches!(self.place, Place::Inline) {
@@ -234,10 +236,10 @@ impl<'a> Array<'a> {
         }
         let (mut start, mut dimensions) = (self.description.offset, Vec::with_capacity(ranges.len()));
         for (range, &stride) in ranges.iter().zip(&self.strides) {
-            // The whole array lies inside its block, so no part of it can leave 64 bits.
+            // The whole array is inside its block, so no position in it exceeds 64 bits.
             let factor = |by: u64| mul(fit(by, "index of a selection")?, stride);
             start = start.wrapping_add_signed(factor(range.start)?);
-            // Nothing follows a single index, whatever the step is.
+            // No index follows a single one, so its step has no effect.
             let stride = if range.count > 1 { factor(range.step)? } else { 0 };
             dimensions.push(Dimension { count: range.count, stride });
         }
@@ -251,7 +253,7 @@ impl<'a> Array<'a> {
         }
     }
 
-    /// The same array, which converts elements otherwise when they are read as types.
+    /// Returns the same array with other rules for the conversion of elements to a type.
     ///
     /// ```
     /// use asdf_core::{Asdf, Conversion, Document, Error, NewArray};
@@ -272,7 +274,7 @@ impl<'a> Array<'a> {
         Self { conversion, ..self }
     }
 
-    /// The type of the elements, if `T` may be read of it.
+    /// Returns the type of the elements, if they can be read as `T`.
     fn check_type<T: Element>(&self) -> Result<ScalarType> {
         let stored = self.description.datatype.scalar();
         let allowed = |&stored: &ScalarType| stored == T::TYPE || self.conversion != Conversion::None;
@@ -281,7 +283,7 @@ impl<'a> Array<'a> {
             .ok_or_else(|| not_stored_as(T::TYPE.name(), stored.map_or("structured", ScalarType::name)))
     }
 
-    /// All elements in C order, converted where no value changes.
+    /// Reads all elements in C order. They are converted if no value changes.
     ///
     /// ```
     /// # let mut document = asdf_core::Document::new();
@@ -294,13 +296,13 @@ impl<'a> Array<'a> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Misfit`] with the first element that `T` cannot hold; `Usage` if the elements are of another kind; as
+    /// [`Error::Misfit`] with the first element that `T` cannot hold; `Usage` if the elements are of another kind; and those of
     /// [`read_bytes`](Self::read_bytes).
     pub fn read<T: Element>(&self) -> Result<Vec<T>> {
         self.read_slab(&Slab::all(&self.shape)?)
     }
 
-    /// The elements of a selection in C order.
+    /// Reads the elements of a selection in C order.
     ///
     /// ```
     /// use asdf_core::{Range, Slab};
@@ -315,7 +317,7 @@ impl<'a> Array<'a> {
     /// ```
     ///
     /// # Errors
-    /// As [`read`](Self::read) and [`read_slab_bytes`](Self::read_slab_bytes).
+    /// Those of [`read`](Self::read) and [`read_slab_bytes`](Self::read_slab_bytes).
     pub fn read_slab<T: Element>(&self, slab: &Slab) -> Result<Vec<T>> {
         self.check_type::<T>()?;
         let bytes = bound::product(slab.len(), size_of::<T>() as u64);
@@ -326,7 +328,7 @@ impl<'a> Array<'a> {
         Ok(out)
     }
 
-    /// As [`read_slab`](Self::read_slab), into a buffer with a place for each selected element.
+    /// Does the same as [`read_slab`](Self::read_slab), but writes to `out`, which must have the number of selected elements.
     ///
     /// ```
     /// use asdf_core::{Range, Slab};
@@ -342,7 +344,7 @@ impl<'a> Array<'a> {
     /// ```
     ///
     /// # Errors
-    /// As [`read_slab`](Self::read_slab); `Usage` if `out` is of another length.
+    /// Those of [`read_slab`](Self::read_slab); `Usage` if `out` has another length.
     pub fn read_slab_into<T: Element>(&self, slab: &Slab, out: &mut [T]) -> Result<()> {
         let stored = self.check_type::<T>()?;
         if let Some(bytes) = T::bytes_mut(out).filter(|_| stored == T::TYPE) {
@@ -351,13 +353,13 @@ impl<'a> Array<'a> {
             return Ok(());
         }
         if slab.len() != out.len() as u64 {
-            return Err(Error::usage("buffer", "has not the size of the selection"));
+            return Err(Error::usage("buffer", "does not have the size of the selection"));
         }
         T::convert(stored, &self.read_slab_bytes(slab)?, self.conversion, out)
     }
 
-    /// The elements where they are: if they are stored as they are, in this machine's byte order, aligned and without
-    /// gaps, and the file is mapped or in memory.
+    /// Returns the elements without a copy. This is possible if they are stored uncompressed, in the byte order of this machine,
+    /// aligned and without gaps, and if the file is mapped or in memory.
     ///
     /// ```
     /// # let mut document = asdf_core::Document::new();
@@ -398,7 +400,7 @@ impl<'a> Array<'a> {
         T::view(file.storage.as_slice()?.get(start..start.checked_add(bytes)?)?)
     }
 
-    /// The elements of an array of texts, without the zeros at their ends.
+    /// Reads the elements of an array of texts, without the zeros at their ends.
     ///
     /// ```
     /// use asdf_core::{Asdf, Document, NewArray};
@@ -411,12 +413,12 @@ impl<'a> Array<'a> {
     /// ```
     ///
     /// # Errors
-    /// `Usage` for an array of another type; `Misfit` with the index of the element and the byte in it for bytes that are not
-    /// text; as [`read_bytes`](Self::read_bytes).
+    /// `Usage` if the array has another type; `Misfit` with the index of the element, and the byte in it, if bytes are not text;
+    /// and those of [`read_bytes`](Self::read_bytes).
     pub fn read_strings(&self) -> Result<Vec<String>> {
         let scalar = self.description.datatype.scalar();
         let Some(scalar @ (ScalarType::Ascii(_) | ScalarType::Ucs4(_))) = scalar else {
-            return Err(Error::usage("element type", "of texts is ascii or ucs4, but the array has another"));
+            return Err(Error::usage("element type", "must be ascii or ucs4 to read texts"));
         };
         let size: usize = fit(self.element_size()?, "bytes of a text")?;
         if size == 0 {
@@ -428,7 +430,8 @@ impl<'a> Array<'a> {
         elements.map(|(index, element)| text(scalar, index, element)).collect()
     }
 
-    /// Which elements are missing: one byte each, 1 for missing, in C order; `None` if the array has no mask.
+    /// Reads which elements are missing: one byte per element in C order, with 1 for missing ones; `None` if the array has no
+    /// mask.
     ///
     /// ```
     /// use asdf_core::{Asdf, Document, NewArray, NewMask};
@@ -442,7 +445,7 @@ impl<'a> Array<'a> {
     /// ```
     ///
     /// # Errors
-    /// `Malformed` for a mask of another shape; as [`read_bytes`](Self::read_bytes).
+    /// `Malformed` if the mask has another shape; and those of [`read_bytes`](Self::read_bytes).
     pub fn read_mask(&self) -> Result<Option<Vec<u8>>> {
         match &self.description.mask {
             Mask::None => Ok(None),
@@ -466,7 +469,7 @@ impl<'a> Array<'a> {
         if shape == self.shape {
             return Ok(flags);
         }
-        // A mask may be smaller: it is repeated along dimensions that it lacks, or has one index of.
+        // A mask may be smaller than the array. It is repeated along dimensions that it lacks, or in which it has one index.
         let mut dimensions = Vec::with_capacity(self.shape.len());
         let mut stride = 1i64;
         for (axis, &count) in self.shape.iter().enumerate().rev() {
@@ -474,9 +477,9 @@ impl<'a> Array<'a> {
             match own {
                 1 => dimensions.push(Dimension { count, stride: 0 }),
                 own if own == count => dimensions.push(Dimension { count, stride }),
-                _ => return Err(fault("has a shape that does not fit the array's")),
+                _ => return Err(fault("has a shape that does not fit that of the array")),
             }
-            // Where the mask has no elements, none is asked for.
+            // If the mask has no elements, none is read.
             stride = if flags.is_empty() { 0 } else { mul(stride, fit(own, "dimension of a mask")?)? };
         }
         dimensions.reverse();
@@ -497,11 +500,11 @@ impl<'a> Array<'a> {
         };
         let flags: Option<Vec<u8>> = bytes.chunks_exact(size).map(is_masked).collect();
         flags.ok_or_else(|| {
-            Error::unsupported("a number as the mask of an array of another type than real numbers")
+            Error::unsupported("a number as the mask of an array whose elements are not real numbers")
         })
     }
 
-    /// The elements as an n-dimensional array.
+    /// Returns the elements as an n-dimensional array.
     ///
     /// ```
     /// # let mut document = asdf_core::Document::new();
@@ -513,7 +516,7 @@ impl<'a> Array<'a> {
     /// ```
     ///
     /// # Errors
-    /// As [`read`](Self::read).
+    /// Those of [`read`](Self::read).
     #[cfg(feature = "ndarray")]
     pub fn to_ndarray<T: Element>(&self) -> Result<::ndarray::ArrayD<T>> {
         let shape: Option<Vec<usize>> =
@@ -523,7 +526,7 @@ impl<'a> Array<'a> {
             .map_err(|_| Error::usage("shape", "does not fit the elements"))
     }
 
-    /// The bytes that the array's elements are in, decoded: for a caller that gathers for itself.
+    /// Returns the decoded bytes that contain the array's elements, for a caller that gathers the elements itself.
     ///
     /// ```
     /// use asdf_core::{Asdf, Compression, Document, NewArray};
@@ -536,7 +539,7 @@ impl<'a> Array<'a> {
     /// ```
     ///
     /// # Errors
-    /// As [`read_bytes`](Self::read_bytes).
+    /// Those of [`read_bytes`](Self::read_bytes).
     pub fn source_bytes(&self) -> Result<Cow<'_, [u8]>> {
         let owned = |data| match data {
             Data::Stored(bytes) => bytes,
@@ -562,10 +565,10 @@ fn read_block(file: &Asdf, index: usize, mut strided: Strided, out: &mut [u8], t
     strided.read(&&*data as &dyn ReadAt, out, threads)
 }
 
-/// The text of element `index`, without the zeros at its end.
+/// Returns the text of element `index`, without the zeros at its end.
 ///
 /// # Errors
-/// `Misfit` if it is not text: with the first byte that is not UTF-8, or the code that is not a character.
+/// `Misfit` if it is not text, with the first byte that is not UTF-8, or the code that is not a character.
 pub(crate) fn text(scalar: ScalarType, index: u64, element: &[u8]) -> Result<String> {
     let ScalarType::Ucs4(_) = scalar else {
         let zeros = element.iter().rev().take_while(|&&b| b == 0).count();

@@ -1,4 +1,4 @@
-//! The standard's types beside arrays: numbers that YAML has not.
+//! Types of the standard besides arrays, for numbers that YAML lacks.
 
 use sciformats_core::fault::{Fault, FaultKind};
 use sciformats_core::{Error, Result};
@@ -10,7 +10,7 @@ use crate::yaml::{ASDF_PREFIX, CollectionStyle, Integer, NodeId};
 use crate::{ByteOrder, NewArray, ScalarType, Storage};
 
 impl Asdf {
-    /// Whether a node has one of the standard's tags, of any version: `core/integer`, `core/complex`.
+    /// Returns whether a node has one of the standard's tags, of any version: `core/integer`, `core/complex`.
     ///
     /// ```
     /// use asdf_core::{Asdf, Error};
@@ -27,7 +27,7 @@ impl Asdf {
         tag.and_then(|tag| tag.strip_prefix(name)).is_some_and(|rest| rest.starts_with('-'))
     }
 
-    /// The real and the imaginary part of a `core/complex`.
+    /// Reads the real and the imaginary part of a `core/complex`.
     ///
     /// ```
     /// use asdf_core::{Asdf, Document, Error};
@@ -43,7 +43,7 @@ impl Asdf {
     /// ```
     ///
     /// # Errors
-    /// `Malformed` for a text that is no complex number.
+    /// `Malformed` if the text is not a complex number.
     pub fn complex_at(&self, node: NodeId) -> Result<(f64, f64)> {
         let fault = || {
             let kind = FaultKind::Rule("is not a complex number");
@@ -52,7 +52,7 @@ impl Asdf {
         self.tree().node(node).text().and_then(complex::parse).ok_or_else(fault)
     }
 
-    /// The number that a `core/integer` is: its sign and words, whatever its text says.
+    /// Reads a `core/integer` from its sign and its words. Its text is ignored.
     ///
     /// ```
     /// use asdf_core::yaml::Integer;
@@ -69,7 +69,7 @@ impl Asdf {
     /// ```
     ///
     /// # Errors
-    /// `Malformed` for a node that is none; as [`Array::read_bytes`](crate::Array::read_bytes).
+    /// `Malformed` if the node is not an integer; and those of [`Array::read_bytes`](crate::Array::read_bytes).
     pub fn integer_at(&self, node: NodeId) -> Result<Integer> {
         let fault = |field, rule| {
             Fault::new(field, FaultKind::Rule(rule)).at("integer", self.tree().node(node).offset)
@@ -93,11 +93,11 @@ impl Asdf {
                 | ScalarType::Int32
                 | ScalarType::Int64,
             ) => words.datatype().size().and_then(|size| usize::try_from(size).ok()).unwrap_or(1),
-            // Words without any are written with the type that an empty list has.
+            // An empty list of words has the type that an empty list gets.
             Some(_) if words.is_empty() => 1,
-            _ => return Err(fault("words", "are no whole numbers")),
+            _ => return Err(fault("words", "are not whole numbers")),
         };
-        // Inline words have a wider type than they need: each is 32 bits of the number.
+        // Inline words may have a wider type than necessary. Each is 32 bits of the number.
         let bytes = words.read_bytes()?;
         let word = |element: &[u8]| {
             let mut wide = [0; 8];
@@ -126,7 +126,7 @@ impl Document {
         node
     }
 
-    /// Adds a `core/integer`, its words in the tree or in a block.
+    /// Adds a `core/integer`, whose words are stored in the tree or in a block.
     ///
     /// ```
     /// use asdf_core::yaml::Integer;
@@ -140,11 +140,14 @@ impl Document {
     /// ```
     ///
     /// # Errors
-    /// `Usage` for standards before 1.3, which do not have it.
+    /// `Usage` if the standard is older than 1.3, which introduced this type.
     pub fn add_integer(&mut self, value: &Integer, storage: Storage) -> Result<NodeId> {
         let standard = self.standard();
         if standard < crate::Version::new(1, 3, 0) {
-            return Err(Error::usage("integer", format!("is not of the standard {standard}")));
+            return Err(Error::usage(
+                "integer",
+                format!("does not exist in version {standard} of the standard"),
+            ));
         }
         let bytes: Vec<u8> = value.words().iter().flat_map(|word| word.to_le_bytes()).collect();
         let words = NewArray::from_bytes(

@@ -1,4 +1,4 @@
-//! Files that are made or changed: a tree and blocks, and the ways to store them.
+//! Files that are created or changed, which are a tree and blocks, and the ways to store them.
 
 mod arrays;
 mod blocks;
@@ -26,7 +26,7 @@ use crate::yaml::{ASDF_PREFIX, NodeId, Tree};
 /// The newest version of the standard, which new files follow.
 pub const NEWEST: Version = Version::new(1, 6, 0);
 
-/// A file in the making: new, or opened to be changed.
+/// A file that is being created, or that was opened in order to change it.
 ///
 /// ```
 /// use asdf_core::{Asdf, Document, NewArray};
@@ -45,7 +45,7 @@ pub struct Document {
     pub(crate) origin: Option<Asdf>,
     /// The file as it was read, if it has a path.
     pub(crate) read: Option<Read>,
-    /// The text that the tree was read from.
+    /// The text from which the tree was parsed.
     pub(crate) text: Option<ReadText>,
     /// Whether the last block is written as one that extends to the end of the file.
     pub(crate) streamed: bool,
@@ -68,7 +68,7 @@ impl Default for Document {
 }
 
 impl Document {
-    /// A new file of the newest version of the standard, with an empty tree.
+    /// Creates a document of the newest version of the standard, with an empty tree.
     ///
     /// ```
     /// use asdf_core::{Document, Version};
@@ -82,7 +82,7 @@ impl Document {
         Self::with_standard(NEWEST)
     }
 
-    /// A new file of a version of the standard.
+    /// Creates a document of a version of the standard.
     ///
     /// ```
     /// use asdf_core::{Document, Version};
@@ -112,7 +112,7 @@ impl Document {
         }
     }
 
-    /// Opens a file to change it.
+    /// Opens a file in order to change it.
     ///
     /// ```
     /// use asdf_core::{Asdf, Document};
@@ -128,12 +128,12 @@ impl Document {
     /// ```
     ///
     /// # Errors
-    /// As [`Asdf::open`].
+    /// Those of [`Asdf::open`].
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::open_with(path, &OpenOptions::default())
     }
 
-    /// As [`open`](Self::open), with options.
+    /// Does the same as [`open`](Self::open), with options.
     ///
     /// ```no_run
     /// use asdf_core::{Document, External, OpenOptions};
@@ -145,7 +145,7 @@ impl Document {
     /// ```
     ///
     /// # Errors
-    /// As [`Asdf::open`].
+    /// Those of [`Asdf::open`].
     pub fn open_with(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Self> {
         let path = path.as_ref();
         let (mut document, seen) =
@@ -154,7 +154,7 @@ impl Document {
         Ok(document)
     }
 
-    /// A document of an open file.
+    /// Creates a document from an open file.
     ///
     /// ```
     /// use asdf_core::{Asdf, Document};
@@ -182,17 +182,17 @@ impl Document {
         }
     }
 
-    /// The version of the standard.
+    /// Returns the version of the standard.
     pub fn standard(&self) -> Version {
         self.header.standard.unwrap_or(Version::new(1, 0, 0))
     }
 
-    /// The tree.
+    /// Returns the tree.
     pub fn tree(&self) -> &Tree {
         &self.tree
     }
 
-    /// The tree, to be changed.
+    /// Returns the tree so that it can be changed.
     ///
     /// ```
     /// use asdf_core::Document;
@@ -209,7 +209,7 @@ impl Document {
         &mut self.tree
     }
 
-    /// Serializes a value and puts it at a path of the tree. The tag of what was there stays, as [`Tree::set`] says.
+    /// Serializes a value and puts it at a path of the tree. The tag of the previous node is kept, as [`Tree::set`] says.
     ///
     /// ```
     /// use asdf_core::{Asdf, Document};
@@ -226,17 +226,17 @@ impl Document {
     /// ```
     ///
     /// # Errors
-    /// As [`Tree::set`].
+    /// Those of [`Tree::set`].
     pub fn set<T: serde::Serialize + ?Sized>(&mut self, path: &str, value: &T) -> Result<NodeId> {
         self.tree.set(path, value)
     }
 
-    /// How it is written.
+    /// Returns the options with which it is written.
     pub fn options(&self) -> &WriteOptions {
         &self.options
     }
 
-    /// How it is written, to be changed.
+    /// Returns the options with which it is written, so that they can be changed.
     ///
     /// ```
     /// use asdf_core::{Asdf, Checksum, Document, NewArray};
@@ -252,8 +252,8 @@ impl Document {
         &mut self.options
     }
 
-    /// Checks that every array by its tag is described as it must be and lies inside its block. Arrays in other files are
-    /// not looked at.
+    /// Checks that every node with the tag of an array is a valid description, and that the array is inside its block. Arrays in
+    /// other files are not checked.
     ///
     /// ```
     /// use asdf_core::{Document, NewArray};
@@ -269,7 +269,7 @@ impl Document {
     /// ```
     ///
     /// # Errors
-    /// `Malformed` at the first that is not.
+    /// `Malformed` for the first array that is not valid.
     pub fn check_arrays(&self) -> Result<()> {
         for node in self.tree.reachable() {
             if !ndarray::is_ndarray(&self.tree, node) {
@@ -282,7 +282,7 @@ impl Document {
                 Source::Block(_) => {
                     let block = self.tree.child(node, "source").and_then(|source| self.block_of(source));
                     let block = block.ok_or_else(|| {
-                        let kind = FaultKind::Rule("is the index of a block that is not there");
+                        let kind = FaultKind::Rule("is the index of a block that does not exist");
                         Fault::new("source", kind).at("ndarray", array.at)
                     })?;
                     self.data_size(block)?
@@ -293,7 +293,7 @@ impl Document {
         Ok(())
     }
 
-    /// The whole file.
+    /// Returns the whole file.
     ///
     /// ```
     /// use asdf_core::{Asdf, Document};
@@ -306,7 +306,7 @@ impl Document {
     /// ```
     ///
     /// # Errors
-    /// `Unsupported` for a compression that is not built in; `Io` and what else reading stored blocks gives.
+    /// `Unsupported` if a compression is not part of this build; `Io` and other errors of reading stored blocks.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         let mut out = Vec::new();
         self.write_to(&mut out)?;
@@ -327,12 +327,12 @@ impl Document {
     /// ```
     ///
     /// # Errors
-    /// As [`to_bytes`](Self::to_bytes).
+    /// Those of [`to_bytes`](Self::to_bytes).
     pub fn write_to(&self, out: &mut dyn WriteAt) -> Result<()> {
         write::whole(self, out)
     }
 
-    /// Writes the file at a path. A file that is there is replaced at once: readers see the old one or the new one.
+    /// Writes the file to a path. An existing file is replaced in one step, so readers see the old file or the new one.
     ///
     /// ```
     /// use asdf_core::{Asdf, Document, NewArray};
@@ -347,7 +347,7 @@ impl Document {
     /// ```
     ///
     /// # Errors
-    /// As [`to_bytes`](Self::to_bytes); `Io`. The file at `path` is then as it was.
+    /// Those of [`to_bytes`](Self::to_bytes); `Io`. The file at `path` is unchanged then.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
         let mut replacement = Replacement::create(path)?;
         self.write_to(&mut replacement)?;

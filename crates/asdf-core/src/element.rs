@@ -1,4 +1,4 @@
-//! Rust's types for elements.
+//! Rust types for elements.
 
 use bytemuck::{NoUninit, Zeroable};
 use sciformats_core::endian::ByteOrder;
@@ -11,8 +11,9 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// A Rust type that has the values of one of the standard's. Arrays are written as it, and read as any that holds their
-/// values: `300` reads as `f32` and as `u16`, but not as `u8`; `0.5` as `f32`, but not `0.1` of binary64.
+/// A Rust type with the same values as a type of the standard. Arrays can be written from it, and read as any type that holds
+/// their values: 300 can be read as `f32` and as `u16`, but not as `u8`; 0.5 can be read as `f32`, but the binary64 number 0.1
+/// cannot.
 ///
 /// ```
 /// use asdf_core::{Array, Element, Result, ScalarType};
@@ -28,14 +29,14 @@ mod sealed {
 /// # Ok::<(), asdf_core::Error>(())
 /// ```
 pub trait Element: NoUninit + Zeroable + sealed::Sealed {
-    /// The standard's type.
+    /// The type of the standard.
     const TYPE: ScalarType;
 
-    /// The bytes of elements, for overwriting; `None` if not all bytes are a value.
+    /// Returns the bytes of elements so that they can be overwritten; `None` if not all bytes are valid values.
     #[doc(hidden)]
     fn bytes_mut(out: &mut [Self]) -> Option<&mut [u8]>;
 
-    /// Bytes as elements; `None` if they are not aligned, not whole elements, or not all values.
+    /// Returns bytes as elements; `None` if they are not aligned, if they are not whole elements, or if a value is invalid.
     #[doc(hidden)]
     fn view(bytes: &[u8]) -> Option<&[Self]>;
 
@@ -97,10 +98,10 @@ impl Element for bool {
     }
 }
 
-/// Numbers of those of other types.
+/// Converts numbers from other types.
 fn numbers<T: Number>(stored: ScalarType, bytes: &[u8], conversion: Conversion, out: &mut [T]) -> Result<()> {
     if stored == ScalarType::Bool8 {
-        // Anything but 0 is true.
+        // Every value but 0 is true.
         let truth: Vec<u8> = bytes.iter().map(|&byte| u8::from(byte != 0)).collect();
         return T::read(NumberType::U8, ByteOrder::Little, &truth, conversion, out);
     }
@@ -116,7 +117,7 @@ fn halves(stored: ScalarType, bytes: &[u8], conversion: Conversion, out: &mut [h
     Ok(())
 }
 
-/// Complex numbers of those of another precision, and of real numbers.
+/// Converts complex numbers from another precision, and from real numbers.
 #[cfg(feature = "num-complex")]
 fn pairs<T: Number>(
     stored: ScalarType,
@@ -162,7 +163,7 @@ fn number_type(scalar: ScalarType) -> Option<NumberType> {
     })
 }
 
-/// A little-endian element as a real number; `None` for types that are not real numbers.
+/// Returns a little-endian element as a real number; `None` for types that are not real numbers.
 pub(crate) fn number(scalar: ScalarType, element: &[u8]) -> Option<f64> {
     macro_rules! read {
         ($type:ty) => {

@@ -1,4 +1,4 @@
-//! The exploded form: a file of the tree alone, and a file for each block (ASDF standard, "Exploded form").
+//! The exploded form, in which the tree is one file and each block is another (ASDF standard, "Exploded form").
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,8 +10,8 @@ use crate::reader::Asdf;
 use crate::spec::block_header::STREAMED;
 
 impl Document {
-    /// Writes the tree to `path`, and each block that an array refers to beside it, as `NAME0000.asdf`, `NAME0001.asdf`
-    /// and so on. Returns the paths of the latter. The document itself stays as it is.
+    /// Writes the tree to `path`, and each block to which an array refers to a file beside it: `NAME0000.asdf`, `NAME0001.asdf`
+    /// and so on. Returns the paths of the blocks. The document itself is unchanged.
     ///
     /// ```
     /// use asdf_core::{Asdf, Document, External, NewArray, OpenOptions};
@@ -28,7 +28,7 @@ impl Document {
     /// ```
     ///
     /// # Errors
-    /// `Usage` if `path` has no file name; as [`save`](Self::save).
+    /// `Usage` if `path` has no file name; and those of [`save`](Self::save).
     pub fn explode(&self, path: impl AsRef<Path>) -> Result<Vec<PathBuf>> {
         let path = path.as_ref();
         let stem =
@@ -58,7 +58,7 @@ impl Document {
         Ok(paths)
     }
 
-    /// The same tree without blocks.
+    /// Returns the same document without blocks.
     fn from_parts(other: &Self) -> Self {
         let mut main = Self::with_standard(other.standard());
         main.header = other.header.clone();
@@ -67,7 +67,7 @@ impl Document {
         main
     }
 
-    /// A file of one block.
+    /// Returns a file of one block.
     fn part(&self, index: usize) -> Result<Self> {
         let mut part = Self::with_standard(self.standard());
         *part.options_mut() = *self.options();
@@ -80,7 +80,7 @@ impl Document {
         Ok(part)
     }
 
-    /// The other files that arrays of this one name, each once.
+    /// Returns the other files to which arrays of this one refer, without duplicates.
     ///
     /// ```
     /// use asdf_core::{Document, NewArray};
@@ -105,8 +105,8 @@ impl Document {
         names
     }
 
-    /// Takes the blocks of other files, which arrays of this one name, into this one. Which files may be opened the
-    /// options say that the document was opened with. Returns how many blocks came in.
+    /// Copies the blocks of other files to which arrays refer into this document. The options with which the document was opened
+    /// decide which files may be opened. Returns the number of blocks that were added.
     ///
     /// ```
     /// use asdf_core::{Asdf, Document, External, NewArray, OpenOptions};
@@ -125,7 +125,7 @@ impl Document {
     /// ```
     ///
     /// # Errors
-    /// `Usage` if a file may not be opened, or the document was not opened from one; as [`Asdf::open`].
+    /// `Usage` if a file may not be opened, or if the document was not opened from a file; and those of [`Asdf::open`].
     pub fn implode(&mut self) -> Result<usize> {
         let mut known: Vec<(String, usize)> = Vec::new();
         for (array, source) in self.sources() {
@@ -152,7 +152,7 @@ impl Document {
     }
 }
 
-/// A block of a file as it is stored there.
+/// Returns a block of a file as it is stored there.
 fn encoded(file: &Asdf, index: usize) -> Result<BlockData> {
     let block = file.block(index)?;
     let mut header = block.entry().header;
@@ -162,5 +162,5 @@ fn encoded(file: &Asdf, index: usize) -> Result<BlockData> {
         header.data_size = stored.len() as u64;
         header.checksum = crate::codec::md5(&stored);
     }
-    Ok(BlockData::Encoded { header, stored })
+    Ok(BlockData::Encoded { header: Box::new(header), stored })
 }

@@ -1,4 +1,4 @@
-//! Arrays to be written.
+//! Arrays that will be written.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::codec::Compression;
 use crate::element::Element;
 use crate::model::datatype::{Datatype, ScalarType};
 
-/// Where an array is to be stored.
+/// Where an array is stored.
 ///
 /// ```
 /// use asdf_core::{Document, NewArray, Storage};
@@ -26,7 +26,7 @@ pub enum Storage {
     /// In a block of its own.
     #[default]
     Block,
-    /// In the tree, element by element.
+    /// In the tree, as text.
     Inline,
 }
 
@@ -44,13 +44,13 @@ pub enum Storage {
 /// ```
 #[derive(Clone, Debug)]
 pub enum NewMask {
-    /// Those that equal a number; a not-a-number masks its like.
+    /// Elements that equal a number. A not-a-number masks all not-a-numbers.
     Value(f64),
-    /// Those where the byte is not 0: one byte an element, in C order.
+    /// Elements for which the byte is not 0. There is one byte per element, in C order.
     Elements(Vec<u8>),
 }
 
-/// An array to be written: elements, packed, in C order, and how to store them.
+/// An array that will be written: its packed elements in C order, and how they are stored.
 ///
 /// ```
 /// use asdf_core::{Asdf, Compression, Document, NewArray};
@@ -84,7 +84,7 @@ impl std::fmt::Debug for NewArray {
 }
 
 impl NewArray {
-    /// An array of numbers.
+    /// Creates an array of numbers.
     ///
     /// ```
     /// let array = asdf_core::NewArray::new(&[1.0, 2.0, 3.0, 4.0], &[2, 2])?;
@@ -98,8 +98,8 @@ impl NewArray {
         Self::from_bytes(T::TYPE, ByteOrder::NATIVE, shape, bytes.to_vec())
     }
 
-    /// An array of any type from its bytes as they are to be stored, in `byteorder`, packed and in C order. A storage
-    /// other than memory is read piece by piece when the array is written.
+    /// Creates an array of any type from bytes in `byteorder`, which are packed and in C order. If the bytes are in a storage
+    /// other than memory, they are read piece by piece when the array is written.
     ///
     /// ```
     /// use asdf_core::{Asdf, ByteOrder, Document, NewArray, ScalarType};
@@ -113,7 +113,7 @@ impl NewArray {
     /// ```
     ///
     /// # Errors
-    /// `Usage` if type and shape need another number of bytes.
+    /// `Usage` if the number of bytes does not agree with the type and the shape.
     pub fn from_bytes(
         datatype: impl Into<Datatype>,
         byteorder: ByteOrder,
@@ -137,7 +137,7 @@ impl NewArray {
         })
     }
 
-    /// An array of booleans.
+    /// Creates an array of booleans.
     ///
     /// ```
     /// use asdf_core::{Document, NewArray};
@@ -148,13 +148,14 @@ impl NewArray {
     /// ```
     ///
     /// # Errors
-    /// As [`new`](Self::new).
+    /// Those of [`new`](Self::new).
     pub fn from_bools(elements: &[bool], shape: &[u64]) -> Result<Self> {
         let bytes: Vec<u8> = elements.iter().map(|&element| element.into()).collect();
         Self::from_bytes(ScalarType::Bool8, ByteOrder::Big, shape, bytes)
     }
 
-    /// An array of texts, as long as the longest: `ascii` if they are, `ucs4` otherwise.
+    /// Creates an array of texts that is as wide as the longest text. Its type is `ascii` if that is possible, and otherwise
+    /// `ucs4`.
     ///
     /// ```
     /// use asdf_core::{Asdf, Document, NewArray, ScalarType};
@@ -167,7 +168,7 @@ impl NewArray {
     /// ```
     ///
     /// # Errors
-    /// As [`new`](Self::new).
+    /// Those of [`new`](Self::new).
     pub fn from_strings<S: AsRef<str>>(elements: &[S], shape: &[u64]) -> Result<Self> {
         let texts = || elements.iter().map(AsRef::as_ref);
         let longest = texts().map(|text| text.chars().count()).fold(1, usize::max);
@@ -186,32 +187,32 @@ impl NewArray {
         Self::from_bytes(scalar, ByteOrder::Little, shape, bytes)
     }
 
-    /// The same in the tree, or in a block.
+    /// Returns the same array, which is stored in the tree or in a block.
     #[must_use]
     pub fn with_storage(self, storage: Storage) -> Self {
         Self { storage, ..self }
     }
 
-    /// The same, compressed.
+    /// Returns the same array with another compression.
     #[must_use]
     pub fn with_compression(self, compression: Compression) -> Self {
         Self { compression, ..self }
     }
 
-    /// The same with a level on the compression's own scale: [`Compression::levels`]. One that there is not is refused when
-    /// the array is added to a document.
+    /// Returns the same array with a level on the compression's own scale ([`Compression::levels`]). A level that does not exist
+    /// is refused when the array is added to a document.
     #[must_use]
     pub fn with_level(self, level: u32) -> Self {
         Self { level: Some(level), ..self }
     }
 
-    /// The same with missing elements.
+    /// Returns the same array with missing elements.
     #[must_use]
     pub fn with_mask(self, mask: NewMask) -> Self {
         Self { mask: Some(mask), ..self }
     }
 
-    /// The same in the other byte order, if `order` is the other one.
+    /// Returns the same array in the byte order `order`.
     ///
     /// ```
     /// use asdf_core::{Asdf, ByteOrder, Document, NewArray};

@@ -1,4 +1,4 @@
-//! How files are opened, and how they are written.
+//! Options for opening and writing files.
 
 use std::path::{Path, PathBuf};
 
@@ -6,7 +6,7 @@ use sciformats_core::storage::Access;
 use sciformats_core::storage::{Durability, machine_threads};
 use sciformats_core::{Error, External, Limits, Result};
 
-/// How a file is opened.
+/// Options for opening a file.
 ///
 /// ```
 /// use asdf_core::{Access, Asdf, External, Limits, OpenOptions};
@@ -27,37 +27,37 @@ use sciformats_core::{Error, External, Limits, Result};
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct OpenOptions {
-    /// What the file may ask of the machine.
+    /// The limits on what a file may declare.
     pub limits: Limits,
-    /// Which other files may be opened on its behalf.
+    /// Which other files may be opened because the file refers to them.
     pub external: External,
-    /// How files are reached. Default: with the system's calls. Whoever knows that nobody changes the files can have them
-    /// [mapped](Access::mapped) into memory; stored bytes need not be copied then.
+    /// How files are accessed. The default is to use system calls. If it is certain that nobody changes the files, they can be
+    /// [mapped](Access::mapped) into memory; stored bytes then need not be copied.
     pub access: Access,
-    /// Threads for decoding; 0 for as many as the machine runs at once.
+    /// The number of threads for decoding; 0 means as many as the machine can run at once.
     pub threads: usize,
 }
 
 impl OpenOptions {
-    /// The same with other limits.
+    /// Returns the same options with other limits.
     #[must_use]
     pub fn with_limits(self, limits: Limits) -> Self {
         Self { limits, ..self }
     }
 
-    /// The same with another policy for other files.
+    /// Returns the same options with another policy for other files.
     #[must_use]
     pub fn with_external(self, external: External) -> Self {
         Self { external, ..self }
     }
 
-    /// The same with another way to reach files.
+    /// Returns the same options with another way to access files.
     #[must_use]
     pub fn with_access(self, access: Access) -> Self {
         Self { access, ..self }
     }
 
-    /// The same with another number of threads.
+    /// Returns the same options with another number of threads.
     #[must_use]
     pub fn with_threads(self, threads: usize) -> Self {
         Self { threads, ..self }
@@ -68,7 +68,7 @@ impl OpenOptions {
     }
 }
 
-/// How files are written.
+/// Options for writing files.
 ///
 /// ```
 /// use asdf_core::{Asdf, Document, WriteOptions};
@@ -82,19 +82,19 @@ impl OpenOptions {
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct WriteOptions {
-    /// Whether blocks get their MD5. Default: yes, as other writers do.
+    /// Whether blocks get an MD5 checksum. The default is true, as in other writers.
     pub checksums: bool,
-    /// Whether a block index is written. Default: yes.
+    /// Whether a block index is written. The default is true.
     pub index: bool,
-    /// Bytes kept free between the tree and the first block, so that the tree can grow in place. Default: a sixteenth
-    /// of the bytes in the blocks, at most 4096.
+    /// The number of unused bytes between the tree and the first block, so that the tree can grow in place. The default is a
+    /// sixteenth of the size of the blocks, but at most 4096.
     pub tree_padding: Option<u64>,
-    /// Bytes kept free in each block. Default: 0. Up to 15 more make the data of the next begin at a multiple of 16, so that
-    /// its elements can be used where they are.
+    /// The number of unused bytes in each block. The default is 0. Up to 15 more bytes align the data of the next block to a
+    /// multiple of 16, so that its elements can be used without a copy.
     pub block_padding: u64,
-    /// Threads for compression; 0 for as many as the machine runs at once.
+    /// The number of threads for compression; 0 means as many as the machine can run at once.
     pub threads: usize,
-    /// What a finished write must survive. Default: the end of the process.
+    /// What a finished write must survive. The default is the end of the process.
     pub durability: Durability,
 }
 
@@ -112,48 +112,48 @@ impl Default for WriteOptions {
 }
 
 impl WriteOptions {
-    /// The same, with an MD5 of each block or without.
+    /// Returns the same options; blocks get an MD5 checksum or not.
     #[must_use]
     pub fn with_checksums(self, checksums: bool) -> Self {
         Self { checksums, ..self }
     }
 
-    /// The same, with a block index or without.
+    /// Returns the same options; a block index is written or not.
     #[must_use]
     pub fn with_index(self, index: bool) -> Self {
         Self { index, ..self }
     }
 
-    /// The same with so many bytes kept free behind the tree; `None` for the default.
+    /// Returns the same options with this many unused bytes after the tree; `None` selects the default.
     #[must_use]
     pub fn with_tree_padding(self, tree_padding: impl Into<Option<u64>>) -> Self {
         Self { tree_padding: tree_padding.into(), ..self }
     }
 
-    /// The same with so many bytes kept free in each block.
+    /// Returns the same options with this many unused bytes in each block.
     #[must_use]
     pub fn with_block_padding(self, block_padding: u64) -> Self {
         Self { block_padding, ..self }
     }
 
-    /// The same with another number of threads.
+    /// Returns the same options with another number of threads.
     #[must_use]
     pub fn with_threads(self, threads: usize) -> Self {
         Self { threads, ..self }
     }
 
-    /// The same with another durability.
+    /// Returns the same options with another durability.
     #[must_use]
     pub fn with_durability(self, durability: Durability) -> Self {
         Self { durability, ..self }
     }
 }
 
-/// The file that `uri`, without its fragment, names from a file at `base`.
+/// Returns the path of the file to which `uri`, without its fragment, refers in a file at `base`.
 ///
 /// # Errors
-/// `Usage` if the policy allows no file, or the name is not one of this machine; `NotFound` if no file has it where the policy
-/// allows to look.
+/// `Usage` if the policy allows no file, or if the URI does not refer to this machine; `NotFound` if there is no such file in the
+/// places that the policy allows.
 pub(crate) fn resolve(policy: &External, base: Option<&Path>, uri: &str) -> Result<PathBuf> {
     let scheme = uri.split_once(':').filter(|(scheme, _)| {
         scheme.len() > 1 && scheme.bytes().all(|b| b.is_ascii_alphanumeric() || b"+-.".contains(&b))
@@ -170,7 +170,7 @@ pub(crate) fn resolve(policy: &External, base: Option<&Path>, uri: &str) -> Resu
     found.ok_or_else(|| Error::not_found("external file, where it may be opened,", uri))
 }
 
-/// Percent escapes as the characters that they stand for; a text that has none, or bad ones, is its own name.
+/// Decodes percent escapes. A text that has none, or invalid ones, is returned unchanged.
 pub(crate) fn percent_decoded(text: &str) -> String {
     let mut out = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

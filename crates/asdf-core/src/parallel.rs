@@ -1,4 +1,4 @@
-//! Work for several threads whose results are taken in order.
+//! Work of several threads whose results are used in order.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -6,10 +6,10 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use sciformats_core::bound;
 
-/// Results that wait to be taken, for each thread.
+/// The number of results per thread that wait to be used.
 const AHEAD: usize = 2;
 
-/// Runs `work` on every job with up to `threads` threads; the results are in the order of the jobs.
+/// Runs `work` on every job with up to `threads` threads. The results are in the order of the jobs.
 pub(crate) fn in_parallel<J: Send, R: Send>(
     jobs: Vec<J>,
     threads: usize,
@@ -26,10 +26,10 @@ pub(crate) fn in_parallel<J: Send, R: Send>(
     results
 }
 
-/// Does `first`, while other threads run `work` on the jobs, and then helps them: the results, in the order of the jobs.
+/// Runs `first` while other threads run `work` on the jobs, and then helps them. The results are in the order of the jobs.
 ///
 /// # Errors
-/// That of `first`; jobs that are not begun then are not done.
+/// That of `first`. Jobs that were not begun by then are skipped.
 pub(crate) fn beside<J: Send, R: Send, T, E>(
     jobs: Vec<J>,
     threads: usize,
@@ -45,11 +45,11 @@ pub(crate) fn beside<J: Send, R: Send, T, E>(
     Ok((done, results))
 }
 
-/// Runs `work` on every job with up to `threads` threads, this one among them. This one `take`s the results, in the
-/// order of the jobs, while the others go on; few are kept meanwhile.
+/// Runs `work` on every job with up to `threads` threads, including this one. This thread passes the results to `take` in the
+/// order of the jobs while the others continue. Few results wait at a time.
 ///
 /// # Errors
-/// The first of `take`; jobs that are not begun then are not done.
+/// The first one of `take`. Jobs that were not begun by then are skipped.
 pub(crate) fn in_order<J: Send, R: Send, E>(
     jobs: Vec<J>,
     threads: usize,
@@ -59,7 +59,7 @@ pub(crate) fn in_order<J: Send, R: Send, E>(
     run(jobs, (threads, bound::product(threads, AHEAD)), work, || Ok(()), |(), result| take(result))
 }
 
-/// `ahead` is how many jobs may be begun whose results are not taken.
+/// `ahead` is the number of jobs that may be begun while their results are not used yet.
 fn run<J: Send, R: Send, T, E>(
     jobs: Vec<J>,
     (threads, ahead): (usize, usize),
@@ -83,7 +83,7 @@ fn run<J: Send, R: Send, T, E>(
     };
     let shared = Shared { state: Mutex::new(state), changed: Condvar::new(), ahead };
     std::thread::scope(|scope| {
-        // Also where this thread panics the others are to end.
+        // The other threads end even if this thread panics.
         let _stop = Stop(&shared);
         for _ in 1..threads {
             scope.spawn(|| shared.work(&work));
@@ -93,7 +93,7 @@ fn run<J: Send, R: Send, T, E>(
             match shared.next() {
                 Next::Result(result) => take(&mut done, result)?,
                 Next::Job(index, job) => shared.put(index, work(job)),
-                // Another thread has panicked; the scope will pass that on.
+                // Another thread has panicked; the scope will pass this on.
                 Next::Nothing => break,
             }
         }
@@ -142,7 +142,7 @@ impl<J, R> Shared<J, R> {
         self.changed.notify_all();
     }
 
-    /// What the taking thread does next: the result whose turn it is, or else a job.
+    /// Returns what the calling thread does next: use the next result in order, or run a job.
     fn next(&self) -> Next<J, R> {
         let mut state = self.lock();
         loop {
@@ -162,7 +162,7 @@ impl<J, R> Shared<J, R> {
         }
     }
 
-    /// What the other threads do until there are no more jobs.
+    /// Runs jobs in one of the other threads until there are no more.
     fn work(&self, work: impl Fn(J) -> R) {
         let mut unfinished = Unfinished(Some(self));
         loop {
@@ -188,7 +188,7 @@ impl<J, R> Shared<J, R> {
     }
 }
 
-/// Ends the other threads.
+/// Ends the other threads when it is dropped.
 struct Stop<'a, J, R>(&'a Shared<J, R>);
 
 impl<J, R> Drop for Stop<'_, J, R> {
@@ -197,7 +197,7 @@ impl<J, R> Drop for Stop<'_, J, R> {
     }
 }
 
-/// A thread that may panic: nobody shall wait for its result then.
+/// Records that a thread panicked, so that nobody waits for its result.
 struct Unfinished<'a, J, R>(Option<&'a Shared<J, R>>);
 
 impl<J, R> Drop for Unfinished<'_, J, R> {

@@ -1,4 +1,4 @@
-//! A part of a storage as a stream that a thread of its own reads ahead, if it is long.
+//! A part of a storage as a stream. If it is long, a separate thread reads it ahead of its use.
 
 use std::io::{self, BufRead, Read};
 use std::ops::Range;
@@ -9,13 +9,13 @@ use sciformats_core::storage::length;
 use sciformats_core::{ReadAt, Result};
 
 const PIECE: u64 = 1 << 20;
-/// Pieces that wait to be taken: enough that neither side waits for the other's next step.
+/// The number of pieces that may wait, which is enough that neither thread waits for a single step of the other.
 const AHEAD: usize = 4;
 
 /// Runs `work` on the bytes of `range` while they are being read.
 ///
 /// # Errors
-/// `Io` of the storage, whatever `work` made of a stream that ends early.
+/// `Io` of the storage, even if `work` succeeded with a stream that ended early.
 pub(crate) fn overlapped<T>(
     storage: &dyn ReadAt,
     range: Range<u64>,
@@ -23,7 +23,7 @@ pub(crate) fn overlapped<T>(
 ) -> Result<T> {
     let size = length(&range);
     if size <= PIECE {
-        // Nothing is ahead of the first piece.
+        // The first piece is read before the thread starts.
         let piece = storage.read_at(range.start, fit(size, "length of a piece")?)?;
         return Ok(work(&mut &*piece));
     }
@@ -32,7 +32,7 @@ pub(crate) fn overlapped<T>(
         let reader = scope.spawn(move || read(storage, range, &sender));
         let mut pieces = Pieces { receiver, piece: Vec::new(), at: 0 };
         let result = work(&mut pieces);
-        // The reader stops when nobody takes its pieces any more.
+        // The reader stops when its pieces are not used any more.
         drop(pieces);
         match reader.join() {
             Ok(read) => read.map(|()| result),
@@ -63,7 +63,7 @@ struct Pieces {
 impl BufRead for Pieces {
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
         if self.at >= self.piece.len() {
-            // No more pieces: the end.
+            // If there are no more pieces, this is the end of the stream.
             self.piece = self.receiver.recv().unwrap_or_default();
             self.at = 0;
         }
@@ -99,7 +99,7 @@ mod tests {
             overlapped(&bytes, 0..bytes.len() as u64 + 1, |stream| stream.read_to_end(&mut Vec::new()))
                 .is_err()
         );
-        // Who has seen enough stops the reader.
+        // If the consumer stops early, the reader stops too.
         assert_eq!(overlapped(&bytes, 0..bytes.len() as u64, |_| 7).unwrap(), 7);
     }
 }

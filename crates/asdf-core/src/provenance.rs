@@ -1,9 +1,9 @@
-//! Where a file comes from: the standard's types `software`, `history_entry` and `extension_metadata`.
+//! The origin of a file: the standard's types `software`, `history_entry` and `extension_metadata`.
 //!
-//! | key of the root | holds |
+//! | key of the root | what it contains |
 //! |---|---|
 //! | `asdf_library` | the [`Software`] that wrote the file |
-//! | `history` | from standard 1.2 on a mapping of `extensions` ([`Extension`]) and `entries` ([`HistoryEntry`]), before a sequence of entries |
+//! | `history` | since standard 1.2 a mapping with `extensions` ([`Extension`]) and `entries` ([`HistoryEntry`]), before a list of entries |
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -29,11 +29,11 @@ use crate::yaml::{ASDF_PREFIX, CollectionStyle, NodeId, Timestamp, Tree, Value};
 pub struct Software {
     /// Its name.
     pub name: String,
-    /// Its version, in whatever form it has one.
+    /// Its version in any form.
     pub version: String,
-    /// Who made it.
+    /// Its author.
     pub author: Option<String>,
-    /// Where it is described.
+    /// The address of a page about it.
     pub homepage: Option<String>,
 }
 
@@ -53,9 +53,9 @@ pub struct Software {
 pub struct HistoryEntry {
     /// What was done.
     pub description: String,
-    /// When.
+    /// When it was done.
     pub time: Option<Timestamp>,
-    /// By which programs.
+    /// The programs that did it.
     pub software: Vec<Software>,
 }
 
@@ -77,13 +77,13 @@ pub struct HistoryEntry {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Extension {
-    /// The class that implements it, by its full name.
+    /// The full name of the class that implements it.
     pub class: String,
     /// The URI of the extension.
     pub uri: Option<String>,
-    /// The package that the class is part of.
+    /// The package that contains the class.
     pub software: Option<Software>,
-    /// The package that lists the extension's tags.
+    /// The package that lists the tags of the extension.
     pub manifest_software: Option<Software>,
 }
 
@@ -91,7 +91,7 @@ fn fault(tree: &Tree, node: NodeId, structure: &'static str, field: &'static str
     Fault::new(field, FaultKind::Rule("is missing, or is not text")).at(structure, tree.node(node).offset)
 }
 
-/// The text under a key: a version may look like a number.
+/// Returns the text under a key, even if it looks like a number, as a version may.
 fn text(tree: &Tree, node: NodeId, key: &str) -> Option<String> {
     let child = tree.child(node, key)?;
     match tree.value(child) {
@@ -100,7 +100,7 @@ fn text(tree: &Tree, node: NodeId, key: &str) -> Option<String> {
     }
 }
 
-/// A mapping of the texts and nodes that are there.
+/// Adds a mapping of the texts and nodes that exist.
 fn mapping(tree: &mut Tree, tag: &str, pairs: Vec<(&'static str, Option<NodeId>)>) -> NodeId {
     let pairs = pairs.into_iter().filter_map(|(key, value)| Some((key, value?)));
     let entries = pairs.map(|(key, value)| (tree.add_str(key), value)).collect();
@@ -110,7 +110,7 @@ fn mapping(tree: &mut Tree, tag: &str, pairs: Vec<(&'static str, Option<NodeId>)
 }
 
 impl Software {
-    /// A program by name and version.
+    /// Creates a program from its name and version.
     ///
     /// ```
     /// use asdf_core::Software;
@@ -122,7 +122,7 @@ impl Software {
         Self { name: name.into(), version: version.into(), author: None, homepage: None }
     }
 
-    /// This library, as it signs the files that it makes.
+    /// Returns this library, as it is recorded in the files that it creates.
     ///
     /// ```
     /// use asdf_core::{Asdf, Document, Software};
@@ -151,7 +151,7 @@ impl Software {
     /// ```
     ///
     /// # Errors
-    /// `Malformed` without name or version.
+    /// `Malformed` if the name or the version is missing.
     pub fn from_node(tree: &Tree, node: NodeId) -> Result<Self> {
         let required = |key| text(tree, node, key).ok_or_else(|| fault(tree, node, "software", key));
         Ok(Self {
@@ -186,7 +186,7 @@ impl Software {
 }
 
 impl HistoryEntry {
-    /// An entry of this moment.
+    /// Creates an entry with the present time.
     ///
     /// ```
     /// use asdf_core::HistoryEntry;
@@ -215,7 +215,7 @@ impl HistoryEntry {
     /// ```
     ///
     /// # Errors
-    /// `Malformed` without a description, or with a time or software that is none.
+    /// `Malformed` if the description is missing, or if the time or the software is invalid.
     pub fn from_node(tree: &Tree, node: NodeId) -> Result<Self> {
         let time = match tree.child(node, "time").map(|time| tree.value(time)).transpose()?.flatten() {
             Some(Value::Timestamp(time)) => Some(time),
@@ -277,7 +277,7 @@ impl Extension {
     /// ```
     ///
     /// # Errors
-    /// `Malformed` without a class, or with software that is none.
+    /// `Malformed` if the class is missing, or if the software is invalid.
     pub fn from_node(tree: &Tree, node: NodeId) -> Result<Self> {
         let software = |keys: [&str; 2]| {
             let found = keys.iter().find_map(|key| tree.child(node, key));
@@ -287,7 +287,7 @@ impl Extension {
         Ok(Self {
             class: class.ok_or_else(|| fault(tree, node, "extension metadata", "extension_class"))?,
             uri: text(tree, node, "extension_uri"),
-            // The older name of the key comes second.
+            // The newer name of the key takes precedence.
             software: software(["software", "package"])?,
             manifest_software: software(["manifest_software", "manifest_package"])?,
         })
@@ -313,7 +313,7 @@ impl Extension {
     }
 }
 
-/// The items of a list under `history`; of files before standard 1.2 the entries are the history itself.
+/// Returns the items of a list in `history`. Before standard 1.2, `history` itself is the list of entries.
 fn history<'t>(tree: &'t Tree, key: &str) -> &'t [NodeId] {
     let Some(history) = tree.child(tree.root(), "history") else { return &[] };
     let list = match tree.items(history) {
@@ -325,7 +325,7 @@ fn history<'t>(tree: &'t Tree, key: &str) -> &'t [NodeId] {
 }
 
 impl Asdf {
-    /// The software that wrote the file; `None` if it does not say.
+    /// Returns the software that wrote the file, or `None` if it is not recorded.
     ///
     /// ```
     /// use asdf_core::{Asdf, Document};
@@ -336,13 +336,13 @@ impl Asdf {
     /// ```
     ///
     /// # Errors
-    /// As [`Software::from_node`].
+    /// Those of [`Software::from_node`].
     pub fn library(&self) -> Result<Option<Software>> {
         let node = self.tree().child(self.tree().root(), "asdf_library");
         node.map(|node| Software::from_node(self.tree(), node)).transpose()
     }
 
-    /// What was done to the file, oldest first.
+    /// Returns what was done to the file, beginning with the oldest entry.
     ///
     /// ```
     /// use asdf_core::{Asdf, Document, HistoryEntry};
@@ -357,13 +357,13 @@ impl Asdf {
     /// ```
     ///
     /// # Errors
-    /// As [`HistoryEntry::from_node`].
+    /// Those of [`HistoryEntry::from_node`].
     pub fn history(&self) -> Result<Vec<HistoryEntry>> {
         let entries = history(self.tree(), "entries").iter();
         entries.map(|&node| HistoryEntry::from_node(self.tree(), node)).collect()
     }
 
-    /// The extensions that wrote tags of the file.
+    /// Returns the extensions that wrote tags of the file.
     ///
     /// ```no_run
     /// use asdf_core::Asdf;
@@ -375,7 +375,7 @@ impl Asdf {
     /// ```
     ///
     /// # Errors
-    /// As [`Extension::from_node`].
+    /// Those of [`Extension::from_node`].
     pub fn extensions(&self) -> Result<Vec<Extension>> {
         let entries = history(self.tree(), "extensions").iter();
         entries.map(|&node| Extension::from_node(self.tree(), node)).collect()
@@ -396,13 +396,13 @@ impl Document {
     /// ```
     ///
     /// # Errors
-    /// `Usage` if the file has something else under `history`.
+    /// `Usage` if `history` of the file has another form.
     pub fn add_history(&mut self, entry: &HistoryEntry) -> Result<NodeId> {
         let node = entry.to_node(&mut self.tree);
         self.add_to_history("entries", node)
     }
 
-    /// Adds an extension to those that wrote tags of the file.
+    /// Adds an extension to the list of those that wrote tags of the file.
     ///
     /// ```
     /// use asdf_core::{Document, Extension, Version};
@@ -414,11 +414,14 @@ impl Document {
     /// ```
     ///
     /// # Errors
-    /// `Usage` for standards before 1.2, which do not have them, and as [`add_history`](Self::add_history).
+    /// `Usage` if the standard is older than 1.2, which introduced extensions; and those of [`add_history`](Self::add_history).
     pub fn add_extension(&mut self, extension: &Extension) -> Result<NodeId> {
         let standard = self.standard();
         if standard < Version::new(1, 2, 0) {
-            return Err(Error::usage("extension", format!("is not of the standard {standard}")));
+            return Err(Error::usage(
+                "extension",
+                format!("does not exist in version {standard} of the standard"),
+            ));
         }
         let node = extension.to_node(&mut self.tree);
         self.add_to_history("extensions", node)

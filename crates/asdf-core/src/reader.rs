@@ -1,4 +1,4 @@
-//! Opening and reading files.
+//! Opening and reading of files.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -17,16 +17,16 @@ use crate::array::Array;
 use crate::codec::{self, Compression};
 use crate::model::layout::{BlockEntry, Layout};
 use crate::model::located::Located;
-use crate::model::ndarray;
+use crate::model::ndarray::{self, NdArray};
 use crate::options::{self, OpenOptions};
 use crate::pieces;
 use crate::spec::header_line::Version;
 use crate::yaml::{NodeId, Tree};
 
-/// Blocks from this size on are decoded while they are being read: below it another thread costs more than it saves.
+/// Blocks of at least this size are decoded while they are read. For smaller blocks, another thread costs more than it saves.
 const OVERLAPPED: u64 = 1 << 20;
 
-/// An open file: its tree, and its blocks on demand.
+/// An open file with its tree. Blocks are read on demand.
 ///
 /// ```
 /// use asdf_core::{Asdf, Version};
@@ -45,9 +45,11 @@ pub struct Asdf {
     pub(crate) tree: Tree,
     pub(crate) options: OpenOptions,
     pub(crate) path: Option<PathBuf>,
-    /// The compressed block that was decoded last: slabs of one array are often read one after another.
+    /// The compressed block that was decoded last, because several slabs of one array are often read one after another.
     decoded: Mutex<Option<(usize, Arc<Vec<u8>>)>>,
     others: Mutex<HashMap<PathBuf, Arc<Asdf>>>,
+    /// The array that was described last: several things are asked of one array after another.
+    described: Mutex<Option<(NodeId, NdArray)>>,
 }
 
 impl fmt::Debug for Asdf {
@@ -70,7 +72,7 @@ impl Asdf {
     /// ```
     ///
     /// # Errors
-    /// `Io`; `Malformed`, `LimitExceeded` or `Unsupported` for a file that cannot be read.
+    /// `Io`; `Malformed`, `LimitExceeded` or `Unsupported` if the file cannot be read.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::open_with(path, &OpenOptions::default())
     }
@@ -90,14 +92,14 @@ impl Asdf {
     /// ```
     ///
     /// # Errors
-    /// As [`open`](Self::open).
+    /// Those of [`open`](Self::open).
     pub fn open_with(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Self> {
         let path = path.as_ref();
         let storage = journal::view(options.access.open(path)?)?;
         Self::read(Arc::new(storage), options, Some(path.into()))
     }
 
-    /// Reads a file that is in memory.
+    /// Opens a file in memory.
     ///
     /// ```
     /// use asdf_core::Asdf;
@@ -108,12 +110,12 @@ impl Asdf {
     /// ```
     ///
     /// # Errors
-    /// As [`open`](Self::open).
+    /// Those of [`open`](Self::open).
     pub fn from_bytes(bytes: impl Into<Vec<u8>>) -> Result<Self> {
         Self::from_storage(bytes.into(), &OpenOptions::default())
     }
 
-    /// Reads a file from any storage.
+    /// Opens a file in any storage.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -130,7 +132,7 @@ impl Asdf {
     /// ```
     ///
     /// # Errors
-    /// As [`open`](Self::open).
+    /// Those of [`open`](Self::open).
     pub fn from_storage(storage: impl ReadAt + 'static, options: &OpenOptions) -> Result<Self> {
         Self::read(Arc::new(journal::view(storage)?), options, None)
     }
@@ -144,28 +146,28 @@ impl Asdf {
             }
             None => Tree::new(),
         };
-        let (decoded, others) = (Mutex::default(), Mutex::default());
-        Ok(Self { storage, located, tree, options: options.clone(), path, decoded, others })
+        let (decoded, others, described) = (Mutex::default(), Mutex::default(), Mutex::default());
+        Ok(Self { storage, located, tree, options: options.clone(), path, decoded, others, described })
     }
 
-    /// Goes on with the file at a path, in which everything is where it was.
+    /// Continues with the file at a path, in which everything has the same position as before.
     pub(crate) fn reopen(&mut self, path: &Path) -> Result<()> {
         self.storage = Arc::new(journal::view(self.options.access.open(path)?)?);
         Ok(())
     }
 
-    /// The tree; an empty mapping if the file has none.
+    /// Returns the tree, which is an empty mapping if the file has none.
     pub fn tree(&self) -> &Tree {
         &self.tree
     }
 
-    /// Whether the file has a tree.
+    /// Returns whether the file has a tree.
     pub fn has_tree(&self) -> bool {
         self.located.tree().is_some()
     }
 
-    /// Where everything is. The headers of all blocks are read for it; where one in the middle of many is bad, the blocks end
-    /// before it, and `unexplained` says where.
+    /// Returns the positions of all parts of the file. The headers of all blocks are read for this. If a header is damaged, the
+    /// blocks end before it, and `unexplained` is its offset.
     ///
     /// ```
     /// use asdf_core::{Asdf, Document, NewArray};
@@ -181,17 +183,17 @@ impl Asdf {
         self.located.layout(&*self.storage)
     }
 
-    /// The version of the standard that the file names.
+    /// Returns the version of the standard that the file declares.
     pub fn standard(&self) -> Option<Version> {
         self.located.header().standard
     }
 
-    /// The path it was opened by.
+    /// Returns the path by which it was opened.
     pub fn path(&self) -> Option<&Path> {
         self.path.as_deref()
     }
 
-    /// The node at a path; see [`Tree::get`].
+    /// Returns the node at a path; see [`Tree::get`].
     ///
     /// ```
     /// use asdf_core::Asdf;
@@ -206,7 +208,8 @@ impl Asdf {
         self.tree.get(path)
     }
 
-    /// The number of blocks, as the headers say, or a block index that agrees with the first and the last of them.
+    /// Returns the number of blocks according to the headers, or to a block index that agrees with the first and the last of
+    /// them.
     ///
     /// ```
     /// # let mut document = asdf_core::Document::new();
@@ -219,7 +222,7 @@ impl Asdf {
         self.located.count()
     }
 
-    /// The blocks in their order; all headers are read for it, as by [`layout`](Self::layout).
+    /// Returns the blocks in their order. All headers are read for this, as by [`layout`](Self::layout).
     ///
     /// ```
     /// use asdf_core::Compression;
@@ -237,7 +240,7 @@ impl Asdf {
         blocks.map(|(index, entry)| Block { file: self, index, entry: *entry })
     }
 
-    /// A block by its index.
+    /// Returns the block with this index.
     ///
     /// ```
     /// # let mut document = asdf_core::Document::new();
@@ -249,14 +252,14 @@ impl Asdf {
     /// ```
     ///
     /// # Errors
-    /// `NotFound`; `Malformed` if its header, or one before it, is bad; `Io`.
+    /// `NotFound`; `Malformed` if its header or an earlier one is damaged; `Io`.
     pub fn block(&self, index: usize) -> Result<Block<'_>> {
         let entry = self.located.block(&*self.storage, index)?;
         let entry = entry.ok_or_else(|| Error::not_found("block", index.to_string()))?;
         Ok(Block { file: self, index, entry })
     }
 
-    /// The array at a path.
+    /// Returns the array at a path.
     ///
     /// ```
     /// let file = asdf_core::Asdf::from_bytes("#ASDF 1.0.0\n%YAML 1.1\n---\na: !<tag:stsci.edu:asdf/core/ndarray-1.1.0> [1, 2]\n...\n")?;
@@ -265,12 +268,12 @@ impl Asdf {
     /// ```
     ///
     /// # Errors
-    /// `NotFound` with the nearest paths; as [`array_at`](Self::array_at).
+    /// `NotFound` with the most similar paths; and those of [`array_at`](Self::array_at).
     pub fn array(&self, path: &str) -> Result<Array<'_>> {
         Array::new(self, self.get(path).ok_or_else(|| self.tree.not_found(path))?)
     }
 
-    /// The array that a node describes, whatever its tag.
+    /// Returns the array that a node describes, whatever its tag.
     ///
     /// ```
     /// # let mut document = asdf_core::Document::new();
@@ -285,13 +288,13 @@ impl Asdf {
     /// ```
     ///
     /// # Errors
-    /// `WrongType` if the node is something else; `Malformed` if it has the tag of an array and describes none, or one that
-    /// its block has no room for; `Usage` if it lies in another file that may not be opened.
+    /// `WrongType` if the node is something else; `Malformed` if it has the tag of an array but does not describe one, or if the
+    /// array does not fit its block; `Usage` if the array is in another file that may not be opened.
     pub fn array_at(&self, node: NodeId) -> Result<Array<'_>> {
         Array::new(self, node)
     }
 
-    /// Whether a node is an array by its tag.
+    /// Returns whether a node has the tag of an array.
     ///
     /// ```
     /// # let mut document = asdf_core::Document::new();
@@ -305,7 +308,8 @@ impl Asdf {
         ndarray::is_ndarray(&self.tree, node)
     }
 
-    /// The other file that a URI names, opened if the options allow it; of one URI always the same file.
+    /// Returns the other file to which a URI refers, if the options allow it to be opened. The same URI always returns the same
+    /// file.
     ///
     /// ```
     /// use asdf_core::{Asdf, External, OpenOptions};
@@ -323,7 +327,7 @@ impl Asdf {
     /// ```
     ///
     /// # Errors
-    /// `Usage` if it may not be opened; as [`open`](Self::open).
+    /// `Usage` if it may not be opened; and those of [`open`](Self::open).
     pub fn external(&self, uri: &str) -> Result<Arc<Asdf>> {
         let name = uri.split('#').next().unwrap_or_default();
         let path = options::resolve(&self.options.external, self.path(), name)?;
@@ -336,7 +340,7 @@ impl Asdf {
         Ok(other)
     }
 
-    /// What a mapping with `$ref` leads to: another file, or `None` for this one, and the node in it.
+    /// Returns the target of a mapping with `$ref`: another file, or `None` for this file, and the node in it.
     ///
     /// ```
     /// use asdf_core::{Asdf, Error};
@@ -350,7 +354,7 @@ impl Asdf {
     /// ```
     ///
     /// # Errors
-    /// `Usage` if `node` is no reference, or names a file that may not be opened; `NotFound` if nothing is there.
+    /// `Usage` if `node` is not a reference, or refers to a file that may not be opened; `NotFound` if the target does not exist.
     pub fn reference(&self, node: NodeId) -> Result<(Option<Arc<Asdf>>, NodeId)> {
         let target = self.tree.child(node, "$ref").and_then(|target| self.tree.node(target).text());
         let uri = target
@@ -366,7 +370,23 @@ impl Asdf {
         Ok((Some(other), node))
     }
 
-    /// The data of a block: borrowed if it is stored as it is and in memory.
+    /// Returns what a node says about an array.
+    pub(crate) fn described(&self, node: NodeId) -> Result<NdArray> {
+        // Inline elements are not copied to be kept.
+        if !self.tree.is_apart(node) {
+            return NdArray::from_node(&self.tree, node);
+        }
+        let known = self.described.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, array)) = known.as_ref().filter(|(known, _)| *known == node) {
+            return Ok(array.clone());
+        }
+        drop(known);
+        let array = NdArray::from_node(&self.tree, node)?;
+        *self.described.lock().unwrap_or_else(PoisonError::into_inner) = Some((node, array.clone()));
+        Ok(array)
+    }
+
+    /// Returns the data of a block. It is borrowed if it is uncompressed and in memory.
     pub(crate) fn block_data(&self, index: usize) -> Result<Data<'_>> {
         let block = self.block(index)?;
         if block.compression() == Compression::None {
@@ -429,7 +449,7 @@ impl fmt::Debug for Block<'_> {
     }
 }
 
-/// What a block's checksum says.
+/// The result of checking a block's checksum.
 ///
 /// ```
 /// use asdf_core::{Asdf, Checksum};
@@ -446,43 +466,43 @@ impl fmt::Debug for Block<'_> {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Checksum {
-    /// There is none, or the block is streamed.
+    /// There is no checksum, or the block is streamed.
     Absent,
-    /// It is that of the stored bytes, as the standard says.
+    /// The checksum is that of the stored bytes, as the standard requires.
     Stored,
-    /// It is that of the decoded bytes, as older writers made it.
+    /// The checksum is that of the decoded bytes, as older writers computed it.
     Decoded,
-    /// It is neither: the block, or its checksum, is damaged.
+    /// The checksum is that of neither, so it or the block is damaged.
     Wrong,
 }
 
 impl<'a> Block<'a> {
-    /// Its index.
+    /// Returns its index.
     pub fn index(&self) -> usize {
         self.index
     }
 
-    /// Its header, and where it is.
+    /// Returns its header and its position.
     pub fn entry(&self) -> BlockEntry {
         self.entry
     }
 
-    /// How it is compressed.
+    /// Returns how it is compressed.
     pub fn compression(&self) -> Compression {
         Compression::from_label(self.entry.header.compression.0)
     }
 
-    /// Bytes stored.
+    /// Returns the number of stored bytes.
     pub fn stored_size(&self) -> u64 {
         self.entry.stored
     }
 
-    /// Bytes after decoding.
+    /// Returns the number of bytes after decoding.
     pub fn data_size(&self) -> u64 {
         self.entry.data_size()
     }
 
-    /// Its bytes as stored.
+    /// Returns its bytes as they are stored.
     ///
     /// ```
     /// use asdf_core::{Asdf, Compression, Document};
@@ -501,7 +521,7 @@ impl<'a> Block<'a> {
         self.file.storage.read_at(self.entry.data_offset(), size)
     }
 
-    /// Its data, decoded.
+    /// Returns its decoded data.
     ///
     /// ```
     /// use asdf_core::{Asdf, Compression, Document};
@@ -514,7 +534,7 @@ impl<'a> Block<'a> {
     /// ```
     ///
     /// # Errors
-    /// `Malformed` if the stored bytes do not decode to the declared size; `Unsupported`, `LimitExceeded`, `Io`.
+    /// `Malformed` if the decoded bytes do not have the declared size; `Unsupported`, `LimitExceeded`, `Io`.
     pub fn data(&self) -> Result<Cow<'a, [u8]>> {
         if self.compression() == Compression::None { self.stored() } else { self.decode().map(Cow::Owned) }
     }
@@ -531,7 +551,7 @@ impl<'a> Block<'a> {
         let is_large = self.entry.stored >= OVERLAPPED && !cfg!(target_family = "wasm");
         if is_large && threads > 1 && storage.as_slice().is_none() && self.compression().is_stream() {
             let decoded = pieces::overlapped(storage, at..add(at, self.entry.stored)?, |stored| {
-                codec::decode_stream(self.compression(), stored, &mut out)
+                codec::decode_stream(self.compression(), stored, &mut out, threads)
             })?;
             decoded.map_err(|error| error.at(at))?;
             return Ok(out);
@@ -539,6 +559,44 @@ impl<'a> Block<'a> {
         codec::decode(self.compression(), &self.stored()?, &mut out, threads)
             .map_err(|error| error.at(at))?;
         Ok(out)
+    }
+
+    /// Decodes the data piece by piece. A piece has at most 1 MiB, so that a block can be larger than the memory. Blosc is the
+    /// exception: it needs all of a block at once.
+    ///
+    /// ```
+    /// use asdf_core::{Asdf, Compression, Document};
+    ///
+    /// let mut document = Document::new();
+    /// document.add_block(vec![7; 3_000_000], Compression::Lz4);
+    /// let file = Asdf::from_bytes(document.to_bytes()?)?;
+    /// let mut sum = 0;
+    /// file.block(0)?.for_each_piece(|piece| {
+    ///     sum += piece.iter().map(|&byte| u64::from(byte)).sum::<u64>();
+    ///     Ok(())
+    /// })?;
+    /// assert_eq!(sum, 21_000_000);
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// An error of `take` ends the work and is returned. Otherwise the errors are those of [`data`](Self::data). If there is an
+    /// error, the pieces before it may be wrong as well.
+    pub fn for_each_piece(&self, mut take: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
+        let (storage, at) = (&*self.file.storage, self.entry.data_offset());
+        if !self.compression().is_read_in_pieces() {
+            return take(&self.data()?);
+        }
+        let (size, range) = (self.data_size(), at..add(at, self.entry.stored)?);
+        if let Some(error) = self.compression().obstacle() {
+            return Err(codec::DecodeError::Unsupported(error).at(at));
+        }
+        if cfg!(target_family = "wasm") {
+            return codec::decode_pieces(self.compression(), &mut &*self.stored()?, (size, at), &mut take);
+        }
+        pieces::overlapped(storage, range, |stored| {
+            codec::decode_pieces(self.compression(), stored, (size, at), &mut take)
+        })?
     }
 
     /// Compares the checksum with the stored bytes, and if they differ with the decoded ones.
@@ -554,7 +612,7 @@ impl<'a> Block<'a> {
     /// ```
     ///
     /// # Errors
-    /// `Io`. A block that cannot be decoded has a wrong checksum.
+    /// `Io`. If a block cannot be decoded, this is not an error, and the checksum counts as wrong.
     pub fn checksum(&self) -> Result<Checksum> {
         let expected = self.entry.header.checksum;
         if expected == [0; 16] || self.entry.header.is_streamed() {
@@ -563,16 +621,20 @@ impl<'a> Block<'a> {
         if self.md5_of_stored()? == expected {
             return Ok(Checksum::Stored);
         }
-        if self.compression() != Compression::None
-            && let Ok(data) = self.decode()
-            && codec::md5(&data) == expected
-        {
-            return Ok(Checksum::Decoded);
+        if self.compression() != Compression::None {
+            let mut sum = codec::Md5Sum::default();
+            let decoded = self.for_each_piece(|piece| {
+                sum.update(piece);
+                Ok(())
+            });
+            if decoded.is_ok() && sum.finish() == expected {
+                return Ok(Checksum::Decoded);
+            }
         }
         Ok(Checksum::Wrong)
     }
 
-    /// Piece by piece: a block may be larger than the memory.
+    /// The block is read in pieces, because it may be larger than the memory.
     fn md5_of_stored(&self) -> Result<[u8; 16]> {
         const PIECE: u64 = 1 << 20;
         let mut sum = codec::Md5Sum::default();
@@ -602,7 +664,7 @@ impl<'a> Block<'a> {
     /// ```
     ///
     /// # Errors
-    /// `Malformed` with the first halves of both sums; `Io`.
+    /// `Malformed`, with the first halves of both checksums; `Io`.
     pub fn check(&self) -> Result<Checksum> {
         match self.checksum()? {
             Checksum::Wrong => {

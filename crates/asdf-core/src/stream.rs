@@ -1,4 +1,4 @@
-//! Files that grow: a last block of unknown length, written row by row.
+//! Files that grow: the last block has no fixed length, and is written row by row.
 
 use std::path::Path;
 
@@ -15,8 +15,8 @@ use crate::reader::Asdf;
 
 /// Writes rows to a streamed block.
 ///
-/// The file is complete after every row: its readers take as many whole rows as there are. A row that was cut short is
-/// no row to them, and is written over when the file is opened to append.
+/// The file is complete after every row, because readers take as many whole rows as there are. They ignore a row that is
+/// incomplete, and it is overwritten when the file is opened for appending.
 ///
 /// ```
 /// use asdf_core::{Asdf, Document, ScalarType, StreamWriter};
@@ -44,8 +44,8 @@ pub struct StreamWriter {
 }
 
 impl StreamWriter {
-    /// Creates a file, which must not be there yet, of a document and an array of rows at a path of its tree, in the byte order
-    /// of this machine.
+    /// Creates a file from a document, and adds an array of rows at a path of its tree, in the byte order of this machine. The
+    /// file must not exist yet.
     ///
     /// ```
     /// use asdf_core::{Asdf, ByteOrder, Document, ScalarType, StreamWriter};
@@ -60,7 +60,8 @@ impl StreamWriter {
     /// ```
     ///
     /// # Errors
-    /// `Io` if the file exists; `Usage` if rows have no bytes, or the document has a streamed block; as [`Document::save`].
+    /// `Io` if the file exists; `Usage` if rows have no bytes, or if the document has a streamed block; and those of
+    /// [`Document::save`].
     pub fn create(
         path: impl AsRef<Path>,
         document: Document,
@@ -71,7 +72,7 @@ impl StreamWriter {
         Self::start(|| Replacement::create_new(path), document, node, datatype, row)
     }
 
-    /// As [`create`](Self::create), in the place of a file that may be there: readers that have the old one open keep it.
+    /// Does the same as [`create`](Self::create), but replaces an existing file. Readers that have the old file open keep it.
     ///
     /// ```
     /// use asdf_core::{Asdf, Document, ScalarType, StreamWriter};
@@ -89,7 +90,7 @@ impl StreamWriter {
     /// ```
     ///
     /// # Errors
-    /// As [`create`](Self::create), but for a file that exists.
+    /// Those of [`create`](Self::create), except that the file may exist.
     pub fn overwrite(
         path: impl AsRef<Path>,
         document: Document,
@@ -118,7 +119,7 @@ impl StreamWriter {
         Ok(Self { session: Session::over(storage), end, datatype, byteorder, row_bytes, rows: 0 })
     }
 
-    /// Opens a file with a streamed block to append rows to it.
+    /// Opens a file with a streamed block in order to append rows to it.
     ///
     /// ```
     /// use asdf_core::{Asdf, Document, ScalarType, StreamWriter};
@@ -137,13 +138,13 @@ impl StreamWriter {
     /// ```
     ///
     /// # Errors
-    /// `Usage` if the file has no array of rows (`*`) in a streamed block; `Conflict` if another writer holds it; as
+    /// `Usage` if the file has no array of rows (`*`) in a streamed block; `Conflict` if another writer has it open; and those of
     /// [`Asdf::open`].
     pub fn append_to(path: impl AsRef<Path>) -> Result<Self> {
         let mut session = Session::open(path.as_ref())?;
         session.recover()?;
         let file = Asdf::open(path)?;
-        let none = || Error::usage("file", "has no array of rows in a streamed block");
+        let none = || Error::usage("file", "does not have an array of rows in a streamed block");
         let last = file.layout().blocks.last().filter(|block| block.header.is_streamed()).ok_or_else(none)?;
         let index = sub(file.layout().blocks.len(), 1)?;
         let is_rows = |node: &crate::NodeId| {
@@ -161,7 +162,7 @@ impl StreamWriter {
         Ok(Self { session, end, datatype, byteorder, row_bytes, rows: *rows })
     }
 
-    /// Appends rows: elements in C order, of the type that the rows have.
+    /// Appends rows, which are given as elements of their type in C order.
     ///
     /// ```
     /// use asdf_core::{Document, ScalarType, StreamWriter};
@@ -176,12 +177,15 @@ impl StreamWriter {
     /// ```
     ///
     /// # Errors
-    /// `Usage` if they are of another type, or not whole rows; `Conflict` if another program has changed the file; `Io`. The
-    /// file then ends where it did.
+    /// `Usage` if they have another type, or are not whole rows; `Conflict` if another program has changed the file; `Io`. The
+    /// file then has the same length as before.
     pub fn append<T: Element>(&mut self, elements: &[T]) -> Result<()> {
         if self.datatype != Datatype::Scalar(T::TYPE) {
             let name = self.datatype.scalar().map_or("structured", ScalarType::name);
-            return Err(Error::usage("element type", format!("is {}, the rows' is {name}", T::TYPE.name())));
+            return Err(Error::usage(
+                "element type",
+                format!("is {}, but the elements of the rows are {name}", T::TYPE.name()),
+            ));
         }
         if self.byteorder == ByteOrder::NATIVE {
             return self.append_bytes(bytemuck::cast_slice(elements));
@@ -191,7 +195,7 @@ impl StreamWriter {
         self.append_bytes(&bytes)
     }
 
-    /// Appends rows as they are to be stored.
+    /// Appends rows, which are given as stored bytes.
     ///
     /// ```
     /// use asdf_core::{Document, ScalarType, StreamWriter};
@@ -205,29 +209,32 @@ impl StreamWriter {
     /// ```
     ///
     /// # Errors
-    /// As [`append`](Self::append).
+    /// Those of [`append`](Self::append).
     pub fn append_bytes(&mut self, bytes: &[u8]) -> Result<()> {
         let size = bytes.len() as u64;
         if !size.is_multiple_of(self.row_bytes) {
             return Err(Error::usage(
                 "rows",
-                format!("have {size} bytes, which are not whole rows of {}", self.row_bytes),
+                format!(
+                    "have {size} bytes, which is not a multiple of the size of a row ({} bytes)",
+                    self.row_bytes
+                ),
             ));
         }
         self.session.verify()?;
         self.session.write_fresh(self.end, bytes)?;
-        // The file ends with its rows: they are part of it.
+        // The file ends with its rows, which are part of it from now on.
         self.session.accept();
         increase(&mut self.end, size)?;
         increase(&mut self.rows, div(size, self.row_bytes)?)
     }
 
-    /// The number of rows.
+    /// Returns the number of rows.
     pub fn rows(&self) -> u64 {
         self.rows
     }
 
-    /// Returns when all rows are on the device.
+    /// Waits until all rows are on the device.
     ///
     /// ```no_run
     /// use asdf_core::{Document, ScalarType, StreamWriter};
@@ -275,5 +282,5 @@ fn row_bytes(datatype: &Datatype, row: &[u64]) -> Result<u64> {
     slab::elements(row)
         .and_then(|elements| elements.checked_mul(datatype.size()?))
         .filter(|&bytes| bytes > 0)
-        .ok_or_else(|| Error::usage("row", "has no bytes, or more than 2^64"))
+        .ok_or_else(|| Error::usage("row", "has no bytes, or 2^64 bytes or more"))
 }

@@ -1,4 +1,4 @@
-//! The standard's types that say more of an array or a value: `table`, `column`, `constant`, `externalarray`.
+//! Types of the standard that describe an array or a value: `table`, `column`, `constant`, `externalarray`.
 
 use sciformats_core::endian::ByteOrder;
 use sciformats_core::fault::{Fault, FaultKind};
@@ -10,7 +10,7 @@ use crate::reader::Asdf;
 use crate::spec::header_line::Version;
 use crate::yaml::{ASDF_PREFIX, CollectionStyle, NodeId};
 
-/// A column of a table: an array with a name.
+/// A column of a table, which is an array with a name.
 ///
 /// ```
 /// use asdf_core::{Column, Document, NewArray};
@@ -29,11 +29,11 @@ pub struct Column {
     pub name: String,
     /// The node of its array.
     pub data: NodeId,
-    /// The node of its unit: a text, or a node with a tag for units.
+    /// The node of its unit, which is a text, or a node with a tag for units.
     pub unit: Option<NodeId>,
-    /// What it holds, for people.
+    /// A description for people to read.
     pub description: Option<String>,
-    /// The node of more about it.
+    /// The node of further metadata about it.
     pub meta: Option<NodeId>,
 }
 
@@ -56,11 +56,11 @@ pub struct Column {
 pub struct Table {
     /// The columns in their order.
     pub columns: Vec<Column>,
-    /// The node of more about the table.
+    /// The node of further metadata about the table.
     pub meta: Option<NodeId>,
 }
 
-/// An array in a file of another format (`core/externalarray`). It is never opened: what it means is up to that format.
+/// An array in a file of another format (`core/externalarray`). It is never opened, because that format defines its meaning.
 ///
 /// ```
 /// use asdf_core::{Document, ExternalArray, ScalarType};
@@ -76,23 +76,23 @@ pub struct Table {
 pub struct ExternalArray {
     /// The URI of the file.
     pub uri: String,
-    /// The array in it, in the words of the other format: a node of any kind.
+    /// The array in this file. The other format defines the form of the node.
     pub target: NodeId,
     /// The type of its elements.
     pub datatype: Datatype,
-    /// Its dimensions, slowest first.
+    /// Its dimensions, the slowest varying first.
     pub shape: Vec<u64>,
 }
 
 impl Asdf {
-    /// Whether a node has a tag of this name, of any version and whoever defines it: `core/table-1.0.0` and
+    /// Returns whether a node has a tag of this name, in any version and defined by anybody: `core/table-1.0.0` and
     /// `tag:astropy.org:astropy/table/table-1.0.0` are both a `table`.
     fn is_called(&self, node: NodeId, name: &str) -> bool {
         let last = self.tree().tag(node).and_then(|tag| tag.rsplit('/').next());
         last.and_then(|last| last.strip_prefix(name)).is_some_and(|rest| rest.starts_with('-'))
     }
 
-    /// The table that a node describes; `None` if its tag is not that of a table.
+    /// Returns the table that a node describes; `None` if its tag is not that of a table.
     ///
     /// ```
     /// use asdf_core::{Asdf, Error};
@@ -109,7 +109,7 @@ impl Asdf {
     /// ```
     ///
     /// # Errors
-    /// `Malformed` without columns, or for a column without name or data.
+    /// `Malformed` if there are no columns, or if a column lacks its name or its data.
     pub fn table_at(&self, node: NodeId) -> Result<Option<Table>> {
         if !self.is_called(node, "table") {
             return Ok(None);
@@ -121,7 +121,7 @@ impl Asdf {
         Ok(Some(Table { columns, meta: tree.child(node, "meta") }))
     }
 
-    /// The column that a node describes; `None` if its tag is not that of a column.
+    /// Returns the column that a node describes; `None` if its tag is not that of a column.
     ///
     /// ```
     /// use asdf_core::{Asdf, Error};
@@ -136,7 +136,7 @@ impl Asdf {
     /// ```
     ///
     /// # Errors
-    /// `Malformed` for a column without name or data.
+    /// `Malformed` if the column lacks its name or its data.
     pub fn column_at(&self, node: NodeId) -> Result<Option<Column>> {
         if self.is_called(node, "column") { self.column(node).map(Some) } else { Ok(None) }
     }
@@ -153,7 +153,7 @@ impl Asdf {
         })
     }
 
-    /// The value that a `core/constant` wraps: the same node, whose content is the value; `None` for other nodes.
+    /// Returns the value that a `core/constant` wraps, which is the content of the same node; `None` for other nodes.
     ///
     /// ```
     /// use asdf_core::{Asdf, Document, Error};
@@ -171,7 +171,7 @@ impl Asdf {
         self.is_core(node, "core/constant").then_some(node)
     }
 
-    /// The array elsewhere that a `core/externalarray` names; `None` for other nodes.
+    /// Returns the external array that a `core/externalarray` describes; `None` for other nodes.
     ///
     /// ```
     /// use asdf_core::{Asdf, Document, Error, ExternalArray, ScalarType};
@@ -189,7 +189,7 @@ impl Asdf {
     /// ```
     ///
     /// # Errors
-    /// `Malformed` for a node that lacks a part, or has one that is none.
+    /// `Malformed` if the node lacks a part, or if a part is invalid.
     pub fn external_array_at(&self, node: NodeId) -> Result<Option<ExternalArray>> {
         if !self.is_core(node, "core/externalarray") {
             return Ok(None);
@@ -210,13 +210,13 @@ impl Asdf {
     }
 
     fn missing(&self, node: NodeId, structure: &'static str, field: &'static str) -> Error {
-        let kind = FaultKind::Rule("is missing, or is not what it must be");
+        let kind = FaultKind::Rule("is missing or invalid");
         Fault::new(field, kind).at(structure, self.tree().node(node).offset)
     }
 }
 
 impl Document {
-    /// Adds a table of columns whose arrays are in the tree already. Files of the standard 1.6 have the tags of its
+    /// Adds a table of columns whose arrays are already in the tree. In files of standard 1.6, it has the tags of the standard's
     /// companion for astronomy.
     ///
     /// ```
@@ -299,11 +299,14 @@ impl Document {
     /// ```
     ///
     /// # Errors
-    /// `Usage` for standards before 1.3, which do not have it.
+    /// `Usage` if the standard is older than 1.3, which introduced this type.
     pub fn add_external_array(&mut self, array: &ExternalArray) -> Result<NodeId> {
         let standard = self.standard();
         if standard < Version::new(1, 3, 0) {
-            return Err(Error::usage("external array", format!("is not of the standard {standard}")));
+            return Err(Error::usage(
+                "external array",
+                format!("does not exist in version {standard} of the standard"),
+            ));
         }
         let pairs = [
             ("fileuri", Some(self.tree.add_str(array.uri.as_str()))),

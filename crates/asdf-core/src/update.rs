@@ -1,10 +1,10 @@
 //! Changes of a file in place.
 //!
-//! The tree is written over where the old one stood, blocks that stay are not touched, new ones follow the last, and
-//! the block index follows them. All overwrites go through a journal at the end of the file: cut at any point, the file
-//! is the old one or the new one to this library, which finishes or takes back the change when it writes next. Where
-//! the new tree has no room, or a block changes its size, the file is written anew beside the old one and takes its
-//! place at once.
+//! The new tree is written in the place of the old one, remaining blocks are not touched, new blocks follow the last one, and
+//! the block index follows them. All bytes that overwrite others go through a journal at the end of the file. If the change is
+//! interrupted at any point, this library sees the old file or the new one, and completes or takes back the change when it
+//! writes next. If the new tree does not fit, or if a block changes its size, the whole file is written beside the old one, and
+//! takes its place in one step.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -19,7 +19,7 @@ use crate::reader::Asdf;
 use crate::write;
 use crate::yaml::edits::NewScalar;
 
-/// Overwrites up to this size go through the journal, which writes them twice; larger ones make a new file.
+/// The largest number of bytes that go through the journal, which writes them twice. Larger changes write a new file.
 const MAX_JOURNAL: u64 = 64 << 20;
 
 /// How a file was changed.
@@ -44,27 +44,26 @@ const MAX_JOURNAL: u64 = 64 << 20;
 pub enum Update {
     /// Nothing had to be written.
     Unchanged,
-    /// In place: so many bytes were written over or after the old ones.
+    /// In place: this many bytes were written over or after the old ones.
     InPlace {
-        /// Bytes of the tree, the new blocks and the index.
+        /// The number of bytes of the tree, the new blocks and the index.
         bytes: u64,
     },
-    /// The whole file was written anew.
+    /// The whole file was written again.
     Rewritten,
 }
 
-/// A change of a file in place, ready to be applied.
+/// A change of a file in place that can be applied.
 struct Plan {
     old_len: u64,
     new_len: u64,
     patches: Vec<Patch>,
-    /// What follows the old end.
+    /// Bytes after the old end of the file.
     fresh: Vec<(u64, Vec<u8>)>,
 }
 
 impl Document {
-    /// Writes the changes to the file that the document was opened from, in place where that is possible, and reads the
-    /// file anew.
+    /// Writes the changes to the file from which the document was opened, in place if possible, and then reads the file again.
     ///
     /// ```
     /// use asdf_core::{Asdf, Document, NewArray, Update};
@@ -85,9 +84,9 @@ impl Document {
     /// ```
     ///
     /// # Errors
-    /// `Usage` if the document was not opened by a path; `Conflict` if another writer holds the file, or has changed it since
-    /// the document was opened; as [`save`](Self::save). The file is then as it was. Only if the device failed so that not even
-    /// that could be done, it is the old one or the new one.
+    /// `Usage` if the document was not opened by a path; `Conflict` if another writer has the file open, or has changed it since
+    /// the document was opened; and those of [`save`](Self::save). The file is then unchanged. If the device failed so that even
+    /// this was impossible, the file is the old one or the new one.
     pub fn update(&mut self) -> Result<Update> {
         let origin = self.origin.as_ref();
         let path = origin
@@ -95,7 +94,7 @@ impl Document {
             .ok_or_else(|| Error::usage("document", "was not opened from a file"))?;
         let path = path.to_owned();
         let read = self.read.as_ref();
-        // A writer had the file while it was read: that may have been a state in between.
+        // A writer had the file open while it was read, so it may have been in an intermediate state.
         let read = read.ok_or_else(|| Error::conflict(Clash::Held).in_file(&path, None))?;
         let mut session = Session::open_seen(&path, &read.seen)?;
         session.recover()?;
@@ -120,7 +119,7 @@ impl Document {
                 Update::InPlace { bytes }
             }
             None => {
-                // Room for the next change of the tree: it has grown once.
+                // The tree has grown once, so leave space for it to grow again.
                 let padding = self.options().tree_padding;
                 let room = write::head(self)?.len().div_ceil(10).next_multiple_of(4096) as u64;
                 self.options_mut().tree_padding = Some(padding.unwrap_or_default().max(room));
@@ -130,7 +129,7 @@ impl Document {
                 Update::Rewritten
             }
         };
-        // The lock is held until the file has been read again: nobody comes in between.
+        // The lock is held until the file has been read again, so that no other writer can come in between.
         match scalars {
             Some(scalars) => self.go_on(&path, &scalars)?,
             None => self.read_again(&path)?,
@@ -147,7 +146,7 @@ impl Document {
         Ok(())
     }
 
-    /// After scalars were written over: everything is where it was, so only the bytes are looked at anew.
+    /// Continues after scalars were overwritten. All positions are the same, so only the changed bytes are read again.
     fn go_on(&mut self, path: &Path, scalars: &[NewScalar]) -> Result<()> {
         self.tree.accept_edits(scalars);
         self.text = self.tree.read_text().cloned();
@@ -164,10 +163,11 @@ impl Document {
         session.replace(new, self.options().durability)
     }
 
-    /// The steps of [`update`](Self::update) in place, for the file as it is; `None` if the file must be written anew.
+    /// Returns the steps of [`update`](Self::update) for the present file in place; `None` if the whole file must be written
+    /// again.
     ///
     /// # Errors
-    /// As [`update`](Self::update).
+    /// Those of [`update`](Self::update).
     #[doc(hidden)]
     pub fn update_steps(&self) -> Result<Option<Vec<Step<'static>>>> {
         let plan = match self.scalars_in_place()? {
@@ -179,8 +179,8 @@ impl Document {
         Ok(Some(plan.into_commit().steps(stored)?.into_list()))
     }
 
-    /// The scalars that have new values, if nothing else has changed and each fits into the room of the old text: that text,
-    /// and the blanks after it on its line.
+    /// Returns the scalars that have new values, if nothing else has changed and if each of them fits in the place of the old
+    /// text and the blanks after it.
     fn scalars_in_place(&self) -> Result<Option<Vec<NewScalar>>> {
         let Some(origin) = &self.origin else { return Ok(None) };
         let located = &origin.located;
@@ -204,7 +204,7 @@ impl Document {
             let text = origin.storage.read_at(scalar.offset, size.min(left))?;
             let Some(room) = room(&text, scalar.old.as_bytes()) else { return Ok(None) };
             let Some(blanks) = room.checked_sub(scalar.new.len()) else { return Ok(None) };
-            // What is left of the old text, and not the blanks that are there already.
+            // Overwrite the rest of the old text, but not blanks that are already there.
             let blanks = blanks.min(bound::left(scalar.old.len(), scalar.new.len()));
             scalar.new.extend(std::iter::repeat_n(' ', blanks));
         }
@@ -222,7 +222,7 @@ impl Document {
         Ok(plan)
     }
 
-    /// Whether the first blocks are those of the file.
+    /// Returns whether the first blocks are the same as in the file.
     fn keeps_first(&self, count: usize) -> bool {
         let stays = |(index, block): (usize, &BlockData)| matches!(block, BlockData::Stored(stored) if *stored == index);
         self.blocks.iter().enumerate().take(count).all(stays)
@@ -248,7 +248,7 @@ impl Document {
             return Ok(None);
         }
         if kept > 0 {
-            // What is left of a longer tree.
+            // Overwrite the rest of a longer tree.
             head.resize(head.len().max(fit(old_end, "end of the tree")?), 0);
         }
         let mut tail = Vec::new();
@@ -258,7 +258,7 @@ impl Document {
             let mut shifted = Shifted { base: tail_start, bytes: &mut tail };
             let (new, _) = write::blocks(self, kept..self.blocks.len(), tail_start, &mut shifted)?;
             offsets.extend(new);
-            tail.extend(write::index(self, offsets).unwrap_or_default()); // none is written
+            tail.extend(write::index(self, offsets).unwrap_or_default()); // there may be no index
         }
         let old_len = located.len();
         let new_len = if was_streamed { old_len } else { add(tail_start, tail.len() as u64)? };
@@ -271,12 +271,12 @@ impl Document {
 }
 
 impl Plan {
-    /// Writes of `bytes` at `offset`, as far as they change anything.
+    /// Plans to write `bytes` at `offset`, except for those that do not change.
     fn put(&mut self, old: &dyn ReadAt, offset: u64, mut bytes: Vec<u8>) -> Result<()> {
         let inside = bound::addressable(bound::left(self.old_len, offset)).min(bytes.len());
         let fresh = bytes.split_off(inside);
         let before = if bytes.is_empty() { Cow::default() } else { old.read_at(offset, bytes.len())? };
-        // What is the same at both ends stays.
+        // Bytes that are the same at both ends are not written.
         let same = before.iter().zip(&bytes).take_while(|(a, b)| a == b).count();
         if same < bytes.len() {
             let rest = before.iter().zip(&bytes).skip(same).rev();
@@ -292,15 +292,16 @@ impl Plan {
     }
 }
 
-/// The bytes of `old`, with which `text` begins, and of the blanks that follow; `None` if the text is another, or goes on.
+/// Returns the number of bytes of `old` and of the blanks that follow it in `text`; `None` if `text` does not begin with `old`,
+/// or continues differently.
 fn room(text: &[u8], old: &[u8]) -> Option<usize> {
     let rest = text.strip_prefix(old)?;
     let blanks = rest.iter().take_while(|&&b| b == b' ').count();
     match rest.get(blanks) {
-        // A comment begins behind a blank.
+        // A comment must follow a blank.
         Some(b'#') => sub(add(old.len(), blanks).ok()?, 1).ok().filter(|&room| room >= old.len()),
         Some(b'\n' | b'\r' | b',' | b']' | b'}') => add(old.len(), blanks).ok(),
-        // The blanks go on behind what was looked at.
+        // There may be more blanks after the bytes that were read.
         None if blanks > 0 => add(old.len(), blanks).ok().and_then(|room| sub(room, 1).ok()),
         _ => None,
     }
@@ -322,7 +323,7 @@ impl Plan {
         let is_one = matches!(patches.as_slice(), [patch] if fresh.is_empty()
             && new_len == old_len
             && last(patch).is_some_and(|last| patch.offset / SECTOR == last / SECTOR));
-        // A device writes a sector whole or not at all: what lies in one needs no journal.
+        // A device writes a sector completely or not at all, so what is within one sector needs no journal.
         let decisive = match patches.pop_if(|_| is_one) {
             Some(Patch { offset, bytes }) => Decisive::OneSector(Write::new(offset, bytes)),
             None => Decisive::Journal(patches),
@@ -332,7 +333,7 @@ impl Plan {
     }
 }
 
-/// A file as it was read: what an update builds upon.
+/// A file as it was read, which is what an update builds upon.
 pub(crate) struct Read {
     seen: Seen,
     len: u64,
@@ -341,17 +342,17 @@ pub(crate) struct Read {
 }
 
 impl Read {
-    /// The same, of the file that was seen, if it was.
+    /// Returns the same for the file that was seen; `None` if no file was seen.
     pub(crate) fn with_seen(self, seen: Option<Seen>) -> Option<Self> {
         Some(Self { seen: seen?, ..self })
     }
 
-    /// Of a file that has a path.
+    /// Returns this for a file that has a path.
     pub(crate) fn of(file: &Asdf) -> Result<Option<Self>> {
         let Some(path) = file.path() else { return Ok(None) };
         let located = &file.located;
         let head = located.first().map_or(located.content_end(), |block| block.offset);
-        // Of many blocks the first and the last: an update writes none of those that are there.
+        // If there are many blocks, the first and the last are enough, because an update does not write existing blocks.
         let headers = located.headers();
         let headers =
             headers.iter().map(|block| (block.offset, bound::left(block.data_offset(), block.offset)));
@@ -362,7 +363,7 @@ impl Read {
     }
 }
 
-/// A part of a file that is collected in memory, addressed as in the file.
+/// A part of a file that is collected in memory. Its positions are those of the file.
 struct Shifted<'a> {
     base: u64,
     bytes: &'a mut Vec<u8>,

@@ -1,4 +1,4 @@
-//! Everything that can be checked of a file.
+//! All checks of a file.
 
 use sciformats_core::{Error, Result};
 
@@ -6,7 +6,7 @@ use crate::codec::Compression;
 use crate::model::layout::IndexState;
 use crate::reader::{Asdf, Checksum};
 
-/// Something in a file that is not as it should be.
+/// Something in a file that is wrong or unusual.
 ///
 /// ```
 /// use asdf_core::{Asdf, Finding};
@@ -27,46 +27,46 @@ use crate::reader::{Asdf, Checksum};
 pub enum Finding {
     /// The block index is ignored.
     Index {
-        /// Where it stands.
+        /// The offset of the index.
         offset: u64,
-        /// Why: completes "the block index …".
+        /// The reason, which completes the sentence "the block index …".
         reason: &'static str,
     },
     /// Bytes after the content that have no meaning.
     Unexplained {
-        /// Where they begin.
+        /// The offset of the first of them.
         offset: u64,
     },
-    /// A block whose checksum is that of its decoded bytes, as old writers made it.
+    /// A block whose checksum is that of its decoded bytes, as older writers computed it.
     OldChecksum {
-        /// The block.
+        /// The index of the block.
         block: usize,
     },
     /// A block that is damaged, or cannot be decoded.
     Block {
-        /// The block.
+        /// The index of the block.
         block: usize,
-        /// Why.
+        /// The reason.
         error: Error,
     },
     /// An array that cannot be read.
     Array {
-        /// Where its node begins.
+        /// The offset of its node.
         offset: u64,
-        /// Why.
+        /// The reason.
         error: Error,
     },
-    /// A reference that leads nowhere, or to a file that may not be opened.
+    /// A reference whose target does not exist, or is in a file that may not be opened.
     Reference {
-        /// Where its node begins.
+        /// The offset of its node.
         offset: u64,
-        /// Why.
+        /// The reason.
         error: Error,
     },
 }
 
 impl Finding {
-    /// Whether data is lost or wrong; the others are of no consequence to a reader.
+    /// Returns whether data is lost or wrong. Other findings have no consequences for readers.
     pub fn is_error(&self) -> bool {
         matches!(self, Self::Block { .. } | Self::Array { .. } | Self::Reference { .. })
     }
@@ -86,7 +86,7 @@ impl std::fmt::Display for Finding {
 }
 
 impl Asdf {
-    /// Reads the whole file and says what is wrong with it: index, checksums, blocks, arrays, references.
+    /// Reads the whole file, and returns what is wrong with it: the index, checksums, blocks, arrays, and references.
     ///
     /// ```
     /// # let mut document = asdf_core::Document::new();
@@ -101,7 +101,7 @@ impl Asdf {
     /// ```
     ///
     /// # Errors
-    /// `Io`; what is wrong with the file is a finding.
+    /// `Io`. Errors in the file are findings.
     pub fn verify(&self) -> Result<Vec<Finding>> {
         let mut findings = Vec::new();
         let damage = match self.located.all(&*self.storage) {
@@ -124,7 +124,7 @@ impl Asdf {
                 Err(error) => findings.push(Finding::Block { block: index, error }),
             }
             if block.compression() != Compression::None
-                && let Err(error) = block.data()
+                && let Err(error) = block.for_each_piece(|_| Ok(()))
             {
                 findings.push(Finding::Block { block: index, error });
             }

@@ -1,4 +1,4 @@
-//! The standard's types beside arrays: written, read, in the versions of each standard.
+//! The standard's types besides arrays are written and read in each version of the standard.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 

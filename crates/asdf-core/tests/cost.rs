@@ -1,5 +1,5 @@
-//! What opening, reading and changing cost: reads are counted in files of two sizes, and what is left unread or unparsed
-//! gives the same as what is read in full.
+//! The cost of opening, reading and changing files. Reads are counted in files of two sizes, and a result must not depend on
+//! what was left unread or unparsed.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
@@ -12,7 +12,7 @@ use asdf_core::yaml::CollectionStyle;
 use asdf_core::*;
 use proptest::prelude::*;
 
-/// Bytes that count how often they are read, and how many of them.
+/// Bytes that count how often and how many of them are read.
 #[derive(Clone, Default)]
 struct Counted {
     bytes: Arc<Vec<u8>>,
@@ -64,13 +64,13 @@ fn one_block_of_many_is_read_without_the_headers_of_the_others() {
         assert_eq!(*file.block(middle as usize).unwrap().data().unwrap(), middle.to_le_bytes().repeat(25));
         let first = storage.reads.load(Relaxed);
         assert!(file.block(count as usize).is_err());
-        // All headers are read when all are asked for.
+        // All headers are read if all are requested.
         assert_eq!(file.layout().blocks.len(), count as usize);
         assert!(matches!(file.layout().index, IndexState::Valid(_)));
         assert!(storage.reads.load(Relaxed) > first + u64::from(count));
         first
     });
-    // The second index is longer than the piece that is read first; its text is read in pieces that double.
+    // The second index is longer than the first piece that is read; its text is read in pieces that double in size.
     assert!(costs[0] < 80 && costs[1] <= costs[0] + 3, "{costs:?}");
 }
 
@@ -103,12 +103,12 @@ fn an_index_that_is_wrong_somewhere_is_not_followed() {
         assert!(matches!(file.layout().index, IndexState::Rejected { .. }), "{what}");
         assert!(!file.verify().unwrap().is_empty(), "{what}");
     }
-    // An entry that is missing, and one too many.
+    // An entry that is missing, and an additional entry.
     let at = bytes.len() - text.len() + text.find(&entry(60)).unwrap();
     let cut = [&bytes[..at], &bytes[at + entry(60).len()..]].concat();
     let file = Asdf::from_bytes(cut).unwrap();
     assert_eq!(*file.block(70).unwrap().data().unwrap(), 71u32.to_le_bytes().repeat(25)[..]);
-    // Block 59 does not end where the index says that the next begins: from here on the headers count.
+    // Block 59 does not end where the index says that the next block begins, so the headers count from now on.
     assert_eq!(*file.block(59).unwrap().data().unwrap(), 59u32.to_le_bytes().repeat(25)[..]);
     assert_eq!(*file.block(70).unwrap().data().unwrap(), 70u32.to_le_bytes().repeat(25)[..]);
     assert_eq!(file.block_count(), 100);
@@ -132,7 +132,7 @@ fn a_bad_header_among_many_blocks_is_found_where_it_is_used_and_by_verify() {
     assert!(Document::from_file(file).to_bytes().is_err());
 }
 
-/// A file of keys on lines of their own, and what else a tree may have.
+/// Returns a file with keys on lines of their own, and other things that a tree may contain.
 fn keys(count: u32) -> Vec<u8> {
     let mut document = Document::new();
     document.set_array("a", NewArray::new(&[1u8, 2, 3], &[3]).unwrap()).unwrap();
@@ -164,7 +164,7 @@ fn one_key_of_many_is_written_over_its_old_text_alone() {
         assert_eq!(file.tree().get_as::<u32>("map/key 199").unwrap(), 1);
         assert_eq!(file.tree().get_as::<u32>("map/key 198").unwrap(), 100_198);
         assert_eq!(document.update().unwrap(), Update::Unchanged);
-        // A longer text takes the way of all other changes.
+        // A longer text is written like all other changes.
         document.set("map/key 7", "a text that is longer than the number was").unwrap();
         document.set("map/key 8", &8).unwrap();
         assert_ne!(document.update().unwrap(), Update::Unchanged);
@@ -190,7 +190,7 @@ fn comments_stay_where_a_value_is_written_over() {
     let expected =
         "#ASDF 1.0.0\n%YAML 1.1\n---\na: 9     # pixels\nb: [17  , '2'   , 3      ]\nc: &x 1\nd: *x\n...\n";
     assert_eq!(std::fs::read_to_string(&path).unwrap(), expected);
-    // A node with an anchor is another's value, too.
+    // A node with an anchor is also the value of another key.
     document.set("c", &2).unwrap();
     document.update().unwrap();
     let file = Asdf::open(&path).unwrap();
@@ -243,7 +243,7 @@ fn a_change_by_somebody_else_is_seen() {
     assert!(matches!(document.update(), Err(Error::Conflict { .. })));
 }
 
-/// A line of a mapping, nearly always one that is only a key and a value.
+/// Returns a line of a mapping, which is nearly always a simple key and value.
 fn line() -> impl Strategy<Value = String> {
     let key = prop_oneof!["[a-z][a-z0-9 ]{0,6}[a-z]", "[0-9]{1,3}", "[A-Z_][-./+a-z]{1,5}"];
     let value = prop_oneof![
@@ -276,7 +276,7 @@ proptest! {
             0 => format!("{body}{tail}"),
             _ => format!("map:\n{body}{tail}"),
         };
-        // A quote that is escaped is read by the parser that makes nodes at once.
+        // The parser that creates nodes at once reads an escaped quote.
         let slow = text.replacen(": ", ":  ", usize::MAX).replace(":  '", ":  !!str '");
         let (Ok(fast), Ok(slow)) = (Tree::parse(&text), Tree::parse(&slow)) else { return Ok(()) };
         prop_assert!(fast.is_same(&slow) || text.contains('\''));

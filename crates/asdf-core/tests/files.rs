@@ -1,4 +1,4 @@
-//! Whole files: written, read, changed in place, streamed, exploded.
+//! Whole files that are written, read, changed in place, streamed and exploded.
 
 #![allow(
     clippy::unwrap_used,
@@ -22,7 +22,7 @@ const ALL: [Compression; 6] = [
     Compression::Zstd,
 ];
 
-/// Those that this build writes.
+/// Returns the compressions that this build can write.
 fn written() -> Vec<Compression> {
     ALL.into_iter()
         .filter(|&compression| compression != Compression::Zstd || cfg!(feature = "zstd"))
@@ -168,7 +168,7 @@ fn inline_texts_booleans_masks_and_structures() {
     }
 }
 
-/// As Python's asdf writes them: what comes after an empty dimension stands in the shape only.
+/// Checks files as Python's library writes them, in which only the shape declares the dimensions after an empty one.
 #[test]
 fn inline_arrays_without_elements() {
     for (data, shape, fits) in [
@@ -262,7 +262,7 @@ fn streams_grow_and_drop_partial_rows() {
     assert_eq!(file.array("rows").unwrap().read::<i32>().unwrap(), [1, 2, 3, 4, 5, 6, 7, 8, 9]);
     assert_eq!(file.array("fixed").unwrap().read::<u8>().unwrap(), [9]);
 
-    // More blocks come before the streamed one, and the tree can change.
+    // New blocks are inserted before the streamed block, and the tree can change.
     let mut document = Document::open(&path).unwrap();
     document.set_array("more", NewArray::new(&[1.5f64], &[1]).unwrap()).unwrap();
     assert_eq!(document.update().unwrap(), Update::Rewritten);
@@ -334,7 +334,7 @@ fn a_large_file_has_room_for_its_tree_and_blocks_are_aligned() {
 fn large_blocks_from_a_file_are_summed_and_decoded_as_they_are_read() {
     let dir = tempfile::tempdir().unwrap();
     let path = |name: &str| dir.path().join(name);
-    // Hard to compress: it stays large.
+    // These bytes are hard to compress, so that the block stays large.
     let bytes: Vec<u8> =
         (0..3_000_000u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 13) as u8 & 63).collect();
     std::fs::write(path("raw"), &bytes).unwrap();
@@ -354,7 +354,7 @@ fn large_blocks_from_a_file_are_summed_and_decoded_as_they_are_read() {
     }
 }
 
-/// What a file means, to compare.
+/// Returns the meaning of a file, for comparison.
 fn meaning(bytes: &[u8]) -> (String, Vec<Vec<u8>>) {
     let file = Asdf::from_bytes(bytes).unwrap();
     let blocks = file.blocks().map(|block| block.data().unwrap().into_owned()).collect();
@@ -390,7 +390,7 @@ fn every_cut_of_an_update_leaves_the_old_file_or_the_new_one() {
         disks += replay::every_full_disk(&old, &steps, |file| assert!(meaning(file) == before));
         assert!(olds > 0 && news > 0);
     }
-    // Within a sector: no journal.
+    // A change within one sector needs no journal.
     let mut document = Document::from_file(Asdf::from_bytes(old.clone()).unwrap());
     document.set("a", &vec![3, 4]).unwrap();
     let steps = document.update_steps().unwrap().unwrap();
@@ -413,7 +413,7 @@ fn rows_are_appended_in_the_order_of_bytes_that_the_file_has() {
     let again = StreamWriter::create(&path, Document::new(), "rows", &ScalarType::UInt16.into(), &[2]);
     assert!(matches!(again, Err(asdf_core::Error::Io { action: "create", .. })));
     assert!(std::fs::read(&path).unwrap() == bytes);
-    // A stream has the order of the machine that makes it; this one gets the other.
+    // A stream has the byte order of the machine that creates it. This one gets the other byte order.
     let (native, other): (&[u8], &[u8]) = match ByteOrder::NATIVE {
         ByteOrder::Little => (b"byteorder: little", b"byteorder: big"),
         ByteOrder::Big => (b"byteorder: big", b"byteorder: little"),
@@ -437,7 +437,7 @@ fn every_cut_of_a_stream_keeps_whole_rows() {
         StreamWriter::create(&path, Document::new(), "rows", &ScalarType::UInt16.into(), &[4]).unwrap();
     drop(writer);
     let start = std::fs::read(&path).unwrap();
-    // As stored, which is as this machine has numbers; what is read is little-endian.
+    // Stored bytes have the byte order of this machine; bytes that are read are little-endian.
     let numbers = [0x100u16, 0x302, 0x504, 0x706];
     let stored = numbers.map(u16::to_ne_bytes).concat();
     let row = numbers.map(u16::to_le_bytes).concat();
@@ -500,7 +500,7 @@ fn slices_of_memory() {
     assert_eq!(file.array("b").unwrap().as_slice::<u8>(), None);
 }
 
-/// A storage that counts what is read.
+/// A storage that counts the bytes that are read.
 struct Counting(Vec<u8>, std::sync::Arc<std::sync::atomic::AtomicU64>);
 
 impl ReadAt for Counting {

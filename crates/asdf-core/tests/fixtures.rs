@@ -1,4 +1,4 @@
-//! The fixtures: those that are right are read, written again and changed; those that are wrong give exact errors.
+//! The fixtures. Valid files are read, written again and changed; the others fail with exactly the expected errors.
 
 #![allow(
     clippy::unwrap_used,
@@ -25,7 +25,7 @@ fn name(path: &Path) -> &str {
     path.file_stem().unwrap().to_str().unwrap()
 }
 
-/// All arrays, one after another: bytes and masks.
+/// Returns the bytes and the masks of all arrays, one after another.
 fn arrays(file: &Asdf) -> Result<Vec<u8>> {
     let mut all = Vec::new();
     for node in file.tree().reachable().into_iter().filter(|&node| file.is_array(node)) {
@@ -80,7 +80,7 @@ fn indices_that_are_wrong_say_why() {
     );
 }
 
-/// What is wrong with a file: the error of opening it, or all findings.
+/// Returns what is wrong with a file: the error of opening it, or all findings.
 fn wrong(path: &Path) -> String {
     let limits = Limits::default().with_memory(64 << 20);
     match Asdf::open_with(path, &OpenOptions::default().with_limits(limits)) {

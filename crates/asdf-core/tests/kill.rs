@@ -1,4 +1,4 @@
-//! A writer that is killed while it updates a file, again and again.
+//! A writer is killed while it updates a file, again and again.
 
 #![cfg(unix)]
 #![allow(
@@ -29,7 +29,7 @@ fn killed(path: &Path, round: u64) {
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    // Not before it has begun to write.
+    // The writer is not killed before it has begun to write.
     let before = std::fs::metadata(path).unwrap().modified().unwrap();
     let start = Instant::now();
     while std::fs::metadata(path).unwrap().modified().unwrap() == before {

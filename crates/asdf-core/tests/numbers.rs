@@ -1,4 +1,4 @@
-//! Numbers of a file that lead nowhere are faults of the file: none of them is an error of this library.
+//! Wrong numbers in a file are faults of the file: none of them is an error of this library.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -7,11 +7,11 @@ use std::path::Path;
 
 use asdf_core::{Asdf, Error, Limits, OpenOptions};
 
-/// What numbers in a tree are replaced with.
+/// The numbers that replace those in a tree.
 const NUMBERS: [&str; 5] =
     ["18446744073709551615", "9223372036854775808", "-9223372036854775808", "-1", "4294967296"];
 
-/// Everything that can be asked of a file; the errors.
+/// Reads everything of a file, and returns the errors.
 fn asked(bytes: Vec<u8>) -> Vec<Error> {
     let options = OpenOptions::default().with_limits(Limits::default().with_memory(1 << 22));
     let file = match Asdf::from_storage(bytes, &options) {
@@ -36,7 +36,7 @@ fn asked(bytes: Vec<u8>) -> Vec<Error> {
     errors
 }
 
-/// The runs of digits in the text of a file.
+/// Returns the runs of digits in the text of a file.
 fn digits(bytes: &[u8]) -> Vec<(usize, usize)> {
     let text = bytes.windows(4).position(|part| part == b"\xd3BLK").unwrap_or(bytes.len());
     let mut runs = Vec::new();

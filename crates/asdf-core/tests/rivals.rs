@@ -1,4 +1,4 @@
-//! Several processes write to one file. Every change that one of them was told is done is there at the end.
+//! Several processes write to one file. Every change that was reported as done to one of them is present at the end.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, reason = "a test fails by panicking")]
 #![cfg(unix)]
 
@@ -110,13 +110,13 @@ fn a_file_that_another_writer_changed_is_left_to_it() {
     let path = folder.path().join("file.asdf");
     type Change = fn(&Path);
     let changes: [Change; 4] = [
-        // As long as before, in place.
+        // The new text has the same length, in place.
         |path| {
             let mut document = Document::open(path).unwrap();
             document.set("log", "b").unwrap();
             document.update().unwrap();
         },
-        // As long as before, in its place.
+        // The new file has the same length, and replaces the old one.
         |path| {
             std::fs::write(path.with_extension("new"), std::fs::read(path).unwrap())
                 .and_then(|()| std::fs::rename(path.with_extension("new"), path))

@@ -1,4 +1,4 @@
-//! What a node is: types of data models that stay, and errors that say what is there instead.
+//! The types of nodes: those of data models are kept, and errors say what is found instead of what is expected.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::collections::BTreeMap;
@@ -105,7 +105,7 @@ fn what_is_no_array_is_said_and_the_file_is_not_blamed() {
         assert_eq!(error.to_string(), format!("{path:?} is {found}, not an array"));
         assert!(matches!(error, Error::WrongType { expected: "an array", .. }), "{error:?}");
     }
-    // An array by its tag that is none is a fault of the file.
+    // A node that has the tag of an array but does not describe one is a fault of the file.
     let bad = MODEL.replace("[1, 2, 3]", "{datatype: int8, shape: [3]}");
     let error = Asdf::from_bytes(bad).unwrap().array("roman/data").unwrap_err();
     assert!(matches!(error, Error::Malformed { structure: "ndarray", .. }), "{error}");

@@ -1,11 +1,11 @@
-//! The tree as text: the table of scalars, documents and what they hold, writing and reading again.
+//! The text of the tree: the table of scalars, the contents of documents, and writing and reading them again.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use asdf_core::yaml::{Content, NodeId, ScalarStyle, Tree, Value};
 use proptest::prelude::*;
 
-/// A canonical text of a node's value, aliases by number.
+/// Returns a canonical text of a node's value. Aliases are shown by number.
 fn shown(tree: &Tree, id: NodeId, path: &mut Vec<NodeId>) -> String {
     if let Some(up) = path.iter().rposition(|&seen| seen == id) {
         return format!("*{up}");
@@ -90,7 +90,7 @@ fn scalars_mean_what_the_table_says() {
     assert!(wrong.is_empty(), "{} of {} are wrong:\n{}", wrong.len(), table.len(), wrong.join("\n"));
 }
 
-/// As Python's `float.hex`.
+/// Returns the same text as Python's `float.hex`.
 fn hex_float(value: f64) -> String {
     if value.is_nan() {
         return "nan".into();
@@ -108,7 +108,7 @@ fn hex_float(value: f64) -> String {
     }
 }
 
-/// Texts and what they hold.
+/// Texts and their contents.
 const RIGHT: &[(&str, &str)] = &[
     ("a: 1\nb: x\n", r#"{"a":1,"b":"x"}"#),
     ("- a\n- - b\n  - c\n-\n  d: 1\n- e: 1\n  f: 2\n", r#"["a",["b","c"],{"d":1},{"e":1,"f":2}]"#),
@@ -157,19 +157,19 @@ const RIGHT: &[(&str, &str)] = &[
     ("a\nb\n", r#""a b""#),
 ];
 
-/// Texts and what is wrong with them.
+/// Texts and their errors.
 const WRONG: &[(&str, &str)] = &[
     ("a: - b\n", "malformed tree at offset 0x3: it has a block collection where none may begin"),
     ("a: b: c\n", "malformed tree at offset 0x4: it has a mapping where none may begin"),
     ("a: 1\n  b: 2\n", "malformed tree at offset 0x8: it has a key of more than one line"),
     ("a: [1\n", "malformed tree at offset 0x6: it ends inside a collection in brackets"),
-    ("a: *x\n", "malformed tree at offset 0x3: it has an alias of an anchor that is not there"),
+    ("a: *x\n", "malformed tree at offset 0x3: it has an alias of an anchor that does not exist"),
     ("a: !x!y z\n", "malformed tree at offset 0x7: it has a tag whose handle no `%TAG` declares"),
     ("a: 'b\n", "malformed tree at offset 0x3: it has a quote that is not closed"),
     ("a: \"\\z\"\n", "malformed tree at offset 0x4: it has an escape that is not defined"),
     ("a: 1\n---\nb: 2\n", "malformed tree at offset 0x5: it has a second document"),
     ("\ta: 1\n", "malformed tree at offset 0x1: it is indented with a tab"),
-    ("a: `\n", "malformed tree at offset 0x3: it has a character that no plain scalar begins with"),
+    ("a: `\n", "malformed tree at offset 0x3: it has a character that cannot begin a plain scalar"),
     ("a: \u{7}\n", "malformed tree at offset 0x3: text has a character that YAML does not allow"),
     ("- a\nb: 1\n", "malformed tree at offset 0x4: it has text where the document should end"),
     ("a: 1\n- b\n", "malformed tree at offset 0x5: it has a sequence among the keys of a mapping"),
@@ -196,7 +196,7 @@ fn depth_and_size_are_bounded() {
         "101 nodes of the tree exceed the limit of 100"
     );
     assert!(parse(&"[".repeat(9)).unwrap_err().contains("ends inside"));
-    // An alias is the node itself: nothing unfolds.
+    // An alias is the node itself, so nothing is expanded.
     let bomb: String = (1..40).map(|i| format!("a{i}: &a{i} [*a{}, *a{}]\n", i - 1, i - 1)).collect();
     assert!(Tree::parse(format!("a0: &a0 x\n{bomb}")).unwrap().len() < 200);
 }
@@ -230,7 +230,7 @@ fn styles_are_kept() {
     assert_eq!(Tree::parse(text).unwrap().to_text().unwrap(), text);
 }
 
-/// Trees of every kind of node, with some of them shared.
+/// Returns trees with nodes of every kind. Some of the nodes are shared.
 fn tree() -> impl Strategy<Value = Tree> {
     let text = prop_oneof![
         "[ -~]{0,12}",

@@ -1,4 +1,4 @@
-//! The shape, the element type and the parts of a new array.
+//! Parameters of new arrays: the shapes and the element type.
 
 use sciformats_core::{Error, Result, bound};
 
@@ -7,7 +7,7 @@ use crate::model::params::Params;
 use crate::spec::b2nd::{B2nd, MAX_DIMENSIONS, StoredType};
 use crate::spec::chunk_header::MAX_NBYTES;
 
-/// The shape, the element type and the parts of a new array.
+/// The shape of a new array, its element type, and the shapes of its chunks and blocks.
 ///
 /// ```
 /// use cframe::{Array, ArrayParams, Codec, Filter, Params};
@@ -27,13 +27,13 @@ pub struct ArrayParams {
     pub(crate) params: Params,
 }
 
-/// A chunk is chosen to be no larger than this, in bytes.
+/// The largest size of a chunk in bytes, if its shape is chosen automatically.
 pub(crate) const CHUNK_BYTES: u64 = 4 << 20;
-/// A dimension that is empty counts as so many when the shape of chunks is chosen.
+/// The length that stands for an empty dimension when the shape of chunks is chosen.
 const EMPTY: u64 = 1024;
 
 impl ArrayParams {
-    /// An array of `shape`, whose elements have the type that NumPy calls `dtype`.
+    /// Creates parameters for an array of `shape`; `dtype` is the element type as NumPy writes it.
     ///
     /// ```
     /// use cframe::{Array, ArrayParams};
@@ -45,20 +45,24 @@ impl ArrayParams {
     /// ```
     ///
     /// # Errors
-    /// `Unsupported` if the type is not one of a fixed size; `Usage` if its elements have no bytes, or there are more
-    /// than 16 dimensions.
+    /// `Unsupported` if the type does not have a fixed size; `Usage` if its elements have no bytes, or if there are more than 16
+    /// dimensions.
     pub fn new(shape: &[u64], dtype: &str) -> Result<Self> {
         let size = DType::parse(dtype)?.size();
         let typesize = u32::try_from(size).ok().filter(|&size| size > 0);
-        let typesize =
-            typesize.ok_or_else(|| Error::usage("dtype", format!("has elements of {size} bytes")))?;
+        let typesize = typesize.ok_or_else(|| {
+            Error::usage("dtype", format!("has elements of {size} bytes, which is not possible"))
+        })?;
         if shape.len() > usize::from(MAX_DIMENSIONS) {
-            return Err(Error::usage("shape", format!("has {} dimensions, at most 16", shape.len())));
+            return Err(Error::usage(
+                "shape",
+                format!("has {} dimensions, but at most 16 are possible", shape.len()),
+            ));
         }
         Ok(Self::raw(shape, dtype, typesize))
     }
 
-    /// As [`new`](Self::new), of an element type that need not be known.
+    /// Does the same as [`new`](Self::new), for an element type that need not be known.
     pub(crate) fn raw(shape: &[u64], dtype: &str, typesize: u32) -> Self {
         Self {
             shape: shape.into(),
@@ -69,19 +73,19 @@ impl ArrayParams {
         }
     }
 
-    /// Another shape of the chunks than the one that is chosen.
+    /// Returns the same parameters with this shape of the chunks.
     #[must_use]
     pub fn with_chunks(self, chunks: &[u32]) -> Self {
         Self { chunks: Some(chunks.into()), ..self }
     }
 
-    /// Another shape of the blocks than the one that is chosen.
+    /// Returns the same parameters with this shape of the blocks.
     #[must_use]
     pub fn with_blocks(self, blocks: &[u32]) -> Self {
         Self { blocks: Some(blocks.into()), ..self }
     }
 
-    /// How chunks are compressed; the type size stays that of the element type.
+    /// Returns the same parameters with another compression of the chunks. The type size stays that of the element type.
     #[must_use]
     pub fn with_params(self, params: Params) -> Self {
         let typesize = self.params.typesize;
@@ -93,7 +97,7 @@ impl ArrayParams {
         let chunks = match &self.chunks {
             Some(chunks) => chunks.clone(),
             None => {
-                // What is empty is meant to grow.
+                // An empty dimension is expected to grow.
                 let grown = |&n: &u64| if n == 0 { EMPTY } else { n };
                 part_of(&self.shape.iter().map(grown).collect::<Vec<_>>(), CHUNK_BYTES / size)
             }
@@ -116,7 +120,8 @@ impl ArrayParams {
     }
 }
 
-/// A box inside `shape` of at most `elements` elements (at least one), with sides as equal as can be.
+/// Returns the shape of a box inside `shape` that has at most `elements` elements (at least one), with sides as equal as
+/// possible.
 fn part_of(shape: &[u64], elements: u64) -> Vec<u32> {
     const LONGEST: u32 = u32::MAX >> 1;
     let mut part: Vec<u32> =

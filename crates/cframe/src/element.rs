@@ -1,4 +1,4 @@
-//! Elements as Rust's numbers.
+//! Elements as numbers of Rust.
 
 use std::mem::size_of;
 
@@ -14,7 +14,7 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// A Rust type that elements of an array can be written as: integers and floats of 1 to 8 bytes. They are read as any
+/// A Rust type as which elements of an array can be written: integers and floats of 1 to 8 bytes. They can be read as any
 /// [`Number`] that holds their values.
 ///
 /// ```
@@ -31,9 +31,9 @@ mod sealed {
 /// # Ok::<(), cframe::Error>(())
 /// ```
 pub trait Element: bytemuck::Pod + Number + sealed::Sealed {
-    /// What it is.
+    /// The kind of the type.
     const KIND: Kind;
-    /// Its name in NumPy, in the byte order of this machine.
+    /// The name of the type in NumPy, in the byte order of this machine.
     const DTYPE: &'static str;
 }
 
@@ -60,7 +60,7 @@ elements! {
 }
 
 impl ArrayParams {
-    /// An array of `shape`, whose elements are of type `T`.
+    /// Creates parameters for an array of `shape` whose elements have the type `T`.
     ///
     /// ```
     /// use cframe::{Array, ArrayParams};
@@ -78,7 +78,7 @@ impl ArrayParams {
 }
 
 impl Array {
-    /// The same array, which converts elements otherwise when they are read as types.
+    /// Returns the same array with other rules for the conversion of elements to a type.
     ///
     /// ```
     /// use cframe::{Array, ArrayParams, Conversion, Error, Slab};
@@ -98,7 +98,8 @@ impl Array {
         self
     }
 
-    /// The elements of a selection as numbers, whatever their byte order in the file, converted where no value changes.
+    /// Reads the elements of a selection as numbers, whatever their byte order in the file is. They are converted if no value
+    /// changes.
     ///
     /// ```
     /// use cframe::{Array, ArrayParams, Range, Slab};
@@ -112,8 +113,8 @@ impl Array {
     /// ```
     ///
     /// # Errors
-    /// As [`read_slab_bytes`](Self::read_slab_bytes); [`Error::Misfit`] with the first element that `T` cannot hold; `Usage`
-    /// if the elements are no numbers. Elements without a type can be read as any of their size.
+    /// Those of [`read_slab_bytes`](Self::read_slab_bytes); [`Error::Misfit`] with the first element that `T` cannot hold;
+    /// `Usage` if the elements are not numbers. Elements without a type can be read as any type of their size.
     pub fn read_slab<T: Number>(&self, slab: &Slab) -> Result<Vec<T>> {
         let (stored, order, conversion) = self.number::<T>()?;
         let limits = self.schunk().limits();
@@ -130,7 +131,7 @@ impl Array {
         Ok(values)
     }
 
-    /// All elements in C order, as numbers.
+    /// Reads all elements in C order as numbers.
     ///
     /// ```
     /// use cframe::{Array, ArrayParams};
@@ -142,12 +143,12 @@ impl Array {
     /// ```
     ///
     /// # Errors
-    /// As [`read_slab`](Self::read_slab).
+    /// Those of [`read_slab`](Self::read_slab).
     pub fn read<T: Number>(&self) -> Result<Vec<T>> {
         self.read_slab(&Slab::all(self.shape())?)
     }
 
-    /// Lengthens the array along `axis` by numbers: whole rows of that axis, in C order.
+    /// Extends the array along `axis` by numbers, which are whole rows of this axis in C order.
     ///
     /// ```
     /// use cframe::{Array, ArrayParams};
@@ -160,7 +161,7 @@ impl Array {
     /// ```
     ///
     /// # Errors
-    /// As [`append_bytes`](Self::append_bytes); `Usage` if the elements are of another type.
+    /// Those of [`append_bytes`](Self::append_bytes); `Usage` if the elements are of another type.
     pub fn append<T: Element>(&mut self, axis: usize, values: &[T]) -> Result<()> {
         match self.order_of::<T>()? {
             ByteOrder::NATIVE => self.append_bytes(axis, bytemuck::cast_slice(values)),
@@ -180,7 +181,7 @@ impl Array {
     /// ```
     ///
     /// # Errors
-    /// As [`write_slab_bytes`](Self::write_slab_bytes); `Usage` if the elements are of another type.
+    /// Those of [`write_slab_bytes`](Self::write_slab_bytes); `Usage` if the elements are of another type.
     pub fn write_slab<T: Element>(&mut self, slab: &Slab, values: &[T]) -> Result<()> {
         match self.order_of::<T>()? {
             ByteOrder::NATIVE => self.write_slab_bytes(slab, bytemuck::cast_slice(values)),
@@ -188,7 +189,7 @@ impl Array {
         }
     }
 
-    /// The type and byte order of the elements, if they are numbers, and how they become a `T`.
+    /// Returns the type and the byte order of the elements, if they are numbers, and how they are converted to `T`.
     fn number<T: Number>(&self) -> Result<(NumberType, ByteOrder, Conversion)> {
         let no_number = || not_stored_as(T::NAME, self.dtype().unwrap_or("raw bytes"));
         let DType::Scalar { kind, size, order } = self.element()? else { return Err(no_number()) };
@@ -200,7 +201,8 @@ impl Array {
             Kind::Float => (NumberType::float(size), order),
             Kind::Raw => (T::STORED.filter(|stored| stored.size() as u64 == size), ByteOrder::NATIVE),
             Kind::Bool => {
-                // Of all types a truth value is stored as one alone, which no number is stored as.
+                // Without conversions, only `bool` can read truth values, and it is the only type for which no number type is
+                // stored.
                 if conversion == Conversion::None && T::STORED.is_none() {
                     conversion = Conversion::Exact;
                 } else if conversion == Conversion::None {
@@ -213,7 +215,7 @@ impl Array {
         Ok((stored.ok_or_else(no_number)?, order, conversion))
     }
 
-    /// The byte order of the elements, if they are of type `T`.
+    /// Returns the byte order of the elements, if they have the type `T`.
     fn order_of<T: Element>(&self) -> Result<ByteOrder> {
         match self.element()? {
             DType::Scalar { kind, size, order } if size == size_of::<T>() => {
@@ -225,10 +227,13 @@ impl Array {
             _ => {}
         }
         let stored = self.dtype().unwrap_or("raw bytes");
-        Err(Error::usage("element type", format!("is {}, the array has {stored}", T::DTYPE)))
+        Err(Error::usage(
+            "element type",
+            format!("is {}, but the elements of the array are {stored}", T::DTYPE),
+        ))
     }
 }
-/// The bytes of numbers in another order than this machine's.
+/// Returns the bytes of numbers in the byte order `order`.
 fn converted<T: Element>(values: &[T], order: ByteOrder) -> Vec<u8> {
     let mut bytes = bytemuck::cast_slice(values).to_vec();
     ByteOrder::NATIVE.convert(order, &mut bytes, size_of::<T>());

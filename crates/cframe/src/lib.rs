@@ -1,14 +1,14 @@
-//! Blosc2: compressed chunks, frames of them in files, folders and memory, and n-dimensional arrays.
+//! Blosc2: compressed chunks, frames of chunks in files, folders and memory, and n-dimensional arrays.
 //!
 //! | type | what it is |
 //! |---|---|
-//! | [`compress`], [`decompress`], [`Chunk`] | one buffer, compressed; read also block by block |
-//! | [`Frame`] | a frame for reading: contiguous file, folder, bytes, or part of another file |
+//! | [`compress`], [`decompress`], [`Chunk`] | one compressed buffer, which can also be read block by block |
+//! | [`Frame`] | a frame for reading: a contiguous file, a folder, bytes, or a part of another file |
 //! | [`SChunk`] | a list of chunks with metalayers, for reading and editing |
 //! | [`Array`] | an n-dimensional array (`b2nd`), for reading and editing by selections |
 //!
-//! Reading takes `&self` from any number of threads, and touches only what it needs: opening reads the header and the
-//! trailer, a chunk is found through one block of the offsets, and a selection decodes the blocks that it touches.
+//! Any number of threads can read, because reading takes `&self`. It only reads what it needs: opening reads the header and the
+//! trailer, a chunk is found through one block of the offsets, and a selection decodes only the blocks that contain it.
 //!
 //! ```
 //! use cframe::{Array, ArrayParams, Codec, Params, Range, SChunk, Slab};
@@ -63,7 +63,7 @@ pub use spec::value::Value;
 
 use model::chunk::PLAIN;
 
-/// Compresses `data` into a chunk, with the threads of the current pool.
+/// Compresses `data` into a chunk with the threads of the current pool.
 ///
 /// ```
 /// use cframe::{Codec, Params};
@@ -76,13 +76,13 @@ use model::chunk::PLAIN;
 /// ```
 ///
 /// # Errors
-/// `Usage` if the data is larger than a chunk can be (2 GiB less 33 bytes), or the parameters do not fit each other;
+/// `Usage` if the data is larger than a chunk can be (2 GiB minus 33 bytes), or if the parameters contradict each other;
 /// `Unsupported` if this build does not have the codec or a filter.
 pub fn compress(data: &[u8], params: &Params) -> Result<Vec<u8>> {
     model::compress::compress(data, params, &PLAIN)
 }
 
-/// As [`compress`], with threads, and codecs and filters of the caller's.
+/// Does the same as [`compress`], with threads, and the caller's own codecs and filters.
 ///
 /// ```
 /// use cframe::{OpenOptions, Params};
@@ -94,13 +94,13 @@ pub fn compress(data: &[u8], params: &Params) -> Result<Vec<u8>> {
 /// ```
 ///
 /// # Errors
-/// As [`compress`].
+/// Those of [`compress`].
 pub fn compress_with(data: &[u8], params: &Params, options: &OpenOptions) -> Result<Vec<u8>> {
     model::compress::compress(data, params, &options.context())
 }
 
-/// As [`compress_with`], into the front of `out`, which has at least [`MAX_OVERHEAD`] bytes more than `data`. Returns the
-/// size of the chunk. Bytes behind it may change.
+/// Does the same as [`compress_with`], but writes to the front of `out`, which must have at least [`MAX_OVERHEAD`] bytes more
+/// than `data`. Returns the size of the chunk. Bytes after it may change.
 ///
 /// ```
 /// use cframe::{MAX_OVERHEAD, OpenOptions, Params};
@@ -113,7 +113,7 @@ pub fn compress_with(data: &[u8], params: &Params, options: &OpenOptions) -> Res
 /// ```
 ///
 /// # Errors
-/// As [`compress`]; `Usage` if `out` is shorter.
+/// Those of [`compress`]; `Usage` if `out` is shorter.
 pub fn compress_into(data: &[u8], params: &Params, options: &OpenOptions, out: &mut [u8]) -> Result<usize> {
     model::compress::compress_into(data, params, &options.context(), out)
 }
@@ -133,7 +133,7 @@ pub fn decompress(chunk: &[u8]) -> Result<Vec<u8>> {
     Chunk::new(chunk)?.decode()
 }
 
-/// As [`decompress`], with limits, threads, and codecs and filters of the caller's.
+/// Does the same as [`decompress`], with limits, threads, and the caller's own codecs and filters.
 ///
 /// ```
 /// use cframe::{Error, Limits, OpenOptions, Params};
@@ -145,13 +145,13 @@ pub fn decompress(chunk: &[u8]) -> Result<Vec<u8>> {
 /// ```
 ///
 /// # Errors
-/// As [`decompress`].
+/// Those of [`decompress`].
 pub fn decompress_with(chunk: &[u8], options: &OpenOptions) -> Result<Vec<u8>> {
     let context = options.context();
     model::chunk::Chunk::open(model::source::Source::bytes(chunk), &context)?.decode()
 }
 
-/// As [`decompress_with`], into `out`, which is as long as the decoded data.
+/// Does the same as [`decompress_with`], but writes to `out`, which must be as long as the decoded data.
 ///
 /// ```
 /// use cframe::{Chunk, OpenOptions};
@@ -170,10 +170,10 @@ pub fn decompress_into(chunk: &[u8], options: &OpenOptions, out: &mut [u8]) -> R
     model::chunk::Chunk::open(model::source::Source::bytes(chunk), &context)?.decode_into(out)
 }
 
-/// The two shuffles by themselves, for other formats that have them.
+/// The two shuffles alone, for other formats that use them.
 ///
-/// All take elements of `size` bytes and give as many bytes as they get; bytes after the last whole element (of eight, if
-/// bits are shuffled) stay as they are.
+/// All functions take elements of `size` bytes and return as many bytes. Bytes after the last whole element (after the last
+/// group of eight, if bits are shuffled) are unchanged.
 ///
 /// ```
 /// let mut out = [0; 7];
@@ -181,7 +181,7 @@ pub fn decompress_into(chunk: &[u8], options: &OpenOptions, out: &mut [u8]) -> R
 /// assert_eq!(&out, b"abc123!");
 /// ```
 pub mod shuffle {
-    /// Bytes of equal significance together. `out` must be as long as `input`, or it panics.
+    /// Makes bytes of equal significance adjacent. `out` must be as long as `input`, or the function panics.
     ///
     /// ```
     /// let mut out = [0; 6];
@@ -192,7 +192,7 @@ pub mod shuffle {
         crate::codec::shuffle::shuffle(input, size, out);
     }
 
-    /// The inverse of [`shuffle`]. `out` must be as long as `input`, or it panics.
+    /// Reverses [`shuffle`]. `out` must be as long as `input`, or the function panics.
     ///
     /// ```
     /// let mut out = [0; 6];
@@ -203,7 +203,7 @@ pub mod shuffle {
         crate::codec::shuffle::unshuffle(input, size, out);
     }
 
-    /// Bits of equal significance together. `out` must be as long as `input`, or it panics.
+    /// Makes bits of equal significance adjacent. `out` must be as long as `input`, or the function panics.
     ///
     /// ```
     /// // Eight bytes of which only the lowest bit is set.
@@ -215,7 +215,7 @@ pub mod shuffle {
         crate::codec::bitshuffle::shuffle(input, size, out);
     }
 
-    /// The inverse of [`bitshuffle`]. `out` must be as long as `input`, or it panics.
+    /// Reverses [`bitshuffle`]. `out` must be as long as `input`, or the function panics.
     ///
     /// ```
     /// let (mut bits, mut back) = ([0; 16], [0; 16]);

@@ -1,4 +1,4 @@
-//! Arrays from and into those of `ndarray`.
+//! Conversions from and to arrays of `ndarray`.
 
 use ndarray::{ArrayBase, ArrayD, Data, Dimension, IxDyn};
 use sciformats_core::number::Number;
@@ -10,7 +10,8 @@ use crate::element::Element;
 use crate::model::params::Params;
 
 impl Array {
-    /// An array in memory with the shape and the elements of `values`; chunks and blocks are chosen.
+    /// Creates an array in memory with the shape and the elements of `values`. The shapes of chunks and blocks are chosen
+    /// automatically.
     ///
     /// ```
     /// let values = ndarray::array![[1.5, 2.5], [3.5, 4.5], [5.5, 6.5]];
@@ -20,7 +21,7 @@ impl Array {
     /// ```
     ///
     /// # Errors
-    /// As [`new`](Self::new) and [`write_slab_bytes`](Self::write_slab_bytes).
+    /// Those of [`new`](Self::new) and [`write_slab_bytes`](Self::write_slab_bytes).
     pub fn from_ndarray<T: Element, S: Data<Elem = T>, D: Dimension>(
         values: &ArrayBase<S, D>,
         params: Params,
@@ -31,7 +32,7 @@ impl Array {
         Ok(array)
     }
 
-    /// All elements, as an array of the same shape.
+    /// Returns all elements as an array of the same shape.
     ///
     /// ```
     /// use cframe::{Array, Params};
@@ -42,12 +43,12 @@ impl Array {
     /// ```
     ///
     /// # Errors
-    /// As [`read_slab`](Self::read_slab).
+    /// Those of [`read_slab`](Self::read_slab).
     pub fn to_ndarray<T: Number>(&self) -> Result<ArrayD<T>> {
         self.read_slab_ndarray(&Slab::all(self.shape())?)
     }
 
-    /// The elements of a selection; the array has the selection's shape.
+    /// Reads the elements of a selection. The result has the shape of the selection.
     ///
     /// ```
     /// use cframe::{Array, Params, Range, Slab};
@@ -59,16 +60,16 @@ impl Array {
     /// ```
     ///
     /// # Errors
-    /// As [`read_slab`](Self::read_slab).
+    /// Those of [`read_slab`](Self::read_slab).
     pub fn read_slab_ndarray<T: Number>(&self, slab: &Slab) -> Result<ArrayD<T>> {
         let shape: Result<Vec<usize>, _> = slab.shape().into_iter().map(usize::try_from).collect();
         let shape = shape.map_err(|_| Error::usage("shape", "is larger than this machine can address"))?;
         let values = self.read_slab(slab)?;
         ArrayD::from_shape_vec(IxDyn(&shape), values)
-            .map_err(|error| Error::usage("shape", format!("is none of an array here: {error}")))
+            .map_err(|error| Error::usage("shape", format!("is not a possible shape of an array: {error}")))
     }
 
-    /// Overwrites the elements of a selection with those of an array of its shape.
+    /// Overwrites the elements of a selection with those of an array of the same shape.
     ///
     /// ```
     /// use cframe::{Array, ArrayParams, Range, Slab};
@@ -81,14 +82,15 @@ impl Array {
     /// ```
     ///
     /// # Errors
-    /// As [`write_slab`](Self::write_slab); `Usage` if the shapes differ.
+    /// Those of [`write_slab`](Self::write_slab); `Usage` if the shapes differ.
     pub fn write_slab_ndarray<T: Element, S: Data<Elem = T>, D: Dimension>(
         &mut self,
         slab: &Slab,
         values: &ArrayBase<S, D>,
     ) -> Result<()> {
         if !values.shape().iter().map(|&n| n as u64).eq(slab.shape()) {
-            let problem = format!("is {:?}, the selection {:?}", values.shape(), slab.shape());
+            let problem =
+                format!("is {:?}, but the selection has the shape {:?}", values.shape(), slab.shape());
             return Err(Error::usage("shape", problem));
         }
         match values.as_slice() {

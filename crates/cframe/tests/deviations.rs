@@ -1,4 +1,4 @@
-//! What the C library gets wrong is right here, and what files of other writers have is tolerated.
+//! Cases in which the C library is wrong, and peculiarities of other writers that are tolerated.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests, too, fail by panicking")]
 
@@ -15,7 +15,7 @@ fn text(len: usize) -> Vec<u8> {
     (0u32..).flat_map(|i| format!("record {} of many, ", i * i % 97).into_bytes()).take(len).collect()
 }
 
-/// Every part of a chunk, read alone, is that part.
+/// Checks that every part of a chunk that is read separately is the expected part.
 fn parts(chunk: &[u8], data: &[u8]) {
     let chunk = Chunk::new(chunk).unwrap();
     assert!(chunk.decode().unwrap() == data);
@@ -89,7 +89,7 @@ fn bytes_behind_the_last_whole_element_are_kept_by_every_filter() {
             }
         }
     }
-    // These drop bits of numbers, and nothing of what is none.
+    // These filters drop bits of numbers, and nothing of the other bytes.
     for filter in [Filter::trunc_prec(10), Filter::new(36, 8)] {
         let data = [data(400), vec![0xEE; 3]].concat();
         let params = Params::new(4).with_filters(&[filter]).unwrap();
@@ -101,7 +101,7 @@ fn bytes_behind_the_last_whole_element_are_kept_by_every_filter() {
 #[test]
 fn chunks_of_blosc1_from_before_the_split_flag() {
     let data = data(4000);
-    // Too wide, or too short, to be split: before the flag, readers knew it from the sizes alone.
+    // Too wide or too short to be split: before the flag existed, readers knew this from the sizes alone.
     for (typesize, blocksize) in [(32, 1024), (8, 512)] {
         let params = Params::new(typesize)
             .with_codec(Codec::BloscLz)
@@ -124,7 +124,7 @@ fn tails_of_bitshuffled_blocks_of_blosc1() {
     }
     chunk.extend(20u32.to_le_bytes()); // start of the block
     chunk.extend(39u32.to_le_bytes()); // size of its stream: stored raw
-    chunk.extend(&content); // nine elements are no multiple of eight: not shuffled at all, and three bytes more
+    chunk.extend(&content); // nine elements are not a multiple of eight, so they are not shuffled; then three more bytes
     assert_eq!(decompress(&chunk).unwrap(), content);
 }
 

@@ -1,4 +1,4 @@
-//! Frames in files, folders and memory are edited, and read back as they should be.
+//! Frames in files, folders and memory are edited, and read again.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests, too, fail by panicking")]
 
@@ -80,7 +80,7 @@ fn edits(mut schunk: SChunk, reopen: impl Fn() -> SChunk) {
     variable(schunk, expected);
 }
 
-/// Chunks of other sizes make the frame one of variable chunks, and back.
+/// Adds chunks of other sizes, so that the frame becomes one of variable chunks, and removes them again.
 fn variable(mut schunk: SChunk, mut expected: Vec<Vec<u8>>) {
     schunk.append(&data(1, 5000)).unwrap();
     expected.push(data(1, 5000));
@@ -242,7 +242,7 @@ fn blocks_of_variable_length_and_repeated_values() {
     assert_eq!(frame.special(1).unwrap(), Some(Special::Value));
 }
 
-/// Element numbers as values, of `size` bytes.
+/// Returns elements of `size` bytes whose values are their numbers.
 fn numbered(shape: &[u64], size: usize) -> Vec<u8> {
     let count: u64 = shape.iter().product();
     (0..count).flat_map(|i| (i + 1).to_le_bytes().into_iter().cycle().take(size)).collect()
@@ -342,7 +342,7 @@ fn chunks_that_are_only_their_kind_unfold_within_limits() {
     schunk.append(&[1; 10]).unwrap();
     let few = schunk.to_bytes().unwrap();
     assert!(few.len() < 1000, "{}", few.len());
-    // With a longer chunk behind a short one sizes vary, and the zeros have to be stored.
+    // With a longer chunk after a short one, sizes vary, and the zeros must be stored.
     let limits = Limits::default().with_memory(2 << 20);
     let mut schunk = SChunk::from_bytes_with(few, &OpenOptions::default().with_limits(limits)).unwrap();
     schunk.append(&[1; 100]).unwrap();
@@ -363,7 +363,7 @@ fn names_that_their_map_does_not_count() {
     };
     assert!(refused.to_string().contains("64 KiB"), "{refused}");
     assert_eq!(held, (65_535 - 7) / 37);
-    // What there is can be written, and read again.
+    // The existing metalayers can be written, and read again.
     let frame = cframe::Frame::from_bytes(schunk.to_bytes().unwrap()).unwrap();
     assert_eq!(frame.vlmeta_names().len(), held);
 }

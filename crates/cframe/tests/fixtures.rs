@@ -1,4 +1,4 @@
-//! The fixtures hold what their manifests say, and each hostile one gives its error.
+//! The fixtures contain what their manifests say, and each hostile fixture causes its error.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests, too, fail by panicking")]
 
@@ -15,7 +15,7 @@ fn hash(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The bytes that manifests hash: little-endian numbers, texts after their lengths.
+/// Returns the bytes that manifests hash: little-endian numbers, and texts after their lengths.
 fn meaning(array: &Array) -> Vec<u8> {
     let bytes = array.read_bytes().unwrap();
     match array.element().unwrap() {
@@ -79,7 +79,7 @@ fn all_of(name: &str) -> Result<()> {
     let options = OpenOptions::default().with_limits(limits);
     let frame = Frame::open_with(folder().join("hostile").join(name).with_extension("b2frame"), &options)?;
     frame.verify()?;
-    // A chunk that is one value again and again is sound, however long it is; nobody has to unfold it.
+    // A chunk that repeats one value is valid, however long it is, and need not be expanded.
     (0..frame.chunks()).try_for_each(|index| frame.chunk(index)?.decode().map(drop))
 }
 

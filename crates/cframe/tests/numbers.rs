@@ -1,4 +1,4 @@
-//! Numbers of a file that lead nowhere are faults of the file: none of them is an error of this library.
+//! Wrong numbers in a file are faults of the file: none of them is an error of this library.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -7,7 +7,7 @@ use std::path::Path;
 
 use cframe::{Array, Error, Frame, OpenOptions};
 
-/// What numbers of a file are replaced with.
+/// The numbers that replace those of a file.
 const EXTREMES: [[u8; 8]; 4] = [
     [0xFF; 8],
     [0x7F, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF],
@@ -15,10 +15,10 @@ const EXTREMES: [[u8; 8]; 4] = [
     [0; 8],
 ];
 
-/// Bytes at the beginning and at the end of a file that are replaced.
+/// The number of bytes at the beginning and at the end of a file that are replaced.
 const REACH: usize = 160;
 
-/// Everything that can be asked of a frame; the errors.
+/// Reads everything of a frame, and returns the errors.
 fn asked(bytes: &[u8], options: &OpenOptions) -> Vec<Error> {
     let mut errors = Vec::new();
     let frame = match Frame::from_bytes_with(bytes.to_vec(), options) {

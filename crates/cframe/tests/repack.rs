@@ -1,4 +1,4 @@
-//! Frames and arrays written anew.
+//! Frames and arrays that are written again.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests, too, fail by panicking")]
 

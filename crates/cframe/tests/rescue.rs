@@ -1,4 +1,4 @@
-//! Frames that python-blosc2 wrote, cut at many places: what is left is read at its place, and nothing else is read.
+//! Frames by python-blosc2 are cut at many places. What is left is read with the right numbers, and nothing else is read.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests fail by panicking")]
 
@@ -12,7 +12,7 @@ fn rescue() -> OpenOptions {
     OpenOptions::default().with_rescue(true)
 }
 
-/// The contiguous frames among the fixtures, by name.
+/// Returns the contiguous frames among the fixtures, by name.
 fn frames() -> Vec<(String, Vec<u8>)> {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/blosc2");
     let mut frames: Vec<_> = std::fs::read_dir(folder)
@@ -27,7 +27,7 @@ fn frames() -> Vec<(String, Vec<u8>)> {
     frames
 }
 
-/// Chunks that the build can decode.
+/// Returns a decoded chunk, if the build can decode it.
 fn decoded(frame: &Frame, index: u64) -> Result<Vec<u8>> {
     frame.chunk(index)?.decode()
 }
@@ -39,7 +39,7 @@ fn every_whole_chunk_of_a_cut_frame_is_read_at_its_place() {
         let whole = Frame::from_bytes(bytes.clone()).unwrap();
         let chunks = whole.chunks();
         let header = whole.header().header_len as usize;
-        // Where chunks end, if every chunk is stored and they follow each other.
+        // Returns the ends of chunks, if every chunk is stored and they follow each other.
         let sizes: Option<Vec<u64>> = (0..chunks)
             .map(|index| whole.stored_bytes(index).unwrap().map(|stored| stored.len() as u64))
             .collect();
@@ -115,7 +115,7 @@ fn what_is_left_of_a_frame_is_not_changed() {
     assert!(schunk.append(&[1; 4000]).is_err() || schunk.to_bytes().is_err());
 }
 
-/// Half of a frame, which says that it has all bytes.
+/// Half of a frame, which claims to have all bytes.
 struct Half(Vec<u8>, usize);
 
 impl ReadAt for Half {

@@ -1,5 +1,5 @@
-//! Several processes write to one frame, in a file or a folder. Every change that one of them was told is committed is
-//! there at the end.
+//! Several processes write to one frame, in a file or a folder. Every change that was reported as committed to one of them is
+//! present at the end.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, reason = "a test fails by panicking")]
 #![cfg(unix)]
 
@@ -9,8 +9,9 @@ use cframe::{Error, Frame, Params, Result, SChunk};
 use sciformats_core::commit::rivals::{PROCESSES, ROUNDS, is_rival, meet};
 
 const TEST: &str = "no_writer_overwrites_another";
-/// Places for the numbers of all changes, and how many are in a chunk.
+/// The largest number of changes.
 const MOST: u64 = ROUNDS * 4;
+/// The number of changes whose numbers are in one chunk.
 const IN_CHUNK: u64 = 500;
 
 fn edit(path: &Path, kind: &str, number: u64) -> Result<()> {
@@ -107,7 +108,7 @@ fn a_frame_that_another_writer_changed_is_left_to_it() {
         create(&path, kind);
         let mut first = SChunk::open(&path).unwrap();
         let mut second = SChunk::open(&path).unwrap();
-        // As long as before: zeros for zeros.
+        // The new bytes have the same length: zeros replace zeros.
         first.write_bytes(0, &[0; 8]).unwrap();
         second.write_bytes(8, &[7; 8]).unwrap();
         first.commit().unwrap();
@@ -125,7 +126,7 @@ fn a_frame_that_another_writer_changed_is_left_to_it() {
     }
 }
 
-/// C-Blosc2 counts its changes in a file beside the frame, and so do we where it is.
+/// C-Blosc2 counts its changes in a file beside the frame, and this crate does so too if the file exists.
 #[test]
 fn the_lock_file_of_other_writers_is_honoured() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! What a few bytes declare is not unfolded as a whole, nor decoded again and again.
+//! What a few bytes declare is not expanded as a whole, and not decoded again and again.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -10,10 +10,10 @@ use cframe::{
     Slab, Special, UserCodec,
 };
 
-/// Elements of four bytes in a chunk of 1 GiB.
+/// The number of elements of four bytes in a chunk of 1 GiB.
 const MANY: u32 = 1 << 28;
 
-/// As much memory as no such chunk, and none of its blocks, has room in.
+/// Returns options with so little memory that no such chunk and none of its blocks fit.
 fn little() -> OpenOptions {
     OpenOptions::default().with_limits(Limits::default().with_memory(1 << 20))
 }
@@ -39,7 +39,7 @@ fn a_chunk_of_one_value_is_read_in_pieces() {
             let mut part = [9; 4000];
             frame.read_bytes(start, &mut part).unwrap();
             assert!(part.chunks(4).all(|found| found == element), "{kind:?}");
-            // Also from the middle of an element on.
+            // The same holds from the middle of an element on.
             frame.read_bytes(start + 1, &mut part[..6]).unwrap();
             assert_eq!(part[..3], element[1..], "{kind:?}");
         }
@@ -51,7 +51,7 @@ fn a_chunk_of_one_value_is_read_in_pieces() {
 #[test]
 fn an_array_whose_chunk_is_one_value_is_read_in_pieces() {
     for (kind, value, element) in kinds() {
-        // Blocks as large as they can be, and so small that nobody could list them.
+        // Blocks of the largest possible size, and blocks so small that they cannot be listed.
         for block in [[1 << 13, 1 << 14], [1, 8]] {
             let spec = ArrayParams::new(&[1 << 14, 1 << 14], "<f4").unwrap();
             let params = spec.with_chunks(&[1 << 14, 1 << 14]).with_blocks(&block);
@@ -85,7 +85,7 @@ fn a_value_that_elements_are_no_whole_number_of_is_a_fault() {
     assert!(matches!(array.read_bytes(), Err(Error::Malformed { .. })));
 }
 
-/// Blocks of sixteen bytes again and again; counts how many it has decoded.
+/// A codec of blocks that repeat sixteen bytes, which counts the blocks that it has decoded.
 struct Counting(Arc<AtomicUsize>);
 
 impl UserCodec for Counting {
@@ -106,7 +106,7 @@ fn counting() -> (OpenOptions, Arc<AtomicUsize>) {
     (OpenOptions::default().with_registry(registry), decoded)
 }
 
-/// A chunk of two blocks of 16 MiB, each of which is sixteen bytes again and again.
+/// Returns a chunk of two blocks of 16 MiB, each of which repeats sixteen bytes.
 fn large_blocks(options: &OpenOptions, params: Params) -> Vec<u8> {
     let data: Vec<u8> =
         [7u8, 90].iter().flat_map(|&first| (first..first + 16).collect::<Vec<_>>().repeat(1 << 20)).collect();
@@ -173,7 +173,7 @@ fn chunks_at_one_place_are_checked_once() {
     }
     let mut bytes = schunk.to_bytes().unwrap();
     let frame = Frame::from_bytes_with(bytes.clone(), &options).unwrap();
-    // The offsets are stored as they are: the second chunk is where the first one is.
+    // The offsets are stored uncompressed, so the second chunk is where the first one is.
     let offsets = frame.anatomy().offsets;
     let second = usize::try_from(offsets.end).unwrap() - 8;
     assert_eq!(bytes[second..second + 8], (chunk.len() as u64).to_le_bytes());

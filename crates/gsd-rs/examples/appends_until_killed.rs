@@ -1,4 +1,5 @@
-//! Appends frames until it is killed, and prints how many are committed after each flush: `appends_until_killed FILE`.
+//! Appends frames until the process is killed, and prints the number of committed frames after each flush:
+//! `appends_until_killed FILE`.
 //!
 //! `tests/kill.rs` starts and kills it.
 
@@ -12,7 +13,7 @@ use gsd_rs::storage::Durability;
 use gsd_rs::{Error, Result, Writer};
 
 fn main() -> Result<()> {
-    let path = std::env::args_os().nth(1).ok_or_else(|| Error::usage("arguments", "name no file"))?;
+    let path = std::env::args_os().nth(1).ok_or_else(|| Error::usage("arguments", "must name a file"))?;
     let mut writer = Writer::append_to(&path)?;
     writer.set_durability(Durability::Process);
     writer.set_buffer(256);
@@ -24,7 +25,7 @@ fn main() -> Result<()> {
         writer.flush()?;
         writeln!(out, "committed {}", writer.committed()).map_err(|error| Error::io("print", error))?;
         if round % 50 == 49 {
-            // Closing and opening is part of what may be interrupted.
+            // Closing and opening a file can be interrupted too.
             drop(writer);
             writer = Writer::append_to(&path)?;
         }

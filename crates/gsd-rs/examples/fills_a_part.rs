@@ -1,11 +1,11 @@
-//! Fills one quarter of a reserved chunk of numbers, each its index: `fills_a_part FILE PART LOCATION N M`.
+//! Fills one quarter of a reserved chunk with numbers, each of which is its own index: `fills_a_part FILE PART LOCATION N M`.
 //!
-//! `tests/design/writes.rs` starts four of it.
+//! `tests/design/writes.rs` starts four of these processes.
 
 use gsd_rs::{ElementType, Error, Region, RegionWriter, Result};
 
 fn main() -> Result<()> {
-    let usage = || Error::usage("arguments", "are FILE PART LOCATION N M");
+    let usage = || Error::usage("arguments", "must be FILE PART LOCATION N M");
     let mut words = std::env::args().skip(1);
     let path = words.next().ok_or_else(usage)?;
     let numbers: Vec<u64> = words.map_while(|word| word.parse().ok()).collect();

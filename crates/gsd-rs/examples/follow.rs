@@ -1,6 +1,6 @@
-//! Follows a file that is being written, and prints the chunks of each new frame: `follow FILE`. Without a file it
-//! writes one itself, and follows it to its end.
-#![allow(clippy::print_stdout, reason = "that is what it is for")]
+//! Follows a file that is being written, and prints the chunks of each new frame: `follow FILE`. Without an argument, it writes a
+//! file itself, and follows it to its end.
+#![allow(clippy::print_stdout, reason = "printing is the purpose of the example")]
 
 use std::path::Path;
 use std::time::Duration;
@@ -28,7 +28,7 @@ fn main() -> Result<()> {
     writing.join().unwrap_or(Ok(()))
 }
 
-/// Prints the frames as they come, up to this number.
+/// Prints the frames as they are committed, up to this number.
 fn follow(path: &Path, until: u64) -> Result<()> {
     let mut reader = Reader::open(path)?;
     let mut seen = 0;

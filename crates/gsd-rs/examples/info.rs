@@ -1,5 +1,5 @@
-//! Prints what is in a GSD file: `info FILE`, or in one of the fixtures.
-#![allow(clippy::print_stdout, reason = "that is what it is for")]
+//! Prints what is in a GSD file (`info FILE`), or without an argument, in one of the fixtures.
+#![allow(clippy::print_stdout, reason = "printing is the purpose of the example")]
 
 use gsd_rs::{Reader, Result};
 

@@ -1,4 +1,4 @@
-//! One chunk of one frame, as the index describes it.
+//! A chunk of a frame, as the index describes it.
 
 use std::ops::Range;
 
@@ -9,8 +9,8 @@ use crate::ElementType;
 use crate::model::open::Opened;
 use crate::spec::IndexEntry;
 
-/// An N×M array in a frame: its name, type, shape and place. Its data is read through the
-/// [`Reader`](crate::Reader) that it comes from.
+/// An N×M array in a frame: its name, type, shape and position. Its data is read through the [`Reader`](crate::Reader) that
+/// returned it.
 ///
 /// ```
 /// use gsd_rs::{ElementType, Reader};
@@ -35,11 +35,11 @@ pub struct Chunk<'a> {
     pub name: &'a str,
     /// The position of the name in the name list.
     pub id: u16,
-    /// What it consists of.
+    /// The type of its elements.
     pub element: ElementType,
-    /// Rows.
+    /// The number of rows.
     pub n: u64,
-    /// Columns; the column is the fast index.
+    /// The number of columns. The column varies fastest.
     pub m: u32,
     /// The byte offset of its data.
     pub location: u64,
@@ -48,7 +48,7 @@ pub struct Chunk<'a> {
 }
 
 impl<'a> Chunk<'a> {
-    /// What the entry at a position of the index describes.
+    /// Returns what the entry at a position of the index describes.
     pub(crate) fn new(opened: &'a Opened, position: u64, entry: &IndexEntry) -> Result<Self> {
         let at = opened.index.offset(position)?;
         let fault =
@@ -69,17 +69,17 @@ impl<'a> Chunk<'a> {
         Ok(Self { frame, name, id, element, n, m, location, entry: at })
     }
 
-    /// The number of elements; `None` if it leaves 64 bits, as only a damaged file has it.
+    /// Returns the number of elements, or `None` if it does not fit 64 bits, which only happens in damaged files.
     pub fn elements(&self) -> Option<u64> {
         self.n.checked_mul(self.m.into())
     }
 
-    /// The size of the data in bytes; `None` if the type is unknown or the size leaves 64 bits.
+    /// Returns the size of the data in bytes, or `None` if the type is unknown or the size does not fit 64 bits.
     pub fn size(&self) -> Option<u64> {
         self.elements()?.checked_mul(self.element.size()? as u64)
     }
 
-    /// Where the bytes of `rows` are, in a file of `file_size` bytes that must hold the whole chunk.
+    /// Returns the position of the bytes of `rows` in a file of `file_size` bytes, which must contain the whole chunk.
     pub(crate) fn range(&self, rows: &Range<u64>, file_size: u64) -> Result<Range<u64>> {
         let fault = |field, kind, offset: u64| {
             Fault::new(field, kind).at("index entry", bound::sum(self.entry, offset))
@@ -101,18 +101,20 @@ impl<'a> Chunk<'a> {
             return Err(fault("end of the data", kind, IndexEntry::LOCATION_OFFSET));
         }
         if rows.start > rows.end || rows.end > self.n {
-            let problem =
-                format!("{}..{} leave the {} rows of {:?}", rows.start, rows.end, self.n, self.name);
+            let problem = format!(
+                "{}..{} are out of range: there are {} rows in {:?}",
+                rows.start, rows.end, self.n, self.name
+            );
             return Err(Error::usage("rows", problem));
         }
-        // Inside the chunk, whose size was checked.
+        // The rows are inside the chunk, whose size was checked.
         let row = mul(u64::from(self.m), element_size as u64)?;
         let at = |row_index: u64| add(self.location, mul(row_index, row)?);
         Ok(at(rows.start)?..at(rows.end)?)
     }
 }
 
-/// The size of a range of bytes, which lies inside the file.
+/// Returns the size of a range of bytes inside the file.
 pub(crate) fn size_of_range(range: &Range<u64>) -> Result<usize> {
     limits::within("bytes of a chunk", sub(range.end, range.start)?, u64::MAX)
 }

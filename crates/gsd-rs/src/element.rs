@@ -8,7 +8,7 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// A type that elements of a chunk are written as: the integers up to 64 bits, `f32` and `f64`. They are read as any
+/// A type as which elements of a chunk can be written: the integers up to 64 bits, `f32` and `f64`. They can be read as any
 /// [`Number`](crate::Number) that holds their values.
 ///
 /// ```
@@ -28,7 +28,7 @@ mod sealed {
 /// # Ok::<(), gsd_rs::Error>(())
 /// ```
 pub trait Element: bytemuck::Pod + Number + sealed::Sealed {
-    /// The type that this is written as.
+    /// The element type as which this type is written.
     const TYPE: ElementType;
 }
 
@@ -42,7 +42,7 @@ macro_rules! elements {
 }
 elements!(u8: U8, u16: U16, u32: U32, u64: U64, i8: I8, i16: I16, i32: I32, i64: I64, f32: F32, f64: F64);
 
-/// The type of the numbers that elements are, if it is known. Characters are bytes of the sign that is `wanted`.
+/// Returns the number type of elements, if the element type is known. Characters are signed or unsigned bytes, like `wanted`.
 pub(crate) fn number(element: ElementType, wanted: Option<NumberType>) -> Option<NumberType> {
     Some(match element {
         ElementType::U8 => NumberType::U8,

@@ -1,4 +1,5 @@
-//! GSD files: frames of named N×M arrays, appended one after another. And on top of them, HOOMD trajectories.
+//! GSD files, which contain frames of named N×M arrays that were appended one after another; and HOOMD trajectories in such
+//! files.
 //!
 //! Write frames, and read them back:
 //!
@@ -23,12 +24,12 @@
 //! # Ok(()) }
 //! ```
 //!
-//! - [`Reader`] reads layers 0.3, 1.x and 2.x. Opening costs the same for a million chunks as for
-//!   one, and data is lent from the file where it is in memory or mapped.
-//! - [`Writer`] creates files of layer 2.1 or 1.0 and appends to all. A process that is killed or a device that is
-//!   full never costs a frame that was committed, and never leaves half of one.
-//! - [`hoomd`] has the chunks of HOOMD's schema as types: frames with particles, bonds and logged quantities.
-//! - [`Region`] lets threads and processes fill one chunk together.
+//! - [`Reader`] reads the layers 0.3, 1.x and 2.x. Opening a file costs the same for a million chunks as for one. If the file is
+//!   mapped into memory, data is borrowed from the map where that is possible.
+//! - [`Writer`] creates files of layer 2.1 or 1.0, and appends to all of them. If the process is killed or the device is full,
+//!   committed frames are never lost, and no frame is ever incomplete.
+//! - [`hoomd`] represents the chunks of HOOMD's schema as types: frames with particles, bonds and logged quantities.
+//! - [`Region`] lets several threads and processes fill one chunk together.
 //!
 #![doc = include_str!("../README.md")]
 

@@ -1,4 +1,4 @@
-//! How files are opened and created.
+//! Options for opening and creating files.
 
 use sciformats_core::storage::Access;
 use sciformats_core::{Error, Limits, Result};
@@ -8,7 +8,7 @@ use crate::model::{CURRENT, LEGACY};
 use crate::spec::Block;
 use crate::{Header, Label, Version};
 
-/// How a file is opened.
+/// Options for opening a file.
 ///
 /// ```
 /// use gsd_rs::{Access, Limits, OpenOptions, Reader};
@@ -25,29 +25,29 @@ use crate::{Header, Label, Version};
 #[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
 pub struct OpenOptions {
-    /// What the file may ask of the machine. The file layer hands out bytes that are stored and needs few limits;
-    /// the schemas on top of it unfold defaults.
+    /// The limits on what a file may declare. The file layer returns stored bytes and needs few limits, but schemas fill in
+    /// defaults that are not stored.
     pub limits: Limits,
-    /// How files are reached. Default: with the system's calls. Whoever knows that nobody changes the files can have them
-    /// [mapped](Access::mapped) into memory; stored bytes need not be copied then.
+    /// How files are accessed. The default is to use system calls. If it is certain that nobody changes the files, they can be
+    /// [mapped](Access::mapped) into memory; stored bytes then need not be copied.
     pub access: Access,
 }
 
 impl OpenOptions {
-    /// The same options with other limits.
+    /// Returns the same options with other limits.
     #[must_use]
     pub fn with_limits(self, limits: Limits) -> Self {
         Self { limits, ..self }
     }
 
-    /// The same options with another way to reach files.
+    /// Returns the same options with another way to access files.
     #[must_use]
     pub fn with_access(self, access: Access) -> Self {
         Self { access, ..self }
     }
 }
 
-/// What the header of a new file says.
+/// The contents of the header of a new file.
 ///
 /// ```
 /// use gsd_rs::{CreateOptions, Version};
@@ -62,8 +62,8 @@ pub struct CreateOptions {
 }
 
 impl CreateOptions {
-    /// A file of the current layer, made by `application`, with chunks as `schema` defines them. Both texts have at
-    /// most 63 bytes and no NUL.
+    /// Returns options for a file of the current layer. `application` is the program that creates it, and `schema` defines the
+    /// meaning of its chunks. Both texts have at most 63 bytes and no NUL.
     ///
     /// ```
     /// use gsd_rs::{CreateOptions, Version, Writer};
@@ -77,7 +77,8 @@ impl CreateOptions {
         Self { application: application.into(), schema: schema.into(), schema_version, layer: CURRENT }
     }
 
-    /// The same, of another layer: 2.1, or 1.0 for old readers (names of at most 63 bytes, no character chunks).
+    /// Returns the same options for another layer: 2.1, or 1.0 for old readers (names of at most 63 bytes, and no character
+    /// chunks).
     #[must_use]
     pub fn with_layer(self, layer: Version) -> Self {
         Self { layer, ..self }
@@ -89,7 +90,7 @@ impl CreateOptions {
             Label::new(text).ok_or_else(|| Error::usage(argument, problem))
         };
         if !is_writable(self.layer) {
-            let problem = format!("{} cannot be written, only {CURRENT} and {LEGACY}", self.layer);
+            let problem = format!("{} cannot be written; choose {CURRENT} or {LEGACY}", self.layer);
             return Err(Error::usage("layer", problem));
         }
         let nowhere = Block { location: 0, allocated: 0 };

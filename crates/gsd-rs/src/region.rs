@@ -1,4 +1,4 @@
-//! A chunk that several threads or processes fill.
+//! Chunks that several threads or processes fill.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use sciformats_core::{Error, Result, WriteAt};
 
 use crate::{Element, ElementType};
 
-/// Where a reserved chunk is: what the process that [reserved](crate::Writer::reserve) it tells the others.
+/// The position of a reserved chunk, which the process that [reserved](crate::Writer::reserve) it passes to the others.
 ///
 /// ```
 /// use gsd_rs::{ElementType, Writer};
@@ -26,16 +26,16 @@ use crate::{Element, ElementType};
 pub struct Region {
     /// The byte offset of the data in the file.
     pub location: u64,
-    /// Rows.
+    /// The number of rows.
     pub n: u64,
-    /// Columns.
+    /// The number of columns.
     pub m: u32,
-    /// What it consists of.
+    /// The type of its elements.
     pub element: ElementType,
 }
 
-/// Fills rows of a reserved chunk. Each thread or process opens its own; they need no order among themselves, and
-/// the frame is committed by the one who reserved it, after all are done.
+/// Fills rows of a reserved chunk. Each thread or process opens its own writer. They can work in any order; when all are done,
+/// the process that reserved the chunk commits the frame.
 ///
 /// ```
 /// # fn main() -> gsd_rs::Result<()> {
@@ -67,7 +67,7 @@ pub struct RegionWriter {
 }
 
 impl RegionWriter {
-    /// Opens the file to fill a region of it.
+    /// Opens the file in order to fill a region of it.
     ///
     /// ```
     /// use gsd_rs::{Reader, RegionWriter, Writer};
@@ -91,7 +91,7 @@ impl RegionWriter {
         Ok(Self { storage: FileStorage::edit(path)?, region })
     }
 
-    /// Writes whole rows, from `row` on.
+    /// Writes whole rows, beginning with `row`.
     ///
     /// ```
     /// use gsd_rs::{Error, Reader, RegionWriter, Writer};
@@ -113,11 +113,14 @@ impl RegionWriter {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Usage`] if `T` is not the region's type, the values are no whole rows or leave the region; `Io`.
+    /// [`Error::Usage`] if `T` is not the type of the region, or if the values are not whole rows or do not fit the region; `Io`.
     pub fn write<T: Element>(&mut self, row: u64, values: &[T]) -> Result<()> {
         let Region { location, n, m, element } = self.region;
         if T::TYPE != element {
-            return Err(Error::usage("element type", format!("is {}, the region's {element}", T::TYPE)));
+            return Err(Error::usage(
+                "element type",
+                format!("is {}, but the elements of the region are {element}", T::TYPE),
+            ));
         }
         let count = values.len() as u64;
         let rows = match (count.checked_rem(m.into()), count.checked_div(m.into())) {
@@ -125,17 +128,20 @@ impl RegionWriter {
             _ => {
                 return Err(Error::usage(
                     "values",
-                    format!("are {count}, which do not fill whole rows of {m}"),
+                    format!("are {count} in number, which is not a multiple of the {m} columns"),
                 ));
             }
         };
         if row.checked_add(rows).is_none_or(|end| end > n) {
-            return Err(Error::usage("rows", format!("{rows} from {row} on leave the {n} of the region")));
+            return Err(Error::usage(
+                "rows",
+                format!("{rows} from row {row} on do not fit the {n} rows of the region"),
+            ));
         }
         let offset = row
             .checked_mul(m.into())
             .and_then(|elements| elements.checked_mul(size_of::<T>() as u64)?.checked_add(location));
-        let offset = offset.ok_or_else(|| Error::usage("region", "lies beyond 2^64 bytes"))?;
+        let offset = offset.ok_or_else(|| Error::usage("region", "extends beyond 2^64 bytes"))?;
         if ByteOrder::NATIVE == ByteOrder::Little {
             return self.storage.write_at(offset, bytemuck::cast_slice(values));
         }
@@ -144,8 +150,8 @@ impl RegionWriter {
         self.storage.write_at(offset, &bytes)
     }
 
-    /// Waits until the rows written here are durable. Needed only if the process that commits runs on another
-    /// machine, as its own sync covers all writers of this one.
+    /// Waits until the rows that were written here are durable. This is only necessary if the process that commits runs on
+    /// another machine, because its own sync includes all writers on its machine.
     ///
     /// ```no_run
     /// use gsd_rs::{Region, RegionWriter, Result};

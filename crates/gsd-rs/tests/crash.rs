@@ -1,5 +1,5 @@
-//! A writer is cut at every step, in every sector and in other orders; a device is full, or fails. No committed frame
-//! is lost, no frame is there by half, and the file can be appended to.
+//! A writer is interrupted at every step, in every sector and with reordered writes, and a device is full or fails. No committed
+//! frame is lost, no frame is incomplete, and the file can still be appended to.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -19,7 +19,7 @@ use gsd_rs::{Reader, Result, Version, Writer};
 use sciformats_core::commit::replay::{Cut, Cuts, FailingDisk, FullDisk, every_cut};
 use sciformats_core::{ReadAt, Step, WriteAt};
 
-/// A device that the test keeps when the writer is gone.
+/// A device that the test keeps after the writer is dropped.
 struct Kept<D>(Arc<Mutex<D>>);
 
 impl<D> Kept<D> {
@@ -89,7 +89,7 @@ fn reader(file: &[u8]) -> Reader {
     Reader::from_bytes(file.to_vec()).unwrap()
 }
 
-/// What is left can be appended to, and then has one frame more.
+/// Checks that the remaining file can be appended to, and then has one frame more.
 fn append_one(file: &[u8], frames: u64) {
     let (kept, device) = Kept::new(Recorder { bytes: file.to_vec(), ..Recorder::default() });
     let mut writer = Writer::append_in(kept).unwrap();
@@ -99,7 +99,7 @@ fn append_one(file: &[u8], frames: u64) {
     assert_eq!(check(&reader(&device.lock().unwrap().bytes)), frames + 1);
 }
 
-/// The first step that may not have happened.
+/// Returns the first step that may not have happened.
 fn undone(cut: &Cut) -> usize {
     match cut {
         Cut::Prefix(done) => *done,
@@ -108,13 +108,13 @@ fn undone(cut: &Cut) -> usize {
     }
 }
 
-/// Appends `frames` frames to `initial`, a flush after every `group`, and cuts everywhere.
+/// Appends `frames` frames to `initial` with a flush after every `group` frames, and interrupts this everywhere.
 fn cut_session(initial: &[u8], frames: u64, group: u64) -> Cuts {
     let (kept, device) = Kept::new(Recorder { bytes: initial.to_vec(), ..Recorder::default() });
     let mut writer = Writer::append_in(kept).unwrap();
     writer.set_buffer(64); // so that some chunks are written at once
     let first = writer.frames();
-    // After this many steps, so many frames are committed.
+    // Pairs: after this many steps, this many frames are committed.
     let mut commits = vec![(0, first)];
     for frame in first..first + frames {
         write_frame(&mut writer).unwrap();
@@ -137,7 +137,7 @@ fn cut_session(initial: &[u8], frames: u64, group: u64) -> Cuts {
     })
 }
 
-/// Writes are recorded by sectors, so that a prefix may be a torn write.
+/// Prints the result. Writes are recorded by sectors, so a prefix may be a torn write.
 fn tell(what: &str, cuts: Cuts) {
     println!("crash matrix: gsd: {what}: {cuts}");
 }
@@ -146,11 +146,11 @@ fn tell(what: &str, cuts: Cuts) {
 fn every_cut_leaves_whole_frames_and_a_file_to_append_to() {
     let mut cuts = Cuts::default();
     for layer in [Version::new(2, 1), Version::new(1, 0)] {
-        // A new file; one whose index and names grow; one that is opened in the middle.
+        // A new file, a file whose index and names grow, and a file that is opened in the middle.
         cuts += cut_session(&blank(layer), 4, 1);
         cuts += cut_session(&with_frames(layer, 21), 12, 4);
         cuts += cut_session(&with_frames(layer, 40), 3, 2);
-        // The first entries of these sessions lie in one sector, or in two.
+        // The first entries of these sessions are in one sector or in two.
         for frames in 22..30 {
             cuts += cut_session(&with_frames(layer, frames), 2, 1);
         }
@@ -204,7 +204,7 @@ fn a_cut_truncation_leaves_all_frames_or_none() {
 fn a_full_device_costs_nothing_that_was_committed_and_can_be_freed() {
     let initial = with_frames(Version::new(2, 1), 25);
     let (mut tried, mut full) = (0, 0);
-    // From no room at all to room for everything.
+    // From no space at all to space for everything.
     for room in (0..20_000).step_by(97) {
         let disk = FullDisk { bytes: initial.clone(), capacity: initial.len() + room };
         let (kept, device) = Kept::new(disk);
@@ -229,7 +229,7 @@ fn a_full_device_costs_nothing_that_was_committed_and_can_be_freed() {
         let now = reader(&device.lock().unwrap().bytes);
         assert_eq!(check(&now), acknowledged, "{room} bytes of room");
         append_one(&device.lock().unwrap().bytes, acknowledged);
-        // With more room, the same writer goes on where it was.
+        // With more space, the same writer continues.
         device.lock().unwrap().capacity = usize::MAX;
         let complete = writer.frames();
         assert!(refused || complete == 40);
@@ -276,7 +276,7 @@ fn a_file_that_another_program_changed_is_left_to_it() {
     for (at, change) in changes.into_iter().enumerate() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("file.gsd");
-        // The last entry is the next one.
+        // The last entry is the next one to be written.
         let mut writer = Writer::create(&path, &options()).unwrap();
         (0..127u64).for_each(|i| writer.write(&format!("n{i}"), 1, &[i]).unwrap());
         writer.end_frame().unwrap();
@@ -307,7 +307,7 @@ fn a_device_that_fails_keeps_what_was_committed() {
         drop(writer);
         let bytes = device.lock().unwrap().bytes.clone();
         let seen = check(&reader(&bytes));
-        // The header may be there although the sync after it failed.
+        // The header may have been written although the sync after it failed.
         assert!(seen == acknowledged || seen == acknowledged + 1, "{seen} {acknowledged}");
         append_one(&bytes, seen);
     }
@@ -323,7 +323,7 @@ fn a_device_that_fails_keeps_all_frames_or_none_of_what_is_changed_as_a_whole() 
             let (kept, device) = Kept::new(FailingDisk { bytes: initial.clone(), operations });
             let mut writer = Writer::append_in(kept).unwrap();
             let changed = change(&mut writer).is_ok();
-            // The device works again, and the writer goes on, or refuses to.
+            // The device works again, and the writer continues or refuses to.
             device.lock().unwrap().operations = usize::MAX;
             let appended = write_frame(&mut writer).and_then(|()| writer.flush()).is_ok();
             drop(writer);
@@ -362,11 +362,11 @@ fn after_a_failed_sync_nothing_more_is_written() {
     assert_eq!(writer.flush().unwrap_err().to_string(), "cannot sync: gone");
     assert_eq!(
         writer.flush().unwrap_err().to_string(),
-        "writer has lost bytes: the device failed to sync them"
+        "writer has lost bytes, because the device failed to sync them; open the file again"
     );
 }
 
-/// The order of a commit is what makes it safe: without its first sync, some cut must show half a frame.
+/// The order of a commit makes it safe: without its first sync, some interruption must show half a frame.
 #[test]
 fn the_test_itself_finds_a_wrong_order() {
     let initial = with_frames(Version::new(2, 1), 3);

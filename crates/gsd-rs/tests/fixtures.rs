@@ -1,4 +1,4 @@
-//! The files under `fixtures/gsd`: good ones are read in full, hostile ones give exactly the expected error.
+//! The files in `fixtures/gsd`. Valid files are read completely, and each hostile file fails with exactly the expected error.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::collections::BTreeMap;
@@ -20,7 +20,7 @@ fn files(name: &str) -> Vec<PathBuf> {
     files
 }
 
-/// Everything that can be read of a file, up to the first error.
+/// Reads everything of a file up to the first error.
 fn everything(reader: Reader) -> Result<u64, Error> {
     reader.verify()?;
     let mut chunks = 0;
@@ -60,7 +60,7 @@ fn good_files_are_read_in_full_in_pages_and_directly() {
     {
         assert_eq!(read[name], chunks, "{name}");
     }
-    // The same frames, however they are stored.
+    // The same frames in different files.
     for name in ["packed", "layer-1.0", "upgraded"] {
         assert_eq!(read[name], read["grown"], "{name}");
     }

@@ -20,7 +20,7 @@ fn raw(write: impl FnOnce(&mut Writer<Vec<u8>>)) -> Trajectory {
     Trajectory::new(Reader::from_bytes(writer.into_bytes().unwrap()).unwrap()).unwrap()
 }
 
-/// Everything different from the defaults, and from the same frame of another `seed`.
+/// Returns a frame in which everything differs from the defaults, and from the same frame with another `seed`.
 fn full(n: u32, seed: u32, double: bool) -> Frame {
     let reals = |columns: u32, offset: u32| -> Reals {
         let values = (0..n * columns).map(|i| f64::from(i * 7 + offset + seed * 100) / 8.0 + 2.0);
@@ -80,7 +80,7 @@ fn every_chunk_of_the_schema_in_both_precisions() {
         }
         let all: Vec<Frame> = trajectory.frames(1..3).map(Result::unwrap).collect();
         assert_eq!(all, frames[1..3]);
-        // The last equals the first: only what keeps the frame in the file is stored.
+        // The last frame equals the first, so only the chunk that makes the frame exist is stored.
         assert_eq!(trajectory.reader().chunks(3).count(), 1);
         assert_eq!(trajectory.reader().chunks(0).count(), 1 + 2 + 14 + 5 * 4 + 3 + 4);
     }
@@ -190,7 +190,7 @@ fn a_quantity_that_frame_0_lacks_is_refused_and_read_where_others_wrote_it() {
     later.log.insert("late".into(), 1.0.into());
     assert_eq!(
         writer.append(&later).unwrap_err().to_string(),
-        "log has \"log/late\", which is not in frame 0: all frames need it then"
+        "log contains \"log/late\", which frame 0 lacks; log it in frame 0 too"
     );
     assert_eq!(writer.len(), 1);
     let trajectory = raw(|writer| {
@@ -217,24 +217,30 @@ fn frames_that_break_the_schema_are_refused_and_leave_nothing() {
     };
     type Case<'a> = (&'a dyn Fn(&mut Frame), &'a str);
     let cases: [Case<'_>; 10] = [
-        (&|f| f.particles.n = 5, "values of particles/typeid are 4, expected 5 rows of 1"),
-        (&|f| f.particles.typeid[2] = 3, "typeid of particles has 3, and there are 3 types"),
-        (&|f| f.bonds.group[0] = [0, 4], "group of bonds has particle 4, and there are 4"),
-        (&|f| f.constraints.group[0] = [9, 0], "group of constraints has particle 9, and there are 4"),
-        (&|f| f.pairs.typeid[0] = 7, "typeid of pairs has 7, and there are 2 types"),
-        (&|f| f.configuration.dimensions = 4, "dimensions are 4, and must be 2 or 3"),
+        (&|f| f.particles.n = 5, "values of particles/typeid are 4 in number, expected 5 rows of 1"),
+        (&|f| f.particles.typeid[2] = 3, "typeid of particles contains 3, but there are only 3 types"),
+        (
+            &|f| f.bonds.group[0] = [0, 4],
+            "group of bonds contains particle 4, but there are only 4 particles",
+        ),
+        (
+            &|f| f.constraints.group[0] = [9, 0],
+            "group of constraints contains particle 9, but there are only 4 particles",
+        ),
+        (&|f| f.pairs.typeid[0] = 7, "typeid of pairs contains 7, but there are only 2 types"),
+        (&|f| f.configuration.dimensions = 4, "dimensions are 4, but must be 2 or 3"),
         (
             &|f| f.configuration.periodic_box = vec![1.0f32; 3].into(),
-            "values of configuration/box are 3, expected 6",
+            "values of configuration/box are 3 in number, expected 6",
         ),
-        (&|f| f.particles.types[0] = "a\0".into(), "text \"a\\0\" of particles/types has a NUL in it"),
+        (&|f| f.particles.types[0] = "a\0".into(), "text \"a\\0\" of particles/types contains a NUL"),
         (
             &|f| f.particles.type_shapes[0] = "sphere".into(),
-            "type_shapes has \"sphere\", which is not a JSON object",
+            "type_shapes contains \"sphere\", which is not a JSON object",
         ),
         (
             &|f| f.particles.mass = vec![1.5f64; 4].into(),
-            "values have double precision, which the schema has since 2.0",
+            "values have double precision, which needs version 2.0 of the schema",
         ),
     ];
     for (change, expected) in cases {
@@ -310,7 +316,7 @@ fn sessions_append_to_each_other() {
     let frames: Vec<Frame> = (0..6).map(|seed| full(4 + seed / 3, seed, false)).collect();
     let mut writer = TrajectoryWriter::create(&path, "first").unwrap();
     writer.append(&frames[0]).unwrap();
-    // The first frame is there at once.
+    // The first frame is in the file at once.
     assert_eq!(Trajectory::open(&path).unwrap().frame(0).unwrap(), frames[0]);
     writer.finish().unwrap();
     for pair in frames[1..].chunks(2) {

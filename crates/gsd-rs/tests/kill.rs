@@ -1,5 +1,5 @@
-//! A process that appends frames is killed at random moments, again and again. Nothing that it reported as committed
-//! may be missing afterwards.
+//! A process that appends frames is killed at random moments, again and again. All frames that it reported as committed must be
+//! in the file afterwards.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, reason = "a test fails by panicking")]
 #![cfg(unix)]
 
@@ -12,7 +12,7 @@ use gsd_rs::{Reader, Version, Writer};
 use sciformats_core::commit::kill::{example, killed};
 
 const KILLS: usize = 200;
-/// Kills after which a new file is begun, so that checking every frame stays quick.
+/// The number of kills after which a new file is begun, so that checking every frame stays fast.
 const PER_FILE: usize = 20;
 
 #[test]
@@ -33,7 +33,7 @@ fn resilient_to_job_kills_200_times_without_losing_a_committed_frame() {
         random ^= random << 13;
         random ^= random >> 7;
         random ^= random << 17;
-        // Half of them may be killed while they open the file.
+        // Half of the processes may be killed while they open the file.
         let awaited = round % 2 == 0;
         let committed = killed(&program, &path, Duration::from_micros(random % 10_000), awaited).unwrap();
         assert!(committed > frames || !awaited, "kill {round}: nothing was reported");

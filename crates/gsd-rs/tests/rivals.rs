@@ -1,4 +1,4 @@
-//! Several processes write to one file. Every frame that one of them was told is committed is there at the end.
+//! Several processes write to one file. Every frame that was reported as committed to one of them is present at the end.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, reason = "a test fails by panicking")]
 #![cfg(unix)]
 
@@ -10,7 +10,7 @@ use sciformats_core::storage::Durability;
 
 const TEST: &str = "no_writer_overwrites_another";
 
-/// Appends a frame that holds `number`, in one of the ways in which a file can be changed.
+/// Appends a frame that contains `number`, in one of the ways in which a file can be changed.
 fn edit(path: &Path, kind: &str, number: u64) -> Result<()> {
     let mut writer = Writer::append_to(path)?;
     writer.set_durability(Durability::Process);

@@ -36,7 +36,7 @@ fn follow(layer: Version) {
                     writer.flush().unwrap();
                 }
                 if writer.frames().is_multiple_of(500) {
-                    // A new writer: the file is unsealed and sealed again.
+                    // With a new writer, the file is unsealed and sealed again.
                     drop(writer);
                     writer = Writer::append_to(path).unwrap();
                     writer.set_durability(Durability::Process);
@@ -50,7 +50,7 @@ fn follow(layer: Version) {
             let frames = reader.refresh().unwrap();
             assert!(frames >= seen);
             for frame in seen..frames {
-                // The newest frame is the one that could be there by half.
+                // Only the newest frame could be incomplete.
                 assert_eq!(
                     reader.chunks(frame).count() as u64,
                     chunks_in(frame),

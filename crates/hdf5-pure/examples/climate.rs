@@ -1,14 +1,14 @@
-//! A slab of a climate model's output: `climate FILE`, which is made if it is not there.
+//! Reads a slab of a climate model's output: `climate FILE`. The file is created if it does not exist.
 //!
 //! The values are packed as 16-bit integers with `scale_factor` and `add_offset`, as NetCDF files often are.
-#![allow(clippy::print_stdout, reason = "that is what it is for")]
+#![allow(clippy::print_stdout, reason = "printing is the purpose of the example")]
 
 use std::path::{Path, PathBuf};
 
 use hdf5_pure::{Error, File, Result, Writer};
 
 fn main() -> Result<()> {
-    let path = std::env::args_os().nth(1).ok_or_else(|| Error::usage("arguments", "name no file"))?;
+    let path = std::env::args_os().nth(1).ok_or_else(|| Error::usage("arguments", "must name a file"))?;
     let path = PathBuf::from(path);
     if !path.exists() {
         make(&path)?;
@@ -17,7 +17,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// The mean over a band of latitudes at the last hour.
+/// Returns the mean over a band of latitudes at the last hour.
 pub(crate) fn tropics(path: &Path) -> Result<f64> {
     let file = File::open(path)?;
     let temperature = file.dataset("t2m")?; // hours × latitudes × longitudes
@@ -26,7 +26,7 @@ pub(crate) fn tropics(path: &Path) -> Result<f64> {
     Ok(mean * temperature.attr_or("scale_factor", 1.0)? + temperature.attr_or("add_offset", 0.0)?)
 }
 
-/// Two days of hours, by two degrees.
+/// Creates a file with two days of hourly values on a grid of two degrees.
 pub(crate) fn make(path: &Path) -> Result<()> {
     let mut file = Writer::create(path)?;
     file.root().attribute("Conventions", "CF-1.8")?;

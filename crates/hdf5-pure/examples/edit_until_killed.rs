@@ -1,7 +1,7 @@
-//! `edit_until_killed FILE`: edits a file until it is killed, and prints the number of each commit once it has returned.
+//! Edits a file until it is killed: `edit_until_killed FILE`. It prints the number of each commit after the commit.
 //!
-//! Commit n sets the attribute `commit` of the root group to n, adds a dataset `log/d<n>` of some elements that are n, with
-//! an attribute, and takes away the dataset of ten commits before.
+//! Commit n sets the attribute `commit` of the root group to n. It adds a dataset `log/d<n>`, whose elements and whose
+//! attribute are n, and removes the dataset of ten commits before.
 
 use std::io::Write;
 
@@ -12,7 +12,7 @@ fn main() -> Result<()> {
     let Some(path) = std::env::args_os().nth(1) else { return Ok(()) };
     let mut out = std::io::stdout();
     loop {
-        // Opening anew is part of what may be interrupted.
+        // The file is opened again from time to time, because opening may be interrupted too.
         let mut editor = Editor::open(&path)?;
         let mut n = committed(&editor.file()?)?;
         for _ in 0..25 {
@@ -23,7 +23,7 @@ fn main() -> Result<()> {
             if n > 10 {
                 editor.unlink(&format!("log/d{}", n - 10))?;
             }
-            // The device is waited for now and then, so that more time is spent within commits.
+            // Only some commits wait for the device, so that more of the time is spent within commits.
             editor.commit_with(if n % 3 == 0 { Flush::Ordered } else { Flush::None })?;
             if writeln!(out, "committed {n}").is_err() {
                 return Ok(());

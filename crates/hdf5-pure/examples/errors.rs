@@ -1,5 +1,5 @@
-//! What can go wrong, told apart without looking at text: `errors FILE PATH`.
-#![allow(clippy::print_stdout, reason = "that is what it is for")]
+//! Distinguishes the errors of reading by their types, not by their texts: `errors FILE PATH`.
+#![allow(clippy::print_stdout, reason = "printing is the purpose of the example")]
 
 use std::path::Path;
 
@@ -13,12 +13,12 @@ fn main() {
     }
 }
 
-/// The elements of a dataset as bytes.
+/// Returns the elements of a dataset as bytes.
 pub(crate) fn bytes(file: &Path, path: &str) -> Result<Vec<u8>> {
     File::open(file)?.dataset(path)?.read()
 }
 
-/// Who can do something about it.
+/// Returns what the user can do about the error.
 pub(crate) fn told(result: Result<Vec<u8>>) -> String {
     match result {
         Ok(bytes) => format!("{} bytes", bytes.len()),

@@ -1,12 +1,12 @@
-//! Structs as rows of a table, written, read, and read by one column: `particles FILE`.
-#![allow(clippy::print_stdout, reason = "that is what it is for")]
+//! Stores structs as rows of a table, and reads rows and single columns: `particles FILE`.
+#![allow(clippy::print_stdout, reason = "printing is the purpose of the example")]
 
 use std::path::Path;
 
 use hdf5_pure::{Error, File, Result, Writer};
 
 hdf5_pure::record! {
-    /// A row.
+    /// A row of the table.
     #[derive(Clone, Debug, PartialEq)]
     pub(crate) struct Particle {
         pub(crate) id: u64,
@@ -18,12 +18,12 @@ hdf5_pure::record! {
 }
 
 fn main() -> Result<()> {
-    let path = std::env::args_os().nth(1).ok_or_else(|| Error::usage("arguments", "names no file"))?;
+    let path = std::env::args_os().nth(1).ok_or_else(|| Error::usage("arguments", "must name a file"))?;
     println!("the mass is {}", run(path.as_ref())?);
     Ok(())
 }
 
-/// Writes some particles and reads them again; returns the sum of their masses.
+/// Writes some particles and reads them again. Returns the sum of their masses.
 pub(crate) fn run(path: &Path) -> Result<f64> {
     let charged = |id: u64| id.is_multiple_of(2);
     let row = |id: u64| Particle {

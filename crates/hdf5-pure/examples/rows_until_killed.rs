@@ -1,5 +1,5 @@
 //! Appends to the datasets `rows` and `flat` of a file until it is killed: `rows_until_killed FILE`.
-#![allow(clippy::print_stderr, reason = "nobody else is told")]
+#![allow(clippy::print_stderr, reason = "the error is printed for the test that runs the program")]
 
 #[path = "hdf5_conformance/data.rs"]
 mod data;

@@ -1,4 +1,4 @@
-//! Attributes in one call: one value, all of them, arrays with their shape.
+//! Reads attributes in one call: as one value, as all values, and as arrays of their shape.
 
 use std::borrow::Cow;
 
@@ -7,7 +7,7 @@ use hdf5_pure::{CreateOptions, Datatype, Error, File, GroupWriter, Writer};
 
 type Result<T = ()> = hdf5_pure::Result<T>;
 
-/// A file whose root has the attributes.
+/// Returns a file whose root group has the attributes.
 fn made(attributes: impl FnOnce(&mut GroupWriter<'_>) -> Result) -> Result<File> {
     let mut file = Writer::in_memory(&CreateOptions::default())?;
     attributes(&mut file.root())?;

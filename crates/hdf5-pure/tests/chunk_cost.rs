@@ -1,4 +1,4 @@
-//! What it costs to change one chunk of many: no more than the way to it.
+//! Measures the cost of changing one chunk of many, which must depend only on the path to the chunk in the index.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -20,13 +20,13 @@ use hdf5_pure::options::Bound;
 use hdf5_pure::swmr::SwmrWriter;
 use hdf5_pure::{ChunkIndex, CreateOptions, EditOptions, Editor, File, OpenOptions, Slab, Writer};
 
-/// Elements of a chunk.
+/// The number of elements of a chunk.
 const SIDE: u64 = 4;
 
-/// An index, with filters or without them.
+/// A chunk index, with or without filters.
 #[derive(Clone, Copy, Debug)]
 struct Kind {
-    /// None for a version 1 B-tree.
+    /// The index, or `None` for a version 1 B-tree.
     index: Option<ChunkIndex>,
     filtered: bool,
 }
@@ -43,7 +43,7 @@ fn kinds() -> Vec<Kind> {
     both.filter(|kind| !kind.filtered || kind.index != Some(ChunkIndex::Implicit)).collect()
 }
 
-/// A dataset of `n` chunks that may become one of some more.
+/// Returns a file with a dataset of `n` chunks, which can grow.
 fn file(kind: Kind, n: u64) -> Vec<u8> {
     let bound = if kind.index.is_some() { Bound::V110 } else { Bound::Earliest };
     let mut file = Writer::in_memory(&CreateOptions::default().with_bound(bound)).unwrap();
@@ -62,7 +62,7 @@ fn file(kind: Kind, n: u64) -> Vec<u8> {
     file.into_bytes().unwrap()
 }
 
-/// What each of some edits costs, from opening the dataset to the end of the commit.
+/// Returns the cost of several edits, each from opening the dataset to the end of the commit.
 fn costs(kind: Kind, n: u64) -> Vec<(&'static str, Cost)> {
     let counted = Counted::new(file(kind, n));
     let mut editor = Editor::in_storage(Box::new(counted.clone()), &EditOptions::default()).unwrap();
@@ -132,7 +132,7 @@ fn one_chunk_of_many_costs_what_leads_to_it() {
             *of_few += *few;
             *of_many += *many;
         }
-        // Which space a commit finds free, and so what it reads to be able to take itself back, is chance for a single one.
+        // The cost of a single commit varies by chance, because it depends on which free space the commit finds.
         for (what, (few, many)) in all {
             let exponent = (many.bytes() / few.bytes()).log10() / 3.0;
             println!("{kind:?}, {what}: exponent {exponent:.2}");
@@ -153,7 +153,7 @@ fn rows_that_others_read_cost_what_leads_to_them() {
             writer.flush().unwrap();
             let cost = counted.take();
             println!("{kind:?}, a flush: {cost:?}");
-            // A page is written in one piece, as a reader may look at any moment.
+            // A page is written as a whole, because readers may look at it at any moment.
             assert!(cost.read < 64 << 10 && cost.written < 24 << 10, "{kind:?}: {cost:?}");
         }
         writer.close().unwrap();

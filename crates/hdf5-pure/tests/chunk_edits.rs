@@ -1,5 +1,5 @@
-//! Arbitrary edits of datasets in many chunks, with every kind of index: the file holds what a plain array does, and no byte
-//! of it belongs to two structures.
+//! Makes arbitrary edits of datasets with many chunks and every kind of index. The file must hold the same elements as a plain
+//! array, and no byte of it may belong to two structures.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -13,7 +13,9 @@
 
 #[path = "support/array.rs"]
 mod array;
-#[allow(dead_code, reason = "room is of use to other tests")]
+#[path = "support/random.rs"]
+mod random;
+#[allow(dead_code, reason = "only other tests use `room`")]
 #[path = "support/recorded.rs"]
 mod recorded;
 
@@ -21,45 +23,17 @@ use array::Array;
 use hdf5_pure::options::{Bound, Flush};
 use hdf5_pure::structure::{BtreeK, IndexKind, Layout};
 use hdf5_pure::{ChunkIndex, CreateOptions, EditOptions, Editor, File, Range, Slab, Writer};
+use random::Random;
 use recorded::Recorded;
 use sciformats_core::commit::replay::{self, Cuts};
 
 const MOST: [u64; 2] = [120, 24];
 const CHUNK: [u64; 2] = [2, 2];
 
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, n: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % n.max(1)
-    }
-
-    fn values(&mut self, n: u64) -> Vec<i32> {
-        (0..n).map(|_| self.below(1000) as i32).collect()
-    }
-
-    fn slab(&mut self, shape: &[u64]) -> Slab {
-        let ranges: Vec<Range> = shape
-            .iter()
-            .map(|&n| {
-                let start = self.below(n);
-                let step = 1 + self.below(4);
-                let all = (n - start).div_ceil(step);
-                let count = if self.below(3) == 0 { all } else { 1 + self.below(all.min(8)) };
-                Range::new(start, count).by(step)
-            })
-            .collect();
-        Slab::new(shape, ranges).unwrap()
-    }
-}
-
-/// How a dataset is made.
+/// How a dataset is created.
 #[derive(Clone, Copy, Debug)]
 struct Made {
-    /// Half the children of a node of a version 1 B-tree, where there is one.
+    /// Half the children of a node of a version 1 B-tree, if the index is one.
     k: Option<u16>,
     index: Option<ChunkIndex>,
     maximum: [Option<u64>; 2],
@@ -118,8 +92,8 @@ fn check(bytes: &[u8], model: &Array) {
     let file = File::from_bytes(bytes.to_vec()).unwrap();
     let dataset = file.dataset("d").unwrap();
     assert_eq!(dataset.shape(), model.shape);
-    assert!(dataset.read::<i32>().unwrap() == model.values, "the elements are others");
-    // What is told of chunks is what the shape has room for, each once.
+    assert!(dataset.read::<i32>().unwrap() == model.values, "the elements differ");
+    // The index must name only chunks inside the shape, and each of them once.
     let mut chunks: Vec<Vec<u64>> =
         dataset.chunks().unwrap().into_iter().map(|chunk| chunk.unwrap().scaled).collect();
     let count = chunks.len();
@@ -140,14 +114,10 @@ fn edit(editor: &mut Editor, model: &mut Array, random: &mut Random) {
             model.write(&slab, &values);
         }
         3 if !empty => {
-            let points: Vec<Vec<u64>> =
-                (0..4).map(|_| model.shape.iter().map(|&n| random.below(n)).collect()).collect();
+            let points = random.points(&model.shape, 4);
             let values = random.values(4);
             dataset.write_points(&points, &values).unwrap();
-            for (point, value) in points.iter().zip(values) {
-                let ranges: Vec<Range> = point.iter().map(|&at| Range::new(at, 1)).collect();
-                model.write(&Slab::new(&model.shape, ranges).unwrap(), &[value]);
-            }
+            model.write_points(&points, &values);
         }
         4 | 5 if model.shape[0] < MOST[0] && model.shape[1] > 0 => {
             let more = 1 + random.below((MOST[0] - model.shape[0]).min(9));
@@ -207,7 +177,7 @@ fn arbitrary_edits_of_many_chunks() {
                         check(&recorded.bytes(), &model);
                         let disk = Box::new(recorded.clone());
                         editor = Editor::in_storage(disk, &EditOptions::default()).unwrap();
-                        // What was free was known to the editor before only.
+                        // Only the editor knew which space was free.
                         lost = editor.unaccounted().unwrap();
                     }
                     _ => {}
@@ -221,7 +191,7 @@ fn arbitrary_edits_of_many_chunks() {
     println!("{commits} commits hold what a plain array does");
 }
 
-/// The cuts of the commits that edits make, each expected to leave the old dataset or the new one.
+/// Interrupts the commits of the edits. Every interruption must leave either the old or the new dataset.
 #[test]
 fn every_cut_of_a_commit_leaves_the_old_chunks_or_the_new_ones() {
     let mut all = Cuts::default();

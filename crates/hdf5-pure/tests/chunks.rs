@@ -1,8 +1,31 @@
-//! Chunks as values, in both directions; a file that is made or gone on with.
+//! Writes and reads the values of whole chunks, and opens files that are created if they do not exist.
 
-use hdf5_pure::{CreateOptions, Editor, Error, File, Writer};
+use std::borrow::Cow;
+
+use hdf5_pure::storage::ReadAt;
+use hdf5_pure::{CreateOptions, Editor, Error, File, OpenOptions, Writer};
 
 type Result<T = ()> = hdf5_pure::Result<T>;
+
+/// A file with a byte that cannot be read.
+struct Bad {
+    bytes: Vec<u8>,
+    at: u64,
+}
+
+impl ReadAt for Bad {
+    fn size(&self) -> u64 {
+        self.bytes.len() as u64
+    }
+
+    fn read_at(&self, offset: u64, len: usize) -> Result<Cow<'_, [u8]>> {
+        if (offset..offset + len as u64).contains(&self.at) {
+            let source = std::io::Error::other("a bad sector");
+            return Err(Error::Io { action: "read", path: None, offset: Some(offset), source });
+        }
+        self.bytes.read_at(offset, len)
+    }
+}
 
 #[test]
 fn each_chunk_has_its_part_and_its_elements() -> Result {
@@ -26,6 +49,32 @@ fn each_chunk_has_its_part_and_its_elements() -> Result {
         assert_eq!((&corner.scaled[..], x.read_chunk::<u8>(&corner)?), (&[2, 2][..], vec![34]));
         assert!(matches!(x.chunk_at(&[5, 0]), Err(Error::Usage { .. })));
         assert!(matches!(x.chunk_at(&[0]), Err(Error::Usage { .. })));
+    }
+    Ok(())
+}
+
+#[test]
+fn chunks_that_follow_each_other_are_read_together_and_say_which_one_is_cut() -> Result {
+    let all: Vec<i32> = (0..3 * 1001).collect();
+    let mut file = Writer::in_memory(&CreateOptions::default())?;
+    file.dataset("x").chunks([2, 3]).shape([1001, 3]).write(&all)?;
+    let bytes = file.into_bytes()?;
+    let read = File::from_bytes(bytes.clone())?.dataset("x")?;
+    assert_eq!(read.read::<i32>()?, all);
+    // Rows from the middle of a chunk on, some of the rows, and a part of each row.
+    assert_eq!(read.read_slice::<i32>((7..1000, ..))?, all[21..3000]);
+    let some: Vec<i32> = all.chunks(3).step_by(2).flatten().copied().collect();
+    assert_eq!(read.read_slice::<i32>((hdf5_pure::selection::by(.., 2), ..))?, some);
+    let last: Vec<i32> = all.iter().skip(2).step_by(3).copied().collect();
+    assert_eq!(read.read_slice::<i32>((.., 2))?, last);
+    // A byte of one of the chunks that one read would bring cannot be read.
+    let chunk = read.chunk_at(&[900, 0])?.unwrap();
+    let bad =
+        File::from_storage(Bad { bytes, at: chunk.address.0 + 5 }, &OpenOptions::default())?.dataset("x")?;
+    assert_eq!(bad.read_slice::<i32>((..900, ..))?, all[..2700]);
+    match bad.read::<i32>() {
+        Err(Error::Io { offset, .. }) => assert_eq!(offset, Some(chunk.address.0)),
+        other => panic!("{other:?}"),
     }
     Ok(())
 }
@@ -81,7 +130,7 @@ fn open_or_create_makes_a_file_once() -> Result {
     }
     assert_eq!(File::open(&path)?.dataset("days")?.read::<i32>()?, [0, 1, 2]);
     std::fs::write(&path, b"no HDF5").unwrap();
-    assert!(Editor::open_or_create(&path, |_| Ok(())).is_err(), "what is there is never overwritten");
+    assert!(Editor::open_or_create(&path, |_| Ok(())).is_err(), "an existing file is never overwritten");
     assert_eq!(std::fs::read(&path).unwrap(), b"no HDF5");
     Ok(())
 }

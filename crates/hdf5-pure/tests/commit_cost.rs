@@ -1,4 +1,4 @@
-//! What a commit reads and writes: as much as lies between the roots of indexes and what changes, however many entries there are.
+//! Measures what a commit reads and writes, which must depend on the paths to the changes and not on the number of entries.
 
 #![allow(
     clippy::unwrap_used,
@@ -54,7 +54,7 @@ impl WriteAt for Counted {
 
 type Edit = fn(&mut Editor, usize) -> Result<()>;
 
-/// Each is one commit; the number is that of the entries that there were at first.
+/// The edits, each of which is one commit. The number is the number of entries at the start.
 const EDITS: [(&str, Edit); 7] = [
     ("insert", |editor, _| editor.dataset("many/new").write(&[1u8]).map(drop)),
     ("insert again", |editor, _| editor.root().soft_link("many/soft", "/x").map(drop)),
@@ -84,25 +84,25 @@ fn file(n: usize, bound: Bound, tracked: bool) -> Vec<u8> {
     file.into_bytes().unwrap()
 }
 
-/// Attributes of the object beside the group of `n` links.
+/// Returns the number of attributes of the object beside the group of `n` links.
 fn described_by(n: usize, bound: Bound, tracked: bool) -> usize {
     match bound {
-        // Headers of the first kind hold their attributes themselves.
+        // Headers of version 1 hold all attributes themselves.
         Bound::Earliest => 20,
-        // More are not numbered.
+        // There are no numbers for more attributes than this.
         _ if tracked => n.min(60_000),
         _ => n,
     }
 }
 
-/// Bytes read and written by each of the edits.
+/// Returns the bytes that each edit reads and writes.
 fn costs(n: usize, bound: Bound, tracked: bool) -> Vec<(u64, u64)> {
     let counted = Counted::default();
     *counted.0.bytes.lock().unwrap() = file(n, bound, tracked);
     let mut editor = Editor::in_storage(Box::new(counted.clone()), &EditOptions::default()).unwrap();
     let count = |counter: &AtomicU64| counter.swap(0, Ordering::Relaxed);
     let described = described_by(n, bound, tracked);
-    // The names of a new group of the old style fill their heap: the first one that is added doubles it, and is not counted.
+    // The names of a new old-style group fill its heap, so the first link that is added doubles the heap. It is not measured.
     editor.root().soft_link("many/first", "/x").unwrap();
     editor.commit().unwrap();
     let unused = editor.unaccounted().unwrap();
@@ -121,7 +121,7 @@ fn costs(n: usize, bound: Bound, tracked: bool) -> Vec<(u64, u64)> {
         all.push(cost);
     }
     let lost = editor.unaccounted().unwrap();
-    assert!(lost <= unused, "{bound:?}, {n}: {lost} bytes belong to nobody, {unused} before");
+    assert!(lost <= unused, "{bound:?}, {n}: {lost} bytes belong to no structure, {unused} before");
     drop(editor);
     let bytes = counted.0.bytes.lock().unwrap().clone();
     let file = File::from_bytes(bytes).unwrap();
@@ -148,7 +148,7 @@ fn commits_cost_what_they_change() {
                 assert!(read < 64 << 10, "{name}: {read} bytes are read");
                 assert!(written < 64 << 10, "{name}: {written} bytes are written");
             }
-            // A thousand times as many entries: the exponent is a quarter at most.
+            // There are a thousand times as many entries, and the cost may grow with at most the fourth root of their number.
             let most = 1000f64.powf(0.25);
             for (few, many) in [(few[i].0, many[i].0), (few[i].1, many[i].1)] {
                 let ratio = many as f64 / few as f64;

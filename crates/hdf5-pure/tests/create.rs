@@ -1,4 +1,4 @@
-//! What is left where the creation of a file is cut off.
+//! Interrupts the creation of a file, and checks what is left.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, clippy::print_stdout)]
 
@@ -21,7 +21,7 @@ use sciformats_core::WriteAt;
 use sciformats_core::commit::kill::example;
 use sciformats_core::commit::replay::{Cuts, every_cut};
 
-/// A disk with room for so many bytes.
+/// A disk with room for a limited number of bytes.
 struct Full {
     bytes: Vec<u8>,
     capacity: u64,
@@ -106,7 +106,7 @@ fn every_cut_of_a_creation_leaves_the_whole_file_or_none() {
             }
             Err(error) => assert!(matches!(error, Error::Malformed { .. }), "{bound:?}: {cut:?}: {error}"),
         });
-        assert!(found > 0, "{bound:?}: the whole is one of them");
+        assert!(found > 0, "{bound:?}: one of the cuts leaves the complete file");
     }
     println!("crash matrix: hdf5: files created: {total}");
 }

@@ -1,10 +1,10 @@
-//! A file is the same whether its datasets wait in memory for the end or are written before and read back when they are changed.
+//! Checks that a file has the same contents whether its datasets wait in memory until the end or are written early.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
 #[path = "support/description.rs"]
 mod description;
-#[allow(dead_code, reason = "room and steps are of use to other tests")]
+#[allow(dead_code, reason = "only other tests use `room` and the steps")]
 #[path = "support/recorded.rs"]
 mod recorded;
 
@@ -18,7 +18,7 @@ use recorded::Recorded;
 
 const BOUNDS: [Bound; 4] = [Bound::Earliest, Bound::V18, Bound::V110, Bound::V200];
 
-/// What `make` makes with datasets that wait for the end, and with datasets that do not, or some of them.
+/// Compares the file that `make` creates with all datasets in memory with those that it creates with fewer of them in memory.
 fn alike(options: &CreateOptions, make: impl Fn(&mut Writer) -> Result<()>) {
     let file = |held: usize| {
         let mut file = Writer::in_memory(&options.clone().with_held(held)).unwrap();
@@ -31,7 +31,7 @@ fn alike(options: &CreateOptions, make: impl Fn(&mut Writer) -> Result<()>) {
         let bytes = file(held);
         assert_eq!(describe(&File::from_bytes(bytes.clone()).unwrap()), expected, "{options:?} {held}");
         assert_eq!(bytes, file(held), "equal calls give equal bytes");
-        // No byte belongs to two structures, and the file is one that can be changed.
+        // No byte belongs to two structures, and the file can be edited.
         let mut editor = Editor::in_storage(Box::new(Recorded::new(bytes)), &Default::default()).unwrap();
         editor.unaccounted().unwrap();
         editor.dataset("one more").write(&[1]).unwrap();
@@ -121,14 +121,14 @@ fn links_that_come_and_go() {
             }
         }
         file.root().hard_link("again", all[1])?;
-        // What a group holds goes with it, but for what has another link.
+        // The members of a group are removed with it, except those with another link.
         let kept = file.dataset("gone/kept").write(&[1])?;
         file.dataset("gone/lost").write(&[2])?;
         file.root().hard_link("kept", kept)?;
         some(file, 0)?;
         file.root().unlink("gone")?;
         assert!(file.dataset("group/dataset 4").write(&[1]).is_err(), "the name is taken");
-        assert!(file.group("group/dataset 4").is_err(), "it is no group");
+        assert!(file.group("group/dataset 4").is_err(), "it is not a group");
         Ok(())
     });
 }

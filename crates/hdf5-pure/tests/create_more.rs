@@ -1,5 +1,5 @@
-//! What is rarer in a file is written and read again: references of the standard type, attributes of committed datatypes,
-//! edges without filters, links of the user's, Blosc, rows that come one by one.
+//! Writes and reads rarer contents: references of the standard type, attributes with committed datatypes, edge chunks without
+//! filters, user-defined links, Blosc, and rows that are appended one by one.
 
 use hdf5_pure::filters::Filters;
 use hdf5_pure::options::{Bound, FileSpace};
@@ -76,7 +76,7 @@ fn attributes_of_a_committed_datatype() -> Result {
         assert_eq!((some.read::<u32>()?, some.datatype()?.size), (vec![1, 2, 3], 2));
         let hdf5_pure::Node::Datatype(kind) = file.object("kind")? else { return Err("no datatype".into()) };
         let info = file.object_info(kind.address())?;
-        // A link and three attributes.
+        // A link and three attributes use the datatype.
         assert_eq!(info.references, 4);
         assert_eq!(info.comment.map(|text| text.to_string()).as_deref(), Some("big numbers"));
     }
@@ -101,7 +101,7 @@ fn edges_without_filters() -> Result {
         dataset(&mut file, kind, true, maximum)?;
         dataset(&mut file, &format!("{kind} filtered"), false, maximum)?;
     }
-    // Chunks that were edges and are none any more.
+    // Some chunks were edge chunks at first and are not any more.
     let mut rows = file.dataset("rows").shape([0, 50]).max_shape([None, Some(50)]).chunks([8, 20]);
     rows = rows.filters(filters()).unfiltered_edges();
     let mut rows = rows.create::<i32>()?;
@@ -125,7 +125,7 @@ fn edges_without_filters() -> Result {
         for name in [kind.to_owned(), format!("{kind} filtered")] {
             assert_eq!(file.dataset(&name)?.read::<i32>()?, values, "{name}");
         }
-        // The last row of chunks reaches out; the others do not.
+        // Only the last row of chunks extends beyond the dataset.
         let (plain, filtered) = (sizes(kind)?, sizes(&format!("{kind} filtered"))?);
         assert_eq!(plain[20..], [8 * 10 * 4; 5], "{kind}");
         assert_eq!(plain[..20], filtered[..20]);
@@ -160,14 +160,14 @@ fn rows_one_by_one() -> Result {
         file.open_id(rows)?.append(&[i; 3])?.append(&[-i, i, -i])?;
         file.open_id(other)?.append(&vec![i as u8; i as usize % 25])?;
         if i == 100 {
-            // Rows that are gathered are there for what comes between.
+            // Rows that are still collected in memory are written before other accesses.
             let one = Slab::new(&[202, 3], [Range::new(201, 1), Range::all(3)])?;
             file.open_id(rows)?.write_slab(&one, &[7, 7, 7])?.resize(&[203, 3])?;
         }
     }
     let full = file.open_id(rows)?.append(&vec![0; 3 * 500]).map(drop);
     assert!(matches!(full, Err(Error::Usage { .. })), "it passes the maximum");
-    assert!(file.open_id(rows)?.append(&[1, 2]).is_err(), "no whole row");
+    assert!(file.open_id(rows)?.append(&[1, 2]).is_err(), "not a whole row");
     let file = read(file)?;
     let found = file.dataset("rows")?.read::<i32>()?;
     assert_eq!(found.len(), 501 * 3);
@@ -211,7 +211,7 @@ fn ways_to_manage_free_space() -> Result {
             assert_eq!(file.dataset(&format!("g{}/d{i}", i % 4))?.read::<u64>()?, vec![i; 40 * i as usize]);
             let chunked = file.dataset(&format!("c{i}"))?;
             assert_eq!(chunked.read::<u64>()?, vec![i; 40 * i as usize]);
-            // Chunks share pages with elements alone: no header stands in one.
+            // Chunks share pages only with other elements, so no header is in a page with a chunk.
             if strategy == 1 {
                 let header = chunked.address().0 / page as u64;
                 for chunk in chunked.chunks()? {
@@ -223,7 +223,7 @@ fn ways_to_manage_free_space() -> Result {
     let wrong = |options: CreateOptions| Writer::in_memory(&options).is_err();
     let paged = |size| FileSpace::Paged { size, tracked: false };
     assert!(wrong(CreateOptions::default().with_file_space(paged(100))));
-    // As the library, which writes the newer superblock with old objects then.
+    // This agrees with the library, which then writes the newer superblock together with old objects.
     for (bound, superblock) in [(Bound::Earliest, 2), (Bound::V18, 2), (Bound::V110, 3)] {
         let options = CreateOptions::default().with_file_space(paged(4096)).with_bound(bound);
         let file = File::from_bytes(Writer::in_memory(&options)?.into_bytes()?)?;

@@ -1,4 +1,4 @@
-//! Files that are edited say what was meant, whatever made them.
+//! Edits files of every bound, and checks that they have the intended contents afterwards.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -13,7 +13,7 @@ use hdf5_pure::{CreateOptions, Datatype, EditOptions, Editor, Error, File, Resul
 
 const BOUNDS: [Bound; 3] = [Bound::Earliest, Bound::V18, Bound::V110];
 
-/// A file with something of everything, in bytes.
+/// Returns the bytes of a file with something of everything.
 fn file(bound: Bound, track_order: bool) -> Vec<u8> {
     let options = CreateOptions::default().with_bound(bound).with_track_order(track_order);
     let mut file = Writer::in_memory(&options).unwrap();
@@ -36,7 +36,7 @@ fn file(bound: Bound, track_order: bool) -> Vec<u8> {
     file.into_bytes().unwrap()
 }
 
-/// Edits bytes in a file of their own; gives what the editor saw pending, and the file afterwards.
+/// Edits bytes in a file of their own. Returns what the editor saw before the commit, and the file afterwards.
 fn edited(bytes: Vec<u8>, edit: impl FnOnce(&mut Editor) -> Result<()>) -> (Description, Vec<u8>) {
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), bytes).unwrap();
@@ -134,7 +134,7 @@ fn an_attribute_of_any_size_has_a_place() {
     }
 }
 
-/// Committed datatypes count the attributes of them as links, and go with the last.
+/// Committed datatypes count the attributes that use them as links, and are removed with the last one.
 #[test]
 fn attributes_of_a_committed_datatype() {
     for bound in BOUNDS {
@@ -203,7 +203,7 @@ fn what_is_unlinked_gives_its_space_back() {
             Ok(())
         });
         assert!(large.len() > 1_600_000);
-        // What takes the place of the root group's links lies at the end, until the next commit has room before it.
+        // The new links of the root group are at the end of the file, until the next commit finds room before them.
         let (found, small) = edited(large, |editor| {
             editor.unlink("a")?;
             editor.commit()?;
@@ -318,7 +318,7 @@ fn a_file_has_one_editor() {
     Editor::open(file.path()).unwrap();
 }
 
-/// A file that keeps account of its free space, and whose superblock extension continues elsewhere, as the library's often do.
+/// Returns a file that tracks its free space, and whose superblock extension has a continuation, as the library often writes it.
 fn with_continued_extension() -> Vec<u8> {
     let options = CreateOptions::default().with_file_space(FileSpace::Tracked);
     let mut file = Writer::in_memory(&options).unwrap();

@@ -1,4 +1,4 @@
-//! Arbitrary steps: the file holds what a model of it says, and no byte of it belongs to two structures.
+//! Takes arbitrary steps. The file must have the same contents as a model, and no byte of it may belong to two structures.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -10,9 +10,10 @@
 
 #[path = "support/arbitrary.rs"]
 mod arbitrary;
+#[allow(dead_code, reason = "points are of use to other tests")]
 #[path = "support/array.rs"]
 mod array;
-#[allow(dead_code, reason = "room and steps are of use to other tests")]
+#[allow(dead_code, reason = "only other tests use `room` and the steps")]
 #[path = "support/recorded.rs"]
 mod recorded;
 

@@ -1,4 +1,4 @@
-//! Edits that are cut leave the last commit, or the one that was under way.
+//! Interrupts edits, and checks that the file has the state of the last commit or of the one that was interrupted.
 
 #![allow(
     clippy::unwrap_used,
@@ -36,7 +36,7 @@ fn file(bound: Bound) -> Vec<u8> {
     file.into_bytes().unwrap()
 }
 
-/// Edits, in the order in which they are tried; each is one commit.
+/// The edits in the order in which they are tried. Each is one commit.
 type Edit = fn(&mut Editor) -> Result<()>;
 
 const EDITS: [(&str, Edit); 6] = [
@@ -68,7 +68,7 @@ fn seen(bytes: &[u8]) -> Description {
     describe(&File::from_bytes(bytes.to_vec()).unwrap())
 }
 
-/// Applies an edit; gives the steps of its commit and the file afterwards.
+/// Applies an edit. Returns the steps of its commit, and the file afterwards.
 fn record(bytes: &[u8], flush: Flush, edit: Edit) -> (Vec<Step<'static>>, Vec<u8>) {
     let recorded = Recorded::new(bytes.to_vec());
     let mut editor = Editor::in_storage(Box::new(recorded.clone()), &EditOptions::default()).unwrap();
@@ -90,7 +90,7 @@ fn every_cut_leaves_the_last_commit_or_the_next() {
             let cuts = every_cut(&bytes, &steps, |cut, cut_file| {
                 let found = seen(cut_file);
                 assert!(found == old || found == new, "{bound:?}, {name}: {cut:?} leaves neither");
-                // The next editor finds the same, and leaves a plain file.
+                // The next editor finds the same state, and leaves a file without a journal.
                 let recorded = Recorded::new(cut_file.to_vec());
                 drop(Editor::in_storage(Box::new(recorded.clone()), &EditOptions::default()).unwrap());
                 let recovered = recorded.bytes();
@@ -110,7 +110,7 @@ fn a_journal_of_another_state_is_told_and_never_applied() {
     let mut cut = None;
     for (_, edit) in &EDITS[..4] {
         let (steps, _) = record(&bytes, Flush::Durable, *edit);
-        // Cut where the journal counts, and nothing of it is in its place yet.
+        // The commit is interrupted when the journal is complete and none of its changes has been applied yet.
         every_cut(&bytes, &steps, |_, file| {
             let told = sciformats_core::commit::journal::interrupted(file).unwrap();
             if told.is_some_and(|told| told.committed) {
@@ -120,7 +120,7 @@ fn a_journal_of_another_state_is_told_and_never_applied() {
     }
     let cut = cut.unwrap();
     File::from_bytes(cut.clone()).unwrap();
-    // Another program opens the file as it stands, and lets it end elsewhere.
+    // Another program opens the file in this state, and changes its end.
     let mut changed = cut;
     let end = u64::from_le_bytes(changed[28..36].try_into().unwrap()) + 8;
     changed[28..36].copy_from_slice(&end.to_le_bytes());

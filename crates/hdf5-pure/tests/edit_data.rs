@@ -1,4 +1,4 @@
-//! Elements and extents of datasets of existing files: against a plain model, and cut at every step of a commit.
+//! Changes elements and shapes of existing datasets, compares them with a plain model, and interrupts every step of a commit.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -13,6 +13,8 @@
 
 #[path = "support/array.rs"]
 mod array;
+#[path = "support/random.rs"]
+mod random;
 #[path = "support/recorded.rs"]
 mod recorded;
 
@@ -23,37 +25,11 @@ use hdf5_pure::{
     ChunkIndex, CreateOptions, DatasetBuilder, DatasetWriter, EditOptions, Editor, Error, File, OpenOptions,
     Range, Slab, Writer,
 };
+use random::Random;
 use recorded::Recorded;
 use sciformats_core::commit::replay::{self, Cuts};
 
 type Make = for<'a> fn(DatasetBuilder<'a>) -> DatasetBuilder<'a>;
-
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, n: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % n.max(1)
-    }
-
-    fn slab(&mut self, shape: &[u64]) -> Slab {
-        let ranges: Vec<Range> = shape
-            .iter()
-            .map(|&n| {
-                let start = self.below(n);
-                let step = 1 + self.below(3);
-                Range::new(start, 1 + self.below((n - start).div_ceil(step))).by(step)
-            })
-            .collect();
-        Slab::new(shape, ranges).unwrap()
-    }
-
-    fn values(&mut self, n: u64) -> Vec<i32> {
-        (0..n).map(|_| self.below(1000) as i32).collect()
-    }
-}
 
 fn file(
     bound: Bound,
@@ -78,7 +54,7 @@ fn found(file: &[u8], fill: i32) -> Model {
     Model { shape: dataset.shape().to_vec(), values: dataset.read().unwrap(), fill }
 }
 
-/// One edit of the dataset and of the model.
+/// Makes one edit of the dataset and of the model.
 fn edit(dataset: &mut DatasetWriter<'_>, model: &mut Model, most: &[u64], random: &mut Random) {
     let grows = !most.is_empty();
     match random.below(if grows { 5 } else { 2 }) {
@@ -89,14 +65,10 @@ fn edit(dataset: &mut DatasetWriter<'_>, model: &mut Model, most: &[u64], random
             model.write(&slab, &values);
         }
         1 if !model.shape.contains(&0) => {
-            let points: Vec<Vec<u64>> =
-                (0..3).map(|_| model.shape.iter().map(|&n| random.below(n)).collect()).collect();
+            let points = random.points(&model.shape, 3);
             let values = random.values(3);
             dataset.write_points(&points, &values).unwrap();
-            for (point, value) in points.iter().zip(values) {
-                let ranges: Vec<Range> = point.iter().map(|&at| Range::new(at, 1)).collect();
-                model.write(&Slab::new(&model.shape, ranges).unwrap(), &[value]);
-            }
+            model.write_points(&points, &values);
         }
         2 if model.shape[0] + 2 <= most[0] && model.shape[1] > 0 => {
             let values = random.values(2 * model.shape[1]);
@@ -117,7 +89,7 @@ fn edit(dataset: &mut DatasetWriter<'_>, model: &mut Model, most: &[u64], random
     assert_eq!(dataset.shape(), model.shape);
 }
 
-/// Edits and commits in turn, and compares what the file holds with the model.
+/// Edits and commits in turn, and compares the contents of the file with the model.
 fn compare(
     bound: Bound,
     most: &[u64],
@@ -146,7 +118,7 @@ fn compare(
             commits += 1;
             assert_eq!(found(&recorded.bytes(), fill), model);
         }
-        // What is not committed is lost with the editor.
+        // Uncommitted changes are lost with the editor.
         let mut lost = model.clone();
         edit(&mut editor.open_dataset("g/d").unwrap(), &mut lost, most, &mut random);
         drop(editor);
@@ -187,7 +159,7 @@ fn datasets_of_every_layout_change_as_a_plain_array_does() {
     println!("{commits} commits of slabs, points, appends and new shapes hold what a plain array does");
 }
 
-/// Cuts the commit that `change` makes everywhere, and expects the old dataset or the new one.
+/// Interrupts the commit that `change` makes at every point. Each must leave the old or the new dataset.
 fn cut(initial: &[u8], change: impl Fn(&mut Editor)) -> Cuts {
     let recorded = Recorded::new(initial.to_vec());
     let mut editor = Editor::in_storage(Box::new(recorded.clone()), &EditOptions::default()).unwrap();
@@ -202,7 +174,7 @@ fn cut(initial: &[u8], change: impl Fn(&mut Editor)) -> Cuts {
         let now = found(file, 0);
         assert!(now == before || now == after, "{cut:?}");
         seen[usize::from(now == after)] += 1;
-        // Who edits next finishes it or takes it back.
+        // The next editor completes the commit or undoes it.
         let left = Recorded::new(file.to_vec());
         let mut editor = Editor::in_storage(Box::new(left.clone()), &EditOptions::default()).unwrap();
         editor.root().attribute("next", 1).unwrap();
@@ -437,7 +409,7 @@ fn elements_in_other_files_change_as_far_as_that_is_allowed() {
     assert_eq!(std::fs::read(folder.path().join("a.raw")).unwrap()[..4], [9; 4]);
 }
 
-/// Whatever is in a file, writing to it ends, and takes no more than it may.
+/// Writing to a damaged file ends, and takes no more memory than the limits allow.
 #[test]
 fn damaged_files_are_edited_or_refused() {
     let model = columns();

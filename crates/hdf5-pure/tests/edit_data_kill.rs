@@ -1,5 +1,5 @@
-//! A process that appends to datasets is killed at random moments, again and again. Nothing that it reported as committed
-//! may be missing afterwards, and what belongs together must agree.
+//! Kills a process that appends to datasets at random moments, many times. Nothing that it reported as committed may be missing
+//! afterwards, and all parts of a commit must agree.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -19,7 +19,7 @@ use hdf5_pure::{CreateOptions, File, Writer};
 use sciformats_core::commit::kill::{example, killed};
 
 const KILLS: usize = 200;
-/// Kills after which a new file is begun.
+/// The number of kills after which a new file is created.
 const PER_FILE: usize = 20;
 
 fn create(path: &Path, round: usize) {
@@ -32,7 +32,7 @@ fn create(path: &Path, round: usize) {
     file.finish().unwrap();
 }
 
-/// The rows that the file holds; all of it must agree.
+/// Returns the number of rows in the file, after checking that all its parts agree.
 fn check(path: &Path) -> u64 {
     let file = File::open(path).unwrap();
     let dataset = file.dataset("rows").unwrap();
@@ -59,12 +59,12 @@ fn killed_200_times_without_losing_a_committed_row() {
         random ^= random << 13;
         random ^= random >> 7;
         random ^= random << 17;
-        // Half of them may be killed while they open the file.
+        // Half of the processes may be killed while they open the file.
         let awaited = round % 2 == 0;
         let committed = killed(&program, &path, Duration::from_micros(random % 10_000), awaited).unwrap();
         assert!(committed > rows || !awaited, "kill {round}: nothing was reported");
         let found = check(&path);
-        assert!(found >= committed, "kill {round}: {committed} rows were committed, {found} are there");
+        assert!(found >= committed, "kill {round}: {committed} rows were committed, {found} were found");
         assert!(found >= rows, "kill {round}: rows of an earlier process are lost");
         acknowledged += committed.saturating_sub(rows);
         beyond += found - committed.max(rows);

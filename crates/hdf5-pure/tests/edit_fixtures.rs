@@ -1,5 +1,5 @@
-//! Files of other writers are edited: what is not touched stays as it was. Damaged ones are refused, or edited, but never
-//! a panic.
+//! Edits files of other writers. What is not edited must stay the same. Damaged files are refused or edited, but never cause a
+//! panic.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "a test fails by panicking")]
 
@@ -9,7 +9,7 @@ mod description;
 mod exercise;
 #[path = "support/fixtures.rs"]
 mod fixtures;
-#[allow(dead_code, reason = "steps are of use to other tests")]
+#[allow(dead_code, reason = "only other tests use the steps")]
 #[path = "support/recorded.rs"]
 mod recorded;
 
@@ -25,7 +25,7 @@ fn editor(bytes: Vec<u8>) -> Result<(Editor, Recorded)> {
     Ok((Editor::in_storage(Box::new(recorded.clone()), &options)?, recorded))
 }
 
-/// All paths to objects, and to links that are none.
+/// Returns the paths of all objects, and the paths of all links that do not lead to objects.
 fn paths(file: &File) -> (Vec<String>, Vec<String>) {
     let (mut objects, mut links) = (Vec::new(), Vec::new());
     for visited in file.walk() {
@@ -93,7 +93,7 @@ fn every_object_of_every_fixture_can_be_taken_out() {
     }
 }
 
-/// Does a little of everything; whatever fails is an error.
+/// Makes edits of every kind. Every failure is an error.
 fn exercise_editor(editor: &mut Editor) -> Result<()> {
     let (objects, links) = paths(&editor.file()?);
     for object in &objects {
@@ -153,7 +153,7 @@ fn damaged_files_are_refused_or_edited() {
 
 type Edit = fn(&mut Editor, &str) -> Result<()>;
 
-/// An edit of each kind, of the object at a path.
+/// Edits of each kind, for the object at a path.
 const EDITS: [(&str, Edit); 8] = [
     ("attribute", |editor, path| editor.object(path)?.attribute("new", 17u8).map(drop)),
     ("comment", |editor, path| editor.object(path)?.comment("new").map(drop)),
@@ -167,7 +167,7 @@ const EDITS: [(&str, Edit); 8] = [
     ("moved", |editor, path| editor.move_link(path, "/new/place")),
 ];
 
-/// What is refused leaves the file byte for byte as it was, whenever the error comes.
+/// An edit that is refused leaves the file unchanged, byte for byte, no matter when the error occurs.
 #[test]
 fn a_refused_edit_changes_nothing() {
     let folder = tempfile::tempdir().unwrap();

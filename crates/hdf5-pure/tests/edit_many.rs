@@ -1,5 +1,5 @@
-//! Large groups and objects with many attributes: links and attributes come and go in random order, a few in each commit, and the
-//! file always says what a sorted map says.
+//! Adds and removes links and attributes of large groups and objects in random order, a few with each commit. The file must
+//! always have the same contents as a sorted map.
 
 #![allow(
     clippy::unwrap_used,
@@ -11,7 +11,7 @@
 
 #[path = "support/fixtures.rs"]
 mod fixtures;
-#[allow(dead_code, reason = "steps are of use to other tests")]
+#[allow(dead_code, reason = "only other tests use the steps")]
 #[path = "support/recorded.rs"]
 mod recorded;
 
@@ -25,7 +25,7 @@ use hdf5_pure::{CreateOptions, EditOptions, Editor, File, Node, Writer};
 use recorded::Recorded;
 use sciformats_core::commit::replay::every_cut;
 
-/// Numbers that look like chance.
+/// A generator of pseudo-random numbers.
 struct Random(u64);
 
 impl Random {
@@ -37,7 +37,7 @@ impl Random {
     }
 }
 
-/// What the group and its attributes are meant to be.
+/// The links of the group and its attributes, as they should be.
 #[derive(Clone, Default, Debug, PartialEq)]
 struct Model {
     links: BTreeMap<String, String>,
@@ -79,7 +79,7 @@ fn any<V>(random: &mut Random, map: &BTreeMap<String, V>) -> Option<String> {
     map.keys().nth(number).cloned()
 }
 
-/// One change of each, `growing` more often than not.
+/// Makes one change of a link and one of an attribute. If `growing` is set, most changes add something.
 fn change(editor: &mut Editor, model: &mut Model, random: &mut Random, growing: usize) {
     let link = name(random, 4000);
     match random.below(10) {
@@ -142,7 +142,7 @@ fn start_with(options: &CreateOptions, n: usize) -> (Vec<u8>, Model) {
     (bytes, model)
 }
 
-/// The hard links that the target counts: its own, and those of the group.
+/// Returns the hard links that the target counts: its own link, and those of the group.
 fn references(file: &File) -> u64 {
     let target = file.dataset("target").unwrap();
     u64::from(file.object_info(target.address()).unwrap().references)
@@ -180,7 +180,7 @@ fn come_and_go(options: &CreateOptions, first: usize, about: &str) {
     let mut editor = Editor::in_storage(Box::new(recorded.clone()), &EditOptions::default()).unwrap();
     let mut unused = editor.unaccounted().unwrap();
     for round in 0..120 {
-        // It grows, stays as it is, and shrinks until little is left.
+        // The group grows, keeps its size, and shrinks until it is almost empty.
         let growing = if round < 50 {
             8
         } else if round < 70 {
@@ -199,10 +199,10 @@ fn come_and_go(options: &CreateOptions, first: usize, about: &str) {
         assert_eq!(references(&file), hard + 1, "{about}: round {round}");
         if round % 10 == 9 {
             let lost = editor.unaccounted().unwrap();
-            assert!(lost <= unused, "{about}, round {round}: {lost} bytes of nobody, {unused} before");
+            assert!(lost <= unused, "{about}, round {round}: {lost} bytes of no structure, {unused} before");
             drop(editor);
             editor = Editor::in_storage(Box::new(recorded.clone()), &EditOptions::default()).unwrap();
-            // What was free is not known to a new session.
+            // A new session does not know which space was free.
             unused = editor.unaccounted().unwrap();
         }
     }
@@ -252,13 +252,13 @@ fn a_link_that_was_taken_out_can_come_again() {
         assert!(editor.root().soft_link("many/first 7", "/b").is_err());
         editor.unlink("many/first 7").unwrap();
         editor.root().soft_link("many/first 7", "/c").unwrap();
-        assert!(editor.root().soft_link("many/first 8", "/b").is_err(), "is in the file");
+        assert!(editor.root().soft_link("many/first 8", "/b").is_err(), "the name is in the file");
         let mut group = editor.object("many").unwrap();
         group.remove_attribute("first 9").unwrap();
         assert!(group.remove_attribute("first 9").is_err());
         group.attribute("first 9", 5u32).unwrap().attribute("first 9", 6u32).unwrap();
-        assert!(group.rename_attribute("first 9", "first 10").is_err(), "is in the file");
-        assert!(group.rename_attribute("first 1", "first 9").is_err(), "is in memory");
+        assert!(group.rename_attribute("first 9", "first 10").is_err(), "the name is in the file");
+        assert!(group.rename_attribute("first 1", "first 9").is_err(), "the name is in memory");
         group.rename_attribute("first 1", "again").unwrap().rename_attribute("again", "first 1").unwrap();
         editor.commit().unwrap();
         model.links.insert("first 7".into(), "/c".into());
@@ -294,7 +294,7 @@ fn every_cut_leaves_the_last_commit_or_the_next() {
     }
 }
 
-/// The names of the links and of the attributes of a group.
+/// Returns the names of the links and of the attributes of a group.
 fn names(file: &File, path: &str) -> (BTreeSet<String>, BTreeSet<String>) {
     let group = file.group(path).unwrap();
     let links = group.links().unwrap().into_iter().map(|link| link.unwrap().name.to_text().into_owned());

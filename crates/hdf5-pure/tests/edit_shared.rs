@@ -1,10 +1,10 @@
-//! Files with shared messages are edited: what is shared stays so, and the table counts every use exactly.
+//! Edits files with shared messages. The messages stay shared, and the table counts every use exactly.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "a test fails by panicking")]
 
 #[path = "support/description.rs"]
 mod description;
-#[allow(dead_code, reason = "steps are of use to other tests")]
+#[allow(dead_code, reason = "only other tests use the steps")]
 #[path = "support/recorded.rs"]
 mod recorded;
 
@@ -29,7 +29,7 @@ fn open(bytes: Vec<u8>) -> (Editor, Recorded) {
 
 fn edited(bytes: Vec<u8>, edit: impl FnOnce(&mut Editor) -> Result<()>) -> Vec<u8> {
     let (mut editor, recorded) = open(bytes);
-    // The library has lost some.
+    // The library has left some bytes unused.
     let lost = editor.unaccounted().unwrap();
     edit(&mut editor).unwrap();
     editor.commit().unwrap();
@@ -38,7 +38,7 @@ fn edited(bytes: Vec<u8>, edit: impl FnOnce(&mut Editor) -> Result<()>) -> Vec<u
     recorded.bytes()
 }
 
-/// How often messages are used, as the table says: of each index the messages in headers, and the uses of those in the heap.
+/// Returns the uses that the table counts: for each index, the messages in headers, and the uses of messages in the heap.
 fn uses(bytes: &[u8]) -> Vec<(usize, u32)> {
     let file = File::from_bytes(bytes.to_vec()).unwrap();
     let of = |records: Vec<SharedRecord>| {
@@ -59,8 +59,8 @@ fn messages(bytes: &[u8]) -> u32 {
     file.shared_indexes().iter().map(|index| u32::from(index.messages)).sum()
 }
 
-/// Takes everything out of the file. Were a use counted too often, a record would be left; were one counted too seldom, the
-/// last message would find no record, which is an error.
+/// Removes everything from the file. If a use had been counted too often, a record would remain. If one had been counted too
+/// seldom, the last message would have no record, which is an error.
 fn emptied(bytes: Vec<u8>) -> Vec<u8> {
     edited(bytes, |editor| {
         let file = editor.file()?;
@@ -199,7 +199,7 @@ fn a_message_without_a_record_is_told() {
     let list = bytes.windows(4).position(|part| part == b"SMLI").unwrap();
     let table = bytes.windows(4).position(|part| part == b"SMTB").unwrap();
     let messages = usize::from(bytes[table + 4 + 12]);
-    // All heap IDs of the records become others.
+    // The heap IDs of all records are replaced by others.
     for record in
         bytes[list + 4..list + 4 + 17 * messages].chunks_exact_mut(17).filter(|record| record[0] == 0)
     {

@@ -1,4 +1,4 @@
-//! The examples do what they say.
+//! Runs the examples, and checks their results.
 
 use hdf5_pure::{Editor, File, Writer};
 
@@ -22,7 +22,7 @@ fn climate_slab() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("climate.h5");
     climate::make(&path).unwrap();
-    // Latitudes 30 to 59 are 10 times as much, and the last hour is 47.
+    // The value is 10 times the latitude plus the hour. The latitudes are 30 to 59, and the last hour is 47.
     let expected = (445.0 + 47.0) * 0.01 + 273.15;
     assert!((climate::tropics(&path).unwrap() - expected).abs() < 1e-9);
     let t2m = File::open(&path).unwrap().dataset("t2m").unwrap();

@@ -1,6 +1,6 @@
-//! What reading a file far away costs: batches of requests that wait for each other.
+//! Counts the requests that reading a remote file takes, in batches that wait for each other.
 //!
-//! A number here may fall. Where it grows, a loop asks for one range in each turn.
+//! The numbers may become smaller. If one becomes larger, a loop has started to request one range at a time.
 
 #![allow(
     clippy::unwrap_used,
@@ -19,21 +19,21 @@ use hdf5_pure::{Address, CreateOptions, Dataset, File, OpenOptions, Slab, Writer
 use sciformats_core::storage::{PlanOptions, Planned, Statistics, Stored, together};
 use sciformats_core::{Range, ReadAt, Result};
 
-/// A file whose bytes are far away, nothing of which is here.
+/// A remote file, of which nothing is in memory.
 struct Far {
     storage: Planned<Stored<Vec<u8>>>,
     file: File,
 }
 
 impl Far {
-    /// Windows of one page, so that nothing comes by luck.
+    /// Opens the file with windows of one page, so that no bytes are loaded by chance.
     fn open(bytes: &[u8]) -> Self {
         let storage = Planned::with_options(Stored(bytes.to_vec()), PlanOptions::default().with_window(0));
         let file = File::from_storage(storage.clone(), &OpenOptions::default().with_chunk_cache(0)).unwrap();
         Self { storage, file }
     }
 
-    /// What `work` costs, and its answer.
+    /// Returns the number of batches that `work` takes, and its result.
     fn cost<T>(&self, work: impl FnOnce(&File) -> Result<T>) -> (u64, T) {
         let before = self.storage.statistics();
         let answer = work(&self.file).unwrap();
@@ -45,7 +45,7 @@ impl Far {
     }
 }
 
-/// Elements that do not compress, a gigantic file's worth of distance between structures.
+/// Returns elements that do not compress, so that structures are far apart.
 fn noise(count: usize, seed: u64) -> Vec<u64> {
     let mut state = seed.wrapping_add(1);
     let next = |_| {
@@ -55,7 +55,7 @@ fn noise(count: usize, seed: u64) -> Vec<u64> {
     (0..count).map(next).collect()
 }
 
-/// Datasets with many chunks, old-style and new-style, strings and references.
+/// Returns a file with datasets of many chunks, old-style and new-style groups, strings and references.
 fn made(latest: bool) -> Vec<u8> {
     let options = CreateOptions::default();
     let options = options.with_bound(if latest { Bound::V110 } else { Bound::Earliest });
@@ -88,7 +88,7 @@ fn reads_take_few_batches() {
 
         let far = Far::open(&bytes);
         assert!(far.statistics().batches <= 2, "to open: {:?}", far.statistics());
-        // The groups on the way, the header, the levels of the index, the chunks.
+        // The batches load the groups on the path, the header, the levels of the index, and the chunks.
         let (batches, found) = far.cost(|file| file.dataset("group 1/data 5")?.read::<u64>());
         assert_eq!(found, near.dataset("group 1/data 5").unwrap().read::<u64>().unwrap());
         assert!(batches <= 9, "to read a dataset: {batches}");
@@ -111,7 +111,7 @@ fn reads_take_few_batches() {
         assert_eq!(found, near.dataset("contiguous").unwrap().read_slab::<u64>(&slab).unwrap());
         assert!(batches <= 1, "to read a column of a contiguous dataset: {batches}");
 
-        // The elements, and their collections: headers and the rest of them.
+        // The batches load the elements, the headers of their collections, and the rest of the collections.
         let (_, dataset) = far.cost(|file| file.dataset("texts"));
         let (batches, found) = far.cost(|_| dataset.read::<String>());
         assert_eq!(found, near.dataset("texts").unwrap().read::<String>().unwrap());

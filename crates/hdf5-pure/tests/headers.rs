@@ -1,4 +1,4 @@
-//! Object headers hold what the C library looks for, and can be continued by it.
+//! Checks that object headers contain what the C library needs to read them and to continue them.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -9,10 +9,10 @@ use hdf5_pure::{Address, CreateOptions, Datatype, Editor, File, Writer};
 
 const BOUNDS: [Bound; 5] = [Bound::Earliest, Bound::V18, Bound::V110, Bound::V112, Bound::V200];
 
-/// Bytes of the body of a continuation message.
+/// The number of bytes of the body of a continuation message.
 const CONTINUATION: u64 = 16;
 
-/// Fails if an object of the file has attributes of which its header does not tell, or a header that the C library cannot
+/// Fails if an object of the file has attributes that its header does not announce, or a header that the C library cannot
 /// continue.
 fn check(bytes: Vec<u8>, what: &str) {
     let file = File::from_bytes(bytes).unwrap();
@@ -41,7 +41,7 @@ fn check_object(file: &File, address: Address, what: &str) {
     assert!(movable, "{what}: no message of the header can give way to a continuation: {info:?}");
 }
 
-/// Objects of all kinds, the smallest ones that there are.
+/// Returns a file with the smallest possible objects of all kinds.
 fn small(options: &CreateOptions) -> Vec<u8> {
     let mut file = Writer::in_memory(options).unwrap();
     file.root().commit("small type", &Datatype::integer(true, 1)).unwrap();

@@ -1,4 +1,4 @@
-//! Files that are wrong on purpose: what is wrong is said with structure, field and offset, and the rest is read.
+//! Reads files that are damaged on purpose. Errors name the structure, the field and the offset, and the rest can be read.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
@@ -15,15 +15,15 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/hdf5/hostile")
 }
 
-/// Bytes that a read may take.
+/// The number of bytes that a read may take.
 const MEMORY: u64 = 64 << 20;
 
-/// What a file gives: how many things could be read, and what went wrong.
+/// What was found in a file: the number of things that could be read, and the errors.
 #[derive(Default)]
 struct Report {
     whole: usize,
     errors: Vec<String>,
-    /// The largest result that was asked for.
+    /// The size of the largest result that was requested.
     asked: u64,
 }
 
@@ -59,7 +59,7 @@ impl Report {
             match visited.what {
                 Found::Object(address) => self.object(&file, address),
                 Found::Broken(error) => drop(self.note::<()>(Err(error))),
-                // Those of the fixtures lead nowhere, which is no fault of the file.
+                // The external links of the fixtures lead nowhere, which is not an error of the file.
                 _ => {
                     self.whole += 1;
                     let object = file.object(std::str::from_utf8(&visited.path).unwrap());
@@ -82,7 +82,7 @@ impl Report {
             }
             if let Some(all) = self.note(dataset.all()) {
                 let bytes = all.len().saturating_mul(dataset.datatype().size.into());
-                // More is refused, and nothing is read.
+                // Larger results are refused, and nothing is read.
                 if bytes <= MEMORY {
                     self.asked = self.asked.max(bytes);
                 }
@@ -92,7 +92,7 @@ impl Report {
     }
 }
 
-/// File, things that can be read, errors.
+/// The file, the number of things that can be read, and the errors.
 const EXPECTED: &[(&str, usize, &[&str])] = &include!("hostile.in");
 
 #[test]
@@ -108,10 +108,10 @@ fn each_file_gives_its_errors_and_all_that_is_whole() {
         let mut met = Report::default();
         let before = memory::resident("VmRSS:");
         met.file(&folder().join(name));
-        // The most of all files so far, and so of this one.
+        // This is the maximum of all files so far, so the present file took at most this much.
         let most =
             memory::resident("VmHWM:").zip(before).map_or(0, |(most, before)| most.saturating_sub(before));
-        assert!(most <= (64 << 20) + met.asked, "{name} takes {most} bytes, {} were asked for", met.asked);
+        assert!(most <= (64 << 20) + met.asked, "{name} takes {most} bytes, {} were requested", met.asked);
         found += &format!("    ({name:?}, {}, &{:?}),\n", met.whole, met.errors);
     }
     println!("{found}");

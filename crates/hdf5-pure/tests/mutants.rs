@@ -1,6 +1,6 @@
-//! Files whose metadata were changed, their checksums made right again: no panic, no hang: each ends.
+//! Changes the metadata of files and corrects their checksums. Every read must end, without a panic.
 //!
-//! Flipped bytes alone find little, as most structures end in a checksum.
+//! Changed bytes alone would find few errors, because most structures end in a checksum.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
@@ -18,10 +18,10 @@ use hdf5_pure::File;
 use hdf5_pure::structure::checksum;
 use memory::resident;
 
-/// Starts and ends of structures.
+/// The starts and ends of structures.
 type Seals = Vec<(usize, usize)>;
 
-/// The structures that end in a checksum.
+/// Returns the structures that end in a checksum.
 fn sealed(bytes: &[u8]) -> Seals {
     const MARKS: [&[u8; 4]; 19] = [
         b"OHDR", b"OCHK", b"BTHD", b"BTIN", b"BTLF", b"FRHP", b"FHIB", b"FAHD", b"FADB", b"EAHD", b"EAIB",
@@ -40,7 +40,7 @@ fn sealed(bytes: &[u8]) -> Seals {
     found
 }
 
-/// A small generator of numbers that need not be good.
+/// A small generator of pseudo-random numbers.
 struct Numbers(u64);
 
 impl Numbers {

@@ -1,4 +1,4 @@
-//! Reading through the public API: fields, structs, pieces, conventions, and errors that stay where they are.
+//! Reads through the public interface: members, structs, pieces, conventions, and files in which only some parts are damaged.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
@@ -11,13 +11,13 @@ fn fixture(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/hdf5").join(name)
 }
 
-/// What stands in a numeric array at element `k`.
+/// Returns the value of element `k` of a numeric array.
 fn value(k: u64) -> f64 {
     ((k * 31 + 7) % 251) as f64
 }
 
 hdf5_pure::compound! {
-    /// Some of the members, converted.
+    /// A struct with some of the members, which are converted.
     #[derive(Debug, PartialEq)]
     struct Record {
         b: f32,
@@ -97,7 +97,7 @@ fn pieces_and_points() {
         let points = [vec![12, 6], vec![0, 0], vec![5, 2]];
         assert_eq!(dataset.read_points::<f64>(&points).unwrap(), [90, 0, 37].map(value));
         assert!(dataset.read_points::<f64>(&[vec![13, 0]]).is_err());
-        // Into buffers of the caller's, as they are stored and converted.
+        // The elements are read into buffers of the caller, both as they are stored and converted.
         let slab = Slab::new(&[13, 7], [Range::new(2, 5).by(2), Range::new(1, 3)]).unwrap();
         let wanted: Vec<f64> = (0..5).flat_map(|i| (1..4).map(move |j| value((2 + 2 * i) * 7 + j))).collect();
         let (mut doubles, mut singles) = ([0f64; 15], [0f32; 15]);
@@ -147,7 +147,7 @@ fn scales_and_marks() {
     assert_eq!(conventions::pytables_class(&file, dataset.address()).unwrap(), None);
 }
 
-/// How many links of a file can be read, and how many cannot.
+/// Returns the number of links of a file that can be read, and the number of those that cannot.
 fn met(name: &str) -> (usize, usize) {
     let walk = File::open(fixture(name)).unwrap().walk();
     walk.fold((0, 0), |(whole, broken), visited| match visited.what {
@@ -160,7 +160,7 @@ fn met(name: &str) -> (usize, usize) {
 fn a_broken_link_hides_no_other() {
     let (all, none) = met("links-earliest.h5");
     assert_eq!(none, 0);
-    // The entry whose name cannot be read is the only one that is lost.
+    // Only the entry whose name cannot be read is lost.
     assert_eq!(met("hostile/name-outside.h5"), (all - 1, 1));
     assert_eq!(met("hostile/member-outside.h5"), (all, 0));
 }

@@ -1,4 +1,4 @@
-//! What a caller says wrong is refused by name, before anything is stored.
+//! Passes wrong values, which must be refused with the name of the argument before anything is stored.
 
 use hdf5_pure::filters::{BloscCodec, BloscShuffle, Filters};
 use hdf5_pure::values::Committed;

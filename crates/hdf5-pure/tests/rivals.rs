@@ -1,4 +1,4 @@
-//! Several processes edit one file. Every change that one of them was told is committed is there at the end.
+//! Several processes edit one file. Every change that was reported as committed must be in the file at the end.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -15,7 +15,7 @@ use hdf5_pure::{Editor, Error, File, Result, Writer};
 use sciformats_core::commit::rivals::{PROCESSES, ROUNDS, is_rival, meet};
 
 const TEST: &str = "no_writer_overwrites_another";
-/// Groups over which the changes are spread, so that none becomes long.
+/// The groups among which the changes are divided, so that none becomes large.
 const GROUPS: u64 = 64;
 const MOST: u64 = ROUNDS * 4;
 
@@ -106,7 +106,7 @@ fn no_writer_overwrites_another() {
     }
 }
 
-/// Whoever takes no lock is found out, and nothing of ours stays behind.
+/// Changes of a program that ignores the lock are detected, and none of our bytes remain in the file.
 #[test]
 fn a_file_that_another_program_changed_is_left_to_it() {
     use std::os::unix::fs::FileExt;
@@ -114,7 +114,7 @@ fn a_file_that_another_program_changed_is_left_to_it() {
     let path = folder.path().join("file.h5");
     type Change = fn(&Path);
     let changes: [Change; 3] = [
-        // Behind the end, where new space is taken.
+        // The end of the file, where new space is allocated.
         |path| std::fs::OpenOptions::new().write(true).open(path).unwrap().set_len(1 << 20).unwrap(),
         // The consistency flags of the superblock.
         |path| std::fs::OpenOptions::new().write(true).open(path).unwrap().write_all_at(&[4], 11).unwrap(),
@@ -132,7 +132,7 @@ fn a_file_that_another_program_changed_is_left_to_it() {
         let refused = editor.commit();
         assert!(matches!(refused, Err(Error::Conflict { .. })), "{at}: {refused:?}");
         drop(editor);
-        // Bytes of ours may be left at the end where it is not known whose they are.
+        // Our bytes may remain at the end if it is unknown whose they are.
         let left = std::fs::read(&path).unwrap();
         assert!(left == there || at == 1 && left.starts_with(&there), "{at}");
         std::fs::remove_file(&path).unwrap();
@@ -145,7 +145,7 @@ fn an_edit_that_is_not_committed_leaves_the_file_byte_for_byte() {
     let path = folder.path().join("file.h5");
     create(&path, "unlink");
     let mut editor = Editor::open(&path).unwrap();
-    // Space inside of the file that is used again.
+    // Free space inside the file, which is used again.
     editor.unlink("g7").unwrap();
     editor.commit().unwrap();
     let before = std::fs::read(&path).unwrap();

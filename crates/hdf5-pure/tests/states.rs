@@ -1,4 +1,4 @@
-//! What a file cannot hold is refused where it comes in: nothing of it is written, and nothing else in its place.
+//! Passes values that a file cannot hold. They must be refused at once, without being written in full or in part.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests, too, fail by panicking")]
 
@@ -8,7 +8,7 @@ use hdf5_pure::filters::Filters;
 use hdf5_pure::options::Bound;
 use hdf5_pure::{CreateOptions, Datatype, Editor, Error, File, Result, Writer};
 
-/// The result is an error of the caller's whose text holds `problem`.
+/// Fails unless the result is a usage error whose text contains `problem`.
 #[track_caller]
 fn refused<T>(result: Result<T>, problem: &str) {
     let Err(error) = result else { panic!("it is not refused: {problem}") };
@@ -22,7 +22,7 @@ fn folder() -> (tempfile::TempDir, std::path::PathBuf) {
     (folder, path)
 }
 
-/// Edits a file that is there, which stays as it is.
+/// Edits an existing file, which must stay unchanged.
 fn unchanged(path: &Path, edit: impl FnOnce(&mut Editor) -> Result<()>, problem: &str) {
     let before = std::fs::read(path).unwrap();
     let mut file = Editor::open(path).unwrap();
@@ -58,7 +58,7 @@ fn as_many_filters_as_are_read_and_no_more() {
 
 #[test]
 fn a_filtered_chunk_that_its_index_does_not_count() {
-    // The index of chunks of 4 bytes counts two bytes' worth of each.
+    // The index has two bytes for the sizes of chunks of 4 bytes.
     for (len, fits) in [(65_535, true), (65_536, false), (70_000, false)] {
         for grows in [false, true] {
             let (_folder, path) = folder();
@@ -78,7 +78,7 @@ fn a_filtered_chunk_that_its_index_does_not_count() {
             }
         }
     }
-    // Version 1 B-trees have four bytes for it.
+    // Version 1 B-trees have four bytes for the size.
     let mut file = Writer::in_memory(&CreateOptions::default().with_bound(Bound::V18)).unwrap();
     let dataset = file.dataset("counts").shape([8]).chunks([4]).filters(Filters::new().lzf());
     dataset.create::<u8>().unwrap().write_chunk(&[0], 0, &vec![7; 70_000]).unwrap();
@@ -160,7 +160,7 @@ fn chunks_of_4_gib_that_a_filter_does_not_count() {
     let mut file = Writer::in_memory(&newest).unwrap();
     let large = file.dataset("large").shape([1 << 30]).chunks([1 << 29]).filters(Filters::new().lzf());
     refused(large.create::<f64>(), "4 GiB");
-    // Without the newest bound they are refused for themselves.
+    // With an older bound such chunks are refused as well.
     let mut file = Writer::in_memory(&CreateOptions::default()).unwrap();
     refused(file.dataset("large").shape([1 << 30]).chunks([1 << 29]).create::<f64>(), "4 GiB");
 }

@@ -1,4 +1,4 @@
-//! Files that grow while others read them: every write leaves what a reader understands.
+//! Extends files while others read them. After every single write a reader must understand the file.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -25,7 +25,7 @@ fn created(make: impl FnOnce(DatasetBuilder<'_>) -> DatasetBuilder<'_>) -> Vec<u
     file.into_bytes().unwrap()
 }
 
-/// Element `row, column` of a dataset.
+/// Returns the element `row, column` of a dataset.
 fn value(row: u64, column: u64) -> i32 {
     (row * 7 + column) as i32
 }
@@ -100,7 +100,7 @@ fn arrays_and_trees_grow_to_pages_and_levels() {
             writer.flush().unwrap();
             at += part;
         }
-        // Others see all of it, and somebody else goes on.
+        // Another reader sees everything, and another writer continues.
         let seen = File::from_bytes(recorded.bytes()).unwrap();
         assert_eq!(seen.superblock().consistency_flags, 5);
         assert_eq!(seen.dataset("d").unwrap().read::<i32>().unwrap(), rows(0, at, 1));

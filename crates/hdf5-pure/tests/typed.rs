@@ -1,4 +1,4 @@
-//! Typed reads: what converts without a change of value, and what does not.
+//! Reads elements as other types. A value that would change is an error.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 use hdf5_pure::structure::{Regular, Selection};
@@ -7,7 +7,7 @@ use hdf5_pure::{
 };
 use proptest::prelude::*;
 
-/// An array of one dimension with these bytes.
+/// Returns a one-dimensional dataset with these bytes.
 fn raw(datatype: &Datatype, bytes: &[u8]) -> Dataset {
     let count = (bytes.len() / datatype.size as usize) as u64;
     let mut file = Writer::in_memory(&CreateOptions::default()).unwrap();
@@ -83,7 +83,7 @@ fn every_way_to_read_keeps_the_rule() {
     );
 }
 
-/// Elements are converted some megabytes at a time; their numbers count from the first of all.
+/// Elements are converted a few megabytes at a time, but errors count elements from the start of the read.
 #[test]
 fn the_index_counts_across_parts() {
     let mut values = vec![1i64; 1_200_000];
@@ -125,7 +125,7 @@ fn text_that_is_not_utf8_is_an_error_and_bytes_are_bytes() {
     let lossy = fixed.with_conversion(Conversion::Lossy);
     assert_eq!(lossy.read::<String>().unwrap(), ["Vega", "caf\u{fffd}"]);
 
-    // A string of any length, whose bytes in the heap are then others.
+    // The bytes of a string of variable length in the heap are changed to others.
     let mut file = Writer::in_memory(&CreateOptions::default()).unwrap();
     file.dataset("names").write(&["Vega", "cafXX"]).unwrap();
     let mut bytes = file.into_bytes().unwrap();
@@ -198,7 +198,7 @@ fn complex_numbers_and_real_ones() {
     assert!(matches!(stored.read::<Complex<f64>>(), Err(Error::Usage { .. })));
 }
 
-/// The 80-bit format of x87 has more digits than a binary64; an integer in it may still be one.
+/// The 80-bit format of x87 has more digits than binary64. An integer in this format can still be read if it fits.
 #[test]
 fn wide_floating_point_numbers_are_exact_or_refused() {
     // Class 1 of version 1: little-endian, the highest bit stored, sign at 79; 16 bytes, 80 bits of which 15 are the
@@ -221,8 +221,8 @@ fn wide_floating_point_numbers_are_exact_or_refused() {
     misfit(number(u64::MAX, 0).read::<f64>(), 0, "element 0 is about 2, which f64 cannot hold");
 }
 
-/// Whether a rational number, a numerator over a power of two, is in a range and a multiple of a power of two with at
-/// most so many digits.
+/// Returns whether a rational number, given as a numerator over a power of two, is in a range and is a multiple of a power of
+/// two with at most this many digits.
 #[derive(Clone, Copy, Debug)]
 enum Kind {
     Integer { low: i128, high: i128 },

@@ -1,4 +1,4 @@
-//! What is written is read again, for every bound.
+//! Writes files with every bound, and reads them.
 
 use hdf5_pure::filters::Filters;
 use hdf5_pure::options::Bound;
@@ -9,7 +9,7 @@ const BOUNDS: [Bound; 5] = [Bound::Earliest, Bound::V18, Bound::V110, Bound::V11
 
 type Result<T = (), E = Box<dyn std::error::Error>> = std::result::Result<T, E>;
 
-/// Writes a file by each bound and checks it.
+/// Writes a file with each bound and checks it.
 fn each_bound(
     write: impl Fn(&mut Writer) -> hdf5_pure::Result<()>,
     check: impl Fn(&File, Bound) -> Result,
@@ -312,7 +312,7 @@ fn references_lead_to_objects() -> Result {
             let references = [file.reference(first)?, file.reference(group)?, file.reference(kind)?];
             file.dataset("references").write(&references)?;
             file.attribute(first, "group", references[1])?;
-            // More than the place has that was kept for the header.
+            // These attributes do not fit the space that was reserved for the header.
             for i in 0..7 {
                 file.attribute(first, &format!("long {i}"), vec![i; 100])?;
             }
@@ -379,7 +379,7 @@ fn what_does_not_fit_is_refused() -> Result {
     refused(file.dataset("d").write(&["a\0b"]), "NUL");
     refused(file.dataset("d").datatype(Datatype::fixed_string(1)).write(&["ab"]), "2 bytes");
     refused(file.dataset("d").lzf().write_scalar(1), "without dimensions");
-    // What was refused has left a name free.
+    // A name whose dataset was refused is still free.
     file.dataset("a").write(&[1])?;
     assert!(Writer::in_memory(&CreateOptions::default().with_user_block(vec![0; 100])).is_err());
     let file = File::from_bytes(file.into_bytes()?)?;
@@ -516,7 +516,7 @@ fn elements_elsewhere() -> Result {
     Ok(())
 }
 
-/// Turns every bit.
+/// A filter that inverts every bit.
 struct Turn;
 
 impl hdf5_pure::filters::Filter for Turn {
@@ -577,7 +577,7 @@ fn elements_of_any_length_are_filled_with_their_space() -> Result<()> {
     file.dataset("texts").shape([4]).chunks([2]).create::<String>()?;
     file.dataset("numbers").shape([4]).chunks([2]).create::<i32>()?;
     let file = File::from_bytes(file.into_bytes()?)?;
-    // As the C library writes them: 0 with the space, 2 where a value was set.
+    // This agrees with the C library: 0 on allocation, 2 if a value was set.
     assert_eq!(file.dataset("texts")?.fill_value()?.write_time, 0);
     assert_eq!(file.dataset("numbers")?.fill_value()?.write_time, 2);
     Ok(())

@@ -1,4 +1,4 @@
-//! Appends rows to a file, and then says in its first element how many it has, until somebody ends it:
+//! Appends rows to a file, and after each of them writes the number of rows to its first element, until the process is killed:
 //! `edits_until_killed FILE`. Each commit is reported.
 
 #![allow(clippy::print_stdout, reason = "the reports are what it is for")]
@@ -7,7 +7,7 @@ use std::io::Write as _;
 
 use npy::{Editor, Error, Range, Result, Slab};
 
-/// Elements of a row: so many that a row has more than a sector.
+/// The number of elements of a row, which make a row larger than a sector.
 const ROW: u64 = 100;
 
 fn main() -> Result<()> {

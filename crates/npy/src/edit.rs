@@ -1,8 +1,8 @@
-//! Plans of changes to a file that is there: elements overwritten, rows appended.
+//! Plans of changes to an existing file: elements are overwritten, or rows are appended.
 //!
-//! Both are committed through the journal at the end of the file. What is appended is in its place before the journal decides, and then
-//! nothing is left but the digits of the shape, which stand in one sector: who knows no journals finds the array before, with bytes
-//! behind it, or the array after.
+//! Both are committed through the journal at the end of the file. Appended elements are in their place before the journal
+//! decides. After that, only the digits of the shape are written, and these are inside one sector. A program that does not know
+//! journals therefore sees the array before the edit, followed by other bytes, or the array after the edit.
 
 use std::borrow::Cow;
 
@@ -15,37 +15,37 @@ use crate::growth::{Grown, grown};
 use crate::spec::Header;
 use crate::spec::header::Preamble;
 
-/// Overwritten pieces that are closer than this become one patch: a patch costs 16 bytes more than it holds.
+/// Overwritten pieces whose distance is smaller than this become one patch, because a patch needs 16 bytes besides its content.
 const GAP: u64 = 64;
-/// At most so many bytes become one patch, unless they are adjacent.
+/// The largest size of a patch in bytes, unless it is a single piece.
 const BATCH: u64 = 1 << 20;
 
-/// What a file holds, and where.
+/// The contents of a file, and their positions.
 #[derive(Clone, Debug)]
 pub(crate) struct Layout {
     pub(crate) preamble: Preamble,
     pub(crate) header: Header,
-    /// Where the elements begin.
+    /// The offset of the elements.
     pub(crate) data: u64,
-    /// Bytes of an element.
+    /// The size of an element in bytes.
     pub(crate) size: u64,
     pub(crate) file_len: u64,
 }
 
-/// Whether a journal may stand behind the elements. An edit changes nothing of the header but the shape, and that in one sector, so
-/// that what it says is true of the array before the edit or after it, and the journal lies beyond both.
+/// Returns whether a journal may follow the elements. An edit changes nothing in the header but the shape, which is within one
+/// sector. What the header declares is therefore true of the array before or after the edit, and the journal is beyond both.
 pub(crate) fn may_have_journal(header: &Header, data: u64, len: u64) -> bool {
     let end = header.stored_size().and_then(|size| data.checked_add(size));
     end.is_some_and(|end| end < len) && len.is_multiple_of(SECTOR)
 }
 
 impl Layout {
-    /// The dimensions as they are stored, the slowest first, whatever the order is.
+    /// Returns the dimensions in the order of storage, the slowest varying first.
     fn stored(&self, of: &[u64]) -> Vec<u64> {
         if self.header.fortran_order { of.iter().rev().copied().collect() } else { of.to_vec() }
     }
 
-    /// Elements in C order, of so many indices along each dimension, in the order that they are stored in.
+    /// Reorders elements from C order to the order of storage; `counts` are the numbers of indices along each dimension.
     fn in_order<'a>(&self, counts: &[u64], bytes: Cow<'a, [u8]>) -> Result<Cow<'a, [u8]>> {
         let long = counts.iter().filter(|&&count| count != 1).count();
         if !self.header.fortran_order || long < 2 || bytes.is_empty() {
@@ -59,7 +59,7 @@ impl Layout {
             stride = mul(stride, fit(count, "length of a dimension")?)?;
         }
         let mut out = vec![0; bytes.len()];
-        // The index of each element, which the last dimension counts fastest, and the place where it goes.
+        // The index of each element, whose last dimension varies fastest, and the place where the element goes.
         let (mut index, mut place) = (vec![0u64; counts.len()], 0usize);
         for element in bytes.chunks_exact(size.max(1)) {
             let end = add(place, size)?;
@@ -78,7 +78,7 @@ impl Layout {
     }
 }
 
-/// Plans to overwrite the selected elements with `bytes`, which have their total size and C order.
+/// Plans to overwrite the selected elements with `bytes`, which have their total size and are in C order.
 pub(crate) fn overwrite(
     storage: &impl ReadAt,
     layout: &Layout,
@@ -128,35 +128,39 @@ pub(crate) fn overwrite(
     Ok(Plan { fresh: Vec::new(), decisive: Decisive::Journal(patches), old_len: len, new_len: len })
 }
 
-/// Plans to append `rows`, which are elements in C order, along the slowest dimension; and what the header is then.
+/// Plans to append `rows`, which are elements in C order, along the slowest dimension. Also returns the new header.
 pub(crate) fn append<'a>(
     storage: &impl ReadAt,
     layout: &Layout,
     rows: Cow<'a, [u8]>,
 ) -> Result<(Plan<'a>, Header)> {
     let Layout { preamble, header, data, file_len, .. } = layout;
-    let axis = header
-        .growing()
-        .ok_or_else(|| Error::usage("array", "has no dimension along which it could grow"))?;
+    let axis =
+        header.growing().ok_or_else(|| Error::usage("array", "has no dimensions, so it cannot grow"))?;
     let mut row = header.shape.clone();
     let mut counts = row.clone();
     if let Some(length) = row.get_mut(axis) {
         *length = 1;
     }
     let row = slab::elements(&row).and_then(|count| count.checked_mul(layout.size)).filter(|&size| size > 0);
-    let row = row.ok_or_else(|| Error::usage("array", "has rows of no bytes, which nobody can count"))?;
+    let row = row.ok_or_else(|| Error::usage("array", "has rows without bytes, so it cannot grow"))?;
     let added = rows.len() as u64;
     if !added.is_multiple_of(row) {
-        return Err(Error::usage("rows", format!("have {added} bytes, but each row has {row}")));
+        return Err(Error::usage(
+            "rows",
+            format!("have {added} bytes, which is not a multiple of the size of a row ({row} bytes)"),
+        ));
     }
     let end = header.stored_size().and_then(|size| data.checked_add(size));
     let end = present(end, "end of the elements")?;
     if end != *file_len {
-        let problem =
-            format!("is followed by {} bytes, which rows would be written over", bound::left(*file_len, end));
+        let problem = format!(
+            "is followed by {} other bytes, which new rows would overwrite",
+            bound::left(*file_len, end)
+        );
         return Err(Error::usage("array", problem));
     }
-    let too_long = || Error::usage("rows", "make the array longer than 2^64 bytes");
+    let too_long = || Error::usage("rows", "make the array larger than 2^64 bytes");
     let new_len = file_len.checked_add(added).ok_or_else(too_long)?;
     let mut new = header.clone();
     let length = present(new.shape.get_mut(axis), "dimension that grows")?;
@@ -169,9 +173,11 @@ pub(crate) fn append<'a>(
     let text = storage.read_at(start, fit(preamble.length, "length of the header")?)?;
     let text = match grown(&text, *preamble, axis, &new) {
         Grown::Text(grown) => changed(&text, &grown, start),
-        Grown::NoRoom => return Err(Error::unsupported("a shape that the header has no room for")),
+        Grown::NoRoom => return Err(Error::unsupported("a shape that does not fit the header")),
         Grown::NoShape => {
-            return Err(Error::unsupported("appending behind a header that states its shape in other words"));
+            return Err(Error::unsupported(
+                "appending to a file whose header writes the shape in an unusual form",
+            ));
         }
     };
     let patches: Vec<Patch> = text.into_iter().collect();
@@ -179,7 +185,7 @@ pub(crate) fn append<'a>(
         patch.offset / SECTOR != bound::left(bound::sum(patch.offset, patch.bytes.len() as u64), 1) / SECTOR
     }) {
         return Err(Error::unsupported(
-            "appending behind a header whose shape stands in two sectors, which cannot change at once,",
+            "appending to a file whose header has the shape in two sectors, which cannot be changed at once,",
         ));
     }
     let rows = layout.in_order(&counts, rows)?;
@@ -188,7 +194,7 @@ pub(crate) fn append<'a>(
     Ok((plan, new))
 }
 
-/// What differs, from the first byte to the last.
+/// Returns a patch of the bytes that differ, from the first to the last.
 fn changed(old: &[u8], new: &[u8], start: u64) -> Option<Patch> {
     let differ = |(old, new): (&u8, &u8)| old != new;
     let first = old.iter().zip(new).position(differ)?;

@@ -1,4 +1,4 @@
-//! Changing a file in place.
+//! Changes of a file in place.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -13,11 +13,12 @@ use crate::element::Element;
 use crate::reader::read_header;
 use crate::spec::{DType, Header};
 
-/// Overwrites elements of a file, and appends rows to it, without writing the rest anew.
+/// Overwrites elements of a file, and appends rows to it, without rewriting the rest.
 ///
-/// Every call is a commit of its own: if it is cut, by the end of the process or a loss of power, the file holds the array before or
-/// the array after, and readers see the one or the other. While it is under way the file ends in a journal, and what is overwritten
-/// is in memory once more. Elements are given in C order, whatever their order in the file is.
+/// Every call is a commit of its own. If it is interrupted, by the end of the process or a loss of power, the file contains the
+/// array before or the array after the change, and readers see one of the two. During a commit the file ends with a journal, and
+/// a copy of the bytes that are overwritten is kept in memory. Elements are given in C order, whatever their order in the file
+/// is.
 ///
 /// ```
 /// use npy::{Editor, Range, Reader, Slab};
@@ -39,12 +40,12 @@ pub struct Editor<S = FileStorage> {
     session: Session<S>,
     layout: Layout,
     durability: Durability,
-    /// The device failed: the header has to be read again.
+    /// Whether the device failed, so that the header must be read again.
     stale: bool,
 }
 
 impl Editor {
-    /// Opens a file, after finishing an edit that was interrupted. Only one editor can have a file open.
+    /// Opens a file, and completes an edit that was interrupted. Only one editor can have a file open.
     ///
     /// ```
     /// use npy::{Durability, Editor};
@@ -59,14 +60,14 @@ impl Editor {
     /// ```
     ///
     /// # Errors
-    /// As [`Reader::open`](crate::Reader::open); `Conflict` if another editor has it open.
+    /// Those of [`Reader::open`](crate::Reader::open); `Conflict` if another editor has it open.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::over(Session::open(path)?)
     }
 }
 
 impl<S: ReadAt + WriteAt> Editor<S> {
-    /// Edits a storage, after finishing an edit that was interrupted.
+    /// Edits a storage, and completes an edit that was interrupted.
     ///
     /// ```
     /// use npy::{Editor, Reader};
@@ -78,7 +79,7 @@ impl<S: ReadAt + WriteAt> Editor<S> {
     /// ```
     ///
     /// # Errors
-    /// As [`Reader::open`](crate::Reader::open).
+    /// Those of [`Reader::open`](crate::Reader::open).
     pub fn in_storage(storage: S) -> Result<Self> {
         Self::over(Session::over(storage))
     }
@@ -88,37 +89,37 @@ impl<S: ReadAt + WriteAt> Editor<S> {
         Ok(Self { session, layout, durability: Durability::default(), stale: false })
     }
 
-    /// The same editor with another durability of what it writes.
+    /// Returns the same editor with another durability.
     #[must_use]
     pub fn with_durability(self, durability: Durability) -> Self {
         Self { durability, ..self }
     }
 
-    /// What the file says of its array.
+    /// Returns the header, which describes the array.
     pub fn header(&self) -> &Header {
         &self.layout.header
     }
 
-    /// The type of the elements.
+    /// Returns the type of the elements.
     pub fn dtype(&self) -> &DType {
         &self.layout.header.dtype
     }
 
-    /// The dimensions.
+    /// Returns the dimensions.
     pub fn shape(&self) -> &[u64] {
         &self.layout.header.shape
     }
 
-    /// The storage.
+    /// Returns the storage.
     pub fn into_storage(self) -> S {
         self.session.into_storage()
     }
 
-    /// Appends rows along the dimension that varies slowest: the first one, of an array in Fortran order the last one. They are an
-    /// array that has the other dimensions of this one, in C order.
+    /// Appends rows along the dimension that varies slowest, which is the first dimension, or in Fortran order the last. The rows
+    /// are an array with the other dimensions of this array, in C order.
     ///
-    /// The length of the header stays, so that its text must have room for the new shape. NumPy and this crate leave room for 21
-    /// digits.
+    /// The length of the header does not change, so its text must have space for the new shape. NumPy and this crate leave space
+    /// for 21 digits.
     ///
     /// ```
     /// use npy::Editor;
@@ -134,15 +135,15 @@ impl<S: ReadAt + WriteAt> Editor<S> {
     /// ```
     ///
     /// # Errors
-    /// `Usage` if `T` is not the type of the elements, they are not whole rows, the array has no dimensions or rows of no bytes, or
-    /// something else follows its elements in the file; `Unsupported` if the header has no room for the new shape; `Io`, after which
-    /// the file holds the array before or the array after.
+    /// `Usage` if `T` is not the type of the elements, if they are not whole rows, if the array has no dimensions or its rows
+    /// have no bytes, or if other bytes follow the elements in the file; `Unsupported` if the header has no space for the new
+    /// shape; `Io`, after which the file contains the array before or the array after the change.
     pub fn append<T: Element>(&mut self, rows: &[T]) -> Result<()> {
         let bytes = self.stored(rows)?;
         self.append_bytes(&bytes)
     }
 
-    /// As [`append`](Self::append), of elements given as bytes of the type that the file says.
+    /// Does the same as [`append`](Self::append), with elements that are given as bytes of the file's type.
     ///
     /// ```
     /// use npy::{Editor, Reader};
@@ -154,7 +155,7 @@ impl<S: ReadAt + WriteAt> Editor<S> {
     /// ```
     ///
     /// # Errors
-    /// As [`append`](Self::append).
+    /// Those of [`append`](Self::append).
     pub fn append_bytes(&mut self, rows: &[u8]) -> Result<()> {
         self.settle()?;
         let (plan, header) = edit::append(self.session.storage(), &self.layout, Cow::Borrowed(rows))?;
@@ -174,14 +175,14 @@ impl<S: ReadAt + WriteAt> Editor<S> {
     /// ```
     ///
     /// # Errors
-    /// `Usage` if `T` is not the type of the elements, or the slab is not one of this array or has another number of elements; `Io`,
-    /// after which the file holds the array before or the array after.
+    /// `Usage` if `T` is not the type of the elements, if the slab selects from another shape, or if the number of elements
+    /// differs; `Io`, after which the file contains the array before or the array after the change.
     pub fn write_slab<T: Element>(&mut self, slab: &Slab, elements: &[T]) -> Result<()> {
         let bytes = self.stored(elements)?;
         self.write_slab_bytes(slab, &bytes)
     }
 
-    /// As [`write_slab`](Self::write_slab), of elements given as bytes of the type that the file says.
+    /// Does the same as [`write_slab`](Self::write_slab), with elements that are given as bytes of the file's type.
     ///
     /// ```
     /// use npy::{Editor, Range, Reader, Slab};
@@ -194,17 +195,21 @@ impl<S: ReadAt + WriteAt> Editor<S> {
     /// ```
     ///
     /// # Errors
-    /// As [`write_slab`](Self::write_slab).
+    /// Those of [`write_slab`](Self::write_slab).
     pub fn write_slab_bytes(&mut self, slab: &Slab, bytes: &[u8]) -> Result<()> {
         self.settle()?;
         if slab.of() != self.shape() {
-            let problem = format!("selects from {:?}, the array is {:?}", slab.of(), self.shape());
+            let problem = format!(
+                "selects from an array of {:?}, but this array has the shape {:?}",
+                slab.of(),
+                self.shape()
+            );
             return Err(Error::usage("slab", problem));
         }
         let expected = slab.len().checked_mul(self.layout.size);
         let expected = expected.ok_or_else(|| Error::usage("slab", "has more than 2^64 bytes"))?;
         if bytes.len() as u64 != expected {
-            let problem = format!("have {} bytes, the slab has {expected}", bytes.len());
+            let problem = format!("have {} bytes, but the slab selects {expected} bytes", bytes.len());
             return Err(Error::usage("elements", problem));
         }
         let plan = edit::overwrite(self.session.storage(), &self.layout, slab, Cow::Borrowed(bytes))?;
@@ -212,7 +217,7 @@ impl<S: ReadAt + WriteAt> Editor<S> {
         self.commit(plan, header)
     }
 
-    /// Elements as the file has them.
+    /// Returns elements as the bytes of the file's type.
     fn stored<T: Element>(&self, elements: &[T]) -> Result<Vec<u8>> {
         let (given, stored) = (T::dtype(), self.dtype());
         match (&given, stored) {
@@ -224,12 +229,15 @@ impl<S: ReadAt + WriteAt> Editor<S> {
                 ByteOrder::Little.convert(*order, &mut bytes, size_of::<T>());
                 Ok(bytes)
             }
-            _ => Err(Error::usage("element type", format!("is {given}, the array holds {stored}"))),
+            _ => Err(Error::usage(
+                "element type",
+                format!("is {given}, but the elements of the array are {stored}"),
+            )),
         }
     }
 
     fn commit(&mut self, plan: Plan<'_>, header: Header) -> Result<()> {
-        // The syncs in between keep what was stored; the last one is for what is new.
+        // The syncs in between protect the stored bytes; the last sync makes the new bytes durable.
         let syncs = if self.durability == Durability::Power { Syncs::Durable } else { Syncs::Ordered };
         let file_len = plan.new_len;
         self.stale = true;
@@ -239,7 +247,7 @@ impl<S: ReadAt + WriteAt> Editor<S> {
         Ok(())
     }
 
-    /// Finishes or takes back an edit that failed.
+    /// Completes or takes back an edit that failed.
     fn settle(&mut self) -> Result<()> {
         if self.stale {
             self.session.settle()?;
@@ -252,7 +260,7 @@ impl<S: ReadAt + WriteAt> Editor<S> {
     }
 }
 
-/// Finishes an interrupted edit, if there is one, and reads what the file holds.
+/// Completes an interrupted edit, if there is one, and reads the header.
 fn read<S: ReadAt + WriteAt>(session: &mut Session<S>) -> Result<Layout> {
     let limits = Limits::default();
     let (_, header, data) = read_header(session.storage(), &limits)?;
@@ -272,7 +280,7 @@ fn read<S: ReadAt + WriteAt>(session: &mut Session<S>) -> Result<Layout> {
     Ok(layout)
 }
 
-/// The header, and with it the length of the file, is what edits build upon.
+/// Makes the session watch what edits build upon: the header, which also determines the length of the file.
 fn watch<S: ReadAt + WriteAt>(session: &mut Session<S>, layout: &Layout) -> Result<()> {
     session.watch(0, layout.data)
 }

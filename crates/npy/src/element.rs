@@ -1,13 +1,13 @@
-//! Rust types that elements are read as, and written from.
+//! Rust types as which elements can be read and written.
 
 use sciformats_core::number::Number;
 
 use crate::spec::{DType, Kind};
 
-/// A type of numbers in Rust that arrays are read as and written from.
+/// A Rust type of numbers as which arrays can be read and written.
 ///
-/// Reading converts where no value changes: `300` reads as `f32` and as `u16`, but not as `u8`. Truth values read as the numbers
-/// 0 and 1, moments and spans of time as the integers that they are stored as.
+/// Reading converts elements if no value changes: 300 can be read as `f32` and as `u16`, but not as `u8`. Truth values are read
+/// as the numbers 0 and 1. Points in time and durations are read as the integers that store them.
 ///
 /// ```
 /// use npy::{DType, Element, Kind};
@@ -18,10 +18,10 @@ use crate::spec::{DType, Kind};
 /// assert_eq!(described(&[0.5f32]), DType::scalar(Kind::Float, 4));
 /// ```
 pub trait Element: Number {
-    /// The type in a file.
+    /// Returns the type in a file.
     fn dtype() -> DType;
 
-    /// Appends its bytes in a file.
+    /// Appends the bytes of the element in a file.
     #[doc(hidden)]
     fn put(self, out: &mut Vec<u8>);
 }

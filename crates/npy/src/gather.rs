@@ -1,4 +1,4 @@
-//! Selected elements, brought into C order as they are stored.
+//! Reading of selected elements, which are stored bytes in C order.
 
 use sciformats_core::arith::{add, mul, sub};
 use sciformats_core::storage::check_range;
@@ -6,13 +6,13 @@ use sciformats_core::{Error, Limits, ReadAt, Result, Slab};
 
 use crate::spec::Header;
 
-/// Where the elements are, and what they are.
+/// The elements of a file: where they are, and what their type is.
 pub(crate) struct Elements<'a> {
     pub(crate) storage: &'a dyn ReadAt,
     pub(crate) header: &'a Header,
-    /// Where they begin.
+    /// The offset of the first element.
     pub(crate) data: u64,
-    /// Bytes of one.
+    /// The size of an element in bytes.
     pub(crate) size: u64,
     pub(crate) limits: &'a Limits,
 }
@@ -30,8 +30,9 @@ impl Elements<'_> {
         for run in slab.runs() {
             let at = add(self.data, mul(run.from, self.size)?)?;
             let len = addressable(mul(run.len, self.size)?)?;
-            let part =
-                out.split_off_mut(..len).ok_or_else(|| Error::internal("a run leaves the selection"))?;
+            let part = out
+                .split_off_mut(..len)
+                .ok_or_else(|| Error::internal("a run is not inside the selection"))?;
             if run.step == 1 {
                 self.storage.read_into(at, part)?;
                 continue;
@@ -47,7 +48,8 @@ impl Elements<'_> {
         Ok(())
     }
 
-    /// Of an array whose first index varies fastest: all from the first selected element to the last is read.
+    /// Reads elements of an array whose first index varies fastest: everything from the first to the last selected element is
+    /// read.
     fn fortran(&self, slab: &Slab, out: &mut [u8]) -> Result<()> {
         let (ranges, counts) = (slab.ranges(), slab.shape());
         let mut strides = Vec::with_capacity(ranges.len());
@@ -67,7 +69,7 @@ impl Elements<'_> {
         let bytes =
             self.storage.read_at(at, self.limits.memory("bytes that the selected elements span", len)?)?;
         let size = addressable(self.size)?;
-        // The index of each element, which the last dimension of the selection counts fastest.
+        // The index of each element; the last dimension of the selection varies fastest.
         let mut index = vec![0u64; ranges.len()];
         let mut place = 0u64;
         for to in out.chunks_exact_mut(size) {
@@ -96,5 +98,5 @@ fn addressable(number: u64) -> Result<usize> {
 }
 
 fn left() -> Error {
-    Error::internal("an element leaves the bytes that were read")
+    Error::internal("an element is not inside the bytes that were read")
 }

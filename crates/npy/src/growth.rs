@@ -1,23 +1,23 @@
-//! Another shape in a header that is there: nothing but the digits of one dimension changes, and how many spaces follow.
+//! Changing the shape in an existing header: only the digits of one dimension and the number of spaces at the end change.
 //!
-//! Whatever else stands in the dictionary, in whatever order and words, stays as it is, since others may read more in it than this
-//! crate does.
+//! Everything else in the dictionary stays as it is, whatever its order and form, because other programs may read more of it than
+//! this crate does.
 
 use crate::spec::header::{Header, Preamble};
 use sciformats_core::bound;
 
-/// What a header becomes.
+/// The result of changing the shape in a header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Grown {
-    /// The text of the header, as long as it was.
+    /// The new text of the header, which is as long as the old one.
     Text(Vec<u8>),
-    /// There is not so much room.
+    /// The new shape does not fit.
     NoRoom,
-    /// The shape does not stand where it is looked for.
+    /// The shape was not found in the text.
     NoShape,
 }
 
-/// The text of a header whose dimension `axis` becomes what it is in `new`, and everything else stays.
+/// Returns the text of a header in which the dimension `axis` has its value in `new`, and everything else is unchanged.
 pub(crate) fn grown(text: &[u8], preamble: Preamble, axis: usize, new: &Header) -> Grown {
     let Some(length) = new.shape.get(axis) else { return Grown::NoShape };
     let dictionary = text.trim_ascii_end();
@@ -31,11 +31,11 @@ pub(crate) fn grown(text: &[u8], preamble: Preamble, axis: usize, new: &Header) 
                 continue;
             };
             let mut grown = [before, length.to_string().as_bytes(), after].concat();
-            // A name of a field may read the same: what comes out has to say what is meant.
+            // The name of a field can look the same as the key, so the result is parsed and compared with what is intended.
             if Header::read(&grown, preamble.version, preamble.start.into()).ok().as_ref() != Some(new) {
                 continue;
             }
-            // The last byte stays what it is: a line feed.
+            // The last byte, which is a line feed, is kept.
             let end = text.last().filter(|end| end.is_ascii_whitespace());
             let room = bound::left(text.len(), usize::from(end.is_some()));
             if grown.len() > room {
@@ -50,7 +50,7 @@ pub(crate) fn grown(text: &[u8], preamble: Preamble, axis: usize, new: &Header) 
     outcome
 }
 
-/// Where the digits of the number `axis` of the tuple behind `from` are.
+/// Returns the position of the digits of number `axis` of the tuple after `from`.
 fn number(text: &[u8], from: usize, axis: usize) -> Option<(usize, usize)> {
     let mut at = from;
     let byte = |at: usize| text.get(at).copied();
@@ -79,7 +79,7 @@ fn number(text: &[u8], from: usize, axis: usize) -> Option<(usize, usize)> {
         if number == axis {
             return Some((start, at));
         }
-        // Python 2 has an L behind long numbers.
+        // Python 2 writes an L after long numbers.
         at = skip(bound::sum(at, usize::from(byte(at) == Some(b'L'))));
         if byte(at)? != b',' {
             return None;
@@ -122,7 +122,7 @@ mod tests {
         );
         let last = "{'descr': '<f4', 'fortran_order': True, 'shape': (99, 4), }";
         assert_eq!(text(change(last, 3, 1, &[99, 1000])), last.replace(" 4", " 1000"));
-        // Other words for the same.
+        // Other forms with the same meaning.
         let odd = "{\"shape\" :( 9L ,4 ),'fortran_order':False,'descr':'<f4'}";
         assert_eq!(text(change(odd, 3, 0, &[10, 4])), odd.replace("9L", "10L"));
         assert_eq!(

@@ -1,4 +1,4 @@
-//! NumPy's file format (`.npy`): one n-dimensional array behind a header.
+//! NumPy's file format (`.npy`): one n-dimensional array after a header.
 //!
 //! ```
 //! # let dir = tempfile::tempdir().unwrap();
@@ -13,15 +13,16 @@
 //!
 //! | to | use |
 //! |---|---|
-//! | look into any file, read all of it or a part | [`Reader`] |
-//! | write an array that is in memory | [`write`](fn@write), [`to_bytes`] |
-//! | write an array in pieces, or elements whose type is known only at run time | [`Writer`] |
+//! | read any file completely or in part | [`Reader`] |
+//! | write an array in memory | [`write`](fn@write), [`to_bytes`] |
+//! | write an array in pieces, or elements whose type is only known at run time | [`Writer`] |
 //! | overwrite a part of a file, or append to it | [`Editor`] |
-//! | say what elements are | [`DType`], [`Header`] |
+//! | describe the type of elements | [`DType`], [`Header`] |
 //!
-//! A file is written as a whole and takes its place at once. One that is there is changed in place: readers find the elements by the
-//! length of the header, which stays as it is, so that an array can grow as far as the header has room for its shape. Python objects,
-//! which a file holds as a pickle, are neither read nor written, since reading them would run what the file says.
+//! A file is written as a whole, and takes its place in one step. An existing file is changed in place. The length of its
+//! header, by which readers find the elements, stays the same, so an array can grow as long as its shape fits the header. Python
+//! objects, which are stored as a pickle, are neither read nor written, because reading a pickle would execute code from the
+//! file.
 //!
 #![doc = include_str!("../README.md")]
 

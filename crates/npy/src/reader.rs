@@ -1,4 +1,4 @@
-//! Reading a file.
+//! Reading of files.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::gather::Elements;
 use crate::spec::header::{MAGIC, Preamble};
 use crate::spec::{DType, Header, Kind};
 
-/// How to open a file.
+/// Options for opening a file.
 ///
 /// ```
 /// use npy::{Access, Limits, OpenOptions, Reader};
@@ -31,27 +31,27 @@ use crate::spec::{DType, Header, Kind};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct OpenOptions {
-    /// What a file may ask of the machine.
+    /// The limits on what a file may declare.
     pub limits: Limits,
-    /// How files are reached. Default: with the system's calls.
+    /// How files are accessed. The default is to use system calls.
     pub access: Access,
 }
 
 impl OpenOptions {
-    /// The same options with other limits.
+    /// Returns the same options with other limits.
     #[must_use]
     pub fn with_limits(self, limits: Limits) -> Self {
         Self { limits, ..self }
     }
 
-    /// The same options with another way to reach files.
+    /// Returns the same options with another way to access files.
     #[must_use]
     pub fn with_access(self, access: Access) -> Self {
         Self { access, ..self }
     }
 }
 
-/// Whether the storage begins as a file of this format does. Nothing else of it is looked at.
+/// Returns whether the storage begins like a file of this format. Nothing else of it is examined.
 ///
 /// ```
 /// assert!(npy::is_npy(&b"\x93NUMPY\x01\0"[..]));
@@ -62,7 +62,7 @@ pub fn is_npy(storage: &(impl ReadAt + ?Sized)) -> bool {
     storage.size() >= size as u64 && storage.read_at(0, size).is_ok_and(|magic| *magic == MAGIC[..])
 }
 
-/// The bytes that a file has by its own account, whatever of them is there; `None` if it does not say so.
+/// Returns the size that a file declares for itself, whether all of it is present or not; `None` if it does not declare a size.
 ///
 /// ```
 /// let mut bytes = npy::to_bytes(&[4], &[1u16, 2, 3, 4])?;
@@ -75,9 +75,9 @@ pub fn whole_size(storage: &(impl ReadAt + ?Sized)) -> Option<u64> {
     data.checked_add(header.stored_size()?)
 }
 
-/// An open file. Opening reads the header and nothing else; all reading takes `&self` and may be done from any thread.
+/// An open file. Opening reads only the header. All reading takes `&self`, and can be done from any thread.
 ///
-/// Elements are given in C order, whatever their order in the file is.
+/// Elements are returned in C order, whatever their order in the file is.
 ///
 /// ```
 /// use npy::{Range, Reader, Slab};
@@ -93,7 +93,7 @@ pub struct Reader {
     header: Header,
     version: (u8, u8),
     data: u64,
-    /// Bytes of an element.
+    /// The size of an element in bytes.
     size: u64,
     limits: Limits,
     conversion: Conversion,
@@ -115,21 +115,21 @@ impl Reader {
     /// ```
     ///
     /// # Errors
-    /// `Io`; `Malformed` if the header is damaged, or the file ends before its elements do; `Unsupported` for a version that is
-    /// not known, and for Python objects.
+    /// `Io`; `Malformed` if the header is damaged, or if the file ends before its elements do; `Unsupported` if the version is
+    /// not known, or if the elements are Python objects.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::open_with(path, &OpenOptions::default())
     }
 
-    /// As [`open`](Self::open), with options.
+    /// Does the same as [`open`](Self::open), with options.
     ///
     /// # Errors
-    /// As [`open`](Self::open).
+    /// Those of [`open`](Self::open).
     pub fn open_with(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Self> {
         Self::from_storage(options.access.open(path)?, options)
     }
 
-    /// Opens a file that is in memory.
+    /// Opens a file in memory.
     ///
     /// ```
     /// let reader = npy::Reader::from_bytes(npy::to_bytes(&[2], &[20.5f32, 20.6])?)?;
@@ -138,15 +138,15 @@ impl Reader {
     /// ```
     ///
     /// # Errors
-    /// As [`open`](Self::open).
+    /// Those of [`open`](Self::open).
     pub fn from_bytes(bytes: impl Into<Vec<u8>>) -> Result<Self> {
         Self::from_storage(bytes.into(), &OpenOptions::default())
     }
 
-    /// Opens a file that is in a storage of the caller's.
+    /// Opens a file in a storage of the caller.
     ///
     /// # Errors
-    /// As [`open`](Self::open).
+    /// Those of [`open`](Self::open).
     pub fn from_storage(storage: impl ReadAt + 'static, options: &OpenOptions) -> Result<Self> {
         let OpenOptions { limits, .. } = *options;
         let (preamble, mut header, data) = read_header(&storage, &limits)?;
@@ -166,7 +166,7 @@ impl Reader {
         Ok(Self { storage, header, version, data, size, limits, conversion })
     }
 
-    /// The bytes of the whole file, as they are stored.
+    /// Returns the bytes of the whole file, as they are stored.
     ///
     /// ```
     /// let bytes = npy::to_bytes(&[2], &[1u8, 2])?;
@@ -178,52 +178,53 @@ impl Reader {
         &*self.storage
     }
 
-    /// What the file says of its array.
+    /// Returns the header, which describes the array.
     pub fn header(&self) -> &Header {
         &self.header
     }
 
-    /// The version of the format: major and minor.
+    /// Returns the version of the format: major and minor.
     pub fn version(&self) -> (u8, u8) {
         self.version
     }
 
-    /// The type of the elements.
+    /// Returns the type of the elements.
     pub fn dtype(&self) -> &DType {
         &self.header.dtype
     }
 
-    /// The dimensions. This is the shape of every [`Slab`] here; of an array in C order the last one varies fastest.
+    /// Returns the dimensions. Every [`Slab`] selects from this shape. If the array is in C order, the last dimension varies
+    /// fastest.
     pub fn shape(&self) -> &[u64] {
         &self.header.shape
     }
 
-    /// The number of elements.
+    /// Returns the number of elements.
     pub fn len(&self) -> u64 {
-        self.header.elements().unwrap_or(u64::MAX) // a bound: a file that was opened has fewer
+        self.header.elements().unwrap_or(u64::MAX) // a bound, because an open file has fewer
     }
 
-    /// Whether there are no elements.
+    /// Returns whether there are no elements.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Where the elements begin in the file.
+    /// Returns the offset of the elements in the file.
     pub fn data_offset(&self) -> u64 {
         self.data
     }
 
-    /// Bytes of all elements in the file.
+    /// Returns the size of all elements in the file in bytes.
     pub fn stored_size(&self) -> u64 {
         bound::product(self.len(), self.size)
     }
 
-    /// Bytes after the elements, which mean nothing.
+    /// Returns the number of bytes after the elements, which have no meaning.
     pub fn leftover(&self) -> u64 {
         bound::left(self.storage.size(), bound::sum(self.data, self.stored_size()))
     }
 
-    /// The same reader, which converts elements otherwise when it reads them as types.
+    /// Returns the same reader with other rules for the conversion of elements to a type.
     ///
     /// ```
     /// use npy::{Conversion, Error, Reader};
@@ -238,7 +239,7 @@ impl Reader {
         Self { conversion, ..self }
     }
 
-    /// All elements in C order, converted where no value changes.
+    /// Reads all elements in C order. They are converted if no value changes.
     ///
     /// ```
     /// let reader = npy::Reader::from_bytes(npy::to_bytes(&[2], &[20.5f32, 20.6])?)?;
@@ -248,16 +249,16 @@ impl Reader {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Misfit`] with the first element that `T` cannot hold; `Usage` if the elements are no real numbers;
+    /// [`Error::Misfit`] with the first element that `T` cannot hold; `Usage` if the elements are not real numbers;
     /// `LimitExceeded`, `Io`.
     pub fn read<T: Element>(&self) -> Result<Vec<T>> {
         self.read_slab(&Slab::all(self.shape())?)
     }
 
-    /// The selected elements in C order, converted where no value changes.
+    /// Reads the selected elements in C order. They are converted if no value changes.
     ///
     /// # Errors
-    /// As [`read`](Self::read); `Usage` if `slab` selects from another shape.
+    /// Those of [`read`](Self::read); `Usage` if `slab` selects from another shape.
     pub fn read_slab<T: Element>(&self, slab: &Slab) -> Result<Vec<T>> {
         self.limits
             .memory("bytes of the elements to read", bound::product(slab.len(), size_of::<T>() as u64))?;
@@ -267,7 +268,7 @@ impl Reader {
         Ok(out)
     }
 
-    /// The selected elements, read into `out`, which has as many.
+    /// Reads the selected elements into `out`, which must have the same number of elements.
     ///
     /// ```
     /// use npy::{Reader, Slab};
@@ -280,7 +281,7 @@ impl Reader {
     /// ```
     ///
     /// # Errors
-    /// As [`read_slab`](Self::read_slab); `Usage` if `out` has another length.
+    /// Those of [`read_slab`](Self::read_slab); `Usage` if `out` has another length.
     pub fn read_slab_into<T: Element>(&self, slab: &Slab, out: &mut [T]) -> Result<()> {
         if out.len() as u64 != slab.len() {
             return Err(Error::usage("out", format!("has a length of {}, not {}", out.len(), slab.len())));
@@ -305,7 +306,7 @@ impl Reader {
         T::read(stored, order, &bytes, exact, out)
     }
 
-    /// The bytes of the selected elements as they are stored, in C order.
+    /// Reads the selected elements as bytes of the file's type, in C order.
     ///
     /// ```
     /// use npy::{Range, Reader, Slab};
@@ -323,25 +324,25 @@ impl Reader {
         Ok(out)
     }
 
-    /// As [`read_slab_bytes`](Self::read_slab_bytes), into `out`, which has their total size.
+    /// Does the same as [`read_slab_bytes`](Self::read_slab_bytes), but writes to `out`, which must have the total size.
     ///
     /// # Errors
-    /// As [`read_slab_bytes`](Self::read_slab_bytes); `Usage` if `out` has another size.
+    /// Those of [`read_slab_bytes`](Self::read_slab_bytes); `Usage` if `out` has another size.
     pub fn read_slab_bytes_into(&self, slab: &Slab, out: &mut [u8]) -> Result<()> {
         if self.bytes_of(slab)? != out.len() {
-            return Err(Error::usage("out", "has not the size of the selection"));
+            return Err(Error::usage("out", "does not have the size of the selection"));
         }
         let Self { header, data, size, limits, .. } = self;
         Elements { storage: &*self.storage, header, data: *data, size: *size, limits }.read(slab, out)
     }
 
-    /// Bytes that the selected elements have in the file.
+    /// Returns the size in bytes of the selected elements in the file.
     ///
     /// # Errors
-    /// `LimitExceeded` if memory may not hold them; `Usage` if `slab` selects from another shape.
+    /// `LimitExceeded` if they exceed the limit of memory; `Usage` if `slab` selects from another shape.
     pub fn bytes_of(&self, slab: &Slab) -> Result<usize> {
         if slab.of() != self.shape() {
-            return Err(Error::usage("selection", "is of another shape than the array"));
+            return Err(Error::usage("selection", "selects from another shape than that of the array"));
         }
         let wide = || Error::usage("selection", "has more than 2^64 bytes");
         let size = slab.len().checked_mul(self.size).ok_or_else(wide)?;
@@ -349,12 +350,12 @@ impl Reader {
     }
 }
 
-/// How many of the bytes that may come before the dictionary are there.
+/// Returns how many of the bytes before the dictionary are present.
 fn preamble_len(storage: &(impl ReadAt + ?Sized)) -> usize {
     bound::addressable(storage.size()).min(Preamble::SIZE)
 }
 
-/// The header of a file and where its elements begin, whatever of them is there.
+/// Reads the header of a file. Returns it with the offset of the elements, whether they are all present or not.
 pub(crate) fn read_header(
     storage: &(impl ReadAt + ?Sized),
     limits: &Limits,

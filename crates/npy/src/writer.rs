@@ -1,4 +1,4 @@
-//! Writing a file as a whole: its elements come in C order, as many at a time as the caller likes.
+//! Writing of a whole file. Its elements are given in C order, in pieces of any size.
 
 use std::path::Path;
 
@@ -9,10 +9,10 @@ use sciformats_core::{Error, Result, WriteAt};
 use crate::element::Element;
 use crate::spec::{DType, Header};
 
-/// Elements are collected up to this many bytes before they are written.
+/// The size up to which elements are collected before they are written, in bytes.
 const BUFFER: usize = 1 << 17;
 
-/// A file in the making. It appears at its path when it is complete.
+/// A file that is being written. It appears at its path when it is complete.
 ///
 /// ```
 /// use npy::{DType, Element, Reader, Writer};
@@ -31,23 +31,23 @@ const BUFFER: usize = 1 << 17;
 pub struct Writer {
     file: Replacement,
     header: Header,
-    /// Bytes of the file so far, without those that wait.
+    /// The number of bytes that were written, without those in the buffer.
     at: u64,
     waiting: Vec<u8>,
-    /// Bytes of elements that are still to come.
+    /// The number of bytes of elements that are still missing.
     missing: u64,
 }
 
 impl Writer {
-    /// Begins a file, which must not be there yet, of elements of a type, for an array of `shape`, slowest first.
+    /// Creates a file for an array of `shape`, the slowest varying dimension first. The file must not exist yet.
     ///
     /// # Errors
-    /// `Io`, also if the file exists; `Usage` for an array of 2^64 bytes; `Unsupported` for Python objects.
+    /// `Io`, also if the file exists; `Usage` if the array has 2^64 bytes or more; `Unsupported` for Python objects.
     pub fn create(path: impl AsRef<Path>, dtype: DType, shape: &[u64]) -> Result<Self> {
         Self::start(dtype, shape, || Replacement::create_new(path))
     }
 
-    /// As [`create`](Self::create), in the place of a file that may be there, which stays until the new one is complete.
+    /// Does the same as [`create`](Self::create), but replaces an existing file, which stays until the new one is complete.
     ///
     /// ```
     /// use npy::{Element, Reader, Writer};
@@ -64,7 +64,7 @@ impl Writer {
     /// ```
     ///
     /// # Errors
-    /// As [`create`](Self::create), but for a file that exists.
+    /// Those of [`create`](Self::create), except that the file may exist.
     pub fn overwrite(path: impl AsRef<Path>, dtype: DType, shape: &[u64]) -> Result<Self> {
         Self::start(dtype, shape, || Replacement::create(path))
     }
@@ -83,10 +83,11 @@ impl Writer {
     /// Writes the next elements.
     ///
     /// # Errors
-    /// `Usage` if `T` is not the type of the elements, or there are more than the array has; `Io`.
+    /// `Usage` if `T` is not the type of the elements, or if there are more elements than the array has; `Io`.
     pub fn write<T: Element>(&mut self, elements: &[T]) -> Result<()> {
         if T::dtype() != self.header.dtype {
-            let problem = format!("is {}, the array holds {}", T::dtype(), self.header.dtype);
+            let problem =
+                format!("is {}, but the elements of the array are {}", T::dtype(), self.header.dtype);
             return Err(Error::usage("element type", problem));
         }
         let mut bytes = Vec::new();
@@ -98,7 +99,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Writes the bytes of the next elements, as the type of the array has them.
+    /// Writes the next elements, given as bytes of the array's type.
     ///
     /// ```
     /// use npy::{DType, Reader, Writer};
@@ -113,9 +114,9 @@ impl Writer {
     /// ```
     ///
     /// # Errors
-    /// `Usage` if they are more than the array has; `Io`.
+    /// `Usage` if there are more bytes than the array has; `Io`.
     pub fn write_bytes(&mut self, bytes: &[u8]) -> Result<()> {
-        let more = || Error::usage("elements", "are more than the array has");
+        let more = || Error::usage("elements", "are more than the array can hold");
         self.missing = self.missing.checked_sub(bytes.len() as u64).ok_or_else(more)?;
         if self.waiting.len() >= BUFFER || bytes.len() >= BUFFER {
             self.flush()?;
@@ -128,13 +129,13 @@ impl Writer {
         increase(&mut self.at, bytes.len() as u64)
     }
 
-    /// Puts the file in its place.
+    /// Completes the file, which then appears at its path.
     ///
     /// # Errors
-    /// `Usage` if elements are missing; `Io`. There is then no new file, and one that was there is as it was.
+    /// `Usage` if elements are missing; `Io`. There is no new file then, and an existing one is unchanged.
     pub fn finish(mut self) -> Result<()> {
         if self.missing > 0 {
-            let problem = format!("are missing: {} bytes of them", self.missing);
+            let problem = format!("are incomplete: {} bytes are missing", self.missing);
             return Err(Error::usage("elements", problem));
         }
         self.flush()?;
@@ -149,7 +150,7 @@ impl Writer {
     }
 }
 
-/// Writes an array of `shape`, slowest first, in place of a file that may be there.
+/// Writes an array of `shape`, the slowest varying dimension first. An existing file is replaced.
 ///
 /// ```
 /// # let dir = tempfile::tempdir().unwrap();
@@ -160,14 +161,14 @@ impl Writer {
 /// ```
 ///
 /// # Errors
-/// `Usage` if there are not as many elements as `shape` has; `Io`.
+/// `Usage` if the number of elements does not agree with `shape`; `Io`.
 pub fn write<T: Element>(path: impl AsRef<Path>, shape: &[u64], elements: &[T]) -> Result<()> {
     let mut writer = Writer::overwrite(path, T::dtype(), shape)?;
     writer.write(elements)?;
     writer.finish()
 }
 
-/// A file in memory: an array of `shape`, slowest first.
+/// Returns the bytes of a file with an array of `shape`, the slowest varying dimension first.
 ///
 /// ```
 /// let bytes = npy::to_bytes(&[3], &[1u8, 2, 3])?;
@@ -176,11 +177,14 @@ pub fn write<T: Element>(path: impl AsRef<Path>, shape: &[u64], elements: &[T]) 
 /// ```
 ///
 /// # Errors
-/// `Usage` if there are not as many elements as `shape` has.
+/// `Usage` if the number of elements does not agree with `shape`.
 pub fn to_bytes<T: Element>(shape: &[u64], elements: &[T]) -> Result<Vec<u8>> {
     let header = Header::new(T::dtype(), shape);
     if header.elements() != Some(elements.len() as u64) {
-        return Err(Error::usage("shape", format!("has not the {} elements that are given", elements.len())));
+        return Err(Error::usage(
+            "shape",
+            format!("does not agree with the {} elements that are given", elements.len()),
+        ));
     }
     let mut out = header.to_bytes()?;
     elements.iter().for_each(|element| element.put(&mut out));

@@ -1,4 +1,4 @@
-//! Commits cut wherever a crash can cut them, and devices that fail.
+//! Commits that are interrupted wherever a crash can interrupt them, and devices that fail.
 
 #![allow(
     clippy::unwrap_used,
@@ -13,7 +13,7 @@ use npy::{DType, Editor, Error, Header, Range, ReadAt, Reader, Result, Slab, Wri
 use sciformats_core::commit::replay::{Cuts, FailingDisk, FullDisk, every_cut};
 use sciformats_core::commit::{Step, apply};
 
-/// Keeps what is written to it as steps.
+/// Records as steps what is written to it.
 #[derive(Clone, Default)]
 struct Recorder {
     bytes: Vec<u8>,
@@ -44,7 +44,7 @@ impl WriteAt for Recorder {
     }
 }
 
-/// A device of the harness that can be read as well.
+/// A device that fails on purpose, which can also be read.
 struct Device<D>(D, fn(&D) -> &Vec<u8>);
 
 impl<D: Send + Sync> ReadAt for Device<D> {
@@ -70,7 +70,7 @@ impl<D: WriteAt> WriteAt for Device<D> {
 
 type Edit = Box<dyn Fn(&mut dyn Change) -> Result<()>>;
 
-/// The editor of any storage.
+/// An editor of any storage.
 trait Change {
     fn append(&mut self, rows: &[u8]) -> Result<()>;
     fn overwrite(&mut self, slab: &Slab, elements: &[u8]) -> Result<()>;
@@ -98,7 +98,7 @@ fn array(descr: &str, shape: &[u64], fortran_order: bool, behind: &[u8]) -> Vec<
     bytes
 }
 
-/// Arrays, and edits of each that reach over sectors.
+/// Returns arrays, and edits of each that extend over several sectors.
 fn scenarios() -> Vec<(&'static str, Vec<u8>, Edit)> {
     let rows = |n: u64| -> Edit { Box::new(move |editor| editor.append(&values(n))) };
     let overwrite = |shape: &'static [u64], ranges: &[Range]| -> Edit {
@@ -114,7 +114,7 @@ fn scenarios() -> Vec<(&'static str, Vec<u8>, Edit)> {
         ("append nothing", array("'<u2'", &[4, 3], false, b""), rows(0)),
         ("append a digit", array("'<u2'", &[99], false, b""), rows(1)),
         ("append records", array("[('a', '<u2'), ('b', '|S4')]", &[50], false, b""), rows(3 * 99)),
-        // The length of the file before is a multiple of the sector, and that of the file after.
+        // The length of the file before or after the edit is a multiple of the sector size.
         ("append to a whole number of sectors", array("'<u2'", &[192], false, b""), rows(256)),
         ("append up to a whole number of sectors", array("'<u2'", &[64], false, b""), rows(128)),
         (
@@ -142,14 +142,14 @@ fn scenarios() -> Vec<(&'static str, Vec<u8>, Edit)> {
     ]
 }
 
-/// What a reader sees of a file.
+/// Returns what a reader sees of a file.
 fn seen(file: &[u8]) -> (Header, Vec<u8>, u64) {
     let reader = Reader::from_bytes(file.to_vec()).unwrap();
     let all = Slab::all(reader.shape()).unwrap();
     (reader.header().clone(), reader.read_slab_bytes(&all).unwrap(), reader.leftover())
 }
 
-/// What a program sees that knows no journals: the array, whatever follows it.
+/// Returns what a program sees that does not know journals: the array, whatever follows it.
 fn plainly(file: &[u8]) -> (Header, Vec<u8>) {
     let reader = Reader::from_bytes([file, b"no journal"].concat()).unwrap();
     let all = Slab::all(reader.shape()).unwrap();
@@ -177,7 +177,7 @@ fn every_cut_of_an_edit_leaves_the_old_array_or_the_new_one() {
                 assert!(plain, "{name}, {cut:?}: a program that knows no journals sees neither");
             }
             old_seen += usize::from(found == old);
-            // The next editor finishes or takes back the edit, and may be cut as well.
+            // The next editor completes or takes back the edit, and may be interrupted too.
             let editor = Editor::in_storage(Recorder { bytes: left.to_vec(), steps: Vec::new() }).unwrap();
             let Recorder { bytes: plain, steps } = editor.into_storage();
             assert!(plain == file || plain == after, "{name}, {cut:?}: recovery");
@@ -208,7 +208,7 @@ fn a_full_disk_leaves_the_old_array_or_the_new_one() {
             let mut editor = Editor::in_storage(disk).unwrap();
             let error = edit(&mut editor).unwrap_err();
             assert!(matches!(error, Error::Io { .. }), "{name}: {error}");
-            // What was begun is taken back at once, so that the disk is no fuller than before.
+            // An edit that failed is taken back at once, so that the disk is not fuller than before.
             let disk = editor.into_storage().0;
             assert!(disk.bytes == file || disk.bytes == after, "{name}, {capacity} bytes");
             failed += 1;
@@ -267,7 +267,7 @@ fn one_editor_at_a_time() {
     editor.append(&[4u16, 5]).unwrap();
     assert_eq!(Reader::open(&path).unwrap().read::<u16>().unwrap(), [1, 2, 3, 4, 5]);
     drop(editor);
-    // A journal in a real file is seen and recovered too.
+    // A journal in a real file is found and recovered too.
     let mut interrupted = std::fs::read(&path).unwrap();
     let recorder = Recorder { bytes: interrupted.clone(), steps: Vec::new() };
     let mut recorder = Editor::in_storage(recorder).unwrap();

@@ -1,4 +1,4 @@
-//! What an editor does and refuses, beside crashes.
+//! What an editor does and what it refuses, apart from crashes.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -12,7 +12,7 @@ fn file(descr: &str, shape: &[u64], fortran_order: bool) -> Vec<u8> {
     bytes
 }
 
-/// A file of version 1.0 with just this text as its header.
+/// Returns a file of version 1.0 whose header is exactly this text.
 fn told(dictionary: &str, data: &[u8]) -> Vec<u8> {
     let mut bytes = b"\x93NUMPY\x01\0".to_vec();
     bytes.extend(u16::try_from(dictionary.len()).unwrap().to_le_bytes());
@@ -44,10 +44,10 @@ fn what_does_not_fit_is_refused_and_changes_nothing() {
     ]
     .map(|error| error.to_string());
     let expected = [
-        "element type is '|u1', the array holds '<u2'",
-        "rows have 8 bytes, but each row has 6",
-        "elements have 10 bytes, the slab has 12",
-        "slab selects from [3, 2], the array is [2, 3]",
+        "element type is '|u1', but the elements of the array are '<u2'",
+        "rows have 8 bytes, which is not a multiple of the size of a row (6 bytes)",
+        "elements have 10 bytes, but the slab selects 12 bytes",
+        "slab selects from an array of [3, 2], but this array has the shape [2, 3]",
     ];
     assert_eq!(errors, expected);
     assert_eq!(editor.into_storage(), before);
@@ -58,24 +58,18 @@ fn what_does_not_fit_is_refused_and_changes_nothing() {
         assert_eq!(editor.into_storage(), bytes);
         error
     };
-    assert_eq!(
-        refused(file("'<u2'", &[], false), &[1, 2]),
-        "array has no dimension along which it could grow"
-    );
+    assert_eq!(refused(file("'<u2'", &[], false), &[1, 2]), "array has no dimensions, so it cannot grow");
     assert_eq!(
         refused(file("'<u2'", &[3, 0], false), &[]),
-        "array has rows of no bytes, which nobody can count"
+        "array has rows without bytes, so it cannot grow"
     );
-    // A second array in the same file, as `numpy.save` writes one behind the other.
+    // A second array in the same file, as repeated calls of `numpy.save` write it.
     let two = [file("'<u2'", &[1], false), file("'<u2'", &[1], false)].concat();
-    assert_eq!(refused(two, &[1, 2]), "array is followed by 130 bytes, which rows would be written over");
+    assert_eq!(refused(two, &[1, 2]), "array is followed by 130 other bytes, which new rows would overwrite");
     let tight = "{'descr': '|u1', 'fortran_order': False, 'shape': (9,), }\n";
-    assert_eq!(
-        refused(told(tight, &[7; 9]), &[1]),
-        "a shape that the header has no room for is not supported"
-    );
+    assert_eq!(refused(told(tight, &[7; 9]), &[1]), "a shape that does not fit the header is not supported");
     let bare = "{'descr': '|u1', 'fortran_order': False, 'shape': 9, }    \n";
-    assert!(refused(told(bare, &[7; 9]), &[1]).contains("states its shape in other words"));
+    assert!(refused(told(bare, &[7; 9]), &[1]).contains("writes the shape in an unusual form"));
     assert!(
         Editor::in_storage(told("{'descr': '|O', 'fortran_order': False, 'shape': ()}\n", &[0; 8])).is_err()
     );
@@ -106,7 +100,7 @@ fn a_shape_that_stands_in_two_sectors_is_refused() {
 
 #[test]
 fn a_header_of_others_stays_but_for_the_shape() {
-    // As NumPy writes it: room for 21 digits.
+    // This is how NumPy writes it, with space for 21 digits.
     let text = "{'descr': [(('a title', 'a'), '<u2')], 'fortran_order': False, 'shape': (9,), }                    \n";
     let plain = "{'shape':(9L,), 'descr':'<u2','fortran_order':False}  \n";
     for dictionary in [text, plain] {

@@ -1,11 +1,11 @@
-//! Files as NumPy writes them: types, orders, and what is wrong with some.
+//! Files as NumPy writes them: types, orders, and damaged files.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use npy::{Conversion, DType, Element, Error, Range, Reader, Slab, Writer};
 use proptest::prelude::*;
 
-/// A file of version 1.0 with a header as NumPy writes it.
+/// Returns a file of version 1.0 with a header as NumPy writes it.
 fn bytes(descr: &str, fortran: &str, shape: &str, data: &[u8]) -> Vec<u8> {
     let dictionary = format!("{{'descr': {descr}, 'fortran_order': {fortran}, 'shape': {shape}, }}\n");
     let mut bytes = b"\x93NUMPY\x01\0".to_vec();
@@ -36,7 +36,7 @@ fn numbers_in_both_byte_orders_and_as_other_types() {
 
 #[test]
 fn columns_first() {
-    // Column after column: 1 3 5, 2 4 6.
+    // The columns one after another: 1 3 5, 2 4 6.
     let reader = Reader::from_bytes(bytes("'|u1'", "True", "(3, 2)", &[1, 3, 5, 2, 4, 6])).unwrap();
     assert_eq!(reader.read::<u8>().unwrap(), [1, 2, 3, 4, 5, 6]);
     let slab = Slab::new(&[3, 2], [Range::new(0, 2).by(2), Range::new(1, 1)]).unwrap();
@@ -51,7 +51,7 @@ fn what_is_wrong_is_told() {
         (bytes("'|O8'", "False", "()", &[0; 8]), "an array of Python objects is not supported"),
         (
             bytes("'<i4'", "7", "()", &[0; 8]),
-            "malformed header at offset 0xa: header does not say the order of the elements",
+            "malformed header at offset 0xa: header lacks the key fortran_order, or its value is neither True nor False",
         ),
         (
             bytes("'<i4'", "False", "(9999999999, 9999999999)", &[]),
@@ -75,7 +75,7 @@ fn a_writer_wants_all_elements_and_no_more() {
     let mut writer = Writer::create(&path, u16::dtype(), &[3]).unwrap();
     writer.write(&[1u16, 2]).unwrap();
     assert!(writer.write(&[1u8]).is_err() && writer.write(&[3u16, 4]).is_err());
-    assert_eq!(writer.finish().unwrap_err().to_string(), "elements are missing: 2 bytes of them");
+    assert_eq!(writer.finish().unwrap_err().to_string(), "elements are incomplete: 2 bytes are missing");
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
     assert!(Writer::create(&path, DType::parse("'|O8'").unwrap(), &[1]).is_err());
 
@@ -84,12 +84,12 @@ fn a_writer_wants_all_elements_and_no_more() {
     assert_eq!(Reader::open(&path).unwrap().read::<u64>().unwrap(), values);
     assert!(npy::to_bytes(&[3], &[1u8]).is_err());
 
-    // A file that is there stays, unless it is to be overwritten.
+    // An existing file stays, unless it is to be replaced.
     let refused = Writer::create(&path, u8::dtype(), &[1]).unwrap_err();
     assert!(matches!(refused, npy::Error::Io { action: "create", .. }), "{refused}");
     let mut writer = Writer::overwrite(&path, u8::dtype(), &[1]).unwrap();
     writer.write(&[1u8]).unwrap();
-    assert_eq!(Reader::open(&path).unwrap().len(), 100_000); // until the new one is complete
+    assert_eq!(Reader::open(&path).unwrap().len(), 100_000); // the old file, until the new one is complete
     writer.finish().unwrap();
     assert_eq!(Reader::open(&path).unwrap().read::<u8>().unwrap(), [1]);
 }
@@ -117,7 +117,7 @@ proptest! {
         }).collect();
         let values: Vec<u16> = (0..count as u16).collect();
         let c = Reader::from_bytes(npy::to_bytes(&shape, &values).unwrap()).unwrap();
-        // The same array, its first index fastest.
+        // The same array, whose first index varies fastest.
         let mut fortran = vec![0u16; values.len()];
         for (at, value) in values.iter().enumerate() {
             let (mut rest, mut place) = (at as u64, 0);

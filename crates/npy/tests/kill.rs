@@ -1,5 +1,5 @@
-//! A process that edits a file is killed at random moments, again and again. Nothing that it reported as committed may be missing
-//! afterwards.
+//! A process that edits a file is killed at random moments, again and again. Everything that it reported as committed must be in
+//! the file afterwards.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, reason = "a test fails by panicking")]
 #![cfg(unix)]
 
@@ -9,7 +9,7 @@ use npy::{Editor, Reader};
 use sciformats_core::commit::kill::{example, killed};
 
 const KILLS: usize = 200;
-/// Kills after which a new file is begun, so that checking every row stays quick.
+/// The number of kills after which a new file is begun, so that checking every row stays fast.
 const PER_FILE: usize = 20;
 const ROW: u64 = 100;
 
@@ -28,11 +28,11 @@ fn a_killed_editor_loses_nothing_that_it_committed() {
         random ^= random << 13;
         random ^= random >> 7;
         random ^= random << 17;
-        // Half of them may be killed while they open the file.
+        // Half of the processes may be killed while they open the file.
         let awaited = round % 2 == 0;
         let committed = killed(&program, &path, Duration::from_micros(random % 10_000), awaited).unwrap();
         assert!(committed >= rows || !awaited, "kill {round}: nothing was reported");
-        // Readers see it whole before anybody has put it right, and after that.
+        // Readers see a complete array both before and after the next editor recovers the file.
         let mut found = 0;
         for recovered in [false, true] {
             if recovered {
@@ -43,7 +43,7 @@ fn a_killed_editor_loses_nothing_that_it_committed() {
             found = reader.shape()[0];
             let elements = reader.read::<u64>().unwrap();
             assert!(elements.iter().skip(1).copied().eq(1..found * ROW), "kill {round}");
-            // Who was killed between its two edits has appended a row and not said so.
+            // A process that was killed between its two edits has appended a row without recording it.
             assert!(elements[0] < found, "kill {round}: {} of {found}", elements[0]);
             assert!(elements[0] >= committed, "kill {round}: {committed} were committed");
         }

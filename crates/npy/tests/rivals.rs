@@ -1,4 +1,4 @@
-//! Several processes write to one file. Every edit that one of them was told is done is there at the end.
+//! Several processes write to one file. Every edit that was reported as done to one of them is present at the end.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, reason = "a test fails by panicking")]
 #![cfg(unix)]
 
@@ -59,7 +59,7 @@ fn a_file_that_another_program_changed_is_left_to_it() {
     let changes: [Change; 3] = [
         |path| std::fs::write(path, [&std::fs::read(path).unwrap()[..], b"more"].concat()).unwrap(),
         |path| {
-            // The number of rows.
+            // Returns the number of rows.
             let at = std::fs::read(path).unwrap().windows(6).position(|text| text == b"(3, 2)").unwrap();
             let file = std::fs::OpenOptions::new().write(true).open(path).unwrap();
             file.write_all_at(b"2", at as u64 + 1).unwrap();
@@ -70,7 +70,7 @@ fn a_file_that_another_program_changed_is_left_to_it() {
         npy::write(&path, &[3, 2], &[1u64; 6]).unwrap();
         let mut editor = Editor::open(&path).unwrap();
         if at == 2 {
-            // Who replaces the file by a path of ours is refused as long as it is edited.
+            // While the file is edited, replacing it at the same path is refused.
             assert!(matches!(npy::write(&path, &[1], &[1u8]), Err(Error::Conflict { .. })));
             std::fs::rename(&path, folder.path().join("aside.npy")).unwrap();
         }

@@ -1,7 +1,7 @@
-//! Our side of the conformance run: writes the files that another program checks, and checks those that it wrote.
+//! Our side of the conformance run. It writes files for another program to check, and checks the files of that program.
 //!
-//! `rawarray_conformance write DIR`, `rawarray_conformance check DIR`. Both sides list the same cases and know the contents
-//! from the same formula, so neither compares what it wrote itself.
+//! `rawarray_conformance write DIR`, `rawarray_conformance check DIR`. Both sides list the same cases and compute the contents
+//! with the same formula, so neither side compares only what it wrote itself.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "the checks are printed")]
 
@@ -13,7 +13,7 @@ use rawarray::{
     StreamWriter, WriteOptions, Writer,
 };
 
-/// A type: its name in the cases, what it is, and what its components are.
+/// A type: its name in the cases, the element type, and the kind of its components.
 type Type = (&'static str, ElementType, Component);
 
 #[derive(Clone, Copy, PartialEq)]
@@ -63,7 +63,7 @@ fn main() -> ExitCode {
             check(Path::new(folder));
             Ok(())
         }
-        _ => Err(Error::usage("arguments", "are `write DIR` or `check DIR`")),
+        _ => Err(Error::usage("arguments", "must be `write DIR` or `check DIR`")),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -76,7 +76,7 @@ fn main() -> ExitCode {
 
 // --- contents ---
 
-/// A 64-bit number for component `k` of element `i`.
+/// Returns a 64-bit number for component `k` of element `i`.
 fn word(i: u64, k: u64) -> u64 {
     let x = i.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add((k + 1).wrapping_mul(0xC2B2_AE3D_27D4_EB4F));
     (x ^ x >> 29).wrapping_mul(0xBF58_476D_1CE4_E5B9)
@@ -104,7 +104,7 @@ fn component(kind: Component, width: usize, (i, k): (u64, u64), out: &mut Vec<u8
     }
 }
 
-/// `count` elements from number `first` on, each number used `repeat` times.
+/// Returns `count` elements from number `first` on, each repeated `repeat` times.
 fn content((_, element, kind): Type, first: u64, count: u64, repeat: u64) -> Vec<u8> {
     let width = element.size() as usize;
     let components = if matches!(element, ElementType::Complex(_)) { 2 } else { 1 };
@@ -117,7 +117,7 @@ fn content((_, element, kind): Type, first: u64, count: u64, repeat: u64) -> Vec
     out
 }
 
-/// Integers that LEB128 makes shorter, and at the end the smallest and the largest.
+/// Returns integers that LEB128 makes shorter, followed by the smallest and the largest integer.
 fn small_content((_, element, _): Type, count: u64) -> Vec<u8> {
     let width = element.size() as usize;
     let signed = matches!(element, ElementType::Int(_));
@@ -212,7 +212,7 @@ fn cases() -> Vec<Case> {
     all
 }
 
-/// What only the other side writes, as the Julia package does.
+/// Returns the cases that only the other side writes, in the way of the Julia package.
 fn from_julia() -> Vec<Case> {
     let order = (ByteOrder::Little, Encoding::Bits);
     let bits = |dims: &[u64]| {
@@ -225,7 +225,7 @@ fn from_julia() -> Vec<Case> {
     vec![bits(&[3, 5]), bits(&[20, 10, 2]), Case { file: "julia-floats.ra".into(), ..floats }]
 }
 
-// --- the two verbs ---
+// --- the two commands ---
 
 fn write(folder: &Path) -> Result<()> {
     for case in cases() {
@@ -239,7 +239,7 @@ fn write(folder: &Path) -> Result<()> {
     edits(folder)
 }
 
-/// Files that are made by changing others: appended to, overwritten, streamed.
+/// Writes files that are the result of appending, overwriting and streaming.
 fn edits(folder: &Path) -> Result<()> {
     for (order, end) in ORDERS.into_iter().zip(["le", "be"]) {
         let options = WriteOptions::default().with_byte_order(order);
@@ -264,7 +264,7 @@ fn edits(folder: &Path) -> Result<()> {
 
         let all = content(named("c8"), 0, 72, 1);
         let path = folder.join(format!("stream-{end}.ra"));
-        // The file may be there from a run before, and a stream begins with none.
+        // An earlier run may have left the file, and a stream needs a new one.
         let _ = std::fs::remove_file(&path);
         let mut stream = StreamWriter::create::<num_complex::Complex<f32>>(&path, &[4, 3], &options)?;
         stream.write_bytes(&all[..40])?;
@@ -292,7 +292,7 @@ fn check(folder: &Path) {
     }
 }
 
-/// What is not as the case says. The file is read in pages and directly, as a whole and in pieces.
+/// Returns how a file differs from its case. The file is read in pages and directly, as a whole and in pieces.
 fn differs(path: &Path, case: &Case) -> Result<Option<String>> {
     for reader in
         [Reader::open(path)?, Reader::open_with(path, &OpenOptions::default().with_access(Access::direct()))?]
@@ -303,10 +303,10 @@ fn differs(path: &Path, case: &Case) -> Result<Option<String>> {
             return Ok(Some(format!("expected {expected:?}, found {found:?}")));
         }
         if reader.read_bytes()? != case.bytes {
-            return Ok(Some("other elements".into()));
+            return Ok(Some("the elements differ".into()));
         }
         if *reader.metadata()? != case.metadata {
-            return Ok(Some("other metadata".into()));
+            return Ok(Some("the metadata differ".into()));
         }
         let mut rest = &case.bytes[..];
         for piece in Slab::all(reader.shape())?.pieces(5) {
@@ -314,11 +314,11 @@ fn differs(path: &Path, case: &Case) -> Result<Option<String>> {
             let mut out = vec![0; size];
             reader.read_slab_bytes_into(&piece, &mut out)?;
             if rest.split_off(..size) != Some(&out[..]) {
-                return Ok(Some("other elements in a slab".into()));
+                return Ok(Some("the elements of a slab differ".into()));
             }
         }
         if !rest.is_empty() {
-            return Ok(Some("too few elements in slabs".into()));
+            return Ok(Some("the slabs have too few elements".into()));
         }
     }
     Ok(None)

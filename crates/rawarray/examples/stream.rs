@@ -1,4 +1,4 @@
-//! Frames that come one after another: streamed, the writer interrupted, and the rest appended.
+//! Writes frames one after another as a stream, interrupts the writer, resumes the stream, and appends to the finished file.
 #![allow(clippy::print_stdout, reason = "an example shows what it does")]
 
 use rawarray::{Editor, Reader, Result, StreamWriter, WriteOptions};
@@ -15,7 +15,7 @@ fn main() -> Result<()> {
         stream.write(&frame(i))?;
     }
     stream.sync()?;
-    drop(stream); // the program ends here, for whatever reason
+    drop(stream); // the program ends here unexpectedly
 
     if let Err(error) = Reader::open("frames.ra") {
         println!("{error}");
@@ -25,7 +25,7 @@ fn main() -> Result<()> {
     stream.write(&frame(10))?;
     stream.finish()?;
 
-    // Later, when the file is finished.
+    // Rows are appended after the file was finished.
     let mut editor = Editor::open("frames.ra")?;
     editor.append(&frame(11))?;
     editor.set_metadata(b"camera 3")?;

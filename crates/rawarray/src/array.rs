@@ -8,7 +8,7 @@ use crate::element::Element;
 use crate::reader::Reader;
 use crate::writer::{WriteOptions, Writer};
 
-/// An array with elements of a type that is known at compile time, and the metadata that follow it in its file.
+/// An array whose element type is known at compile time, with the metadata that follow the data in its file.
 ///
 /// ```
 /// use rawarray::RawArray;
@@ -30,7 +30,7 @@ pub struct RawArray<T> {
 }
 
 impl<T> RawArray<T> {
-    /// An array of `dims`, the fastest varying first, whose elements `data` has in the order of the file.
+    /// Creates an array with the dimensions `dims`, the fastest varying first. `data` are the elements in the order of the file.
     ///
     /// ```
     /// use rawarray::RawArray;
@@ -49,13 +49,13 @@ impl<T> RawArray<T> {
         Ok(Self { shape: reversed(&dims), dims, data, metadata: Vec::new() })
     }
 
-    /// An array of parts that are known to fit.
+    /// Creates an array from parts that are known to fit.
     #[cfg(feature = "ndarray")]
     pub(crate) fn of_parts(dims: Vec<u64>, data: Vec<T>) -> Self {
         Self { shape: reversed(&dims), dims, data, metadata: Vec::new() }
     }
 
-    /// The same array with other metadata.
+    /// Returns the same array with other metadata.
     ///
     /// ```
     /// use rawarray::RawArray;
@@ -70,7 +70,7 @@ impl<T> RawArray<T> {
         Self { metadata: metadata.into(), ..self }
     }
 
-    /// The same elements in other dimensions.
+    /// Returns the same elements with other dimensions.
     ///
     /// ```
     /// use rawarray::RawArray;
@@ -82,14 +82,14 @@ impl<T> RawArray<T> {
     /// ```
     ///
     /// # Errors
-    /// `Usage` if their product is another.
+    /// `Usage` if the product of the dimensions is not the number of elements.
     pub fn reshape(self, dims: impl Into<Vec<u64>>) -> Result<Self> {
         let dims = dims.into();
         check(&dims, self.data.len())?;
         Ok(Self { shape: reversed(&dims), dims, ..self })
     }
 
-    /// The dimensions, the fastest varying first.
+    /// Returns the dimensions, the fastest varying first.
     ///
     /// ```
     /// use rawarray::RawArray;
@@ -102,17 +102,17 @@ impl<T> RawArray<T> {
         &self.dims
     }
 
-    /// The dimensions in C order: the slowest varying first.
+    /// Returns the dimensions in C order, the slowest varying first.
     pub fn shape(&self) -> &[u64] {
         &self.shape
     }
 
-    /// The elements, in the order of the file.
+    /// Returns the elements in the order of the file.
     pub fn data(&self) -> &[T] {
         &self.data
     }
 
-    /// The elements, for changing them.
+    /// Returns the elements so that they can be changed.
     ///
     /// ```
     /// use rawarray::RawArray;
@@ -127,17 +127,17 @@ impl<T> RawArray<T> {
         &mut self.data
     }
 
-    /// The elements alone.
+    /// Returns the elements without dimensions and metadata.
     pub fn into_data(self) -> Vec<T> {
         self.data
     }
 
-    /// The bytes that follow the data in the file.
+    /// Returns the bytes that follow the data in the file.
     pub fn metadata(&self) -> &[u8] {
         &self.metadata
     }
 
-    /// The element at an index in the order of [`dims`](Self::dims), if it is there.
+    /// Returns the element at an index in the order of [`dims`](Self::dims), or `None` if there is no such element.
     ///
     /// ```
     /// use rawarray::RawArray;
@@ -158,7 +158,7 @@ impl<T> RawArray<T> {
 }
 
 impl<T: Element> RawArray<T> {
-    /// Reads a file, its elements as this type if it holds their values.
+    /// Reads a file. The elements are converted to this type if it can hold their values.
     ///
     /// ```
     /// use rawarray::RawArray;
@@ -173,12 +173,12 @@ impl<T: Element> RawArray<T> {
     /// ```
     ///
     /// # Errors
-    /// As [`Reader::open`] and [`Reader::read`].
+    /// Those of [`Reader::open`] and [`Reader::read`].
     pub fn read(path: impl AsRef<Path>) -> Result<Self> {
         Self::from_reader(&Reader::open(path)?)
     }
 
-    /// Reads the bytes of a file.
+    /// Reads a file from its bytes.
     ///
     /// ```
     /// use rawarray::RawArray;
@@ -189,7 +189,7 @@ impl<T: Element> RawArray<T> {
     /// ```
     ///
     /// # Errors
-    /// As [`read`](Self::read).
+    /// Those of [`read`](Self::read).
     pub fn from_bytes(bytes: impl Into<Vec<u8>>) -> Result<Self> {
         Self::from_reader(&Reader::from_bytes(bytes)?)
     }
@@ -207,7 +207,7 @@ impl<T: Element> RawArray<T> {
     /// ```
     ///
     /// # Errors
-    /// As [`Reader::read`].
+    /// Those of [`Reader::read`].
     pub fn from_reader(reader: &Reader) -> Result<Self> {
         let metadata = reader.metadata()?.into_owned();
         Ok(Self {
@@ -218,7 +218,7 @@ impl<T: Element> RawArray<T> {
         })
     }
 
-    /// Writes the array and its metadata into the file at `path`, as [`Writer::write`] does.
+    /// Writes the array and its metadata to the file at `path`, as [`Writer::write`] does.
     ///
     /// ```
     /// use rawarray::RawArray;
@@ -236,7 +236,7 @@ impl<T: Element> RawArray<T> {
         self.write_with(path, &WriteOptions::default())
     }
 
-    /// As [`write`](Self::write), with options.
+    /// Does the same as [`write`](Self::write), with options.
     ///
     /// ```
     /// use rawarray::{ByteOrder, Durability, RawArray, Reader, WriteOptions};
@@ -250,12 +250,12 @@ impl<T: Element> RawArray<T> {
     /// ```
     ///
     /// # Errors
-    /// As [`Writer::write`].
+    /// Those of [`Writer::write`].
     pub fn write_with(&self, path: impl AsRef<Path>, options: &WriteOptions) -> Result<()> {
         self.writer(options).write(path, &self.data)
     }
 
-    /// The bytes of the file.
+    /// Returns the bytes of the file.
     ///
     /// ```
     /// use rawarray::{RawArray, WriteOptions};
@@ -267,7 +267,7 @@ impl<T: Element> RawArray<T> {
     /// ```
     ///
     /// # Errors
-    /// As [`Writer::encode`].
+    /// Those of [`Writer::encode`].
     pub fn encode(&self, options: &WriteOptions) -> Result<Vec<u8>> {
         self.writer(options).encode(&self.data)
     }
@@ -277,7 +277,7 @@ impl<T: Element> RawArray<T> {
     }
 }
 
-/// An array of one dimension.
+/// Creates an array of one dimension.
 impl<T> From<Vec<T>> for RawArray<T> {
     fn from(data: Vec<T>) -> Self {
         let dims = vec![data.len() as u64];
@@ -285,7 +285,7 @@ impl<T> From<Vec<T>> for RawArray<T> {
     }
 }
 
-/// The elements alone, in the order of the file.
+/// Returns the elements in the order of the file.
 impl<T> From<RawArray<T>> for Vec<T> {
     fn from(array: RawArray<T>) -> Self {
         array.data
@@ -300,5 +300,5 @@ fn check(dims: &[u64], len: usize) -> Result<()> {
     if slab::elements(dims) == Some(len as u64) {
         return Ok(());
     }
-    Err(Error::usage("dims", format!("are {dims:?}, but there are {len} elements")))
+    Err(Error::usage("dims", format!("are {dims:?}, but the array has {len} elements")))
 }

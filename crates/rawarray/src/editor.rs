@@ -1,4 +1,4 @@
-//! Changing a file in place.
+//! Changes of a file in place.
 
 use std::path::Path;
 
@@ -14,11 +14,11 @@ use crate::model::layout::{Layout, read_header};
 use crate::spec::Header;
 use crate::writer::{little, typed};
 
-/// Appends rows to a file, overwrites elements, and changes its metadata, without writing the rest anew.
+/// Appends rows to a file, overwrites elements, and changes its metadata, without rewriting the rest.
 ///
-/// Every call is a commit of its own: if it is cut, by the end of the process or a loss of power, the file holds the array
-/// before or the array after, and readers see the one or the other. While it is under way the file ends in a journal,
-/// and what is overwritten is in memory once more.
+/// Every call is a commit of its own. If it is interrupted, by the end of the process or a loss of power, the file contains the
+/// array before or the array after the change, and readers see one of the two. During a commit the file ends with a journal, and
+/// a copy of the bytes that are overwritten is kept in memory.
 ///
 /// ```
 /// use rawarray::{Editor, Range, RawArray, Slab};
@@ -41,12 +41,12 @@ pub struct Editor<S = FileStorage> {
     session: Session<S>,
     layout: Layout,
     durability: Durability,
-    /// The device failed: the layout has to be read again.
+    /// Whether the device failed, so that the layout must be read again.
     stale: bool,
 }
 
 impl Editor {
-    /// Opens a file, after finishing an edit that was interrupted. Only one editor can have a file open.
+    /// Opens a file, and completes an edit that was interrupted. Only one editor can have a file open.
     ///
     /// ```
     /// use rawarray::{Durability, Editor, RawArray};
@@ -61,14 +61,14 @@ impl Editor {
     /// ```
     ///
     /// # Errors
-    /// As [`Reader::open`](crate::Reader::open); `Conflict` if another editor has it open.
+    /// Those of [`Reader::open`](crate::Reader::open); `Conflict` if another editor has it open.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::over(Session::open(path)?)
     }
 }
 
 impl<S: ReadAt + WriteAt> Editor<S> {
-    /// Edits a storage, after finishing an edit that was interrupted.
+    /// Edits a storage, and completes an edit that was interrupted.
     ///
     /// ```
     /// use rawarray::{Editor, RawArray};
@@ -81,7 +81,7 @@ impl<S: ReadAt + WriteAt> Editor<S> {
     /// ```
     ///
     /// # Errors
-    /// As [`Reader::open`](crate::Reader::open).
+    /// Those of [`Reader::open`](crate::Reader::open).
     pub fn in_storage(storage: S) -> Result<Self> {
         Self::over(Session::over(storage))
     }
@@ -91,38 +91,38 @@ impl<S: ReadAt + WriteAt> Editor<S> {
         Ok(Self { session, layout, durability: Durability::default(), stale: false })
     }
 
-    /// The same editor with another durability of what it writes.
+    /// Returns the same editor with another durability.
     #[must_use]
     pub fn with_durability(self, durability: Durability) -> Self {
         Self { durability, ..self }
     }
 
-    /// The header, as it is stored.
+    /// Returns the header as it is stored.
     pub fn header(&self) -> &Header {
         &self.layout.header
     }
 
-    /// The dimensions, the fastest varying first.
+    /// Returns the dimensions, the fastest varying first.
     pub fn dims(&self) -> &[u64] {
         &self.layout.header.dims
     }
 
-    /// The dimensions in C order: the slowest varying first.
+    /// Returns the dimensions in C order, the slowest varying first.
     pub fn shape(&self) -> &[u64] {
         &self.layout.shape
     }
 
-    /// The type of the elements.
+    /// Returns the type of the elements.
     pub fn element(&self) -> ElementType {
         self.layout.element
     }
 
-    /// The storage.
+    /// Returns the storage.
     pub fn into_storage(self) -> S {
         self.session.into_storage()
     }
 
-    /// Appends rows along the slowest dimension, the last of [`dims`](Self::dims). The metadata stay behind the data.
+    /// Appends rows along the slowest dimension, which is the last of [`dims`](Self::dims). The metadata stay after the data.
     ///
     /// ```
     /// use rawarray::{Editor, RawArray};
@@ -138,14 +138,14 @@ impl<S: ReadAt + WriteAt> Editor<S> {
     /// ```
     ///
     /// # Errors
-    /// `Usage` if `T` is not the type of the elements, they are not whole rows, or the array has no dimensions;
-    /// `Unsupported` if the array is encoded; `Io`, after which the file holds the array before or the array after.
+    /// `Usage` if `T` is not the type of the elements, if they are not whole rows, or if the array has no dimensions;
+    /// `Unsupported` if the array is encoded; `Io`, after which the file contains the array before or the array after the change.
     pub fn append<T: Element>(&mut self, rows: &[T]) -> Result<()> {
         self.check_type::<T>()?;
         self.append_elements(typed(rows))
     }
 
-    /// As [`append`](Self::append), of elements given as little-endian bytes.
+    /// Does the same as [`append`](Self::append), with elements that are given as little-endian bytes.
     ///
     /// ```
     /// use rawarray::{Editor, RawArray};
@@ -158,12 +158,12 @@ impl<S: ReadAt + WriteAt> Editor<S> {
     /// ```
     ///
     /// # Errors
-    /// As [`append`](Self::append).
+    /// Those of [`append`](Self::append).
     pub fn append_bytes(&mut self, rows: &[u8]) -> Result<()> {
         self.append_elements(little(self.layout.element, rows))
     }
 
-    /// Overwrites the selected elements, the last dimension of [`shape`](Self::shape) varying fastest.
+    /// Overwrites the selected elements. The last dimension of [`shape`](Self::shape) varies fastest.
     ///
     /// ```
     /// use rawarray::{Editor, Range, RawArray, Slab};
@@ -177,13 +177,13 @@ impl<S: ReadAt + WriteAt> Editor<S> {
     /// ```
     ///
     /// # Errors
-    /// As [`append`](Self::append); `Usage` if the slab is not one of this array, or has another number of elements.
+    /// Those of [`append`](Self::append); `Usage` if the slab selects from another shape, or if the number of elements differs.
     pub fn write_slab<T: Element>(&mut self, slab: &Slab, elements: &[T]) -> Result<()> {
         self.check_type::<T>()?;
         self.overwrite(slab, typed(elements))
     }
 
-    /// As [`write_slab`](Self::write_slab), of elements given as little-endian bytes.
+    /// Does the same as [`write_slab`](Self::write_slab), with elements that are given as little-endian bytes.
     ///
     /// ```
     /// use rawarray::{Editor, Range, RawArray, Slab};
@@ -197,12 +197,12 @@ impl<S: ReadAt + WriteAt> Editor<S> {
     /// ```
     ///
     /// # Errors
-    /// As [`write_slab`](Self::write_slab).
+    /// Those of [`write_slab`](Self::write_slab).
     pub fn write_slab_bytes(&mut self, slab: &Slab, bytes: &[u8]) -> Result<()> {
         self.overwrite(slab, little(self.layout.element, bytes))
     }
 
-    /// Puts `metadata` in the place of what follows the data.
+    /// Replaces the bytes after the data with `metadata`.
     ///
     /// ```
     /// use rawarray::{Editor, RawArray, Reader};
@@ -216,8 +216,8 @@ impl<S: ReadAt + WriteAt> Editor<S> {
     /// ```
     ///
     /// # Errors
-    /// `Usage` if the data are a LEB128 payload, which ends with the file; `Unsupported` if they are a `BitArray` of Julia,
-    /// whose dimensions follow from the file's length; `Io`.
+    /// `Usage` if the data are a LEB128 payload, which extends to the end of the file; `Unsupported` if they are a `BitArray` of
+    /// Julia, whose number of dimensions follows from the length of the file; `Io`.
     pub fn set_metadata(&mut self, metadata: &[u8]) -> Result<()> {
         self.settle()?;
         let edit = edit::set_metadata(&self.layout, metadata)?;
@@ -234,13 +234,18 @@ impl<S: ReadAt + WriteAt> Editor<S> {
     fn overwrite(&mut self, slab: &Slab, elements: Elements<'_>) -> Result<()> {
         self.settle()?;
         if slab.of() != self.shape() {
-            let problem = format!("selects from {:?}, the array is {:?}", slab.of(), self.shape());
+            let problem = format!(
+                "selects from an array of {:?}, but this array has the shape {:?}",
+                slab.of(),
+                self.shape()
+            );
             return Err(Error::usage("slab", problem));
         }
         let expected = slab.len().checked_mul(self.element().size());
         let expected = expected.ok_or_else(|| Error::usage("slab", "has more than 2^64 bytes"))?;
         if elements.bytes.len() as u64 != expected {
-            let problem = format!("have {} bytes, the slab has {expected}", elements.bytes.len());
+            let problem =
+                format!("have {} bytes, but the slab selects {expected} bytes", elements.bytes.len());
             return Err(Error::usage("elements", problem));
         }
         let bytes = elements.in_order(self.layout.order);
@@ -250,7 +255,7 @@ impl<S: ReadAt + WriteAt> Editor<S> {
 
     fn commit(&mut self, edit: Edit<'_>) -> Result<()> {
         let layout = Layout::new(edit.header, edit.plan.new_len, true)?;
-        // The syncs in between keep what was stored; the last one is for what is new.
+        // The syncs in between protect the stored bytes; the last sync makes the new bytes durable.
         let syncs = if self.durability == Durability::Power { Syncs::Durable } else { Syncs::Ordered };
         self.stale = true;
         self.session.commit(edit.plan, syncs)?;
@@ -259,7 +264,7 @@ impl<S: ReadAt + WriteAt> Editor<S> {
         Ok(())
     }
 
-    /// Finishes or takes back an edit that failed.
+    /// Completes or takes back an edit that failed.
     fn settle(&mut self) -> Result<()> {
         if self.stale {
             self.session.settle()?;
@@ -276,11 +281,14 @@ impl<S: ReadAt + WriteAt> Editor<S> {
         if T::TYPE == stored {
             return Ok(());
         }
-        Err(Error::usage("element type", format!("is {}, the array holds {stored}", T::TYPE)))
+        Err(Error::usage(
+            "element type",
+            format!("is {}, but the elements of the array are {stored}", T::TYPE),
+        ))
     }
 }
 
-/// Finishes an interrupted edit, if there is one, and reads the layout.
+/// Completes an interrupted edit, if there is one, and reads the layout.
 fn read<S: ReadAt + WriteAt>(session: &mut Session<S>) -> Result<Layout> {
     let header = read_header(session.storage())?;
     if crate::model::layout::may_have_journal(&header, session.storage().size()) {
@@ -291,7 +299,7 @@ fn read<S: ReadAt + WriteAt>(session: &mut Session<S>) -> Result<Layout> {
     Ok(layout)
 }
 
-/// The header, and with it the length of the file, is what edits build upon.
+/// Makes the session watch what edits build upon: the header, which also determines the length of the file.
 fn watch<S: ReadAt + WriteAt>(session: &mut Session<S>, layout: &Layout) -> Result<()> {
     session.watch(0, layout.data)
 }

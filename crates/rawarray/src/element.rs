@@ -1,4 +1,4 @@
-//! Rust types that are elements of arrays.
+//! Rust types that can be elements of arrays.
 
 use bytemuck::{CheckedBitPattern, NoUninit, Zeroable};
 use sciformats_core::endian::ByteOrder;
@@ -32,18 +32,18 @@ use crate::model::element_type::ElementType;
 /// # Ok::<(), rawarray::Error>(())
 /// ```
 pub trait Element: NoUninit + CheckedBitPattern + Zeroable {
-    /// The type in the file.
+    /// The element type in the file.
     const TYPE: ElementType;
 
-    /// The bytes of elements, for overwriting; `None` if not all bytes are a value.
+    /// Returns the bytes of elements so that they can be overwritten; `None` if not all bytes are valid values.
     #[doc(hidden)]
     fn bytes_mut(elements: &mut [Self]) -> Option<&mut [u8]>;
 
-    /// Bytes as elements; `None` if they are not aligned, not whole elements, or not all values.
+    /// Returns bytes as elements; `None` if they are not aligned, if they are not whole elements, or if a value is invalid.
     #[doc(hidden)]
     fn view(bytes: &[u8]) -> Option<&[Self]>;
 
-    /// Fills `out` with elements of another type, which `bytes` has in `order`.
+    /// Fills `out` with converted elements of another type; `bytes` contains them in `order`.
     #[doc(hidden)]
     fn convert(
         stored: ElementType,
@@ -56,8 +56,8 @@ pub trait Element: NoUninit + CheckedBitPattern + Zeroable {
     }
 }
 
-/// Makes plain structures ([`bytemuck::Pod`]) elements of arrays: user-defined ones, eltype 0, with the size of the
-/// structure. Their bytes are written and read as they are in memory; no byte order is applied to their fields.
+/// Makes plain structures ([`bytemuck::Pod`]) elements of arrays. They are user-defined elements (eltype 0) of the size of the
+/// structure. Their bytes are written and read as they are in memory; the byte order of the file is not applied to their fields.
 ///
 /// ```
 /// #[repr(C)]
@@ -83,7 +83,7 @@ macro_rules! user_element {
     };
 }
 
-/// Implements [`Element`] for types of which all bytes are values.
+/// Implements [`Element`] for types for which all bytes are valid values.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! plain_elements {
@@ -104,7 +104,7 @@ macro_rules! plain_elements {
     )+};
 }
 
-/// How numbers are made of those of other types.
+/// Implements the conversion of numbers from other types.
 macro_rules! number {
     ($by:ty) => {
         fn convert(
@@ -130,7 +130,7 @@ plain_elements! {
     f32 => ElementType::Float(4) => number(f32), f64 => ElementType::Float(8) => number(f64),
 }
 
-/// How numbers of 16 bits are made, of which the core has types of its own.
+/// Implements the conversion of numbers of 16 bits, for which the core has its own types.
 #[cfg(feature = "half")]
 macro_rules! half {
     ($by:ty) => {
@@ -156,7 +156,7 @@ plain_elements! {
     half::bf16 => ElementType::BFloat16 => half(sciformats_core::number::BFloat16),
 }
 
-/// How complex numbers are made of those of other precisions, and of real numbers.
+/// Implements the conversion of complex numbers from other precisions, and from real numbers.
 #[cfg(feature = "num-complex")]
 macro_rules! complex {
     ($by:ty) => {
@@ -193,7 +193,7 @@ plain_elements! {
 plain_elements! { num_complex::Complex<half::f16> => ElementType::Complex(4) => complex(half::f16) }
 
 impl ElementType {
-    /// The type of the numbers that these are, if they are: truth values are 0 and 1.
+    /// Returns the type of the numbers, if the elements are numbers. Truth values are the numbers 0 and 1.
     fn number(self) -> Option<NumberType> {
         match self {
             Self::Int(size) => NumberType::integer(true, size),
@@ -232,7 +232,7 @@ impl Element for bool {
     number!(bool);
 }
 
-/// The bytes of elements.
+/// Returns the bytes of elements.
 pub(crate) fn bytes<T: Element>(elements: &[T]) -> &[u8] {
     bytemuck::cast_slice(elements)
 }

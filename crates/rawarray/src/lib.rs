@@ -1,4 +1,4 @@
-//! RawArray files (`.ra`): n-dimensional arrays behind a header of 48 bytes and 8 for each dimension.
+//! RawArray files (`.ra`): n-dimensional arrays after a header of 48 bytes and 8 bytes per dimension.
 //!
 //! ```standalone_crate
 //! use rawarray::RawArray;
@@ -20,13 +20,13 @@
 //! | to | use |
 //! |---|---|
 //! | read or write a whole array of a known type | [`RawArray`] |
-//! | look into any file, read a part, map it | [`Reader`] |
-//! | write borrowed elements, or elements whose type is known only at run time | [`Writer`] |
-//! | write rows as they come, more than memory holds | [`StreamWriter`] |
+//! | read any file, read a part of it, map it into memory | [`Reader`] |
+//! | write borrowed elements, or elements whose type is only known at run time | [`Writer`] |
+//! | write rows one after another, without holding the array in memory | [`StreamWriter`] |
 //! | append rows, overwrite a part, change the metadata of a file | [`Editor`] |
 //!
-//! The first of an array's [`dims`](Header::dims) varies fastest in memory: the format is column-major. Reversed they are
-//! the shape that C and NumPy give the same bytes, and what a [`Slab`] selects from; no element ever moves for it.
+//! The format is column-major: the first of an array's [`dims`](Header::dims) varies fastest. In reversed order, the dimensions
+//! are the shape by which C and NumPy interpret the same bytes. A [`Slab`] selects from this shape. Elements are never reordered.
 //!
 #![doc = include_str!("../README.md")]
 

@@ -1,11 +1,11 @@
-//! `ndarray` arrays.
+//! Conversions from and to `ndarray` arrays.
 //!
-//! The format's first dimension varies fastest, that of an array in `ndarray`'s standard order slowest. As the same
-//! elements lie in the same order, a file with `dims` [b, a] is an array of shape (a, b), and no element moves: this is
-//! what `From`, [`RawArray::into_ndarray`], [`RawArray::ndarray`] and [`Reader::ndarray`] do, and what NumPy users of C order expect.
+//! The first dimension of the format varies fastest, and that of an array in `ndarray`'s standard order varies slowest. The
+//! order of the elements is the same, so a file with `dims` [b, a] becomes an array of shape (a, b), and no element is moved.
+//! `From`, [`RawArray::into_ndarray`], [`RawArray::ndarray`] and [`Reader::ndarray`] do this, as users of NumPy expect it.
 //!
-//! Julia and MATLAB call the same file an array of size (b, a). [`RawArray::into_fortran_ndarray`] gives that view: shape
-//! (b, a), column-major strides, so that indices are as there. It moves no element either.
+//! In Julia and MATLAB, the same file is an array of size (b, a). [`RawArray::into_fortran_ndarray`] returns this view, which
+//! has the shape (b, a) and column-major strides, so that indices are the same as there. It does not move elements either.
 
 use std::borrow::Cow;
 
@@ -17,7 +17,7 @@ use crate::element::Element;
 use crate::reader::Reader;
 
 impl<T> RawArray<T> {
-    /// The array in C order: its shape is [`shape`](Self::shape). No element moves; the metadata are dropped.
+    /// Returns the array in C order, with the shape [`shape`](Self::shape). No element is moved; the metadata are dropped.
     ///
     /// ```
     /// use rawarray::RawArray;
@@ -28,14 +28,14 @@ impl<T> RawArray<T> {
     /// ```
     ///
     /// # Errors
-    /// `Usage` if this machine cannot address such dimensions.
+    /// `Usage` if this machine cannot address an array of these dimensions.
     pub fn into_ndarray(self) -> Result<ArrayD<T>> {
         let shape = IxDyn(&sizes(&self.shape())?);
         ArrayD::from_shape_vec(shape, self.into_data()).map_err(refused)
     }
 
-    /// The array as Julia and MATLAB index it: its shape is [`dims`](Self::dims), the first index varying fastest. No
-    /// element moves; the metadata are dropped.
+    /// Returns the array as Julia and MATLAB index it, with the shape [`dims`](Self::dims). The first index varies fastest. No
+    /// element is moved; the metadata are dropped.
     ///
     /// ```
     /// use rawarray::RawArray;
@@ -46,13 +46,13 @@ impl<T> RawArray<T> {
     /// ```
     ///
     /// # Errors
-    /// As [`into_ndarray`](Self::into_ndarray).
+    /// Those of [`into_ndarray`](Self::into_ndarray).
     pub fn into_fortran_ndarray(self) -> Result<ArrayD<T>> {
         let shape = IxDyn(&sizes(self.dims())?).f();
         ArrayD::from_shape_vec(shape, self.into_data()).map_err(refused)
     }
 
-    /// A view of the array in C order.
+    /// Returns a view of the array in C order.
     ///
     /// ```
     /// use rawarray::RawArray;
@@ -63,7 +63,7 @@ impl<T> RawArray<T> {
     /// ```
     ///
     /// # Errors
-    /// As [`into_ndarray`](Self::into_ndarray).
+    /// Those of [`into_ndarray`](Self::into_ndarray).
     pub fn ndarray(&self) -> Result<ArrayViewD<'_, T>> {
         let shape = IxDyn(&sizes(&self.shape())?);
         ArrayViewD::from_shape(shape, self.data()).map_err(refused)
@@ -71,8 +71,8 @@ impl<T> RawArray<T> {
 }
 
 impl Reader {
-    /// The whole array in C order: a view of the file where it is [mapped](crate::Access::mapped) or in memory and
-    /// [`view`](Self::view) borrows, else an array that was read.
+    /// Returns the whole array in C order. It is a view if the file is [mapped](crate::Access::mapped) or in memory and
+    /// [`view`](Self::view) can borrow; otherwise the array is read.
     ///
     /// ```
     /// use rawarray::{RawArray, Reader};
@@ -86,7 +86,7 @@ impl Reader {
     /// ```
     ///
     /// # Errors
-    /// As [`read`](Self::read); `Usage` if this machine cannot address such dimensions.
+    /// Those of [`read`](Self::read); `Usage` if this machine cannot address an array of these dimensions.
     pub fn ndarray<T: Element>(&self) -> Result<CowArray<'_, T, IxDyn>> {
         let shape = IxDyn(&sizes(&self.shape())?);
         match self.view()? {
@@ -100,7 +100,7 @@ impl Reader {
     }
 }
 
-/// An array of shape (a, b) becomes one of dims [b, a], whatever its strides: element (i, j) stays element (i, j).
+/// An array of shape (a, b) becomes an array with dims [b, a], whatever its strides are. Element (i, j) stays element (i, j).
 impl<T: Clone, S: Data<Elem = T>, D: Dimension> From<ArrayBase<S, D>> for RawArray<T> {
     fn from(array: ArrayBase<S, D>) -> Self {
         let dims: Vec<u64> = array.shape().iter().rev().map(|&dimension| dimension as u64).collect();
@@ -128,5 +128,5 @@ fn sizes(dims: &[u64]) -> Result<Vec<usize>> {
 
 #[allow(clippy::needless_pass_by_value, reason = "the signature of `map_err`")]
 fn refused(error: ndarray::ShapeError) -> Error {
-    Error::usage("dims", format!("are no shape of an array here: {error}"))
+    Error::usage("dims", format!("are not a possible shape of an array: {error}"))
 }

@@ -1,4 +1,4 @@
-//! Reading a file whose element type is known only at run time.
+//! Reading of files whose element type is only known at run time.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -16,7 +16,7 @@ use crate::model::payload;
 use crate::spec::Header;
 use crate::spec::header::MAGIC;
 
-/// How to open a file.
+/// Options for opening a file.
 ///
 /// ```
 /// use rawarray::{Access, Limits, OpenOptions, RawArray, Reader};
@@ -32,24 +32,24 @@ use crate::spec::header::MAGIC;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct OpenOptions {
-    /// What a file may ask of the machine.
+    /// The limits on what a file may declare.
     pub limits: Limits,
-    /// Read files with flags that the format does not define as if these were not set. Default: no, since such a flag
-    /// may say that the data mean something else.
+    /// Whether files with flags that the format does not define are read as if these flags were not set. The default is false,
+    /// because such a flag may mean that the data must be interpreted differently.
     pub ignore_undefined_flags: bool,
-    /// How files are reached. Default: with the system's calls. Whoever knows that nobody changes the files can have them
-    /// [mapped](Access::mapped) into memory; stored bytes need not be copied then.
+    /// How files are accessed. The default is to use system calls. If it is certain that nobody changes the files, they can be
+    /// [mapped](Access::mapped) into memory; stored bytes then need not be copied.
     pub access: Access,
 }
 
 impl OpenOptions {
-    /// The same options with other limits.
+    /// Returns the same options with other limits.
     #[must_use]
     pub fn with_limits(self, limits: Limits) -> Self {
         Self { limits, ..self }
     }
 
-    /// The same options, undefined flags ignored or not.
+    /// Returns the same options; undefined flags are ignored or not.
     ///
     /// ```
     /// use rawarray::{OpenOptions, RawArray, Reader};
@@ -66,14 +66,14 @@ impl OpenOptions {
         Self { ignore_undefined_flags, ..self }
     }
 
-    /// The same options with another way to reach files.
+    /// Returns the same options with another way to access files.
     #[must_use]
     pub fn with_access(self, access: Access) -> Self {
         Self { access, ..self }
     }
 }
 
-/// Whether the storage begins as a RawArray file does. Nothing else of it is looked at.
+/// Returns whether the storage begins like a RawArray file. Nothing else of it is examined.
 ///
 /// ```
 /// use rawarray::{RawArray, is_rawarray};
@@ -87,7 +87,7 @@ pub fn is_rawarray(storage: &(impl ReadAt + ?Sized)) -> bool {
     storage.size() >= MAGIC.len() as u64 && storage.read_at(0, MAGIC.len()).is_ok_and(|magic| *magic == MAGIC)
 }
 
-/// An open file. Opening reads the header and nothing else; all reading takes `&self` and may be done from any thread.
+/// An open file. Opening reads only the header. All reading takes `&self`, and can be done from any thread.
 ///
 /// ```
 /// use rawarray::{ElementType, Range, RawArray, Reader, Slab};
@@ -105,9 +105,10 @@ pub struct Reader {
     storage: Arc<dyn ReadAt>,
     layout: Layout,
     options: OpenOptions,
-    /// How many files of which this one is an element lie around it.
+    /// How many files contain this file as an element, one within another.
     depth: usize,
-    /// The whole array, little-endian, once a part of an array was asked for that can only be decoded whole.
+    /// The whole array in little-endian order. It is kept once a part was requested of an array that can only be decoded as a
+    /// whole.
     decoded: OnceLock<Vec<u8>>,
     conversion: Conversion,
 }
@@ -119,8 +120,8 @@ impl std::fmt::Debug for Reader {
 }
 
 impl Reader {
-    /// Opens a file. If an edit of it was interrupted, the reader sees the array before the edit or after it, whichever
-    /// the file holds.
+    /// Opens a file. If an edit was interrupted, the reader sees the array before or after the edit, depending on which of the
+    /// two the file contains.
     ///
     /// ```no_run
     /// use rawarray::Reader;
@@ -131,13 +132,13 @@ impl Reader {
     /// ```
     ///
     /// # Errors
-    /// `Io`; `Malformed` if the header contradicts itself or the file's length; `Unsupported` if it has a flag that the
+    /// `Io`; `Malformed` if the header contradicts itself or the length of the file; `Unsupported` if it has a flag that the
     /// format does not define.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::open_with(path, &OpenOptions::default())
     }
 
-    /// As [`open`](Self::open), with options.
+    /// Does the same as [`open`](Self::open), with options.
     ///
     /// ```no_run
     /// use rawarray::{Access, OpenOptions, Reader};
@@ -148,12 +149,12 @@ impl Reader {
     /// ```
     ///
     /// # Errors
-    /// As [`open`](Self::open).
+    /// Those of [`open`](Self::open).
     pub fn open_with(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Self> {
         Self::from_storage(options.access.open(path)?, options)
     }
 
-    /// Opens a file that is in memory.
+    /// Opens a file in memory.
     ///
     /// ```
     /// use rawarray::{RawArray, Reader};
@@ -164,12 +165,12 @@ impl Reader {
     /// ```
     ///
     /// # Errors
-    /// As [`open`](Self::open).
+    /// Those of [`open`](Self::open).
     pub fn from_bytes(bytes: impl Into<Vec<u8>>) -> Result<Self> {
         Self::from_storage(bytes.into(), &OpenOptions::default())
     }
 
-    /// Opens a file that is in a storage of the caller's.
+    /// Opens a file in a storage of the caller.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -184,7 +185,7 @@ impl Reader {
     /// ```
     ///
     /// # Errors
-    /// As [`open`](Self::open).
+    /// Those of [`open`](Self::open).
     pub fn from_storage(storage: impl ReadAt + 'static, options: &OpenOptions) -> Result<Self> {
         let (header, storage) = layout::open(storage)?;
         Self::of(header, storage, *options, 0)
@@ -195,7 +196,7 @@ impl Reader {
         Ok(Self { storage, layout, options, depth, decoded: OnceLock::new(), conversion: Conversion::Exact })
     }
 
-    /// The bytes of the whole file, as they are stored; what an interrupted edit left is not among them.
+    /// Returns the bytes of the whole file as they are stored, without what an interrupted edit left.
     ///
     /// ```
     /// use rawarray::{RawArray, Reader};
@@ -209,37 +210,37 @@ impl Reader {
         &*self.storage
     }
 
-    /// The header, as it is stored.
+    /// Returns the header as it is stored.
     pub fn header(&self) -> &Header {
         &self.layout.header
     }
 
-    /// The dimensions as the format has them: the fastest varying first. Empty for a single element.
+    /// Returns the dimensions in the order of the format, the fastest varying first. A single element has no dimensions.
     pub fn dims(&self) -> &[u64] {
         &self.layout.header.dims
     }
 
-    /// The dimensions in C order: the slowest varying first. This is the shape of every [`Slab`] here.
+    /// Returns the dimensions in C order, the slowest varying first. Every [`Slab`] selects from this shape.
     pub fn shape(&self) -> &[u64] {
         &self.layout.shape
     }
 
-    /// The number of elements.
+    /// Returns the number of elements.
     pub fn len(&self) -> u64 {
         self.layout.count
     }
 
-    /// Whether there are no elements.
+    /// Returns whether there are no elements.
     pub fn is_empty(&self) -> bool {
         self.layout.count == 0
     }
 
-    /// The type of the elements.
+    /// Returns the type of the elements.
     pub fn element(&self) -> ElementType {
         self.layout.element
     }
 
-    /// How the elements are stored.
+    /// Returns how the elements are stored.
     ///
     /// ```
     /// use rawarray::{ByteOrder, Encoding, Reader, WriteOptions, Writer};
@@ -255,22 +256,23 @@ impl Reader {
         self.layout.encoding
     }
 
-    /// The byte order in which the elements are stored.
+    /// Returns the byte order in which the elements are stored.
     pub fn byte_order(&self) -> ByteOrder {
         self.layout.order
     }
 
-    /// The number of bytes that the data occupy in the file.
+    /// Returns the number of bytes that the data occupy in the file.
     pub fn stored_size(&self) -> u64 {
         self.layout.stored
     }
 
-    /// The number of bytes after the data.
+    /// Returns the number of bytes after the data.
     pub fn metadata_len(&self) -> u64 {
         bound::left(self.layout.file_len, self.layout.metadata())
     }
 
-    /// The bytes after the data, which the format leaves to the user. None follow a LEB128 payload, which ends with the file.
+    /// Returns the bytes after the data, which the format leaves to the user. A LEB128 payload extends to the end of the file, so
+    /// there are none after it.
     ///
     /// ```
     /// use rawarray::{RawArray, Reader};
@@ -287,7 +289,7 @@ impl Reader {
         self.storage.read_at(self.layout.metadata(), len)
     }
 
-    /// The same reader, which converts elements otherwise when it reads them as types.
+    /// Returns the same reader with other rules for the conversion of elements to a type.
     ///
     /// ```
     /// use rawarray::{Conversion, Error, RawArray, Reader};
@@ -305,7 +307,8 @@ impl Reader {
         Self { conversion, ..self }
     }
 
-    /// The whole array, in the order of the file, converted where no value changes: the first of [`dims`](Self::dims) varies fastest.
+    /// Reads the whole array in the order of the file, in which the first of [`dims`](Self::dims) varies fastest. Elements are
+    /// converted if no value changes.
     ///
     /// ```
     /// use rawarray::{RawArray, Reader};
@@ -319,9 +322,8 @@ impl Reader {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Misfit`] with the first element that `T` cannot hold; `Usage` if the elements are of another kind;
-    /// `Malformed`; `LimitExceeded` if an encoded array is larger than
-    /// the limit; `Io`.
+    /// [`Error::Misfit`] with the first element that `T` cannot hold; `Usage` if the elements are of another kind; `Malformed`;
+    /// `LimitExceeded` if an encoded array is larger than the limit; `Io`.
     pub fn read<T: Element>(&self) -> Result<Vec<T>> {
         self.check_type::<T>()?;
         payload::checked_size(&self.layout, &self.options.limits)?;
@@ -330,7 +332,7 @@ impl Reader {
         Ok(out)
     }
 
-    /// The whole array, read into `out`, which has [`len`](Self::len) elements.
+    /// Reads the whole array into `out`, which must have [`len`](Self::len) elements.
     ///
     /// ```
     /// use rawarray::{RawArray, Reader};
@@ -344,7 +346,7 @@ impl Reader {
     /// ```
     ///
     /// # Errors
-    /// As [`read`](Self::read); `Usage` if `out` has another length.
+    /// Those of [`read`](Self::read); `Usage` if `out` has another length.
     pub fn read_into<T: Element>(&self, out: &mut [T]) -> Result<()> {
         self.check_type::<T>()?;
         check_len(out.len(), self.layout.count)?;
@@ -354,8 +356,9 @@ impl Reader {
         })
     }
 
-    /// The whole array, borrowed from the storage where that has it in memory, aligned, unencoded and in the machine's
-    /// byte order, as a [mapped](Access::mapped) file usually has; else as [`read`](Self::read).
+    /// Returns the whole array. It is borrowed if the storage has it in memory, aligned, unencoded, and in the byte order of the
+    /// machine, which is usually the case if the file is [mapped](Access::mapped). Otherwise it is read as by
+    /// [`read`](Self::read).
     ///
     /// ```
     /// use rawarray::{Access, OpenOptions, RawArray, Reader};
@@ -372,11 +375,11 @@ impl Reader {
     /// ```
     ///
     /// # Errors
-    /// As [`read`](Self::read).
+    /// Those of [`read`](Self::read).
     pub fn view<T: Element>(&self) -> Result<Cow<'_, [T]>> {
         self.check_type::<T>()?;
         match self.stored_elements().and_then(T::view) {
-            // Elements of no bytes cannot be counted by their bytes.
+            // The number of elements without bytes does not follow from their bytes.
             Some(elements) if elements.len() as u64 == self.len() && T::TYPE == self.element() => {
                 Ok(Cow::Borrowed(elements))
             }
@@ -384,7 +387,7 @@ impl Reader {
         }
     }
 
-    /// The stored bytes of the elements, if they are in memory and need no conversion.
+    /// Returns the stored bytes of the elements, if they are in memory and need no conversion.
     fn stored_elements(&self) -> Option<&[u8]> {
         let layout = &self.layout;
         let plain = layout.encoding == Encoding::Raw
@@ -394,8 +397,8 @@ impl Reader {
         bytes.get(start..end)
     }
 
-    /// The selected elements, the last dimension of [`shape`](Self::shape) varying fastest. Of an unencoded array only
-    /// these are read, and gaps between them that are too short to skip.
+    /// Reads the selected elements. The last dimension of [`shape`](Self::shape) varies fastest. If the array is not encoded,
+    /// only the selected elements are read, and gaps between them that are too short to skip.
     ///
     /// ```
     /// use rawarray::{Range, RawArray, Reader, Slab};
@@ -409,7 +412,7 @@ impl Reader {
     /// ```
     ///
     /// # Errors
-    /// As [`read`](Self::read); `Usage` if the slab is not one of this array's [`shape`](Self::shape).
+    /// Those of [`read`](Self::read); `Usage` if the slab does not select from this array's [`shape`](Self::shape).
     pub fn read_slab<T: Element>(&self, slab: &Slab) -> Result<Vec<T>> {
         self.check_type::<T>()?;
         self.check_slab(slab)?;
@@ -419,7 +422,7 @@ impl Reader {
         Ok(out)
     }
 
-    /// The selected elements, read into `out`, which has as many.
+    /// Reads the selected elements into `out`, which must have the same number of elements.
     ///
     /// ```
     /// use rawarray::{Range, RawArray, Reader, Slab};
@@ -436,7 +439,7 @@ impl Reader {
     /// ```
     ///
     /// # Errors
-    /// As [`read_slab`](Self::read_slab); `Usage` if `out` has another length.
+    /// Those of [`read_slab`](Self::read_slab); `Usage` if `out` has another length.
     pub fn read_slab_into<T: Element>(&self, slab: &Slab, out: &mut [T]) -> Result<()> {
         self.check_type::<T>()?;
         self.check_slab(slab)?;
@@ -444,8 +447,8 @@ impl Reader {
         self.fill(out, |bytes| self.gather(slab, bytes))
     }
 
-    /// The selected elements as bytes, decoded and little-endian, read into `out`, which has their total size. A truth
-    /// value is one byte.
+    /// Reads the selected elements as decoded little-endian bytes into `out`, which must have their total size. A truth value is
+    /// one byte.
     ///
     /// ```
     /// use rawarray::{Range, RawArray, Reader, Slab};
@@ -460,7 +463,7 @@ impl Reader {
     /// ```
     ///
     /// # Errors
-    /// As [`read_slab`](Self::read_slab); `Usage` if `out` has another length.
+    /// Those of [`read_slab`](Self::read_slab); `Usage` if `out` has another length.
     pub fn read_slab_bytes_into(&self, slab: &Slab, out: &mut [u8]) -> Result<()> {
         self.check_slab(slab)?;
         check_len(out.len(), bound::product(slab.len(), self.element().size()))?;
@@ -469,7 +472,7 @@ impl Reader {
         Ok(())
     }
 
-    /// All elements as bytes, decoded and little-endian. A truth value is one byte.
+    /// Reads all elements as decoded little-endian bytes. A truth value is one byte.
     ///
     /// ```
     /// use rawarray::{ByteOrder, RawArray, Reader, WriteOptions};
@@ -481,13 +484,13 @@ impl Reader {
     /// ```
     ///
     /// # Errors
-    /// As [`read`](Self::read).
+    /// Those of [`read`](Self::read).
     pub fn read_bytes(&self) -> Result<Vec<u8>> {
         payload::decode(&self.storage, &self.layout, &self.options.limits)
     }
 
-    /// The element with this number, in the order of the file, as a RawArray file of its own. Offsets in its errors count
-    /// from its start.
+    /// Opens an element as a RawArray file of its own; `index` is its position in the order of the file. Offsets in errors are
+    /// counted from the start of the element.
     ///
     /// ```
     /// use rawarray::{ElementType, RawArray, Reader, Writer};
@@ -501,13 +504,16 @@ impl Reader {
     /// ```
     ///
     /// # Errors
-    /// As [`open`](Self::open); `Usage` if there is no such element; `Unsupported` if the elements are encoded;
-    /// `LimitExceeded` if files lie in files deeper than the limit.
+    /// Those of [`open`](Self::open); `Usage` if there is no such element; `Unsupported` if the elements are encoded;
+    /// `LimitExceeded` if files are nested deeper than the limit.
     pub fn nested(&self, index: u64) -> Result<Self> {
         let depth = bound::sum(self.depth, 1);
         self.options.limits.depth("levels of files in files", depth)?;
         if index >= self.layout.count {
-            return Err(Error::usage("index", format!("is {index}, the array has {} elements", self.len())));
+            return Err(Error::usage(
+                "index",
+                format!("is {index}, but the array has {} elements", self.len()),
+            ));
         }
         if self.layout.encoding != Encoding::Raw {
             return Err(Error::unsupported("opening an element of an encoded array"));
@@ -519,7 +525,7 @@ impl Reader {
         Ok(nested.with_conversion(self.conversion))
     }
 
-    /// Reads into `out` with `read`, which returns the byte order that it leaves.
+    /// Fills `out` by means of `read`, which returns the byte order of the bytes that it read.
     fn fill<T: Element>(
         &self,
         out: &mut [T],
@@ -551,7 +557,7 @@ impl Reader {
     fn decoded(&self) -> Result<&[u8]> {
         if self.decoded.get().is_none() {
             let bytes = payload::decode(&self.storage, &self.layout, &self.options.limits)?;
-            // If another thread was faster, its bytes are the same.
+            // If another thread was faster, it set the same bytes.
             let _ = self.decoded.set(bytes);
         }
         Ok(self.decoded.get().map(Vec::as_slice).unwrap_or_default())
@@ -573,7 +579,14 @@ impl Reader {
         if slab.of().iter().eq(self.dims().iter().rev()) {
             return Ok(());
         }
-        Err(Error::usage("slab", format!("selects from {:?}, the array is {:?}", slab.of(), self.shape())))
+        Err(Error::usage(
+            "slab",
+            format!(
+                "selects from an array of {:?}, but this array has the shape {:?}",
+                slab.of(),
+                self.shape()
+            ),
+        ))
     }
 }
 

@@ -1,4 +1,4 @@
-//! Writing an array row by row, larger than memory.
+//! Writing of an array row by row, which may be larger than memory.
 
 use std::path::Path;
 
@@ -17,16 +17,16 @@ use crate::spec::header::SIZE_AT;
 use crate::spec::{Flags, Header};
 use crate::writer::{WriteOptions, little, typed};
 
-/// Rows are collected up to this size before they are written; more is written at once. It stays in the caches of the
-/// processor, and systems find memory for pieces of this size sooner than for longer ones.
+/// Rows are collected up to this size before they are written; larger pieces are written at once. A buffer of this size stays in
+/// the caches of the processor, and systems find memory for pieces of this size sooner than for larger ones.
 const BUFFER: usize = 1 << 17;
 
-/// Writes an array of which only the dimensions of one row are known beforehand; the slowest dimension is the number of
-/// rows that were written.
+/// Writes an array row by row. Only the dimensions of a row must be known in advance; the slowest dimension is the number of rows
+/// that were written.
 ///
-/// Until [`finish`](Self::finish) the header says that the file is unfinished, and readers refuse it with a fault that
-/// says so. What a writer that did not come to its end left behind, whatever ended it, [`resume`](StreamWriter::resume)
-/// takes up after the last whole row.
+/// Until [`finish`](Self::finish) is called, the header says that the file is unfinished, and readers refuse it with an error
+/// that says so. If a writer ends early for any reason, [`resume`](StreamWriter::resume) continues the file after the last whole
+/// row.
 ///
 /// ```
 /// use rawarray::{RawArray, StreamWriter, WriteOptions};
@@ -44,20 +44,20 @@ const BUFFER: usize = 1 << 17;
 #[derive(Debug)]
 pub struct StreamWriter<W> {
     storage: W,
-    /// The header of the file as it is: unfinished, without rows.
+    /// The present header of the file, which is unfinished and has no rows.
     header: Header,
     element: ElementType,
     order: ByteOrder,
     durability: Durability,
-    /// Bytes of a row.
+    /// The size of a row in bytes.
     row: u64,
-    /// Bytes of the data that are in the storage.
+    /// The number of data bytes that are in the storage.
     written: u64,
     buffer: Vec<u8>,
 }
 
 impl StreamWriter<FileStorage> {
-    /// Creates a file, which must not be there yet, for rows of these dimensions, the fastest varying first.
+    /// Creates a file for rows of these dimensions, the fastest varying first. The file must not exist yet.
     ///
     /// ```
     /// use rawarray::{RawArray, StreamWriter, WriteOptions};
@@ -73,15 +73,15 @@ impl StreamWriter<FileStorage> {
     /// ```
     ///
     /// # Errors
-    /// As [`in_storage`](Self::in_storage); `Io` if the file exists.
+    /// Those of [`in_storage`](Self::in_storage); `Io` if the file exists.
     pub fn create<T: Element>(path: impl AsRef<Path>, row: &[u64], options: &WriteOptions) -> Result<Self> {
         check_options(T::TYPE, row, options)?;
         Self::in_storage(Session::create_new(path)?.into_storage(), T::TYPE, row, options)
     }
 
-    /// Takes up an unfinished file after its last whole row; what was written of the next one is cut off.
+    /// Continues an unfinished file after its last whole row. A row that was written only in part is cut off.
     ///
-    /// If power was lost, rows since the last [`sync`](Self::sync) may be missing or zero.
+    /// After a loss of power, rows since the last [`sync`](Self::sync) may be missing or filled with zeros.
     ///
     /// ```
     /// use rawarray::{RawArray, StreamWriter, WriteOptions};
@@ -109,7 +109,7 @@ impl StreamWriter<FileStorage> {
 }
 
 impl<W: ReadAt + WriteAt> StreamWriter<W> {
-    /// Takes up an unfinished storage, as [`resume`](StreamWriter::resume) does with a file.
+    /// Continues an unfinished storage, as [`resume`](StreamWriter::resume) does with a file.
     ///
     /// ```
     /// use rawarray::{Element, RawArray, StreamWriter, WriteOptions};
@@ -124,7 +124,7 @@ impl<W: ReadAt + WriteAt> StreamWriter<W> {
     /// ```
     ///
     /// # Errors
-    /// As [`resume`](StreamWriter::resume).
+    /// Those of [`resume`](StreamWriter::resume).
     pub fn resume_in(mut storage: W) -> Result<Self> {
         let header = read_header(&storage)?;
         if header.size != Header::UNFINISHED {
@@ -145,7 +145,7 @@ impl<W: ReadAt + WriteAt> StreamWriter<W> {
 }
 
 impl<W: WriteAt> StreamWriter<W> {
-    /// Begins a file in an empty storage, for rows of these dimensions, the fastest varying first.
+    /// Starts a file in an empty storage, for rows of these dimensions, the fastest varying first.
     ///
     /// ```
     /// use rawarray::{ElementType, Reader, StreamWriter, WriteOptions};
@@ -158,7 +158,7 @@ impl<W: WriteAt> StreamWriter<W> {
     /// ```
     ///
     /// # Errors
-    /// `Usage` if a row has no bytes, or the options ask for an encoding: a stream is always raw; `Io`.
+    /// `Usage` if a row has no bytes, or if the options request an encoding, because a stream is always raw; `Io`.
     pub fn in_storage(
         mut storage: W,
         element: ElementType,
@@ -172,13 +172,13 @@ impl<W: WriteAt> StreamWriter<W> {
         storage.write_at(0, &head)?;
         let WriteOptions { byte_order: order, durability, .. } = *options;
         if durability == Durability::Power {
-            // Rows must not arrive before the header that says what they are.
+            // Rows must not arrive before the header that describes them.
             storage.sync()?;
         }
         Ok(Self { storage, header, element, order, durability, row, written: 0, buffer: Vec::new() })
     }
 
-    /// Appends elements. They need not be whole rows, as long as all together are.
+    /// Appends elements. They need not be whole rows, as long as all elements together are.
     ///
     /// ```
     /// use rawarray::{Element, StreamWriter, WriteOptions};
@@ -192,16 +192,16 @@ impl<W: WriteAt> StreamWriter<W> {
     /// ```
     ///
     /// # Errors
-    /// `Usage` if `T` is not the type of the elements; `Io`, after which the same elements may be written once more.
+    /// `Usage` if `T` is not the type of the elements; `Io`, after which the same elements can be written again.
     pub fn write<T: Element>(&mut self, elements: &[T]) -> Result<()> {
         if T::TYPE != self.element {
-            let problem = format!("is {}, the array holds {}", T::TYPE, self.element);
+            let problem = format!("is {}, but the elements of the array are {}", T::TYPE, self.element);
             return Err(Error::usage("element type", problem));
         }
         self.push(typed(elements))
     }
 
-    /// Appends elements given as little-endian bytes.
+    /// Appends elements that are given as little-endian bytes.
     ///
     /// ```
     /// use rawarray::{ElementType, Reader, StreamWriter, WriteOptions};
@@ -216,20 +216,24 @@ impl<W: WriteAt> StreamWriter<W> {
     /// `Usage` if the bytes are not whole elements; `Io`.
     pub fn write_bytes(&mut self, bytes: &[u8]) -> Result<()> {
         if (bytes.len() as u64).checked_rem(self.element.size()) != Some(0) {
-            let problem = format!("have {} bytes, an element has {}", bytes.len(), self.element.size());
+            let problem = format!(
+                "have {} bytes, which is not a multiple of the size of an element ({} bytes)",
+                bytes.len(),
+                self.element.size()
+            );
             return Err(Error::usage("elements", problem));
         }
         self.push(little(self.element, bytes))
     }
 
-    /// The number of whole rows so far.
+    /// Returns the number of whole rows that were written.
     pub fn rows(&self) -> u64 {
-        // No stream is as long as the bound.
+        // No stream is long enough to reach the bound.
         bound::sum(self.written, self.buffer.len() as u64) / self.row
     }
 
-    /// Hands everything to the system and waits until it will survive a loss of power; a resumed file will have all rows
-    /// up to here.
+    /// Passes everything to the system, and waits until it will survive a loss of power. After that, a resumed file has all rows
+    /// up to this point.
     ///
     /// ```no_run
     /// use rawarray::{StreamWriter, WriteOptions};
@@ -262,12 +266,16 @@ impl<W: WriteAt> StreamWriter<W> {
     /// ```
     ///
     /// # Errors
-    /// `Usage` if the last row is not whole; `Conflict` if another program has changed the file; `Io`. The file then stays
+    /// `Usage` if the last row is not whole; `Conflict` if another program has changed the file; `Io`. The file then remains
     /// unfinished.
     pub fn finish(mut self) -> Result<W> {
         self.flush()?;
         if !self.written.is_multiple_of(self.row) {
-            let problem = format!("end {} bytes into a row of {}", self.written % self.row, self.row);
+            let problem = format!(
+                "end in the middle of a row, after {} of its {} bytes",
+                self.written % self.row,
+                self.row
+            );
             return Err(Error::usage("elements", problem));
         }
         self.storage.check_unchanged()?;
@@ -316,7 +324,7 @@ impl<W: WriteAt> StreamWriter<W> {
     }
 }
 
-/// The header of an unfinished file.
+/// Checks the options, and returns the header of an unfinished file.
 fn check_options(element: ElementType, row: &[u64], options: &WriteOptions) -> Result<Header> {
     if options.encoding != Encoding::Raw {
         return Err(Error::unsupported("encoding an array that is written row by row"));
@@ -328,7 +336,7 @@ fn check_options(element: ElementType, row: &[u64], options: &WriteOptions) -> R
     row_size(&header, element.size()).map(|_| header)
 }
 
-/// What makes an unfinished file a finished one: the size comes last, in one write inside one sector.
+/// Returns the steps that finish a file. The size is written last, in one write within one sector.
 fn seal(mut header: Header, rows: u64, size: u64) -> Vec<Step<'static>> {
     header.size = size;
     if let Some(slowest) = header.dims.last_mut() {

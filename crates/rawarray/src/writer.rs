@@ -1,4 +1,4 @@
-//! Writing whole arrays.
+//! Writing of whole arrays.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -13,10 +13,10 @@ use crate::model::element_type::ElementType;
 use crate::model::image::{Elements, Image};
 use crate::model::layout::Encoding;
 
-/// Files of this size ask for their space before they are written: that is faster, and a full disk is known at once.
+/// Files of at least this size reserve their space before they are written. This is faster, and a full disk is noticed at once.
 const WORTH_RESERVING: u64 = 1 << 20;
 
-/// How to write.
+/// Options for writing.
 ///
 /// ```
 /// use rawarray::{Encoding, RawArray, Reader, WriteOptions};
@@ -30,23 +30,23 @@ const WORTH_RESERVING: u64 = 1 << 20;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct WriteOptions {
-    /// Byte order of the elements. Default: little-endian, the only one that all readers understand.
+    /// The byte order of the elements. The default is little-endian, which all readers understand.
     pub byte_order: ByteOrder,
-    /// How the elements are stored. Default: raw, the only encoding that all readers understand.
+    /// How the elements are stored. The default is raw, which all readers understand.
     pub encoding: Encoding,
-    /// What the file must survive. Default: the end of the process.
+    /// What the file must survive. The default is the end of the process.
     pub durability: Durability,
 }
 
 impl WriteOptions {
-    /// The same options with another byte order.
+    /// Returns the same options with another byte order.
     #[must_use]
     pub fn with_byte_order(self, byte_order: ByteOrder) -> Self {
         Self { byte_order, ..self }
     }
 
-    /// The same options with another encoding: LZ4 for all elements (stored raw if that is no longer), LEB128 for
-    /// integers, bits for truth values.
+    /// Returns the same options with another encoding: LZ4 for elements of any type (which are stored raw if LZ4 does not make
+    /// them smaller), LEB128 for integers, or bits for truth values.
     ///
     /// ```
     /// # #[cfg(feature = "lz4")] {
@@ -64,7 +64,7 @@ impl WriteOptions {
         Self { encoding, ..self }
     }
 
-    /// The same options with another durability.
+    /// Returns the same options with another durability.
     #[must_use]
     pub fn with_durability(self, durability: Durability) -> Self {
         Self { durability, ..self }
@@ -91,7 +91,7 @@ pub struct Writer<'a> {
 }
 
 impl<'a> Writer<'a> {
-    /// Arrays of these dimensions, the fastest varying first; none for a single element.
+    /// Creates a writer of arrays with these dimensions, the fastest varying first. A single element has no dimensions.
     ///
     /// ```
     /// use rawarray::{Reader, Writer};
@@ -105,20 +105,19 @@ impl<'a> Writer<'a> {
         Self { dims: dims.into(), metadata: &[], options: WriteOptions::default() }
     }
 
-    /// Bytes that follow the data. Other programs ignore them, and lose them when they rewrite the file.
+    /// Sets the bytes that follow the data. Other programs ignore them, and lose them when they rewrite the file.
     #[must_use]
     pub fn with_metadata(self, metadata: &'a [u8]) -> Self {
         Self { metadata, ..self }
     }
 
-    /// How to write.
+    /// Sets the options.
     #[must_use]
     pub fn with_options(self, options: WriteOptions) -> Self {
         Self { options, ..self }
     }
 
-    /// Writes `elements` into the file at `path`, whose place it takes when all is written: an existing file stays as it
-    /// is until then.
+    /// Writes `elements` to the file at `path`. An existing file stays until the new one is complete, and is then replaced.
     ///
     /// ```
     /// use rawarray::{RawArray, Writer};
@@ -132,13 +131,13 @@ impl<'a> Writer<'a> {
     /// ```
     ///
     /// # Errors
-    /// `Usage` if the number of elements is not the product of the dimensions, or the encoding is not for them; `Io`.
+    /// `Usage` if the number of elements is not the product of the dimensions, or if the encoding does not permit the type; `Io`.
     pub fn write<T: Element>(&self, path: impl AsRef<Path>, elements: &[T]) -> Result<()> {
         self.replace(path.as_ref(), &self.image(typed(elements))?)
     }
 
-    /// As [`write`](Self::write), of elements whose type is known only at run time: `bytes` are little-endian, a truth
-    /// value is one byte.
+    /// Does the same as [`write`](Self::write), with elements whose type is only known at run time. `bytes` are little-endian,
+    /// and a truth value is one byte.
     ///
     /// ```
     /// use rawarray::{ElementType, RawArray, Writer};
@@ -151,12 +150,12 @@ impl<'a> Writer<'a> {
     /// ```
     ///
     /// # Errors
-    /// As [`write`](Self::write).
+    /// Those of [`write`](Self::write).
     pub fn write_bytes(&self, path: impl AsRef<Path>, element: ElementType, bytes: &[u8]) -> Result<()> {
         self.replace(path.as_ref(), &self.image(little(element, bytes))?)
     }
 
-    /// Writes `elements` into a storage, from its start on.
+    /// Writes `elements` to a storage, starting at offset 0.
     ///
     /// ```
     /// use rawarray::{Reader, Writer};
@@ -168,12 +167,12 @@ impl<'a> Writer<'a> {
     /// ```
     ///
     /// # Errors
-    /// As [`write`](Self::write).
+    /// Those of [`write`](Self::write).
     pub fn write_to<T: Element>(&self, storage: &mut impl WriteAt, elements: &[T]) -> Result<()> {
         self.image(typed(elements))?.write(storage)
     }
 
-    /// The bytes of the file.
+    /// Returns the bytes of the file.
     ///
     /// ```
     /// use rawarray::{Reader, Writer};
@@ -184,12 +183,12 @@ impl<'a> Writer<'a> {
     /// ```
     ///
     /// # Errors
-    /// `Usage` as [`write`](Self::write).
+    /// `Usage`, as in [`write`](Self::write).
     pub fn encode<T: Element>(&self, elements: &[T]) -> Result<Vec<u8>> {
         encoded(&self.image(typed(elements))?)
     }
 
-    /// The bytes of the file with elements as in [`write_bytes`](Self::write_bytes).
+    /// Returns the bytes of the file; the elements are given as in [`write_bytes`](Self::write_bytes).
     ///
     /// ```
     /// use rawarray::{ElementType, Reader, Writer};
@@ -200,7 +199,7 @@ impl<'a> Writer<'a> {
     /// ```
     ///
     /// # Errors
-    /// `Usage` as [`write`](Self::write).
+    /// `Usage`, as in [`write`](Self::write).
     pub fn encode_bytes(&self, element: ElementType, bytes: &[u8]) -> Result<Vec<u8>> {
         encoded(&self.image(little(element, bytes))?)
     }
@@ -232,7 +231,7 @@ pub(crate) fn typed<T: Element>(elements: &[T]) -> Elements<'_> {
     Elements { element: T::TYPE, bytes: element::bytes(elements), order: ByteOrder::NATIVE }
 }
 
-/// Elements that the caller has as little-endian bytes.
+/// Elements that the caller passes as little-endian bytes.
 pub(crate) fn little(element: ElementType, bytes: &[u8]) -> Elements<'_> {
     Elements { element, bytes, order: ByteOrder::Little }
 }

@@ -1,4 +1,4 @@
-//! Commits cut wherever a crash can cut them, and devices that fail.
+//! Commits that are interrupted wherever a crash can interrupt them, and devices that fail.
 
 #![allow(
     clippy::unwrap_used,
@@ -16,7 +16,7 @@ use rawarray::{
 use sciformats_core::commit::replay::{Cuts, FailingDisk, FullDisk, every_cut};
 use sciformats_core::commit::{Step, apply};
 
-/// Keeps what is written to it as steps.
+/// Records as steps what is written to it.
 #[derive(Clone, Default)]
 struct Recorder {
     bytes: Vec<u8>,
@@ -47,7 +47,7 @@ impl WriteAt for Recorder {
     }
 }
 
-/// A device of the harness that can be read as well.
+/// A device that fails on purpose, which can also be read.
 struct Device<D>(D, fn(&D) -> &Vec<u8>);
 
 impl<D: Send + Sync> ReadAt for Device<D> {
@@ -73,7 +73,7 @@ impl<D: WriteAt> WriteAt for Device<D> {
 
 type Edit = Box<dyn Fn(&mut dyn Change) -> Result<()>>;
 
-/// The editor of any storage.
+/// An editor of any storage.
 trait Change {
     fn append(&mut self, rows: &[u16]) -> Result<()>;
     fn overwrite(&mut self, slab: &Slab, elements: &[u16]) -> Result<()>;
@@ -96,7 +96,7 @@ fn values(n: u64) -> Vec<u16> {
     (0..n as u32).map(|i| (i.wrapping_mul(40_503) >> 3) as u16).collect()
 }
 
-/// Arrays, and edits of each that reach over sectors.
+/// Returns arrays, and edits of each that extend over several sectors.
 fn scenarios() -> Vec<(&'static str, Vec<u8>, Edit)> {
     let array = |dims: &[u64], metadata: &[u8], order| {
         let options = WriteOptions::default().with_byte_order(order);
@@ -134,13 +134,13 @@ fn scenarios() -> Vec<(&'static str, Vec<u8>, Edit)> {
         ("longer metadata", array(&[300], &[1; 300], little), metadata(vec![5; 700])),
         ("shorter metadata", array(&[300], &[1; 700], little), metadata(vec![5; 300])),
         ("no metadata", array(&[300], &[1; 700], little), metadata(Vec::new())),
-        // The length of the file before is a multiple of the sector.
+        // The length of the file before the edit is a multiple of the sector size.
         ("append to a whole number of sectors", array(&[228], b"", little), rows(256)),
         ("append up to a whole number of sectors", array(&[100], b"", little), rows(128)),
     ]
 }
 
-/// What a reader sees of a file.
+/// Returns what a reader sees of a file.
 fn seen(file: &[u8]) -> (RawArray<u16>, ByteOrder) {
     let reader = Reader::from_bytes(file.to_vec()).unwrap();
     (RawArray::from_reader(&reader).unwrap(), reader.byte_order())
@@ -162,7 +162,7 @@ fn every_cut_of_an_edit_leaves_the_old_array_or_the_new_one() {
             let found = seen(left);
             assert!(found == old || found == new, "{name}, {cut:?}: neither the old array nor the new one");
             old_seen += usize::from(found == old);
-            // The next editor finishes or takes back the edit, and may be cut as well.
+            // The next editor completes or takes back the edit, and may be interrupted too.
             let editor = Editor::in_storage(Recorder { bytes: left.to_vec(), steps: Vec::new() }).unwrap();
             let Recorder { bytes: plain, steps } = editor.into_storage();
             assert!(plain == file || plain == after, "{name}, {cut:?}: recovery");
@@ -193,7 +193,7 @@ fn a_full_disk_leaves_the_old_array_or_the_new_one() {
             let mut editor = Editor::in_storage(disk).unwrap();
             let error = edit(&mut editor).unwrap_err();
             assert!(matches!(error, Error::Io { .. }), "{name}: {error}");
-            // What was begun is taken back at once, so that the disk is no fuller than before.
+            // An edit that failed is taken back at once, so that the disk is not fuller than before.
             let disk = editor.into_storage().0;
             assert!(disk.bytes == file || disk.bytes == after, "{name}, {capacity} bytes");
             failed += 1;
@@ -240,7 +240,7 @@ fn after_a_failure_the_editor_goes_on() {
     assert_eq!(seen(&editor.into_storage().0.bytes).0.data(), [values(300), values(10)].concat());
 }
 
-/// A stream of rows as steps, and how many rows were handed over before each.
+/// Returns a stream of rows as steps, and how many rows were passed to the writer before each step.
 fn stream(options: &WriteOptions, row: &[u64], rows: u64) -> Vec<Step<'static>> {
     let mut stream =
         StreamWriter::in_storage(Recorder::default(), rawarray::ElementType::UInt(2), row, options).unwrap();
@@ -276,7 +276,7 @@ fn every_cut_of_a_stream_is_unfinished_or_whole() {
                 if !unfinished {
                     return;
                 }
-                // The whole rows are still there, and the stream can go on.
+                // The whole rows are still present, and the stream can continue.
                 let mut stream = StreamWriter::resume_in(left.to_vec()).unwrap();
                 let rows = stream.rows();
                 stream.write(&all[(rows * size) as usize..]).unwrap();
@@ -325,13 +325,16 @@ fn streams_of_rows() {
     let path = dir.path().join("part.ra");
     let mut stream = StreamWriter::create::<u8>(&path, &[4], &options).unwrap();
     stream.write(&[1u8; 6]).unwrap();
-    assert_eq!(stream.finish().unwrap_err().to_string(), "elements end 2 bytes into a row of 4");
+    assert_eq!(
+        stream.finish().unwrap_err().to_string(),
+        "elements end in the middle of a row, after 2 of its 4 bytes"
+    );
     assert_eq!(StreamWriter::resume(&path).unwrap().rows(), 1);
     assert!(StreamWriter::create::<u8>(dir.path().join("none"), &[4, 0], &options).is_err());
     assert!(!dir.path().join("none").exists());
 }
 
-/// A stream of two-byte elements on a disk of 3 MiB, after the first error.
+/// Returns a stream of two-byte elements on a disk of 3 MiB, after the first error.
 fn stream_on_a_full_disk(row: u64) -> StreamWriter<FullDisk> {
     let disk = FullDisk { bytes: Vec::new(), capacity: 3 << 20 };
     let (element, options) = (rawarray::ElementType::UInt(2), WriteOptions::default());
@@ -370,7 +373,9 @@ fn edits_that_do_not_fit_are_refused_and_change_nothing() {
     julia.extend([5, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0]);
     let mut editor = Editor::in_storage(julia).unwrap();
     assert_eq!(editor.dims(), [3, 5]);
-    assert!(editor.set_metadata(b"x").unwrap_err().to_string().starts_with("metadata behind a BitArray"));
+    assert!(
+        editor.set_metadata(b"x").unwrap_err().to_string().starts_with("changing the metadata of a BitArray")
+    );
 
     let mut editor = Editor::in_storage(Recorder { bytes: file, steps: Vec::new() }).unwrap();
     let slab = Slab::all(&[2, 3]).unwrap();
@@ -381,24 +386,29 @@ fn edits_that_do_not_fit_are_refused_and_change_nothing() {
         editor.write_slab(&Slab::all(&[3, 2]).unwrap(), &[1u16; 6]).unwrap_err().to_string(),
     ];
     let expected = [
-        "element type is u1, the array holds u2",
-        "rows have 8 bytes, but each row has 6",
-        "elements have 10 bytes, the slab has 12",
-        "slab selects from [3, 2], the array is [2, 3]",
+        "element type is u1, but the elements of the array are u2",
+        "rows have 8 bytes, which is not a multiple of the size of a row (6 bytes)",
+        "elements have 10 bytes, but the slab selects 12 bytes",
+        "slab selects from an array of [3, 2], but this array has the shape [2, 3]",
     ];
     assert_eq!(errors, expected);
     assert_eq!(editor.into_storage().steps, []);
 
     let scalar = Writer::new(&[][..]).encode(&[1u16]).unwrap();
     assert!(
-        Editor::in_storage(scalar).unwrap().append(&[1u16]).unwrap_err().to_string().contains("has no rows")
+        Editor::in_storage(scalar)
+            .unwrap()
+            .append(&[1u16])
+            .unwrap_err()
+            .to_string()
+            .contains("no dimensions")
     );
     let bits = WriteOptions::default().with_encoding(rawarray::Encoding::Bits);
     let packed = RawArray::from(vec![true; 99]).encode(&bits).unwrap();
     let mut editor = Editor::in_storage(packed).unwrap();
     let error = editor.append(&[true]).unwrap_err().to_string();
     assert_eq!(error, "appending to an array encoded as bits is not supported");
-    // Its metadata can be changed all the same.
+    // Its metadata can be changed nevertheless.
     editor.set_metadata(b"new").unwrap();
     let array = RawArray::<bool>::from_bytes(editor.into_storage()).unwrap();
     assert_eq!((array.data(), array.metadata()), (&[true; 99][..], &b"new"[..]));
@@ -415,7 +425,7 @@ fn one_editor_at_a_time() {
     let mut editor = Editor::open(&path).unwrap().with_durability(rawarray::Durability::Power);
     editor.append(&values(2)).unwrap();
     assert_eq!(RawArray::<u16>::read(&path).unwrap().data(), [values(3), values(2)].concat());
-    // A journal in a real file is seen and recovered too.
+    // A journal in a real file is found and recovered too.
     let mut interrupted = std::fs::read(&path).unwrap();
     let mut recorder =
         Editor::in_storage(Recorder { bytes: interrupted.clone(), steps: Vec::new() }).unwrap();

@@ -1,5 +1,5 @@
-//! The files in `fixtures/rawarray`: the good ones hold what their manifests say, the others are refused for what is wrong
-//! with them.
+//! The files in `fixtures/rawarray`. The valid files contain what their manifests say, and the others are refused with the
+//! expected error.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests may fail like tests")]
 
@@ -25,7 +25,7 @@ fn name(path: &Path) -> String {
     path.file_stem().unwrap().to_str().unwrap().to_owned()
 }
 
-/// The line of a content manifest about an array.
+/// Returns the line of a content manifest for an array.
 fn manifest(reader: &Reader) -> String {
     let element = match reader.element() {
         ElementType::Opaque(size) => format!(r#"{{"opaque":{size}}}"#),
@@ -61,10 +61,10 @@ fn good_files_hold_what_their_manifests_say() {
     }
 }
 
-/// What is wrong with each file, without `malformed`.
+/// The error for each file, without `malformed`.
 const HOSTILE: &[(&str, &str)] = &[
     ("bits-cut", "file at offset 0x47: the array's data is truncated"),
-    ("bits-of-4-bytes", "header at offset 0x18: elbyte is not 8, the size of a word of bits"),
+    ("bits-of-4-bytes", "header at offset 0x18: elbyte is not 8, which is the size of a word of bits"),
     ("bits-of-another-size", "header at offset 0x20: size is 8, expected 16"),
     ("bits-of-integers", "header at offset 0x10: eltype is not 5, although the flag for single bits is set"),
     ("bool-of-2", "array at offset 0x38: element is neither 0 nor 1"),
@@ -84,12 +84,12 @@ const HOSTILE: &[(&str, &str)] = &[
     ("leb128-of-17-bytes", "LEB128 of integers of 17 bytes is not supported"),
     ("leb128-short-payload", "file at offset 0x3b: the array's data is truncated"),
     ("leb128-too-wide", "LEB128 payload at offset 0x3b: element overflows"),
-    ("lz4-bomb", "header at offset 0x20: size is less than the array can be compressed to"),
+    ("lz4-bomb", "header at offset 0x20: size is smaller than LZ4 can compress the array to"),
     ("lz4-cut", "file at offset 0x4d: the array's data is truncated"),
     ("lz4-nonsense", "LZ4 block at offset 0x38: it is not a valid LZ4 block"),
     ("lz4-offset-before-the-start", "LZ4 block at offset 0x38: it is not a valid LZ4 block"),
     ("lz4-too-little", "LZ4 block at offset 0x38: its decompressed size is 3000, expected 3100"),
-    ("lz4-too-much", "LZ4 block at offset 0x38: it holds more than the dimensions say"),
+    ("lz4-too-much", "LZ4 block at offset 0x38: it contains more bytes than the dimensions require"),
     ("ndims-2-to-60", "header at offset 0x28: ndims is 1152921504606846976, out of bounds (end 6)"),
     ("nested-cut", "file at offset 0x3c: the array's data is truncated"),
     ("size-above-dims", "header at offset 0x20: size is 28, expected 24"),
@@ -121,7 +121,7 @@ fn the_others_are_refused_for_what_is_wrong_with_them() {
     }
 }
 
-/// Asks everything of a file, whatever the answers are.
+/// Calls everything that reads or changes a file, and ignores the results.
 fn walk(file: &[u8]) {
     let limits = Limits::default().with_memory(1 << 20);
     let options = OpenOptions::default().with_limits(limits).with_undefined_flags_ignored(true);
@@ -148,7 +148,7 @@ fn walk(file: &[u8]) {
 }
 
 proptest! {
-    // Failures are printed with what is needed to repeat them.
+    // Failures are printed with the input that repeats them.
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
     fn no_change_of_a_file_panics(
@@ -160,7 +160,7 @@ proptest! {
         files.extend(self::files(&folder().join("hostile")));
         let mut bytes = std::fs::read(file.get(&files)).unwrap();
         for (at, byte) in changes.iter().filter(|_| !bytes.is_empty()).collect::<Vec<_>>() {
-            // Half of the changes hit the header.
+            // Half of the changes affect the header.
             let end = if byte % 2 == 0 { bytes.len().min(72) } else { bytes.len() };
             bytes[at.index(end)] = *byte;
         }

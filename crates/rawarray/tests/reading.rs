@@ -1,4 +1,4 @@
-//! What is read of a file, and what a file is refused for.
+//! What is read from a file, and which files are refused.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests may fail like tests")]
 
@@ -62,7 +62,7 @@ fn a_large_slab_is_read_in_parts_that_meet() {
     let data: Vec<u32> = (0..dims.iter().product::<u64>() as u32).collect();
     let (reader, _) = counted(Writer::new(&dims[..]).encode(&data).unwrap());
     let of = reader.shape();
-    // 11 MiB and more each: above what one thread reads alone.
+    // Each slab has at least 11 MiB, which is more than one thread reads alone.
     for ranges in [
         [Range::all(of[0]), Range::all(of[1]), Range::new(7, 1190)],
         [Range::new(1, 999), Range::all(of[1]), Range::new(3, 999)],
@@ -86,12 +86,12 @@ fn a_slab_reads_little_more_than_itself() {
         let elements = reader.read_slab::<u32>(&slab).unwrap();
         (elements, count.load(Ordering::Relaxed))
     };
-    // Whole rows, and elements far apart: exactly these.
+    // Whole rows and elements that are far apart: exactly these bytes are read.
     let (rows, bytes) = read([Range::new(100, 10), Range::all(1024)]);
     assert_eq!((rows[0], rows.len(), bytes), (102_400, 10_240, 40_960));
     let (far, bytes) = read([Range::new(0, 8).by(128), Range::new(5, 1)]);
     assert_eq!((far[7], bytes), (7 * 128 * 1024 + 5, 32));
-    // Elements that are near each other: also the gaps between them, but no more than those.
+    // Elements that are close to each other: the gaps between them are read too, but nothing else.
     let (near, bytes) = read([Range::new(3, 1), Range::new(0, 100).by(10)]);
     assert_eq!((near[99], bytes), (3 * 1024 + 990, 991 * 4));
     let (block, bytes) = read([Range::new(0, 100), Range::new(0, 100)]);
@@ -133,18 +133,18 @@ fn the_type_must_be_the_stored_one_where_that_is_asked_for() {
     assert_eq!(reader.read::<i16>().unwrap(), [1]);
     let reader = reader.with_conversion(Conversion::None);
     let error = reader.read::<i16>().unwrap_err();
-    assert_eq!(error.to_string(), "element type is i2, stored is u2");
+    assert_eq!(error.to_string(), "element type is i2, but the elements are stored as u2");
     assert!(reader.view::<[u8; 2]>().is_err());
     let error = reader.read_into(&mut [0u16; 2]).unwrap_err();
     assert_eq!(error.to_string(), "out has a length of 2, not 1");
     let foreign = Slab::all(&[2]).unwrap();
     let error = reader.read_slab::<u16>(&foreign).unwrap_err();
-    assert_eq!(error.to_string(), "slab selects from [2], the array is [1]");
+    assert_eq!(error.to_string(), "slab selects from an array of [2], but this array has the shape [1]");
 }
 
 #[test]
 fn the_files_that_other_implementations_write() {
-    // Julia, a BitArray of 3 × 40: one bit each, and the number of words in place of the number of dimensions.
+    // A BitArray of 3 × 40 by Julia: one bit per element, and the number of words in place of the number of dimensions.
     let words: [u64; 2] = [0b1011, 1 << 55];
     let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
     let mut julia = file([6, 5, 8, 16], &[3, 40], &bytes);
@@ -161,7 +161,7 @@ fn the_files_that_other_implementations_write() {
     wider[40] = 4;
     let reader = Reader::from_bytes(wider).unwrap();
     assert_eq!((reader.dims(), reader.len()), (&[3, 70][..], 210));
-    // Few enough bits that the first dimensions alone would do.
+    // So few bits that the first dimensions alone would explain the size.
     let small = Reader::from_bytes(file([6, 5, 8, 8], &[3, 5], &[7, 0, 0, 0, 0, 0, 0, 0])).unwrap();
     assert_eq!(small.dims(), [3, 5]);
     let mut small = file([6, 5, 8, 8], &[3, 5], &[7, 0, 0, 0, 0, 0, 0, 0]);
@@ -170,12 +170,12 @@ fn the_files_that_other_implementations_write() {
     julia[40] = 3;
     refused(julia, "malformed header at offset 0x20: size is 16, expected 168");
 
-    // Julia, floats with the flag for integers: stored as they are.
+    // Floats by Julia with the flag for integers: they are stored without an encoding.
     let floats = file([2, 3, 4, 8], &[2], &[0, 0, 128, 63, 0, 0, 0, 64]);
     let reader = Reader::from_bytes(floats).unwrap();
     assert_eq!((reader.encoding(), reader.read::<f32>().unwrap()), (Encoding::Raw, vec![1.0, 2.0]));
 
-    // An element code from the future.
+    // An element code that is not defined yet.
     let reader = Reader::from_bytes(file([0, 77, 3, 6], &[2], b"abcdef")).unwrap();
     assert_eq!(
         (reader.element(), reader.read::<[u8; 3]>().unwrap()),
@@ -214,7 +214,7 @@ fn headers_that_contradict_themselves_or_the_file() {
     );
     let empty = Reader::from_bytes(file([0, 2, 4, 0], &[0, u64::MAX, u64::MAX], &[])).unwrap();
     assert_eq!(empty.read::<u32>().unwrap(), []);
-    // Many elements of no bytes ask for nothing.
+    // Many elements without bytes need no memory.
     let nothing = Reader::from_bytes(file([0, 0, 0, 0], &[1 << 60], &[])).unwrap();
     assert_eq!(nothing.read_bytes().unwrap(), []);
     let all = Slab::all(&nothing.shape()).unwrap();
@@ -225,7 +225,7 @@ fn headers_that_contradict_themselves_or_the_file() {
 fn payloads_that_do_not_decode() {
     refused(
         file([2, 3, 4, 2], &[1 << 40], &[0x1F, 0]),
-        "malformed header at offset 0x20: size is less than the array can be compressed to",
+        "malformed header at offset 0x20: size is smaller than LZ4 can compress the array to",
     );
     #[cfg(feature = "lz4")]
     refused(
@@ -275,7 +275,7 @@ fn files_in_a_file() {
     for i in 0..3 {
         assert_eq!(middle.nested(i).unwrap().read::<u16>().unwrap(), [i as u16, 10 * i as u16]);
     }
-    assert_eq!(middle.nested(3).unwrap_err().to_string(), "index is 3, the array has 3 elements");
+    assert_eq!(middle.nested(3).unwrap_err().to_string(), "index is 3, but the array has 3 elements");
     assert!(matches!(middle.nested(0).unwrap().nested(0), Err(Error::Malformed { .. })));
     let options = OpenOptions::default().with_limits(Limits::default().with_depth(1));
     let reader = Reader::from_storage(outer, &options).unwrap();

@@ -1,4 +1,4 @@
-//! Several processes write to one file. Every edit that one of them was told is done is there at the end.
+//! Several processes write to one file. Every edit that was reported as done to one of them is present at the end.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, reason = "a test fails by panicking")]
 #![cfg(unix)]
 
@@ -14,7 +14,7 @@ fn edit(path: &Path, kind: &str, number: u64) -> Result<()> {
     if kind == "stream" {
         let mut stream = StreamWriter::resume(path)?;
         stream.write(&[number + 1, number + 1])?;
-        // What is flushed is there for the next who takes the file up.
+        // Rows that were synced are present for the next process that continues the file.
         return stream.sync();
     }
     let mut editor = Editor::open(path)?;
@@ -85,7 +85,7 @@ fn a_file_that_another_program_changed_is_left_to_it() {
     type Change = fn(&Path);
     let changes: [Change; 3] = [
         |path| std::fs::write(path, [&std::fs::read(path).unwrap()[..], b"more"].concat()).unwrap(),
-        // The number of rows.
+        // Returns the number of rows.
         |path| std::fs::OpenOptions::new().write(true).open(path).unwrap().write_all_at(&[2], 56).unwrap(),
         |path| RawArray::new([2, 2], vec![7u64; 4]).unwrap().write(path).unwrap(),
     ];
@@ -93,7 +93,7 @@ fn a_file_that_another_program_changed_is_left_to_it() {
         RawArray::new([2, 3], vec![1u64; 6]).unwrap().write(&path).unwrap();
         let mut editor = Editor::open(&path).unwrap();
         if at == 2 {
-            // Who replaces the file by a path of ours is refused as long as it is edited.
+            // While the file is edited, replacing it at the same path is refused.
             assert!(matches!(RawArray::from(vec![1u8]).write(&path), Err(Error::Conflict { .. })));
             std::fs::rename(&path, folder.path().join("aside.ra")).unwrap();
         }

@@ -1,4 +1,4 @@
-//! Every element type, number of dimensions, byte order and encoding, written and read.
+//! Every element type, number of dimensions, byte order and encoding is written and read.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests may fail like tests")]
 
@@ -18,7 +18,7 @@ struct Particle {
 }
 rawarray::user_element!(Particle);
 
-/// The encodings that hold elements of any type.
+/// The encodings that can hold elements of any type.
 const ANY: &[Encoding] =
     if cfg!(feature = "lz4") { &[Encoding::Raw, Encoding::Lz4] } else { &[Encoding::Raw] };
 
@@ -39,7 +39,7 @@ fn each_shape<T: Element + PartialEq + std::fmt::Debug>(value: impl Fn(u64) -> T
                 assert_eq!(*reader.view::<T>().unwrap(), *array.data());
                 let all = Slab::all(&reader.shape()).unwrap();
                 assert_eq!(reader.read_slab::<T>(&all).unwrap(), array.data());
-                // The bytes do not depend on the order in the file.
+                // The bytes do not depend on the byte order of the file.
                 let little = Writer::new(dims).encode(array.data()).unwrap();
                 let bytes = reader.read_bytes().unwrap();
                 assert_eq!(bytes, little[48 + 8 * dims.len()..]);
@@ -137,12 +137,15 @@ fn encodings_that_do_not_fit_the_elements_are_refused() {
     };
     assert_eq!(
         refuses(Encoding::Leb128, b""),
-        "encoding is for integers of at most 16 bytes, the elements are f4"
+        "encoding is only possible for integers of at most 16 bytes, but the elements are f4"
     );
-    assert_eq!(refuses(Encoding::Bits, b""), "encoding packs truth values, the elements are f4");
+    assert_eq!(
+        refuses(Encoding::Bits, b""),
+        "encoding is only possible for truth values, but the elements are f4"
+    );
     assert_eq!(
         refuses(Encoding::Leb128, b"x"),
-        "metadata cannot follow a LEB128 payload, which ends with the file"
+        "metadata cannot follow a LEB128 payload, which extends to the end of the file"
     );
 }
 
@@ -174,7 +177,10 @@ fn what_lz4_cannot_shorten_is_stored_raw() {
 #[test]
 fn elements_and_dimensions_must_agree() {
     let error = Writer::new(&[2, 2][..]).encode(&[1u16; 3]).unwrap_err();
-    assert_eq!(error.to_string(), "elements have 6 bytes, an array of [2, 2] u2 has 8");
+    assert_eq!(
+        error.to_string(),
+        "elements have 6 bytes, but an array of u2 with the dimensions [2, 2] has 8"
+    );
     assert!(RawArray::new([2, 2], vec![1u16; 3]).is_err());
     assert!(RawArray::from(vec![1u16; 6]).reshape([4, 2]).is_err());
     let array = RawArray::from(vec![1u16, 2, 3, 4, 5, 6]).reshape([3, 2]).unwrap();
@@ -194,7 +200,7 @@ fn ndarray_both_ways() {
     assert_eq!(array.clone().into_ndarray().unwrap(), c.clone().into_dyn());
     let fortran = array.into_fortran_ndarray().unwrap();
     assert_eq!(fortran, c.t().into_dyn());
-    // Whatever the strides: the same indices lead to the same elements.
+    // Whatever the strides are, the same indices lead to the same elements.
     assert_eq!(RawArray::from(fortran.clone()).into_ndarray().unwrap(), fortran);
     let part = c.slice_move(ndarray::s![1.., .., ..]);
     assert_eq!(RawArray::from(part.clone()).into_ndarray().unwrap(), part.into_dyn());

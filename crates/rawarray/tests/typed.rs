@@ -1,4 +1,4 @@
-//! Typed reads: what converts without a change of value, and what does not.
+//! Typed reads: which elements are converted because no value changes, and which are not.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 use rawarray::{ByteOrder, Conversion, Element, Error, Range, RawArray, Reader, Slab, WriteOptions};

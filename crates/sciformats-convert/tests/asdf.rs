@@ -1,4 +1,4 @@
-//! ASDF files through the common view, on small files made here.
+//! Reads small ASDF files, which are created here, through the common view.
 
 #![cfg(feature = "asdf")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
@@ -116,7 +116,7 @@ fn arrays_in_the_tree_and_their_masks() {
     let mut out = Vec::new();
     file.source().read(file.resolve("/t").unwrap(), &Slab::all(&[2]).unwrap(), &mut out).unwrap();
     assert_eq!(out, b"\x01\0\0\0\0\0\0\0a\x03\0\0\0\0\0\0\0bcd");
-    // The members of an array's description are no objects.
+    // The members of an array's description are not objects.
     assert!(file.resolve("/m/data").is_err() && file.source().members(array.id()).is_err());
     let summary = verify::verify(&file, &mut |finding| assert_eq!(finding.path.as_deref(), Some("/bad")));
     assert_eq!(summary.findings, 1);

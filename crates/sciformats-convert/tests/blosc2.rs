@@ -1,4 +1,4 @@
-//! Frames and arrays through the common view.
+//! Reads Blosc2 frames and arrays through the common view.
 
 #![cfg(feature = "blosc2")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
@@ -101,7 +101,7 @@ fn arrays() {
 
 #[test]
 fn a_block_of_padding_is_checked_too() {
-    // The second block row of the second chunk is behind the end of the array.
+    // The second block row of the second chunk is beyond the end of the array.
     let spec = ArrayParams::new(&[5], "<i8")
         .unwrap()
         .with_chunks(&[4])
@@ -116,7 +116,7 @@ fn a_block_of_padding_is_checked_too() {
     };
     let cframe::ChunkPlace::At(at) = at else { panic!("{at:?}") };
     let at = usize::try_from(at).unwrap();
-    // The start of its last block then leaves the chunk.
+    // The start of the chunk's last block is then outside the chunk.
     bytes[at + 36..at + 40].fill(0x7f);
     let file = File::from_bytes(bytes).unwrap();
     let mut errors = Vec::new();

@@ -1,4 +1,4 @@
-//! Pairs of files with known answers: what counts as the same, and what is told where they are not.
+//! Compares pairs of files whose differences are known.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -8,7 +8,7 @@ use sciformats::memory::{Memory, MemoryArray, Number, array, texts};
 use sciformats::{ArrayInfo, ElementType, File, Format, ObjectId, Value};
 use sciformats_convert::compare::{Options, What, compare};
 
-/// One thing that is not the same: its path and what it is, in a few words.
+/// Returns each difference in a few words, with its path.
 fn told(a: Memory, b: Memory, options: &Options) -> Vec<String> {
     let mut told = Vec::new();
     let (a, b) = (File::from(a), File::from(b));
@@ -37,7 +37,7 @@ fn patterns(ignore: &[&str], only: &[&str]) -> Options {
     Options::exact().with_ignore(ignore.iter().copied()).with_only(only.iter().copied())
 }
 
-/// A file with one array.
+/// Returns a file with one array.
 fn one(array: MemoryArray) -> Memory {
     Memory::single(Format::Hdf5, array)
 }
@@ -55,7 +55,7 @@ fn typed(element: ElementType, bytes: &[u8], shape: impl Into<Vec<u64>>) -> Memo
     one(MemoryArray { info: ArrayInfo::new(element, shape), bytes: bytes.into() })
 }
 
-/// A file whose tree `build` makes.
+/// Returns a file whose tree `build` creates.
 fn tree(build: impl FnOnce(&mut Memory, ObjectId)) -> Memory {
     let mut memory = Memory::new(Format::Hdf5);
     let root = memory.root();
@@ -63,7 +63,7 @@ fn tree(build: impl FnOnce(&mut Memory, ObjectId)) -> Memory {
     memory
 }
 
-/// A group `g` with an array `u`, its attribute `units`, and a time in each.
+/// Returns a file with a group `g`, an array `u` in it with the attribute `units`, and an attribute `time` of each.
 fn run(units: &str, time: f64) -> Memory {
     tree(|memory, root| {
         let g = memory.group(root, "g");
@@ -98,7 +98,7 @@ fn numbers() -> Vec<Row> {
     vec![
         (of(&[1.0, 2.0, 3.0]), of(&[1.0, 2.0, 3.0]), exact(), &[]),
         (of(&[1.0, 2.0, 3.0]), of(&[1.0, 2.0, 3.5]), exact(), one_of_three),
-        // The smallest difference there is, also where it is relative to something huge or tiny.
+        // This is the smallest possible difference, also relative to a very large or very small number.
         (of(&[1.0]), of(&[1.0 + f64::EPSILON]), exact(), &["/ elements 1/1"]),
         (of(&[1e300]), of(&[1e300 * (1.0 + f64::EPSILON)]), exact(), &["/ elements 1/1"]),
         (of(&[5e-324]), of(&[0.0]), exact(), &["/ elements 1/1"]),
@@ -108,7 +108,7 @@ fn numbers() -> Vec<Row> {
         (of(&[1.0, 2.0, 100.0]), of(&[1.001, 2.0, 100.2]), within(1e-3, 0.0), one_of_three),
         (of(&[1.0, 2.0, 100.0]), of(&[1.001, 2.0, 100.2]), within(1e-2, 0.0), &[]),
         (of(&[0.0]), of(&[1e-9]), within(0.5, 0.0), &["/ elements 1/1"]),
-        // The tolerance is relative to the second file, as NumPy has it.
+        // The tolerance is relative to the second file, as in NumPy.
         (of(&[1.0]), of(&[2.0]), within(0.5, 0.0), &[]),
         (of(&[2.0]), of(&[1.0]), within(0.5, 0.0), &["/ elements 1/1"]),
         (of(&[0.0]), of(&[-0.0]), exact(), &[]),
@@ -118,7 +118,7 @@ fn numbers() -> Vec<Row> {
         (of(&[INF]), of(&[f64::MAX]), within(1.0, 1e300), &["/ elements 1/1"]),
         (of(&[INF]), of(&[-INF]), within(1.0, 0.0), &["/ elements 1/1"]),
         (of(&[f32::MIN_POSITIVE]), of(&[0.0f32]), exact(), &["/ elements 1/1"]),
-        // Integers are exact where floating-point numbers are not.
+        // Integers are compared exactly, even if floating-point numbers could not distinguish them.
         (of(&[u64::MAX]), of(&[u64::MAX - 1]), exact(), &["/ elements 1/1"]),
         (of(&[u64::MAX]), of(&[u64::MAX - 1]), within(0.0, 0.5), &["/ elements 1/1"]),
         (of(&[i64::MIN]), of(&[i64::MAX]), within(0.0, 1e3), &["/ elements 1/1"]),
@@ -136,7 +136,7 @@ fn types_and_shapes() -> Vec<Row> {
         (shaped(&[0]), shaped(&[0]), exact(), &[]),
         (shaped(&[0, 3]), shaped(&[0, 4]), exact(), &["/ shape"]),
         (shaped(&[6]), of(&flat), exact(), &[]),
-        // The same numbers as another type: told as that, and compared all the same.
+        // A difference in type is reported, and the numbers are compared nevertheless.
         (of(&[1u8, 2]), of(&[1u16, 2]), exact(), &["/ type"]),
         (of(&[1i32, 2]), of(&[1.0, 2.5]), exact(), &["/ type", "/ elements 1/2"]),
         (of(&[0.1f32]), of(&[0.1]), exact(), &["/ type", "/ elements 1/1"]),
@@ -197,7 +197,7 @@ fn trees() -> Vec<Row> {
             }
         })
     };
-    // How Blosc2 stores an array, and a note beside it.
+    // An array whose metalayer says how it is stored, with another metalayer beside it.
     let stored = |layer: u8, note: u8| {
         let mut memory = Memory::single(Format::Blosc2, array::<u8>(&[2], &[1, 2]));
         let root = memory.root();
@@ -227,7 +227,7 @@ fn attributes() -> Vec<Row> {
     vec![
         (run("m", 1.0), run("m", 1.0), exact(), &[]),
         (run("m", 1.0), run("cm", 1.0), exact(), &["/g/u@units elements 1/1"]),
-        // One attribute is left out, and only that: others of its name, and of its object, count.
+        // Only this attribute is ignored; others of the same name or of the same object are compared.
         (
             run("m", 1.0),
             run("cm", 2.0),

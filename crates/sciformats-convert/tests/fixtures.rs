@@ -1,4 +1,4 @@
-//! Every fixture through the common view: expected manifests, and bytes changed at random.
+//! Reads every fixture through the common view: compares manifests with the expected ones, and changes bytes at random.
 
 #![cfg(all(feature = "asdf", feature = "blosc2", feature = "gsd", feature = "hdf5", feature = "rawarray"))]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
@@ -19,7 +19,7 @@ fn folder(format: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures").join(format)
 }
 
-/// The files of a folder, by name.
+/// Returns the files of a folder in the order of their names.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let mut files: Vec<PathBuf> = fs::read_dir(folder)
         .unwrap()
@@ -62,7 +62,7 @@ fn sound_files_are_sound_and_the_same_as_themselves() {
         let file = sciformats::open(&path).unwrap();
         let mut links = 0;
         let summary = verify::verify(&file, &mut |finding| match finding.error {
-            // Some links lead to files that never were.
+            // Some links lead to files that never existed.
             Error::Missing { what: "file of an external link", .. } => links += 1,
             error => panic!("{}: {error}", path.display()),
         });
@@ -75,7 +75,7 @@ fn sound_files_are_sound_and_the_same_as_themselves() {
     }
 }
 
-/// What is at and below an object, without values and places; `None` if some of it cannot be told.
+/// Returns what is at and below an object, without values and offsets, or `None` if some of it cannot be described.
 fn structure(source: &dyn Source, id: ObjectId) -> Option<String> {
     match source.object(id).ok()? {
         Object::Array(info) => Some(format!("{} {:?} {:?}", info.element, info.shape, info.stored)),
@@ -92,7 +92,7 @@ fn structure(source: &dyn Source, id: ObjectId) -> Option<String> {
     }
 }
 
-/// Checks that the listing of `/frames` has the frames in their order, and that those that it calls alike are alike.
+/// Checks that the listing of `/frames` has all frames in order, and that frames that it calls alike are alike.
 fn frames_in_ranges(file: &File) -> (u64, u64) {
     let source = file.source();
     let Ok(frames) = file.resolve("/frames") else { return (0, 0) };
@@ -131,7 +131,7 @@ fn frames_in_one_range_are_alike() {
     assert_eq!(frames_in_ranges(&file), (5, 2));
 }
 
-/// Everything that the library does with a file whose bytes may be anything.
+/// Does everything that the library offers with a file of arbitrary bytes.
 fn everything(bytes: Vec<u8>, sound: &File) {
     let options =
         OpenOptions::default().with_limits(Limits::default().with_memory(1 << 20).with_items(1 << 10));
@@ -167,7 +167,7 @@ proptest! {
         let all: Vec<PathBuf> = FORMATS.iter().flat_map(|format| files(&folder(format))).collect();
         let path = which.get(&all);
         let mut bytes = fs::read(path).unwrap();
-        // Headers and indices stand at the start: half of the runs change only those.
+        // Headers and indexes are at the start of a file, so half of the runs change only the start.
         let end = if early { bytes.len().min(512) } else { bytes.len() };
         for (at, byte) in changes {
             bytes[at.index(end)] = byte;

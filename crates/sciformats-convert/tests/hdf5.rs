@@ -1,4 +1,4 @@
-//! What is told of HDF5 files that are damaged.
+//! Checks what is reported about damaged HDF5 files.
 
 #![cfg(feature = "hdf5")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]

@@ -1,4 +1,4 @@
-//! A format that is made up here goes where those of the project go: it is opened, walked, read, told and converted.
+//! Registers a format that is defined here, and opens, walks, reads, describes and converts a file of it like any other.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -18,13 +18,13 @@ use sciformats_convert::{manifest, verify};
 const MAGIC: &[u8] = b"columns\n";
 const COLUMNS: Format = Format::Other("columns");
 
-/// Columns of numbers: after the magic, the number of columns and that of rows as `u32`, little-endian; then each column, a name
-/// of eight bytes and its numbers as binary64.
+/// A file of columns of numbers: after the magic, the number of columns and the number of rows as little-endian `u32`; then for
+/// each column a name of eight bytes, and its numbers as binary64.
 struct Columns {
     storage: Arc<dyn ReadAt>,
     names: Vec<Name>,
     rows: u64,
-    /// How often elements were asked for.
+    /// The number of times that elements were requested.
     calls: Arc<AtomicUsize>,
 }
 
@@ -49,7 +49,7 @@ impl Columns {
         )
     }
 
-    /// The group is 0, columns are counted from 1.
+    /// Returns the number of a column. The group is object 0, and columns are counted from 1.
     fn column(&self, ObjectId(id): ObjectId) -> Result<u64> {
         let column = id.checked_sub(1).filter(|&column| column < self.names.len() as u64);
         column.ok_or_else(|| Error::not_found("column", id.to_string()))
@@ -155,7 +155,7 @@ fn it_is_opened_walked_and_read() {
     assert_eq!(paths, ["/", "/t", "/u"]);
     assert_eq!(file.array("/u").unwrap().read::<f64>().unwrap(), [3.0, -1.0, 7.0]);
     assert_eq!(file.array("/u").unwrap().read::<i8>().unwrap(), [3, -1, 7]);
-    // Others are recognised all the same.
+    // Files of other formats are still recognized.
     let npy = sciformats::npy::to_bytes(&[1], &[7u8]).unwrap();
     assert_eq!(File::from_storage(npy, &options).unwrap().format(), Format::Npy);
 }
@@ -172,7 +172,7 @@ fn a_read_goes_down_once() {
         read();
         calls.load(Ordering::Relaxed) - before
     };
-    // 8 MiB: more than a piece.
+    // The array has 8 MiB, which is more than one piece.
     assert_eq!(asked(&|| assert!(array.read::<f64>().unwrap() == values)), 1);
     assert_eq!(asked(&|| assert_eq!(array.read::<i32>().unwrap().len(), values.len())), 1);
     assert_eq!(

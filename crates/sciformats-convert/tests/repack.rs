@@ -1,4 +1,4 @@
-//! HDF5 files written anew: what the common tree does not tell stays too.
+//! Repacks HDF5 files, and checks that everything that the common tree does not describe stays too.
 
 #![cfg(feature = "hdf5")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
@@ -28,7 +28,7 @@ fn repacked(input: &Path, output: &Path, options: &WriteOptions) -> sciformats::
     rewrite(&Arc::new(sciformats::open(input)?), output, options, None)
 }
 
-/// How each dataset is stored: its path, type, shape and what it may grow to, fill value, chunks and filters.
+/// Returns how each dataset is stored: its path, type, shape and maximum shape, fill value, chunks and filters.
 fn stored(path: &Path) -> Vec<String> {
     let file = hdf5_pure::File::open(path).unwrap();
     let mut found = Vec::new();
@@ -39,7 +39,7 @@ fn stored(path: &Path) -> Vec<String> {
             hdf5_pure::structure::Layout::Chunked(chunked) => chunked.dimensions.clone(),
             _ => Vec::new(),
         };
-        // Versions of messages are those of the bound, and names of filters are for people.
+        // The versions of messages depend on the bound, and the names of filters are only for people.
         let datatype = dataset.datatype();
         let class = if holds_sequences(datatype) { String::new() } else { format!("{:?}", datatype.class) };
         let filters = dataset.filters().unwrap().filters.iter().map(|filter| (filter.id, &filter.values));
@@ -55,7 +55,7 @@ fn stored(path: &Path) -> Vec<String> {
     found
 }
 
-/// Types that hold types carry versions of their own.
+/// Returns whether a type contains other types, which have versions of their own.
 fn holds_sequences(datatype: &Datatype) -> bool {
     use hdf5_pure::structure::Class;
     matches!(
@@ -79,7 +79,7 @@ fn fixtures_stay_what_they_are() {
     for path in fixtures() {
         match repacked(&path, &out, &WriteOptions::default()) {
             Ok(()) => {}
-            // Names that are not UTF-8, and the like, are refused.
+            // Some contents cannot be written, such as names that are not UTF-8.
             Err(Error::Unsupported { .. }) => continue,
             Err(error) => panic!("{}: {error}", path.display()),
         }
@@ -95,7 +95,7 @@ fn fixtures_stay_what_they_are() {
     assert!(written >= 6, "{written}");
 }
 
-/// A file with what a tree of values does not tell.
+/// Creates a file with properties that the common tree does not describe.
 fn sample(path: &Path) {
     let mut writer = Writer::create(path).unwrap();
     writer.root().attribute("title", "a run").unwrap();
@@ -174,7 +174,7 @@ fn other_chunks_filters_and_releases() {
         let options = options.clone().with_bound(wrong);
         assert!(matches!(repacked(&a, &b, &options), Err(Error::Usage { argument: "bound", .. })));
     }
-    // What was there is there still.
+    // The contents are unchanged.
     assert_eq!(lines(&a), lines(&b));
 }
 
@@ -207,7 +207,7 @@ fn what_a_few_bytes_declare_is_not_written_out() {
     let file = Arc::new(sciformats::open(&hostile).unwrap());
     for target in [Format::Hdf5, Format::Asdf] {
         let plan = Plan::new(&file, target, &convert::Options::default()).unwrap();
-        // A plan tells of it before, and leaves it out.
+        // The plan reports the dataset and leaves it out.
         assert!(
             plan.losses().iter().any(|loss| loss.what.contains("exceed the limit")),
             "{:?}",
@@ -216,10 +216,10 @@ fn what_a_few_bytes_declare_is_not_written_out() {
     }
 }
 
-/// Strategy, whether free space is tracked, threshold, and size of pages.
+/// The strategy, whether free space is tracked, the threshold, and the size of pages.
 type Management = (u8, bool, u64, Option<u64>);
 
-/// How the file manages its space, and the version of its superblock.
+/// Returns the version of the superblock, and how the file manages its free space.
 fn managed(path: &Path) -> (u8, Option<Management>) {
     let file = hdf5_pure::File::open(path).unwrap();
     let space = file.file_space().map(|info| (info.strategy, info.persist, info.threshold, info.page_size));
@@ -269,7 +269,8 @@ fn text_without_a_fill_message_is_not_refused() {
     let mut file = Writer::create_with(&input, &options).unwrap();
     file.dataset("texts").write(&["a", "bb", ""]).unwrap();
     file.finish().unwrap();
-    // Files of the oldest releases have no fill value message (type 5): NIL messages (type 0) have no checksum here.
+    // Files of the oldest releases have no fill value message (type 5). It is replaced by a NIL message (type 0), which is
+    // possible because these headers have no checksum.
     let mut bytes = fs::read(&input).unwrap();
     let at = bytes.windows(5).position(|window| window == [5, 0, 8, 0, 1]).unwrap();
     bytes[at] = 0;
@@ -300,8 +301,8 @@ fn what_becomes_otherwise_of_structures_is_told() {
         ("user-block.h5", vec![]),
         ("narrow-earliest.h5", vec!["has addresses of "]),
         ("narrow-latest.h5", vec!["has addresses of "]),
-        ("shared-list.h5", vec!["shares messages through a table"]),
-        ("shared-tree.h5", vec!["shares messages through a table"]),
+        ("shared-list.h5", vec!["has a table of shared messages"]),
+        ("shared-tree.h5", vec!["has a table of shared messages"]),
     ] {
         let input = folder.join(name);
         repacked(&input, &output, &WriteOptions::default()).unwrap();

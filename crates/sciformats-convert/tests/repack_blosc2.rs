@@ -1,4 +1,4 @@
-//! Blosc2 frames written anew: what no option names stays as it is stored.
+//! Repacks Blosc2 frames, and checks that whatever no option names stays as it is stored.
 
 #![cfg(feature = "blosc2")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
@@ -35,14 +35,14 @@ fn fixtures() -> Vec<PathBuf> {
     files
 }
 
-/// The header but for what tells where things are.
+/// Returns the header without the fields that depend on positions in the file.
 fn header(frame: &Frame) -> FrameHeader {
     let mut header = frame.header().clone();
     (header.header_len, header.frame_len, header.cbytes) = (0, 0, 0);
     header
 }
 
-/// Whether the bytes of all chunks are the same.
+/// Returns whether all chunks have the same bytes in both frames.
 fn is_stored_as(a: &Frame, b: &Frame) -> bool {
     let one = |frame: &Frame| -> Vec<_> {
         let told =
@@ -109,7 +109,7 @@ fn options_change_what_they_name() {
             }
         }
         match repacked(&path, &out, &WriteOptions::default().with_chunks([3])) {
-            // Chunks or blocks that vary in size mean something.
+            // If chunks or blocks vary in size, their sizes have a meaning and cannot be changed.
             Err(Error::Unsupported { .. }) if old.header().general_flags & 0xC0 != 0 => continue,
             // A scalar has no dimension.
             Err(Error::Usage { argument: "chunks", .. }) if name.starts_with("scalar") => continue,
@@ -138,7 +138,7 @@ fn options_change_what_they_name() {
     }
 }
 
-/// A codec that nobody else has, and that loses half of everything.
+/// A codec that only this test has. It drops half of the bytes.
 struct Half;
 
 impl UserCodec for Half {
@@ -232,14 +232,14 @@ fn folders_stay_folders_and_take_their_place() {
     schunk.remove(1).unwrap();
     schunk.commit().unwrap();
     for options in [WriteOptions::default(), WriteOptions::default().with_level(9), WriteOptions::default()] {
-        // The second time, over the frame that is there.
+        // The second time, the output exists already.
         repacked(&path, &out, &options).unwrap();
         let frame = Frame::open(&out).unwrap();
         assert_eq!((frame.frame_type(), frame.chunks()), (FrameType::Sparse, 3));
         assert_eq!(fs::read_dir(&out).unwrap().count(), 4);
         assert_eq!(lines(&path), lines(&out));
     }
-    // And in its own place.
+    // A frame can also be repacked in its own place.
     repacked(&out, &out, &WriteOptions::default()).unwrap();
     assert_eq!(lines(&path), lines(&out));
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2);

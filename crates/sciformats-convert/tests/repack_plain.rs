@@ -1,4 +1,4 @@
-//! npy, RawArray and GSD files written anew: what the common tree does not tell stays too.
+//! Repacks npy, RawArray and GSD files, and checks that everything that the common tree does not describe stays too.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -26,7 +26,7 @@ fn fixtures(format: &str) -> Vec<PathBuf> {
     files
 }
 
-/// A file as NumPy writes it.
+/// Returns the bytes of a file as NumPy writes it.
 fn numpy(header: &str, elements: &[u8]) -> Vec<u8> {
     let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
     let len = (10 + header.len() + 1).next_multiple_of(64) - 10;
@@ -79,7 +79,7 @@ fn rawarray_files_stay_byte_for_byte() {
         let (old, new) = (read(&path), read(&output));
         assert_eq!(old.header(), new.header(), "{}", path.display());
         assert_eq!(old.metadata().unwrap(), new.metadata().unwrap(), "{}", path.display());
-        // What an edit that was cut short left at the end goes.
+        // The journal that an interrupted edit left at the end is not copied.
         let is_cut = path.to_string_lossy().contains("interrupted");
         assert!(is_cut || found == bytes, "{}", path.display());
         whole += usize::from(!is_cut);
@@ -105,7 +105,7 @@ fn another_encoding_changes_nothing_else_of_a_rawarray_file() {
                 }
             }
             let new = rawarray::Reader::open(&output).unwrap();
-            // What does not become shorter is stored raw.
+            // An array that would not become shorter is stored raw.
             assert!(new.encoding() == encoding || new.encoding() == rawarray::Encoding::Raw);
             assert_eq!(old.element(), new.element(), "{}", path.display());
             assert_eq!(old.byte_order(), new.byte_order(), "{}", path.display());

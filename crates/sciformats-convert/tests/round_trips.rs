@@ -1,4 +1,4 @@
-//! Files that other programs wrote, through another format and back: what both formats can hold is as it was.
+//! Converts files of other programs to another format and back. Everything that both formats can hold must be unchanged.
 
 #![cfg(all(feature = "asdf", feature = "blosc2", feature = "gsd", feature = "hdf5", feature = "rawarray"))]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
@@ -21,7 +21,7 @@ fn fixtures(format: &str) -> Vec<PathBuf> {
     files
 }
 
-/// The lines of a manifest by their paths; `PATH@NAME` for attributes.
+/// The lines of a manifest by path, or by `PATH@NAME` for attributes.
 type Lines = BTreeMap<String, serde_json::Value>;
 
 fn lines(file: &File) -> Lines {
@@ -37,11 +37,11 @@ fn lines(file: &File) -> Lines {
         };
         (key, line)
     });
-    // How a Blosc2 array is stored is a metalayer too.
+    // In Blosc2, the shape and type of an array are also a metalayer.
     keyed.filter(|(key, _)| !key.ends_with("@meta:b2nd")).collect()
 }
 
-/// A file converted and opened again, and what was lost on the way.
+/// Converts a file and opens the result. Returns it with the losses.
 fn through(file: &Arc<File>, target: Format, select: &[&str], path: &Path) -> (Arc<File>, Vec<Loss>) {
     let options = Options::default().with_select(select.iter().copied());
     let plan = Plan::new(file, target, &options).unwrap();
@@ -51,14 +51,14 @@ fn through(file: &Arc<File>, target: Format, select: &[&str], path: &Path) -> (A
     (Arc::new(sciformats::open(path).unwrap()), plan.losses().to_vec())
 }
 
-/// Whether something at a path was lost, or a group or object that it belongs to.
+/// Returns whether something at a path, or an object or group that it belongs to, was lost.
 fn is_lost(key: &str, losses: &BTreeSet<String>) -> bool {
     let object = key.split('@').next().unwrap_or_default();
     let above = object.match_indices('/').map(|(at, _)| &object[..at]).chain([object, key]);
     above.filter(|path| !path.is_empty()).any(|path| losses.contains(path))
 }
 
-/// Compares what came back with what there was. The answer is how many lines are the same.
+/// Compares the manifests before and after. Returns the number of lines that are the same.
 fn compare(name: &str, before: &Lines, after: &Lines, losses: &[Loss]) -> usize {
     let lost: BTreeSet<String> = losses.iter().map(|loss| loss.path.clone()).collect();
     let mut same = 0;
@@ -72,7 +72,7 @@ fn compare(name: &str, before: &Lines, after: &Lines, losses: &[Loss]) -> usize 
     same
 }
 
-/// Every fixture of a format through another one and back.
+/// Converts every fixture of a format to another format and back.
 fn there_and_back(format: &str, of: Format, via: Format) -> (usize, usize) {
     let dir = tempfile::tempdir().unwrap();
     let (mut files, mut same) = (0, 0);
@@ -105,7 +105,7 @@ fn gsd_through_hdf5() {
     assert!(files >= 10 && same >= 150, "{files} {same}");
 }
 
-/// Arrays one by one, as a Blosc2 file holds one.
+/// Converts arrays one by one, because a Blosc2 file contains one array.
 #[test]
 fn hdf5_through_blosc2() {
     let dir = tempfile::tempdir().unwrap();
@@ -119,7 +119,7 @@ fn hdf5_through_blosc2() {
                 refused += 1;
                 continue;
             };
-            // Attributes have no place there; the array has, if nothing is said of it.
+            // Blosc2 cannot hold attributes. The array itself is kept unless a loss says otherwise.
             if plan.losses().iter().any(|loss| loss.path == *key) {
                 refused += 1;
                 continue;

@@ -102,10 +102,10 @@ macro_rules! whole {
 
 whole!(u8 u16 u32 u64 usize u128 i32 i64 isize);
 
-/// `a + b`.
+/// Returns `a + b`.
 ///
 /// # Errors
-/// [`Error::Internal`] if that is no number of the type.
+/// [`Error::Internal`] if the result does not fit the type.
 #[inline]
 #[track_caller]
 pub fn add<T: Whole>(a: T, b: T) -> Result<T> {
@@ -115,10 +115,10 @@ pub fn add<T: Whole>(a: T, b: T) -> Result<T> {
     }
 }
 
-/// `a - b`.
+/// Returns `a - b`.
 ///
 /// # Errors
-/// [`Error::Internal`] if that is no number of the type.
+/// [`Error::Internal`] if the result does not fit the type.
 #[inline]
 #[track_caller]
 pub fn sub<T: Whole>(a: T, b: T) -> Result<T> {
@@ -128,10 +128,10 @@ pub fn sub<T: Whole>(a: T, b: T) -> Result<T> {
     }
 }
 
-/// `a * b`.
+/// Returns `a * b`.
 ///
 /// # Errors
-/// [`Error::Internal`] if that is no number of the type.
+/// [`Error::Internal`] if the result does not fit the type.
 #[inline]
 #[track_caller]
 pub fn mul<T: Whole>(a: T, b: T) -> Result<T> {
@@ -141,7 +141,7 @@ pub fn mul<T: Whole>(a: T, b: T) -> Result<T> {
     }
 }
 
-/// `a / b`, without the fraction.
+/// Returns `a / b` without its fraction.
 ///
 /// # Errors
 /// [`Error::Internal`] if `b` is 0.
@@ -190,7 +190,7 @@ pub fn increase<T: Whole>(number: &mut T, more: T) -> Result<()> {
 /// Returns the sum of all numbers.
 ///
 /// # Errors
-/// [`Error::Internal`] if that is no number of the type.
+/// [`Error::Internal`] if the result does not fit the type.
 #[inline]
 #[track_caller]
 pub fn sum<T: Whole>(numbers: impl IntoIterator<Item = T>) -> Result<T> {
@@ -203,7 +203,7 @@ pub fn sum<T: Whole>(numbers: impl IntoIterator<Item = T>) -> Result<T> {
 /// Returns the product of all numbers.
 ///
 /// # Errors
-/// [`Error::Internal`] if that is no number of the type.
+/// [`Error::Internal`] if the result does not fit the type.
 #[inline]
 #[track_caller]
 pub fn product<T: Whole>(numbers: impl IntoIterator<Item = T>) -> Result<T> {

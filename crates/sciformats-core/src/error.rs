@@ -296,14 +296,13 @@ impl Error {
         Self::WrongType { name: name.into(), expected, found: found.into() }
     }
 
-    /// Creates an [`Error::Usage`]; `problem` completes "`argument` …", as in `"shape", "has 3 dimensions,
-    /// the array 2"`.
+    /// Creates an [`Error::Usage`]; `problem` completes "`argument` …", as in `"shape", "has 3 dimensions, but the array has 2"`.
     ///
     /// ```
     /// use sciformats_core::Error;
     ///
-    /// let error = Error::usage("shape", "has 3 dimensions, the array 2");
-    /// assert_eq!(error.to_string(), "shape has 3 dimensions, the array 2");
+    /// let error = Error::usage("shape", "has 3 dimensions, but the array has 2");
+    /// assert_eq!(error.to_string(), "shape has 3 dimensions, but the array has 2");
     /// ```
     pub fn usage(argument: &'static str, problem: impl Into<Cow<'static, str>>) -> Self {
         Self::Usage { argument, problem: problem.into() }
@@ -447,7 +446,7 @@ fn show_unsupported(
     offset.map_or(Ok(()), |offset| write!(f, " (at offset {offset:#x})"))
 }
 
-/// For `?` in functions that return [`io::Result`]: the error keeps its kind and its text.
+/// Converts the error for `?` in functions that return [`io::Result`]. It keeps its kind and its text.
 impl From<Error> for io::Error {
     fn from(error: Error) -> Self {
         let kind = match &error {

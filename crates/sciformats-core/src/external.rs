@@ -130,7 +130,7 @@ mod tests {
         for name in ["b", ".", "", "../out/c", "/no/such/file", "a/b"] {
             assert_eq!(found(&External::SameFolder, name), None, "{name}");
         }
-        // What is there and may not be opened is told from what is not there.
+        // A file that exists and may not be opened is distinguished from one that does not exist.
         for name in [
             "../out/b",
             #[cfg(unix)]
@@ -156,7 +156,7 @@ mod tests {
         assert!(found(&External::Anywhere, "../out/b").is_some());
         let names = [Path::new("gone/a"), Path::new("a")];
         assert!(External::SameFolder.find(Some(&inside), &names).unwrap().is_some());
-        // Another file of the same name is not taken for it.
+        // Another file of the same name does not take its place.
         std::fs::write(inside.join("b"), "").unwrap();
         assert!(External::SameFolder.find(Some(&inside), &[Path::new("../out/b"), Path::new("b")]).is_err());
     }

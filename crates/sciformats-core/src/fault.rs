@@ -369,7 +369,7 @@ where
     parser.parse(bytes).map(|(_, value)| value).map_err(|e| place(structure, base, bytes, &e))
 }
 
-/// As [`locate`], but `parser` must consume all of `bytes`.
+/// Does the same as [`locate`], but `parser` must consume all of `bytes`.
 ///
 /// ```
 /// use nom::number::complete::le_u32;

@@ -1,4 +1,4 @@
-//! The common basis of the `sciformats` format crates. It knows no format.
+//! The common basis of the `sciformats` format crates. It does not depend on any format.
 //!
 //! | module | what it contains |
 //! |---|---|

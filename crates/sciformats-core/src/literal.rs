@@ -3,12 +3,12 @@
 //! | text | field |
 //! |---|---|
 //! | `'a\n'`, `"a"`, `u'a'`, `b'a'` | text: Latin-1 or UTF-8, with the escapes ``\n \t \r \\ \' \" \xNN \uNNNN \UNNNNNNNN`` |
-//! | `12`, `12L` | a whole number, in Python 2 with the mark of a long one |
-//! | `True`, `False`, `None` | a truth value, nothing |
+//! | `12`, `12L` | a whole number, which may have the suffix of long numbers in Python 2 |
+//! | `True`, `False`, `None` | a truth value, or nothing |
 //! | `(1, 2)`, `(1,)`, `[1, 2]` | a tuple or a list |
 //! | `{'a': 1, 'b': 2}` | a dictionary |
 //!
-//! White space may stand between all parts, and a comma after the last item.
+//! There may be white space between all parts, and a comma after the last item.
 
 use std::fmt;
 
@@ -23,7 +23,7 @@ use nom::sequence::{delimited, preceded, separated_pair, terminated};
 use crate::FaultKind;
 use crate::fault::{ParseError, Parsed, fail};
 
-/// Literals within literals that are followed.
+/// The largest nesting depth of literals.
 const DEPTH: usize = 32;
 
 /// A literal.
@@ -39,11 +39,11 @@ pub enum Literal {
     None,
     /// A tuple or a list.
     List(Vec<Literal>),
-    /// The keys of a dictionary and their values, as they stand.
+    /// The keys of a dictionary and their values, in the order in which they are written.
     Dictionary(Vec<(Literal, Literal)>),
 }
 
-/// What bytes beyond ASCII are in a string.
+/// The meaning of bytes beyond ASCII in a string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encoding {
     /// Each byte is a character.
@@ -53,7 +53,7 @@ pub enum Encoding {
 }
 
 impl Literal {
-    /// Reads a literal and the space around it.
+    /// Parses a literal and the white space around it.
     ///
     /// ```
     /// use sciformats_core::fault::locate_all;
@@ -71,9 +71,9 @@ impl Literal {
 fn any(i: &[u8], encoding: Encoding, depth: usize) -> Parsed<'_, Literal> {
     let (i, _) = space(i)?;
     if depth > DEPTH {
-        return cut(|i| fail(i, FaultKind::Rule("has literals in literals beyond the 32nd level"))).parse(i);
+        return cut(|i| fail(i, FaultKind::Rule("is nested deeper than 32 levels"))).parse(i);
     }
-    let inner = |i| any(i, encoding, depth.saturating_add(1)); // a bound: deeper ones are refused
+    let inner = |i| any(i, encoding, depth.saturating_add(1)); // a bound, because deeper literals are refused
     match i.first() {
         Some(b'(') => map(cut(items("(", ")", inner)), Literal::List).parse(i),
         Some(b'[') => map(cut(items("[", "]", inner)), Literal::List).parse(i),
@@ -82,7 +82,7 @@ fn any(i: &[u8], encoding: Encoding, depth: usize) -> Parsed<'_, Literal> {
             map(cut(items("{", "}", pair)), Literal::Dictionary).parse(i)
         }
         Some(b'\'' | b'"') => map(cut(|i| text(i, encoding)), Literal::Text).parse(i),
-        // Text of Python 2 and 3 with a prefix.
+        // Text with a prefix, as Python 2 and 3 write it.
         Some(b'u' | b'b') if matches!(i.get(1), Some(b'\'' | b'"')) => {
             map(cut(preceded(take(1usize), |i| text(i, encoding))), Literal::Text).parse(i)
         }
@@ -90,7 +90,7 @@ fn any(i: &[u8], encoding: Encoding, depth: usize) -> Parsed<'_, Literal> {
         Some(b'T') => value(Literal::Bool(true), tag("True")).parse(i),
         Some(b'F') => value(Literal::Bool(false), tag("False")).parse(i),
         Some(b'N') => value(Literal::None, tag("None")).parse(i),
-        _ => fail(i, FaultKind::Rule("is no Python literal")),
+        _ => fail(i, FaultKind::Rule("is not a Python literal")),
     }
 }
 
@@ -98,18 +98,18 @@ fn space(i: &[u8]) -> Parsed<'_, &[u8]> {
     take_while(|byte: u8| byte.is_ascii_whitespace()).parse(i)
 }
 
-/// A mark with the space before it.
+/// Parses a mark, and the white space before it.
 fn token(mark: &'static str) -> impl Fn(&[u8]) -> Parsed<'_, ()> {
     move |i| {
         let (i, _) = space(i)?;
         match i.strip_prefix(mark.as_bytes()) {
             Some(rest) => Ok((rest, ())),
-            None => fail(i, FaultKind::Rule("is no Python literal")),
+            None => fail(i, FaultKind::Rule("is not a Python literal")),
         }
     }
 }
 
-/// What stands between two marks, with commas between and perhaps one after the last.
+/// Parses items between two marks. They are separated by commas, and a comma may follow the last one.
 fn items<'a, T>(
     open: &'static str,
     close: &'static str,
@@ -120,7 +120,7 @@ fn items<'a, T>(
 }
 
 fn number(i: &[u8]) -> Parsed<'_, u64> {
-    // A long integer of Python 2 ends with `L`.
+    // A long integer in Python 2 ends with `L`.
     let (rest, digits) = terminated(digit1, opt(tag("L"))).parse(i)?;
     match std::str::from_utf8(digits).ok().and_then(|digits| digits.parse().ok()) {
         Some(number) => Ok((rest, number)),
@@ -152,7 +152,7 @@ fn take_quote(quote: u8) -> impl Fn(&[u8]) -> Parsed<'_, ()> {
     }
 }
 
-/// What follows a backslash.
+/// Parses the character after a backslash.
 fn escape(i: &[u8]) -> Parsed<'_, char> {
     let (rest, letter) = one_of("ntr\\'\"xuU").parse(i)?;
     let digits: usize = match letter {
@@ -172,7 +172,7 @@ fn escape(i: &[u8]) -> Parsed<'_, char> {
     }
 }
 
-/// A Python string.
+/// Returns the Python literal for a text.
 ///
 /// ```
 /// assert_eq!(sciformats_core::literal::quoted("it's"), r"'it\'s'");
@@ -190,7 +190,7 @@ pub fn quoted(text: &str) -> String {
     out
 }
 
-/// A Python tuple of numbers.
+/// Writes numbers as a Python tuple.
 ///
 /// ```
 /// use sciformats_core::literal::Tuple;
@@ -282,7 +282,7 @@ mod tests {
     #[test]
     fn a_fault_is_where_it_is() {
         for (source, message) in [
-            ("{'a': (1, x)}", "malformed text at offset 0xa: it is no Python literal"),
+            ("{'a': (1, x)}", "malformed text at offset 0xa: it is not a Python literal"),
             ("{'a': 'b", "malformed text at offset 0x8: it has a string without an end"),
             (r"['a\q']", "malformed text at offset 0x4: it does not parse"),
             ("[99999999999999999999]", "malformed text at offset 0x1: it overflows"),

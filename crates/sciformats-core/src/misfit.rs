@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::{Error, bound};
 
-/// An element that cannot be had as the type that was asked for without a change of its value.
+/// An element that the requested type cannot hold without changing its value.
 ///
 /// ```
 /// use sciformats_core::{Blame, Error, Misfit};
@@ -18,25 +18,25 @@ use crate::{Error, bound};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Misfit {
-    /// Its number among the elements that were asked for, in the order in which they would have been returned.
+    /// The number of the element among the requested elements, in the order in which they would have been returned.
     pub index: u64,
-    /// Its value. Of long text only the bytes around the fault.
+    /// The value of the element. For long text, only the bytes around the fault.
     pub value: Box<str>,
-    /// The name of the type that was asked for.
+    /// The name of the requested type.
     pub wanted: &'static str,
-    /// For text that is not UTF-8, the first byte of the element that is not.
+    /// The position in the element of the first byte that is not valid, for text that is not UTF-8.
     pub byte: Option<u64>,
 }
 
 impl Misfit {
-    /// Of a number.
+    /// Creates the misfit of a number.
     pub fn new(index: u64, value: &dyn fmt::Display, wanted: &'static str) -> Self {
         Self { index, value: value.to_string().into(), wanted, byte: None }
     }
 
-    /// Of text that is not UTF-8.
+    /// Creates the misfit of text that is not UTF-8.
     pub fn text(index: u64, bytes: &[u8]) -> Self {
-        /// Bytes before and after the fault that are worth showing.
+        /// The number of bytes before and after the fault that are shown.
         const AROUND: usize = 24;
         let at = std::str::from_utf8(bytes).map_or_else(|error| error.valid_up_to(), |_| bytes.len());
         let (start, end) = (bound::left(at, AROUND), bound::sum(at, AROUND).min(bytes.len()));
@@ -58,8 +58,8 @@ impl fmt::Display for Misfit {
 }
 
 impl Error {
-    /// Counts the element of an [`Error::Misfit`] from another one on: `before` elements precede those among which it was
-    /// found. Leaves every other error as it is.
+    /// Adds `before` to the index of an [`Error::Misfit`], because as many elements precede those among which it was found. Other
+    /// errors are unchanged.
     ///
     /// ```
     /// use sciformats_core::{Error, Misfit};
@@ -75,8 +75,8 @@ impl Error {
         self
     }
 
-    /// Says which element an [`Error::Misfit`] is about that was found in parts of one: an array, a sequence or a record.
-    /// Leaves every other error as it is.
+    /// Changes an [`Error::Misfit`] that was found among the parts of one element (an array, a sequence or a record) to one of
+    /// this element. Other errors are unchanged.
     ///
     /// ```
     /// use sciformats_core::{Error, Misfit};
@@ -93,7 +93,8 @@ impl Error {
         self
     }
 
-    /// As [`after`](Self::after), of an [`Error::Misfit`] that was found among the halves of elements that are pairs.
+    /// Does the same as [`after`](Self::after), for an [`Error::Misfit`] that was found among the halves of elements that are
+    /// pairs.
     #[doc(hidden)]
     #[must_use]
     pub fn of_pair(mut self) -> Self {

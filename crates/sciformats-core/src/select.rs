@@ -1,7 +1,7 @@
 //! Selections as people write them: `(.., 3.., 0..=9, 5)`, `by(.., -1)`, `"::2, -1"`.
 //!
-//! [`IntoSelection`] is what every `read_slice` takes. A [`Selection`] is what it becomes for an array of a shape: the
-//! [`Slab`] to read, the dimensions that run backwards, and those that an index drops.
+//! Every `read_slice` takes an [`IntoSelection`]. For an array of some shape, it becomes a [`Selection`]: the [`Slab`] to read,
+//! the dimensions that are reversed, and the dimensions that an index drops.
 
 mod axis;
 mod into;
@@ -14,7 +14,7 @@ pub use into::IntoSelection;
 use crate::error::{Error, Result};
 use crate::slab::Slab;
 
-/// A selection of an array of one shape. It may run backwards, and a single index drops its dimension.
+/// A selection of an array of one shape. Dimensions can be reversed, and a single index drops its dimension.
 ///
 /// ```
 /// use sciformats_core::select::{IntoSelection, by};
@@ -33,7 +33,7 @@ pub struct Selection {
 }
 
 impl Selection {
-    /// All elements of an array of this shape.
+    /// Returns all elements of an array of this shape.
     ///
     /// # Errors
     /// [`Error::Usage`] if the shape has more than 2^64 elements.
@@ -41,7 +41,7 @@ impl Selection {
         Slab::all(shape).map(Self::from)
     }
 
-    /// What the parts take of an array of this shape, one for each dimension; those that none is left for are taken whole.
+    /// Selects one part of each dimension of an array of this shape. Dimensions without a part are selected completely.
     ///
     /// ```
     /// use sciformats_core::select::{Axis, Selection};
@@ -52,7 +52,7 @@ impl Selection {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Usage`] that names the dimension if something is not inside of it, or the parts are too many.
+    /// [`Error::Usage`] that names the dimension if an index is outside of it, or if there are too many parts.
     pub fn of_axes(parts: &[Axis], shape: &[u64]) -> Result<Self> {
         let is_ellipsis = |part: &&Axis| **part == Axis::Ellipsis;
         let ellipses = parts.iter().filter(is_ellipsis).count();
@@ -60,8 +60,8 @@ impl Selection {
         let (rank, missing) = (shape.len(), shape.len().checked_sub(named));
         let Some(missing) = missing.filter(|_| ellipses <= 1) else {
             let problem = match ellipses {
-                0 | 1 => format!("names {named} dimensions, the array has {rank}"),
-                _ => "holds `...` more than once".to_owned(),
+                0 | 1 => format!("names {named} dimensions, but the array has {rank}"),
+                _ => "contains `...` more than once".to_owned(),
             };
             return Err(Error::usage("slice", problem));
         };
@@ -81,39 +81,39 @@ impl Selection {
         Ok(selection)
     }
 
-    /// The elements, in ascending order of their indices.
+    /// Returns the elements, in ascending order of their indices.
     pub fn slab(&self) -> &Slab {
         &self.slab
     }
 
-    /// The number of elements along each dimension that is left: one index takes its dimension away.
+    /// Returns the number of elements along each remaining dimension. A single index removes its dimension.
     pub fn shape(&self) -> Vec<u64> {
         let kept = self.slab.ranges().iter().zip(&self.dropped);
         kept.filter(|(_, dropped)| !**dropped).map(|(range, _)| range.count).collect()
     }
 
-    /// For each dimension of the array, whether its last index comes first.
+    /// Returns for each dimension of the array whether it is reversed, so that its last index comes first.
     pub fn reversed(&self) -> &[bool] {
         &self.reversed
     }
 
-    /// For each dimension of the array, whether an index drops it.
+    /// Returns for each dimension of the array whether an index drops it.
     pub fn dropped(&self) -> &[bool] {
         &self.dropped
     }
 
-    /// The same dimensions of another slab of the same array.
+    /// Returns the same selection for another slab of the same array.
     #[must_use]
     pub fn with_slab(&self, slab: Slab) -> Self {
         Self { slab, reversed: self.reversed.clone(), dropped: self.dropped.clone() }
     }
 
-    /// Whether a dimension runs backwards.
+    /// Returns whether any dimension is reversed.
     pub fn is_reversed(&self) -> bool {
         self.reversed.iter().zip(self.slab.ranges()).any(|(&reversed, range)| reversed && range.count > 1)
     }
 
-    /// Puts the elements of the [`slab`](Self::slab) into the order of the selection.
+    /// Reorders the elements of the [`slab`](Self::slab) to the order of the selection.
     ///
     /// ```
     /// use sciformats_core::select::{IntoSelection, by};
@@ -129,7 +129,7 @@ impl Selection {
         }
         let counts: Vec<usize> =
             self.slab.ranges().iter().map(|range| crate::bound::addressable(range.count)).collect();
-        // To turn dimensions twice changes nothing, so each element changes places with one other.
+        // Reversing dimensions twice changes nothing, so each element is exchanged with one other element.
         for at in 0..elements.len() {
             let (mut rest, mut other, mut stride) = (at, 0usize, 1usize);
             for (&count, &reversed) in counts.iter().zip(&self.reversed).rev() {
@@ -147,7 +147,7 @@ impl Selection {
     }
 }
 
-/// All of the slab's elements; no dimension is dropped.
+/// Selects all elements of the slab. No dimension is dropped.
 impl From<Slab> for Selection {
     fn from(slab: Slab) -> Self {
         let none = vec![false; slab.ranges().len()];
@@ -161,7 +161,7 @@ mod tests {
     use super::*;
     use crate::slab::Range;
 
-    /// Shape and elements of a selection from 0, 1, 2, … in this shape.
+    /// Returns the shape and the elements of a selection from the numbers 0, 1, 2, … in this shape.
     fn taken(selection: impl IntoSelection, shape: &[u64]) -> (Vec<u64>, Vec<u64>) {
         let selection = selection.into_selection(shape).unwrap();
         let mut all: Vec<u64> = Vec::new();
@@ -186,7 +186,7 @@ mod tests {
         assert_eq!(taken(3..3, &[3]), (vec![0], vec![]));
         assert_eq!(taken((1, ..), &[2, 2]), (vec![2], vec![2, 3]));
         assert_eq!(taken((.., 1usize), &[2, 2]), (vec![2], vec![1, 3]));
-        assert_eq!(taken((1,), &[2, 2]), (vec![2], vec![2, 3]), "the rest is taken whole");
+        assert_eq!(taken((1,), &[2, 2]), (vec![2], vec![2, 3]), "the rest is selected completely");
         assert_eq!(taken((Ellipsis, 0), &[2, 2, 2]), (vec![2, 2], vec![0, 2, 4, 6]));
         assert_eq!(taken((0, Ellipsis, 1), &[2, 2]), (vec![], vec![1]));
         assert_eq!(taken([0..1, 1..2], &[2, 2]), (vec![1, 1], vec![1]));
@@ -231,13 +231,16 @@ mod tests {
         assert_eq!(refused(-11), "slice takes index -11 of dimension 0, which has length 10");
         assert_eq!(refused(5..3), "slice takes 5..3 of dimension 0, which ends before it begins");
         assert_eq!(refused(by(.., 0)), "slice has step 0 in dimension 0");
-        assert_eq!(refused((0, 0, 0)), "slice names 3 dimensions, the array has 2");
-        assert_eq!(refused((Ellipsis, Ellipsis)), "slice holds `...` more than once");
+        assert_eq!(refused((0, 0, 0)), "slice names 3 dimensions, but the array has 2");
+        assert_eq!(refused((Ellipsis, Ellipsis)), "slice contains `...` more than once");
         assert_eq!(
             refused(u64::MAX),
             "slice takes index 18446744073709551615 of dimension 0, which has length 10"
         );
-        assert_eq!(refused(Slab::all(&[3]).unwrap()), "slice is of an array of the shape [3], not [10, 4]");
-        assert_eq!(refused("a"), "slice has \"a\" in place of a number");
+        assert_eq!(
+            refused(Slab::all(&[3]).unwrap()),
+            "slice selects from an array of [3], but this array has the shape [10, 4]"
+        );
+        assert_eq!(refused("a"), "slice contains \"a\", which is not a number");
     }
 }

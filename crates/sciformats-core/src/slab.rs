@@ -107,14 +107,14 @@ impl Slab {
     pub fn new(shape: &[u64], ranges: impl Into<Vec<Range>>) -> Result<Self> {
         let ranges = ranges.into();
         if ranges.len() != shape.len() {
-            let problem = format!("has {} dimensions, the array {}", ranges.len(), shape.len());
+            let problem = format!("has {} dimensions, but the array has {}", ranges.len(), shape.len());
             return Err(Error::usage("selection", problem));
         }
         for (axis, (range, &dimension)) in ranges.iter().zip(shape).enumerate() {
             if !range.fits(dimension) {
                 let Range { start, count, step } = range;
                 let problem = format!(
-                    "leaves dimension {axis} of length {dimension} (start {start}, count {count}, step {step})"
+                    "is not inside dimension {axis} of length {dimension} (start {start}, count {count}, step {step})"
                 );
                 return Err(Error::usage("selection", problem));
             }
@@ -230,9 +230,9 @@ impl Slab {
         if self.is_empty() {
             return Runs { len: 0, step: 1, outer: Vec::new(), position: Vec::new(), next: None };
         }
-        // No dimension is empty and the array has fewer than 2^64 elements, so that no stride and no index below leaves the
-        // type. Only the step of a single index may be of any size, and it moves nothing.
-        // Dimensions from the fastest: stride in the array, count and step.
+        // No dimension is empty, and the array has fewer than 2^64 elements, so that all strides and indices below fit their
+        // type. Only the step of a single index can have any size, and it has no effect. Dimensions are in the order from the
+        // fastest: stride in the array, count and step.
         let mut inner = (1u64, 1u64); // (elements of the joined tail, stride of the next dimension)
         let mut outer = Vec::new();
         let mut first = 0u64;
@@ -335,7 +335,8 @@ impl Iterator for Pieces {
         let mut ranges = self.slab.ranges.clone();
         for (i, (range, &index)) in ranges.iter_mut().zip(at.iter()).enumerate() {
             let count = if i + 1 == self.axis { self.rows.min(range.count - index) } else { 1 };
-            // An index after the first is in the array, and so is the way to it; the first takes none.
+            // An index after the first is inside the array, and so is its distance from the first. The first index has no
+            // distance.
             let way = if index > 0 { index * range.step } else { 0 };
             *range = Range { start: range.start + way, count, step: range.step };
         }
@@ -414,7 +415,7 @@ mod tests {
         prop::collection::vec(dimension, 0..5).prop_map(|dimensions| dimensions.into_iter().unzip())
     }
 
-    /// The selection's linear indices, by counting through it the slow way.
+    /// Returns the linear indices of the selection, which are computed one by one.
     fn indices(shape: &[u64], ranges: &[Range]) -> Vec<u64> {
         let mut all = vec![0u64];
         for (range, dimension) in ranges.iter().zip(shape) {

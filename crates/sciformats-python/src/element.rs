@@ -42,7 +42,7 @@ pub(crate) fn describe<'py>(py: Python<'py>, element: &ElementType) -> PyResult<
             let fields = fields.iter().map(|(of, field)| Ok((name(of), describe(py, field)?)));
             ("compound", fields.collect::<PyResult<Vec<_>>>()?).into_bound_py_any(py)
         }
-        // A type that was added later.
+        // A type that was added after this code was written.
         _ => sized("opaque", element.size().unwrap_or_default()),
     }
 }

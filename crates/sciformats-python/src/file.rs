@@ -246,7 +246,7 @@ impl Array {
         elements(py, &self.info.element, bytes, &self.handle)
     }
 
-    /// As `read`, but reads into the bytes of an existing array.
+    /// Does the same as `read`, but reads into the bytes of an existing array.
     fn read_into(
         &self,
         py: Python<'_>,

@@ -16,8 +16,8 @@ impl ReadAt for Buffer {
 
     fn read_at(&self, offset: u64, len: usize) -> Result<Cow<'_, [u8]>> {
         let end = check_range(self.size(), offset, len as u64)?;
-        let start = usize::try_from(offset).unwrap_or(usize::MAX); // a bound: both lie within bytes in memory
-        let end = usize::try_from(end).unwrap_or(usize::MAX); // a bound, too
+        let start = usize::try_from(offset).unwrap_or(usize::MAX); // a bound: both are inside of bytes in memory
+        let end = usize::try_from(end).unwrap_or(usize::MAX); // likewise a bound
         Ok(Cow::Borrowed(self.0.get(start..end).unwrap_or_default()))
     }
 

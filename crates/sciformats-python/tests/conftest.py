@@ -1,4 +1,4 @@
-"""What several suites need: the project's fixtures, and files that the formats' own programs write."""
+"""What several test suites need: the project's fixtures, and files that the formats' own programs write."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def numbers() -> np.ndarray:
 
 @pytest.fixture(scope="session")
 def hdf5_path(tmp_path_factory: pytest.TempPathFactory, numbers: np.ndarray) -> str:
-    """A file of h5py's with most kinds of types."""
+    """Return a file by h5py with most kinds of types."""
     import h5py
 
     path = str(tmp_path_factory.mktemp("hdf5") / "run.h5")

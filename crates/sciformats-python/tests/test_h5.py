@@ -1,4 +1,4 @@
-"""`sciformats.h5` beside h5py: the same expressions on the same files."""
+"""`sciformats.h5` is compared with h5py: the same expressions are evaluated for the same files."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def rich_path(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def same(ours: Any, theirs: Any) -> None:
-    """The same value of the same type, references and empty ones included."""
+    """Check that both values and their types are equal, including references and empty values."""
     if isinstance(theirs, h5py.Empty):
         assert isinstance(ours, h5.Empty) and ours.dtype == theirs.dtype
     elif isinstance(theirs, h5py.Reference):
@@ -269,7 +269,7 @@ def test_files_close_pickle_and_are_not_written(rich_path: str, tmp_path: pathli
     assert not file and not again and "Closed" in repr(file) and "Closed" in repr(again)
     with pytest.raises(ValueError):
         again[0]
-    assert np.array_equal(dataset[0], dataset[()][0]), "what was pickled has a file of its own"
+    assert np.array_equal(dataset[0], dataset[()][0]), "an object from a pickle has its own file"
     with pytest.raises(errors.NotSupported):
         h5.File(tmp_path / "new.h5", "w")
     assert not (tmp_path / "new.h5").exists()

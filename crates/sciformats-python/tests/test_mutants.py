@@ -1,4 +1,4 @@
-"""Damaged files through the Python API: a read gives elements or raises an exception with a name, and nothing else."""
+"""Damaged files are read through the Python API. A read must return elements or raise one of the documented exceptions."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from sciformats import errors, h5
 
 COUNT = 1_000
 
-#: What a damaged file may raise: this package's errors, those of paths that lead nowhere, those of the system, and `ValueError`
-#: for what cannot be asked of an object that damage made another one.
+#: Exceptions that a damaged file may cause: those of this package, those for paths that do not exist, those of the system, and
+#: `ValueError` for a call that an object does not support after damage has changed its kind.
 NAMED = (errors.Error, KeyError, OSError, ValueError)
 
 

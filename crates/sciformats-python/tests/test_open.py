@@ -1,4 +1,4 @@
-"""Files, groups, arrays and attributes of all formats, beside what the formats' own programs say of them."""
+"""Files, groups, arrays and attributes of all formats are compared with the results of the formats' own programs."""
 
 from __future__ import annotations
 
@@ -214,7 +214,7 @@ def test_errors_have_names_paths_and_offsets(hdf5_path: str, tmp_path: pathlib.P
         sciformats.open(tmp_path / "bad.h5")
     assert damaged.value.path.endswith("bad.h5") and damaged.value.offset is not None
     (tmp_path / "cut.h5").write_bytes(pathlib.Path(hdf5_path).read_bytes()[:700])
-    # What is cut off is damaged, and not absent.
+    # A part that is cut off is damaged, and not absent.
     with pytest.raises(errors.FileDamaged):
         sciformats.open(tmp_path / "cut.h5")["fields/u"][...]
     file = sciformats.open(hdf5_path)

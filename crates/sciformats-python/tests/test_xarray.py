@@ -1,4 +1,4 @@
-"""The engine of xarray beside netCDF4's, and under Dask."""
+"""The engine of xarray is compared with netCDF4, also under Dask."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def test_processes_of_dask(path: str) -> None:
 def test_loading_without_waiting(path: str) -> None:
     import asyncio
 
-    # xarray itself joins characters to texts in one way only, with waiting.
+    # xarray itself can only join characters to texts in one way, which loads them.
     data = xr.open_dataset(path, engine="sciformats", drop_variables="code")
     loaded = asyncio.run(data.load_async())
     with xr.open_dataset(path, engine="netcdf4", drop_variables="code") as theirs:
@@ -173,7 +173,7 @@ def test_other_formats(tmp_path: pathlib.Path) -> None:
         frame.particles.N = 2
         frame.particles.position = [[0, 1, 2], [3, 4, 5]]
         trajectory.append(frame)
-    # No engine is named: their first bytes say that this one reads them.
+    # No engine is named, so the first bytes of the files must select this one.
     np.testing.assert_array_equal(xr.open_dataset(tmp_path / "a.asdf")["data"], values)
     np.testing.assert_array_equal(xr.open_datatree(tmp_path / "a.asdf", engine="sciformats")["inner/more"], values[0])
     single = xr.open_dataset(tmp_path / "b.b2nd", engine="sciformats", chunks={})

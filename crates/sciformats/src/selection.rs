@@ -297,11 +297,11 @@ mod tests {
         for (text, message) in [
             ("5", "slice takes index 5 of dimension 0, which has length 3"),
             ("-4", "slice takes index -4 of dimension 0, which has length 3"),
-            ("a:", "slice has \"a\" in place of a number"),
+            ("a:", "slice contains \"a\", which is not a number"),
             ("::0", "slice has step 0 in dimension 0"),
-            ("1,2", "slice names 2 dimensions, the array has 1"),
+            ("1,2", "slice names 2 dimensions, but the array has 1"),
             ("1:2:3:4", "slice has too many colons in \"1:2:3:4\""),
-            ("...,...", "slice holds `...` more than once"),
+            ("...,...", "slice contains `...` more than once"),
             (",", "slice leaves dimension 0 empty"),
         ] {
             assert_eq!(Selection::parse(text, &[3]).unwrap_err().to_string(), message);

@@ -38,6 +38,8 @@ const ROWS: &[(&str, &[Row])] = &[
             ("files that refer to other files, in the program", &["elsewhere"]),
             ("netCDF-4", &["netcdf", "netCDF"]),
             ("everything in h5dump, h5ls and h5stat", &["tools"]),
+            ("addresses and lengths of 2, 4 and 8 bytes", &["short"]),
+            ("conversions of element types", &["conversions"]),
         ],
     ),
     ("asdf", &[("any tree, read and then written again", &["trees"])]),

@@ -4,6 +4,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use gsd_rs::{CreateOptions, Version};
 use harness::Growth::Linear;
 use harness::{Outcome, Series, Watch};
 use hdf5_pure::Writer;
@@ -14,6 +15,10 @@ use sciformats_convert::{compare, manifest, verify};
 use crate::{MOST, expect, once};
 
 const OBJECTS: (u64, &str) = (MOST, "objects");
+const FRAMES: (u64, &str) = (MOST, "frames");
+
+/// The memory that a conversion may take, whatever the number of objects up to the largest.
+const CONVERTED: u64 = 100 << 20;
 
 pub(crate) fn series() -> Vec<Series> {
     vec![
@@ -57,17 +62,54 @@ pub(crate) fn series() -> Vec<Series> {
         Series::new("convert: objects of HDF5 to ASDF", OBJECTS, Linear, |folder, n, watch| {
             convert(&objects(folder, n), &folder.join("converted.asdf"), Format::Asdf, watch)
         })
+        .within_memory(CONVERTED)
+        .prepare(prepare),
+        Series::new("convert: objects of HDF5 to HDF5", OBJECTS, Linear, |folder, n, watch| {
+            convert(&objects(folder, n), &folder.join("converted.h5"), Format::Hdf5, watch)
+        })
+        .within_memory(CONVERTED)
         .prepare(prepare),
         Series::new("convert: objects of ASDF to HDF5", OBJECTS, Linear, |folder, n, watch| {
             convert(&back(folder, n), &folder.join("converted.h5"), Format::Hdf5, watch)
         })
-        .prepare(|folder, n| {
-            prepare(folder, n)?;
-            once(back(folder, n), |path| {
-                convert(&objects(folder, n), path, Format::Asdf, &mut Watch::default())
-            })
-        }),
+        .within_memory(CONVERTED)
+        .prepare(prepare_back),
+        Series::new("convert: objects of ASDF to ASDF", OBJECTS, Linear, |folder, n, watch| {
+            convert(&back(folder, n), &folder.join("converted.asdf"), Format::Asdf, watch)
+        })
+        .within_memory(CONVERTED)
+        .prepare(prepare_back),
+        Series::new("convert: frames of GSD to HDF5", FRAMES, Linear, |folder, n, watch| {
+            convert(&frames(folder, n), &folder.join("converted.h5"), Format::Hdf5, watch)
+        })
+        .within_memory(CONVERTED)
+        .prepare(prepare_frames),
+        Series::new("convert: frames of GSD to ASDF", FRAMES, Linear, |folder, n, watch| {
+            convert(&frames(folder, n), &folder.join("converted.asdf"), Format::Asdf, watch)
+        })
+        .within_memory(CONVERTED)
+        .prepare(prepare_frames),
     ]
+}
+
+fn prepare_back(folder: &Path, n: u64) -> Outcome {
+    prepare(folder, n)?;
+    once(back(folder, n), |path| convert(&objects(folder, n), path, Format::Asdf, &mut Watch::default()))
+}
+
+fn frames(folder: &Path, n: u64) -> PathBuf {
+    folder.join(format!("converted-frames-{n}.gsd"))
+}
+
+fn prepare_frames(folder: &Path, n: u64) -> Outcome {
+    once(frames(folder, n), |path| {
+        let mut writer = gsd_rs::Writer::overwrite(path, &CreateOptions::new("bench", "bench", Version::new(1, 0)))?;
+        for i in 0..n {
+            writer.write("v", 1, &[i])?;
+            writer.end_frame()?;
+        }
+        Ok(writer.finish()?)
+    })
 }
 
 fn objects(folder: &Path, n: u64) -> PathBuf {

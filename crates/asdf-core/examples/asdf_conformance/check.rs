@@ -14,7 +14,7 @@ fn case(name: &str, outcome: Outcome) {
     edited(name, "we read theirs", outcome);
 }
 
-/// Prints the line of a case that says which way the file went.
+/// Prints the line of a case; `way` says which side wrote, changed and read the file.
 fn edited(name: &str, way: &str, outcome: Outcome) {
     let line = match outcome {
         Ok(()) => serde_json::json!({"case": name, "way": way, "ok": true}),
@@ -36,7 +36,7 @@ fn open(dir: &Path, name: &str) -> Result<Asdf> {
     Ok(file)
 }
 
-/// Compares an array with elements of a type; every not-a-number is like another.
+/// Compares an array with the elements of a type. All not-a-numbers count as equal.
 fn same(file: &Asdf, path: &str, scalar: ScalarType, shape: &[u64]) -> Outcome {
     let array = file.array(path)?;
     expect("type", array.datatype(), &scalar.into())?;
@@ -92,7 +92,7 @@ pub(crate) fn check(dir: &Path) {
 
 fn check_type(dir: &Path, order: &str, place: &str, scalar: ScalarType) -> Outcome {
     let file = open(dir, &format!("types_{order}_{place}.asdf"))?;
-    // Python writes texts as long as its longest.
+    // Python makes the text type as long as its longest text.
     let scalar = match (place, scalar) {
         ("inline", ScalarType::Ascii(_)) => file.array("ascii")?.datatype().scalar().unwrap_or(scalar),
         _ => scalar,
@@ -104,7 +104,7 @@ fn check_structured(dir: &Path, order: &str) -> Outcome {
     let (_, little, _) = structured(ByteOrder::Little)?;
     let file = open(dir, &format!("structured_{order}.asdf"))?;
     expect("elements", &file.array("rows")?.read_bytes()?, &little)?;
-    // The text in the tree is as long as the longest.
+    // The text type in the tree is as long as the longest text.
     let file = open(dir, &format!("structured_{order}_inline.asdf"))?;
     expect("inline elements", &file.array("rows")?.read_bytes()?, &flat(ByteOrder::Little)?.0)
 }
@@ -196,7 +196,7 @@ fn check_imploded(dir: &Path) -> Outcome {
     same(&file, "b", ScalarType::Float64, &SHAPE)
 }
 
-/// A file of Python's is changed in place here: its blocks stay where they are.
+/// Changes a file of Python's library in place here. Its blocks stay where they are.
 fn check_changed_after(dir: &Path) -> Outcome {
     let path = dir.join("changed_here.asdf");
     std::fs::copy(dir.join("updated.asdf"), &path)?;
@@ -231,7 +231,7 @@ fn check_text(dir: &Path) -> Outcome {
     expect("folded", &tree.get_as::<String>("folded")?, &"a b".to_owned())
 }
 
-/// Every tree of the other side is the same after it has been written and read here.
+/// Checks that every tree of the other side is the same after it was written and read here.
 fn check_rewritten(dir: &Path) -> Outcome {
     let mut count = 0;
     for entry in std::fs::read_dir(dir)? {

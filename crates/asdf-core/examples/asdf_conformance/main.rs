@@ -5,7 +5,7 @@
 //! asdf_conformance check DIR     read the files that the peer wrote, and compare every value
 //! ```
 //!
-//! The contents are formulas, written down here and in `xtask/python/asdf_peer.py`.
+//! The contents are formulas, which are written both here and in `xtask/python/asdf_peer.py`.
 
 #![allow(clippy::print_stdout, clippy::unwrap_used, clippy::indexing_slicing)]
 

@@ -1,4 +1,4 @@
-//! What is in the files.
+//! The contents of the files.
 
 use asdf_core::yaml::Integer;
 use asdf_core::*;
@@ -53,7 +53,7 @@ pub(crate) fn integer(i: usize, bits: u32, signed: bool) -> i128 {
     }
 }
 
-/// The elements of a type, little-endian.
+/// Returns the elements of a type, little-endian.
 pub(crate) fn elements(scalar: ScalarType, count: usize) -> Vec<u8> {
     let size = scalar.size().unwrap() as usize;
     let signed = scalar.name().starts_with("int");
@@ -91,7 +91,7 @@ pub(crate) fn large_floats() -> Vec<f64> {
 
 pub(crate) type Viewed = (&'static str, Vec<u64>, u64, Vec<i64>, Vec<u16>);
 
-/// Views of a 4 × 6 array of the numbers from 0: name, shape, offset, strides, elements.
+/// Returns views of a 4 × 6 array of consecutive numbers: name, shape, offset, strides, elements.
 pub(crate) fn views() -> Vec<Viewed> {
     vec![
         ("base", vec![4, 6], 0, vec![12, 2], (0..24).collect()),
@@ -132,7 +132,7 @@ pub(crate) fn structured(order: ByteOrder) -> Result<(Datatype, Vec<u8>, NewArra
     Ok((datatype, little, array))
 }
 
-/// As [`structured`], of fields without parts.
+/// Does the same as [`structured`], for fields without parts.
 pub(crate) fn flat(order: ByteOrder) -> Result<(Vec<u8>, NewArray)> {
     let datatype = Datatype::Struct(vec![
         Field::new("a", ScalarType::UInt8, ByteOrder::Big),

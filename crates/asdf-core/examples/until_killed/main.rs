@@ -1,5 +1,5 @@
-//! Changes a file until it is killed: `until_killed FILE`. A stream gets rows; in any other file a number, a text that
-//! follows from it, and now and then another array are updated in place.
+//! Changes a file until the process is killed: `until_killed FILE`. A stream gets more rows. In any other file, a number, a text
+//! that follows from it, and now and then another array are updated in place.
 //!
 //! `tests/kill.rs` starts and kills it.
 
@@ -11,7 +11,7 @@ use asdf_core::{Document, Error, NewArray, Result, StreamWriter};
 use text::text;
 
 fn main() -> Result<()> {
-    let path = std::env::args_os().nth(1).ok_or_else(|| Error::usage("arguments", "name no file"))?;
+    let path = std::env::args_os().nth(1).ok_or_else(|| Error::usage("arguments", "must name a file"))?;
     let path = Path::new(&path);
     if path.ends_with("stream.asdf") { append(path) } else { update(path) }
 }

@@ -1,36 +1,36 @@
-//! bzip2 streams that several threads write and read.
+//! bzip2 streams, which several threads can write and read.
 //!
 //! | bits | field |
 //! |---|---|
-//! | 32 | `BZh` and the level, `1` to `9`: blocks of so many hundred thousand bytes |
+//! | 32 | `BZh` and the level, `1` to `9`, which is the size of blocks in units of 100,000 bytes |
 //! | 48 | magic of a block, `0x314159265359` |
 //! | 32 | checksum of the block's data |
-//! | any | the block; the next follows at the very next bit |
+//! | any | the block; the next one follows at the next bit |
 //! | 48 | magic of the end, `0x177245385090` |
-//! | 32 | checksum of all: of the checksums so far, turned left by a bit, and the next by exclusive or |
+//! | 32 | checksum of the stream: the previous checksum, rotated left by one bit, exclusive or the checksum of the block |
 //! | 0–7 | zeros up to a whole byte |
 //!
-//! A block depends on no other. So blocks are made as streams of one block each and joined bit by bit; and a stream is
-//! cut where the magic stands into streams of one block. Where the cuts do not give the data that is expected, the stream
-//! is read by one thread from the start.
+//! A block does not depend on others. Blocks are therefore compressed as streams of one block each, and joined bit by bit. For
+//! decoding, a stream is cut wherever the magic occurs into streams of one block each. If the cuts do not give the expected
+//! data, one thread reads the stream from the start.
 
-use sciformats_core::{Result, bound};
+use sciformats_core::{Error, Result, bound};
 
-use super::stream;
+use super::{Sink, stream};
 use crate::parallel::in_parallel;
 
 const BLOCK: u64 = 0x3141_5926_5359;
 const END: u64 = 0x1772_4538_5090;
 const MAGIC_BITS: usize = 48;
 const HEADER: usize = 4;
-/// Magic and checksum.
+/// The number of bits of the magic and the checksum at the end.
 const END_BITS: usize = MAGIC_BITS + 32;
 
-/// Bits one after another, the highest of a byte first.
+/// Bits one after another. The highest bit of a byte comes first.
 #[derive(Default)]
 struct Bits {
     bytes: Vec<u8>,
-    /// Bits used of the last byte; 0 if it is full.
+    /// The number of bits of the last byte that are used; 0 if it is full.
     used: u32,
 }
 
@@ -66,7 +66,7 @@ impl Bits {
     }
 }
 
-/// `count` bits from bit `at` on, at most 56; zeros after the end.
+/// Returns up to 56 bits, beginning with bit `at`. After the end, they are zeros.
 fn peek(bytes: &[u8], at: usize, count: usize) -> u64 {
     let mut word = [0; 8];
     let from = bytes.get(at / 8..).unwrap_or_default();
@@ -74,30 +74,108 @@ fn peek(bytes: &[u8], at: usize, count: usize) -> u64 {
     (u64::from_be_bytes(word) << (at % 8)) >> (64 - count)
 }
 
-/// Compresses with blocks of `level` hundred thousand bytes.
+/// Compresses with blocks of `level` times 100,000 bytes.
 pub(super) fn encode(data: &[u8], level: u32, threads: usize) -> Result<Vec<u8>> {
-    let chunks = chunks(data, level as usize * 100_000 - 1000);
+    let chunks = chunks(data, room(level));
     if chunks.len() < 2 {
         return stream::encode_bzip2(data, level);
     }
-    let parts = in_parallel(chunks, threads, |chunk| stream::encode_bzip2(chunk, level));
-    let mut out = Bits::default();
-    let mut sum = 0u32;
-    for part in parts {
-        let part = part?;
-        let Some((end, of_block)) = only_block(&part) else { return stream::encode_bzip2(data, level) };
-        if out.bytes.is_empty() {
-            out.append(&part, 0, 8 * HEADER);
-        }
-        out.append(&part, 8 * HEADER, end - 8 * HEADER);
-        sum = sum.rotate_left(1) ^ of_block;
+    let mut joined = Joined::default();
+    if !joined.append(chunks, level, threads)? {
+        return stream::encode_bzip2(data, level);
     }
-    out.number(END, MAGIC_BITS);
-    out.number(sum.into(), 32);
-    Ok(out.bytes)
+    Ok(joined.finish())
 }
 
-/// Cuts data so that each part fills one block at most: before a block is made, runs of 4 to 255 equal bytes become 5.
+/// Data that fills a block at most.
+fn room(level: u32) -> usize {
+    level as usize * 100_000 - 1000
+}
+
+/// A stream that is made of streams of one block each.
+#[derive(Default)]
+struct Joined {
+    out: Bits,
+    sum: u32,
+    /// Whether the first block is there, and the header before it.
+    begun: bool,
+}
+
+impl Joined {
+    /// Compresses chunks and appends them. Returns false where a chunk has become something else than one block.
+    fn append(&mut self, chunks: Vec<&[u8]>, level: u32, threads: usize) -> Result<bool> {
+        for part in in_parallel(chunks, threads, |chunk| stream::encode_bzip2(chunk, level)) {
+            let part = part?;
+            let Some((end, of_block)) = only_block(&part) else { return Ok(false) };
+            if !self.begun {
+                self.out.append(&part, 0, 8 * HEADER);
+                self.begun = true;
+            }
+            self.out.append(&part, 8 * HEADER, end - 8 * HEADER);
+            self.sum = self.sum.rotate_left(1) ^ of_block;
+        }
+        Ok(true)
+    }
+
+    fn finish(mut self) -> Vec<u8> {
+        self.out.number(END, MAGIC_BITS);
+        self.out.number(self.sum.into(), 32);
+        self.out.bytes
+    }
+}
+
+/// Encodes data that arrives piece by piece.
+pub(crate) struct Encoder {
+    level: u32,
+    threads: usize,
+    joined: Joined,
+    /// Data that is not compressed yet.
+    waiting: Vec<u8>,
+}
+
+impl Encoder {
+    pub(super) fn new(level: u32, threads: usize) -> Self {
+        Self { level, threads: threads.max(1), joined: Joined::default(), waiting: Vec::new() }
+    }
+
+    pub(super) fn push(&mut self, piece: &[u8], sink: &mut Sink<'_>) -> Result<()> {
+        self.waiting.extend_from_slice(piece);
+        let room = room(self.level);
+        if self.waiting.len() < bound::product(4 * room, self.threads) {
+            return Ok(());
+        }
+        let waiting = std::mem::take(&mut self.waiting);
+        let mut chunks = chunks(&waiting, room);
+        // The last chunk may go on.
+        self.waiting = chunks.pop().unwrap_or_default().to_vec();
+        self.append(chunks)?;
+        // The bits of the last byte are not all there yet.
+        let bits = &mut self.joined.out;
+        let last = if bits.used > 0 { bits.bytes.pop() } else { None };
+        let ready = std::mem::replace(&mut bits.bytes, last.into_iter().collect());
+        sink(ready.into())
+    }
+
+    pub(super) fn finish(mut self, sink: &mut Sink<'_>) -> Result<()> {
+        let waiting = std::mem::take(&mut self.waiting);
+        if !self.joined.begun {
+            return sink(encode(&waiting, self.level, self.threads)?.into());
+        }
+        self.append(chunks(&waiting, room(self.level)))?;
+        sink(self.joined.finish().into())
+    }
+
+    fn append(&mut self, chunks: Vec<&[u8]>) -> Result<()> {
+        if self.joined.append(chunks, self.level, self.threads)? {
+            Ok(())
+        } else {
+            Err(Error::internal("a part of a bzip2 stream is not one block"))
+        }
+    }
+}
+
+/// Cuts data into parts that fit one block each. Before a block is compressed, runs of 4 to 255 equal bytes are replaced by 5
+/// bytes.
 fn chunks(data: &[u8], room: usize) -> Vec<&[u8]> {
     let mut chunks = Vec::new();
     let (mut start, mut filled) = (0, 0);
@@ -105,7 +183,7 @@ fn chunks(data: &[u8], room: usize) -> Vec<&[u8]> {
     while let Some(&byte) = data.get(at) {
         let rest = data.get(at..).unwrap_or_default();
         let run = rest.iter().take(255).take_while(|&&b| b == byte).count();
-        let cost = run.min(5);
+        let cost = if run < 4 { run } else { 5 };
         if filled + cost > room {
             chunks.push(data.get(start..at).unwrap_or_default());
             (start, filled) = (at, 0);
@@ -117,10 +195,10 @@ fn chunks(data: &[u8], room: usize) -> Vec<&[u8]> {
     chunks
 }
 
-/// Where the only block of a stream ends, in bits, and its checksum; `None` if there are more, or none.
+/// Returns the end in bits and the checksum of the only block of a stream; `None` if there is not exactly one block.
 fn only_block(stream: &[u8]) -> Option<(usize, u32)> {
     let sum = peek(stream, 8 * HEADER + MAGIC_BITS, 32);
-    // The end is within the last byte's bits; the sum of all is that of the one block.
+    // The end is within the bits of the last byte, and the checksum of the stream is that of the only block.
     let is_end =
         |&at: &usize| peek(stream, at, MAGIC_BITS) == END && peek(stream, at + MAGIC_BITS, 32) == sum;
     let last = (8 * stream.len()).checked_sub(END_BITS)?;
@@ -128,8 +206,8 @@ fn only_block(stream: &[u8]) -> Option<(usize, u32)> {
     Some((end, u32::try_from(sum).ok()?))
 }
 
-/// Decodes a stream into all of `out` with several threads. Returns whether that gave the data; if it did not, `out`
-/// holds nothing of value.
+/// Decodes a stream into all of `out` with several threads. Returns whether this succeeded; if it did not, the contents of `out`
+/// are undefined.
 pub(super) fn decode(stored: &[u8], out: &mut [u8], threads: usize) -> bool {
     let Some(marks) = marks(stored) else { return false };
     let ranges: Vec<(usize, usize)> =
@@ -153,7 +231,8 @@ pub(super) fn decode(stored: &[u8], out: &mut [u8], threads: usize) -> bool {
     rest.is_empty() && expected == Some(sum.into())
 }
 
-/// Where the blocks begin, in bits, and where the stream ends; `None` if it has no end or fewer than two blocks.
+/// Returns the starts of the blocks in bits, followed by the end of the stream; `None` if there is no end or fewer than two
+/// blocks.
 fn marks(stored: &[u8]) -> Option<Vec<usize>> {
     if !stored.starts_with(b"BZh") {
         return None;
@@ -175,7 +254,7 @@ fn marks(stored: &[u8]) -> Option<Vec<usize>> {
     None
 }
 
-/// The data of one block, at most `room` bytes.
+/// Decodes one block of at most `room` bytes.
 fn block(stored: &[u8], start: usize, end: usize, room: usize) -> Option<Vec<u8>> {
     use std::io::Read;
     let mut bits = Bits::default();
@@ -191,13 +270,14 @@ fn block(stored: &[u8], start: usize, end: usize, room: usize) -> Option<Vec<u8>
 
 #[cfg(test)]
 mod tests {
+    use super::super::Compression;
     use super::*;
 
     fn samples() -> Vec<Vec<u8>> {
         let random = |i: u32| (i.wrapping_mul(2_654_435_761) >> 13) as u8;
         vec![
             (0..350_000).map(random).collect(),
-            // Runs of four grow before they shrink.
+            // Runs of four bytes become longer before they become shorter.
             (0..350_000).map(|i| random(i / 4)).collect(),
             vec![7; 6_000_000],
             (0..250_000u32).map(|i| (i >> 9) as u8).collect(),
@@ -209,7 +289,7 @@ mod tests {
         for data in samples() {
             let stored = encode(&data, 1, 2).unwrap();
             let mut out = vec![0; data.len()];
-            stream::bzip2(stored.as_slice(), &mut out).unwrap();
+            stream::fill(stream::decoder(Compression::Bzp2, stored.as_slice()).unwrap(), &mut out).unwrap();
             assert!(out == data);
             let mut out = vec![0; data.len()];
             assert_eq!(decode(&stored, &mut out, 2), marks(&stored).is_some());

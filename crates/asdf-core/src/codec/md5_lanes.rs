@@ -1,11 +1,11 @@
-//! MD5 (RFC 1321) of several messages side by side.
+//! MD5 (RFC 1321) of several messages at the same time.
 //!
-//! Each step of MD5 waits for the one before, so one message leaves most of a processor idle. Messages that do not
-//! depend on each other take the same steps together, each in its lane of a vector.
+//! Each step of MD5 waits for the step before, so a single message leaves most of a processor idle. Messages that do not depend
+//! on each other take the same steps together, each in its own lane of a vector.
 
 use wide::u32x4;
 
-/// Messages that go side by side.
+/// The number of messages that are processed together.
 pub(crate) const LANES: usize = 4;
 
 type Block = [u8; 64];
@@ -13,7 +13,7 @@ type Block = [u8; 64];
 /// One word of each lane.
 type Words = u32x4;
 
-/// What the words of the state begin with.
+/// The initial words of the state.
 const START: [u32; 4] = [0x6745_2301, 0xEFCD_AB89, 0x98BA_DCFE, 0x1032_5476];
 
 /// The sines of 1 to 64 radians, without their signs, in parts of 2^32.
@@ -84,10 +84,10 @@ const SINES: [u32; 64] = [
     0xEB86_D391,
 ];
 
-/// A message as blocks.
+/// A message in blocks.
 struct Lane<'a> {
     whole: &'a [Block],
-    /// What is left, a one bit, zeros and the length in bits: one block or two.
+    /// The rest of the message, a one bit, zeros, and the length in bits. This is one block or two.
     rest: [Block; 2],
     rests: usize,
 }
@@ -109,7 +109,7 @@ impl<'a> Lane<'a> {
         self.whole.len() + self.rests
     }
 
-    /// A block; zeros after the last.
+    /// Returns a block, which is zeros after the last one.
     fn block(&self, index: usize) -> &Block {
         const NONE: &Block = &[0; 64];
         match self.whole.get(index) {
@@ -119,7 +119,7 @@ impl<'a> Lane<'a> {
     }
 }
 
-/// The sums of any number of messages; the more alike their lengths, the more it helps.
+/// Returns the sums of any number of messages. Messages of similar lengths gain the most.
 pub(crate) fn sums(messages: &[&[u8]]) -> Vec<[u8; 16]> {
     messages.chunks(LANES).flat_map(side_by_side).collect()
 }
@@ -143,7 +143,7 @@ fn side_by_side(messages: &[&[u8]]) -> Vec<[u8; 16]> {
     sums
 }
 
-/// Takes the next block of each lane into the state.
+/// Updates the state with the next block of each lane.
 fn take(state: &mut [Words; 4], blocks: [&Block; LANES]) {
     let blocks = blocks.map(|block| block.as_chunks::<4>().0);
     let message: [Words; 16] = std::array::from_fn(|word| {
@@ -159,7 +159,7 @@ fn take(state: &mut [Words; 4], blocks: [&Block; LANES]) {
     }
 }
 
-/// Sixteen steps with the same function. The turns are parameters so that they are constants where this is inlined.
+/// Sixteen steps with the same function. The rotations are parameters, so that they are constants where this is inlined.
 #[inline(always)]
 fn round(
     state: &mut [Words; 4],

@@ -1,8 +1,8 @@
-//! The compressions of blocks: stored bytes to data of a known length, and back.
+//! The compressions of blocks. Stored bytes become data of a known length, and vice versa.
 //!
 //! | label | stored as | module |
 //! |---|---|---|
-//! | zeros | as it is | |
+//! | zeros | uncompressed | |
 //! | `zlib` | one zlib stream | `stream`, `zlib` |
 //! | `bzp2` | one bzip2 stream | `stream`, `bzip2` |
 //! | `lz4` | chunks of LZ4 blocks with their lengths, or an LZ4 frame | `lz4` |
@@ -11,12 +11,13 @@
 //! | `blsc` | one chunk of Blosc 1 or 2, with the feature `blosc` | `blosc` |
 //! | `bls2` | one chunk of Blosc 2, with the feature `blosc` | `blosc` |
 //!
-//! A decoder fills exactly the bytes it is given: a stream that holds fewer or more is a fault. Bytes after the end of
-//! the compressed stream are passed over, as other readers do.
+//! A decoder fills exactly the bytes that it is given. If a stream contains fewer or more bytes, this is a fault. Bytes after
+//! the end of the compressed stream are ignored, as other readers do.
 
 #[cfg(feature = "blosc")]
 mod blosc;
 mod bzip2;
+mod encoder;
 mod lz4;
 mod md5_lanes;
 mod stream;
@@ -24,10 +25,12 @@ mod zlib;
 
 use std::borrow::Cow;
 use std::fmt;
+use std::io::BufRead;
 use std::ops::RangeInclusive;
 
 use md5::{Digest, Md5};
 
+pub(crate) use self::encoder::Encoder;
 pub(crate) use self::md5_lanes::{LANES, sums as md5s};
 use sciformats_core::fault::{Fault, FaultKind};
 use sciformats_core::{Error, Result};
@@ -48,12 +51,12 @@ use sciformats_core::{Error, Result};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Compression {
-    /// Not at all.
+    /// No compression.
     #[default]
     None,
-    /// `zlib`, of the standard.
+    /// `zlib`, which the standard defines.
     Zlib,
-    /// `bzp2`, of the standard: bzip2.
+    /// `bzp2`, which the standard defines: bzip2.
     Bzp2,
     /// `lz4`, as Python's library writes it.
     Lz4,
@@ -61,16 +64,16 @@ pub enum Compression {
     Lz4Frame,
     /// `zstd`: a Zstandard frame.
     Zstd,
-    /// `blsc`: a Blosc chunk, written as Blosc 1 would.
+    /// `blsc`: a Blosc chunk that readers of Blosc 1 understand.
     Blosc,
     /// `bls2`: a Blosc 2 chunk.
     Blosc2,
-    /// A label that this library does not know: xz, private ones.
+    /// A label that this library does not know, such as xz or a private one.
     Unknown([u8; 4]),
 }
 
 impl Compression {
-    /// The compression of a label.
+    /// Returns the compression that a label stands for.
     ///
     /// ```
     /// use asdf_core::Compression;
@@ -92,7 +95,7 @@ impl Compression {
         }
     }
 
-    /// Its label.
+    /// Returns its label.
     pub fn label(self) -> [u8; 4] {
         match self {
             Self::None => [0; 4],
@@ -107,7 +110,7 @@ impl Compression {
         }
     }
 
-    /// Its label as text, without the zeros at its end.
+    /// Returns its label as text, without the zeros at its end.
     ///
     /// ```
     /// use asdf_core::Compression;
@@ -120,7 +123,7 @@ impl Compression {
         label.get(..end).unwrap_or_default().escape_ascii().to_string()
     }
 
-    /// The levels that it knows, if it knows any.
+    /// Returns the levels that it has, or `None` if it has no levels.
     ///
     /// ```
     /// use asdf_core::Compression;
@@ -137,10 +140,10 @@ impl Compression {
         }
     }
 
-    /// Refuses a level that it does not know.
+    /// Fails if it does not have this level.
     ///
     /// # Errors
-    /// `Usage` with the levels that there are.
+    /// `Usage`, with the levels that exist.
     pub(crate) fn check_level(self, level: Option<u32>) -> Result<()> {
         let Some(level) = level else { return Ok(()) };
         match (self.levels(), self) {
@@ -149,22 +152,35 @@ impl Compression {
                 let (name, (first, last)) = (self.name(), levels.into_inner());
                 Err(Error::usage("level", format!("is {level}, but {name} has levels {first} to {last}")))
             }
-            (None, Self::None) => Err(Error::usage("level", "is given, but no compression that has levels")),
+            (None, Self::None) => {
+                Err(Error::usage("level", "is given without a compression that has levels"))
+            }
             (None, _) => Err(Error::usage("level", format!("is {level}, but {} has no levels", self.name()))),
         }
     }
 
-    /// Whether [`encode_into`] gives large data in many parts.
+    /// Returns whether [`encode_into`] returns large data in many parts.
     pub(crate) fn has_parts(self) -> bool {
         matches!(self, Self::Zlib | Self::Lz4)
     }
 
-    /// Whether [`decode_stream`] decodes it.
+    /// Returns whether [`decode_stream`] decodes it as fast as [`decode`] does.
     pub(crate) fn is_stream(self) -> bool {
-        matches!(self, Self::Zlib | Self::Lz4Frame | Self::Zstd)
+        matches!(self, Self::Zlib | Self::Lz4 | Self::Lz4Frame | Self::Zstd)
     }
 
-    /// Why blocks of it cannot be decoded by this library as built, if they cannot: known before anything is read.
+    /// Returns whether [`decode_pieces`] can decode it.
+    pub(crate) fn is_read_in_pieces(self) -> bool {
+        self.is_stream() || matches!(self, Self::None | Self::Bzp2)
+    }
+
+    /// Returns the kind of stream that the label stands for. One writer stores LZ4 frames under the label of chunks.
+    fn stream(self) -> Self {
+        if self == Self::Lz4 { Self::Lz4Frame } else { self }
+    }
+
+    /// Returns the reason why this build of the library cannot decode such blocks, if there is one. Nothing needs to be read to
+    /// know it.
     pub(crate) fn obstacle(self) -> Option<Error> {
         let what = || format!("block compression `{}`", self.name());
         match self {
@@ -176,7 +192,7 @@ impl Compression {
     }
 }
 
-/// Why a block cannot be decoded.
+/// The reason why a block cannot be decoded.
 ///
 /// ```
 /// use asdf_core::Compression;
@@ -189,12 +205,12 @@ impl Compression {
 pub enum DecodeError {
     /// The stored bytes are wrong.
     Fault(Fault),
-    /// This library, as built, does not know the compression.
+    /// This build of the library does not know the compression.
     Unsupported(Error),
 }
 
 impl DecodeError {
-    /// Places the error: `offset` is that of the stored bytes.
+    /// Adds the position to the error; `offset` is that of the stored bytes.
     ///
     /// ```
     /// use asdf_core::codec::decode;
@@ -236,7 +252,7 @@ fn wrong(rule: &'static str) -> DecodeError {
     DecodeError::Fault(Fault::new("compressed stream", FaultKind::Rule(rule)))
 }
 
-/// Decodes `stored` into all of `out`, with up to `threads` threads where the format has parts.
+/// Decodes `stored` into all of `out`. Uses up to `threads` threads if the format has parts.
 ///
 /// ```
 /// use asdf_core::Compression;
@@ -262,36 +278,57 @@ pub fn decode(
             out.copy_from_slice(stored);
             Ok(())
         }
-        Compression::None => fault("is not as long as its data"),
-        Compression::Zlib => stream::zlib(stored, out),
+        Compression::None => fault("is not as long as its declared data"),
         Compression::Bzp2 if threads > 1 && bzip2::decode(stored, out, threads) => Ok(()),
-        Compression::Bzp2 => stream::bzip2(stored, out),
-        Compression::Lz4 if lz4::is_frame(stored) => stream::lz4_frame(stored, out),
-        Compression::Lz4 => lz4::decode(stored, out, threads),
-        Compression::Lz4Frame => stream::lz4_frame(stored, out),
-        Compression::Zstd => stream::zstd(stored, out),
+        Compression::Lz4 if !lz4::is_frame(stored) => lz4::decode(stored, out, threads),
+        Compression::Zlib
+        | Compression::Bzp2
+        | Compression::Lz4
+        | Compression::Lz4Frame
+        | Compression::Zstd => stream::fill(stream::decoder(compression.stream(), stored)?, out),
         #[cfg(feature = "blosc")]
         Compression::Blosc | Compression::Blosc2 => blosc::decode(stored, out),
         _ => compression.obstacle().map_or(Ok(()), |error| Err(DecodeError::Unsupported(error))),
     }
 }
 
-/// As [`decode`], of a stream that need not be in memory: of compressions that are one stream and nothing else.
+/// Does the same as [`decode`] for stored bytes that need not be in memory. Compressions that need all bytes at once are refused.
 pub(crate) fn decode_stream(
     compression: Compression,
-    stored: &mut dyn std::io::BufRead,
+    stored: &mut dyn BufRead,
     out: &mut [u8],
+    threads: usize,
 ) -> Result<(), DecodeError> {
-    match compression {
-        Compression::Zlib => stream::zlib(stored, out),
-        Compression::Lz4Frame => stream::lz4_frame(stored, out),
-        Compression::Zstd => stream::zstd(stored, out),
-        _ => fault("is not read as a stream"),
+    if compression == Compression::Lz4 && !lz4::is_frame(stored.fill_buf().map_err(stream::damage)?) {
+        return lz4::decode_stream(stored, out, threads);
     }
+    stream::fill(stream::decoder(compression.stream(), stored)?, out)
 }
 
-/// Encodes `data`, with up to `threads` threads where the format has parts. `level` is the compression's own scale; `None`
-/// is what other writers of ASDF use.
+/// Decodes stored bytes into `size` bytes of data, which `take` receives piece by piece. Neither the stored bytes nor the data
+/// need to be in memory as a whole. `at` is the offset of the stored bytes.
+///
+/// # Errors
+/// Errors of `take`; `Malformed`; `Unsupported` for a compression that needs all of its bytes at once.
+pub(crate) fn decode_pieces(
+    compression: Compression,
+    stored: &mut dyn BufRead,
+    (size, at): (u64, u64),
+    take: &mut dyn FnMut(&[u8]) -> Result<()>,
+) -> Result<()> {
+    if compression == Compression::None {
+        return stream::pieces(stored, (size, at), take);
+    }
+    let begin = stored.fill_buf().map_err(|error| stream::damage(error).at(at))?;
+    if compression == Compression::Lz4 && !lz4::is_frame(begin) {
+        return stream::pieces(lz4::Decoder::new(stored, size), (size, at), take);
+    }
+    let decoder = stream::decoder(compression.stream(), stored).map_err(|error| error.at(at))?;
+    stream::pieces(decoder, (size, at), take)
+}
+
+/// Encodes `data`. Uses up to `threads` threads if the format has parts. `level` is on the compression's own scale; `None`
+/// selects the level that other writers of ASDF use.
 ///
 /// ```
 /// use asdf_core::Compression;
@@ -304,11 +341,11 @@ pub(crate) fn decode_stream(
 /// ```
 ///
 /// # Errors
-/// `Unsupported` for a compression that is not known or not built in; `Usage` for a level that it does not have.
+/// `Unsupported` if the compression is not known or not part of this build; `Usage` if it does not have the level.
 pub fn encode(compression: Compression, level: Option<u32>, data: &[u8], threads: usize) -> Result<Vec<u8>> {
     let mut out = Vec::new();
     encode_into(compression, level, data, threads, &mut |part| {
-        // Most give all at once.
+        // Most compressions return everything in one part.
         match out.is_empty() {
             true => out = part.into_owned(),
             false => out.extend_from_slice(&part),
@@ -318,14 +355,15 @@ pub fn encode(compression: Compression, level: Option<u32>, data: &[u8], threads
     Ok(out)
 }
 
-/// Takes encoded bytes.
+/// Accepts encoded bytes.
 pub(crate) type Sink<'a> = dyn FnMut(Cow<'_, [u8]>) -> Result<()> + 'a;
 
-/// Encodes `data`, with up to `threads` threads where the format has parts; the parts go to `sink` one after another.
-/// `level` is the compression's own scale; `None` is what other writers of ASDF use.
+/// Encodes `data`, and passes the parts to `sink` one after another. Uses up to `threads` threads if the format has parts.
+/// `level` is on the compression's own scale; `None` selects the level that other writers of ASDF use.
 ///
 /// # Errors
-/// Of `sink`; `Unsupported` for a compression that is not known or not built in; `Usage` for a level that it does not have.
+/// Those of `sink`; `Unsupported` if the compression is not known or not part of this build; `Usage` if it does not have the
+/// level.
 pub(crate) fn encode_into(
     compression: Compression,
     level: Option<u32>,
@@ -349,7 +387,7 @@ pub(crate) fn encode_into(
     }
 }
 
-/// The MD5 of some bytes.
+/// Returns the MD5 of some bytes.
 ///
 /// ```
 /// use asdf_core::codec::md5;
@@ -360,7 +398,7 @@ pub fn md5(bytes: &[u8]) -> [u8; 16] {
     Md5::digest(bytes).into()
 }
 
-/// An MD5 that is fed piece by piece.
+/// An MD5 that is computed piece by piece.
 ///
 /// ```
 /// use asdf_core::codec::{Md5Sum, md5};
@@ -375,12 +413,12 @@ pub fn md5(bytes: &[u8]) -> [u8; 16] {
 pub struct Md5Sum(Md5);
 
 impl Md5Sum {
-    /// Feeds bytes.
+    /// Adds bytes.
     pub fn update(&mut self, bytes: &[u8]) {
         self.0.update(bytes);
     }
 
-    /// The sum of all that was fed.
+    /// Returns the sum of all bytes that were added.
     pub fn finish(self) -> [u8; 16] {
         self.0.finalize().into()
     }
@@ -421,9 +459,11 @@ mod tests {
         let data: Vec<u8> = (0..10_000u32).map(|i| (i / 7) as u8).collect();
         for compression in ALL.into_iter().filter(|&c| can_encode(c)) {
             let mut stored = encode(compression, None, &data, 2).unwrap();
-            for (size, expected) in
-                [(data.len(), None), (data.len() + 1, Some("ends early")), (data.len() - 1, Some("goes on"))]
-            {
+            for (size, expected) in [
+                (data.len(), None),
+                (data.len() + 1, Some("ends early")),
+                (data.len() - 1, Some("continues")),
+            ] {
                 let mut out = vec![0; size];
                 match (decode(compression, &stored, &mut out, 2), expected) {
                     (Ok(()), None) => assert!(out == data, "{compression:?}"),

@@ -1,4 +1,4 @@
-//! The blocks of a document: their order, the arrays that refer to them, and how they are to be stored.
+//! The blocks of a document: their order, the arrays that refer to them, and how they will be stored.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -15,23 +15,23 @@ use crate::yaml::NodeId;
 /// A block of a document.
 #[derive(Clone)]
 pub(crate) enum BlockData {
-    /// The block of this index in the file that the document was opened from.
+    /// The block with this index in the file from which the document was opened.
     Stored(usize),
-    /// The data of that block, to be compressed in another way.
+    /// The data of such a block, which will be compressed in another way.
     Recoded { stored: usize, compression: Compression, level: Option<u32> },
-    /// Data to be stored, and how.
+    /// New data, and how it will be stored.
     New { data: Arc<dyn ReadAt>, compression: Compression, level: Option<u32> },
-    /// Bytes that are compressed already, as a block of another file.
-    Encoded { header: BlockHeader, stored: Arc<dyn ReadAt> },
+    /// Bytes that are already compressed, as in a block of another file.
+    Encoded { header: Box<BlockHeader>, stored: Arc<dyn ReadAt> },
 }
 
 impl Document {
-    /// The number of blocks.
+    /// Returns the number of blocks.
     pub fn block_count(&self) -> usize {
         self.blocks.len()
     }
 
-    /// Adds a block that a node may refer to by the index that is returned. It comes before a streamed last block.
+    /// Adds a block. A node can refer to it by the index that is returned. A streamed block stays the last one.
     ///
     /// ```
     /// use asdf_core::{Asdf, Compression, Document};
@@ -48,7 +48,7 @@ impl Document {
     }
 
     pub(crate) fn push_block(&mut self, block: BlockData) -> usize {
-        // A streamed block stays last: arrays name it by −1, or by the index that it had.
+        // A streamed block stays last, because arrays refer to it as −1, or by the index that it had.
         if let Some(last) = self.streamed_block() {
             self.blocks.insert(last, block);
             self.renumber(|index| if index == last { last + 1 } else { index });
@@ -58,18 +58,18 @@ impl Document {
         self.blocks.len() - 1
     }
 
-    /// The last block, if it extends to the end of the file.
+    /// Returns the last block, if it extends to the end of the file.
     fn streamed_block(&self) -> Option<usize> {
         self.blocks.len().checked_sub(1).filter(|_| self.streamed)
     }
 
-    /// The header of a block of the file that was opened, and where it is.
+    /// Returns the header of a block of the file that was opened, and where it is.
     pub(crate) fn stored_block(&self, stored: usize) -> Result<Block<'_>> {
         let origin = self.origin.as_ref().ok_or_else(|| Error::not_found("block", stored.to_string()))?;
         origin.block(stored)
     }
 
-    /// The bytes of a block's data.
+    /// Returns the size of a block's data in bytes.
     pub(crate) fn data_size(&self, block: usize) -> Result<u64> {
         Ok(match self.blocks.get(block) {
             Some(BlockData::Stored(stored) | BlockData::Recoded { stored, .. }) => {
@@ -81,10 +81,10 @@ impl Document {
         })
     }
 
-    /// The bytes in all blocks, as far as they are known before anything is compressed.
+    /// Returns the size of all blocks in bytes, as far as it is known before compression.
     ///
     /// # Errors
-    /// `Malformed` for a bad header in the file that was opened; `Usage` if they are more than a file can have.
+    /// `Malformed` if a header in the opened file is invalid; `Usage` if the sum exceeds the size of any file.
     pub(crate) fn bytes_of_blocks(&self) -> Result<u64> {
         let sizes = self.blocks.iter().map(|block| match block {
             BlockData::Stored(index) | BlockData::Recoded { stored: index, .. } => {
@@ -95,18 +95,18 @@ impl Document {
         });
         sizes.into_iter().try_fold(0u64, |sum, size| {
             let sum = sum.checked_add(size?);
-            sum.ok_or_else(|| Error::usage("blocks", "have more bytes together than a file can have"))
+            sum.ok_or_else(|| Error::usage("blocks", "have together more bytes than a file can have"))
         })
     }
 
-    /// The mappings that are arrays by their tag, and the node of their `source`.
+    /// Returns the nodes with the tag of an array, and the nodes of their `source`.
     pub(crate) fn sources(&self) -> Vec<(NodeId, NodeId)> {
         let is_array = |id: &NodeId| ndarray::is_ndarray(&self.tree, *id);
         let source = |id: NodeId| Some((id, self.tree.child(id, "source")?));
         self.tree.reachable().into_iter().filter(is_array).filter_map(source).collect()
     }
 
-    /// The block that a `source` names.
+    /// Returns the block to which a `source` refers.
     pub(crate) fn block_of(&self, source: NodeId) -> Option<usize> {
         let value = self.tree.value(source).ok()??;
         let index: i128 = value.as_int()?;
@@ -115,7 +115,7 @@ impl Document {
         usize::try_from(index).ok().filter(|&index| index < self.blocks.len())
     }
 
-    /// The blocks that no array refers to, by their numbers. Nodes with other tags may know them.
+    /// Returns the indices of the blocks to which no array refers. Nodes with other tags may refer to them.
     ///
     /// ```
     /// use asdf_core::{Document, NewArray};
@@ -133,7 +133,7 @@ impl Document {
         (0..self.blocks.len()).filter(|index| !used.contains(index)).collect()
     }
 
-    /// Gives the blocks that arrays name other numbers. Negative numbers are left: they count from the end.
+    /// Changes the indices by which arrays refer to blocks. Negative indices stay, because they count from the end.
     fn renumber(&mut self, new: impl Fn(usize) -> usize) {
         let mut done = HashSet::new();
         for (array, source) in self.sources() {
@@ -150,8 +150,8 @@ impl Document {
         }
     }
 
-    /// Leaves out the blocks that no array refers to, and numbers the others anew. Blocks that only nodes with other
-    /// tags know are left out too: their numbers have no meaning here.
+    /// Removes the blocks to which no array refers, and renumbers the others. Blocks to which only nodes with other tags refer
+    /// are removed too, because the meaning of their numbers is not known here.
     ///
     /// ```
     /// use asdf_core::{Document, NewArray};
@@ -169,7 +169,7 @@ impl Document {
         let used: BTreeSet<usize> = sources.iter().filter_map(|(_, source)| self.block_of(*source)).collect();
         self.streamed = self.streamed_block().is_some_and(|last| used.contains(&last));
         let streamed = self.streamed_block();
-        // Numbers from the end would change their meaning.
+        // Indices that count from the end would change their meaning.
         for (array, source) in sources {
             if let Some(index) = self.block_of(source)
                 && streamed != Some(index)
@@ -184,7 +184,7 @@ impl Document {
         self.blocks.retain(|_| index.next().is_some_and(|index| used.contains(&index)));
     }
 
-    /// Stores every block with another compression. Blocks of the file that was opened are decoded when it is written.
+    /// Stores every block with another compression. Blocks of the opened file are decoded when the document is written.
     ///
     /// ```
     /// use asdf_core::{Asdf, Compression, Document};
@@ -200,7 +200,7 @@ impl Document {
     /// ```
     ///
     /// # Errors
-    /// `Usage` for a level that the compression does not have; the document is then as it was.
+    /// `Usage` if the compression does not have the level; the document is unchanged then.
     pub fn recompress(&mut self, new: Compression, new_level: Option<u32>) -> Result<()> {
         new.check_level(new_level)?;
         let streamed = self.streamed_block();

@@ -2,13 +2,13 @@
 
 use crate::yaml::resolve::float_text;
 
-/// The real and the imaginary part.
+/// Returns the real and the imaginary part.
 pub(crate) fn parse(text: &str) -> Option<(f64, f64)> {
     let text = text.strip_prefix('(').and_then(|text| text.strip_suffix(')')).unwrap_or(text);
     let Some(body) = text.strip_suffix(['i', 'j', 'I', 'J']) else {
         return Some((number(text)?, 0.0));
     };
-    // The sign between the parts: the last one that is not first and belongs to no exponent.
+    // The sign between the parts is the last one that is neither the first character nor part of an exponent.
     let bytes = body.as_bytes();
     let is_split = |&i: &usize| {
         let exponent =
@@ -36,7 +36,7 @@ fn number(text: &str) -> Option<f64> {
     known.then(|| lower.parse().ok()).flatten()
 }
 
-/// The text of a complex number.
+/// Returns the text of a complex number.
 pub(crate) fn text(real: f64, imaginary: f64) -> String {
     let part = |value: f64| float_text(value).replace(".nan", "nan").replace(".inf", "inf");
     let imaginary = part(imaginary);

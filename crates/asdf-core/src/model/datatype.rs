@@ -31,15 +31,15 @@ pub enum ScalarType {
     Float64,
     Complex64,
     Complex128,
-    /// One byte; anything but 0 is true.
+    /// One byte. Every value but 0 is true.
     Bool8,
-    /// So many bytes of text, zeros at the end not counted.
+    /// Text of this many bytes. Zeros at the end do not count.
     Ascii(u64),
-    /// So many code points of four bytes each, zeros at the end not counted.
+    /// Text of this many code points of four bytes each. Zeros at the end do not count.
     Ucs4(u64),
 }
 
-/// Types that one datatype may consist of. Real ones have hundreds at most.
+/// The largest number of types of which a datatype may consist. Practical ones have a few hundred.
 const MAX_PARTS: u64 = 1 << 16;
 
 const NAMES: [(&str, ScalarType); 14] = [
@@ -60,7 +60,7 @@ const NAMES: [(&str, ScalarType); 14] = [
 ];
 
 impl ScalarType {
-    /// Bytes of an element; `None` beyond 64 bits.
+    /// Returns the size of an element in bytes, or `None` if it does not fit 64 bits.
     pub fn size(self) -> Option<u64> {
         match self {
             Self::Int8 | Self::UInt8 | Self::Bool8 => Some(1),
@@ -73,7 +73,7 @@ impl ScalarType {
         }
     }
 
-    /// Bytes that the byte order turns around together.
+    /// Returns the size in bytes of the units whose bytes are in one of the two orders.
     ///
     /// ```
     /// use asdf_core::ScalarType;
@@ -90,7 +90,7 @@ impl ScalarType {
         }
     }
 
-    /// The standard's name: `float64`; for texts `ascii` or `ucs4`.
+    /// Returns the name in the standard, such as `float64`. For texts it is `ascii` or `ucs4`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Ascii(_) => "ascii",
@@ -136,13 +136,13 @@ pub enum Datatype {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Field {
-    /// The name; `f0`, `f1`, … for fields that have none.
+    /// The name, which is `f0`, `f1`, … for fields without a name.
     pub name: String,
     /// The type of its elements.
     pub datatype: Datatype,
-    /// Their byte order as stored.
+    /// Their stored byte order.
     pub byteorder: ByteOrder,
-    /// The shape of the array it is; empty for one element.
+    /// The shape of the array in this field, which is empty for a single element.
     pub shape: Vec<u64>,
 }
 
@@ -153,7 +153,7 @@ impl From<ScalarType> for Datatype {
 }
 
 impl Field {
-    /// A field of one element.
+    /// Creates a field of one element.
     ///
     /// ```
     /// use asdf_core::{ByteOrder, Datatype, Field, ScalarType};
@@ -171,7 +171,7 @@ impl Field {
 }
 
 impl Datatype {
-    /// Bytes of an element, as stored and as read; `None` beyond 64 bits.
+    /// Returns the size of an element in bytes, or `None` if it does not fit 64 bits.
     pub fn size(&self) -> Option<u64> {
         match self {
             Self::Scalar(scalar) => scalar.size(),
@@ -179,7 +179,7 @@ impl Datatype {
         }
     }
 
-    /// The type without parts, if it is one.
+    /// Returns the scalar type, or `None` if it is a structured type.
     pub fn scalar(&self) -> Option<ScalarType> {
         match self {
             Self::Scalar(scalar) => Some(*scalar),
@@ -187,7 +187,7 @@ impl Datatype {
         }
     }
 
-    /// Brings packed elements stored in `order` into little-endian order, or back, in place.
+    /// Converts packed elements between the byte order `order` and little-endian, in place.
     ///
     /// ```
     /// use asdf_core::{ByteOrder, Datatype, ScalarType};
@@ -211,7 +211,7 @@ impl Datatype {
                 for element in bytes.chunks_exact_mut(size) {
                     let mut rest = element;
                     for field in fields {
-                        // An element is as long as its fields together, so that each of them is in it.
+                        // An element is as long as all its fields together, so each field is inside it.
                         let size = field.size().and_then(|size| usize::try_from(size).ok());
                         let cut = size.and_then(|size| std::mem::take(&mut rest).split_at_mut_checked(size));
                         let Some((part, tail)) = cut else { break };
@@ -233,7 +233,7 @@ impl Datatype {
         }
     }
 
-    /// Reads the node of a `datatype`. `order` is the byte order of fields that name none.
+    /// Reads the node of a `datatype`. `order` is the byte order of fields that do not declare one.
     ///
     /// ```
     /// use asdf_core::{ByteOrder, Datatype, ScalarType, Tree};
@@ -249,8 +249,8 @@ impl Datatype {
         Self::nested(tree, id, order, (0, &mut 0))
     }
 
-    /// `level` and `count` are how deep this type is in another, and how many types there have been: aliases could
-    /// make many of few.
+    /// `level` is the nesting depth of this type, and `count` is the number of types so far, which is bounded because aliases
+    /// could turn a few nodes into many types.
     fn nested(tree: &Tree, id: NodeId, order: ByteOrder, (level, count): (usize, &mut u64)) -> Result<Self> {
         tree.limits().depth("levels of the datatype", level)?;
         *count = add(*count, 1)?;
@@ -267,7 +267,7 @@ impl Datatype {
             && let Some(kind @ ("ascii" | "ucs4")) = tree.node(*name).text()
             && let Ok(Some(length)) = tree.value(*length)
         {
-            let length = length.as_int().ok_or_else(|| fault("has a length that is no whole number"))?;
+            let length = length.as_int().ok_or_else(|| fault("has a length that is not a whole number"))?;
             return Ok(Self::Scalar(if kind == "ascii" {
                 ScalarType::Ascii(length)
             } else {
@@ -302,11 +302,11 @@ impl Datatype {
         };
         let name = match tree.child(id, "name") {
             Some(name) => {
-                tree.node(name).text().ok_or_else(|| fault("has a name that is no text"))?.to_owned()
+                tree.node(name).text().ok_or_else(|| fault("has a name that is not text"))?.to_owned()
             }
             None => unnamed(),
         };
-        let datatype = tree.child(id, "datatype").ok_or_else(|| fault("has no datatype"))?;
+        let datatype = tree.child(id, "datatype").ok_or_else(|| fault("lacks a datatype"))?;
         let datatype = Self::nested(tree, datatype, byteorder, (level, count))?;
         let shape = match tree.child(id, "shape") {
             Some(node) => whole_numbers(tree, node)?,
@@ -315,7 +315,7 @@ impl Datatype {
         Ok(Field { name, datatype, byteorder, shape })
     }
 
-    /// Adds a node that says this type.
+    /// Adds a node that describes this type.
     ///
     /// ```
     /// use asdf_core::{Datatype, ScalarType, Tree};
@@ -355,7 +355,7 @@ impl Field {
     }
 }
 
-/// The name of a byte order.
+/// Returns the name of a byte order.
 pub(crate) fn order_name(order: ByteOrder) -> &'static str {
     match order {
         ByteOrder::Little => "little",
@@ -374,7 +374,7 @@ pub(super) fn byte_order(tree: &Tree, id: NodeId) -> Result<ByteOrder> {
     }
 }
 
-/// A sequence of whole numbers that are not negative.
+/// Returns a sequence of whole numbers that are not negative.
 pub(super) fn whole_numbers(tree: &Tree, id: NodeId) -> Result<Vec<u64>> {
     let fault = || {
         let kind = FaultKind::Rule("is not a list of whole numbers");

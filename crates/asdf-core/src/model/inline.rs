@@ -1,4 +1,4 @@
-//! Arrays whose elements stand in the tree as nested sequences.
+//! Arrays whose elements are nested sequences in the tree.
 
 use sciformats_core::arith::{add, fit};
 use sciformats_core::fault::{Fault, FaultKind};
@@ -12,9 +12,9 @@ use crate::yaml::{NodeId, Tree, Value};
 pub(super) struct Inline {
     pub(super) datatype: Datatype,
     pub(super) shape: Vec<u64>,
-    /// Little-endian, in C order.
+    /// The elements as little-endian bytes in C order.
     pub(super) bytes: Vec<u8>,
-    /// One byte an element, 1 where it was `null`; `None` if none was.
+    /// One byte per element, which is 1 if the element is `null`; `None` if no element is.
     pub(super) mask: Option<Vec<u8>>,
 }
 
@@ -22,7 +22,7 @@ fn fault(tree: &Tree, id: NodeId, rule: &'static str) -> Error {
     Fault::new("data", FaultKind::Rule(rule)).at("ndarray", tree.node(id).offset)
 }
 
-/// Reads nested sequences; the type is inferred if none is given.
+/// Reads nested sequences. The type is inferred if `datatype` is `None`.
 pub(super) fn read(tree: &Tree, id: NodeId, datatype: Option<Datatype>) -> Result<Inline> {
     let rank = rank(tree, id, datatype.as_ref())?;
     let mut shape = Vec::with_capacity(rank);
@@ -55,7 +55,7 @@ pub(super) fn read(tree: &Tree, id: NodeId, datatype: Option<Datatype>) -> Resul
     Ok(Inline { datatype, shape, bytes, mask })
 }
 
-/// How many levels of sequences are dimensions: of structured elements the innermost are the elements.
+/// Returns how many levels of sequences are dimensions. The innermost sequences of structured arrays are the elements.
 fn rank(tree: &Tree, id: NodeId, datatype: Option<&Datatype>) -> Result<usize> {
     let mut rank: usize = 0;
     let mut at = id;
@@ -75,7 +75,7 @@ fn rank(tree: &Tree, id: NodeId, datatype: Option<&Datatype>) -> Result<usize> {
     Ok(rank)
 }
 
-/// Whether a node can be an element of a type, by its form.
+/// Returns whether the form of a node permits it to be an element of a type.
 fn fits(tree: &Tree, id: NodeId, datatype: &Datatype) -> bool {
     let field_fits = |(item, field): (&NodeId, &Field)| {
         let mut at = *item;
@@ -98,7 +98,7 @@ fn fits(tree: &Tree, id: NodeId, datatype: &Datatype) -> bool {
     }
 }
 
-/// The elements in C order, each sequence of the length that the first of its level has.
+/// Collects the elements in C order. All sequences of a level must be as long as the first one.
 fn collect(tree: &Tree, id: NodeId, shape: &[u64], out: &mut Vec<NodeId>) -> Result<()> {
     let Some((&dimension, inner)) = shape.split_first() else {
         out.push(id);
@@ -161,7 +161,7 @@ fn encode(tree: &Tree, id: NodeId, datatype: &Datatype, out: &mut Vec<u8>) -> Re
         Datatype::Struct(fields) => {
             let items = tree.items(id).filter(|items| items.len() == fields.len());
             let items =
-                items.ok_or_else(|| fault(tree, id, "has an element that is not one of its fields each"))?;
+                items.ok_or_else(|| fault(tree, id, "has an element that does not consist of its fields"))?;
             items.iter().zip(fields).try_for_each(|(&item, field)| {
                 let mut parts = Vec::new();
                 collect(tree, item, &field.shape, &mut parts)?;
@@ -224,7 +224,7 @@ fn encode_scalar(tree: &Tree, id: NodeId, scalar: ScalarType, out: &mut Vec<u8>)
     Ok(())
 }
 
-/// A text and the zeros after it; `None` if it does not fit.
+/// Returns a text padded with zeros; `None` if it does not fit.
 fn encode_text(text: &str, scalar: ScalarType, out: &mut Vec<u8>) -> Option<()> {
     let size = usize::try_from(scalar.size()?).ok()?;
     let start = out.len();
@@ -237,7 +237,7 @@ fn encode_text(text: &str, scalar: ScalarType, out: &mut Vec<u8>) -> Option<()> 
     (out.len() <= end).then(|| out.resize(end, 0))
 }
 
-/// One part of a floating-point type.
+/// Returns one part of a floating-point type.
 #[allow(clippy::cast_possible_truncation)] // Rounding to the nearest is what the narrower types are for.
 fn float(scalar: ScalarType, value: f64, out: &mut Vec<u8>) {
     match scalar {

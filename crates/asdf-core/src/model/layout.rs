@@ -1,8 +1,8 @@
-//! Where the tree and the blocks of a file are, found without reading the data of any block.
+//! The positions of the tree and the blocks of a file, which are found without reading the data of any block.
 //!
-//! A [`Layout`] is made by walking over the headers of all blocks; the block index is then compared with what was found. A
-//! walk costs one small read a block, and an index that is wrong, old or hostile can lead nowhere. Open files begin with
-//! less: see [`located`](super::located).
+//! A [`Layout`] is made by reading the headers of all blocks in order. The block index is then compared with the result. This
+//! costs one small read per block, and an index that is wrong, outdated or hostile cannot mislead it. Opening a file needs less;
+//! see [`located`](super::located).
 
 use std::ops::Range;
 
@@ -15,9 +15,9 @@ use crate::spec::block_index::{self, BlockIndex};
 use crate::spec::header_line::Header;
 use crate::spec::yaml_frame;
 
-/// How much is read at a time where an end is searched for.
+/// The number of bytes that are read at a time while searching for an end.
 const PIECE: usize = 64 << 10;
-/// Bytes at the end of a piece with which a magic token may begin that the next one ends.
+/// The number of bytes at the end of a piece that may be the beginning of a magic token.
 const OVERLAP: usize = MAGIC.len() - 1;
 
 /// One block of a file.
@@ -33,22 +33,23 @@ const OVERLAP: usize = MAGIC.len() - 1;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockEntry {
-    /// Where its magic token stands.
+    /// The offset of its magic token.
     pub offset: u64,
-    /// Its header as stored.
+    /// Its header as it is stored.
     pub header: BlockHeader,
-    /// Bytes stored from [`data_offset`](Self::data_offset) on: the used size, or all up to the end if streamed.
+    /// The number of bytes stored from [`data_offset`](Self::data_offset) on: the used size, or everything up to the end if
+    /// streamed.
     pub stored: u64,
 }
 
 impl BlockEntry {
-    /// Where its stored bytes begin. A block that was found lies inside its file; for one that a caller made up beyond
-    /// 64 bits this is their end, which no file reaches.
+    /// Returns the offset of its stored bytes. A block that was found is inside its file. For a block that a caller made up, the
+    /// result is a bound that no file reaches.
     pub fn data_offset(&self) -> u64 {
         bound::sum(self.offset, self.header.size())
     }
 
-    /// The end of the space allocated to it, as [`data_offset`](Self::data_offset) a bound for what no file holds.
+    /// Returns the end of the space that is allocated to it. Like [`data_offset`](Self::data_offset), this can be a bound.
     ///
     /// ```
     /// # let mut document = asdf_core::Document::new();
@@ -63,13 +64,13 @@ impl BlockEntry {
         bound::sum(self.data_offset(), size)
     }
 
-    /// Bytes after decoding.
+    /// Returns the number of bytes after decoding.
     pub fn data_size(&self) -> u64 {
         if self.header.is_streamed() { self.stored } else { self.header.data_size }
     }
 }
 
-/// What became of the block index.
+/// The state of the block index.
 ///
 /// ```
 /// use asdf_core::structure::IndexState;
@@ -83,20 +84,20 @@ impl BlockEntry {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum IndexState {
-    /// There is none; it is optional.
+    /// There is no index. It is optional.
     Absent,
-    /// It agrees with the blocks. The range is that of its text.
+    /// The index agrees with the blocks. The range is that of its text.
     Valid(Range<u64>),
-    /// It does not, and is ignored.
+    /// The index does not agree with the blocks, and is ignored.
     Rejected {
-        /// Where it stands.
+        /// The offset of the index.
         offset: u64,
-        /// Why: completes "the block index …".
+        /// The reason, which completes the sentence "the block index …".
         reason: &'static str,
     },
 }
 
-/// Where everything is.
+/// The positions of all parts of a file.
 ///
 /// ```
 /// # let mut document = asdf_core::Document::new();
@@ -112,24 +113,24 @@ pub enum IndexState {
 pub struct Layout {
     /// The first line and the comments.
     pub header: Header,
-    /// The end of the header: where a tree begins if there is one.
+    /// The end of the header, which is the start of the tree if there is one.
     pub header_end: u64,
-    /// The tree's text from `%YAML` to the end line.
+    /// The text of the tree, from `%YAML` to the line that ends it.
     pub tree: Option<Range<u64>>,
-    /// The blocks in the order of the file.
+    /// The blocks in the order in which they are in the file.
     pub blocks: Vec<BlockEntry>,
-    /// The block index.
+    /// The state of the block index.
     pub index: IndexState,
     /// The end of the last block, or of the tree, or of the header.
     pub content_end: u64,
-    /// Bytes after the content that are neither the index nor zeros, where they begin.
+    /// The offset of bytes after the content that are neither the index nor zeros, if there are any.
     pub unexplained: Option<u64>,
     /// The length of the file.
     pub len: u64,
 }
 
 impl Layout {
-    /// Finds everything in `storage`.
+    /// Finds all parts of `storage`.
     ///
     /// ```
     /// use asdf_core::Limits;
@@ -145,15 +146,15 @@ impl Layout {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Malformed`] for a header, tree or block that the standard does not allow; `LimitExceeded` for more
-    /// blocks than `limits.items`; `Io`.
+    /// [`Error::Malformed`] if the standard does not allow a header, tree or block; `LimitExceeded` if there are more blocks than
+    /// `limits.items`; `Io`.
     pub fn locate(storage: &dyn ReadAt, limits: &Limits) -> Result<Self> {
         let start = Start::find(storage)?;
         let (blocks, _) = start.walk(storage, limits, usize::MAX)?;
         start.layout(storage, blocks, limits)
     }
 
-    /// The first byte that the tree cannot grow into: the first block, or the end of the file.
+    /// Returns the offset up to which the tree can grow: the first block, or the end of the file.
     ///
     /// ```
     /// # let mut document = asdf_core::Document::new();
@@ -179,7 +180,7 @@ impl Layout {
         }
         let rejected = |reason| IndexState::Rejected { offset: at, reason };
         let last = last.offset;
-        // An index has at most 23 bytes a block; what is much longer is none, and is not worth reading.
+        // An index has at most 23 bytes per block, so a much longer text is not one and need not be read.
         let plausible = bound::sum(bound::product(self.blocks.len() as u64, 64), 1 << 12);
         let size = limits.memory("bytes of the block index", left.min(plausible))?;
         let text = storage.read_at(at, size)?;
@@ -205,13 +206,13 @@ impl Layout {
     }
 }
 
-/// What comes before the blocks.
+/// The parts before the blocks.
 #[derive(Clone, Debug)]
 pub(super) struct Start {
     pub(super) header: Header,
     pub(super) header_end: u64,
     pub(super) tree: Option<Range<u64>>,
-    /// Where the first block begins, if there is one.
+    /// The offset of the first block, if there is one.
     pub(super) first: Option<u64>,
     /// The length of the file.
     pub(super) len: u64,
@@ -228,7 +229,7 @@ impl Start {
         Ok(Self { header, header_end, tree, first, len: storage.size() })
     }
 
-    /// At most `count` blocks, found by their headers, and whether more follow.
+    /// Reads the headers of at most `count` blocks, and returns whether more blocks follow.
     pub(super) fn walk(
         &self,
         storage: &dyn ReadAt,
@@ -250,7 +251,7 @@ impl Start {
         Ok((blocks, next.is_some()))
     }
 
-    /// Everything, with these blocks, which are all.
+    /// Returns the positions of all parts; `blocks` are all blocks.
     pub(super) fn layout(
         &self,
         storage: &dyn ReadAt,
@@ -268,12 +269,12 @@ impl Start {
     }
 }
 
-/// At most `size` bytes of what is left.
+/// Returns `left`, but at most `size`.
 fn clamped(left: u64, size: usize) -> usize {
     bound::addressable(left).min(size)
 }
 
-/// The header lines; they are read piece by piece until a line follows that is no comment.
+/// Parses the header lines. They are read in pieces until a line follows that is not a comment.
 fn header(storage: &dyn ReadAt) -> Result<(Header, u64)> {
     let mut size = 4 << 10;
     loop {
@@ -310,7 +311,7 @@ fn tree(storage: &dyn ReadAt, start: u64) -> Result<Option<Range<u64>>> {
     let mut text = Vec::new();
     loop {
         let done = text.len();
-        // Pieces double, so that a long tree is read in few calls.
+        // Pieces double in size, so that a long tree is read with few calls.
         let at = add(start, done as u64)?;
         let piece = storage.read_at(at, clamped(bound::left(storage.size(), at), done.max(PIECE)))?;
         text.extend_from_slice(&piece);
@@ -332,10 +333,10 @@ fn end_of_tree(start: u64, size: Option<usize>) -> Result<Option<Range<u64>>> {
     }
 }
 
-/// The first block at or after `from`: padding may come before it, and hold bytes that only look like its magic token.
+/// Returns the first block at or after `from`. Padding may precede it, and may contain bytes that look like its magic token.
 ///
-/// A token directly after the tree is a block whatever follows. One inside padding counts if a header follows that the
-/// file has room for; if none does, the first is reported.
+/// A token directly after the tree always starts a block. A token inside padding counts if a valid header follows that fits the
+/// file; if there is none, the error of the first token is returned.
 fn first_block(storage: &dyn ReadAt, from: u64) -> Result<Option<u64>> {
     let mut at = from;
     let mut rejected = None;
@@ -352,7 +353,7 @@ fn first_block(storage: &dyn ReadAt, from: u64) -> Result<Option<u64>> {
                 Err(e) => rejected.get_or_insert(e),
             };
         }
-        // A token may lie across the edge of two pieces.
+        // A token may be at the border between two pieces.
         let Some(before) = piece.len().checked_sub(OVERLAP).filter(|&before| before > 0) else {
             break;
         };

@@ -1,18 +1,18 @@
-//! Where the parts of an open file are, found with as few reads as the file allows.
+//! The positions of the parts of an open file, which are found with as few reads as the file allows.
 //!
-//! The standard lets readers trust a block index whose first and last entries are right, if they check each block that
-//! they use. So the headers of the first blocks are read one after another, and where more follow, the index is looked
-//! for at the end of the file:
+//! The standard lets readers trust a block index whose first and last entries are right, if they check each block that they use.
+//! The headers of the first blocks are therefore read one after another, and if more blocks follow, the index is searched for at
+//! the end of the file:
 //!
 //! | what is checked | when |
 //! |---|---|
-//! | the first [`WALKED`] entries are the blocks that were found by walking | when the file is opened |
-//! | the offsets ascend, each at least a header behind the one before | when the file is opened |
-//! | a block begins at the last entry, and the index begins where that block ends | when the file is opened |
-//! | nothing but zeros follows the index | when the file is opened |
-//! | a block begins at an entry and ends where the next entry says | when the block is used |
+//! | the first [`WALKED`] entries are the blocks whose headers were read | when the file is opened |
+//! | the offsets ascend, each by at least the size of a header | when the file is opened |
+//! | a block begins at the last entry, and the index begins where this block ends | when the file is opened |
+//! | only zeros follow the index | when the file is opened |
+//! | a block begins at an entry, and ends at the next entry | when the block is used |
 //!
-//! If anything is not so, every header is read, as if there were no index.
+//! If one of these checks fails, every header is read, as if there were no index.
 
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -24,26 +24,26 @@ use crate::spec::block_header::BlockHeader;
 use crate::spec::block_index::{self, BlockIndex};
 use crate::spec::header_line::Header;
 
-/// So many headers are read before the index is asked.
+/// The number of headers that are read before the index is searched for.
 pub(super) const WALKED: usize = 32;
 
-/// How much is read at a time while the beginning of the index is searched for.
+/// The number of bytes that are read at a time while the start of the index is searched for.
 const PIECE: usize = 64 << 10;
 
-/// Where the parts of a file are. Which blocks there are is known; their headers are read when they are asked for.
+/// The positions of the parts of a file. All blocks are known; their headers are read when they are needed.
 #[derive(Debug)]
 pub(crate) struct Located {
     start: Start,
-    /// What the index says, as long as nothing has contradicted it.
+    /// What the index says, unless something has contradicted it.
     indexed: Option<Indexed>,
-    /// Everything, once all headers have been read.
+    /// The positions of all parts, once all headers have been read.
     whole: OnceLock<Layout>,
-    /// What there is of it where a header in the middle is bad.
+    /// The positions of the parts before a header that is damaged.
     damaged: OnceLock<Layout>,
     limits: Limits,
 }
 
-/// A block index that has passed the checks of opening.
+/// A block index that passed the checks at opening.
 #[derive(Debug)]
 struct Indexed {
     offsets: Vec<u64>,
@@ -53,10 +53,10 @@ struct Indexed {
 }
 
 impl Located {
-    /// Finds everything in `storage`.
+    /// Finds the parts of `storage`.
     ///
     /// # Errors
-    /// As [`Layout::locate`].
+    /// Those of [`Layout::locate`].
     pub(crate) fn find(storage: &dyn ReadAt, limits: &Limits) -> Result<Self> {
         let start = Start::find(storage)?;
         let (blocks, more) = start.walk(storage, limits, WALKED)?;
@@ -70,31 +70,31 @@ impl Located {
     }
 
     fn index(&self) -> Option<&Indexed> {
-        // What all headers say counts more.
+        // The headers take precedence over the index.
         if self.whole.get().is_some() { None } else { self.indexed.as_ref() }
     }
 
-    /// The first line and the comments.
+    /// Returns the first line and the comments.
     pub(crate) fn header(&self) -> &Header {
         &self.start.header
     }
 
-    /// The tree's text.
+    /// Returns the position of the tree's text.
     pub(crate) fn tree(&self) -> Option<&Range<u64>> {
         self.start.tree.as_ref()
     }
 
-    /// The end of the tree, or of the header where there is none.
+    /// Returns the end of the tree, or of the header if there is no tree.
     pub(crate) fn head_end(&self) -> u64 {
         self.start.tree.as_ref().map_or(self.start.header_end, |tree| tree.end)
     }
 
-    /// The length of the file.
+    /// Returns the length of the file.
     pub(crate) fn len(&self) -> u64 {
         self.start.len
     }
 
-    /// The number of blocks.
+    /// Returns the number of blocks.
     pub(crate) fn count(&self) -> usize {
         match self.index() {
             Some(index) => index.offsets.len(),
@@ -102,12 +102,12 @@ impl Located {
         }
     }
 
-    /// The blocks whose headers have all been read.
+    /// Returns the blocks whose headers have all been read.
     fn known(&self) -> &[BlockEntry] {
         self.whole.get().map(|layout| layout.blocks.as_slice()).unwrap_or_default()
     }
 
-    /// Where the blocks begin, in their order.
+    /// Returns the offsets of the blocks in their order.
     pub(crate) fn offsets(&self) -> Vec<u64> {
         match self.index() {
             Some(index) => index.offsets.clone(),
@@ -115,33 +115,33 @@ impl Located {
         }
     }
 
-    /// The first block.
+    /// Returns the first block.
     pub(crate) fn first(&self) -> Option<&BlockEntry> {
         self.index().map(|index| &index.first).or_else(|| self.known().first())
     }
 
-    /// The last block.
+    /// Returns the last block.
     pub(crate) fn last(&self) -> Option<&BlockEntry> {
         self.index().map(|index| &index.last).or_else(|| self.known().last())
     }
 
-    /// Whether the last block extends to the end of the file.
+    /// Returns whether the last block extends to the end of the file.
     pub(crate) fn is_streamed(&self) -> bool {
         self.last().is_some_and(|block| block.header.is_streamed())
     }
 
-    /// The end of the last block, or of the tree, or of the header.
+    /// Returns the end of the last block, or of the tree, or of the header.
     pub(crate) fn content_end(&self) -> u64 {
         self.last().map_or(self.head_end(), BlockEntry::end)
     }
 
-    /// Whether the file has a block index that is right, as far as that is known.
+    /// Returns whether the file has a block index that is right, as far as this is known.
     pub(crate) fn has_index(&self) -> bool {
         self.index().is_some()
             || self.whole.get().is_some_and(|layout| matches!(layout.index, IndexState::Valid(_)))
     }
 
-    /// The headers that are known without reading any: of all blocks, or of the first and the last.
+    /// Returns the headers that are known without reading: those of all blocks, or of the first and the last one.
     pub(crate) fn headers(&self) -> Vec<BlockEntry> {
         match self.index() {
             Some(index) => vec![index.first, index.last],
@@ -149,10 +149,10 @@ impl Located {
         }
     }
 
-    /// A block; `None` if there are not so many.
+    /// Returns a block, or `None` if there are not as many blocks.
     ///
     /// # Errors
-    /// As [`Layout::locate`], if the index is wrong about this block and the walk over all headers meets a bad one; `Io`.
+    /// Those of [`Layout::locate`], if the index is wrong about this block and a header is damaged; `Io`.
     pub(crate) fn block(&self, storage: &dyn ReadAt, number: usize) -> Result<Option<BlockEntry>> {
         if let Some(index) = self.index() {
             if let Some(found) = index.block(storage, number) {
@@ -164,10 +164,10 @@ impl Located {
         Ok(self.known().get(number).copied())
     }
 
-    /// Everything, all headers read.
+    /// Reads all headers, and returns the positions of all parts.
     ///
     /// # Errors
-    /// As [`Layout::locate`].
+    /// Those of [`Layout::locate`].
     pub(crate) fn all(&self, storage: &dyn ReadAt) -> Result<&Layout> {
         if let Some(layout) = self.whole.get() {
             return Ok(layout);
@@ -176,8 +176,8 @@ impl Located {
         Ok(self.whole.get_or_init(|| layout))
     }
 
-    /// As [`all`](Self::all). Where a header in the middle is bad, the blocks end before it, and it begins the bytes that
-    /// nothing explains.
+    /// Does the same as [`all`](Self::all). If a header is damaged, the blocks end before it, and the unexplained bytes begin
+    /// with it.
     pub(crate) fn layout(&self, storage: &dyn ReadAt) -> &Layout {
         self.all(storage).unwrap_or_else(|_| self.damaged.get_or_init(|| self.up_to_damage(storage)))
     }
@@ -202,7 +202,8 @@ impl Located {
 }
 
 impl Indexed {
-    /// The index of a file whose first blocks are known and followed by more; `None` if there is none that can be trusted.
+    /// Returns the index of a file whose first blocks are known and followed by more; `None` if there is no index that can be
+    /// trusted.
     ///
     /// # Errors
     /// `Io`, `LimitExceeded`.
@@ -226,7 +227,7 @@ impl Indexed {
         Ok(found.then_some(Self { offsets, first: *first, last, text: at..end }))
     }
 
-    /// A block; `None` if the index is wrong about it.
+    /// Returns a block, or `None` if the index is wrong about it.
     fn block(&self, storage: &dyn ReadAt, number: usize) -> Option<Result<BlockEntry>> {
         let offset = *self.offsets.get(number)?;
         let next = number.checked_add(1).and_then(|next| self.offsets.get(next).copied());
@@ -240,9 +241,9 @@ impl Indexed {
     }
 }
 
-/// The text of the index at the end of the file, and where it begins: behind `after`. Zeros may follow it.
+/// Returns the text of the index at the end of the file, and its offset, which is at least `after`. Zeros may follow the text.
 fn text(storage: &dyn ReadAt, after: u64, limits: &Limits) -> Result<Option<(u64, Vec<u8>)>> {
-    // Data is not gone through in search of an index: what stands at the end must look like one.
+    // The data is not searched for an index: the bytes at the end must look like one.
     let is_text = |b: &u8| b.is_ascii_digit() || b.is_ascii_uppercase() || b" -,.#%[]\r\n\t".contains(b);
     let mut text: Vec<u8> = Vec::new();
     let mut start = storage.size();
@@ -261,7 +262,7 @@ fn text(storage: &dyn ReadAt, after: u64, limits: &Limits) -> Result<Option<(u64
         {
             return Ok(Some((bound::sum(start, found as u64), text.split_off(found))));
         }
-        // Zeros may stand at the end of the file.
+        // There may be zeros at the end of the file.
         let zeros = if seen == text.len() { head.iter().rev().take_while(|&&b| b == 0).count() } else { 0 };
         let looked_at = bound::left(seen, zeros);
         if looked_at == 0 || !head.iter().take(looked_at).all(is_text) {

@@ -1,4 +1,4 @@
-//! What the structures mean together: where things are, what the tree says of arrays, how changes are planned.
+//! What the structures mean together: where they are, how the tree describes arrays, and how changes are planned.
 
 #![warn(
     clippy::arithmetic_side_effects,

@@ -1,13 +1,13 @@
-//! What a node says of an array (ASDF standard, "ndarray").
+//! How a node describes an array (ASDF standard, "ndarray").
 
-use sciformats_core::arith::sub;
+use sciformats_core::arith::{present, sub};
 use sciformats_core::endian::ByteOrder;
 use sciformats_core::fault::{Fault, FaultKind};
 use sciformats_core::{Error, Result, bound, slab};
 
 use super::datatype::{self, Datatype};
 use super::inline;
-use crate::yaml::{NodeId, Tree, Value};
+use crate::yaml::{ASDF_PREFIX, NodeId, Tree, Value};
 
 /// Where the bytes of an array are.
 ///
@@ -25,11 +25,11 @@ use crate::yaml::{NodeId, Tree, Value};
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub enum Source {
-    /// In a block of the file; negative numbers count from the last.
+    /// In a block of the file. Negative numbers count from the last block.
     Block(i64),
     /// In the first block of another file.
     External(String),
-    /// In the tree: the elements, little-endian, in C order.
+    /// In the tree, as little-endian elements in C order.
     Inline(Vec<u8>),
 }
 
@@ -48,13 +48,13 @@ pub enum Source {
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub enum Mask {
-    /// None.
+    /// No elements are missing.
     None,
-    /// Those that equal a number; a not-a-number masks its like.
+    /// Elements that equal a number. A not-a-number masks all not-a-numbers.
     Value(f64),
-    /// Those where the array at this node is not zero.
+    /// Elements for which the array at this node is not zero.
     Array(NodeId),
-    /// Those where the byte is 1: of inline data with `null`.
+    /// Elements for which the byte is 1, because the inline data contains `null`.
     Inline(Vec<u8>),
 }
 
@@ -76,27 +76,32 @@ pub struct NdArray {
     pub source: Source,
     /// The type of the elements.
     pub datatype: Datatype,
-    /// Their byte order as stored.
+    /// Their stored byte order.
     pub byteorder: ByteOrder,
-    /// The dimensions, slowest first; the first is `None` if the block's length decides it (`*`).
+    /// The dimensions, the slowest varying first. The first is `None` if it follows from the length of the block (`*`).
     pub shape: Vec<Option<u64>>,
-    /// Where the first element begins in the block.
+    /// The offset of the first element in the block.
     pub offset: u64,
-    /// Bytes from one index to the next, one for each dimension; `None` for C order without gaps.
+    /// The distance in bytes from one index to the next, for each dimension; `None` for C order without gaps.
     pub strides: Option<Vec<i64>>,
     /// The missing elements.
     pub mask: Mask,
-    /// The node's place in the file.
+    /// The offset of the node in the file.
     pub at: u64,
 }
 
-/// Whether a node is an array by its tag.
+/// Returns whether a node has the tag of an array.
 pub(crate) fn is_ndarray(tree: &Tree, id: NodeId) -> bool {
-    tree.asdf_tag(id).is_some_and(|tag| tag.starts_with("core/ndarray-"))
+    let is_array =
+        |tag: &str| tag.strip_prefix(ASDF_PREFIX).is_some_and(|tag| tag.starts_with("core/ndarray-"));
+    match tree.known_tag(id) {
+        Some(tag) => tag.is_some_and(is_array),
+        None => tree.with(id, |tree, id| tree.tag(id).is_some_and(is_array)),
+    }
 }
 
 impl NdArray {
-    /// Reads the node of an array: a mapping, or the elements themselves.
+    /// Reads the node of an array, which is a mapping, or the elements themselves.
     ///
     /// ```
     /// use asdf_core::structure::NdArray;
@@ -109,8 +114,20 @@ impl NdArray {
     /// ```
     ///
     /// # Errors
-    /// `Malformed` at the node, if it does not say what an array must; `LimitExceeded`.
+    /// `Malformed` at the node if it is not a valid description; `LimitExceeded`.
     pub fn from_node(tree: &Tree, id: NodeId) -> Result<Self> {
+        let Some((apart, local)) = tree.apart(id) else { return Self::of_node(tree, id) };
+        let mut array = Self::of_node(&apart, local)?;
+        if let Mask::Array(mask) = &mut array.mask {
+            // Both trees number the nodes of an entry in the order of its text.
+            let number =
+                mask.number().checked_sub(local.number()).and_then(|way| id.number().checked_add(way));
+            *mask = present(number.and_then(|number| tree.id(number)), "node of a mask")?;
+        }
+        Ok(array)
+    }
+
+    fn of_node(tree: &Tree, id: NodeId) -> Result<Self> {
         let at = tree.node(id).offset;
         let fault = |field, rule| Fault::new(field, FaultKind::Rule(rule)).at("ndarray", at);
         if tree.items(id).is_some() {
@@ -127,7 +144,7 @@ impl NdArray {
         let mask = Self::mask(tree, child("mask"))?;
         if let Some(data) = child("data") {
             if child("source").is_some() {
-                return Err(fault("source", "stands beside data"));
+                return Err(fault("source", "is declared in addition to data"));
             }
             let mut array = Self::inline(tree, data, datatype, order)?;
             let declared = child("shape").map(|node| Self::shape(tree, node)).transpose()?;
@@ -142,9 +159,9 @@ impl NdArray {
         }
         let source = child("source").ok_or_else(|| fault("source", "is missing, and so is data"))?;
         let source = match tree.value(source)? {
-            Some(Value::Int(number)) => {
-                Source::Block(i64::try_from(number).map_err(|_| fault("source", "is no index of a block"))?)
-            }
+            Some(Value::Int(number)) => Source::Block(
+                i64::try_from(number).map_err(|_| fault("source", "is not the index of a block"))?,
+            ),
             Some(Value::Str(uri)) => Source::External(uri.into_owned()),
             _ => return Err(fault("source", "is neither an index nor a URI")),
         };
@@ -154,7 +171,7 @@ impl NdArray {
             Some(node) => tree
                 .value(node)?
                 .and_then(|value| value.as_int())
-                .ok_or_else(|| fault("offset", "is no whole number from 0 on"))?,
+                .ok_or_else(|| fault("offset", "is not a whole number of at least 0"))?,
             None => 0,
         };
         let strides = child("strides").map(|node| Self::strides(tree, node, shape.len())).transpose()?;
@@ -162,7 +179,8 @@ impl NdArray {
         Ok(Self { source, datatype, byteorder: order, shape, offset, strides, mask, at })
     }
 
-    /// The shape of inline data whose shape is declared, too. Where a dimension is empty, the data do not show those after it.
+    /// Returns the shape of inline data that is also declared. If a dimension is empty, the data does not determine those after
+    /// it.
     fn agreed(declared: &[Option<u64>], found: &[Option<u64>]) -> Option<Vec<Option<u64>>> {
         let (shown, hidden) = declared.split_at_checked(found.len())?;
         let alike = shown.iter().zip(found).all(|(declared, found)| declared.is_none() || declared == found);
@@ -226,7 +244,7 @@ impl NdArray {
         }
     }
 
-    /// The dimensions, given how many bytes there are, and the strides: what a strided walk needs.
+    /// Returns the dimensions and the strides; `available` is the number of bytes that exist.
     ///
     /// ```
     /// use asdf_core::Tree;
@@ -240,7 +258,7 @@ impl NdArray {
     /// ```
     ///
     /// # Errors
-    /// `Malformed` for a size or an extent that leaves the bytes or 64 bits.
+    /// `Malformed` if a size or an extent exceeds the bytes or 64 bits.
     pub fn dimensions(&self, available: u64) -> Result<(Vec<u64>, Vec<i64>)> {
         let fault = |field, kind| Fault::new(field, kind).at("ndarray", self.at);
         let overflow = || fault("shape", FaultKind::Overflow);
@@ -263,7 +281,7 @@ impl NdArray {
             Some(strides) => strides.clone(),
             None => {
                 let packed = packed(&shape, size);
-                // Of what no element is at, other dimensions may be as large as they like.
+                // An array without elements may have dimensions of any size.
                 packed.or_else(|| (bytes == 0).then(|| vec![0; shape.len()])).ok_or_else(overflow)?
             }
         };
@@ -273,21 +291,21 @@ impl NdArray {
         Ok((shape, strides))
     }
 
-    /// How many rows there are where the shape leaves it open: as many as there are bytes for.
+    /// Returns the number of rows of an array whose shape leaves it open, which is as many as there are bytes for.
     fn rows(&self, row: u64, available: u64) -> Result<u64> {
         let fault = |field, kind| Fault::new(field, kind).at("ndarray", self.at);
         let past = FaultKind::OutOfBounds { found: self.offset, end: bound::sum(available, 1) };
         let left = available.checked_sub(self.offset).ok_or_else(|| fault("offset", past))?;
         match self.strides.as_ref().and_then(|strides| strides.first()) {
             Some(stride) => {
-                let unknown = FaultKind::Rule("do not say how many rows there are");
+                let unknown = FaultKind::Rule("do not determine the number of rows");
                 left.checked_div(stride.unsigned_abs()).ok_or_else(|| fault("strides", unknown))
             }
-            None => Ok(left.checked_div(row).unwrap_or_default()), // of rows without bytes none is there
+            None => Ok(left.checked_div(row).unwrap_or_default()), // there are no rows without bytes
         }
     }
 
-    /// Every element must lie inside the bytes.
+    /// Checks that every element is inside the bytes.
     fn check_extent(&self, shape: &[u64], strides: &[i64], size: u64, available: u64) -> Result<()> {
         let fault = |field, kind| Fault::new(field, kind).at("ndarray", self.at);
         let (mut low, mut high) =
@@ -314,13 +332,13 @@ impl NdArray {
     }
 }
 
-/// The strides of elements of `size` bytes one after another; `None` beyond what a stride can say.
+/// Returns the strides of packed elements of `size` bytes; `None` if a stride does not fit its type.
 fn packed(shape: &[u64], size: u64) -> Option<Vec<i64>> {
     let mut strides = Vec::with_capacity(shape.len());
     let mut stride = Some(size);
     for &dimension in shape.iter().rev() {
         strides.push(i64::try_from(stride?).ok()?);
-        stride = stride?.checked_mul(dimension.max(1)); // none is needed before the first dimension
+        stride = stride?.checked_mul(dimension.max(1)); // the first dimension needs no further stride
     }
     strides.reverse();
     Some(strides)

@@ -1,32 +1,32 @@
-//! Selections of arrays whose elements lie at strides, gathered with as few reads as their layout allows.
+//! Selections of arrays with strides, which are read with as few calls as their layout allows.
 
 use sciformats_core::arith::{add, div, fit, increase, mul, product, sub};
 use sciformats_core::storage::read_into_threads;
 use sciformats_core::{Error, ReadAt, Result, bound};
 
-/// Ranges up to this size are read whole, whatever part of them is wanted.
+/// Ranges up to this size are read as a whole, even if only a part of them is needed.
 const SMALL: u64 = 64 << 10;
-/// Larger ranges are read whole if at least one byte in so many is wanted.
+/// Larger ranges are read as a whole if at least one in this many bytes is needed.
 const DENSE: u64 = 4;
 
-/// One dimension of a selection: how many indices, and the bytes from one to the next.
+/// A dimension of a selection: the number of indices, and the distance in bytes from one to the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Dimension {
     pub(crate) count: u64,
     pub(crate) stride: i64,
 }
 
-/// Elements of `size` bytes at `start` and at strides from it. Every one lies inside the storage: the array has been checked.
+/// Elements of `size` bytes at `start` and at strides from it. All are inside the storage, because the array has been checked.
 #[derive(Clone, Debug)]
 pub(crate) struct Strided {
     pub(crate) start: u64,
     pub(crate) size: u64,
-    /// Slowest first.
+    /// The dimensions, the slowest varying first.
     pub(crate) dimensions: Vec<Dimension>,
 }
 
 impl Strided {
-    /// Joins what lies without gaps, so that `size` is the longest run.
+    /// Joins dimensions without gaps, so that `size` becomes the length of the longest run.
     pub(crate) fn joined(mut self) -> Result<Self> {
         self.dimensions.retain(|dimension| dimension.count != 1);
         while let Some(last) = self.dimensions.last() {
@@ -43,7 +43,7 @@ impl Strided {
         mul(self.size, product(self.dimensions.iter().map(|dimension| dimension.count))?)
     }
 
-    /// The first byte and the end of the range that holds all elements.
+    /// Returns the first byte and the end of the range that contains all elements.
     fn extent(&self) -> Result<(u64, u64)> {
         let (mut low, mut high) = (self.start, add(self.start, self.size)?);
         for dimension in &self.dimensions {
@@ -57,7 +57,7 @@ impl Strided {
         Ok((low, high))
     }
 
-    /// Fills `out`, which has the size of the selection, in its order.
+    /// Fills `out`, which has the size of the selection, in the order of the selection.
     pub(crate) fn read(&self, storage: &dyn ReadAt, out: &mut [u8], threads: usize) -> Result<()> {
         if out.is_empty() {
             return Ok(());
@@ -80,12 +80,12 @@ impl Strided {
         Ok(())
     }
 
-    /// Copies the elements out of `bytes`, in which the first begins at `start`.
+    /// Copies the elements from `bytes`, in which the first element is at `start`.
     fn gather(&self, bytes: &[u8], start: u64, out: &mut [u8]) -> Result<()> {
         let size: usize = fit(self.size, "size of an element")?;
         let Some((inner, outer)) = self.dimensions.split_last() else { return Ok(()) };
         let row = fit::<usize, _>(mul(inner.count, self.size)?, "size of a row")?.max(1);
-        // From the last index of a dimension to its first.
+        // Returns the distance from the last index of a dimension to its first.
         let back = |dimension: &Dimension| {
             sub(0, mul(dimension.stride, fit(sub(dimension.count, 1)?, "count of a selection")?)?)
         };
@@ -128,7 +128,7 @@ fn copy_row(bytes: &[u8], start: u64, stride: i64, size: usize, row: &mut [u8]) 
     }
 }
 
-/// As the general case, with a size that the compiler knows.
+/// The same copy for a size that the compiler knows.
 fn copy_elements<const N: usize>(bytes: &[u8], start: u64, stride: i64, row: &mut [u8]) -> Result<()> {
     let mut at = start;
     for element in row.as_chunks_mut::<N>().0 {

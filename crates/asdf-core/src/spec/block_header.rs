@@ -3,32 +3,32 @@
 //! | offset | size | field |
 //! |---|---|---|
 //! | 0 | 4 | magic token `\xD3BLK` |
-//! | 4 | 2 | `header_size`: bytes of the header after this field, at least 48 |
+//! | 4 | 2 | `header_size`: size of the header after this field, at least 48 |
 //! | 6 | 4 | `flags` |
-//! | 10 | 4 | `compression`: a label, zeros for none |
-//! | 14 | 8 | `allocated_size`: bytes reserved after the header |
-//! | 22 | 8 | `used_size`: bytes of them that mean something |
+//! | 10 | 4 | `compression`: a label, or zeros |
+//! | 14 | 8 | `allocated_size`: bytes that are reserved after the header |
+//! | 22 | 8 | `used_size`: bytes of them that are used |
 //! | 30 | 8 | `data_size`: bytes after decoding |
-//! | 38 | 16 | `checksum`: MD5, zeros for none |
+//! | 38 | 16 | `checksum`: MD5, or zeros |
 //!
-//! All numbers are big-endian. Bytes of a larger header after these are skipped by readers; they are kept here only in
-//! their number, since the standard gives them no meaning.
+//! All numbers are big-endian. Further bytes of a larger header are skipped. Only their number is kept, because the standard
+//! gives them no meaning.
 
 use nom::bytes::complete::take;
 use nom::number::complete::{be_u16, be_u32, be_u64};
 use sciformats_core::bound;
 use sciformats_core::fault::{FaultKind, Parsed, checked, fail, field};
 
-/// The four bytes that a block begins with.
+/// The four bytes at the start of a block.
 pub(crate) const MAGIC: [u8; 4] = *b"\xD3BLK";
 /// The flag of a block that extends to the end of the file.
 pub(crate) const STREAMED: u32 = 1;
-/// Bytes of magic token and `header_size`.
+/// The size of the magic token and `header_size` in bytes.
 pub(crate) const PREFIX: usize = 6;
-/// The smallest legal `header_size`.
+/// The smallest valid `header_size`.
 pub(crate) const MIN_SIZE: u16 = 48;
 
-/// The label of a compression: four bytes, zeros for none.
+/// The label of a compression, which is four bytes; zeros mean that there is none.
 ///
 /// ```
 /// use asdf_core::structure::Label;
@@ -43,7 +43,7 @@ impl Label {
     /// No compression.
     pub const NONE: Self = Self([0; 4]);
 
-    /// Whether the block is stored as it is.
+    /// Returns whether the block is uncompressed.
     pub fn is_none(self) -> bool {
         self == Self::NONE
     }
@@ -56,7 +56,7 @@ impl std::fmt::Display for Label {
     }
 }
 
-/// What stands before the bytes of a block.
+/// The header of a block.
 ///
 /// ```
 /// use asdf_core::structure::Label;
@@ -71,37 +71,37 @@ impl std::fmt::Display for Label {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockHeader {
-    /// Bytes of the header after the field of this name.
+    /// The size of the header after the field of this name.
     pub header_size: u16,
-    /// The flags, unknown ones included.
+    /// The flags, including unknown ones.
     pub flags: u32,
-    /// The compression's label.
+    /// The label of the compression.
     pub compression: Label,
-    /// Bytes reserved after the header; without meaning in a streamed block.
+    /// The number of bytes that are reserved after the header. It has no meaning if the block is streamed.
     pub allocated_size: u64,
-    /// Bytes stored; without meaning in a streamed block.
+    /// The number of stored bytes. It has no meaning if the block is streamed.
     pub used_size: u64,
-    /// Bytes after decoding; without meaning in a streamed block.
+    /// The number of bytes after decoding. It has no meaning if the block is streamed.
     pub data_size: u64,
-    /// MD5 of the stored bytes; all zeros for none.
+    /// The MD5 of the stored bytes, or zeros.
     pub checksum: [u8; 16],
 }
 
 impl BlockHeader {
-    /// The whole header of a new block, magic token included.
+    /// The size of the whole header of a new block, including the magic token.
     pub const SIZE: usize = 54;
 
-    /// Whether the block extends to the end of the file.
+    /// Returns whether the block extends to the end of the file.
     pub fn is_streamed(&self) -> bool {
         self.flags & STREAMED != 0
     }
 
-    /// The whole header's size, magic token included.
+    /// Returns the size of the whole header, including the magic token.
     pub fn size(&self) -> u64 {
         bound::sum(u64::from(self.header_size), PREFIX as u64)
     }
 
-    /// Reads a header without the surplus that `header_size` may declare.
+    /// Parses a header without the additional bytes that `header_size` may declare.
     pub(crate) fn parse(i: &[u8]) -> Parsed<'_, Self> {
         let (i, _) = field("magic token", |i| match take(MAGIC.len())(i)? {
             (rest, magic) if magic == MAGIC => Ok((rest, ())),
@@ -132,7 +132,7 @@ impl BlockHeader {
         Ok((i, Self { header_size, flags, compression, allocated_size, used_size, data_size, checksum }))
     }
 
-    /// Appends the header, a declared surplus as zeros.
+    /// Appends the header. Additional bytes that it declares are written as zeros.
     ///
     /// ```
     /// # let mut document = asdf_core::Document::new();
@@ -223,7 +223,7 @@ mod tests {
             locate("block header", 0, &plain, BlockHeader::parse).unwrap_err().to_string(),
             "malformed block header at offset 0x1e: data_size is 512, expected 32"
         );
-        plain[9] = 1; // streamed: sizes mean nothing
+        plain[9] = 1; // streamed: the sizes have no meaning
         assert!(locate("block header", 0, &plain, BlockHeader::parse).is_ok());
     }
 

@@ -5,10 +5,10 @@
 //! | `#ASDF BLOCK INDEX` | first line |
 //! | `%YAML 1.1` | directives, if any |
 //! | `---` | start of a YAML document |
-//! | `- 2043` | offset of a block from the start of the file, a line each; or all in brackets: `[2043, 16340]` |
+//! | `- 2043` | offset of a block from the start of the file, one per line; or all of them in brackets: `[2043, 16340]` |
 //! | `...` | end of the document |
 //!
-//! Lines end in `\n` or `\r\n`; empty ones and comments (`#`) may stand anywhere. Zero bytes may follow.
+//! Lines end with `\n` or `\r\n`. Empty lines and comments (`#`) may be anywhere. Zero bytes may follow.
 
 use nom::Parser;
 use nom::branch::alt;
@@ -21,18 +21,18 @@ use sciformats_core::fault::{FaultKind, ParseError, Parsed, fail, field};
 
 use super::line;
 
-/// What the first line of the index is.
+/// The first line of the index.
 pub(crate) const TOKEN: &[u8] = b"#ASDF BLOCK INDEX";
 
-/// The offsets of the blocks from the start of the file, as stored.
+/// The offsets of the blocks from the start of the file, as they are stored.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct BlockIndex {
-    /// One offset a block.
+    /// The offset of each block.
     pub(crate) offsets: Vec<u64>,
 }
 
 impl BlockIndex {
-    /// Reads the index with its first line; zeros after it are left.
+    /// Parses the index including its first line. Zeros after it are not consumed.
     pub(crate) fn parse(i: &[u8]) -> Parsed<'_, Self> {
         let (i, _) = field("first line", first_line)(i)?;
         let (i, _) = many0_count(alt((blank, note(b'#'), note(b'%')))).parse(i)?;
@@ -47,7 +47,7 @@ impl BlockIndex {
         Ok((i, Self { offsets }))
     }
 
-    /// Appends the index as a block list.
+    /// Appends the index with one line per block.
     pub(crate) fn encode(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(TOKEN);
         out.extend_from_slice(b"\n%YAML 1.1\n---\n");
@@ -63,7 +63,7 @@ fn first_line(i: &[u8]) -> Parsed<'_, ()> {
     line.map(|(i, _)| (i, ())).or_else(|_: nom::Err<ParseError>| fail(i, FaultKind::Signature))
 }
 
-/// What stands between numbers: white space, the marks of a list, and comments.
+/// Parses what is between numbers: white space, the marks of a list, and comments.
 fn separators(i: &[u8]) -> Parsed<'_, usize> {
     let item = terminated(tag("-"), peek(alt((blank, value((), eof)))));
     many0_count(alt((blank, value((), item), note(b'#')))).parse(i)
@@ -77,7 +77,7 @@ fn is_blank(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\r' | b'\n' | b',' | b'[' | b']')
 }
 
-/// A comment or a directive: a mark, and the rest of its line.
+/// Parses a comment or a directive, which is a mark and the rest of its line.
 fn note<'a>(mark: u8) -> impl Fn(&'a [u8]) -> Parsed<'a, ()> {
     move |i| value((), preceded(tag(&[mark][..]), opt(line))).parse(i)
 }
@@ -88,7 +88,7 @@ fn number(i: &[u8]) -> Parsed<'_, u64> {
     terminated(map_opt(digit1, decimal), peek(after)).parse(i)
 }
 
-/// The end of the document, which may be that of the file, or zeros, which are left.
+/// Parses the end of the document. The end of the file, or zeros, which are not consumed, can take its place.
 fn end(i: &[u8]) -> Parsed<'_, ()> {
     let dots = (tag("..."), take_while(|byte| matches!(byte, b' ' | b'\t')), alt((line_ending, eof)));
     let zeros = peek(tag(&[0][..]));

@@ -2,11 +2,11 @@
 //!
 //! | line | field |
 //! |---|---|
-//! | `#ASDF 1.0.0` | the version of the file format, always this one so far |
-//! | `#ASDF_STANDARD 1.6.0` | the version of the standard whose schemas the tree uses: a comment by its form |
+//! | `#ASDF 1.0.0` | the version of the file format, which has been the same so far |
+//! | `#ASDF_STANDARD 1.6.0` | the version of the standard whose schemas the tree uses; it has the form of a comment |
 //! | `# anything` | further comments |
 //!
-//! Lines end in `\n` or `\r\n`. The line `#ASDF BLOCK INDEX` is no comment.
+//! Lines end with `\n` or `\r\n`. The line `#ASDF BLOCK INDEX` is not a comment.
 
 use std::fmt;
 
@@ -20,12 +20,12 @@ use sciformats_core::fault::{FaultKind, Parsed, fail, field};
 
 use super::{block_index, line};
 
-/// The token that every file begins with.
+/// The token at the start of every file.
 pub(crate) const TOKEN: &[u8] = b"#ASDF";
 /// The only version of the file format that has been in use.
 pub(crate) const FORMAT_VERSION: Version = Version { major: 1, minor: 0, patch: 0 };
 
-/// A version of three numbers.
+/// A version, which consists of three numbers.
 ///
 /// ```
 /// use asdf_core::{Document, Version};
@@ -35,21 +35,21 @@ pub(crate) const FORMAT_VERSION: Version = Version { major: 1, minor: 0, patch: 
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Version {
-    /// Incompatible changes.
+    /// The number that changes with incompatible changes.
     pub major: u32,
-    /// Additions.
+    /// The number that changes with additions.
     pub minor: u32,
-    /// Corrections.
+    /// The number that changes with corrections.
     pub patch: u32,
 }
 
 impl Version {
-    /// `major.minor.patch`.
+    /// Creates the version `major.minor.patch`.
     pub const fn new(major: u32, minor: u32, patch: u32) -> Self {
         Self { major, minor, patch }
     }
 
-    /// Three numbers with dots between them, and nothing else.
+    /// Parses three numbers with dots between them, and nothing else.
     ///
     /// ```
     /// use asdf_core::Version;
@@ -71,7 +71,7 @@ impl Version {
         Ok((i, Self { major, minor, patch }))
     }
 
-    /// A version with white space before and after it, up to the end of a line.
+    /// Parses a version with white space before and after it, up to the end of a line.
     fn alone(i: &[u8]) -> Parsed<'_, Self> {
         delimited(space1, Self::parse, (space0, eof)).parse(i)
     }
@@ -83,7 +83,7 @@ impl fmt::Display for Version {
     }
 }
 
-/// The first line and the comment lines.
+/// The first line, and the comment lines after it.
 ///
 /// ```
 /// use asdf_core::{Asdf, Version};
@@ -98,14 +98,14 @@ impl fmt::Display for Version {
 pub struct Header {
     /// The version of the file format.
     pub format: Version,
-    /// The version of the standard, from the first comment `ASDF_STANDARD` that can be read.
+    /// The version of the standard, from the first valid comment `ASDF_STANDARD`.
     pub standard: Option<Version>,
-    /// The comment lines without their `#` and line break, the one with the standard's version included.
+    /// The comment lines without their `#` and line break, including the one with the version of the standard.
     pub comments: Vec<String>,
 }
 
 impl Header {
-    /// The header of a new file.
+    /// Returns the header of a new file.
     ///
     /// ```
     /// use asdf_core::Version;
@@ -123,12 +123,12 @@ impl Header {
         }
     }
 
-    /// Reads the first line and every line after it that begins with `#`.
+    /// Parses the first line, and all lines after it that begin with `#`.
     pub(crate) fn parse(i: &[u8]) -> Parsed<'_, Self> {
         let (i, format) = field("version", first_line)(i)?;
         let (i, comments) = many0(comment).parse(i)?;
         let standard = comments.iter().find_map(|comment| {
-            // More words may follow the version.
+            // Other words may follow the version.
             let version = terminated(Version::parse, not(none_of(" \t")));
             let mut version = preceded((space0, tag("ASDF_STANDARD"), space1), version);
             version.parse(comment.as_bytes()).ok().map(|(_, version)| version)
@@ -158,7 +158,8 @@ fn first_line(i: &[u8]) -> Parsed<'_, Version> {
     }
 }
 
-/// A comment without its mark; text that is no comment is an error, which ends them, other bytes than text a failure.
+/// Parses a comment without its mark. Text that is not a comment is an error, which ends the comments; bytes that are not text
+/// are a failure.
 fn comment(i: &[u8]) -> Parsed<'_, String> {
     let mark = preceded(not(tag(block_index::TOKEN)), tag("#"));
     let (rest, text) = preceded(mark, line).parse(i)?;

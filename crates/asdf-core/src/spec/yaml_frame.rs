@@ -2,24 +2,24 @@
 //!
 //! | line | field |
 //! |---|---|
-//! | `%YAML 1.1` | what the tree begins with |
+//! | `%YAML 1.1` | the start of the tree |
 //! | | directives, `---`, the YAML document |
-//! | `...` | the first line that is exactly so: the end |
+//! | `...` | the end of the tree, which is the first line with exactly this text |
 //!
-//! The size of the tree is stored nowhere. Lines end in `\n` or `\r\n`.
+//! The size of the tree is not stored. Lines end with `\n` or `\r\n`.
 
 use super::line;
 use sciformats_core::bound;
 
-/// What the tree begins with.
+/// The first bytes of the tree.
 pub(crate) const TOKEN: &[u8] = b"%YAML";
 
-/// The size of the tree that `text` begins with, the end line and its break included; `None` if no end line is there.
+/// Returns the size of the tree at the start of `text`, including the end line and its break; `None` if there is no end line.
 ///
-/// `done` bytes are known to hold no end line that is complete: a caller that reads piece by piece passes what the call
-/// before has seen, and no byte is looked at more than twice.
+/// The first `done` bytes are known not to contain a complete end line. A caller that reads in pieces passes the number of bytes
+/// that it passed in the previous call, and no byte is examined more than twice.
 pub(crate) fn size(text: &[u8], done: usize) -> Option<usize> {
-    // Back to the start of the line that the last call may have seen only a part of.
+    // Go back to the start of the line, because the last call may have seen only a part of it.
     let seen = text.get(..done).unwrap_or(text);
     let mut at = seen.iter().rposition(|&b| b == b'\n').map_or(0, |newline| bound::sum(newline, 1));
     while let Ok((rest, content)) = line(text.get(at..)?) {
@@ -32,8 +32,8 @@ pub(crate) fn size(text: &[u8], done: usize) -> Option<usize> {
     None
 }
 
-/// Whether a piecewise reader may stop at an end line that stands at the end of what it has: `...` without a line
-/// break ends the tree only where the file ends.
+/// Returns whether a caller that reads in pieces may stop at an end line at the end of its bytes. Without a line break, `...`
+/// only ends the tree at the end of the file.
 pub(crate) fn is_complete(text: &[u8], size: usize) -> bool {
     text.get(..size).is_some_and(|tree| tree.ends_with(b"\n"))
 }

@@ -1,24 +1,27 @@
-//! Blocks one after another: bytes first, then the header, which has their sum.
+//! Blocks are written one after another. The bytes of a block are written before its header, which contains their checksum.
 
 use std::ops::Range;
 use std::sync::mpsc::sync_channel;
 
 use sciformats_core::arith::{add, fit, increase, present, sub};
-use sciformats_core::{Result, WriteAt};
+use sciformats_core::{Result, WriteAt, bound};
 
-use super::prepared::{self, Payload, Prepared, Work, prepare};
+use super::prepared::{self, Payload, Prepared, Source, Work, prepare};
 use super::{aligned, threads};
 use crate::codec::{self, Md5Sum};
 use crate::document::{BlockData, Document};
 use crate::parallel::{beside, in_order};
 use crate::spec::block_header::BlockHeader;
 
-/// Blocks up to this size are written in one call with their headers where they can be, and summed by the thread that writes.
+/// Blocks up to this size are written in one call with their headers if possible. The writing thread computes their checksums.
 const SMALL: usize = 64 << 10;
 
-/// Writes some blocks from `at` on. Returns where each begins, and where the next would.
+/// Blocks that are made ready before the first of them is written.
+const TOGETHER: usize = 1024;
+
+/// Writes some blocks from `at` on. Returns where each begins, and where the next block would begin.
 ///
-/// With several threads one writes while the others compress and sum.
+/// If there are several threads, one of them writes while the others compress blocks and compute checksums.
 pub(crate) fn blocks(
     document: &Document,
     range: Range<usize>,
@@ -48,7 +51,7 @@ pub(crate) fn blocks(
 struct Writer<'a> {
     document: &'a Document,
     threads: usize,
-    /// Bytes to keep free after each block.
+    /// The number of unused bytes after each block.
     padding: u64,
     at: u64,
     out: &'a mut dyn WriteAt,
@@ -56,8 +59,19 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    /// Blocks whose bytes are there: the sums of those in memory are made by other threads.
+    /// Writes blocks whose bytes exist, some at a time.
     fn stored(&mut self, run: Range<usize>) -> Result<()> {
+        let mut from = run.start;
+        while from < run.end {
+            let end = bound::sum(from, TOGETHER).min(run.end);
+            self.stored_together(from..end)?;
+            from = end;
+        }
+        Ok(())
+    }
+
+    /// Blocks whose bytes are there: the sums of those in memory are made by other threads.
+    fn stored_together(&mut self, run: Range<usize>) -> Result<()> {
         let prepared = run.map(|index| prepare(self.document, index, 1)).collect::<Result<Vec<_>>>()?;
         let messages: Vec<&[u8]> = prepared.iter().filter_map(summed_beside).collect();
         let threads = self.threads;
@@ -83,7 +97,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Blocks that are compressed as a whole, several at a time.
+    /// Writes blocks that are compressed as a whole, several at a time.
     fn compressed(&mut self, run: Range<usize>) -> Result<()> {
         let (document, threads) = (self.document, self.threads);
         let within = if run.len() > 1 { 1 } else { threads };
@@ -98,7 +112,7 @@ impl Writer<'_> {
         in_order(run.collect(), threads, work, |prepared: Result<_>| self.block(&prepared?, false).map(drop))
     }
 
-    /// A block that is written while it is compressed.
+    /// Writes a block while it is compressed.
     fn in_parts(&mut self, index: usize) -> Result<()> {
         let block = present(self.document.blocks.get(index), "block of a document")?;
         let (BlockData::New { compression, level, .. } | BlockData::Recoded { compression, level, .. }) =
@@ -106,18 +120,29 @@ impl Writer<'_> {
         else {
             return self.stored(index..add(index, 1)?);
         };
-        let data = prepared::data(self.document, block)?;
-        let mut header = prepared::new_header(*compression, data.len() as u64);
+        let source = Source::of(self.document, block)?;
+        let mut header = prepared::new_header(*compression, source.len());
         let start = add(self.at, header.size())?;
         let mut end = start;
         let mut sum = self.document.options().checksums.then(Md5Sum::default);
-        codec::encode_into(*compression, *level, &data, self.threads, &mut |part| {
+        let sink: &mut codec::Sink<'_> = &mut |part| {
             if let Some(sum) = &mut sum {
                 sum.update(&part);
             }
             self.out.write_at(end, &part)?;
             increase(&mut end, part.len() as u64)
-        })?;
+        };
+        match &source {
+            Source::Memory(data) if compression.has_parts() => {
+                codec::encode_into(*compression, *level, data, self.threads, sink)?;
+            }
+            _ => {
+                let mut encoder =
+                    codec::Encoder::new((*compression, *level), source.len(), self.threads, sink)?;
+                source.for_each_piece(|piece| encoder.push(piece, sink))?;
+                encoder.finish(sink)?;
+            }
+        }
         header.used_size = sub(end, start)?;
         header.checksum = sum.map_or([0; 16], Md5Sum::finish);
         let at = self.at;
@@ -125,7 +150,7 @@ impl Writer<'_> {
         self.header(at, &header)
     }
 
-    /// A block that is ready. Its header is returned, not written, if its sum `follows`.
+    /// Writes a block that is ready. If its checksum `follows`, its header is returned instead of written.
     fn block(&mut self, prepared: &Prepared<'_>, follows: bool) -> Result<Option<BlockHeader>> {
         let mut header = prepared.header;
         let at = self.at;
@@ -160,7 +185,8 @@ impl Writer<'_> {
         Ok(None)
     }
 
-    /// Where the next block would be aligned after one that ends at `end`; a header gets the room up to there.
+    /// Returns where the data of the next block would be aligned, after a block that ends at `end`. The space up to there is
+    /// added to `header`.
     fn room(&self, header: &mut BlockHeader, end: u64) -> Result<u64> {
         if header.is_streamed() {
             return Ok(end);
@@ -170,7 +196,7 @@ impl Writer<'_> {
         Ok(room)
     }
 
-    /// Leaves the block that ends at `end`, with its room.
+    /// Ends a block after `end`, with its unused space.
     fn close(&mut self, header: &mut BlockHeader, end: u64) -> Result<()> {
         let room = self.room(header, end)?;
         if room > end {
@@ -188,7 +214,7 @@ impl Writer<'_> {
     }
 }
 
-/// The bytes of a block whose sum is worth another thread.
+/// Returns the bytes of a block that is so large that another thread computes its checksum.
 fn summed_beside<'a>(prepared: &'a Prepared<'_>) -> Option<&'a [u8]> {
     match &prepared.payload {
         Payload::Memory(bytes) if prepared.needs_checksum && bytes.len() > SMALL => Some(bytes),
@@ -196,8 +222,8 @@ fn summed_beside<'a>(prepared: &'a Prepared<'_>) -> Option<&'a [u8]> {
     }
 }
 
-/// Writes bytes at `start`; returns their sum unless `threads` is 0. Where there are threads for it the sum of a long payload
-/// is made by another than writes.
+/// Writes bytes at `start`, and returns their checksum unless `threads` is 0. If there are enough threads, another thread
+/// computes the checksum of a long payload.
 fn payload(
     payload: &Payload<'_>,
     start: u64,
@@ -225,7 +251,7 @@ fn payload(
         });
         let written = payload.for_each_piece(|position, piece| {
             write(position, piece)?;
-            // It takes pieces until there are no more.
+            // The thread receives pieces until there are no more.
             let _ = sender.send(piece.to_vec());
             Ok(())
         });

@@ -1,9 +1,9 @@
-//! A document as bytes: the order of a file, and what each block becomes.
+//! The bytes of a document: the order of the parts in a file, and what is written for each block.
 
 mod blocks;
 mod prepared;
 
-use sciformats_core::arith::sub;
+use sciformats_core::arith::{increase, sub};
 use sciformats_core::storage::machine_threads;
 use sciformats_core::{Error, Result, WriteAt};
 
@@ -12,19 +12,32 @@ use crate::document::Document;
 use crate::spec::block_header::BlockHeader;
 use crate::spec::block_index::BlockIndex;
 
-/// The data of blocks begins at multiples of this, so that the elements of a mapped file can be used where they are.
+/// The alignment of the data of blocks, so that the elements of a mapped file can be used without a copy.
 const ALIGNMENT: u64 = 16;
 
-/// What is kept free after the tree if nothing else is asked for.
+/// The largest number of unused bytes after the tree, unless the caller requests more.
 const MAX_PADDING: u64 = 4096;
 const PADDING_SHARE: u64 = 16;
 
-/// The header lines and the tree's text.
+/// Returns the header lines and the tree's text.
 pub(crate) fn head(document: &Document) -> Result<Vec<u8>> {
     let mut out = Vec::new();
     document.header.encode(&mut out);
     out.extend_from_slice(document.tree.to_text()?.as_bytes());
     Ok(out)
+}
+
+/// Writes the header lines and the tree's text part by part; returns where they end.
+fn write_head(document: &Document, out: &mut dyn WriteAt) -> Result<u64> {
+    let mut header = Vec::new();
+    document.header.encode(&mut header);
+    out.write_at(0, &header)?;
+    let mut at = header.len() as u64;
+    document.tree.write_text(&mut |text| {
+        out.write_at(at, text.as_bytes())?;
+        increase(&mut at, text.len() as u64)
+    })?;
+    Ok(at)
 }
 
 pub(crate) fn threads(document: &Document) -> usize {
@@ -34,7 +47,7 @@ pub(crate) fn threads(document: &Document) -> usize {
     }
 }
 
-/// The first place from `padding` bytes behind `end` on for a block whose data is aligned.
+/// Returns the first offset for a block whose data is aligned, at least `padding` bytes after `end`.
 fn aligned(end: u64, padding: u64) -> Result<u64> {
     let header = BlockHeader::SIZE as u64;
     let data = end.checked_add(padding).and_then(|offset| offset.checked_add(header));
@@ -46,7 +59,7 @@ fn too_long() -> Error {
     Error::usage("padding", "makes the file longer than 2^63 bytes")
 }
 
-/// Fails if the paddings that were asked for make the file longer than one can be.
+/// Fails if the requested unused bytes make the file longer than possible.
 fn check_padding(document: &Document, head: u64, bytes: u64) -> Result<()> {
     let blocks = document.blocks.len() as u64;
     let options = document.options();
@@ -57,14 +70,14 @@ fn check_padding(document: &Document, head: u64, bytes: u64) -> Result<()> {
     padded.filter(|&end| i64::try_from(end).is_ok()).map(drop).ok_or_else(too_long)
 }
 
-/// Where the first block begins after a tree that ends at `end`, before blocks of so many bytes.
+/// Returns the offset of the first block after a tree that ends at `end`; `bytes` is the size of the blocks.
 fn first_block(document: &Document, end: u64, bytes: u64) -> Result<u64> {
     if document.blocks.is_empty() {
         return end.checked_add(document.options().tree_padding.unwrap_or_default()).ok_or_else(too_long);
     }
     let padding = document.options().tree_padding.unwrap_or_else(|| {
         let share = bytes / PADDING_SHARE;
-        // A stream is going to be long.
+        // A stream is expected to become long.
         if document.streamed { MAX_PADDING } else { share.min(MAX_PADDING) }
     });
     aligned(end, padding)
@@ -72,16 +85,15 @@ fn first_block(document: &Document, end: u64, bytes: u64) -> Result<u64> {
 
 /// Writes a whole file.
 pub(crate) fn whole(document: &Document, out: &mut dyn WriteAt) -> Result<()> {
-    let head = head(document)?;
     if let Some(origin) = &document.origin {
         // All headers are needed, and are read one after another.
         origin.located.all(&*origin.storage)?;
     }
     let bytes = document.bytes_of_blocks()?;
-    check_padding(document, head.len() as u64, bytes)?;
-    let first = first_block(document, head.len() as u64, bytes)?;
-    out.write_at(0, &head)?;
-    if first > head.len() as u64 {
+    let head = write_head(document, out)?;
+    check_padding(document, head, bytes)?;
+    let first = first_block(document, head, bytes)?;
+    if first > head {
         out.set_size(first)?;
     }
     let (offsets, at) = blocks(document, 0..document.blocks.len(), first, out)?;
@@ -91,7 +103,7 @@ pub(crate) fn whole(document: &Document, out: &mut dyn WriteAt) -> Result<()> {
     Ok(())
 }
 
-/// The text of the block index, if the file gets one.
+/// Returns the text of the block index, if the file has one.
 pub(crate) fn index(document: &Document, offsets: Vec<u64>) -> Option<Vec<u8>> {
     if offsets.is_empty() || document.streamed || !document.options().index {
         return None;

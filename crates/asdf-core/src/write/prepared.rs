@@ -1,4 +1,4 @@
-//! What each block becomes: its header, and the bytes that are stored.
+//! What is written for each block: its header, and its stored bytes.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -9,18 +9,21 @@ use sciformats_core::{Error, ReadAt, Result, bound};
 use crate::codec::{self, Compression};
 use crate::document::{BlockData, Document};
 use crate::model::layout::BlockEntry;
-use crate::reader::Asdf;
+use crate::reader::{Asdf, Block};
 use crate::spec::block_header::{BlockHeader, Label, MIN_SIZE, STREAMED};
 
-/// Stored bytes are copied in pieces of this size.
+/// The size of the pieces in which stored bytes are copied.
 const PIECE: u64 = 4 << 20;
 
-/// Data of a compression that has parts is not compressed as a whole from this size on.
+/// Data of at least this size is compressed in parts, if the compression has parts.
 const PARTED: u64 = 2 << 20;
+/// Other data is neither compressed nor decompressed as a whole from this size on, so that the memory that several blocks take at
+/// the same time has a bound.
+const LARGE: u64 = 64 << 20;
 
-/// A block ready to be written.
+/// A block that is ready to be written.
 pub(super) struct Prepared<'a> {
-    /// The header; its checksum is zero if it is to be computed while the bytes are written.
+    /// The header. Its checksum is zero if it will be computed while the bytes are written.
     pub(super) header: BlockHeader,
     pub(super) payload: Payload<'a>,
     pub(super) needs_checksum: bool,
@@ -56,14 +59,14 @@ impl Payload<'_> {
     }
 }
 
-/// What has to be done before a block can be written.
+/// The work that is necessary before a block can be written.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Work {
-    /// Nothing: its bytes are there.
+    /// Nothing, because its bytes exist.
     Nothing,
-    /// It is compressed, or decompressed, and its size is known only then.
+    /// The block must be compressed or decompressed, and its size is only known after that.
     Whole,
-    /// It is large and is compressed part by part.
+    /// The block is large, and is compressed or decompressed in parts.
     Parts,
 }
 
@@ -78,12 +81,13 @@ impl Work {
                 (*compression, document.stored_block(*stored)?.data_size())
             }
         };
-        let is_parted = compression.has_parts() && size >= PARTED && !is_streamed(document, index);
+        let from = if compression.has_parts() { PARTED } else { LARGE };
+        let is_parted = size >= from && !is_streamed(document, index);
         Ok(if is_parted { Self::Parts } else { Self::Whole })
     }
 }
 
-/// Makes a block ready, with up to `threads` threads if it is compressed.
+/// Prepares a block. Uses up to `threads` threads if it must be compressed.
 pub(super) fn prepare<'a>(document: &'a Document, index: usize, threads: usize) -> Result<Prepared<'a>> {
     let block = document.blocks.get(index).ok_or_else(|| Error::not_found("block", index.to_string()))?;
     let streamed = is_streamed(document, index);
@@ -109,7 +113,7 @@ pub(super) fn prepare<'a>(document: &'a Document, index: usize, threads: usize) 
             new_block(Compression::None, payload.len(), payload, checksums)
         }
         BlockData::Encoded { header, stored } => {
-            Prepared { header: *header, payload: plain(stored), needs_checksum: false }
+            Prepared { header: **header, payload: plain(stored), needs_checksum: false }
         }
         BlockData::New { data, compression: Compression::None, .. } => {
             new_block(Compression::None, data.size(), plain(data), checksums)
@@ -128,7 +132,7 @@ pub(super) fn prepare<'a>(document: &'a Document, index: usize, threads: usize) 
         *header = stream_header();
         prepared.needs_checksum = false;
     } else if header.is_streamed() {
-        // It was the last block, and is one among others now.
+        // It was the last block, but now other blocks follow.
         header.flags &= !STREAMED;
         header.data_size = header.used_size;
         prepared.needs_checksum = checksums;
@@ -136,7 +140,47 @@ pub(super) fn prepare<'a>(document: &'a Document, index: usize, threads: usize) 
     Ok(prepared)
 }
 
-/// The data of a block that is to be compressed.
+/// The data of a block that is written in parts.
+pub(super) enum Source<'a> {
+    Memory(&'a [u8]),
+    Storage(&'a dyn ReadAt),
+    /// A block of another file, which is decoded while it is written.
+    Block(Block<'a>),
+}
+
+impl<'a> Source<'a> {
+    pub(super) fn of(document: &'a Document, block: &'a BlockData) -> Result<Self> {
+        match block {
+            BlockData::Stored(stored) | BlockData::Recoded { stored, .. } => {
+                Ok(Self::Block(origin(document, *stored)?.block(*stored)?))
+            }
+            BlockData::New { data, .. } | BlockData::Encoded { stored: data, .. } => {
+                Ok(data.as_slice().map_or(Self::Storage(&**data), Self::Memory))
+            }
+        }
+    }
+
+    pub(super) fn len(&self) -> u64 {
+        match self {
+            Self::Memory(data) => data.size() as u64,
+            Self::Storage(data) => data.size(),
+            Self::Block(block) => block.data_size(),
+        }
+    }
+
+    pub(super) fn for_each_piece(&self, mut take: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
+        match self {
+            Self::Memory(data) => data.chunks(bound::addressable(PIECE)).try_for_each(take),
+            Self::Storage(storage) => {
+                let payload = Payload::Storage { storage: *storage, offset: 0, len: storage.size() };
+                payload.for_each_piece(|_, piece| take(piece))
+            }
+            Self::Block(block) => block.for_each_piece(take),
+        }
+    }
+}
+
+/// Returns the data of a block that will be compressed.
 pub(super) fn data<'a>(document: &'a Document, block: &'a BlockData) -> Result<Cow<'a, [u8]>> {
     match block {
         BlockData::Stored(stored) | BlockData::Recoded { stored, .. } => {
@@ -150,7 +194,7 @@ pub(super) fn data<'a>(document: &'a Document, block: &'a BlockData) -> Result<C
     }
 }
 
-/// Whether a block extends to the end of the file.
+/// Returns whether a block extends to the end of the file.
 fn is_streamed(document: &Document, index: usize) -> bool {
     document.streamed && index.checked_add(1) == Some(document.blocks.len())
 }
@@ -172,7 +216,7 @@ fn new_block(
     Prepared { header: new_header(compression, data_size), payload, needs_checksum }
 }
 
-/// The header of a block whose stored size and checksum are still to come.
+/// Returns the header of a block whose stored size and checksum are not known yet.
 pub(super) fn new_header(compression: Compression, data_size: u64) -> BlockHeader {
     BlockHeader {
         header_size: MIN_SIZE,
@@ -185,7 +229,7 @@ pub(super) fn new_header(compression: Compression, data_size: u64) -> BlockHeade
     }
 }
 
-/// The header of a block that extends to the end of the file: its sizes are zero.
+/// Returns the header of a block that extends to the end of the file. Its sizes are zero.
 fn stream_header() -> BlockHeader {
     BlockHeader {
         header_size: MIN_SIZE,

@@ -1,13 +1,13 @@
 //! A position in the text, and the character classes of YAML 1.1.
 //!
-//! What lies beyond the end of the text is its end, so that sums of positions are bounds: nothing is there that could be
+//! A position after the end of the text counts as its end. Sums of positions may therefore be bounds, because there is nothing to
 //! read.
 
 use sciformats_core::arith::add;
 use sciformats_core::fault::FaultKind;
 use sciformats_core::{Error, Fault, Result, bound};
 
-/// A position in a checked text. `base` is the text's offset in the file.
+/// A position in a text that has been checked. `base` is the offset of the text in the file.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cursor<'a> {
     pub(super) text: &'a str,
@@ -17,7 +17,7 @@ pub(super) struct Cursor<'a> {
 }
 
 impl<'a> Cursor<'a> {
-    /// Checks that `bytes` are UTF-8 of characters that YAML allows.
+    /// Checks that `bytes` are valid UTF-8, and contain only characters that YAML allows.
     pub(super) fn new(bytes: &'a [u8], base: u64) -> Result<Self> {
         add(base, bytes.len() as u64)?;
         let bad = |at: usize, rule| {
@@ -28,7 +28,7 @@ impl<'a> Cursor<'a> {
             Ok(text) => text,
             Err(e) => return bad(e.valid_up_to(), "is not UTF-8"),
         };
-        // Most trees are ASCII, of which nothing but control characters is forbidden.
+        // Most trees are ASCII, in which only control characters are forbidden.
         if bytes.iter().all(|b| matches!(b, b' '..=b'~' | b'\t' | b'\n' | b'\r')) {
             return Ok(Self { text, at: 0, line_start: 0, base });
         }
@@ -46,12 +46,12 @@ impl<'a> Cursor<'a> {
         bound::sum(self.base, at as u64)
     }
 
-    /// A fault here; `rule` completes "it …".
+    /// Returns an error at this position; `rule` completes the sentence "it …".
     pub(super) fn error(&self, rule: &'static str) -> Error {
         Fault::from(FaultKind::Rule(rule)).at("tree", self.offset())
     }
 
-    /// The byte here; 0, which no text holds, at the end.
+    /// Returns the byte at this position. At the end it is 0, which no text contains.
     pub(super) fn peek(&self) -> u8 {
         self.byte(self.at)
     }
@@ -61,7 +61,7 @@ impl<'a> Cursor<'a> {
     }
 
     pub(super) fn byte(&self, at: usize) -> u8 {
-        self.text.as_bytes().get(at).copied().unwrap_or(0) // a position behind the end
+        self.text.as_bytes().get(at).copied().unwrap_or(0) // a position after the end
     }
 
     pub(super) fn slice(&self, from: usize, to: usize) -> &'a str {
@@ -76,7 +76,7 @@ impl<'a> Cursor<'a> {
         self.at = bound::sum(self.at, bytes).min(self.text.len());
     }
 
-    /// Over bytes that mean nothing but themselves in a scalar of any style.
+    /// Skips bytes that have no special meaning in scalars of any style.
     pub(super) fn skip_ordinary(&mut self) {
         let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
         let ordinary =
@@ -88,7 +88,7 @@ impl<'a> Cursor<'a> {
         self.at >= self.text.len()
     }
 
-    /// The length of the line break at `at`, 0 if there is none.
+    /// Returns the length of the line break at `at`, 0 if there is none.
     pub(super) fn break_len(&self, at: usize) -> usize {
         match self.byte(at) {
             b' '..=b'~' => 0,
@@ -101,7 +101,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// What the break at the cursor is worth in a scalar: `\n`, or itself where the standard keeps it.
+    /// Returns the text that a line break stands for in a scalar: `\n`, or the break itself if the standard preserves it.
     pub(super) fn take_break(&mut self) -> &'a str {
         let len = self.break_len(self.at);
         let text = self.slice(self.at, bound::sum(self.at, len));
@@ -114,17 +114,17 @@ impl<'a> Cursor<'a> {
         self.break_len(self.at) > 0
     }
 
-    /// Whether `at` holds a blank, a break, or the end.
+    /// Returns whether there is a blank, a line break or the end at `at`.
     pub(super) fn is_blank_or_end(&self, at: usize) -> bool {
         matches!(self.byte(at), b' ' | b'\t' | 0) || self.break_len(at) > 0
     }
 
-    /// Whether an indicator stands here: `b` with a blank, a break or the end after it.
+    /// Returns whether there is an indicator at this position, which is `b` followed by a blank, a line break or the end.
     pub(super) fn is_indicator(&self, b: u8) -> bool {
         self.peek() == b && self.is_blank_or_end(bound::sum(self.at, 1))
     }
 
-    /// Whether a document marker stands here: `---` or `...` on the first column.
+    /// Returns whether there is a document marker at this position, which is `---` or `...` in the first column.
     pub(super) fn is_marker(&self) -> bool {
         self.at == self.line_start
             && matches!(self.slice(self.at, bound::sum(self.at, 3)), "---" | "...")
@@ -137,14 +137,14 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// To the break that ends the line, or the end.
+    /// Skips to the line break that ends the line, or to the end.
     pub(super) fn skip_line(&mut self) {
         while !self.is_end() && !self.is_break() {
             self.advance(1);
         }
     }
 
-    /// Over blanks, comments and breaks, to the next content. Returns whether a break (or the end) was passed.
+    /// Skips blanks, comments and line breaks up to the next content. Returns whether a line break (or the end) was passed.
     pub(super) fn skip_to_content(&mut self, flow: bool) -> Result<bool> {
         let mut crossed = false;
         loop {
@@ -173,12 +173,12 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// A column as one that may also be none: no text has so many that one is left out.
+/// Returns a column as a signed number, in which −1 means that there is none. No text has so many columns that one is lost.
 pub(super) fn signed(column: usize) -> isize {
-    isize::try_from(column).unwrap_or(isize::MAX) // a bound that memory ends before
+    isize::try_from(column).unwrap_or(isize::MAX) // a bound, which no memory reaches
 }
 
-/// The characters that a YAML 1.1 stream may hold as they are.
+/// Returns whether a YAML 1.1 stream may contain the character without an escape.
 pub(super) fn is_printable(c: char) -> bool {
     matches!(c,
         '\t' | '\n' | '\r' | ' '..='~' | '\u{85}' | '\u{A0}'..='\u{D7FF}' | '\u{E000}'..='\u{FEFE}'

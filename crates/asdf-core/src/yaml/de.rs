@@ -1,4 +1,4 @@
-//! A node as any serde type.
+//! Converting a node to any serde type.
 
 use std::cell::Cell;
 use std::fmt;
@@ -17,8 +17,8 @@ impl de::Error for SerdeError {
 }
 
 impl Tree {
-    /// The subtree of a node as a value of any type that serde can deserialize. Aliases are copies, merge keys are
-    /// unfolded, tags other than YAML's own are passed over.
+    /// Returns the subtree of a node as a value of any type that serde can deserialize. Aliases become copies, merge keys are
+    /// expanded, and tags other than YAML's own are ignored.
     ///
     /// ```
     /// #[derive(serde::Deserialize)]
@@ -31,14 +31,14 @@ impl Tree {
     /// ```
     ///
     /// # Errors
-    /// `Usage` if the subtree does not fit the type, or unfolds to more nodes than the tree's limits allow.
+    /// `Usage` if the subtree does not fit the type, or if it expands to more nodes than the tree's limits allow.
     pub fn deserialize<T: DeserializeOwned>(&self, node: NodeId) -> Result<T> {
         let budget = Cell::new(self.unfolding_limit());
         T::deserialize(Deserializer { tree: self, node, level: 0, budget: &budget })
             .map_err(|e| Error::usage("node", e.0))
     }
 
-    /// As [`deserialize`](Self::deserialize), of the node at a path.
+    /// Does the same as [`deserialize`](Self::deserialize), for the node at a path.
     ///
     /// ```
     /// use asdf_core::Tree;
@@ -50,7 +50,7 @@ impl Tree {
     /// ```
     ///
     /// # Errors
-    /// `NotFound`; as [`deserialize`](Self::deserialize).
+    /// `NotFound`; and those of [`deserialize`](Self::deserialize).
     pub fn get_as<T: DeserializeOwned>(&self, path: &str) -> Result<T> {
         self.deserialize(self.get(path).ok_or_else(|| self.not_found(path))?)
     }
@@ -61,7 +61,7 @@ struct Deserializer<'t> {
     tree: &'t Tree,
     node: NodeId,
     level: usize,
-    /// Nodes that may still be visited: aliases are copied, and copies of copies would have no end.
+    /// The number of nodes that may still be visited. Aliases become copies, and copies of copies could go on without end.
     budget: &'t Cell<u64>,
 }
 
@@ -71,7 +71,7 @@ impl<'t> Deserializer<'t> {
         self.tree.limits.depth("levels of the tree", level).map_err(|e| SerdeError(e.to_string()))?;
         let left = self.budget.get().checked_sub(1);
         self.budget.set(left.ok_or_else(|| {
-            SerdeError(format!("unfolds to more than {} nodes", self.tree.unfolding_limit()))
+            SerdeError(format!("expands to more than {} nodes", self.tree.unfolding_limit()))
         })?);
         Ok(Self { node, level, ..self })
     }
@@ -105,7 +105,7 @@ impl<'de, 't> de::Deserializer<'de> for Deserializer<'t> {
                 Value::Float(value) => visitor.visit_f64(value),
                 Value::Str(text) => visitor.visit_str(&text),
                 Value::Bytes(bytes) => visitor.visit_byte_buf(bytes),
-                // Other numbers and times as they are written.
+                // Other numbers and times are passed as their text.
                 Value::BigInt(number) => visitor.visit_string(number.to_string()),
                 Value::Timestamp(stamp) => visitor.visit_string(stamp.to_string()),
             },
@@ -187,7 +187,7 @@ impl<'de> de::MapAccess<'de> for Pairs<'_> {
 
     fn next_value_seed<V: de::DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, SerdeError> {
         let value =
-            self.value.take().ok_or_else(|| SerdeError("a value was asked for before its key".into()))?;
+            self.value.take().ok_or_else(|| SerdeError("a value was requested before its key".into()))?;
         seed.deserialize(self.at.at(value)?)
     }
 }
@@ -285,7 +285,7 @@ mod tests {
         let limits = sciformats_core::Limits::default().with_items(1000);
         let tree = Tree::parse_at(format!("a0: &a0 x\n{bomb}").as_bytes(), 0, &limits).unwrap();
         let shown = tree.get_as::<serde::de::IgnoredAny>("a39").unwrap_err().to_string();
-        assert_eq!(shown, "node unfolds to more than 1000 nodes");
+        assert_eq!(shown, "node expands to more than 1000 nodes");
         let cycle = Tree::parse("&a\nself: *a\n").unwrap();
         assert!(cycle.deserialize::<serde::de::IgnoredAny>(cycle.root()).is_err());
     }

@@ -1,5 +1,5 @@
-//! What was changed in a tree since it was read, as far as single entries were given new values: then the rest of the text
-//! stays as it is in the file.
+//! Changes in a tree since it was read, as long as only values of single entries have changed. The rest of the text in the file
+//! can then stay.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,16 +7,16 @@ use std::sync::Arc;
 use super::tree::{Content, Node, NodeId, ScalarStyle, Tree};
 use super::{emit, resolve};
 
-/// Which text a tree was read from, and what has become of its entries since then.
+/// The text from which a tree was read, and the changes of its entries since then.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Edits {
-    /// Only a tree that was read has one, and its copies.
+    /// The text. Only trees that were read, and their copies, have one.
     text: Option<ReadText>,
-    /// The values that were replaced, by mapping or sequence and place: the node that was read, and the one that is there now.
+    /// The replaced values. The key is the mapping or sequence and the position in it; the value is the old node and the new one.
     replaced: BTreeMap<(NodeId, usize), (NodeId, NodeId)>,
 }
 
-/// One reading of one text: equal to itself and its copies alone.
+/// A single reading of a text. It equals only itself and its copies.
 #[derive(Clone, Debug)]
 pub(crate) struct ReadText(Arc<()>, usize);
 
@@ -26,33 +26,33 @@ impl PartialEq for ReadText {
     }
 }
 
-/// A scalar of the file that has another value now.
+/// A scalar of the file that has a new value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct NewScalar {
-    /// The node that is there now.
+    /// The new node.
     pub(crate) node: NodeId,
-    /// Where the old text begins in the file.
+    /// The offset of the old text in the file.
     pub(crate) offset: u64,
-    /// The old text as it is written there, quotes included.
+    /// The old text as it is written there, including quotes.
     pub(crate) old: String,
-    /// The new one.
+    /// The new text.
     pub(crate) new: String,
 }
 
 impl Edits {
-    /// Of a tree that has just been read and has so many nodes.
+    /// Creates the record of a tree that has just been read and has this many nodes.
     pub(super) fn none(nodes: usize) -> Self {
         Self { text: Some(ReadText(Arc::new(()), nodes)), replaced: BTreeMap::new() }
     }
 
-    /// Something else than the values of single entries has changed.
+    /// Records that something other than the value of a single entry has changed.
     pub(super) fn lose(&mut self) {
         self.text = None;
     }
 
-    /// A node may change.
+    /// Records that a node may change.
     pub(super) fn touch(&mut self, node: NodeId) {
-        // One that was added is looked at when the tree is written.
+        // A node that was added is examined when the tree is written.
         if self.is_read(node) {
             self.lose();
         }
@@ -70,18 +70,18 @@ impl Edits {
 }
 
 impl Tree {
-    /// The reading that this tree is of, if nothing but values of entries has changed since.
+    /// Returns the reading that produced this tree, if only values of entries have changed since.
     pub(crate) fn read_text(&self) -> Option<&ReadText> {
         self.edits.text.as_ref()
     }
 
-    /// The changes since the tree was read, if they are all of scalars that stand on one line and are named once.
+    /// Returns the changes since the tree was read, if all of them are scalars that are on one line and occur once.
     pub(crate) fn new_scalars(&self) -> Option<Vec<NewScalar>> {
         let text = self.edits.text.as_ref()?;
         let mut all = Vec::new();
         let mut seen = std::collections::HashSet::new();
         for &(old, new) in self.edits.replaced.values().filter(|(old, new)| old != new) {
-            // A node that was there before has other places, and would need an anchor.
+            // A node that existed before is also used elsewhere, and would need an anchor.
             if (new.number() as usize) < text.1 || !seen.insert(new) {
                 return None;
             }
@@ -96,7 +96,7 @@ impl Tree {
         Some(all)
     }
 
-    /// The changes are in the file now: the new nodes begin where the old ones did.
+    /// Records that the changes are in the file now. The new nodes begin where the old ones did.
     pub(crate) fn accept_edits(&mut self, scalars: &[NewScalar]) {
         for scalar in scalars {
             if let Some(node) = self.nodes.get_mut(scalar.node.number() as usize) {
@@ -107,7 +107,7 @@ impl Tree {
     }
 }
 
-/// The text of a scalar without tag and anchor.
+/// Returns the text of a scalar that has neither a tag nor an anchor.
 fn bare_scalar(node: &Node) -> Option<&str> {
     node.text().filter(|_| node.tag.is_none() && node.anchor.is_none())
 }
@@ -119,7 +119,7 @@ fn node_style(node: &Node) -> Option<ScalarStyle> {
     }
 }
 
-/// A scalar as it stands in the file it was read from, if it stands on one line there; the caller compares.
+/// Returns a scalar as it may be written in the file from which it was read, if it is on one line; the caller compares.
 fn written(node: &Node) -> Option<String> {
     let text = bare_scalar(node).filter(|text| resolve::is_one_line(text))?;
     match node_style(node)? {

@@ -1,7 +1,7 @@
-//! Nodes to text.
+//! Writing nodes as text.
 //!
-//! Styles are kept where they can be: a plain scalar becomes a quoted one if some reader would misread it, a block
-//! scalar inside brackets a quoted one. Collections are never wrapped.
+//! Styles are kept if possible. A plain scalar becomes a quoted one if some reader would misread it, and a block scalar inside
+//! brackets becomes a quoted one. Collections are never wrapped.
 
 use std::collections::HashMap;
 
@@ -12,11 +12,14 @@ use super::anchors::Anchors;
 use super::tree::{CollectionStyle, Content, NodeId, ScalarStyle, Tree};
 use super::{YAML_PREFIX, resolve};
 
-/// The longest key that is written on the line of its value.
+/// The longest key that is written on the same line as its value.
 const SIMPLE_KEY: usize = 128;
 
+/// Bytes of text that are passed on together.
+const MUCH: usize = 256 << 10;
+
 impl Tree {
-    /// The document from `%YAML 1.1` to `...`, each line with `\n`.
+    /// Returns the document from `%YAML 1.1` to `...`. Each line ends with `\n`.
     ///
     /// ```
     /// use asdf_core::Tree;
@@ -28,17 +31,32 @@ impl Tree {
     /// ```
     ///
     /// # Errors
-    /// `LimitExceeded` if it nests deeper than its limits allow.
+    /// `LimitExceeded` if the nesting exceeds the tree's limits.
     pub fn to_text(&self) -> Result<String> {
+        self.emit(None)
+    }
+
+    /// As [`to_text`](Self::to_text), but passes the text to `take` part by part.
+    ///
+    /// # Errors
+    /// As [`to_text`](Self::to_text); those of `take`.
+    pub(crate) fn write_text(&self, take: &mut dyn FnMut(&str) -> Result<()>) -> Result<()> {
+        let last = self.emit(Some(take))?;
+        take(&last)
+    }
+
+    /// The text, or the last part of it, if there is somebody to take the others.
+    fn emit(&self, take: Option<&mut dyn FnMut(&str) -> Result<()>>) -> Result<String> {
         let mut emitter = Emitter {
             tree: self,
             anchors: Anchors::of(self),
             tags: HashMap::new(),
             out: String::new(),
+            take,
             depth: 0,
         };
         emitter.out.push_str("%YAML 1.1\n");
-        for (handle, prefix) in &self.handles {
+        for (handle, prefix) in self.handles.iter() {
             emitter.out.push_str(&format!("%TAG {handle} {prefix}\n"));
         }
         emitter.out.push_str("---");
@@ -47,8 +65,8 @@ impl Tree {
         Ok(emitter.out)
     }
 
-    /// A tag as it is written.
-    fn short_tag(&self, tag: &str) -> String {
+    /// Returns a tag as it is written.
+    pub(crate) fn short_tag(&self, tag: &str) -> String {
         if tag == "!" {
             return "!".into();
         }
@@ -66,7 +84,7 @@ impl Tree {
         match best.or(usual) {
             Some((handle, prefix)) => {
                 let suffix = tag.get(prefix.len()..).unwrap_or_default();
-                // A `!` in the suffix would make another handle of `!a!b`.
+                // Without an escape, a `!` in the suffix would form another handle, as in `!a!b`.
                 format!("{handle}{}", percent_encoded(suffix, b"-_.~*'();/?:@&=+$"))
             }
             None => format!("!<{}>", percent_encoded(tag, b"-_.~*'();/?:@&=+$,[]!#")),
@@ -86,19 +104,19 @@ fn percent_encoded(text: &str, kept: &[u8]) -> String {
     out
 }
 
-/// What a block node follows.
+/// What precedes a block node.
 #[derive(Clone, Copy, PartialEq)]
 enum Position {
     /// `---`
     Document,
-    /// `-` at this column, or `?`, or the `:` of a key written with it.
+    /// `-` in this column, or `?`, or the `:` of a key that was written with it.
     Item(usize),
-    /// `key:` at this column.
+    /// `key:` in this column.
     Value(usize),
 }
 
 impl Position {
-    /// The column of a sequence here.
+    /// Returns the column of a sequence in this position.
     fn sequence(self) -> Result<usize> {
         match self {
             Self::Document => Ok(0),
@@ -107,7 +125,7 @@ impl Position {
         }
     }
 
-    /// The column of a mapping here.
+    /// Returns the column of a mapping in this position.
     fn mapping(self) -> Result<usize> {
         match self {
             Self::Document => Ok(0),
@@ -116,17 +134,19 @@ impl Position {
     }
 }
 
-struct Emitter<'t> {
+struct Emitter<'t, 'o> {
     tree: &'t Tree,
     anchors: Anchors,
-    /// Tags as they are written, by the tags in full.
+    /// The written forms of tags. The keys are the full tags.
     tags: HashMap<&'t str, String>,
     out: String,
+    /// Takes the text when there is much of it.
+    take: Option<&'o mut dyn FnMut(&str) -> Result<()>>,
     depth: usize,
 }
 
-impl<'t> Emitter<'t> {
-    /// Writes an alias if the node was written before; otherwise its properties, each with a blank before it.
+impl<'t> Emitter<'t, '_> {
+    /// Writes an alias if the node was written before. Otherwise it writes the properties of the node, each after a blank.
     fn properties(&mut self, id: NodeId) -> bool {
         if let Some((name, first)) = self.anchors.write(id) {
             self.out.push_str(if first { " &" } else { " *" });
@@ -145,7 +165,7 @@ impl<'t> Emitter<'t> {
 
     fn nested(&mut self, write: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
         self.depth = add(self.depth, 1)?;
-        // What could be read can be written: here scalars count as levels too.
+        // Everything that could be read can be written, although scalars count as levels here.
         let limit = bound::sum(bound::product(self.tree.limits.depth as u64, 2), 8);
         sciformats_core::limits::within("levels of the tree", self.depth as u64, limit)?;
         let result = write(self);
@@ -153,7 +173,38 @@ impl<'t> Emitter<'t> {
         result
     }
 
+    /// The text up to here is complete.
+    fn pass_on(&mut self) -> Result<()> {
+        if let Some(take) = self.take.as_mut().filter(|_| self.out.len() >= MUCH) {
+            take(&self.out)?;
+            self.out.clear();
+        }
+        Ok(())
+    }
+
+    /// A node that nobody has looked at, in a tree of its own, unless it needs an anchor.
+    fn apart(&self, id: NodeId) -> Option<(Tree, NodeId)> {
+        if self.anchors.has(id) { None } else { self.tree.apart(id) }
+    }
+
+    /// Writes nodes of another tree here.
+    fn of_another(
+        &mut self,
+        tree: &Tree,
+        write: impl FnOnce(&mut Emitter<'_, '_>) -> Result<()>,
+    ) -> Result<()> {
+        let (out, depth) = (std::mem::take(&mut self.out), self.depth);
+        let (anchors, tags) = (Anchors::default(), HashMap::new());
+        let mut emitter = Emitter { tree, anchors, tags, out, take: None, depth };
+        let result = write(&mut emitter);
+        self.out = emitter.out;
+        result
+    }
+
     fn block(&mut self, id: NodeId, position: Position) -> Result<()> {
+        if let Some((tree, local)) = self.apart(id) {
+            return self.of_another(&tree, |emitter| emitter.block(local, position));
+        }
         self.nested(|emitter| emitter.block_here(id, position))
     }
 
@@ -174,7 +225,8 @@ impl<'t> Emitter<'t> {
                 items.iter().try_for_each(|&item| {
                     self.start_line(column, &mut compact);
                     self.out.push('-');
-                    self.block(item, Position::Item(column))
+                    self.block(item, Position::Item(column))?;
+                    self.pass_on()
                 })
             }
             Content::Mapping { entries, style: CollectionStyle::Block } if !entries.is_empty() => {
@@ -182,7 +234,8 @@ impl<'t> Emitter<'t> {
                 self.end_line_unless(compact);
                 entries.iter().try_for_each(|&(key, value)| {
                     self.start_line(column, &mut compact);
-                    self.block_entry(key, value, column)
+                    self.block_entry(key, value, column)?;
+                    self.pass_on()
                 })
             }
             Content::Scalar { text, style: style @ (ScalarStyle::Literal | ScalarStyle::Folded) }
@@ -221,6 +274,14 @@ impl<'t> Emitter<'t> {
     }
 
     fn block_entry(&mut self, key: NodeId, value: NodeId, column: usize) -> Result<()> {
+        // A key and its value are parsed together, where they stand together.
+        let follows = value.0.checked_sub(1) == Some(key.0) && !self.anchors.has(value);
+        if let Some((tree, local)) = self.apart(key).filter(|_| follows)
+            && let Some(&(key, value)) = tree.entries(tree.root()).and_then(|entries| entries.first())
+            && key == local
+        {
+            return self.of_another(&tree, |emitter| emitter.block_entry(key, value, column));
+        }
         if self.is_simple_key(key) {
             self.simple_key(key, false, "")?;
             return self.block(value, Position::Value(column));
@@ -232,7 +293,7 @@ impl<'t> Emitter<'t> {
         self.block(value, Position::Item(column))
     }
 
-    /// A key and its colon; the name of an alias would take the colon in.
+    /// Writes a key and its colon. A blank separates the colon from an alias, whose name would include it otherwise.
     fn simple_key(&mut self, key: NodeId, in_flow: bool, lead: &str) -> Result<()> {
         let is_alias = self.anchors.is_written(key);
         self.flow_node(key, in_flow, lead)?;
@@ -240,7 +301,7 @@ impl<'t> Emitter<'t> {
         Ok(())
     }
 
-    /// Whether every reader finds the key's `:` on its line: no long text, no collection.
+    /// Returns whether every reader finds the `:` of the key on its line, which is not the case for long texts and collections.
     fn is_simple_key(&self, key: NodeId) -> bool {
         let node = self.tree.node(key);
         let short = node.tag.as_ref().is_none_or(|tag| tag.len() <= SIMPLE_KEY);
@@ -252,12 +313,15 @@ impl<'t> Emitter<'t> {
             }
     }
 
-    /// A node on one line, after `lead`.
+    /// Writes a node on one line, after `lead`.
     fn flow_node(&mut self, id: NodeId, in_flow: bool, lead: &str) -> Result<()> {
+        if let Some((tree, local)) = self.apart(id) {
+            return self.of_another(&tree, |emitter| emitter.flow_node(local, in_flow, lead));
+        }
         let start = self.out.len();
         let is_new = self.properties(id);
         if self.out.len() > start {
-            // The blank before the first property is the lead's.
+            // `lead` replaces the blank before the first property.
             self.out.replace_range(start..add(start, 1)?, lead);
             if is_new {
                 self.out.push(' ');
@@ -323,7 +387,7 @@ impl<'t> Emitter<'t> {
         };
         let mut before_text = false;
         for line in body.split('\n') {
-            // Between two lines of text a single break would fold away.
+            // A single line break between two lines of text would be folded.
             if folded && before_text && !line.is_empty() {
                 self.out.push('\n');
             }
@@ -334,13 +398,13 @@ impl<'t> Emitter<'t> {
             }
             self.out.push('\n');
         }
-        // The first ends the last line of the body.
+        // The first line break ends the last line of the body.
         self.out.extend(std::iter::repeat_n('\n', bound::left(breaks, 1)));
         Ok(())
     }
 }
 
-/// A scalar without tag on one line, wherever a value may stand.
+/// Returns a scalar without a tag on one line, in a form that is possible wherever a value can be.
 pub(super) fn on_one_line(text: &str, style: ScalarStyle) -> String {
     let mut out = String::new();
     one_line(text, style, false, true, &mut out);
@@ -365,7 +429,7 @@ fn one_line(text: &str, style: ScalarStyle, tag: bool, in_flow: bool, out: &mut 
     }
 }
 
-/// Whether `text` can be the lines of a block scalar.
+/// Returns whether `text` can be written as a block scalar.
 fn is_block_text(text: &str) -> bool {
     !text.is_empty()
         && text.split('\n').all(|line| resolve::is_one_line(line) && !line.starts_with('\t'))

@@ -1,4 +1,4 @@
-//! What is structured by brackets, braces and commas.
+//! Collections that are written with brackets, braces and commas.
 
 use sciformats_core::Result;
 
@@ -6,7 +6,7 @@ use super::parse::Parser;
 use super::tree::{CollectionStyle, Content, NodeId};
 
 impl Parser<'_> {
-    /// The collection at the cursor's `[` or `{`.
+    /// Parses the collection that begins with the cursor's `[` or `{`.
     pub(super) fn flow_collection(&mut self, id: Option<NodeId>) -> Result<NodeId> {
         let id = id.map_or_else(|| self.begin(), Ok)?;
         let is_mapping = self.cursor.peek() == b'{';
@@ -22,7 +22,7 @@ impl Parser<'_> {
             match value {
                 value if is_mapping => entries.push((key, value.map_or_else(|| self.begin(), Ok)?)),
                 None => items.push(key),
-                // `[a: b]` is a sequence of one mapping of one pair.
+                // `[a: b]` is a sequence that contains a mapping with one pair.
                 Some(value) => {
                     let pair = self.begin()?;
                     self.fill(
@@ -37,7 +37,7 @@ impl Parser<'_> {
                 b',' => self.cursor.advance(1),
                 b if b == close => {}
                 _ => {
-                    return Err(self.cursor.error("has neither `,` nor the end of a collection in brackets"));
+                    return Err(self.cursor.error("lacks a `,` or the end of a collection in brackets"));
                 }
             }
         }
@@ -49,7 +49,7 @@ impl Parser<'_> {
         Ok(id)
     }
 
-    /// One entry: a node, or a key and a value.
+    /// Parses one entry, which is a node, or a key and a value.
     fn flow_entry(&mut self) -> Result<(NodeId, Option<NodeId>)> {
         let explicit = self.cursor.peek() == b'?';
         if explicit {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// A whole number: a sign, and a magnitude in 32-bit words, the least significant first and no zero word last.
+/// A whole number. It has a sign, and a magnitude in 32-bit words, the least significant first. The last word is not zero.
 ///
 /// ```
 /// use asdf_core::yaml::Integer;
@@ -20,7 +20,7 @@ pub struct Integer {
 }
 
 impl Integer {
-    /// The number with these words, least significant first. Zero has no sign.
+    /// Creates a number from its words, the least significant first. Zero has no sign.
     ///
     /// ```
     /// use asdf_core::yaml::Integer;
@@ -36,19 +36,19 @@ impl Integer {
         Self { negative: negative && !words.is_empty(), words }
     }
 
-    /// Whether it is below zero.
+    /// Returns whether it is below zero.
     pub fn is_negative(&self) -> bool {
         self.negative
     }
 
-    /// The words of its magnitude, least significant first.
+    /// Returns the words of its magnitude, the least significant first.
     pub fn words(&self) -> &[u32] {
         &self.words
     }
 
-    /// The number that `digits` of a base up to 36 write; underscores are passed over. `None` for anything else.
+    /// Parses `digits` of a base up to 36; underscores are ignored. The result is `None` for anything else.
     ///
-    /// The work grows with the square of the number of digits: the caller bounds it.
+    /// The time grows with the square of the number of digits, so the caller must limit it.
     ///
     /// ```
     /// use asdf_core::yaml::Integer;
@@ -76,7 +76,7 @@ impl Integer {
     }
 }
 
-/// The low half.
+/// Returns the low half.
 fn low(value: u64) -> u32 {
     let [a, b, c, d, ..] = value.to_le_bytes();
     u32::from_le_bytes([a, b, c, d])

@@ -1,7 +1,7 @@
-//! Where the keys of large mappings are, so that finding each of many does not look at all of them each time.
+//! The positions of keys in large mappings, so that finding many keys does not search all entries each time.
 //!
-//! It is noted when a mapping has been searched a few times, kept while keys are added, and forgotten when a node changes
-//! in a way that may matter. Nobody waits for it: while one thread notes, others look at all entries.
+//! The positions are recorded after a mapping has been searched a few times. They are kept while keys are added, and discarded
+//! when a node changes in a way that may matter. No thread waits: while one thread records them, others search all entries.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -12,16 +12,16 @@ use sciformats_core::bound;
 use super::resolve::Value;
 use super::tree::{NodeId, Tree};
 
-/// Mappings with fewer entries are searched as fast without.
+/// Smaller mappings are searched as fast without recorded positions.
 const LARGE: usize = 16;
-/// So many searches look at all entries before the places are noted.
+/// The number of searches of all entries before the positions are recorded.
 const PATIENCE: u8 = 3;
 
-/// What is known of the mappings of a tree. A copy begins with nothing.
+/// The recorded positions of the mappings of a tree. A copy of the tree starts without them.
 #[derive(Default)]
 pub(super) struct Keys {
     mappings: RwLock<HashMap<NodeId, Known>>,
-    /// Nodes from this number on are neither known mappings nor their keys.
+    /// Nodes with this number or a larger one are neither recorded mappings nor their keys.
     below: AtomicU32,
 }
 
@@ -30,13 +30,13 @@ enum Known {
     Places(Places),
 }
 
-/// The last places of keys in a mapping.
+/// The positions of keys in a mapping. A repeated key has its last position.
 struct Places {
     by_text: HashMap<Box<str>, Found>,
     has_merge_key: bool,
 }
 
-/// The last entry whose key is the string, and the last whose key is another scalar with that text: `1`, `true`.
+/// The last entry whose key is the string, and the last entry whose key is another scalar with this text, such as `1` or `true`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Found {
     pub(super) string: Option<usize>,
@@ -59,14 +59,20 @@ impl std::fmt::Debug for Keys {
 
 impl Keys {
     /// A node may change.
-    pub(super) fn forget(&mut self, node: NodeId) {
-        if node.number() < *self.below.get_mut() {
+    pub(super) fn forget(&mut self, node: NodeId, is_single: bool) {
+        // Nodes that were read as text have numbers of their own.
+        if !is_single || node.number() < *self.below.get_mut() {
             self.known().clear();
             *self.below.get_mut() = 0;
         }
     }
 
-    /// A mapping has a new entry at the end, whose key is a string; the tree has so many nodes now.
+    /// A mapping has other entries.
+    pub(super) fn forget_mapping(&mut self, mapping: NodeId) {
+        self.known().remove(&mapping);
+    }
+
+    /// A mapping has a new entry at the end, whose key is a string; new nodes have numbers from `nodes` on.
     pub(super) fn added(&mut self, mapping: NodeId, text: &str, place: usize, nodes: usize) {
         if let Some(Known::Places(places)) = self.known().get_mut(&mapping) {
             places.by_text.entry(text.into()).or_default().string = Some(place);
@@ -84,7 +90,7 @@ impl Keys {
 }
 
 impl Tree {
-    /// Where the key of a mapping is, if that is known; otherwise the entries are to be looked at.
+    /// Returns the position of a key in a mapping if it is known. Otherwise the entries must be searched.
     pub(super) fn find_key(&self, mapping: NodeId, text: &str) -> Option<Found> {
         if self.entries(mapping)?.len() < LARGE {
             return None;
@@ -104,7 +110,7 @@ impl Tree {
                 let places = self.places(mapping)?;
                 let found = places.find(text);
                 *known = Known::Places(places);
-                self.keys.know_below(self.nodes.len());
+                self.keys.know_below(self.nodes.next());
                 Some(found)
             }
             Known::Places(places) => Some(places.find(text)),
@@ -115,15 +121,17 @@ impl Tree {
         let mut places = Places { by_text: HashMap::new(), has_merge_key: false };
         for (place, (key, _)) in self.entries(mapping)?.iter().enumerate() {
             places.has_merge_key |= self.is_merge_key(*key);
-            let Ok(Some(value)) = self.value(*key) else { continue };
-            match (self.node(*key).text(), value) {
-                (Some(text), Value::Str(_)) => {
-                    places.by_text.entry(text.into()).or_default().string = Some(place);
+            self.with(*key, |tree, key| {
+                let Ok(Some(value)) = tree.value(key) else { return };
+                match (tree.node(key).text(), value) {
+                    (Some(text), Value::Str(_)) => {
+                        places.by_text.entry(text.into()).or_default().string = Some(place);
+                    }
+                    (_, value) => {
+                        places.by_text.entry(value.to_string().into()).or_default().other = Some(place);
+                    }
                 }
-                (_, value) => {
-                    places.by_text.entry(value.to_string().into()).or_default().other = Some(place);
-                }
-            }
+            });
         }
         Some(places)
     }
@@ -140,13 +148,13 @@ mod tests {
     use super::*;
     use crate::yaml::CollectionStyle;
 
-    /// A mapping of strings and numbers, with a key that is there twice.
+    /// Returns a mapping of strings and numbers in which one key occurs twice.
     fn tree() -> Tree {
         let entries: String = (0..20).map(|i| format!("k{i}: {i}\n{i}: n{i}\n")).collect();
         Tree::parse(format!("{entries}k3: last\n")).unwrap()
     }
 
-    /// What is found under a path before the places are known, then, and after that.
+    /// Returns what is found under a path, which must be the same before, when and after the positions are recorded.
     fn always(tree: &Tree, path: &str) -> Option<String> {
         let texts: Vec<_> = (0..3 + PATIENCE)
             .map(|_| tree.get(path).map(|found| tree.node(found).text().unwrap().to_owned()))
@@ -183,7 +191,7 @@ mod tests {
         assert_eq!(always(&tree, "new").as_deref(), Some("v"));
         tree.put("k7", value).unwrap();
         assert_eq!(always(&tree, "k7").as_deref(), Some("v"));
-        // A key becomes another.
+        // One key is replaced by another.
         let (key, _) = tree.entries(tree.root()).unwrap()[0];
         tree.node_mut(key).unwrap().content = tree.node(value).content.clone();
         assert_eq!(always(&tree, "k0"), None);

@@ -1,6 +1,7 @@
-//! Mappings as readers see them: keys by their meaning, merge keys unfolded.
+//! Mappings as readers see them: keys are compared by their meaning, and merge keys are expanded.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
 
 use sciformats_core::arith::add;
 use sciformats_core::{Error, Result, bound};
@@ -9,12 +10,12 @@ use super::arena::PAGE;
 use super::resolve::Value;
 use super::tree::{CollectionStyle, Content, Node, NodeId, ScalarStyle, Tree};
 
-/// Pairs that merge keys may unfold to, above the number of all nodes.
+/// The number of pairs, in addition to the number of all nodes, to which merge keys may expand.
 const MAX_MERGED: u64 = 1 << 12;
 
 impl Tree {
-    /// The pairs of a mapping as readers see them: of a repeated key the last value at the first place, and merge keys
-    /// (`<<`) unfolded before the mapping's own keys; `None` for other nodes.
+    /// Returns the pairs of a mapping as readers see them. A repeated key has its last value and its first position. Merge keys
+    /// (`<<`) are expanded before the mapping's own keys. The result is `None` for other nodes.
     ///
     /// ```
     /// use asdf_core::{Error, Tree};
@@ -30,21 +31,37 @@ impl Tree {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Malformed`] for a merge key whose value is no mapping; `LimitExceeded`.
+    /// [`Error::Malformed`] if the value of a merge key is not a mapping; `LimitExceeded`.
     pub fn pairs(&self, id: NodeId) -> Result<Option<Vec<(NodeId, NodeId)>>> {
         let Some(entries) = self.entries(id) else { return Ok(None) };
         let mut all = Vec::with_capacity(entries.len());
         self.unfold(id, (0, &mut 0), &mut all)?;
         let mut unique: Vec<(NodeId, NodeId)> = Vec::with_capacity(all.len());
-        let mut places = HashMap::new();
+        // The places of keys by the hashes of their identities, which are not kept: there may be very many.
+        let (hasher, mut places) = (RandomState::new(), HashMap::new());
         for (key, value) in all {
-            let place = *places.entry(self.key_identity(key)).or_insert(unique.len());
-            match unique.get_mut(place) {
-                Some(pair) => pair.1 = value,
-                None => unique.push((key, value)),
+            let identity = self.identity(key);
+            let mut hash = hasher.hash_one(&identity);
+            let found = loop {
+                let place = places.get(&hash).copied();
+                match place.and_then(|place: usize| Some((place, unique.get(place)?.0))) {
+                    None => break None,
+                    Some((place, other)) if self.identity(other) == identity => break Some(place),
+                    Some(_) => hash = hash.wrapping_add(1), // the hash that follows the largest one is 0
+                }
+            };
+            if let Some(pair) = found.and_then(|place| unique.get_mut(place)) {
+                pair.1 = value;
+                continue;
             }
+            places.insert(hash, unique.len());
+            unique.push((key, value));
         }
         Ok(Some(unique))
+    }
+
+    fn identity(&self, key: NodeId) -> Result<(u8, String), NodeId> {
+        self.with(key, |tree, local| tree.key_identity(local).map_err(|_| key))
     }
 
     /// `level` and `visits` are how deep this mapping is merged, and how many were before it.
@@ -61,7 +78,7 @@ impl Tree {
         let entries = self.entries(id).unwrap_or_default();
         let merge = |pair: &&(NodeId, NodeId)| self.is_merge_key(pair.0);
         for (_, merged) in entries.iter().filter(merge) {
-            // Of several mappings the first wins: it comes last.
+            // The first of several mappings takes precedence, so it is merged last.
             let list = std::slice::from_ref(merged);
             for &mapping in self.items(*merged).unwrap_or(list).iter().rev() {
                 if self.entries(mapping).is_none() {
@@ -78,7 +95,7 @@ impl Tree {
     }
 
     pub(super) fn is_merge_key(&self, key: NodeId) -> bool {
-        if self.nodes.is_line(key.number() as usize) {
+        if self.nodes.is_unread(key.number() as usize) {
             return false;
         }
         let node = self.node(key);
@@ -86,7 +103,7 @@ impl Tree {
         matches!(&node.content, Content::Scalar { text, style } if text == "<<" && plain(style))
     }
 
-    /// What makes two keys the same: the value of a scalar, or the node itself.
+    /// Returns what identifies a key: the value of a scalar, or the node itself.
     fn key_identity(&self, key: NodeId) -> Result<(u8, String), NodeId> {
         match self.value(key) {
             Ok(Some(value)) => Ok((value.kind(), value.to_string())),
@@ -94,7 +111,7 @@ impl Tree {
         }
     }
 
-    /// The value under a string key of a mapping.
+    /// Returns the value under a string key of a mapping.
     ///
     /// ```
     /// use asdf_core::Tree;
@@ -119,25 +136,25 @@ impl Tree {
         all.iter().rev().find(|(k, _)| self.is_string(*k, key)).map(|(_, value)| *value)
     }
 
-    /// Looks at all entries for the last with a string key.
+    /// Searches all entries for the last one with a string key.
     fn string_place(&self, mapping: NodeId, key: &str) -> Option<usize> {
-        // A page of lines is searched as text, once, and its nodes are made only if the key is there.
+        // A page of lines is searched once, as text. Its nodes are only created if it contains the key.
         let mut without = None;
         self.entries(mapping)?.iter().rposition(|(k, _)| {
             let page = Some(k.number() as usize / PAGE);
-            if without != page && self.nodes.is_line_without(k.number() as usize, key) {
+            if without != page && self.nodes.is_unread_without(k.number() as usize, key) {
                 without = page;
             }
             without != page && self.is_string(*k, key)
         })
     }
 
-    /// Whether a node is the string `text`.
+    /// Returns whether a node is the string `text`.
     fn is_string(&self, id: NodeId, text: &str) -> bool {
         self.node(id).text() == Some(text) && matches!(self.value(id), Ok(Some(Value::Str(_))))
     }
 
-    /// Puts `value` under a string key of a mapping: in the place of the value there, or at the end.
+    /// Puts `value` under a string key of a mapping. It replaces an existing value, or is added at the end.
     ///
     /// ```
     /// use asdf_core::Tree;
@@ -150,16 +167,16 @@ impl Tree {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Usage`] if `mapping` is none.
+    /// [`Error::Usage`] if `mapping` is not a mapping.
     pub fn insert(&mut self, mapping: NodeId, key: &str, value: NodeId) -> Result<()> {
         let found = self.find_key(mapping, key);
         let place = found.map_or_else(|| self.string_place(mapping, key), |found| found.string);
         let new_key = if place.is_none() { Some(self.add_str(key)) } else { None };
         // What is known of the keys stays known.
-        let nodes = self.nodes.len();
+        let nodes = self.nodes.next();
         let node = self.nodes.get_mut(mapping.number() as usize);
         let Some(Node { content: Content::Mapping { entries, style }, .. }) = node else {
-            return Err(Error::usage("node", "is not a mapping, so nothing can be put under a key of it"));
+            return Err(Error::usage("node", "is not a mapping, so it has no keys"));
         };
         if let Some((place, pair)) = place.and_then(|place| Some((place, entries.get_mut(place)?))) {
             self.edits.replace(mapping, place, pair.1, value);

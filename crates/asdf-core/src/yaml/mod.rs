@@ -1,19 +1,20 @@
-//! The tree as text: a lossless YAML 1.1 reader and writer.
+//! The text of the tree: a lossless reader and writer of YAML 1.1.
 //!
-//! ASDF prescribes YAML 1.1, and the files in the world mean by it what PyYAML reads: `017` is fifteen, `1:30` ninety,
-//! `1e5` a string, `no` false. The parser here is the crate's own because that meaning, shared and cyclic nodes, tags as
-//! written, exact positions, and bounds on depth and size are the point of the format; parsers of YAML 1.2 resolve other
-//! types, and most resolve aliases away. It is a cursor over lines and no column of nom's combinators: what a byte means
-//! depends on the indentation of the lines before it, and a fault tells line and column.
+//! ASDF prescribes YAML 1.1, and existing files have the meaning that PyYAML gives them: `017` is fifteen, `1:30` is ninety,
+//! `1e5` is a string, and `no` is false. This crate has its own parser because the format depends on this meaning, on shared and
+//! cyclic nodes, on tags as they are written, on exact positions, and on limits of depth and size. Parsers of YAML 1.2 resolve
+//! other types, and most of them replace aliases by copies. The parser is a cursor over lines and not a column of nom's
+//! combinators, because the meaning of a byte depends on the indentation of earlier lines, and because an error reports the line
+//! and the column.
 //!
-//! | module | what it holds |
+//! | module | what it contains |
 //! |---|---|
-//! | [`tree`], `mapping`, `keys`, `walk` | [`Tree`]: nodes in an arena, aliases as shared ids |
-//! | `cursor`, `parse`, `properties`, `flow`, `scalar` | text to nodes, in one pass |
-//! | [`emit`], `anchors` | nodes to text |
-//! | [`resolve`] | what a scalar means |
-//! | [`path`] | `a/b/0`, as in JSON pointers |
-//! | `de`, `ser`, `value` | any serde type from and to a subtree, `serde_yaml::Value` |
+//! | [`tree`], `mapping`, `keys`, `walk` | [`Tree`]: nodes in an arena, in which aliases are shared ids |
+//! | `cursor`, `parse`, `properties`, `flow`, `scalar` | parsing text into nodes, in one pass |
+//! | [`emit`], `anchors` | writing nodes as text |
+//! | [`resolve`] | the meaning of a scalar |
+//! | [`path`] | paths such as `a/b/0`, similar to JSON pointers |
+//! | `de`, `ser`, `value` | conversion between a subtree and any serde type, or `serde_yaml::Value` |
 
 #![warn(
     clippy::arithmetic_side_effects,
@@ -29,6 +30,7 @@ mod cursor;
 mod de;
 pub(crate) mod edits;
 pub mod emit;
+mod entries;
 mod flow;
 pub mod integer;
 mod keys;
@@ -51,7 +53,7 @@ pub use resolve::Value;
 pub use timestamp::Timestamp;
 pub use tree::{CollectionStyle, Content, Node, NodeId, ScalarStyle, Tree};
 
-/// The prefix of YAML's own tags, which `!!` stands for.
+/// The prefix of YAML's own tags, for which `!!` stands.
 pub const YAML_PREFIX: &str = "tag:yaml.org,2002:";
-/// The prefix of the standard's tags, which `!` stands for in its files.
+/// The prefix of the standard's tags, for which `!` stands in its files.
 pub const ASDF_PREFIX: &str = "tag:stsci.edu:asdf/";

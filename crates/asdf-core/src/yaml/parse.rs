@@ -1,7 +1,7 @@
-//! Documents, properties, and what is structured by indentation.
+//! Documents, properties, and collections that are structured by indentation.
 //!
-//! The parser works on the text directly: a node is read from its first character on, and only the `:` that follows a
-//! one-line node tells that it was the first key of a mapping. So nothing is read twice, and positions are exact.
+//! The parser works directly on the text. A node is parsed from its first character on, and only a `:` after a node on one line
+//! shows that the node was the first key of a mapping. Nothing is therefore parsed twice, and positions are exact.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,41 +12,44 @@ use sciformats_core::{Limits, Result, bound};
 use super::arena::{Arena, Lines, PAGE};
 use super::cursor::{Cursor, signed};
 use super::edits::Edits;
+use super::entries::{Entries, Sizes, Standing};
 use super::keys::Keys;
 use super::simple;
-use super::tree::{CollectionStyle, Content, Node, NodeId, ScalarStyle, Tree, is_handle};
+use super::tree::{CollectionStyle, Content, Handles, Node, NodeId, ScalarStyle, Tree, is_handle};
 
-/// The longest one-line key that readers of YAML accept, in characters.
+/// The length in characters of the longest key on one line that YAML allows.
 const MAX_SIMPLE_KEY: usize = 1024;
 
-/// The place of the last node of a page.
-const LAST: usize = PAGE - 1;
+/// Levels of the tree in an entry that is kept as text, and some more.
+const LEVELS: usize = 6;
 
-/// The longest prefix that a handle may stand for.
+/// The size in bytes of the longest prefix for which a handle may stand.
 const MAX_PREFIX: usize = 1024;
 
 pub(super) struct Parser<'a> {
     pub(super) cursor: Cursor<'a>,
     pub(super) tree: Tree,
     pub(super) anchors: HashMap<&'a str, NodeId>,
-    /// Tags in full, by how they are written: files repeat few tags many times.
+    /// The full tags. The keys are their written forms, because files repeat a few tags many times.
     pub(super) tags: HashMap<&'a str, Arc<str>>,
     pub(super) tag_bytes: u64,
     depth: usize,
+    /// Whether simple text is kept as text.
+    keeps_text: bool,
 }
 
-/// Where a node of the block structure stands.
+/// The position of a node in the block structure.
 #[derive(Clone, Copy)]
 struct Place {
-    /// The column of the innermost collection around it; −1 at the top.
+    /// The column of the innermost collection around it; −1 at the top level.
     indent: isize,
-    /// Whether a collection may begin on the line where the cursor is.
+    /// Whether a collection may begin on the line of the cursor.
     inline: bool,
-    /// Whether a sequence may stand at `indent` itself, as it may below a key.
+    /// Whether a sequence may be in the column `indent` itself, as is possible below a key.
     sequence: bool,
 }
 
-/// A node whose properties have been read, and the column where they began.
+/// A node whose properties have been parsed, and the column where they began.
 #[derive(Clone, Copy)]
 pub(super) struct Begun {
     pub(super) id: NodeId,
@@ -54,24 +57,19 @@ pub(super) struct Begun {
 }
 
 enum Key {
-    /// Read; the cursor is at its `:`.
+    /// The key was parsed; the cursor is at its `:`.
     Done(NodeId),
     /// The cursor is at `?`.
     Explicit,
 }
 
 pub(super) fn document(text: &[u8], base: u64, limits: &Limits) -> Result<Tree> {
-    let tree = Tree {
-        nodes: Arena::default(),
-        root: NodeId(0),
-        handles: Vec::new(),
-        limits: *limits,
-        keys: Keys::default(),
-        edits: Edits::default(),
-    };
-    let cursor = Cursor::new(text, base)?;
-    let mut parser =
-        Parser { cursor, tree, anchors: HashMap::new(), tags: HashMap::new(), tag_bytes: 0, depth: 0 };
+    read(text, base, limits, true)
+}
+
+fn read(text: &[u8], base: u64, limits: &Limits, keeps_text: bool) -> Result<Tree> {
+    let mut parser = Parser::new(Cursor::new(text, base)?, Arc::default(), *limits);
+    parser.keeps_text = keeps_text;
     let inline = !parser.directives()?;
     parser.tree.root = parser.block_node(Place { indent: -1, inline, sequence: false })?;
     let cursor = &mut parser.cursor;
@@ -82,6 +80,8 @@ pub(super) fn document(text: &[u8], base: u64, limits: &Limits) -> Result<Tree> 
     }
     match () {
         () if cursor.is_end() => {
+            parser.tree.nodes.close();
+            parser.tree.has_anchors = !parser.anchors.is_empty();
             parser.tree.edits = Edits::none(parser.tree.nodes.len());
             Ok(parser.tree)
         }
@@ -90,8 +90,46 @@ pub(super) fn document(text: &[u8], base: u64, limits: &Limits) -> Result<Tree> 
     }
 }
 
+/// As [`document`], with a node for everything.
+#[cfg(test)]
+pub(super) fn document_of_nodes(text: &[u8], base: u64) -> Result<Tree> {
+    read(text, base, &Limits::default(), false)
+}
+
+/// Parses entries of a block collection that stand at an offset of a file. The collection is the first node, and the others
+/// follow in the order of the text.
+pub(super) fn fragment((text, offset): (&str, u64), handles: &Arc<Handles>, are_items: bool) -> Result<Tree> {
+    let cursor = Cursor::new(text.as_bytes(), offset)?;
+    let mut parser = Parser::new(cursor, Arc::clone(handles), Limits::default());
+    parser.cursor.skip_to_content(false)?;
+    let column = parser.cursor.column();
+    let id = parser.begin()?;
+    parser.tree.root = id;
+    if are_items {
+        parser.block_sequence(id, column)?;
+    } else {
+        let key = parser.block_key()?;
+        parser.block_mapping(id, column, key)?;
+    }
+    Ok(parser.tree)
+}
+
 impl<'a> Parser<'a> {
-    /// Reads directives and `---`; returns whether the latter was there.
+    fn new(cursor: Cursor<'a>, handles: Arc<Handles>, limits: Limits) -> Self {
+        let tree = Tree {
+            nodes: Arena::default(),
+            root: NodeId(0),
+            handles,
+            limits,
+            keys: Keys::default(),
+            edits: Edits::default(),
+            has_anchors: false,
+        };
+        let (anchors, tags) = (HashMap::new(), HashMap::new());
+        Self { cursor, tree, anchors, tags, tag_bytes: 0, depth: 0, keeps_text: false }
+    }
+
+    /// Parses directives and `---`. Returns whether there was a `---`.
     fn directives(&mut self) -> Result<bool> {
         let mut any = false;
         loop {
@@ -126,11 +164,11 @@ impl<'a> Parser<'a> {
                 if prefix.len() > MAX_PREFIX {
                     return Err(self.cursor.error("has a `%TAG` prefix of more than 1024 bytes"));
                 }
-                self.tree.handles.push(((*handle).into(), (*prefix).into()));
+                Arc::make_mut(&mut self.tree.handles).push(((*handle).into(), (*prefix).into()));
                 Ok(())
             }
-            ["%TAG", ..] => Err(self.cursor.error("has a `%TAG` directive without handle and prefix")),
-            // The standard reserves other directives and asks readers to ignore them.
+            ["%TAG", ..] => Err(self.cursor.error("has a `%TAG` directive without a handle and a prefix")),
+            // The standard reserves other directives, and tells readers to ignore them.
             _ => Ok(()),
         }
     }
@@ -147,7 +185,7 @@ impl<'a> Parser<'a> {
         result
     }
 
-    /// A node without content yet, at the cursor.
+    /// Adds a node without content at the cursor.
     pub(super) fn begin(&mut self) -> Result<NodeId> {
         let content = Content::Scalar { text: String::new(), style: ScalarStyle::Plain };
         self.tree.limits.items("nodes of the tree", self.tree.nodes.len() as u64)?;
@@ -177,7 +215,7 @@ impl<'a> Parser<'a> {
         if !self.is_inside(place) {
             return self.begin();
         }
-        // Properties on a line of their own are the node's; on the line of a key they are the key's.
+        // Properties on a line of their own belong to the node; properties on the line of a key belong to the key.
         let mut here = self.properties()?;
         let mut outer = None;
         if let Some(first) = here
@@ -202,7 +240,7 @@ impl<'a> Parser<'a> {
         self.block_content(place, outer, here)
     }
 
-    /// The content of a node: `outer` has properties on an earlier line, `here` on this one.
+    /// Parses the content of a node; `outer` has properties on an earlier line, and `here` on this line.
     fn block_content(&mut self, place: Place, outer: Option<NodeId>, here: Option<Begun>) -> Result<NodeId> {
         let column = here.map_or(self.cursor.column(), |begun| begun.column);
         for (indicator, is_sequence) in [(b'-', true), (b'?', false)] {
@@ -223,7 +261,7 @@ impl<'a> Parser<'a> {
             self.fill(id, content);
             return Ok(id);
         }
-        // A mapping takes `outer`, its first key `here`; anything else can take only one of them.
+        // A mapping gets the properties `outer`, and its first key gets `here`. Other nodes can only have one of them.
         let line = self.cursor.line_start;
         let start = self.cursor.at;
         let is_alias = self.cursor.peek() == b'*';
@@ -255,7 +293,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// The one node of properties that stand on two lines: the one that aliases may name already.
+    /// Returns one node for properties on two lines. It is the node to which aliases may already refer.
     fn merged(&mut self, outer: NodeId, here: NodeId) -> Result<NodeId> {
         let (first, second) = (self.tree.node(outer), self.tree.node(here));
         if first.tag.is_some() && second.tag.is_some() || first.anchor.is_some() && second.anchor.is_some() {
@@ -268,7 +306,7 @@ impl<'a> Parser<'a> {
         Ok(kept)
     }
 
-    /// Whether the one-line node from `start` on line `line`, which has just been read, is followed by its `:`.
+    /// Returns whether a `:` follows the node that has just been parsed on one line, which began at `start` on line `line`.
     fn ends_as_key(&mut self, line: usize, start: usize) -> Result<bool> {
         let at = self.cursor.at;
         self.cursor.skip_blanks();
@@ -289,11 +327,15 @@ impl<'a> Parser<'a> {
         let indent = signed(column);
         let mut items = Vec::new();
         loop {
+            if self.entries(Standing { column, is_item: true }, &mut |first| items.push(first))?
+                && !self.is_at_item(column)
+            {
+                break;
+            }
             self.cursor.advance(1);
             items.push(self.block_node(Place { indent, inline: true, sequence: false })?);
             self.cursor.skip_to_content(false)?;
-            let more = self.cursor.column() == column && self.cursor.is_indicator(b'-');
-            if !more || self.cursor.is_marker() {
+            if !self.is_at_item(column) {
                 break;
             }
         }
@@ -301,12 +343,17 @@ impl<'a> Parser<'a> {
         Ok(id)
     }
 
+    fn is_at_item(&self, column: usize) -> bool {
+        let cursor = &self.cursor;
+        cursor.column() == column && cursor.is_indicator(b'-') && !cursor.is_marker()
+    }
+
     fn block_mapping(&mut self, id: NodeId, column: usize, first: Key) -> Result<NodeId> {
         let indent = signed(column);
         let place = Place { indent, inline: true, sequence: true };
         let mut entries = Vec::new();
         if let Key::Done(key) = first {
-            // That there is a mapping is known only when its first key has been read.
+            // It is only known that there is a mapping after its first key has been parsed.
             let start = self.tree.node(key).offset;
             if let Some(mapping) = self.tree.node_mut(id) {
                 mapping.offset = mapping.offset.min(start);
@@ -342,29 +389,30 @@ impl<'a> Parser<'a> {
             if self.lines(column, &mut entries)? {
                 break;
             }
+            let mut take = |key: NodeId| entries.push((key, NodeId(bound::sum(key.0, 1))));
+            if self.entries(Standing { column, is_item: false }, &mut take)?
+                && (self.cursor.is_end() || self.cursor.is_marker() || self.cursor.column() < column)
+            {
+                break;
+            }
             next = if self.cursor.is_indicator(b'?') { Key::Explicit } else { self.block_key()? };
         }
         self.fill(id, Content::Mapping { entries, style: CollectionStyle::Block });
         Ok(id)
     }
 
-    /// Takes pages of lines that are no more than a key and a value, without making their nodes; returns whether the mapping
-    /// ends with them. The cursor is at a key.
+    /// Parses pages of lines with a simple key and value each, without creating their nodes. Returns whether the mapping ends
+    /// with them. The cursor is at a key.
     fn lines(&mut self, column: usize, entries: &mut Vec<(NodeId, NodeId)>) -> Result<bool> {
         loop {
             let cursor = &self.cursor;
-            let on_page = self.tree.nodes.len() % PAGE;
             let blanks = cursor.slice(cursor.line_start, cursor.at);
-            if !matches!(on_page, 0 | LAST) || blanks.bytes().any(|b| b != b' ') {
+            if !self.keeps_text || blanks.bytes().any(|b| b != b' ') {
                 return Ok(false);
             }
             let Some(end) = simple::lines(cursor.text.as_bytes(), cursor.at, column) else {
                 return Ok(false);
             };
-            if on_page == LAST {
-                // One node that nothing refers to, so that the keys and values begin a page.
-                self.begin()?;
-            }
             self.tree.limits.items("nodes of the tree", bound::sum(self.tree.nodes.len(), PAGE) as u64)?;
             self.nested(|_| Ok(()))?;
             let lines = Lines::new(self.cursor.slice(self.cursor.at, end), self.cursor.offset());
@@ -377,6 +425,60 @@ impl<'a> Parser<'a> {
             self.cursor.line_start = self.cursor.at;
             self.cursor.skip_to_content(false)?;
             if self.cursor.is_end() || self.cursor.is_marker() || self.cursor.column() < column {
+                return Ok(true);
+            }
+        }
+    }
+
+    /// Takes pages of entries that are simple, without making their nodes, and tells the number of the first node of each;
+    /// returns whether there were any. The cursor is at a key or a `-`, and then at what follows the entries.
+    fn entries(&mut self, standing: Standing, take: &mut dyn FnMut(NodeId)) -> Result<bool> {
+        let cursor = &self.cursor;
+        let blanks = cursor.slice(cursor.line_start, cursor.at);
+        if !self.keeps_text
+            || blanks.len() != standing.column
+            || self.tree.limits.depth("levels of the tree", bound::sum(self.depth, LEVELS)).is_err()
+        {
+            return Ok(false);
+        }
+        let mut any = false;
+        loop {
+            let start = self.cursor.line_start;
+            let text = self.cursor.text;
+            let (mut end, mut sizes) = (start, Sizes::default());
+            let mut tags: Option<(&str, Arc<str>, bool)> = None;
+            while let Some(entry) = simple::entry(text.as_bytes(), bound::sum(end, standing.column), standing)
+            {
+                let Some(more) = sizes.and(entry.nodes) else { break };
+                // A tag that is wrong is found, and reported, where it is read.
+                let Ok(written) = std::str::from_utf8(entry.tag) else { break };
+                match &mut tags {
+                    Some((first, ..)) if *first == written => {}
+                    Some((_, _, is_one)) if self.known_tag(written).is_ok() => *is_one = false,
+                    None if let Ok(tag) = self.known_tag(written) => tags = Some((written, tag, true)),
+                    _ => break,
+                }
+                (end, sizes) = (entry.end, more);
+            }
+            // A page that holds little is not worth it, and more nodes must not be counted than may be there.
+            let count = bound::sum(self.tree.nodes.len(), bound::product(PAGE, 2));
+            if sizes.nodes() < PAGE / 2 || self.tree.limits.items("nodes of the tree", count as u64).is_err()
+            {
+                return Ok(any);
+            }
+            let offset = self.cursor.offset_of(start);
+            let text = self.cursor.slice(start, end);
+            let tag = tags.filter(|(.., is_one)| *is_one).map(|(_, tag, _)| tag);
+            let page = Entries::new((text, offset), standing, sizes, &self.tree.handles).with_tag(tag);
+            let first = self.tree.nodes.push_entries(page);
+            for place in sizes.firsts() {
+                take(NodeId(u32::try_from(bound::sum(first, place)).unwrap_or(u32::MAX))); // a bound of all ids
+            }
+            any = true;
+            self.cursor.advance(sub(end, self.cursor.at)?);
+            self.cursor.line_start = self.cursor.at;
+            self.cursor.skip_to_content(false)?;
+            if self.cursor.column() != standing.column || self.cursor.is_end() {
                 return Ok(true);
             }
         }
@@ -396,7 +498,7 @@ impl<'a> Parser<'a> {
         Err(self.cursor.error("has a key without `:`"))
     }
 
-    /// A node that may be a key: alias, flow collection, quoted or plain scalar, or nothing before a `:`.
+    /// Parses a node that can be a key: an alias, a flow collection, a quoted or plain scalar, or nothing before a `:`.
     fn block_atom(&mut self, id: Option<NodeId>, indent: isize) -> Result<NodeId> {
         if self.cursor.is_indicator(b':') {
             return id.map_or_else(|| self.begin(), Ok);

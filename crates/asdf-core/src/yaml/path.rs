@@ -1,4 +1,4 @@
-//! Nodes by path: `meta/instrument/0`, which is also a JSON pointer without its first slash.
+//! Finding nodes by path: `meta/instrument/0` is also a JSON pointer without its first slash.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -8,15 +8,15 @@ use sciformats_core::{Error, Result, spelling};
 use super::resolve::Value;
 use super::tree::{CollectionStyle, NodeId, Tree};
 
-/// Nodes that are looked at for those that somebody may have meant, from the root on.
+/// The number of nodes, from the root on, that are searched for similar paths.
 const LOOKED_AT: usize = 20_000;
 
-/// One step of a path as the name it stands for: `~1` is `/`, `~0` is `~`.
+/// Returns the name that a step of a path stands for: `~1` is `/`, `~0` is `~`.
 fn unescaped(step: &str) -> Cow<'_, str> {
     if step.contains('~') { step.replace("~1", "/").replace("~0", "~").into() } else { step.into() }
 }
 
-/// A name as one step of a path.
+/// Returns a name as one step of a path.
 ///
 /// ```
 /// use asdf_core::Tree;
@@ -38,9 +38,9 @@ fn steps(path: &str) -> impl Iterator<Item = Cow<'_, str>> {
 }
 
 impl Tree {
-    /// The node at a path from the root: keys of mappings and indices of sequences, with slashes between. A `/` in a
-    /// key is written `~1` and a `~` is written `~0`; a slash before the first step means nothing. The empty path is
-    /// the root.
+    /// Returns the node at a path from the root. The steps are keys of mappings and indices of sequences, with slashes between
+    /// them. In a key, `/` is written as `~1` and `~` is written as `~0`. A slash before the first step is ignored. The empty
+    /// path is the root.
     ///
     /// ```
     /// let tree = asdf_core::yaml::Tree::parse("meta: {filters: [red, blue]}\n")?;
@@ -52,7 +52,7 @@ impl Tree {
         steps(path).try_fold(self.root(), |at, step| self.step(at, &step))
     }
 
-    /// As [`get`](Self::get), from another node on.
+    /// Does the same as [`get`](Self::get), but starts from another node.
     ///
     /// ```
     /// use asdf_core::{Error, Tree};
@@ -81,8 +81,8 @@ impl Tree {
         })
     }
 
-    /// The paths of nodes with those nodes, level by level from the root on, so many at most. A node that is shared has the
-    /// first of its paths; items of sequences are not gone into where they are scalars.
+    /// Returns up to `most` paths with their nodes, level by level from the root. A shared node has the first of its paths. Items
+    /// of sequences are left out if they are scalars.
     fn paths(&self, most: usize) -> Vec<(String, NodeId)> {
         let mut found = vec![(String::new(), self.root())];
         let mut seen = HashSet::from([self.root()]);
@@ -105,20 +105,20 @@ impl Tree {
         found
     }
 
-    /// A path of a node, or its number where there is none that a name could be read from.
+    /// Returns a path of a node, or its number if it has no path that can be written.
     pub(crate) fn path_of(&self, id: NodeId) -> String {
         let path = self.paths(LOOKED_AT).into_iter().find(|(_, found)| *found == id);
         path.map_or_else(|| format!("node {}", id.number()), |(path, _)| path)
     }
 
-    /// The error of a path that leads to nothing: with those that may have been meant.
+    /// Returns the error for a path that does not exist, with similar paths.
     pub(crate) fn not_found(&self, path: &str) -> Error {
         let paths = self.paths(LOOKED_AT);
         let there = paths.iter().skip(1).map(|(path, _)| path.as_str());
         Error::not_found("node", path).with_nearest(spelling::nearest(path.trim_matches('/'), there))
     }
 
-    /// What a node is, in words.
+    /// Returns a description of a node.
     pub(crate) fn told(&self, id: NodeId) -> String {
         let many = |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
         let kind = match (self.items(id), self.entries(id), self.value(id)) {
@@ -138,8 +138,8 @@ impl Tree {
         }
     }
 
-    /// Puts a node at a path. Mappings on the way are made where nothing is; the index one past the end of a sequence
-    /// appends.
+    /// Puts a node at a path. Missing mappings on the way are created. The index after the last one of a sequence appends to the
+    /// sequence.
     ///
     /// ```
     /// use asdf_core::Tree;
@@ -153,7 +153,7 @@ impl Tree {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Usage`] if the path is empty, or leads through a scalar or past the end of a sequence.
+    /// [`Error::Usage`] if the path is empty, or leads through a scalar or beyond the end of a sequence.
     pub fn put(&mut self, path: &str, value: NodeId) -> Result<()> {
         let steps: Vec<String> = steps(path).map(Cow::into_owned).collect();
         let Some((last, way)) = steps.split_last() else {
@@ -178,8 +178,9 @@ impl Tree {
             return self.insert(at, step, value);
         };
         let index = step.parse::<usize>().ok().filter(|&index| index <= len);
-        let index = index
-            .ok_or_else(|| Error::usage("path", format!("has no index {step:?} in a sequence of {len}")))?;
+        let index = index.ok_or_else(|| {
+            Error::usage("path", format!("has the index {step:?}, but the sequence has {len} items"))
+        })?;
         let node = self.nodes.get_mut(at.number() as usize);
         if let Some(super::Node { content: super::Content::Sequence { items, .. }, .. }) = node {
             match items.get_mut(index) {
@@ -196,7 +197,7 @@ impl Tree {
         Ok(())
     }
 
-    /// Takes the entry at a path out of its mapping or sequence; returns its node.
+    /// Removes the entry at a path from its mapping or sequence, and returns its node.
     ///
     /// ```
     /// use asdf_core::Tree;
@@ -221,12 +222,12 @@ impl Tree {
                 }
             }
             Some(super::Content::Mapping { entries, .. }) => {
-                // The entry itself, not another that shares its node.
+                // Remove the entry itself, and not another one with the same node.
                 if let Some(place) = entries.iter().rposition(|(_, value)| *value == node) {
                     entries.remove(place);
                 }
             }
-            _ => return Err(Error::internal("an entry stands in what is no collection")),
+            _ => return Err(Error::internal("an entry is not in a collection")),
         }
         Ok(node)
     }

@@ -17,10 +17,13 @@ impl<'a> Parser<'a> {
         let at = self.cursor;
         self.cursor.advance(1);
         let name = self.name()?;
-        self.anchors.get(name).copied().ok_or_else(|| at.error("has an alias of an anchor that is not there"))
+        self.anchors
+            .get(name)
+            .copied()
+            .ok_or_else(|| at.error("has an alias of an anchor that does not exist"))
     }
 
-    /// The properties at the cursor, in either order; the node that they belong to is begun.
+    /// Parses the properties at the cursor, in either order. The node to which they belong is begun.
     pub(super) fn properties(&mut self) -> Result<Option<Begun>> {
         let column = self.cursor.column();
         Ok(self.node_properties()?.map(|id| Begun { id, column }))
@@ -59,14 +62,14 @@ impl<'a> Parser<'a> {
             }
             self.cursor.skip_blanks();
             if self.cursor.at > after && self.cursor.peek() == b'#' {
-                // A comment: back to the blank, so that it is seen as one.
+                // Go back to the blank, so that the comment is recognized.
                 self.cursor.at = after;
                 return Ok(id);
             }
         }
     }
 
-    /// The name of an anchor or an alias.
+    /// Parses the name of an anchor or an alias.
     fn name(&mut self) -> Result<&'a str> {
         let start = self.cursor.at;
         while matches!(self.cursor.peek(), b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' | b'-' | b'_') {
@@ -93,12 +96,16 @@ impl<'a> Parser<'a> {
                 _ => self.cursor.advance(1),
             }
         }
-        let written = self.cursor.slice(start, self.cursor.at);
+        self.known_tag(self.cursor.slice(start, self.cursor.at))
+    }
+
+    /// The tag that is written so, in full.
+    pub(super) fn known_tag(&mut self, written: &'a str) -> Result<Arc<str>> {
         if let Some(tag) = self.tags.get(written) {
             return Ok(tag.clone());
         }
         let tag: Arc<str> = self.full_tag(written)?.into();
-        // A long prefix behind a short handle unfolds to much.
+        // A long prefix with a short handle could expand to very much text.
         self.tag_bytes = add(self.tag_bytes, tag.len() as u64)?;
         self.tree.limits.memory("bytes of tags", self.tag_bytes)?;
         self.tags.insert(written, tag.clone());
@@ -107,7 +114,7 @@ impl<'a> Parser<'a> {
 
     fn full_tag(&self, written: &str) -> Result<String> {
         let decoded = |text: &str| {
-            percent_decoded(text).ok_or_else(|| self.cursor.error("has a tag with a bad escape"))
+            percent_decoded(text).ok_or_else(|| self.cursor.error("has a tag with an invalid escape"))
         };
         if let Some(uri) = written.strip_prefix("!<") {
             return match uri.strip_suffix('>') {

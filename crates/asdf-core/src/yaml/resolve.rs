@@ -1,4 +1,4 @@
-//! What a scalar means: YAML 1.1's types as PyYAML resolves them, which is what ASDF files mean.
+//! The meaning of scalars: the types of YAML 1.1 as PyYAML resolves them, which is what ASDF files mean.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -10,10 +10,10 @@ use super::YAML_PREFIX;
 use super::integer::Integer;
 use super::timestamp::{self, Reading, Timestamp};
 
-/// Digits that a number may have. Reading one takes time in the square of its length; Python stops at this many too.
+/// The largest number of digits of a number. The time for parsing grows with its square; Python has the same limit.
 const MAX_DIGITS: usize = 4300;
 
-/// The value of a scalar. `Display` writes a text that, as a plain scalar, means the same (strings and bytes aside).
+/// The value of a scalar. `Display` writes a text that has the same meaning as a plain scalar (except for strings and bytes).
 ///
 /// ```
 /// use asdf_core::Tree;
@@ -31,26 +31,26 @@ const MAX_DIGITS: usize = 4300;
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value<'a> {
-    /// `~`, `null`, or nothing.
+    /// `~`, `null`, or an empty text.
     Null,
-    /// `true`, `no`, `On` and the like.
+    /// `true`, `no`, `On` and similar words.
     Bool(bool),
     /// A whole number.
     Int(i128),
     /// A whole number of more than 128 bits.
     BigInt(Integer),
-    /// A number with a point, infinite, or not a number.
+    /// A number with a point, infinity, or not-a-number.
     Float(f64),
-    /// Text; also what has a tag that is not YAML's own.
+    /// Text, including scalars with a tag that is not one of YAML's own.
     Str(Cow<'a, str>),
-    /// `!!binary`: decoded.
+    /// The decoded bytes of `!!binary`.
     Bytes(Vec<u8>),
     /// A date or a time.
     Timestamp(Timestamp),
 }
 
 impl Value<'_> {
-    /// A number for each type, to tell values of different types apart.
+    /// Returns a number for each type, which distinguishes values of different types.
     pub(super) fn kind(&self) -> u8 {
         match self {
             Self::Null => 0,
@@ -63,7 +63,7 @@ impl Value<'_> {
         }
     }
 
-    /// The number, if it is one; whole numbers are rounded to the nearest.
+    /// Returns the number, if it is one. Whole numbers are rounded to the nearest representable number.
     ///
     /// ```
     /// use asdf_core::yaml::Value;
@@ -80,7 +80,7 @@ impl Value<'_> {
         }
     }
 
-    /// The whole number, if it is one that fits.
+    /// Returns the whole number, if it is one that fits `T`.
     ///
     /// ```
     /// use asdf_core::yaml::Value;
@@ -95,7 +95,7 @@ impl Value<'_> {
         }
     }
 
-    /// The text, if it is one.
+    /// Returns the text, if it is one.
     ///
     /// ```
     /// use asdf_core::yaml::Value;
@@ -126,7 +126,7 @@ impl fmt::Display for Value<'_> {
     }
 }
 
-/// The shortest text that reads as the same number in YAML 1.1 and 1.2: with a point, and a sign in the exponent.
+/// Returns the shortest text that YAML 1.1 and 1.2 read as the same number. It has a point, and a sign in the exponent.
 ///
 /// ```
 /// use asdf_core::yaml::resolve::float_text;
@@ -152,7 +152,7 @@ pub fn float_text(value: f64) -> String {
     }
 }
 
-/// What `text` means with `tag`; a quoted text without a tag is a string.
+/// Returns what `text` means with `tag`. A quoted text without a tag is a string.
 pub(super) fn resolve<'a>(text: &'a str, plain: bool, tag: Option<&str>) -> Result<Value<'a>, Fault> {
     let string = Value::Str(Cow::Borrowed(text));
     let Some(tag) = tag else {
@@ -166,10 +166,12 @@ pub(super) fn resolve<'a>(text: &'a str, plain: bool, tag: Option<&str>) -> Resu
         Some("null") => Ok(Value::Null),
         Some("bool") => match boolean(&text.to_ascii_lowercase()) {
             Some(value) => Ok(Value::Bool(value)),
-            None => fault("is no boolean"),
+            None => fault("is not a boolean"),
         },
-        Some("int") => integer(text).map_or_else(|| fault("is no whole number"), Ok),
-        Some("float") => float(text).map_or_else(|| fault("is no number"), |value| Ok(Value::Float(value))),
+        Some("int") => integer(text).map_or_else(|| fault("is not a whole number"), Ok),
+        Some("float") => {
+            float(text).map_or_else(|| fault("is not a number"), |value| Ok(Value::Float(value)))
+        }
         Some("timestamp") => match timestamp::read(text) {
             Reading::Yes(stamp) => Ok(Value::Timestamp(stamp)),
             _ => fault("is not a date or time"),
@@ -181,7 +183,7 @@ pub(super) fn resolve<'a>(text: &'a str, plain: bool, tag: Option<&str>) -> Resu
     }
 }
 
-/// The type that a plain text has by its form.
+/// Returns the value of a plain text, whose type follows from its form.
 fn implicit(text: &str) -> Result<Value<'_>, Fault> {
     let fault = |kind| Err(Fault::new("text", FaultKind::Rule(kind)));
     if is_null(text) {
@@ -191,10 +193,11 @@ fn implicit(text: &str) -> Result<Value<'_>, Fault> {
         return Ok(Value::Bool(value));
     }
     if is_float(text) {
-        return float(text).map_or_else(|| fault("is no number"), |value| Ok(Value::Float(value)));
+        return float(text).map_or_else(|| fault("is not a number"), |value| Ok(Value::Float(value)));
     }
     if is_integer(text) {
-        return integer(text).map_or_else(|| fault("is a number without digits, or with too many"), Ok);
+        return integer(text)
+            .map_or_else(|| fault("is a number without digits, or with too many digits"), Ok);
     }
     match timestamp::read(text) {
         Reading::Yes(stamp) => Ok(Value::Timestamp(stamp)),
@@ -226,12 +229,12 @@ fn digit_or_line(b: u8) -> bool {
     b.is_ascii_digit() || b == b'_'
 }
 
-/// A digit, then digits and underscores.
+/// Returns whether the text consists of a digit, followed by digits and underscores.
 fn is_digits(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_digit()) && all(text, digit_or_line)
 }
 
-/// The parts after the first colon: each one or two digits, below 60.
+/// Returns whether the parts after the first colon have one or two digits each and are below 60.
 fn is_sixtieths(part: &str) -> bool {
     match part.as_bytes() {
         [b] => b.is_ascii_digit(),
@@ -277,7 +280,7 @@ fn is_float(text: &str) -> bool {
         let digits = exponent.strip_prefix(['+', '-']);
         digits.is_some_and(|digits| !digits.is_empty() && all(digits, |b| b.is_ascii_digit()))
     };
-    // Without digits before the point there is no sign, and a digit must follow it.
+    // Without digits before the point, there can be no sign, and a digit must follow the point.
     let number = match whole {
         "" => body.len() == text.len() && is_digits(fraction),
         whole => is_digits(whole) && all(fraction, digit_or_line),
@@ -285,7 +288,7 @@ fn is_float(text: &str) -> bool {
     number && exponent.is_none_or(signed)
 }
 
-/// The number of a text that has the form of one, or of an explicit `!!int`.
+/// Returns the number of a text that has the form of one, or of an explicit `!!int`.
 fn integer(text: &str) -> Option<Value<'static>> {
     if text.len() > MAX_DIGITS {
         return None;
@@ -316,7 +319,7 @@ fn float(text: &str) -> Option<f64> {
     let (negative, body) = unsigned(&cleaned);
     let magnitude = match body {
         ".inf" => f64::INFINITY,
-        // The sign is set, as in the not-a-number that other readers make of it.
+        // The sign is set, as in the not-a-number of other readers.
         ".nan" => return Some(-f64::NAN.abs()),
         body if body.contains(':') => {
             let mut base = 1.0;
@@ -337,13 +340,13 @@ fn decimal(text: &str) -> Option<f64> {
 }
 
 /// Whether `text`, written plain, is a string to every reader: of YAML 1.1, of 1.2, and those between.
-pub(super) fn is_plain_string(text: &str) -> bool {
+pub(crate) fn is_plain_string(text: &str) -> bool {
     is_plain_text(text, false) && is_string(text) && !misleads(text)
 }
 
-/// Whether a plain text is a string by its form.
+/// Returns whether a plain text is a string because of its form.
 pub(super) fn is_string(text: &str) -> bool {
-    // Every other form begins with one of these, or is a word for nothing, true or false.
+    // Every other form begins with one of these characters, or is a word for null, true or false.
     let begins = text.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '.' | '+' | '-'));
     let is_number = || is_float(text) || is_integer(text) || timestamp::read(text) != Reading::No;
     !is_null(text) && boolean(text).is_none() && !(begins && is_number())
@@ -353,7 +356,8 @@ fn is_null(text: &str) -> bool {
     matches!(text, "" | "~" | "null" | "Null" | "NULL")
 }
 
-/// Texts that some reader takes for something else than a string: YAML 1.2's numbers, `y` and `n`, merge and value keys.
+/// Returns whether some reader takes the text for something other than a string: numbers of YAML 1.2, `y` and `n`, merge and
+/// value keys.
 pub(super) fn misleads(text: &str) -> bool {
     const WORDS: [&str; 7] = ["yes", "no", "true", "false", "on", "off", "null"];
     if !text.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '.' | '+' | '-')) {
@@ -367,14 +371,14 @@ pub(super) fn misleads(text: &str) -> bool {
             start.eq_ignore_ascii_case(prefix) && all(rest, |b| b.is_ascii_hexdigit() || b == b'_')
         })
     };
-    // Anything that begins like a number and has only its characters.
+    // Texts that begin like a number and consist only of characters of numbers.
     let numeric = body.starts_with(|c: char| c.is_ascii_digit() || c == '.')
         && all(body, |b| b.is_ascii_digit() || b"._eE+-:".contains(&b));
     let special = [".inf", ".nan"].iter().any(|word| body.eq_ignore_ascii_case(word));
     numeric || special || based("0o") || based("0x") || based("0b")
 }
 
-/// Whether `text` can be written without quotes on one line: outside brackets, or inside them.
+/// Returns whether `text` can be written without quotes on one line, outside or inside of brackets.
 pub(super) fn is_plain_text(text: &str, flow: bool) -> bool {
     let Some(first) = text.chars().next() else { return false };
     // Most texts are words and numbers.
@@ -399,7 +403,7 @@ pub(super) fn is_plain_text(text: &str, flow: bool) -> bool {
     starts && edges && inside && brackets && !marker && is_one_line(text)
 }
 
-/// Whether `text` can stand in a file as it is, on one line.
+/// Returns whether `text` can be written on one line without escapes.
 pub(super) fn is_one_line(text: &str) -> bool {
     text.chars().all(|c| {
         super::cursor::is_printable(c) && !matches!(c, '\n' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}')

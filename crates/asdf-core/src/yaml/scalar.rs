@@ -7,12 +7,12 @@ use super::parse::Parser;
 use super::tree::{Content, ScalarStyle};
 
 impl Parser<'_> {
-    /// A plain scalar. `indent` is the column that its further lines must stay right of; `None` inside brackets.
+    /// Parses a plain scalar. Its further lines must be to the right of column `indent`, which is `None` inside brackets.
     pub(super) fn plain(&mut self, indent: Option<isize>) -> Result<Content> {
         let cursor = &mut self.cursor;
         let flow = indent.is_none();
         if !starts_plain(cursor, flow) {
-            return Err(cursor.error("has a character that no plain scalar begins with"));
+            return Err(cursor.error("has a character that cannot begin a plain scalar"));
         }
         let mut text = String::from(plain_line(cursor, flow));
         while let Some(fold) = plain_fold(cursor, indent)? {
@@ -75,13 +75,13 @@ impl Parser<'_> {
         Ok(Content::Scalar { text, style: ScalarStyle::Double })
     }
 
-    /// A literal (`|`) or folded (`>`) scalar inside a collection at column `parent`.
+    /// Parses a literal (`|`) or folded (`>`) scalar inside a collection in column `parent`.
     pub(super) fn block_scalar(&mut self, parent: isize) -> Result<Content> {
         let cursor = &mut self.cursor;
         let folded = cursor.peek() == b'>';
         cursor.advance(1);
         let (chomp, explicit) = block_header(cursor)?;
-        // Even at the top, text on the first column ends the scalar.
+        // Text in the first column ends the scalar even at the top level.
         let least = columns(bound::sum(parent, 1)).max(1);
         let mut pending = String::new();
         let indent = match explicit {
@@ -94,7 +94,7 @@ impl Parser<'_> {
         let mut was_blank = false;
         while cursor.column() == indent && !cursor.is_end() && !cursor.is_marker() {
             let blank = matches!(cursor.peek(), b' ' | b'\t');
-            // A single break between two lines of text folds to a space.
+            // A single line break between two lines of text is folded to a space.
             if folded && last_break == "\n" && !was_blank && !blank {
                 if pending.is_empty() {
                     text.push(' ');
@@ -128,9 +128,9 @@ impl Parser<'_> {
     }
 }
 
-/// The columns before an indentation; before the first there are none.
+/// Returns the number of columns before an indentation; there are none before the first.
 fn columns(indentation: isize) -> usize {
-    usize::try_from(indentation).unwrap_or(0) // a bound: -1 stands for outside of all collections
+    usize::try_from(indentation).unwrap_or(0) // a bound: -1 means outside of all collections
 }
 
 fn starts_plain(cursor: &Cursor<'_>, flow: bool) -> bool {
@@ -144,7 +144,7 @@ fn starts_plain(cursor: &Cursor<'_>, flow: bool) -> bool {
     }
 }
 
-/// The part of a plain scalar on the cursor's line, without blanks at its end; the cursor stays before them.
+/// Returns the part of a plain scalar on the cursor's line, without blanks at its end. The cursor stays before these blanks.
 fn plain_line<'a>(cursor: &mut Cursor<'a>, flow: bool) -> &'a str {
     let start = cursor.at;
     let mut end = cursor.at;
@@ -173,8 +173,8 @@ fn plain_line<'a>(cursor: &mut Cursor<'a>, flow: bool) -> &'a str {
     cursor.slice(start, end)
 }
 
-/// Over the breaks between two lines of a plain scalar, and what they are worth; `None`, and the cursor as it was, where
-/// the scalar ends.
+/// Skips the line breaks between two lines of a plain scalar, and returns the text that they stand for. If the scalar ends, the
+/// result is `None`, and the cursor is not moved.
 fn plain_fold(cursor: &mut Cursor<'_>, indent: Option<isize>) -> Result<Option<String>> {
     let before = *cursor;
     cursor.skip_blanks();
@@ -197,7 +197,7 @@ fn plain_fold(cursor: &mut Cursor<'_>, indent: Option<isize>) -> Result<Option<S
     Ok(Some(fold))
 }
 
-/// From a break over blank lines to the next text: one break is a space, more are all but the first.
+/// Skips from a line break over blank lines to the next text. One line break is a space; several are all but the first.
 fn folded_breaks(cursor: &mut Cursor<'_>) -> String {
     let first = cursor.take_break();
     let mut more = String::new();
@@ -215,7 +215,7 @@ fn folded_breaks(cursor: &mut Cursor<'_>) -> String {
     }
 }
 
-/// Blanks inside quotes: kept within a line, folded with the breaks at its end.
+/// Appends blanks inside quotes. They are kept within a line, and folded with the line breaks at its end.
 fn quoted_blanks(cursor: &mut Cursor<'_>, text: &mut String) -> Result<()> {
     let start = cursor.at;
     cursor.skip_blanks();
@@ -235,7 +235,7 @@ fn escape(cursor: &mut Cursor<'_>, text: &mut String) -> Result<()> {
     let at = *cursor;
     cursor.advance(1);
     if cursor.is_break() {
-        // The break and the blanks after it mean nothing; further breaks do.
+        // The line break and the blanks after it have no meaning, but further line breaks do.
         cursor.take_break();
         cursor.skip_blanks();
         while cursor.is_break() {
@@ -279,7 +279,8 @@ fn escape(cursor: &mut Cursor<'_>, text: &mut String) -> Result<()> {
     Ok(())
 }
 
-/// The chomping indicator (0 for none) and the explicit indentation after `|` or `>`; the rest of the line is passed.
+/// Parses the chomping indicator (0 if there is none) and the explicit indentation after `|` or `>`, and skips the rest of the
+/// line.
 fn block_header(cursor: &mut Cursor<'_>) -> Result<(u8, Option<usize>)> {
     let (mut chomp, mut indent) = (0, None);
     loop {
@@ -303,7 +304,7 @@ fn block_header(cursor: &mut Cursor<'_>) -> Result<(u8, Option<usize>)> {
     Ok((chomp, indent))
 }
 
-/// The indentation of the first line with text, at least `least`.
+/// Returns the indentation of the first line with text, which is at least `least`.
 fn detect_indent(cursor: &Cursor<'_>, least: usize) -> usize {
     let mut ahead = *cursor;
     let mut indent = least;
@@ -319,7 +320,7 @@ fn detect_indent(cursor: &Cursor<'_>, least: usize) -> usize {
     }
 }
 
-/// Over blank lines to the column `indent` of the next line, or less if it is indented less.
+/// Skips blank lines and the indentation of the next line, up to column `indent`.
 fn leading_breaks(cursor: &mut Cursor<'_>, indent: usize, breaks: &mut String) -> Result<()> {
     loop {
         while cursor.column() < indent && cursor.peek() == b' ' {

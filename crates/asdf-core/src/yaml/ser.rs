@@ -1,4 +1,4 @@
-//! Any serde type as a node.
+//! Converting any serde type to a node.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use super::tree::{CollectionStyle, NodeId, Tree};
 use super::{ASDF_PREFIX, YAML_PREFIX};
 use sciformats_core::{Error, Result};
 
-/// Why a value cannot be a node, or a node a value.
+/// The reason why a value cannot be a node, or a node cannot be a value.
 #[derive(Debug)]
 pub(super) struct SerdeError(pub(super) String);
 
@@ -28,8 +28,8 @@ impl ser::Error for SerdeError {
 }
 
 impl Tree {
-    /// Adds a node of any value that serde can serialize: structs and maps as mappings, unit variants as strings,
-    /// other variants as mappings of one pair.
+    /// Adds a node for any value that serde can serialize. Structs and maps become mappings, unit variants become strings, and
+    /// other variants become mappings with one pair.
     ///
     /// ```
     /// use asdf_core::Tree;
@@ -49,9 +49,9 @@ impl Tree {
             .map_err(|e| Error::usage("value", e.0))
     }
 
-    /// Serializes a value and puts it at a path; see [`put`](Tree::put). What was there and is of the same kind (a mapping, a
-    /// sequence, or a scalar) leaves its tag to it, and so do the values of the same keys in it: the type of a data model stays,
-    /// until [`set_tag`](Tree::set_tag) gives another one. Types of YAML itself, as `!!str`, do not stay.
+    /// Serializes a value and puts it at a path; see [`put`](Tree::put). If the previous node has the same kind (a mapping, a
+    /// sequence, or a scalar), the new node gets its tag, and so do the values of the same keys in it. The type in a data model
+    /// is therefore kept, until [`set_tag`](Tree::set_tag) sets another one. Types of YAML itself, such as `!!str`, are not kept.
     ///
     /// ```
     /// use asdf_core::Tree;
@@ -65,7 +65,7 @@ impl Tree {
     /// ```
     ///
     /// # Errors
-    /// As [`add_serialized`](Self::add_serialized) and [`put`](Tree::put).
+    /// Those of [`add_serialized`](Self::add_serialized) and [`put`](Tree::put).
     pub fn set<T: Serialize + ?Sized>(&mut self, path: &str, value: &T) -> Result<NodeId> {
         let before = self.get(path);
         let node = self.add_serialized(value)?;
@@ -76,13 +76,13 @@ impl Tree {
         Ok(node)
     }
 
-    /// Gives a new node the tag of the one before it, and what is in it the tags of what was in that.
+    /// Gives a new node the tag of the previous node, and does the same for the nodes inside.
     fn inherit(&mut self, before: NodeId, new: NodeId) {
         if let Some(tag) = self.node(before).tag.clone().filter(|tag| self.may_have(tag, (before, new))) {
             self.set_tag(new, tag);
         }
         if let (Some(before), Some(new)) = (self.items(before), self.items(new)) {
-            // Items of one type are that, wherever they stand; of several nobody knows which is which.
+            // If all items have the same type, this is the type of every item. Otherwise it is not known which item is which.
             let is_some = |id| self.tag(id).is_some() || self.node(id).text().is_none();
             let alike = |first| before.iter().all(|item| self.tag(*item) == self.tag(first));
             let first = before.first().copied().filter(|&first| is_some(first) && alike(first));
@@ -101,8 +101,8 @@ impl Tree {
         pairs.into_iter().for_each(|(before, new)| self.inherit(before, new));
     }
 
-    /// Whether a new node may have the tag of the one before it: both are of one kind, and what the standard says of its
-    /// own tags holds.
+    /// Returns whether a new node may have the tag of the previous one. Both must have the same kind, and the rules of the
+    /// standard for its own tags must be satisfied.
     fn may_have(&self, tag: &str, (before, new): (NodeId, NodeId)) -> bool {
         let kind = |id| (self.items(id).is_some(), self.entries(id).is_some());
         if self.tag(new).is_some() || tag.starts_with(YAML_PREFIX) || kind(before) != kind(new) {
@@ -150,7 +150,7 @@ impl<'t> ser::Serializer for Serializer<'t> {
            serialize_u8: u8, serialize_u16: u16, serialize_u32: u32, serialize_u64: u64, serialize_u128: u128);
 
     fn serialize_f32(self, value: f32) -> Done {
-        // Through the shortest text, so that 0.1 stays 0.1.
+        // The conversion goes through the shortest text, so that 0.1 stays 0.1.
         let wide = if value.is_finite() {
             value.to_string().parse().unwrap_or(f64::from(value))
         } else {
@@ -271,7 +271,7 @@ impl Items<'_> {
     }
 
     fn finish(self) -> Done {
-        // Lists of scalars, such as coordinates, read best on one line.
+        // Lists of scalars, such as coordinates, are easiest to read on one line.
         let flat = self
             .items
             .iter()
@@ -348,7 +348,8 @@ impl ser::SerializeMap for Pairs<'_> {
 
     fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), SerdeError> {
         let value = self.node(value)?;
-        let key = self.key.take().ok_or_else(|| SerdeError("a map gave a value without a key".into()))?;
+        let key =
+            self.key.take().ok_or_else(|| SerdeError("a map serialized a value without a key".into()))?;
         self.entries.push((key, value));
         Ok(())
     }

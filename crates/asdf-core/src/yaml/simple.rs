@@ -1,13 +1,29 @@
-//! Lines of a block mapping that are no more than a key and a value: found without making nodes of them.
+//! Lines of a block mapping that consist of a simple key and a simple value. They are recognized without creating nodes.
 //!
 //! Such a line is the indentation, a key, `: `, a value and perhaps blanks. All of it is printable ASCII without `:` and
 //! `#` in keys and values; a key begins with a letter, a digit or `_`, and a value too, or is in single quotes with none
 //! inside. Whatever else a line may be, the parser reads it as it reads everything.
+//!
+//! Entries of other collections may be simple as well: see [`entries`](super::entries).
 
 use super::arena::LINES;
+use super::entries::Standing;
 
-/// The end of the [`LINES`] lines that begin at `at`, the first without its indentation; `None` if they are not as simple as
-/// that.
+/// Shorter than the longest key that other readers take.
+const LONGEST: usize = 128;
+
+/// An entry whose value is a tag and a block mapping of plain values and lists.
+pub(super) struct Entry<'a> {
+    /// The end of its last line.
+    pub(super) end: usize,
+    /// The number of its nodes, the key included.
+    pub(super) nodes: usize,
+    /// The tag as it is written.
+    pub(super) tag: &'a [u8],
+}
+
+/// Returns the end of the [`LINES`] lines that begin at `at`, the first of them after its indentation; `None` if one of them is
+/// not simple.
 pub(super) fn lines(text: &[u8], at: usize, indent: usize) -> Option<usize> {
     let mut rest = text.get(at..)?;
     for line in 0..LINES {
@@ -16,7 +32,7 @@ pub(super) fn lines(text: &[u8], at: usize, indent: usize) -> Option<usize> {
         }
         rest = value(key(rest)?)?;
     }
-    // A line that is indented more would go on with the last value.
+    // A line with more indentation would continue the last value.
     match rest.iter().position(|&b| b != b' ') {
         Some(blanks) if blanks > indent || matches!(rest.get(blanks), Some(b'\n' | b'\r' | b'\t' | b'#')) => {
             None
@@ -26,15 +42,98 @@ pub(super) fn lines(text: &[u8], at: usize, indent: usize) -> Option<usize> {
     }
 }
 
+/// The entry whose key or `-` is at `at`, and only blanks before it on its line; `None` if it is not simple.
+pub(super) fn entry(text: &[u8], at: usize, standing: Standing) -> Option<Entry<'_>> {
+    let Standing { column, is_item } = standing;
+    let indentation = text.get(at.checked_sub(column)?..at)?;
+    indentation.iter().all(|&b| b == b' ').then_some(())?;
+    let rest = text.get(at..)?;
+    let rest = match rest.strip_prefix(b"'") {
+        _ if is_item => rest.strip_prefix(b"- ")?,
+        Some(rest) => quoted_key(rest)?,
+        None => key(rest)?,
+    };
+    let (tag, mut rest) = tag(rest)?;
+    let mut nodes: usize = if is_item { 1 } else { 2 };
+    let mut inner = 0;
+    loop {
+        let line = after_blanks(rest);
+        let blanks = rest.len().checked_sub(line.len())?;
+        match line.first() {
+            // A comment or an empty line would be more than this can tell apart.
+            Some(b'\n' | b'\r' | b'\t' | b'#') => return None,
+            Some(_) if blanks > column => {
+                (inner == 0 || blanks == inner).then_some(())?;
+                inner = blanks;
+                let line = key(line)?;
+                let (items, after) =
+                    if line.first() == Some(&b'[') { list(line)? } else { (0, value(line)?) };
+                nodes = nodes.checked_add(2)?.checked_add(items)?;
+                rest = after;
+            }
+            // The next entry, or the end of the collection.
+            Some(_) => break,
+            None if blanks == 0 => break,
+            None => return None,
+        }
+    }
+    let end = text.len().checked_sub(rest.len())?;
+    (inner > 0).then_some(Entry { end, nodes, tag })
+}
+
+/// What follows a key in single quotes, its `:` and the blank; the first quote is not there any more.
+fn quoted_key(line: &[u8]) -> Option<&[u8]> {
+    let size = line.iter().take(LONGEST).position(|&b| b == b'\'' || !is_inner(b))?;
+    line.get(size..)?.strip_prefix(b"': ")
+}
+
+/// A tag alone on the rest of its line, and the lines after it.
+fn tag(line: &[u8]) -> Option<(&[u8], &[u8])> {
+    let word = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'/' | b'.' | b'-' | b'_');
+    let name = line.strip_prefix(b"!")?;
+    let size = name.iter().position(|&b| !word(b)).filter(|&size| size > 0)?;
+    let (tag, rest) = line.split_at_checked(size.checked_add(1)?)?;
+    Some((tag, rest.strip_prefix(b"\n")?))
+}
+
+/// The number of scalars in a list in brackets, and the lines after it.
+fn list(line: &[u8]) -> Option<(usize, &[u8])> {
+    let mut rest = after_blanks(line.strip_prefix(b"[")?);
+    let mut items: usize = 0;
+    if let Some(after) = rest.strip_prefix(b"]") {
+        return Some((0, after_blanks(after).strip_prefix(b"\n")?));
+    }
+    loop {
+        rest = after_blanks(item(rest)?);
+        items = items.checked_add(1)?;
+        match rest.split_first()? {
+            (b',', after) => rest = after_blanks(after),
+            (b']', after) => return Some((items, after_blanks(after).strip_prefix(b"\n")?)),
+            _ => return None,
+        }
+    }
+}
+
+/// What follows a scalar in brackets.
+fn item(text: &[u8]) -> Option<&[u8]> {
+    if let Some(text) = text.strip_prefix(b"'") {
+        let size = text.iter().position(|&b| b == b'\'' || !is_inner(b))?;
+        return text.get(size..)?.strip_prefix(b"'");
+    }
+    let word = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b'-' | b'+');
+    let size = text.iter().position(|&b| !word(b))?;
+    let (item, rest) = text.split_at_checked(size)?;
+    let first = *item.first()?;
+    (first.is_ascii_alphanumeric() || first == b'_' || is_signed(item)).then_some(rest)
+}
+
 fn indented(line: &[u8], indent: usize) -> Option<&[u8]> {
     let (blanks, rest) = line.split_at_checked(indent)?;
     blanks.iter().all(|&b| b == b' ').then_some(rest)
 }
 
-/// What follows a key, its `:` and the blank.
+/// Returns what follows a key, its `:` and the blank.
 fn key(line: &[u8]) -> Option<&[u8]> {
-    /// Shorter than the longest that other readers take.
-    const LONGEST: usize = 128;
     let is_first = |b: u8| b.is_ascii_alphanumeric() || b == b'_';
     let size = line.iter().take(LONGEST).position(|&b| b == b':' || !is_inner(b))?;
     let (key, rest) = line.split_at_checked(size)?;
@@ -42,7 +141,7 @@ fn key(line: &[u8]) -> Option<&[u8]> {
     rest.strip_prefix(b": ")
 }
 
-/// The lines after a value.
+/// Returns the lines after a value.
 fn value(line: &[u8]) -> Option<&[u8]> {
     let line = after_blanks(line);
     let (quoted, line) = match line.strip_prefix(b"'") {
@@ -59,17 +158,17 @@ fn value(line: &[u8]) -> Option<&[u8]> {
     rest.strip_prefix(b"\n")
 }
 
-/// Whether a value begins with a sign or a point and a digit.
+/// Returns whether a value begins with a sign or a point and a digit.
 fn is_signed(value: &[u8]) -> bool {
     matches!(value, [b'-' | b'+' | b'.', digit, ..] if digit.is_ascii_digit())
 }
 
-/// Whether a byte may stand in a key or a value, whatever is around it.
+/// Returns whether a byte may be anywhere in a key or a value.
 fn is_inner(b: u8) -> bool {
     matches!(b, b' '..=b'~') && b != b':' && b != b'#'
 }
 
-/// Without the blanks at the start; a line break is none.
+/// Returns the line without the blanks at its start. A line break is not a blank.
 fn after_blanks(line: &[u8]) -> &[u8] {
     let blanks = line.iter().take_while(|&&b| b == b' ').count();
     line.get(blanks..).unwrap_or_default()

@@ -15,17 +15,17 @@ use std::fmt;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Timestamp {
-    /// 0 to 9999.
+    /// The year, from 0 to 9999.
     pub year: u16,
-    /// 1 to 12.
+    /// The month, from 1 to 12.
     pub month: u8,
-    /// 1 to 31.
+    /// The day, from 1 to 31.
     pub day: u8,
-    /// The time of the day; `None` for a date alone.
+    /// The time of day; `None` for a date without a time.
     pub time: Option<Time>,
 }
 
-/// The time of a day.
+/// A time of day.
 ///
 /// ```
 /// use asdf_core::Tree;
@@ -39,20 +39,20 @@ pub struct Timestamp {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Time {
-    /// 0 to 23.
+    /// The hour, from 0 to 23.
     pub hour: u8,
-    /// 0 to 59.
+    /// The minute, from 0 to 59.
     pub minute: u8,
-    /// 0 to 59.
+    /// The second, from 0 to 59.
     pub second: u8,
-    /// Six digits; further ones in the text are cut off.
+    /// The microsecond. Further digits in the text are cut off.
     pub microsecond: u32,
-    /// Minutes east of UTC; `None` for a local time.
+    /// The offset in minutes east of UTC; `None` for a local time.
     pub offset: Option<i16>,
 }
 
 impl Timestamp {
-    /// The moment so many seconds after the beginning of 1970, in UTC; `None` after the year 9999.
+    /// Returns the point in time that is this many seconds after the beginning of 1970, in UTC; `None` after the year 9999.
     ///
     /// ```
     /// use asdf_core::yaml::Timestamp;
@@ -62,8 +62,8 @@ impl Timestamp {
     /// ```
     pub fn from_unix(seconds: u64) -> Option<Self> {
         const DAY: u64 = 86_400;
-        // Days since 1 March of the year 0, counted in periods of 400 years, 100 years, 4 years and 1 year: so the day
-        // that a leap year has more is the last of its year.
+        // Days since 1 March of the year 0 are counted in periods of 400 years, 100 years, 4 years and 1 year. The leap day is
+        // then the last day of its year.
         let days = (seconds / DAY).checked_add(719_468)?;
         let (period, day) = (days / 146_097, days % 146_097);
         let of_period =
@@ -90,17 +90,17 @@ impl Timestamp {
     }
 }
 
-/// What a text is as a timestamp.
+/// What a text means as a timestamp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reading {
-    /// It has not the form.
+    /// The text does not have the form of a timestamp.
     No,
-    /// It has the form, but there is no such day or time.
+    /// The text has the form of a timestamp, but the day or the time does not exist.
     Impossible,
     Yes(Timestamp),
 }
 
-/// Reads `2001-12-14`, `2001-12-14T21:59:43.1Z`, `2001-12-14 21:59:43 +05:30` and the forms between.
+/// Parses `2001-12-14`, `2001-12-14T21:59:43.1Z`, `2001-12-14 21:59:43 +05:30` and similar forms.
 pub(super) fn read(text: &str) -> Reading {
     match form(text) {
         None => Reading::No,
@@ -112,7 +112,7 @@ pub(super) fn read(text: &str) -> Reading {
 struct Scan<'a>(&'a [u8]);
 
 impl Scan<'_> {
-    /// A number of `least` to `most` digits.
+    /// Parses a number of `least` to `most` digits.
     fn number(&mut self, least: usize, most: usize) -> Option<u32> {
         let digits = self.0.iter().take(most).take_while(|b| b.is_ascii_digit()).count();
         let (head, rest) = self.0.split_at_checked(digits).filter(|_| digits >= least)?;
@@ -145,7 +145,7 @@ fn form(text: &str) -> Option<Timestamp> {
     scan.take(b"-")?;
     let day = u8::try_from(scan.number(1, 2)?).ok()?;
     if scan.0.is_empty() {
-        // A date alone has two digits for month and day.
+        // A date without a time has two digits for the month and the day.
         return (before == 5).then_some(Timestamp { year, month, day, time: None });
     }
     if scan.take(b"Tt").is_none() && scan.blanks() == 0 {
@@ -174,7 +174,7 @@ fn form(text: &str) -> Option<Timestamp> {
     })
 }
 
-/// The offset at the end, if there is one; `None` for a text that is none.
+/// Parses the offset at the end, if there is one; `None` if the text is not an offset.
 fn zone(scan: &mut Scan<'_>) -> Option<Option<i16>> {
     if scan.0.is_empty() {
         return Some(None);

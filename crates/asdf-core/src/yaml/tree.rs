@@ -1,4 +1,5 @@
-//! A tree of nodes in an arena. A node that is reached by more than one way has one id: an alias is the id of its anchor's node.
+//! A tree of nodes in an arena. A node that can be reached in several ways has one id: an alias is the id of the node with the
+//! anchor.
 
 use std::sync::Arc;
 
@@ -10,7 +11,7 @@ use super::keys::Keys;
 use super::resolve::{self, Value};
 use super::{ASDF_PREFIX, YAML_PREFIX};
 
-/// A node of one [`Tree`]. An id means nothing in another tree.
+/// A node of one [`Tree`]. An id has no meaning in another tree.
 ///
 /// ```
 /// use asdf_core::Tree;
@@ -24,7 +25,7 @@ use super::{ASDF_PREFIX, YAML_PREFIX};
 pub struct NodeId(pub(super) u32);
 
 impl NodeId {
-    /// Its number: those of one tree are the numbers below [`Tree::len`], and [`Tree::id`] takes them back.
+    /// Returns its number. Those of one tree are the numbers below [`Tree::len`]; [`Tree::id`] is the inverse.
     pub fn number(self) -> u32 {
         self.0
     }
@@ -44,15 +45,15 @@ impl NodeId {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ScalarStyle {
-    /// `text`: its type follows from the text.
+    /// `text`, whose type follows from the text.
     Plain,
     /// `'text'`
     Single,
     /// `"text"`
     Double,
-    /// `|` and lines as they are.
+    /// `|` and lines that are kept.
     Literal,
-    /// `>` and lines that are joined.
+    /// `>` and lines that are folded.
     Folded,
 }
 
@@ -69,13 +70,13 @@ pub enum ScalarStyle {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CollectionStyle {
-    /// By indentation, one entry a line.
+    /// With indentation, one entry per line.
     Block,
     /// In brackets or braces.
     Flow,
 }
 
-/// What a node holds.
+/// The content of a node.
 ///
 /// ```
 /// use asdf_core::yaml::{Content, Tree};
@@ -91,21 +92,21 @@ pub enum CollectionStyle {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Content {
-    /// A text whose meaning [`Tree::value`] resolves.
+    /// A text. [`Tree::value`] returns its meaning.
     Scalar {
-        /// The text, without quotes and escapes.
+        /// The text without quotes and escapes.
         text: String,
         /// How it is written.
         style: ScalarStyle,
     },
-    /// Nodes in order.
+    /// A list of nodes.
     Sequence {
         /// The nodes.
         items: Vec<NodeId>,
         /// How it is written.
         style: CollectionStyle,
     },
-    /// Pairs of key and value in the order of the file, merge keys and repeated keys as they stand.
+    /// Pairs of key and value in the order of the file, including merge keys and repeated keys.
     Mapping {
         /// The pairs.
         entries: Vec<(NodeId, NodeId)>,
@@ -114,7 +115,7 @@ pub enum Content {
     },
 }
 
-/// A node: a tag and an anchor, if it has them, and its content.
+/// A node: its content, and its tag and anchor if it has them.
 ///
 /// ```
 /// use asdf_core::Tree;
@@ -127,23 +128,23 @@ pub enum Content {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
-    /// The tag in full: handles are resolved, `!!int` is `tag:yaml.org,2002:int`.
+    /// The full tag: handles are resolved, so `!!int` is `tag:yaml.org,2002:int`.
     pub tag: Option<Arc<str>>,
-    /// The name of its anchor. A node that is shared and has none gets one when it is written.
+    /// The name of its anchor. A shared node without a name gets one when it is written.
     pub anchor: Option<Box<str>>,
     /// The content.
     pub content: Content,
-    /// Where it begins in the file it was read from; 0 for a node that was made.
+    /// Its offset in the file from which it was read; 0 for a node that was created.
     pub offset: u64,
 }
 
 impl Node {
-    /// A node without tag and anchor.
+    /// Returns a node without tag and anchor.
     pub fn new(content: Content) -> Self {
         Self { tag: None, anchor: None, content, offset: 0 }
     }
 
-    /// The text, if it is a scalar.
+    /// Returns the text, if it is a scalar.
     pub fn text(&self) -> Option<&str> {
         match &self.content {
             Content::Scalar { text, .. } => Some(text),
@@ -151,6 +152,9 @@ impl Node {
         }
     }
 }
+
+/// Handles and their prefixes.
+pub(super) type Handles = Vec<(String, String)>;
 
 /// A YAML document: directives and nodes.
 ///
@@ -169,10 +173,12 @@ pub struct Tree {
     pub(super) nodes: Arena,
     pub(super) root: NodeId,
     /// The `%TAG` directives: handle and prefix.
-    pub(super) handles: Vec<(String, String)>,
+    pub(super) handles: Arc<Handles>,
     pub(super) limits: Limits,
     pub(super) keys: Keys,
     pub(super) edits: Edits,
+    /// Whether the text that was read has an anchor.
+    pub(super) has_anchors: bool,
 }
 
 impl Default for Tree {
@@ -182,7 +188,7 @@ impl Default for Tree {
 }
 
 impl Tree {
-    /// A tree whose root is an empty mapping, with the handle `!` for the standard's tags.
+    /// Creates a tree whose root is an empty mapping, with the handle `!` for the standard's tags.
     ///
     /// ```
     /// use asdf_core::Tree;
@@ -196,10 +202,11 @@ impl Tree {
         let mut tree = Self {
             nodes: Arena::default(),
             root: NodeId(0),
-            handles: vec![("!".into(), ASDF_PREFIX.into())],
+            handles: Arc::new(vec![("!".into(), ASDF_PREFIX.into())]),
             limits: Limits::default(),
             keys: Keys::default(),
             edits: Edits::default(),
+            has_anchors: false,
         };
         tree.root =
             tree.add(Node::new(Content::Mapping { entries: Vec::new(), style: CollectionStyle::Block }));
@@ -218,12 +225,13 @@ impl Tree {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Malformed`] in the `tree` at the offset in `text`; `LimitExceeded` for nesting and node counts.
+    /// [`Error::Malformed`] in the `tree` at the offset in `text`; `LimitExceeded` if the nesting or the number of nodes is too
+    /// large.
     pub fn parse(text: impl AsRef<[u8]>) -> Result<Self> {
         Self::parse_at(text.as_ref(), 0, &Limits::default())
     }
 
-    /// As [`parse`](Self::parse), of a text that stands at `base` in its file, within `limits`.
+    /// Does the same as [`parse`](Self::parse), for a text at the offset `base` of its file, within `limits`.
     ///
     /// ```
     /// use asdf_core::{Limits, Tree};
@@ -235,12 +243,12 @@ impl Tree {
     /// ```
     ///
     /// # Errors
-    /// As [`parse`](Self::parse).
+    /// Those of [`parse`](Self::parse).
     pub fn parse_at(text: &[u8], base: u64, limits: &Limits) -> Result<Self> {
         super::parse::document(text, base, limits)
     }
 
-    /// The root.
+    /// Returns the root.
     pub fn root(&self) -> NodeId {
         self.root
     }
@@ -251,20 +259,20 @@ impl Tree {
         self.root = root;
     }
 
-    /// The limits it was read within, which walks over it obey too.
+    /// Returns the limits within which it was read. Walks over the tree obey them too.
     pub fn limits(&self) -> &Limits {
         &self.limits
     }
 
-    /// Nodes that a walk which copies aliases may visit: far more than any real tree shares, far fewer than a tree made
-    /// to unfold without end.
+    /// Returns the number of nodes that a walk which copies aliases may visit. It is far above what practical trees need, and far
+    /// below what a tree can reach that expands without end.
     pub(crate) fn unfolding_limit(&self) -> u64 {
         const FLOOR: u64 = 1 << 20;
         const FACTOR: u64 = 16;
         bound::product(self.nodes.len() as u64, FACTOR).max(FLOOR).min(self.limits.items)
     }
 
-    /// The `%TAG` directives: handles and prefixes.
+    /// Returns the `%TAG` directives, which are handles and prefixes.
     pub fn handles(&self) -> &[(String, String)] {
         &self.handles
     }
@@ -283,41 +291,66 @@ impl Tree {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Usage`] if the handle is not `!`, or letters, digits and hyphens between two `!`.
+    /// [`Error::Usage`] if the handle is neither `!` nor letters, digits and hyphens between two `!`.
     pub fn add_handle(&mut self, handle: &str, prefix: &str) -> Result<()> {
         if !is_handle(handle) || prefix.is_empty() || prefix.bytes().any(|b| b <= b' ') {
             return Err(Error::usage(
                 "tag handle",
-                "is not `!` or a word between two `!`, or its prefix is no URI",
+                "is not `!` or a word between two `!`, or its prefix is not a URI",
             ));
         }
         self.edits.lose();
-        self.handles.retain(|(existing, _)| existing != handle);
-        self.handles.push((handle.into(), prefix.into()));
+        let handles = Arc::make_mut(&mut self.handles);
+        handles.retain(|(existing, _)| existing != handle);
+        handles.push((handle.into(), prefix.into()));
         Ok(())
     }
 
-    /// The number of nodes, those that nothing refers to any more included.
+    /// One more than the largest number of a node, nodes that nothing refers to any more included. Where a text has many
+    /// arrays, not every number below it belongs to a node.
     pub fn len(&self) -> usize {
         self.nodes.len()
     }
 
-    /// Whether there are no nodes.
+    /// The number of nodes, nodes that nothing refers to any more included.
+    ///
+    /// ```
+    /// assert_eq!(asdf_core::Tree::parse("gain: 1.5\n")?.count(), 3); // a mapping, a key and a value
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
+    pub fn count(&self) -> usize {
+        self.nodes.count()
+    }
+
+    /// Whether the text that the tree was read from has an anchor. Without one, each of its nodes is reached in one way.
+    ///
+    /// ```
+    /// use asdf_core::Tree;
+    ///
+    /// assert!(Tree::parse("dark: &d 0\nsame: *d\n")?.has_anchors());
+    /// assert!(!Tree::parse("dark: 0\n")?.has_anchors());
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
+    pub fn has_anchors(&self) -> bool {
+        self.has_anchors
+    }
+
+    /// Returns whether there are no nodes.
     pub fn is_empty(&self) -> bool {
         self.nodes.len() == 0
     }
 
-    /// The id of a number; `None` from [`len`](Self::len) on.
+    /// Returns the id of a number; `None` if the number is not below [`len`](Self::len).
     pub fn id(&self, number: u32) -> Option<NodeId> {
         ((number as usize) < self.nodes.len()).then_some(NodeId(number))
     }
 
-    /// The node of an id.
+    /// Returns the node with an id.
     pub fn node(&self, id: NodeId) -> &Node {
         self.nodes.get(id.0 as usize).unwrap_or(&ABSENT)
     }
 
-    /// The node of an id, to be changed; `None` for the id of another tree.
+    /// Returns the node with an id so that it can be changed; `None` for the id of another tree.
     ///
     /// ```
     /// use asdf_core::Tree;
@@ -332,12 +365,12 @@ impl Tree {
     /// # Ok::<(), asdf_core::Error>(())
     /// ```
     pub fn node_mut(&mut self, id: NodeId) -> Option<&mut Node> {
-        self.keys.forget(id);
+        self.keys.forget(id, self.nodes.is_single(id.0 as usize));
         self.edits.touch(id);
         self.nodes.get_mut(id.0 as usize)
     }
 
-    /// Adds a node that nothing refers to yet.
+    /// Adds a node to which nothing refers yet.
     ///
     /// ```
     /// use asdf_core::yaml::{Content, Node, ScalarStyle, Tree};
@@ -349,11 +382,11 @@ impl Tree {
     /// # Ok::<(), asdf_core::Error>(())
     /// ```
     pub fn add(&mut self, node: Node) -> NodeId {
-        // Four billion nodes are 400 GB; the arena cannot get there.
-        NodeId(u32::try_from(self.nodes.push(node)).unwrap_or(u32::MAX)) // a bound that memory ends before
+        // Four billion nodes would need 400 GB, so the arena cannot become that large.
+        NodeId(u32::try_from(self.nodes.push(node)).unwrap_or(u32::MAX)) // a bound, which no memory reaches
     }
 
-    /// Adds a string, in quotes if its text would mean something else.
+    /// Adds a string. It is in quotes if its text would have another meaning without them.
     ///
     /// ```
     /// use asdf_core::Tree;
@@ -371,7 +404,7 @@ impl Tree {
         self.add(Node::new(Content::Scalar { text, style }))
     }
 
-    /// Adds a plain scalar: a number, `null`, or any text that means by itself what it should.
+    /// Adds a plain scalar: a number, `null`, or any text whose meaning without quotes is intended.
     ///
     /// ```
     /// use asdf_core::Tree;
@@ -386,7 +419,7 @@ impl Tree {
         self.add(Node::new(Content::Scalar { text: text.into(), style: ScalarStyle::Plain }))
     }
 
-    /// Adds a scalar of a value.
+    /// Adds a scalar with this value.
     ///
     /// ```
     /// use asdf_core::Tree;
@@ -440,7 +473,7 @@ impl Tree {
         self.add(Node::new(Content::Mapping { entries, style }))
     }
 
-    /// Gives a sequence or a mapping another style; scalars stay as they are.
+    /// Gives a sequence or a mapping another style. Scalars are not changed.
     ///
     /// ```
     /// use asdf_core::yaml::{CollectionStyle, Tree};
@@ -472,7 +505,7 @@ impl Tree {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Usage`] if the node is no sequence.
+    /// [`Error::Usage`] if the node is not a sequence.
     pub fn push(&mut self, sequence: NodeId, item: NodeId) -> Result<()> {
         self.edits.touch(sequence);
         match self.nodes.get_mut(sequence.0 as usize).map(|node| &mut node.content) {
@@ -484,7 +517,23 @@ impl Tree {
         }
     }
 
-    /// Gives a node a tag, in full.
+    /// Adds an entry at the end of a mapping.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if the node is no mapping.
+    pub(crate) fn push_entry(&mut self, mapping: NodeId, key: NodeId, value: NodeId) -> Result<()> {
+        self.keys.forget_mapping(mapping);
+        self.edits.touch(mapping);
+        match self.nodes.get_mut(mapping.0 as usize).map(|node| &mut node.content) {
+            Some(Content::Mapping { entries, .. }) => {
+                entries.push((key, value));
+                Ok(())
+            }
+            _ => Err(Error::usage("node", "is not a mapping")),
+        }
+    }
+
+    /// Gives a node a tag, which must be the full tag.
     ///
     /// ```
     /// use asdf_core::Tree;
@@ -502,7 +551,7 @@ impl Tree {
         }
     }
 
-    /// The tag of a node, in full.
+    /// Returns the full tag of a node.
     ///
     /// ```
     /// use asdf_core::Tree;
@@ -516,12 +565,12 @@ impl Tree {
         self.node(id).tag.as_deref()
     }
 
-    /// The part after the standard's prefix, of a node that has one of its tags: `core/ndarray-1.1.0`.
+    /// Returns the part of a tag after the standard's prefix, such as `core/ndarray-1.1.0`; `None` if the node has no such tag.
     pub fn asdf_tag(&self, id: NodeId) -> Option<&str> {
         self.tag(id)?.strip_prefix(ASDF_PREFIX)
     }
 
-    /// What a scalar means; `None` for sequences and mappings.
+    /// Returns the meaning of a scalar; `None` for sequences and mappings.
     ///
     /// ```
     /// use asdf_core::Tree;
@@ -536,7 +585,7 @@ impl Tree {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Malformed`] at the node for a text that its type does not allow, as `2001-02-30`.
+    /// [`Error::Malformed`] at the node if its type does not allow the text, such as `2001-02-30`.
     pub fn value(&self, id: NodeId) -> Result<Option<Value<'_>>> {
         let node = self.node(id);
         match &node.content {
@@ -549,7 +598,7 @@ impl Tree {
         }
     }
 
-    /// The items of a sequence; `None` for other nodes.
+    /// Returns the items of a sequence; `None` for other nodes.
     ///
     /// ```
     /// use asdf_core::Tree;
@@ -567,7 +616,7 @@ impl Tree {
         }
     }
 
-    /// The pairs of a mapping as they stand in the file; `None` for other nodes.
+    /// Returns the pairs of a mapping as they are in the file; `None` for other nodes.
     ///
     /// ```
     /// use asdf_core::Tree;
@@ -586,7 +635,7 @@ impl Tree {
     }
 }
 
-/// What an id of another tree gives.
+/// The node that is returned for an id of another tree.
 static ABSENT: Node = Node {
     tag: None,
     anchor: None,

@@ -1,8 +1,8 @@
-//! Trees as `serde_yaml::Value`, and back.
+//! Conversion between trees and `serde_yaml::Value`.
 //!
-//! What such a value cannot carry: anchors and cycles (aliases become copies), the style and text of scalars (`0x1F`
-//! becomes 31), repeated and merge keys (they are unfolded), numbers of more than 64 bits, dates and bytes (they become
-//! strings), the `%TAG` directives.
+//! The following is lost in such a value: anchors and cycles (aliases become copies), the style and text of scalars (`0x1F`
+//! becomes 31), repeated keys and merge keys (they are expanded), numbers of more than 64 bits, dates and bytes (they become
+//! strings), and the `%TAG` directives.
 
 use sciformats_core::arith::add;
 use sciformats_core::{Error, Result};
@@ -12,7 +12,7 @@ use super::resolve::Value;
 use super::tree::{CollectionStyle, NodeId, Tree};
 
 impl Tree {
-    /// A subtree as a `serde_yaml::Value`. Tags other than YAML's own are kept, in full.
+    /// Returns a subtree as a `serde_yaml::Value`. Tags other than YAML's own are kept in full.
     ///
     /// ```
     /// use asdf_core::Tree;
@@ -24,8 +24,8 @@ impl Tree {
     /// ```
     ///
     /// # Errors
-    /// `LimitExceeded` for a cycle, or aliases that unfold to more than the tree's limits allow; `Malformed` for
-    /// scalars that their types do not allow.
+    /// `LimitExceeded` if there is a cycle, or if aliases expand to more than the tree's limits allow; `Malformed` if the types
+    /// of scalars do not allow their texts.
     pub fn to_yaml_value(&self, node: NodeId) -> Result<serde_yaml::Value> {
         self.yaml_value(node, (0, &mut 0))
     }
@@ -63,7 +63,7 @@ impl Tree {
         })
     }
 
-    /// Adds a node of a `serde_yaml::Value`. Its tags are taken as they are in full.
+    /// Adds a node for a `serde_yaml::Value`. Its tags are taken as full tags.
     ///
     /// ```
     /// use asdf_core::Tree;
@@ -76,7 +76,7 @@ impl Tree {
     /// ```
     ///
     /// # Errors
-    /// `LimitExceeded` for nesting beyond the tree's limits.
+    /// `LimitExceeded` if the nesting exceeds the tree's limits.
     pub fn add_yaml_value(&mut self, value: &serde_yaml::Value) -> Result<NodeId> {
         self.yaml_node(value, 0)
     }
@@ -92,7 +92,11 @@ impl Tree {
                     (Some(value), ..) => Value::Int(value.into()),
                     (_, Some(value), _) => Value::Int(value.into()),
                     (.., Some(value)) => Value::Float(value),
-                    _ => return Err(Error::unsupported("a number that is neither whole nor floating")),
+                    _ => {
+                        return Err(Error::unsupported(
+                            "a number that is neither an integer nor a floating-point number",
+                        ));
+                    }
                 };
                 self.add_value(&value)
             }
@@ -108,7 +112,7 @@ impl Tree {
             }
             serde_yaml::Value::Tagged(tagged) => {
                 let node = self.yaml_node(&tagged.value, level)?;
-                // `Display` puts a `!` before every tag.
+                // `Display` writes a `!` before every tag.
                 let shown = tagged.tag.to_string();
                 let tag = shown.strip_prefix('!').filter(|tag| tag.contains(':')).unwrap_or(&shown);
                 self.set_tag(node, tag);

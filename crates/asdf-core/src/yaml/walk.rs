@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::tree::{Content, NodeId, Tree};
 
 impl Tree {
-    /// The nodes that can be reached from the root, each once, in the order of the text.
+    /// Returns the nodes that can be reached from the root, without duplicates and in the order of the text.
     ///
     /// ```
     /// use asdf_core::Tree;
@@ -26,9 +26,6 @@ impl Tree {
                 _ => continue,
             }
             order.push(id);
-            if self.nodes.is_line(id.number() as usize) {
-                continue;
-            }
             match &self.node(id).content {
                 Content::Scalar { .. } => {}
                 Content::Sequence { items, .. } => todo.extend(items.iter().rev()),
@@ -38,6 +35,43 @@ impl Tree {
             }
         }
         order
+    }
+
+    /// The nodes that can be reached from the root, without those inside values that have not been looked at: only what is
+    /// inside these values refers to them.
+    pub(super) fn visible(&self) -> Vec<NodeId> {
+        loop {
+            let mut all_at_ends = true;
+            let mut seen = vec![false; self.nodes.len()];
+            let mut order = Vec::new();
+            let mut todo = vec![self.root];
+            while let Some(id) = todo.pop() {
+                match seen.get_mut(id.0 as usize) {
+                    Some(seen) if !*seen => *seen = true,
+                    _ => continue,
+                }
+                order.push(id);
+                if self.nodes.is_unread(id.0 as usize) {
+                    let entries = self.nodes.unread_entries(id.0 as usize);
+                    if entries.is_some_and(|(entries, place)| !entries.is_entry(place)) {
+                        // Something refers to a node inside the value: the nodes of the value are made.
+                        self.node(id);
+                        all_at_ends = false;
+                    }
+                    continue;
+                }
+                match &self.node(id).content {
+                    Content::Scalar { .. } => {}
+                    Content::Sequence { items, .. } => todo.extend(items.iter().rev()),
+                    Content::Mapping { entries, .. } => {
+                        todo.extend(entries.iter().rev().flat_map(|(key, value)| [*value, *key]));
+                    }
+                }
+            }
+            if all_at_ends {
+                return order;
+            }
+        }
     }
 
     /// Whether two trees are the same document: directives aside, the same nodes with the same tags, texts and sharing.

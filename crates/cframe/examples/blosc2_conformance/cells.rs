@@ -1,4 +1,4 @@
-//! Arrays whose codec or filter knows dimensions: ndlz, ndcell, ndmean.
+//! Arrays whose codec or filter depends on the dimensions: ndlz, ndcell, ndmean.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use crate::{checked, compare};
 
 const SHAPE: [u64; 2] = [60, 44];
 
-/// Name, element type, its size, codec and parameter, filter.
+/// Name, element type, its size, codec and its parameter, filter.
 type Case = (&'static str, &'static str, u32, (Codec, u8), Option<Filter>);
 
 const CASES: [Case; 5] = [
@@ -19,7 +19,7 @@ const CASES: [Case; 5] = [
     ("ndmean-8", "<f8", 8, (Codec::Lz4, 0), Some(Filter::new(33, 4))),
 ];
 
-/// Squares of four by four elements of one value, so that nothing is lost with their means.
+/// Returns squares of four by four equal elements, so that their means lose nothing.
 fn elements(dtype: &str) -> Vec<u8> {
     let number = |i: u64| i / 44 / 4 * 3 + i % 44 / 4;
     let numbers = (0..60 * 44).map(number);

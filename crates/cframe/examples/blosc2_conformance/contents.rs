@@ -21,7 +21,8 @@ pub(crate) const FILTERS: [(&str, &[Filter]); 6] = [
 
 pub(crate) const TYPE_SIZES: [u32; 8] = [1, 2, 3, 4, 7, 8, 16, 255];
 
-/// The other side cannot open byte delta of wider types: it takes the type size for a signed byte.
+/// Returns whether a case is part of the matrix. The other side cannot open byte delta of wider types, because it takes the type
+/// size for a signed byte.
 pub(crate) fn in_matrix(filters: &str, typesize: u32) -> bool {
     filters != "shuffle-bytedelta" || typesize <= 127
 }
@@ -31,7 +32,7 @@ pub(crate) const KINDS: [&str; 7] = ["smooth", "random", "constant", "zeros", "s
 pub(crate) const SPLITS: [(u32, Split); 4] =
     [(1, Split::Always), (2, Split::Never), (3, Split::Auto), (4, Split::ForwardCompatible)];
 
-/// Shape, chunk shape, block shape.
+/// The shapes of an array, a chunk and a block.
 pub(crate) type Shapes = (&'static [u64], &'static [u32], &'static [u32]);
 
 pub(crate) const ARRAYS: [Shapes; 11] = [
@@ -73,7 +74,7 @@ pub(crate) const DTYPES: [&str; 22] = [
     "[('x', '|u1'), ('y', '<i2', (3,)), ('z', [('p', '<f4'), ('q', '|S2')])]",
 ];
 
-/// `len` bytes of a kind.
+/// Returns `len` bytes of a kind.
 pub(crate) fn content(kind: &str, seed: u64, len: usize) -> Vec<u8> {
     let byte = |i: u64| match kind {
         "smooth" => i / 50 + seed,
@@ -96,7 +97,7 @@ pub(crate) fn chunk_size(typesize: u32) -> usize {
     (5000 / typesize * typesize) as usize
 }
 
-/// The chunks of a file of the matrix: one of each kind, and a shorter one.
+/// Returns the chunks of a file of the matrix: one of each kind, and a shorter one.
 pub(crate) fn chunks(typesize: u32) -> Vec<Vec<u8>> {
     let whole = KINDS.iter().zip(0..).map(|(kind, seed)| content(kind, seed, chunk_size(typesize)));
     whole.chain([content("smooth", 9, 40 * typesize as usize)]).collect()
@@ -116,13 +117,13 @@ pub(crate) fn vlmeta(count: usize) -> Vec<(String, Vec<u8>)> {
     (0..count).map(|i| (format!("name {i}"), content("sparse", i as u64, i * 97 + 1))).collect()
 }
 
-/// Words that recur, so that a dictionary is worth it.
+/// Returns words that recur, so that a dictionary is useful.
 pub(crate) fn text(len: usize) -> Vec<u8> {
     let words = (0..len / 14).flat_map(|i| format!("record {} of many, ", i * i % 97).into_bytes());
     words.take(len).collect()
 }
 
-/// What both sides' files of the name edited hold.
+/// Returns the contents of the file "edited" of both sides.
 pub(crate) fn edited() -> Vec<Vec<u8>> {
     let mut out: Vec<_> = (0..6).map(|i| content("random", i, 4000)).collect();
     out[2] = content("smooth", 50, 4000);
@@ -131,7 +132,7 @@ pub(crate) fn edited() -> Vec<Vec<u8>> {
     out
 }
 
-/// Bytes as one object of `MessagePack`.
+/// Returns bytes as one object of `MessagePack`.
 pub(crate) fn packed(bytes: &[u8]) -> Vec<u8> {
     let head = match u8::try_from(bytes.len()) {
         Ok(len) => vec![0xc4, len],
@@ -140,7 +141,7 @@ pub(crate) fn packed(bytes: &[u8]) -> Vec<u8> {
     [head, bytes.to_vec()].concat()
 }
 
-/// Objects as blocks of two.
+/// Returns objects as blocks of two.
 pub(crate) fn packed_blocks(kind: &str, count: u64) -> Vec<u8> {
     let objects: Vec<_> = (0..count).map(|i| packed(&content(kind, i, 50 * i as usize + 1))).collect();
     objects.chunks(2).flat_map(|pair| [vec![0x90 + pair.len() as u8], pair.concat()].concat()).collect()

@@ -1,7 +1,7 @@
-//! Our side of the conformance run: writes the files that another program checks, and checks those that it wrote.
+//! Our side of the conformance run. It writes files for another program to check, and checks the files of that program.
 //!
-//! `blosc2_conformance write DIR`, `blosc2_conformance check DIR`. Both sides list the same cases and know the contents
-//! from the same formula, so neither compares what it wrote itself.
+//! `blosc2_conformance write DIR`, `blosc2_conformance check DIR`. Both sides list the same cases and compute the contents with
+//! the same formula, so neither side compares only what it wrote itself.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "the checks are printed")]
 
@@ -26,7 +26,7 @@ fn main() -> ExitCode {
             check(Path::new(folder));
             Ok(())
         }
-        _ => Err(Error::usage("arguments", "are `write DIR` or `check DIR`")),
+        _ => Err(Error::usage("arguments", "must be `write DIR` or `check DIR`")),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -127,7 +127,7 @@ fn write_frames(folder: &Path) -> Result<()> {
     write_edited(folder)
 }
 
-/// Chunks and blocks of different sizes, and a frame that was edited.
+/// Writes chunks and blocks of different sizes, and a frame that was edited.
 fn write_edited(folder: &Path) -> Result<()> {
     let at = |name: &str| folder.join(name);
     let variable: Vec<_> = (0..9).map(|i| content("smooth", i, 100 * i as usize + 1)).collect();
@@ -170,14 +170,14 @@ fn save(path: &Path, bytes: &[u8]) -> Result<()> {
 
 // --- check ---
 
-/// What is wrong, in words.
+/// The result of a check: nothing, or what is wrong.
 type Finding = std::result::Result<(), String>;
 
 fn checked(case: &str, run: impl FnOnce() -> Result<Finding>) {
     went("we read theirs", case, run);
 }
 
-/// A check that says which way the file went.
+/// Runs a check; `way` says which side wrote, changed and read the file.
 fn went(way: &str, case: &str, run: impl FnOnce() -> Result<Finding>) {
     let finding = run().unwrap_or_else(|error| Err(error.to_string()));
     let line = match finding {
@@ -207,7 +207,7 @@ fn check_frame(frame: &Frame, expected: &[Vec<u8>]) -> Result<Finding> {
             return Ok(finding.map_err(|why| format!("chunk {index}: {why}")));
         }
     }
-    // A part that spans chunks and begins inside a block.
+    // A part that extends over several chunks and begins inside a block.
     let whole = expected.concat();
     let (from, to) = (whole.len() / 3 + 1, whole.len() * 2 / 3);
     let mut part = vec![0; to.saturating_sub(from)];

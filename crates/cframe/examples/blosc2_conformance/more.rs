@@ -1,5 +1,4 @@
-//! Cases beyond the matrix: lengths, levels, typed metalayers, arrays and folders that are edited on both sides, arrays of
-//! one value.
+//! Cases besides the matrix: lengths, levels, typed metalayers, arrays and folders that both sides edit, and arrays of one value.
 
 use std::path::Path;
 
@@ -10,7 +9,7 @@ use crate::{Finding, check_frame, checked, compare, save, went};
 
 const LENGTHS: [usize; 5] = [0, 1, 13, 1001, 4099];
 
-/// A single chunk whose length may be no whole number of items.
+/// A single chunk whose length may not be a multiple of the item size.
 struct Length {
     file: String,
     case: String,
@@ -24,8 +23,8 @@ fn lengths() -> Result<Vec<Length>> {
         for (filters, slots) in FILTERS {
             for typesize in [1, 4, 8] {
                 for len in LENGTHS {
-                    // A single chunk does not say the type size of its frame, by which the other side undoes byte
-                    // delta; and it does not write the bytes behind the last item.
+                    // A single chunk does not contain the type size of its frame, which the other side needs to undo byte delta.
+                    // It also does not write the bytes after the last item.
                     let odd = !len.is_multiple_of(typesize as usize);
                     if filters == "shuffle-bytedelta" || (filters.contains("delta") && odd) {
                         continue;
@@ -56,7 +55,7 @@ fn values() -> Vec<(&'static str, Value)> {
     ]
 }
 
-/// An array of 4-byte integers in memory, with NumPy's ways of changing it.
+/// An array of 4-byte integers in memory, which can be changed as in NumPy.
 struct Plain {
     shape: [usize; 2],
     data: Vec<i32>,
@@ -88,7 +87,7 @@ fn numbers(shape: [usize; 2]) -> Plain {
     Plain { shape, data }
 }
 
-/// What arrays of the name grown hold: created, cut, made wider, written to, and longer by two rows.
+/// Returns the contents of the arrays "grown": created, cut, made wider, overwritten in part, and extended by two rows.
 fn grown() -> Plain {
     let mut out = numbers([10, 11]).resized([13, 10]).fill(11..13, 2..10, 7).resized([15, 14]);
     out.data[13 * 14..].copy_from_slice(&numbers([2, 14]).data);
@@ -229,7 +228,7 @@ fn check_arrays(folder: &Path) {
     });
 }
 
-/// Compares an array, all of it and every second row of every third column.
+/// Compares an array: all of it, and every second row of every third column.
 fn all(path: &Path, expected: &Plain) -> Result<Finding> {
     let array = Array::open(path)?;
     let shape = expected.shape.map(|n| n as u64);

@@ -1,4 +1,4 @@
-//! N-dimensional arrays: frames whose metalayer `b2nd` says their shape.
+//! N-dimensional arrays, which are frames whose metalayer `b2nd` contains their shape.
 
 mod read;
 mod write;
@@ -20,7 +20,7 @@ use crate::model::schunk::SChunk;
 use crate::spec::b2nd::B2nd;
 use crate::spec::chunk_header::{MAX_NBYTES, Special};
 
-/// An n-dimensional array. Elements are bytes in C order, in the byte order that the element type says.
+/// An n-dimensional array. Elements are bytes in C order, in the byte order of the element type.
 ///
 /// ```
 /// use cframe::{Array, ArrayParams, Slab, Range};
@@ -45,7 +45,7 @@ pub struct Array {
 }
 
 impl Array {
-    /// An array of zeros in memory.
+    /// Creates an array of zeros in memory.
     ///
     /// ```
     /// use cframe::{Array, ArrayParams};
@@ -58,13 +58,13 @@ impl Array {
     /// ```
     ///
     /// # Errors
-    /// `Usage` if the shapes do not fit each other.
+    /// `Usage` if the shapes of the array, its chunks and its blocks contradict each other.
     pub fn new(params: &ArrayParams) -> Result<Self> {
         Self::over(SChunk::new(params.params), params)
     }
 
-    /// An array of zeros that becomes a file with the first [`commit`](Self::commit). There must not be a file yet;
-    /// [`overwrite`](Self::overwrite) replaces one.
+    /// Creates an array of zeros. The first [`commit`](Self::commit) writes it to a file, which must not exist yet;
+    /// [`overwrite`](Self::overwrite) replaces an existing file.
     ///
     /// ```
     /// use cframe::{Array, ArrayParams, Slab};
@@ -80,21 +80,21 @@ impl Array {
     /// ```
     ///
     /// # Errors
-    /// As [`new`](Self::new); `Io` if the file exists, which the first commit checks again.
+    /// Those of [`new`](Self::new); `Io` if the file exists, which the first commit checks again.
     pub fn create(path: impl Into<PathBuf>, params: &ArrayParams) -> Result<Self> {
         Self::over(SChunk::create(path, params.params)?, params)
     }
 
-    /// As [`create`](Self::create), but the first commit replaces a file that is already there.
+    /// Does the same as [`create`](Self::create), but the first commit replaces an existing file.
     ///
     /// # Errors
-    /// As [`new`](Self::new).
+    /// Those of [`new`](Self::new).
     pub fn overwrite(path: impl Into<PathBuf>, params: &ArrayParams) -> Result<Self> {
         Self::over(SChunk::overwrite(path, params.params)?, params)
     }
 
-    /// An array of zeros that becomes a folder, one file a chunk, with the first [`commit`](Self::commit). There must not be
-    /// anything yet; [`overwrite_sparse`](Self::overwrite_sparse) replaces a sparse frame.
+    /// Creates an array of zeros. The first [`commit`](Self::commit) writes it to a folder with one file per chunk, which must not
+    /// exist yet; [`overwrite_sparse`](Self::overwrite_sparse) replaces an existing sparse frame.
     ///
     /// ```
     /// use cframe::{Array, ArrayParams, FrameType, Slab};
@@ -110,7 +110,7 @@ impl Array {
     /// ```
     ///
     /// # Errors
-    /// As [`new`](Self::new); `Io` if the folder exists, which the first commit checks again.
+    /// Those of [`new`](Self::new); `Io` if the folder exists, which the first commit checks again.
     pub fn create_sparse(folder: impl Into<PathBuf>, params: &ArrayParams) -> Result<Self> {
         Self::over(SChunk::create_sparse(folder, params.params)?, params)
     }
@@ -123,7 +123,7 @@ impl Array {
         Self::over(SChunk::overwrite_sparse(folder, params.params)?, params)
     }
 
-    /// An array of zeros in an empty super-chunk.
+    /// Creates an array of zeros in an empty super-chunk.
     pub(crate) fn over(mut schunk: SChunk, params: &ArrayParams) -> Result<Self> {
         let b2nd = params.b2nd()?;
         let grid = Grid::new(&b2nd).ok_or_else(unfit)?;
@@ -139,7 +139,7 @@ impl Array {
         Ok(array)
     }
 
-    /// Opens a file or the folder of a sparse frame, for reading and writing.
+    /// Opens a file, or the folder of a sparse frame, for reading and writing.
     ///
     /// ```
     /// use cframe::{Array, Range, Slab};
@@ -157,12 +157,12 @@ impl Array {
     /// ```
     ///
     /// # Errors
-    /// As [`SChunk::open`], and [`from_schunk`](Self::from_schunk).
+    /// Those of [`SChunk::open`] and [`from_schunk`](Self::from_schunk).
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::open_with(path, &OpenOptions::default())
     }
 
-    /// As [`open`](Self::open), with limits, threads, and codecs and filters of the caller's.
+    /// Does the same as [`open`](Self::open), with limits, threads, and the caller's own codecs and filters.
     ///
     /// ```no_run
     /// use cframe::{Array, Limits, OpenOptions};
@@ -174,12 +174,12 @@ impl Array {
     /// ```
     ///
     /// # Errors
-    /// As [`open`](Self::open).
+    /// Those of [`open`](Self::open).
     pub fn open_with(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Self> {
         Self::from_schunk(SChunk::open_with(path, options)?)
     }
 
-    /// The array in a frame that is open already. Edits stay in memory, as those of [`SChunk::from_frame`].
+    /// Returns the array in an open frame. Edits stay in memory, as with [`SChunk::from_frame`].
     ///
     /// ```
     /// use cframe::{Array, ArrayParams, Frame, Slab};
@@ -194,12 +194,12 @@ impl Array {
     /// ```
     ///
     /// # Errors
-    /// As [`from_schunk`](Self::from_schunk).
+    /// Those of [`from_schunk`](Self::from_schunk).
     pub fn from_frame(frame: crate::Frame) -> Result<Self> {
         Self::from_schunk(SChunk::from_frame(frame))
     }
 
-    /// The array that a super-chunk is.
+    /// Returns the array in a super-chunk.
     ///
     /// ```
     /// use cframe::{Array, ArrayParams, Params, SChunk};
@@ -214,7 +214,7 @@ impl Array {
     /// ```
     ///
     /// # Errors
-    /// `Usage` if it has no metalayer `b2nd`; `Malformed` if its shapes do not fit each other or the chunks.
+    /// `Usage` if it has no metalayer `b2nd`; `Malformed` if the shapes contradict each other or the chunks.
     pub fn from_schunk(schunk: SChunk) -> Result<Self> {
         let layer = schunk.metalayer("b2nd").or_else(|| schunk.metalayer("caterva"));
         let layers: Vec<_> = layer
@@ -223,13 +223,13 @@ impl Array {
             .collect();
         let b2nd = shape_of(&layers)?
             .ok_or_else(|| Error::usage("frame", "has no metalayer b2nd, so it is not an array"))?;
-        let rule = FaultKind::Rule("have shapes that do not fit each other");
+        let rule = FaultKind::Rule("have shapes that contradict each other");
         let fault = || Fault::new("array, chunks and blocks", rule).at("metalayer b2nd", 0);
         let grid = Grid::new(&b2nd).ok_or_else(fault)?;
         let array = Self { schunk, b2nd, grid, conversion: Conversion::Exact };
         let expected = elements(&array.grid.chunks()).ok_or_else(fault)?;
         array.chunk_bytes().map_err(|_| fault())?;
-        // A selection lists the blocks that it touches, chunk by chunk.
+        // A selection lists its blocks chunk by chunk, so their number must not exceed the limit.
         let blocks = elements(&array.grid.blocks()).ok_or_else(fault)?;
         array.schunk.limits().items("blocks of a chunk", blocks)?;
         if expected != array.schunk.chunks() {
@@ -239,12 +239,12 @@ impl Array {
         Ok(array)
     }
 
-    /// The shape, slowest dimension first.
+    /// Returns the shape, the slowest varying dimension first.
     pub fn shape(&self) -> &[u64] {
         &self.b2nd.shape
     }
 
-    /// The shape of a chunk.
+    /// Returns the shape of a chunk.
     ///
     /// ```
     /// use cframe::{Array, ArrayParams};
@@ -258,18 +258,18 @@ impl Array {
         &self.b2nd.chunks
     }
 
-    /// The shape of a block.
+    /// Returns the shape of a block.
     pub fn block_shape(&self) -> &[u32] {
         &self.b2nd.blocks
     }
 
-    /// The element type as stored; `None` in the oldest files.
+    /// Returns the stored name of the element type, which is `None` in the oldest files.
     pub fn dtype(&self) -> Option<&str> {
         self.b2nd.dtype.as_ref().map(|dtype| dtype.text.as_str())
     }
 
-    /// The element type. Where it contradicts the type size of the frame, or there is none, elements are raw bytes of the
-    /// type size: that is what decides where elements are.
+    /// Returns the element type. If it contradicts the type size of the frame, or if there is none, elements are raw bytes of the
+    /// type size, because this size determines where elements are.
     ///
     /// ```
     /// use cframe::{Array, ArrayParams, DType, Kind};
@@ -280,7 +280,7 @@ impl Array {
     /// ```
     ///
     /// # Errors
-    /// `Unsupported` if the text names no type of a fixed size.
+    /// `Unsupported` if the name is not that of a type of a fixed size.
     pub fn element(&self) -> Result<DType> {
         let size = bound::addressable(self.typesize().into());
         let raw =
@@ -294,27 +294,28 @@ impl Array {
         }
     }
 
-    /// Size of an element in bytes.
+    /// Returns the size of an element in bytes.
     pub fn typesize(&self) -> u32 {
         self.schunk.typesize()
     }
 
-    /// Number of elements.
+    /// Returns the number of elements.
     pub fn len(&self) -> u64 {
-        elements(self.shape()).unwrap_or(u64::MAX) // a bound, which no shape reaches: all were checked when the array was opened
+        elements(self.shape()).unwrap_or(u64::MAX) // a bound: the shape was checked at opening
     }
 
-    /// Whether there are no elements.
+    /// Returns whether there are no elements.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The super-chunk beneath.
+    /// Returns the super-chunk that contains the array.
     pub fn schunk(&self) -> &SChunk {
         &self.schunk
     }
 
-    /// The super-chunk beneath, for its metalayers and parameters. Chunks that are changed there are changed here.
+    /// Returns the super-chunk that contains the array, for changing its metalayers and parameters. Changing its chunks changes
+    /// the array.
     ///
     /// ```
     /// use cframe::{Array, ArrayParams};
@@ -328,7 +329,7 @@ impl Array {
         &mut self.schunk
     }
 
-    /// The super-chunk alone.
+    /// Returns the super-chunk.
     ///
     /// ```
     /// use cframe::{Array, ArrayParams};
@@ -344,7 +345,7 @@ impl Array {
         self.schunk
     }
 
-    /// Writes all edits to where the array lives.
+    /// Writes all edits to the place of the array.
     ///
     /// ```
     /// use cframe::{Array, ArrayParams, Slab};
@@ -360,7 +361,7 @@ impl Array {
     /// ```
     ///
     /// # Errors
-    /// As [`SChunk::commit`].
+    /// Those of [`SChunk::commit`].
     pub fn commit(&mut self) -> Result<()> {
         self.schunk.commit()
     }
@@ -369,11 +370,16 @@ impl Array {
         if slab.of() != self.shape() {
             return Err(Error::usage(
                 "selection",
-                format!("has the shape {:?}, but the array has {:?}", slab.of(), self.shape()),
+                format!(
+                    "selects from an array of {:?}, but this array has the shape {:?}",
+                    slab.of(),
+                    self.shape()
+                ),
             ));
         }
         if slab.len().checked_mul(self.typesize().into()) != Some(len as u64) {
-            let problem = format!("have {len} bytes, the selection {} elements", slab.len());
+            let problem =
+                format!("have {len} bytes, which do not agree with the {} selected elements", slab.len());
             return Err(Error::usage("bytes", problem));
         }
         Ok(())
@@ -409,7 +415,7 @@ impl Array {
 }
 
 pub(crate) fn unfit() -> Error {
-    Error::usage("shape", "and those of chunks and blocks do not fit each other")
+    Error::usage("shape", "contradicts the shapes of chunks and blocks")
 }
 
 fn to_usize(n: u64) -> usize {

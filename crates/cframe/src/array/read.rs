@@ -1,4 +1,4 @@
-//! Reading selections.
+//! Reading of selections.
 
 use sciformats_core::arith::{add, div, fit, mul, present, sub};
 use sciformats_core::fault::{Fault, FaultKind};
@@ -10,11 +10,11 @@ use crate::model::chunk::{Chunk, State, fill};
 use crate::model::grid::{Touched, runs, span};
 use crate::model::kept::{Kept, Scratch, sized};
 
-/// Blocks of as many bytes are read one after another, and no more of each than is selected.
+/// The size of a block from which on blocks are read one after another, and only the selected part of each.
 const LARGE: usize = 8 << 20;
 
 impl Array {
-    /// All elements.
+    /// Reads all elements as bytes.
     ///
     /// ```
     /// use cframe::{Array, ArrayParams, Slab};
@@ -26,12 +26,12 @@ impl Array {
     /// ```
     ///
     /// # Errors
-    /// As [`read_slab_bytes`](Self::read_slab_bytes).
+    /// Those of [`read_slab_bytes`](Self::read_slab_bytes).
     pub fn read_bytes(&self) -> Result<Vec<u8>> {
         self.read_slab_bytes(&Slab::all(self.shape())?)
     }
 
-    /// The elements of a selection; only the blocks that it touches are decoded.
+    /// Reads the elements of a selection as bytes. Only the blocks that contain them are decoded.
     ///
     /// ```
     /// use cframe::{Array, ArrayParams, Range, Slab};
@@ -44,9 +44,9 @@ impl Array {
     /// ```
     ///
     /// # Errors
-    /// `Usage` if the selection is of another shape; `LimitExceeded`; those of [`Chunk::decode`](crate::Chunk::decode).
+    /// `Usage` if the selection is one of another shape; `LimitExceeded`; those of [`Chunk::decode`](crate::Chunk::decode).
     pub fn read_slab_bytes(&self, slab: &Slab) -> Result<Vec<u8>> {
-        // More than memory holds passes no limit: a bound.
+        // The product is a bound: a size that does not fit its type exceeds every limit.
         let size = bound::product(slab.len(), self.typesize().into());
         let limits = self.schunk.limits();
         let mut out = zeroed(limits.memory("bytes of the selection", size)?)?;
@@ -54,7 +54,7 @@ impl Array {
         Ok(out)
     }
 
-    /// As [`read_slab_bytes`](Self::read_slab_bytes), into `out`.
+    /// Does the same as [`read_slab_bytes`](Self::read_slab_bytes), but writes to `out`.
     ///
     /// ```
     /// use cframe::{Array, ArrayParams, Range, Slab};
@@ -70,7 +70,7 @@ impl Array {
     /// ```
     ///
     /// # Errors
-    /// As [`read_slab_bytes`](Self::read_slab_bytes); `Usage` if `out` has another size.
+    /// Those of [`read_slab_bytes`](Self::read_slab_bytes); `Usage` if `out` has another size.
     pub fn read_slab_bytes_into(&self, slab: &Slab, out: &mut [u8]) -> Result<()> {
         self.check(slab, out.len())?;
         let chunk_bytes = to_usize(self.chunk_bytes()?.into());
@@ -95,7 +95,7 @@ impl Array {
         Ok(())
     }
 
-    /// Takes elements out of a chunk that is one value again and again. Nothing is unfolded but what is selected.
+    /// Reads elements from a chunk that repeats one value. Only the selected elements are expanded.
     fn alike(
         &self,
         (chunk, value): (&Chunk<'_>, &[u8]),
@@ -105,12 +105,12 @@ impl Array {
         let size = self.element_size();
         if size.checked_rem(value.len()) != Some(0) {
             let kind = FaultKind::Rule(
-                "is repeated in a chunk of an array, whose elements are no whole number of it",
+                "is repeated in a chunk of an array, but does not divide the elements evenly",
             );
             return Err(Fault::new("value", kind).at("chunk of an array", chunk.base()));
         }
         let axes = self.grid.within_chunk(slab, position)?;
-        // Where the elements stand in the chunk is of no matter.
+        // The position of the elements in the chunk does not matter.
         runs(&axes, &slab.shape(), &self.grid.chunk, |to, _, count, _| {
             let start = mul(fit(to, "place of an element")?, size)?;
             let end = add(start, mul(fit(count, "place of an element")?, size)?)?;
@@ -119,7 +119,7 @@ impl Array {
     }
 }
 
-/// The blocks that a selection touches, read chunk by chunk.
+/// The blocks of a selection, which are read chunk by chunk.
 struct Blocks<'a> {
     array: &'a Array,
     slab: &'a Slab,
@@ -135,7 +135,7 @@ impl Blocks<'_> {
         let block_bytes = array.schunk.limits().memory("bytes of a block", array.block_bytes()?.into())?;
         let touched = grid.touched_blocks(slab, position)?;
         let shared = chunk.shared(own)?;
-        // Where a block's bytes from the first to the last that is selected are in the chunk.
+        // The range of bytes in the chunk from the first to the last selected byte of a block.
         let part = |Touched { block, axes }: &Touched| {
             let wanted = span(axes, &grid.block)?;
             let at = |place: u64| mul(fit(place, "place of an element")?, size);
@@ -144,7 +144,7 @@ impl Blocks<'_> {
             Ok::<_, Error>((start, first, end))
         };
         if block_bytes >= LARGE {
-            // Of a large block no more is taken up than is asked for.
+            // Only the requested part of a large block counts as memory.
             for touched in &touched {
                 let (start, first, end) = part(touched)?;
                 let bytes = sized(&mut scratch.0, sub(end, first)?)?;
@@ -157,7 +157,7 @@ impl Blocks<'_> {
             }
             return Ok(());
         }
-        // A few blocks at a time: they are still in the cache when elements are taken out of them.
+        // Decode a few blocks at a time, so that they are still in the cache when their elements are copied.
         for some in touched.chunks(threads.batch(block_bytes)) {
             let bytes = sized(&mut scratch.0, mul(some.len(), block_bytes)?)?;
             let decode = |state: &mut State, index: usize, block: &mut [u8]| {
@@ -178,7 +178,7 @@ impl Blocks<'_> {
     }
 }
 
-/// Copies elements of a block that are `step` apart to where they stand together in a selection.
+/// Copies elements of a block with the distance `step` to adjacent places of a selection.
 fn gather(
     block: &[u8],
     (from, count, step): (u64, u64, u64),
@@ -189,7 +189,7 @@ fn gather(
     let at = |place: u64| mul(fit(place, "place of an element")?, size);
     let target = present(out.get_mut(at(to)?..add(at(to)?, at(count)?)?), "selected elements")?;
     let source = present(block.get(at(from)?..), "elements of a block")?;
-    // Steps that leave the block are not taken: they are a bound of what is passed over.
+    // The step is a bound of what is skipped, because steps that lead out of the block are not made.
     let step = bound::addressable(step);
     if step == 1 {
         target.copy_from_slice(present(source.get(..target.len()), "elements of a block")?);

@@ -1,4 +1,4 @@
-//! Writing selections, and other shapes.
+//! Writing of selections, and changes of the shape.
 
 use sciformats_core::arith::{add, div, fit, mul, present, product, rem, sub};
 use sciformats_core::{Error, Range, Result, Slab, bound, slab::elements};
@@ -9,7 +9,7 @@ use crate::model::grid::{Grid, Touched, runs};
 use crate::spec::b2nd::B2nd;
 
 impl Array {
-    /// Overwrites the elements of a selection; chunks that are touched are compressed anew.
+    /// Overwrites the elements of a selection. The chunks that contain them are compressed again.
     ///
     /// ```
     /// use cframe::{Array, ArrayParams, Range, Slab};
@@ -22,7 +22,7 @@ impl Array {
     /// ```
     ///
     /// # Errors
-    /// `Usage` if the selection is of another shape or `bytes` of another size; those of reading and compressing.
+    /// `Usage` if the selection is one of another shape, or if `bytes` has another size; those of reading and compressing.
     pub fn write_slab_bytes(&mut self, slab: &Slab, bytes: &[u8]) -> Result<()> {
         self.check(slab, bytes.len())?;
         let size = self.element_size();
@@ -42,7 +42,7 @@ impl Array {
         Ok(())
     }
 
-    /// Changes the shape: elements beyond the new one are gone, new ones are zeros.
+    /// Changes the shape. Elements beyond the new shape are removed, and new elements are zeros.
     ///
     /// ```
     /// use cframe::{Array, ArrayParams, Slab};
@@ -58,7 +58,7 @@ impl Array {
     /// `Usage` if the number of dimensions differs; those of reading and compressing.
     pub fn resize(&mut self, shape: &[u64]) -> Result<()> {
         if shape.len() != self.shape().len() {
-            let problem = format!("has {} dimensions, the array {}", shape.len(), self.shape().len());
+            let problem = format!("has {} dimensions, but the array has {}", shape.len(), self.shape().len());
             return Err(Error::usage("shape", problem));
         }
         let b2nd = B2nd { shape: shape.into(), ..self.b2nd.clone() };
@@ -68,7 +68,7 @@ impl Array {
         let size = self.chunk_bytes()?;
         let count = elements(&new).ok_or_else(unfit)?;
         if elements(&old) == Some(0) && count > 0 && grid.block.contains(&0) {
-            return Err(Error::usage("shape", "grows an array whose chunks have no elements"));
+            return Err(Error::usage("shape", "cannot be larger, because the chunks have no elements"));
         }
         let order = (0..count).map(|number| {
             let position = position_of(number, &new)?;
@@ -82,7 +82,7 @@ impl Array {
         Ok(())
     }
 
-    /// Makes the array longer along `axis` by the elements of `bytes`, whose other dimensions are the array's.
+    /// Extends the array along `axis` by the elements of `bytes`. The other dimensions are those of the array.
     ///
     /// ```
     /// use cframe::{Array, ArrayParams};
@@ -97,14 +97,14 @@ impl Array {
     /// ```
     ///
     /// # Errors
-    /// `Usage` if there is no such axis, or `bytes` are no whole number of rows; those of [`resize`](Self::resize) and
+    /// `Usage` if there is no such axis, or if `bytes` are not whole rows; those of [`resize`](Self::resize) and
     /// [`write_slab_bytes`](Self::write_slab_bytes).
     pub fn append_bytes(&mut self, axis: usize, bytes: &[u8]) -> Result<()> {
         let mut shape = self.shape().to_vec();
         let Some(length) = shape.get_mut(axis) else {
             return Err(Error::usage(
                 "axis",
-                format!("is {axis}, the array has {} dimensions", self.shape().len()),
+                format!("is {axis}, but the array has {} dimensions", self.shape().len()),
             ));
         };
         let before = *length;
@@ -125,7 +125,7 @@ impl Array {
         self.write_slab_bytes(&Slab::new(&shape, ranges)?, bytes)
     }
 
-    /// Whether a selection has every element of a chunk that lies in the array.
+    /// Returns whether a selection contains every element of a chunk that is inside the array.
     fn covers(&self, slab: &Slab, position: &[u64], touched: &[Touched]) -> Result<bool> {
         let mut inside = 1u64;
         for ((&at, &side), &total) in position.iter().zip(&self.grid.chunk).zip(&self.grid.shape) {
@@ -138,12 +138,13 @@ impl Array {
         Ok(inside == selected && !slab.is_empty())
     }
 
-    /// Zeroes what lies beyond `shape` in chunks that stay, so that it does not come back when the array grows again.
+    /// Overwrites elements beyond `shape` with zeros in chunks that remain, so that they do not reappear when the array grows
+    /// again.
     fn clear_beyond(&mut self, shape: &[u64]) -> Result<()> {
         let whole = self.shape().to_vec();
         for (axis, (&new, &old)) in shape.iter().zip(&whole).enumerate() {
             let side = present(self.grid.chunk.get(axis), "side of a chunk")?;
-            // Where no multiple is in range, the array ends before it.
+            // If there is no such multiple, the array ends before it.
             let end = new.checked_next_multiple_of((*side).max(1)).map_or(old, |end| end.min(old));
             if new >= end || elements(&whole) == Some(0) {
                 continue;
@@ -163,10 +164,10 @@ impl Array {
     }
 }
 
-/// The position of a chunk in a grid of `counts`.
+/// Returns the position of a chunk in a grid of `counts`.
 ///
 /// # Errors
-/// `Internal` for a grid without chunks, which has no places.
+/// `Internal` if the grid has no chunks, and therefore no positions.
 pub(crate) fn position_of(number: u64, counts: &[u64]) -> Result<Vec<u64>> {
     let mut rest = number;
     let mut position = vec![0; counts.len()];
@@ -176,8 +177,8 @@ pub(crate) fn position_of(number: u64, counts: &[u64]) -> Result<Vec<u64>> {
     Ok(position)
 }
 
-/// Puts the elements of a selection of so many indices into the blocks of a chunk that it touches. Elements have `size`
-/// bytes.
+/// Copies the elements of a selection to the blocks of a chunk. `counts` are the numbers of selected indices, and elements have
+/// `size` bytes.
 pub(crate) fn fill(
     (grid, size): (&Grid, usize),
     touched: &[Touched],
@@ -196,7 +197,7 @@ pub(crate) fn fill(
     Ok(())
 }
 
-/// The reverse of [`gather`].
+/// Does the reverse of [`gather`].
 fn scatter(
     bytes: &[u8],
     to: u64,
@@ -207,7 +208,7 @@ fn scatter(
     let at = |place: u64| mul(fit(place, "place of an element")?, size);
     let source = present(bytes.get(at(to)?..add(at(to)?, at(count)?)?), "selected elements")?;
     let target = present(block.get_mut(at(from)?..), "elements of a block")?;
-    // Steps that leave the block are not taken: they are a bound of what is passed over.
+    // The step is a bound of what is skipped, because steps that lead out of the block are not made.
     let step = bound::addressable(step);
     if step == 1 {
         present(target.get_mut(..source.len()), "elements of a block")?.copy_from_slice(source);

@@ -1,18 +1,18 @@
-//! Bit shuffle: bits of equal significance stand together.
+//! Bit shuffle: bits of equal significance become adjacent.
 //!
-//! Of n elements the first m, a multiple of 8, are rearranged: row 8·b + k, m / 8 bytes long, holds bit k of byte b of
-//! each element, element 0 in the lowest bit. Everything after the m elements stays as it is.
+//! The first m of n elements are rearranged, where m is a multiple of 8. Row 8·b + k is m / 8 bytes long and contains bit k of
+//! byte b of each element; element 0 is in the lowest bit. Everything after these elements is unchanged.
 //!
-//! The work is done tile by tile: elements to planes of bytes; each plane, seen as elements of 8 bytes, to eight lines;
-//! and in these bits change places between lines, eight by eight.
+//! The work is done in tiles. Elements become planes of bytes; each plane, seen as elements of 8 bytes, becomes eight lines; and
+//! bits are exchanged between these lines, in groups of eight.
 
 use super::shuffle::{to_elements, to_planes};
 use super::simd::{self, LINE, Lines};
 
-/// Elements in a tile: a bit of each makes a line. A tile's bytes are held twice.
+/// The number of elements in a tile. A bit of each element makes a line. The bytes of a tile are in memory twice.
 const TILE: usize = 8 * LINE;
 
-/// Elements to rows. `out` is as long as `input`.
+/// Converts elements to rows. `out` must be as long as `input`.
 pub(crate) fn shuffle(input: &[u8], size: usize, out: &mut [u8]) {
     let whole = shuffled(input.len(), size);
     let (elements, tail) = input.split_at(whole);
@@ -45,7 +45,7 @@ pub(crate) fn shuffle(input: &[u8], size: usize, out: &mut [u8]) {
     }
 }
 
-/// Rows to elements. `out` is as long as `input`.
+/// Converts rows to elements. `out` must be as long as `input`.
 pub(crate) fn unshuffle(input: &[u8], size: usize, out: &mut [u8]) {
     let whole = shuffled(input.len(), size);
     let (rows, tail) = input.split_at(whole);
@@ -79,7 +79,7 @@ pub(crate) fn unshuffle(input: &[u8], size: usize, out: &mut [u8]) {
     }
 }
 
-/// Copies a line, or as much as there is of it.
+/// Copies a line, or the part of it that exists.
 fn copy(from: &[u8], to: &mut [u8]) {
     if let (Some(from), Some(to)) = (from.first_chunk::<LINE>(), to.first_chunk_mut::<LINE>()) {
         *to = *from;
@@ -88,7 +88,7 @@ fn copy(from: &[u8], to: &mut [u8]) {
     }
 }
 
-/// How many bytes of a block take part.
+/// Returns the number of bytes of a block that are rearranged.
 pub(crate) fn shuffled(len: usize, size: usize) -> usize {
     len.checked_div(size).map_or(0, |count| count / 8 * 8 * size)
 }
@@ -97,7 +97,7 @@ pub(crate) fn shuffled(len: usize, size: usize) -> usize {
 mod tests {
     use super::*;
 
-    /// The definition.
+    /// Shuffles as the definition says, without optimizations.
     fn plain(input: &[u8], size: usize) -> Vec<u8> {
         let m = input.len() / size / 8 * 8;
         let mut out = input.to_vec();

@@ -1,30 +1,30 @@
 //! `BloscLZ`, a byte-oriented LZ77.
 //!
-//! | control byte | means |
+//! | control byte | meaning |
 //! |---|---|
-//! | first byte | literals: low 5 bits + 1 of them; the other bits say 1, the format |
+//! | first byte | literals: their number is the low 5 bits plus 1; the other bits are 1, the format |
 //! | < 32 | literals: control + 1 of them follow |
 //! | ≥ 32 | a match: L = (control >> 5) − 1, H = control & 31 |
 //!
-//! If L is 6, bytes follow that are added to it, up to and including the first that is not 255. Then comes a byte B.
-//! If H is 31 and B 255, two more bytes D, big-endian, follow, and the match stands D + 8192 back; otherwise
-//! (H << 8 | B) + 1 back. It is L + 3 bytes long. A stream ends with literals.
+//! If L is 6, further bytes are added to it, up to and including the first that is not 255. Then a byte B follows. If H is 31
+//! and B is 255, two more bytes D (big-endian) follow, and the distance of the match is D + 8192; otherwise it is (H << 8 | B) +
+//! 1. The length of the match is L + 3. A stream ends with literals.
 
 use super::lz4::{Slot, back};
 use super::{CORRUPT, Outcome, exact, lz};
 
-/// The longest literal run.
+/// The length of the longest run of literals.
 const MAX_RUN: usize = 32;
-/// The first distance that needs two more bytes.
+/// The smallest distance that needs two more bytes.
 const FAR: usize = 8192;
-/// The largest distance that is written; the format reaches a little further.
+/// The largest distance that is written. The format permits slightly larger ones.
 const MAX_DISTANCE: usize = 65_535 + FAR - 12;
-/// Matches end so far before the end of the input.
+/// The distance from the end of the input at which matches end.
 const MARGIN: usize = 12;
-/// Inputs below this are not worth trying.
+/// Smaller inputs are not compressed.
 const MIN_INPUT: usize = 16;
-/// The shortest matches that are written: of a far one, and of one in a plane of bytes at a low level, two bytes more.
-/// Shorter ones would save a byte or two, and take the time of long ones to read.
+/// The shortest matches that are written. Distant matches, and those in planes of bytes at a low level, need two bytes more.
+/// Shorter matches would save a byte or two, but take as much time to read as long ones.
 const MIN_MATCH: usize = 7;
 
 /// Decodes into all of `out`.
@@ -33,13 +33,13 @@ pub(crate) fn decode(input: &[u8], out: &mut [u8]) -> Outcome {
     exact(made, out.len())
 }
 
-/// Decodes the front of a stream, as much of it as `out` holds.
+/// Decodes the front of a stream, up to the length of `out`.
 pub(crate) fn decode_front(input: &[u8], out: &mut [u8]) -> Outcome {
     let made = run::<true>(input, out).ok_or(CORRUPT)?;
     exact(made, out.len())
 }
 
-/// Decodes into `out`; if `FRONT`, until that is full.
+/// Decodes into `out`; with `FRONT`, until `out` is full.
 #[inline(never)]
 fn run<const FRONT: bool>(input: &[u8], out: &mut [u8]) -> Option<usize> {
     let mut control = usize::from(input.first()? & 31);
@@ -91,20 +91,20 @@ fn run<const FRONT: bool>(input: &[u8], out: &mut [u8]) -> Option<usize> {
     }
 }
 
-/// The entries of the hash table.
+/// The number of entries of the hash table.
 const TABLE: usize = 1 << 14;
 
 /// An encoder that is used for one stream after another.
 #[derive(Default)]
 pub(crate) struct Encoder {
-    /// For short inputs: less memory for as many entries.
+    /// The table for short inputs, which needs less memory for the same number of entries.
     short: Option<Box<[u16; TABLE]>>,
     long: Option<Box<[u32; TABLE]>>,
 }
 
 impl Encoder {
-    /// Encodes `input` into the front of `out`, if it fits. Returns the number of bytes. If `uniform`, the input is of one
-    /// kind throughout, and given up after its first part if that is hardly worth it.
+    /// Encodes `input` into the front of `out`, if it fits. Returns the number of bytes. If `uniform` is set, all parts of the
+    /// input are similar, so that encoding stops after the first part if it gains little.
     pub(crate) fn encode(&mut self, input: &[u8], level: u8, uniform: bool, out: &mut [u8]) -> Option<usize> {
         if input.len() < MIN_INPUT {
             return None;
@@ -114,13 +114,13 @@ impl Encoder {
             2 => 13,
             _ => TABLE.ilog2(),
         };
-        // How many positions without a match it takes to look at fewer of them.
+        // The number of positions without a match after which positions are skipped.
         let patience = match level {
             4..=6 if !uniform => 5,
             7.. if !uniform => 6,
             _ => 4,
         };
-        // What it must win, in percent, to be worth reading it.
+        // The gain in percent that is worth the time of decoding.
         let least = match level {
             0 | 1 => 200,
             2 => 150,
@@ -142,16 +142,16 @@ impl Encoder {
     }
 }
 
-/// How to search.
+/// The parameters of the search.
 #[derive(Clone, Copy)]
 struct Plan {
     bits: u32,
     patience: u32,
-    /// Whether matches that are too short count as none in that.
+    /// Whether matches that are too short count as no matches for this purpose.
     hasty: bool,
     shortest: usize,
     thorough: bool,
-    /// Where to give up, and the ratio in percent below which.
+    /// The position at which encoding may stop, and the smallest ratio in percent with which it continues.
     probe: (usize, usize),
 }
 
@@ -170,11 +170,11 @@ impl<'t, S: Slot> Search<'t, S> {
     fn run(mut self, mut made: Stream<'_>) -> Option<usize> {
         let input = made.input;
         let end = input.len() - MARGIN;
-        // The first byte of the stream is a literal run by its position, so no match is at 0.
+        // The position of the first byte makes it a run of literals, so there is no match at 0.
         let (mut at, mut misses) = (1, 0usize);
         while at < end {
             let Some((from, len)) = self.look_up(input, at, end) else {
-                // What has not matched for long will hardly match next: look at ever fewer places.
+                // After many positions without a match, another match is unlikely, so more and more positions are skipped.
                 misses += 1;
                 at += 1 + (misses >> self.plan.patience);
                 continue;
@@ -187,7 +187,7 @@ impl<'t, S: Slot> Search<'t, S> {
             }
             misses >>= 2;
             made.matched(at - back, at - from, back + len)?;
-            // The bytes across the end of a match tell better than those behind it where this has been before.
+            // The bytes across the end of a match predict better than those after it where this has occurred before.
             while made.anchor < end {
                 at = made.anchor - ACROSS;
                 let Some((from, len)) = self.look_up(input, at, end) else { break };
@@ -210,7 +210,7 @@ impl<'t, S: Slot> Search<'t, S> {
         made.finish()
     }
 
-    /// The last position with the same four bytes as `at`, and how many bytes are equal there.
+    /// Returns the last position with the same four bytes as `at`, and the number of equal bytes there.
     #[inline(always)]
     fn look_up(&mut self, input: &[u8], at: usize, end: usize) -> Option<(usize, usize)> {
         let word = lz::word(input, at);
@@ -226,29 +226,29 @@ impl<'t, S: Slot> Search<'t, S> {
         self.plan.shortest + if distance >= FAR { 2 } else { 0 }
     }
 
-    /// The last position of the hash of a word, whose place `at` takes.
+    /// Returns the last position of the hash of a word, and replaces it by `at`.
     #[inline(always)]
     fn exchange(&mut self, word: u32, at: usize) -> usize {
         let hash = word.wrapping_mul(0x9E37_79B1) >> (32 - self.plan.bits);
-        // The mask changes nothing; it tells the compiler that the index is inside. A stream is at most 2^31 bytes long.
+        // The mask does not change the index, but shows the compiler that it is in range. A stream has at most 2^31 bytes.
         std::mem::replace(&mut self.table[hash as usize & (TABLE - 1)], S::of(at)).get()
     }
 }
 
-/// Bytes before the end of a match that are looked up with what follows.
+/// The number of bytes before the end of a match that are looked up together with what follows.
 const ACROSS: usize = 3;
 
-/// The stream that is being made.
+/// The stream that is being written.
 struct Stream<'a> {
     input: &'a [u8],
     out: &'a mut [u8],
     len: usize,
-    /// The first byte of the input that is not in the stream.
+    /// The first byte of the input that is not in the stream yet.
     anchor: usize,
 }
 
 impl Stream<'_> {
-    /// Adds what is not there yet before `at`, as literals, and the match there. `None` if it does not fit.
+    /// Adds the bytes before `at` that are not in the stream yet as literals, and then a match. `None` if they do not fit.
     #[inline(always)]
     fn matched(&mut self, at: usize, distance: usize, len: usize) -> Option<()> {
         self.literals(at)?;

@@ -1,17 +1,17 @@
-//! Byte delta: differences of neighbouring bytes, plane by plane. It stands after a shuffle.
+//! Byte delta: differences of neighbouring bytes, plane by plane. It follows a shuffle.
 //!
-//! A block is `planes` planes of equal length; each byte becomes its difference from the one before, the first of a
-//! plane from 0. Bytes after the last plane stay.
+//! A block consists of `planes` planes of equal length. Each byte is replaced by its difference from the byte before, and the
+//! first byte of a plane by its difference from 0. Bytes after the last plane are unchanged.
 
-/// Vectors that the first version of this filter worked in, which forgot the value before the rest of a plane.
+/// The size of the vectors in the first version of this filter, which forgot the previous byte at the rest of a plane.
 const VECTOR: usize = 16;
 
-/// Where a plane's running value starts anew besides its first byte.
+/// Where the previous byte counts as 0, besides the first byte of a plane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Restart {
-    /// Nowhere.
+    /// Nowhere else.
     Never,
-    /// At the bytes after the last whole vector: the filter of number 34.
+    /// At the first byte after the last whole vector, as in filter 34.
     AfterVectors,
 }
 
@@ -28,13 +28,13 @@ pub(crate) fn encode(input: &[u8], planes: usize, restart: Restart, out: &mut [u
     }
 }
 
-/// Decodes in place.
+/// Decodes a block in place.
 pub(crate) fn decode(block: &mut [u8], planes: usize, restart: Restart) {
     for run in runs(block, planes, restart) {
         let (words, rest) = run.as_chunks_mut::<8>();
         let mut sum = 0u8;
         for word in words {
-            // The sums of all prefixes of eight bytes, without a carry from one byte to the next.
+            // Sums of all prefixes of eight bytes, without a carry from one byte to the next.
             let mut x = u64::from_le_bytes(*word);
             x = add(x, x << 8);
             x = add(x, x << 16);
@@ -50,7 +50,7 @@ pub(crate) fn decode(block: &mut [u8], planes: usize, restart: Restart) {
     }
 }
 
-/// Adds byte by byte.
+/// Adds bytes separately.
 fn add(a: u64, b: u64) -> u64 {
     const LOW: u64 = 0x7f7f_7f7f_7f7f_7f7f;
     ((a & LOW) + (b & LOW)) ^ ((a ^ b) & !LOW)

@@ -1,15 +1,15 @@
-//! Cells: the elements of an n-dimensional block, small cube by small cube.
+//! Cells: the elements of an n-dimensional block are ordered by small cubes.
 //!
-//! The block is cut into a grid of cells whose sides have one length; cells at the end of a dimension are clipped.
-//! Cells follow each other in C order, and so do the elements of each. Filter 32 (`ndcell`) takes the side from its
-//! parameter; filter 33 (`ndmean`) clips it to each dimension of the block, and loses all but the mean of a cell of floats.
+//! The block is cut into a grid of cells whose sides have the same length; cells at the end of a dimension are clipped. The
+//! cells are in C order, and so are the elements of each cell. Filter 32 (`ndcell`) has the length of the sides as its
+//! parameter. Filter 33 (`ndmean`) clips it to each dimension of the block, and keeps only the mean of each cell of floats.
 
-/// Calls `visit(position in the block, position in the cells, length)`, in elements, for each row of each cell.
+/// Calls `visit(position in the block, position in the cells, length)` for each row of each cell, in units of elements.
 fn rows(shape: &[usize], side: &[usize], visit: impl FnMut(usize, usize, usize)) {
     rows_and_cells(shape, side, visit, |_| {});
 }
 
-/// As `rows`; after the rows of a cell it calls `cell(position behind it in the cells)`.
+/// Does the same as `rows`. After the rows of a cell, it calls `cell(position after it in the cells)`.
 fn rows_and_cells(
     shape: &[usize],
     side: &[usize],
@@ -45,7 +45,7 @@ fn rows_and_cells(
     }
 }
 
-/// The next position in C order; `false` after the last.
+/// Advances to the next position in C order. Returns `false` after the last.
 fn advance(at: &mut [usize], end: impl Fn(usize) -> usize, step: impl Fn(usize) -> usize) -> bool {
     for d in (0..at.len()).rev() {
         at[d] += step(d);
@@ -57,7 +57,7 @@ fn advance(at: &mut [usize], end: impl Fn(usize) -> usize, step: impl Fn(usize) 
     false
 }
 
-/// Cells to a block. `None` if the block has another size than its shape.
+/// Converts cells to a block. `None` if the size of the block does not agree with its shape.
 pub(crate) fn decode(
     input: &[u8],
     size: usize,
@@ -76,7 +76,7 @@ pub(crate) fn decode(
     Some(())
 }
 
-/// A block to cells. `None` if the block has another size than its shape.
+/// Converts a block to cells. `None` if the size of the block does not agree with its shape.
 pub(crate) fn encode(
     input: &[u8],
     size: usize,
@@ -95,8 +95,8 @@ pub(crate) fn encode(
     Some(())
 }
 
-/// A block of floats of 4 or 8 bytes to cells, of which each element becomes the mean. `None` if the block has another
-/// size than its shape, or elements of another size.
+/// Converts a block of floats of 4 or 8 bytes to cells, and replaces each element by the mean of its cell. `None` if the size of
+/// the block does not agree with its shape, or if the elements have another size.
 pub(crate) fn encode_means(
     input: &[u8],
     size: usize,

@@ -1,9 +1,9 @@
-//! Delta: exclusive or with what stood there before.
+//! Delta: exclusive or with earlier bytes.
 //!
-//! The first block is taken word by word, each with the word before it; every other block byte by byte with the first
-//! block of the decoded chunk. Bytes after the last whole word stay.
+//! In the first block, each word is combined with the word before it. In every other block, each byte is combined with the byte
+//! at the same position of the first block of the decoded chunk. Bytes after the last whole word are unchanged.
 
-/// The word for a type size.
+/// Returns the word size for a type size.
 pub(crate) fn word(size: usize) -> usize {
     match size {
         1 | 2 | 4 | 8 => size,
@@ -38,7 +38,7 @@ pub(crate) fn decode_first(block: &mut [u8], size: usize) {
     }
 }
 
-/// Encodes or decodes any other block in place, `reference` being the first one.
+/// Encodes or decodes another block in place; `reference` is the first block.
 pub(crate) fn apply(block: &mut [u8], size: usize, reference: &[u8]) {
     let word = word(size);
     let whole = block.len() / word * word;

@@ -1,13 +1,13 @@
-//! What the decoders of byte-oriented LZ77 formats share: copying literals and matches inside bounds.
+//! The common part of the decoders of byte-oriented LZ77 formats: copying literals and matches within bounds.
 
-/// Bytes that are copied at once where there is room for them behind the copy.
+/// The number of bytes that are copied at once if there is space for them after the copy.
 const WIDE: usize = 16;
 
-/// Copies `len` bytes of `input` from `from` on to `out` at `at`; `None` if they leave either. Bytes of `out` behind
-/// them may change.
+/// Copies `len` bytes from position `from` of `input` to position `at` of `out`; `None` if a range is out of bounds. Bytes of
+/// `out` after the copy may change.
 #[inline(always)]
 pub(crate) fn literals(input: &[u8], from: usize, out: &mut [u8], at: usize, len: usize) -> Option<()> {
-    // Most runs are short: a few copies of a fixed size are faster than a call.
+    // Most runs are short, and a few copies of a fixed size are faster than a call.
     let (source, target) = (input.get(from..)?, out.get_mut(at..)?);
     if len <= 8 * WIDE && source.len() >= len + 2 * WIDE && target.len() >= len + 2 * WIDE {
         let mut done = 0;
@@ -24,8 +24,8 @@ pub(crate) fn literals(input: &[u8], from: usize, out: &mut [u8], at: usize, len
     Some(())
 }
 
-/// Repeats in `out` at `at` the `len` bytes that stand `distance` before; `None` if they leave it. Bytes behind them
-/// may change.
+/// Copies `len` bytes to position `at` of `out`, beginning `distance` bytes earlier; `None` if a range is out of bounds. Bytes
+/// after the copy may change.
 #[inline(always)]
 pub(crate) fn repeat(out: &mut [u8], at: usize, distance: usize, len: usize) -> Option<()> {
     let from = at.checked_sub(distance)?;
@@ -54,12 +54,12 @@ pub(crate) fn repeat(out: &mut [u8], at: usize, distance: usize, len: usize) -> 
     if len <= WIDE {
         return Some(());
     }
-    // There are more than 16 bytes of the period now: enough for its first multiple that copies 16 at a time.
+    // Now there are more than 16 bytes of the period, which is enough for its first multiple that can copy 16 bytes at a time.
     let multiple = *MULTIPLES.get(distance)?;
     long(out, multiple, at + WIDE, at + len)
 }
 
-/// Repeats one byte: the most frequent of short periods.
+/// Repeats one byte, which is the most frequent of the short periods.
 #[inline(always)]
 fn run(out: &mut [u8], at: usize, len: usize) -> Option<()> {
     let byte = *out.get(at - 1)?;
@@ -67,7 +67,7 @@ fn run(out: &mut [u8], at: usize, len: usize) -> Option<()> {
     if len <= 4 * WIDE
         && let Some(target) = target.first_chunk_mut::<{ 4 * WIDE }>()
     {
-        // Without a loop there is nothing to guess.
+        // Without a loop, no branch must be predicted.
         *target = [byte; 4 * WIDE];
         return Some(());
     }
@@ -83,7 +83,7 @@ fn run(out: &mut [u8], at: usize, len: usize) -> Option<()> {
     Some(())
 }
 
-/// For each distance below 16, its first multiple that is not.
+/// For each distance below 16, its first multiple that is at least 16.
 const MULTIPLES: [usize; WIDE] = {
     let mut all = [0; WIDE];
     let mut distance = 1;
@@ -101,7 +101,7 @@ fn copy<const N: usize>(out: &mut [u8], from: usize, at: usize) -> Option<()> {
     Some(())
 }
 
-/// The rest of a long copy; `distance` is at least 16, and 32 bytes behind the end may change.
+/// Copies the rest of a long match; `distance` is at least 16, and 32 bytes after the end may change.
 fn long(out: &mut [u8], distance: usize, begin: usize, end: usize) -> Option<()> {
     let mut at = begin;
     let first = end.min(begin + 20 * WIDE);
@@ -115,7 +115,7 @@ fn long(out: &mut [u8], distance: usize, begin: usize, end: usize) -> Option<()>
         copy::<WIDE>(out, at - distance, at)?;
         at += WIDE;
     }
-    // What is copied lengthens what can be copied next, always by whole periods.
+    // What was copied extends what can be copied next, always by whole periods.
     while at < end {
         let periods = (at + distance - begin) / distance * distance;
         let piece = periods.min(end - at);
@@ -125,7 +125,7 @@ fn long(out: &mut [u8], distance: usize, begin: usize, end: usize) -> Option<()>
     Some(())
 }
 
-/// The first 16 bytes of a copy with a period of less than that.
+/// Returns the first 16 bytes of a copy whose period is less than 16.
 #[inline(always)]
 fn short_period(out: &mut [u8], at: usize, distance: usize) -> Option<()> {
     if distance >= 8 {
@@ -134,11 +134,11 @@ fn short_period(out: &mut [u8], at: usize, distance: usize) -> Option<()> {
     }
     let before = u64::from_le_bytes(*out.get(at - distance..)?.first_chunk::<8>()?);
     let bits = 8 * distance as u32;
-    // The period alone, doubled until it fills the word.
+    // The word contains the period, which is doubled until it fills the word.
     let mut word = before & (u64::MAX >> (64 - bits));
     word |= word << bits;
-    word |= word.checked_shl(2 * bits).unwrap_or(0); // a bound: what leaves the word is gone
-    word |= word.checked_shl(4 * bits).unwrap_or(0); // a bound, too
+    word |= word.checked_shl(2 * bits).unwrap_or(0); // a bound: bits outside of the word are lost
+    word |= word.checked_shl(4 * bits).unwrap_or(0); // also a bound
     // As many whole periods as fit eight bytes, so that each copy begins like the first.
     let step = 8 - 8 % distance;
     for begin in [at, at + step, at + 2 * step] {
@@ -147,7 +147,7 @@ fn short_period(out: &mut [u8], at: usize, distance: usize) -> Option<()> {
     Some(())
 }
 
-/// The end of the output.
+/// Copies up to the end of the output.
 fn overlapping(out: &mut [u8], from: usize, at: usize, len: usize) -> Option<()> {
     let distance = at - from;
     if distance == 1 {
@@ -155,7 +155,7 @@ fn overlapping(out: &mut [u8], from: usize, at: usize, len: usize) -> Option<()>
         out.get_mut(at..at + len)?.fill(value);
         return Some(());
     }
-    // What is copied lengthens what can be copied next, always by whole periods.
+    // What was copied extends what can be copied next, always by whole periods.
     let mut done = 0;
     while done < len {
         let piece = (distance + done).min(len - done);
@@ -165,7 +165,7 @@ fn overlapping(out: &mut [u8], from: usize, at: usize, len: usize) -> Option<()>
     Some(())
 }
 
-/// The number of equal bytes at `a` and `b`, `b` being the later one, up to `end`.
+/// Returns the number of equal bytes at `a` and `b`, up to `end`; `b` is the later position.
 #[inline(always)]
 pub(crate) fn common(bytes: &[u8], a: usize, b: usize, end: usize) -> usize {
     let mut len = 0;
@@ -185,7 +185,7 @@ pub(crate) fn common(bytes: &[u8], a: usize, b: usize, end: usize) -> usize {
     len
 }
 
-/// Goes on from `len` in strides of 32 equal bytes.
+/// Continues at `len` in steps of 32 equal bytes.
 fn far(bytes: &[u8], a: usize, b: usize, mut len: usize, end: usize) -> usize {
     let strides = |from: usize| bytes.get(from..end).unwrap_or_default().as_chunks::<{ 2 * WIDE }>().0.iter();
     let equal = strides(a + len).zip(strides(b + len)).take_while(|(x, y)| x == y).count();
@@ -193,7 +193,7 @@ fn far(bytes: &[u8], a: usize, b: usize, mut len: usize, end: usize) -> usize {
     len
 }
 
-/// Whether places all over `bytes` look as if next to nothing there recurs.
+/// Returns whether samples from all parts of `bytes` show almost no repetitions.
 pub(super) fn hopeless(bytes: &[u8]) -> bool {
     let stride = bytes.len() / SAMPLES;
     let starts = (0..SAMPLES).map(|k| k * stride + stride / 2);
@@ -203,7 +203,8 @@ pub(super) fn hopeless(bytes: &[u8]) -> bool {
 const SAMPLES: usize = 4;
 const SAMPLE: usize = 512;
 
-/// Whether no byte is so much rarer than another, at places all over `bytes`, that it is worth telling them apart.
+/// Returns whether all bytes are about equally frequent in samples from all parts of `bytes`, so that coding their frequencies
+/// gains nothing.
 pub(super) fn even(bytes: &[u8]) -> bool {
     const PLACES: usize = 16;
     let stride = bytes.len() / PLACES;
@@ -212,13 +213,13 @@ pub(super) fn even(bytes: &[u8]) -> bool {
     for sample in starts.filter_map(|start| bytes.get(start..)?.first_chunk::<SAMPLE>()) {
         sample.iter().for_each(|byte| counts[usize::from(*byte)] += 1);
     }
-    // Pearson's test: of bytes that are equally frequent the sum is 255 on average, and hardly ever so large.
+    // Pearson's test: for equally frequent bytes the sum is 255 on average, and is very rarely this large.
     let all: u64 = counts.iter().sum();
     let squares: u64 = counts.iter().map(|count| count * count).sum();
     256 * squares / all.max(1) < all + 455
 }
 
-/// Whether more than a sixteenth of the words has been there before.
+/// Returns whether more than a sixteenth of the words have occurred before.
 fn recurs(sample: &[u8; SAMPLE]) -> bool {
     let mut last = [0u16; 256];
     let mut hits = 0;
@@ -231,13 +232,13 @@ fn recurs(sample: &[u8; SAMPLE]) -> bool {
     hits > SAMPLE / 16
 }
 
-/// The eight bytes at `at`, as a number; 0 past the end.
+/// Returns the eight bytes at `at` as a number; bytes after the end are 0.
 #[inline(always)]
 pub(crate) fn long_word(bytes: &[u8], at: usize) -> u64 {
     bytes.get(at..).and_then(<[u8]>::first_chunk::<8>).map_or(0, |w| u64::from_le_bytes(*w))
 }
 
-/// The four bytes at `at`, as a number; 0 past the end.
+/// Returns the four bytes at `at` as a number; bytes after the end are 0.
 #[inline(always)]
 pub(crate) fn word(bytes: &[u8], at: usize) -> u32 {
     bytes.get(at..).and_then(<[u8]>::first_chunk::<4>).map_or(0, |w| u32::from_le_bytes(*w))

@@ -1,26 +1,26 @@
-//! An LZ4 block, without length or frame; optionally with a dictionary, which stands before the first byte.
+//! An LZ4 block without a length or a frame. It may have a dictionary, which precedes the first byte.
 //!
-//! | part of a sequence | means |
+//! | part of a sequence | meaning |
 //! |---|---|
-//! | token | high four bits: literals; low four: length of the match − 4 |
-//! | bytes | added to the literals if they are 15, up to and including the first that is not 255 |
+//! | token | high four bits: number of literals; low four bits: length of the match − 4 |
+//! | bytes | if the number of literals is 15, they are added to it, up to and including the first that is not 255 |
 //! | literals | |
 //! | distance | two bytes, little-endian, not 0 |
-//! | bytes | added to the length if it is 15, as above |
+//! | bytes | if the length is 15, they are added to it in the same way |
 //!
-//! The last sequence ends with its literals, at least five; no match begins in the last twelve bytes.
+//! The last sequence ends with its literals, of which there are at least five. No match begins in the last twelve bytes.
 
 use sciformats_core::bound;
 
 use super::{CORRUPT, Outcome, exact, lz};
 
-/// The shortest match.
+/// The length of the shortest match.
 pub(super) const MIN_MATCH: usize = 4;
 /// The largest distance of a match.
 pub(super) const WINDOW: usize = 65_535;
-/// The last bytes of a block that are literals.
+/// The number of bytes at the end of a block that are literals.
 pub(super) const LAST_LITERALS: usize = 5;
-/// No match begins in the last bytes.
+/// The number of bytes at the end of a block in which no match begins.
 pub(super) const MATCH_LIMIT: usize = 12;
 
 /// Decodes into all of `out`.
@@ -35,13 +35,13 @@ pub(crate) fn decode(input: &[u8], dictionary: Option<&[u8]>, out: &mut [u8]) ->
     exact(made, expected)
 }
 
-/// Decodes the front of a block, as much of it as `out` holds.
+/// Decodes the front of a block, up to the length of `out`.
 pub(crate) fn decode_front(input: &[u8], out: &mut [u8]) -> Outcome {
     let expected = out.len();
     exact(run::<true>(input, out).ok_or(CORRUPT)?, expected)
 }
 
-/// Decodes into `out`; if `FRONT`, until that is full.
+/// Decodes into `out`; with `FRONT`, until `out` is full.
 #[inline(never)]
 fn run<const FRONT: bool>(input: &[u8], out: &mut [u8]) -> Option<usize> {
     let (mut next, mut at) = (0, 0);
@@ -81,8 +81,8 @@ fn run<const FRONT: bool>(input: &[u8], out: &mut [u8]) -> Option<usize> {
     }
 }
 
-/// Decodes as many sequences as have few literals and are far from both ends: most of them. Returns where it stopped;
-/// what is wrong there is found by who goes on.
+/// Decodes sequences that have few literals and are far from both ends, which most are. Returns where it stopped. The caller
+/// continues there, and finds any errors.
 #[inline(always)]
 fn short_sequences(input: &[u8], out: &mut [u8], mut next: usize, mut at: usize) -> (usize, usize) {
     while let Some(head) = input.get(next..).and_then(<[u8]>::first_chunk::<20>)
@@ -98,7 +98,7 @@ fn short_sequences(input: &[u8], out: &mut [u8], mut next: usize, mut at: usize)
         let mut after = next + literals + 3;
         let mut len = short + MIN_MATCH;
         if short < 15 && distance >= 8 {
-            // The window holds the match and 18 bytes from here on; each copy may use what the one before has made.
+            // The window contains the match and 18 bytes from here on. Each copy may use what the copy before has written.
             let Some(from) = here.checked_sub(distance) else { break };
             let Some(window) = out.get_mut(from..here + 18) else { break };
             window.copy_within(0..8, distance);
@@ -119,7 +119,7 @@ fn short_sequences(input: &[u8], out: &mut [u8], mut next: usize, mut at: usize)
     (next, at)
 }
 
-/// What of a length does not fit the token.
+/// Returns the part of a length that does not fit the token.
 #[inline]
 fn more(input: &[u8], next: &mut usize) -> Option<usize> {
     let mut sum = 0;
@@ -141,17 +141,17 @@ pub(crate) fn encode_with(input: &[u8], dictionary: &[u8], out: &mut [u8]) -> Op
     Some(len)
 }
 
-/// A position of a hash table, and how positions are hashed.
+/// A position in a hash table, and the hash of positions.
 pub(super) trait Slot: Copy {
-    /// The largest distance between two positions of an input with such a table.
+    /// The largest distance between two positions of an input with this table.
     const REACH: usize;
     fn of(at: usize) -> Self;
     fn get(self) -> usize;
-    /// A hash of the first bytes of `word`, of which all bits may be set.
+    /// Returns a hash of the first bytes of `word`. Its other bytes may have any value.
     fn hash(word: u64) -> usize;
 }
 
-/// For short inputs: more entries in the same space.
+/// The table for short inputs, which has more entries in the same space.
 impl Slot for u16 {
     const REACH: usize = WINDOW;
 
@@ -184,20 +184,22 @@ impl Slot for u32 {
         self as usize
     }
 
-    /// Of five bytes: in long inputs, four are too often equal by chance.
+    /// The hash of five bytes. In long inputs, four bytes are too often equal by chance.
     #[inline(always)]
     fn hash(word: u64) -> usize {
         ((word << 24).wrapping_mul(0x9E37_79B1_85EB_CA87) >> 52) as usize
     }
 }
 
-/// A part of the input that is not worth the time to read it.
+/// A gain of less than one byte in this many is not worth the time of decoding.
 const LITTLE: usize = 50;
 
 const SHORT: usize = 1 << 13;
 const LONG: usize = 1 << 12;
 
-/// A fast encoder: it looks at one earlier place for each position, and at ever fewer positions while nothing matches.
+/// A fast encoder. It checks one earlier position for each position, and skips more and more positions while nothing matches. The level
+/// says how fast it begins to skip, as in Blosc2. lz4_flex has no such levels, and needs room for the longest possible stream
+/// instead of giving up.
 #[derive(Default)]
 pub(crate) struct Encoder {
     short: Option<Box<[u16; SHORT]>>,
@@ -205,8 +207,8 @@ pub(crate) struct Encoder {
 }
 
 impl Encoder {
-    /// Encodes `input` into the front of `out`, if it fits. Returns the number of bytes. If `uniform`, the input is of one
-    /// kind throughout, and given up after its first part if nothing is won there.
+    /// Encodes `input` into the front of `out`, if it fits. Returns the number of bytes. If `uniform` is set, all parts of the
+    /// input are similar, so that encoding stops after the first part if it gains nothing.
     pub(crate) fn encode(&mut self, input: &[u8], level: u8, uniform: bool, out: &mut [u8]) -> Option<usize> {
         let stride = usize::from(10 - level.clamp(1, 9));
         let probe = if uniform { input.len() / 4 } else { usize::MAX };
@@ -222,7 +224,8 @@ impl Encoder {
     }
 }
 
-/// `stride` is how far apart positions are where nothing matches yet, `probe` where to give up if nothing has been won.
+/// `stride` is the distance of positions while nothing matches, and `probe` is the position at which encoding stops without a
+/// gain.
 #[inline(never)]
 fn compress<S: Slot, const N: usize>(
     input: &[u8],
@@ -235,7 +238,7 @@ fn compress<S: Slot, const N: usize>(
     let mut made = Sequences { input, out, len: 0, anchor: 0 };
     let mut at = 1;
     let (mut patience, mut step) = (stride << 6, 1);
-    // Position 0 stands in all of the table, and what it says is looked at before it is believed.
+    // All entries of the table are initially position 0, so every entry is verified before it is used.
     while at <= last && last > 0 {
         let word = lz::long_word(input, at);
         let from = exchange(table, word, at);
@@ -274,15 +277,15 @@ fn compress<S: Slot, const N: usize>(
     made.finish()
 }
 
-/// The last position of the hash of `word`, whose place `at` takes.
+/// Returns the last position of the hash of `word`, and replaces it by `at`.
 #[inline(always)]
 fn exchange<S: Slot, const N: usize>(table: &mut [S; N], word: u64, at: usize) -> usize {
-    // The mask changes nothing; it tells the compiler that the index is inside.
+    // The mask does not change the index, but shows the compiler that it is in range.
     let slot = &mut table[S::hash(word) & (N - 1)];
     std::mem::replace(slot, S::of(at)).get()
 }
 
-/// How many bytes before two positions are equal, at most down to `anchor` before the later one.
+/// Returns the number of equal bytes before two positions, at most down to `anchor` before the later one.
 #[inline(always)]
 pub(super) fn back(input: &[u8], anchor: usize, from: usize, at: usize) -> usize {
     let most = from.min(at - anchor);
@@ -301,17 +304,17 @@ pub(super) fn back(input: &[u8], anchor: usize, from: usize, at: usize) -> usize
     back
 }
 
-/// The block that is being made.
+/// The block that is being written.
 pub(super) struct Sequences<'a> {
     pub(super) input: &'a [u8],
     pub(super) out: &'a mut [u8],
     pub(super) len: usize,
-    /// The first byte of the input that is not in the block.
+    /// The first byte of the input that is not in the block yet.
     pub(super) anchor: usize,
 }
 
 impl Sequences<'_> {
-    /// Adds what is not there yet before `at`, as literals, and the match there. `None` if it does not fit.
+    /// Adds the bytes before `at` that are not in the block yet as literals, and then a match. `None` if they do not fit.
     #[inline(always)]
     pub(super) fn matched(&mut self, at: usize, distance: usize, len: usize) -> Option<()> {
         let literals = at - self.anchor;
@@ -346,7 +349,7 @@ impl Sequences<'_> {
         Some(())
     }
 
-    /// What of a length does not fit the four bits of the token.
+    /// Returns the part of a length that does not fit the four bits of the token.
     #[inline(always)]
     fn rest(&mut self, len: usize) -> Option<()> {
         let mut rest = len.checked_sub(15);
@@ -365,7 +368,7 @@ pub(super) mod tests {
 
     use super::*;
 
-    /// Some words, in no order.
+    /// Returns some words in random order.
     pub(in super::super) fn words(count: usize) -> Vec<u8> {
         let words = ["alpha ", "beta ", "gamma ", "delta ", "epsilon ", "be ", "ta "];
         let mut state = 5u64;
@@ -410,7 +413,7 @@ pub(super) mod tests {
         let mut again = vec![0; input.len()];
         decode(&out[..len], None, &mut again).unwrap();
         assert!(again == input);
-        // Another decoder agrees.
+        // Another decoder gives the same result.
         let made = lz4_flex::block::decompress_into(&out[..len], &mut again);
         assert_eq!(made.unwrap(), input.len());
         assert!(again == input);
@@ -473,7 +476,7 @@ pub(super) mod tests {
         fn no_bytes_panic(bytes: Vec<u8>, len in 0usize..5000) {
             let mut out = vec![0; len];
             let ours = decode(&bytes, None, &mut out);
-            // A stricter decoder refuses more, and never reads anything else.
+            // A stricter decoder refuses more inputs, but never decodes to something else.
             let mut theirs = vec![0; len];
             if lz4_flex::block::decompress_into(&bytes, &mut theirs).ok() == Some(len) {
                 prop_assert_eq!(ours, Ok(()));

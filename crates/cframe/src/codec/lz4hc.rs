@@ -1,5 +1,5 @@
-//! A slower, stronger compressor for LZ4 blocks: chains of equal hashes, and matches that give way to longer ones which
-//! begin inside them.
+//! A slower and stronger compressor for LZ4 blocks. It uses chains of positions with equal hashes, and shortens or drops matches
+//! in favour of longer ones that begin inside them.
 
 use sciformats_core::bound;
 
@@ -16,9 +16,9 @@ pub(crate) struct Encoder {
 }
 
 struct Tables {
-    /// Position + 1 of the latest occurrence of each hash; 0 for none.
+    /// The latest position of each hash plus 1; 0 if there is none.
     heads: Box<[u32; HEADS]>,
-    /// For each position modulo the window, how far back the one before it with the same hash is; 0 for none.
+    /// For each position modulo the window, the distance to the previous position with the same hash; 0 if there is none.
     links: Box<[u16; LINKS]>,
 }
 
@@ -27,7 +27,7 @@ impl Encoder {
     pub(crate) fn encode(&mut self, input: &[u8], level: u8, out: &mut [u8]) -> Option<usize> {
         let fresh = || Tables { heads: Box::new([0; HEADS]), links: Box::new([0; LINKS]) };
         let tables = self.tables.get_or_insert_with(fresh);
-        // Links of earlier streams are not reached from heads of this one.
+        // The heads of this stream do not lead to links of earlier streams.
         tables.heads.fill(0);
         let search = Search {
             input,
@@ -53,39 +53,39 @@ struct Match {
 #[derive(Clone, Copy)]
 struct Run {
     start: usize,
-    /// From here on it is as long as another one, or as near to that as can be.
+    /// From this position on, the run is as long as another one, or as nearly as long as possible.
     best: usize,
 }
 
 struct Search<'a> {
     input: &'a [u8],
     tables: &'a mut Tables,
-    /// Positions below this are in the chains.
+    /// Positions below this one are in the chains.
     known: usize,
     attempts: usize,
-    /// How many positions without a match, as a power of two, it takes to look at fewer of them.
+    /// The binary logarithm of the number of positions without a match after which positions are skipped.
     patience: u32,
-    /// Where the last match may begin, and where all must have ended.
+    /// The last position where a match may begin, and the position where all matches must have ended.
     last: usize,
     end: usize,
 }
 
 /// The longest match whose length fits the token.
 const IN_TOKEN: usize = MIN_MATCH + 14;
-/// A match of this length is long enough: what is longer is found by what follows.
+/// A match of this length is long enough. Anything longer is found as the next match.
 const ENOUGH: usize = 1 << 10;
 
-/// The most positions that are not looked at.
+/// The largest number of positions that are skipped at once.
 const MAX_SKIP: usize = 31;
 
 impl Search<'_> {
-    /// Puts the positions below `to` into the chains.
+    /// Adds the positions below `to` to the chains.
     #[inline(always)]
     fn learn(&mut self, to: usize) {
         let (input, Tables { heads, links }) = (self.input, &mut *self.tables);
         for at in self.known..to {
             let hash = lz::word(input, at).wrapping_mul(0x9E37_79B1) >> 17;
-            // The masks change nothing; they tell the compiler that the indices are inside.
+            // The masks do not change the indices, but show the compiler that they are in range.
             let head = &mut heads[hash as usize & (HEADS - 1)];
             let distance = bound::left(at + 1, *head as usize);
             links[at & WINDOW] = if *head == 0 || distance > WINDOW { 0 } else { distance as u16 };
@@ -94,7 +94,7 @@ impl Search<'_> {
         self.known = self.known.max(to);
     }
 
-    /// The longest match of more than `least` bytes that holds position `at` and begins at `low` or later.
+    /// Returns the longest match of more than `least` bytes that contains position `at` and begins at `low` or later.
     #[inline(always)]
     fn best(&mut self, at: usize, low: usize, least: usize) -> Option<Match> {
         self.learn(at + 1);
@@ -104,7 +104,7 @@ impl Search<'_> {
         let mut found = None;
         let mut least = least.max(MIN_MATCH - 1);
         let mut from = at;
-        // A longer match reaches beyond the end of the best one so far: where to look for that, and what must be there.
+        // A longer match extends beyond the end of the best one so far. This is where to look for it, and what must be there.
         let beyond = |least: usize| {
             let probe = bound::left(low + least, at + 3);
             (probe, lz::word(input, at + probe))
@@ -117,7 +117,7 @@ impl Search<'_> {
             }
             from -= link;
             if uniform && let Some(run) = self.in_run(from, at) {
-                // Of a run of one byte only its start is of use, and the place from which it is as long as the one here.
+                // In a run of one byte, only its start is useful, and the position from which it is as long as the run at `at`.
                 let known = self.compare(run.best, at, low);
                 if known.len > least {
                     least = known.len;
@@ -146,7 +146,7 @@ impl Search<'_> {
         found
     }
 
-    /// The match of two positions with the same four bytes.
+    /// Returns the match between two positions with the same four bytes.
     #[inline(always)]
     fn compare(&self, from: usize, at: usize, low: usize) -> Match {
         let before = back(self.input, low, from, at);
@@ -154,7 +154,7 @@ impl Search<'_> {
         Match { begin: at - before, from: from - before, len: before + MIN_MATCH + after }
     }
 
-    /// The run of one byte around `from`, if there is one and `at` begins with the same.
+    /// Returns the run of one byte around `from`, if there is one and if `at` begins with the same byte.
     #[inline(always)]
     fn in_run(&self, from: usize, at: usize) -> Option<Run> {
         let input = self.input;
@@ -173,7 +173,7 @@ impl Search<'_> {
         let (mut at, mut misses) = (0, 0);
         while at <= self.last && self.last > 0 {
             let Some(mut chosen) = self.best(at, made.anchor, 0) else {
-                // All positions go into the chains, so a match that begins between two of them is found a little later.
+                // All positions are added to the chains, so a match that begins at a skipped position is found a little later.
                 misses += 1;
                 at += 1 + (misses >> self.patience).min(MAX_SKIP);
                 continue;
@@ -186,9 +186,9 @@ impl Search<'_> {
                 }
                 let Some(mut longer) = self.best(end - 2, chosen.begin, chosen.len) else { break };
                 let mut kept = longer.begin - chosen.begin;
-                // Of a match that gives way too much nothing remains but literals.
+                // If too much of the first match is lost, the rest becomes literals.
                 if kept >= MIN_MATCH {
-                    // Lengths that fit the token cost nothing: as much of the first as does.
+                    // Lengths that fit the token cost nothing, so the first match keeps as much as fits.
                     let more = bound::left(chosen.len.min(IN_TOKEN), kept).min(longer.len - MIN_MATCH);
                     let Match { begin, from, len } = longer;
                     longer = Match { begin: begin + more, from: from + more, len: len - more };
@@ -200,7 +200,7 @@ impl Search<'_> {
             made.matched(chosen.begin, chosen.begin - chosen.from, chosen.len)?;
             at = made.anchor;
             if chosen.len >= ENOUGH {
-                // What is inside has been there before; its ends are enough to find it.
+                // The inside of a long match has occurred before, and its ends are enough to find it.
                 self.known = self.known.max(at - ENOUGH / 2);
             }
             self.learn(at.min(self.last));

@@ -1,5 +1,5 @@
-//! Between the fast compressor for LZ4 blocks and the strong one: of each position it knows where eight bytes and where
-//! four bytes like its own stood last.
+//! A compressor for LZ4 blocks between the fast and the strong one. For each position it knows the last positions of the same
+//! eight bytes and of the same four bytes.
 
 use sciformats_core::bound;
 
@@ -14,11 +14,11 @@ pub(crate) struct Encoder {
     tables: Option<Box<Tables>>,
 }
 
-/// Where bytes stood last, by their hash: positions in all streams so far, one after another.
+/// The last positions of bytes by their hash, counted through all streams so far.
 struct Tables {
     long: [u32; ENTRIES],
     short: [u32; ENTRIES],
-    /// Where the stream begins. What is below belongs to earlier ones.
+    /// The start of the present stream. Smaller positions belong to earlier streams.
     base: u32,
 }
 
@@ -54,7 +54,7 @@ impl Encoder {
 struct Search<'a> {
     input: &'a [u8],
     tables: &'a mut Tables,
-    /// Where the last match may begin, and where all must have ended.
+    /// The last position where a match may begin, and the position where all matches must have ended.
     last: usize,
     end: usize,
 }
@@ -72,7 +72,7 @@ impl Search<'_> {
             self.learn(at + 1, at + 3, at + 2);
             made.matched(found.begin - back, found.begin - found.from, found.len + back)?;
             at = made.anchor;
-            // What follows is likely to be like what followed the ends of matches.
+            // The bytes that follow are probably similar to those that followed the ends of other matches.
             let ends = bound::left(at, 3)..at;
             self.learn(ends.start, ends.end - 1, ends.start + 1);
             self.learn(ends.end - 1, ends.end - 1, ends.end);
@@ -80,7 +80,7 @@ impl Search<'_> {
         made.finish()
     }
 
-    /// A match at `at` or one after it.
+    /// Returns a match at `at` or one after it.
     #[inline(always)]
     fn find(&mut self, at: usize) -> Option<Match> {
         let word = lz::long_word(self.input, at);
@@ -98,7 +98,7 @@ impl Search<'_> {
         Some(longer.filter(|longer| longer.len > found.len).unwrap_or(found))
     }
 
-    /// The match of `at` with an earlier position, if that is one.
+    /// Returns the match between `at` and an earlier position, if there is one.
     #[inline(always)]
     fn matching(&self, from: Option<usize>, at: usize) -> Option<Match> {
         let from = from.filter(|from| at - from <= WINDOW)?;
@@ -109,7 +109,7 @@ impl Search<'_> {
         Some(Match { begin: at, from, len })
     }
 
-    /// Learns eight bytes at positions up to `long`, and four at positions up to `short`, both from `begin` on.
+    /// Records eight bytes at positions up to `long`, and four bytes at positions up to `short`, both beginning at `begin`.
     #[inline(always)]
     fn learn(&mut self, begin: usize, long: usize, short: usize) {
         for at in begin..long.min(self.last) {
@@ -122,14 +122,14 @@ impl Search<'_> {
 }
 
 impl Tables {
-    /// The last position of seven bytes like those of `word`, whose place `at` takes.
+    /// Returns the last position of the first seven bytes of `word`, and replaces it by `at`.
     #[inline(always)]
     fn long(&mut self, word: u64, at: usize) -> Option<usize> {
         let hash = (word << 8).wrapping_mul(0x9E37_79B1_85EB_CA87) >> 50;
         exchange(&mut self.long, hash as usize, self.base, at)
     }
 
-    /// The last position of four bytes like those of `word`, whose place `at` takes.
+    /// Returns the last position of the first four bytes of `word`, and replaces it by `at`.
     #[inline(always)]
     fn short(&mut self, word: u64, at: usize) -> Option<usize> {
         let hash = (word as u32).wrapping_mul(0x9E37_79B1) >> 18;
@@ -139,7 +139,7 @@ impl Tables {
 
 #[inline(always)]
 fn exchange(table: &mut [u32; ENTRIES], hash: usize, base: u32, at: usize) -> Option<usize> {
-    // The mask changes nothing; it tells the compiler that the index is inside.
+    // The mask does not change the index, but shows the compiler that it is in range.
     let before = std::mem::replace(&mut table[hash & (ENTRIES - 1)], base.wrapping_add(at as u32));
     before.checked_sub(base).map(|from| from as usize)
 }

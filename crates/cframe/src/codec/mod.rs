@@ -1,10 +1,10 @@
-//! Bytes to bytes: codecs and filters, each in both directions, one a file. They know no chunk and no file.
+//! Codecs and filters convert bytes in both directions, with one file each. They know neither chunks nor files.
 //!
-//! A codec decodes one stream into a slice of exactly the size that the stream must have, and fails on more and on
-//! less. A filter maps a block to one of equal size.
+//! A codec decodes one stream into a slice of exactly the size that the stream must have, and fails if it is longer or shorter. A
+//! filter converts a block to a block of equal size.
 //!
-//! The loops over the codes of a stream are written by hand and not with nom: a parser for each code takes 1.4 times the
-//! instructions, measured with LZF, whose codes are like those of `BloscLZ` and LZ4.
+//! The loops over the codes of a stream are written by hand and not with nom. A parser for each code takes 1.4 times the
+//! instructions, measured with LZF, whose codes are similar to those of `BloscLZ` and LZ4.
 
 pub(crate) mod bitshuffle;
 pub(crate) mod blosclz;
@@ -25,13 +25,13 @@ pub(crate) mod zstd;
 
 use sciformats_core::FaultKind;
 
-/// The outcome of decoding: what is wrong with the payload, if anything.
+/// The result of decoding, which is an error in the payload or nothing.
 pub(crate) type Outcome = Result<(), FaultKind>;
 
 /// A payload that the codec does not understand.
 pub(crate) const CORRUPT: FaultKind = FaultKind::Rule("cannot be decoded");
 
-/// Checks that a codec made as many bytes as it had to.
+/// Checks that a codec produced the expected number of bytes.
 pub(crate) fn exact(made: usize, expected: usize) -> Outcome {
     if made == expected {
         return Ok(());

@@ -1,21 +1,21 @@
-//! NDLZ: two-dimensional blocks of bytes, cell by cell.
+//! NDLZ, a codec for two-dimensional blocks of bytes, which are divided into cells.
 //!
 //! | bytes | field |
 //! |---|---|
 //! | 1 | number of dimensions: 2 |
 //! | 2 × i32 | block shape, little-endian |
-//! | | one token and what belongs to it for each cell, in C order |
+//! | | a token with its data for each cell, in C order |
 //!
-//! Cells are 4 × 4 or 8 × 8 bytes, the codec's parameter; those at the edges are clipped and always literal.
+//! Cells have 4 × 4 or 8 × 8 bytes, as the parameter of the codec says. Cells at the edges are clipped and always literal.
 //!
-//! | token | the cell is |
+//! | token | content of the cell |
 //! |---|---|
 //! | `00` | literal |
-//! | `40`, byte | that byte everywhere |
-//! | `c0`, u16 | the cell whose literals begin that many bytes before the token |
-//! | other | some rows of an earlier cell at a distance from the token, the others literal |
+//! | `40`, byte | this byte everywhere |
+//! | `c0`, u16 | the cell whose literals begin this many bytes before the token |
+//! | other | some rows of an earlier cell at a distance from the token; the others are literal |
 //!
-//! Cells of which only some rows recur are read, and written as literals.
+//! Cells of which only some rows recur can be read, but are written as literals.
 
 use super::{CORRUPT, Outcome};
 
@@ -26,7 +26,7 @@ pub(crate) fn decode(input: &[u8], side: u8, out: &mut [u8]) -> Outcome {
 
 /// The largest distance.
 const REACH: usize = u16::MAX as usize;
-/// Cells that the encoder remembers, by a hash of theirs.
+/// The number of cells that the encoder remembers by their hash.
 const REMEMBERED: usize = 1 << 12;
 
 /// Encodes a block of `height` times `width` bytes into the front of `out`, if it fits. Returns the number of bytes.
@@ -40,7 +40,8 @@ pub(crate) fn encode(input: &[u8], side: u8, (height, width): (u32, u32), out: &
     if height.checked_mul(width)? != input.len() || (side != 4 && side != 8) {
         return None;
     }
-    // Where the literals of a cell are; 0, where none are, for a hash that has not been seen.
+    // The position of the literals of a cell, by its hash. A hash that has not occurred has the position 0, where there are no
+    // literals.
     let mut places = vec![0; REMEMBERED];
     let mut buffer = [0; 64];
     for top in (0..height).step_by(side) {
@@ -113,7 +114,7 @@ impl<'a> Reader<'a> {
         self.take(1)?.first().copied()
     }
 
-    /// What stands a stored distance before `token`.
+    /// Returns the bytes at a stored distance before `token`.
     fn earlier(&mut self, token: usize) -> Option<usize> {
         let distance = u16::from_le_bytes(*self.take(2)?.first_chunk()?);
         token.checked_sub(distance.into())
@@ -180,7 +181,7 @@ fn read_cell(reader: &mut Reader<'_>, side: usize, cell: &mut [u8]) -> Option<()
     Some(())
 }
 
-/// Which rows a token copies from the first earlier place, and which from the second.
+/// Returns which rows a token copies from the first earlier place, and which from the second.
 fn copied_rows(token: u8, side: usize) -> Option<[Vec<usize>; 2]> {
     let t = usize::from(token);
     if side == 8 {

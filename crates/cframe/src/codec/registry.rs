@@ -1,10 +1,10 @@
-//! Codecs and filters that the caller brings.
+//! The caller's own codecs and filters.
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-/// A codec of the caller's. It must be the inverse of itself for every input, and must not panic on any bytes.
+/// A codec of the caller. Decoding must be the inverse of encoding for every input, and must not panic on any bytes.
 ///
 /// ```
 /// use cframe::{Codec, OpenOptions, Params, Registry, UserCodec};
@@ -28,14 +28,14 @@ use std::sync::Arc;
 /// # Ok::<(), cframe::Error>(())
 /// ```
 pub trait UserCodec: Send + Sync {
-    /// Decodes `input` into all of `out`; `false` if it does not decode to exactly so many bytes.
+    /// Decodes `input` into all of `out`. Returns `false` if it does not decode to exactly this many bytes.
     fn decode(&self, input: &[u8], meta: u8, out: &mut [u8]) -> bool;
 
-    /// Appends to `out` what `input` becomes; `false` if it does not become smaller, in which case it is stored as it is.
+    /// Appends the encoded `input` to `out`. Returns `false` if it does not become smaller; it is then stored uncompressed.
     fn encode(&self, input: &[u8], level: u8, meta: u8, out: &mut Vec<u8>) -> bool;
 }
 
-/// A filter of the caller's: a map of blocks to blocks of equal size. It must not panic on any bytes.
+/// A filter of the caller, which converts blocks to blocks of equal size. It must not panic on any bytes.
 ///
 /// ```
 /// use cframe::{Filter, OpenOptions, Params, Registry, UserFilter};
@@ -61,10 +61,10 @@ pub trait UserCodec: Send + Sync {
 /// # Ok::<(), cframe::Error>(())
 /// ```
 pub trait UserFilter: Send + Sync {
-    /// Undoes the filter; `input` and `out` are equally long. `false` if it cannot.
+    /// Reverses the filter; `input` and `out` have the same length. Returns `false` if this is impossible.
     fn decode(&self, input: &[u8], typesize: usize, meta: u8, out: &mut [u8]) -> bool;
 
-    /// Applies the filter; `input` and `out` are equally long. `false` if it cannot.
+    /// Applies the filter; `input` and `out` have the same length. Returns `false` if this is impossible.
     fn encode(&self, input: &[u8], typesize: usize, meta: u8, out: &mut [u8]) -> bool;
 }
 
@@ -85,14 +85,14 @@ pub struct Registry {
 }
 
 impl Registry {
-    /// Adds a codec; numbers from 160 on are the user's.
+    /// Adds a codec. Numbers from 160 on are reserved for users.
     #[must_use]
     pub fn with_codec(mut self, id: u8, codec: impl UserCodec + 'static) -> Self {
         self.codecs.insert(id, Arc::new(codec));
         self
     }
 
-    /// Adds a filter; numbers from 160 on are the user's.
+    /// Adds a filter. Numbers from 160 on are reserved for users.
     #[must_use]
     pub fn with_filter(mut self, id: u8, filter: impl UserFilter + 'static) -> Self {
         self.filters.insert(id, Arc::new(filter));

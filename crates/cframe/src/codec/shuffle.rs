@@ -1,19 +1,19 @@
-//! Byte shuffle: bytes of equal significance stand together.
+//! Byte shuffle: bytes of equal significance become adjacent.
 //!
-//! A block of n elements of `size` bytes becomes `size` planes of n bytes. Bytes after the last whole element stay.
+//! A block of n elements of `size` bytes becomes `size` planes of n bytes. Bytes after the last whole element are unchanged.
 //!
-//! The fast kernels see 16 elements of a power-of-two size as a sequence of bytes and interleave its two halves. Doing
-//! that rotates the bits of each byte's index by one: as often as the size has bits, it turns planes into elements;
-//! four times, elements into planes. Elements of other sizes are padded to 16 bytes, or seen as overlapping parts of 16.
+//! The fast kernels see 16 elements of a power-of-two size as a sequence of bytes, and interleave its two halves. This rotates
+//! the bits of each byte's index by one. Repeated log2(size) times, it converts planes to elements; repeated four times, it
+//! converts elements to planes. Elements of other sizes are padded to 16 bytes, or are seen as overlapping parts of 16 bytes.
 
 use sciformats_core::bound;
 
 use super::simd::{self, Part};
 
-/// Elements that a kernel takes at once; also the bytes of each that it takes.
+/// The number of elements that a kernel processes at once, and also the number of bytes of each element.
 const GROUP: usize = 16;
 
-/// Elements to planes. `out` is as long as `input`.
+/// Converts elements to planes. `out` must be as long as `input`.
 pub(crate) fn shuffle(input: &[u8], size: usize, out: &mut [u8]) {
     let count = input.len() / size.max(1);
     let (elements, tail) = input.split_at(count * size);
@@ -22,7 +22,7 @@ pub(crate) fn shuffle(input: &[u8], size: usize, out: &mut [u8]) {
     rest.copy_from_slice(tail);
 }
 
-/// Planes to elements. `out` is as long as `input`.
+/// Converts planes to elements. `out` must be as long as `input`.
 pub(crate) fn unshuffle(input: &[u8], size: usize, out: &mut [u8]) {
     let count = input.len() / size.max(1);
     let (planes, tail) = input.split_at(count * size);
@@ -31,7 +31,7 @@ pub(crate) fn unshuffle(input: &[u8], size: usize, out: &mut [u8]) {
     rest.copy_from_slice(tail);
 }
 
-/// Writes elements into planes that are `stride` bytes apart, from byte `at` of each plane on.
+/// Writes elements to planes that are `stride` bytes apart, beginning at byte `at` of each plane.
 pub(crate) fn to_planes(elements: &[u8], size: usize, planes: &mut [u8], stride: usize, at: usize) {
     match size {
         0 => {}
@@ -48,7 +48,7 @@ pub(crate) fn to_planes(elements: &[u8], size: usize, planes: &mut [u8], stride:
     }
 }
 
-/// Fills elements from planes that are `stride` bytes apart, from byte `at` of each plane on.
+/// Fills elements from planes that are `stride` bytes apart, beginning at byte `at` of each plane.
 pub(crate) fn to_elements(planes: &[u8], size: usize, elements: &mut [u8], stride: usize, at: usize) {
     match size {
         0 => {}
@@ -65,7 +65,7 @@ pub(crate) fn to_elements(planes: &[u8], size: usize, elements: &mut [u8], strid
     }
 }
 
-/// Any size: two groups of sixteen elements at once, and the rest one by one.
+/// Splits elements of any size: two groups of sixteen elements at once, and the rest one by one.
 fn split_any(elements: &[u8], size: usize, planes: &mut [u8], stride: usize, at: usize) {
     let groups = groups(elements.len(), size) / 2 * 2;
     for column in columns(size) {
@@ -80,7 +80,7 @@ fn split_any(elements: &[u8], size: usize, planes: &mut [u8], stride: usize, at:
     }
 }
 
-/// Any size: two groups of sixteen elements at once, and the rest one by one.
+/// Joins elements of any size: two groups of sixteen elements at once, and the rest one by one.
 fn join_any(planes: &[u8], size: usize, elements: &mut [u8], stride: usize, at: usize) {
     let groups = groups(elements.len(), size) / 2 * 2;
     for column in columns(size) {
@@ -88,24 +88,24 @@ fn join_any(planes: &[u8], size: usize, elements: &mut [u8], stride: usize, at: 
     }
     for (e, element) in elements.chunks_exact_mut(size).enumerate().skip(GROUP * groups) {
         for (k, byte) in element.iter_mut().enumerate() {
-            *byte = planes.get(k * stride + at + e).copied().unwrap_or(0); // a bound: as many are there
+            *byte = planes.get(k * stride + at + e).copied().unwrap_or(0); // a bound: the byte exists
         }
     }
 }
 
-/// How many groups of elements have 16 bytes from the last element's first on.
+/// Returns the number of groups of elements with at least 16 bytes after the start of their last element.
 fn groups(len: usize, size: usize) -> usize {
     let padding = bound::left(GROUP, size);
     bound::left(len, padding) / (GROUP * size)
 }
 
-/// Where the parts of 16 bytes begin that make up an element; the last one may overlap the one before.
+/// Returns the starts of the parts of 16 bytes that make up an element. The last part may overlap the one before.
 fn columns(size: usize) -> impl Iterator<Item = usize> {
     let last = bound::left(size, GROUP);
     (0..size.div_ceil(GROUP)).map(move |part| (part * GROUP).min(last))
 }
 
-/// Sixteen elements at once, and the rest one by one.
+/// Splits sixteen elements at once, and the rest one by one.
 fn split<const N: usize>(elements: &[u8], planes: &mut [u8], stride: usize, at: usize) {
     let count = elements.len() / N;
     let mut planes = planes.chunks_mut(stride.max(1));
@@ -121,7 +121,7 @@ fn split<const N: usize>(elements: &[u8], planes: &mut [u8], stride: usize, at: 
     }
 }
 
-/// Sixteen elements at once, and the rest one by one.
+/// Joins sixteen elements at once, and the rest one by one.
 fn join<const N: usize>(planes: &[u8], elements: &mut [u8], stride: usize, at: usize) {
     let count = elements.len() / N;
     let mut planes = planes.chunks(stride.max(1));
@@ -131,13 +131,13 @@ fn join<const N: usize>(planes: &[u8], elements: &mut [u8], stride: usize, at: u
     join_planes(&sources, elements);
 }
 
-/// Planes to elements, of which there are as many as there are bytes in each plane.
+/// Converts planes to elements. There are as many elements as bytes in each plane.
 pub(crate) fn join_planes<const N: usize>(sources: &[&[u8]; N], elements: &mut [u8]) {
     let groups = elements.as_chunks_mut::<GROUP>().0.as_chunks_mut::<N>().0;
     simd::join(sources, groups);
     let done = groups.len() * GROUP * N;
     for (k, byte) in elements.iter_mut().enumerate().skip(done) {
-        *byte = sources.get(k % N).and_then(|source| source.get(k / N)).copied().unwrap_or(0); // a bound: as many are there
+        *byte = sources.get(k % N).and_then(|source| source.get(k / N)).copied().unwrap_or(0); // a bound: the byte exists
     }
 }
 
@@ -145,7 +145,7 @@ pub(crate) fn join_planes<const N: usize>(sources: &[&[u8]; N], elements: &mut [
 mod tests {
     use super::*;
 
-    /// The definition.
+    /// Shuffles as the definition says, without optimizations.
     fn defined(input: &[u8], size: usize) -> Vec<u8> {
         let count = input.len() / size;
         let mut out = input.to_vec();

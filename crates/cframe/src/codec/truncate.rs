@@ -1,11 +1,11 @@
-//! Truncation: low bits become zeros, so that they compress. Reading does nothing.
+//! Truncation: low bits become zeros, so that the data compresses better. Decoding does nothing.
 //!
-//! | filter | what is cut | parameter |
+//! | filter | what is truncated | parameter |
 //! |---|---|---|
 //! | 4 `trunc_prec` | the mantissa of 4-byte and 8-byte floats, 23 and 52 bits | bits kept, or −bits dropped |
 //! | 36 `int_trunc` | integers of 1, 2, 4 or 8 bytes | bits kept, or −bits dropped |
 
-/// Zeroes low bits of the mantissa. `None` if the size or the parameter is none that the filter has.
+/// Sets low bits of the mantissa to zero. `None` if the filter does not support the size or the parameter.
 pub(crate) fn mantissa(input: &[u8], size: usize, meta: u8, out: &mut [u8]) -> Option<()> {
     let bits = match size {
         4 => 23,
@@ -15,7 +15,7 @@ pub(crate) fn mantissa(input: &[u8], size: usize, meta: u8, out: &mut [u8]) -> O
     low_bits(input, size, dropped(bits, meta)?, out)
 }
 
-/// Zeroes low bits of integers. `None` if the size or the parameter is none that the filter has.
+/// Sets low bits of integers to zero. `None` if the filter does not support the size or the parameter.
 pub(crate) fn integer(input: &[u8], size: usize, meta: u8, out: &mut [u8]) -> Option<()> {
     if !matches!(size, 1 | 2 | 4 | 8) {
         return None;

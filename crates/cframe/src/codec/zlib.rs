@@ -1,4 +1,4 @@
-//! A zlib stream (RFC 1950): two bytes of header, a DEFLATE stream (RFC 1951), its Adler-32 checksum.
+//! A zlib stream (RFC 1950): a header of two bytes, a DEFLATE stream (RFC 1951), and its Adler-32 checksum.
 
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
 
@@ -39,7 +39,7 @@ impl Encoder {
         } else {
             (*of, *state) = fresh();
         }
-        // Long inputs that look like noise must show at their front that they are none.
+        // Long inputs that look like noise are only compressed if their front can be compressed.
         if let Some((front, [_, ..])) = input.split_at_checked(FRONT)
             && lz::hopeless(input)
             && lz::even(input)
@@ -51,7 +51,7 @@ impl Encoder {
     }
 }
 
-/// The reach of a match, twice.
+/// Twice the largest distance of a match.
 const FRONT: usize = 64 << 10;
 
 fn run(state: &mut Compress, input: &[u8], out: &mut [u8]) -> Option<usize> {
@@ -91,9 +91,9 @@ mod tests {
         let mut out = vec![0; 400_000];
         let all = noise(300_000);
         assert_eq!(encoder.encode(&all, 6, &mut out), None);
-        // Of a short input it is found by trying.
+        // Short inputs are always tried.
         assert!(encoder.encode(&all[..FRONT], 6, &mut out).is_some_and(|len| len > FRONT));
-        // What recurs farther away than a sample reaches.
+        // Repetitions whose distance is larger than the reach of a sample.
         let far = noise(20_000).repeat(15);
         assert!(lz::hopeless(&far) && encoder.encode(&far, 6, &mut out).unwrap() < 30_000);
         let few: Vec<u8> = all.iter().map(|byte| byte & 0xfb).collect();

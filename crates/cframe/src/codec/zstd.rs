@@ -1,10 +1,10 @@
-//! One Zstandard frame. The C library where the feature `zstd` is on, for reading otherwise Rust alone (`ruzstd`).
+//! One Zstandard frame. With the feature `zstd` the C library is used; otherwise frames can be read in pure Rust (`ruzstd`).
 
 use super::Outcome;
 
-/// Whether this build reads the codec, and whether it writes it.
+/// Whether this build can read the codec.
 pub(crate) const READS: bool = cfg!(any(feature = "zstd", feature = "ruzstd"));
-/// Whether this build writes the codec.
+/// Whether this build can write the codec.
 pub(crate) const WRITES: bool = cfg!(feature = "zstd");
 
 #[cfg(feature = "zstd")]
@@ -46,7 +46,7 @@ mod with_c {
     }
 
     impl Decoder {
-        /// Forgets what streams with another dictionary, or none, cannot use.
+        /// Drops everything that streams with another dictionary, or without one, cannot use.
         pub(crate) fn forget_dictionary(&mut self) {
             if self.with_dictionary {
                 *self = Self::default();
@@ -89,7 +89,7 @@ mod with_c {
             state.compress_to_buffer(input, out).ok()
         }
 
-        /// Forgets what streams with another dictionary, or none, cannot use, and tables that are large.
+        /// Drops everything that streams with another dictionary, or without one, cannot use, and tables that are large.
         pub(crate) fn shrink(&mut self) {
             let large = |(_, state): &mut (u8, Compressor<'_>)| state.context_mut().sizeof() > LARGEST;
             if self.with_dictionary || self.state.as_mut().is_some_and(large) {
@@ -98,10 +98,10 @@ mod with_c {
         }
     }
 
-    /// The most bytes of tables that are kept for other streams.
+    /// The largest size of tables in bytes that are kept for other streams.
     const LARGEST: usize = 4 << 20;
 
-    /// The library's level for one of Blosc's.
+    /// Returns the library's level for a level of Blosc.
     fn effort(level: u8) -> i32 {
         match level {
             0 | 1 => 1,
@@ -110,7 +110,7 @@ mod with_c {
         }
     }
 
-    /// A dictionary of at most `size` bytes made from samples of `lengths` bytes that stand one after another.
+    /// Returns a dictionary of at most `size` bytes, made from samples that are one after another and have these `lengths`.
     pub(crate) fn train(samples: &[u8], lengths: &[usize], size: usize) -> Option<Vec<u8>> {
         zstd::dict::from_continuous(samples, lengths, size).ok()
     }
@@ -129,7 +129,7 @@ mod without_c {
     }
 
     impl Decoder {
-        /// Forgets what streams with another dictionary, or none, cannot use.
+        /// Drops everything that streams with another dictionary, or without one, cannot use.
         pub(crate) fn forget_dictionary(&mut self) {
             *self = Self::default();
         }
@@ -161,7 +161,7 @@ mod without_c {
         }
     }
 
-    /// There is no encoder in this build; whoever would use it has been refused before.
+    /// There is no encoder in this build. Callers that would use it have been refused before.
     #[derive(Default)]
     pub(crate) struct Encoder;
 

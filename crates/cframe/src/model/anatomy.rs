@@ -1,4 +1,4 @@
-//! What a frame consists of, for those who look into it or check it.
+//! The parts of a frame, for programs that show or check them.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -14,7 +14,7 @@ use crate::spec::chunk_header::Special;
 use crate::spec::offset::Offset;
 use crate::spec::value::Value;
 
-/// The byte ranges of a frame, counted from its first byte. In a sparse frame they are those of the index file.
+/// The byte ranges of a frame, counted from its first byte. In a sparse frame, they are those of the index file.
 ///
 /// ```
 /// use cframe::{Frame, Params, SChunk};
@@ -29,19 +29,19 @@ use crate::spec::value::Value;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Anatomy {
-    /// The header, with the metalayers.
+    /// The header including the metalayers.
     pub header: Range<u64>,
-    /// The chunks and the holes between them; empty in a sparse frame.
+    /// The chunks and the holes between them. The range is empty in a sparse frame.
     pub chunks: Range<u64>,
-    /// The offsets chunk; empty if there are no chunks.
+    /// The offsets chunk. The range is empty if there are no chunks.
     pub offsets: Range<u64>,
-    /// The trailer, with the metalayers of variable length.
+    /// The trailer including the metalayers of variable length.
     pub trailer: Range<u64>,
-    /// Bytes of the storage behind the frame, which are none of its own.
+    /// Bytes of the storage after the frame, which do not belong to it.
     pub behind: Range<u64>,
 }
 
-/// Where a chunk is.
+/// The place of a chunk.
 ///
 /// ```
 /// use cframe::{ChunkPlace, Frame, Params, SChunk, Special};
@@ -56,16 +56,16 @@ pub struct Anatomy {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ChunkPlace {
-    /// In the frame, from this byte on.
+    /// In the frame, at this offset.
     At(u64),
-    /// In a file of this name, in the folder of a sparse frame.
+    /// In a file with this name in the folder of a sparse frame.
     File(String),
-    /// Nowhere: nothing is stored but its kind.
+    /// Nowhere, because nothing is stored but its kind.
     Nowhere(Special),
 }
 
 impl Frame {
-    /// The byte ranges of the frame's parts.
+    /// Returns the byte ranges of the frame's parts.
     ///
     /// ```
     /// use cframe::{Frame, Params, SChunk};
@@ -92,7 +92,7 @@ impl Frame {
         }
     }
 
-    /// Where a chunk is.
+    /// Returns where a chunk is.
     ///
     /// ```
     /// use cframe::{ChunkPlace, Frame, Params, SChunk};
@@ -107,7 +107,7 @@ impl Frame {
     /// ```
     ///
     /// # Errors
-    /// `Usage` past the last chunk; those of the offsets chunk.
+    /// `Usage` if there is no such chunk; those of the offsets chunk.
     pub fn chunk_place(&self, index: u64) -> Result<ChunkPlace> {
         Ok(match self.offset(index)? {
             Offset::Special(kind) => ChunkPlace::Nowhere(kind),
@@ -116,7 +116,7 @@ impl Frame {
         })
     }
 
-    /// All chunks in order.
+    /// Returns all chunks in order.
     ///
     /// ```
     /// use cframe::{Frame, Params, SChunk};
@@ -136,7 +136,7 @@ impl Frame {
         (0..self.chunks()).map(|index| self.chunk(index))
     }
 
-    /// The value that a metalayer holds as `MessagePack`.
+    /// Returns the value of a metalayer that is encoded as `MessagePack`.
     ///
     /// ```
     /// use cframe::{Frame, Params, SChunk};
@@ -149,12 +149,12 @@ impl Frame {
     /// ```
     ///
     /// # Errors
-    /// `NotFound`; `Malformed` if its bytes are no such value.
+    /// `NotFound`; `Malformed` if its bytes are not such a value.
     pub fn metalayer_value(&self, name: &str) -> Result<Value> {
         Value::from_msgpack(self.metalayer(name).ok_or_else(|| Error::not_found("metalayer", name))?)
     }
 
-    /// The value that a metalayer of variable length holds as `MessagePack`.
+    /// Returns the value of a metalayer of variable length that is encoded as `MessagePack`.
     ///
     /// ```
     /// use cframe::{Frame, Params, SChunk, Value};
@@ -168,12 +168,12 @@ impl Frame {
     /// ```
     ///
     /// # Errors
-    /// As [`vlmeta`](Self::vlmeta); `Malformed` if its bytes are no such value.
+    /// Those of [`vlmeta`](Self::vlmeta); `Malformed` if its bytes are not such a value.
     pub fn vlmeta_value(&self, name: &str) -> Result<Value> {
         Value::from_msgpack(&self.vlmeta(name)?)
     }
 
-    /// Decodes every block of every chunk and every metalayer, checks all sizes, and tells each fault.
+    /// Decodes every block of every chunk and every metalayer, checks all sizes, and reports each fault.
     ///
     /// ```
     /// use cframe::{Frame, Params, SChunk};
@@ -194,7 +194,7 @@ impl Frame {
         let names: Vec<&str> = self.vlmeta_names().collect();
         names.into_iter().filter_map(|name| self.vlmeta(name).err()).for_each(&mut *visit);
         let (mut total, mut known) = (0u64, true);
-        // Chunks may stand at one place, and are decoded once; all of them together are no more than the frame has.
+        // Several chunks may be at the same place, and are decoded once. All of them together are not larger than the frame.
         let mut seen = HashSet::new();
         for index in 0..self.chunks() {
             let checked = match (self.offset(index), self.expected_size(index)) {

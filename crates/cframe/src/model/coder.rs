@@ -1,4 +1,4 @@
-//! One stream through one codec, with what the codec keeps from one stream to the next.
+//! Coding of a single stream, and what a codec keeps between streams.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -18,11 +18,11 @@ pub(crate) struct Coder {
     codec: Codec,
     meta: u8,
     user: Option<Arc<dyn UserCodec>>,
-    /// The shape of a block, for a codec that writes it.
+    /// The shape of a block, which some codecs need for writing.
     shape: (u32, u32),
 }
 
-/// What a thread keeps from one stream to the next.
+/// What a thread keeps between streams.
 #[derive(Default)]
 pub(crate) struct Decoders {
     zlib: zlib::Decoder,
@@ -40,17 +40,17 @@ impl Keep for Decoders {
     }
 }
 
-/// How hard to try.
+/// The effort of encoding.
 #[derive(Clone, Copy)]
 pub(crate) struct Effort<'d> {
     pub(crate) level: u8,
-    /// Bytes that the decoder has before the stream.
+    /// Bytes that the decoder knows before the stream.
     pub(crate) dictionary: Option<&'d [u8]>,
-    /// Whether a stream is of one kind throughout.
+    /// Whether all parts of a stream are similar.
     pub(crate) uniform: bool,
 }
 
-/// What a thread keeps from one stream to the next.
+/// What a thread keeps between streams.
 #[derive(Default)]
 pub(crate) struct Encoders {
     blosclz: blosclz::Encoder,
@@ -73,10 +73,10 @@ impl Keep for Encoders {
 }
 
 impl Coder {
-    /// The codec for reading.
+    /// Returns a codec for reading.
     ///
     /// # Errors
-    /// `Unsupported` if nobody has it.
+    /// `Unsupported` if it is not available.
     pub(crate) fn reading(codec: Codec, meta: u8, registry: &Registry) -> Result<Self> {
         let user = registry.codec(codec.id()).cloned();
         match codec {
@@ -89,10 +89,10 @@ impl Coder {
         }
     }
 
-    /// The codec for writing.
+    /// Returns a codec for writing.
     ///
     /// # Errors
-    /// `Unsupported` if nobody has it.
+    /// `Unsupported` if it is not available.
     pub(crate) fn writing(codec: Codec, meta: u8, typesize: u32, context: &Context) -> Result<Self> {
         match codec {
             Codec::Zstd if !zstd::WRITES => {
@@ -103,7 +103,7 @@ impl Coder {
                     Ok(Self { codec, meta, user: None, shape: (height, width) })
                 }
                 _ => Err(Error::unsupported(
-                    "writing with codec 32 (ndlz) other than two-dimensional arrays of bytes, with parameter 4 or 8",
+                    "writing with codec 32 (ndlz) anything but two-dimensional arrays of bytes with the parameter 4 or 8",
                 )),
             },
             _ => Self::reading(codec, meta, &context.registry),
@@ -114,7 +114,7 @@ impl Coder {
         self.codec
     }
 
-    /// Decodes `input` into all of `out`. `dictionary` is the same for all streams that `state` sees.
+    /// Decodes `input` into all of `out`. All streams that use `state` must have the same `dictionary`.
     pub(crate) fn decode(
         &self,
         state: &mut Decoders,
@@ -136,7 +136,7 @@ impl Coder {
         }
     }
 
-    /// As [`decode`](Self::decode), where only the first `front` bytes of `out` matter: codecs that can stop there do.
+    /// Does the same as [`decode`](Self::decode), but only the first `front` bytes of `out` matter, so codecs may stop there.
     pub(crate) fn decode_front(
         &self,
         state: &mut Decoders,
@@ -151,8 +151,8 @@ impl Coder {
         }
     }
 
-    /// Puts what `input` becomes into the front of `out`, if it fits, and returns the number of bytes. The dictionary is the
-    /// same for all streams that `state` sees.
+    /// Encodes `input` into the front of `out`, if it fits, and returns the number of bytes. All streams that use `state` must
+    /// have the same dictionary.
     pub(crate) fn encode(
         &self,
         state: &mut Encoders,

@@ -1,4 +1,4 @@
-//! Writing a chunk.
+//! Writing of chunks.
 
 use sciformats_core::arith::{add, fit, present};
 use sciformats_core::storage::zeroed;
@@ -11,22 +11,22 @@ use crate::spec::block_starts;
 use crate::spec::chunk_header::{ChunkHeader, MAX_NBYTES, Special};
 use crate::spec::pipeline::{Codec, Pipeline};
 
-/// What a chunk may have more bytes than its data.
+/// The number of bytes by which a chunk can be larger than its data.
 pub const MAX_OVERHEAD: usize = 32;
 
-/// Data below this is stored raw.
+/// Smaller data is stored uncompressed.
 const MIN_NBYTES: usize = 32;
 
 /// Compresses `data` into a chunk.
 ///
 /// # Errors
-/// `Usage` if the data is too large for a chunk, or the parameters do not fit each other; `Unsupported` if this build
-/// does not have the codec or a filter.
+/// `Usage` if the data is too large for a chunk, or if the parameters contradict each other; `Unsupported` if this build does not
+/// have the codec or a filter.
 pub(crate) fn compress(data: &[u8], params: &Params, context: &Context) -> Result<Vec<u8>> {
     compress_as(data, params, context, true)
 }
 
-/// The same content as an ordinary chunk, for a chunk that is nothing but its kind.
+/// Returns an ordinary chunk with the same content as a chunk that stores nothing but its kind.
 ///
 /// # Errors
 /// `LimitExceeded`; those of decoding.
@@ -39,7 +39,7 @@ pub(crate) fn ordinary(chunk: &[u8], limits: &Limits) -> Result<Vec<u8>> {
 }
 
 fn compress_as(data: &[u8], params: &Params, context: &Context, kinds: bool) -> Result<Vec<u8>> {
-    // Memory that is not written to is not taken from the system.
+    // The system does not provide memory until it is written.
     let mut out = zeroed(add(data.len(), MAX_OVERHEAD)?)?;
     let len = write(data, params, (context, kinds), &mut out)?;
     out.truncate(len);
@@ -47,10 +47,10 @@ fn compress_as(data: &[u8], params: &Params, context: &Context, kinds: bool) -> 
     Ok(out)
 }
 
-/// As [`compress`], into the front of `out`; returns the size of the chunk.
+/// Does the same as [`compress`], but writes to the front of `out`. Returns the size of the chunk.
 ///
 /// # Errors
-/// As [`compress`]; `Usage` if `out` is not [`MAX_OVERHEAD`] bytes longer than `data`.
+/// Those of [`compress`]; `Usage` if `out` does not have [`MAX_OVERHEAD`] bytes more than `data`.
 pub(crate) fn compress_into(
     data: &[u8],
     params: &Params,
@@ -58,7 +58,7 @@ pub(crate) fn compress_into(
     out: &mut [u8],
 ) -> Result<usize> {
     if out.len() < bound::sum(data.len(), MAX_OVERHEAD) {
-        let problem = format!("has {} bytes, fewer than {MAX_OVERHEAD} more than the data", out.len());
+        let problem = format!("has {} bytes, but needs {MAX_OVERHEAD} bytes more than the data", out.len());
         return Err(Error::usage("out", problem));
     }
     write(data, params, (context, true), out)
@@ -79,7 +79,7 @@ fn write(data: &[u8], params: &Params, (context, kinds): (&Context, bool), out: 
     }
     if params.level > 0 && data.len() >= MIN_NBYTES {
         let dictionary = if params.dictionary { job.dictionary(context)? } else { None };
-        // A body that is not smaller than the data is of no use.
+        // A body that is not smaller than the data is useless.
         let room = present(body.get_mut(..bound::left(data.len(), 1)), "room for a body")?;
         if let Some(len) = job.write_body(start, dictionary.as_deref(), room, context)? {
             let header = if dictionary.is_some() { header.with_dictionary() } else { header };
@@ -90,7 +90,7 @@ fn write(data: &[u8], params: &Params, (context, kinds): (&Context, bool), out: 
     finish(header.raw(), head, data.len())
 }
 
-/// Puts the header before a body of `len` bytes. Returns the size of the chunk.
+/// Writes the header before a body of `len` bytes. Returns the size of the chunk.
 fn finish(mut header: ChunkHeader, head: &mut [u8], len: usize) -> Result<usize> {
     header.cbytes = add(header.size(), fit(len, "compressed size")?)?;
     let mut bytes = Vec::new();
@@ -102,12 +102,12 @@ fn finish(mut header: ChunkHeader, head: &mut [u8], len: usize) -> Result<usize>
     add(head.len(), len)
 }
 
-/// A chunk of blocks of the given contents, which may differ in length.
+/// Returns a chunk of blocks with the given contents, which may differ in length.
 ///
 /// # Errors
-/// As [`compress`].
+/// Those of [`compress`].
 pub(crate) fn compress_blocks(blocks: &[&[u8]], params: &Params, context: &Context) -> Result<Vec<u8>> {
-    // A bound, which is no size that a chunk may have.
+    // The sum is a bound, which exceeds the size of any chunk.
     let total = blocks.iter().fold(0, |sum, block| bound::sum(sum, block.len() as u64));
     let nbytes = u32::try_from(total).ok().filter(|&n| n <= MAX_NBYTES && n > 0);
     let nbytes = nbytes.ok_or_else(|| {
@@ -135,10 +135,10 @@ pub(crate) fn compress_blocks(blocks: &[&[u8]], params: &Params, context: &Conte
     finished(header, body)
 }
 
-/// A chunk of `nbytes` bytes that is nothing but its kind, or the repeated `value`.
+/// Returns a chunk of `nbytes` bytes that stores nothing but its kind, or the repeated `value`.
 ///
 /// # Errors
-/// `Usage` if `nbytes` is no multiple of what is repeated, or NaN is asked for in elements that are no floats.
+/// `Usage` if `nbytes` is not a multiple of the repeated value, or if NaN is requested for elements that are not floats.
 pub(crate) fn special(
     kind: Special,
     value: &[u8],
@@ -152,7 +152,7 @@ pub(crate) fn special(
         Special::Nan if !matches!(typesize, 4 | 8) => {
             return Err(Error::usage(
                 "type size",
-                format!("is {typesize}, but a chunk of NaN holds elements of 4 or 8 bytes"),
+                format!("is {typesize}, but elements of a chunk of NaN have 4 or 8 bytes"),
             ));
         }
         Special::Zeros => 1,
@@ -165,14 +165,14 @@ pub(crate) fn special(
             format!("is {nbytes}, which is not a multiple of {width} bytes"),
         ));
     }
-    // Blocks of an array have their size here too: the C library looks at it when it reads a part.
+    // Blocks of an array have their size here too, because the C library uses it to read a part.
     let blocksize = if blocksize == 0 { nbytes } else { nbytes.min(blocksize) };
     let header = ChunkHeader::plain(typesize_stored, nbytes, blocksize.max(1)).special_kind(kind);
     let body = if kind == Special::Value { value.to_vec() } else { Vec::new() };
     finished(header, body)
 }
 
-/// Puts the header before the body.
+/// Writes the header before the body.
 fn finished(mut header: ChunkHeader, body: Vec<u8>) -> Result<Vec<u8>> {
     header.cbytes = add(header.size(), fit(body.len(), "compressed size")?)?;
     let mut out = Vec::with_capacity(header.cbytes as usize);

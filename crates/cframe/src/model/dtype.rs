@@ -3,10 +3,10 @@
 //! | text | type |
 //! |---|---|
 //! | `<f4`, `>i2`, `\|u1`, `f8` | byte order, kind, size |
-//! | `\|S7`, `<U3` | text: bytes, UCS-4 characters |
+//! | `\|S7`, `<U3` | text of bytes, or of UCS-4 characters |
 //! | `[('a', '<i4'), ('b', '<f8', (2, 3))]` | a record: names, types, shapes |
 //! | `{'names': […], 'formats': […], 'offsets': […], 'itemsize': n}` | a record with gaps |
-//! | `float32` | the names of the plain types |
+//! | `float32` | the name of a plain type |
 
 use sciformats_core::endian::ByteOrder;
 use sciformats_core::fault::locate_all;
@@ -15,10 +15,10 @@ use sciformats_core::{Error, Result, bound};
 
 use crate::spec::type_text::TypeText;
 
-/// Records inside records that are followed.
+/// The largest nesting depth of records.
 const MAX_DEPTH: usize = 32;
 
-/// What the bytes of an element mean.
+/// The meaning of an element's bytes.
 ///
 /// ```
 /// use cframe::{DType, Kind};
@@ -30,25 +30,25 @@ const MAX_DEPTH: usize = 32;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
-    /// One byte, 0 or 1.
+    /// A truth value, which is a byte with the value 0 or 1.
     Bool,
-    /// Two's complement.
+    /// A signed integer in two's complement.
     Signed,
     /// An unsigned integer.
     Unsigned,
-    /// IEEE 754.
+    /// An IEEE 754 float.
     Float,
-    /// Two floats of half the size: real and imaginary part.
+    /// Two floats of half the size, which are the real and the imaginary part.
     Complex,
-    /// Text of single bytes, filled up with zeros.
+    /// Text of single bytes, padded with zeros.
     Bytes,
-    /// Text of 4-byte characters, filled up with zeros.
+    /// Text of 4-byte characters, padded with zeros.
     Text,
-    /// Bytes without meaning.
+    /// Bytes without a meaning.
     Raw,
     /// A point in time, as a signed integer of units in `[…]`.
     DateTime,
-    /// A span of time, as a signed integer of units in `[…]`.
+    /// A duration, as a signed integer of units in `[…]`.
     TimeDelta,
 }
 
@@ -66,18 +66,18 @@ pub enum Kind {
 pub enum DType {
     /// A single value of `size` bytes.
     Scalar {
-        /// What it is.
+        /// The kind of the value.
         kind: Kind,
-        /// Its bytes.
+        /// The size in bytes.
         size: usize,
-        /// Their order.
+        /// The byte order.
         order: ByteOrder,
     },
-    /// Named fields, `size` bytes with the gaps.
+    /// Named fields, with `size` bytes including the gaps.
     Record {
-        /// In stored order.
+        /// The fields in the order in which they are stored.
         fields: Vec<Field>,
-        /// Bytes of the whole.
+        /// The size of the record in bytes.
         size: usize,
     },
     /// An array inside an element, in C order.
@@ -102,16 +102,16 @@ pub enum DType {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Field {
-    /// Its name.
+    /// The name of the field.
     pub name: String,
-    /// Where it begins in the record, in bytes.
+    /// The offset of the field in the record, in bytes.
     pub offset: usize,
-    /// Its type.
+    /// The type of the field.
     pub dtype: DType,
 }
 
 impl DType {
-    /// Reads a type as NumPy writes it.
+    /// Parses a type as NumPy writes it.
     ///
     /// ```
     /// use cframe::{ByteOrder, DType, Kind};
@@ -123,7 +123,7 @@ impl DType {
     /// ```
     ///
     /// # Errors
-    /// `Unsupported` if the text names no type of a fixed size.
+    /// `Unsupported` if the text is not the name of a type of a fixed size.
     pub fn parse(text: &str) -> Result<Self> {
         let literal = match text.trim_start().chars().next() {
             Some('[' | '{' | '(') => {
@@ -136,7 +136,7 @@ impl DType {
             .ok_or_else(|| Error::unsupported(format!("the element type {text:?}")))
     }
 
-    /// Bytes of an element.
+    /// Returns the number of bytes of an element.
     pub fn size(&self) -> usize {
         match self {
             Self::Scalar { size, .. } | Self::Record { size, .. } => *size,
@@ -153,7 +153,7 @@ fn of(literal: &Literal, depth: usize) -> Option<DType> {
     match literal {
         Literal::Text(text) => scalar(text),
         Literal::List(items) => match items.as_slice() {
-            // A type and a shape: `('<f4', (2,))`.
+            // A type with a shape: `('<f4', (2,))`.
             [base @ Literal::Text(_), shape @ (Literal::List(_) | Literal::Number(_))] => {
                 shaped(of(base, deeper)?, shape)
             }
@@ -179,7 +179,7 @@ fn of(literal: &Literal, depth: usize) -> Option<DType> {
     }
 }
 
-/// `('name', type)` or `('name', type, shape)`; a name may be a pair of title and name.
+/// Parses `('name', type)` or `('name', type, shape)`. The name may be a pair of title and name.
 fn named(field: &Literal, depth: usize) -> Option<(String, DType)> {
     let Literal::List(parts) = field else { return None };
     let (name, rest) = parts.split_first()?;
@@ -198,7 +198,7 @@ fn named(field: &Literal, depth: usize) -> Option<(String, DType)> {
     }
 }
 
-/// A number that counts bytes or elements in memory.
+/// Returns a number that counts bytes or elements in memory.
 fn number(literal: &Literal) -> Option<usize> {
     if let Literal::Number(number) = literal { usize::try_from(*number).ok() } else { None }
 }
@@ -208,7 +208,7 @@ fn shaped(item: DType, shape: &Literal) -> Option<DType> {
         Literal::List(sizes) => sizes.iter().map(number).collect::<Option<Vec<_>>>()?,
         single => vec![number(single)?],
     };
-    // What has no size is no element type.
+    // Something whose size does not fit is not an element type.
     shape.iter().try_fold(item.size(), |size, &n| size.checked_mul(n))?;
     Some(DType::Array { item: Box::new(item), shape })
 }
@@ -248,8 +248,8 @@ fn spaced(entries: &[(Literal, Literal)], depth: usize) -> Option<DType> {
     (size >= end).then_some(DType::Record { fields, size })
 }
 
-/// The order of types that name none, which is that of the machine that wrote them: nearly all have this one. That of the
-/// machine that reads must not change what a file means.
+/// The byte order of types that do not name one. It is that of the machine that wrote them, which is nearly always this one. It
+/// must not depend on the machine that reads, because the meaning of a file would change.
 const UNNAMED: ByteOrder = ByteOrder::Little;
 
 fn scalar(text: &str) -> Option<DType> {
@@ -331,7 +331,7 @@ mod tests {
         let DType::Record { fields, size } = DType::parse(text).unwrap() else { panic!() };
         assert_eq!((fields[1].offset, size), (8, 16));
         assert!(DType::parse(&"[('a', ".repeat(100)).is_err());
-        // A size that no number holds is none.
+        // Types whose size does not fit a number are refused.
         for shape in ["(4294967296, 4294967296)", "(18446744073709551615,)"] {
             assert!(DType::parse(&format!("[('a', '<f4', {shape})]")).is_err(), "{shape}");
             assert!(DType::parse(&format!("('<f4', {shape})")).is_err(), "{shape}");

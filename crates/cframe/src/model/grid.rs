@@ -1,8 +1,8 @@
-//! Where the elements of an array are: chunks in a grid, blocks in a grid inside each.
+//! The positions of the elements of an array: chunks form a grid, and the blocks in each chunk form a grid.
 //!
-//! Chunks follow each other in C order of the array's grid, blocks in C order inside a chunk, elements in C order
-//! inside a block. A chunk holds whole blocks, so its sides are rounded up to those of the blocks; what lies beyond
-//! the chunk's own sides or the array is padding.
+//! Chunks are in C order of the array's grid, blocks are in C order inside a chunk, and elements are in C order inside a block.
+//! A chunk contains whole blocks, so its sides are rounded up to multiples of the sides of blocks. What is beyond the chunk's
+//! own sides, or beyond the array, is padding.
 
 use std::ops;
 
@@ -20,10 +20,10 @@ pub(crate) struct Grid {
     pub(crate) block: Vec<u64>,
 }
 
-/// The part of a selection that lies in one box, along one dimension.
+/// The part of a selection that is inside one box, along one dimension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Axis {
-    /// Index in the selection of the first index that lies in the box.
+    /// The position in the selection of the first index inside the box.
     pub(crate) to: u64,
     /// The same index, counted from the start of the box.
     pub(crate) from: u64,
@@ -31,16 +31,16 @@ pub(crate) struct Axis {
     pub(crate) step: u64,
 }
 
-/// A block that a selection touches.
+/// A block that contains elements of a selection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Touched {
-    /// Its number in the chunk.
+    /// The number of the block in the chunk.
     pub(crate) block: u64,
     pub(crate) axes: Vec<Axis>,
 }
 
 impl Grid {
-    /// The grid of a metalayer; `None` if its shapes cannot be a grid.
+    /// Returns the grid of a metalayer; `None` if its shapes cannot be a grid.
     pub(crate) fn new(b2nd: &B2nd) -> Option<Self> {
         let wide = |sizes: &[u32]| sizes.iter().map(|&size| u64::from(size)).collect::<Vec<_>>();
         let grid = Self { shape: b2nd.shape.clone(), chunk: wide(&b2nd.chunks), block: wide(&b2nd.blocks) };
@@ -49,7 +49,7 @@ impl Grid {
         (sane && elements(&grid.shape).is_some() && grid.chunk_elements().is_some()).then_some(grid)
     }
 
-    /// The number of chunks along each dimension.
+    /// Returns the number of chunks along each dimension.
     pub(crate) fn chunks(&self) -> Vec<u64> {
         self.shape
             .iter()
@@ -58,7 +58,7 @@ impl Grid {
             .collect()
     }
 
-    /// The number of blocks along each dimension of a chunk.
+    /// Returns the number of blocks along each dimension of a chunk.
     pub(crate) fn blocks(&self) -> Vec<u64> {
         self.chunk.iter().zip(&self.block).map(|(&chunk, &block)| chunk.div_ceil(block.max(1))).collect()
     }
@@ -67,12 +67,12 @@ impl Grid {
         elements(&self.block)
     }
 
-    /// Elements of a chunk with its padding.
+    /// Returns the number of elements of a chunk including its padding.
     pub(crate) fn chunk_elements(&self) -> Option<u64> {
         elements(&self.blocks())?.checked_mul(self.block_elements()?)
     }
 
-    /// The chunks that a selection touches, as positions in the grid of chunks, in C order.
+    /// Returns the chunks that contain elements of a selection, as positions in the grid of chunks in C order.
     pub(crate) fn touched_chunks(&self, slab: &Slab) -> Result<Vec<Vec<u64>>> {
         if slab.is_empty() {
             return Ok(Vec::new());
@@ -81,7 +81,7 @@ impl Grid {
         Ok(product(&touched.collect::<Result<Vec<_>>>()?))
     }
 
-    /// The blocks of a chunk that a selection touches.
+    /// Returns the blocks of a chunk that contain elements of a selection.
     pub(crate) fn touched_blocks(&self, slab: &Slab, chunk: &[u64]) -> Result<Vec<Touched>> {
         let per_dimension = slab
             .ranges()
@@ -94,7 +94,7 @@ impl Grid {
                 let count = side.div_ceil(block.max(1));
                 let mut touched = Vec::new();
                 for b in 0..count {
-                    // Beyond the end of the array nothing is selected.
+                    // Nothing beyond the end of the array is selected.
                     let low = bound::sum(start, bound::product(b, block));
                     let high = bound::sum(low, block).min(end);
                     if let Some(axis) = within(range, low, high)? {
@@ -112,7 +112,8 @@ impl Grid {
         touched.collect()
     }
 
-    /// What a selection holds of the chunk at this position, along each dimension: of one that it touches.
+    /// Returns the part of a selection in the chunk at this position, along each dimension. The chunk must contain selected
+    /// elements.
     pub(crate) fn within_chunk(&self, slab: &Slab, chunk: &[u64]) -> Result<Vec<Axis>> {
         let sides = self.dimensions().zip(chunk);
         let axes = slab.ranges().iter().zip(sides).map(|(range, ((n, side, _), &position))| {
@@ -122,7 +123,7 @@ impl Grid {
         axes.collect()
     }
 
-    /// The number of a chunk in C order.
+    /// Returns the number of a chunk in C order.
     pub(crate) fn chunk_number(&self, position: &[u64]) -> Result<u64> {
         number(position.iter().copied(), self.chunks())
     }
@@ -132,14 +133,14 @@ impl Grid {
     }
 }
 
-/// The boxes of `side` that the indices of a range fall into.
+/// Returns the boxes of length `side` that contain indices of a range.
 fn boxes(range: &Range, side: u64) -> Result<Vec<u64>> {
     let side = side.max(1);
     let last = add(range.start, mul(range.step, sub(range.count, 1)?)?)?;
     let mut touched = Vec::new();
     for b in div(range.start, side)?..=div(last, side)? {
         let low = mul(b, side)?;
-        // The last box may end where no number is.
+        // The end of the last box may not fit its type.
         if within(range, low, bound::sum(low, side))?.is_some() {
             touched.push(b);
         }
@@ -147,10 +148,10 @@ fn boxes(range: &Range, side: u64) -> Result<Vec<u64>> {
     Ok(touched)
 }
 
-/// The indices of a range that lie in `low .. high`.
+/// Returns the indices of a range that are in `low .. high`.
 fn within(range: &Range, low: u64, high: u64) -> Result<Option<Axis>> {
     let step = range.step.max(1);
-    // A box before the range leaves nothing, which is 0.
+    // If the box is before the range, the difference is 0.
     let first = bound::left(low, range.start).div_ceil(step);
     let end = bound::left(high, range.start).div_ceil(step).min(range.count);
     let Some(count) = end.checked_sub(first).filter(|&count| count > 0) else { return Ok(None) };
@@ -158,7 +159,7 @@ fn within(range: &Range, low: u64, high: u64) -> Result<Option<Axis>> {
     Ok((index >= low && index < high).then_some(Axis { to: first, from: sub(index, low)?, count, step }))
 }
 
-/// All combinations, the last list varying fastest.
+/// Returns all combinations of the items of several lists. The last list varies fastest.
 fn product<T: Clone>(lists: &[Vec<T>]) -> Vec<Vec<T>> {
     lists.iter().fold(vec![Vec::new()], |all, list| {
         all.iter()
@@ -173,7 +174,7 @@ fn product<T: Clone>(lists: &[Vec<T>]) -> Vec<Vec<T>> {
     })
 }
 
-/// The elements of a block from the first to the last that a selection holds.
+/// Returns the range from the first to the last element of a block that a selection contains.
 pub(crate) fn span(axes: &[Axis], block: &[u64]) -> Result<ops::Range<u64>> {
     let last = |axis: &Axis| add(axis.from, mul(sub(axis.count, 1)?, axis.step)?);
     let last = axes.iter().map(last).collect::<Result<Vec<_>>>()?;
@@ -182,8 +183,8 @@ pub(crate) fn span(axes: &[Axis], block: &[u64]) -> Result<ops::Range<u64>> {
     Ok(number(axes.iter().map(|axis| axis.from), sides())?..end)
 }
 
-/// Calls `copy(element in the selection, element in the block, count, step in the block)` for each run of elements
-/// along the last dimension.
+/// Calls `copy(element in the selection, element in the block, count, step in the block)` for each run of elements along the last
+/// dimension.
 pub(crate) fn runs(
     axes: &[Axis],
     selection: &[u64],
@@ -218,19 +219,19 @@ pub(crate) fn runs(
     }
 }
 
-/// The number of a place in a grid of these sides, in C order.
+/// Returns the number in C order of a position in a grid with these sides.
 fn number(place: impl IntoIterator<Item = u64>, sides: impl IntoIterator<Item = u64>) -> Result<u64> {
     let mut places = place.into_iter().zip(sides);
     places.try_fold(0u64, |number, (at, side)| add(mul(number, side)?, at))
 }
 
-/// How far apart neighbours are in each dimension, in elements.
+/// Returns the distance of neighbours in each dimension, in elements.
 fn strides(sizes: &[u64]) -> Vec<u64> {
     let mut strides = vec![1u64; sizes.len()];
     let mut stride = 1;
     for (this, &size) in strides.iter_mut().zip(sizes).rev() {
         *this = stride;
-        // Beyond the first dimension no stride is used.
+        // The stride before the first dimension is not used.
         stride = bound::product(stride, size);
     }
     strides
@@ -270,7 +271,7 @@ mod tests {
         assert_eq!(span(&[axis(1, 1, 1), axis(0, 4, 1)], &grid.block).unwrap(), 4..8);
         assert_eq!(span(&[axis(0, 2, 2), axis(1, 2, 2)], &grid.block).unwrap(), 1..12);
         assert_eq!(span(&[], &[]).unwrap(), 0..1);
-        // Places that no array has are errors.
+        // Positions that no array has are errors.
         let far = [axis(u64::MAX, 2, 1), axis(0, 1, 1)];
         assert!(span(&far, &grid.block).is_err());
         assert!(runs(&far, &[7, 10], &grid.block, |_, _, _, _| Ok(())).is_err());

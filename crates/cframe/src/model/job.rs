@@ -1,4 +1,4 @@
-//! The blocks of a chunk that is being written.
+//! Writing of the blocks of a chunk.
 
 use sciformats_core::arith::{add, fit, increase, mul, present, sum};
 use sciformats_core::{Error, Result, bound};
@@ -14,19 +14,19 @@ use crate::spec::chunk_header::{ChunkHeader, MAX_DICTIONARY, VERSION_BLOSC1};
 use crate::spec::pipeline::{Codec, Filter, Pipeline};
 use crate::spec::stream::Stream;
 
-/// What a thread keeps from one block to the next.
+/// What a thread keeps between blocks.
 #[derive(Default)]
 pub(super) struct State {
     encoders: Kept<Encoders>,
     buffers: Buffers,
 }
 
-/// What has become of a block.
+/// The result for a block.
 #[derive(Clone, Copy, Default)]
 struct Made {
-    /// Its size in the chunk.
+    /// The size of the block in the chunk.
     len: usize,
-    /// Whether it is smaller than it was, and has been written. If not, it is stored as it is, later.
+    /// Whether it became smaller and has been written. Otherwise it is stored uncompressed later.
     smaller: bool,
 }
 
@@ -38,7 +38,7 @@ pub(super) struct Job<'a> {
     blocksize: usize,
     split: bool,
     data: &'a [u8],
-    /// The first block as it will read, if others are differences from it.
+    /// The first block as readers will decode it, if the others are differences from it.
     reference: Option<Vec<u8>>,
 }
 
@@ -80,7 +80,7 @@ impl<'a> Job<'a> {
         Ok(ChunkHeader { version: VERSION_BLOSC1, flags, extension: None, ..long })
     }
 
-    /// The first block as a reader will see it: filters may have lost something.
+    /// Returns the first block as readers will decode it, because filters may lose information.
     fn first_as_read(&self) -> Result<Vec<u8>> {
         let first = self.data.get(..self.blocksize.min(self.data.len())).unwrap_or_default();
         let mut encoding = Buffers::default();
@@ -103,8 +103,8 @@ impl<'a> Job<'a> {
         }
     }
 
-    /// Writes the block starts, the dictionary and the blocks. Returns the size of it all, `None` if it does not fit.
-    /// `start` is the position of `out` in the chunk.
+    /// Writes the block starts, the dictionary and the blocks. Returns their total size, or `None` if they do not fit. `start` is
+    /// the position of `out` in the chunk.
     pub(super) fn write_body(
         &self,
         start: usize,
@@ -133,7 +133,7 @@ impl<'a> Job<'a> {
         Ok(at.checked_sub(start))
     }
 
-    /// Writes the blocks one behind the other. Returns the size of each, `None` if they do not fit.
+    /// Writes the blocks one after another. Returns the size of each block, or `None` if they do not fit.
     fn write_blocks(
         &self,
         dictionary: Option<&[u8]>,
@@ -164,8 +164,8 @@ impl<'a> Job<'a> {
         self.store_blocks(&made, out)
     }
 
-    /// Moves blocks that stand in slots of the size of a decoded block to their places. `false` if one would have to go
-    /// over a later one, or beyond the end.
+    /// Moves blocks from slots of the size of a decoded block to their final places. Returns `false` if a block would overwrite a
+    /// later one, or would not fit.
     fn close_ranks(&self, made: &[Made], out: &mut [u8]) -> bool {
         let mut at = 0usize;
         for (index, made) in made.iter().enumerate() {
@@ -183,8 +183,8 @@ impl<'a> Job<'a> {
         true
     }
 
-    /// Writes the blocks that did not become smaller, now that it is known that the others are worth it. Returns the
-    /// sizes of all, `None` if they do not fit.
+    /// Writes the blocks that did not become smaller, after it is known that compressing the others is worth it. Returns the
+    /// sizes of all blocks, or `None` if they do not fit.
     fn store_blocks(&self, made: &[Made], out: &mut [u8]) -> Result<Option<Vec<usize>>> {
         let total = sum(made.iter().map(|made| made.len))?;
         if total > out.len() {
@@ -208,7 +208,7 @@ impl<'a> Job<'a> {
         Ok(Some(made.iter().map(|made| made.len).collect()))
     }
 
-    /// Encodes a block into the front of `out`, if that makes it smaller.
+    /// Encodes a block into the front of `out`, if this makes it smaller.
     fn encode_block(
         &self,
         index: usize,
@@ -229,15 +229,15 @@ impl<'a> Job<'a> {
         Ok(made.filter(|&len| len < filtered.len()).map_or(stored, |len| Made { len, smaller: true }))
     }
 
-    /// Writes the streams of a block, each as `code` makes it if that makes it smaller. `None` if they do not fit, or
-    /// none of them became smaller.
+    /// Writes the streams of a block. Each is encoded by `code` if this makes it smaller. Returns `None` if they do not fit, or
+    /// if none of them became smaller.
     fn streams<'s>(
         &self,
         streams: impl Iterator<Item = &'s [u8]>,
         out: &mut [u8],
         mut code: impl FnMut(&[u8], &mut [u8]) -> Option<usize>,
     ) -> Option<usize> {
-        // Streams are stored as they are only when it is known that others are worth it.
+        // Streams are only stored uncompressed after it is known that encoding others is worth it.
         let mut raw: Vec<(usize, &[u8])> = Vec::new();
         let (mut at, mut smaller) = (0usize, false);
         for stream in streams {
@@ -268,7 +268,7 @@ impl<'a> Job<'a> {
         Some(at)
     }
 
-    /// A block of its own, with its size before it.
+    /// Returns a block of variable length, preceded by its size.
     pub(super) fn encode_alone(&self, state: &mut State, block: &[u8]) -> Result<Vec<u8>> {
         let State { encoders, buffers } = state;
         let filtered = self.stages.encode(Block::First, buffers, block)?;
@@ -286,7 +286,8 @@ impl<'a> Job<'a> {
         len.checked_div(streams).unwrap_or(len).max(1)
     }
 
-    /// A dictionary for the blocks of this chunk; `None` if the codec has none, or none can be made of the data.
+    /// Returns a dictionary for the blocks of this chunk; `None` if the codec has no dictionaries, or if none can be made of the
+    /// data.
     pub(super) fn dictionary(&self, context: &Context) -> Result<Option<Vec<u8>>> {
         let largest = bound::addressable(MAX_DICTIONARY.into()).min(self.data.len() / 32);
         let count = self.data.len().div_ceil(self.blocksize.max(1));
@@ -305,7 +306,7 @@ impl<'a> Job<'a> {
                 Ok(zstd::train(&samples.concat(), &lengths, largest))
             }
             Codec::Lz4 | Codec::Lz4Hc => {
-                // Any text serves: a little of each block, so that what recurs in all of them is there.
+                // Any text can be a dictionary. A part of each block is used, so that it contains what recurs in all of them.
                 let share = largest.checked_div(count).unwrap_or_default().max(64);
                 let pieces = filtered.iter().filter_map(|block| block.get(..share.min(block.len())));
                 let mut dictionary: Vec<u8> = pieces.flatten().copied().collect();
@@ -317,24 +318,27 @@ impl<'a> Job<'a> {
     }
 }
 
-/// Blosc1 has one slot, for a shuffle, and four codecs.
+/// Checks the restrictions of Blosc 1, which has one slot for a shuffle, and four codecs.
 fn check_blosc1(params: &Params) -> Result<()> {
     let plain = |filter: Filter| (filter.id == 1 || filter.id == 2) && filter.meta == 0;
     let Pipeline(_) = params.pipeline;
     let filters = params.pipeline.filters().count();
     if filters > 1 || !params.pipeline.filters().all(plain) {
-        return Err(Error::usage("filters", "are more than the one shuffle that Blosc 1 has"));
+        return Err(Error::usage(
+            "filters",
+            "must be a single shuffle, because Blosc 1 has no other filters",
+        ));
     }
     if params.codec.format() > 4 || params.dictionary || params.typesize > 255 {
-        return Err(Error::usage("codec, dictionary or type size", "is not one that Blosc 1 knows"));
+        return Err(Error::usage("codec, dictionary or type size", "does not exist in Blosc 1"));
     }
     Ok(())
 }
 
-/// The byte that all of `bytes` are.
+/// Returns the byte of which `bytes` consists, if all bytes are equal.
 pub(super) fn repeated(bytes: &[u8]) -> Option<u8> {
     let (first, rest) = bytes.split_first()?;
-    // Most streams differ early; the rest is compared in long strides.
+    // Most streams differ early; the rest is compared in long steps.
     let head = rest.iter().take(16).all(|byte| byte == first);
     (head && bytes.chunks(4096).all(|piece| piece.iter().fold(0, |all, byte| all | (byte ^ first)) == 0))
         .then_some(*first)

@@ -1,5 +1,4 @@
-//! What a thread keeps from one chunk to the next: memory that would else be taken from the system and cleared again for
-//! each of them.
+//! Memory that a thread keeps between chunks. Otherwise it would be requested from the system and cleared for each chunk.
 
 use std::cell::Cell;
 use std::ops::{Deref, DerefMut};
@@ -9,10 +8,10 @@ use sciformats_core::Result;
 
 /// A kind of value that threads keep.
 pub(crate) trait Keep: Default + 'static {
-    /// Where the calling thread keeps it.
+    /// Returns where the calling thread keeps it.
     fn place() -> &'static LocalKey<Cell<Self>>;
 
-    /// Lets go of what is too much to keep, or of no use for others.
+    /// Drops what is too large to keep, or useless for other chunks.
     fn shrink(&mut self);
 }
 
@@ -23,7 +22,7 @@ pub(crate) struct Kept<T: Keep> {
 
 impl<T: Keep> Default for Kept<T> {
     fn default() -> Self {
-        // A thread that ends has kept nothing.
+        // A thread that is ending has no kept values any more.
         Self { value: T::place().try_with(Cell::take).unwrap_or_default() }
     }
 }
@@ -32,7 +31,7 @@ impl<T: Keep> Drop for Kept<T> {
     fn drop(&mut self) {
         let mut value = std::mem::take(&mut self.value);
         value.shrink();
-        // A thread that ends keeps nothing.
+        // A thread that is ending does not keep the value.
         let _ = T::place().try_with(|place| place.set(value));
     }
 }
@@ -51,10 +50,10 @@ impl<T: Keep> DerefMut for Kept<T> {
     }
 }
 
-/// The largest buffer that is kept: the largest block whose size is chosen and not given.
+/// The largest buffer that is kept, which is the size of the largest block whose size is chosen automatically.
 const LARGEST: usize = 4 << 20;
 
-/// Two buffers that take turns.
+/// Two buffers that are used in turn.
 #[derive(Default)]
 pub(crate) struct Pair {
     pub(crate) a: Vec<u8>,
@@ -73,7 +72,7 @@ impl Keep for Pair {
     }
 }
 
-/// A buffer for what is decoded and not asked for.
+/// A buffer for decoded bytes that were not requested.
 #[derive(Default)]
 pub(crate) struct Scratch(pub(crate) Vec<u8>);
 
@@ -94,10 +93,10 @@ fn drop_large(buffer: &mut Vec<u8>) {
     }
 }
 
-/// The first `len` bytes of a buffer that grows as needed. What they are is not said.
+/// Returns the first `len` bytes of a buffer, which grows if necessary. Their contents are undefined.
 pub(crate) fn sized(buffer: &mut Vec<u8>, len: usize) -> Result<&mut [u8]> {
     if buffer.len() < len {
-        // Nothing of the old bytes is of use, so none is moved.
+        // The old bytes are useless, so they are not copied.
         *buffer = sciformats_core::storage::zeroed(len)?;
     }
     Ok(buffer.get_mut(..len).unwrap_or_default())
@@ -111,7 +110,7 @@ mod tests {
     fn what_is_dropped_is_there_again_unless_it_is_large() {
         let mut first = Kept::<Scratch>::default();
         sized(&mut first.0, 100).unwrap().fill(7);
-        // While one is in use another begins anew.
+        // While one value is in use, another one starts empty.
         assert!(Kept::<Scratch>::default().0.is_empty());
         drop(first);
         let mut again = Kept::<Scratch>::default();

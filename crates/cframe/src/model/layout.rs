@@ -1,16 +1,16 @@
-//! Where everything of a frame goes, and in which order it is written.
+//! The positions of everything in a frame, and the order in which it is written.
 //!
-//! A commit writes new chunks into space that no live byte uses, then offsets and trailer behind all chunks, where
-//! they do not touch the live ones either, syncs, and then writes the header. The header is what makes the rest part of
-//! the frame, and its changed bytes lie in one sector, so that every reader sees the old frame or the new one:
+//! A commit writes new chunks to space that no byte in use occupies. It then writes the offsets and the trailer after all
+//! chunks, where they do not touch those in use either, syncs, and writes the header. The header makes the rest part of the
+//! frame, and its changed bytes are within one sector, so every reader sees the old frame or the new one:
 //!
 //! ```text
 //! header │ chunks │ old offsets, old trailer │ new chunk │ new offsets, new trailer
 //!    └──── points to the old ones until it is written, then to the new ones
 //! ```
 //!
-//! The space of the old offsets and trailer serves the next commits. Where a header's change crosses a sector, the
-//! commit goes through a journal instead.
+//! The space of the old offsets and trailer is used by later commits. If the change of a header is in two sectors, the commit
+//! goes through a journal instead.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -30,36 +30,36 @@ use crate::spec::offset::Offset;
 use crate::spec::pipeline::Codec;
 use crate::spec::trailer::Trailer;
 
-/// Block size of the offsets chunk: what a lookup has to decode.
+/// The block size of the offsets chunk, which is what a look-up must decode.
 const OFFSETS_BLOCK: u32 = 16 << 10;
 
 /// A chunk of a frame that is being edited.
 #[derive(Clone, Debug)]
 pub(crate) struct Entry {
     pub(crate) place: Place,
-    /// Size of the decoded chunk.
+    /// The size of the decoded chunk.
     pub(crate) nbytes: u32,
 }
 
-/// Where a chunk's bytes are.
+/// The place of a chunk's bytes.
 #[derive(Clone, Debug)]
 pub(crate) enum Place {
-    /// In the frame that is being edited, under this entry of its offsets.
+    /// In the frame that is being edited, at this entry of its offsets.
     Stored(Offset),
-    /// In memory, not yet written.
+    /// In memory, because they are not written yet.
     New(Arc<Vec<u8>>),
 }
 
-/// What an editor knows about a frame's space.
+/// What an editor knows about the space of a frame.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Space {
     /// Ranges below `chunks_end` that no chunk uses.
     pub(crate) free: Vec<Range<u64>>,
-    /// No chunk ends behind this.
+    /// The largest end of a chunk.
     pub(crate) chunks_end: u64,
 }
 
-/// A commit, and what is true after it.
+/// A commit, and the state after it.
 #[derive(Debug)]
 pub(crate) struct Plan {
     pub(crate) plan: commit::Plan<'static>,
@@ -67,12 +67,12 @@ pub(crate) struct Plan {
 }
 
 impl Space {
-    /// Of a frame of which nothing else is known.
+    /// Returns the space of a frame about which nothing else is known.
     pub(crate) fn of(frame: &Frame) -> Self {
         Self { free: Vec::new(), chunks_end: frame.index_range().start }
     }
 
-    /// Takes `len` bytes out of the free ranges.
+    /// Takes `len` bytes from the free ranges.
     fn take(&mut self, len: u64) -> Option<u64> {
         let range = self.free.iter_mut().find(|range| bound::left(range.end, range.start) >= len)?;
         let at = range.start;
@@ -81,11 +81,11 @@ impl Space {
     }
 }
 
-/// The sizes of chunks, as a header says them.
+/// Returns the chunk size for a header.
 pub(crate) fn chunk_size(sizes: impl IntoIterator<Item = u32>) -> ChunkSize {
     let mut sizes = sizes.into_iter();
     let Some(first) = sizes.next() else { return ChunkSize::Unknown };
-    // A shorter chunk may only be the last; one of no bytes would make the number of chunks ambiguous.
+    // Only the last chunk may be shorter. A chunk without bytes would make the number of chunks ambiguous.
     let mut shorter = false;
     for size in sizes {
         if shorter || size > first || size == 0 {
@@ -96,7 +96,7 @@ pub(crate) fn chunk_size(sizes: impl IntoIterator<Item = u32>) -> ChunkSize {
     if first == 0 { ChunkSize::Variable } else { ChunkSize::Fixed(first) }
 }
 
-/// Completes a header with what its chunks are.
+/// Completes a header with the properties of its chunks.
 pub(crate) fn describe(header: &mut FrameHeader, entries: &[Entry]) -> Result<()> {
     header.nbytes = sum(entries.iter().map(|entry| u64::from(entry.nbytes)))?;
     header.chunksize = match chunk_size(entries.iter().map(|entry| entry.nbytes)) {
@@ -108,14 +108,14 @@ pub(crate) fn describe(header: &mut FrameHeader, entries: &[Entry]) -> Result<()
     Ok(())
 }
 
-/// A new chunk as it is stored: nothing at all, where its kind says everything and its size is known.
+/// A new chunk as it is stored. Nothing is stored if its kind and its size say everything.
 pub(crate) enum Stored {
     Nothing(Offset),
     Bytes(Arc<Vec<u8>>),
 }
 
-///
-/// Where sizes vary, other readers refuse chunks that are nothing but their kind, so these become ordinary ones.
+/// Returns how a new chunk is stored. If sizes vary, other readers refuse chunks that store nothing but their kind, so these
+/// become ordinary chunks.
 pub(crate) fn stored(bytes: &Arc<Vec<u8>>, chunksize: ChunkSize, limits: &Limits) -> Result<Stored> {
     let special = ChunkHeader::parse(bytes).ok().and_then(|(_, header)| header.special());
     match (special, chunksize) {
@@ -127,7 +127,7 @@ pub(crate) fn stored(bytes: &Arc<Vec<u8>>, chunksize: ChunkSize, limits: &Limits
     }
 }
 
-/// The offsets chunk; nothing for a frame without decoded bytes.
+/// Returns the offsets chunk, which is empty for a frame without decoded bytes.
 pub(crate) fn encode_offsets(offsets: &[Offset], nbytes: u64) -> Result<Vec<u8>> {
     if nbytes == 0 {
         return Ok(Vec::new());
@@ -141,8 +141,8 @@ pub(crate) fn encode_offsets(offsets: &[Offset], nbytes: u64) -> Result<Vec<u8>>
     compress(&bytes, &params, &PLAIN)
 }
 
-/// Plans the commit of `entries` into the file that holds `frame`. `header` and `trailer` are the new ones; the header
-/// is as long as the old one.
+/// Plans the commit of `entries` to the file that contains `frame`. `header` and `trailer` are the new ones; the header must be
+/// as long as the old one.
 pub(crate) fn plan(
     frame: &Frame,
     space: &Space,
@@ -167,10 +167,10 @@ pub(crate) fn plan(
     index.extend(trailer.encode()?);
     let len = index.len() as u64;
     if header.nbytes == 0 {
-        // There is no offsets chunk then, and the trailer follows the header, where live bytes are.
+        // Without an offsets chunk, the trailer follows the header, where bytes in use are.
         return rewritten(frame, header, index);
     }
-    // Behind all chunks: before the live index if there is room, else behind everything.
+    // The index is written after all chunks: before the index in use if there is space, otherwise after everything.
     let below = add(space.chunks_end, len)? <= old_index.start;
     let index_at = if below { space.chunks_end } else { cursor.max(old_index.end) };
     header.cbytes = sub(index_at, header_len)?;
@@ -201,7 +201,7 @@ fn advance(cursor: &mut u64, len: u64) -> Result<u64> {
     Ok(at)
 }
 
-/// The places of all chunks, and the writes of the new ones; `allocate` gives the position for so many bytes.
+/// Returns the places of all chunks, and the writes of the new ones; `allocate` returns the position for a number of bytes.
 fn place(
     entries: &[Entry],
     header: &FrameHeader,
@@ -228,8 +228,8 @@ fn place(
     Ok((offsets, writes))
 }
 
-/// A commit whose header changes in more than one sector: everything new behind the old frame, the header through the
-/// journal.
+/// Returns a commit whose header changes in several sectors. Everything new is written after the old frame, and the header goes
+/// through the journal.
 fn journalled(frame: &Frame, mut header: FrameHeader, entries: &[Entry], trailer: &Trailer) -> Result<Plan> {
     let header_len = u64::from(frame.header().header_len);
     let old_len = frame.storage_len();
@@ -251,7 +251,7 @@ fn journalled(frame: &Frame, mut header: FrameHeader, entries: &[Entry], trailer
     Ok(Plan { plan: commit::Plan { fresh, decisive, old_len, new_len }, space })
 }
 
-/// A frame without chunks: all of it through the journal.
+/// Returns a commit of a frame without chunks, which goes through the journal completely.
 fn rewritten(frame: &Frame, mut header: FrameHeader, index: Vec<u8>) -> Result<Plan> {
     let header_len = u64::from(frame.header().header_len);
     let old_len = frame.storage_len();
@@ -270,7 +270,7 @@ fn rewritten(frame: &Frame, mut header: FrameHeader, index: Vec<u8>) -> Result<P
     })
 }
 
-/// The bytes from the first that differs to the last.
+/// Returns the range of bytes that differ, from the first to the last.
 fn changed(old: &[u8], new: &[u8]) -> Option<Range<usize>> {
     let first = old.iter().zip(new).position(|(a, b)| a != b)?;
     let last = old.iter().zip(new).rposition(|(a, b)| a != b)?;
@@ -307,7 +307,7 @@ mod tests {
         (bytes, vlmeta)
     }
 
-    /// Applies one edit to a file, cut wherever a crash could cut it.
+    /// Applies one edit to a file, and interrupts it wherever a crash could.
     fn edited(
         file: &[u8],
         space: &mut Option<Space>,
@@ -381,7 +381,7 @@ mod tests {
         );
     }
 
-    /// Chunks of an array that grows, shrinks and is written to.
+    /// Commits chunks of an array that grows, shrinks and is written to.
     #[test]
     fn every_cut_of_a_commit_of_an_array_leaves_the_old_one_or_the_new_one() {
         use crate::{Array, ArrayParams, Slab};

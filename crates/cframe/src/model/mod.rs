@@ -1,4 +1,4 @@
-//! Meaning: how chunks form frames and arrays, what a read must touch, and how a change is committed.
+//! The meaning of the structures: how chunks form frames and arrays, what a read needs, and how a change is committed.
 #![warn(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,

@@ -1,4 +1,4 @@
-//! The offsets chunk: decoded block by block, as entries are asked for.
+//! The offsets chunk, which is decoded block by block as entries are needed.
 
 use std::sync::OnceLock;
 
@@ -15,25 +15,25 @@ const NAME: &str = "offsets chunk";
 #[derive(Clone)]
 pub(crate) struct Offsets {
     chunk: Option<Chunk<'static>>,
-    /// Where the first chunks were found, if there is no index.
+    /// The positions of the first chunks that were found, if there is no index.
     walked: Vec<u64>,
     count: u64,
-    /// Blocks that have been decoded; empty if entries are not kept.
+    /// Blocks that have been decoded. The list is empty if entries are not kept.
     blocks: Box<[OnceLock<Vec<u8>>]>,
 }
 
 impl Offsets {
-    /// The offsets of a frame without chunks.
+    /// Returns the offsets of a frame without chunks.
     pub(crate) fn none() -> Self {
         Self { chunk: None, walked: Vec::new(), count: 0, blocks: Box::default() }
     }
 
-    /// Of `count` chunks, the first of which begin at these offsets; the others are not there.
+    /// Returns the offsets of `count` chunks, of which the first begin at these positions. The others are missing.
     pub(crate) fn walked(at: Vec<u64>, count: u64) -> Self {
         Self { walked: at, count, ..Self::none() }
     }
 
-    /// The entries of `chunk`, which stands at `at`; `expected` of them, if that is known.
+    /// Returns the entries in `chunk`, which begins at `at`. If `expected` is known, there must be as many.
     pub(crate) fn new(
         chunk: Chunk<'static>,
         at: u64,
@@ -49,7 +49,7 @@ impl Offsets {
             return Err(Fault::new("nbytes", kind).at(NAME, bound::sum(at, 4)));
         }
         limits.items("chunks", count)?;
-        // Blocks that hold whole entries are kept; the rest, and what is nothing but a value, is decoded each time.
+        // Blocks that contain whole entries are kept. Other blocks, and chunks of one value, are decoded each time.
         let keeps = chunk.blocksize().is_some_and(|size| size.is_multiple_of(8)) && chunk.special().is_none();
         let kept = if keeps { chunk.blocks() } else { 0 };
         Ok(Self {
@@ -60,12 +60,12 @@ impl Offsets {
         })
     }
 
-    /// The number of chunks.
+    /// Returns the number of chunks.
     pub(crate) fn len(&self) -> u64 {
         self.count
     }
 
-    /// The place of a chunk; `None` past the last.
+    /// Returns the place of a chunk; `None` if there is no such chunk.
     pub(crate) fn get(&self, index: u64) -> Result<Option<Offset>> {
         if let Some(&at) = usize::try_from(index).ok().and_then(|index| self.walked.get(index)) {
             return Ok(Some(Offset::At(at)));

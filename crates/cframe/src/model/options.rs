@@ -1,4 +1,4 @@
-//! How a frame is opened.
+//! Options for opening frames.
 
 use sciformats_core::Limits;
 use sciformats_core::storage::Access;
@@ -7,7 +7,7 @@ use super::chunk::Context;
 use super::parallel::Threads;
 use crate::codec::registry::Registry;
 
-/// How a frame, an array or a chunk is opened, and what codes its chunks.
+/// Options for opening a frame, an array or a chunk, and for coding its chunks.
 ///
 /// ```
 /// use cframe::{Frame, Limits, OpenOptions, Params, SChunk};
@@ -24,29 +24,29 @@ use crate::codec::registry::Registry;
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct OpenOptions {
-    /// Bounds on what a file may ask for.
+    /// The limits on what a file may declare.
     pub limits: Limits,
-    /// Threads that may code blocks and chunks: the calling one and some of rayon's current pool, which need the feature
-    /// `parallel`. 0 stands for as many as there are.
+    /// The number of threads that may code blocks and chunks. These are the calling thread and some of rayon's current pool,
+    /// which requires the feature `parallel`. 0 means as many as there are.
     pub threads: usize,
-    /// Codecs and filters of the caller's.
+    /// The caller's own codecs and filters.
     pub registry: Registry,
-    /// How files are reached. Default: with the system's calls. Whoever knows that nobody changes the files can have them
-    /// [mapped](Access::mapped) into memory; stored bytes need not be copied then.
+    /// How files are accessed. The default is to use system calls. If it is certain that nobody changes the files, they can be
+    /// [mapped](Access::mapped) into memory; stored bytes then need not be copied.
     pub access: Access,
-    /// Whether a frame is opened of which only the beginning is left. Default: no, that is an error. With it, what is missing is
-    /// an error of reading it, and [`Frame::rescued`](crate::Frame::rescued) says what there is.
+    /// Whether a frame is opened if only its beginning is left. The default is false, so that this is an error. If it is set,
+    /// only reading a missing part is an error, and [`Frame::rescued`](crate::Frame::rescued) says what is left.
     pub rescue: bool,
 }
 
 impl OpenOptions {
-    /// The same with other limits.
+    /// Returns the same options with other limits.
     #[must_use]
     pub fn with_limits(self, limits: Limits) -> Self {
         Self { limits, ..self }
     }
 
-    /// The same with another number of threads.
+    /// Returns the same options with another number of threads.
     ///
     /// ```
     /// use cframe::{OpenOptions, Params};
@@ -62,19 +62,19 @@ impl OpenOptions {
         Self { threads, ..self }
     }
 
-    /// The same with codecs and filters of the caller's.
+    /// Returns the same options with the caller's own codecs and filters.
     #[must_use]
     pub fn with_registry(self, registry: Registry) -> Self {
         Self { registry, ..self }
     }
 
-    /// The same with another way to reach files.
+    /// Returns the same options with another way to access files.
     #[must_use]
     pub fn with_access(self, access: Access) -> Self {
         Self { access, ..self }
     }
 
-    /// The same for frames of which only the beginning may be left, or not.
+    /// Returns the same options; frames of which only the beginning is left are opened or not.
     #[must_use]
     pub fn with_rescue(self, rescue: bool) -> Self {
         Self { rescue, ..self }

@@ -1,20 +1,20 @@
-//! One body for one thread and for many.
+//! The same code for one thread and for several threads.
 
 use sciformats_core::Result;
 
-/// How many threads code blocks and chunks; 0 stands for as many as there are.
+/// The number of threads that code blocks and chunks; 0 means as many as there are.
 ///
-/// These are the calling one and those of rayon's current pool, with the feature `parallel`; otherwise the calling one.
+/// These are the calling thread and, with the feature `parallel`, those of rayon's current pool.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Threads(pub(crate) usize);
 
-/// Work below so many bytes is done by the calling thread: waking others costs more than they save.
+/// Smaller work, in bytes, is done by the calling thread, because waking other threads costs more than it saves.
 #[cfg(feature = "parallel")]
 const WORTH_SHARING: usize = 256 << 10;
 
 impl Threads {
-    /// Does `work` for each piece of `size` bytes of `out` (the last may be shorter) and its number. `own` is what the
-    /// calling thread keeps from one piece to the next, `state` makes it for the others.
+    /// Calls `work` for each piece of `size` bytes of `out` (the last may be shorter) and its number. `own` is what the calling
+    /// thread keeps between pieces, and `state` creates it for the other threads.
     pub(crate) fn each_piece<S>(
         self,
         (out, size): (&mut [u8], usize),
@@ -28,8 +28,8 @@ impl Threads {
         self.each((pieces, bytes), own, state, |state, (index, piece)| work(state, index, piece))
     }
 
-    /// Does `work` for each number below `count`, which stands for about `bytes` bytes in all, and collects the results
-    /// in order.
+    /// Calls `work` for each number below `count`, and collects the results in order. All calls together process about `bytes`
+    /// bytes.
     pub(crate) fn collect<S, T: Default + Send>(
         self,
         count: usize,
@@ -46,7 +46,8 @@ impl Threads {
         Ok(results)
     }
 
-    /// As `each_piece`, where each piece has a result of its own; `false` if it is not worth sharing and nothing was done.
+    /// Does the same as `each_piece` if each piece has a result. Returns `false`, without doing anything, if sharing is not worth
+    /// it.
     pub(crate) fn share<S, T: Send>(
         self,
         (out, size): (&mut [u8], usize),
@@ -66,7 +67,7 @@ impl Threads {
         Ok(true)
     }
 
-    /// How many pieces of `size` bytes are worth to be at hand together, so that every thread has some.
+    /// Returns how many pieces of `size` bytes should be available together, so that every thread has some.
     pub(crate) fn batch(self, size: usize) -> usize {
         if self.shares(usize::MAX, 2) { (BATCH.checked_div(size)).unwrap_or(1).clamp(1, MOST) } else { 1 }
     }
@@ -97,7 +98,7 @@ impl Threads {
         }
         let queue = queue::Queue::new(items);
         let helpers = sciformats_core::bound::left(self.available().min(count), 1);
-        // The calling thread begins at once, while the others wake up.
+        // The calling thread starts at once, while the others wake up.
         rayon::in_place_scope(|scope| {
             for _ in 0..helpers {
                 scope.spawn(|_| queue.work(&mut state(), &work));
@@ -127,8 +128,9 @@ impl Threads {
     }
 }
 
-/// Bytes of a batch, and the most pieces.
+/// The size of a batch in bytes.
 const BATCH: usize = 4 << 20;
+/// The largest number of pieces of a batch.
 const MOST: usize = 256;
 
 #[cfg(feature = "parallel")]
@@ -137,7 +139,7 @@ mod queue {
 
     use sciformats_core::{Error, Result};
 
-    /// What is left to do, in order, and the first fault.
+    /// The remaining work in order, and the first fault.
     pub(super) struct Queue<I> {
         items: Mutex<Option<I>>,
         fault: Mutex<Option<(usize, Error)>>,
@@ -148,13 +150,13 @@ mod queue {
             Self { items: Mutex::new(Some(items)), fault: Mutex::default() }
         }
 
-        /// Does `work` until nothing is left. After a fault nothing more is begun.
+        /// Calls `work` until nothing is left. After a fault, nothing more is begun.
         pub(super) fn work<S>(&self, state: &mut S, work: impl Fn(&mut S, (usize, T)) -> Result<()>) {
             while let Some((index, item)) = self.next() {
                 let Err(error) = work(state, (index, item)) else { continue };
                 *lock(&self.items) = None;
                 let mut fault = lock(&self.fault);
-                // All before this one have been begun, so the first fault is the same for any number of threads.
+                // All earlier items have been begun, so the first fault is the same for any number of threads.
                 if fault.as_ref().is_none_or(|(earlier, _)| index < *earlier) {
                     *fault = Some((index, error));
                 }
@@ -173,7 +175,7 @@ mod queue {
         }
     }
 
-    /// A thread that panicked has left nothing half done that others would see.
+    /// Locks the mutex even if another thread panicked, because it has left nothing incomplete that others would see.
     fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
         mutex.lock().unwrap_or_else(PoisonError::into_inner)
     }

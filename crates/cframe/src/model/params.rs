@@ -1,4 +1,4 @@
-//! How data is compressed, and the block sizes that suit it.
+//! Parameters of compression, and the block sizes that suit them.
 
 use sciformats_core::{Error, Result, bound};
 
@@ -8,7 +8,7 @@ use crate::spec::pipeline::{Codec, Filter, Pipeline, SLOTS};
 /// The highest level.
 const MAX_LEVEL: u8 = 9;
 
-/// Whether blocks are cut into one stream for each byte of an element.
+/// Whether blocks are divided into one stream for each byte of an element.
 ///
 /// ```
 /// use cframe::{Chunk, Codec, Params, Split};
@@ -27,15 +27,15 @@ pub enum Split {
     Always,
     /// Never.
     Never,
-    /// Where the codec is fast and gains from it: after a byte shuffle.
+    /// If the codec is fast and gains from it, which is the case after a byte shuffle.
     #[default]
     Auto,
-    /// As `Auto`; a number of its own in files.
+    /// The same as `Auto`, with another number in files.
     ForwardCompatible,
 }
 
 impl Split {
-    /// The number in a frame's header.
+    /// Returns the number in a frame's header.
     pub(crate) fn code(self) -> u8 {
         match self {
             Self::Always => 0,
@@ -55,7 +55,7 @@ impl Split {
     }
 }
 
-/// How data is compressed.
+/// Parameters of compression.
 ///
 /// ```
 /// use cframe::{Codec, Filter, Params};
@@ -81,7 +81,7 @@ pub struct Params {
 }
 
 impl Params {
-    /// Elements of `typesize` bytes, byte shuffle, and the fastest codec at level 5.
+    /// Returns parameters for elements of `typesize` bytes, with the byte shuffle and the fastest codec at level 5.
     ///
     /// ```
     /// use cframe::{Chunk, Codec, Filter, Params};
@@ -110,19 +110,20 @@ impl Params {
         }
     }
 
-    /// Another codec.
+    /// Returns the same parameters with another codec.
     #[must_use]
     pub fn with_codec(self, codec: Codec) -> Self {
         Self { codec, ..self }
     }
 
-    /// The parameter of a codec that has one.
+    /// Returns the same parameters with another parameter of the codec.
     #[must_use]
     pub fn with_codec_meta(self, codec_meta: u8) -> Self {
         Self { codec_meta, ..self }
     }
 
-    /// The level, 0 (stored raw) to 9 (smallest). What compresses or writes with a larger number fails with `Usage`.
+    /// Returns the same parameters with another level, from 0 (uncompressed) to 9 (smallest). Compressing or writing with a
+    /// larger level fails with `Usage`.
     ///
     /// ```
     /// use cframe::{Error, Params};
@@ -135,18 +136,19 @@ impl Params {
         Self { level, ..self }
     }
 
-    /// Refuses what no chunk and no frame can say.
+    /// Fails if chunks and frames cannot store these parameters.
     ///
     /// # Errors
     /// `Usage`.
     pub(crate) fn check(&self) -> Result<()> {
         match self.level {
             0..=MAX_LEVEL => Ok(()),
-            level => Err(Error::usage("level", format!("is {level}, but there are only 0 to {MAX_LEVEL}"))),
+            level => Err(Error::usage("level", format!("is {level}, but must be 0 to {MAX_LEVEL}"))),
         }
     }
 
-    /// Other filters, at most six, in the order in which they are applied. They take the last slots.
+    /// Returns the same parameters with other filters, at most six, in the order in which they are applied. They take the last
+    /// slots.
     ///
     /// ```
     /// use cframe::{Filter, Params};
@@ -165,31 +167,34 @@ impl Params {
         let mut slots = [Filter::NONE; SLOTS];
         let free = SLOTS.checked_sub(filters.len());
         let free = free.ok_or_else(|| {
-            Error::usage("filters", format!("are {}, but a chunk has room for 6", filters.len()))
+            Error::usage(
+                "filters",
+                format!("are {} in number, but a chunk can have at most 6", filters.len()),
+            )
         })?;
         slots.iter_mut().skip(free).zip(filters).for_each(|(slot, filter)| *slot = *filter);
         Ok(self.with_pipeline(Pipeline(slots)))
     }
 
-    /// Other filters, slot by slot.
+    /// Returns the same parameters with other filters, slot by slot.
     #[must_use]
     pub fn with_pipeline(self, pipeline: Pipeline) -> Self {
         Self { pipeline, ..self }
     }
 
-    /// Whether blocks are split.
+    /// Returns the same parameters; blocks are split or not.
     #[must_use]
     pub fn with_split(self, split: Split) -> Self {
         Self { split, ..self }
     }
 
-    /// The size of blocks in bytes; 0 chooses one.
+    /// Returns the same parameters with another size of blocks in bytes; 0 chooses one automatically.
     #[must_use]
     pub fn with_blocksize(self, blocksize: u32) -> Self {
         Self { blocksize, ..self }
     }
 
-    /// Makes a dictionary for each chunk, with codecs that have them.
+    /// Returns the same parameters; a dictionary is made for each chunk, if the codec has dictionaries.
     ///
     /// ```
     /// use cframe::{Chunk, Codec, Params};
@@ -206,7 +211,7 @@ impl Params {
         Self { dictionary, ..self }
     }
 
-    /// Writes chunks that Blosc 1 reads: no other filters than one shuffle.
+    /// Returns the same parameters for chunks that Blosc 1 can read. No filters but one shuffle are possible.
     ///
     /// ```
     /// use cframe::{Chunk, Codec, Params};
@@ -221,12 +226,12 @@ impl Params {
         Self { blosc1: true, ..self }
     }
 
-    /// The type size that fits a chunk's header.
+    /// Returns the type size that is stored in a chunk's header.
     pub(crate) fn stored_typesize(&self) -> u8 {
         u8::try_from(self.typesize).unwrap_or(1).max(1)
     }
 
-    /// Whether whole blocks of `blocksize` bytes are split.
+    /// Returns whether whole blocks of `blocksize` bytes are split.
     pub(crate) fn splits(&self, blocksize: u32) -> bool {
         let typesize = u32::from(self.stored_typesize());
         let Some(stream) = blocksize.checked_div(typesize) else { return false };
@@ -250,7 +255,7 @@ impl Params {
         }
     }
 
-    /// The size of the blocks of a chunk of `nbytes` bytes, at least one.
+    /// Returns the size of the blocks of a chunk of `nbytes` bytes, at least one.
     pub(crate) fn blocksize_for(&self, nbytes: u32) -> u32 {
         let typesize = u32::from(self.stored_typesize());
         let wanted = if self.blocksize > 0 { self.blocksize } else { self.automatic(nbytes, typesize) };

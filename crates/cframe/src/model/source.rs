@@ -1,4 +1,4 @@
-//! Where a chunk's bytes are: a range of some storage, borrowed or owned.
+//! The bytes of a chunk: a range of some storage, which is borrowed or owned.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -23,28 +23,28 @@ enum Holder<'a> {
 }
 
 impl<'a> Source<'a> {
-    /// All of `bytes`.
+    /// Returns all of `bytes` as a source.
     pub(crate) fn bytes(bytes: &'a [u8]) -> Self {
         Self { storage: Holder::Bytes(bytes), base: 0, len: bytes.len() as u64 }
     }
 
-    /// `len` bytes of `storage` from `base` on, or all that it has of them.
+    /// Returns `len` bytes of `storage`, beginning at `base`, or as many as exist.
     pub(crate) fn range(storage: &'a dyn ReadAt, base: u64, len: u64) -> Self {
         let len = bound::left(storage.size(), base).min(len);
         match storage.as_slice().and_then(|all| part(all, base, len)) {
-            // Bytes in memory need no further calls.
+            // If the bytes are in memory, no further calls are necessary.
             Some(bytes) => Self { storage: Holder::Bytes(bytes), base, len },
             None => Self { storage: Holder::Storage(storage), base, len },
         }
     }
 
-    /// As [`range`](Self::range), for a storage that others keep too.
+    /// Does the same as [`range`](Self::range), for a storage that others share.
     pub(crate) fn shared(storage: Arc<dyn ReadAt>, base: u64, len: u64) -> Self {
         let len = bound::left(storage.size(), base).min(len);
         Self { storage: Holder::Shared(storage), base, len }
     }
 
-    /// Position of the first byte in its file.
+    /// Returns the position of the first byte in its file.
     pub(crate) fn base(&self) -> u64 {
         self.base
     }
@@ -53,12 +53,12 @@ impl<'a> Source<'a> {
         self.len
     }
 
-    /// The first `len` bytes only.
+    /// Returns the first `len` bytes only.
     pub(crate) fn cut(self, len: u64) -> Self {
         Self { len: self.len.min(len), ..self }
     }
 
-    /// `len` bytes from `at` on, counted from the start of the range.
+    /// Reads `len` bytes at position `at` of the range.
     pub(crate) fn read(&self, at: u64, len: u64) -> Result<Cow<'_, [u8]>> {
         let size = bound::addressable(len);
         match &self.storage {
@@ -81,7 +81,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// All of them.
+    /// Reads all bytes.
     pub(crate) fn into_bytes(self) -> Result<Cow<'a, [u8]>> {
         let (base, len) = (self.base, self.len);
         let size = bound::addressable(len);
@@ -92,7 +92,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// All bytes, where they are in memory.
+    /// Returns all bytes, if they are in memory.
     pub(crate) fn as_slice(&self) -> Option<&[u8]> {
         match &self.storage {
             Holder::Bytes(bytes) => part(bytes, 0, self.len),

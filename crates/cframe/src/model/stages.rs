@@ -1,4 +1,4 @@
-//! The filters of a chunk as stages with all their parameters known.
+//! The filters of a chunk as stages, whose parameters are all known.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::spec::pipeline::{Filter, Pipeline};
 #[derive(Clone, Default)]
 pub(crate) struct Stages {
     stages: Vec<Stage>,
-    /// Whether blocks other than the first need the first one, decoded.
+    /// Whether blocks other than the first need the decoded first one.
     pub(crate) needs_reference: bool,
 }
 
@@ -31,23 +31,24 @@ enum Stage {
     User { filter: Arc<dyn UserFilter>, size: usize, meta: u8 },
 }
 
-/// What a stage must know of the block.
+/// What a stage must know about the block.
 #[derive(Clone, Copy)]
 pub(crate) enum Block<'a> {
-    /// It is the first, or one that stands alone.
+    /// It is the first block, or a separate one.
     First,
-    /// It is another one, and this is the first, decoded.
+    /// It is another block; this is the decoded first one.
     Other(&'a [u8]),
 }
 
-/// Two buffers that take turns.
+/// Two buffers that are used in turn.
 pub(crate) type Buffers = Kept<Pair>;
 
 impl Stages {
-    /// The stages of a pipeline in a chunk of type size `size`, whose version is at most that of Blosc1 if `blosc1`.
+    /// Returns the stages of a pipeline in a chunk of type size `size`. If `blosc1` is set, the version of the chunk is at most
+    /// that of Blosc 1.
     ///
     /// # Errors
-    /// `Unsupported` if nobody has one of the filters, or it needs what is not known here.
+    /// `Unsupported` if one of the filters is not available, or needs something that is not known here.
     pub(crate) fn new(pipeline: &Pipeline, size: usize, blosc1: bool, context: &Context) -> Result<Self> {
         let stages: Result<Vec<_>> =
             pipeline.filters().map(|filter| Stage::new(filter, size, blosc1, context)).collect();
@@ -56,7 +57,7 @@ impl Stages {
         Ok(Self { stages, needs_reference })
     }
 
-    /// How many planes of bytes a block is turned into, if that is all there is to do.
+    /// Returns the number of planes of bytes into which a block is divided, if this is the only change.
     pub(crate) fn planes(&self) -> Option<usize> {
         match self.stages[..] {
             [] => Some(1),
@@ -65,7 +66,7 @@ impl Stages {
         }
     }
 
-    /// Decodes a block into `out`: `fill` puts what the streams hold into a buffer of the block's size.
+    /// Decodes a block into `out`. `fill` writes the contents of the streams to a buffer of the block's size.
     pub(crate) fn decode(
         &self,
         block: Block<'_>,
@@ -156,7 +157,7 @@ impl Stage {
         Ok(Self::Cells { size, shape, side, mean })
     }
 
-    /// Whether decoding needs a second buffer.
+    /// Returns whether decoding needs a second buffer.
     fn moves(&self) -> bool {
         !matches!(self, Self::Delta { .. } | Self::Truncate { .. } | Self::ByteDelta { .. })
     }
@@ -171,9 +172,9 @@ impl Stage {
     }
 
     fn decode_moving(&self, input: &[u8], out: &mut [u8]) -> Result<()> {
-        // The kernels build upon it.
+        // The kernels rely on this.
         if input.len() != out.len() {
-            return Err(Error::internal("a block changes its size between two filters"));
+            return Err(Error::internal("the size of a block changes between two filters"));
         }
         let done = match self {
             Self::Shuffle { group } => {
@@ -242,10 +243,10 @@ impl Stage {
         let what = match self {
             Self::Truncate { .. } => "truncation with these bits and this type size",
             Self::Cells { size, mean: true, .. } if !matches!(size, 4 | 8) => {
-                "writing elements that are no floats of 4 or 8 bytes with filter 33 (ndmean)"
+                "writing elements other than floats of 4 or 8 bytes with filter 33 (ndmean)"
             }
             Self::Cells { .. } => {
-                "a block whose size is not that of its shape, with filter 32 or 33 (ndcell, ndmean),"
+                "a block whose size does not agree with its shape, with filter 32 or 33 (ndcell, ndmean),"
             }
             _ => "a block that its filter refuses",
         };
@@ -253,7 +254,7 @@ impl Stage {
     }
 }
 
-/// Blosc1 left blocks alone whose number of elements is no multiple of eight.
+/// Blosc 1 did not shuffle blocks whose number of elements is not a multiple of eight.
 fn stored_plain(len: usize, size: usize, only_whole_octets: bool) -> bool {
     only_whole_octets && len.checked_div(size).is_some_and(|count| !count.is_multiple_of(8))
 }

@@ -1,4 +1,4 @@
-//! Items in chunks of another size.
+//! Dividing items into chunks of another size.
 
 use sciformats_core::arith::{add, div, fit, mul, present, sub};
 use sciformats_core::storage::zeroed;
@@ -9,11 +9,11 @@ use crate::model::frame::StoredChunk;
 use crate::model::params::Params;
 use crate::spec::chunk_header::MAX_NBYTES;
 
-/// Bytes that are read at once, as long as chunks are smaller: a block of the old chunks serves many new ones.
+/// The number of bytes that are read at once if chunks are smaller, so that a block of the old chunks is used for many new ones.
 const GROUP: u64 = 16 << 20;
 
 impl Job<'_> {
-    /// The items in chunks of `bytes` bytes.
+    /// Writes the items in chunks of `bytes` bytes.
     pub(super) fn cut(&self, bytes: u32) -> Result<()> {
         for index in 0..self.from.chunks() {
             if matches!(self.from.stored(index)?, StoredChunk::Bytes { header, .. } if header.has_vl_blocks())
@@ -23,7 +23,7 @@ impl Job<'_> {
         }
         let (size, nbytes) = (self.from.typesize(), self.from.nbytes());
         let bytes = bound::product(div(bytes, size.max(1))?.max(1), size).min(MAX_NBYTES);
-        // Where there are more bytes than 32 bits count, the chunk's size is the smaller one: a bound.
+        // If the number of bytes does not fit 32 bits, the size of the chunks is smaller.
         let bytes = u32::try_from(nbytes).map_or(bytes, |nbytes| nbytes.min(bytes)).max(1);
         let limits = self.from.limits();
         let count = nbytes.div_ceil(bytes.into());

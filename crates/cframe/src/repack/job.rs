@@ -1,4 +1,4 @@
-//! What is done with the chunks of a frame: they are copied, compressed anew, or cut otherwise.
+//! What is done with the chunks of a frame: they are copied, compressed again, or divided differently.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -23,10 +23,10 @@ use crate::spec::offset::Offset;
 use crate::spec::pipeline::{Codec, Pipeline};
 use crate::spec::trailer::Trailer;
 
-/// The filter that puts the mean of a cell in the place of each of its elements.
+/// The filter that replaces each element of a cell by their mean.
 const NDMEAN: u8 = 33;
 
-/// A frame that is written anew.
+/// A frame that is written again.
 pub(super) struct Job<'a> {
     pub(super) options: &'a Repack,
     pub(super) from: &'a Frame,
@@ -40,13 +40,13 @@ impl<'a> Job<'a> {
         if is_array && options.chunk_bytes.is_some() {
             return Err(Error::usage(
                 "chunk size",
-                "is that of an array, whose chunks are chosen by their shape",
+                "cannot be chosen for an array; choose the chunk shape instead",
             ));
         }
         if !is_array && (options.chunks.is_some() || options.blocks.is_some()) {
             return Err(Error::usage(
                 "chunk or block shape",
-                "is for arrays only, and the frame does not hold an array",
+                "can only be chosen for an array, but the frame does not contain one",
             ));
         }
         Ok(Self { options, from, to, is_array })
@@ -66,7 +66,7 @@ impl<'a> Job<'a> {
         self.copy()
     }
 
-    /// All chunks as they are, or each compressed anew.
+    /// Copies all chunks, or compresses each of them again.
     fn copy(&self) -> Result<()> {
         let blocksize = self.options.params.filter(|_| !self.is_array).map(|params| params.blocksize);
         let header = FrameHeader {
@@ -103,7 +103,7 @@ impl<'a> Job<'a> {
         out.finish()
     }
 
-    /// Places that the offsets name more than once.
+    /// Returns the places to which the offsets refer several times.
     fn twice(&self) -> Result<HashMap<u64, Option<Offset>>> {
         let mut places = Vec::new();
         for index in 0..self.from.chunks() {
@@ -116,7 +116,7 @@ impl<'a> Job<'a> {
         Ok(pairs.filter(|(a, b)| a == b).map(|(place, _)| (*place, None)).collect())
     }
 
-    /// Decodes a chunk and compresses it as is asked for.
+    /// Decodes a chunk, and compresses it with the requested parameters.
     fn recoded(&self, out: &mut Stream, index: u64) -> Result<Offset> {
         let chunk = self.from.chunk(index)?;
         let params = self.params_of_chunk(&chunk)?;
@@ -134,7 +134,7 @@ impl<'a> Job<'a> {
         self.put(out, index, bytes)
     }
 
-    /// Compresses `data` into the chunk `index`.
+    /// Compresses `data` into chunk `index`.
     pub(super) fn compressed(
         &self,
         out: &mut Stream,
@@ -157,7 +157,7 @@ impl<'a> Job<'a> {
         }
     }
 
-    /// What all of the chunks are, if they are all the same and of one kind.
+    /// Returns the content of all of the chunks, if they are all the same and of one kind.
     pub(super) fn uniform(&self, chunks: impl Iterator<Item = u64>) -> Result<Option<(Special, Vec<u8>)>> {
         let mut found = None;
         for index in chunks {
@@ -173,7 +173,7 @@ impl<'a> Job<'a> {
         Ok(found)
     }
 
-    /// The chunk `index` is of one kind.
+    /// Writes that chunk `index` is of one kind.
     pub(super) fn alike(
         &self,
         out: &mut Stream,
@@ -198,7 +198,7 @@ impl<'a> Job<'a> {
         Stream::begin(self.to, sparse, (header, trailer), chunks)
     }
 
-    /// The header of a frame of other chunks, which have one size.
+    /// Returns the header of a frame whose new chunks have one size.
     pub(super) fn cut_header(&self, params: &Params, (size, nbytes): (u32, u64)) -> FrameHeader {
         let header = FrameHeader { blocksize: params.blocksize, ..self.described(params) };
         let chunksize = if nbytes == 0 { ChunkSize::Unknown } else { ChunkSize::Fixed(size) };
@@ -206,7 +206,7 @@ impl<'a> Job<'a> {
         FrameHeader { nbytes, chunksize, general_flags, ..header }
     }
 
-    /// The header, with what changes in how chunks are compressed.
+    /// Returns the header with the new parameters of compression.
     fn described(&self, params: &Params) -> FrameHeader {
         let kept = self.from.header();
         let new = described(kept, params);
@@ -236,7 +236,7 @@ impl<'a> Job<'a> {
         self.options.params.is_some() || self.options.codec.is_some() || self.options.level.is_some()
     }
 
-    /// How chunks are compressed of which it is not known how they were.
+    /// Returns the parameters with which chunks are compressed if their previous parameters are not known.
     pub(super) fn params(&self) -> Result<Params> {
         let kept = params_of(self.from.header());
         let params = match self.options.params {
@@ -249,17 +249,17 @@ impl<'a> Job<'a> {
 
     fn params_of_chunk(&self, chunk: &Chunk<'_>) -> Result<Params> {
         let params = self.params()?;
-        // Blocks that vary in length have no size.
+        // Blocks that vary in length have no common size.
         let blocksize = match chunk.blocksize() {
             Some(size) => arith::fit(size, "bytes of a block")?,
             None => 0,
         };
         if self.options.params.is_some() {
-            // The blocks stay those of the array, whatever size the parameters say.
+            // The blocks stay those of the array, whatever size the parameters contain.
             return Ok(if self.is_array { Params { blocksize, ..params } } else { params });
         }
         let codec = match (chunk.codec(), self.from.codec()) {
-            // The short header does not tell one from the other.
+            // The short header does not distinguish between the two codecs.
             (Codec::Lz4, Codec::Lz4Hc) => Codec::Lz4Hc,
             (codec, _) => codec,
         };
@@ -278,7 +278,7 @@ impl<'a> Job<'a> {
         Ok(self.other_codec(own))
     }
 
-    /// The parameter of a codec is not one of another codec.
+    /// Removes the parameter of the codec if the codec is another one.
     fn other_codec(&self, params: Params) -> Params {
         match self.options.codec {
             Some(codec) if codec != params.codec => Params { codec, codec_meta: 0, ..params },
@@ -287,11 +287,11 @@ impl<'a> Job<'a> {
     }
 }
 
-/// Refuses filters that must not be applied twice.
+/// Fails if there are filters that must not be applied twice.
 fn check(pipeline: &Pipeline) -> Result<()> {
     match pipeline.contains(NDMEAN) {
         true => Err(Error::unsupported(
-            "compressing anew what passed filter 33 (ndmean), whose means would change,",
+            "compressing data again that was filtered by filter 33 (ndmean), which would change its means,",
         )),
         false => Ok(()),
     }

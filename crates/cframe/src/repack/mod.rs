@@ -1,4 +1,4 @@
-//! Frames written anew: with another codec, other filters, chunks of another size or shape, or only without holes.
+//! Writing frames again: with another codec, other filters, chunks of another size or shape, or only without holes.
 
 mod chunks;
 mod job;
@@ -14,11 +14,11 @@ use crate::model::frame::Frame;
 use crate::model::params::Params;
 use crate::spec::pipeline::Codec;
 
-/// How a frame is written anew. What is not said stays as it is: metalayers, codec, filters and their parameters, sizes of
-/// types, chunks and blocks, whether it is a file or a folder.
+/// How a frame is written again. What is not specified stays the same: metalayers, the codec, filters and their parameters, the
+/// sizes of types, chunks and blocks, and whether it is a file or a folder.
 ///
-/// Chunks of which nothing changes are copied as they are stored, and need not be decodable. Chunks that are nothing but
-/// zeros, NaN, one value or uninitialised stay so. No more than a few chunks are in memory at a time.
+/// Chunks in which nothing changes are copied in their stored form, and need not be decodable. Chunks that contain only zeros,
+/// NaN, one value or uninitialised elements stay so. No more than a few chunks are in memory at a time.
 ///
 /// ```no_run
 /// use cframe::{Codec, Filter, Params, Repack};
@@ -40,7 +40,7 @@ pub struct Repack {
 }
 
 impl Repack {
-    /// Nothing changes but that holes go.
+    /// Creates a repacking that changes nothing except that it removes holes.
     ///
     /// ```
     /// use cframe::{Frame, Params, Repack, SChunk};
@@ -58,7 +58,7 @@ impl Repack {
         Self::default()
     }
 
-    /// Another codec, level, filters, split mode and block size; the type size stays that of the frame.
+    /// Selects another codec, level, filters, split mode and block size. The type size stays that of the frame.
     ///
     /// ```
     /// use cframe::{Codec, Frame, Params, Repack, SChunk};
@@ -77,7 +77,7 @@ impl Repack {
         Self { params: Some(params), ..self }
     }
 
-    /// Another codec; filters, level, and sizes of blocks stay those of each chunk.
+    /// Selects another codec. The filters, the level, and the sizes of blocks stay those of each chunk.
     ///
     /// ```
     /// use cframe::{Codec, Filter, Frame, Params, Repack, SChunk};
@@ -98,32 +98,33 @@ impl Repack {
         Self { codec: Some(codec), ..self }
     }
 
-    /// Another level, 0 (stored raw) to 9, or [`run`](Self::run) fails with `Usage`; codec, filters, and sizes of blocks stay those of each chunk.
+    /// Selects another level, from 0 (uncompressed) to 9; with a larger level, [`run`](Self::run) fails with `Usage`. The codec,
+    /// the filters, and the sizes of blocks stay those of each chunk.
     #[must_use]
     pub fn with_level(self, level: u8) -> Self {
         Self { level: Some(level), ..self }
     }
 
-    /// Another size of the chunks, in bytes, for frames that are no arrays; rounded down to whole items.
+    /// Selects another size of the chunks in bytes, for frames that are not arrays. It is rounded down to whole items.
     #[must_use]
     pub fn with_chunk_bytes(self, bytes: u32) -> Self {
         Self { chunk_bytes: Some(bytes), ..self }
     }
 
-    /// Another shape of the chunks of an array. Blocks keep their shape as far as the chunks have room for it, unless
-    /// another one is [given](Self::with_blocks); where a chunk was a single block, one is chosen.
+    /// Selects another shape of the chunks of an array. Blocks keep their shape as far as it fits the chunks, unless another one
+    /// is [selected](Self::with_blocks). If a chunk was a single block, a shape is chosen automatically.
     #[must_use]
     pub fn with_chunks(self, chunks: &[u32]) -> Self {
         Self { chunks: Some(chunks.into()), ..self }
     }
 
-    /// Another shape of the blocks of an array.
+    /// Selects another shape of the blocks of an array.
     #[must_use]
     pub fn with_blocks(self, blocks: &[u32]) -> Self {
         Self { blocks: Some(blocks.into()), ..self }
     }
 
-    /// Whether the result is the folder of a sparse frame, or a file; as it is, unless this is said.
+    /// Selects whether the result is the folder of a sparse frame, or a file. Without this, it is the same as before.
     ///
     /// ```
     /// use cframe::{Frame, FrameType, Params, Repack, SChunk};
@@ -142,14 +143,14 @@ impl Repack {
         Self { sparse: Some(sparse), ..self }
     }
 
-    /// Ends the work, with an error of the kind `Interrupted`, when `cancel` becomes true.
+    /// Ends the work with an error of the kind `Interrupted` when `cancel` becomes true.
     #[must_use]
     pub fn with_cancel(self, cancel: Arc<AtomicBool>) -> Self {
         Self { cancel: Some(cancel), ..self }
     }
 
-    /// Reads the frame or array `from`, and writes it to `to`, in place of what may be there: a kill leaves the old one or
-    /// the new one.
+    /// Reads the frame or array `from`, and writes it to `to`, where it replaces an existing one. If the process is killed, the
+    /// old or the new one remains.
     ///
     /// ```
     /// use cframe::{Array, ArrayParams, Repack, Slab};
@@ -167,14 +168,14 @@ impl Repack {
     /// ```
     ///
     /// # Errors
-    /// Those of reading and compressing; `Usage` if shapes are given for what is no array, or a chunk size for what is one;
-    /// `Unsupported` if chunks are to be compressed anew with a codec or a filter that cannot be written, or that would
-    /// change what has passed it once.
+    /// Those of reading and compressing; `Usage` if shapes are selected for a frame that is not an array, or a chunk size for an
+    /// array; `Unsupported` if chunks must be compressed again with a codec or a filter that cannot be written, or that changes
+    /// data that it has already filtered once.
     pub fn run(&self, from: impl AsRef<Path>, to: impl AsRef<Path>) -> Result<()> {
         self.frame(&Frame::open(from)?, to)
     }
 
-    /// As [`run`](Self::run), for a frame that is open already.
+    /// Does the same as [`run`](Self::run), for an open frame.
     ///
     /// ```
     /// use cframe::{Frame, Params, Repack, SChunk};
@@ -189,7 +190,7 @@ impl Repack {
     /// ```
     ///
     /// # Errors
-    /// As [`run`](Self::run).
+    /// Those of [`run`](Self::run).
     pub fn frame(&self, from: &Frame, to: impl AsRef<Path>) -> Result<()> {
         job::Job::new(self, from, to.as_ref())?.run()
     }

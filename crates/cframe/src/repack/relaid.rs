@@ -1,4 +1,4 @@
-//! Arrays in chunks and blocks of another shape.
+//! Arrays with chunks and blocks of another shape.
 
 use sciformats_core::arith::{add, fit, mul, product, sub};
 use sciformats_core::storage::zeroed;
@@ -15,11 +15,11 @@ use crate::spec::b2nd::B2nd;
 use crate::spec::chunk_header::{MAX_NBYTES, Special};
 use crate::spec::frame_header::FrameHeader;
 
-/// Bytes that are read at once, so that the blocks of the old chunks serve several new ones.
+/// The number of bytes that are read at once, so that blocks of the old chunks are used for several new ones.
 const GROUP: u64 = 96 << 20;
 
 impl Job<'_> {
-    /// The shapes of chunks and blocks that the array is to have.
+    /// Returns the shapes of chunks and blocks that the array will have.
     pub(super) fn shapes(&self, array: &Array) -> Result<B2nd> {
         let old = array.b2nd();
         let chunks = self.options.chunks.as_ref().unwrap_or(&old.chunks).clone();
@@ -34,12 +34,12 @@ impl Job<'_> {
             }
         };
         let spec = ArrayParams::raw(&old.shape, "", array.typesize());
-        // Checks the number of dimensions.
+        // This checks the number of dimensions.
         spec.with_chunks(&chunks).with_blocks(&blocks).b2nd()?;
         Ok(B2nd { chunks, blocks, ..old.clone() })
     }
 
-    /// The array in chunks and blocks of these shapes.
+    /// Writes the array in chunks and blocks of these shapes.
     pub(super) fn lay(&self, array: &Array, b2nd: &B2nd) -> Result<()> {
         let new = Grid::new(b2nd).ok_or_else(unfit)?;
         let limits = self.from.limits();
@@ -76,7 +76,7 @@ impl Job<'_> {
         laying.out.finish()
     }
 
-    /// What the elements of a new chunk are, if the old chunks that hold them are all of one kind.
+    /// Returns the content of the elements of a new chunk, if the old chunks that contain them are all of one kind.
     fn kind_at(&self, array: &Array, new: &Grid, position: &[u64]) -> Result<Option<(Special, Vec<u8>)>> {
         let single = vec![1; position.len()];
         let slab = Slab::new(&new.shape, ranges(new, position, &single)?)?;
@@ -86,8 +86,8 @@ impl Job<'_> {
         self.uniform(numbers.collect::<Result<Vec<_>>>()?.into_iter())
     }
 
-    /// How many new chunks along each dimension are made from what is read at once: as many as have elements in one old
-    /// chunk, as far as memory goes, from the last dimension to the first.
+    /// Returns the numbers of new chunks along each dimension for which elements are read at once. These are as many as have
+    /// elements in one old chunk, within the limit of memory, counted from the last dimension to the first.
     fn group(&self, old: &Grid, new: &Grid) -> Vec<u64> {
         let size = u64::from(self.from.typesize());
         let most = GROUP.min(self.from.limits().memory);
@@ -106,7 +106,7 @@ impl Job<'_> {
     }
 }
 
-/// An array on its way into other chunks.
+/// An array whose elements are being divided into other chunks.
 struct Laying<'a> {
     job: &'a Job<'a>,
     array: &'a Array,
@@ -121,7 +121,7 @@ struct Laying<'a> {
 }
 
 impl Laying<'_> {
-    /// Makes `extent` chunks from that at `corner` on.
+    /// Writes `extent` chunks, beginning with the one at `corner`.
     fn group(&mut self, corner: &[u64], extent: &[u64]) -> Result<()> {
         let slab = Slab::new(&self.new.shape, ranges(&self.new, corner, extent)?)?;
         let mut read = false;
@@ -160,7 +160,7 @@ impl Laying<'_> {
     }
 }
 
-/// The indices of the elements in `extent` chunks from the chunk at `corner` on.
+/// Returns the indices of the elements in `extent` chunks, beginning with the one at `corner`.
 fn ranges(grid: &Grid, corner: &[u64], extent: &[u64]) -> Result<Vec<Range>> {
     let sides = grid.shape.iter().zip(&grid.chunk);
     let boxes = sides.zip(corner.iter().zip(extent));
@@ -172,7 +172,7 @@ fn ranges(grid: &Grid, corner: &[u64], extent: &[u64]) -> Result<Vec<Range>> {
         .collect()
 }
 
-/// The header with other shapes in the metalayer that says them.
+/// Returns the header with other shapes in its metalayer.
 fn with_shape(mut header: FrameHeader, b2nd: &B2nd) -> Result<FrameHeader> {
     let known = header.layers.iter().position(|layer| layer.name == "b2nd");
     let known = known.or_else(|| header.layers.iter().position(|layer| layer.name == "caterva"));

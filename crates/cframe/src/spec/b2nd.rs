@@ -1,4 +1,4 @@
-//! The metalayer `b2nd` (`caterva` in the first files): the shape of an array. `MessagePack`, big-endian.
+//! The metalayer `b2nd` (`caterva` in the first files), which contains the shape of an array. It is `MessagePack`, big-endian.
 //!
 //! | bytes | field |
 //! |---|---|
@@ -11,7 +11,7 @@
 //! | 1 | format of the dtype: 0 NumPy |
 //! | `db` u32, bytes | dtype |
 //!
-//! For 16 dimensions the marker of the arrays overflows to `a0`, so it is not looked at.
+//! With 16 dimensions, the marker of the arrays overflows to `a0`, so it is not checked.
 
 use crate::spec::marker::Marker;
 use nom::Parser;
@@ -24,10 +24,10 @@ use sciformats_core::{Error, Result, bound};
 
 use super::msgpack::{marker, put_int32, put_int64, put_marker, size32, size64};
 
-/// The most dimensions.
+/// The largest number of dimensions.
 pub(crate) const MAX_DIMENSIONS: u8 = 16;
 
-/// Type of the elements, as stored.
+/// The type of the elements as it is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct StoredType {
     pub(crate) format: u8,

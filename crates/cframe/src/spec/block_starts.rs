@@ -1,21 +1,21 @@
-//! The block starts of a chunk: where each block's streams begin, counted from the chunk's first byte.
+//! The block starts of a chunk: where the streams of each block begin, counted from the chunk's first byte.
 //!
 //! | offset | size | field |
 //! |---|---|---|
 //! | header size + 4·i | 4 | start of block i, little-endian |
 //!
-//! The starts need not ascend: writers with several threads finish blocks out of order.
+//! The starts need not be in ascending order, because writers with several threads finish blocks in any order.
 
 use nom::Parser;
 use nom::multi::count;
 use nom::number::complete::le_u32;
 use sciformats_core::fault::{FaultKind, Parsed, checked};
 
-/// Bytes of a start.
+/// The size of a start in bytes.
 pub(crate) const SIZE: usize = 4;
 
-/// Parses the starts of `bytes.len() / 4` blocks. Each must lie between `first`, the end of the starts themselves,
-/// and `end`, the end of the chunk.
+/// Parses the starts of `bytes.len() / 4` blocks. Each must be between `first`, which is the end of the starts themselves, and
+/// `end`, which is the end of the chunk.
 pub(crate) fn parse(i: &[u8], first: u32, end: u32) -> Parsed<'_, Vec<u32>> {
     let start = checked("block start", le_u32, |&start| {
         (start < first || start >= end)
@@ -29,7 +29,7 @@ pub(crate) fn encode(starts: &[u32], out: &mut Vec<u8>) {
     out.extend(starts.iter().flat_map(|start| start.to_le_bytes()));
 }
 
-/// For each start the end of its block: the next larger start, or the end of the chunk.
+/// Returns the end of the block of each start, which is the next larger start, or the end of the chunk.
 pub(crate) fn ends(starts: &[u32], end: u32) -> Vec<u32> {
     let ascending = || starts.windows(2).all(|pair| pair.first() < pair.last());
     if ascending() {

@@ -1,28 +1,28 @@
-//! The header of a chunk: 16 bytes, or 32 where the flags say so. Little-endian.
+//! The header of a chunk, which has 16 bytes, or 32 bytes if the flags say so. It is little-endian.
 //!
 //! | offset | size | field |
 //! |---|---|---|
 //! | 0 | 1 | version of the format: 1 and 2 Blosc1, 3 to 5 Blosc2, 6 blocks of variable length |
 //! | 1 | 1 | version of the codec's format |
 //! | 2 | 1 | flags: 0x01 shuffle, 0x02 stored raw, 0x04 bitshuffle, 0x08 delta, 0x10 not split, 0xe0 codec format |
-//! | 3 | 1 | type size; 1 where the real one exceeds 255 |
+//! | 3 | 1 | type size; 1 if the real size exceeds 255 |
 //! | 4 | 4 | nbytes: size of the decoded chunk |
 //! | 8 | 4 | blocksize: size of a decoded block, or the number of blocks of variable length |
-//! | 12 | 4 | cbytes: size of the chunk, header included |
-//! | 16 | 6 | filters, one byte a slot |
+//! | 12 | 4 | cbytes: size of the chunk, including the header |
+//! | 16 | 6 | filters, one byte per slot |
 //! | 22 | 1 | codec |
 //! | 23 | 1 | parameter of the codec |
 //! | 24 | 6 | parameters of the filters |
 //! | 30 | 1 | flags 2: 0x01 blocks of variable length |
 //! | 31 | 1 | flags 3: 0x01 dictionary, 0x02 big-endian writer, 0x08 lazy, 0x70 special kind |
 //!
-//! The second half is there if both shuffle flags are set, and then says what the first half's flags no longer do.
+//! The second half exists if both shuffle flags are set. It then contains what the flags of the first half no longer say.
 //!
-//! Before a dictionary, and before each block of variable length, stands its size:
+//! Before a dictionary, and before each block of variable length, there is its size:
 //!
 //! | offset | size | field |
 //! |---|---|---|
-//! | 0 | 4 | bytes that follow |
+//! | 0 | 4 | number of bytes that follow |
 
 use nom::Parser;
 use nom::number::complete::{le_u32, u8};
@@ -31,11 +31,11 @@ use sciformats_core::fault::{FaultKind, Parsed, checked, fail, field};
 
 use super::pipeline::{Codec, Filter, Pipeline, slots};
 
-/// Version of the chunks that Blosc2 writes.
+/// The version of the chunks that Blosc2 writes.
 pub(crate) const VERSION: u8 = 5;
-/// Version of a chunk whose blocks vary in length.
+/// The version of a chunk whose blocks vary in length.
 pub(crate) const VERSION_VL: u8 = 6;
-/// The last version with Blosc1's rules.
+/// The last version with the rules of Blosc 1.
 pub(crate) const VERSION_BLOSC1: u8 = 2;
 
 const SHUFFLED: u8 = 0x01;
@@ -47,16 +47,16 @@ const EXTENDED: u8 = SHUFFLED | BITSHUFFLED;
 const VL_BLOCKS: u8 = 0x01;
 const DICTIONARY: u8 = 0x01;
 
-/// The largest decoded chunk: the size and a header must fit 31 bits.
+/// The largest size of a decoded chunk. Together with a header, it must fit 31 bits.
 pub(crate) const MAX_NBYTES: u32 = i32::MAX as u32 - 32;
-/// The largest block.
+/// The largest size of a block.
 pub(crate) const MAX_BLOCKSIZE: u32 = 536_866_816;
-/// The most streams a block is split into by Blosc1.
+/// The largest number of streams into which Blosc 1 splits a block.
 const BLOSC1_MAX_SPLIT: u8 = 16;
-/// The shortest stream that Blosc1 splits off.
+/// The smallest size of a stream into which Blosc 1 splits a block.
 const BLOSC1_MIN_STREAM: u32 = 128;
 
-/// What all bytes of a chunk are, where none are stored.
+/// The value of all bytes of a chunk for which no bytes are stored.
 ///
 /// ```
 /// use cframe::{Params, SChunk, Special};
@@ -75,7 +75,7 @@ pub enum Special {
     Nan,
     /// One value repeated, which follows the header.
     Value,
-    /// Nothing that anyone has written; reads as zeros.
+    /// Elements that nobody has written. They are read as zeros.
     Uninit,
 }
 
@@ -114,9 +114,9 @@ pub(crate) struct ChunkHeader {
 }
 
 impl ChunkHeader {
-    /// Bytes of the short header.
+    /// The size of the short header in bytes.
     pub(crate) const SHORT: u32 = 16;
-    /// Bytes of the long header.
+    /// The size of the long header in bytes.
     pub(crate) const LONG: u32 = 32;
 
     pub(crate) fn parse(i: &[u8]) -> Parsed<'_, Self> {
@@ -149,7 +149,7 @@ impl ChunkHeader {
         }
     }
 
-    /// The long header of a chunk without codec and filters.
+    /// Returns the long header of a chunk without a codec and filters.
     pub(crate) fn plain(typesize: u8, nbytes: u32, blocksize: u32) -> Self {
         let extension =
             Extension { pipeline: Pipeline::default(), codec: 0, codec_meta: 0, flags2: 0, flags3: 0 };
@@ -182,12 +182,12 @@ impl ChunkHeader {
         self
     }
 
-    /// Marks the content as stored raw.
+    /// Marks the content as uncompressed.
     pub(crate) fn raw(self) -> Self {
         Self { flags: self.flags | RAW, ..self }
     }
 
-    /// Marks all content as one thing.
+    /// Marks the content as one repeated value.
     pub(crate) fn special_kind(mut self, special: Special) -> Self {
         if let Some(extension) = &mut self.extension {
             extension.flags3 = (extension.flags3 & !0x70) | (special.code() << 4);
@@ -203,7 +203,7 @@ impl ChunkHeader {
         self
     }
 
-    /// Marks the blocks as of variable length; `blocksize` is their number.
+    /// Marks the blocks as blocks of variable length; `blocksize` is then their number.
     pub(crate) fn with_vl_blocks(mut self) -> Self {
         self.version = VERSION_VL;
         self.flags |= UNSPLIT;
@@ -213,7 +213,7 @@ impl ChunkHeader {
         self
     }
 
-    /// Its own size in bytes.
+    /// Returns its own size in bytes.
     pub(crate) fn size(&self) -> u32 {
         if self.extension.is_some() { Self::LONG } else { Self::SHORT }
     }
@@ -221,7 +221,7 @@ impl ChunkHeader {
     pub(crate) fn codec(&self) -> Codec {
         let format = self.flags >> 5;
         match &self.extension {
-            // The codec byte tells apart codecs that share a format; the first writers left it 0.
+            // The codec byte distinguishes codecs that share a format. The first writers left it 0.
             Some(extension) if format == 6 || Codec::from_id(extension.codec).format() == format => {
                 Codec::from_id(extension.codec)
             }
@@ -233,7 +233,7 @@ impl ChunkHeader {
         self.extension.map_or(0, |extension| extension.codec_meta)
     }
 
-    /// The filters: those of the long header, or those that the flags of a short one stand for.
+    /// Returns the filters: those of the long header, or those that the flags of a short one stand for.
     pub(crate) fn pipeline(&self) -> Pipeline {
         match &self.extension {
             Some(extension) => extension.pipeline,
@@ -263,7 +263,7 @@ impl ChunkHeader {
         self.extension.is_some_and(|extension| extension.flags3 & DICTIONARY != 0)
     }
 
-    /// The special kind, `None` for ordinary content.
+    /// Returns the special kind, or `None` for ordinary content.
     pub(crate) fn special(&self) -> Option<Special> {
         match self.extension?.flags3 >> 4 & 7 {
             1 => Some(Special::Zeros),
@@ -274,12 +274,12 @@ impl ChunkHeader {
         }
     }
 
-    /// Whether whole blocks are cut into one stream a byte of the type. `blocksize` is the real one.
+    /// Returns whether whole blocks are split into one stream for each byte of an element. `blocksize` is the real one.
     pub(crate) fn is_split(&self, blocksize: u32) -> bool {
         if self.flags & UNSPLIT != 0 || self.has_vl_blocks() {
             return false;
         }
-        // The flag is younger than Blosc1's first releases, whose rule this was.
+        // The flag was introduced after the first releases of Blosc 1, which had this rule.
         let always = self.extension.is_some() || self.version > VERSION_BLOSC1;
         let stream = blocksize.checked_div(u32::from(self.typesize)).unwrap_or_default();
         always || (self.typesize <= BLOSC1_MAX_SPLIT && stream >= BLOSC1_MIN_STREAM)
@@ -296,7 +296,7 @@ impl Extension {
             checked("flags 2", u8, |&v| undefined(version > VERSION_VL && v > VL_BLOCKS, v))(i)?;
         let (i, flags3) = checked("flags 3", u8, |&v| undefined(v >> 4 & 7 > 4, v))(i)?;
         if version == 3 {
-            // Writers of this version left the last slot as it was in memory.
+            // Writers of this version did not initialize the last slot.
             let last = filters.iter_mut().zip(&mut metas).last();
             last.into_iter().for_each(|(id, meta)| (*id, *meta) = (0, 0));
         }
@@ -320,7 +320,7 @@ fn beyond(found: u32, last: u32) -> Option<FaultKind> {
     (found > last).then_some(FaultKind::OutOfBounds { found: found.into(), end })
 }
 
-/// A length of a dictionary and its bytes.
+/// Parses the length of a dictionary.
 pub(crate) fn dictionary_size(i: &[u8]) -> Parsed<'_, u32> {
     checked("size of the dictionary", le_u32, |&v| {
         (v == 0 || v > MAX_DICTIONARY)
@@ -328,10 +328,10 @@ pub(crate) fn dictionary_size(i: &[u8]) -> Parsed<'_, u32> {
     })(i)
 }
 
-/// The largest dictionary.
+/// The largest size of a dictionary.
 pub(crate) const MAX_DICTIONARY: u32 = 32_768;
 
-/// The length of a block of variable length.
+/// Parses the length of a block of variable length.
 pub(crate) fn vl_block_size(i: &[u8]) -> Parsed<'_, u32> {
     let (rest, size) = field("size of a block", le_u32).parse(i)?;
     if size > MAX_NBYTES {
@@ -393,7 +393,7 @@ mod tests {
         assert_eq!(out, short);
         assert_eq!(header.codec(), Codec::Lz4);
         assert_eq!(header.pipeline().filters().collect::<Vec<_>>(), [Filter::BITSHUFFLE]);
-        // 128 / 4 bytes a stream are too few for the rule of Blosc1.
+        // Streams of 128 / 4 bytes are too short for the rule of Blosc 1.
         assert!(!header.is_split(128) && header.is_split(512));
     }
 

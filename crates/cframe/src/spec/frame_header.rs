@@ -1,4 +1,4 @@
-//! The header of a frame. `MessagePack`, big-endian.
+//! The header of a frame. It is `MessagePack`, big-endian.
 //!
 //! | offset | marker | size | field |
 //! |---|---|---|---|
@@ -7,15 +7,15 @@
 //! | 10 | `d2` | 5 | length of the header |
 //! | 15 | `cf` | 9 | length of the frame |
 //! | 24 | `a4` | 1 | four bytes of flags follow |
-//! | 25 | | 1 | 0–3 version, 4–5 width of offsets, 6 chunks vary in length, 7 blocks do |
-//! | 26 | | 1 | 0–3 type: 0 contiguous, 1 directory |
-//! | 27 | | 1 | 0–3 codec: its number, 6 for those from 6 on; 4–7 level |
-//! | 28 | | 1 | 0–1 split mode |
+//! | 25 | | 1 | bits 0–3 version, 4–5 width of offsets, 6 chunks vary in length, 7 blocks vary in length |
+//! | 26 | | 1 | bits 0–3 type: 0 contiguous, 1 directory |
+//! | 27 | | 1 | bits 0–3 codec: its number, or 6 if the number is at least 6; bits 4–7 level |
+//! | 28 | | 1 | bits 0–1 split mode |
 //! | 29 | `d3` | 9 | decoded size of all chunks |
-//! | 38 | `d3` | 9 | size of the chunks as stored |
+//! | 38 | `d3` | 9 | size of the stored chunks |
 //! | 47 | `d2` | 5 | type size |
-//! | 52 | `d2` | 5 | block size; 0 unknown |
-//! | 57 | `d2` | 5 | chunk size; 0 they vary, −1 not known yet |
+//! | 52 | `d2` | 5 | block size; 0 if unknown |
+//! | 57 | `d2` | 5 | chunk size; 0 if chunks vary, −1 if not known yet |
 //! | 62 | `d1` | 3 | threads for compression |
 //! | 65 | `d1` | 3 | threads for decompression |
 //! | 68 | `c2`/`c3` | 1 | whether the trailer has metalayers |
@@ -24,7 +24,7 @@
 //! | 77 | | 1 | codec |
 //! | 78 | | 1 | parameter of the codec |
 //! | 79 | | 6 | parameters of the filters |
-//! | 85 | | 1 | 0 dictionaries |
+//! | 85 | | 1 | bit 0: dictionaries |
 //! | 86 | | 1 | reserved |
 //! | 87 | | | metalayers |
 
@@ -46,9 +46,9 @@ const VERSION_MASK: u8 = 0x0f;
 const WIDE_OFFSETS: u8 = 0x10;
 const VARIABLE_CHUNKS: u8 = 0x40;
 const VARIABLE_BLOCKS: u8 = 0x80;
-/// In the place of a codec's number: it is larger, and in the byte for the codec.
+/// The value in place of a codec's number if the number is larger and in the byte for the codec.
 const BEYOND: u8 = 6;
-/// The newest version, of frames whose chunks or blocks vary in length.
+/// The newest version, which is that of frames whose chunks or blocks vary in length.
 const VERSION_VARIABLE: u8 = 3;
 const VERSION: u8 = 2;
 
@@ -67,7 +67,7 @@ const VERSION: u8 = 2;
 pub enum FrameType {
     /// The chunks are in the frame.
     Contiguous,
-    /// Each chunk is a file of its own in the frame's folder.
+    /// Each chunk is a separate file in the frame's folder.
     Sparse,
 }
 
@@ -86,15 +86,15 @@ pub enum FrameType {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ChunkSize {
-    /// All chunks have so many bytes, except a shorter last one.
+    /// All chunks have this size, except that the last one may be shorter.
     Fixed(u32),
-    /// Each chunk says its own.
+    /// Each chunk declares its own size.
     Variable,
-    /// Not known: there is no chunk yet.
+    /// The size is not known, because there are no chunks yet.
     Unknown,
 }
 
-/// The header of a frame, as stored.
+/// The header of a frame as it is stored.
 ///
 /// ```
 /// use cframe::{Frame, Params, SChunk};
@@ -109,33 +109,33 @@ pub enum ChunkSize {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FrameHeader {
-    /// Length of the header itself; what is written has its own.
+    /// The length of the header itself. It is ignored when a header is encoded.
     pub header_len: u32,
-    /// Length of the frame, in bytes.
+    /// The length of the frame in bytes.
     pub frame_len: u64,
-    /// Bits 0–3 version, 4–5 width of offsets, 6 chunks vary in length, 7 blocks do.
+    /// Bits 0–3: version; bits 4–5: width of offsets; bit 6: chunks vary in length; bit 7: blocks vary in length.
     pub general_flags: u8,
     /// Bits 0–3: 0 contiguous, 1 directory.
     pub frame_type: u8,
-    /// Bits 0–3 number of the codec, 6 for those from 6 on; 4–7 level.
+    /// Bits 0–3: number of the codec, or 6 if the number is at least 6; bits 4–7: level.
     pub codec_flags: u8,
-    /// Bits 0–1 split mode, less one.
+    /// Bits 0–1: split mode minus one.
     pub other_flags: u8,
-    /// Size of all chunks decoded, in bytes.
+    /// The size of all decoded chunks in bytes.
     pub nbytes: u64,
-    /// Size of all chunks as stored, in bytes, holes between them included.
+    /// The size of all stored chunks in bytes, including holes between them.
     pub cbytes: u64,
-    /// Size of an element, in bytes.
+    /// The size of an element in bytes.
     pub typesize: u32,
-    /// Size of a block in bytes; 0 if each chunk has its own.
+    /// The size of a block in bytes, or 0 if each chunk has its own.
     pub blocksize: u32,
-    /// Sizes of the chunks.
+    /// The sizes of the chunks.
     pub chunksize: ChunkSize,
-    /// Threads that compressed, and that should decompress; nobody minds.
+    /// The numbers of threads for compression and decompression, which are not used.
     pub threads: [i16; 2],
     /// Whether the trailer has metalayers.
     pub has_vlmeta: bool,
-    /// Number of filter slots.
+    /// The number of filter slots.
     pub filter_slots: u8,
     /// The filters that new chunks are written with by default.
     pub pipeline: Pipeline,
@@ -145,18 +145,18 @@ pub struct FrameHeader {
     pub codec_meta: u8,
     /// Bit 0: dictionaries.
     pub other_flags2: u8,
-    /// Nothing yet.
+    /// A byte that is not used yet.
     pub reserved: u8,
     pub(crate) layers: Vec<Layer>,
 }
 
 impl FrameHeader {
-    /// Bytes before the metalayers.
+    /// The number of bytes before the metalayers.
     pub(crate) const FIXED: usize = 87;
-    /// Bytes of a header without metalayers.
+    /// The number of bytes of a header without metalayers.
     pub(crate) const MIN: u32 = 97;
 
-    /// Parses the length of the header and of the frame, which stand at its start.
+    /// Parses the length of the header and of the frame, which are at its start.
     pub(crate) fn parse_lengths(i: &[u8]) -> Parsed<'_, (u32, u64)> {
         let (i, ()) = marker("frame", Marker::FixArray(14))(i)?;
         let (i, ()) = marker("magic number", Marker::FixStr(8))(i)?;
@@ -172,7 +172,7 @@ impl FrameHeader {
         Ok((i, (header_len, frame_len)))
     }
 
-    /// Parses a whole header, of exactly its length.
+    /// Parses a whole header; `whole` must have exactly its length.
     pub(crate) fn parse(whole: &[u8]) -> Parsed<'_, Self> {
         let (i, (header_len, frame_len)) = Self::parse_lengths(whole)?;
         let (i, ()) = marker("flags", Marker::FixStr(4))(i)?;
@@ -226,7 +226,7 @@ impl FrameHeader {
         Ok((i, header))
     }
 
-    /// The bytes of the header; its length field is that of the result.
+    /// Returns the bytes of the header. Its length field is computed.
     pub(crate) fn encode(&self) -> Result<Vec<u8>> {
         let mut layers = vec![0; Self::FIXED];
         metalayers::encode(&self.layers, Place::Header, &mut layers)?;
@@ -263,7 +263,7 @@ impl FrameHeader {
         Ok(out)
     }
 
-    /// The flags of a frame whose chunks, or blocks, are equal in size or not.
+    /// Returns the general flags of a frame, which say whether chunks or blocks vary in size.
     pub(crate) fn general_flags(chunks_vary: bool, blocks_vary: bool) -> u8 {
         let version = if chunks_vary || blocks_vary { VERSION_VARIABLE } else { VERSION };
         let chunks = if chunks_vary { VARIABLE_CHUNKS } else { 0 };
@@ -279,7 +279,7 @@ impl FrameHeader {
         }
     }
 
-    /// The codec that new chunks are written with by default.
+    /// Returns the codec that new chunks are written with by default.
     pub(crate) fn codec(&self) -> Codec {
         match self.codec_flags & 0x0f {
             BEYOND => Codec::from_id(self.codec),
@@ -287,7 +287,7 @@ impl FrameHeader {
         }
     }
 
-    /// The byte that says a codec and a level.
+    /// Returns the byte that contains a codec and a level.
     pub(crate) fn codec_flags(codec: Codec, level: u8) -> u8 {
         codec.id().min(BEYOND) | (level << 4)
     }

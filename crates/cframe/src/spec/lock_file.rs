@@ -1,17 +1,17 @@
-//! The file that C-Blosc2 locks beside a frame (`FILE.b2lock`) or in its folder (`.b2lock`), from 3.2 on.
+//! The file that C-Blosc2 locks since version 3.2, which is beside a frame (`FILE.b2lock`) or in its folder (`.b2lock`).
 //!
 //! | offset | size | field |
 //! |---|---|---|
 //! | 0 | 8 | zeros |
-//! | 8 | 8 | how many changes there have been, little-endian |
+//! | 8 | 8 | number of changes, little-endian |
 //!
-//! An empty file stands for none.
+//! An empty file means that there were no changes.
 
 use nom::bytes::complete::take;
 use nom::number::complete::le_u64;
 use sciformats_core::fault::{Parsed, field};
 
-/// What the file says.
+/// The contents of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LockFile {
     pub(crate) changes: u64,
@@ -20,7 +20,7 @@ pub(crate) struct LockFile {
 impl LockFile {
     pub(crate) const SIZE: usize = 16;
 
-    /// Of a file with these bytes. One that is shorter says nothing yet.
+    /// Parses these bytes. If there are fewer, the file is not initialized yet.
     pub(crate) fn of(bytes: &[u8]) -> Self {
         Self::parse(bytes).map_or(Self { changes: 0 }, |(_, file)| file)
     }

@@ -1,13 +1,13 @@
-//! Named bytes, as header and trailer of a frame hold them. `MessagePack`, big-endian.
+//! Named bytes in the header and in the trailer of a frame. They are `MessagePack`, big-endian.
 //!
 //! | bytes | field |
 //! |---|---|
 //! | `93` | array of 3 |
 //! | `cd` u16 | size of the map |
 //! | `de` u16 | number of names |
-//! | `a0`+n, n bytes, `d2` i32 | each: a name, and where its value is, counted from the start of the header or trailer |
+//! | `a0`+n, n bytes, `d2` i32 | for each: name, and position of the value, counted from the start of the header or trailer |
 //! | `dc` u16 | number of values |
-//! | `c6` u32, bytes | each: a value |
+//! | `c6` u32, bytes | for each: value |
 
 use crate::spec::marker::Marker;
 use nom::bytes::complete::take;
@@ -20,7 +20,7 @@ use super::msgpack::{
     put_uint16, size32, uint16,
 };
 
-/// The longest name.
+/// The size of the longest name in bytes.
 pub(crate) const MAX_NAME: usize = 31;
 
 /// A name and its bytes.
@@ -30,7 +30,8 @@ pub(crate) struct Layer {
     pub(crate) content: Vec<u8>,
 }
 
-/// From which byte the size of the map counts: the header includes the marker of the array, the trailer does not.
+/// The byte from which the size of the map is counted. In the header it includes the marker of the array, and in the trailer it
+/// does not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
     /// In the header.
@@ -39,7 +40,7 @@ pub(crate) enum Place {
     Trailer,
 }
 
-/// Parses the layers that begin after the first `start` bytes of `whole`, a header or a trailer.
+/// Parses the layers that begin after the first `start` bytes of `whole`, which is a header or a trailer.
 pub(crate) fn parse(whole: &[u8], start: usize) -> Parsed<'_, Vec<Layer>> {
     let (i, _) = field("metalayers", take(start))(whole)?;
     let (i, ()) = marker("metalayers", Marker::FixArray(3))(i)?;
@@ -56,7 +57,7 @@ pub(crate) fn parse(whole: &[u8], start: usize) -> Parsed<'_, Vec<Layer>> {
             return field("offset of a metalayer", |i| fail(i, bounds))(rest);
         };
         let (after, content) = bin32("metalayer")(value)?;
-        // Values that overlap could multiply the bytes that are there.
+        // Values that overlap could multiply the bytes that are stored.
         total = bound::sum(total, content.len());
         if total > whole.len() {
             return field("offset of a metalayer", |i| fail(i, FaultKind::Rule("overlaps another")))(rest);
@@ -69,16 +70,17 @@ pub(crate) fn parse(whole: &[u8], start: usize) -> Parsed<'_, Vec<Layer>> {
     Ok((if end.len() < i.len() { end } else { i }, layers))
 }
 
-/// Bytes of the names and places of layers, with the heads around them: what the size of the map counts.
+/// Returns the value of the field "size of the map", which is the size of the names and positions of layers with the markers
+/// around them.
 pub(crate) fn map_size<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<usize> {
-    // Markers and numbers: 1 + 3 before the map, 3 for its head; 6 with each name.
+    // Markers and numbers are 1 + 3 bytes before the map, 3 bytes at its start, and 6 bytes for each name.
     names.into_iter().try_fold(7, |size, name| add(size, add(name.len(), 6)?))
 }
 
 /// The largest size of the map.
 pub(crate) const MAX_MAP: usize = 65_535;
 
-/// Appends the layers to `out`, which holds the header or trailer so far.
+/// Appends the layers to `out`, which contains the header or trailer so far.
 pub(crate) fn encode(layers: &[Layer], place: Place, out: &mut Vec<u8>) -> Result<()> {
     let map_end = map_size(layers.iter().map(|layer| &layer.name[..]))?;
     let map_size = if place == Place::Header { map_end } else { sub(map_end, 1)? };

@@ -1,4 +1,5 @@
-//! The bytes of Blosc2: one structure a file, `parse` and `encode` side by side. Pure functions, no storage.
+//! The bytes of Blosc2, with one file per structure that contains both `parse` and `encode`. These are pure functions without a
+//! storage.
 //!
 //! | structure | byte order | where |
 //! |---|---|---|
@@ -9,7 +10,7 @@
 //! | [`trailer`] | big (`MessagePack`) | end of a frame |
 //! | [`b2nd`] | big (`MessagePack`) | the metalayer `b2nd` |
 //! | [`type_text`] | text | the type of elements in `b2nd` |
-//! | [`value`] | big (`MessagePack`) | metalayers of Python's |
+//! | [`value`] | big (`MessagePack`) | metalayers that Python programs write |
 //! | [`lock_file`] | little | a file beside a frame |
 #![warn(
     clippy::arithmetic_side_effects,

@@ -1,4 +1,4 @@
-//! The little of `MessagePack` that frames are made of, by its exact markers. Big-endian.
+//! The small part of `MessagePack` that frames use, with exact markers. It is big-endian.
 
 use crate::spec::marker::Marker;
 use nom::bytes::complete::take;
@@ -7,7 +7,7 @@ use sciformats_core::Result;
 use sciformats_core::arith::fit;
 use sciformats_core::fault::{FaultKind, Parsed, checked, fail, field};
 
-/// Reads a marker, which must be `expected`.
+/// Parses a marker, which must be `expected`.
 pub(crate) fn marker<'a>(name: &'static str, expected: Marker) -> impl FnMut(&'a [u8]) -> Parsed<'a, ()> {
     let wanted = expected.to_u8();
     move |i| {
@@ -20,7 +20,7 @@ pub(crate) fn marker<'a>(name: &'static str, expected: Marker) -> impl FnMut(&'a
 
 macro_rules! numbers {
     ($($name:ident $put:ident $type:ty, $parser:ident, $marker:ident;)*) => {$(
-        #[doc = concat!("Reads a number of the marker `", stringify!($marker), "`.")]
+        #[doc = concat!("Parses a number with the marker `", stringify!($marker), "`.")]
         pub(crate) fn $name<'a>(name: &'static str) -> impl FnMut(&'a [u8]) -> Parsed<'a, $type> {
             move |i| {
                 let (i, ()) = marker(name, Marker::$marker)(i)?;
@@ -51,7 +51,7 @@ pub(crate) fn put_marker(out: &mut Vec<u8>, marker: Marker) {
     out.push(marker.to_u8());
 }
 
-/// Reads an `i32` that must not be negative.
+/// Parses an `i32` that must not be negative.
 pub(crate) fn size32<'a>(name: &'static str) -> impl FnMut(&'a [u8]) -> Parsed<'a, u32> {
     move |i| {
         let (rest, value) = int32(name)(i)?;
@@ -62,7 +62,7 @@ pub(crate) fn size32<'a>(name: &'static str) -> impl FnMut(&'a [u8]) -> Parsed<'
     }
 }
 
-/// Reads an `i64` that must not be negative.
+/// Parses an `i64` that must not be negative.
 pub(crate) fn size64<'a>(name: &'static str) -> impl FnMut(&'a [u8]) -> Parsed<'a, u64> {
     move |i| {
         let (rest, value) = int64(name)(i)?;
@@ -73,7 +73,7 @@ pub(crate) fn size64<'a>(name: &'static str) -> impl FnMut(&'a [u8]) -> Parsed<'
     }
 }
 
-/// Reads a string of at most 31 bytes.
+/// Parses a string of at most 31 bytes.
 pub(crate) fn fixstr<'a>(name: &'static str) -> impl FnMut(&'a [u8]) -> Parsed<'a, &'a str> {
     move |i| {
         let (rest, marker) = field(name, u8)(i)?;
@@ -88,7 +88,7 @@ pub(crate) fn fixstr<'a>(name: &'static str) -> impl FnMut(&'a [u8]) -> Parsed<'
     }
 }
 
-/// Reads a `bin 32`.
+/// Parses a `bin 32`.
 pub(crate) fn bin32<'a>(name: &'static str) -> impl FnMut(&'a [u8]) -> Parsed<'a, &'a [u8]> {
     move |i| {
         let (i, ()) = marker(name, Marker::Bin32)(i)?;

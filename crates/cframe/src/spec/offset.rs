@@ -1,30 +1,30 @@
-//! One entry of the offsets chunk: where a chunk is, or what it is if nothing is stored for it.
+//! An entry of the offsets chunk: the position of a chunk, or its kind if nothing else is stored for it.
 //!
 //! | offset | size | field |
 //! |---|---|---|
-//! | 0 | 8 | a word, little-endian |
+//! | 0 | 8 | a little-endian word |
 //!
 //! | bits | field |
 //! |---|---|
 //! | 63 | 0: the word is a position (frame: counted from the end of the header; directory: number of the chunk's file) |
-//! | 56–58, bit 63 set | 1 zeros, 2 NaN, 4 uninitialised |
+//! | 56–58, if bit 63 is set | 1 zeros, 2 NaN, 4 uninitialised |
 
 use nom::number::complete::le_u64;
 use sciformats_core::fault::{FaultKind, Parsed, fail, field};
 
 use super::chunk_header::Special;
 
-/// One entry of the offsets chunk.
+/// An entry of the offsets chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Offset {
     /// A position, or the number of a file.
     At(u64),
-    /// All of the chunk is one thing; never [`Special::Value`].
+    /// The whole chunk is of this kind, which is never [`Special::Value`].
     Special(Special),
 }
 
 impl Offset {
-    /// Bytes of an entry.
+    /// The size of an entry in bytes.
     pub(crate) const SIZE: u32 = 8;
 
     pub(crate) fn parse(i: &[u8]) -> Parsed<'_, Self> {
@@ -47,7 +47,7 @@ impl Offset {
     pub(crate) fn encode(&self, out: &mut Vec<u8>) {
         let word = match self {
             Self::At(position) => position & (u64::MAX >> 1),
-            // A repeated value needs room for the value: whoever builds entries stores such chunks.
+            // A repeated value does not fit an entry. Callers store such chunks.
             Self::Special(Special::Zeros | Special::Value) => 0x81 << 56,
             Self::Special(Special::Nan) => 0x82 << 56,
             Self::Special(Special::Uninit) => 0x84 << 56,

@@ -1,12 +1,12 @@
-//! What chunks and frames say in the same words: codecs and the pipeline of filters.
+//! The common parts of chunks and frames: codecs, and the pipeline of filters.
 
 use nom::bytes::complete::take;
 use sciformats_core::fault::{Parsed, field};
 
-/// Number of filter slots. Slot 0 is applied first when compressing, last when reading.
+/// The number of filter slots. Slot 0 is applied first when compressing, and last when reading.
 pub const SLOTS: usize = 6;
 
-/// A compressor, by the number that Blosc2 gives it.
+/// A compressor, identified by its number in Blosc2.
 ///
 /// ```
 /// use cframe::Codec;
@@ -23,9 +23,9 @@ pub enum Codec {
     BloscLz,
     /// 1, an LZ4 block.
     Lz4,
-    /// 2, an LZ4 block from a slower, stronger compressor.
+    /// 2, an LZ4 block from a slower and stronger compressor.
     Lz4Hc,
-    /// 3, Snappy; in chunks of Blosc 1 only.
+    /// 3, Snappy, which only exists in chunks of Blosc 1.
     Snappy,
     /// 4, a zlib stream.
     Zlib,
@@ -33,12 +33,12 @@ pub enum Codec {
     Zstd,
     /// 32, cells of 4 × 4 or 8 × 8 bytes.
     NdLz,
-    /// Any other: a registered codec (33–159) or one of the user's (160–255).
+    /// Another number: a registered codec (33–159) or a codec of the user (160–255).
     Other(u8),
 }
 
 impl Codec {
-    /// The codec of a number.
+    /// Returns the codec with this number.
     pub fn from_id(id: u8) -> Self {
         match id {
             0 => Self::BloscLz,
@@ -52,7 +52,7 @@ impl Codec {
         }
     }
 
-    /// Its number.
+    /// Returns its number.
     pub fn id(self) -> u8 {
         match self {
             Self::BloscLz => 0,
@@ -66,7 +66,8 @@ impl Codec {
         }
     }
 
-    /// Its registered name; `user` for numbers that are the user's, `unknown` for those that nobody has registered.
+    /// Returns its registered name; `user` for numbers that are reserved for users, `unknown` for numbers that are not
+    /// registered.
     pub fn name(self) -> &'static str {
         match self.id() {
             0 => "blosclz",
@@ -89,7 +90,8 @@ impl Codec {
         }
     }
 
-    /// The three bits of a chunk's flags, and the low half of a frame's codec byte: several codecs share a format.
+    /// Returns the three bits of a chunk's flags, which are also the low half of a frame's codec byte. Several codecs share a
+    /// format.
     pub(crate) fn format(self) -> u8 {
         match self {
             Self::BloscLz => 0,
@@ -101,7 +103,7 @@ impl Codec {
         }
     }
 
-    /// The codec of a chunk's format bits, before the header had a byte for the codec itself.
+    /// Returns the codec for the format bits of a chunk without a byte for the codec.
     pub(crate) fn from_format(format: u8) -> Self {
         match format {
             0 => Self::BloscLz,
@@ -114,7 +116,7 @@ impl Codec {
     }
 }
 
-/// A filter with its parameter, as one slot of a pipeline holds it.
+/// A filter with its parameter, as in one slot of a pipeline.
 ///
 /// ```
 /// use cframe::{Filter, Params};
@@ -127,25 +129,25 @@ impl Codec {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Filter {
-    /// Its number: 0 none, 1–31 built in, 32–159 registered, 160–255 the user's.
+    /// Its number: 0 none, 1–31 built in, 32–159 registered, 160–255 reserved for users.
     pub id: u8,
-    /// Its parameter; what it means is the filter's affair.
+    /// Its parameter, whose meaning depends on the filter.
     pub meta: u8,
 }
 
 impl Filter {
     /// An empty slot.
     pub const NONE: Self = Self::new(0, 0);
-    /// Bytes of equal significance together.
+    /// The byte shuffle, which makes bytes of equal significance adjacent.
     pub const SHUFFLE: Self = Self::new(1, 0);
-    /// Bits of equal significance together.
+    /// The bit shuffle, which makes bits of equal significance adjacent.
     pub const BITSHUFFLE: Self = Self::new(2, 0);
     /// Exclusive or with the first block.
     pub const DELTA: Self = Self::new(3, 0);
-    /// Differences of neighbouring bytes; stands after a shuffle.
+    /// Differences of neighbouring bytes, which are used after a shuffle.
     pub const BYTEDELTA: Self = Self::new(35, 0);
 
-    /// A filter by number.
+    /// Returns the filter with this number.
     ///
     /// ```
     /// assert_eq!(cframe::Filter::new(2, 0), cframe::Filter::BITSHUFFLE);
@@ -154,7 +156,7 @@ impl Filter {
         Self { id, meta }
     }
 
-    /// Keeps `bits` bits of the mantissa of floats (drops `-bits` where negative), and so loses precision.
+    /// Keeps `bits` bits of the mantissa of floats (or drops `-bits` if negative). This loses precision.
     ///
     /// ```
     /// use cframe::{Filter, Params};
@@ -169,7 +171,8 @@ impl Filter {
         Self::new(4, bits.cast_unsigned())
     }
 
-    /// Its registered name; `user` for numbers that are the user's, `unknown` for those that nobody has registered.
+    /// Returns its registered name; `user` for numbers that are reserved for users, `unknown` for numbers that are not
+    /// registered.
     pub fn name(self) -> &'static str {
         match self.id {
             0 => "none",
@@ -204,7 +207,7 @@ impl Filter {
 pub struct Pipeline(pub [Filter; SLOTS]);
 
 impl Pipeline {
-    /// The pipeline of separately stored numbers and parameters.
+    /// Returns the pipeline for numbers and parameters that are stored separately.
     pub(crate) fn of(ids: [u8; SLOTS], metas: [u8; SLOTS]) -> Self {
         let mut slots = [Filter::NONE; SLOTS];
         for (slot, (id, meta)) in slots.iter_mut().zip(ids.into_iter().zip(metas)) {
@@ -213,12 +216,12 @@ impl Pipeline {
         Self(slots)
     }
 
-    /// The filters that are there, in the order of compression.
+    /// Returns the filters of all slots that are not empty, in the order of compression.
     pub fn filters(&self) -> impl DoubleEndedIterator<Item = Filter> + '_ {
         self.0.iter().copied().filter(|filter| filter.id != 0)
     }
 
-    /// Whether a filter of this number is there.
+    /// Returns whether one of the filters has this number.
     ///
     /// ```
     /// use cframe::{Filter, Pipeline};
@@ -239,7 +242,7 @@ impl Pipeline {
     }
 }
 
-/// One byte a slot.
+/// Parses one byte per slot.
 pub(crate) fn slots<'a>(name: &'static str) -> impl FnMut(&'a [u8]) -> Parsed<'a, [u8; SLOTS]> {
     move |i| {
         let (i, bytes) = field(name, take(SLOTS))(i)?;

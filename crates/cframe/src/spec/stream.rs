@@ -5,12 +5,12 @@
 //! | 0 | 4 | csize, little-endian and signed |
 //! | 4 | csize | payload, if csize is positive; one token byte, if it is negative |
 //!
-//! | csize | the stream is |
+//! | csize | content of the stream |
 //! |---|---|
 //! | 0 | zeros |
 //! | −1 … −255, token with bit 0 | the byte −csize, repeated |
-//! | the stream's length | the payload as it is |
-//! | other | what the codec makes of the payload |
+//! | the stream's length | the payload, uncompressed |
+//! | other | the payload, decoded by the codec |
 
 use nom::bytes::complete::take;
 use nom::number::complete::{le_i32, u8};
@@ -19,11 +19,11 @@ use sciformats_core::fault::{FaultKind, Parsed, checked, fail, field};
 /// One stream of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stream<'a> {
-    /// One byte, repeated.
+    /// One byte that is repeated.
     Repeat(u8),
     /// The bytes themselves.
     Raw(&'a [u8]),
-    /// What a codec must decode.
+    /// Bytes that a codec must decode.
     Coded(&'a [u8]),
 }
 
@@ -48,10 +48,10 @@ impl<'a> Stream<'a> {
         Ok((rest, if payload.len() == length { Self::Raw(payload) } else { Self::Coded(payload) }))
     }
 
-    /// Bytes before a payload.
+    /// The number of bytes before a payload.
     pub(crate) const PREFIX: usize = 4;
 
-    /// Puts the stream into the front of `out`, if it fits, and returns its size.
+    /// Writes the stream to the front of `out`, if it fits, and returns its size.
     pub(crate) fn encode(&self, out: &mut [u8]) -> Option<usize> {
         match *self {
             Self::Repeat(0) => Self::seal(0, out),
@@ -68,7 +68,8 @@ impl<'a> Stream<'a> {
         }
     }
 
-    /// Says before a payload how long it is, and returns the size of both. A payload is at most a chunk, so it fits.
+    /// Writes the length of a payload before it, and returns the size of both. A payload is at most as large as a chunk, so it
+    /// fits.
     pub(crate) fn seal(payload: usize, out: &mut [u8]) -> Option<usize> {
         *out.first_chunk_mut()? = i32::try_from(payload).ok()?.to_le_bytes();
         payload.checked_add(Self::PREFIX)

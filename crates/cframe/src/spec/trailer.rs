@@ -1,4 +1,4 @@
-//! The trailer of a frame: metalayers of variable length and a fingerprint. `MessagePack`, big-endian.
+//! The trailer of a frame, which contains metalayers of variable length and a fingerprint. It is `MessagePack`, big-endian.
 //!
 //! | bytes | field |
 //! |---|---|
@@ -28,7 +28,7 @@ pub(crate) struct Trailer {
     pub(crate) fingerprint: Fingerprint,
 }
 
-/// A fingerprint as stored. No writer computes one yet.
+/// A fingerprint as it is stored. No writer computes one yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub(crate) struct Fingerprint {
     pub(crate) kind: u8,
@@ -36,9 +36,9 @@ pub(crate) struct Fingerprint {
 }
 
 impl Trailer {
-    /// Bytes from the length to the end, which are always the last of a frame.
+    /// The number of bytes from the length to the end, which are always the last bytes of a frame.
     pub(crate) const TAIL: usize = 23;
-    /// Bytes of a trailer without metalayers.
+    /// The number of bytes of a trailer without metalayers.
     pub(crate) const MIN: u32 = 35;
 
     /// Parses a whole trailer.

@@ -1,10 +1,10 @@
-//! The text of an element type without parts, as NumPy writes it: the dtype of the metalayer `b2nd`, or that of a field.
+//! The text of a scalar element type as NumPy writes it, which is the dtype of the metalayer `b2nd`, or that of a field.
 //!
 //! | offset | size | field |
 //! |---|---|---|
-//! | 0 | 0 or 1 | byte order: `<` little-endian, `>` big-endian, `=` the machine's, `\|` none |
+//! | 0 | 0 or 1 | byte order: `<` little-endian, `>` big-endian, `=` that of the machine, `\|` none |
 //! | | 1 | kind: `?` `b` `i` `u` `f` `c` `M` `m` `S` `a` `U` `V` |
-//! | | digits | bytes of an element; of `U` characters of 4 bytes; none after `?` |
+//! | | digits | size of an element in bytes; for `U`, number of characters of 4 bytes; none after `?` |
 //! | | rest | unit of `M` and `m` in brackets, which may be missing: `[ns]` |
 
 use nom::Parser;
@@ -18,12 +18,12 @@ use sciformats_core::fault::{Parsed, field};
 /// The parts of the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TypeText<'a> {
-    /// The order that is named.
+    /// The byte order, if it is named.
     pub(crate) order: Option<ByteOrder>,
     pub(crate) kind: char,
-    /// The number behind the kind.
+    /// The number after the kind.
     pub(crate) number: Option<usize>,
-    /// What stands in the brackets.
+    /// The text in the brackets.
     pub(crate) unit: Option<&'a [u8]>,
 }
 
@@ -36,7 +36,7 @@ impl<'a> TypeText<'a> {
             _ => None,
         };
         let (i, kind) = field("kind", anychar)(i)?;
-        // A number beyond the machine's stays, and is then more than a type has.
+        // A number that does not fit its type is not consumed, so the rest of the text is an error.
         let (i, number) = opt(map_opt(digit1, decimal)).parse(i)?;
         let (i, unit) = opt(delimited(tag("["), opt(is_not("[]")), tag("]"))).parse(i)?;
         Ok((i, Self { order, kind, number, unit: unit.map(Option::unwrap_or_default) }))

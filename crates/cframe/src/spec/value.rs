@@ -1,17 +1,17 @@
-//! Any value of `MessagePack`: what Python programs keep in metalayers. Big-endian.
+//! Any value of `MessagePack`, as Python programs store it in metalayers. It is big-endian.
 //!
 //! | first byte | what follows |
 //! |---|---|
 //! | `00`–`7f`, `e0`–`ff` | nothing: a small integer |
-//! | `80`–`8f`, `de` u16, `df` u32 | so many pairs of key and value |
-//! | `90`–`9f`, `dc` u16, `dd` u32 | so many values |
-//! | `a0`–`bf`, `d9` u8, `da` u16, `db` u32 | so many bytes of text |
+//! | `80`–`8f`, `de` u16, `df` u32 | this many pairs of key and value |
+//! | `90`–`9f`, `dc` u16, `dd` u32 | this many values |
+//! | `a0`–`bf`, `d9` u8, `da` u16, `db` u32 | this many bytes of text |
 //! | `c0`, `c2`, `c3` | nothing: nil, false, true |
-//! | `c4` u8, `c5` u16, `c6` u32 | so many bytes |
+//! | `c4` u8, `c5` u16, `c6` u32 | this many bytes |
 //! | `ca`, `cb` | a float of 4, 8 bytes |
-//! | `cc`–`cf`, `d0`–`d3` | an unsigned, a signed integer of 1, 2, 4, 8 bytes |
+//! | `cc`–`cf`, `d0`–`d3` | an unsigned or signed integer of 1, 2, 4, 8 bytes |
 //! | `d4`–`d8` | kind, then 1, 2, 4, 8, 16 bytes |
-//! | `c7` u8, `c8` u16, `c9` u32 | kind, then so many bytes |
+//! | `c7` u8, `c8` u16, `c9` u32 | kind, then this many bytes |
 
 use crate::spec::marker::Marker;
 use nom::bytes::complete::take;
@@ -23,10 +23,10 @@ use sciformats_core::{Error, Result, bound};
 
 use super::msgpack::put_marker;
 
-/// Lists and maps inside one another that are followed.
+/// The largest nesting depth of lists and maps.
 const MAX_DEPTH: usize = 64;
 
-/// A value of `MessagePack`: what Python programs keep in metalayers.
+/// A value of `MessagePack`, as Python programs store it in metalayers.
 ///
 /// ```
 /// use cframe::{Params, SChunk, Value};
@@ -42,28 +42,28 @@ const MAX_DEPTH: usize = 64;
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Value {
-    /// Nothing.
+    /// The value nil.
     Nil,
     /// A truth value.
     Bool(bool),
-    /// An integer: 64 bits, signed or not.
+    /// An integer of 64 bits, signed or not.
     Int(i128),
-    /// A number of 4 or 8 bytes; written with 8.
+    /// A number of 4 or 8 bytes. It is written with 8 bytes.
     Float(f64),
     /// Text.
     Text(String),
-    /// Bytes, and text that is not UTF-8.
+    /// Bytes, or text that is not UTF-8.
     Bytes(Vec<u8>),
     /// Values in order.
     List(Vec<Value>),
-    /// Keys and their values, in stored order.
+    /// Keys and their values, in the order in which they are stored.
     Map(Vec<(Value, Value)>),
-    /// Bytes of a kind that its maker knows.
+    /// Bytes of a kind that only its creator defines.
     Extension(i8, Vec<u8>),
 }
 
 impl Value {
-    /// Reads a value, which must be all that there is.
+    /// Parses a value. `bytes` must not contain anything else.
     ///
     /// ```
     /// use cframe::Value;
@@ -79,7 +79,7 @@ impl Value {
         locate_all("MessagePack value", 0, bytes, |i| parse(i, 0))
     }
 
-    /// The bytes of the value, each number and length in the shortest form.
+    /// Returns the bytes of the value. Each number and length has the shortest form.
     ///
     /// ```
     /// use cframe::Value;
@@ -90,7 +90,7 @@ impl Value {
     /// ```
     ///
     /// # Errors
-    /// `Usage` if an integer needs more than 64 bits, or a length more than 32.
+    /// `Usage` if an integer needs more than 64 bits, or if a length needs more than 32 bits.
     pub fn to_msgpack(&self) -> Result<Vec<u8>> {
         let mut out = Vec::new();
         match self.put(&mut out) {
@@ -99,12 +99,12 @@ impl Value {
         }
     }
 
-    /// The truth value, if it is one.
+    /// Returns the truth value, if it is one.
     pub fn as_bool(&self) -> Option<bool> {
         if let Self::Bool(value) = self { Some(*value) } else { None }
     }
 
-    /// The integer, if it is one that fits.
+    /// Returns the integer, if it is one that fits.
     ///
     /// ```
     /// use cframe::Value;
@@ -116,7 +116,7 @@ impl Value {
         if let Self::Int(value) = self { i64::try_from(*value).ok() } else { None }
     }
 
-    /// The number, if it is one that 8 bytes hold; large integers are rounded.
+    /// Returns the number, if it fits 8 bytes. Large integers are rounded.
     ///
     /// ```
     /// use cframe::Value;
@@ -131,22 +131,22 @@ impl Value {
         }
     }
 
-    /// The text, if it is one.
+    /// Returns the text, if it is one.
     pub fn as_str(&self) -> Option<&str> {
         if let Self::Text(text) = self { Some(text) } else { None }
     }
 
-    /// The bytes, if they are such.
+    /// Returns the bytes, if the value consists of bytes.
     pub fn as_bytes(&self) -> Option<&[u8]> {
         if let Self::Bytes(bytes) = self { Some(bytes) } else { None }
     }
 
-    /// The values of a list.
+    /// Returns the values of a list.
     pub fn as_list(&self) -> Option<&[Self]> {
         if let Self::List(values) = self { Some(values) } else { None }
     }
 
-    /// The value under a key of a map.
+    /// Returns the value under a key of a map.
     ///
     /// ```
     /// use cframe::Value;
@@ -236,7 +236,7 @@ fn put_int(out: &mut Vec<u8>, value: i128) -> Option<()> {
     Some(())
 }
 
-/// Appends a length of 1, 2 or 4 bytes after its marker; not every kind of value has the shortest.
+/// Appends a length of 1, 2 or 4 bytes after its marker. Not every kind of value has the shortest form.
 fn put_len(out: &mut Vec<u8>, len: usize, [short, middle, long]: [Option<Marker>; 3]) -> Option<()> {
     if let (Ok(len), Some(marker)) = (u8::try_from(len), short) {
         put_marker(out, marker);
@@ -332,7 +332,7 @@ fn extension(i: &[u8], len: u32) -> Parsed<'_, Value> {
 }
 
 fn list(mut i: &[u8], len: u32, depth: usize) -> Parsed<'_, Value> {
-    // Every value has a byte, so the list grows no further than the bytes that are there.
+    // Every value has at least one byte, so the list does not become longer than the input.
     let mut values = Vec::new();
     for _ in 0..len {
         let (rest, value) = parse(i, bound::sum(depth, 1))?;
@@ -353,8 +353,8 @@ fn map(mut i: &[u8], len: u32, depth: usize) -> Parsed<'_, Value> {
     Ok((i, Value::Map(pairs)))
 }
 
-/// As JSON: bytes as a text of hexadecimal digits, extensions as an object of one key, keys as texts, and numbers that
-/// JSON lacks as texts.
+/// Shows the value as JSON: bytes as a text of hexadecimal digits, extensions as an object with one key, keys as texts, and
+/// numbers that JSON lacks as texts.
 impl std::fmt::Display for Value {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -483,7 +483,7 @@ mod tests {
             assert_eq!(value.to_msgpack().unwrap(), bytes, "{shown}");
             assert_eq!(value.to_string(), shown);
         }
-        // Longer forms of short values, and floats of 4 bytes, are read too.
+        // Longer forms of short values, and floats of 4 bytes, can be read too.
         assert_eq!(Value::from_msgpack(b"\xd2\0\0\0\x01").unwrap(), 1.into());
         assert_eq!(Value::from_msgpack(b"\xca\x3f\xc0\0\0").unwrap(), 1.5.into());
         assert_eq!(Value::from_msgpack(b"\xdd\0\0\0\x01\xda\0\x01x").unwrap(), vec![Value::from("x")].into());

@@ -9,7 +9,7 @@ use gsd_rs::hoomd::{
 
 use crate::{Verdict, equal, say};
 
-/// A frame in which everything differs from the defaults.
+/// Returns a frame in which everything differs from the defaults.
 fn full(n: u32, seed: u32, double: bool) -> Frame {
     fn bonds<const M: usize>(rows: u32, seed: u32, n: u32) -> Bonds<M> {
         Bonds {
@@ -25,7 +25,7 @@ fn full(n: u32, seed: u32, double: bool) -> Frame {
     let mut frame = Frame::new(n);
     frame.configuration.step = 1 << 40 | u64::from(seed);
     frame.configuration.dimensions = 2;
-    // Exact in single precision, through which the other side passes the box.
+    // The lengths are exact in single precision, because the other side converts the box to it.
     let lengths = [1.5f32, 2.5, 3.5, 0.25, 0.5, seed as f32];
     frame.configuration.periodic_box =
         if double { lengths.map(f64::from).to_vec().into() } else { lengths.to_vec().into() };
@@ -55,7 +55,7 @@ fn in_precision(values: impl Iterator<Item = f64>, double: bool) -> Reals {
     }
 }
 
-/// Frame 0 complete, then one with other positions, then one with another number of particles and no bonds.
+/// Returns a complete frame 0, a frame with other positions, and a frame with another number of particles and without bonds.
 fn partial() -> Vec<Frame> {
     let first = full(5, 1, false);
     let mut second = first.clone();

@@ -16,7 +16,7 @@ pub(crate) struct Expected {
 
 const NUMBERS: [&str; 10] = ["u8", "u16", "u32", "u64", "i8", "i16", "i32", "i64", "f32", "f64"];
 
-/// A 64-bit number for value `k` of chunk `j` in frame `i`.
+/// Returns a 64-bit number for value `k` of chunk `j` in frame `i`.
 fn word(i: u64, j: u64, k: u64) -> u64 {
     let seed = i * 1_000_003 + j * 10_007 + k * 101 + 12_345;
     let x = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15);
@@ -33,14 +33,14 @@ fn value(element: ElementType, x: u64) -> Vec<u8> {
     }
 }
 
-/// Chunk `j` of frame `i`, whose type has number `t`.
+/// Returns chunk `j` of frame `i`; `t` is the index of its type.
 fn chunk(name: String, t: usize, (i, j): (u64, u64), (rows, columns): (u64, u32)) -> Expected {
     let element = ElementType::ALL[t];
     let bytes = (0..rows * u64::from(columns)).flat_map(|k| value(element, word(i, j, k))).collect();
     Expected { name, element, columns, bytes }
 }
 
-/// The number of frames of a case.
+/// Returns the number of frames of a case.
 fn frames(case: &str) -> u64 {
     match case {
         "types" => 3,
@@ -51,7 +51,7 @@ fn frames(case: &str) -> u64 {
     }
 }
 
-/// The chunks of a frame of a case.
+/// Returns the chunks of a frame of a case.
 fn content(case: &str, i: u64) -> Vec<Expected> {
     match case {
         "types" => {
@@ -115,7 +115,7 @@ pub(crate) fn write(folder: &Path) -> Result<()> {
         }
         match case {
             "upgraded" => writer.upgrade()?,
-            // As a killed process leaves it.
+            // The file is left as a process leaves it that is killed.
             "unclosed" => {
                 writer.flush()?;
                 std::mem::forget(writer);
@@ -167,7 +167,7 @@ fn frame(reader: &Reader, i: u64, expected: &[Expected]) -> Verdict {
     equal("number of chunks", &reader.chunks(i).count(), &expected.len())?;
     for want in expected {
         let found = reader.find(i, &want.name).map_err(|e| e.to_string())?;
-        let found = found.ok_or_else(|| format!("there is no {}", want.name))?;
+        let found = found.ok_or_else(|| format!("chunk {} is missing", want.name))?;
         equal("type", &found.element, &want.element)?;
         equal("columns", &found.m, &want.columns)?;
         let bytes = reader.read_bytes(&found, 0..found.n).map_err(|e| e.to_string())?;
@@ -176,7 +176,7 @@ fn frame(reader: &Reader, i: u64, expected: &[Expected]) -> Verdict {
     Ok(())
 }
 
-/// A frame of ours behind theirs.
+/// Appends a frame to a file of the other side.
 fn append(folder: &Path) -> Verdict {
     let path = folder.join("appended-by-us.gsd");
     let run = || -> Result<Reader> {

@@ -1,7 +1,7 @@
-//! Our side of the conformance run: writes the files that another program checks, and checks those that it wrote.
+//! Our side of the conformance run. It writes files for another program to check, and checks the files of that program.
 //!
-//! `gsd_conformance write DIR`, `gsd_conformance check DIR`. Both sides list the same cases and know the contents
-//! from the same formula, so neither compares what it wrote itself.
+//! `gsd_conformance write DIR`, `gsd_conformance check DIR`. Both sides list the same cases and compute the contents with the
+//! same formula, so neither side compares only what it wrote itself.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "the checks are printed")]
 
@@ -13,7 +13,7 @@ use std::process::ExitCode;
 
 use gsd_rs::{Error, Result};
 
-/// What a check finds: nothing, or why it fails.
+/// The result of a check: nothing, or the reason why it failed.
 pub(crate) type Verdict = std::result::Result<(), String>;
 
 fn main() -> ExitCode {
@@ -25,7 +25,7 @@ fn main() -> ExitCode {
             hoomd::check(Path::new(folder));
             Ok(())
         }
-        _ => Err(Error::usage("arguments", "are `write DIR` or `check DIR`")),
+        _ => Err(Error::usage("arguments", "must be `write DIR` or `check DIR`")),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -41,12 +41,12 @@ fn write(folder: &Path) -> Result<()> {
     hoomd::write(folder)
 }
 
-/// Prints one check of a file as they wrote it.
+/// Prints one check of a file that the other side wrote.
 pub(crate) fn say(group: &str, detail: &str, verdict: Verdict) {
     went("we read theirs", group, detail, verdict);
 }
 
-/// Prints one check, with the way that the file went.
+/// Prints one check; `way` says which side wrote, changed and read the file.
 pub(crate) fn went(way: &str, group: &str, detail: &str, verdict: Verdict) {
     match verdict {
         Ok(()) => println!(r#"{{"case":"{group}: {detail}","way":"{way}","ok":true}}"#),

@@ -13,11 +13,11 @@ use mpi::topology::SimpleCommunicator;
 use mpi::traits::{Communicator, Root};
 
 const FRAMES: u64 = 10;
-/// Rows that each rank has.
+/// The number of rows of each rank.
 const ROWS: u64 = 50_000;
 
 fn main() -> Result<()> {
-    let path = std::env::args().nth(1).ok_or_else(|| Error::usage("arguments", "are a file"))?;
+    let path = std::env::args().nth(1).ok_or_else(|| Error::usage("arguments", "must name a file"))?;
     let universe = mpi::initialize().ok_or_else(|| Error::unsupported("a second MPI universe"))?;
     let world = universe.world();
     let result = write(&world, &path).and_then(|()| {
@@ -25,7 +25,7 @@ fn main() -> Result<()> {
         verify(&world, &path)
     });
     if let Err(error) = &result {
-        // The others would wait for this rank forever.
+        // Otherwise the other ranks would wait for this one forever.
         eprintln!("rank {}: {error}", world.rank());
         world.abort(1);
     }
@@ -59,7 +59,7 @@ fn write(world: &SimpleCommunicator, path: &str) -> Result<()> {
         let region = Region { location, n: ranks * ROWS, m: 3, element: ElementType::F32 };
         let mut part = RegionWriter::open(path, region)?;
         part.write(rank * ROWS, &positions(frame, rank))?;
-        // Ranks may be on other machines, whose caches the committing one does not know of.
+        // Ranks may run on other machines. The sync of the committing rank does not include their caches.
         part.sync()?;
         world.barrier_all();
         if let Some(writer) = &mut writer {
@@ -74,7 +74,7 @@ fn positions(frame: u64, rank: u64) -> Vec<f32> {
     (0..3 * ROWS).map(|i| (i + 7 * rank + 1000 * frame) as f32).collect()
 }
 
-/// Each rank reads what the next one wrote.
+/// Lets each rank read what the next rank wrote.
 fn verify(world: &SimpleCommunicator, path: &str) -> Result<()> {
     let (rank, ranks) = (world.rank() as u64, world.size() as u64);
     let next = (rank + 1) % ranks;
@@ -83,7 +83,7 @@ fn verify(world: &SimpleCommunicator, path: &str) -> Result<()> {
         let chunk = reader.find(frame, "position")?.ok_or_else(|| Error::not_found("chunk", "position"))?;
         let rows = reader.read_rows::<f32>(&chunk, next * ROWS..(next + 1) * ROWS)?;
         if *rows != positions(frame, next) {
-            return Err(Error::usage("frame", format!("{frame} has other values for rank {next}")));
+            return Err(Error::usage("frame", format!("{frame} does not contain the values of rank {next}")));
         }
     }
     let steps: Vec<u64> = (0..reader.frames())
@@ -93,9 +93,9 @@ fn verify(world: &SimpleCommunicator, path: &str) -> Result<()> {
         })
         .collect::<Result<_>>()?;
     if !steps.iter().copied().eq(0..FRAMES) {
-        return Err(Error::usage("frames", format!("have the steps {steps:?}")));
+        return Err(Error::usage("frames", format!("have wrong steps: {steps:?}")));
     }
-    // In one piece: the ranks share the standard output.
+    // The line is printed in one call, because the ranks share the standard output.
     println!("rank {rank} of {ranks}: the {FRAMES} × {ROWS} rows of rank {next} are right");
     Ok(())
 }

@@ -13,7 +13,7 @@ use crate::chunk::size_of_range;
 use crate::model::open::open;
 use crate::{Chunk, CreateOptions, Reader, Version, Writer};
 
-/// A trajectory that frames are appended to. Each stores what differs from frame 0 and from the defaults.
+/// A trajectory to which frames are appended. Each frame stores what differs from frame 0 and from the defaults.
 ///
 /// ```
 /// use gsd_rs::hoomd::{Frame, Trajectory, TrajectoryWriter};
@@ -40,7 +40,7 @@ pub struct TrajectoryWriter<S: ReadAt + WriteAt = FileStorage> {
 const CURRENT: Version = Version::new(2, 0);
 
 impl TrajectoryWriter {
-    /// Creates a trajectory, which must not exist yet.
+    /// Creates a trajectory. The file must not exist yet.
     ///
     /// ```no_run
     /// use gsd_rs::hoomd::{Frame, TrajectoryWriter};
@@ -52,12 +52,12 @@ impl TrajectoryWriter {
     /// ```
     ///
     /// # Errors
-    /// As [`Writer::create`].
+    /// Those of [`Writer::create`].
     pub fn create(path: impl AsRef<Path>, application: &str) -> Result<Self> {
         Self::on(Writer::create(path, &CreateOptions::new(application, "hoomd", CURRENT))?)
     }
 
-    /// Creates a trajectory in the place of whatever is there.
+    /// Creates a trajectory, and replaces an existing file.
     ///
     /// ```
     /// use gsd_rs::hoomd::{Frame, Trajectory, TrajectoryWriter};
@@ -74,7 +74,7 @@ impl TrajectoryWriter {
     /// ```
     ///
     /// # Errors
-    /// As [`Writer::overwrite`].
+    /// Those of [`Writer::overwrite`].
     pub fn overwrite(path: impl AsRef<Path>, application: &str) -> Result<Self> {
         Self::on(Writer::overwrite(path, &CreateOptions::new(application, "hoomd", CURRENT))?)
     }
@@ -97,15 +97,15 @@ impl TrajectoryWriter {
     /// ```
     ///
     /// # Errors
-    /// As [`Writer::append_to`] and [`Trajectory::open`](super::Trajectory::open).
+    /// Those of [`Writer::append_to`] and [`Trajectory::open`](super::Trajectory::open).
     pub fn append_to(path: impl AsRef<Path>) -> Result<Self> {
         Self::on(Writer::append_to(path)?)
     }
 }
 
 impl<S: ReadAt + WriteAt> TrajectoryWriter<S> {
-    /// Appends to a file that is open, whose schema is `hoomd`; one created with a version before 2.0 takes single
-    /// precision only.
+    /// Appends to an open file whose schema is `hoomd`. If its version of the schema is below 2.0, only single precision is
+    /// possible.
     ///
     /// ```
     /// use gsd_rs::hoomd::{Frame, Trajectory, TrajectoryWriter};
@@ -121,7 +121,7 @@ impl<S: ReadAt + WriteAt> TrajectoryWriter<S> {
     /// ```
     ///
     /// # Errors
-    /// As [`Trajectory::open`](super::Trajectory::open).
+    /// Those of [`Trajectory::open`](super::Trajectory::open).
     pub fn on(mut writer: Writer<S>) -> Result<Self> {
         check_schema(writer.header())?;
         writer.flush()?;
@@ -129,17 +129,17 @@ impl<S: ReadAt + WriteAt> TrajectoryWriter<S> {
         Ok(Self { writer, initial })
     }
 
-    /// The number of frames.
+    /// Returns the number of frames.
     pub fn len(&self) -> u64 {
         self.writer.frames()
     }
 
-    /// Whether there are no frames.
+    /// Returns whether there are no frames.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Appends a frame. The first is committed at once, later ones with [`flush`](Self::flush).
+    /// Appends a frame. The first frame is committed at once, and later ones by [`flush`](Self::flush).
     ///
     /// ```
     /// use gsd_rs::hoomd::Frame;
@@ -156,8 +156,9 @@ impl<S: ReadAt + WriteAt> TrajectoryWriter<S> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Usage`](crate::Error::Usage) if a list has the wrong length, a typeid no type, a group a particle that is not there, a log
-    /// a quantity that frame 0 lacks, or double precision meets a version before 2.0: nothing is appended then. `Io`.
+    /// [`Error::Usage`](crate::Error::Usage), and nothing is appended, if a list has the wrong length, a typeid is not that of a
+    /// type, a group contains a particle that does not exist, the log contains a quantity that frame 0 lacks, or values have
+    /// double precision in a version before 2.0; `Io`.
     pub fn append(&mut self, frame: &Frame) -> Result<()> {
         let doubles = self.writer.header().schema_version >= Version::new(2, 0);
         frame.validate(doubles)?;
@@ -191,12 +192,12 @@ impl<S: ReadAt + WriteAt> TrajectoryWriter<S> {
     /// ```
     ///
     /// # Errors
-    /// As [`Writer::flush`].
+    /// Those of [`Writer::flush`].
     pub fn flush(&mut self) -> Result<()> {
         self.writer.flush()
     }
 
-    /// The file layer: for its settings, and for chunks beside the schema, which become part of the next frame.
+    /// Returns the file layer. It has settings, and can add chunks that are not part of the schema to the next frame.
     ///
     /// ```
     /// use gsd_rs::Reader;
@@ -230,14 +231,14 @@ impl<S: ReadAt + WriteAt> TrajectoryWriter<S> {
     /// ```
     ///
     /// # Errors
-    /// As [`Writer::finish`].
+    /// Those of [`Writer::finish`].
     pub fn finish(self) -> Result<()> {
         self.writer.finish()
     }
 }
 
 impl TrajectoryWriter<Vec<u8>> {
-    /// As [`finish`](Self::finish), and returns the file.
+    /// Does the same as [`finish`](Self::finish), and returns the file.
     ///
     /// ```
     /// use gsd_rs::hoomd::{Frame, Trajectory};
@@ -251,7 +252,7 @@ impl TrajectoryWriter<Vec<u8>> {
     /// ```
     ///
     /// # Errors
-    /// As [`finish`](Self::finish).
+    /// Those of [`finish`](Self::finish).
     pub fn into_bytes(self) -> Result<Vec<u8>> {
         self.writer.into_bytes()
     }
@@ -263,7 +264,7 @@ impl<S: ReadAt + WriteAt> std::fmt::Debug for TrajectoryWriter<S> {
     }
 }
 
-/// Frame 0 of the file in `storage`.
+/// Returns frame 0 of the file in `storage`.
 fn first_frame(storage: &dyn ReadAt) -> Result<Initial> {
     let opened = open(storage)?;
     let mut copy = Writer::create_in(Vec::new(), &CreateOptions::new("", "hoomd", CURRENT))?;
@@ -271,7 +272,7 @@ fn first_frame(storage: &dyn ReadAt) -> Result<Initial> {
     for item in opened.index.of_frame(storage, 0, 0)? {
         let (position, entry) = item?;
         let chunk = Chunk::new(&opened, position, &entry)?;
-        // Of two chunks with the same name the first counts, as in a look-up.
+        // If two chunks have the same name, the first one counts, as in a look-up.
         if names.insert(chunk.name) {
             let range = chunk.range(&(0..chunk.n), storage.size())?;
             let bytes = storage.read_at(range.start, size_of_range(&range)?)?;

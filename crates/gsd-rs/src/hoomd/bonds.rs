@@ -6,7 +6,7 @@ use super::particles::check_types;
 use super::source::{Shape, Sink, Source};
 use super::{List, Reals};
 
-/// Groups of `M` particles each, that have a type.
+/// Groups of `M` particles each, which have a type.
 ///
 /// ```
 /// use gsd_rs::hoomd::{Bonds, Frame};
@@ -34,7 +34,7 @@ fn columns(m: usize) -> Shape {
     Shape { columns: u32::try_from(m).unwrap_or(u32::MAX), default: &[0.0] } // a bound: groups have few members
 }
 
-/// What a property of numbers is when it is stored nowhere.
+/// Returns the shape and the default of a property of numbers.
 pub(crate) fn shape(group: &str, property: &str) -> Option<Shape> {
     let members = match group {
         "bonds" | "pairs" | "constraints" => 2,
@@ -51,7 +51,7 @@ pub(crate) fn shape(group: &str, property: &str) -> Option<Shape> {
 }
 
 fn size(group: &str, groups: usize) -> Result<u32> {
-    u32::try_from(groups).map_err(|_| Error::usage("group", format!("of {group} has more than 2^32 rows")))
+    u32::try_from(groups).map_err(|_| Error::usage("group", format!("of {group} has 2^32 rows or more")))
 }
 
 impl<const M: usize> Bonds<M> {
@@ -91,7 +91,7 @@ impl<const M: usize> Bonds<M> {
 pub struct Constraints {
     /// The distance of each pair.
     pub value: Reals,
-    /// The two particles of each.
+    /// The two particles of each pair.
     pub group: List<[u32; 2]>,
 }
 
@@ -119,7 +119,8 @@ impl Constraints {
 fn check_members(group: &str, members: &[u32], particles: u32) -> Result<()> {
     match members.iter().find(|&&member| member >= particles) {
         Some(member) => {
-            let problem = format!("of {group} has particle {member}, and there are {particles}");
+            let problem =
+                format!("of {group} contains particle {member}, but there are only {particles} particles");
             Err(Error::usage("group", problem))
         }
         None => Ok(()),

@@ -6,7 +6,7 @@ use sciformats_core::{ReadAt, Result, WriteAt};
 use super::source::{Shape, Sink, Source};
 use super::{List, Reals};
 
-/// What holds for the whole system.
+/// Values that concern the whole system.
 ///
 /// ```
 /// use gsd_rs::hoomd::Frame;
@@ -21,7 +21,7 @@ use super::{List, Reals};
 pub struct Configuration {
     /// The time step.
     pub step: u64,
-    /// 2 or 3.
+    /// The number of dimensions: 2 or 3.
     pub dimensions: u8,
     /// The periodic box: lengths `lx`, `ly`, `lz` and tilts `xy`, `xz`, `yz`.
     pub periodic_box: Reals,
@@ -31,7 +31,7 @@ const BOX: Shape = Shape { columns: 6, default: &[1.0, 1.0, 1.0, 0.0, 0.0, 0.0] 
 const STEP: Shape = Shape { columns: 1, default: &[0.0] };
 const DIMENSIONS: Shape = Shape { columns: 1, default: &[3.0] };
 
-/// What a value is when it is stored nowhere.
+/// Returns the shape and the default of a value.
 pub(crate) fn shape(value: &str) -> Option<Shape> {
     match value {
         "step" => Some(STEP),
@@ -64,7 +64,7 @@ impl Configuration {
     }
 }
 
-/// The time step of a frame.
+/// Returns the time step of a frame.
 pub(crate) fn step(source: &Source<'_>) -> Result<u64> {
     let step = source.fixed::<List<u64>>("configuration/step", STEP)?;
     present(step.first().copied(), "value of the step")

@@ -1,4 +1,4 @@
-//! One frame: the state of the whole system.
+//! A frame, which is the state of the whole system.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use super::log;
 use super::source::{Sink, Source};
 use super::{Bonds, Configuration, Constraints, Particles, Quantity};
 
-/// The state of a system, complete: what a file leaves out is filled in when it is read.
+/// The complete state of a system. What the file leaves out is filled in when the frame is read.
 ///
 /// ```
 /// use gsd_rs::hoomd::Frame;
@@ -23,9 +23,9 @@ use super::{Bonds, Configuration, Constraints, Particles, Quantity};
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Frame {
-    /// Step, dimensions and box.
+    /// The step, the dimensions and the box.
     pub configuration: Configuration,
-    /// Particles.
+    /// The particles.
     pub particles: Particles,
     /// Bonds between two particles.
     pub bonds: Bonds<2>,
@@ -44,7 +44,7 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// A frame of `n` particles, with the defaults of the schema for everything.
+    /// Returns a frame of `n` particles, with the defaults of the schema for everything.
     ///
     /// ```
     /// use gsd_rs::hoomd::Frame;
@@ -82,13 +82,13 @@ impl Frame {
         self.pairs.store(sink, "pairs")?;
         log::store(&self.log, sink)?;
         if sink.stored == 0 {
-            // A frame without a chunk at the end of a file would not be there.
+            // A frame without chunks at the end of a file would not exist.
             sink.store(false, |writer| writer.write("configuration/step", 1, &[self.configuration.step]))?;
         }
         Ok(())
     }
 
-    /// Checks what can be wrong across the lists; their lengths are checked as they are written.
+    /// Checks the rules that concern several lists. The lengths of the lists are checked when they are written.
     pub(crate) fn validate(&self, doubles: bool) -> Result<()> {
         let particles = self.particles.n;
         self.particles.validate()?;
@@ -99,12 +99,15 @@ impl Frame {
         self.constraints.validate(particles)?;
         self.pairs.validate("pairs", particles)?;
         if !matches!(self.configuration.dimensions, 2 | 3) {
-            let problem = format!("are {}, and must be 2 or 3", self.configuration.dimensions);
+            let problem = format!("are {}, but must be 2 or 3", self.configuration.dimensions);
             return Err(Error::usage("dimensions", problem));
         }
         let own = [&self.configuration.periodic_box, &self.constraints.value];
         if !doubles && own.into_iter().chain(self.particles.reals()).any(|reals| reals.as_f64().is_some()) {
-            return Err(Error::usage("values", "have double precision, which the schema has since 2.0"));
+            return Err(Error::usage(
+                "values",
+                "have double precision, which needs version 2.0 of the schema",
+            ));
         }
         Ok(())
     }

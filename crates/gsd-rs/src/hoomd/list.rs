@@ -3,10 +3,10 @@
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
-/// A list of values, one or more for each particle or bond.
+/// A list with one or more values per particle or bond.
 ///
-/// Frames that inherit a list share it; cloning costs nothing. It is used like a slice, and the first change of a
-/// shared list makes a copy.
+/// Frames that inherit a list share it, so cloning costs nothing. It is used like a slice, and the first change of a shared list
+/// makes a copy.
 ///
 /// ```
 /// use gsd_rs::hoomd::List;
@@ -33,7 +33,7 @@ impl<T: Clone> DerefMut for List<T> {
 }
 
 impl<T: Clone> List<T> {
-    /// The values, without a copy if nobody shares them.
+    /// Returns the values, without a copy if the list is not shared.
     ///
     /// ```
     /// use gsd_rs::hoomd::Frame;
@@ -47,7 +47,7 @@ impl<T: Clone> List<T> {
 }
 
 impl<T> List<T> {
-    /// Whether both are one list that is shared.
+    /// Returns whether both are the same shared list.
     pub(crate) fn is(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }

@@ -38,7 +38,7 @@ pub enum Data {
     Text(String),
 }
 
-/// Does the same for each type of number, with `$values` the list; and something else for text.
+/// Does the same for each type of numbers, where `$values` is the list, and something else for text.
 macro_rules! each {
     ($data:expr, $values:ident => $do:expr, $text:ident => $other:expr) => {
         match $data {
@@ -58,17 +58,17 @@ macro_rules! each {
 }
 
 impl Data {
-    /// The number of values; of a text, its bytes.
+    /// Returns the number of values. For a text, this is its length in bytes.
     pub fn len(&self) -> usize {
         each!(self, values => values.len(), text => text.len())
     }
 
-    /// Whether there are no values.
+    /// Returns whether there are no values.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The values as floating-point numbers, rounded if they are integers beyond 2^53; `None` for text.
+    /// Returns the values as floating-point numbers, rounded if they are integers beyond 2^53; `None` for text.
     ///
     /// ```
     /// use gsd_rs::hoomd::Data;
@@ -81,7 +81,7 @@ impl Data {
         Some(each!(self, values => values.iter().map(|&value| value as f64).collect(), _text => return None))
     }
 
-    /// The type of the values.
+    /// Returns the type of the values.
     pub fn element(&self) -> ElementType {
         fn of<T: Element>(_: &[T]) -> ElementType {
             T::TYPE
@@ -104,14 +104,14 @@ impl Data {
             ElementType::I64 => list(reader, chunk).map(Self::I64),
             ElementType::F32 => list(reader, chunk).map(Self::F32),
             ElementType::F64 => list(reader, chunk).map(Self::F64),
-            // Reading an unknown type fails with the reason.
+            // Reading an unknown type fails with an error that names it.
             ElementType::Character | ElementType::Unknown(_) => {
                 reader.text(chunk).map(|text| Self::Text(text.into_owned()))
             }
         }
     }
 
-    /// Appends the values of `other`, if they are of the same type and not text.
+    /// Appends the values of `other` if they have the same type and are not text. Returns whether it did.
     fn extend(&mut self, other: &Self) -> bool {
         match (self, other) {
             (Self::U8(a), Self::U8(b)) => a.extend(b),
@@ -129,7 +129,7 @@ impl Data {
         true
     }
 
-    /// The values as bytes of this machine.
+    /// Returns the values as bytes of this machine.
     fn bits(&self) -> &[u8] {
         each!(self, values => bytemuck::cast_slice(values), text => text.as_bytes())
     }
@@ -159,7 +159,7 @@ pub struct Quantity {
 }
 
 impl Quantity {
-    /// Values row after row, `columns` each.
+    /// Creates a quantity from its values, row by row, with `columns` values each.
     ///
     /// ```
     /// use gsd_rs::hoomd::{Data, Quantity};
@@ -171,33 +171,36 @@ impl Quantity {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Usage`] if they are no whole rows.
+    /// [`Error::Usage`] if the values are not whole rows.
     pub fn new(columns: u32, data: Data) -> Result<Self> {
         let len = data.len() as u64;
         if len.checked_rem(columns.into()) == Some(0) {
             Ok(Self { columns, data })
         } else {
-            Err(Error::usage("values", format!("are {len}, which do not fill whole rows of {columns}")))
+            Err(Error::usage(
+                "values",
+                format!("are {len} in number, which is not a multiple of the {columns} columns"),
+            ))
         }
     }
 
-    /// The number of rows; of a text, its bytes.
+    /// Returns the number of rows. For a text, this is its length in bytes.
     pub fn rows(&self) -> u64 {
         // Without columns there are no rows.
         (self.data.len() as u64).checked_div(self.columns.into()).map_or(0, |rows| rows)
     }
 
-    /// The number of columns.
+    /// Returns the number of columns.
     pub fn columns(&self) -> u32 {
         self.columns
     }
 
-    /// The values.
+    /// Returns the values.
     pub fn data(&self) -> &Data {
         &self.data
     }
 
-    /// The text, if it is one.
+    /// Returns the text, if it is one.
     ///
     /// ```
     /// use gsd_rs::hoomd::Quantity;
@@ -212,7 +215,7 @@ impl Quantity {
         }
     }
 
-    /// The number, if it is a single one.
+    /// Returns the number, if the quantity is a single number.
     ///
     /// ```
     /// use gsd_rs::hoomd::Quantity;
@@ -258,7 +261,7 @@ impl From<&str> for Quantity {
 
 macro_rules! from_list {
     ($($type:ty: $data:ident),*) => {$(
-        /// One column.
+        /// Creates a quantity of one column.
         impl From<Vec<$type>> for Quantity {
             fn from(values: Vec<$type>) -> Self {
                 Self { columns: 1, data: Data::$data(values) }
@@ -268,9 +271,9 @@ macro_rules! from_list {
 }
 from_list!(u8: U8, u16: U16, u32: U32, u64: U64, i8: I8, i16: I16, i32: I32, i64: I64, f32: F32, f64: F64);
 
-/// The names of all logged quantities of a file, without the prefix.
+/// Returns the names of all logged quantities of a file, without the prefix.
 pub(crate) fn names(reader: &Reader) -> impl Iterator<Item = &str> {
-    // A name that is not text belongs to no chunk that could be found by it.
+    // A name that is not valid text cannot be used to find a chunk.
     reader.names_with_prefix(PREFIX).filter_map(|name| std::str::from_utf8(name).ok()?.strip_prefix(PREFIX))
 }
 
@@ -295,7 +298,7 @@ pub(crate) fn store<S: ReadAt + WriteAt>(
             None => false,
             Some(Initial { reader, .. }) => {
                 let missing = || {
-                    let problem = format!("has {name:?}, which is not in frame 0: all frames need it then");
+                    let problem = format!("contains {name:?}, which frame 0 lacks; log it in frame 0 too");
                     Error::usage("log", problem)
                 };
                 let chunk = reader.find(0, &name)?.ok_or_else(missing)?;
@@ -332,19 +335,19 @@ pub(crate) fn store<S: ReadAt + WriteAt>(
 pub enum Column {
     /// The same type and shape in every frame: frames × rows × columns values.
     Regular {
-        /// Rows in each frame.
+        /// The number of rows in each frame.
         rows: u64,
-        /// Columns in each frame.
+        /// The number of columns in each frame.
         columns: u32,
         /// The values of all frames, one after another.
         data: Data,
     },
-    /// Text, or types and shapes that differ; `None` where neither the frame nor frame 0 has the quantity.
+    /// Texts, or quantities whose type or shape differs. It is `None` if neither the frame nor frame 0 has the quantity.
     Varying(Vec<Option<Quantity>>),
 }
 
 impl Column {
-    /// All values as floating-point numbers, frame after frame, if the column is regular.
+    /// Returns all values as floating-point numbers, frame after frame, if the column is regular.
     ///
     /// ```
     /// use gsd_rs::hoomd::{Column, Data};
@@ -375,7 +378,7 @@ impl Column {
             while values.len() < frame {
                 values.push(initial.clone());
             }
-            // Of two chunks with the same name in a frame the first counts, as in a look-up.
+            // If two chunks of a frame have the same name, the first one counts, as in a look-up.
             if values.len() == frame {
                 budget.spend_chunk(&chunk)?;
                 values.push(Some(Quantity::read(reader, &chunk)?));

@@ -1,8 +1,8 @@
 //! HOOMD trajectories: the schema `hoomd`, versions 1.0 to 2.0, on top of the file layer.
 //!
-//! A [`Frame`] is the state of a system: configuration, particles, bonds of several kinds, constraints, and logged
-//! quantities. A value that a frame does not store is that of frame 0; where frame 0 has another number of particles
-//! (or bonds), or does not store it either, it is the default of the schema.
+//! A [`Frame`] is the state of a system: configuration, particles, bonds of several kinds, constraints, and logged quantities.
+//! If a frame does not store a value, the value of frame 0 counts. If frame 0 does not store it either, or has another number of
+//! particles (or bonds), the default of the schema counts.
 //!
 //! | chunk | type | N × M | default |
 //! |---|---|---|---|
@@ -29,8 +29,8 @@
 //! | `constraints/group` | u32 (i32 in older files) | N × 2 | 0 |
 //! | `log/…` | any | any | – |
 //!
-//! Floats are f32, or f64 since version 2.0. Values of the file that the schema gave up (`state/…`) are read with the
-//! file layer, see [`Trajectory::reader`].
+//! Floats are f32, or since version 2.0 also f64. Values of chunks that the schema no longer contains (`state/…`) are read with
+//! the file layer; see [`Trajectory::reader`].
 //!
 //! ```
 //! # fn main() -> gsd_rs::Result<()> {

@@ -6,7 +6,7 @@ use super::source::{Shape, Sink, Source};
 use super::values::Values;
 use super::{List, Reals};
 
-/// The particles. All lists are row after row, one row a particle.
+/// The particles. All lists have one row per particle.
 ///
 /// ```
 /// use gsd_rs::hoomd::Frame;
@@ -21,33 +21,33 @@ use super::{List, Reals};
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Particles {
-    /// How many there are.
+    /// The number of particles.
     pub n: u32,
     /// The names of the types.
     pub types: Vec<String>,
     /// The type of each particle: a position in `types`.
     pub typeid: List<u32>,
-    /// For each type a JSON object that describes its shape, for drawing; it is not interpreted here.
+    /// For each type, a JSON object that describes its shape for drawing. It is not interpreted here.
     pub type_shapes: Vec<String>,
-    /// Masses.
+    /// The masses.
     pub mass: Reals,
-    /// Charges.
+    /// The charges.
     pub charge: Reals,
-    /// Diameters.
+    /// The diameters.
     pub diameter: Reals,
-    /// The rigid body that each belongs to, or -1.
+    /// The rigid body to which each particle belongs, or -1.
     pub body: List<i32>,
-    /// Moments of inertia, 3 a particle, in its own frame.
+    /// The moments of inertia, 3 per particle, in the particle's own frame of reference.
     pub moment_inertia: Reals,
-    /// Positions, 3 a particle, inside the box.
+    /// The positions, 3 per particle, inside the box.
     pub position: Reals,
-    /// Orientations, quaternions of 4, the scalar first.
+    /// The orientations, which are quaternions of 4 numbers. The scalar is the first.
     pub orientation: Reals,
-    /// Velocities, 3 a particle.
+    /// The velocities, 3 per particle.
     pub velocity: Reals,
-    /// Angular momenta, quaternions of 4.
+    /// The angular momenta, which are quaternions of 4 numbers.
     pub angmom: Reals,
-    /// How often each has left the box, 3 a particle.
+    /// How often each particle has left the box, 3 per particle.
     pub image: List<i32>,
 }
 
@@ -58,7 +58,7 @@ const VECTOR: Shape = Shape { columns: 3, default: &[0.0] };
 const QUATERNION: Shape = Shape { columns: 4, default: &[0.0] };
 const UNIT_QUATERNION: Shape = Shape { columns: 4, default: &[1.0, 0.0, 0.0, 0.0] };
 
-/// What a property of numbers is when it is stored nowhere.
+/// Returns the shape and the default of a property of numbers.
 pub(crate) fn shape(property: &str) -> Option<Shape> {
     Some(match property {
         "mass" | "diameter" => ONE,
@@ -78,7 +78,7 @@ impl Default for Particles {
 }
 
 impl Particles {
-    /// `n` particles with the defaults of the schema.
+    /// Creates `n` particles with the defaults of the schema.
     ///
     /// ```
     /// use gsd_rs::hoomd::Particles;
@@ -146,12 +146,12 @@ impl Particles {
         sink.rows("particles/image", VECTOR, n, &self.image)
     }
 
-    /// Checks what the schema demands across the lists.
+    /// Checks the rules of the schema that concern several lists.
     pub(crate) fn validate(&self) -> Result<()> {
         check_types("particles", &self.types, &self.typeid)?;
         match self.type_shapes.iter().find(|text| !(text.starts_with('{') && text.ends_with('}'))) {
             Some(text) => {
-                Err(Error::usage("type_shapes", format!("has {text:?}, which is not a JSON object")))
+                Err(Error::usage("type_shapes", format!("contains {text:?}, which is not a JSON object")))
             }
             None => Ok(()),
         }
@@ -176,7 +176,7 @@ impl Particles {
 pub(crate) fn check_types(group: &str, types: &[String], typeid: &[u32]) -> Result<()> {
     match typeid.iter().find(|&&id| u64::from(id) >= types.len() as u64) {
         Some(id) => {
-            let problem = format!("of {group} has {id}, and there are {} types", types.len());
+            let problem = format!("of {group} contains {id}, but there are only {} types", types.len());
             Err(Error::usage("typeid", problem))
         }
         None => Ok(()),

@@ -1,4 +1,4 @@
-//! One property over many frames, as one array.
+//! A property of many frames as one array.
 
 use std::ops::Range;
 
@@ -12,10 +12,10 @@ use super::source::{Shape, Source, expect};
 use super::{Trajectory, bonds, configuration, particles};
 use crate::Chunk;
 
-/// Bytes from which on several threads read: below it they cost more than they save.
+/// The size in bytes from which on several threads read. Below it, threads cost more than they save.
 const LARGE: u64 = 4 << 20;
 
-/// A property over frames: an array of frames × rows × columns, the column varying fastest.
+/// A property of several frames: an array of frames × rows × columns, in which the column varies fastest.
 ///
 /// ```
 /// use gsd_rs::Reader;
@@ -42,33 +42,34 @@ pub struct Property<T> {
 }
 
 impl<T> Property<T> {
-    /// Frames, rows (particles, bonds) and columns.
+    /// Returns the numbers of frames, rows (particles, bonds) and columns.
     pub fn shape(&self) -> &[u64] {
         &self.shape
     }
 
-    /// All elements.
+    /// Returns all elements.
     pub fn values(&self) -> &[T] {
         &self.values
     }
 
-    /// All elements, owned.
+    /// Returns all elements as an owned list.
     pub fn into_values(self) -> Vec<T> {
         self.values
     }
 
-    /// The elements of each frame, row after row.
+    /// Returns the elements of each frame, row by row.
     pub fn frames(&self) -> impl ExactSizeIterator<Item = &[T]> {
         let [frames, ..] = self.shape;
         let count = bound::addressable(frames);
-        let row = self.values.len().checked_div(count).unwrap_or_default(); // of no frames there are none
+        let row = self.values.len().checked_div(count).unwrap_or_default(); // without frames there are no elements
         (0..count).map(move |frame| self.values.get(frame * row..(frame + 1) * row).unwrap_or_default())
     }
 }
 
 impl Trajectory {
-    /// A property over some frames as one array, converted where no value changes. What a frame does not store is that of
-    /// frame 0, or the default of the schema, as in [`frame`](Self::frame). A value of the configuration is one row.
+    /// Returns a property of some frames as one array. Elements are converted if no value changes. If a frame does not store the
+    /// property, the value of frame 0 or the default of the schema counts, as in [`frame`](Self::frame). A value of the
+    /// configuration is one row.
     ///
     /// ```
     /// use gsd_rs::Reader;
@@ -88,12 +89,17 @@ impl Trajectory {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Usage`] if there are no such frames, or the number of particles (or bonds) is not the same in all of them;
-    /// [`Error::NotFound`] for a chunk that the schema does not know and the file does not have; [`Error::Misfit`] with the
-    /// index in the array of the first element that `T` cannot hold; [`Error::LimitExceeded`]; as [`frame`](Self::frame).
+    /// [`Error::Usage`] if there are no such frames, or if the number of particles (or bonds) differs between them;
+    /// [`Error::NotFound`] for a chunk that neither the schema nor the file contains; [`Error::Misfit`] with the index in the
+    /// array of the first element that `T` cannot hold; [`Error::LimitExceeded`]; and those of [`frame`](Self::frame).
     pub fn property<T: Number>(&self, name: &str, frames: Range<u64>) -> Result<Property<T>> {
         if frames.start > frames.end || frames.end > self.len() {
-            let problem = format!("{}..{} leave the {} of the file", frames.start, frames.end, self.len());
+            let problem = format!(
+                "{}..{} are out of range, because the file has {} frames",
+                frames.start,
+                frames.end,
+                self.len()
+            );
             return Err(Error::usage("frames", problem));
         }
         let limits = &self.reader().options().limits;
@@ -115,7 +121,7 @@ impl Trajectory {
         let (n, m) = common.unwrap_or_default();
         let each = bound::product(n, m.into());
         let bytes = bound::product(bound::product(each, count as u64), size_of::<T>() as u64);
-        // What is stored may be read however much it is.
+        // Stored elements may always be read, whatever their size.
         let most = bound::sum(limits.memory, self.reader().file_size());
         limits::within("bytes of a property", bytes, most)?;
         let each: usize = fit(each, "elements of a frame")?;
@@ -127,7 +133,7 @@ impl Trajectory {
         Ok(Property { values, shape: [count as u64, n, m.into()] })
     }
 
-    /// Reads the chunks of all frames, `each` elements of each, with several threads if they are many `bytes`.
+    /// Reads the chunks of all frames, with `each` elements each. If they have many `bytes`, several threads read them.
     fn fill<T: Number>(
         &self,
         chunks: &[Option<Chunk<'_>>],
@@ -166,22 +172,20 @@ impl Trajectory {
         };
         let elements = self.reader().read::<T>(chunk)?;
         if elements.len() != out.len() {
-            return Err(Error::internal(
-                "the number of elements of a chunk is another one than its shape says",
-            ));
+            return Err(Error::internal("the number of elements of a chunk differs from its shape"));
         }
         out.copy_from_slice(&elements);
         Ok(())
     }
 }
 
-/// What the schema says of a chunk.
+/// What the schema says about a chunk.
 enum Kind {
-    /// One row for each particle or bond, of which this chunk tells the number.
+    /// One row per particle or bond. This chunk contains their number.
     Rows(Shape, String),
     /// One row.
     Fixed(Shape),
-    /// Nothing.
+    /// The chunk is not part of the schema.
     Other,
 }
 
@@ -195,13 +199,13 @@ impl Kind {
         known.unwrap_or(Self::Other)
     }
 
-    /// The chunk that a frame has or inherits, and the number of rows and columns of the value.
+    /// Returns the chunk that a frame has or inherits, and the number of rows and columns of the value.
     fn find<'a>(&self, source: &Source<'a>, name: &str) -> Result<(Option<Chunk<'a>>, (u64, u32))> {
         let chunk = source.chunk(name)?;
         match self {
             Self::Rows(shape, count) => {
                 let n = u64::from(source.count(count)?);
-                // What frame 0 holds for another number of particles is not inherited.
+                // A value of frame 0 is not inherited if it is for another number of particles.
                 let chunk = chunk.filter(|chunk| chunk.frame == source.frame || chunk.n == n);
                 chunk.map_or(Ok(()), |chunk| expect(&chunk, n, shape.columns))?;
                 Ok((chunk, (n, shape.columns)))
@@ -218,7 +222,7 @@ impl Kind {
         }
     }
 
-    /// A row of the default.
+    /// Returns one row of the default.
     fn default<T: Number>(&self) -> Result<Vec<T>> {
         let (Self::Rows(shape, _) | Self::Fixed(shape)) = self else {
             return Err(Error::internal("the default of an unknown chunk is missing"));

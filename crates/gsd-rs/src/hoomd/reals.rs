@@ -2,7 +2,7 @@
 
 use super::List;
 
-/// Numbers of single or double precision, as a file holds them.
+/// Numbers of single or double precision, as they are in the file.
 ///
 /// ```
 /// use gsd_rs::hoomd::Reals;
@@ -17,12 +17,12 @@ use super::List;
 pub enum Reals {
     /// Single precision.
     F32(List<f32>),
-    /// Double precision: since version 2.0 of the schema.
+    /// Double precision, which is possible since version 2.0 of the schema.
     F64(List<f64>),
 }
 
 impl Reals {
-    /// How many there are.
+    /// Returns the number of values.
     pub fn len(&self) -> usize {
         match self {
             Self::F32(values) => values.len(),
@@ -30,12 +30,12 @@ impl Reals {
         }
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no values.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The values, if they have single precision.
+    /// Returns the values, if they have single precision.
     pub fn as_f32(&self) -> Option<&[f32]> {
         match self {
             Self::F32(values) => Some(values),
@@ -43,7 +43,7 @@ impl Reals {
         }
     }
 
-    /// The values, if they have double precision.
+    /// Returns the values, if they have double precision.
     pub fn as_f64(&self) -> Option<&[f64]> {
         match self {
             Self::F32(_) => None,
@@ -51,7 +51,7 @@ impl Reals {
         }
     }
 
-    /// The values in double precision, which is exact for both.
+    /// Returns the values in double precision, which is exact for both.
     ///
     /// ```
     /// use gsd_rs::hoomd::Reals;
@@ -62,7 +62,7 @@ impl Reals {
         self.iter().collect()
     }
 
-    /// The value at a position.
+    /// Returns the value at a position.
     ///
     /// ```
     /// use gsd_rs::hoomd::Reals;
@@ -77,7 +77,7 @@ impl Reals {
         }
     }
 
-    /// The values one after another.
+    /// Returns the values one after another.
     ///
     /// ```
     /// use gsd_rs::hoomd::Reals;

@@ -1,4 +1,4 @@
-//! Where the values of a frame come from, and where they go: inheritance and defaults, in both directions.
+//! The source of the values of a frame, and their destination: inheritance and defaults in both directions.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -12,11 +12,11 @@ use super::List;
 use super::values::{Values, read_texts, write_texts};
 use crate::{Chunk, Reader, Writer};
 
-/// What a chunk is when it is stored nowhere.
+/// The shape of a property, and its value if it is not stored.
 #[derive(Clone, Copy)]
 pub(crate) struct Shape {
     pub(crate) columns: u32,
-    /// The default of a row; one value stands for all columns.
+    /// The default of a row. A single value stands for all columns.
     pub(crate) default: &'static [f64],
 }
 
@@ -27,8 +27,8 @@ impl Shape {
     }
 }
 
-/// What may be taken of memory: as much as the file is long, and the limit on top. The chunks of a damaged file may
-/// overlap, and defaults and inherited values are not stored at all.
+/// The memory that a frame may use: the length of the file plus the limit. The length alone would not do, because chunks of a
+/// damaged file may overlap, and defaults and inherited values are not stored at all.
 pub(crate) struct Budget {
     limit: u64,
     spent: Cell<u64>,
@@ -46,13 +46,13 @@ impl Budget {
         limits::within(what, self.spent.get(), self.limit).map(drop)
     }
 
-    /// Counts a chunk, if its size is known; if not, reading it will tell.
+    /// Counts a chunk if its size is known. Otherwise, reading it will fail with the reason.
     pub(crate) fn spend_chunk(&self, chunk: &Chunk<'_>) -> Result<()> {
         self.spend("bytes of chunks", chunk.size().map_or(self.limit, |size| size.min(self.limit)))
     }
 }
 
-/// One frame of a file.
+/// A frame of a file.
 pub(crate) struct Source<'a> {
     pub(crate) reader: &'a Reader,
     pub(crate) frame: u64,
@@ -60,8 +60,8 @@ pub(crate) struct Source<'a> {
     pub(crate) cache: Option<&'a Cache>,
 }
 
-/// Values that frames inherit: frames that follow each other share them. One for each chunk, that of the number of
-/// particles that was asked for last.
+/// Inherited values, which successive frames share. For each chunk there is one value, for the number of particles that was
+/// requested last.
 #[derive(Default)]
 pub(crate) struct Cache(Mutex<HashMap<String, Kept>>);
 
@@ -88,7 +88,7 @@ impl<'a> Source<'a> {
         Self { reader, frame, budget: Budget::new(reader), cache: None }
     }
 
-    /// The chunk that holds the value: this frame's or, if that has none, frame 0's.
+    /// Returns the chunk that contains the value: that of this frame, or if it has none, that of frame 0.
     pub(crate) fn chunk(&self, name: &str) -> Result<Option<Chunk<'a>>> {
         match self.reader.find(self.frame, name)? {
             None if self.frame > 0 => self.reader.find(0, name),
@@ -96,7 +96,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// A list with one row for each of `n` particles or bonds.
+    /// Returns a list with one row per particle or bond; `n` is their number.
     pub(crate) fn rows<V: Values>(&self, name: &str, shape: Shape, n: u32) -> Result<V> {
         if let Some(chunk) = self.reader.find(self.frame, name)? {
             return self.stored(&chunk, shape, n);
@@ -104,7 +104,7 @@ impl<'a> Source<'a> {
         if let Some(value) = self.cache.and_then(|cache| cache.get(name, n)) {
             return Ok(value);
         }
-        // What frame 0 holds for another number of particles is not inherited.
+        // A value of frame 0 is not inherited if it is for another number of particles.
         let value = match self.reader.find(0, name)?.filter(|chunk| chunk.n == u64::from(n)) {
             Some(chunk) => self.stored(&chunk, shape, n)?,
             None => {
@@ -125,7 +125,7 @@ impl<'a> Source<'a> {
         V::read(self.reader, chunk)
     }
 
-    /// A value that does not depend on the number of particles: one row, or a column of `shape.columns` rows.
+    /// Returns a value that does not depend on the number of particles: one row, or a column of `shape.columns` rows.
     pub(crate) fn fixed<V: Values>(&self, name: &str, shape: Shape) -> Result<V> {
         let Some(chunk) = self.chunk(name)? else { return Ok(V::filled(&shape.row(), 1)) };
         if chunk.elements() != Some(shape.columns.into()) {
@@ -134,11 +134,11 @@ impl<'a> Source<'a> {
         V::read(self.reader, &chunk)
     }
 
-    /// A list of texts.
+    /// Returns a list of texts.
     pub(crate) fn texts(&self, name: &str, default: &[&str]) -> Result<Vec<String>> {
         match self.chunk(name)? {
             Some(chunk) => {
-                // Each text is a value of its own, however short.
+                // Each text is a separate allocation, even if it is short.
                 let overhead = bound::product(chunk.n, size_of::<String>() as u64);
                 self.budget.spend("bytes of texts", overhead)?;
                 self.budget.spend_chunk(&chunk)?;
@@ -148,7 +148,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// The number of particles or bonds.
+    /// Returns the number of particles or bonds.
     pub(crate) fn count(&self, name: &str) -> Result<u32> {
         present(self.fixed::<List<u32>>(name, COUNT)?.first().copied(), "value of a count")
     }
@@ -156,10 +156,10 @@ impl<'a> Source<'a> {
 
 const COUNT: Shape = Shape { columns: 1, default: &[0.0] };
 
-/// A chunk must have so many rows and columns.
+/// Checks that a chunk has this many rows and columns.
 ///
 /// # Errors
-/// `Malformed` in its index entry.
+/// `Malformed` at its index entry.
 pub(crate) fn expect(chunk: &Chunk<'_>, n: u64, m: u32) -> Result<()> {
     let fault = |field, expected, found, offset| {
         let kind = FaultKind::Mismatch { expected, found };
@@ -172,34 +172,35 @@ pub(crate) fn expect(chunk: &Chunk<'_>, n: u64, m: u32) -> Result<()> {
     }
 }
 
-/// Frame 0 of the file that is being written: what the others inherit from.
+/// Frame 0 of the file that is being written, from which the other frames inherit.
 pub(crate) struct Initial {
-    /// A file in memory that has this frame alone.
+    /// A file in memory that contains only this frame.
     pub(crate) reader: Reader,
     pub(crate) cache: Cache,
 }
 
-/// The frame that is being written. A value is stored if a reader would not find it otherwise.
+/// The frame that is being written. A value is stored if a reader would not find the same value without it.
 pub(crate) struct Sink<'a, S: ReadAt + WriteAt> {
     pub(crate) writer: &'a mut Writer<S>,
-    /// Frame 0, unless this is it.
+    /// Frame 0, or `None` while frame 0 is written.
     pub(crate) initial: Option<&'a Initial>,
-    /// Chunks that were stored.
+    /// The number of chunks that were stored.
     pub(crate) stored: usize,
 }
 
 impl<S: ReadAt + WriteAt> Sink<'_, S> {
-    /// Where a reader finds what this frame does not store: a frame beyond those that are there inherits everything.
+    /// Returns the source of what this frame does not store. A frame after the last one inherits everything.
     fn source(&self) -> Option<Source<'_>> {
         self.initial
             .map(|Initial { reader, cache }| Source { cache: Some(cache), ..Source::new(reader, u64::MAX) })
     }
 
-    /// Stores a list with one row for each of `n`, unless it is inherited.
+    /// Stores a list with one row for each of `n` particles or bonds, unless it is inherited.
     pub(crate) fn rows<V: Values>(&mut self, name: &str, shape: Shape, n: u32, values: &V) -> Result<()> {
         let expected = mul(u64::from(n), shape.columns.into())?;
         if values.count() as u64 != expected {
-            let problem = format!("of {name} are {}, expected {n} rows of {}", values.count(), shape.columns);
+            let problem =
+                format!("of {name} are {} in number, expected {n} rows of {}", values.count(), shape.columns);
             return Err(Error::usage("values", problem));
         }
         let inherited = match self.source() {
@@ -212,7 +213,7 @@ impl<S: ReadAt + WriteAt> Sink<'_, S> {
     /// Stores a value that does not depend on the number of particles, as a column.
     pub(crate) fn fixed<V: Values>(&mut self, name: &str, shape: Shape, value: &V) -> Result<()> {
         if value.count() as u64 != u64::from(shape.columns) {
-            let problem = format!("of {name} are {}, expected {}", value.count(), shape.columns);
+            let problem = format!("of {name} are {} in number, expected {}", value.count(), shape.columns);
             return Err(Error::usage("values", problem));
         }
         let inherited = match self.source() {

@@ -11,7 +11,7 @@ use super::source::{Budget, Cache, Source};
 use super::{Column, Frame};
 use crate::{Chunk, Reader};
 
-/// A file of the schema `hoomd`, open for reading.
+/// An open file of the schema `hoomd`.
 ///
 /// ```no_run
 /// use gsd_rs::hoomd::Trajectory;
@@ -34,7 +34,7 @@ impl std::fmt::Debug for Trajectory {
     }
 }
 
-/// The newest version of the schema that is known.
+/// The newest major version of the schema that is known.
 pub(crate) const MAJOR: u16 = 2;
 
 pub(crate) fn check_schema(header: &crate::Header) -> Result<()> {
@@ -57,12 +57,12 @@ impl Trajectory {
     /// ```
     ///
     /// # Errors
-    /// As [`Reader::open`]; [`Error::Unsupported`] if it has another schema, or a version other than 1.x and 2.x.
+    /// Those of [`Reader::open`]; [`Error::Unsupported`] if it has another schema, or a version other than 1.x and 2.x.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::new(Reader::open(path)?)
     }
 
-    /// The trajectory in an open file.
+    /// Reads an open file as a trajectory.
     ///
     /// ```
     /// use gsd_rs::hoomd::Trajectory;
@@ -79,13 +79,13 @@ impl Trajectory {
     /// ```
     ///
     /// # Errors
-    /// As [`open`](Self::open).
+    /// Those of [`open`](Self::open).
     pub fn new(reader: Reader) -> Result<Self> {
         check_schema(reader.header())?;
         Ok(Self { reader, cache: Cache::default() })
     }
 
-    /// The file, for chunks that are not part of the schema.
+    /// Returns the file, which also gives access to chunks that are not part of the schema.
     ///
     /// ```
     /// use gsd_rs::Reader;
@@ -109,17 +109,17 @@ impl Trajectory {
         &self.reader
     }
 
-    /// The number of frames.
+    /// Returns the number of frames.
     pub fn len(&self) -> u64 {
         self.reader.frames()
     }
 
-    /// Whether there are no frames.
+    /// Returns whether there are no frames.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Sees frames that were committed meanwhile, and returns their number.
+    /// Includes frames that were committed in the meantime, and returns the number of frames.
     ///
     /// ```
     /// use gsd_rs::hoomd::{Frame, Trajectory, TrajectoryWriter};
@@ -137,7 +137,7 @@ impl Trajectory {
     /// ```
     ///
     /// # Errors
-    /// As [`Reader::refresh`].
+    /// Those of [`Reader::refresh`].
     pub fn refresh(&mut self) -> Result<u64> {
         self.cache = Cache::default();
         self.reader.refresh()
@@ -147,11 +147,14 @@ impl Trajectory {
         if frame < self.len() {
             Ok(Source { cache: Some(&self.cache), ..Source::new(&self.reader, frame) })
         } else {
-            Err(Error::usage("frame", format!("{frame} is not there, the file has {}", self.len())))
+            Err(Error::usage(
+                "frame",
+                format!("{frame} does not exist, because the file has {} frames", self.len()),
+            ))
         }
     }
 
-    /// Reads a frame; what it does not store is filled in from frame 0 and the defaults.
+    /// Reads a frame. What it does not store is filled in from frame 0 and from the defaults.
     ///
     /// ```
     /// use gsd_rs::Reader;
@@ -175,8 +178,8 @@ impl Trajectory {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Usage`] if there is no such frame; [`Error::Malformed`] if a chunk has another type or shape than the
-    /// schema says; [`Error::LimitExceeded`] if the defaults of a declared number of particles pass the limit.
+    /// [`Error::Usage`] if there is no such frame; [`Error::Malformed`] if the type or the shape of a chunk contradicts the
+    /// schema; [`Error::LimitExceeded`] if the defaults for the declared number of particles exceed the limit.
     pub fn frame(&self, frame: u64) -> Result<Frame> {
         Frame::load(&self.source(frame)?)
     }
@@ -208,8 +211,8 @@ impl Trajectory {
         frames.map(move |frame| self.frame(frame))
     }
 
-    /// The chunk that holds a value of a frame: its own or, if it has none, frame 0's. For per-particle values the
-    /// latter counts only if it has the right number of rows. `None` stands for the default.
+    /// Returns the chunk that contains a value of a frame: that of the frame, or if it has none, that of frame 0. Per-particle
+    /// values of frame 0 only count if they have the right number of rows. `None` means that the default counts.
     ///
     /// ```
     /// use gsd_rs::Reader;
@@ -234,12 +237,12 @@ impl Trajectory {
     /// ```
     ///
     /// # Errors
-    /// As [`Reader::find`]; [`Error::Usage`] if there is no such frame.
+    /// Those of [`Reader::find`]; [`Error::Usage`] if there is no such frame.
     pub fn chunk(&self, frame: u64, name: &str) -> Result<Option<Chunk<'_>>> {
         self.source(frame)?.chunk(name)
     }
 
-    /// The names of the logged quantities, without `log/`, in byte order.
+    /// Returns the names of the logged quantities, without `log/`, in byte order.
     ///
     /// ```
     /// use gsd_rs::Reader;
@@ -262,7 +265,7 @@ impl Trajectory {
         log::names(&self.reader)
     }
 
-    /// A logged quantity over all frames.
+    /// Returns a logged quantity in all frames.
     ///
     /// ```
     /// use gsd_rs::Reader;
@@ -284,7 +287,7 @@ impl Trajectory {
     /// ```
     ///
     /// # Errors
-    /// [`Error::NotFound`] if nothing of that name was logged; as [`frame`](Self::frame).
+    /// [`Error::NotFound`] if nothing was logged under this name; and those of [`frame`](Self::frame).
     pub fn log_column(&self, name: &str) -> Result<Column> {
         let chunk = format!("{PREFIX}{name}");
         if self.reader.history(&chunk).next().is_none() {
@@ -293,7 +296,7 @@ impl Trajectory {
         Column::read(&self.reader, &chunk, &Budget::new(&self.reader))
     }
 
-    /// All logged quantities over all frames, by their names without `log/`.
+    /// Returns all logged quantities in all frames. The keys are their names without `log/`.
     ///
     /// ```
     /// use gsd_rs::Reader;
@@ -316,13 +319,13 @@ impl Trajectory {
     /// ```
     ///
     /// # Errors
-    /// As [`frame`](Self::frame).
+    /// Those of [`frame`](Self::frame).
     pub fn read_log(&self) -> Result<BTreeMap<String, Column>> {
         let mut columns = BTreeMap::new();
         let budget = Budget::new(&self.reader);
         for name in self.log_names() {
             let chunk = format!("{PREFIX}{name}");
-            // A name can be left of a frame that was never committed.
+            // The name list may contain names of frames that were never committed.
             if self.reader.history(&chunk).next().is_some() {
                 columns.insert(name.to_owned(), Column::read(&self.reader, &chunk, &budget)?);
             }
@@ -330,7 +333,7 @@ impl Trajectory {
         Ok(columns)
     }
 
-    /// The time steps of all frames.
+    /// Returns the time steps of all frames.
     ///
     /// ```
     /// use gsd_rs::Reader;
@@ -351,7 +354,7 @@ impl Trajectory {
     /// ```
     ///
     /// # Errors
-    /// As [`frame`](Self::frame).
+    /// Those of [`frame`](Self::frame).
     pub fn steps(&self) -> Result<Vec<u64>> {
         let frames = self.reader.options().limits.items("frames", self.len())? as u64;
         (0..frames).map(|frame| super::configuration::step(&self.source(frame)?)).collect()

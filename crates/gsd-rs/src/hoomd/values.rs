@@ -1,4 +1,4 @@
-//! The kinds of values that chunks of the schema hold: how each is read, compared, filled with a default and written.
+//! The kinds of values in chunks of the schema, and how each is read, compared, filled with a default and written.
 
 use sciformats_core::arith::{add, fit};
 use sciformats_core::{Error, Fault, FaultKind, ReadAt, Result, WriteAt, bound};
@@ -6,23 +6,23 @@ use sciformats_core::{Error, Fault, FaultKind, ReadAt, Result, WriteAt, bound};
 use super::{List, Reals};
 use crate::{Chunk, Element, ElementType, Reader, Writer};
 
-/// Rows of values in one chunk.
+/// Rows of values in a chunk.
 pub(crate) trait Values: Clone + Send + Sync + 'static {
     /// The size of one value in memory.
     const SIZE: u64;
 
-    /// Reads a chunk; its type must be one that the schema allows here.
+    /// Reads a chunk. Its type must be one that the schema allows here.
     fn read(reader: &Reader, chunk: &Chunk<'_>) -> Result<Self>;
-    /// `rows` times the default of a row.
+    /// Returns `rows` copies of the default of a row.
     fn filled(row: &[f64], rows: usize) -> Self;
-    /// How many values there are.
+    /// Returns the number of values.
     fn count(&self) -> usize;
-    /// Whether these are the same values, bit for bit; the precision does not matter.
+    /// Returns whether the values are equal, bit by bit. The precision does not matter.
     fn same(&self, other: &Self) -> bool;
     fn write<S: ReadAt + WriteAt>(&self, writer: &mut Writer<S>, name: &str, columns: u32) -> Result<()>;
 }
 
-/// The error for a chunk of a type that the schema does not allow here.
+/// Returns the error for a chunk of a type that the schema does not allow here.
 fn wrong_type(chunk: &Chunk<'_>) -> Error {
     let kind = FaultKind::Undefined { found: chunk.element.code().into() };
     Fault::new("type", kind).at("index entry", bound::sum(chunk.entry, 30))
@@ -45,7 +45,7 @@ macro_rules! integers {
                 read_as::<$type>(reader, chunk)
             }
             fn filled(row: &[f64], rows: usize) -> Self {
-                // Defaults are small integers.
+                // All defaults are small integers, so the conversion is exact.
                 row.iter().map(|&value| value as $type).collect::<Vec<_>>().repeat(rows).into()
             }
             fn count(&self) -> usize {
@@ -100,7 +100,7 @@ impl Values for Reals {
     }
 }
 
-/// Members of groups, which older files store as signed numbers.
+/// Members of groups. Older files store them as signed numbers.
 impl<const M: usize> Values for List<[u32; M]> {
     const SIZE: u64 = 4;
 
@@ -133,8 +133,8 @@ impl<const M: usize> Values for List<[u32; M]> {
     }
 }
 
-/// Reads a list of texts, one a row, each ended or filled up by zeros. The schema demands UTF-8: where a text is not, the file
-/// is malformed at the first byte that is not.
+/// Reads a list of texts, one per row, each terminated or padded with zeros. The schema requires UTF-8. If a text is not valid,
+/// the file is malformed at its first invalid byte.
 pub(crate) fn read_texts(reader: &Reader, chunk: &Chunk<'_>) -> Result<Vec<String>> {
     if !matches!(chunk.element, ElementType::I8 | ElementType::U8 | ElementType::Character) {
         return Err(wrong_type(chunk));
@@ -142,7 +142,7 @@ pub(crate) fn read_texts(reader: &Reader, chunk: &Chunk<'_>) -> Result<Vec<Strin
     let bytes = reader.read_bytes(chunk, 0..chunk.n)?;
     let width: usize = fit(chunk.m, "bytes of a text")?;
     if width == 0 {
-        let kind = FaultKind::Rule("is 0, which leaves no room for the texts");
+        let kind = FaultKind::Rule("is 0, so that texts have no space");
         return if chunk.n == 0 {
             Ok(Vec::new())
         } else {
@@ -161,14 +161,14 @@ pub(crate) fn read_texts(reader: &Reader, chunk: &Chunk<'_>) -> Result<Vec<Strin
     bytes.chunks(width).enumerate().map(text).collect()
 }
 
-/// Writes a list of texts as rows that are one byte longer than the longest.
+/// Writes a list of texts as rows that are one byte longer than the longest text.
 pub(crate) fn write_texts<S: ReadAt + WriteAt>(
     writer: &mut Writer<S>,
     name: &str,
     texts: &[String],
 ) -> Result<()> {
     if let Some(text) = texts.iter().find(|text| text.contains('\0')) {
-        return Err(Error::usage("text", format!("{text:?} of {name} has a NUL in it")));
+        return Err(Error::usage("text", format!("{text:?} of {name} contains a NUL")));
     }
     let width = add(texts.iter().map(String::len).max().unwrap_or_default(), 1)?;
     let columns = u32::try_from(width).map_err(|_| Error::usage("text", format!("of {name} is too long")))?;

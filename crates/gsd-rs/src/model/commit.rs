@@ -1,27 +1,27 @@
 //! Commits: what is written when frames become part of the file, and in which order.
 //!
-//! The header is the only place where a commit happens. It lies in one sector, and how many entries of the index
-//! count is bounded by the number that it declares. While a writer has the file open, that number is exactly the
-//! number of entries in use: the file is *sealed*, and whatever is behind them does not count.
+//! A commit happens in the header, and nowhere else. The header is inside one sector, and its declared number of entries is an
+//! upper bound of the entries that count. While a writer has the file open, this number is exactly the number of entries in use.
+//! The file is then *sealed*, and whatever follows these entries does not count.
 //!
 //! | step | in place | with a new index block |
 //! |---|---|---|
 //! | 1, once | seal: header, sync | – |
-//! | 2 | data, names, entries behind the sealed end, sync | data, names, all entries in a block at the end, sync |
+//! | 2 | data, names, entries after the sealed end, sync | data, names, all entries in a block at the end, sync |
 //! | 3 | header: the new number of entries (and a new name block), sync | header: the new block, sync |
-//! | 4, at the end | header: all that is allocated, the rest of it zeros, sync | the same |
+//! | 4, at the end | header: the whole allocated block, whose rest is zeros, sync | the same |
 //!
-//! Where the first entries of a session lie in one sector, a sync less will do: the seal goes with the data and the
-//! names, and the entries go with the header of step 3. They arrive all or not at all, and in the place of those that
-//! did not there are zeros.
+//! If the first entries of a session are within one sector, one sync can be saved: the seal is written together with the data
+//! and the names, and the entries together with the header of step 3. The entries arrive completely or not at all, and if they
+//! do not, zeros are in their place.
 //!
-//! Cut anywhere, in any part and order of the sectors between two syncs, the file has the entries of step 1 or all
-//! those of step 3: no frame is ever there by half, for any reader, as each stops at the declared number. An index
-//! cannot be sealed at no entries, as some readers look at the first entry unasked; an empty one is sealed by
-//! declaring its last entry alone, which is zeros.
+//! If the process is interrupted anywhere, and whichever sectors between two syncs have arrived, the file has the entries of
+//! step 1 or all those of step 3. No reader ever sees half a frame, because each stops at the declared number. An index without
+//! entries cannot be sealed, because some readers read the first entry without asking. An empty index is sealed by declaring its
+//! last entry alone, which consists of zeros.
 //!
-//! A writer that was killed leaves the file sealed. The next one finds the index full and moves it once; how much
-//! room was behind it is not written anywhere. Names behind those in use harm nobody.
+//! A writer that was killed leaves the file sealed. The next writer finds a full index and moves it once, because the file does
+//! not say how much space follows the entries. Names after those in use do no harm.
 
 use sciformats_core::arith::{add, fit, increase, mul, present, sub};
 use sciformats_core::commit::{Decisive, Plan, SECTOR, Write};
@@ -35,48 +35,48 @@ use crate::spec::{Block, Header, IndexEntry, Version};
 
 const SIZE: u64 = IndexEntry::SIZE as u64;
 
-/// Blocks that are added begin at a multiple of this, so that no entry lies in two sectors.
+/// The alignment of new blocks, which ensures that no entry is in two sectors.
 const ALIGNMENT: u64 = 64;
 
-/// The state of a file that is being written, as of the last commit.
+/// The state of an open file as of the last commit.
 #[derive(Clone, Debug)]
 pub(crate) struct State {
     /// The header in the file.
     pub(crate) header: Header,
     pub(crate) index: Index,
-    /// Entries that the index block has room for; the header may declare fewer.
+    /// The number of entries for which the index block has space. The header may declare fewer.
     pub(crate) capacity: u64,
     pub(crate) frames: u64,
-    /// A commit failed on its way, so that the header in the file may be another.
+    /// Whether a commit failed halfway, so that the header in the file may be different.
     pub(crate) uncertain: bool,
 }
 
 /// What the next commit adds.
 #[derive(Debug)]
 pub(crate) struct Pending<'a, 'n> {
-    /// Where `data` belongs.
+    /// The position of `data` in the file.
     pub(crate) data_at: u64,
-    /// Chunks that are not in the file yet; the end of these is the end of what is used.
+    /// Chunks that are not in the file yet. Their end is the end of the used part of the file.
     pub(crate) data: &'a [u8],
     /// Entries of finished frames, in the order of their frames.
     pub(crate) entries: &'n [IndexEntry],
     pub(crate) names: &'n Names,
-    /// The number of frames then.
+    /// The number of frames after the commit.
     pub(crate) frames: u64,
 }
 
-/// A commit: its plans, one after another, and what holds once they are done. Only the last one changes what readers see.
+/// A commit: its plans in order, and the state after them. Only the last plan changes what readers see.
 pub(crate) struct Commit<'a> {
     pub(crate) plans: Vec<Plan<'a>>,
     pub(crate) state: State,
     pub(crate) names: Block,
-    /// The end of what is used.
+    /// The end of the used part of the file.
     pub(crate) end: u64,
 }
 
 impl State {
-    /// The state of a file that was opened. If something is left behind the entries in use, as a loss of power may
-    /// leave it, the block counts as full.
+    /// Returns the state of an opened file. If there are bytes other than zeros after the entries in use, as a loss of power may
+    /// leave them, the block counts as full.
     pub(crate) fn new(opened: &Opened, storage: &dyn ReadAt) -> Result<Self> {
         let Opened { header, index, frames, .. } = opened;
         let end = index.offset(header.index.allocated)?;
@@ -85,20 +85,20 @@ impl State {
         Ok(Self { header: header.clone(), index: *index, capacity, frames: *frames, uncertain: false })
     }
 
-    /// Plans to write the header as it is known, in a file that shall have its second length.
+    /// Plans to write the header as it is known. The file has `old_len` bytes before and `new_len` bytes after.
     pub(crate) fn plan_header(&self, (old_len, new_len): (u64, u64)) -> Result<Plan<'static>> {
         let decisive = Decisive::OneSector(Write::new(0, encode(&self.header)?));
         Ok(Plan { fresh: Vec::new(), decisive, old_len, new_len })
     }
 
-    /// What a commit builds upon: the header, and the place of the next entry. Other writers change one of them, or the
-    /// length of the file.
+    /// Returns the bytes that a commit builds upon: the header, and the place of the next entry. Another writer would change one
+    /// of them, or the length of the file.
     pub(crate) fn generation(&self) -> Result<[(u64, u64); 2]> {
         let next = if self.index.used < self.capacity { SIZE } else { 0 };
         Ok([(0, Header::SIZE as u64), (self.index.offset(self.index.used)?, next)])
     }
 
-    /// The block that declares what is in use and nothing else.
+    /// Returns the block that declares exactly the entries in use.
     fn sealed(&self) -> Result<Block> {
         Ok(match (self.index.used, self.capacity.checked_sub(1)) {
             (0, Some(last)) => Block { location: self.index.offset(last)?, allocated: 1 },
@@ -106,12 +106,12 @@ impl State {
         })
     }
 
-    /// The block that declares all that is allocated.
+    /// Returns the block that declares everything that is allocated.
     fn whole(&self) -> Block {
         Block { location: self.index.location, allocated: self.capacity }
     }
 
-    /// Plans a commit; with `last`, it also leaves room for others to append. `storage` holds the file.
+    /// Plans a commit to the file in `storage`. If `last` is set, the index also gets space for other programs to append.
     pub(crate) fn plan<'a>(
         &self,
         pending: &Pending<'a, '_>,
@@ -138,7 +138,7 @@ impl State {
         let mut plans = Vec::new();
         let mut in_one_sector = None;
         if entries.is_empty() {
-            // The index stays as it is.
+            // The index stays where it is.
         } else if capacity == self.capacity {
             let at = self.index.offset(self.index.used)?;
             let is_sealed = !self.uncertain && self.header.index == self.sealed()?;
@@ -171,7 +171,7 @@ impl State {
             None if self.uncertain || next.header != declared => {
                 plans.push(plan_in(storage, fresh, Decisive::OneSector(header))?);
             }
-            // What was collected waits for the frame that it belongs to.
+            // Data without a complete frame waits for this frame.
             None => {}
         }
         Ok(Commit { plans, state: next, names: block, end })
@@ -185,8 +185,8 @@ impl State {
         encode_entries(&entries)
     }
 
-    /// Plans the change of a file of an older layer into one of the current layer: the same data, with the index
-    /// sorted and the names packed in new blocks behind `end`.
+    /// Plans to upgrade a file of an older layer to the current one. The data stays, and the index (now sorted) and the names
+    /// (now packed) are written to new blocks after `end`.
     pub(crate) fn plan_upgrade(
         &self,
         names: &Names,
@@ -215,8 +215,8 @@ impl State {
         Ok(Commit { plans, state: next, names: block, end })
     }
 
-    /// Plans the removal of all frames. The header first points at empty blocks behind `end`, then at those where a
-    /// new file has them, once they are empty.
+    /// Plans to remove all frames. The header first refers to empty blocks after `end`, and then, once they are empty, to the
+    /// blocks where a new file has them.
     pub(crate) fn plan_truncation(&self, end: u64, storage: &dyn ReadAt) -> Result<Commit<'static>> {
         let header = Header { version: CURRENT, ..self.header.clone() };
         let (blank, empty) = new_file(&header)?;
@@ -241,7 +241,7 @@ impl State {
     }
 }
 
-/// A plan for the file in `storage`, which becomes as long as its writes make it.
+/// Returns a plan for the file in `storage`, whose new length follows from the writes.
 fn plan_in<'a>(storage: &dyn ReadAt, fresh: Vec<Write<'a>>, decisive: Decisive<'a>) -> Result<Plan<'a>> {
     let mut len = storage.size();
     for write in &fresh {
@@ -250,10 +250,10 @@ fn plan_in<'a>(storage: &dyn ReadAt, fresh: Vec<Write<'a>>, decisive: Decisive<'
     Ok(Plan { fresh, decisive, old_len: len, new_len: len })
 }
 
-/// The bytes of a file without frames, and its state.
+/// Returns the bytes of a file without frames, and its state.
 pub(crate) fn new_file(header: &Header) -> Result<(Vec<u8>, Commit<'static>)> {
     let index = Block { location: Header::SIZE as u64, allocated: 128 };
-    // The sizes that other writers use: 128 slots, or 1 KiB of packed names.
+    // These are the sizes that other writers use: 128 slots, or 1 KiB of packed names.
     let units = if header.version < Version::new(2, 0) { 128 } else { 16 };
     let names_at = block_end(index.location, index.allocated)?;
     let names = Block { location: names_at, allocated: units };
@@ -271,26 +271,26 @@ pub(crate) fn new_file(header: &Header) -> Result<(Vec<u8>, Commit<'static>)> {
     Ok((bytes, Commit { plans: Vec::new(), state, names, end }))
 }
 
-/// The layer that a file has after a commit: 2.0 gains what 2.1 added, all others stay.
+/// Returns the layer of a file after a commit: 2.0 becomes 2.1, and all others stay.
 fn written_version(version: Version) -> Version {
     if version == Version::new(2, 0) { CURRENT } else { version }
 }
 
-/// Where a block of `capacity` entries ends.
+/// Returns where a block of `capacity` entries ends.
 fn block_end(location: u64, capacity: u64) -> Result<u64> {
     add(location, mul(capacity, SIZE)?)
 }
 
-/// Whether new files of this layer can be written.
+/// Returns whether new files of this layer can be written.
 pub(crate) fn is_writable(version: Version) -> bool {
     version == CURRENT || version == LEGACY
 }
 
-/// Frames up to which a block is made larger for readers that refuse a frame number beyond its entries. Few chunks in
-/// many frames then cost a mebibyte at most.
+/// The number of frames up to which a block is enlarged for readers that refuse frame numbers above the number of entries. If
+/// there are few chunks in many frames, this costs at most one MiB.
 const SPARSE: u64 = 1 << 14;
 
-/// The size of the block: doubled until an entry stays free.
+/// Returns the size of the block, which is doubled until at least one entry stays free.
 fn capacity_for(used: u64, frames: u64, capacity: u64) -> Result<u64> {
     let needed = if frames <= SPARSE { used.max(frames) } else { used };
     let mut capacity = capacity.max(1);
@@ -300,7 +300,7 @@ fn capacity_for(used: u64, frames: u64, capacity: u64) -> Result<u64> {
     Ok(capacity)
 }
 
-/// Writes a block of `capacity` entries that begins with `parts`; the rest of it is zeros.
+/// Writes a block of `capacity` entries that begins with `parts` and is filled with zeros.
 fn block_writes(location: u64, capacity: u64, parts: [Vec<u8>; 2]) -> Result<Vec<Write<'static>>> {
     static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
     let mut writes = Vec::new();
@@ -326,7 +326,7 @@ fn is_zero(storage: &dyn ReadAt, mut at: u64, end: u64) -> Result<bool> {
         let size = bound::addressable(sub(end, at)?).min(PART);
         let part = present(buffer.get_mut(..size), "part of a block")?;
         storage.read_into(at, part)?;
-        // Without a way out in the middle, many bytes are looked at at a time.
+        // Without an early exit, the compiler can compare many bytes at a time.
         if part.iter().fold(0, |all, &byte| all | byte) != 0 {
             return Ok(false);
         }
@@ -335,7 +335,7 @@ fn is_zero(storage: &dyn ReadAt, mut at: u64, end: u64) -> Result<bool> {
     Ok(true)
 }
 
-/// The number of sectors that a write touches.
+/// Returns the number of sectors that a write touches.
 fn sectors(at: u64, size: usize) -> Result<u64> {
     let end = add(at, size as u64)?.div_ceil(SECTOR);
     sub(end, at / SECTOR)
@@ -377,7 +377,7 @@ mod tests {
     use super::*;
     use crate::spec::{ElementType, Label};
 
-    /// A new file and what a writer of it knows.
+    /// Returns a new file, its state and its names.
     fn blank() -> (Vec<u8>, State, Names) {
         let nowhere = Block { location: 0, allocated: 0 };
         let label = Label::new("t").unwrap();
@@ -395,7 +395,7 @@ mod tests {
         (bytes, commit.state, names)
     }
 
-    /// Commits one frame with `count` chunks of a byte, and says what the steps were.
+    /// Commits a frame with `count` chunks of one byte each, and returns a description of the steps.
     fn commit((bytes, state, names): &mut (Vec<u8>, State, Names), count: u16, last: bool) -> Vec<String> {
         let data = vec![7; count.into()];
         let at = bytes.len() as u64;
@@ -461,7 +461,7 @@ mod tests {
         assert_eq!(commit(&mut file, 0, true), [""; 0]);
         let again = ["header with 5 at 256", "data", "sync", "entries 1", "header with 128 at 256", "sync"];
         assert_eq!(commit(&mut file, 1, true), again);
-        // These entries reach into the next sector, and could arrive by half.
+        // These entries extend into the next sector, so half of them could arrive.
         let across =
             ["header with 6 at 256", "sync", "data", "entries 3", "sync", "header with 9 at 256", "sync"];
         assert_eq!(commit(&mut file, 3, false), across);
@@ -485,7 +485,7 @@ mod tests {
         assert_eq!(capacity_for(127, 1, 128).unwrap(), 128);
         assert_eq!(capacity_for(128, 1, 128).unwrap(), 256);
         assert_eq!(capacity_for(600, 1, 128).unwrap(), 1024);
-        // Readers that refuse frame numbers above the entries can open the file.
+        // Readers that refuse frame numbers above the number of entries can open the file.
         assert_eq!(capacity_for(2, 202, 128).unwrap(), 256);
         assert_eq!(capacity_for(2, SPARSE + 1, 128).unwrap(), 128);
         assert_eq!(capacity_for(0, 0, 0).unwrap(), 1);

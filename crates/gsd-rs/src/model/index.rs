@@ -1,11 +1,11 @@
-//! The index block: entries in the order of their frames, found by bisection, read where they are.
+//! The index block: entries in the order of their frames, which are found by bisection and read in place.
 //!
 //! ```text
 //! ├─ entry 0 ─┤ … ├─ entry used-1 ─┤─ location 0 ─┤ … ├┄┄ allocated
 //! ```
 //!
-//! The first entry whose `location` is 0 ends the index; a full block has no such entry. Since 2.0 the entries of a
-//! frame are in the order of their ids; before, in the order in which they were written.
+//! The first entry whose `location` is 0 ends the index; a full block has no such entry. Since layer 2.0, the entries of a frame
+//! are sorted by id. In older layers they are in the order in which they were written.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -18,7 +18,7 @@ use crate::spec::{Header, IndexEntry};
 
 const SIZE: u64 = IndexEntry::SIZE as u64;
 
-/// What the index is sorted by.
+/// The sort key of the index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Order {
     Frame,
@@ -34,7 +34,7 @@ pub(crate) struct Index {
 }
 
 impl Index {
-    /// The index that the header names, which must lie inside the storage; bisects for its end.
+    /// Finds the end of the index to which the header refers, by bisection. The block must be inside the storage.
     pub(crate) fn new(storage: &dyn ReadAt, header: &Header) -> Result<Self> {
         let fault = |kind| Fault::new("index block", kind).at("header", Header::INDEX_OFFSET);
         let block = header.index;
@@ -55,21 +55,21 @@ impl Index {
         Ok(index)
     }
 
-    /// The byte offset of an entry of the block.
+    /// Returns the byte offset of an entry of the block.
     ///
     /// # Errors
-    /// `Internal` for a position outside of the block, which was found to lie inside the storage.
+    /// `Internal` if the position is outside of the block, which is inside the storage.
     pub(crate) fn offset(&self, position: u64) -> Result<u64> {
         add(self.location, mul(position, SIZE)?)
     }
 
-    /// The entry at `position`, which is less than `used`.
+    /// Returns the entry at `position`, which must be less than `used`.
     pub(crate) fn entry(&self, storage: &dyn ReadAt, position: u64) -> Result<IndexEntry> {
         let at = self.offset(position)?;
         locate("index entry", at, &storage.read_at(at, IndexEntry::SIZE)?, IndexEntry::parse)
     }
 
-    /// The number of frames: one more than the last entry's.
+    /// Returns the number of frames, which is one more than the frame of the last entry.
     pub(crate) fn frames(&self, storage: &dyn ReadAt) -> Result<u64> {
         let Some(last) = self.used.checked_sub(1) else { return Ok(0) };
         let at = add(self.offset(last)?, IndexEntry::FRAME_OFFSET)?;
@@ -77,8 +77,8 @@ impl Index {
         self.entry(storage, last)?.frame.checked_add(1).ok_or_else(overflow)
     }
 
-    /// The position of the first entry that is not before `frame` and, where ids are sorted, `id`. The search begins at
-    /// `near`, so that it is short if that is a good guess.
+    /// Returns the position of the first entry that is not before `frame` and, if ids are sorted, not before `id`. The search
+    /// begins at `near`, and is short if that is a good guess.
     fn lower_bound(&self, storage: &dyn ReadAt, frame: u64, id: u16, near: u64) -> Result<u64> {
         let target = self.key(frame, id);
         let block = self.block(storage);
@@ -104,14 +104,14 @@ impl Index {
         })
     }
 
-    /// The entries in use, if the storage has them in memory.
+    /// Returns the entries in use, if they are in memory.
     fn block<'a>(&self, storage: &'a dyn ReadAt) -> Option<&'a [u8]> {
         let start = usize::try_from(self.location).ok()?;
         let end = usize::try_from(self.offset(self.used).ok()?).ok()?;
         storage.as_slice()?.get(start..end)
     }
 
-    /// Entries with one of `ids` in `frame`: the first in the order of the index.
+    /// Finds the entries of `frame` that have one of `ids`, and returns the first one in the order of the index.
     pub(crate) fn find(
         &self,
         storage: &dyn ReadAt,
@@ -136,7 +136,7 @@ impl Index {
             .transpose()
     }
 
-    /// The entries of a frame, in the order of the index.
+    /// Returns the entries of a frame, in the order of the index.
     pub(crate) fn of_frame<'a>(
         &self,
         storage: &'a dyn ReadAt,
@@ -149,12 +149,12 @@ impl Index {
             .take_while(move |item| !item.as_ref().is_ok_and(|(_, entry)| entry.frame != frame)))
     }
 
-    /// The entries at these positions; one that is out of order is an error.
+    /// Returns the entries at these positions. It is an error if one of them is out of order.
     pub(crate) fn entries<'a>(&self, storage: &'a dyn ReadAt, positions: Range<u64>) -> Entries<'a> {
         Entries { index: *self, storage, positions, block: Cow::Borrowed(&[]), previous: None }
     }
 
-    /// What entries are sorted by.
+    /// Returns the sort key of an entry.
     fn key(&self, frame: u64, id: u16) -> (u64, u16) {
         match self.order {
             Order::Frame => (frame, 0),
@@ -162,7 +162,7 @@ impl Index {
         }
     }
 
-    /// The entry at `position` is on the wrong side of another one.
+    /// Returns the error for an entry at `position` that is on the wrong side of another entry.
     fn disorder(&self, position: u64, other: (u64, u16), key: (u64, u16)) -> Error {
         let (field, offset) = match other.0 == key.0 {
             true => ("id", IndexEntry::ID_OFFSET),
@@ -173,7 +173,7 @@ impl Index {
     }
 }
 
-/// As [`bisect`] in all positions below `end`, beginning at `near`: steps that grow lead to both sides of the place.
+/// Does the same as [`bisect`] for all positions below `end`. It begins at `near` and first finds bounds with growing steps.
 fn search(end: u64, near: u64, mut before: impl FnMut(u64) -> Result<bool>) -> Result<u64> {
     let (mut low, mut high, mut step) = (0, end, 16u64);
     let start = near.min(bound::left(end, 1));
@@ -203,7 +203,8 @@ fn search(end: u64, near: u64, mut before: impl FnMut(u64) -> Result<bool>) -> R
     bisect(low..high, before)
 }
 
-/// The first of the positions for which `before` is false, if it is true for all before and false for all after.
+/// Returns the first of the positions for which `before` is false. It must be true for all earlier positions, and false for all
+/// later ones.
 fn bisect(positions: Range<u64>, mut before: impl FnMut(u64) -> Result<bool>) -> Result<u64> {
     let Range { start: mut low, end: mut high } = positions;
     while low < high {
@@ -217,17 +218,17 @@ fn bisect(positions: Range<u64>, mut before: impl FnMut(u64) -> Result<bool>) ->
     Ok(low)
 }
 
-/// The iterator of [`Index::entries`]: reads a page of entries at a time. It ends after an error.
+/// The iterator of [`Index::entries`], which reads a page of entries at a time and ends after an error.
 pub(crate) struct Entries<'a> {
     index: Index,
     storage: &'a dyn ReadAt,
     positions: Range<u64>,
-    /// The rest of the page.
+    /// The rest of the present page.
     block: Cow<'a, [u8]>,
     previous: Option<(u64, u16)>,
 }
 
-/// Entries read at once.
+/// The number of entries that are read at once.
 const PAGE: u64 = 128;
 
 impl Entries<'_> {

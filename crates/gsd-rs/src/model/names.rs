@@ -1,4 +1,4 @@
-//! The names of a file: by position, as index entries refer to them, and sorted, for look-ups.
+//! The names of a file, both by position, as index entries refer to them, and sorted for look-ups.
 
 use std::cmp::Ordering;
 
@@ -10,28 +10,28 @@ use sciformats_core::{Error, Fault, FaultKind, ReadAt, Result, bound};
 use crate::spec::name_list::{Encoding, SLOT_TEXT, UNIT};
 use crate::spec::{Block, Header};
 
-/// The list of names. A name may occur more than once: old writers did that.
+/// The list of names. Old writers stored some names more than once.
 #[derive(Clone, Debug)]
 pub(crate) struct Names {
     location: u64,
     encoding: Encoding,
-    /// The names one after another.
+    /// All names, one after another.
     bytes: Vec<u8>,
-    /// Where each ends.
+    /// The end of each name in `bytes`.
     ends: Vec<usize>,
-    /// Ids in the order of their names; equal names in the order of their ids.
+    /// Ids sorted by name. Equal names are sorted by id.
     sorted: Vec<u16>,
-    /// How many of the names are in the block.
+    /// The number of names that are stored in the block.
     stored: usize,
-    /// The end of what is not zero in the block: behind the list there may be remains of a commit that was cut.
+    /// The end of the bytes in the block that are not zero. The list may be followed by remains of an interrupted commit.
     soiled: u64,
 }
 
-/// The most names that are written: some readers take the id 65535 as "there is no such name".
+/// The largest number of names that is written, because some readers use the id 65535 for "there is no such name".
 const MAX_WRITTEN: usize = 65535;
 
 impl Names {
-    /// Reads the list that the header names.
+    /// Reads the list to which the header refers.
     pub(crate) fn new(storage: &dyn ReadAt, header: &Header) -> Result<Self> {
         let fault = |kind| Fault::new("name list block", kind).at("header", Header::NAMES_OFFSET);
         let block = header.names;
@@ -64,7 +64,7 @@ impl Names {
         Ok(names)
     }
 
-    /// No names in a block of zeros, of the current layer.
+    /// Returns an empty list in a block of zeros, in the encoding of the current layer.
     pub(crate) fn empty(block: Block) -> Self {
         Self {
             location: block.location,
@@ -77,23 +77,23 @@ impl Names {
         }
     }
 
-    /// The number of names.
+    /// Returns the number of names.
     pub(crate) fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// Where the bytes of a name start; those of the one after the last where all end.
+    /// Returns where the bytes of a name start. The name after the last one starts where all names end.
     fn start(&self, index: usize) -> usize {
         index.checked_sub(1).map_or(0, |before| self.ends.get(before).copied().unwrap_or(self.bytes.len()))
     }
 
-    /// The name at a position of the list.
+    /// Returns the name at a position of the list.
     pub(crate) fn get(&self, id: u16) -> Option<&[u8]> {
         let end = *self.ends.get(usize::from(id))?;
         self.bytes.get(self.start(id.into())..end)
     }
 
-    /// All names, by position.
+    /// Returns all names in the order of their positions.
     pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = &[u8]> {
         let mut start = 0;
         self.ends.iter().map(move |&end| {
@@ -103,18 +103,19 @@ impl Names {
         })
     }
 
-    /// The byte offset in the file of the name at a position of the list; one past the last gives the end.
+    /// Returns the offset in the file of the name at a position of the list. The position after the last name returns the end of
+    /// the list.
     pub(crate) fn offset(&self, index: usize) -> u64 {
         let index_of_64 = index as u64;
         let within = match self.encoding {
             Encoding::Slots => bound::product(UNIT, index_of_64),
             Encoding::Packed => bound::sum(self.start(index) as u64, index_of_64),
         };
-        // The block lies inside the storage, or is going to: none of these ends at the bound.
+        // The block is or will be inside the storage, so no sum reaches its bound.
         bound::sum(self.location, within)
     }
 
-    /// The ids whose name compares as `Equal`, given that `compare` follows the order of names.
+    /// Returns the ids of the names for which `compare` returns `Equal`. `compare` must follow the order of names.
     fn range(&self, compare: impl Fn(&[u8]) -> Ordering) -> &[u16] {
         let of = |id: &u16| self.get(*id).map_or(Ordering::Greater, &compare);
         let start = self.sorted.partition_point(|id| of(id) == Ordering::Less);
@@ -122,12 +123,12 @@ impl Names {
         rest.get(..rest.partition_point(|id| of(id) == Ordering::Equal)).unwrap_or_default()
     }
 
-    /// The ids of a name.
+    /// Returns the ids of a name.
     pub(crate) fn ids(&self, name: &[u8]) -> &[u16] {
         self.range(|other| other.cmp(name))
     }
 
-    /// The ids of the names that begin with `prefix`, in the order of the names.
+    /// Returns the ids of the names that begin with `prefix`, in the order of the names.
     pub(crate) fn with_prefix(&self, prefix: &[u8]) -> &[u16] {
         self.range(|other| match other.starts_with(prefix) {
             true => Ordering::Equal,
@@ -135,12 +136,12 @@ impl Names {
         })
     }
 
-    /// The same names in the other encoding, none of them stored yet.
+    /// Returns the same names in the other encoding. None of them is stored yet.
     pub(crate) fn repacked(&self, encoding: Encoding) -> Self {
         Self { encoding, stored: 0, ..self.clone() }
     }
 
-    /// The id of a name, which is added if it is new.
+    /// Returns the id of a name. A new name is added to the list.
     pub(crate) fn intern(&mut self, name: &str) -> Result<u16> {
         if let Some(&id) = self.ids(name.as_bytes()).first() {
             return Ok(id);
@@ -163,17 +164,17 @@ impl Names {
         let problem = if name.is_empty() {
             "is empty".into()
         } else if name.contains('\0') {
-            format!("{name:?} has a NUL in it")
+            format!("{name:?} contains a NUL")
         } else if self.encoding == Encoding::Slots && name.len() > SLOT_TEXT {
-            format!("{name:?} has {} bytes, and layers before 2.0 store at most {SLOT_TEXT}", name.len())
+            format!("{name:?} has {} bytes, but layers before 2.0 store at most {SLOT_TEXT}", name.len())
         } else {
             return Ok(());
         };
         Err(Error::usage("chunk name", problem))
     }
 
-    /// What stores the names that are not stored yet: a write behind those that are or, if the block has no room for
-    /// them, a larger block at `fresh`. With the block that the header then names.
+    /// Plans to store the names that are not stored yet. They are written after the stored names, or if the block has no space
+    /// for them, all names are written to a larger block at `fresh`. Also returns the block to which the header must then refer.
     pub(crate) fn plan(&self, block: Block, fresh: u64) -> Result<(Option<Write<'static>>, Block)> {
         if self.stored == self.len() {
             return Ok((None, block));
@@ -190,7 +191,7 @@ impl Names {
         Ok((Some(Write::new(start, bytes)), block))
     }
 
-    /// A block at `fresh` with all names, of at least `allocated` units.
+    /// Plans a block at `fresh` that has at least `allocated` units and contains all names.
     pub(crate) fn plan_block(&self, allocated: u64, fresh: u64) -> Result<(Write<'static>, Block)> {
         let mut bytes = self.encoded(0)?;
         let needed = add(bytes.len() as u64, self.end_mark()?)?;
@@ -206,14 +207,14 @@ impl Names {
         Ok(self.encoding.size(&[])? as u64)
     }
 
-    /// The names from the id `first` on as they stand in the file.
+    /// Returns the encoded names, beginning with the id `first`.
     fn encoded(&self, first: usize) -> Result<Vec<u8>> {
         let mut out = Vec::new();
         self.iter().skip(first).try_for_each(|name| self.encoding.encode(name, &mut out))?;
         Ok(out)
     }
 
-    /// All names are now stored in `block`.
+    /// Records that all names are now stored in `block`.
     pub(crate) fn store(&mut self, block: Block) {
         if block.location != self.location {
             (self.location, self.soiled) = (block.location, 0);

@@ -1,4 +1,4 @@
-//! Opening: the header, the end of the index and the names, as one consistent state.
+//! Opening a file: the header, the end of the index and the names are read as one consistent state.
 
 use std::io;
 
@@ -10,7 +10,7 @@ use super::is_readable;
 use super::names::Names;
 use crate::spec::Header;
 
-/// The state of a file at one instant.
+/// The state of a file at one point in time.
 #[derive(Clone, Debug)]
 pub(crate) struct Opened {
     pub(crate) header: Header,
@@ -20,23 +20,23 @@ pub(crate) struct Opened {
 }
 
 impl Opened {
-    /// About where the entries of a frame are: exact if all frames have the same number of chunks.
+    /// Returns a guess of where the entries of a frame are. It is exact if all frames have the same number of chunks.
     pub(crate) fn near(&self, frame: u64) -> u64 {
-        // A guess where a search begins: every number is one, and a bound is as good as another.
+        // A search can begin at any number, so a sum or product that stops at its bound does no harm.
         let product = bound::product(u128::from(self.index.used), frame.into());
         let near = product.checked_div(self.frames.into()).and_then(|near| u64::try_from(near).ok());
         near.unwrap_or_default() // a bound
     }
 }
 
-/// How often a state is read anew because a writer changed it meanwhile.
+/// The number of times that the state is read again because a writer changed it in the meantime.
 const ATTEMPTS: usize = 100;
 
-/// Reads the state of a file, which another process may be appending to.
+/// Reads the state of a file to which another process may be appending.
 ///
-/// A writer of this library fills the index only beyond the end that the header declares, and then moves that end.
-/// The number of entries is therefore right if it was counted alike before and after reading a header that stayed the
-/// same: had the count met entries of an unfinished commit, the later one would have found more.
+/// A writer of this library fills the index only after the end that the header declares, and then moves this end. The number of
+/// entries is therefore right if counting gives the same result before and after the header is read, and if the header did not
+/// change. If the first count had included entries of an unfinished commit, the second count would have found more.
 pub(crate) fn open(storage: &dyn ReadAt) -> Result<Opened> {
     let mut header = read_header(storage)?;
     let mut index = Index::new(storage, &header)?;
@@ -50,7 +50,7 @@ pub(crate) fn open(storage: &dyn ReadAt) -> Result<Opened> {
         }
         (header, index) = (next_header, next_index);
     }
-    Err(Error::io("read a file that never rests", io::ErrorKind::ResourceBusy.into()))
+    Err(Error::io("read a file that changes all the time", io::ErrorKind::ResourceBusy.into()))
 }
 
 fn read_header(storage: &dyn ReadAt) -> Result<Header> {

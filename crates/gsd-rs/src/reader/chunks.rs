@@ -1,4 +1,4 @@
-//! Which chunks there are: of a frame, of a name, of the whole file.
+//! Which chunks exist: those of a frame, those with a name, or all of them.
 
 use sciformats_core::Result;
 
@@ -7,7 +7,8 @@ use crate::Chunk;
 use crate::spec::IndexEntry;
 
 impl Reader {
-    /// The chunks of a frame, in the order of the index: by id since layer 2.0, as written before.
+    /// Returns the chunks of a frame in the order of the index: since layer 2.0 sorted by id, before that in the order of
+    /// writing.
     ///
     /// ```
     /// use gsd_rs::Reader;
@@ -36,7 +37,7 @@ impl Reader {
         chunks.map(|item| item.and_then(|(position, entry)| self.chunk(position, &entry))).chain(error)
     }
 
-    /// All chunks of all frames, in the order of the index.
+    /// Returns all chunks of all frames, in the order of the index.
     ///
     /// ```
     /// use gsd_rs::Reader;
@@ -61,7 +62,7 @@ impl Reader {
         entries.map(|item| item.and_then(|(position, entry)| self.chunk(position, &entry)))
     }
 
-    /// The chunks with this name, over all frames.
+    /// Returns the chunks with this name in all frames.
     ///
     /// ```
     /// use gsd_rs::Reader;
@@ -90,8 +91,8 @@ impl Reader {
             .map(|item| item.and_then(|(position, entry)| self.chunk(position, &entry)))
     }
 
-    /// The chunk with this name in a frame, if it is there. Takes a number of steps that grows with the logarithm of
-    /// the number of entries (before layer 2.0, and with the chunks of the frame).
+    /// Returns the chunk with this name in a frame, or `None` if the frame has no such chunk. The time grows with the logarithm
+    /// of the number of entries (before layer 2.0, also with the number of chunks of the frame).
     ///
     /// ```
     /// use gsd_rs::Reader;
@@ -109,7 +110,7 @@ impl Reader {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Malformed`](crate::Error::Malformed) if an entry on the way is damaged or out of order.
+    /// [`Error::Malformed`](crate::Error::Malformed) if an entry that is read during the search is damaged or out of order.
     pub fn find(&self, frame: u64, name: &str) -> Result<Option<Chunk<'_>>> {
         let ids = self.opened.names.ids(name.as_bytes());
         if ids.is_empty() || frame >= self.opened.frames {

@@ -1,4 +1,4 @@
-//! The elements, the bytes and the text of chunks.
+//! Reading the elements, bytes and texts of chunks.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -14,7 +14,7 @@ use crate::element::number;
 use crate::{Chunk, ElementType};
 
 impl Reader {
-    /// The same reader, which converts elements otherwise when it reads them as types.
+    /// Returns the same reader with other rules for the conversion of elements to a type.
     ///
     /// ```
     /// use gsd_rs::{Conversion, Error, Reader};
@@ -40,8 +40,8 @@ impl Reader {
         Self { conversion, ..self }
     }
 
-    /// The elements of a chunk, row after row, converted where no value changes: `300` reads as `f32`, but not as `u8`.
-    /// Borrowed from a mapped file where they are aligned, copied otherwise.
+    /// Returns the elements of a chunk, row by row. They are converted if no value changes: 300 can be read as `f32`, but not as
+    /// `u8`. They are borrowed from a mapped file if they are aligned, and copied otherwise.
     ///
     /// ```
     /// use gsd_rs::{Error, Reader};
@@ -59,13 +59,13 @@ impl Reader {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Misfit`] with the first element that `T` cannot hold (text is read as numbers, or with [`text`](Self::text));
-    /// [`Error::Malformed`] if the data lies outside the file; [`Error::Unsupported`] for an unknown type; `Io`.
+    /// [`Error::Misfit`] with the first element that `T` cannot hold (text can be read as numbers, or by [`text`](Self::text));
+    /// [`Error::Malformed`] if the data is outside the file; [`Error::Unsupported`] if the type is unknown; `Io`.
     pub fn read<T: Number>(&self, chunk: &Chunk<'_>) -> Result<Cow<'_, [T]>> {
         self.read_rows(chunk, 0..chunk.n)
     }
 
-    /// The elements of some rows of a chunk; only their bytes are touched.
+    /// Returns the elements of some rows of a chunk. No other rows are read.
     ///
     /// ```
     /// use gsd_rs::{Error, Reader};
@@ -81,7 +81,7 @@ impl Reader {
     /// ```
     ///
     /// # Errors
-    /// As [`read`](Self::read); [`Error::Usage`] if the rows leave the chunk.
+    /// Those of [`read`](Self::read); [`Error::Usage`] if the rows are out of range.
     pub fn read_rows<T: Number>(&self, chunk: &Chunk<'_>, rows: Range<u64>) -> Result<Cow<'_, [T]>> {
         let range = chunk.range(&rows, self.storage.size())?;
         let stored = number(chunk.element, T::STORED)
@@ -109,7 +109,7 @@ impl Reader {
         Ok(Cow::Owned(elements))
     }
 
-    /// The bytes of some rows of a chunk, as they are stored: little-endian.
+    /// Returns the bytes of some rows of a chunk as they are stored, which is little-endian.
     ///
     /// ```
     /// use gsd_rs::{Error, Reader};
@@ -125,13 +125,13 @@ impl Reader {
     /// ```
     ///
     /// # Errors
-    /// As [`read_rows`](Self::read_rows).
+    /// Those of [`read_rows`](Self::read_rows).
     pub fn read_bytes(&self, chunk: &Chunk<'_>, rows: Range<u64>) -> Result<Cow<'_, [u8]>> {
         let range = chunk.range(&rows, self.storage.size())?;
         self.storage.read_at(range.start, size_of_range(&range)?)
     }
 
-    /// The text of a chunk: of characters, or of bytes as older writers store text. Zeros at its end are cut off.
+    /// Returns the text of a chunk of characters, or of bytes, as which older writers store text. Zeros at its end are removed.
     ///
     /// ```
     /// use gsd_rs::{Error, Reader};
@@ -147,10 +147,14 @@ impl Reader {
     /// ```
     ///
     /// # Errors
-    /// As [`read`](Self::read); [`Error::Misfit`] with the first byte that is not UTF-8. The text is one element, of index 0.
+    /// Those of [`read`](Self::read); [`Error::Misfit`] with the first byte that is not UTF-8. The text counts as one element
+    /// with the index 0.
     pub fn text(&self, chunk: &Chunk<'_>) -> Result<Cow<'_, str>> {
         if !matches!(chunk.element, ElementType::Character | ElementType::U8 | ElementType::I8) {
-            return Err(Error::usage("chunk", format!("{:?} holds {}, not text", chunk.name, chunk.element)));
+            return Err(Error::usage(
+                "chunk",
+                format!("{:?} contains elements of type {}, which are not text", chunk.name, chunk.element),
+            ));
         }
         let misfit = |bytes: &[u8]| Error::Misfit(Misfit::text(0, bytes));
         match self.read_bytes(chunk, 0..chunk.n)? {

@@ -1,4 +1,4 @@
-//! Reading a file.
+//! Reading of files.
 
 mod chunks;
 mod elements;
@@ -15,10 +15,10 @@ pub use usage::Space;
 use crate::model::open::{Opened, open};
 use crate::{Header, OpenOptions};
 
-/// How often the state of a file that grows meanwhile is read anew.
+/// The number of times that the state of a growing file is read again.
 const ATTEMPTS: usize = 100;
 
-/// A file that is open for reading. Threads may share it.
+/// A file that is open for reading. Threads can share it.
 ///
 /// ```no_run
 /// # fn main() -> gsd_rs::Result<()> {
@@ -33,7 +33,7 @@ const ATTEMPTS: usize = 100;
 /// ```
 pub struct Reader {
     storage: Arc<dyn ReadAt>,
-    /// The file behind the storage, if it was opened by a path: what was added to it can be looked for.
+    /// The file behind the storage, if it was opened by its path. It is read to find out what was added.
     file: Option<FileStorage>,
     options: OpenOptions,
     opened: Opened,
@@ -50,13 +50,13 @@ impl Reader {
     /// ```
     ///
     /// # Errors
-    /// `Io`; [`Error::Malformed`](crate::Error::Malformed) if this is no GSD file, or a block of it lies outside; [`Error::Unsupported`](crate::Error::Unsupported) for a
-    /// layer other than 0.3, 1.x and 2.x.
+    /// `Io`; [`Error::Malformed`](crate::Error::Malformed) if this is not a GSD file, or if a block is not inside the file;
+    /// [`Error::Unsupported`](crate::Error::Unsupported) if the layer is none of 0.3, 1.x and 2.x.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::open_with(path, &OpenOptions::default())
     }
 
-    /// As [`open`](Self::open), with options.
+    /// Does the same as [`open`](Self::open), with options.
     ///
     /// ```no_run
     /// use gsd_rs::{Access, OpenOptions, Reader};
@@ -67,14 +67,14 @@ impl Reader {
     /// ```
     ///
     /// # Errors
-    /// As [`open`](Self::open).
+    /// Those of [`open`](Self::open).
     pub fn open_with(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Self> {
         let mut file = FileStorage::open(path)?;
         let (storage, opened) = reached(&mut file, options.access)?;
         Ok(Self { storage, file: Some(file), options: *options, opened, conversion: Conversion::Exact })
     }
 
-    /// Opens a file that is in memory.
+    /// Opens a file in memory.
     ///
     /// ```
     /// use gsd_rs::{CreateOptions, Reader, Version, Writer};
@@ -88,12 +88,12 @@ impl Reader {
     /// ```
     ///
     /// # Errors
-    /// As [`open`](Self::open).
+    /// Those of [`open`](Self::open).
     pub fn from_bytes(bytes: impl Into<Vec<u8>>) -> Result<Self> {
         Self::from_storage(bytes.into(), &OpenOptions::default())
     }
 
-    /// Opens a file that is in a storage of the caller's.
+    /// Opens a file in a storage of the caller.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -111,7 +111,7 @@ impl Reader {
     /// ```
     ///
     /// # Errors
-    /// As [`open`](Self::open).
+    /// Those of [`open`](Self::open).
     pub fn from_storage(storage: impl ReadAt + 'static, options: &OpenOptions) -> Result<Self> {
         let opened = open(&storage)?;
         Ok(Self {
@@ -123,8 +123,8 @@ impl Reader {
         })
     }
 
-    /// Sees what has been committed since the file was opened or last refreshed, by this process or another. A frame
-    /// is seen whole or not at all. Returns the number of frames.
+    /// Includes what this process or another one has committed since the file was opened or last refreshed. A frame becomes
+    /// visible as a whole or not at all. Returns the number of frames.
     ///
     /// ```
     /// use gsd_rs::{Reader, Writer};
@@ -143,7 +143,7 @@ impl Reader {
     /// ```
     ///
     /// # Errors
-    /// As [`open`](Self::open); the reader then shows the state from before.
+    /// Those of [`open`](Self::open); the reader then still has its previous state.
     pub fn refresh(&mut self) -> Result<u64> {
         match &mut self.file {
             Some(file) => (self.storage, self.opened) = reached(file, self.options.access)?,
@@ -152,7 +152,7 @@ impl Reader {
         Ok(self.opened.frames)
     }
 
-    /// The header.
+    /// Returns the header.
     ///
     /// ```
     /// use gsd_rs::{Reader, Writer};
@@ -172,24 +172,24 @@ impl Reader {
         &self.opened.header
     }
 
-    /// The options that it was opened with.
+    /// Returns the options with which the file was opened.
     pub fn options(&self) -> &OpenOptions {
         &self.options
     }
 
-    /// The number of frames: one more than that of the last chunk. Empty frames before it count; a file of 32 bytes
-    /// an entry can claim any number, so do not loop over frames of an untrusted file without a bound of your own:
-    /// [`all_chunks`](Self::all_chunks) is bounded by the file.
+    /// Returns the number of frames, which is one more than the frame of the last chunk. Empty frames before it count. An entry
+    /// of 32 bytes can claim any number of frames, so do not loop over the frames of an untrusted file without a bound of your
+    /// own. The size of the file is such a bound for [`all_chunks`](Self::all_chunks).
     pub fn frames(&self) -> u64 {
         self.opened.frames
     }
 
-    /// The number of entries in the index: chunks in all frames.
+    /// Returns the number of entries in the index, which is the number of chunks in all frames.
     pub fn entries(&self) -> u64 {
         self.opened.index.used
     }
 
-    /// The name list, by position. A name may be there without a chunk, or twice.
+    /// Returns the name list in the order of its positions. A name may exist without a chunk, or twice.
     ///
     /// ```
     /// use gsd_rs::Reader;
@@ -208,7 +208,7 @@ impl Reader {
         self.opened.names.iter()
     }
 
-    /// The name at a position of the name list.
+    /// Returns the name at a position of the name list.
     ///
     /// ```
     /// use gsd_rs::Reader;
@@ -225,7 +225,7 @@ impl Reader {
         self.opened.names.get(id)
     }
 
-    /// The names that begin with `prefix`, in byte order, each once. An empty prefix gives all.
+    /// Returns the names that begin with `prefix` in byte order, without duplicates. An empty prefix returns all names.
     ///
     /// ```
     /// use gsd_rs::Reader;
@@ -259,10 +259,11 @@ impl std::fmt::Debug for Reader {
     }
 }
 
-/// Reads the state of a file that another process may be adding to, and opens what its chunks are read from.
+/// Reads the state of a file that another process may be extending, and opens the storage from which its chunks are read.
 ///
-/// Everything that a state refers to was in the file before the state was. So the state comes from the file directly, and
-/// what its chunks are read from is opened afterwards: it holds all of them, even if a writer moved the index in between.
+/// Everything that a state refers to was in the file before the state was. The state is therefore read from the file directly,
+/// and the storage for its chunks is opened afterwards. It contains all of them, even if a writer moved the index in the
+/// meantime.
 fn reached(file: &mut FileStorage, access: Access) -> Result<(Arc<dyn ReadAt>, Opened)> {
     let mut attempts = 0;
     loop {
@@ -270,7 +271,7 @@ fn reached(file: &mut FileStorage, access: Access) -> Result<(Arc<dyn ReadAt>, O
         let state = open(file);
         let grown = file.refresh()? > len;
         attempts += 1;
-        // An error may be that of a length that is too short for what was added meanwhile.
+        // An error may only mean that the known length is too short for what was added in the meantime.
         if state.is_ok() || !grown || attempts == ATTEMPTS {
             return Ok((access.of(file)?, state?));
         }

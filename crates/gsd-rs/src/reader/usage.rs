@@ -1,4 +1,4 @@
-//! Whether a file is whole, and what its bytes are used for.
+//! Whether a file is complete, and what its bytes are used for.
 
 use sciformats_core::arith::sub;
 use sciformats_core::{Result, bound};
@@ -8,7 +8,7 @@ use crate::Header;
 use crate::spec::IndexEntry;
 
 impl Reader {
-    /// Looks at every entry of the index: that it is in order, that its name is there, and its data inside the file.
+    /// Checks every entry of the index: that it is in order, that its name exists, and that its data is inside the file.
     ///
     /// ```no_run
     /// let reader = gsd_rs::Reader::open("trajectory.gsd")?;
@@ -25,9 +25,9 @@ impl Reader {
             .try_for_each(|chunk| chunk.and_then(|c| c.range(&(0..c.n), self.storage.size())).map(drop))
     }
 
-    /// The bytes that the file had, if data that its index refers to is behind its end: it was cut short. Looks at every
-    /// entry of the index. An end that the sizes of all chunks do not account for is that of a damaged entry, and does
-    /// not count.
+    /// Returns the original length of a file that was cut short, which is the case if its index refers to data after its end.
+    /// Reads every entry of the index. If the sizes of all chunks do not account for the length, it follows from a damaged entry
+    /// and does not count.
     ///
     /// ```
     /// use gsd_rs::Reader;
@@ -52,12 +52,12 @@ impl Reader {
             data = data.checked_add(range.end.checked_sub(range.start)?)?;
             end = range.end.max(end);
         }
-        // Blocks that were outgrown are at most as large as those in their place.
+        // Blocks that became too small are at most as large as the blocks that replaced them.
         let most = data.checked_add(index.checked_add(names)?.checked_mul(2)?)?.checked_add(4096)?;
         (end > self.storage.size() && end <= most.checked_mul(2)?).then_some(end)
     }
 
-    /// What the bytes of the file are used for. Looks at every entry of the index.
+    /// Returns what the bytes of the file are used for. Reads every entry of the index.
     ///
     /// ```
     /// use gsd_rs::Reader;
@@ -74,7 +74,7 @@ impl Reader {
     /// ```
     ///
     /// # Errors
-    /// As [`verify`](Self::verify).
+    /// Those of [`verify`](Self::verify).
     pub fn space(&self) -> Result<Space> {
         let mut data = 0u64;
         for chunk in self.all_chunks() {
@@ -100,16 +100,17 @@ impl Reader {
 pub struct Space {
     /// The size of the file.
     pub file: u64,
-    /// The index block, entries not in use included.
+    /// The size of the index block, including unused entries.
     pub index: u64,
-    /// The name list block, unused space included.
+    /// The size of the name list block, including its unused space.
     pub names: u64,
-    /// The data of all chunks.
+    /// The size of the data of all chunks.
     pub data: u64,
 }
 
 impl Space {
-    /// Bytes that nothing refers to: blocks that were outgrown, data of frames that were never finished, and gaps.
+    /// Returns the number of bytes that are not used: blocks that became too small, data of frames that were never finished, and
+    /// gaps.
     pub fn unused(&self) -> u64 {
         let used = [256, self.index, self.names, self.data];
         used.iter().fold(self.file, |rest, part| bound::left(rest, *part))

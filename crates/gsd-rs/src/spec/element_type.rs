@@ -1,4 +1,4 @@
-//! The type of the elements of a chunk, one byte.
+//! The type of the elements of a chunk, which is one byte.
 //!
 //! | code | type | bytes |
 //! |--:|---|--:|
@@ -9,7 +9,7 @@
 
 use std::fmt;
 
-/// What a chunk consists of.
+/// The type of the elements of a chunk.
 ///
 /// ```
 /// use gsd_rs::ElementType;
@@ -20,34 +20,34 @@ use std::fmt;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ElementType {
-    /// Unsigned, 8 bits.
+    /// An unsigned integer of 8 bits.
     U8,
-    /// Unsigned, 16 bits.
+    /// An unsigned integer of 16 bits.
     U16,
-    /// Unsigned, 32 bits.
+    /// An unsigned integer of 32 bits.
     U32,
-    /// Unsigned, 64 bits.
+    /// An unsigned integer of 64 bits.
     U64,
-    /// Signed, 8 bits.
+    /// A signed integer of 8 bits.
     I8,
-    /// Signed, 16 bits.
+    /// A signed integer of 16 bits.
     I16,
-    /// Signed, 32 bits.
+    /// A signed integer of 32 bits.
     I32,
-    /// Signed, 64 bits.
+    /// A signed integer of 64 bits.
     I64,
-    /// IEEE 754 binary32.
+    /// An IEEE 754 binary32.
     F32,
-    /// IEEE 754 binary64.
+    /// An IEEE 754 binary64.
     F64,
-    /// A byte of UTF-8 text. Layer 2.1 and later.
+    /// A byte of UTF-8 text, in layer 2.1 and later.
     Character,
-    /// A code that this library does not know; the chunk can be listed, but not read.
+    /// A code that this library does not know. The chunk can be listed, but not read.
     Unknown(u8),
 }
 
 impl ElementType {
-    /// All that are known, in the order of their codes.
+    /// All types that are known, in the order of their codes.
     pub const ALL: [Self; 11] = [
         Self::U8,
         Self::U16,
@@ -62,7 +62,7 @@ impl ElementType {
         Self::Character,
     ];
 
-    /// The type with this code.
+    /// Returns the type with this code.
     ///
     /// ```
     /// use gsd_rs::ElementType;
@@ -87,7 +87,7 @@ impl ElementType {
         }
     }
 
-    /// The code in the file.
+    /// Returns the code in the file.
     pub const fn code(self) -> u8 {
         match self {
             Self::U8 => 1,
@@ -105,7 +105,7 @@ impl ElementType {
         }
     }
 
-    /// Bytes of one element; `None` if the type is unknown.
+    /// Returns the size of an element in bytes, or `None` if the type is unknown.
     pub const fn size(self) -> Option<usize> {
         match self {
             Self::U8 | Self::I8 | Self::Character => Some(1),

@@ -1,4 +1,4 @@
-//! The header: the first 256 bytes of the file.
+//! The header, which is the first 256 bytes of the file.
 //!
 //! | offset | size | field |
 //! |--:|--:|---|
@@ -13,8 +13,8 @@
 //! | 112 | 64 | `schema`: text, then zeros |
 //! | 176 | 80 | `reserved`: zeros |
 //!
-//! How many entries and names are in use is not stored; the blocks tell. The header lies inside one sector, so it is
-//! replaced whole or not at all.
+//! The numbers of entries and names in use are not stored; they follow from the blocks. The header is inside one sector, so it is
+//! replaced completely or not at all.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -29,7 +29,7 @@ use super::Version;
 
 const MAGIC: u64 = 0x65DF_65DF_65DF_65DF;
 
-/// Where a block of the file is and how much of it is allocated.
+/// The position of a block in the file, and its allocated size.
 ///
 /// ```
 /// use gsd_rs::Reader;
@@ -46,13 +46,13 @@ const MAGIC: u64 = 0x65DF_65DF_65DF_65DF;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Block {
-    /// Byte offset in the file.
+    /// The byte offset in the file.
     pub location: u64,
-    /// Allocated units: index entries of 32 bytes, or 64-byte units of the name list.
+    /// The allocated units: index entries of 32 bytes, or units of 64 bytes of the name list.
     pub allocated: u64,
 }
 
-/// What the first 256 bytes say.
+/// The fields of the first 256 bytes.
 ///
 /// ```
 /// use gsd_rs::{CreateOptions, Version, Writer};
@@ -74,22 +74,22 @@ pub struct Header {
     pub schema_version: Version,
     /// The version of the file layer.
     pub version: Version,
-    /// The program that made the file.
+    /// The program that created the file.
     pub application: Label,
-    /// The schema that says what the chunks mean.
+    /// The schema, which defines the meaning of the chunks.
     pub schema: Label,
-    /// Bytes without a meaning yet.
+    /// Bytes that have no meaning yet.
     pub reserved: [u8; 80],
 }
 
 impl Header {
-    /// Size in bytes.
+    /// The size in bytes.
     pub(crate) const SIZE: usize = 256;
-    /// Where `gsd_version` stands.
+    /// The offset of `gsd_version`.
     pub(crate) const VERSION_OFFSET: u64 = 44;
-    /// Where `index_location` stands.
+    /// The offset of `index_location`.
     pub(crate) const INDEX_OFFSET: u64 = 8;
-    /// Where `namelist_location` stands.
+    /// The offset of `namelist_location`.
     pub(crate) const NAMES_OFFSET: u64 = 24;
 
     pub(crate) fn parse(i: &[u8]) -> Parsed<'_, Self> {
@@ -147,7 +147,7 @@ impl Label {
     /// The longest text, in bytes.
     pub const MAX: usize = 63;
 
-    /// A label; `None` if the text has more than 63 bytes or a NUL in it.
+    /// Creates a label; `None` if the text has more than 63 bytes or contains a NUL.
     ///
     /// ```
     /// use gsd_rs::Label;
@@ -162,12 +162,12 @@ impl Label {
         (!text.contains('\0')).then_some(Self(bytes))
     }
 
-    /// The bytes before the first zero.
+    /// Returns the bytes before the first zero.
     pub fn as_bytes(&self) -> &[u8] {
         self.0.split(|&byte| byte == 0).next().unwrap_or_default()
     }
 
-    /// The text, for display: bytes that are not UTF-8 are shown as `U+FFFD`.
+    /// Returns the text, for display: bytes that are not UTF-8 are shown as `U+FFFD`.
     pub fn to_text(&self) -> Cow<'_, str> {
         String::from_utf8_lossy(self.as_bytes())
     }

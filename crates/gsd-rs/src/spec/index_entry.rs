@@ -1,11 +1,11 @@
-//! An entry of the index block: one chunk of one frame, 32 bytes.
+//! An entry of the index block, which describes one chunk of one frame in 32 bytes.
 //!
 //! | offset | size | field |
 //! |--:|--:|---|
 //! | 0 | 8 | `frame` |
 //! | 8 | 8 | `N`: rows |
-//! | 16 | 8 | `location`: byte offset of the data, signed; 0 marks an entry that is not in use |
-//! | 24 | 4 | `M`: columns, the fast index |
+//! | 16 | 8 | `location`: byte offset of the data, signed; 0 marks an unused entry |
+//! | 24 | 4 | `M`: columns; the column varies fastest |
 //! | 28 | 2 | `id`: position of the name in the name list |
 //! | 30 | 1 | `type` |
 //! | 31 | 1 | `flags`: 0 |
@@ -17,7 +17,7 @@ use sciformats_core::fault::{Parsed, constant, field};
 
 use super::ElementType;
 
-/// Where one chunk is and what it holds.
+/// The position, type and shape of a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct IndexEntry {
     pub(crate) frame: u64,
@@ -55,14 +55,14 @@ impl IndexEntry {
         out.extend([self.element.code(), 0]);
     }
 
-    /// Only `location`, which tells whether the entry is in use.
+    /// Parses only `location`, which says whether the entry is in use.
     pub(crate) fn parse_location(i: &[u8]) -> Parsed<'_, i64> {
         let (i, _) = field("frame", le_u64)(i)?;
         let (i, _) = field("N", le_u64)(i)?;
         field("location", le_i64)(i)
     }
 
-    /// Only `frame` and `id`, by which the index is sorted.
+    /// Parses only `frame` and `id`, by which the index is sorted.
     pub(crate) fn parse_key(i: &[u8]) -> Parsed<'_, (u64, u16)> {
         let (i, frame) = field("frame", le_u64)(i)?;
         let (i, _) = field("N, location and M", take(20usize))(i)?;

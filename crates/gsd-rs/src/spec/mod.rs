@@ -1,11 +1,11 @@
-//! The structures of the file, one module each: bytes to types and back. Pure functions, no storage.
+//! The structures of the file, with one module each. Pure functions convert between bytes and types, and do not know a storage.
 //!
-//! | module | structure | where it stands |
+//! | module | structure | where it is |
 //! |---|---|---|
 //! | [`header`] | 256 bytes: where the other blocks are, who wrote the file | offset 0 |
 //! | [`index_entry`] | 32 bytes: frame, shape, type and place of one chunk | in the index block |
 //! | [`name_list`] | the names that entries refer to by position | in the name list block |
-//! | [`element_type`] | the code of what a chunk consists of | in an index entry |
+//! | [`element_type`] | the code of the type of elements | in an index entry |
 //! | [`version`] | a major and a minor number in 32 bits | in the header, twice |
 //!
 //! All numbers are little-endian.

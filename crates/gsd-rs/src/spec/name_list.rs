@@ -1,21 +1,21 @@
-//! The name list block: the names of chunks; an index entry refers to one by its position.
+//! The name list block, which contains the names of chunks. An index entry refers to a name by its position.
 //!
-//! Layers before 2.0 have a slot for each name:
+//! Layers before 2.0 have a slot per name:
 //!
 //! | offset | size | field |
 //! |--:|--:|---|
 //! | 64·i | 1 to 63 | name i: UTF-8 text |
 //! | | rest of 64 | zeros, at least one |
 //!
-//! Layer 2.0 and later pack them one after another:
+//! Layer 2.0 and later layers store the names one after another:
 //!
 //! | offset | size | field |
 //! |--:|--:|---|
 //! | end of name i − 1 | 1 or more | name i: UTF-8 text |
 //! | | 1 | zero |
 //!
-//! The list ends at the first empty slot or name, and what follows it has no meaning. In both the block is a multiple of
-//! 64 bytes. A packed block ends in a zero byte.
+//! The list ends at the first empty slot or name, and what follows has no meaning. The size of the block is a multiple of 64
+//! bytes in both cases. A packed block ends with a zero byte.
 
 use nom::Parser;
 use nom::bytes::complete::{tag, take, take_till1};
@@ -29,21 +29,21 @@ use sciformats_core::{Error, FaultKind, Result};
 /// How names are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Encoding {
-    /// In slots of 64 bytes: layers before 2.0.
+    /// In slots of 64 bytes, as in layers before 2.0.
     Slots,
-    /// One after another: layer 2.0 and later.
+    /// One after another, as in layer 2.0 and later layers.
     Packed,
 }
 
-/// The unit in which the header counts the block.
+/// The unit in which the header counts the size of the block.
 pub(crate) const UNIT: u64 = 64;
-/// The longest name in a slot.
+/// The largest size of a name in a slot, in bytes.
 pub(crate) const SLOT_TEXT: usize = 63;
-/// The most names that an `id` of 16 bits can refer to.
+/// The largest number of names to which an `id` of 16 bits can refer.
 pub(crate) const MAX_NAMES: usize = 1 << 16;
 
 impl Encoding {
-    /// The names in `i`, which is the whole block. What is left is the end mark and what follows it.
+    /// Parses the names in `i`, which is the whole block. The rest is the end mark and what follows it.
     pub(crate) fn parse(self, i: &[u8]) -> Parsed<'_, Vec<&[u8]>> {
         let name = match self {
             Self::Slots => slot,
@@ -59,18 +59,18 @@ impl Encoding {
         Ok((i, names))
     }
 
-    /// Appends one name, which is not empty, has no zero in it, and in a slot at most 63 bytes.
+    /// Appends a name. It must not be empty or contain a zero, and in a slot it has at most 63 bytes.
     pub(crate) fn encode(self, name: &[u8], out: &mut Vec<u8>) -> Result<()> {
         let end = add(out.len(), self.size(name)?)?;
         out.extend(name);
         if out.len() >= end {
-            return Err(Error::internal("a name fills its slot"));
+            return Err(Error::internal("a name does not fit its slot"));
         }
         out.resize(end, 0);
         Ok(())
     }
 
-    /// Bytes that the name takes in the block.
+    /// Returns the number of bytes that the name needs in the block.
     pub(crate) fn size(self, name: &[u8]) -> Result<usize> {
         match self {
             Self::Slots => Ok(64),
@@ -79,7 +79,7 @@ impl Encoding {
     }
 }
 
-/// A slot in use; an empty one is an error, which ends the list, one without its zero byte a failure.
+/// Parses a slot. An empty slot is an error, which ends the list; a slot without a zero byte is a failure.
 fn slot(i: &[u8]) -> Parsed<'_, &[u8]> {
     let (rest, slot) = take(64usize)(i)?;
     let (end, name) = take_till1(|byte| byte == 0)(slot)?;
@@ -89,7 +89,7 @@ fn slot(i: &[u8]) -> Parsed<'_, &[u8]> {
     Ok((rest, name))
 }
 
-/// A string that is not empty.
+/// Parses a string that is not empty.
 fn string(i: &[u8]) -> Parsed<'_, &[u8]> {
     terminated(take_till1(|byte| byte == 0), tag(&[0][..])).parse(i)
 }

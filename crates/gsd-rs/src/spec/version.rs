@@ -21,7 +21,7 @@ use sciformats_core::fault::Parsed;
 pub struct Version(u32);
 
 impl Version {
-    /// A version from its parts.
+    /// Creates a version from its parts.
     ///
     /// ```
     /// use gsd_rs::Version;
@@ -32,16 +32,16 @@ impl Version {
         Self((major as u32) << 16 | minor as u32)
     }
 
-    /// The part before the point.
+    /// Returns the part before the point.
     pub const fn major(self) -> u16 {
         let [_, _, low, high] = self.0.to_le_bytes();
-        u16::from_le_bytes([low, high]) // bytes of a number, not of a file: nothing for nom
+        u16::from_le_bytes([low, high]) // these are bytes of a number and not of a file, so nom is not used
     }
 
-    /// The part after the point.
+    /// Returns the part after the point.
     pub const fn minor(self) -> u16 {
         let [low, high, _, _] = self.0.to_le_bytes();
-        u16::from_le_bytes([low, high]) // nothing for nom, as above
+        u16::from_le_bytes([low, high]) // nom is not used, as above
     }
 
     pub(crate) fn parse(i: &[u8]) -> Parsed<'_, Self> {

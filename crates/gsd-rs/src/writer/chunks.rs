@@ -1,4 +1,4 @@
-//! The chunks of the frame that is being written: collected in memory, or written at once.
+//! The chunks of the frame that is being written. They are collected in memory, or written at once.
 
 use std::borrow::Cow;
 
@@ -11,8 +11,8 @@ use crate::spec::{IndexEntry, name_list};
 use crate::{Element, ElementType, Region};
 
 impl Writer {
-    /// Reserves a chunk of `n` rows and `m` columns in the current frame, for others to fill: threads, or processes
-    /// with [`RegionWriter::open`](crate::RegionWriter::open). All have to be done before the frame is committed.
+    /// Reserves a chunk of `n` rows and `m` columns in the current frame for other threads, or for processes that call
+    /// [`RegionWriter::open`](crate::RegionWriter::open). All of them must be done before the frame is committed.
     ///
     /// ```
     /// use gsd_rs::{Reader, RegionWriter, Writer};
@@ -30,7 +30,7 @@ impl Writer {
     /// ```
     ///
     /// # Errors
-    /// As [`write`](Self::write).
+    /// Those of [`write`](Self::write).
     pub fn reserve<T: Element>(&mut self, name: &str, n: u64, m: u32) -> Result<Region> {
         let size = self.checked_size(name, T::TYPE, n, m)?;
         self.drain()?;
@@ -44,7 +44,7 @@ impl Writer {
 }
 
 impl<S: ReadAt + WriteAt> Writer<S> {
-    /// Writes an N×M chunk into the current frame: `values` row after row, `columns` each.
+    /// Writes an N×M chunk to the current frame; `values` are given row by row, with `columns` values per row.
     ///
     /// ```
     /// use gsd_rs::Reader;
@@ -61,8 +61,8 @@ impl<S: ReadAt + WriteAt> Writer<S> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Usage`] if the values are no whole rows, `columns` is 0, the name is empty, has a NUL or is taken in
-    /// this frame; [`Error::LimitExceeded`] for the 65,536th name; `Io`.
+    /// [`Error::Usage`] if the values are not whole rows, if `columns` is 0, or if the name is empty, contains a NUL or is
+    /// already used in this frame; [`Error::LimitExceeded`] for the 65,536th name; `Io`.
     pub fn write<T: Element>(&mut self, name: &str, columns: u32, values: &[T]) -> Result<()> {
         let width = columns as usize;
         let rows = match values.len().checked_rem(width) {
@@ -77,7 +77,7 @@ impl<S: ReadAt + WriteAt> Writer<S> {
         self.put(name, T::TYPE, (rows as u64, columns), &bytes)
     }
 
-    /// Writes text as a chunk of characters, one a row.
+    /// Writes text as a chunk of characters, one per row.
     ///
     /// ```
     /// use gsd_rs::Reader;
@@ -92,12 +92,12 @@ impl<S: ReadAt + WriteAt> Writer<S> {
     /// ```
     ///
     /// # Errors
-    /// As [`write`](Self::write); [`Error::Usage`] in a file of a layer before 2.0.
+    /// Those of [`write`](Self::write); [`Error::Usage`] in a file of a layer before 2.0.
     pub fn write_text(&mut self, name: &str, text: &str) -> Result<()> {
         self.put(name, ElementType::Character, (text.len() as u64, 1), text.as_bytes())
     }
 
-    /// Writes a chunk of any type from the bytes that it has in a file: little-endian, row after row.
+    /// Writes a chunk of any type; `bytes` are those of the file: little-endian, row by row.
     ///
     /// ```
     /// use gsd_rs::{ElementType, Error, Reader};
@@ -113,7 +113,7 @@ impl<S: ReadAt + WriteAt> Writer<S> {
     /// ```
     ///
     /// # Errors
-    /// As [`write`](Self::write); [`Error::Usage`] for an unknown type.
+    /// Those of [`write`](Self::write); [`Error::Usage`] if the type is unknown.
     pub fn write_bytes(
         &mut self,
         name: &str,
@@ -140,7 +140,7 @@ impl<S: ReadAt + WriteAt> Writer<S> {
         let end = location.checked_add(bytes.len() as u64).filter(|&end| i64::try_from(end).is_ok());
         let end = end.ok_or_else(too_long)?;
         if bytes.len() >= self.buffer_size {
-            // The buffer is empty: it was drained, and holds at most the gap before this chunk.
+            // The buffer was written, and contains at most the gap before this chunk.
             self.session.write_fresh(location, bytes)?;
             self.record(name, element, shape, location)?;
             self.buffer.clear();
@@ -153,14 +153,15 @@ impl<S: ReadAt + WriteAt> Writer<S> {
         Ok(())
     }
 
-    /// What a chunk takes, if it may be written.
+    /// Returns the size of a chunk if it may be written.
     fn checked_size(&self, name: &str, element: ElementType, n: u64, m: u32) -> Result<u64> {
         self.check_open()?;
         if m == 0 {
             return Err(Error::usage("columns", "must not be 0"));
         }
         if element == ElementType::Character && self.state.header.encoding() == name_list::Encoding::Slots {
-            let problem = format!("character needs layer 2.1, the file has {}", self.state.header.version);
+            let problem =
+                format!("character needs layer 2.1, but the file has layer {}", self.state.header.version);
             return Err(Error::usage("element type", problem));
         }
         let size = element.size().ok_or_else(|| Error::usage("element type", "is unknown"))?;
@@ -171,7 +172,8 @@ impl<S: ReadAt + WriteAt> Writer<S> {
         n.checked_mul(m.into()).and_then(|count| count.checked_mul(size as u64)).ok_or_else(too_long)
     }
 
-    /// Where the next chunk goes: a multiple of its element's size, so that a mapped file can lend it as it is.
+    /// Returns the position of the next chunk. It is a multiple of the element size, so that elements of a mapped file can be
+    /// borrowed.
     fn place(&self, element: ElementType) -> Result<u64> {
         let end = add(self.buffer_at, self.buffer.len() as u64)?;
         let size = present(element.size(), "size of an element")? as u64;
@@ -186,7 +188,7 @@ impl<S: ReadAt + WriteAt> Writer<S> {
         Ok(())
     }
 
-    /// Writes what was collected.
+    /// Writes the data that was collected.
     fn drain(&mut self) -> Result<()> {
         if !self.buffer.is_empty() {
             self.session.write_fresh(self.buffer_at, &self.buffer)?;
@@ -198,7 +200,10 @@ impl<S: ReadAt + WriteAt> Writer<S> {
 }
 
 fn no_whole_rows(values: usize, columns: u32) -> Error {
-    Error::usage("values", format!("are {values}, which do not fill whole rows of {columns}"))
+    Error::usage(
+        "values",
+        format!("are {values} in number, which is not a multiple of the {columns} columns"),
+    )
 }
 
 fn too_long() -> Error {

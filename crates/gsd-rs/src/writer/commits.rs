@@ -1,4 +1,4 @@
-//! Ending frames and committing them; changes of the whole file.
+//! Ending frames and committing them, and changes of the whole file.
 
 use sciformats_core::arith::present;
 use sciformats_core::commit::{Fate, Plan, Session, Syncs};
@@ -12,8 +12,8 @@ use crate::model::names::Names;
 use crate::spec::name_list;
 
 impl<S: ReadAt + WriteAt> Writer<S> {
-    /// Completes the current frame, which may be empty, and begins the next. Committed with the next
-    /// [`flush`](Self::flush), or now if very many chunks wait. Empty frames at the end of a file leave no trace in it.
+    /// Completes the current frame, which may be empty, and begins the next one. The frame is committed by the next
+    /// [`flush`](Self::flush), or now if very many chunks are waiting. Empty frames at the end of a file leave no trace in it.
     ///
     /// ```
     /// # let options = gsd_rs::CreateOptions::new("docs", "points", gsd_rs::Version::new(1, 0));
@@ -27,12 +27,12 @@ impl<S: ReadAt + WriteAt> Writer<S> {
     /// ```
     ///
     /// # Errors
-    /// As [`flush`](Self::flush); the frame is complete nevertheless.
+    /// Those of [`flush`](Self::flush); the frame is complete nevertheless.
     pub fn end_frame(&mut self) -> Result<()> {
         self.end_frames(1)
     }
 
-    /// Completes the current frame and adds empty ones, `count` frames in all. The cost does not depend on how many they are.
+    /// Completes the current frame and adds empty ones, `count` frames in all. The cost does not depend on `count`.
     ///
     /// ```
     /// # let options = gsd_rs::CreateOptions::new("docs", "points", gsd_rs::Version::new(1, 0));
@@ -46,7 +46,7 @@ impl<S: ReadAt + WriteAt> Writer<S> {
     /// ```
     ///
     /// # Errors
-    /// As [`end_frame`](Self::end_frame).
+    /// Those of [`end_frame`](Self::end_frame).
     pub fn end_frames(&mut self, count: u64) -> Result<()> {
         self.check_open()?;
         if count == 0 {
@@ -55,13 +55,13 @@ impl<S: ReadAt + WriteAt> Writer<S> {
         self.frame = self
             .frame
             .checked_add(count)
-            .ok_or_else(|| Error::usage("frame", "has the largest number already"))?;
+            .ok_or_else(|| Error::usage("frame", "already has the largest number"))?;
         self.finished = self.entries.len();
         self.present.clear();
         if self.finished >= ENTRIES { self.flush() } else { Ok(()) }
     }
 
-    /// Forgets the chunks written since the last [`end_frame`](Self::end_frame).
+    /// Discards the chunks that were written since the last [`end_frame`](Self::end_frame).
     ///
     /// ```
     /// use gsd_rs::Reader;
@@ -99,7 +99,8 @@ impl<S: ReadAt + WriteAt> Writer<S> {
     ///
     /// # Errors
     /// [`Error::Conflict`] if another program has changed the file; nothing is written then, now or later. `Io`: the file then
-    /// is that of the commit before, and the flush can be repeated once there is room. If the device failed to sync, all further writes are refused.
+    /// has the state of the previous commit, and the flush can be repeated, for example once there is space. If the device failed
+    /// to sync, all further writes are refused.
     pub fn flush(&mut self) -> Result<()> {
         self.commit(false)
     }
@@ -108,7 +109,7 @@ impl<S: ReadAt + WriteAt> Writer<S> {
         self.check_open()?;
         let buffer = std::mem::take(&mut self.buffer);
         let done = self.commit_with(&buffer, last);
-        // What could not be written, or belongs to a frame that is not complete, waits.
+        // Data that could not be written, or that belongs to an incomplete frame, waits.
         self.buffer = buffer;
         if done? {
             self.buffer.clear();
@@ -116,7 +117,7 @@ impl<S: ReadAt + WriteAt> Writer<S> {
         Ok(())
     }
 
-    /// Whether there was something to commit.
+    /// Commits the complete frames. Returns whether there was something to commit.
     fn commit_with(&mut self, data: &[u8], last: bool) -> Result<bool> {
         let pending = Pending {
             data_at: self.buffer_at,
@@ -142,13 +143,13 @@ impl<S: ReadAt + WriteAt> Writer<S> {
         self.names.store(names);
         self.buffer.clear();
         self.buffer_at = end;
-        // Without knowing what it builds upon, the next commit must not be made.
+        // The next commit must not happen if the state that it builds upon is not known.
         self.watch().inspect_err(|_| {
-            self.condition = Condition::Failed("has to be opened anew: it could not read the file");
+            self.condition = Condition::Failed("could not read the file; open it again");
         })
     }
 
-    /// Carries out plans, one after another. If one fails, those before it are taken back, too.
+    /// Carries out plans one after another. If one fails, those before it are taken back too.
     fn run(&mut self, plans: Vec<Plan<'_>>) -> Result<()> {
         let syncs = if self.durability == Durability::Power { Syncs::Durable } else { Syncs::None };
         let before = self.session.storage().size();
@@ -156,7 +157,7 @@ impl<S: ReadAt + WriteAt> Writer<S> {
         for plan in plans {
             if let Err(error) = self.session.commit(plan, syncs) {
                 if done && self.session.fate() == Fate::Kept {
-                    // All that they have changed for readers is the header.
+                    // The plans have changed nothing for readers but the header.
                     let old_len = self.session.storage().size();
                     let back = self.state.plan_header((old_len, before));
                     let _ =
@@ -180,8 +181,10 @@ impl<S: ReadAt + WriteAt> Writer<S> {
             self.session.unwatch();
         }
         if self.session.has_lost_bytes() {
-            // The system may have dropped what it could not write, and would not tell again.
-            self.condition = Condition::Failed("has lost bytes: the device failed to sync them");
+            // The system may have dropped what it could not write, and would not report this again.
+            self.condition = Condition::Failed(
+                "has lost bytes, because the device failed to sync them; open the file again",
+            );
         }
     }
 
@@ -193,8 +196,8 @@ impl<S: ReadAt + WriteAt> Writer<S> {
         }
     }
 
-    /// Makes a file of layer 1.x, or 0.3, one of layer 2.1, in place; others stay as they are. The data is not
-    /// touched, the index and the names are written anew. Commits complete frames first.
+    /// Upgrades a file of layer 0.3 or 1.x to layer 2.1 in place; other files stay as they are. The data is not touched, and the
+    /// index and the names are written again. Complete frames are committed first.
     ///
     /// ```
     /// use gsd_rs::{CreateOptions, Version, Writer};
@@ -210,7 +213,7 @@ impl<S: ReadAt + WriteAt> Writer<S> {
     /// ```
     ///
     /// # Errors
-    /// As [`flush`](Self::flush); [`Error::Usage`] if a frame has been begun.
+    /// Those of [`flush`](Self::flush); [`Error::Usage`] if a frame has been begun.
     pub fn upgrade(&mut self) -> Result<()> {
         self.settle()?;
         if self.state.header.encoding() == name_list::Encoding::Packed {
@@ -221,9 +224,9 @@ impl<S: ReadAt + WriteAt> Writer<S> {
         self.replace(commit, names)
     }
 
-    /// Removes all frames and names; application and schema stay. A reader that has the file mapped must not read on.
-    /// The file becomes one of the current layer. Cut anywhere, it has all its frames or none; after a failure the
-    /// writer refuses to go on.
+    /// Removes all frames and names; the application and the schema stay. A reader that has mapped the file must not continue to
+    /// read. The file becomes one of the current layer. If this is interrupted, the file has all its frames or none; after a
+    /// failure, the writer refuses further calls.
     ///
     /// ```
     /// use gsd_rs::Reader;
@@ -239,7 +242,7 @@ impl<S: ReadAt + WriteAt> Writer<S> {
     /// ```
     ///
     /// # Errors
-    /// As [`flush`](Self::flush); [`Error::Usage`] if a frame has been begun.
+    /// Those of [`flush`](Self::flush); [`Error::Usage`] if a frame has been begun.
     pub fn truncate(&mut self) -> Result<()> {
         self.settle()?;
         let commit = self.state.plan_truncation(self.buffer_at, self.session.storage())?;
@@ -249,16 +252,16 @@ impl<S: ReadAt + WriteAt> Writer<S> {
             Ok(()) => self.frame = 0,
             // The frames may be gone, so they must not be declared again.
             Err(_) => {
-                self.condition = Condition::Failed("has to be opened anew: it could not truncate the file");
+                self.condition = Condition::Failed("could not truncate the file; open it again");
             }
         }
         result
     }
 
-    /// Commits, and checks that nothing is left over.
+    /// Commits, and checks that no frame is incomplete.
     fn settle(&mut self) -> Result<()> {
         if !self.entries.is_empty() && self.finished < self.entries.len() {
-            return Err(Error::usage("frame", "has been begun: end or discard it first"));
+            return Err(Error::usage("frame", "has been begun; end or discard it first"));
         }
         self.flush()
     }
@@ -270,8 +273,8 @@ impl<S: ReadAt + WriteAt> Writer<S> {
         self.succeed(state, block, end)
     }
 
-    /// Commits the complete frames and leaves the file as others expect it, with room in its index. Dropping the
-    /// writer does the same, but cannot tell of a failure.
+    /// Commits the complete frames and leaves the file as other programs expect it, with free space in its index. Dropping the
+    /// writer does the same, but cannot report a failure.
     ///
     /// ```
     /// use gsd_rs::Writer;
@@ -286,8 +289,8 @@ impl<S: ReadAt + WriteAt> Writer<S> {
     /// ```
     ///
     /// # Errors
-    /// As [`flush`](Self::flush); [`Error::Usage`] if a frame has been begun and neither ended nor discarded: the
-    /// complete frames are committed then.
+    /// Those of [`flush`](Self::flush); [`Error::Usage`] if a frame has been begun and neither ended nor discarded. The complete
+    /// frames are committed even then.
     pub fn finish(mut self) -> Result<()> {
         self.close()
     }
@@ -305,7 +308,7 @@ impl<S: ReadAt + WriteAt> Writer<S> {
 }
 
 impl Writer<Vec<u8>> {
-    /// As [`finish`](Self::finish), and returns the file.
+    /// Does the same as [`finish`](Self::finish), and returns the file.
     ///
     /// ```
     /// use gsd_rs::{CreateOptions, Reader, Version, Writer};
@@ -318,7 +321,7 @@ impl Writer<Vec<u8>> {
     /// ```
     ///
     /// # Errors
-    /// As [`finish`](Self::finish).
+    /// Those of [`finish`](Self::finish).
     pub fn into_bytes(mut self) -> Result<Vec<u8>> {
         self.close()?;
         Ok(std::mem::replace(&mut self.session, Session::over(Vec::new())).into_storage())
@@ -328,10 +331,10 @@ impl Writer<Vec<u8>> {
 impl<S: ReadAt + WriteAt> Drop for Writer<S> {
     fn drop(&mut self) {
         if self.condition == Condition::Open {
-            // Nobody is left to tell; what was flushed before is safe in any case.
+            // A failure cannot be reported here. What was flushed before is safe in any case.
             let _ = self.commit(true);
         }
-        // Nor of this: data that no frame refers to harms nobody.
+        // A failure can be ignored, because data to which no frame refers does no harm.
         let _ = self.session.roll_back();
     }
 }

@@ -1,10 +1,10 @@
-//! Writing a file.
+//! Writing of files.
 //!
 //! | module | what it does |
 //! |---|---|
-//! | this one | creates files and opens them to append |
-//! | `chunks` | takes the chunks of the current frame |
-//! | `commits` | ends frames, commits them, upgrades and truncates |
+//! | this one | creates files and opens them for appending |
+//! | `chunks` | accepts the chunks of the current frame |
+//! | `commits` | ends frames, commits them, upgrades and truncates files |
 
 mod chunks;
 mod commits;
@@ -23,13 +23,13 @@ use crate::model::open::{Opened, open};
 use crate::spec::IndexEntry;
 use crate::{CreateOptions, Header};
 
-/// A file that frames are appended to.
+/// A file to which frames are appended.
 ///
-/// Chunks are collected in memory, large ones written at once. [`end_frame`](Self::end_frame) completes a frame,
-/// [`flush`](Self::flush) commits all that are complete: from then on they are in the file, whatever happens. A process
-/// that is killed, or a device that is full, costs the frames since the last flush and nothing else.
+/// Chunks are collected in memory, and large chunks are written at once. [`end_frame`](Self::end_frame) completes a frame, and
+/// [`flush`](Self::flush) commits all complete frames. From then on they are in the file, whatever happens. If the process is
+/// killed or the device is full, only the frames since the last flush are lost.
 ///
-/// The file is locked against a second writer of this library until the value is dropped. Readers may have it open.
+/// The file is locked against other writers of this library until the value is dropped. Readers can have it open.
 ///
 /// ```
 /// # fn main() -> gsd_rs::Result<()> {
@@ -57,16 +57,16 @@ pub struct Writer<S: ReadAt + WriteAt = FileStorage> {
     state: State,
     names: Names,
     durability: Durability,
-    /// Data that is not in the file yet, and where it belongs.
+    /// Data that is not in the file yet, and its position.
     buffer: Vec<u8>,
     buffer_at: u64,
     buffer_size: usize,
-    /// Entries that are not committed, and how many of them belong to finished frames.
+    /// Entries that are not committed, and how many of them belong to complete frames.
     entries: Vec<IndexEntry>,
     finished: usize,
-    /// The frame that is being written.
+    /// The number of the frame that is being written.
     frame: u64,
-    /// The names in it.
+    /// The ids of the names in this frame.
     present: HashSet<u16>,
     condition: Condition,
 }
@@ -74,18 +74,18 @@ pub struct Writer<S: ReadAt + WriteAt = FileStorage> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Condition {
     Open,
-    /// A failure after which nobody knows what is in the file, and what the text says of the writer.
+    /// A failure after which the state of the file is not known. The text completes the sentence "writer …".
     Failed(&'static str),
     Closed,
 }
 
-/// Data that is collected in memory unless set otherwise: enough that the system's calls cost little.
+/// The default size of the data that is collected in memory, with which system calls cost little.
 const BUFFER: usize = 1 << 20;
-/// Entries after which a finished frame is committed unasked, so that memory stays bounded.
+/// The number of entries after which a complete frame is committed automatically, so that memory stays bounded.
 const ENTRIES: usize = 1 << 16;
 
 impl Writer {
-    /// Creates a file that must not exist yet.
+    /// Creates a file. It must not exist yet.
     ///
     /// ```no_run
     /// use gsd_rs::{CreateOptions, Version, Writer};
@@ -98,7 +98,7 @@ impl Writer {
     /// ```
     ///
     /// # Errors
-    /// `Io`, also if it exists; [`Error::Usage`](crate::Error::Usage) if the options do not fit the header.
+    /// `Io`, also if the file exists; [`Error::Usage`](crate::Error::Usage) if the options do not fit the header.
     pub fn create(path: impl AsRef<Path>, options: &CreateOptions) -> Result<Self> {
         let header = options.header()?;
         let (bytes, _) = new_file(&header)?;
@@ -108,7 +108,7 @@ impl Writer {
         Self::over(session)
     }
 
-    /// Creates a file, in the place of an existing one if there is one: readers that have the old one open keep it.
+    /// Creates a file, and replaces an existing one. Readers that have the old file open keep it.
     ///
     /// ```
     /// use gsd_rs::{Reader, Writer};
@@ -129,8 +129,8 @@ impl Writer {
     /// ```
     ///
     /// # Errors
-    /// `Io`; [`Error::Conflict`](crate::Error::Conflict) if a writer has the existing file open; [`Error::Usage`](crate::Error::Usage)
-    /// if the options do not fit the header.
+    /// `Io`; [`Error::Conflict`](crate::Error::Conflict) if a writer has the existing file open;
+    /// [`Error::Usage`](crate::Error::Usage) if the options do not fit the header.
     pub fn overwrite(path: impl AsRef<Path>, options: &CreateOptions) -> Result<Self> {
         let path = path.as_ref();
         let (bytes, _) = new_file(&options.header()?)?;
@@ -150,7 +150,7 @@ impl Writer {
         Self::over(session)
     }
 
-    /// Opens a file to append frames.
+    /// Opens a file in order to append frames.
     ///
     /// ```
     /// use gsd_rs::{Reader, Writer};
@@ -171,14 +171,14 @@ impl Writer {
     /// ```
     ///
     /// # Errors
-    /// As [`Reader::open`](crate::Reader::open); [`Error::Conflict`](crate::Error::Conflict) if another writer has it open.
+    /// Those of [`Reader::open`](crate::Reader::open); [`Error::Conflict`](crate::Error::Conflict) if another writer has it open.
     pub fn append_to(path: impl AsRef<Path>) -> Result<Self> {
         Self::over(Session::open(path)?)
     }
 }
 
 impl<S: ReadAt + WriteAt> Writer<S> {
-    /// Writes a new file into a storage, which is emptied.
+    /// Writes a new file to a storage. Its previous contents are removed.
     ///
     /// ```
     /// use gsd_rs::{CreateOptions, Version, Writer};
@@ -193,7 +193,7 @@ impl<S: ReadAt + WriteAt> Writer<S> {
     /// ```
     ///
     /// # Errors
-    /// As [`Writer::create`].
+    /// Those of [`Writer::create`].
     pub fn create_in(storage: S, options: &CreateOptions) -> Result<Self> {
         Self::start(storage, &options.header()?)
     }
@@ -221,7 +221,7 @@ impl<S: ReadAt + WriteAt> Writer<S> {
     /// ```
     ///
     /// # Errors
-    /// As [`Writer::append_to`].
+    /// Those of [`Writer::append_to`].
     pub fn append_in(storage: S) -> Result<Self> {
         Self::over(Session::over(storage))
     }
@@ -253,8 +253,8 @@ impl<S: ReadAt + WriteAt> Writer<S> {
         self.session.storage()
     }
 
-    /// What a commit must survive: by default a loss of power. [`Durability::Process`] does not wait for the device;
-    /// frames then survive the end of the process, and after a loss of power the file may be damaged.
+    /// Sets what a commit must survive. The default is a loss of power. With [`Durability::Process`], commits do not wait for the
+    /// device; frames then survive the end of the process, but a loss of power may damage the file.
     ///
     /// ```
     /// use gsd_rs::Writer;
@@ -273,24 +273,24 @@ impl<S: ReadAt + WriteAt> Writer<S> {
         self.durability = durability;
     }
 
-    /// How many bytes of data are collected before they are written; larger chunks are written at once. Default:
-    /// 1 MiB.
+    /// Sets how many bytes of data are collected before they are written. Larger chunks are written at once. The default is 1
+    /// MiB.
     pub fn set_buffer(&mut self, bytes: usize) {
         self.buffer_size = bytes;
     }
 
-    /// The header, as of the last commit. While the file is being written, the index block in it is only what is in
-    /// use.
+    /// Returns the header as of the last commit. While the file is being written, it declares only the part of the index block
+    /// that is in use.
     pub fn header(&self) -> &Header {
         &self.state.header
     }
 
-    /// The number of finished frames, which is that of the frame being written.
+    /// Returns the number of complete frames, which is also the number of the frame that is being written.
     pub fn frames(&self) -> u64 {
         self.frame
     }
 
-    /// The number of frames that are committed.
+    /// Returns the number of frames that are committed.
     ///
     /// ```
     /// use gsd_rs::{Reader, Writer};

@@ -1,20 +1,20 @@
-//! Frames whose content follows from their number.
+//! Frames whose contents follow from their number.
 #![allow(dead_code, reason = "the examples only write them")]
 
 use gsd_rs::{Result, Writer};
 use sciformats_core::{ReadAt, WriteAt};
 
-/// The number of chunks in a frame: 1 to 9, so that frames end at all kinds of places.
+/// Returns the number of chunks in a frame: 1 to 9, so that frames end at positions of all kinds.
 pub(crate) fn chunks_in(frame: u64) -> u64 {
     1 + frame * 7 % 9
 }
 
-/// The name of a frame's chunk. Ids are given in the order of first use, so those of a frame are not ascending.
+/// Returns the name of a frame's chunk. Ids are assigned in the order of first use, so the ids in a frame are not ascending.
 pub(crate) fn name(frame: u64, chunk: u64) -> String {
     format!("chunk/{}", (chunk * 5 + frame) % 9)
 }
 
-/// 0 to 4 rows of 2.
+/// Returns the values of a chunk: 0 to 4 rows with 2 columns.
 pub(crate) fn values(frame: u64, chunk: u64) -> Vec<u32> {
     (0..(frame + chunk) % 5 * 2).map(|i| (frame * 1000 + chunk * 10 + i) as u32).collect()
 }

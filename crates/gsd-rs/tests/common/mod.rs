@@ -1,4 +1,4 @@
-//! What the tests share: storages that record, and frames whose content follows from their number.
+//! What the tests share: storages that record what is written, and frames whose contents follow from their number.
 #![allow(dead_code, unused_imports, reason = "every test program uses a part of it")]
 
 mod frames;
@@ -15,13 +15,13 @@ pub(crate) fn options() -> CreateOptions {
     CreateOptions::new("test", "none", Version::new(1, 2))
 }
 
-/// Checks every frame of a file against the formula, and that nothing else is there. Returns their number.
+/// Checks every frame of a file against the formula, and that there is nothing else. Returns the number of frames.
 #[track_caller]
 pub(crate) fn check(reader: &Reader) -> u64 {
     examine(reader).unwrap_or_else(|problem| panic!("{problem}"))
 }
 
-/// As [`check`], telling what is wrong.
+/// Does the same as [`check`], but returns what is wrong.
 pub(crate) fn examine(reader: &Reader) -> Result<u64, String> {
     reader.verify().map_err(|e| e.to_string())?;
     for frame in 0..reader.frames() {
@@ -45,7 +45,7 @@ pub(crate) fn read<T: Element>(reader: &Reader, chunk: &gsd_rs::Chunk<'_>) -> Ve
     reader.read::<T>(chunk).unwrap().into_owned()
 }
 
-/// A file in memory that records what is done to it, each write sector by sector.
+/// A file in memory that records what is done to it. Each write is recorded sector by sector.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Recorder {
     pub(crate) bytes: Vec<u8>,

@@ -1,4 +1,4 @@
-//! What files are for.
+//! What the format is used for.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -24,11 +24,11 @@ fn efficiently_store_many_frames_of_data() {
         let chunk = reader.find(frame, "step").unwrap().unwrap();
         assert_eq!(read::<u64>(&reader, &chunk), [frame]);
     }
-    // 32 bytes of index and 8 of data a frame; the index is at most doubled, and so are its abandoned blocks.
+    // 32 bytes of index and 8 bytes of data per frame; the index is at most doubled, and so are its abandoned blocks.
     assert!(reader.space().unwrap().file < frames * (8 + 4 * 32), "{:?}", reader.space());
 }
 
-/// Counts what is asked of it.
+/// Counts its calls.
 #[derive(Default)]
 struct Counting {
     bytes: Vec<u8>,
@@ -71,7 +71,7 @@ fn high_performance_file_write_collects_chunks() {
         writer.end_frame().unwrap();
     }
     writer.finish().unwrap();
-    // Twenty thousand chunks and the index that grows for them.
+    // Twenty thousand chunks, and the index that grows for them.
     assert!(calls.load(Ordering::Relaxed) - before < 40, "{calls:?}");
 }
 
@@ -101,7 +101,7 @@ fn can_be_integrated_into_other_tools() {
     for_threads::<Reader>();
     for_threads::<Writer>();
     for_threads::<gsd_rs::hoomd::Trajectory>();
-    // On any storage that can be read at a position, here one that has a file in its middle.
+    // Reading works on any storage that can be read at a position, here on one that contains the file in its middle.
     let mut whole = vec![0xAA; 100];
     let mut writer = Writer::create_in(Vec::new(), &options()).unwrap();
     writer.write("a", 1, &[1u8]).unwrap();
@@ -126,7 +126,7 @@ fn reading_lends_the_bytes_that_are_in_memory() {
     writer.finish().unwrap();
     let reader = Reader::from_bytes(std::fs::read(&path).unwrap()).unwrap();
     let chunk = reader.find(0, "position").unwrap().unwrap();
-    // Only where the machine's numbers are those of the file.
+    // Elements can only be borrowed if the byte order of the machine is that of the file.
     let is_lent = matches!(reader.read::<f64>(&chunk).unwrap(), Cow::Borrowed(_));
     assert_eq!(is_lent, cfg!(target_endian = "little"));
     assert!(matches!(reader.read_bytes(&chunk, 0..chunk.n).unwrap(), Cow::Borrowed(_)));
@@ -182,7 +182,7 @@ fn one_type<T: gsd_rs::Element + std::fmt::Debug>(values: &[T; 6]) {
     }
 }
 
-/// As they are in the file.
+/// Returns the bytes of elements as they are in the file.
 fn bytes_of<T: gsd_rs::Element>(values: &[T]) -> Vec<u8> {
     let mut bytes = bytemuck::cast_slice(values).to_vec();
     ByteOrder::NATIVE.convert(ByteOrder::Little, &mut bytes, size_of::<T>());
@@ -246,6 +246,6 @@ fn append_frames_to_an_existing_file() {
     let frames: Vec<u64> = reader.all_chunks().map(|chunk| chunk.unwrap().frame).collect();
     assert_eq!(frames, (0..20).collect::<Vec<_>>());
     assert!(reader.history("frame").all(|c| read::<u64>(&reader, &c.unwrap()).len() == 1));
-    // Twenty entries fit the first block: appending in ten sessions abandoned nothing.
+    // Twenty entries fit the first block, so ten sessions did not abandon a block.
     assert_eq!(reader.space().unwrap().unused(), 0);
 }

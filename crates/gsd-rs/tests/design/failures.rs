@@ -1,4 +1,4 @@
-//! What damaged files and interrupted writers leave.
+//! Damaged files, and files of interrupted writers.
 
 use super::*;
 
@@ -37,7 +37,7 @@ fn only_known_layers_are_read() {
     refused(44, &layer(3, 0), "GSD file layer 3.0 is not supported (at offset 0x2c)");
     refused(44, &layer(0, 2), "GSD file layer 0.2 is not supported (at offset 0x2c)");
     assert!(damaged(44, &layer(2, 7)).is_ok());
-    // In older layers the packed names of this file are one slot, with the first name in it.
+    // In older layers, the packed names of this file are read as one slot with the first name in it.
     assert!(damaged(44, &layer(1, 5)).is_ok());
     assert!(damaged(44, &layer(0, 3)).is_ok());
 }
@@ -50,7 +50,7 @@ fn the_index_block_is_inside_the_file() {
         &1000u64.to_le_bytes(),
         &format!("malformed header at offset 0x8: index block is 32256, out of bounds (end {size})"),
     );
-    // Sizes that wrap to something small.
+    // Sizes that overflow to a small number.
     for entries in [1u64 << 60, (1 << 59) + 1, u64::MAX] {
         refused(16, &entries.to_le_bytes(), "malformed header at offset 0x8: index block overflows");
     }
@@ -122,7 +122,7 @@ fn sizes_that_overflow_are_errors() {
 
 #[test]
 fn damaged_entries_are_errors_with_a_place() {
-    let entry = 256 + 32; // of frame 0, chunk b
+    let entry = 256 + 32; // the entry of chunk b in frame 0
     let find = |at: usize, bytes: &[u8]| {
         let reader = damaged(entry + at, bytes).unwrap();
         let found = reader.find(0, "b").map_err(|e| e.to_string());
@@ -139,7 +139,7 @@ fn damaged_entries_are_errors_with_a_place() {
         reader.verify().unwrap_err().to_string(),
         "malformed index entry at offset 0x1bc: id is 9, out of bounds (end 2)"
     );
-    // Frames that go back are found by whoever passes them.
+    // Frames in the wrong order are found by every reader that encounters them.
     let reader = damaged(256 + 2 * 32, &7u64.to_le_bytes()).unwrap();
     let error = "malformed index entry at offset 0x160: frame is out of order";
     assert_eq!(reader.verify().unwrap_err().to_string(), error);
@@ -160,24 +160,24 @@ fn a_name_that_is_no_text_hides_only_its_own_chunks() {
 
 #[test]
 fn what_others_left_wrong_is_read_all_the_same() {
-    // The same name twice in a frame: the first in the index is found, both are listed.
+    // If a name occurs twice in a frame, the first one in the index is found, and both are listed.
     let reader = damaged(256 + 32 + 28, &[0, 0]).unwrap();
     assert_eq!(reader.chunks(0).count(), 2);
     assert_eq!(reader.find(0, "a").unwrap().unwrap().m, 1);
-    // The same name twice in the list: chunks with either id are found.
+    // If a name occurs twice in the list, chunks with either id are found.
     let reader = damaged(4354, b"a").unwrap();
     assert_eq!(reader.names().collect::<Vec<_>>(), [b"a", b"a"]);
     assert_eq!(reader.names_with_prefix("").count(), 1);
     assert_eq!(reader.find(1, "a").unwrap().unwrap().id, 0);
     assert_eq!(reader.history("a").count(), 6);
-    // An index without room, as others leave it when it is exactly full.
+    // A full index, as other programs leave it.
     let reader = damaged(16, &6u64.to_le_bytes()).unwrap();
     assert_eq!(reader.frames(), 3);
 }
 
 #[test]
 fn remains_behind_the_index_never_become_entries() {
-    // As a loss of power can leave it: behind a gap there are bytes of entries that were never committed.
+    // After a loss of power, a gap may be followed by bytes of entries that were never committed.
     let mut file = file();
     file[256 + 40 * 32..256 + 41 * 32].fill(0x11);
     let mut writer = Writer::append_in(file).unwrap();
@@ -189,7 +189,7 @@ fn remains_behind_the_index_never_become_entries() {
     let reader = Reader::from_bytes(writer.into_bytes().unwrap()).unwrap();
     assert_eq!((reader.frames(), reader.entries()), (5, 8));
     reader.verify().unwrap();
-    // And the same behind the names.
+    // The same can happen after the names.
     let mut file = self::file();
     file[4352 + 20..4352 + 30].fill(b'x');
     let mut writer = Writer::append_in(file).unwrap();

@@ -1,4 +1,4 @@
-//! Where things are in the file.
+//! The positions of everything in the file.
 
 use super::*;
 

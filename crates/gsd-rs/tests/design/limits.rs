@@ -1,4 +1,4 @@
-//! How much fits.
+//! Limits of the format.
 
 use super::*;
 
@@ -9,11 +9,11 @@ fn chunk_names_up_to_63_bytes_before_2_0_and_longer_since() {
     let mut writer = Writer::create_in(Vec::new(), &options().with_layer(V1)).unwrap();
     assert_eq!(
         writer.write(&long, 1, &[1u8]).unwrap_err().to_string(),
-        format!("chunk name {long:?} has 64 bytes, and layers before 2.0 store at most 63")
+        format!("chunk name {long:?} has 64 bytes, but layers before 2.0 store at most 63")
     );
     assert_eq!(
         writer.write_text("text", "t").unwrap_err().to_string(),
-        "element type character needs layer 2.1, the file has 1.0"
+        "element type character needs layer 2.1, but the file has layer 1.0"
     );
     writer.write(&most, 1, &[1u8]).unwrap();
     writer.end_frame().unwrap();
@@ -54,7 +54,7 @@ fn as_many_names_as_ids_but_one() {
 
 #[test]
 fn up_to_65536_names_are_read() {
-    // One more than is written: the block of a file without frames, filled by hand.
+    // One name more than this library writes: the block of a file without frames, filled by hand.
     let mut file = Writer::create_in(Vec::new(), &options()).unwrap().into_bytes().unwrap();
     let at = file.len() as u64;
     let mut block: Vec<u8> = (0..65_536u32).flat_map(|i| format!("n{i}\0").into_bytes()).collect();
@@ -84,14 +84,14 @@ fn application_and_schema_names_up_to_63_bytes() {
     assert!(Writer::create_in(Vec::new(), &old).is_err());
 }
 
-// Elsewhere not every file system leaves out what was never written.
+// On other systems, not every file system leaves out bytes that were never written.
 #[cfg(target_os = "linux")]
 #[test]
 fn chunks_up_to_64_bit_by_32_bit_elements() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("sparse.gsd");
     let mut writer = Writer::create(&path, &options()).unwrap();
-    // The system stores only what is written of these 8 GiB.
+    // The system stores only the written part of these 8 GiB.
     let tall = writer.reserve::<u16>("tall", (1 << 32) + 3, 1).unwrap();
     RegionWriter::open(&path, tall).unwrap().write((1 << 32) + 1, &[7u16, 8]).unwrap();
     let wide = writer.reserve::<u8>("wide", 1, u32::MAX).unwrap();
@@ -115,7 +115,7 @@ fn frames_beyond_the_allocated_entries() {
         (0..201).for_each(|_| writer.end_frame().unwrap());
         writer.write("a", 1, &[2u8]).unwrap();
         writer.end_frame().unwrap();
-        // Empty frames at the end count while the file is open, and leave no trace.
+        // Empty frames at the end count while the file is open, and leave no trace in it.
         writer.end_frame().unwrap();
         assert_eq!(writer.frames(), 203);
     });

@@ -1,4 +1,4 @@
-//! The file layer's design text, line by line: every use case, query, write, limit and failure mode is a test.
+//! The design document of the file layer, line by line: every use case, query, write, limit and failure is a test.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 #[path = "../common/mod.rs"]

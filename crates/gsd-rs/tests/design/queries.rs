@@ -1,4 +1,4 @@
-//! What is asked of a file.
+//! Queries of files.
 
 use std::ops::Range;
 

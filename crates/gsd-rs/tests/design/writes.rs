@@ -1,4 +1,4 @@
-//! What is written, and by whom.
+//! Writes by one or several writers.
 
 use sciformats_core::commit::kill;
 
@@ -85,7 +85,7 @@ fn a_region_keeps_to_itself() {
     assert!(part.write(u64::MAX, &[0u16; 2]).is_err());
     assert!(part.write(0, &[0i16; 2]).is_err());
     assert!(part.write(3, &[9u16; 2]).is_ok());
-    // Nothing of the frame is in the file before it is committed.
+    // Nothing of the frame is visible before it is committed.
     assert_eq!(Reader::open(&path).unwrap().frames(), 0);
     writer.end_frame().unwrap();
     writer.finish().unwrap();
@@ -122,9 +122,9 @@ fn what_a_frame_cannot_hold_is_refused() {
     let mut refused =
         |name: &str, columns, values: &[u8]| writer.write(name, columns, values).unwrap_err().to_string();
     assert_eq!(refused("a", 0, &[]), "columns must not be 0");
-    assert_eq!(refused("a", 2, &[1]), "values are 1, which do not fill whole rows of 2");
+    assert_eq!(refused("a", 2, &[1]), "values are 1 in number, which is not a multiple of the 2 columns");
     assert_eq!(refused("", 1, &[1]), "chunk name is empty");
-    assert_eq!(refused("a\0b", 1, &[1]), r#"chunk name "a\0b" has a NUL in it"#);
+    assert_eq!(refused("a\0b", 1, &[1]), r#"chunk name "a\0b" contains a NUL"#);
     writer.write("a", 1, &[1u8]).unwrap();
     let error = writer.write("a", 1, &[1u8]).unwrap_err();
     assert_eq!(error.to_string(), r#"chunk name "a" is already in frame 0"#);

@@ -1,11 +1,11 @@
-//! Edits of datasets in chunks, as `hdf5_chunks_conform.py` asks for them.
+//! Edits chunked datasets as `hdf5_chunks_conform.py` requests.
 
 use std::io::BufRead;
 use std::path::Path;
 
 use hdf5_pure::{Editor, Error, Range, Result, Slab};
 
-/// Does what each line of the input says to the datasets of a file:
+/// Edits the datasets of a file. Each line of the input describes one edit:
 ///
 /// | line | what it does |
 /// |---|---|
@@ -24,7 +24,7 @@ pub(crate) fn edit(path: &Path) -> Result<()> {
             ["write", name, ..] => {
                 let numbers = numbers(words.get(2..))?;
                 let (first, sides) =
-                    numbers.split_first().ok_or_else(|| Error::usage("line", "lacks numbers"))?;
+                    numbers.split_first().ok_or_else(|| Error::usage("line", "has no numbers"))?;
                 let range = |side: &[u64]| Range::new(side[0], side[1]);
                 let ranges: Vec<Range> = sides.chunks_exact(2).map(range).collect();
                 let mut dataset = editor.open_dataset(name)?;
@@ -37,13 +37,14 @@ pub(crate) fn edit(path: &Path) -> Result<()> {
                 editor.commit()?;
                 editor.unaccounted()?;
             }
-            _ => return Err(Error::usage("line", format!("{line:?} says nothing"))),
+            _ => return Err(Error::usage("line", format!("{line:?} is not a known command"))),
         }
     }
     editor.close()
 }
 
 fn numbers(words: Option<&[&str]>) -> Result<Vec<u64>> {
-    let number = |word: &&str| word.parse().map_err(|_| Error::usage("line", format!("{word} is no number")));
+    let number =
+        |word: &&str| word.parse().map_err(|_| Error::usage("line", format!("{word} is not a number")));
     words.unwrap_or_default().iter().map(number).collect()
 }

@@ -1,4 +1,4 @@
-//! What the C library reads numbers as in the memory of another type.
+//! Compares our conversions of numbers with those of the C library.
 
 use std::fmt::Debug;
 
@@ -6,7 +6,8 @@ use hdf5_pure::{Conversion, Dataset, Element, Error, File};
 
 use super::Outcome;
 
-/// Compares the elements of `wanted`, if it is one of those arrays, with those of its source.
+/// If `wanted` is an array that the C library converted, compares its elements with those of the array that it was converted
+/// from.
 pub(super) fn check(file: &File, wanted: &Dataset, path: &str) -> Outcome {
     let Some((source, kind)) = path.split_once("_as_") else { return Ok(0) };
     let source = file.dataset(source).map_err(|error| format!("{path}: {error}"))?;
@@ -36,7 +37,7 @@ fn compare<T: Element + PartialEq + Debug>(source: Dataset, wanted: &Dataset) ->
         }
     }
     match exact {
-        Ok(exact) if exact != wanted => Err("is not what an exact read gives".into()),
+        Ok(exact) if exact != wanted => Err("differs from the result of an exact read".into()),
         Ok(_) | Err(Error::Misfit(_)) => Ok(1),
         Err(error) => Err(text(error)),
     }

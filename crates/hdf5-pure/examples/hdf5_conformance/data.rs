@@ -1,15 +1,15 @@
-//! Writes to datasets of existing files, for tests that kill it or follow it.
+//! Writes to datasets of existing files, for tests that kill this program or follow what it writes.
 //!
 //! | arguments | what it does |
 //! |---|---|
 //! | `data-edit FILE` | the same edits to every dataset of the group `data` |
 //! | `data-append FILE` | appends to the datasets `rows` and `flat` without end, and prints the rows of each commit |
-//! | `swmr-write FILE ROWS STEP` | appends rows to `series` for readers, `STEP` at a time, and waits for a line after each flush |
+//! | `swmr-write FILE ROWS STEP` | appends rows to `series`, `STEP` at a time, and waits for a line of input after each flush |
 //! | `swmr-free FILE ROWS STEP` | the same without waiting |
-//! | `swmr-tail FILE ROWS` | follows `series` until it has so many rows |
+//! | `swmr-tail FILE ROWS` | follows `series` until it has this many rows |
 //!
 //! Element `row, column` of a series is `row * 7 + column`.
-#![allow(clippy::print_stdout, reason = "that is what it is for")]
+#![allow(clippy::print_stdout, reason = "printing is the purpose of the example")]
 
 use std::io::Write;
 use std::path::Path;
@@ -19,7 +19,7 @@ use hdf5_pure::structure::Dataspace;
 use hdf5_pure::swmr::{SwmrWriter, Tail};
 use hdf5_pure::{Editor, Error, File, Range, Result, Slab};
 
-/// Does what the arguments say; none if they say nothing that is known here.
+/// Runs the command in the arguments. Returns `None` if it is not a command of this module.
 pub(crate) fn run(arguments: &[&str]) -> Option<Result<()>> {
     Some(match *arguments {
         ["data-edit", file] => edit(Path::new(file)),
@@ -32,14 +32,14 @@ pub(crate) fn run(arguments: &[&str]) -> Option<Result<()>> {
 }
 
 fn number(rows: &str, step: &str) -> Result<(u64, u64)> {
-    rows.parse().ok().zip(step.parse().ok()).ok_or_else(|| Error::usage("arguments", "are no numbers"))
+    rows.parse().ok().zip(step.parse().ok()).ok_or_else(|| Error::usage("arguments", "are not numbers"))
 }
 
 fn numbered(first: i32, count: u64) -> Vec<i32> {
     (first..).take(usize::try_from(count).unwrap_or(0)).collect()
 }
 
-/// A slab with steps, two points, three more rows where there may be, and another shape and back.
+/// Writes a slab with steps and two points, appends three rows if the dataset can grow, and changes the shape and back again.
 fn edit(path: &Path) -> Result<()> {
     let mut names = Vec::new();
     for link in File::open(path)?.group("data")?.links()? {
@@ -72,7 +72,7 @@ fn edit(path: &Path) -> Result<()> {
     editor.commit()
 }
 
-/// Appends to `rows` (chunks) and counts in `flat` (one piece): both must always say the same.
+/// Appends to `rows`, which has chunks, and to `flat`, which is contiguous. After each commit both must have the same state.
 fn append(path: &Path) -> Result<()> {
     let mut out = std::io::stdout();
     let mut editor = Editor::open(path)?;
@@ -89,7 +89,7 @@ fn append(path: &Path) -> Result<()> {
             break;
         }
         if round % 40 == 39 {
-            // Opening and closing is part of what may be interrupted.
+            // Opening and closing the file may be interrupted too.
             drop(editor);
             editor = Editor::open(path)?;
         }
@@ -97,7 +97,7 @@ fn append(path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Columns of a series, that is of all dimensions but the first.
+/// Returns the number of columns of a series, which is the product of all dimensions but the first.
 fn columns(shape: &[u64]) -> u64 {
     shape.iter().skip(1).product()
 }

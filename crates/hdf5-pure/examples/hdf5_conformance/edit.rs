@@ -1,11 +1,11 @@
-//! The editing half: what is done to files that h5py has made, as `hdf5_edit_conform.py` expects it.
+//! Edits files that h5py has created, as `hdf5_edit_conform.py` expects.
 
 use std::path::Path;
 
 use hdf5_pure::options::Flush;
 use hdf5_pure::{Editor, Error, Result};
 
-/// The first edits.
+/// Makes the first edits.
 pub(crate) fn edit(path: &Path) -> Result<()> {
     let mut editor = Editor::open(path)?;
     editor.root().attribute("title", "edited")?.attribute("numbers", [1.5, -2.0])?.attribute("größe", 3u8)?;
@@ -30,7 +30,7 @@ pub(crate) fn edit(path: &Path) -> Result<()> {
     editor.move_link("soft", "still soft")?;
     editor.unlink("typed")?;
     if editor.object("common").is_ok() {
-        // What is there in files with shared messages only.
+        // These objects only exist in files with shared messages.
         editor.object("common/c0")?.remove_attribute("kind")?.attribute("large", "is short")?;
         editor.object("common/c1")?.rename_attribute("kind", "sort")?.rename_attribute("large", "larger")?;
         editor.unlink("common/c2")?;
@@ -38,7 +38,7 @@ pub(crate) fn edit(path: &Path) -> Result<()> {
         editor.move_link("common/c4", "common/moved")?;
     }
     editor.commit_with(Flush::None)?;
-    // What the first commit has given back is used by the second.
+    // This commit uses the space that the first commit has freed.
     editor.unlink("chunked")?;
     let data = editor.id("data")?;
     editor.root().hard_link("alias", data)?.external_link("outside", "other.h5", "/y")?;
@@ -57,13 +57,13 @@ pub(crate) fn edit(path: &Path) -> Result<()> {
     editor.close()
 }
 
-/// What is done after h5py has edited the file itself.
+/// Makes the edits that follow after h5py has edited the file itself.
 pub(crate) fn edit_again(path: &Path) -> Result<()> {
     let mut editor = Editor::open(path)?;
     let file = editor.file()?;
     let expect = |found: bool, what: &'static str| match found {
         true => Ok(()),
-        false => Err(Error::usage("file", format!("does not hold {what}"))),
+        false => Err(Error::usage("file", format!("does not have {what}"))),
     };
     let after = file.dataset("after")?;
     expect(after.read::<i32>()? == [4, 5, 6], "what h5py wrote")?;
@@ -83,7 +83,7 @@ pub(crate) fn edit_again(path: &Path) -> Result<()> {
     editor.close()
 }
 
-/// Takes out all that the root group leads to, and its attributes.
+/// Removes everything that the root group leads to, and its attributes.
 pub(crate) fn empty(path: &Path) -> Result<()> {
     let mut editor = Editor::open(path)?;
     let root = editor.file()?.root()?;

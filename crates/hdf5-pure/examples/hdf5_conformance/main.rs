@@ -1,10 +1,17 @@
-//! Our side of the conformance run: `hdf5_conformance check DIR` reads the files that h5py wrote, `write DIR` writes files
-//! for it, `edit FILE` and `edit-again FILE` change files that it made, `edit-empty FILE` takes everything out of one,
-//! `edit-many FILE SCRIPT` makes the small edits that a script says, and `chunk-edits FILE` does to datasets what its input says.
+//! Our side of the conformance run.
 //!
-//! Contents: element k of a numeric array is (k * 31 + 7) % 251, as an integer, or a quarter of it as a float. Every array
-//! is read whole, by rows, and by a slab with steps; the manifests compare everything else. An array `X_as_T` has what the C
-//! library reads array `X` as in memory of type `T`.
+//! | arguments | what it does |
+//! |---|---|
+//! | `check DIR` | reads the files that h5py wrote |
+//! | `write DIR` | writes files for h5py |
+//! | `edit FILE`, `edit-again FILE` | changes files that h5py created |
+//! | `edit-empty FILE` | removes everything from a file |
+//! | `edit-many FILE SCRIPT` | makes the small edits that a script describes |
+//! | `chunk-edits FILE` | edits datasets as its input describes |
+//!
+//! Element k of a numeric array is (k * 31 + 7) % 251 as an integer, or a quarter of this number as a float. Every array is
+//! read as a whole, by rows, and by a slab with steps; the manifests compare everything else. An array `X_as_T` has the
+//! elements that the C library returns when it reads array `X` as numbers of the type `T`.
 
 mod chunks;
 mod conversions;
@@ -76,7 +83,7 @@ fn files(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// What is wrong with a file, or how many arrays were compared.
+/// The number of arrays that were compared, or what is wrong with the file.
 type Outcome = Result<usize, String>;
 
 #[allow(clippy::print_stdout)]
@@ -116,7 +123,7 @@ fn compare(path: &Path) -> Outcome {
     Ok(compared)
 }
 
-/// The value of element `k` of the array called `name`, where the formula says it.
+/// Returns the value of element `k` of the array `name`, or `None` if the formula does not apply to this array.
 fn expected(name: &str, k: u64, float: bool, signed_byte: bool) -> Option<f64> {
     const OTHERS: [&str; 14] = [
         "conversion",

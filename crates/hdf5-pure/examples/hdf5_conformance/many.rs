@@ -1,11 +1,11 @@
-//! Many small edits, as `hdf5_many_conform.py` says them: a line for each, its words separated by tabs.
+//! Makes many small edits that `hdf5_many_conform.py` describes. Each edit is a line, whose words are separated by tabs.
 
 use std::path::Path;
 
 use hdf5_pure::options::Flush;
 use hdf5_pure::{Editor, Error, File, Result};
 
-/// Does what the lines of the file `script` say to the file at `path`, of which no byte may belong to two structures then.
+/// Edits the file at `path` as the lines of the file `script` describe, and checks that no byte belongs to two structures.
 pub(crate) fn run(path: &Path, script: &Path) -> Result<()> {
     let text = std::fs::read_to_string(script).map_err(|error| Error::io("read the script", error))?;
     let mut editor = Editor::open(path)?;
@@ -28,11 +28,11 @@ fn step(editor: &mut Editor, words: &[&str]) -> Result<()> {
         ["unlink", path] => editor.unlink(path),
         ["move", path, to] => editor.move_link(path, to),
         ["attribute", object, name, count] => {
-            let count = count.parse().map_err(|_| Error::usage("script", "has no number"))?;
+            let count = count.parse().map_err(|_| Error::usage("script", "has a line without a number"))?;
             editor.object(object)?.attribute(name, vec![17i32; count]).map(drop)
         }
         ["remove", object, name] => editor.object(object)?.remove_attribute(name).map(drop),
         ["rename", object, name, to] => editor.object(object)?.rename_attribute(name, to).map(drop),
-        _ => Err(Error::usage("script", "has a line that is not understood")),
+        _ => Err(Error::usage("script", "has a line with an unknown command")),
     }
 }

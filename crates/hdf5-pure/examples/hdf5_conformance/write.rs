@@ -1,6 +1,6 @@
-//! The files that the other side checks: each of the groups below by each bound.
+//! Writes the files that h5py checks: one for each group of contents below and each bound.
 //!
-//! Contents: element k of a numeric array is (k * 31 + 7) % 251, as an integer, or a quarter of it as a float.
+//! Element k of a numeric array is (k * 31 + 7) % 251 as an integer, or a quarter of this number as a float.
 
 use std::path::Path;
 
@@ -33,7 +33,7 @@ const GROUPS: [(&str, Fill); 10] = [
     ("external", external),
 ];
 
-/// Writes the matrix into `folder`.
+/// Writes all files into `folder`.
 pub(crate) fn write(folder: &Path) -> Result<()> {
     let outside: Vec<u8> = integers(40).iter().flat_map(|number| number.to_le_bytes()).collect();
     std::fs::write(folder.join("outside.raw"), outside).map_err(|error| Error::io("write", error))?;
@@ -47,7 +47,7 @@ pub(crate) fn write(folder: &Path) -> Result<()> {
             file.finish()?;
         }
         spaces(folder, name, bound)?;
-        // Creation order, a user block, and dimension scales, for netCDF.
+        // These files have creation order, a user block, and dimension scales, for netCDF.
         let options = CreateOptions::default()
             .with_bound(bound)
             .with_track_order(true)
@@ -59,7 +59,7 @@ pub(crate) fn write(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Files that say how their free space is managed.
+/// Writes files with each way to manage free space.
 fn spaces(folder: &Path, name: &str, bound: Bound) -> Result<()> {
     let ways = [
         ("kept", FileSpace::Tracked),
@@ -277,7 +277,7 @@ fn types(file: &mut Writer, bound: Bound) -> Result<()> {
     committed(file)
 }
 
-/// A datatype that is an object, and what is of it.
+/// Writes a committed datatype, and a dataset and attributes that use it.
 fn committed(file: &mut Writer) -> Result<()> {
     let committed = file.root().commit("kind", &Datatype::integer(false, 2))?;
     file.dataset("committed").committed(committed).write(&[1u16, 2, 3])?;
@@ -388,7 +388,7 @@ fn mapped(file: &mut Writer, bound: Bound) -> Result<()> {
     Ok(())
 }
 
-/// Elements in a file beside: two parts of it, the later one first.
+/// Writes a dataset whose elements are in another file, in two parts, the second part first.
 fn external(file: &mut Writer, _: Bound) -> Result<()> {
     let parts = [("outside.raw", 80, Some(80)), ("outside.raw", 0, None)];
     file.dataset("outside").shape([2, 20]).external(parts).create::<i32>()?;

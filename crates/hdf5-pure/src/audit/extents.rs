@@ -5,12 +5,11 @@ use crate::space::extents::Extents;
 use crate::space::pending::Use;
 use crate::spec::Address;
 use crate::spec::message::MessageType;
-use crate::spec::message::attribute_info::AttributeInfo;
 use crate::spec::message::dataspace::Dataspace;
 use crate::spec::message::datatype::Datatype;
+use crate::spec::message::dense::{AttributeInfo, LinkInfo};
 use crate::spec::message::external_files::ExternalFiles;
 use crate::spec::message::layout::Layout;
-use crate::spec::message::link_info::LinkInfo;
 use crate::spec::message::small::SymbolTable;
 use sciformats_core::Result;
 

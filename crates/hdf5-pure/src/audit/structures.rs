@@ -13,9 +13,8 @@ use crate::spec::fixed_array::FixedArray;
 use crate::spec::fractal_heap::FractalHeap;
 use crate::spec::local_heap::LocalHeap;
 use crate::spec::message::MessageType;
-use crate::spec::message::attribute_info::AttributeInfo;
+use crate::spec::message::dense::{AttributeInfo, LinkInfo};
 use crate::spec::message::layout::{IndexKind, Layout};
-use crate::spec::message::link_info::LinkInfo;
 use crate::spec::message::small::SymbolTable;
 
 /// A structure that an object uses beside its header.

@@ -10,14 +10,14 @@ use crate::spec::btree_v2::{Child, Counted, Header, encode_node};
 /// The largest depth. Deeper B-trees would hold more records than a file has bytes.
 const MAX_DEPTH: u16 = 32;
 
-/// The records of a tree that is built.
+/// The form and the number of the records of a B-tree that is built.
 #[derive(Clone, Copy)]
 pub(crate) struct Records {
-    /// Their type.
+    /// The type of the records.
     pub(crate) kind: u8,
-    /// Bytes of a node.
+    /// The number of bytes of a node.
     pub(crate) node_size: u32,
-    /// Bytes of one.
+    /// The number of bytes of a record.
     pub(crate) size: u16,
     pub(crate) total: u64,
 }
@@ -25,7 +25,7 @@ pub(crate) struct Records {
 /// Appends the next record.
 type Next<'n> = dyn FnMut(&mut Vec<u8>) -> Result<()> + 'n;
 
-/// Writes a tree of `records`, each `size` bytes, in order; returns the address of its header.
+/// Writes a B-tree of `records`, each of `size` bytes, which are in order. Returns the address of its header.
 pub(crate) fn build(
     output: &mut Output,
     kind: u8,
@@ -44,7 +44,7 @@ pub(crate) fn build(
     })
 }
 
-/// As [`build`], of records that come one after another and are written as nodes are filled.
+/// Does the same as [`build`], but gets the records one after another, and writes each node when it is full.
 pub(crate) fn build_of(output: &mut Output, records: Records, next: &mut Next<'_>) -> Result<Address> {
     let Records { kind, node_size, size, total } = records;
     let mut header = Header {
@@ -124,7 +124,7 @@ impl Builder<'_, '_> {
             let end = add(out.len(), usize::from(self.header.record_size))?;
             (self.next)(out)?;
             if out.len() != end {
-                return Err(Error::internal("a record of a tree is of another size"));
+                return Err(Error::internal("a record does not have the record size of its B-tree"));
             }
         }
         Ok(())

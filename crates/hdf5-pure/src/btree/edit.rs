@@ -161,7 +161,7 @@ impl EditedTree {
         let emptied = work.load(&mut root, depth)?;
         let (child, from) = (emptied.children.pop(), emptied.from);
         self.outgrown.extend(from);
-        self.shape.header.depth = depth.checked_sub(1).unwrap_or(depth); // of the leaf that was the last node
+        self.shape.header.depth = depth.checked_sub(1).unwrap_or(depth); // if the last node was a leaf, the depth stays 0
         self.root = child;
         Ok(removed)
     }
@@ -278,7 +278,7 @@ impl Work<'_> {
             (Some(below), Some(last)) => self.remove_last(node.child(last)?, below)?,
             _ => present(node.records.pop(), "last record of a leaf")?,
         };
-        self.removed(branch, level, last.unwrap_or_default())?; // a leaf has no child to look after
+        self.removed(branch, level, last.unwrap_or_default())?; // a leaf has no children, so the number does not matter
         Ok(removed)
     }
 

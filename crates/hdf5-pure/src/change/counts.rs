@@ -45,8 +45,8 @@ enum Lost {
 }
 
 impl Counts {
-    /// Of the objects of a new file.
-    /// `used` are the committed datatypes of those that are written already.
+    /// Counts the links to the objects of a new file. `used` has the committed datatypes that objects use which have been
+    /// written already, and the number of uses of each.
     pub(crate) fn of_new(objects: &Objects, used: &BTreeMap<ObjectId, u32>) -> Result<Self> {
         let mut counts = Self::of_none(objects);
         for (id, uses) in used {

@@ -1,15 +1,16 @@
-//! Datasets of a new file that are written before its end, so that memory does not grow with what was said already.
+//! Writes datasets of a new file before the file is complete, so that memory does not grow with the number of datasets.
 //!
-//! What is said of an object may be followed by more: an attribute, elements, a link. So that the common order (a dataset is
-//! made, gets its attributes and elements, and nobody comes back) costs nothing, datasets wait in memory until they take as
-//! many bytes as [`Settings::held`](crate::change::tree::Settings) says, and are then written together, header beside header.
-//! Of each its address and the number of links to it are kept. One that is changed after that is read back from the file,
-//! waits again, and is written again to the same place; what is too long for it by then goes to a continuation of the header.
-//! Space that its indexes had before is lost, as nothing of a new file is given back. Datasets that were come back to since
-//! others were written last are left in memory for once more: a dataset that grows while others are made is not read back each
-//! time.
+//! A caller may add to an object at any time: an attribute, elements, a link. Usually a dataset is created, gets its
+//! attributes and elements, and is not changed after that. To make this order cheap, datasets wait in memory until they take
+//! as many bytes as [`Settings::held`](crate::change::tree::Settings) says. Then they are written together, one header after
+//! another, and only the address of each and the number of links to it are kept. A dataset that is changed after that is read
+//! back from the file, waits again, and is written again to the same place. What no longer fits there goes to a continuation
+//! of its header. The space of its old indexes is lost, because space in a new file is never freed. A dataset that was used
+//! since the last time datasets were written stays in memory for one more time. A dataset that grows while others are created
+//! is therefore not read back each time.
 //!
-//! Groups and committed datatypes stay until the end: of the links of a group a few bytes each, which its index is made of.
+//! Groups and committed datatypes stay in memory until the end. A link of a group takes a few bytes, from which the index of
+//! the group is built.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::RwLock;
@@ -37,27 +38,27 @@ use crate::spec::message::datatype::Datatype;
 use crate::spec::message::layout::Layout;
 use crate::spec::message::{MessageType, small};
 
-/// What is known of the datasets that are in memory.
+/// The datasets that are in memory.
 #[derive(Default)]
 pub(crate) struct Held {
-    /// About how many bytes have come since datasets were written last.
+    /// The approximate number of bytes that were added since datasets were last written.
     bytes: usize,
     /// The numbers of the datasets.
     datasets: Vec<u32>,
-    /// Those that were come back to since then.
+    /// The datasets that were used since then.
     wanted: BTreeSet<u32>,
-    /// Committed datatypes that have a place.
+    /// The committed datatypes whose headers have an address.
     pub(super) types: BTreeMap<Address, ObjectId>,
-    /// How often datasets that are written use them.
+    /// The number of times that written datasets use each committed datatype.
     used: BTreeMap<ObjectId, u32>,
 }
 
-/// About what a dataset takes in memory, and an attribute.
+/// The approximate number of bytes that a dataset takes in memory, and the number for an attribute.
 const DATASET: usize = 1024;
 const ATTRIBUTE: usize = 160;
 
 impl Held {
-    /// Takes note of a new object.
+    /// Adds a new object to the count.
     pub(super) fn add(&mut self, number: u32, kind: &Kind) {
         if let Kind::Dataset(dataset) = kind {
             self.datasets.push(number);
@@ -69,7 +70,7 @@ impl Held {
         }
     }
 
-    /// Takes note of the chunks of a dataset.
+    /// Adds the chunks of a dataset to the count.
     pub(super) fn weigh_chunks(&mut self, object: &Object) {
         if let Kind::Dataset(dataset) = &object.kind
             && let Data::Chunked(chunked) = &dataset.data
@@ -78,14 +79,14 @@ impl Held {
         }
     }
 
-    /// Takes note of a new attribute.
+    /// Adds a new attribute to the count.
     pub(super) fn weigh(&mut self, attribute: &Attribute) {
         let bytes = bound::sum(attribute.name.len(), attribute.message.len());
         self.bytes = bound::sum(self.bytes, bound::sum(bytes, ATTRIBUTE));
     }
 }
 
-/// The committed datatypes that an object uses, once for each use.
+/// Returns the committed datatypes that an object uses, once for each use.
 fn used(object: &Object) -> impl Iterator<Item = ObjectId> {
     let own = match &object.kind {
         Kind::Dataset(dataset) => dataset.committed,
@@ -94,20 +95,20 @@ fn used(object: &Object) -> impl Iterator<Item = ObjectId> {
     object.attributes.iter().filter_map(|attribute| attribute.committed).chain(own)
 }
 
-/// Whether a dataset can be written and read back.
+/// Returns whether a dataset can be written early and read back.
 fn is_early(dataset: &Dataset) -> bool {
     match &dataset.data {
-        // Which chunks are not filtered, and which are there, is not in every index.
+        // Not every index stores which chunks are not filtered, and which chunks exist.
         Data::Chunked(chunked) => !chunked.unfiltered_edges && chunked.implicit.is_none(),
         _ => true,
     }
 }
 
 impl Tree {
-    /// Writes the datasets in memory, if they are many: those of a new file, as no others are counted.
+    /// Writes the datasets in memory if they take too many bytes. This only happens in new files.
     ///
     /// # Errors
-    /// Those of the output, and of what cannot be written.
+    /// Returns the errors of the output, and an error if a dataset cannot be written.
     pub(crate) fn relieve(&mut self) -> Result<()> {
         if self.held.bytes <= self.settings.held {
             return Ok(());
@@ -122,14 +123,14 @@ impl Tree {
             let index = number as usize;
             match self.objects.get(index).map(|object| &object.kind) {
                 Some(Kind::Dataset(dataset)) if is_early(dataset) && !wanted.contains(&number) => {
-                    // One that nothing leads to now may still get a link.
+                    // A dataset to which nothing leads now may still get a link.
                     new.push((index, self.objects.links(index).max(1)));
                 }
                 Some(Kind::Dataset(_)) => self.held.datasets.push(number),
                 _ => {}
             }
         }
-        // Headers lead to the datatypes, which are written later.
+        // The headers refer to committed datatypes, which are written later but need an address now.
         let types: BTreeSet<ObjectId> =
             new.iter().filter_map(|&(index, _)| self.objects.get(index)).flat_map(used).collect();
         types.into_iter().try_for_each(|id| self.address(id).map(drop))?;
@@ -141,10 +142,10 @@ impl Tree {
         Ok(())
     }
 
-    /// Brings an object of a new file back to memory, if it is written already.
+    /// Reads an object of a new file back into memory if it has been written already.
     ///
     /// # Errors
-    /// What reading it back meets.
+    /// Returns the errors of reading it back.
     pub(crate) fn recall(&mut self, id: ObjectId) -> Result<()> {
         if self.objects.written(id.index()).is_none() {
             return Ok(());
@@ -164,10 +165,10 @@ impl Tree {
         Ok(())
     }
 
-    /// The dataset `id`, to go on with it.
+    /// Prepares the dataset `id` for further changes.
     ///
     /// # Errors
-    /// [`Error::Usage`] if the object is none; what reading it back meets.
+    /// Returns [`Error::Usage`] if the object is not a dataset, and the errors of reading it back.
     pub(crate) fn come_back_to(&mut self, id: ObjectId) -> Result<()> {
         self.recalled(id)?;
         if id.index().checked_add(1) != Some(self.objects.len()) {
@@ -176,10 +177,10 @@ impl Tree {
         Ok(())
     }
 
-    /// The links to each object of a new file, those that are written already saying the same.
+    /// Counts the links to each object of a new file. Objects that were written with another count are read back.
     ///
     /// # Errors
-    /// What reading back and writing again meet.
+    /// Returns the errors of reading back and of writing again.
     pub(super) fn counts(&mut self) -> Result<Counts> {
         let mut counts = Counts::of_new(&self.objects, &self.held.used)?;
         let all = 0..self.objects.len();
@@ -187,7 +188,7 @@ impl Tree {
         let lost: Vec<usize> =
             all.clone().filter(|index| written(self, index) && counts.of(*index) == 0).collect();
         for &index in &lost {
-            // What it uses loses a use.
+            // Reading the object back gives back its uses of committed datatypes.
             self.recall(ObjectId::of(fit(index, "number of an object")?))?;
             self.objects.replace(index, None);
             self.objects.set_address(index, None);
@@ -221,7 +222,7 @@ impl Tree {
                 base,
                 sizes,
                 btree_k: settings.btree_k,
-                // The caller had it in memory before.
+                // The caller had these bytes in memory before, so no limit applies.
                 limits: Limits::default().with_memory(u64::MAX).with_items(u64::MAX),
                 registry: settings.registry.clone(),
                 shared: Vec::new(),
@@ -232,10 +233,10 @@ impl Tree {
     }
 }
 
-/// The committed datatype at an address.
+/// A function that returns the committed datatype at an address.
 type Types<'t> = dyn Fn(Address) -> Result<(ObjectId, &'t Datatype)> + 't;
 
-/// The dataset with the header at `address`, as it was when it was written.
+/// Returns the dataset with the header at `address` in the state in which it was written.
 fn object(context: &Context, address: Address, own: &Types<'_>, k: u16) -> Result<Object> {
     let header = Header::read(context, address)?;
     let committed = datatype_of(context, &header)?.map(own).transpose()?;
@@ -274,7 +275,7 @@ fn object(context: &Context, address: Address, own: &Types<'_>, k: u16) -> Resul
     for mut attribute in attributes::load(context, address)?.0 {
         let types = attributes::datatypes(context, std::slice::from_ref(&attribute))?;
         attribute.committed = types.first().map(|&at| own(at)).transpose()?.map(|(id, _)| id);
-        // They are numbered when they are written.
+        // The attributes get their numbers when they are written.
         attribute.creation_order = None;
         attributes.push(attribute);
     }

@@ -74,7 +74,7 @@ impl Tree {
         if is { Ok(()) } else { Err(Error::usage("object", "is not a group")) }
     }
 
-    /// Fails if the object is written already, as no group is before the end.
+    /// Fails if the object has been written already. This cannot be a group, because groups are written last.
     fn check_in_memory(&self, id: ObjectId) -> Result<()> {
         match self.objects.written(id.index()) {
             None => Ok(()),

@@ -22,7 +22,7 @@ use crate::object::id::{ObjectId, Resolve};
 use crate::space::output::Target;
 use crate::spec::Address;
 use crate::spec::btree_v1::BtreeK;
-use crate::spec::message::attribute_info::AttributeInfo;
+use crate::spec::message::dense::AttributeInfo;
 use crate::spec::message::fill_value::FillValue;
 use crate::spec::message::layout::Layout;
 use crate::spec::message::shared::Shared;
@@ -66,14 +66,14 @@ impl Tree {
         self.output.finish(durability)
     }
 
-    /// The new objects in memory that something leads to, and how many links do.
+    /// Returns the new objects in memory to which something leads, and the number of links to each.
     pub(crate) fn linked(&self, counts: &Counts) -> Vec<(usize, u32)> {
         let all = self.objects.settled()..self.objects.len();
         let new = all.filter(|index| self.objects.get(*index).is_some_and(|object| object.origin.is_none()));
         new.map(|index| (index, counts.of(index))).filter(|&(_, links)| links > 0).collect()
     }
 
-    /// Writes new objects, by their numbers, to which so many links lead. Gives what is known of each.
+    /// Writes new objects, given by their numbers and the numbers of links to them. Returns what is known about each.
     pub(crate) fn write_new(&mut self, new: Vec<(usize, u32)>) -> Result<NewParts> {
         let mut parts = NewParts::default();
         for (index, links) in new {
@@ -82,10 +82,10 @@ impl Tree {
         for (index, part) in parts.iter_mut() {
             let Some(object) = self.objects.get(index) else { continue };
             if matches!(object.kind, Kind::Group(_)) {
-                // Addresses have one width, whatever they are.
+                // All addresses have the same width, so the size does not depend on their values.
                 part.room = self.header(object, part, &|_| Ok(Address(0)))?.size()?;
             } else {
-                // A datatype that it is of came before it, and has its place.
+                // If the object uses a committed datatype, that datatype was created before and has an address already.
                 let places = self.objects.places();
                 let header = self.header(object, part, &|id| places.of(id))?;
                 part.room = header.size()?;

@@ -10,22 +10,22 @@ use crate::change::tree::Object;
 use crate::object::id::ObjectId;
 use crate::spec::Address;
 
-/// The objects. A session may have made very many; a commit costs what was touched since the last one. Of an object of a new
-/// file that is written already nothing is in memory but its address and how many links lead to it.
+/// The objects. A session may have created very many of them; the cost of a commit depends on those that were used since the
+/// last commit. Of an object of a new file that is written already, only the address and the number of links are in memory.
 #[derive(Default)]
 pub(crate) struct Objects {
     all: Vec<Option<Box<Object>>>,
-    /// Where the header of each of them is, or is going to be; `NOWHERE` if that is not known yet.
+    /// The address of the header of each object, or `NOWHERE` if it is not known yet.
     addresses: Vec<u64>,
-    /// How many links of groups in memory lead to each.
+    /// The number of links of groups in memory that lead to each object.
     links: Vec<u32>,
-    /// How many there were at the last commit: new ones come after them.
+    /// The number of objects at the last commit. Objects after these are new.
     settled: usize,
     /// The older objects that may have been changed, and those that stay in memory.
     touched: BTreeSet<usize>,
 }
 
-/// No file reaches so far.
+/// Stands for an unknown address, because no file is that long.
 const NOWHERE: u64 = u64::MAX;
 
 impl Objects {
@@ -56,7 +56,7 @@ impl Objects {
         self.all.push(Some(Box::new(object)));
     }
 
-    /// Takes the last one back, if it has not been there at the last commit.
+    /// Removes the last object if it did not exist at the last commit.
     pub(crate) fn pop(&mut self) -> Option<Box<Object>> {
         if self.all.len() <= self.settled {
             return None;
@@ -66,7 +66,7 @@ impl Objects {
         self.all.pop().flatten()
     }
 
-    /// Where the header of an object is or is going to be, if that is known.
+    /// Returns the address of an object's header, if it is known.
     fn address(&self, index: usize) -> Option<Address> {
         self.addresses.get(index).filter(|&&at| at != NOWHERE).copied().map(Address)
     }
@@ -77,7 +77,7 @@ impl Objects {
         }
     }
 
-    /// Where the header of an object is that is not in memory.
+    /// Returns the address of an object's header if the object has been written and is not in memory.
     pub(crate) fn written(&self, index: usize) -> Option<Address> {
         match self.all.get(index)? {
             Some(_) => None,
@@ -85,24 +85,24 @@ impl Objects {
         }
     }
 
-    /// Takes an object out of memory, or puts it back.
+    /// Replaces an object in memory and returns the old one. `None` stands for an object that is not in memory.
     pub(crate) fn replace(&mut self, index: usize, object: Option<Box<Object>>) -> Option<Box<Object>> {
         std::mem::replace(self.all.get_mut(index)?, object)
     }
 
-    /// How many links of groups in memory lead to an object.
+    /// Returns the number of links of groups in memory that lead to an object.
     pub(crate) fn links(&self, index: usize) -> u32 {
         self.links.get(index).copied().unwrap_or_default()
     }
 
-    /// Says how many they are.
+    /// Sets the number of links of groups in memory that lead to an object.
     pub(crate) fn set_links(&mut self, index: usize, links: u32) {
         if let Some(count) = self.links.get_mut(index) {
             *count = links;
         }
     }
 
-    /// Says that they are one more, or one less.
+    /// Adds `more` to the number of links of groups in memory that lead to an object.
     pub(crate) fn count_link(&mut self, id: ObjectId, more: i32) -> Result<()> {
         let count = self.links(id.index()).checked_add_signed(more);
         self.set_links(id.index(), present(count, "number of links to an object")?);
@@ -120,12 +120,12 @@ impl Objects {
         all.filter_map(|index| Some((index, self.get(index)?)))
     }
 
-    /// All of them, to be changed, and where each is.
+    /// Returns all objects, which can be changed, and their addresses.
     pub(crate) fn split(&mut self) -> (&mut [Option<Box<Object>>], Places<'_>) {
         (&mut self.all, Places(&self.addresses))
     }
 
-    /// Where all are.
+    /// Returns the addresses of all objects.
     pub(crate) fn places(&self) -> Places<'_> {
         Places(&self.addresses)
     }
@@ -147,7 +147,7 @@ impl Objects {
     }
 }
 
-/// What is known of the objects that are being written.
+/// What is known about the objects that are being written.
 #[derive(Default)]
 pub(crate) struct NewParts(Vec<(usize, Parts)>);
 
@@ -171,7 +171,7 @@ impl NewParts {
         self.0.iter_mut().map(|(index, part)| (*index, part))
     }
 
-    /// Adds what is known of an object behind those that are there.
+    /// Adds what is known about an object. Its number must be larger than those before it.
     pub(crate) fn push(&mut self, index: usize, part: Parts) {
         self.0.push((index, part));
     }
@@ -182,7 +182,7 @@ impl NewParts {
 pub(crate) struct Places<'a>(&'a [u64]);
 
 impl Places<'_> {
-    /// Where the header of an object is.
+    /// Returns the address of an object's header.
     pub(crate) fn of(&self, id: ObjectId) -> Result<Address> {
         let known = self.0.get(id.index()).filter(|&&at| at != NOWHERE);
         present(known.copied().map(Address), "address of an object")

@@ -44,9 +44,9 @@ pub(crate) struct Settings {
     pub(crate) file_space: Option<FileSpaceInfo>,
     /// The K values of version 1 B-trees in a new file.
     pub(crate) btree_k: BtreeK,
-    /// The version of the superblock of a new file, where it is not that of the bound.
+    /// The version of the superblock of a new file. If this is `None`, it follows from the bound.
     pub(crate) superblock: Option<u8>,
-    /// About how many bytes of the datasets of a new file stay in memory.
+    /// The approximate number of bytes of datasets of a new file that stay in memory.
     pub(crate) held: usize,
 }
 
@@ -56,7 +56,7 @@ impl Settings {
         self.superblock_version() < 2
     }
 
-    /// The version of the superblock of a new file.
+    /// Returns the version of the superblock of a new file.
     pub(crate) fn superblock_version(&self) -> u8 {
         let of_bound = || match self.bound {
             Bound::Earliest => 0,
@@ -71,7 +71,7 @@ impl Settings {
     }
 }
 
-/// The file.
+/// The file that is being written, as a tree of objects.
 pub(crate) struct Tree {
     pub(crate) output: Output,
     pub(crate) heap: GlobalHeapWriter,
@@ -81,7 +81,7 @@ pub(crate) struct Tree {
     pub(crate) session: Option<Session>,
     /// The objects that the file already had.
     pub(crate) imported: HashMap<Address, ObjectId>,
-    /// Datasets of a new file that are in memory.
+    /// The datasets of a new file that are in memory.
     pub(crate) held: Held,
 }
 
@@ -94,7 +94,7 @@ pub(crate) struct Object {
     pub(crate) properties: CreationProperties,
     /// The place of its header and the room there, if something refers to it already or it has been written before.
     pub(crate) place: Option<(Address, usize)>,
-    /// A place where that header may go on.
+    /// The address and the size of an existing continuation of its header.
     pub(crate) spare: Option<(Address, usize)>,
     /// What the file has of it.
     pub(crate) origin: Option<Origin>,
@@ -200,7 +200,7 @@ impl Tree {
             u32::try_from(self.objects.len()).map_err(|_| Error::usage("file", "has too many objects"))?;
         if self.session.is_none() {
             if let Some(before) = self.objects.len().checked_sub(1).and_then(|last| self.objects.get(last)) {
-                // Nobody has weighed its chunks yet.
+                // The chunks of the previous object are not counted yet.
                 self.held.weigh_chunks(before);
             }
             self.relieve()?;
@@ -227,11 +227,13 @@ impl Tree {
 
     pub(crate) fn object(&self, id: ObjectId) -> Result<&Object> {
         match self.objects.get(id.index()) {
-            Some(Object { kind: Kind::Gone, .. }) => Err(Error::usage("object", "is no more in the file")),
-            None if self.objects.written(id.index()).is_some() => {
-                Err(Error::internal("an object that is written was not read back"))
+            Some(Object { kind: Kind::Gone, .. }) => {
+                Err(Error::usage("object", "does not exist in the file any more"))
             }
-            found => found.ok_or_else(|| Error::usage("object", "is none of this file")),
+            None if self.objects.written(id.index()).is_some() => {
+                Err(Error::internal("an object that has been written was not read back"))
+            }
+            found => found.ok_or_else(|| Error::usage("object", "does not belong to this file")),
         }
     }
 
@@ -268,14 +270,14 @@ impl Tree {
         }
     }
 
-    /// The dataset `id`, whether or not it is in memory.
+    /// Returns the dataset `id`, which is read back if it is not in memory.
     pub(crate) fn recalled(&mut self, id: ObjectId) -> Result<&Dataset> {
         self.recall(id)?;
         self.dataset(id)
     }
 
     pub(crate) fn committed(&self, id: ObjectId) -> Result<&Datatype> {
-        // Only datasets are written before the others.
+        // Of the objects that have been written already, none is a datatype, because only datasets are written early.
         let written = self.objects.written(id.index()).is_some();
         match (!written).then(|| self.object(id)).transpose()?.map(|object| &object.kind) {
             Some(Kind::Datatype(datatype)) => Ok(datatype),
@@ -368,13 +370,13 @@ impl Tree {
     pub(crate) fn link(&mut self, group: ObjectId, name: &str, to: Destination) -> Result<()> {
         self.check_name(group, name)?;
         if let Destination::Object(id) = to {
-            // Its header says how many links lead to it.
+            // The object must be in memory, because its header stores the number of links to it.
             self.object_mut(id)?;
         }
         self.put_link(group, name, to)
     }
 
-    /// Adds a link that can be there.
+    /// Adds a link whose name and target were checked.
     fn put_link(&mut self, group: ObjectId, name: &str, to: Destination) -> Result<()> {
         if let Destination::Object(id) = to {
             self.objects.count_link(id, 1)?;

@@ -112,13 +112,13 @@ impl BitWriter {
     }
 }
 
-/// The lowest eight bits.
+/// Returns the lowest eight bits.
 pub(crate) fn low_byte(value: u64) -> u8 {
     let [byte, ..] = value.to_le_bytes();
     byte
 }
 
-/// The lowest 32 bits.
+/// Returns the lowest 32 bits.
 pub(crate) fn low_word(value: u64) -> u32 {
     let [a, b, c, d, ..] = value.to_le_bytes();
     u32::from_le_bytes([a, b, c, d])

@@ -92,7 +92,7 @@ fn transpose(block: &[u8], size: usize, out: &mut Vec<u8>) {
             // One byte of each of eight rows gives one byte of eight elements.
             let mut bits = [0u8; 8];
             for (bit, row) in bits.iter_mut().zip(rows.chunks_exact(row)) {
-                *bit = row.get(group).copied().unwrap_or(0); // a bound: as many are there
+                *bit = row.get(group).copied().unwrap_or(0); // a bound: a row always has this byte
             }
             let columns = transpose8(u64::from_le_bytes(bits)).to_le_bytes();
             for (element, value) in columns.into_iter().enumerate() {
@@ -174,7 +174,7 @@ fn spread(block: &[u8], size: usize) -> Vec<u8> {
         for (byte, rows) in out.chunks_exact_mut(row * 8).enumerate() {
             let mut column = [0u8; 8];
             for (to, element) in column.iter_mut().zip(elements.chunks_exact(size)) {
-                *to = element.get(byte).copied().unwrap_or(0); // a bound: as many are there
+                *to = element.get(byte).copied().unwrap_or(0); // a bound: an element always has this byte
             }
             let bits = transpose8(u64::from_le_bytes(column)).to_le_bytes();
             for (row, value) in rows.chunks_exact_mut(row).zip(bits) {

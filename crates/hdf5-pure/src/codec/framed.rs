@@ -4,26 +4,26 @@
 //! |---|---|---|
 //! | 0 | 8 | total size: bytes after decoding |
 //! | 8 | 4 | block size: decoded bytes of a block; the last one may be shorter |
-//! | 12 | | blocks, one after another; after those of bitshuffle the last elements, fewer than eight, as they are |
+//! | 12 | | blocks, one after another; after the blocks of bitshuffle, the last elements (fewer than eight) are stored raw |
 //!
-//! A block:
+//! Each block:
 //!
 //! | offset | size | field |
 //! |---|---|---|
 //! | 0 | 4 | compressed size |
-//! | 4 | compressed size | what the codec made of the block |
+//! | 4 | compressed size | compressed data |
 
 use nom::Parser;
 use nom::bytes::complete::take;
 use nom::number::complete::{be_u32, be_u64};
 use sciformats_core::fault::{Parsed, field};
 
-/// The total size and the block size.
+/// Parses the total size and the block size.
 pub(crate) fn sizes(i: &[u8]) -> Parsed<'_, (u64, u32)> {
     (field("total size", be_u64), field("block size", be_u32)).parse(i)
 }
 
-/// The bytes of a block.
+/// Parses a block, and returns its bytes.
 pub(crate) fn block(i: &[u8]) -> Parsed<'_, &[u8]> {
     let (i, size) = field("compressed size", be_u32)(i)?;
     field("block", take(size))(i)

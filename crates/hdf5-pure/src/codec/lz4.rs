@@ -1,5 +1,5 @@
-//! LZ4 (filter 32004): blocks in the frame of [`framed`](super::framed), each an LZ4 block without a frame. A block that is not
-//! shorter than its data is stored as it is, which its size says.
+//! LZ4 (filter 32004): blocks in the frame of [`framed`](super::framed), each of which is a raw LZ4 block. A block that would
+//! not become shorter is stored uncompressed; it then has the same size as its data.
 
 use sciformats_core::{Fault, FaultKind, bound};
 

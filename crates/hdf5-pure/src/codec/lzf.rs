@@ -1,16 +1,16 @@
-//! LZF (filter 32000): literal runs and copies from what was decoded before.
+//! LZF (filter 32000): runs of literals, and copies of bytes that were decoded before.
 //!
 //! | first byte | what follows |
 //! |---|---|
-//! | 0–31 | so many bytes and one more, as they are |
-//! | 32–223 | the lower byte of a distance less 1; bits 0–4 of the first one are the higher; bits 5–7 are the length less 2 |
+//! | 0–31 | as many literals as this number, plus one |
+//! | 32–223 | the lower byte of the distance less 1, whose higher bits are bits 0–4; bits 5–7 are the length less 2 |
 //! | 224–255 | a byte that adds to the length, then the lower byte of the distance |
 
 use super::bits::low_byte;
 use sciformats_core::{Fault, FaultKind};
 
-/// Decodes at most `max` bytes. Not nom: to parse each code with its combinators takes 1.4 times the instructions for runs and
-/// copies of 2 to 14 bytes.
+/// Decodes at most `max` bytes. This does not use nom, because parsing each code with its combinators takes 1.4 times as many
+/// instructions for runs and copies of 2 to 14 bytes.
 pub(crate) fn decode(input: &[u8], expected: usize, max: usize) -> Result<Vec<u8>, Fault> {
     let mut out = Vec::with_capacity(expected.min(max));
     let mut rest = input;
@@ -63,14 +63,14 @@ const MAX_LITERALS: usize = 32;
 /// Encodes. A copy always refers to the latest position at which the next three bytes occurred.
 pub(crate) fn encode(input: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(input.len());
-    let mut seen = vec![0u32; 1 << HASH_BITS]; // position and 1
-    let mut literals = 0; // start of those not written yet
+    let mut seen = vec![0u32; 1 << HASH_BITS]; // the position plus one
+    let mut literals = 0; // the start of the literals that are not written yet
     let mut at = 0;
     while let Some(&[a, b, c]) = input.get(at..).and_then(<[u8]>::first_chunk::<3>) {
         let word = u32::from_le_bytes([a, b, c, 0]);
         let hash = word.wrapping_mul(0x9e37_79b1) >> (32 - HASH_BITS);
         let slot = seen.get_mut(hash as usize);
-        let here = u32::try_from(at + 1).unwrap_or(0); // a bound: what is farther is not found
+        let here = u32::try_from(at + 1).unwrap_or(0); // a bound: later positions are not recorded
         let before = slot.map_or(0, |slot| std::mem::replace(slot, here));
         let from = (before as usize).checked_sub(1);
         let len = from.filter(|&from| at - from <= MAX_DISTANCE).map_or(0, |from| common(input, from, at));

@@ -1,7 +1,7 @@
-//! Filters: bytes to bytes, one file each. They know nothing of the file.
+//! The filters, which turn bytes into bytes, with one module per filter. They do not depend on the rest of the file.
 //!
-//! What stands at the front of a stream is parsed with nom ([`front`]); the loops over its codes are written by hand, which is
-//! faster ([`lzf`] says how much).
+//! The start of a stream is parsed with nom ([`front`]). The loops over the codes are written by hand, which is faster;
+//! [`lzf`] says by how much.
 
 pub(crate) mod bits;
 pub(crate) mod bitshuffle;
@@ -47,7 +47,8 @@ pub(crate) fn length(field: &'static str, len: usize) -> Result<u32, Fault> {
         .map_err(|_| Fault::new(field, FaultKind::OutOfBounds { found: len as u64, end: u32::MAX.into() }))
 }
 
-/// What stands at the front of a stream, and what follows it. A codec does not know where it is: only the fault counts.
+/// Parses the start of a stream. Returns the rest of the stream and the result. The fault has no offset, because a codec
+/// does not know the position of its stream in the file.
 pub(crate) fn front<'a, P>(bytes: &'a [u8], mut parser: P) -> Result<(&'a [u8], P::Output), Fault>
 where
     P: Parser<&'a [u8], Error = ParseError>,

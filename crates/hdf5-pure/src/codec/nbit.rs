@@ -87,7 +87,7 @@ fn parse(rest: &mut &[u32], depth: u32) -> Result<Node, Fault> {
             if size > 64 || precision == 0 || bound::sum(precision, offset) > size * 8 {
                 return Err(wrong(precision));
             }
-            let bits = |n: usize| u32::try_from(n).unwrap_or(u32::MAX); // a bound: at most 512, as was seen
+            let bits = |n: usize| u32::try_from(n).unwrap_or(u32::MAX); // a bound: the check above limits it to 512
             Ok(Node::Atomic(Atomic { size, big, precision: bits(precision), offset: bits(offset) }))
         }
         2 => {
@@ -130,7 +130,7 @@ fn unpack(node: &Node, bits: &mut Bits<'_>, out: &mut [u8]) -> Result<(), Fault>
 /// Decodes a number, whose bits come from its highest byte down.
 fn number(bits: &mut Bits<'_>, out: &mut [u8], atomic: Atomic) -> Result<(), Fault> {
     let Atomic { size, big, precision, offset } = atomic;
-    let top = offset + precision; // one above the highest significant bit
+    let top = offset + precision; // the position after the highest significant bit
     for byte in (0..size).rev() {
         let low = u32::try_from(byte * 8).unwrap_or(u32::MAX); // a bound: an element has at most 64 bytes
         let (from, to) = (low.max(offset), (low + 8).min(top));
@@ -182,7 +182,7 @@ fn put_number(bits: &mut BitWriter, element: &[u8], atomic: Atomic) {
             continue;
         }
         let at = if big { size - 1 - byte } else { byte };
-        let value = element.get(at).copied().unwrap_or(0); // a bound: as many are there
+        let value = element.get(at).copied().unwrap_or(0); // a bound: an element always has this byte
         bits.put(u64::from(value) >> (from - low), to - from);
     }
 }

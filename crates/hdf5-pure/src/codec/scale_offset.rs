@@ -47,7 +47,7 @@ fn parameters(values: &[u32]) -> Result<Parameters, Fault> {
     Ok(Parameters { float_scale, elements, size, big: value(6)? == 1, fill })
 }
 
-/// What stands before the packed values: the number of bits and the minimum.
+/// Parses the fields before the packed values. Returns the number of bits and the minimum.
 fn head(i: &[u8]) -> Parsed<'_, (u32, u64)> {
     let (i, bits) = field("minimum number of bits", le_u32)(i)?;
     let (i, _) = field("size of the minimum", byte)(i)?;
@@ -62,7 +62,7 @@ pub(crate) fn decode(values: &[u32], input: &[u8], max: usize) -> Result<Vec<u8>
     let Parameters { elements, size, .. } = parameters;
     let full = u32::try_from(size * 8).unwrap_or(64);
     if parameters.float_scale.is_none() && values.get(1) == Some(&full) {
-        return Ok(input.to_vec()); // as many bits as there are: stored as it is
+        return Ok(input.to_vec()); // all bits are significant, so the elements are stored unchanged
     }
     let total =
         elements.checked_mul(size).filter(|&total| total <= max).ok_or_else(|| super::too_long(max))?;
@@ -163,7 +163,7 @@ fn integers(elements: &[u64], parameters: &Parameters, signed: bool, factor: u32
     let key = |value: u64| value << shift ^ turn;
     let fill = parameters.fill.map(|fill| fill << shift >> shift);
     let used = || elements.iter().copied().filter(|&value| Some(value) != fill);
-    // Where there are none but fill values, any number will do.
+    // If all values are the fill value, any minimum is right.
     let least = used().min_by_key(|&value| key(value)).unwrap_or_default();
     let most = used().max_by_key(|&value| key(value)).unwrap_or_default();
     let difference = |value: u64| value.wrapping_sub(least) << shift >> shift;
@@ -228,7 +228,7 @@ mod tests {
 
     use super::decode;
 
-    /// Four unsigned integers of two bytes, the fill value 99.
+    /// Client data values for four unsigned integers of two bytes with the fill value 99.
     fn client_values() -> [u32; 20] {
         let mut values = [0; 20];
         (values[0], values[2], values[4], values[7], values[8]) = (2, 4, 2, 1, 99);

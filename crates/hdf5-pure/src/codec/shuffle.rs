@@ -76,7 +76,7 @@ fn spread<const SIZE: usize>(elements: &[u8], n: usize, out: &mut [u8]) {
         for (byte, plane) in out.chunks_exact_mut(n).enumerate() {
             let plane = plane.get_mut(block * BLOCK..).unwrap_or_default();
             for (to, element) in plane.iter_mut().zip(part) {
-                *to = element.get(byte).copied().unwrap_or(0); // a bound: as many are there
+                *to = element.get(byte).copied().unwrap_or(0); // a bound: an element always has this byte
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Szip (filter 4): extended Rice coding of blocks of samples (CCSDS 121.0).
 //!
-//! Client values: options mask, samples per block, bits per sample, samples per scan line.
+//! The client data values are: options mask, samples per block, bits per sample, samples per scan line.
 //!
 //! | offset | size | field |
 //! |---|---|---|
@@ -204,7 +204,7 @@ impl Coder {
                 ));
             }
             // m = g (g + 1) / 2 + b with g = a + b.
-            let g = (0..13).rev().find(|g| g * (g + 1) / 2 <= m).unwrap_or(0); // a bound: 0 is such
+            let g = (0..13).rev().find(|g| g * (g + 1) / 2 <= m).unwrap_or(0); // a bound: 0 always satisfies this
             let b = m - g * (g + 1) / 2;
             if !first_pair {
                 out.push(g - b.min(g));
@@ -222,7 +222,7 @@ impl Coder {
         }
         let start = out.len();
         while out.len() < end {
-            out.push(bits.zeros()?.checked_shl(k).unwrap_or(0)); // a bound: what leaves the word is gone
+            out.push(bits.zeros()?.checked_shl(k).unwrap_or(0)); // a bound: bits beyond the word are dropped
         }
         if k > 0 {
             for value in out.iter_mut().skip(start) {
@@ -385,7 +385,7 @@ mod tests {
 
     use super::*;
 
-    /// No prediction, blocks of two samples of eight bits, one block a scan line.
+    /// Client data values for samples of eight bits without prediction, with blocks of two samples and one block per scan line.
     const VALUES: [u32; 4] = [0, 2, 8, 2];
 
     #[test]

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use sciformats_core::arith::{add, div, fit, mul, sub};
+use sciformats_core::arith::{add, div, fit, increase, mul, sub};
 use sciformats_core::fault::FaultKind;
 use sciformats_core::{Error, Result, Slab, bound};
 
@@ -109,7 +109,13 @@ struct Row<'a> {
     part: &'a mut [u8],
     /// The first index of the row along the slowest dimension of the selection.
     first: u64,
+    /// Whether the chunks follow each other in the file as their elements do in the result, so that they are several
+    /// rows that one read can bring.
+    joined: bool,
 }
+
+/// Short chunks are read together up to this many bytes, which leaves enough pieces for several threads.
+const JOINED: u64 = 1 << 20;
 
 /// The buffers that a thread reuses from chunk to chunk.
 #[derive(Default)]
@@ -184,21 +190,69 @@ impl Chunks<'_> {
         let bytes = |rows: u64| fit::<usize, _>(mul(rows, inner)?, "bytes of rows");
         let mut rows = Vec::new();
         let (mut rest, mut at) = (out, 0u64);
-        for chunks in chunks.chunk_by(|a, b| a.scaled.first() == b.scaled.first()) {
-            let Some(overlap) = chunks.first().and_then(|chunk| self.overlap(0, chunk)) else { continue };
-            let (skip, len) = (bytes(sub(overlap.to, at)?)?, bytes(overlap.count)?);
+        let mut left = chunks;
+        while let Some(chunk) = left.first() {
+            let joined = self.joined(left)?;
+            let of_row =
+                || left.iter().take_while(|other| other.scaled.first() == chunk.scaled.first()).count();
+            let (chunks, later) = left.split_at(if joined > 1 { joined } else { of_row() });
+            left = later;
+            let (Some(overlap), Some(last)) =
+                (self.overlap(0, chunk), chunks.last().and_then(|chunk| self.overlap(0, chunk)))
+            else {
+                continue;
+            };
+            let end = add(last.to, last.count)?;
+            let (skip, len) = (bytes(sub(overlap.to, at)?)?, bytes(sub(end, overlap.to)?)?);
             let parts = std::mem::take(&mut rest).split_at_mut_checked(skip);
             let Some((part, after)) = parts.and_then(|(_, rest)| rest.split_at_mut_checked(len)) else {
                 return Err(Error::usage("out", "must have as many bytes as the selection"));
             };
-            rows.push(Row { chunks, part, first: overlap.to });
-            (rest, at) = (after, add(overlap.to, overlap.count)?);
+            rows.push(Row { chunks, part, first: overlap.to, joined: joined > 1 });
+            (rest, at) = (after, end);
         }
         Ok(rows)
     }
 
+    /// Returns how many of the first chunks one read can bring, because they are whole rows of the result that are stored
+    /// without filters, one after the other.
+    fn joined(&self, chunks: &[StoredChunk]) -> Result<usize> {
+        let mut inner = self.slab.ranges().iter().zip(&self.layout.dimensions).skip(1);
+        let whole_rows = inner.all(|(range, n)| range.step == 1 && range.count == *n && range.start % n == 0);
+        if !whole_rows || self.bytes as u64 >= JOINED {
+            return Ok(0);
+        }
+        let (mut count, mut next) = (0usize, None);
+        for chunk in
+            chunks.iter().take(bound::addressable(JOINED.checked_div(self.bytes as u64).unwrap_or_default()))
+        {
+            let whole = self
+                .overlap(0, chunk)
+                .is_some_and(|part| part.step == 1 && Some(&part.count) == self.layout.dimensions.first());
+            let end = bound::sum(chunk.address.0, chunk.size);
+            let follows = next.is_none_or(|next| next == (chunk.address.0, chunk.scaled.first().copied()));
+            if !(whole
+                && follows
+                && chunk.size == self.bytes as u64
+                && self.reader.is_plain(self.layout, chunk)?)
+            {
+                break;
+            }
+            increase(&mut count, 1)?;
+            next = Some((end, chunk.scaled.first().map(|at| bound::sum(*at, 1))));
+        }
+        Ok(count)
+    }
+
     fn row(&self, row: Row<'_>, worker: &mut Worker) -> Result<()> {
-        let Row { chunks, part, first } = row;
+        let Row { chunks, part, first, joined } = row;
+        if joined
+            && let Some(chunk) = chunks.first()
+            && self.reader.opened.context.read_into("chunk", chunk.address, part).is_ok()
+        {
+            return Ok(());
+        }
+        // Where joined chunks cannot be read, reading them one by one tells which of them is at fault.
         chunks.iter().try_for_each(|chunk| self.copy(chunk, part, first, worker))
     }
 

@@ -81,10 +81,11 @@ pub(crate) fn list(context: &Context, files: &ExternalFiles) -> Result<Vec<(Name
     files.slots.iter().map(slot).collect()
 }
 
-/// Whether all external files of a dataset are there, may be opened and are long enough.
+/// Checks that all external files of a dataset exist, may be opened, and are long enough.
 ///
 /// # Errors
-/// The first that is missing, or may not be opened; the first that is too short, unless that is to be overlooked.
+/// Returns an error for the first file that is missing or may not be opened, and for the first one that is too short, unless
+/// missing elements are accepted.
 pub(crate) fn reach(opened: &Opened, content: &Content) -> Result<()> {
     let Some(files) = &content.storage()?.external else { return Ok(()) };
     let names = Names::open(&opened.context, files.heap)?;
@@ -105,16 +106,16 @@ pub(crate) fn reach(opened: &Opened, content: &Content) -> Result<()> {
     Ok(())
 }
 
-/// What is said of an external file that ends before the elements do.
+/// Returns the error for an external file that ends before its elements do.
 fn too_short(name: &[u8], len: u64, end: u64) -> Error {
     Error::Missing {
         what: WHAT,
         name: String::from_utf8_lossy(name).into(),
-        problem: format!("is cut short: it has {len} bytes, and elements up to byte {end}").into(),
+        problem: format!("is cut short: it has {len} bytes, but its elements extend to byte {end}").into(),
     }
 }
 
-/// The path of the external file `name`.
+/// Returns the path of the external file `name`.
 fn there(opened: &Opened, name: &[u8]) -> Result<PathBuf> {
     let missing = || Error::Missing {
         what: WHAT,

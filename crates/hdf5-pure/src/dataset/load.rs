@@ -58,8 +58,10 @@ pub(crate) fn dataset(context: &Context, content: Content, k: u16) -> Result<Dat
     })
 }
 
+/// Checks that the messages that describe a dataset agree with each other.
+///
 /// # Errors
-/// Returns `Malformed` if the messages that describe the dataset contradict each other.
+/// Returns `Malformed` if they contradict each other.
 fn check(context: &Context, content: &Content) -> Result<()> {
     let storage = content.storage()?;
     let size = u64::from(content.datatype.size);

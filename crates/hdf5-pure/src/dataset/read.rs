@@ -94,7 +94,7 @@ pub(crate) fn shape_and_type(opened: &Opened, object: &Object<'_>) -> Result<(Da
     Ok((space, datatype))
 }
 
-/// Where the elements of the dataset `object` are.
+/// Returns where and how the elements of the dataset `object` are stored.
 pub(crate) fn storage(context: &Context, object: &Object<'_>) -> Result<Storage> {
     let sizes = context.sizes;
     let layout = object.parse(context, MessageType::Layout, |i| Layout::parse(i, sizes))?;
@@ -321,7 +321,8 @@ fn is_dense(slab: &Slab, size: u64) -> bool {
     if first.step == 1 && bound::product(first.len, size) >= LONG {
         return false;
     }
-    let pieces = slab.len().checked_div(if first.step == 1 { first.len } else { 1 }).unwrap_or_default(); // none, of none
+    // If a run has no elements, there are no pieces.
+    let pieces = slab.len().checked_div(if first.step == 1 { first.len } else { 1 }).unwrap_or_default();
     let distance = match runs.next() {
         _ if first.step != 1 => first.step,
         Some(second) => bound::left(second.from, first.from),

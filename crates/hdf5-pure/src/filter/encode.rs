@@ -86,7 +86,7 @@ fn apply(filter: &FilterDescription, registry: &Registry, bytes: &[u8]) -> Resul
     }
     Ok(match filter.id {
         #[cfg(feature = "deflate")]
-        1 => Some(codec::deflate::encode(first.unwrap_or(6), bytes)),
+        1 => Some(codec::deflate::encode(first.unwrap_or(6), bytes)?),
         2 => {
             let size = first.map_or(1, |size| bound::addressable(size.into()));
             Some(codec::shuffle::encode(size, bytes))

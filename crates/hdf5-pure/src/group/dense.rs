@@ -13,8 +13,8 @@ use crate::space::output::Output;
 use crate::spec::btree_v2::record::{LinkName, encode_link_order, link_order};
 use crate::spec::lookup3;
 use crate::spec::message::MessageType;
+use crate::spec::message::dense::LinkInfo;
 use crate::spec::message::link::Link;
-use crate::spec::message::link_info::LinkInfo;
 
 const RECORD: &str = "link name record";
 

@@ -30,9 +30,9 @@ use crate::space::output::Output;
 use crate::spec::Address;
 use crate::spec::btree_v2::record::LinkName;
 use crate::spec::message::MessageType;
+use crate::spec::message::dense::LinkInfo;
 use crate::spec::message::group_info::GroupInfo;
 use crate::spec::message::link::{Link, Target};
-use crate::spec::message::link_info::LinkInfo;
 use crate::spec::message::small::SymbolTable;
 use crate::spec::object_header::Message;
 

@@ -4,7 +4,7 @@ use crate::space::extents::Extents;
 use crate::space::pending::Use;
 use crate::spec::Address;
 use crate::spec::btree_v1::{GroupNode, Prefix};
-use crate::spec::message::link_info::LinkInfo;
+use crate::spec::message::dense::LinkInfo;
 use crate::spec::message::small::SymbolTable;
 use crate::spec::symbol_table::Node;
 use sciformats_core::fault::{FaultKind, locate};

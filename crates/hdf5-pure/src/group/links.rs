@@ -13,8 +13,8 @@ use crate::object::header::Object;
 use crate::space::context::Context;
 use crate::spec::btree_v2::record::LinkName;
 use crate::spec::message::MessageType;
+use crate::spec::message::dense::LinkInfo;
 use crate::spec::message::link::Link;
-use crate::spec::message::link_info::LinkInfo;
 use crate::spec::message::small::SymbolTable;
 use crate::spec::{Address, Name, lookup3};
 

@@ -8,21 +8,21 @@ use crate::group::plain::Plain;
 use crate::group::storage::{self, Order};
 use crate::object::creation::{CreationOrder, LinkProperties};
 use crate::object::id::{ObjectId, Resolve};
+use crate::spec::message::dense::LinkInfo;
 use crate::spec::message::link::{Link, Target};
-use crate::spec::message::link_info::LinkInfo;
 use crate::spec::message::small::SymbolTable;
 use crate::spec::{Address, Name};
 use sciformats_core::arith::fit;
 use sciformats_core::{Error, Result, bound};
 
-/// The links of a group, in the order in which they were made.
+/// The links of a group in the order in which they were created.
 #[derive(Default)]
 pub(crate) struct Group {
-    /// Links to objects, of which no more is said.
+    /// The links to objects that have nothing but a name and a number.
     plain: Plain,
-    /// All others.
+    /// All other links.
     members: BTreeMap<i64, Member>,
-    /// Their numbers.
+    /// The numbers of those links by name.
     names: HashMap<Box<[u8]>, i64>,
     /// The creation order of the next link.
     next: i64,
@@ -30,7 +30,7 @@ pub(crate) struct Group {
     pub(crate) stored: Option<Box<StoredGroup>>,
 }
 
-/// A link of a group, looked at.
+/// A link of a group, borrowed from it.
 pub(crate) struct Seen<'a> {
     pub(crate) number: i64,
     pub(crate) name: &'a [u8],
@@ -87,7 +87,7 @@ impl Seen<'_> {
         }
     }
 
-    /// Where the object is that the link leads to.
+    /// Returns the address of the object that the link leads to.
     pub(crate) fn address(&self, resolve: Resolve<'_>) -> Result<Address> {
         match &*self.to {
             Destination::Object(id) => resolve(*id),
@@ -96,7 +96,7 @@ impl Seen<'_> {
         }
     }
 
-    /// The link; one to an object leads where `resolve` says.
+    /// Returns the link in the form in which it is stored. `resolve` returns the addresses of objects.
     pub(crate) fn link(&self, resolve: Resolve<'_>, tracked: bool) -> Result<Link> {
         let target = match &*self.to {
             Destination::Object(_) | Destination::Stored(_) => Target::Hard(self.address(resolve)?),
@@ -116,7 +116,7 @@ impl Seen<'_> {
 }
 
 impl Group {
-    /// Where the link of that name leads to.
+    /// Returns the destination of the link of that name.
     pub(crate) fn get(&self, name: &[u8]) -> Option<Destination> {
         match self.plain.find(name) {
             Some(place) => self.plain.at(place).map(|(_, object)| Destination::Object(object)),
@@ -147,7 +147,7 @@ impl Group {
 
     /// Adds a link with a known creation order. Later links get larger numbers.
     pub(crate) fn insert(&mut self, number: i64, member: Member) {
-        // The others have left out so many numbers at most.
+        // At most this many numbers before it belong to links that are not plain.
         let gap = self.members.len();
         let plain = match &member {
             Member { name, to: Destination::Object(id), utf8: None, message: None } => {
@@ -159,7 +159,7 @@ impl Group {
             self.names.insert(member.name.as_bytes().into(), number);
             self.members.insert(number, member);
         }
-        // A bound: after the last number of all there is none, and `push` finds it taken.
+        // A bound: after the largest number there is no other, and `push` then finds it in use.
         self.start_at(bound::sum(number, 1));
     }
 
@@ -179,7 +179,7 @@ impl Group {
         self.members.get_mut(self.names.get(name)?)
     }
 
-    /// Takes the link of that name out; `false` if there is none.
+    /// Removes the link of that name. Returns `false` if there is none.
     pub(crate) fn remove(&mut self, name: &[u8]) -> bool {
         match self.plain.find(name) {
             Some(place) => self.plain.remove(place).is_some(),
@@ -192,7 +192,7 @@ impl Group {
         bound::sum(self.plain.len(), self.members.len())
     }
 
-    /// The links by their numbers.
+    /// Returns the links in the order of their numbers.
     pub(crate) fn members(&self) -> impl Iterator<Item = Seen<'_>> {
         let mut plain = self.plain.iter().map(|link| self.seen(link)).peekable();
         let mut others = self.members.iter().map(seen).peekable();
@@ -203,7 +203,7 @@ impl Group {
         })
     }
 
-    /// The link that was made last.
+    /// Returns the link that was created last.
     pub(crate) fn last(&self) -> Option<Seen<'_>> {
         let plain = self.plain.iter().next_back().map(|link| self.seen(link));
         plain.into_iter().chain(self.members.last_key_value().map(seen)).max_by_key(|link| link.number)
@@ -214,10 +214,10 @@ impl Group {
         Seen { number: self.plain.number(place), name, to, utf8: None, message: None }
     }
 
-    /// The links by the bytes of their names.
+    /// Returns the links in the order of the bytes of their names.
     ///
     /// # Errors
-    /// `Internal` if they are more than a group holds.
+    /// Returns `Internal` if there are more links than a group can hold.
     pub(crate) fn sorted(&self) -> Result<Sorted<'_>> {
         let others: Vec<(&i64, &Member)> = self.members.iter().collect();
         let plain = self.plain.iter().map(|(place, ..)| place);
@@ -234,12 +234,12 @@ impl Group {
         Ok(sorted)
     }
 
-    /// The links with what they are by their numbers, to be added to another group.
+    /// Returns the links with their numbers, so that they can be added to another group.
     pub(crate) fn numbered(&self) -> impl Iterator<Item = (i64, Member)> {
         self.members().map(|link| (link.number, link.member()))
     }
 
-    /// Gives back the memory of what only finds names quickly.
+    /// Frees the memory of the table that only makes finding names faster.
     pub(crate) fn forget_names(&mut self) {
         self.plain.forget_table();
     }
@@ -267,16 +267,17 @@ impl Group {
         self.members.values().any(others)
     }
 
-    /// Whether the links stay in the header, which holds so many.
+    /// Returns whether the links stay in the header, which holds at most `most` links.
     fn is_compact(&self, most: usize) -> bool {
-        // A link that is longer than a message has no other place than a heap.
+        // A link that is longer than a message can only be stored in a heap.
         self.len() <= most && self.members().all(|link| link.name.len() < 32_000)
     }
 
-    /// Where the links go that `properties` tells of, if they are not to be in a symbol table.
+    /// Returns where the links are stored. `properties` describes a new-style group; without it, the links are in a symbol table
+    /// if that can hold them.
     pub(crate) fn storage(&self, properties: Option<&LinkProperties>) -> LinkStorage {
         if properties.is_none() && !self.needs_messages() {
-            // As long as the one that takes its place.
+            // The message is as long as the final one, whose addresses replace these.
             return LinkStorage::Table(SymbolTable { btree: Address(0), heap: Address(0) });
         }
         let (most, order) = properties
@@ -284,7 +285,7 @@ impl Group {
         if self.is_compact(most) {
             return LinkStorage::Compact;
         }
-        // As long as the message that it stands for.
+        // This message also has the length of the final one.
         LinkStorage::Dense(self.order(order).info())
     }
 }
@@ -299,11 +300,11 @@ fn seen<'a>((number, member): (&i64, &'a Member)) -> Seen<'a> {
     }
 }
 
-/// The links of a group by the bytes of their names.
+/// The links of a group in the order of the bytes of their names.
 pub(crate) struct Sorted<'a> {
     group: &'a Group,
     others: Vec<(&'a i64, &'a Member)>,
-    /// Places of plain links, and behind them those of the others.
+    /// The places of plain links. Larger numbers stand for the other links.
     order: Vec<u32>,
 }
 
@@ -317,7 +318,7 @@ impl<'a> Sorted<'a> {
         plain.or_else(|| self.other(place).map(|(_, member)| member.name.as_bytes())).unwrap_or_default()
     }
 
-    /// The first bytes of a name.
+    /// Returns the first bytes of a name.
     fn head(&self, place: usize) -> [u8; 8] {
         let mut first = [0u8; 8];
         first.iter_mut().zip(self.name(place)).for_each(|(to, &from)| *to = from);

@@ -1,6 +1,7 @@
-//! Links to objects of which no more is to be said than a name and a number: very many of them fit in memory.
+//! Links that have nothing but a name, an object and a number. They take so little memory that there can be very many.
 //!
-//! A link takes eight bytes beside its name, and those of a table by which names are found. Its number is its place.
+//! A link takes eight bytes beside its name, and a few bytes in the table that finds names. Its number follows from its place
+//! in the list.
 
 use std::hash::BuildHasher;
 
@@ -9,45 +10,45 @@ use sciformats_core::bound;
 use crate::object::id::ObjectId;
 use crate::space::hash::Seed;
 
-/// Lists up to this length are searched from one end to the other.
+/// Lists up to this length are searched linearly.
 const SHORT: usize = 12;
-/// The object of a place whose link is none of the list, or no more.
+/// Stands for the object of a place that has no link, or no longer has one.
 const NONE: u32 = u32::MAX;
 
-/// A link: where its name ends in the list of names, which begins where that of the place before ends; and its object.
+/// A link: the end of its name in the list of names, which starts where the previous name ends; and its object.
 #[derive(Clone, Copy, Debug)]
 struct Place {
     end: u32,
     object: u32,
 }
 
-/// Links with numbers that follow each other.
+/// Links with consecutive numbers.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Plain {
     /// The number of the first place.
     first: i64,
     places: Vec<Place>,
     names: Vec<u8>,
-    /// Places plus one, found by the hashes of names; 0 is free. Only where the list is long.
+    /// A hash table of places plus one, by the hashes of names; 0 means that a slot is free. It is empty if the list is short.
     table: Vec<u32>,
     seed: Seed,
     len: usize,
 }
 
 impl Plain {
-    /// Links.
+    /// Returns the number of links.
     pub(crate) fn len(&self) -> usize {
         self.len
     }
 
-    /// Places, those without a link counted.
+    /// Returns the number of places, including those without a link.
     pub(crate) fn places(&self) -> usize {
         self.places.len()
     }
 
-    /// The number of a place.
+    /// Returns the number of the link at a place.
     pub(crate) fn number(&self, place: usize) -> i64 {
-        // `push` takes no link with a number beyond the last of all.
+        // `push` refuses links whose number would overflow.
         bound::sum(self.first, i64::try_from(place).unwrap_or(i64::MAX)) // a bound
     }
 
@@ -55,7 +56,7 @@ impl Plain {
         usize::try_from(number.checked_sub(self.first)?).ok()
     }
 
-    /// Name and object of the link at a place.
+    /// Returns the name and the object of the link at a place.
     pub(crate) fn at(&self, place: usize) -> Option<(&[u8], ObjectId)> {
         let Place { object, .. } = *self.places.get(place)?;
         (object != NONE).then_some(())?;
@@ -71,18 +72,18 @@ impl Plain {
         self.names.get(start as usize..end as usize)
     }
 
-    /// The links with their places.
+    /// Returns the links with their places.
     pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = (usize, &[u8], ObjectId)> {
         let link = |place| self.at(place).map(|(name, object)| (place, name, object));
         (0..self.places.len()).filter_map(link)
     }
 
-    /// Whether there is a link with that number.
+    /// Returns whether there is a link with that number.
     pub(crate) fn has(&self, number: i64) -> bool {
         self.place_of(number).is_some_and(|place| self.at(place).is_some())
     }
 
-    /// The place of the link of that name.
+    /// Returns the place of the link of that name.
     pub(crate) fn find(&self, name: &[u8]) -> Option<usize> {
         let is_it = |place: usize| self.at(place).is_some_and(|(other, _)| other == name);
         if self.table.is_empty() {
@@ -98,15 +99,15 @@ impl Plain {
         None
     }
 
-    /// The slots of the table in which a name may be, one after another.
+    /// Returns the slots of the table in which a name may be, in the order in which they are searched.
     fn probes(&self, name: &[u8]) -> impl Iterator<Item = usize> + use<> {
         let mask = bound::left(self.table.len(), 1);
         let start = bound::addressable(self.seed.hash_one(name)) & mask;
         (0..=mask).map(move |step| start.wrapping_add(step) & mask)
     }
 
-    /// Adds a link whose name and number are not taken; `false` if the list has no place for it. Up to `gap` places may be left
-    /// out before it.
+    /// Adds a link whose name and number do not exist yet. Returns `false` if the list cannot hold it. At most `gap` places
+    /// before it are left empty.
     pub(crate) fn push(&mut self, number: i64, name: &[u8], object: ObjectId, gap: usize) -> bool {
         let end = self.names.len().checked_add(name.len()).and_then(|end| u32::try_from(end).ok());
         let Some(end) = end.filter(|_| object.number() != NONE) else { return false };
@@ -125,7 +126,7 @@ impl Plain {
         self.places.resize(place, Place { end: last, object: NONE });
         self.names.extend_from_slice(name);
         self.places.push(Place { end, object: object.number() });
-        self.len = bound::sum(self.len, 1); // no list in memory reaches the bound
+        self.len = bound::sum(self.len, 1); // this saturates, but no list in memory is that long
         match () {
             () if bound::product(self.places.len(), 2) > self.table.len().max(SHORT) => self.index(),
             () if !self.table.is_empty() => self.enter(place),
@@ -134,10 +135,10 @@ impl Plain {
         true
     }
 
-    /// Makes a table that is twice as long as the list will be for a while.
+    /// Builds the table anew, with room for the list to double.
     fn index(&mut self) {
         let len = bound::product(self.places.len(), 4).checked_next_power_of_two();
-        // The one before is given back first.
+        // The old table is freed before the new one is allocated.
         self.table = Vec::new();
         self.table = vec![0; len.unwrap_or_default()];
         (0..self.places.len()).for_each(|place| self.enter(place));
@@ -146,14 +147,14 @@ impl Plain {
     fn enter(&mut self, place: usize) {
         let Some((name, _)) = self.at(place) else { return };
         let free = self.probes(name).find(|&slot| self.table.get(slot) == Some(&0));
-        // A bound: `push` lets no place have the last number.
+        // A bound: `push` refuses the last place, so this never overflows.
         let entry = u32::try_from(bound::sum(place, 1)).unwrap_or_default();
         if let Some(slot) = free.and_then(|slot| self.table.get_mut(slot)) {
             *slot = entry;
         }
     }
 
-    /// Takes the link at a place out, and gives its object. The place stays empty.
+    /// Removes the link at a place, and returns its object. The place stays empty.
     pub(crate) fn remove(&mut self, place: usize) -> Option<ObjectId> {
         let found = self.places.get_mut(place).filter(|place| place.object != NONE)?;
         let object = std::mem::replace(&mut found.object, NONE);
@@ -161,7 +162,7 @@ impl Plain {
         Some(ObjectId::of(object))
     }
 
-    /// Gives back the memory of the table. Names are found without it, but slowly.
+    /// Frees the memory of the table. Names can still be found, but slowly.
     pub(crate) fn forget_table(&mut self) {
         self.table = Vec::new();
     }
@@ -197,7 +198,7 @@ mod tests {
         (0..100i64).for_each(|i| assert!(list.push(i, format!("{i}").as_bytes(), ObjectId::of(5), 0)));
         assert_eq!(list.remove(50), Some(ObjectId::of(5)));
         assert!(list.remove(50).is_none() && list.find(b"50").is_none() && !list.has(50) && list.has(51));
-        // Once more, under another number.
+        // The same name is added again with another number.
         assert!(list.push(102, b"50", ObjectId::of(6), 2) && list.has(102) && !list.has(101));
         let last = list.iter().next_back();
         assert_eq!((list.len(), last), (100, Some((102, &b"50"[..], ObjectId::of(6)))));

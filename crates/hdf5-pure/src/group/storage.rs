@@ -11,16 +11,16 @@ use crate::heap::fractal::{self, Kind, NODE_SIZE};
 use crate::space::output::Output;
 use crate::spec::btree_v2::record::{LinkName, encode_link_order};
 use crate::spec::message::MessageType;
+use crate::spec::message::dense::LinkInfo;
 use crate::spec::message::group_info::GroupInfo;
 use crate::spec::message::link::Link;
-use crate::spec::message::link_info::LinkInfo;
 use crate::spec::object_header::{CONSTANT, Message};
 use crate::spec::{Name, Sizes, lookup3};
 
-/// Bytes of the heap ID of a link.
+/// The number of bytes of the heap ID of a link.
 const ID: usize = 7;
 
-/// What stands for the number of a link whose order is not kept.
+/// The number of a link whose creation order is not tracked.
 const UNORDERED: i64 = 0;
 
 /// The largest number of links, or of attributes, that stay in the header by default.
@@ -93,7 +93,8 @@ pub(crate) fn group_info(info: GroupInfo) -> Result<Message> {
     Message::new(MessageType::GroupInfo, CONSTANT, |out| info.encode(out))
 }
 
-/// Writes the links of a dense group, as `encode` gives their messages, one after another; of each a few bytes are kept.
+/// Writes the links of a dense group one after another. `encode` returns the message of each link. Only a few bytes of each
+/// link are kept in memory.
 pub(crate) fn build(
     output: &mut Output,
     group: &Group,
@@ -147,7 +148,7 @@ pub(crate) fn build(
     })
 }
 
-/// Sorts hashes of names, beside the places of the links, and those that are equal by the names.
+/// Sorts pairs of a hash of a name and the place of its link. Pairs with equal hashes are sorted by the names.
 fn sort(by_hash: &mut [(u32, u32)], group: &Group) {
     by_hash.sort_unstable();
     let equal = |a: &(u32, u32), b: &(u32, u32)| a.0 == b.0;

@@ -4,8 +4,8 @@ use sciformats_core::Result;
 
 use crate::object::header::Object;
 use crate::space::context::Context;
+use crate::spec::message::dense::LinkInfo;
 use crate::spec::message::group_info::GroupInfo;
-use crate::spec::message::link_info::LinkInfo;
 use crate::spec::message::{MessageType, small};
 use crate::spec::object_header::{Version, v2};
 

@@ -3,7 +3,7 @@
 use crate::space::extents::Extents;
 use crate::space::pending::Use;
 use crate::spec::Address;
-use crate::spec::message::attribute_info::AttributeInfo;
+use crate::spec::message::dense::AttributeInfo;
 use crate::spec::shared_table::{self, SharedIndex};
 use sciformats_core::Result;
 use sciformats_core::arith::fit;

@@ -85,7 +85,7 @@ impl Target {
     }
 }
 
-/// What was written so far, as a file that is read.
+/// Reads what was written so far.
 impl ReadAt for Target {
     fn size(&self) -> u64 {
         self.storage().map_or(0, ReadAt::size)
@@ -116,7 +116,7 @@ pub(crate) const SIZES: Sizes = Sizes { offsets: 8, lengths: 8 };
 
 /// Collected bytes are written when there are this many. Longer writes are not collected.
 const GATHERED: usize = 1 << 20;
-/// Writes of at least so many bytes reserve their space in one call to the system.
+/// Writes of at least this many bytes allocate their space with one system call.
 const RESERVED: u64 = 4 << 20;
 /// The approximate size of the pieces in which fill values are written.
 const PIECE: usize = 64 << 10;
@@ -346,7 +346,7 @@ impl Output {
         self.target.read_some(offset, len)
     }
 
-    /// Lets `read` read what was written so far as a file; it must keep nothing of it.
+    /// Calls `read` with what was written so far as a file. `read` must not keep the file.
     pub(crate) fn read_back<T>(&mut self, read: impl FnOnce(Arc<dyn ReadAt>) -> Result<T>) -> Result<T> {
         self.flush()?;
         let target = Arc::new(std::mem::replace(&mut self.target, Target::Memory(Vec::new())));

@@ -8,7 +8,7 @@
 //! | 6 | 2 | entries used |
 //! | 8 | O | address of left sibling, or none |
 //! | 8 + O | O | address of right sibling, or none |
-//! | 8 + 2·O | | key 0, child 0 (O), key 1, child 1, … the last key; then room, up to 2·K children |
+//! | 8 + 2·O | | key 0, child 0 (O), key 1, child 1, … the last key; then unused space for up to 2·K children |
 //!
 //! | offset | size | key of a group |
 //! |---|---|---|
@@ -17,9 +17,9 @@
 //! | offset | size | key of a chunk, for a dataset of n dimensions |
 //! |---|---|---|
 //! | 0 | 4 | size of chunk in bytes, as stored |
-//! | 4 | 4 | filter mask: bit i is set where filter i was skipped |
+//! | 4 | 4 | filter mask: bit i is set if filter i was skipped |
 //! | 8 | 8·n | chunk offset in elements |
-//! | 8 + 8·n | 8 | chunk offset in the bytes of an element: 0 |
+//! | 8 + 8·n | 8 | chunk offset within an element: 0 |
 //!
 //! | offset | size | field of the B-tree 'K' values message (IV.A.2.t) |
 //! |---|---|---|
@@ -38,14 +38,14 @@ use super::{
     Address, Sizes, address, defined, length, put_address, put_length, put_padding, short, signature,
 };
 
-/// What a node begins with.
+/// The first fields of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Prefix {
     /// Levels below this node.
     pub(crate) level: u8,
-    /// Children.
+    /// The number of children.
     pub(crate) entries: u16,
-    /// The neighbours of the same level.
+    /// The neighbours in the same level.
     pub(crate) left: Option<Address>,
     pub(crate) right: Option<Address>,
 }
@@ -71,7 +71,7 @@ impl Prefix {
 pub(crate) struct GroupNode {
     /// Levels below this node.
     pub(crate) level: u8,
-    /// Heap offsets, one more than children.
+    /// Offsets in the local heap; there is one more than there are children.
     pub(crate) keys: Vec<u64>,
     /// Nodes of the level below, or symbol table nodes.
     pub(crate) children: Vec<Address>,
@@ -82,7 +82,7 @@ impl GroupNode {
         Prefix::parse(i, sizes, 0)
     }
 
-    /// Bytes of a node with `entries` children.
+    /// Returns the size of a node with `entries` children in bytes.
     pub(crate) fn size(sizes: Sizes, entries: usize) -> Result<usize> {
         let pairs = mul(entries, sizes.bytes(1, 1, 0))?;
         add(sizes.bytes(2, 1, 8), pairs)
@@ -101,13 +101,14 @@ impl GroupNode {
 /// The key of a chunk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ChunkKey {
-    /// Bytes as stored.
+    /// The stored size in bytes.
     pub(crate) size: u32,
-    /// Filters that were skipped, bit by bit.
+    /// The filters that were skipped, with one bit per filter.
     pub(crate) filter_mask: u32,
-    /// Coordinates of the first element, without the last one for the element's bytes.
+    /// The coordinates of the first element, without the last coordinate, which counts the bytes of an element.
     pub(crate) offsets: Vec<u64>,
-    /// That last one: 0, but behind the last chunk of a tree, where the C library counts one on in every coordinate.
+    /// This last coordinate. It is 0, except in the key after the last chunk of a tree, where the C library adds 1 to every
+    /// coordinate.
     pub(crate) byte: u64,
 }
 
@@ -121,12 +122,12 @@ impl ChunkKey {
     }
 }
 
-/// A node of a chunk tree. `keys[i]` is the first chunk under `children[i]`; the last key bounds the node.
+/// A node of a chunk tree. `keys[i]` is the first chunk below `children[i]`; the last key is the upper bound of the node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ChunkNode {
     /// Levels below this node.
     pub(crate) level: u8,
-    /// One more than children.
+    /// The keys; there is one more than there are children.
     pub(crate) keys: Vec<ChunkKey>,
     /// Nodes of the level below, or chunks.
     pub(crate) children: Vec<Option<Address>>,
@@ -137,7 +138,7 @@ impl ChunkNode {
         Prefix::parse(i, sizes, 1)
     }
 
-    /// Bytes of a node with `entries` children of a dataset of `rank` dimensions.
+    /// Returns the size in bytes of a node with `entries` children, for a dataset of `rank` dimensions.
     pub(crate) fn size(sizes: Sizes, entries: usize, rank: usize) -> Result<usize> {
         let key = add(mul(rank, 8)?, 16)?;
         let pairs = mul(entries, add(key, sizes.bytes(1, 0, 0))?)?;
@@ -149,7 +150,7 @@ impl ChunkNode {
         Ok((i, node))
     }
 
-    /// The node and its place.
+    /// Parses the node together with its place.
     pub(crate) fn parse_placed(i: &[u8], sizes: Sizes, rank: usize) -> Parsed<'_, (Self, Place)> {
         let (i, Prefix { level, entries, left, right }) = Self::prefix(i, sizes)?;
         let (i, first) = ChunkKey::parse(i, rank)?;
@@ -188,7 +189,7 @@ pub struct BtreeK {
 }
 
 impl Default for BtreeK {
-    /// What the library writes unless it is told otherwise.
+    /// Returns the values that the C library uses by default.
     fn default() -> Self {
         Self { chunk: 32, group_internal: 16, group_leaf: 4 }
     }
@@ -212,7 +213,7 @@ impl BtreeK {
     }
 }
 
-/// What a node is, and its place: type, level, and the neighbours of its level.
+/// What a node is, and where it is in the tree: its type, its level, and its neighbours in this level.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place {
     pub(crate) level: u8,
@@ -221,7 +222,7 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// The place of a node of a group's tree, or of one of chunks.
+    /// Parses the place of a node, in a tree of a group or in a tree of chunks.
     pub(crate) fn parse(i: &[u8], sizes: Sizes) -> Parsed<'_, Self> {
         let (i, ()) = signature(b"TREE")(i)?;
         let (i, _) = field("node type", byte)(i)?;
@@ -242,7 +243,7 @@ impl Place {
     }
 }
 
-/// The first key, and one for each of the children.
+/// Returns the first key, and the others, of which there must be one per child.
 fn one_more_key<K>(keys: &[K], children: usize) -> Result<(&K, &[K])> {
     let (first, keys) = present(keys.split_first(), "first key of a node")?;
     if keys.len() != children {
@@ -252,7 +253,7 @@ fn one_more_key<K>(keys: &[K], children: usize) -> Result<(&K, &[K])> {
 }
 
 impl GroupNode {
-    /// Appends a whole node of a file whose group internal K is `k`.
+    /// Appends a whole node; `k` is the group internal node K of the file.
     pub(crate) fn encode(&self, out: &mut Vec<u8>, sizes: Sizes, k: u16, place: Place) -> Result<()> {
         let start = out.len();
         place.encode(out, sizes, 0, self.children.len())?;
@@ -278,7 +279,7 @@ impl ChunkKey {
 }
 
 impl ChunkNode {
-    /// Appends a whole node of a file whose chunk K is `k`, of a dataset of `rank` dimensions.
+    /// Appends a whole node for a dataset of `rank` dimensions; `k` is the indexed storage internal node K of the file.
     pub(crate) fn encode(
         &self,
         out: &mut Vec<u8>,
@@ -309,7 +310,7 @@ mod tests {
 
     const ROOT: Place = Place { level: 0, left: None, right: None };
 
-    /// A node with room for two children.
+    /// A node of a chunk tree with space for two children.
     const CHUNKS: [u8; 112] = [
         b'T', b'R', b'E', b'E', // signature
         1,    // node type: chunks
@@ -330,7 +331,7 @@ mod tests {
         0, // room
     ];
 
-    /// Likewise.
+    /// A node of a group with space for two children.
     const GROUP: [u8; 64] = [
         b'T', b'R', b'E', b'E', // signature
         0,    // node type: group

@@ -1,9 +1,9 @@
-//! Metadata cache images: metadata that a writer left in one block instead of at its places.
+//! Metadata cache images. A writer may leave metadata in one block instead of writing each structure to its own address.
 //!
 //! | offset | size | field of the metadata cache image message (0x18) |
 //! |---|---|---|
 //! | 0 | 1 | version: 0 |
-//! | 1 | O | image address, none if there is no image |
+//! | 1 | O | image address, or none |
 //! | 1 + O | L | image size in bytes |
 //!
 //! | offset | size | field of the image |
@@ -18,18 +18,18 @@
 //!
 //! | offset | size | field of an entry |
 //! |---|---|---|
-//! | 0 | 1 | type: which structure it is |
+//! | 0 | 1 | type of the structure |
 //! | 1 | 1 | flags |
 //! | 2 | 1 | ring |
 //! | 3 | 1 | age |
 //! | 4 | 2 | number of children |
 //! | 6 | 2 | number of dirty children |
 //! | 8 | 2 | number of parents, n |
-//! | 10 | 4 | rank in the list of entries by use |
-//! | 14 | O | address where the bytes belong |
+//! | 10 | 4 | rank in the list of least recently used entries |
+//! | 14 | O | address of the structure in the file |
 //! | 14 + O | L | length in bytes |
 //! | 14 + O + L | n·O | addresses of the parents |
-//! | | length | the structure's bytes |
+//! | | length | bytes of the structure |
 
 use nom::Parser;
 use nom::bytes::complete::take;
@@ -39,12 +39,12 @@ use sciformats_core::fault::{Parsed, field};
 
 use super::{Address, Sizes, address, defined, length, sealed, signature, version};
 
-/// Bytes that belong at an address.
+/// Bytes that replace those of the file at an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CacheEntry<'a> {
-    /// Which structure it is.
+    /// The type of the structure.
     pub(crate) kind: u8,
-    /// Where it belongs.
+    /// The address that the bytes belong to.
     pub(crate) address: Address,
     /// Its bytes.
     pub(crate) bytes: &'a [u8],
@@ -85,7 +85,7 @@ fn entry(i: &[u8], sizes: Sizes) -> Parsed<'_, CacheEntry<'_>> {
     let (i, address) = field("entry address", defined(sizes))(i)?;
     let (i, len) = field("entry length", length(sizes))(i)?;
     let (i, _) = field("parents", count(defined(sizes), usize::from(parents))).parse(i)?;
-    // What does not fit into memory is not in the image either.
+    // A length that does not fit into memory does not fit into the image either, so `take` reports it.
     let len = sciformats_core::bound::addressable(len);
     let (i, bytes) = field("entry image", take(len)).parse(i)?;
     Ok((i, CacheEntry { kind, address, bytes }))
@@ -104,7 +104,7 @@ mod tests {
         0x46, 0, 0, 0, 0, 0, 0, 0, // image size
     ];
 
-    /// As far as the checksum.
+    /// An image without its checksum.
     const IMAGE: [u8; 59] = [
         b'M', b'D', b'C', b'I', // signature
         0,    // version

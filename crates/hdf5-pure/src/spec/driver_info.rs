@@ -1,4 +1,4 @@
-//! The driver information block (II.B) and message (IV.A.2.u): what a file that is spread over several ones says of itself.
+//! The driver information block (II.B) and message (IV.A.2.u), which describe how an HDF5 file is spread over several files.
 //!
 //! | offset | size | field of the block |
 //! |---|---|---|
@@ -35,12 +35,12 @@ use sciformats_core::fault::{Parsed, field};
 
 use super::{Name, until_nul, version};
 
-/// Which driver wrote the file, and what it must know to read it again.
+/// The driver that wrote the file, and the information that is needed to read the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct DriverInfo {
     /// Eight characters, such as `NCSAfami`.
     pub(crate) identification: [u8; 8],
-    /// The driver's own data.
+    /// The driver's own data, which [`family_member_size`] and [`MultiInfo`] parse.
     pub(crate) information: Vec<u8>,
 }
 
@@ -67,7 +67,7 @@ fn identification(i: &[u8]) -> Parsed<'_, [u8; 8]> {
     field("driver identification", map_res(take(8usize), TryFrom::try_from)).parse(i)
 }
 
-/// The information of the family driver: the size of every member but the last.
+/// Parses the information of the family driver: the size of every member except the last one.
 pub(crate) fn family_member_size(i: &[u8]) -> Parsed<'_, u64> {
     field("size of member files", le_u64)(i)
 }
@@ -75,20 +75,21 @@ pub(crate) fn family_member_size(i: &[u8]) -> Parsed<'_, u64> {
 /// The information of the multi driver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct MultiInfo {
-    /// For each kind of content (superblock, B-tree, raw data, global heap, local heap, object header) its member, 1 to 6.
+    /// The member (1 to 6) that contains each kind of content: superblock, B-trees, raw data, global heaps, local heaps, object
+    /// headers.
     pub(crate) map: [u8; 6],
-    /// The distinct members in the order of the map.
+    /// The distinct members, in the order in which the map names them.
     pub(crate) members: Vec<MultiMember>,
 }
 
 /// A member of a file that the multi driver wrote.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct MultiMember {
-    /// First address that the member holds.
+    /// The first address that the member contains.
     pub(crate) start: u64,
-    /// End of its allocated space.
+    /// The end of the allocated space of the member.
     pub(crate) end: u64,
-    /// File name, `%s` standing for the base name.
+    /// The name of the file, in which `%s` stands for the base name.
     pub(crate) name: Name,
 }
 

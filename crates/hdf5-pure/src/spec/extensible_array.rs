@@ -1,25 +1,26 @@
-//! Extensible arrays (VII.D): the index of a chunked dataset that grows in one dimension.
+//! Extensible arrays ("The Extensible Array Index"): the index of a chunked dataset that grows in one dimension.
 //!
-//! Elements stand in the index block, then in data blocks that grow. Super block `u` leads to `2^(u/2)` data blocks of
-//! `dmin * 2^((u+1)/2)` elements. The index block itself leads to the data blocks of the first super blocks. Elements are those
-//! of a [`fixed_array`](super::fixed_array).
+//! The first elements are in the index block, and the others are in data blocks whose size increases. Super block `u` contains
+//! the addresses of `2^(u/2)` data blocks of `dmin * 2^((u+1)/2)` elements each. The first super blocks do not exist in the
+//! file: the index block itself contains the addresses of their data blocks. Elements are those of a
+//! [`fixed_array`](super::fixed_array).
 //!
 //! | offset | size | field of the header |
 //! |---|---|---|
 //! | 0 | 4 | signature: `EAHD` |
 //! | 4 | 1 | version: 0 |
-//! | 5 | 1 | client ID: 0 chunks without filters, 1 filtered ones |
+//! | 5 | 1 | client ID: 0 chunks without filters, 1 filtered chunks |
 //! | 6 | 1 | element size in bytes |
 //! | 7 | 1 | max number of elements bits: 1 to 64 |
 //! | 8 | 1 | number of elements in index block |
 //! | 9 | 1 | min number of data block elements, a power of 2 |
 //! | 10 | 1 | min number of super block pointers, a power of 2 |
 //! | 11 | 1 | max number of data block page elements bits |
-//! | 12 | 6·L | super blocks and their bytes, data blocks and theirs, max index set and 1, elements |
+//! | 12 | 6·L | number and bytes of super blocks, number and bytes of data blocks, max index set plus 1, number of elements |
 //! | 12 + 6·L | O | index block address |
 //! | 12 + 6·L + O | 4 | checksum |
 //!
-//! All blocks begin alike:
+//! All blocks begin with the same fields:
 //!
 //! | offset | size | field |
 //! |---|---|---|
@@ -32,9 +33,9 @@
 //! |---|---|
 //! | index block | elements, data block addresses (O each), super block addresses (O each), checksum |
 //! | super block | block offset, page bitmask, data block addresses (O each), checksum |
-//! | data block | block offset, elements, checksum; of a paged one no elements, but pages behind it: elements, checksum |
+//! | data block | block offset, elements, checksum; the elements of a paged block are in pages after it, each with a checksum |
 //!
-//! A block offset has as many bytes as a number of `max number of elements bits`.
+//! A block offset is as wide as a number of `max number of elements bits`, rounded up to bytes.
 
 use nom::Parser;
 use nom::bytes::complete::take;
@@ -52,23 +53,23 @@ use super::{
 /// The header, `EAHD`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ExtensibleArray {
-    /// 0 unfiltered chunks, 1 filtered ones.
+    /// 0 for unfiltered chunks, 1 for filtered chunks.
     pub(crate) client: u8,
-    /// Bytes of an element.
+    /// The size of an element in bytes.
     pub(crate) element_size: u8,
-    /// Bits of an element's number.
+    /// The number of bits of an element's index.
     pub(crate) max_bits: u8,
-    /// Elements in the index block.
+    /// The number of elements in the index block.
     pub(crate) index_elements: u8,
-    /// Elements of the smallest data block, a power of 2.
+    /// The number of elements of the smallest data block, a power of 2.
     pub(crate) min_data_elements: u8,
-    /// Data block addresses of the smallest super block, a power of 2.
+    /// The number of data block addresses of the smallest super block, a power of 2.
     pub(crate) min_super_pointers: u8,
-    /// A page holds two to this power of elements.
+    /// The binary logarithm of the number of elements of a page.
     pub(crate) page_bits: u8,
-    /// One more than the largest element that was ever set.
+    /// The largest index that was ever set, plus 1.
     pub(crate) max_index_set: u64,
-    /// The index block.
+    /// The address of the index block.
     pub(crate) index_block: Option<Address>,
 }
 
@@ -82,12 +83,12 @@ impl ExtensibleArray {
         Ok((i, array))
     }
 
-    /// The header, and the statistics as [`encode`](Self::encode) takes them.
+    /// Parses the header, and the statistics that [`encode`](Self::encode) takes.
     pub(crate) fn parse_whole(i: &[u8], sizes: Sizes) -> Parsed<'_, (Self, [u64; 6])> {
         sealed(|i| header(i, sizes))(i)
     }
 
-    /// Where the element with this number stands; none if the array has no place for it.
+    /// Returns where the element with this index is, or `None` if the array is not large enough for it.
     pub(crate) fn place_of(&self, number: u64) -> Option<ElementPlace> {
         let Some(beyond) = number.checked_sub(self.index_elements.into()) else {
             return Some(ElementPlace::Index(number));
@@ -99,69 +100,69 @@ impl ExtensibleArray {
         (u < self.super_blocks()).then_some(ElementPlace::Block { u, block, slot })
     }
 
-    /// Super blocks whose data blocks the index block leads to.
+    /// Returns the number of super blocks whose data blocks have their addresses in the index block.
     pub(crate) fn direct_super_blocks(&self) -> u32 {
         bound::product(self.min_super_pointers.trailing_zeros(), 2)
     }
 
-    /// Super blocks of the whole array.
+    /// Returns the number of super blocks of the whole array.
     pub(crate) fn super_blocks(&self) -> u32 {
         bound::left(u32::from(self.max_bits) + 1, self.min_data_elements.trailing_zeros())
     }
 
-    /// Super blocks that the index block leads to: those whose data blocks it does not lead to itself.
+    /// Returns the number of super blocks that exist in the file, whose addresses are in the index block.
     pub(crate) fn indirect_super_blocks(&self) -> u32 {
         bound::left(self.super_blocks(), self.direct_super_blocks())
     }
 
-    /// Data blocks of super block `u`, of which an array has at most 65.
+    /// Returns the number of data blocks of super block `u`. An array has at most 65 super blocks.
     pub(crate) fn blocks(u: u32) -> u64 {
         1u64.unbounded_shl(u / 2)
     }
 
-    /// Elements of a data block of super block `u`.
+    /// Returns the number of elements of a data block of super block `u`.
     pub(crate) fn block_elements(&self, u: u32) -> u64 {
         u64::from(self.min_data_elements).unbounded_shl(u.div_ceil(2))
     }
 
-    /// Data blocks before super block `u`.
+    /// Returns the number of data blocks before super block `u`.
     pub(crate) fn blocks_before(u: u32) -> u64 {
         (0..u).map(Self::blocks).fold(0, bound::sum)
     }
 
-    /// Data blocks that the index block leads to.
+    /// Returns the number of data blocks whose addresses are in the index block.
     pub(crate) fn direct_blocks(&self) -> u64 {
         Self::blocks_before(self.direct_super_blocks())
     }
 
-    /// Elements before the first one of super block `u`, those of the index block counted. A bound: beyond 64 bits no element
-    /// has a number.
+    /// Returns the index of the first element of super block `u`. The elements of the index block count too. The result is a
+    /// bound, because no element has an index of more than 64 bits.
     pub(crate) fn first_of(&self, u: u32) -> u64 {
         let scale = 1u64.checked_shl(u).map_or(u64::MAX, |elements| bound::left(elements, 1)); // a bound
         bound::sum(bound::product(self.min_data_elements.into(), scale), self.index_elements.into())
     }
 
-    /// Elements of a page.
+    /// Returns the number of elements of a page.
     pub(crate) fn page(&self) -> u64 {
         1u64.unbounded_shl(self.page_bits.into()).max(1)
     }
 
-    /// Pages of a data block of `n` elements; 0 if it is not paged.
+    /// Returns the number of pages of a data block of `n` elements; 0 if it is not paged.
     pub(crate) fn pages(&self, n: u64) -> u64 {
         if n > self.page() { n.unbounded_shr(self.page_bits.into()) } else { 0 }
     }
 
-    /// Bytes of the offset field of super and data blocks.
+    /// Returns the width of the block offset in super blocks and data blocks, in bytes.
     pub(crate) fn offset_width(&self) -> usize {
         usize::from(self.max_bits).div_ceil(8)
     }
 
-    /// Bytes before the elements of a data block.
+    /// Returns the number of bytes before the elements of a data block.
     pub(crate) fn data_prefix(&self, sizes: Sizes) -> usize {
         sizes.bytes(1, 0, bound::sum(6, u16::from(self.max_bits).div_ceil(8)))
     }
 
-    /// Bytes of the index block.
+    /// Returns the size of the index block in bytes.
     pub(crate) fn index_block_size(&self, sizes: Sizes) -> u64 {
         let pointers = bound::sum(self.direct_blocks(), self.indirect_super_blocks().into());
         let elements = bound::product(u16::from(self.index_elements), self.element_size.into());
@@ -171,19 +172,19 @@ impl ExtensibleArray {
         )
     }
 
-    /// Bytes of the bitmap of super block `u`.
+    /// Returns the size of the page bitmask of super block `u` in bytes.
     pub(crate) fn bitmap_size(&self, u: u32) -> u64 {
         bound::product(Self::blocks(u), self.pages(self.block_elements(u)).div_ceil(8))
     }
 
-    /// Bytes of super block `u`.
+    /// Returns the size of super block `u` in bytes.
     pub(crate) fn super_block_size(&self, sizes: Sizes, u: u32) -> u64 {
         let prefix = sizes.bytes(1, 0, bound::sum(10, u16::from(self.max_bits).div_ceil(8))) as u64;
         let pointers = bound::product(Self::blocks(u), sizes.offsets.into());
         bound::sum(bound::sum(pointers, self.bitmap_size(u)), prefix)
     }
 
-    /// Parses the prefix and the elements of a data block, or for a paged one only the prefix (`len` 0).
+    /// Parses the first fields of a data block and `len` bytes of elements. If the block is paged, `len` is 0.
     pub(crate) fn parse_data_block<'a>(&self, i: &'a [u8], sizes: Sizes, len: usize) -> Parsed<'a, &'a [u8]> {
         sealed(|i| {
             let (i, ()) = signature(b"EADB")(i)?;
@@ -196,18 +197,18 @@ impl ExtensibleArray {
     }
 }
 
-/// Where an element of an [`ExtensibleArray`] stands.
+/// The place of an element in an [`ExtensibleArray`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ElementPlace {
     /// In the index block, counted from its first element.
     Index(u64),
     /// In a data block.
     Block {
-        /// Its super block.
+        /// The super block that the data block belongs to.
         u: u32,
-        /// Which data block of it.
+        /// The index of the data block in the super block.
         block: u64,
-        /// Which element of that.
+        /// The index of the element in the data block.
         slot: u64,
     },
 }
@@ -249,9 +250,9 @@ fn header(i: &[u8], sizes: Sizes) -> Parsed<'_, (ExtensibleArray, [u64; 6])> {
 pub(crate) struct IndexBlock<'a> {
     /// The first elements.
     pub(crate) elements: &'a [u8],
-    /// Data blocks of the first super blocks.
+    /// The addresses of the data blocks of the first super blocks.
     pub(crate) data_blocks: Vec<Option<Address>>,
-    /// The other super blocks.
+    /// The addresses of the other super blocks.
     pub(crate) super_blocks: Vec<Option<Address>>,
 }
 
@@ -279,9 +280,9 @@ impl<'a> IndexBlock<'a> {
 /// A super block, `EASB`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SuperBlock<'a> {
-    /// Pages in use, data block after data block without gaps between their bits.
+    /// The pages in use, with one bit per page. The bits of one data block directly follow those of the previous one.
     pub(crate) bitmap: &'a [u8],
-    /// Its data blocks.
+    /// The addresses of its data blocks.
     pub(crate) data_blocks: Vec<Option<Address>>,
 }
 
@@ -304,7 +305,8 @@ impl<'a> SuperBlock<'a> {
     }
 }
 
-/// What blocks begin with: the array's header, and the first element of the block, those of the index block not counted.
+/// The fields at the start of a block: the address of the header, and the index of the block's first element. The elements of the
+/// index block do not count.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BlockPlace {
     pub(crate) header: Address,
@@ -312,7 +314,8 @@ pub(crate) struct BlockPlace {
 }
 
 impl ExtensibleArray {
-    /// Appends the header. `statistics`: super blocks and their bytes, data blocks and theirs, largest index set and 1, elements.
+    /// Appends the header. `statistics` are the number and bytes of super blocks, the number and bytes of data blocks, the
+    /// largest index that was set plus 1, and the number of elements.
     pub(crate) fn encode(&self, out: &mut Vec<u8>, sizes: Sizes, statistics: [u64; 6]) -> Result<()> {
         let start = out.len();
         out.extend(b"EAHD\0");
@@ -330,7 +333,7 @@ impl ExtensibleArray {
         put_address(out, Some(header), sizes)
     }
 
-    /// Appends a data block; without elements if they stand in pages behind it.
+    /// Appends a data block. `elements` is empty if pages after the block contain the elements.
     pub(crate) fn encode_data_block(
         &self,
         out: &mut Vec<u8>,
@@ -392,7 +395,7 @@ mod tests {
     use super::super::test::{SIZES, any_sizes, both_ways, near_sealed, seal};
     use super::*;
 
-    /// As far as the checksum, as those that follow.
+    /// A header without its checksum. The constants below have no checksum either.
     const HEADER: [u8; 68] = [
         b'E', b'A', b'H', b'D', // signature
         0,    // version
@@ -428,7 +431,7 @@ mod tests {
         0,    // client ID
         0, 8, 0, 0, 0, 0, 0, 0, // header address
         4, 0, 0, 0, // block offset
-        0x80, 0x40, // page bitmask: two data blocks, of pages 0 and 1 in use
+        0x80, 0x40, // page bitmask: page 0 of one data block and page 1 of the other are in use
         0, 0x40, 0, 0, 0, 0, 0, 0, // data block address
         0, 0x50, 0, 0, 0, 0, 0, 0, // data block address
     ];
@@ -443,7 +446,7 @@ mod tests {
         0, 0x70, 0, 0, 0, 0, 0, 0, // element 1
     ];
 
-    /// The array of [`HEADER`].
+    /// The array that [`HEADER`] describes.
     const ARRAY: ExtensibleArray = ExtensibleArray {
         client: 0,
         element_size: 8,
@@ -456,7 +459,7 @@ mod tests {
         index_block: Some(Address(0x1000)),
     };
 
-    /// A small one, which the blocks are of.
+    /// A small array, to which the blocks above belong.
     const SMALL: ExtensibleArray = ExtensibleArray {
         index_elements: 1,
         min_data_elements: 1,
@@ -485,7 +488,7 @@ mod tests {
 
     #[test]
     fn an_index_block() {
-        // Of one super block, which the index block leads to.
+        // An array with one super block that exists in the file.
         let array = ExtensibleArray { min_super_pointers: 2, min_data_elements: 4, max_bits: 4, ..SMALL };
         assert_eq!((array.direct_blocks(), array.indirect_super_blocks()), (2, 1));
         let bytes = seal([&INDEX_BLOCK[..30], &[0xff; 8], &INDEX_BLOCK[30..]].concat());

@@ -1,12 +1,12 @@
-//! Fixed arrays (VII.C): the index of a chunked dataset that cannot grow.
+//! Fixed arrays ("The Fixed Array Index"): the index of a chunked dataset that cannot grow.
 //!
 //! | offset | size | field of the header |
 //! |---|---|---|
 //! | 0 | 4 | signature: `FAHD` |
 //! | 4 | 1 | version: 0 |
-//! | 5 | 1 | client ID: 0 chunks without filters, 1 filtered ones |
+//! | 5 | 1 | client ID: 0 chunks without filters, 1 filtered chunks |
 //! | 6 | 1 | entry size in bytes |
-//! | 7 | 1 | page bits: a page holds two to this power of elements |
+//! | 7 | 1 | page bits: the binary logarithm of the number of elements of a page |
 //! | 8 | L | maximum number of entries |
 //! | 8 + L | O | data block address, or none |
 //! | 8 + L + O | 4 | checksum |
@@ -17,14 +17,14 @@
 //! | 4 | 1 | version: 0 |
 //! | 5 | 1 | client ID |
 //! | 6 | O | header address |
-//! | 6 + O | | elements; or, if they are more than a page holds, a bit per page: whether it is in use, the highest bit first |
+//! | 6 + O | | elements; if they do not fit one page, a bitmap of the pages in use instead, with the highest bit first |
 //! | | 4 | checksum |
-//! | | | pages, if there are some: elements and a checksum each |
+//! | | | pages, if there are any: elements and a checksum each |
 //!
 //! | offset | size | field of an element |
 //! |---|---|---|
 //! | 0 | O | address of the chunk, or none |
-//! | O | as the layout says | chunk size, as stored (client 1) |
+//! | O | as the layout says | chunk size: stored bytes (client 1) |
 //! | | 4 | filter mask (client 1) |
 
 use nom::Parser;
@@ -42,15 +42,15 @@ use super::{
 /// The header of a fixed array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FixedArray {
-    /// 0 unfiltered chunks, 1 filtered ones.
+    /// 0 for unfiltered chunks, 1 for filtered chunks.
     pub(crate) client: u8,
-    /// Bytes of an element.
+    /// The size of an element in bytes.
     pub(crate) element_size: u8,
-    /// A page holds two to this power of elements.
+    /// The binary logarithm of the number of elements of a page.
     pub(crate) page_bits: u8,
-    /// Elements.
+    /// The number of elements.
     pub(crate) elements: u64,
-    /// The data block.
+    /// The address of the data block.
     pub(crate) block: Option<Address>,
 }
 
@@ -74,17 +74,17 @@ impl FixedArray {
         })(i)
     }
 
-    /// Elements of a full page.
+    /// Returns the number of elements of a full page.
     pub(crate) fn page(&self) -> u64 {
         1u64.unbounded_shl(self.page_bits.into()).max(1)
     }
 
-    /// Pages, 0 if the elements stand in the data block itself.
+    /// Returns the number of pages; 0 if the elements are in the data block itself.
     pub(crate) fn pages(&self) -> u64 {
         if self.elements <= self.page() { 0 } else { self.elements.div_ceil(self.page()) }
     }
 
-    /// Bytes before the elements or the bitmap of the data block.
+    /// Returns the number of bytes before the elements or the bitmap of the data block.
     pub(crate) fn prefix(sizes: Sizes) -> usize {
         sizes.bytes(1, 0, 6)
     }
@@ -101,7 +101,7 @@ impl FixedArray {
     }
 }
 
-/// Which chunks an array indexes: 0 unfiltered, 1 filtered ones.
+/// Parses the client ID, which says which chunks an array indexes: 0 unfiltered chunks, 1 filtered chunks.
 pub(crate) fn client(i: &[u8]) -> Parsed<'_, u8> {
     checked("client ID", byte, |&id| (id > 1).then_some(FaultKind::Undefined { found: id.into() }))(i)
 }
@@ -111,23 +111,23 @@ pub(crate) fn page(i: &[u8], len: usize) -> Parsed<'_, &[u8]> {
     sealed(field("elements", take(len)))(i)
 }
 
-/// Whether bit `index` of a bitmap is set, the most significant bit of a byte first.
+/// Returns whether bit `index` of a bitmap is set. The most significant bit of a byte is the first.
 pub(crate) fn page_is_used(bitmap: &[u8], index: u64) -> bool {
     let byte = usize::try_from(index / 8).ok().and_then(|at| bitmap.get(at));
     byte.is_some_and(|byte| byte & page_bit(index) != 0)
 }
 
-/// An element: a chunk, or none.
+/// An element, which says where a chunk is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Element {
-    /// Where; none if it is not there.
+    /// The address of the chunk, or `None` if it is not stored.
     pub(crate) address: Option<Address>,
-    /// Bytes as stored and filters skipped, of a filtered chunk.
+    /// The stored size in bytes and the mask of the filters that were skipped, if the chunks are filtered.
     pub(crate) filtered: Option<(u64, u32)>,
 }
 
 impl Element {
-    /// Parses an element whose stored size is `size_width` bytes wide, 0 without filters.
+    /// Parses an element whose chunk size is `size_width` bytes wide; this is 0 without filters.
     pub(crate) fn parse(i: &[u8], sizes: Sizes, size_width: usize) -> Parsed<'_, Self> {
         let (i, address) = field("address", address(sizes))(i)?;
         let (i, filtered) = match size_width {
@@ -182,7 +182,7 @@ pub(crate) fn set_page(bitmap: &mut [u8], index: u64) -> Result<()> {
     Ok(())
 }
 
-/// The bit of page `index` in its byte.
+/// Returns the bit of page `index` within its byte.
 fn page_bit(index: u64) -> u8 {
     let [in_byte, ..] = (index % 8).to_le_bytes();
     0x80u8.unbounded_shr(in_byte.into())
@@ -192,7 +192,7 @@ impl Element {
     pub(crate) fn encode(&self, out: &mut Vec<u8>, sizes: Sizes, size_width: usize) -> Result<()> {
         put_address(out, self.address, sizes)?;
         if size_width > 0 {
-            // A chunk that is not there has no size.
+            // A chunk that is not stored has no size.
             let none = self.address.is_none().then_some((0, 0));
             let (size, mask) = present(self.filtered.or(none), "size of a filtered chunk")?;
             put_uint(out, size, size_width)?;
@@ -209,7 +209,7 @@ mod tests {
     use super::super::test::{SIZES, any_sizes, both_ways, near, near_sealed, seal};
     use super::*;
 
-    /// As far as the checksum, as the block.
+    /// A header without its checksum. The block has no checksum either.
     const HEADER: [u8; 24] = [
         b'F', b'A', b'H', b'D', // signature
         0,    // version

@@ -1,4 +1,4 @@
-//! Free-space managers (III.H): which parts of the file, or of a fractal heap, may be used again.
+//! Free-space managers (III.G), which record the unused parts of the file or of a fractal heap.
 //!
 //! | offset | size | field of the header |
 //! |---|---|---|
@@ -24,15 +24,15 @@
 //! | 0 | 4 | signature: `FSSE` |
 //! | 4 | 1 | version: 0 |
 //! | 5 | O | free-space manager header address |
-//! | 5 + O | | sections in groups of equal size |
+//! | 5 + O | | groups of sections that have the same size |
 //! | | 4 | checksum |
 //!
 //! | offset | size | field of a group |
 //! |---|---|---|
-//! | 0 | as the number of serialized sections needs | number of sections of a size, n |
-//! | | as the maximum section size needs | size of sections |
-//! | | n × | offset of section (as the address space needs), type of section (1), and of a heap's row of blocks more: the |
-//! | | | offset of its indirect block, row, column and number of blocks (2 each) |
+//! | 0 | width of the number of serialized sections | number of sections of this size, n |
+//! | | width of the maximum section size | size of sections |
+//! | | n × | offset of section (as wide as the address space requires), type of section (1); for a row of blocks in a heap |
+//! | | | also the offset of its indirect block, and row, column and number of blocks (2 each) |
 
 use nom::bytes::complete::take;
 use nom::number::complete::{le_u16, u8 as byte};
@@ -48,23 +48,23 @@ use super::{
 /// The header of a manager.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FreeSpace {
-    /// 0 a fractal heap, 1 the file.
+    /// 0 for a fractal heap, 1 for the file.
     pub(crate) client: u8,
-    /// Free bytes.
+    /// The number of free bytes.
     pub(crate) total: u64,
-    /// Sections.
+    /// The number of sections.
     pub(crate) sections: u64,
-    /// Sections in the list.
+    /// The number of sections in the list.
     pub(crate) serialized: u64,
-    /// Bits of a section's offset.
+    /// The number of bits of a section's offset.
     pub(crate) address_bits: u16,
-    /// Bytes of the largest section.
+    /// The size of the largest possible section in bytes.
     pub(crate) max_section: u64,
-    /// The list; none if it is empty.
+    /// The address of the list, or `None` if the list is empty.
     pub(crate) list: Option<Address>,
-    /// Bytes of the list in use.
+    /// The number of bytes of the list that are used.
     pub(crate) list_size: u64,
-    /// Bytes that the list has.
+    /// The number of bytes that are allocated for the list.
     pub(crate) list_allocated: u64,
 }
 
@@ -136,13 +136,14 @@ pub struct Section {
     pub class: u8,
 }
 
-/// Parses the list of the file's manager `header`.
+/// Parses the list of sections of the file; `header` is that of the manager.
 pub(crate) fn sections<'a>(i: &'a [u8], header: &FreeSpace, sizes: Sizes) -> Parsed<'a, Vec<Section>> {
     list(i, header, sizes, |_| Some(0))
 }
 
-/// Parses the list of the manager `header` of a fractal heap: the sections inside of direct blocks. Those that stand for
-/// blocks that are not there yet are left out: they have the offset of their indirect block, a row, a column and a number.
+/// Parses the list of sections of a fractal heap, and returns the sections inside of direct blocks. Sections that stand for
+/// blocks that do not exist yet are left out: they have additional fields, which are the offset of their indirect block, a row,
+/// a column and a number.
 pub(crate) fn heap_sections<'a>(i: &'a [u8], header: &FreeSpace, sizes: Sizes) -> Parsed<'a, Vec<Section>> {
     const SINGLE: u8 = 0;
     const FIRST_ROW: u8 = 1;
@@ -156,7 +157,7 @@ pub(crate) fn heap_sections<'a>(i: &'a [u8], header: &FreeSpace, sizes: Sizes) -
     Ok((rest, found))
 }
 
-/// Parses a list whose sections of a class have so many bytes more behind their class.
+/// Parses a list. `more` returns how many additional bytes follow the type of a section of this class.
 fn list<'a>(
     i: &'a [u8],
     header: &FreeSpace,
@@ -196,13 +197,13 @@ fn list<'a>(
 }
 
 impl FreeSpace {
-    /// What the manager of a fractal heap says of its client.
+    /// The client ID of the manager of a fractal heap.
     pub(crate) const HEAP: u8 = 0;
 
     /// Appends the header of a manager.
     pub(crate) fn encode(&self, out: &mut Vec<u8>, sizes: Sizes) -> Result<()> {
-        // Simple, small and large sections of a file; of a heap, sections of a block, of a row that is the first of an indirect
-        // section, of others, and indirect ones.
+        // The classes of a file are simple, small and large sections. The classes of a heap are sections of a single block, of
+        // the first row of an indirect section, of other rows, and indirect sections.
         let classes: u16 = if self.client == Self::HEAP { 4 } else { 3 };
         const SHRINK_AND_EXPAND: [u16; 2] = [80, 120];
         let start = out.len();
@@ -223,7 +224,7 @@ impl FreeSpace {
     }
 }
 
-/// Appends the list of the manager whose header stands at `at`.
+/// Appends the list of sections; `at` is the address of the manager's header.
 pub(crate) fn encode_sections(
     out: &mut Vec<u8>,
     header: &FreeSpace,
@@ -256,7 +257,7 @@ mod tests {
     use super::super::test::{SIZES, any_sizes, both_ways, near_sealed, seal};
     use super::*;
 
-    /// As far as the checksum, as those that follow.
+    /// A header without its checksum. The constants below have no checksum either.
     const HEADER: [u8; 78] = [
         b'F', b'S', b'H', b'D', // signature
         0,    // version
@@ -304,7 +305,7 @@ mod tests {
         1, // number of sections of a size
         0, 2, 0, // size of sections
         0, 4, 0, 0, // offset of section
-        1, // type of section: the first row of blocks that are not there
+        1, // type of section: the first row of blocks that do not exist yet
         0, 0, 0, 0, // offset of the indirect block
         2, 0, // row
         0, 0, // column
@@ -332,7 +333,7 @@ mod tests {
 
     #[test]
     fn the_sections_of_a_heap() {
-        // Two parts of direct blocks of 32 bytes, and a row of blocks that are not there.
+        // Two sections within direct blocks of 32 bytes, and a row of blocks that do not exist yet.
         let list = seal(HEAP_LIST.to_vec());
         let expected = vec![section(0x15, 32), section(0x310, 32)];
         assert_eq!(heap_sections(&list, &IN_HEAP, SIZES), Ok((&[][..], expected)));

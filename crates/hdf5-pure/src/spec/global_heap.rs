@@ -1,19 +1,19 @@
-//! Global heap collections (III.E): elements of variable length, region references and virtual mappings.
+//! Global heap collections (III.E), which contain elements of variable length, region references and virtual mappings.
 //!
 //! | offset | size | field of a collection |
 //! |---|---|---|
 //! | 0 | 4 | signature: `GCOL` |
 //! | 4 | 1 | version: 1 |
 //! | 5 | 3 | reserved |
-//! | 8 | L | collection size, with this header; then zeros up to a multiple of 8 |
-//! | | | objects, and at last the free space |
+//! | 8 | L | collection size, including this header; then zeros up to a multiple of 8 |
+//! | | | objects, followed by the free space |
 //!
 //! | offset | size | field of an object |
 //! |---|---|---|
-//! | 0 | 2 | heap object index: 1 to 65535; 0 of the free space |
+//! | 0 | 2 | heap object index: 1 to 65535; 0 for the free space |
 //! | 2 | 2 | reference count |
 //! | 4 | 4 | reserved |
-//! | 8 | L | object size, n; of the free space with this header; then zeros up to a multiple of 8 |
+//! | 8 | L | object size, n; the size of the free space includes this header; then zeros up to a multiple of 8 |
 //! | | n | object data, then zeros up to a multiple of 8 |
 //!
 //! | offset | size | field of an ID |
@@ -29,7 +29,7 @@ use sciformats_core::{Result, bound};
 
 use super::{Address, Sizes, length, pad8, put_length, put_padding, put_uint, signature, uint, version};
 
-/// The place of an object in a global heap: the collection, and the index in it.
+/// The place of an object in a global heap: its collection, and its index in the collection.
 ///
 /// ```
 /// use hdf5_pure::structure::Layout;
@@ -57,7 +57,7 @@ impl GlobalId {
         Ok((i, Self { collection: Address(collection), index }))
     }
 
-    /// As [`parse`](Self::parse), where there may be no object.
+    /// Does the same as [`parse`](Self::parse), but returns `None` if there is no object.
     pub(crate) fn parse_optional(i: &[u8], sizes: Sizes) -> Parsed<'_, Option<Self>> {
         let (rest, collection) = super::address(sizes)(i)?;
         let (rest, index) = field("object index", le_u32)(rest)?;
@@ -68,7 +68,7 @@ impl GlobalId {
 /// The header of a collection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CollectionHeader {
-    /// Bytes of the whole collection.
+    /// The size of the whole collection in bytes.
     pub(crate) size: u64,
 }
 
@@ -89,13 +89,13 @@ impl CollectionHeader {
 /// An object of a collection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct HeapObject<'a> {
-    /// 1 to 65535.
+    /// The index in the collection, from 1 to 65535.
     pub(crate) index: u16,
     /// Its bytes.
     pub(crate) data: &'a [u8],
 }
 
-/// The next object of a collection, or `None` at the free space or the end.
+/// Parses the next object of a collection, and returns `None` at the free space or at the end.
 pub(crate) fn object(i: &[u8], sizes: Sizes) -> Parsed<'_, Option<HeapObject<'_>>> {
     let header = CollectionHeader::size_of(sizes);
     if i.len() < header {
@@ -113,7 +113,7 @@ pub(crate) fn object(i: &[u8], sizes: Sizes) -> Parsed<'_, Option<HeapObject<'_>
         return field("object size", |i| fail(i, kind))(i);
     };
     let (rest, data) = take(size)(rest)?;
-    // The padding of the last object may be cut off with the collection.
+    // The padding of the last object may be missing if the collection ends there.
     let padding = bound::left(size.checked_next_multiple_of(8).unwrap_or(size), size);
     let (rest, _) = take(padding.min(rest.len()))(rest)?;
     Ok((rest, Some(HeapObject { index, data })))
@@ -138,7 +138,7 @@ impl CollectionHeader {
 }
 
 impl HeapObject<'_> {
-    /// Bytes of an object of `len` bytes with its header.
+    /// Returns the size in bytes of an object of `len` bytes, including its header.
     pub(crate) fn size(len: usize, sizes: Sizes) -> Result<usize> {
         add(CollectionHeader::size_of(sizes), pad8(len)?)
     }
@@ -155,7 +155,7 @@ impl HeapObject<'_> {
     }
 }
 
-/// Appends the free space that ends a collection: `len` bytes. Too few for a header are zeros only.
+/// Appends the free space of `len` bytes that ends a collection. If a header does not fit, it consists of zeros only.
 pub(crate) fn put_free(out: &mut Vec<u8>, len: usize, sizes: Sizes) -> Result<()> {
     let start = out.len();
     if len >= CollectionHeader::size_of(sizes) {
@@ -194,7 +194,7 @@ mod tests {
         0, 0, 0, 0, 0, 0, 0, 0, // free
     ];
 
-    /// Of a file whose lengths have four bytes.
+    /// A collection of a file whose lengths have four bytes.
     const SHORT: [u8; 40] = [
         2, 0, // heap object index
         0, 0, // reference count

@@ -1,4 +1,4 @@
-//! Local heaps (III.D): the names of an old-style group.
+//! Local heaps (III.D), which contain the names of an old-style group.
 //!
 //! | offset | size | field of the header |
 //! |---|---|---|
@@ -11,8 +11,8 @@
 //!
 //! | offset | size | field of a free block in the data segment |
 //! |---|---|---|
-//! | 0 | L | offset of next free block; 1 in the last |
-//! | L | L | size of free block, with these fields |
+//! | 0 | L | offset of next free block; 1 in the last block |
+//! | L | L | size of free block, including these fields |
 
 use nom::bytes::complete::take;
 use sciformats_core::Result;
@@ -23,28 +23,28 @@ use super::{Address, Sizes, defined, length, put_address, put_length, signature,
 /// The header of a local heap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LocalHeap {
-    /// Bytes of the data segment.
+    /// The size of the data segment in bytes.
     pub(crate) size: u64,
-    /// Offset of the first free block in the data; 1 if there is none.
+    /// The offset of the first free block in the data segment; 1 if there is none.
     pub(crate) free_list: u64,
-    /// The data segment.
+    /// The address of the data segment.
     pub(crate) data: Address,
 }
 
-/// What a free block of the data begins with.
+/// The fields at the start of a free block of the data segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FreeBlock {
-    /// Offset of the next one, [`NONE`](Self::NONE) in the last.
+    /// The offset of the next free block, or [`NONE`](Self::NONE) in the last one.
     pub(crate) next: u64,
-    /// Its bytes, these fields counted.
+    /// The size of the block in bytes, including these fields.
     pub(crate) size: u64,
 }
 
 impl FreeBlock {
-    /// The offset that stands for no block.
+    /// The offset that means that there is no further block.
     pub(crate) const NONE: u64 = 1;
 
-    /// Bytes of the fields, and so of the smallest free block.
+    /// Returns the size of the fields in bytes, which is also the size of the smallest free block.
     pub(crate) fn size_of(sizes: Sizes) -> usize {
         sizes.bytes(0, 2, 0)
     }

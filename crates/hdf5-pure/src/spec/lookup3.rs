@@ -1,11 +1,12 @@
 //! The checksum of metadata and the hash of names: Jenkins' lookup3 (`hashlittle`).
 
-/// The hash of `bytes`, started from `initial` (0 for checksums and names, the message type for shared messages).
+/// Returns the hash of `bytes`. It starts from `initial`, which is 0 for checksums and names, and the message type for shared
+/// messages.
 pub(crate) fn hash(bytes: &[u8], initial: u32) -> u32 {
     let [a, b, c, d, ..] = (bytes.len() as u64).to_le_bytes();
     let len = u32::from_le_bytes([a, b, c, d]);
     let mut state = [0xdead_beef_u32.wrapping_add(len).wrapping_add(initial); 3];
-    // The last block, whole or not, is mixed differently; only an empty input has none.
+    // The last block is mixed differently, whether it is complete or not. Only an empty input has no last block.
     let Some(last) = bytes.len().checked_sub(1).map(|n| n / 12) else { return state[2] };
     let (whole, rest) = bytes.as_chunks::<12>();
     let (mixed, finished) = whole.split_at(last.min(whole.len()));

@@ -1,10 +1,12 @@
-//! The standard: one file per structure on disk, its type, and how its bytes are parsed.
+//! The standard, with one file per structure on disk: its type, and how its bytes are parsed and encoded.
 //!
-//! Everything here is a pure function of bytes and a small context, [`Sizes`]. No structure knows what another one
-//! contains, only its address. Section numbers are those of the HDF5 File Format Specification.
+//! Everything here is a pure function of bytes and a small context, [`Sizes`]. A structure contains the addresses of others, but
+//! does not know what is there. Section numbers are those of the HDF5 File Format Specification 2.0. Structures that it lacks are
+//! marked with the title of their section in version 3.0.
 //!
-//! In the tables `O` is the size of offsets, of which addresses are, and `L` that of lengths, as the superblock says them.
-//! An offset is left out where fields before it vary in size. Numbers are little-endian. An address with all bits set is none.
+//! In the tables, `O` is the size of an address ("size of offsets"), and `L` is the size of a length; the superblock contains
+//! both. The offset is left out if an earlier field varies in size. Numbers are little-endian. An address in which all bits are
+//! set means that there is no such structure ("none").
 
 #![warn(
     clippy::arithmetic_side_effects,
@@ -101,7 +103,7 @@ pub struct Sizes {
 }
 
 impl Sizes {
-    /// Bytes of so many addresses, lengths, and other bytes.
+    /// Returns the size of this many addresses, lengths, and other bytes.
     #[expect(clippy::arithmetic_side_effects, reason = "the widest are 3 * 2^24 bytes")]
     pub(crate) fn bytes(self, addresses: u16, lengths: u16, others: u16) -> usize {
         let (o, l) = (u32::from(self.offsets), u32::from(self.lengths));
@@ -242,10 +244,10 @@ impl PartialEq<str> for Name {
     }
 }
 
-/// An unsigned little-endian number of `width` bytes. Numbers wider than 64 bits must fit them.
+/// Parses an unsigned little-endian number of `width` bytes. The value must fit 64 bits even if the field is wider.
 pub(crate) fn uint<'a>(width: usize) -> impl FnMut(&'a [u8]) -> Parsed<'a, u64> {
     move |i| {
-        // Numbers are as wide as a context says, up to 32 bytes: nom has parsers for fixed widths of them alone.
+        // The context determines the width, which can be up to 32 bytes. The parsers of nom have fixed widths.
         let (rest, bytes) = take(width)(i)?;
         let (low, high) = bytes.split_at(bytes.len().min(8));
         if high.iter().any(|&byte| byte != 0) {
@@ -257,7 +259,7 @@ pub(crate) fn uint<'a>(width: usize) -> impl FnMut(&'a [u8]) -> Parsed<'a, u64> 
     }
 }
 
-/// An address; all bits set means that there is none.
+/// Parses an address. All bits are set if there is none.
 pub(crate) fn address<'a>(sizes: Sizes) -> impl FnMut(&'a [u8]) -> Parsed<'a, Option<Address>> {
     move |i| {
         let width = usize::from(sizes.offsets);
@@ -270,7 +272,7 @@ pub(crate) fn address<'a>(sizes: Sizes) -> impl FnMut(&'a [u8]) -> Parsed<'a, Op
     }
 }
 
-/// An address that must be there.
+/// Parses an address that must be present.
 pub(crate) fn defined<'a>(sizes: Sizes) -> impl FnMut(&'a [u8]) -> Parsed<'a, Address> {
     move |i| match address(sizes)(i)? {
         (rest, Some(address)) => Ok((rest, address)),
@@ -278,17 +280,17 @@ pub(crate) fn defined<'a>(sizes: Sizes) -> impl FnMut(&'a [u8]) -> Parsed<'a, Ad
     }
 }
 
-/// A length.
+/// Parses a length.
 pub(crate) fn length<'a>(sizes: Sizes) -> impl FnMut(&'a [u8]) -> Parsed<'a, u64> {
     uint(usize::from(sizes.lengths))
 }
 
-/// The four bytes that a structure begins with.
+/// Parses the four bytes at the start of a structure.
 pub(crate) fn signature<'a>(bytes: &'static [u8; 4]) -> impl FnMut(&'a [u8]) -> Parsed<'a, ()> {
     field("signature", tag(&bytes[..]).map(|_: &[u8]| ()))
 }
 
-/// A version number of which only one value is known.
+/// Parses a version number that must have one particular value.
 pub(crate) fn version<'a>(known: u8) -> impl FnMut(&'a [u8]) -> Parsed<'a, u8> {
     field("version", move |i: &'a [u8]| match nom::number::complete::u8(i)? {
         (rest, found) if found == known => Ok((rest, found)),
@@ -296,7 +298,7 @@ pub(crate) fn version<'a>(known: u8) -> impl FnMut(&'a [u8]) -> Parsed<'a, u8> {
     })
 }
 
-/// Runs `parser`, then reads and compares the checksum of all that it consumed.
+/// Runs `parser`, and then checks the checksum of all bytes that it consumed.
 pub(crate) fn sealed<'a, P>(mut parser: P) -> impl FnMut(&'a [u8]) -> Parsed<'a, P::Output>
 where
     P: Parser<&'a [u8], Error = ParseError>,
@@ -313,7 +315,7 @@ where
     }
 }
 
-/// Bytes up to a NUL, which is consumed.
+/// Returns the bytes before a NUL, and consumes the NUL.
 pub(crate) fn until_nul(i: &[u8]) -> Parsed<'_, &[u8]> {
     let mut parts = i.splitn(2, |&byte| byte == 0);
     match (parts.next(), parts.next()) {
@@ -322,7 +324,7 @@ pub(crate) fn until_nul(i: &[u8]) -> Parsed<'_, &[u8]> {
     }
 }
 
-/// Bytes up to a NUL, then padding until the whole is a multiple of 8 bytes.
+/// Returns the bytes before a NUL, and consumes the NUL and padding up to a multiple of 8 bytes.
 pub(crate) fn padded_name(i: &[u8]) -> Parsed<'_, &[u8]> {
     let (rest, name) = until_nul(i)?;
     let used = i.len().checked_sub(rest.len());
@@ -333,38 +335,38 @@ pub(crate) fn padded_name(i: &[u8]) -> Parsed<'_, &[u8]> {
     Ok((rest, name))
 }
 
-/// A name that ends at its first NUL, or with its bytes.
+/// Returns the name in `bytes`, which ends at its first NUL, or at the end.
 pub(crate) fn trimmed(bytes: &[u8]) -> &[u8] {
     bytes.split(|&byte| byte == 0).next().unwrap_or_default()
 }
 
-/// `n` rounded up to a multiple of 8.
+/// Returns `n` rounded up to a multiple of 8.
 #[track_caller]
 pub(crate) fn pad8(n: usize) -> Result<usize> {
     present(n.checked_next_multiple_of(8), "length of a padded field")
 }
 
-/// Bytes that are reserved for values up to `n`: `floor(log2 n) / 8 + 1`.
+/// Returns the width in bytes of a field for values up to `n`: `floor(log2 n) / 8 + 1`.
 pub(crate) fn width_for(n: u64) -> usize {
     n.to_be_bytes().into_iter().skip_while(|&byte| byte == 0).count().max(1)
 }
 
-/// Whether bit `bit` is set.
+/// Returns whether bit `bit` is set.
 pub(crate) fn bit(flags: u32, bit: u32) -> bool {
     flags.unbounded_shr(bit) & 1 == 1
 }
 
-/// The `count` bits from `first` on, the lowest eight of them.
+/// Returns `count` bits from bit `first` on; only the lowest eight of them.
 pub(crate) fn bits(flags: u32, first: u32, count: u32) -> u8 {
     let mask = 1u32.unbounded_shl(count).wrapping_sub(1);
     let [low, ..] = (flags.unbounded_shr(first) & mask).to_le_bytes();
     low
 }
 
-/// Appends `value` in `width` bytes; what is wider than 64 bits is filled with zeros.
+/// Appends `value` in `width` bytes. If the field is wider than 64 bits, the rest is filled with zeros.
 ///
 /// # Errors
-/// `Internal` if it does not fit them.
+/// `Internal` if the value does not fit the field.
 #[inline]
 #[track_caller]
 pub(crate) fn put_uint(out: &mut Vec<u8>, value: u64, width: usize) -> Result<()> {
@@ -384,10 +386,10 @@ fn wider(value: u64, width: usize) -> Error {
     Error::internal(format!("{value:#x} does not fit a field of {width} bytes"))
 }
 
-/// Appends an address; none is all bits set.
+/// Appends an address, or set bits if there is none.
 ///
 /// # Errors
-/// `Internal` if it is wider than the addresses of the file, or reads as none.
+/// `Internal` if the address is wider than the addresses of the file, or has all bits set.
 #[inline]
 #[track_caller]
 pub(crate) fn put_address(out: &mut Vec<u8>, address: Option<Address>, sizes: Sizes) -> Result<()> {
@@ -407,26 +409,26 @@ pub(crate) fn put_address(out: &mut Vec<u8>, address: Option<Address>, sizes: Si
 /// Appends a length.
 ///
 /// # Errors
-/// As [`put_uint`].
+/// The same as those of [`put_uint`].
 #[inline]
 #[track_caller]
 pub(crate) fn put_length(out: &mut Vec<u8>, value: u64, sizes: Sizes) -> Result<()> {
     put_uint(out, value, usize::from(sizes.lengths))
 }
 
-/// Appends a length that may be without end: all bits set.
+/// Appends a length. All bits are set if there is no limit.
 ///
 /// # Errors
-/// As [`put_address`].
+/// The same as those of [`put_address`].
 #[track_caller]
 pub(crate) fn put_limit(out: &mut Vec<u8>, value: Option<u64>, sizes: Sizes) -> Result<()> {
     put_address(out, value.map(Address), Sizes { offsets: sizes.lengths, ..sizes })
 }
 
-/// Appends the checksum of what `out` holds from `start` on.
+/// Appends the checksum of the bytes of `out` from `start` on.
 ///
 /// # Errors
-/// `Internal` if it holds less.
+/// `Internal` if `out` is shorter than `start`.
 #[track_caller]
 pub(crate) fn put_checksum(out: &mut Vec<u8>, start: usize) -> Result<()> {
     let checksum = lookup3::hash(present(out.get(start..), "what a checksum is of")?, 0);
@@ -434,10 +436,10 @@ pub(crate) fn put_checksum(out: &mut Vec<u8>, start: usize) -> Result<()> {
     Ok(())
 }
 
-/// Appends a name and a NUL, then zeros until both are a multiple of 8 bytes.
+/// Appends a name and a NUL, and then zeros up to a multiple of 8 bytes.
 ///
 /// # Errors
-/// `Internal` if that is longer than memory.
+/// `Internal` if the padded name is larger than the memory.
 #[track_caller]
 pub(crate) fn put_padded_name(out: &mut Vec<u8>, name: &[u8]) -> Result<()> {
     let start = out.len();
@@ -445,10 +447,10 @@ pub(crate) fn put_padded_name(out: &mut Vec<u8>, name: &[u8]) -> Result<()> {
     put_padding(out, start, pad8(add(name.len(), 1)?)?)
 }
 
-/// Zeros up to `len` bytes from `start` on.
+/// Appends zeros until there are `len` bytes from `start` on.
 ///
 /// # Errors
-/// `Internal` if there are more bytes than that already.
+/// `Internal` if there are already more bytes.
 #[track_caller]
 pub(crate) fn put_padding(out: &mut Vec<u8>, start: usize, len: usize) -> Result<()> {
     let end = add(start, len)?;
@@ -459,10 +461,10 @@ pub(crate) fn put_padding(out: &mut Vec<u8>, start: usize, len: usize) -> Result
     Ok(())
 }
 
-/// A count or length as 16 bits; `what` names it.
+/// Returns a count or length in 16 bits; `what` names it.
 ///
 /// # Errors
-/// `Internal` if they do not hold it.
+/// `Internal` if it does not fit.
 #[track_caller]
 pub(crate) fn short(n: usize, what: &'static str) -> Result<u16> {
     fit(n, what)
@@ -477,7 +479,7 @@ pub(crate) mod test {
 
     pub(crate) const SIZES: Sizes = Sizes { offsets: 8, lengths: 8 };
 
-    /// Checks that `bytes` are `value`, all of them, and that `value` is written as `bytes`.
+    /// Checks that `bytes` are parsed completely as `value`, and that `value` is encoded as `bytes`.
     #[track_caller]
     pub(crate) fn both_ways<'a, T: PartialEq + fmt::Debug>(
         bytes: &'a [u8],
@@ -492,8 +494,8 @@ pub(crate) mod test {
         assert_eq!(out, bytes);
     }
 
-    /// Bytes near to `example`: a few are changed, the end is cut off, or more follow. They reach further into a parser than
-    /// any bytes at all, which come now and then.
+    /// Returns bytes that are similar to `example`: a few bytes are changed, the end is cut off, or more bytes follow. They get
+    /// further in a parser than random bytes, which are returned now and then.
     pub(crate) fn near(example: &[u8]) -> impl Strategy<Value = Vec<u8>> + use<> {
         let example = example.to_vec();
         let value = prop_oneof![Just(0), Just(1), Just(0xff), any::<u8>()];
@@ -515,25 +517,25 @@ pub(crate) mod test {
         prop_oneof![4 => near, 1 => prop::collection::vec(any::<u8>(), 0..100)]
     }
 
-    /// As [`near`], and a checksum that is that of the bytes.
+    /// Returns bytes that are similar to `example`, followed by their checksum.
     pub(crate) fn near_sealed(example: &[u8]) -> impl Strategy<Value = Vec<u8>> + use<> {
         near(example).prop_map(seal)
     }
 
-    /// Sizes that a superblock may have: the usual ones, and now and then any.
+    /// Returns sizes that a superblock may declare: mostly the usual ones, and now and then others.
     pub(crate) fn any_sizes() -> impl Strategy<Value = Sizes> {
         let width = || prop::sample::select(vec![2u8, 4, 8, 16, 32]);
         let any = (width(), width()).prop_map(|(offsets, lengths)| Sizes { offsets, lengths });
         prop_oneof![3 => Just(SIZES), 1 => any]
     }
 
-    /// Bytes from hexadecimal text; spaces are ignored.
+    /// Returns bytes from hexadecimal text; spaces are ignored.
     pub(crate) fn hex(text: &str) -> Vec<u8> {
         let digits: Vec<u32> = text.chars().filter_map(|c| c.to_digit(16)).collect();
         digits.chunks(2).map(|pair| (pair[0] * 16 + pair[1]) as u8).collect()
     }
 
-    /// Appends the checksum that a sealed structure ends in.
+    /// Appends the checksum at the end of a structure.
     pub(crate) fn seal(mut bytes: Vec<u8>) -> Vec<u8> {
         let sum = lookup3::hash(&bytes, 0);
         bytes.extend(sum.to_le_bytes());

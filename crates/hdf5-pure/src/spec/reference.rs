@@ -1,8 +1,9 @@
-//! References as they are stored in elements: old ones in one or two steps, and those of datatype version 4 (VIII.B).
+//! References as elements contain them: old references, which lead to their object in one or two steps, and those of datatype
+//! version 4 ("Reference Encoding").
 //!
 //! | offset | size | field of an old object reference |
 //! |---|---|---|
-//! | 0 | O | object address; 0 or none of a null reference |
+//! | 0 | O | object address; 0 or none if the reference is null |
 //!
 //! | offset | size | field of the global heap object of an old region reference |
 //! |---|---|---|
@@ -13,18 +14,18 @@
 //! |---|---|---|
 //! | 0 | 1 | reference type: 0 null, 2 object, 3 region, 4 attribute |
 //! | 1 | 1 | flags; bit 0: the object is in another file |
-//! | 2 | 1, n | of an object in this file: token size, token |
-//! | 2 | 4 | of others: blob size |
-//! | 6 | O + 4 | of others: [ID](super::global_heap) of the blob in the global heap |
+//! | 2 | 1, n | if the object is in this file: token size, token |
+//! | 2 | 4 | otherwise: blob size |
+//! | 6 | O + 4 | otherwise: [ID](super::global_heap) of the blob in the global heap |
 //!
 //! | offset | size | field of a blob |
 //! |---|---|---|
 //! | 0 | 1, n | token size, token: the object's address |
-//! | | 2, n | name length, name of the file (of references into another file) |
-//! | | 4 | selection length (of a region) |
-//! | | 4 | rank (of a region) |
-//! | | | selection (of a region) |
-//! | | 2, n | name length, name of the attribute (of an attribute) |
+//! | | 2, n | name length, name of the file (for objects in another file) |
+//! | | 4 | selection length (for regions) |
+//! | | 4 | rank (for regions) |
+//! | | | selection (for regions) |
+//! | | 2, n | name length, name of the attribute (for attributes) |
 
 use nom::Parser;
 use nom::bytes::complete::take;
@@ -89,13 +90,13 @@ pub enum Part {
     Attribute(Name),
 }
 
-/// An old object reference; `None` if it is null.
+/// Parses an old object reference; the result is `None` if it is null.
 pub(crate) fn object(i: &[u8], sizes: Sizes) -> Parsed<'_, Option<Address>> {
     let (i, address) = field("object address", address(sizes))(i)?;
     Ok((i, address.filter(|address| address.0 != 0)))
 }
 
-/// The heap object of an old region reference.
+/// Parses the heap object of an old region reference.
 pub(crate) fn region(i: &[u8], sizes: Sizes) -> Parsed<'_, Option<(Address, Selection)>> {
     let (i, object) = object(i, sizes)?;
     match object {
@@ -107,15 +108,15 @@ pub(crate) fn region(i: &[u8], sizes: Sizes) -> Parsed<'_, Option<(Address, Sele
 /// An element of the new reference type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Element {
-    /// No object.
+    /// A null reference.
     Null,
-    /// An object of this file.
+    /// A reference to an object of this file.
     Object(Address),
-    /// A blob in the global heap.
+    /// A reference whose target is described by a blob in the global heap.
     Blob { kind: u8, external: bool, id: GlobalId },
 }
 
-/// An element of the new reference type.
+/// Parses an element of the new reference type.
 pub(crate) fn element(i: &[u8], sizes: Sizes) -> Parsed<'_, Element> {
     let (at, kind) = field("reference type", byte)(i)?;
     let (at, flags) = field("flags", byte)(at)?;
@@ -141,7 +142,7 @@ fn token(i: &[u8]) -> Parsed<'_, Option<Address>> {
     Ok((i, (value != 0).then_some(Address(value))))
 }
 
-/// The blob of an [`Element::Blob`].
+/// Parses the blob of an [`Element::Blob`].
 pub(crate) fn blob(i: &[u8], kind: u8, external: bool) -> Parsed<'_, Option<Reference>> {
     let (i, object) = token(i)?;
     let (i, file) = if external { sized_name(i).map(|(i, name)| (i, Some(name)))? } else { (i, None) };
@@ -157,10 +158,10 @@ pub(crate) fn blob(i: &[u8], kind: u8, external: bool) -> Parsed<'_, Option<Refe
     Ok((i, object.map(|object| Reference { file, object, part })))
 }
 
-/// Bytes of an element of the new reference type.
+/// The size of an element of the new reference type in bytes.
 pub(crate) const ELEMENT: usize = 18;
 
-/// Appends an element that leads to an object of this file.
+/// Appends an element that refers to an object of this file.
 pub(crate) fn put_object(out: &mut Vec<u8>, object: Address) -> Result<()> {
     let start = out.len();
     out.extend([2, 0]);
@@ -175,13 +176,13 @@ fn put_token(out: &mut Vec<u8>, object: Address) -> Result<()> {
     Ok(())
 }
 
-/// What stands before the heap ID in an element that leads into another file; the blob has `len` bytes.
+/// Returns the fields before the heap ID in an element that refers to another file; the blob has `len` bytes.
 pub(crate) fn external_prefix(kind: u8, len: usize) -> Result<[u8; 6]> {
     let [a, b, c, d] = fit::<u32, _>(len, "size of a blob")?.to_le_bytes();
     Ok([kind, 1, a, b, c, d])
 }
 
-/// What stands before the heap ID in an element that leads to a part of an object; the blob has `len` bytes.
+/// Returns the fields before the heap ID in an element that refers to a part of an object; the blob has `len` bytes.
 pub(crate) fn blob_prefix(part: &Part, len: usize) -> Result<[u8; 6]> {
     let kind = match part {
         Part::Object => 2,
@@ -192,10 +193,10 @@ pub(crate) fn blob_prefix(part: &Part, len: usize) -> Result<[u8; 6]> {
     Ok([kind, 0, a, b, c, d])
 }
 
-/// Appends the blob of an element that leads to a part of an object of this file; a region has `rank` dimensions.
+/// Appends the blob of an element that refers to a part of an object of this file; a region has `rank` dimensions.
 ///
 /// # Errors
-/// [`Error::Usage`] for a name of 64 KiB or more, and for a region that is none of `rank` dimensions.
+/// [`Error::Usage`] if a name has 64 KiB or more, or if the region does not have `rank` dimensions.
 pub(crate) fn put_blob(out: &mut Vec<u8>, object: Address, part: &Part, rank: usize) -> Result<()> {
     put_token(out, object)?;
     match part {

@@ -1,20 +1,20 @@
-//! Selections as they are stored: in region references and virtual layouts (VIII.A).
+//! Stored selections, which region references and virtual layouts contain ("Dataspace Encoding").
 //!
 //! | offset | size | field |
 //! |---|---|---|
 //! | 0 | 4 | selection type: 0 none, 1 points, 2 hyperslab, 3 all |
 //! | 4 | 4 | selection version |
 //!
-//! | type, version | bytes that follow, of w for each number |
+//! | type, version | fields that follow, where w is the width of each number |
 //! |---|---|
 //! | 0 or 3, 1 | reserved (4), length (4): 0 |
 //! | 1, 1 | reserved (4), length (4), rank (4), number of points (4), coordinates of each point; w = 4 |
 //! | 1, 2 | encode size w (1), rank (4), number of points, coordinates of each point |
 //! | 2, 1 | reserved (4), length (4), rank (4), number of blocks (4), first and last coordinates of each block; w = 4 |
 //! | 2, 2 | flags (1): 1 regular, length (4), rank (4), start, stride, count, block along each dimension; w = 8 |
-//! | 2, 3 | flags (1), encode size w (1), rank (4), then as version 2 if regular, otherwise as version 1 |
+//! | 2, 3 | flags (1), encode size w (1), rank (4), then the fields of version 2 if regular, otherwise those of version 1 |
 //!
-//! A count or block with all bits set has no end.
+//! If all bits of a count or block are set, it is unlimited.
 
 use nom::Parser;
 use nom::bytes::complete::take;
@@ -86,10 +86,10 @@ pub struct Regular {
     pub block: Option<u64>,
 }
 
-/// A count or size without end.
+/// The stored value of a count or block that is unlimited.
 const UNLIMITED: u64 = u64::MAX;
 
-/// No array has more dimensions.
+/// The largest number of dimensions of an array.
 pub(crate) const MAX_RANK: u32 = 32;
 
 impl Selection {
@@ -175,7 +175,7 @@ fn flags(i: &[u8]) -> Parsed<'_, bool> {
     Ok((i, flags == 1))
 }
 
-/// Checks that `entries` of `size` bytes can be there before room is made for them.
+/// Checks that the rest of the input can contain `entries` of `size` bytes before memory is allocated for them.
 fn entries(i: &[u8], entries: u64, size: usize) -> Parsed<'_, usize> {
     let needed = usize::try_from(entries).ok().and_then(|n| n.checked_mul(size));
     match (needed, usize::try_from(entries)) {
@@ -225,7 +225,7 @@ fn hyperslab(i: &[u8], width: usize, regular: bool) -> Parsed<'_, Selection> {
 }
 
 impl Selection {
-    /// The elements of a slab: one block where the oldest version can say it.
+    /// Returns the selection of the elements of a slab: a single block if the oldest version can hold it.
     pub(crate) fn of(slab: &Slab) -> Self {
         if slab.is_empty() {
             return Self::None;
@@ -249,7 +249,7 @@ impl Selection {
         Self::Regular(slab.ranges().iter().map(regular).collect())
     }
 
-    /// Whether the selection can be one of an array of `rank` dimensions, and be written.
+    /// Returns whether the selection is possible in an array of `rank` dimensions and can be written.
     pub(crate) fn is_of_rank(&self, rank: usize) -> bool {
         match self {
             Self::None | Self::All => true,
@@ -265,7 +265,7 @@ impl Selection {
         }
     }
 
-    /// Whether it is a list of nothing, which has no rank to write.
+    /// Returns whether the selection is an empty list, which has no rank that could be written.
     fn is_empty_list(&self) -> bool {
         match self {
             Self::Points(points) => points.is_empty(),
@@ -274,7 +274,7 @@ impl Selection {
         }
     }
 
-    /// Appends the selection in the oldest version that can say it.
+    /// Appends the selection in the oldest version that can hold it.
     pub(crate) fn encode(&self, out: &mut Vec<u8>) -> Result<()> {
         let head = |out: &mut Vec<u8>, kind: u32, version: u32| {
             out.extend(kind.to_le_bytes());
@@ -331,12 +331,12 @@ impl Selection {
     }
 }
 
-/// Bytes of the coordinates: 4 in the oldest version, else 8.
+/// Returns the width of the coordinates in bytes: 4 in the oldest version, otherwise 8.
 fn coordinate_width<'a>(mut coordinates: impl Iterator<Item = &'a u64>) -> usize {
     if coordinates.all(|&at| u32::try_from(at).is_ok()) { 4 } else { 8 }
 }
 
-/// Appends what stands before the rank: the length that follows, or how wide coordinates are.
+/// Appends the fields before the rank: the length of what follows, or the width of the coordinates.
 fn put_form(out: &mut Vec<u8>, width: usize, len: usize) -> Result<()> {
     if width == 4 {
         out.extend([0; 4]);
@@ -443,7 +443,7 @@ mod tests {
         for (bytes, selection) in written {
             both_ways(bytes, &selection, Selection::parse, Selection::encode);
         }
-        // What only others write.
+        // Forms that only other writers use.
         let points = Selection::Points(vec![vec![7], vec![9]]);
         assert_eq!(Selection::parse(&NARROW_POINTS), Ok((&[][..], points)));
         assert_eq!(Selection::parse(&NARROW_REGULAR), Ok((&[][..], Selection::Regular(vec![regular]))));

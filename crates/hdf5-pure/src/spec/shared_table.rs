@@ -1,7 +1,7 @@
-//! The table of shared messages (III.I): header messages that several objects use are stored once.
+//! The table of shared messages (III.H), which are header messages that several objects use and that are stored once.
 //!
-//! An index is a list, or a version 2 B-tree of type 7. The list has room for as many records as it can get, and its checksum
-//! stands behind those in use.
+//! An index is a list, or a version 2 B-tree of type 7. The list has space for the largest number of records that it may contain,
+//! and its checksum follows the records in use.
 //!
 //! | offset | size | field of the table |
 //! |---|---|---|
@@ -15,8 +15,8 @@
 //! | 1 | 1 | index type: 0 list, 1 v2 B-tree |
 //! | 2 | 2 | message type flags: bit `1 << type` |
 //! | 4 | 4 | minimum message size |
-//! | 8 | 2 | list cutoff: more messages turn a list into a tree |
-//! | 10 | 2 | v2 B-tree cutoff: fewer messages turn a tree into a list |
+//! | 8 | 2 | list cutoff: with more messages, a list becomes a tree |
+//! | 10 | 2 | v2 B-tree cutoff: with fewer messages, a tree becomes a list |
 //! | 12 | 2 | number of messages |
 //! | 14 | O | index address, or none |
 //! | 14 + O | O | fractal heap address, or none |
@@ -25,9 +25,9 @@
 //! |---|---|---|
 //! | 0 | 4 | signature: `SMLI` |
 //! | 4 | | records in use |
-//! | | 4 | checksum, then room for more records |
+//! | | 4 | checksum, then unused space for more records |
 //!
-//! | offset | size | field of a record, of 17 or 9 + O bytes, whichever is more |
+//! | offset | size | field of a record, whose size is the larger of 17 and 9 + O |
 //! |---|---|---|
 //! | 0 | 1 | message location: 0 in the heap, 1 in an object header |
 //! | 1 | 4 | hash value |
@@ -110,14 +110,14 @@ impl SharedIndex {
         Ok(())
     }
 
-    /// Bytes of the index's list, with the room that is not used.
+    /// Returns the size of the index's list in bytes, including its unused space.
     pub(crate) fn list_size(&self, sizes: Sizes) -> Result<u64> {
         let records = u64::from(self.list_cutoff.max(self.messages));
         add(mul(SharedRecord::size(sizes) as u64, records)?, 8)
     }
 }
 
-/// Bytes of a table of `indexes` indexes.
+/// Returns the size in bytes of a table of `indexes` indexes.
 pub(crate) fn size(sizes: Sizes, indexes: u8) -> usize {
     let indexes = u16::from(indexes);
     sizes.bytes(bound::product(indexes, 2), 0, bound::sum(bound::product(indexes, 14), 8))
@@ -157,30 +157,30 @@ pub(crate) fn encode_table(out: &mut Vec<u8>, sizes: Sizes, indexes: &[SharedInd
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SharedRecord {
-    /// In the heap of the index.
+    /// The message is in the heap of the index.
     Heap {
-        /// Hash of the message.
+        /// The hash of the message.
         hash: u32,
-        /// Messages that refer to it.
+        /// The number of messages that refer to it.
         references: u32,
-        /// Heap ID.
+        /// The heap ID.
         id: [u8; 8],
     },
-    /// In the header of the only object that uses it.
+    /// The message is in the header of the only object that uses it.
     Header {
-        /// Hash of the message.
+        /// The hash of the message.
         hash: u32,
-        /// Message type.
+        /// The type of the message.
         kind: u8,
-        /// Creation index of the message.
+        /// The creation index of the message.
         index: u16,
-        /// The object.
+        /// The address of the object's header.
         header: Option<Address>,
     },
 }
 
 impl SharedRecord {
-    /// Bytes of a record.
+    /// Returns the size of a record in bytes.
     pub(crate) fn size(sizes: Sizes) -> usize {
         sizes.bytes(1, 0, 9).max(17)
     }
@@ -246,7 +246,7 @@ pub(crate) fn list(i: &[u8], sizes: Sizes, messages: u16) -> Parsed<'_, Vec<Shar
     })(i)
 }
 
-/// Appends a list with room for as many records as `index` says.
+/// Appends a list with space for as many records as `index` permits.
 pub(crate) fn encode_list(
     out: &mut Vec<u8>,
     sizes: Sizes,
@@ -267,7 +267,7 @@ mod tests {
     use super::super::test::{SIZES, any_sizes, near_sealed, seal};
     use super::*;
 
-    /// As far as the checksum, as the list.
+    /// A table without its checksum. The list has no checksum either.
     const TABLE: [u8; 34] = [
         b'S', b'M', b'T', b'B', // signature
         0,    // version

@@ -1,4 +1,4 @@
-//! The superblock (II.A): where everything else starts.
+//! The superblock (II.A), which leads to everything else in the file.
 //!
 //! | offset | size | field of versions 0 and 1 |
 //! |---|---|---|
@@ -9,7 +9,7 @@
 //! | 11 | 1 | reserved |
 //! | 12 | 1 | version of the shared header message format: 0 |
 //! | 13 | 1 | size of offsets: 2, 4, 8, 16 or 32 |
-//! | 14 | 1 | size of lengths: likewise |
+//! | 14 | 1 | size of lengths: 2, 4, 8, 16 or 32 |
 //! | 15 | 1 | reserved |
 //! | 16 | 2 | group leaf node K, not 0 |
 //! | 18 | 2 | group internal node K, not 0 |
@@ -44,7 +44,7 @@ use sciformats_core::fault::{FaultKind, Parsed, checked, constant, fail, field};
 use super::symbol_table::Entry;
 use super::{Address, Sizes, address, defined, put_address, put_checksum, put_uint, sealed, uint};
 
-/// The bytes that an HDF5 file, or what follows its user block, begins with.
+/// The bytes at the start of an HDF5 file, or after its user block.
 pub const SIGNATURE: [u8; 8] = *b"\x89HDF\r\n\x1a\n";
 
 /// The superblock of a file.
@@ -73,9 +73,9 @@ pub struct Superblock {
     /// Bit 0 is set if the file is open for writing or was not closed properly. Bit 2 is set if a SWMR writer has it
     /// open.
     pub consistency_flags: u32,
-    /// The address to which all others are relative, as stored.
+    /// The base address to which all other addresses are relative, as it is stored.
     pub base: u64,
-    /// The length of the file, counted from its very beginning.
+    /// The length of the file, counted from its first byte.
     pub end_of_file: u64,
     /// The fields that differ between the old and the new versions.
     pub rest: Rest,
@@ -103,30 +103,30 @@ pub enum Rest {
         group_internal_k: u16,
         /// Half the number of children of a chunk B-tree node.
         chunk_k: u16,
-        /// Free space, which no library writes.
+        /// The address of free-space information, which no library writes.
         free_space: Option<Address>,
-        /// The driver information block.
+        /// The address of the driver information block.
         driver_info: Option<Address>,
-        /// The root group.
+        /// The entry of the root group.
         root: Entry,
     },
     /// The fields of versions 2 and 3.
     New {
-        /// An object header with messages about the whole file.
+        /// The address of an object header with messages about the whole file.
         extension: Option<Address>,
-        /// The root group's object header.
+        /// The address of the root group's object header.
         root: Address,
     },
 }
 
 impl Superblock {
-    /// No superblock is longer.
+    /// The size of the longest superblock in bytes.
     pub(crate) const MAX_SIZE: usize = 8 + 16 + 8 + 4 * 32 + 2 * 32 + 24;
 
-    /// The consistency flags of a file that a program has open for writing, and of one that others may read meanwhile.
+    /// The consistency flags that are set while a program writes to the file (bit 0), possibly with concurrent readers (bit 2).
     const WRITTEN: u32 = 0b101;
 
-    /// Whether a program writes to the file, or was killed while it did.
+    /// Returns whether a program is writing to the file, or was killed while it did.
     pub(crate) fn is_written(&self) -> bool {
         self.version >= 3 && self.consistency_flags & Self::WRITTEN != 0
     }
@@ -285,7 +285,7 @@ mod tests {
         0xa8, 2, 0, 0, 0, 0, 0, 0, // local heap
     ];
 
-    /// As far as the checksum.
+    /// A superblock without its checksum.
     const VERSION_3: [u8; 44] = [
         0x89, b'H', b'D', b'F', 0x0d, 0x0a, 0x1a, 0x0a, // signature
         3,    // version

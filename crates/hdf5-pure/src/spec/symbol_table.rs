@@ -6,15 +6,15 @@
 //! | 4 | 1 | version: 1 |
 //! | 5 | 1 | reserved |
 //! | 6 | 2 | number of symbols |
-//! | 8 | | entries; then room, up to 2·K entries |
+//! | 8 | | entries; then unused space for up to 2·K entries |
 //!
 //! | offset | size | field of an entry |
 //! |---|---|---|
 //! | 0 | L | link name offset: in the group's local heap |
-//! | L | O | object header address, none of a soft link |
+//! | L | O | object header address, or none for a soft link |
 //! | L + O | 4 | cache type: 0 nothing, 1 group, 2 soft link |
 //! | L + O + 4 | 4 | reserved |
-//! | L + O + 8 | 16 | scratch-pad space; of a group: v1 B-tree (O) and local heap (O); of a soft link: offset to link value (4) |
+//! | L + O + 8 | 16 | scratch-pad; for a group: v1 B-tree (O) and local heap (O); for a soft link: offset to link value (4) |
 
 use nom::bytes::complete::take;
 use nom::multi::count;
@@ -73,14 +73,14 @@ pub enum Cache {
     None,
     /// A copy of the group's symbol table message.
     Group {
-        /// The B-tree.
+        /// The address of the B-tree.
         btree: Option<Address>,
-        /// The local heap.
+        /// The address of the local heap.
         heap: Option<Address>,
     },
     /// The entry is a soft link.
     SoftLink {
-        /// Offset of the path in the local heap.
+        /// The offset of the path in the local heap.
         path: u32,
     },
 }
@@ -99,7 +99,7 @@ impl Entry {
         let (_, cache) = match cache_type {
             0 => (at, Cache::None),
             1 => {
-                // The two addresses of wide files do not fit the scratch-pad; they are only a copy.
+                // If addresses are wide, two of them do not fit the scratch-pad. Nothing is lost, because they are only a copy.
                 let pair = (address(sizes), address(sizes)).parse(scratch);
                 let (btree, heap) = pair.map(|(_, pair)| pair).unwrap_or_default();
                 (at, Cache::Group { btree, heap })
@@ -115,15 +115,15 @@ impl Entry {
     }
 }
 
-/// A leaf of an old-style group: `SNOD`, version 1, reserved, the number of symbols and the entries.
+/// A symbol table node, which is a leaf of an old-style group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Node {
-    /// The members, ascending by name.
+    /// The members, sorted by name.
     pub(crate) entries: Vec<Entry>,
 }
 
 impl Node {
-    /// Bytes before the entries.
+    /// The size of the fields before the entries, in bytes.
     pub(crate) const PREFIX: usize = 8;
 
     pub(crate) fn count(i: &[u8]) -> Parsed<'_, u16> {
@@ -150,7 +150,7 @@ impl Entry {
             Cache::Group { btree, heap } => {
                 put_address(&mut scratch, btree, sizes)?;
                 put_address(&mut scratch, heap, sizes)?;
-                // Wide addresses do not fit, and are only a copy.
+                // Wide addresses do not fit, and need not be stored because they are only a copy.
                 u32::from(scratch.len() <= 16)
             }
             Cache::SoftLink { path } => {
@@ -170,12 +170,12 @@ impl Entry {
 }
 
 impl Node {
-    /// Bytes of a node in a file whose group leaf K is `leaf_k`.
+    /// Returns the size of a node in bytes; `leaf_k` is the group leaf node K of the file.
     pub(crate) fn size(sizes: Sizes, leaf_k: u16) -> Result<usize> {
         add(mul(usize::from(leaf_k) * 2, Entry::size(sizes))?, Self::PREFIX)
     }
 
-    /// Appends a whole node, empty slots included.
+    /// Appends a whole node, including its unused entries.
     pub(crate) fn encode(&self, out: &mut Vec<u8>, sizes: Sizes, leaf_k: u16) -> Result<()> {
         let start = out.len();
         out.extend(b"SNOD\x01\0");

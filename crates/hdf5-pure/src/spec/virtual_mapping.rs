@@ -1,4 +1,4 @@
-//! The mappings of a virtual dataset: an object of a global heap (III.F).
+//! The mappings of a virtual dataset, which are an object of a global heap ("Global Heap Block for Virtual Datasets").
 //!
 //! | offset | size | field |
 //! |---|---|---|
@@ -9,7 +9,7 @@
 //!
 //! | offset | size | field of an entry |
 //! |---|---|---|
-//! | 0 | 1 | flags (version 1); bit 0: the file name is that of an earlier entry, 1: the dataset name is, 2: the source is this file |
+//! | 0 | 1 | flags (version 1): file name (bit 0) or dataset name (1) of an earlier entry; the source is in this file (2) |
 //! | | | source file name and NUL; or number of the earlier entry (L); or nothing |
 //! | | | source dataset name and NUL; or number of the earlier entry (L) |
 //! | | | source [selection](super::selection) |
@@ -23,7 +23,7 @@ use sciformats_core::fault::{FaultKind, Parsed, fail, field};
 use super::selection::Selection;
 use super::{Name, Sizes, length, put_checksum, put_length, sealed, until_nul};
 
-/// A mapping: elements of a source appear as elements of the virtual dataset.
+/// A mapping, which shows elements of a source as elements of the virtual dataset.
 ///
 /// ```
 /// use hdf5_pure::{CreateOptions, File, Slab, Writer};
@@ -43,9 +43,9 @@ pub struct Mapping {
     pub file: Name,
     /// The path of the source in that file.
     pub dataset: Name,
-    /// The selected elements of the source.
+    /// The elements of the source.
     pub source: Selection,
-    /// The elements of the virtual dataset as which they appear.
+    /// The elements of the virtual dataset that show them.
     pub target: Selection,
 }
 
@@ -125,7 +125,7 @@ mod tests {
     use super::super::test::{SIZES, any_sizes, both_ways, near_sealed, seal};
     use super::*;
 
-    /// As far as the checksum, as those of version 1.
+    /// A list without its checksum. The list of version 1 has no checksum either.
     const VERSION_0: [u8; 49] = [
         0, // version
         1, 0, 0, 0, 0, 0, 0, 0, // number of entries
@@ -172,7 +172,7 @@ mod tests {
         let expected = [mapping(".", Selection::None), mapping(".", Selection::All)].concat();
         assert_eq!(mappings(&seal(VERSION_1.to_vec()), SIZES), Ok((&[][..], expected)));
         let mut wrong = VERSION_1;
-        wrong[46] = 1; // its own number
+        wrong[46] = 1; // the number of the entry itself
         assert!(mappings(&seal(wrong.to_vec()), SIZES).is_err());
     }
 

@@ -23,7 +23,7 @@ impl Datatype {
         T::datatype()
     }
 
-    /// Little-endian integers of `size` bytes, of which all bits are significant.
+    /// Returns the type of little-endian integers of `size` bytes, of which all bits are significant.
     ///
     /// ```
     /// use hdf5_pure::{Datatype, ElementType};
@@ -45,12 +45,12 @@ impl Datatype {
         Self { version: 1, size, class: Class::FixedPoint(fixed) }
     }
 
-    /// Little-endian IEEE 754 numbers of 16 bits.
+    /// Returns the type of little-endian IEEE 754 numbers of 16 bits.
     pub fn float16() -> Self {
         Self::float(2, 5, 10)
     }
 
-    /// Little-endian IEEE 754 numbers of 32 bits.
+    /// Returns the type of little-endian IEEE 754 numbers of 32 bits.
     ///
     /// ```
     /// use hdf5_pure::Datatype;
@@ -61,12 +61,12 @@ impl Datatype {
         Self::float(4, 8, 23)
     }
 
-    /// Little-endian IEEE 754 numbers of 64 bits.
+    /// Returns the type of little-endian IEEE 754 numbers of 64 bits.
     pub fn float64() -> Self {
         Self::float(8, 11, 52)
     }
 
-    /// Little-endian bfloat16: numbers of 16 bits with the exponent range of 32-bit numbers.
+    /// Returns the type of little-endian bfloat16: numbers of 16 bits with the exponent range of 32-bit numbers.
     ///
     /// ```
     /// use hdf5_pure::{CreateOptions, Datatype, File, Writer};
@@ -99,7 +99,7 @@ impl Datatype {
         Self { version: 1, size, class: Class::FloatingPoint(float) }
     }
 
-    /// UTF-8 strings of any length.
+    /// Returns the type of UTF-8 strings of any length.
     ///
     /// ```
     /// use hdf5_pure::Datatype;
@@ -111,7 +111,7 @@ impl Datatype {
         Self { version: 1, size: 16, class: Class::VariableLength(class) }
     }
 
-    /// UTF-8 strings of `size` bytes. Shorter strings are padded with NULs.
+    /// Returns the type of UTF-8 strings of `size` bytes. Shorter strings are padded with NULs.
     ///
     /// ```
     /// use hdf5_pure::{CreateOptions, Datatype, File, Writer};
@@ -126,7 +126,7 @@ impl Datatype {
         Self { version: 1, size, class: Class::String { padding: Padding::NullPadded, charset: UTF8 } }
     }
 
-    /// Sequences of any length.
+    /// Returns the type of sequences of any length.
     ///
     /// ```
     /// use hdf5_pure::{Datatype, ElementType};
@@ -140,7 +140,7 @@ impl Datatype {
         Self { version: 1, size: 16, class: Class::VariableLength(class) }
     }
 
-    /// Arrays of a fixed shape.
+    /// Returns the type of arrays of a fixed shape.
     ///
     /// ```
     /// use hdf5_pure::Datatype;
@@ -157,7 +157,7 @@ impl Datatype {
         }
     }
 
-    /// Bit fields of `size` bytes.
+    /// Returns the type of bit fields of `size` bytes.
     ///
     /// ```
     /// use hdf5_pure::{CreateOptions, Datatype, File, Writer};
@@ -175,7 +175,7 @@ impl Datatype {
         Self { version: 1, size, class: Class::BitField(field) }
     }
 
-    /// Opaque elements: bytes that mean nothing to the library, with a tag that describes them.
+    /// Returns the type of opaque elements: bytes that mean nothing to the library, with a tag that describes them.
     ///
     /// ```
     /// use hdf5_pure::{CreateOptions, Datatype, File, Writer};
@@ -191,7 +191,7 @@ impl Datatype {
         Self { version: 1, size, class: Class::Opaque { tag: tag.into() } }
     }
 
-    /// Compounds whose members follow each other without gaps.
+    /// Returns the type of compounds whose members follow each other without gaps.
     ///
     /// ```
     /// use hdf5_pure::Datatype;
@@ -208,14 +208,14 @@ impl Datatype {
             .into_iter()
             .map(|(name, datatype)| {
                 let at = offset;
-                offset = bound::sum(offset, datatype.size); // refused by `check`
+                offset = bound::sum(offset, datatype.size); // this saturates, and `check` refuses the result
                 Member { name: name.into(), offset: at, datatype }
             })
             .collect();
         Self { version: 1, size: offset, class: Class::Compound(members) }
     }
 
-    /// Complex numbers as h5py stores them: compounds of `r` and `i`.
+    /// Returns the type of complex numbers as h5py stores them: compounds of `r` and `i`.
     ///
     /// ```
     /// use hdf5_pure::{CreateOptions, Datatype, ElementType, File, Writer};
@@ -232,7 +232,7 @@ impl Datatype {
         Self::compound([("r", part.clone()), ("i", part.clone())])
     }
 
-    /// Integers whose values have names.
+    /// Returns the type of integers whose values have names.
     ///
     /// ```
     /// use hdf5_pure::{CreateOptions, Datatype, ElementType, File, Writer};
@@ -285,7 +285,7 @@ impl Datatype {
         })
     }
 
-    /// Complex numbers of the complex class, which came with [`Bound::V200`](crate::options::Bound::V200).
+    /// Returns the type of complex numbers of the complex class, which came with [`Bound::V200`](crate::options::Bound::V200).
     ///
     /// ```
     /// use hdf5_pure::{CreateOptions, Datatype, Writer};
@@ -303,7 +303,7 @@ impl Datatype {
         Self { version: 5, size, class: Class::Complex { base: Box::new(part.clone()) } }
     }
 
-    /// Times of `size` bytes. The format does not define what they mean.
+    /// Returns the type of times of `size` bytes. The format does not define what they mean.
     ///
     /// ```
     /// use hdf5_pure::{Datatype, ElementType};

@@ -255,7 +255,7 @@ fn significant(
 ) -> Result<u128> {
     let raw = little(bytes, order == sciformats_core::endian::ByteOrder::Big)
         .ok_or_else(|| Error::unsupported(format!("a number of {} bytes", bytes.len())))?;
-    let shifted = raw.checked_shr(offset.into()).unwrap_or(0); // a bound: no bit is beyond the word
+    let shifted = raw.checked_shr(offset.into()).unwrap_or(0); // a bound: bits beyond the word are 0
     let unused = 128 - u32::from(precision.min(128));
     Ok(shifted.checked_shl(unused).map_or(0, |bits| bits >> unused))
 }
@@ -285,7 +285,7 @@ pub(crate) fn float(float: &FloatingPoint, bytes: &[u8]) -> Result<Real> {
     let raw = raw.ok_or_else(|| Error::unsupported(format!("a number of {} bytes", bytes.len())))?;
     let bits = |at: u8, n: u8| {
         let mask = 1u128.checked_shl(n.into()).map_or(u128::MAX, |bit| bit - 1);
-        raw.checked_shr(at.into()).unwrap_or(0) & mask // a bound: no bit is beyond the word
+        raw.checked_shr(at.into()).unwrap_or(0) & mask // a bound: bits beyond the word are 0
     };
     let negative = bits(float.sign_location, 1) == 1;
     let exponent = bits(float.exponent_location, float.exponent_size.min(31));
@@ -293,7 +293,7 @@ pub(crate) fn float(float: &FloatingPoint, bytes: &[u8]) -> Result<Real> {
     let all_ones = float.exponent_size > 0 && exponent == (1u128 << float.exponent_size.min(31)) - 1;
     let size = i64::from(float.mantissa_size);
     let exponent = i64::try_from(exponent).unwrap_or(i64::MAX); // a bound: it has 31 bits at most
-    // A bit of a word, if it has that one.
+    // Returns the word with this bit set, or 0 if the word has no such bit.
     let bit = |at: i64| if (0..128).contains(&at) { 1u128 << at } else { 0 };
     let unbiased = |e: i64| e - i64::from(float.bias);
     let special = |mantissa: u128| if mantissa == 0 { Real::Infinite { negative } } else { Real::Nan };

@@ -1,4 +1,4 @@
-//! Arbitrary steps of writing and editing a file, beside a model of what it should hold.
+//! Takes arbitrary steps of writing and editing a file, beside a model of its contents.
 //!
 //! Bytes choose the steps. The first ones say how the file is created, and how many steps its writer takes; an editor takes
 //! the others. After every commit, and wherever a step says so, the file is compared with the model, and no byte of it may
@@ -17,12 +17,13 @@ use crate::array::Array;
 use crate::recorded::Recorded;
 
 const BOUNDS: [Bound; 5] = [Bound::Earliest, Bound::V18, Bound::V110, Bound::V112, Bound::V200];
-/// Rows and columns that no dataset exceeds.
+/// The largest number of rows and columns of a dataset.
 const MOST: u64 = 20;
-/// Steps of a run: more would only repeat what these do.
+/// The largest number of steps of a run. More steps would only repeat the earlier ones.
 const STEPS: usize = 120;
 
-/// What the file holds: objects, the first of which is the root group. Those that nothing leads to any more stay here.
+/// The contents of the file: its objects, of which the first is the root group. Objects to which nothing leads any more stay
+/// here.
 #[derive(Clone, Debug)]
 struct Model(Vec<Object>);
 
@@ -30,14 +31,14 @@ struct Model(Vec<Object>);
 struct Object {
     is: Is,
     attributes: BTreeMap<String, Vec<u16>>,
-    /// Where the writer that made it finds it.
+    /// The identifier that the writer gave the object.
     id: Option<ObjectId>,
 }
 
 #[derive(Clone, Debug)]
 enum Is {
     Group(BTreeMap<String, Link>),
-    /// An array, and how far it may grow: none if it cannot.
+    /// An array and its maximum shape, or `None` if it cannot grow.
     Array(Array, Option<[u64; 2]>),
     Texts(Vec<String>),
 }
@@ -48,7 +49,7 @@ enum Link {
     Soft(String),
 }
 
-/// A link, and the path to it.
+/// A link and its path.
 #[derive(Clone, Debug)]
 struct Place {
     group: usize,
@@ -61,18 +62,18 @@ impl Model {
     fn links(&self, group: usize) -> &BTreeMap<String, Link> {
         match &self.0[group].is {
             Is::Group(links) => links,
-            other => panic!("{other:?} is no group"),
+            other => panic!("{other:?} is not a group"),
         }
     }
 
     fn links_mut(&mut self, group: usize) -> &mut BTreeMap<String, Link> {
         match &mut self.0[group].is {
             Is::Group(links) => links,
-            other => panic!("{other:?} is no group"),
+            other => panic!("{other:?} is not a group"),
         }
     }
 
-    /// All links below the root. Groups have one link each, so this ends.
+    /// Returns all links below the root. Each group has one link, so this ends.
     fn places(&self) -> Vec<Place> {
         let mut places = Vec::new();
         let mut queue = vec![(0, String::new())];
@@ -90,7 +91,7 @@ impl Model {
         places
     }
 
-    /// Paths of objects, the root group's among them.
+    /// Returns the paths of objects, including that of the root group.
     fn objects(&self, wanted: impl Fn(&Is) -> bool) -> Vec<(usize, String)> {
         let hard = |place: Place| match place.to {
             Link::Hard(object) => Some((object, place.path)),
@@ -100,7 +101,7 @@ impl Model {
         all.filter(|(object, _)| wanted(&self.0[*object].is)).collect()
     }
 
-    /// Fails unless the file holds this.
+    /// Fails unless the file has these contents.
     fn check(&self, file: &File, tracked: bool) {
         let mut addresses = BTreeMap::new();
         self.check_group(0, &file.root().unwrap(), &mut addresses, tracked);
@@ -162,7 +163,7 @@ impl Model {
     }
 }
 
-/// Who changes the file.
+/// The writer or the editor of the file.
 enum Side {
     New(Writer),
     Edited(Editor),
@@ -184,7 +185,7 @@ impl Side {
     }
 }
 
-/// Bytes that choose; when they are used up, they choose the first of all.
+/// The bytes that choose the steps. When they are used up, the first option is always chosen.
 struct Choices<'a>(&'a [u8]);
 
 impl Choices<'_> {
@@ -229,17 +230,17 @@ struct Run<'a> {
     disk: Recorded,
     options: EditOptions,
     now: Model,
-    /// What the last commit left.
+    /// The state of the last commit.
     committed: Model,
-    /// Names that were given.
+    /// The number of names that were used.
     named: usize,
-    /// Whether elements of variable length are made, whose space is not given back.
+    /// Whether elements of variable length are written, whose space is not freed.
     texts: bool,
-    /// Bytes that belonged to nothing when the editor was opened.
+    /// The number of bytes that belonged to no structure when the editor was opened.
     lost: u64,
 }
 
-/// Writes and edits a file as `data` says.
+/// Writes and edits a file as `data` chooses.
 pub(crate) fn run(data: &[u8]) {
     let mut choices = Choices(data);
     let bound = BOUNDS[choices.below(5)];
@@ -291,7 +292,7 @@ pub(crate) fn run(data: &[u8]) {
 }
 
 impl Run<'_> {
-    /// Completes the new file, and begins to edit it.
+    /// Completes the new file, and starts to edit it.
     fn finish(&mut self) {
         let unfinished = Writer::in_memory(&CreateOptions::default()).unwrap();
         let Side::New(writer) = std::mem::replace(&mut self.side, Side::New(unfinished)) else { return };
@@ -302,7 +303,7 @@ impl Run<'_> {
     }
 
     fn edit(&mut self) {
-        // The editor before gives up the file.
+        // The previous editor must release the file first.
         self.side = Side::Edited(Editor::in_storage(Box::new(self.disk.clone()), &self.options).unwrap());
         self.lost = self.editor().unaccounted().unwrap();
     }
@@ -320,7 +321,7 @@ impl Run<'_> {
         self.check_space();
     }
 
-    /// Fails if two structures share a byte, or the editor has lost some.
+    /// Fails if two structures share a byte, or the editor has lost some bytes.
     fn check_space(&mut self) {
         let lost = self.editor().unaccounted().unwrap();
         assert!(self.texts || lost <= self.lost, "{lost} bytes belong to nothing, {} did before", self.lost);
@@ -340,7 +341,7 @@ impl Run<'_> {
         self.check_space();
     }
 
-    /// Ends the editor, with or without what is pending.
+    /// Closes the editor, with or without a commit of the pending changes.
     fn reopen(&mut self) {
         let kept = self.choices.below(2) == 1;
         let aside = Side::New(Writer::in_memory(&CreateOptions::default()).unwrap());
@@ -353,12 +354,12 @@ impl Run<'_> {
         self.check_stored();
     }
 
-    /// Takes out everything; nothing of it may be lost.
+    /// Removes everything. No bytes may be lost.
     fn clear(&mut self) {
         let Model(objects) = &mut self.now;
         let links = match &mut objects[0].is {
             Is::Group(links) => std::mem::take(links),
-            other => panic!("{other:?} is no group"),
+            other => panic!("{other:?} is not a group"),
         };
         for name in links.keys() {
             self.editor().unlink(name).unwrap();
@@ -366,12 +367,12 @@ impl Run<'_> {
         self.commit();
     }
 
-    /// A path of a group, and a new name in it.
+    /// Returns the path of a group, and a new name in it.
     fn new_name(&mut self) -> (usize, String, String) {
         let groups = self.now.objects(|is| matches!(is, Is::Group(_)));
         let (group, path) = self.choices.pick(groups).unwrap();
         self.named += 1;
-        // Long ones make tables of names grow, and links leave headers.
+        // Long names make the heaps of names grow, and move links out of headers.
         let name = format!("{}{}", "n".repeat([1, 1, 1, 40, 300][self.choices.below(5)]), self.named);
         let path = format!("{}/{name}", path.trim_end_matches('/'));
         (group, name, path)
@@ -437,7 +438,7 @@ impl Run<'_> {
                 (made.max_shape(most).chunks(sides).filters(filters), Some(chunked(most)))
             }
         };
-        // Not every bound has every index, nor every shape.
+        // Not every bound permits every index and every shape.
         if let Ok(id) = made.write(&array.values) {
             self.add((group, name), Is::Array(array, most), id);
         }
@@ -516,7 +517,7 @@ impl Run<'_> {
             let new = format!("r{}", self.choices.below(24));
             match object.rename_attribute(&name, &new) {
                 Ok(_) => attributes.insert(new, value),
-                // The name is taken.
+                // The name is in use.
                 Err(_) => attributes.insert(name, value),
             };
         }

@@ -1,8 +1,8 @@
-//! A dataset as it should be: a plain array.
+//! A model of a dataset: a plain array.
 
 use hdf5_pure::{Range, Slab};
 
-/// Shape, elements row by row, and what new elements are.
+/// The shape, the elements row by row, and the value of new elements.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Array {
     pub(crate) shape: Vec<u64>,
@@ -17,6 +17,13 @@ impl Array {
 
     pub(crate) fn write(&mut self, slab: &Slab, values: &[i32]) {
         Self::indices(slab).into_iter().zip(values).for_each(|(at, &value)| self.values[at] = value);
+    }
+
+    pub(crate) fn write_points(&mut self, points: &[Vec<u64>], values: &[i32]) {
+        for (point, &value) in points.iter().zip(values) {
+            let ranges: Vec<Range> = point.iter().map(|&at| Range::new(at, 1)).collect();
+            self.write(&Slab::new(&self.shape, ranges).unwrap(), &[value]);
+        }
     }
 
     pub(crate) fn resize(&mut self, shape: &[u64]) {

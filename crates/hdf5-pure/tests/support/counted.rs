@@ -1,4 +1,4 @@
-//! A file in memory that counts the bytes that are read of it and written to it.
+//! A file in memory that counts the bytes that are read and written.
 
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -7,7 +7,7 @@ use hdf5_pure::Result;
 use hdf5_pure::storage::ReadAt;
 use sciformats_core::WriteAt;
 
-/// The file. Clones share it.
+/// The file. All clones share it.
 #[derive(Clone)]
 pub(crate) struct Counted(Arc<Mutex<State>>);
 
@@ -16,7 +16,7 @@ struct State {
     cost: Cost,
 }
 
-/// Bytes that were read and written.
+/// The numbers of bytes that were read and written.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Cost {
     pub(crate) read: u64,
@@ -31,7 +31,7 @@ impl std::ops::AddAssign for Cost {
 }
 
 impl Cost {
-    /// All of them.
+    /// Returns their sum.
     pub(crate) fn bytes(self) -> f64 {
         (self.read + self.written) as f64
     }
@@ -46,7 +46,7 @@ impl Counted {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What was counted since the last call.
+    /// Returns what was counted since the last call.
     pub(crate) fn take(&self) -> Cost {
         std::mem::take(&mut self.lock().cost)
     }

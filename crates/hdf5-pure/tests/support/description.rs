@@ -1,11 +1,11 @@
-//! Everything that a file says, as text: files that describe themselves alike hold the same.
+//! Describes the contents of a file as text. Files with equal descriptions have the same contents.
 
 use std::collections::BTreeMap;
 
 use hdf5_pure::walk::Found;
 use hdf5_pure::{File, Node};
 
-/// What is at each path.
+/// The descriptions of all objects and links by path.
 pub(crate) type Description = BTreeMap<String, String>;
 
 /// Describes links, objects, attributes and elements. A link that leads to nothing readable is a panic; elements that this

@@ -1,17 +1,17 @@
-//! Asks a file everything that can be asked of it.
+//! Calls every method that reads something from a file.
 
 use hdf5_pure::options::Limits;
 use hdf5_pure::structure::Class;
 use hdf5_pure::walk::Found;
 use hdf5_pure::{Address, File, Node, OpenOptions, Slab, conventions};
 
-/// Bounds for bytes that nobody trusts.
+/// Returns options with limits for files that are not trusted.
 pub(crate) fn options() -> OpenOptions {
     let limits = Limits::default().with_memory(1 << 20).with_items(10_000);
     OpenOptions::default().with_limits(limits).with_threads(1)
 }
 
-/// Objects of one file that are looked at: a small file can have many links.
+/// The largest number of objects of a file that are read, because a small file can have many links.
 const OBJECTS: usize = 2000;
 
 /// Walks over the file and reads what it finds. Returns the number of elements that were read without an error.

@@ -1,8 +1,8 @@
-//! The files that others have written.
+//! The files that other programs have written.
 
 use std::path::{Path, PathBuf};
 
-/// The HDF5 fixtures in a folder of them, `"."` for those that are whole.
+/// Returns the HDF5 fixtures in a folder; `"."` has the undamaged ones.
 pub(crate) fn fixtures(folder: &str) -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/hdf5").join(folder);
     let mut files: Vec<PathBuf> = std::fs::read_dir(folder)

@@ -1,6 +1,6 @@
 //! The memory of this process.
 
-/// Bytes in memory now (`VmRSS:`) or at most so far (`VmHWM:`), where the system tells.
+/// Returns the memory of this process in bytes, now (`VmRSS:`) or at most so far (`VmHWM:`), if the system reports it.
 pub(crate) fn resident(key: &str) -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix(key))?;

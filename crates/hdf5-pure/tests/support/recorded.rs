@@ -1,4 +1,4 @@
-//! A file in memory that is read and written by several, and notes all steps.
+//! A file in memory that several readers and writers share, and that records all steps of writing.
 
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -7,14 +7,14 @@ use hdf5_pure::Result;
 use hdf5_pure::storage::ReadAt;
 use sciformats_core::{Error, Step, WriteAt};
 
-/// The file. Clones share it.
+/// The file. All clones share it.
 #[derive(Clone)]
 pub(crate) struct Recorded(Arc<Mutex<State>>);
 
 struct State {
     bytes: Vec<u8>,
     steps: Vec<Step<'static>>,
-    /// How long it may become.
+    /// The largest length of the file.
     room: u64,
 }
 

@@ -1,18 +1,18 @@
-//! The type of elements: the value of `descr`, as `numpy.lib.format` writes it.
+//! The type of elements, which is the value of `descr`, as `numpy.lib.format` writes it.
 //!
 //! | text | field |
 //! |---|---|
-//! | `'<f4'` | a type without parts, as below |
-//! | `[('a', '<f4'), ('b', '<i2', (3,))]` | fields one after another: name, type, shape of an array; without a name it is padding |
-//! | `(('title', 'name'), '<f4')` | a field with a title beside its name |
+//! | `'<f4'` | a type without parts, as described below |
+//! | `[('a', '<f4'), ('b', '<i2', (3,))]` | fields one after another: name, type, shape of an array; padding has no name |
+//! | `(('title', 'name'), '<f4')` | a field with a title besides its name |
 //!
 //! A type without parts:
 //!
 //! | offset | size | field |
 //! |---|---|---|
-//! | 0 | 0 or 1 | byte order: `<` little-endian, `>` big-endian, `=` the machine's, `\|` none |
+//! | 0 | 0 or 1 | byte order: `<` little-endian, `>` big-endian, `=` that of the machine, `\|` none |
 //! | | 1 | kind: `b` `i` `u` `f` `c` `M` `m` `S` `a` `U` `V` `O` |
-//! | | digits | bytes of an element; of `U` code points of 4 bytes; may be missing after `O` |
+//! | | digits | size of an element in bytes; for `U`, the number of code points of 4 bytes; may be missing after `O` |
 //! | | rest | unit of `M` and `m`: `[ns]` |
 
 use std::fmt;
@@ -29,26 +29,26 @@ use sciformats_core::{Result, number::NumberType};
 
 use sciformats_core::literal::{Encoding, Literal, Tuple, quoted};
 
-/// What elements are.
+/// The type of elements.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DType {
     /// A type without parts.
     Scalar {
-        /// What it is.
+        /// The kind of the elements.
         kind: Kind,
-        /// Bytes of an element.
+        /// The size of an element in bytes.
         size: u64,
-        /// The order of bytes in a number. Little-endian where there is none.
+        /// The order of bytes in a number. It is little-endian if the order has no effect.
         order: ByteOrder,
     },
     /// Fields one after another.
     Record(Vec<Field>),
-    /// Several of one type: a field of more than one element.
+    /// Several elements of one type, in a field of more than one element.
     Array {
-        /// The type of each.
+        /// The type of each element.
         item: Box<DType>,
-        /// The dimensions, slowest first.
+        /// The dimensions, the slowest varying first.
         shape: Vec<u64>,
     },
 }
@@ -63,17 +63,17 @@ pub enum Kind {
     Int,
     /// Unsigned integers (`u`).
     UInt,
-    /// Floating-point numbers (`f`). Of more than 8 bytes, their layout depends on the machine that wrote them.
+    /// Floating-point numbers (`f`). If they have more than 8 bytes, their layout depends on the machine that wrote them.
     Float,
     /// Complex numbers (`c`).
     Complex,
-    /// Moments (`M`), as integers that count a unit: `ns`.
+    /// Points in time (`M`). They are integers that count a unit such as `ns`.
     DateTime(Box<str>),
-    /// Spans of time (`m`), as integers that count a unit.
+    /// Durations (`m`). They are integers that count a unit.
     TimeDelta(Box<str>),
-    /// Text in bytes, padded with NUL (`S`).
+    /// Text in bytes, padded with NULs (`S`).
     Bytes,
-    /// Text in code points of four bytes, padded with 0 (`U`).
+    /// Text in code points of four bytes, padded with zeros (`U`).
     Text,
     /// Bytes without a meaning (`V`).
     Void,
@@ -84,21 +84,21 @@ pub enum Kind {
 /// A field of a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Field {
-    /// Its name; empty for padding.
+    /// The name, which is empty for padding.
     pub name: String,
-    /// Another name, for people.
+    /// Another name for people to read.
     pub title: Option<String>,
-    /// Its type.
+    /// The type of the field.
     pub dtype: DType,
 }
 
 impl DType {
-    /// A little-endian type without parts, of `size` bytes.
+    /// Returns a little-endian type of `size` bytes without parts.
     pub fn scalar(kind: Kind, size: u64) -> Self {
         Self::Scalar { kind, size, order: ByteOrder::Little }
     }
 
-    /// The type that a text describes, as a header has it: `'<f4'` with its quotes, or a list of fields.
+    /// Parses a type as it is written in a header: `'<f4'` with its quotes, or a list of fields.
     ///
     /// ```
     /// use npy::{DType, Kind};
@@ -111,19 +111,19 @@ impl DType {
     /// ```
     ///
     /// # Errors
-    /// `Malformed` if it is no type.
+    /// `Malformed` if the text is not a type.
     pub fn parse(text: &str) -> Result<Self> {
         let dtype = |i| {
             let (rest, literal) = Literal::parse(Encoding::Utf8)(i)?;
             match Self::of(&literal) {
                 Some(dtype) => Ok((rest, dtype)),
-                None => fail(i, FaultKind::Rule("is no type")),
+                None => fail(i, FaultKind::Rule("is not a type")),
             }
         };
         locate_all("descr", 0, text.as_bytes(), dtype)
     }
 
-    /// The type that the value of `descr` is; `None` if it is no type.
+    /// Returns the type for a value of `descr`, or `None` if it is not a type.
     pub(crate) fn of(literal: &Literal) -> Option<Self> {
         match literal {
             Literal::Text(text) => locate_all("type", 0, text.as_bytes(), scalar).ok(),
@@ -132,7 +132,7 @@ impl DType {
         }
     }
 
-    /// Bytes of an element; `None` beyond 64 bits.
+    /// Returns the size of an element in bytes, or `None` if it does not fit 64 bits.
     pub fn size(&self) -> Option<u64> {
         match self {
             Self::Scalar { size, .. } => Some(*size),
@@ -143,7 +143,7 @@ impl DType {
         }
     }
 
-    /// The type of the numbers that elements are, and the order of their bytes, if they are real numbers.
+    /// Returns the number type and the byte order of the elements, if they are real numbers.
     pub(crate) fn number(&self) -> Option<(NumberType, ByteOrder)> {
         let Self::Scalar { kind, size, order } = self else { return None };
         let number = match kind {
@@ -155,7 +155,7 @@ impl DType {
         number.map(|number| (number, *order))
     }
 
-    /// Whether elements are Python objects, or some part of them is.
+    /// Returns whether the elements or parts of them are Python objects.
     pub(crate) fn has_objects(&self) -> bool {
         match self {
             Self::Scalar { kind, .. } => *kind == Kind::Object,
@@ -166,7 +166,7 @@ impl DType {
 }
 
 impl Field {
-    /// A field of this name.
+    /// Creates a field with this name.
     pub fn new(name: impl Into<String>, dtype: DType) -> Self {
         Self { name: name.into(), title: None, dtype }
     }
@@ -195,7 +195,7 @@ impl Field {
     }
 }
 
-/// Dimensions: a tuple of numbers, or one number.
+/// Returns the dimensions, which are a tuple of numbers, or a single number.
 pub(crate) fn dimensions(literal: &Literal) -> Option<Vec<u64>> {
     let number = |item: &Literal| match item {
         Literal::Number(number) => Some(*number),
@@ -207,7 +207,7 @@ pub(crate) fn dimensions(literal: &Literal) -> Option<Vec<u64>> {
     }
 }
 
-/// A type such as `<f4` or `>M8[ns]`.
+/// Parses a type such as `<f4` or `>M8[ns]`.
 fn scalar(i: &[u8]) -> Parsed<'_, DType> {
     let (i, order) = opt(one_of("<>|=")).parse(i)?;
     let (i, letter) = anychar(i)?;
@@ -226,16 +226,16 @@ fn scalar(i: &[u8]) -> Parsed<'_, DType> {
         ('S' | 'a', Some(size), _) => Some((Kind::Bytes, size)),
         ('U', Some(count), _) => count.checked_mul(4).map(|size| (Kind::Text, size)),
         ('V', Some(size), _) => Some((Kind::Void, size)),
-        // A pointer is as wide as those of the machine, and says so or not.
+        // A pointer is as wide as the pointers of the machine; the width may be written or not.
         ('O', size, _) => Some((Kind::Object, size.unwrap_or(8))),
         _ => None,
     };
-    let Some((kind, size)) = known else { return fail(i, FaultKind::Rule("is no type")) };
+    let Some((kind, size)) = known else { return fail(i, FaultKind::Rule("is not a type")) };
     let order = if order == Some('>') { ByteOrder::Big } else { ByteOrder::Little };
     Ok((rest, DType::Scalar { kind, size, order }))
 }
 
-/// The text of a header.
+/// Writes the type as it is in a header.
 impl fmt::Display for DType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -266,7 +266,7 @@ impl fmt::Display for DType {
                 let fields: Vec<String> = fields.iter().map(Field::to_string).collect();
                 write!(f, "[{}]", fields.join(", "))
             }
-            // A type of its own has no shape: it is that of a record of one field.
+            // A type of an array has no notation of its own, so it is written as a record with one field.
             Self::Array { .. } => write!(f, "[{}]", Field::new("f0", self.clone())),
         }
     }

@@ -1,13 +1,13 @@
-//! All that stands before the elements.
+//! Everything before the elements.
 //!
 //! | offset | size | field |
 //! |--:|--:|---|
 //! | 0 | 6 | magic `\x93NUMPY` |
-//! | 6 | 2 | version: 1.0, 2.0 if the header is longer than 65535 bytes, 3.0 if it is not Latin-1 |
+//! | 6 | 2 | version: 1.0; 2.0 if the header is longer than 65535 bytes; 3.0 if it is not Latin-1 |
 //! | 8 | 2 or 4 | length of the header, little-endian; 4 bytes from version 2.0 on |
 //! | 10, 12 | | header: a Python dictionary in Latin-1 or UTF-8, spaces, a line feed; ends at a multiple of 64 |
 //!
-//! The spaces leave room for the dimension along which the array may grow, up to 21 digits of it, as NumPy leaves it.
+//! The spaces leave room for the dimension along which the array can grow, up to 21 digits of it, as NumPy does.
 //!
 //! The dictionary has these keys, in any order:
 //!
@@ -15,7 +15,7 @@
 //! |---|---|
 //! | `'descr': '<f4'` | the type of the elements |
 //! | `'fortran_order': False` | whether the first index varies fastest, instead of the last |
-//! | `'shape': (3, 4)` | the dimensions: a tuple of whole numbers, empty for a single element |
+//! | `'shape': (3, 4)` | the dimensions, which are a tuple of integers; empty for a single element |
 
 use nom::Parser;
 use nom::bytes::complete::tag;
@@ -32,31 +32,31 @@ use super::dtype::{DType, dimensions};
 /// The first bytes of every file.
 pub(crate) const MAGIC: &[u8; 6] = b"\x93NUMPY";
 
-/// A header ends at a multiple of so many bytes.
+/// The alignment in bytes of the end of a header.
 const ALIGNMENT: usize = 64;
 
-/// Digits that the dimension along which an array grows has room for.
+/// The number of digits for which the dimension along which an array can grow has space.
 const GROWTH: usize = 21;
 
-/// What stands before the dictionary.
+/// The fields before the dictionary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Preamble {
-    /// Major and minor.
+    /// The major and the minor version.
     pub(crate) version: (u8, u8),
-    /// Bytes of the dictionary with what pads it.
+    /// The size of the dictionary and its padding in bytes.
     pub(crate) length: u32,
-    /// Where the dictionary begins.
+    /// The offset of the dictionary.
     pub(crate) start: u8,
 }
 
 impl Preamble {
-    /// The most bytes that it has.
+    /// The largest size of these fields in bytes.
     pub(crate) const SIZE: usize = 12;
 
-    /// Reads what stands before the dictionary.
+    /// Parses the fields before the dictionary.
     ///
     /// # Errors
-    /// `Malformed`; `Unsupported` for a version that is not known.
+    /// `Malformed`; `Unsupported` if the version is not known.
     pub(crate) fn read(bytes: &[u8]) -> Result<Self> {
         match locate("header", 0, bytes, Self::parse)? {
             (version, Some((length, start))) => Ok(Self { version, length, start }),
@@ -66,7 +66,7 @@ impl Preamble {
         }
     }
 
-    /// The version; in versions that are known also the length of the dictionary, and where it begins.
+    /// Parses the version, and if it is known, also the length of the dictionary and its offset.
     fn parse(i: &[u8]) -> Parsed<'_, Start> {
         const LENGTH: &str = "length of the header";
         let (i, version) = Self::version(i)?;
@@ -88,10 +88,10 @@ impl Preamble {
     }
 }
 
-/// A version, and the length of the dictionary and where it begins.
+/// A version, and the length and the offset of the dictionary.
 type Start = ((u8, u8), Option<(u32, u8)>);
 
-/// What a file says of its array.
+/// The description of the array in a file.
 ///
 /// ```
 /// use npy::{DType, Header, Kind};
@@ -109,36 +109,36 @@ pub struct Header {
     pub dtype: DType,
     /// Whether the first index varies fastest.
     pub fortran_order: bool,
-    /// The dimensions, slowest first where the order is C's.
+    /// The dimensions. In C order, the slowest varying is the first.
     pub shape: Vec<u64>,
 }
 
 impl Header {
-    /// Of an array in C order.
+    /// Creates the header of an array in C order.
     pub fn new(dtype: DType, shape: impl Into<Vec<u64>>) -> Self {
         Self { dtype, fortran_order: false, shape: shape.into() }
     }
 
-    /// The dimension along which elements can follow those that there are: the slowest.
+    /// Returns the dimension along which elements can be appended, which is the slowest varying one.
     pub(crate) fn growing(&self) -> Option<usize> {
         let last = self.shape.len().checked_sub(1)?;
         Some(if self.fortran_order { last } else { 0 })
     }
 
-    /// The number of elements; `None` beyond 64 bits.
+    /// Returns the number of elements, or `None` if it does not fit 64 bits.
     pub fn elements(&self) -> Option<u64> {
         elements(&self.shape)
     }
 
-    /// Bytes of all elements; `None` beyond 64 bits.
+    /// Returns the size of all elements in bytes, or `None` if it does not fit 64 bits.
     pub fn stored_size(&self) -> Option<u64> {
         self.elements()?.checked_mul(self.dtype.size()?)
     }
 
-    /// Reads the dictionary, whose bytes begin at `start` in the file.
+    /// Parses the dictionary, which is at the offset `start` of the file.
     ///
     /// # Errors
-    /// `Malformed`: of the dictionary as a whole at its start, of what is no Python where that is.
+    /// `Malformed`. The offset is that of the dictionary, or of the place where the text is not valid Python.
     pub(crate) fn read(bytes: &[u8], version: (u8, u8), start: u64) -> Result<Self> {
         let encoding = if version.0 == 3 { Encoding::Utf8 } else { Encoding::Latin1 };
         locate_all("header", start, bytes, |i| Self::parse(i, encoding))
@@ -147,23 +147,25 @@ impl Header {
     fn parse(i: &[u8], encoding: Encoding) -> Parsed<'_, Self> {
         let (rest, literal) = field("header", Literal::parse(encoding))(i)?;
         let wrong = |rule| field("header", |i| fail(i, FaultKind::Rule(rule)))(i);
-        let Literal::Dictionary(pairs) = literal else { return wrong("is no Python dictionary") };
+        let Literal::Dictionary(pairs) = literal else { return wrong("is not a Python dictionary") };
         let value = |key: &str| {
             pairs.iter().find(|(name, _)| *name == Literal::Text(key.into())).map(|(_, value)| value)
         };
-        let Some(descr) = value("descr") else { return wrong("has no descr") };
-        let Some(dtype) = DType::of(descr) else { return wrong("has a descr that is no type") };
+        let Some(descr) = value("descr") else { return wrong("lacks the key descr") };
+        let Some(dtype) = DType::of(descr) else { return wrong("has a descr that is not a type") };
         let Some(Literal::Bool(fortran_order)) = value("fortran_order") else {
-            return wrong("does not say the order of the elements");
+            return wrong("lacks the key fortran_order, or its value is neither True nor False");
         };
-        let Some(shape) = value("shape").and_then(dimensions) else { return wrong("has no shape") };
+        let Some(shape) = value("shape").and_then(dimensions) else {
+            return wrong("lacks the key shape, or its value is not a tuple of integers");
+        };
         Ok((rest, Self { dtype, fortran_order: *fortran_order, shape }))
     }
 
-    /// Appends all that stands before the elements to `out`.
+    /// Appends everything before the elements to `out`.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] for a header of 4 GiB.
+    /// [`Error::Unsupported`] if the header would have 4 GiB.
     pub fn encode(&self, out: &mut Vec<u8>) -> Result<()> {
         let Self { dtype, fortran_order, shape } = self;
         let order = if *fortran_order { "True" } else { "False" };
@@ -174,7 +176,7 @@ impl Header {
             dictionary.extend(std::iter::repeat_n(' ', room));
         }
         let wide = || Error::unsupported("a header of 4 GiB");
-        // The line feed is the last byte before a multiple of 64.
+        // The line feed is the last byte before a multiple of 64 bytes.
         let padded = |before: usize| {
             let end = dictionary.len().checked_add(before)?.checked_add(1)?;
             end.checked_next_multiple_of(ALIGNMENT)?.checked_sub(before)
@@ -197,10 +199,10 @@ impl Header {
         Ok(())
     }
 
-    /// All that stands before the elements.
+    /// Returns everything before the elements.
     ///
     /// # Errors
-    /// As [`encode`](Self::encode).
+    /// Those of [`encode`](Self::encode).
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         let mut out = Vec::new();
         self.encode(&mut out)?;
@@ -264,10 +266,10 @@ mod tests {
             read(&bytes).unwrap_err().to_string()
         };
         for (dictionary, message) in [
-            ("(1,)", "malformed header at offset 0xa: header is no Python dictionary"),
-            ("{'descr': x}", "malformed header at offset 0x14: header is no Python literal"),
-            ("{'descr': '<f4'", "malformed header at offset 0x19: header is no Python literal"),
-            ("{}", "malformed header at offset 0xa: header has no descr"),
+            ("(1,)", "malformed header at offset 0xa: header is not a Python dictionary"),
+            ("{'descr': x}", "malformed header at offset 0x14: header is not a Python literal"),
+            ("{'descr': '<f4'", "malformed header at offset 0x19: header is not a Python literal"),
+            ("{}", "malformed header at offset 0xa: header lacks the key descr"),
         ] {
             assert_eq!(header(dictionary), message);
         }

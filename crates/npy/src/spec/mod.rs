@@ -1,8 +1,8 @@
-//! The bytes of the format, as the documentation of `numpy.lib.format` states them: pure functions between bytes and types.
+//! The bytes of the format, as the documentation of `numpy.lib.format` describes them: pure functions between bytes and types.
 //!
 //! | file | structure |
 //! |---|---|
-//! | [`header`] | all that stands before the elements |
+//! | [`header`] | everything before the elements |
 //! | [`dtype`] | the type of elements, the value of `descr` |
 //!
 //! Headers are written in Python literals: [`sciformats_core::literal`].

@@ -1,13 +1,13 @@
-//! Truth values packed into words of 64 bits, the first in the lowest bit.
+//! Truth values packed into words of 64 bits. The first value is in the lowest bit.
 //!
-//! The words are little-endian here; the caller swaps those of a big-endian file.
+//! The words are little-endian; the caller swaps the words of a big-endian file.
 
-/// Bytes of a word.
+/// The size of a word in bytes.
 pub(crate) const WORD: usize = 8;
 
-/// Unpacks the bits from number `first` on, as many as `out` has bytes: 0 or 1 each.
+/// Unpacks one bit for each byte of `out`, beginning with bit number `first`. A byte becomes 0 or 1.
 ///
-/// Bits beyond the words are left as they are in `out`; the caller passes words enough.
+/// The caller passes enough words; if bits are missing, the rest of `out` is left unchanged.
 pub(crate) fn unpack(words: &[u8], first: usize, out: &mut [u8]) {
     let skip = first / 8;
     let bits = words.iter().skip(skip).flat_map(|byte| (0..8).map(move |bit| byte >> bit & 1));
@@ -16,7 +16,7 @@ pub(crate) fn unpack(words: &[u8], first: usize, out: &mut [u8]) {
     }
 }
 
-/// Packs truth values, a byte each, of which 0 is false. The last word is filled up with zeros.
+/// Packs truth values of one byte each; 0 is false. The last word is padded with zeros.
 pub(crate) fn pack(values: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(values.len().div_ceil(64) * WORD);
     for eight in values.chunks(8) {

@@ -1,19 +1,19 @@
-//! Integers in base 128, the lowest seven bits first.
+//! Integers in base 128. The lowest seven bits come first.
 //!
 //! | bits | field |
 //! |---|---|
 //! | 0–6 of byte n | bits 7·n to 7·n + 6 of the integer |
 //! | 7 | 1: another byte follows |
 //!
-//! Signed integers are folded first, so that small negative numbers stay short: 0, -1, 1, -2 become 0, 1, 2, 3.
+//! Signed integers are mapped to unsigned ones first, so that small negative numbers stay short: 0, -1, 1, -2 become 0, 1, 2, 3.
 
 use sciformats_core::fault::ParseError;
 use sciformats_core::{Fault, FaultKind};
 
-/// The widest integers, in bytes.
+/// The size of the widest integers in bytes.
 pub(crate) const WIDEST: usize = 16;
 
-/// Decodes exactly as many integers of `width` bytes (at most [`WIDEST`]), little-endian, as fill `out`.
+/// Decodes little-endian integers of `width` bytes (at most [`WIDEST`]), exactly as many as fit `out`.
 pub(crate) fn decode(mut i: &[u8], width: usize, signed: bool, out: &mut [u8]) -> Result<(), ParseError> {
     for element in out.chunks_exact_mut(width.max(1)) {
         let (rest, value) = integer(i, width)?;
@@ -29,8 +29,8 @@ pub(crate) fn decode(mut i: &[u8], width: usize, signed: bool, out: &mut [u8]) -
     }
 }
 
-/// One integer of at most `width` bytes. Not nom: to find the last byte with its combinators and go through the bytes then
-/// takes 2.1 times the instructions (87 an integer instead of 41), and this loop is all that decoding does.
+/// Decodes an integer of at most `width` bytes. nom is not used here: finding the last byte with its combinators and then
+/// going through the bytes takes 2.1 times the instructions (87 per integer instead of 41), and this loop is all of the decoding.
 fn integer(i: &[u8], width: usize) -> Result<(&[u8], u128), ParseError> {
     let fault = |kind| ParseError { remaining: i.len(), fault: Fault::new("element", kind) };
     let bits = width.min(WIDEST) * 8;
@@ -38,7 +38,7 @@ fn integer(i: &[u8], width: usize) -> Result<(&[u8], u128), ParseError> {
     for (n, &byte) in i.iter().enumerate() {
         let group = u128::from(byte & 0x7F);
         let shift = n * 7;
-        // All bits of the group must lie inside the integer.
+        // All bits of the group must fit the integer.
         let room = sciformats_core::bound::left(bits, shift);
         if room == 0 || room < 7 && group >> room != 0 {
             return Err(fault(FaultKind::Overflow));
@@ -51,7 +51,7 @@ fn integer(i: &[u8], width: usize) -> Result<(&[u8], u128), ParseError> {
     Err(fault(FaultKind::Truncated))
 }
 
-/// Encodes integers of `width` bytes (at most [`WIDEST`]), little-endian.
+/// Encodes little-endian integers of `width` bytes (at most [`WIDEST`]).
 pub(crate) fn encode(elements: &[u8], width: usize, signed: bool) -> Vec<u8> {
     let width = width.clamp(1, WIDEST);
     let unused = (WIDEST - width) * 8;

@@ -1,16 +1,16 @@
-//! The payload as one raw LZ4 block: no frame, no length, no checksum.
+//! The payload as one raw LZ4 block without a frame, a length or a checksum.
 
 use sciformats_core::fault::ParseError;
 use sciformats_core::{Error, Result};
 
-/// The most bytes that one stored byte of an LZ4 block can stand for.
+/// The largest number of bytes that one stored byte of an LZ4 block can stand for.
 pub(crate) const EXPANSION: u64 = 255;
 
-/// The largest input of the reference implementation, whose lengths are C `int`s.
+/// The size of the largest input of the reference implementation, in which lengths are C `int`s.
 #[cfg(feature = "lz4")]
 const LARGEST: usize = 0x7E00_0000;
 
-/// Decompresses `block` into exactly `out`. The outer error is about this build, the inner one about the bytes.
+/// Decompresses `block`, whose content must fill `out`. The outer error concerns this build, and the inner one the bytes.
 #[cfg(feature = "lz4")]
 pub(crate) fn decompress(block: &[u8], out: &mut [u8]) -> Result<Result<(), ParseError>> {
     use sciformats_core::{Fault, FaultKind};
@@ -21,7 +21,7 @@ pub(crate) fn decompress(block: &[u8], out: &mut [u8]) -> Result<Result<(), Pars
             Fault::new("its decompressed size", FaultKind::Mismatch { expected, found: found as u64 })
         }
         Err(lz4_flex::block::DecompressError::OutputTooSmall { .. }) => {
-            FaultKind::Rule("holds more than the dimensions say").into()
+            FaultKind::Rule("contains more bytes than the dimensions require").into()
         }
         Err(_) => FaultKind::Rule("is not a valid LZ4 block").into(),
     };
@@ -68,7 +68,7 @@ mod tests {
         assert_eq!(&out, b"abcabcabcab!");
         let fault =
             |bytes: &[u8], len| decompress(bytes, &mut vec![0; len]).unwrap().unwrap_err().fault.to_string();
-        assert_eq!(fault(&block, 11), "it holds more than the dimensions say");
+        assert_eq!(fault(&block, 11), "it contains more bytes than the dimensions require");
         assert_eq!(fault(&block, 13), "its decompressed size is 12, expected 13");
         assert_eq!(fault(&block[..5], 12), "it is not a valid LZ4 block");
     }

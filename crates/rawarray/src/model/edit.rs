@@ -1,7 +1,7 @@
-//! Plans of changes to a file that is there: rows appended, elements overwritten, metadata exchanged.
+//! Plans of changes to an existing file: rows are appended, elements are overwritten, or the metadata are replaced.
 //!
-//! All of them overwrite bytes in use, so all are committed through the journal at the end of the file: a cut leaves
-//! the array before or the array after, with its metadata.
+//! All of them overwrite bytes in use, so all are committed through the journal at the end of the file. If a commit is
+//! interrupted, the file contains the array before or the array after the change, with its metadata.
 
 use std::borrow::Cow;
 
@@ -15,12 +15,12 @@ use super::layout::{Encoding, Layout};
 use crate::spec::header::{DIMS_AT, SIZE_AT};
 use crate::spec::{Flags, Header};
 
-/// Overwritten pieces that are closer than this become one patch: a patch costs 16 bytes more than it holds.
+/// Overwritten pieces whose distance is smaller than this become one patch, because a patch needs 16 bytes besides its content.
 const GAP: u64 = 64;
-/// At most so many bytes become one patch, unless they are adjacent.
+/// The largest size of a patch in bytes, unless it is a single piece.
 const BATCH: u64 = 1 << 20;
 
-/// A planned edit, and the header of the file afterwards.
+/// A planned edit, and the header of the file after it.
 #[derive(Debug)]
 pub(crate) struct Edit<'a> {
     pub(crate) plan: Plan<'a>,
@@ -32,15 +32,18 @@ fn journalled<'a>(lens: (u64, u64), fresh: Vec<Write<'a>>, patches: Vec<Patch>, 
     Edit { plan: Plan { fresh, decisive: Decisive::Journal(patches), old_len, new_len }, header }
 }
 
-/// Plans to append whole rows, which are in the file's byte order, along the slowest dimension. The metadata move on.
+/// Plans to append whole rows along the slowest dimension. The rows have the byte order of the file. The metadata move.
 pub(crate) fn append<'a>(storage: &impl ReadAt, layout: &Layout, rows: Cow<'a, [u8]>) -> Result<Edit<'a>> {
     check_raw(layout, "appending to")?;
     let mut header = layout.header.clone();
-    let too_long = || Error::usage("rows", "make the array longer than 2^64 bytes");
+    let too_long = || Error::usage("rows", "make the array larger than 2^64 bytes");
     let row = row_size(&header, layout.element.size())?;
     let added = rows.len() as u64;
     if added.checked_rem(row) != Some(0) {
-        return Err(Error::usage("rows", format!("have {added} bytes, but each row has {row}")));
+        return Err(Error::usage(
+            "rows",
+            format!("have {added} bytes, which is not a multiple of the size of a row ({row} bytes)"),
+        ));
     }
     let slowest = header.dims.last_mut().ok_or_else(no_row)?;
     *slowest = slowest.checked_add(div(added, row)?).ok_or_else(too_long)?;
@@ -56,7 +59,7 @@ pub(crate) fn append<'a>(storage: &impl ReadAt, layout: &Layout, rows: Cow<'a, [
         Patch { offset: SIZE_AT, bytes: header.size.to_le_bytes().to_vec() },
         Patch { offset: slowest_at, bytes: slowest.to_le_bytes().to_vec() },
     ];
-    // The new rows and then the metadata go where the metadata were, and on from there into fresh space.
+    // The new rows, followed by the metadata, start where the metadata were, and extend into space that is not used yet.
     let overlap = rows.len().min(tail.len());
     let (over, tail_over) = (overlap, sub(tail.len(), overlap)?);
     let mut first = present(rows.get(..over), "rows over the metadata")?.to_vec();
@@ -72,7 +75,7 @@ pub(crate) fn append<'a>(storage: &impl ReadAt, layout: &Layout, rows: Cow<'a, [
     Ok(journalled((layout.file_len, len), fresh, patches, header))
 }
 
-/// The bytes without the first `start`.
+/// Returns the bytes without the first `start` ones.
 fn cut(bytes: Cow<'_, [u8]>, start: usize) -> Result<Cow<'_, [u8]>> {
     Ok(match bytes {
         Cow::Borrowed(bytes) => Cow::Borrowed(present(bytes.get(start..), "rest of the bytes")?),
@@ -80,7 +83,7 @@ fn cut(bytes: Cow<'_, [u8]>, start: usize) -> Result<Cow<'_, [u8]>> {
     })
 }
 
-/// Plans to overwrite the selected elements with `bytes`, which have their total size and the file's byte order.
+/// Plans to overwrite the selected elements with `bytes`, which have the total size of the elements and the file's byte order.
 pub(crate) fn overwrite(
     storage: &impl ReadAt,
     layout: &Layout,
@@ -110,13 +113,16 @@ pub(crate) fn overwrite(
     Ok(journalled((len, len), Vec::new(), patches, layout.header.clone()))
 }
 
-/// Plans to put `metadata` in the place of what follows the data.
+/// Plans to replace the bytes after the data with `metadata`.
 pub(crate) fn set_metadata<'a>(layout: &Layout, metadata: &'a [u8]) -> Result<Edit<'a>> {
     if layout.encoding == Encoding::Leb128 {
-        return Err(Error::usage("metadata", "cannot follow a LEB128 payload, which ends with the file"));
+        return Err(Error::usage(
+            "metadata",
+            "cannot follow a LEB128 payload, which extends to the end of the file",
+        ));
     }
     if layout.header.flags.contains(Flags::ENCODED | Flags::BITS) {
-        let what = "metadata behind a BitArray of Julia, whose dimensions follow from the file's length,";
+        let what = "changing the metadata of a BitArray of Julia, whose number of dimensions follows from the length of the file,";
         return Err(Error::unsupported(what));
     }
     let at = layout.metadata();
@@ -129,7 +135,7 @@ pub(crate) fn set_metadata<'a>(layout: &Layout, metadata: &'a [u8]) -> Result<Ed
     Ok(journalled((layout.file_len, len), fresh, patches, layout.header.clone()))
 }
 
-/// Bytes of one index of the slowest dimension.
+/// Returns the size in bytes of the part of the array at one index of the slowest dimension.
 pub(crate) fn row_size(header: &Header, element: u64) -> Result<u64> {
     let (_, row) = header.dims.split_last().ok_or_else(no_row)?;
     slab::elements(row)
@@ -139,7 +145,7 @@ pub(crate) fn row_size(header: &Header, element: u64) -> Result<u64> {
 }
 
 fn no_row() -> Error {
-    Error::usage("array", "has no rows that could be appended to: it has no dimension, or its rows no bytes")
+    Error::usage("array", "cannot be appended to, because it has no dimensions or its rows are empty")
 }
 
 fn check_raw(layout: &Layout, what: &str) -> Result<()> {

@@ -1,4 +1,4 @@
-//! The type of the elements, as the kind, the width and the flags together mean it.
+//! The element type that the kind, the width and the flags of a header mean together.
 
 use std::fmt;
 
@@ -19,24 +19,24 @@ use crate::spec::{ElementKind, Flags, Header};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ElementType {
-    /// A signed integer of that size.
+    /// A signed integer of this size.
     Int(u64),
-    /// An unsigned integer of that size.
+    /// An unsigned integer of this size.
     UInt(u64),
-    /// An IEEE 754 float of that size.
+    /// An IEEE 754 float of this size.
     Float(u64),
-    /// A brain float: the upper half of a 32-bit float.
+    /// A brain float, which is the upper half of a 32-bit float.
     BFloat16,
-    /// Two floats, the real part first; the size is that of both.
+    /// Two floats, the real part first. The size is that of both together.
     Complex(u64),
-    /// A truth value: one byte, 0 or 1.
+    /// A truth value, which is a byte with the value 0 or 1.
     Bool,
-    /// Bytes that the format does not interpret: a structure of the user's, a string, another file.
+    /// Bytes that the format does not interpret: a structure of the user, a string, or another file.
     Opaque(u64),
 }
 
 impl ElementType {
-    /// Bytes of a decoded element.
+    /// Returns the size of a decoded element in bytes.
     pub fn size(self) -> u64 {
         match self {
             Self::Int(size)
@@ -49,7 +49,7 @@ impl ElementType {
         }
     }
 
-    /// Bytes of the numbers that an element consists of, whose order depends on the byte order; 1 where there is none.
+    /// Returns the size of the numbers in an element, to which the byte order applies; 1 if the byte order has no effect.
     ///
     /// ```
     /// use rawarray::ElementType;
@@ -66,12 +66,12 @@ impl ElementType {
         }
     }
 
-    /// As [`component`](Self::component), for [`swap`](sciformats_core::endian::swap).
+    /// Returns the same number as [`component`](Self::component), for [`swap`](sciformats_core::endian::swap).
     pub(crate) fn swap_width(self) -> usize {
         sciformats_core::bound::addressable(self.component())
     }
 
-    /// The kind that the header states for this type. The width it states is the size.
+    /// Returns the kind that the header declares for this type. The width that it declares is the size.
     ///
     /// ```
     /// use rawarray::{ElementKind, ElementType};
@@ -90,14 +90,14 @@ impl ElementType {
         }
     }
 
-    /// The type that a header states. What it leaves open is opaque.
+    /// Returns the type that a header declares. Kinds that the format does not define are opaque.
     pub(crate) fn of(header: &Header) -> Result<Self> {
         let elbyte = header.elbyte;
         let rule = |predicate| Err(Fault::new("elbyte", FaultKind::Rule(predicate)).at("header", ELBYTE_AT));
         Ok(match header.eltype {
             ElementKind::Brain if header.flags.contains(Flags::BITS) => match elbyte {
                 8 => Self::Bool,
-                _ => return rule("is not 8, the size of a word of bits"),
+                _ => return rule("is not 8, which is the size of a word of bits"),
             },
             _ if header.flags.contains(Flags::BITS) => {
                 return Err(Fault::new(
@@ -119,7 +119,7 @@ impl ElementType {
     }
 }
 
-/// The short names of NumPy, with `bf2` for brain floats, and `opaque` with its size.
+/// The short names of NumPy. Brain floats are `bf2`, and opaque elements are written as `opaque` with their size.
 impl fmt::Display for ElementType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -164,7 +164,7 @@ mod tests {
         );
         assert_eq!(
             message(4, 5, 1),
-            "malformed header at offset 0x18: elbyte is not 8, the size of a word of bits"
+            "malformed header at offset 0x18: elbyte is not 8, which is the size of a word of bits"
         );
         assert_eq!(
             message(4, 2, 8),

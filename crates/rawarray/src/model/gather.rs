@@ -1,4 +1,4 @@
-//! Reading the runs of a hyperslab: long ones straight into the output, short neighbours together.
+//! Reading the runs of a hyperslab. Long runs are read directly into the output, and short neighbouring runs together.
 
 use std::iter::Peekable;
 
@@ -8,14 +8,14 @@ use sciformats_core::{ReadAt, Result, Slab, bound};
 
 use crate::codec::bits;
 
-/// Pieces of at least this many bytes are read on their own: the call is then cheap against the copy.
+/// Pieces of at least this many bytes are read separately, because the call then costs little compared to the copy.
 const LONG: usize = 16 << 10;
-/// Pieces that are closer than this are read together: copying a gap costs less than a call of the system.
+/// Pieces whose distance is smaller than this are read together, because copying the gap costs less than a system call.
 const GAP: u64 = 4 << 10;
-/// At most this many bytes are read together.
+/// The largest number of bytes that are read together.
 const BATCH: u64 = 64 << 10;
 
-/// Elements adjacent in the array, in bytes from its start.
+/// Adjacent elements of the array, as bytes counted from its start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Piece {
     pub(crate) from: u64,
@@ -23,14 +23,14 @@ pub(crate) struct Piece {
 }
 
 impl Piece {
-    /// A bound: a piece of an array that memory or a file holds ends before it.
+    /// Returns the end of the piece. It is a bound, because a piece of an array in memory or in a file ends before it.
     pub(crate) fn end(&self) -> u64 {
         bound::sum(self.from, self.len as u64)
     }
 }
 
-/// The contiguous pieces of a selection, in order; they fill the output without gaps. The array has no more bytes than 64
-/// bits count, so none of these sums and products reaches its bound.
+/// Returns the contiguous pieces of a selection in order. They fill the output without gaps. The size of the array fits 64 bits,
+/// so none of these sums and products reaches its bound.
 pub(crate) fn pieces(slab: &Slab, width: usize) -> impl Iterator<Item = Piece> {
     slab.runs().flat_map(move |Run { from, len, step, .. }| {
         let (times, len) = if step == 1 { (1, len) } else { (len, 1) };
@@ -42,8 +42,8 @@ pub(crate) fn pieces(slab: &Slab, width: usize) -> impl Iterator<Item = Piece> {
     })
 }
 
-/// Takes a piece and those after it that are near in the sense of `near(first, end so far, next)` into `batch`, and
-/// returns the bytes from the first to the last.
+/// Moves a piece and its successors that are near, as `near(first, end so far, next)` decides, into `batch`. Returns the range of
+/// bytes from the first to the last.
 pub(crate) fn next_batch(
     pieces: &mut Peekable<impl Iterator<Item = Piece>>,
     near: impl Fn(&Piece, u64, &Piece) -> bool,
@@ -61,19 +61,19 @@ pub(crate) fn next_batch(
     Some(Piece { from: first.from, len })
 }
 
-/// The place of `piece` in the bytes that start at `base`.
+/// Returns the position of `piece` in the bytes that start at `base`.
 pub(crate) fn within(piece: &Piece, base: u64) -> std::ops::Range<usize> {
     let start = bound::addressable(bound::left(piece.from, base));
     start..bound::sum(start, piece.len)
 }
 
-/// The first `len` bytes of what is left of the output.
+/// Takes the first `len` bytes of the rest of the output.
 fn take<'a>(out: &mut &'a mut [u8], len: usize) -> &'a mut [u8] {
     out.split_off_mut(..len).unwrap_or_default()
 }
 
-/// Reads the selected elements of `width` bytes of an array at `base` into `out`, which has their total size, with as
-/// many threads as the machine has if that helps.
+/// Reads the selected elements of `width` bytes of an array at `base` into `out`, which has their total size. Uses as many
+/// threads as the machine has if this is faster.
 pub(crate) fn read(
     storage: &(impl ReadAt + ?Sized),
     base: u64,
@@ -135,18 +135,18 @@ fn read_part(
     Ok(())
 }
 
-/// Reads adjacent bytes, with as many threads as the machine has if that helps.
+/// Reads adjacent bytes. Uses as many threads as the machine has if this is faster.
 pub(crate) fn read_long(storage: &(impl ReadAt + ?Sized), offset: u64, out: &mut [u8]) -> Result<()> {
     read_into_threads(storage, offset, out, machine_threads())
 }
 
-/// How many threads read a result of this many bytes.
+/// Returns how many threads read a result of this many bytes.
 fn threads_for(bytes: usize) -> usize {
     const WORTH_SHARING: usize = 8 << 20;
     if bytes < WORTH_SHARING || cfg!(target_family = "wasm") { 1 } else { machine_threads() }
 }
 
-/// Unpacks the selected bits of an array at `base`, a byte each. `swapped` words are big-endian.
+/// Unpacks the selected bits of an array at `base` into one byte each. Words are big-endian if `swapped` is set.
 pub(crate) fn read_bits(
     storage: &(impl ReadAt + ?Sized),
     base: u64,
@@ -177,7 +177,7 @@ pub(crate) fn read_bits(
     Ok(())
 }
 
-/// The first and the last selected element.
+/// Returns the first and the last selected element.
 fn bounds(slab: &Slab) -> Option<(u64, u64)> {
     let mut corners = (0u64, 0u64);
     for (range, &dimension) in slab.ranges().iter().zip(slab.of()) {

@@ -11,7 +11,7 @@ use super::layout::{Encoding, size_of_bits};
 use crate::codec::{bits, leb128, lz4};
 use crate::spec::{ElementKind, Flags, Header};
 
-/// Elements whose bytes must be reversed on the way to the file pass through a buffer of this size.
+/// The size of the buffer for elements whose bytes must be reversed when they are written.
 const BUFFER: usize = 1 << 20;
 
 /// Elements in memory.
@@ -19,12 +19,12 @@ const BUFFER: usize = 1 << 20;
 pub(crate) struct Elements<'a> {
     pub(crate) element: ElementType,
     pub(crate) bytes: &'a [u8],
-    /// The byte order that they have in memory.
+    /// The byte order of the elements in memory.
     pub(crate) order: ByteOrder,
 }
 
 impl<'a> Elements<'a> {
-    /// The bytes in another order.
+    /// Returns the bytes in the order `target`.
     pub(crate) fn in_order(self, target: ByteOrder) -> Cow<'a, [u8]> {
         let width = self.element.swap_width();
         let mut bytes = Cow::Borrowed(self.bytes);
@@ -34,7 +34,7 @@ impl<'a> Elements<'a> {
         bytes
     }
 
-    /// Hands the bytes in another order to `write`, piece by piece, where they must be reversed.
+    /// Passes the bytes in the order `target` to `write`, in pieces if they must be reversed.
     pub(crate) fn in_pieces(
         self,
         target: ByteOrder,
@@ -55,7 +55,7 @@ impl<'a> Elements<'a> {
     }
 }
 
-/// A file to be written.
+/// The content of a file to write.
 #[derive(Debug)]
 pub(crate) struct Image<'a> {
     header: Header,
@@ -65,7 +65,7 @@ pub(crate) struct Image<'a> {
 
 #[derive(Debug)]
 enum Payload<'a> {
-    /// Elements as they are in memory, for this byte order.
+    /// Unencoded elements, and the byte order in which they are written.
     Raw(Elements<'a>, ByteOrder),
     Encoded(Vec<u8>),
 }
@@ -85,14 +85,15 @@ impl<'a> Image<'a> {
             Encoding::Lz4 => compressed(elements, order)?,
             Encoding::Leb128 => {
                 if !metadata.is_empty() {
-                    let problem = "cannot follow a LEB128 payload, which ends with the file";
+                    let problem = "cannot follow a LEB128 payload, which extends to the end of the file";
                     return Err(Error::usage("metadata", problem));
                 }
                 (Flags::ENCODED, Payload::Encoded(numbers(elements)?))
             }
             Encoding::Bits => {
                 if element != ElementType::Bool {
-                    let problem = format!("packs truth values, the elements are {element}");
+                    let problem =
+                        format!("is only possible for truth values, but the elements are {element}");
                     return Err(Error::usage("encoding", problem));
                 }
                 let mut words = bits::pack(bytes);
@@ -110,7 +111,7 @@ impl<'a> Image<'a> {
         Ok(Self { header, payload, metadata })
     }
 
-    /// The length of the file.
+    /// Returns the length of the file.
     pub(crate) fn len(&self) -> Result<u64> {
         let payload = match &self.payload {
             Payload::Raw(elements, _) => elements.bytes,
@@ -138,13 +139,15 @@ impl<'a> Image<'a> {
     }
 }
 
-/// Checks that `size` bytes are the elements of an array.
+/// Checks that an array of this type and these dimensions has `size` bytes.
 fn check_size(element: ElementType, dims: &[u64], size: usize) -> Result<()> {
     let expected = slab::elements(dims).and_then(|count| count.checked_mul(element.size()));
     match expected {
         Some(expected) if expected == size as u64 => Ok(()),
         Some(expected) => {
-            let problem = format!("have {size} bytes, an array of {dims:?} {element} has {expected}");
+            let problem = format!(
+                "have {size} bytes, but an array of {element} with the dimensions {dims:?} has {expected}"
+            );
             Err(Error::usage("elements", problem))
         }
         None => Err(Error::usage("dims", "have a product of more than 2^64 bytes")),
@@ -158,7 +161,8 @@ pub(crate) fn order_flag(order: ByteOrder) -> Flags {
     }
 }
 
-/// The payload as an LZ4 block, unless that is no shorter: readers know a block by its size, which must differ.
+/// Returns the payload as an LZ4 block if the block is smaller. Otherwise readers, which recognize a block by its size, could not
+/// tell it from raw elements.
 fn compressed(elements: Elements<'_>, order: ByteOrder) -> Result<(Flags, Payload<'_>)> {
     let block = lz4::compress(&elements.in_order(order))?;
     Ok(if block.len() < elements.bytes.len() {
@@ -173,7 +177,8 @@ fn numbers(elements: Elements<'_>) -> Result<Vec<u8>> {
     let width = fit(element.size(), "size of an element")?;
     let signed = element.kind() == ElementKind::Int;
     if !(signed || element.kind() == ElementKind::UInt) || width > leb128::WIDEST {
-        let problem = format!("is for integers of at most 16 bytes, the elements are {element}");
+        let problem =
+            format!("is only possible for integers of at most 16 bytes, but the elements are {element}");
         return Err(Error::usage("encoding", problem));
     }
     Ok(leb128::encode(&elements.in_order(ByteOrder::Little), width, signed))

@@ -1,4 +1,5 @@
-//! Where an array stands in its file and how it is encoded: the header, checked against itself and the file's length.
+//! Where an array is in its file, and how it is encoded. The header is checked for consistency and against the length of the
+//! file.
 
 use sciformats_core::commit::journal;
 use sciformats_core::endian::ByteOrder;
@@ -24,18 +25,18 @@ use crate::spec::{ElementKind, Flags, Header};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Encoding {
-    /// As they are, one after another.
+    /// One after another, without an encoding.
     #[default]
     Raw,
-    /// All together as one LZ4 block, as the C library does it.
+    /// As a single LZ4 block, as the C library does it.
     Lz4,
-    /// Integers in base 128, as the Julia package does it; the payload is the rest of the file.
+    /// As integers in base 128, as the Julia package does it. The payload extends to the end of the file.
     Leb128,
-    /// Truth values as single bits in words of 64, as the Julia package does it.
+    /// As truth values of one bit each, in words of 64 bits, as the Julia package does it.
     Bits,
 }
 
-/// A header and what follows from it.
+/// A header, and what follows from it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Layout {
     pub(crate) header: Header,
@@ -44,15 +45,15 @@ pub(crate) struct Layout {
     pub(crate) element: ElementType,
     pub(crate) encoding: Encoding,
     pub(crate) order: ByteOrder,
-    /// Number of elements.
+    /// The number of elements.
     pub(crate) count: u64,
-    /// Bytes of all decoded elements.
+    /// The size of all decoded elements in bytes.
     pub(crate) bytes: u64,
-    /// Offset of the payload.
+    /// The offset of the payload.
     pub(crate) data: u64,
-    /// Bytes of the payload.
+    /// The size of the payload in bytes.
     pub(crate) stored: u64,
-    /// Length of the file.
+    /// The length of the file.
     pub(crate) file_len: u64,
 }
 
@@ -97,7 +98,7 @@ impl Layout {
             return Err(Fault::new("the array's data", FaultKind::Truncated).at("file", self.file_len));
         }
         if self.encoding == Encoding::Lz4 && bound::product(found, lz4::EXPANSION) < self.bytes {
-            return size(FaultKind::Rule("is less than the array can be compressed to"));
+            return size(FaultKind::Rule("is smaller than LZ4 can compress the array to"));
         }
         if self.encoding == Encoding::Leb128 && self.header.elbyte > leb128::WIDEST as u64 {
             return Err(Error::unsupported(format!("LEB128 of integers of {} bytes", self.header.elbyte)));
@@ -105,15 +106,15 @@ impl Layout {
         Ok(())
     }
 
-    /// Offset of the metadata, which end with the file.
+    /// Returns the offset of the metadata, which extend to the end of the file.
     pub(crate) fn metadata(&self) -> u64 {
-        // What is stored lies in the file: the sum does not reach its bound.
+        // The payload is inside of the file, so the sum does not reach its bound.
         bound::sum(self.data, self.stored)
     }
 }
 
-/// Which encoding the flags mean. C and Julia use bit 1 for different ones; the size in the header tells them apart: C
-/// states the compressed one, Julia the other.
+/// Returns the encoding that the flags mean. C and Julia use bit 1 for different encodings, which the size in the header tells
+/// apart: C stores the size of the compressed data, and Julia the size of the decoded data.
 fn encoding(header: &Header, bytes: u64) -> Encoding {
     let encoded = header.flags.contains(Flags::ENCODED);
     match header.eltype {
@@ -121,17 +122,17 @@ fn encoding(header: &Header, bytes: u64) -> Encoding {
         _ if !encoded => Encoding::Raw,
         _ if header.size != bytes => Encoding::Lz4,
         ElementKind::Int | ElementKind::UInt if bytes > 0 => Encoding::Leb128,
-        // Julia sets the flag on request, but knows no encoding of other elements.
+        // Julia sets the flag on request, but only encodes integers.
         _ => Encoding::Raw,
     }
 }
 
-/// Bytes of the words that hold `count` bits.
+/// Returns the size in bytes of the words that contain `count` bits.
 pub(crate) fn size_of_bits(count: u64) -> u64 {
     bound::product(count.div_ceil(64), bits::WORD as u64)
 }
 
-/// Reads the header of a file: its bytes and no others.
+/// Reads the header of a file, and no other bytes.
 pub(crate) fn read_header(storage: &(impl ReadAt + ?Sized)) -> Result<Header> {
     let len = storage.size();
     let head = storage.read_at(0, Preamble::SIZE.min(bound::addressable(len)))?;
@@ -155,14 +156,14 @@ fn read_dims(storage: &(impl ReadAt + ?Sized), ndims: u64) -> Result<Vec<u64>> {
     locate("header", DIMS_AT, &bytes, dims(ndims))
 }
 
-/// Whether the size is the one of bits in these dimensions.
+/// Returns whether the size is that of bits with these dimensions.
 fn has_bits(header: &Header) -> bool {
     slab::elements(&header.dims).is_some_and(|count| header.size == size_of_bits(count))
 }
 
-/// The Julia package states the number of words in place of the number of dimensions of a `BitArray`, and sets the flag for
-/// encoded integers with that for bits, as no other writer does. The words end the file, so its length tells how many
-/// dimensions there are.
+/// Returns the header if it is that of a `BitArray` by the Julia package, which stores the number of words in place of the
+/// number of dimensions. It also sets the flag for encoded integers together with that for bits, as no other writer does. The
+/// words extend to the end of the file, so its length determines the number of dimensions.
 fn counted_in_words(storage: &(impl ReadAt + ?Sized), preamble: Preamble) -> Result<Option<Header>> {
     let rest = storage.size().checked_sub(DIMS_AT).and_then(|room| room.checked_sub(preamble.size));
     let Some(rest) = rest.filter(|rest| rest.is_multiple_of(8) && preamble.ndims == preamble.size / 8) else {
@@ -172,14 +173,14 @@ fn counted_in_words(storage: &(impl ReadAt + ?Sized), preamble: Preamble) -> Res
     Ok(has_bits(&header).then_some(header))
 }
 
-/// Whether a journal may stand after the data. The edits of this crate change neither what precedes the size in the
-/// header nor the header's length, and write the size within one sector, so what the header says is true of the
-/// file before the edit or after it, and the journal lies beyond both.
+/// Returns whether a journal may follow the data. Edits of this crate do not change the fields before the size or the length of
+/// the header, and they write the size within one sector. What the header declares is therefore true of the file before or after
+/// the edit, and the journal is beyond both.
 pub(crate) fn may_have_journal(header: &Header, len: u64) -> bool {
     bound::sum(header.end(), header.size) < len && len.is_multiple_of(sciformats_core::commit::SECTOR)
 }
 
-/// The header of a file and, if an edit was interrupted, the file as it left it.
+/// Reads the header of a file. If an edit was interrupted, the file is in the state that the journal determines.
 pub(crate) fn open<S: ReadAt + 'static>(storage: S) -> Result<(Header, std::sync::Arc<dyn ReadAt>)> {
     let header = read_header(&storage)?;
     if may_have_journal(&header, storage.size()) && journal::is_interrupted(&storage)? {

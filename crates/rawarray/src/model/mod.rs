@@ -1,4 +1,4 @@
-//! What the bytes mean: element types, encodings, where the data stand, and how an edit is committed.
+//! The meaning of the bytes: element types, encodings, the position of the data, and how an edit is committed.
 //!
 //! | file | what it does |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! The data of an array: read, decoded, and brought into the byte order that is asked for.
+//! The data of an array, which are read, decoded, and converted to the requested byte order.
 
 use std::borrow::Cow;
 
@@ -48,8 +48,8 @@ pub(crate) fn read_all(
     Ok(())
 }
 
-/// Reads the selected elements into `out`, which has their total size. `decoded` gives the whole array, little-endian,
-/// where its encoding has no other way.
+/// Reads the selected elements into `out`, which has their total size. If the encoding permits no other way, `decoded` returns
+/// the whole array in little-endian order.
 pub(crate) fn read_slab<'a>(
     storage: &(impl ReadAt + ?Sized),
     layout: &Layout,
@@ -70,20 +70,20 @@ pub(crate) fn read_slab<'a>(
     }
 }
 
-/// The whole array, little-endian.
+/// Returns the whole array in little-endian order.
 pub(crate) fn decode(storage: &(impl ReadAt + ?Sized), layout: &Layout, limits: &Limits) -> Result<Vec<u8>> {
     let mut out = zeroed(checked_size(layout, limits)?)?;
     read_all(storage, layout, ByteOrder::Little, &mut out)?;
     Ok(out)
 }
 
-/// The size of the decoded array, if it may be allocated: raw elements are all in the file, others pass the limit.
+/// Returns the size of the decoded array if it may be allocated. Raw elements are limited by the file, and others by the limits.
 pub(crate) fn checked_size(layout: &Layout, limits: &Limits) -> Result<usize> {
     let limit = if layout.encoding == Encoding::Raw { u64::MAX } else { limits.memory };
     sciformats_core::limits::within("bytes of the decoded array", layout.bytes, limit)
 }
 
-/// Brings elements in the file's byte order into another.
+/// Converts elements in the byte order of the file to another byte order.
 fn convert(layout: &Layout, target: ByteOrder, bytes: &mut [u8]) {
     layout.order.convert(target, bytes, layout.element.swap_width());
 }

@@ -1,4 +1,4 @@
-//! "Elemental Type Specification": the code of the kind of element. The width stands in a field of its own.
+//! "Elemental Type Specification": the code of the kind of element. The width has a field of its own.
 //!
 //! | code | kind |
 //! |---|---|
@@ -7,9 +7,9 @@
 //! | 2 | unsigned integer |
 //! | 3 | floating point, IEEE 754 |
 //! | 4 | complex: two floats, the real part first |
-//! | 5 | brain float; in files from Julia a truth value |
+//! | 5 | brain float; in files by Julia a truth value |
 
-/// The header's `eltype`.
+/// The kind of element, which is the header's `eltype`.
 ///
 /// ```
 /// use rawarray::{ElementKind, Header, RawArray};
@@ -22,7 +22,7 @@
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ElementKind {
-    /// A structure of the user's: bytes that the format does not interpret.
+    /// A structure of the user, which are bytes that the format does not interpret.
     User,
     /// A signed integer in two's complement.
     Int,
@@ -32,14 +32,14 @@ pub enum ElementKind {
     Float,
     /// A pair of IEEE 754 floats, the real part first.
     Complex,
-    /// A brain float, or in files from Julia a truth value; the width tells them apart.
+    /// A brain float, or in files by Julia a truth value. The width tells them apart.
     Brain,
-    /// A code that the format does not define. Never one of the codes above.
+    /// A code that the format does not define. It is never one of the codes above.
     Unknown(u64),
 }
 
 impl ElementKind {
-    /// The kind of a code.
+    /// Returns the kind with this code.
     ///
     /// ```
     /// use rawarray::ElementKind;
@@ -59,7 +59,7 @@ impl ElementKind {
         }
     }
 
-    /// The code of a kind.
+    /// Returns the code of the kind.
     pub fn code(self) -> u64 {
         match self {
             Self::User => 0,

@@ -3,7 +3,7 @@
 //! | bit | meaning |
 //! |---|---|
 //! | 0 | the elements are big-endian (the header never is) |
-//! | 1 | the payload is encoded: LZ4 in files from C, LEB128 in files from Julia |
+//! | 1 | the payload is encoded: with LZ4 in files by C, with LEB128 in files by Julia |
 //! | 2 | the elements are single bits, packed into words of 64 |
 //! | 3–63 | undefined |
 
@@ -25,7 +25,7 @@ use std::ops::BitOr;
 pub struct Flags(u64);
 
 impl Flags {
-    /// No flag.
+    /// No flags.
     pub const NONE: Self = Self(0);
     /// Bit 0: the elements are big-endian.
     pub const BIG_ENDIAN: Self = Self(1);
@@ -34,7 +34,7 @@ impl Flags {
     /// Bit 2: the elements are single bits.
     pub const BITS: Self = Self(1 << 2);
 
-    /// The flags of a word.
+    /// Returns the flags of a word.
     ///
     /// ```
     /// use rawarray::Flags;
@@ -45,12 +45,12 @@ impl Flags {
         Self(bits)
     }
 
-    /// The word.
+    /// Returns the word.
     pub fn bits(self) -> u64 {
         self.0
     }
 
-    /// Whether all of `other` is in the set.
+    /// Returns whether all flags of `other` are set.
     ///
     /// ```
     /// use rawarray::Flags;
@@ -63,7 +63,7 @@ impl Flags {
         self.0 & other.0 == other.0
     }
 
-    /// The number of the lowest bit that the format does not define.
+    /// Returns the number of the lowest bit that is set and that the format does not define.
     ///
     /// ```
     /// use rawarray::Flags;

@@ -1,12 +1,12 @@
-//! "File Structure": the header, in which every word is 64 bits wide, unsigned and little-endian.
+//! "File Structure": the header. Every word is a little-endian unsigned integer of 64 bits.
 //!
 //! | offset | size | field |
 //! |---|---|---|
 //! | 0 | 8 | magic `rawarray` |
 //! | 8 | 8 | flags |
 //! | 16 | 8 | eltype: code of the kind of element |
-//! | 24 | 8 | elbyte: bytes of an element |
-//! | 32 | 8 | size: bytes of the data segment |
+//! | 24 | 8 | elbyte: size of an element in bytes |
+//! | 32 | 8 | size: size of the data segment in bytes |
 //! | 40 | 8 | ndims: number of dimensions |
 //! | 48 | 8 × ndims | dims: the dimensions, the fastest varying first |
 //!
@@ -24,31 +24,31 @@ use sciformats_core::{FaultKind, Result, bound};
 /// The first eight bytes of every file.
 pub(crate) const MAGIC: [u8; 8] = *b"rawarray";
 
-/// Offset of the flags.
+/// The offset of the flags.
 pub(crate) const FLAGS_AT: u64 = 8;
-/// Offset of `eltype`.
+/// The offset of `eltype`.
 pub(crate) const ELTYPE_AT: u64 = 16;
-/// Offset of `elbyte`.
+/// The offset of `elbyte`.
 pub(crate) const ELBYTE_AT: u64 = 24;
-/// Offset of the size.
+/// The offset of the size.
 pub(crate) const SIZE_AT: u64 = 32;
-/// Offset of the number of dimensions.
+/// The offset of the number of dimensions.
 pub(crate) const NDIMS_AT: u64 = 40;
-/// Offset of the first dimension.
+/// The offset of the first dimension.
 pub(crate) const DIMS_AT: u64 = 48;
 
 /// The words before the dimensions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Preamble {
-    /// Byte order and encoding.
+    /// The byte order and the encoding.
     pub(crate) flags: Flags,
-    /// Kind of the elements.
+    /// The kind of the elements.
     pub(crate) eltype: ElementKind,
-    /// Bytes of an element.
+    /// The size of an element in bytes.
     pub(crate) elbyte: u64,
-    /// Bytes of the data segment.
+    /// The size of the data segment in bytes.
     pub(crate) size: u64,
-    /// Number of dimensions that follow.
+    /// The number of dimensions that follow.
     pub(crate) ndims: u64,
 }
 
@@ -56,7 +56,7 @@ impl Preamble {
     /// Its size in the file.
     pub(crate) const SIZE: usize = 48;
 
-    /// Reads the six words.
+    /// Parses the six words.
     pub(crate) fn parse(i: &[u8]) -> Parsed<'_, Self> {
         let (i, _) = field("magic", tag(&MAGIC[..]))(i)?;
         let (i, flags) = field("flags", le_u64)(i)?;
@@ -68,7 +68,7 @@ impl Preamble {
         Ok((i, Self { flags, eltype, elbyte, size, ndims }))
     }
 
-    /// The header with these words and `dims`.
+    /// Returns the header with these words and `dims`.
     pub(crate) fn with_dims(self, dims: Vec<u64>) -> Header {
         let Self { flags, eltype, elbyte, size, .. } = self;
         Header { flags, eltype, elbyte, size, dims }
@@ -88,24 +88,24 @@ impl Preamble {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// Byte order and encoding.
+    /// The byte order and the encoding.
     pub flags: Flags,
-    /// Kind of the elements.
+    /// The kind of the elements.
     pub eltype: ElementKind,
-    /// Bytes of an element.
+    /// The size of an element in bytes.
     pub elbyte: u64,
-    /// Bytes of the data segment; [`UNFINISHED`](Self::UNFINISHED) while a stream is being written.
+    /// The size of the data segment in bytes, or [`UNFINISHED`](Self::UNFINISHED) while a stream is being written.
     pub size: u64,
-    /// The dimensions, the fastest varying first. Empty for a single element.
+    /// The dimensions, the fastest varying first. A single element has no dimensions.
     pub dims: Vec<u64>,
 }
 
 impl Header {
-    /// The `size` of a file whose writer has not come to the end. No file can be that long, so every reader that
-    /// compares it with the file's length refuses.
+    /// The `size` of a file whose writer has not finished it. No file can be that long, so every reader that compares it with the
+    /// length of the file refuses the file.
     pub const UNFINISHED: u64 = u64::MAX;
 
-    /// Reads the header at the start of `bytes`, whatever follows it. Nothing but its form is checked.
+    /// Parses the header at the start of `bytes`, and ignores what follows. Only its form is checked.
     ///
     /// ```
     /// use rawarray::{Header, RawArray};
@@ -117,7 +117,7 @@ impl Header {
     /// ```
     ///
     /// # Errors
-    /// `Malformed` if the bytes begin with another magic number or end within the header.
+    /// `Malformed` if the bytes begin with another magic number, or end within the header.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
         locate("header", 0, bytes, Self::parse)
     }
@@ -129,7 +129,7 @@ impl Header {
         Ok((i, preamble.with_dims(dims)))
     }
 
-    /// Appends the header's bytes to `out`.
+    /// Appends the bytes of the header to `out`.
     ///
     /// ```
     /// use rawarray::{Header, RawArray};
@@ -147,7 +147,7 @@ impl Header {
         out.extend(words.iter().chain(&self.dims).flat_map(|word| word.to_le_bytes()));
     }
 
-    /// Offset of the first byte after the header, where the data begin.
+    /// Returns the offset of the first byte after the header, where the data begin.
     ///
     /// ```
     /// use rawarray::{Header, RawArray};
@@ -157,12 +157,12 @@ impl Header {
     /// # Ok::<(), rawarray::Error>(())
     /// ```
     pub fn end(&self) -> u64 {
-        // The dimensions stand in memory, so their bytes are counted.
+        // The dimensions are in memory, so their size fits.
         bound::sum(bound::product(self.dims.len() as u64, 8), DIMS_AT)
     }
 }
 
-/// Reads `ndims` dimensions.
+/// Parses `ndims` dimensions.
 pub(crate) fn dims<'a>(ndims: u64) -> impl FnMut(&'a [u8]) -> Parsed<'a, Vec<u64>> {
     move |i| match usize::try_from(ndims) {
         Ok(n) if n <= i.len() / 8 => field("dims", many_m_n(n, n, le_u64)).parse(i),

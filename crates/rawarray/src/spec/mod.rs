@@ -1,4 +1,4 @@
-//! The bytes of the format: pure functions between bytes and types. No input or output here, and no meaning.
+//! The bytes of the format: pure functions between bytes and types. They neither read files nor interpret what they parse.
 //!
 //! | file | structure |
 //! |---|---|

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use sciformats_core::bound;
 
 use super::plan::Builder;
-use super::view::{Body, Link, Node};
+use super::table::{Body, Link};
 use super::{Remark, scalar, split};
 use sciformats::memory::MemoryArray;
 use sciformats::model::{Datum, Decoder, ElementType, Name, Object, ObjectId, Value};
@@ -56,9 +56,9 @@ fn frame(path: &str) -> Option<(u64, &str)> {
 
 impl Frames {
     fn new(builder: &mut Builder, entries: &[Entry]) -> Self {
-        let root = builder.add(Node::new(Body::Group(Default::default())));
-        let all = builder.add(Node::new(Body::Group(Default::default())));
-        builder.link(root, "frames".into(), Link::Hard(all));
+        let table = &mut builder.view.table;
+        let (root, all) = (table.add(Body::Group), table.add(Body::Group));
+        table.link(root, &"frames".into(), Link::Hard(all));
         let mut holding = HashSet::new();
         let mut count = 0u64;
         for entry in entries.iter().filter(|entry| matches!(entry.what, Found::Object(_, Object::Array(_)))) {
@@ -100,8 +100,9 @@ impl Frames {
         if let Some(&node) = self.nodes.get(&frame) {
             return Some(node);
         }
-        let node = builder.add(Node::new(Body::Group(Default::default())));
-        builder.link(self.all, frame.to_string().into(), Link::Hard(node));
+        let table = &mut builder.view.table;
+        let node = table.add(Body::Group);
+        table.link(self.all, &frame.to_string().into(), Link::Hard(node));
         self.nodes.insert(frame, node);
         Some(node)
     }
@@ -131,9 +132,7 @@ impl Frames {
         let Some(frame) = self.frame(builder, number) else {
             return builder.lose(from, "is left out: its frame follows too many empty ones");
         };
-        let node = builder.add(Node::new(body));
-        if !builder.link(frame, name, Link::Hard(node)) {
-            builder.view.nodes.truncate(node);
+        if builder.put(frame, (from, &name), body).is_none() {
             builder.lose(from, "is left out: another object has its name");
         }
     }

@@ -23,6 +23,7 @@ mod report;
 mod rescue;
 mod scalar;
 mod single;
+mod table;
 mod tree;
 mod view;
 mod write;
@@ -209,7 +210,7 @@ impl Plan {
         self.put(path.as_ref(), options, false)
     }
 
-    /// As [`write`](Self::write), but continues past everything that cannot be read or written. Returns the
+    /// Does the same as [`write`](Self::write), but continues past everything that cannot be read or written. Returns the
     /// losses that were found while doing so; no plan can know them, because only reading everything shows
     /// them. Lost elements become fill values of the source, or zeros if it has none; once a plan has rescued
     /// a file, its tree has these values too.
@@ -262,8 +263,8 @@ impl Plan {
         self.rescue.unread()
     }
 
-    /// The first array whose elements are in other files that are missing or may not be opened, and the error: writing would end
-    /// there, and a rescue would go on without these elements.
+    /// Returns the first array whose elements are in other files that are missing or may not be opened, and the error. Writing
+    /// would end there; a rescue would continue without these elements.
     ///
     /// ```
     /// use sciformats::Format;

@@ -1,16 +1,17 @@
 //! Makes a plan: collects what the source has, and does what all three layouts of formats have in common.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, VecDeque};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use sciformats_core::{Error, FaultKind, Range, Slab, bound};
 
 use super::rescue::{Origin, Rescue};
-use super::view::{Body, Link, Node, Taken, View, peeled};
+use super::table::{Body, Link, Rare, Table, Taken};
+use super::view::{View, peeled};
 use super::{Counts, Loss, Options, Plan, Remark, frames, references, scalar, single, tree};
 use crate::compare::is_selected;
-use crate::sink::{Elements, Fit, Layout, Rules, rules};
+use crate::sink::{Fit, Layout, Rules, rules};
 use sciformats::memory::MemoryArray;
 use sciformats::model::{
     ArrayInfo, AttributeValue, Datum, Decoder, ElementType, Name, Object, ObjectId, Value,
@@ -29,13 +30,13 @@ pub(super) fn make(file: &Arc<File>, target: Format, options: &Options) -> Resul
         format: target,
         origin: Arc::clone(file),
         cancel: options.cancel.clone(),
-        nodes: Vec::new(),
+        table: Table::default(),
+        rules,
         places: None,
     };
     let mut builder = Builder {
         rules,
         view,
-        places: HashMap::new(),
         losses: Vec::new(),
         remarks: BTreeMap::new(),
         facts: Vec::new(),
@@ -44,7 +45,7 @@ pub(super) fn make(file: &Arc<File>, target: Format, options: &Options) -> Resul
         declared: file.writing(),
         limit: None,
         unreached: None,
-        last: None,
+        recent: VecDeque::new(),
     };
     if let Some(whole) = file.cut_short() {
         let cut = FaultKind::Cut { found: file.size(), whole };
@@ -63,7 +64,6 @@ pub(super) fn make(file: &Arc<File>, target: Format, options: &Options) -> Resul
             builder.walk(file, options, &mut |builder, entry| {
                 tree::one(builder, entry, std::mem::take(&mut is_first));
             });
-            references::check(&mut builder);
         }
         Layout::Single => {
             let entries = builder.entries(file, options);
@@ -73,6 +73,10 @@ pub(super) fn make(file: &Arc<File>, target: Format, options: &Options) -> Resul
             let entries = builder.entries(file, options);
             frames::arrange(&mut builder, entries);
         }
+    }
+    builder.view.table.sort();
+    if matches!(rules.layout, Layout::Tree) {
+        references::check(&mut builder);
     }
     let Builder { view, losses, remarks, facts, metadata, unreached, .. } = builder;
     let counts = counts(&view);
@@ -86,20 +90,18 @@ fn counts(view: &View) -> Counts {
     let mut counts = Counts::default();
     // The size of texts and sequences is unknown until they are read, so they are not counted.
     let known = |info: &ArrayInfo| info.logical().unwrap_or_default();
-    for node in &view.nodes {
-        counts.attributes += node.attributes.len() as u64;
+    counts.attributes = view.table.attribute_count() as u64;
+    counts.links = view.table.other_links() as u64;
+    for node in view.table.nodes() {
         match &node.body {
-            Body::Group(members) => {
-                counts.groups += 1;
-                counts.links += members.values().filter(|link| !matches!(link, Link::Hard(_))).count() as u64;
-            }
+            Body::Group => counts.groups += 1,
             Body::Array(taken) => {
                 counts.arrays += 1;
                 counts.bytes = bound::sum(counts.bytes, known(&taken.info));
             }
-            Body::Made(elements) => {
+            Body::Made(made) => {
                 counts.arrays += 1;
-                counts.bytes = bound::sum(counts.bytes, known(elements.info()));
+                counts.bytes = bound::sum(counts.bytes, known(&made.info));
             }
             Body::Datatype(_) | Body::Value(_) => counts.values += 1,
         }
@@ -114,8 +116,6 @@ const NO_TEXT: &str =
 pub(super) struct Builder {
     pub(super) rules: Rules,
     pub(super) view: View,
-    /// The nodes by their paths in the target.
-    pub(super) places: HashMap<String, usize>,
     losses: Vec<Loss>,
     remarks: BTreeMap<Remark, u64>,
     pub(super) facts: Vec<(String, Value)>,
@@ -125,12 +125,12 @@ pub(super) struct Builder {
     declared: Unfolding,
     /// The first error of that limit.
     pub(super) limit: Option<Error>,
-    /// The first array whose elements are in other files that cannot be had.
+    /// The first array whose elements are in other files that are missing or may not be opened, and the error.
     unreached: Option<(String, Error)>,
-    /// What planning looks at of the source's elements.
+    /// The number of bytes of the source's elements that planning reads, which has a limit.
     pub(super) unfolding: Unfolding,
-    /// The description of the previous array.
-    last: Option<Arc<ArrayInfo>>,
+    /// The descriptions of the previous arrays that differ.
+    recent: VecDeque<Arc<ArrayInfo>>,
 }
 
 impl Builder {
@@ -165,13 +165,24 @@ impl Builder {
         entries
     }
 
-    /// Returns a shared description of an array: if it is equal to the previous one, both use the same
-    /// memory.
-    fn shared(&mut self, info: ArrayInfo) -> Arc<ArrayInfo> {
-        match &self.last {
-            Some(last) if **last == info => Arc::clone(last),
-            _ => Arc::clone(self.last.insert(Arc::new(info))),
+    /// Returns a shared description of an array: if it is equal to one of the previous ones, both use the
+    /// same memory.
+    pub(super) fn shared(&mut self, info: ArrayInfo) -> Arc<ArrayInfo> {
+        const MOST: usize = 16;
+        if let Some(known) = self.recent.iter().find(|known| ***known == info) {
+            return Arc::clone(known);
         }
+        self.recent.truncate(MOST - 1);
+        let info = Arc::new(info);
+        self.recent.push_front(Arc::clone(&info));
+        info
+    }
+
+    /// Gives an object an attribute.
+    pub(super) fn attach(&mut self, node: usize, name: Name, array: MemoryArray) {
+        let MemoryArray { info, bytes } = array;
+        let info = self.shared(info);
+        self.view.table.attach(node, name, info, &bytes);
     }
 
     pub(super) fn lose(&mut self, path: &str, what: impl Into<String>) {
@@ -377,7 +388,8 @@ impl Builder {
         }
         let inner = self.flat(&info.element).1;
         let (origin, info) = (self.shared(lasting(info.clone())), self.shared(lasting(fitted)));
-        Some(Body::Array(Box::new(Taken { path: path.into(), id, origin, inner, info })))
+        let rare = (!inner.is_empty()).then(|| Box::new(Rare { path: None, inner }));
+        Some(Body::Array(Taken { id, origin, info, rare }))
     }
 
     /// Returns an attribute or a scalar as an array, or as a scalar if the target has scalars.
@@ -394,25 +406,33 @@ impl Builder {
         }
         let made = MemoryArray { info: fitted, bytes: array.bytes };
         if let Some(value) = scalar::from_array(&made).filter(|_| self.rules.values) {
-            return Some(Body::Value(value));
+            return Some(Body::Value(Box::new(value)));
         }
-        Some(Body::Made(Box::new(Elements::from(made))))
+        let info = self.shared(made.info);
+        Some(Body::Made(self.view.table.made(info, &made.bytes)))
     }
 
-    pub(super) fn add(&mut self, node: Node) -> usize {
-        let place = self.view.nodes.len();
-        self.view.nodes.push(node);
-        place
+    /// Adds an object that is at the path `from` in the source to the group at the node `parent`. Returns its
+    /// node; `None` if the name was taken.
+    pub(super) fn put(&mut self, parent: usize, (from, name): (&str, &Name), body: Body) -> Option<usize> {
+        let table = &mut self.view.table;
+        let node = table.add(body);
+        if !table.link(parent, name, Link::Hard(node)) {
+            table.remove_last();
+            return None;
+        }
+        if matches!(table.node(node).map(|node| &node.body), Some(Body::Array(_)))
+            && self.view.path(node) != from
+        {
+            self.remember(node, from);
+        }
+        Some(node)
     }
 
-    /// Adds a link to the group at the node `parent`. Returns false if the name was taken.
-    pub(super) fn link(&mut self, parent: usize, name: Name, link: Link) -> bool {
-        match self.view.nodes.get_mut(parent) {
-            Some(Node { body: Body::Group(members), .. }) if !members.contains_key(&name) => {
-                members.insert(name, link);
-                true
-            }
-            _ => false,
+    /// Records the path in the source of an array that has another path in the target.
+    pub(super) fn remember(&mut self, node: usize, from: &str) {
+        if let Some(Body::Array(taken)) = self.view.table.node_mut(node).map(|node| &mut node.body) {
+            taken.rare.get_or_insert_default().path = Some(from.into());
         }
     }
 }

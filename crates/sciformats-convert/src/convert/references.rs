@@ -9,7 +9,7 @@ use sciformats_core::arith::{increase, present};
 
 use super::Loss;
 use super::plan::Builder;
-use super::view::Body;
+use super::table::Body;
 use sciformats::ElementType;
 use sciformats::Result;
 use sciformats::model::canonical::{length, take};
@@ -20,10 +20,14 @@ pub(super) type Places = Arc<HashSet<String>>;
 /// Records every array and attribute with references that lead nowhere in the target, and turns these into
 /// null references.
 pub(super) fn check(builder: &mut Builder) {
-    let places: Places = Arc::new(builder.places.keys().cloned().collect());
+    let table = &builder.view.table;
+    let refers = |body: &Body| matches!(body, Body::Array(taken) if taken.origin.element.refers());
+    if !table.nodes().iter().any(|node| refers(&node.body)) && !table.has_attributes_of(ElementType::refers) {
+        return;
+    }
+    let places: Places = Arc::new((0..table.nodes().len()).map(|node| builder.view.path(node)).collect());
     let mut told: Vec<(String, u64)> = Vec::new();
-    for (path, &node) in &builder.places {
-        let Some(node) = builder.view.nodes.get_mut(node) else { continue };
+    for (number, node) in table.nodes().iter().enumerate() {
         if let Body::Array(taken) = &node.body
             && taken.origin.element.refers()
             && let Some(Ok(slab)) = taken.origin.shape.as_deref().map(Slab::all)
@@ -35,15 +39,18 @@ pub(super) fn check(builder: &mut Builder) {
                 increase(&mut count, kept(&info.element, bytes, Some(&places))?.1)?;
                 Ok(ControlFlow::Continue(()))
             });
-            told.push((path.clone(), count));
-        }
-        for (name, attribute) in node.attributes.iter_mut().filter(|(_, one)| one.info.element.refers()) {
-            if let Ok((bytes, count)) = kept(&attribute.info.element, &attribute.bytes, Some(&places)) {
-                attribute.bytes = bytes;
-                told.push((format!("{path}@{}", name.shown()), count));
-            }
+            told.push((builder.view.path(number), count));
         }
     }
+    let mut found = Vec::new();
+    builder.view.table.change_attributes(ElementType::refers, |node, name, element, bytes| {
+        let (bytes, count) = kept(element, bytes, Some(&places)).ok()?;
+        found.push((node, name.shown().into_owned(), count));
+        Some(bytes)
+    });
+    told.extend(
+        found.into_iter().map(|(node, name, count)| (format!("{}@{name}", builder.view.path(node)), count)),
+    );
     told.retain(|(_, count)| *count > 0);
     told.sort();
     for (path, count) in told {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use sciformats_core::Error;
 
 use super::plan::Builder;
-use super::view::{Node, peeled};
+use super::view::peeled;
 use super::{METADATA, Remark};
 use crate::sink::Fit;
 use sciformats::memory::MemoryArray;
@@ -42,16 +42,17 @@ pub(super) fn arrange(builder: &mut Builder, entries: Vec<Entry>) -> Result<()> 
                 if path != "/" {
                     builder.remark(Remark::Moved);
                 }
-                let mut node = Node::new(body);
+                let node = builder.view.table.add(body);
+                if path != "/" {
+                    builder.remember(node, &path);
+                }
                 for (name, array) in builder.attributes(&path, id) {
                     if builder.rules.attribute(&name, &array.info, info.shape.as_deref()) {
-                        let MemoryArray { info, bytes } = array;
-                        node.attributes.insert(name, MemoryArray { info, bytes });
+                        builder.attach(node, name, array);
                     } else {
                         builder.lose(&format!("{path}@{}", name.shown()), "is left out: it is an attribute");
                     }
                 }
-                builder.add(node);
             }
             Found::Object(id, Object::Group) => {
                 for (name, array) in builder.attributes(&path, id) {

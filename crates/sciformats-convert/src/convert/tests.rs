@@ -1,4 +1,4 @@
-//! Plans, files written by them, and what comes back.
+//! Plans conversions, writes them, and reads the results.
 
 use super::*;
 use sciformats::memory::{Memory, MemoryArray, array, texts};
@@ -12,11 +12,11 @@ fn lines(file: &File) -> Vec<String> {
     let mut out = Vec::new();
     manifest::write(file, &mut out).unwrap();
     let text = String::from_utf8(out).unwrap();
-    // Shape and type of a Blosc2 array are a metalayer too.
+    // In Blosc2, the shape and type of an array are also a metalayer.
     text.lines().skip(1).filter(|line| !line.contains("meta:b2nd")).map(String::from).collect()
 }
 
-/// Writes a plan, checks the file against it and opens it.
+/// Writes a plan, checks the file against it, and opens the file.
 fn written(plan: &Plan, path: &Path) -> Arc<File> {
     plan.write(path, &WriteOptions::default()).unwrap();
     let options = OpenOptions::default();
@@ -24,7 +24,7 @@ fn written(plan: &Plan, path: &Path) -> Arc<File> {
     Arc::new(File::open_with(path, &options).unwrap())
 }
 
-/// There and back. Nothing may be lost on either way, and what comes back must be what it was.
+/// Converts to another format and back. Nothing may be lost, and the result must be equal to the original.
 fn round_trip(source: &Arc<File>, via: Format, expected: &[String]) {
     let dir = tempfile::tempdir().unwrap();
     let there = Plan::new(source, via, &Options::default()).unwrap();
@@ -50,7 +50,7 @@ fn an_array_through_each_format() {
                 round_trip(&source, via, &lines(&source));
             }
         }
-        // More dimensions than GSD has, and types that only some have.
+        // The array has more dimensions than GSD has, and types that only some formats have.
         let source = file(Memory::single(single, array(&[3, 2, 10], &values)));
         for via in [Format::Asdf, Format::Npy, Format::Blosc2, Format::RawArray] {
             if writable(via) && writable(single) {
@@ -75,7 +75,7 @@ fn the_only_array_of_a_tree_through_formats_of_one_array() {
     }
 }
 
-/// What a simulation may write: a trajectory of three frames.
+/// Writes a trajectory of three frames, as a simulation would.
 #[cfg(feature = "gsd")]
 fn trajectory(path: &Path) -> Arc<File> {
     use gsd_rs::{CreateOptions, Version, Writer};
@@ -102,7 +102,7 @@ fn trajectories_come_back_as_they_were() {
             continue;
         }
         round_trip(&source, via, &lines(&source));
-        // The header comes back too.
+        // The conversion back restores the header.
         let there = Plan::new(&source, via, &Options::default()).unwrap();
         let between = written(&there, &dir.path().join("there"));
         let back = Plan::new(&between, Format::Gsd, &Options::default()).unwrap();
@@ -111,7 +111,7 @@ fn trajectories_come_back_as_they_were() {
     }
 }
 
-/// A tree with something of everything.
+/// Returns a tree with something of everything.
 fn tree(format: Format) -> Memory {
     let mut memory = Memory::new(format);
     let root = memory.root();
@@ -153,10 +153,10 @@ fn trees_with_attributes_through_asdf() {
     );
     assert!(found.contains(&r#"{"path":"/@title","kind":"value","value":"a run"}"#.to_string()));
     assert!(found.contains(&r#"{"path":"/g/u","kind":"hardlink","target":"/again"}"#.to_string()));
-    // Numbered members are a sequence: the next one is 12, and names are numbers by value.
+    // Members with numbers as names become a sequence. The next name is 12, and names are compared as numbers.
     let text = std::fs::read(dir.path().join("x.asdf")).unwrap();
     assert!(String::from_utf8_lossy(&text).contains("list:\n- !core/ndarray"));
-    // ASDF to ASDF: nothing changes.
+    // A conversion from ASDF to ASDF changes nothing.
     round_trip(&asdf, Format::Asdf, &lines(&asdf));
 }
 
@@ -266,13 +266,13 @@ fn cancelled_nothing_is_left() {
     }
 }
 
-/// Canonical bytes of a text or a path.
+/// Returns the canonical bytes of a text or a path.
 #[cfg(feature = "hdf5")]
 fn text_bytes(text: &str) -> Vec<u8> {
     [&(text.len() as u64).to_le_bytes()[..], text.as_bytes()].concat()
 }
 
-/// Canonical bytes of a sequence.
+/// Returns the canonical bytes of a sequence.
 #[cfg(feature = "hdf5")]
 fn sequence(items: &[Vec<u8>]) -> Vec<u8> {
     [&(items.len() as u64).to_le_bytes()[..], &items.concat()].concat()
@@ -314,7 +314,7 @@ fn sequences_references_and_compounds_with_text() {
     assert_eq!(plan.losses(), []);
     let found = written(&plan, &dir.path().join("a.h5"));
     assert_eq!(lines(&found), lines(&source));
-    // What is referred to may stay behind: that is a loss.
+    // If the target of a reference is not converted, this is a loss.
     let options = Options { select: vec!["/g".into(), "/rows".into()], cancel: None };
     let plan = Plan::new(&source, Format::Hdf5, &options).unwrap();
     let losses: Vec<String> =
@@ -342,7 +342,7 @@ fn texts_that_the_target_cannot_hold_are_told_before() {
         (Format::Asdf, b"\0a", true),
         (Format::Hdf5, b"\xff", true),
         (Format::Hdf5, b"\0a", false),
-        // As a string of bytes.
+        // The text becomes a string of bytes.
         (Format::Npy, b"\xff", true),
         (Format::Blosc2, b"\xff", true),
         (Format::Npy, b"a\0", false),
@@ -399,7 +399,7 @@ fn elements_that_are_arrays_are_more_dimensions() {
         if format != Format::Hdf5 {
             assert_eq!(array.read::<i16>().unwrap(), values);
         }
-        // Any part of them.
+        // Any part of the array can be read.
         let planned = plan.tree().array(path).unwrap();
         if planned.shape() == [5, 2, 3] {
             let ranges = [
@@ -485,11 +485,11 @@ fn a_rescue_goes_on_past_what_cannot_be_read() {
         let path = dir.path().join(format.word());
         let plan = Plan::new(&source, format, &Options::default()).unwrap();
         assert!(plan.write(&path, &WriteOptions::default()).is_err());
-        // ASDF wants its texts first.
+        // ASDF writes texts first.
         let first = if format == Format::Asdf { "/texts" } else { "/bad" };
         assert_eq!(plan.unread().as_deref(), Some(first));
         assert!(!path.exists());
-        // Texts are looked through before, so what is lost of them is planned.
+        // Texts are examined while planning, so their losses are in the plan.
         if format != Format::Gsd {
             let planned: Vec<&str> = plan.losses().iter().map(|loss| loss.path.as_str()).collect();
             assert_eq!(planned, ["/worse", "/texts"]);

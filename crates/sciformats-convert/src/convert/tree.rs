@@ -1,7 +1,7 @@
 //! Plans the conversion into a format with nested groups.
 
 use super::plan::{Builder, had_members_for_attributes};
-use super::view::{Body, Link, Node};
+use super::table::{Body, Link};
 use super::{METADATA, Remark, scalar, split, within};
 use sciformats::memory::{MemoryArray, texts};
 use sciformats::model::{ArrayInfo, ElementType, Name, Object, ObjectId};
@@ -13,8 +13,7 @@ use sciformats::{Format, Result};
 const LARGE: usize = 32 << 10;
 
 pub(super) fn begin(builder: &mut Builder) {
-    let root = builder.add(Node::new(Body::Group(Default::default())));
-    builder.places.insert("/".into(), root);
+    builder.view.table.add(Body::Group);
     if builder.view.origin.format() == Format::Gsd {
         header(builder);
     }
@@ -111,7 +110,7 @@ fn plain(builder: &mut Builder, path: &str, object: Object) {
                 return done(builder, array);
             }
             if builder.rules.values {
-                Body::Value(value)
+                Body::Value(Box::new(value))
             } else {
                 let Some(array) = array else {
                     return builder.lose(path, format!("is left out: it is the scalar {value}"));
@@ -121,7 +120,7 @@ fn plain(builder: &mut Builder, path: &str, object: Object) {
                 body
             }
         }
-        Object::Datatype(element) if builder.rules.datatypes => Body::Datatype(element),
+        Object::Datatype(element) if builder.rules.datatypes => Body::Datatype(Box::new(element)),
         Object::Datatype(_) => return builder.lose(path, "is left out: it is a committed datatype"),
         _ => return,
     };
@@ -130,37 +129,25 @@ fn plain(builder: &mut Builder, path: &str, object: Object) {
 
 /// Returns the group at a path of the target, which is created if it does not exist.
 fn group(builder: &mut Builder, path: &str) -> Option<usize> {
-    if let Some(&node) = builder.places.get(path) {
-        let is_group = builder.view.nodes.get(node).is_some_and(|node| matches!(node.body, Body::Group(_)));
+    if let Some(node) = builder.view.find(path) {
+        let is_group = builder.view.table.node(node).is_some_and(|node| matches!(node.body, Body::Group));
         return is_group.then_some(node);
     }
     let (parent, name) = split(path);
     let parent = group(builder, parent)?;
     let name = named(builder, path, name);
-    let node = builder.add(Node::new(Body::Group(Default::default())));
-    builder.link(parent, name, Link::Hard(node)).then(|| builder.places.insert(path.into(), node));
-    Some(node)
+    builder.put(parent, (path, &name), Body::Group)
 }
 
 /// Returns the name of a member in the target.
 fn named(builder: &mut Builder, path: &str, shown: &str) -> Name {
-    let name = Name::from_shown(shown);
-    if !builder.rules.name(&name) {
+    let (name, same) = (builder.view.name(shown), Name::from_shown(shown));
+    if !builder.rules.name(&same) {
         builder.lose(path, "has a name that is not UTF-8; the name is escaped");
-        return Name::from(shown);
+    } else if name != same {
+        builder.remark(Remark::Escaped);
     }
-    // ASDF permits slashes in names, and escapes them.
-    match (builder.view.origin.format() == Format::Asdf, builder.rules.format == Format::Asdf) {
-        (false, true) if shown.contains('~') => {
-            builder.remark(Remark::Escaped);
-            Name::from(shown.replace('~', "~0"))
-        }
-        (true, false) if shown.contains("~0") => {
-            builder.remark(Remark::Escaped);
-            Name::from(shown.replace("~0", "~"))
-        }
-        _ => name,
-    }
+    name
 }
 
 /// Puts the object from the first path, in the source, to the second path, in the target.
@@ -169,39 +156,36 @@ fn put(builder: &mut Builder, (from, to): (&str, &str), body: Body) -> bool {
     put_as(builder, (from, to), name, body)
 }
 
-/// As [`put`], with a name that is not the last part of the path.
+/// Does the same as [`put`], with a name that is not the last part of the path.
 fn put_as(builder: &mut Builder, (from, to): (&str, &str), name: Name, body: Body) -> bool {
     let parent = split(to).0;
     let Some(parent) = group(builder, parent) else {
         builder.lose(from, "is left out: an array is where its group would be");
         return false;
     };
-    let node = builder.add(Node::new(body));
-    let free = builder.link(parent, name, Link::Hard(node));
-    if free {
-        builder.places.insert(to.into(), node);
-    } else {
-        builder.view.nodes.truncate(node);
+    let is_free = builder.put(parent, (from, &name), body).is_some();
+    if !is_free {
         builder.lose(from, "is left out: another object has its name");
     }
-    free
+    is_free
 }
 
 fn hard(builder: &mut Builder, path: &str, first: &str) {
     let (parent, name) = split(path);
     let cyclic = path.strip_prefix(first).is_some_and(|rest| first == "/" || rest.starts_with('/'));
-    let target = builder.places.get(first).copied();
+    let target = builder.view.find(first);
     let target =
         target.filter(|_| builder.rules.hard_links && !(cyclic && builder.rules.format == Format::Asdf));
     let Some(target) = target else {
         return builder.leave_out(path, &Found::HardLink(first.into()));
     };
     let name = named(builder, path, name);
-    let linked = group(builder, parent).is_some_and(|parent| builder.link(parent, name, Link::Hard(target)));
+    let linked = group(builder, parent)
+        .is_some_and(|parent| builder.view.table.link(parent, &name, Link::Hard(target)));
     if !linked {
         return builder.lose(path, "is left out: another object has its name");
     }
-    if let Some(node) = builder.view.nodes.get_mut(target) {
+    if let Some(node) = builder.view.table.node_mut(target) {
         node.shared = true;
     }
 }
@@ -209,7 +193,7 @@ fn hard(builder: &mut Builder, path: &str, first: &str) {
 fn by_path(builder: &mut Builder, path: &str, link: Link) {
     let (parent, name) = split(path);
     let name = named(builder, path, name);
-    if !group(builder, parent).is_some_and(|parent| builder.link(parent, name, link)) {
+    if !group(builder, parent).is_some_and(|parent| builder.view.table.link(parent, &name, link)) {
         builder.lose(path, "is left out: another object has its name");
     }
 }
@@ -222,8 +206,8 @@ fn attributes(builder: &mut Builder, (to, is_group): (&str, bool), (from, id): (
 }
 
 fn attribute(builder: &mut Builder, (to, is_group): (&str, bool), name: &Name, array: MemoryArray) {
-    let node = builder.places.get(to).copied();
-    let of = node.and_then(|node| builder.view.nodes.get(node));
+    let node = builder.view.find(to);
+    let of = node.and_then(|node| builder.view.table.node(node));
     let shape = of.and_then(|node| match &node.body {
         Body::Array(taken) => taken.info.shape.clone(),
         _ => None,
@@ -232,8 +216,8 @@ fn attribute(builder: &mut Builder, (to, is_group): (&str, bool), name: &Name, a
         let path = format!("{to}@{}", name.shown());
         let Some(fitted) = builder.fit(&path, &array.info) else { return };
         let attribute = MemoryArray { info: fitted, bytes: array.bytes };
-        if let Some(node) = node.and_then(|node| builder.view.nodes.get_mut(node)) {
-            node.attributes.insert(name.clone(), attribute);
+        if let Some(node) = node {
+            builder.attach(node, name.clone(), attribute);
         }
         return;
     }
@@ -271,7 +255,7 @@ fn as_attribute(
     let (parent, last) = split(path);
     let (of, name) = last.split_once('@').filter(|(_, name)| !name.is_empty())?;
     let of = if of.is_empty() { parent.to_owned() } else { within(parent, of) };
-    let node = *builder.places.get(&of)?;
+    let node = builder.view.find(&of)?;
     let array = array(builder).filter(|array| array.bytes.len() < LARGE)?;
     let name = Name::from_shown(&name.replace("~1", "/").replace("~0", "~"));
     Some(Former { node, path: path.into(), name, array })
@@ -281,9 +265,7 @@ fn done(builder: &mut Builder, found: Former) {
     let Former { node, path, name, array } = found;
     let Some(fitted) = builder.fit(&path, &array.info) else { return };
     builder.remark(Remark::MemberAsAttribute);
-    if let Some(node) = builder.view.nodes.get_mut(node) {
-        node.attributes.insert(name, MemoryArray { info: fitted, bytes: array.bytes });
-    }
+    builder.attach(node, name, MemoryArray { info: fitted, bytes: array.bytes });
 }
 
 /// Returns a small array with its elements; `None` if it is large or cannot be read.

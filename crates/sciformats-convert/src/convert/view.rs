@@ -1,6 +1,5 @@
 //! The tree as the target will hold it: a source whose elements come from another file.
 
-use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -12,12 +11,11 @@ use sciformats_core::{Error, Range, Slab, bound};
 
 use super::references::{Places, kept};
 use super::rescue::{Origin, Rescue};
-use crate::sink::Elements;
-use sciformats::memory::MemoryArray;
+use super::split;
+use super::table::{Body, Link, Node, Table, Taken};
+use crate::sink::{Rules, elements_of};
 use sciformats::model::canonical::spans;
-use sciformats::model::{
-    ArrayInfo, Attribute, AttributeValue, ElementType, Name, Object, ObjectId, Target, Value,
-};
+use sciformats::model::{ArrayInfo, Attribute, AttributeValue, ElementType, Name, Object, ObjectId, Target};
 use sciformats::source::{Attributes, Fact, Member, Members, Source, Structure};
 use sciformats::{File, Format, Result};
 
@@ -25,44 +23,11 @@ pub(super) struct View {
     pub(super) format: Format,
     pub(super) origin: Arc<File>,
     pub(super) cancel: Option<Arc<AtomicBool>>,
-    pub(super) nodes: Vec<Node>,
+    pub(super) table: Table,
+    pub(super) rules: Rules,
     /// The paths that references may lead to, if some references lead elsewhere; those become null.
     pub(super) places: Option<Places>,
     pub(super) rescue: Arc<Rescue>,
-}
-
-pub(super) struct Node {
-    pub(super) body: Body,
-    pub(super) attributes: BTreeMap<Name, MemoryArray>,
-    /// Whether several hard links lead to the object.
-    pub(super) shared: bool,
-}
-
-impl Node {
-    pub(super) fn new(body: Body) -> Self {
-        Self { body, attributes: BTreeMap::new(), shared: false }
-    }
-}
-
-pub(super) enum Body {
-    Group(BTreeMap<Name, Link>),
-    Array(Box<Taken>),
-    /// An array that is not an array in the origin.
-    Made(Box<Elements>),
-    Datatype(ElementType),
-    Value(Value),
-}
-
-/// An array of the origin.
-pub(super) struct Taken {
-    /// Its path in the origin, and its description there.
-    pub(super) path: String,
-    pub(super) id: ObjectId,
-    pub(super) origin: Arc<ArrayInfo>,
-    /// The dimensions of elements that are arrays themselves, if they become dimensions of the array.
-    pub(super) inner: Vec<u64>,
-    /// The description of the array in the target.
-    pub(super) info: Arc<ArrayInfo>,
 }
 
 /// Returns the innermost elements of elements that are arrays, and the dimensions of these arrays, slowest
@@ -79,34 +44,79 @@ pub(super) fn peeled(mut element: &ElementType) -> (&ElementType, Vec<u64>) {
 impl Taken {
     /// Returns the type of the elements if the dimensions of array elements become dimensions of the array.
     pub(super) fn element(&self) -> &ElementType {
-        if self.inner.is_empty() { &self.origin.element } else { peeled(&self.origin.element).0 }
+        if self.inner().is_empty() { &self.origin.element } else { peeled(&self.origin.element).0 }
     }
-}
-
-pub(super) enum Link {
-    Hard(usize),
-    Soft(Name),
-    External(Name, Name),
 }
 
 impl View {
     fn node(&self, ObjectId(id): ObjectId) -> Result<&Node> {
-        let node = usize::try_from(id).ok().and_then(|id| self.nodes.get(id));
+        let node = usize::try_from(id).ok().and_then(|id| self.table.node(id));
         node.ok_or_else(|| Error::not_found("object", id.to_string()))
+    }
+
+    /// Returns the name that a member of the source has in the target.
+    pub(super) fn name(&self, shown: &str) -> Name {
+        let name = Name::from_shown(shown);
+        if !self.rules.name(&name) {
+            return Name::from(shown);
+        }
+        // ASDF permits slashes in names, and escapes them.
+        match (self.origin.format() == Format::Asdf, self.format == Format::Asdf) {
+            (false, true) if shown.contains('~') => Name::from(shown.replace('~', "~0")),
+            (true, false) if shown.contains("~0") => Name::from(shown.replace("~0", "~")),
+            _ => name,
+        }
+    }
+
+    /// Returns how the source shows the name that a member has in the target: the inverse of [`name`](Self::name).
+    fn shown(&self, name: &Name) -> String {
+        let text = std::str::from_utf8(name.as_bytes()).unwrap_or_default(); // other names are as they were
+        if text.contains(r"\x") && !self.rules.name(&Name::from_shown(text)) {
+            return text.into();
+        }
+        let shown = name.shown();
+        match (self.origin.format() == Format::Asdf, self.format == Format::Asdf) {
+            (false, true) => shown.replace("~0", "~"),
+            (true, false) => shown.replace('~', "~0"),
+            _ => shown.into_owned(),
+        }
+    }
+
+    /// Returns the object at a path of the source.
+    pub(super) fn find(&self, path: &str) -> Option<usize> {
+        if path == "/" {
+            return Some(0);
+        }
+        let (parent, name) = split(path);
+        self.table.placed(self.find(parent)?, self.name(name).as_bytes())
+    }
+
+    /// Returns the path of the source that an object was put at.
+    pub(super) fn path(&self, node: usize) -> String {
+        let names: Vec<Name> = self.table.way(node).collect();
+        let names = names.iter().rev();
+        let path = names.fold(String::new(), |path, name| path + "/" + &self.shown(name));
+        if path.is_empty() { "/".into() } else { path }
+    }
+
+    /// Returns the path of an array in the source.
+    fn origin_path(&self, node: usize, taken: &Taken) -> String {
+        let known = taken.rare.as_ref().and_then(|rare| rare.path.as_deref());
+        known.map_or_else(|| self.path(node), str::to_owned)
     }
 
     /// Reads from the origin, and converts 16-bit floats to wider ones if necessary. The selection refers to
     /// the array with the dimensions of its elements.
-    fn fetch(&self, taken: &Taken, slab: &Slab) -> Result<Vec<u8>> {
-        let from = Origin { file: &self.origin, path: &taken.path, id: taken.id, info: &taken.origin };
+    fn fetch(&self, (path, taken): (&str, &Taken), slab: &Slab) -> Result<Vec<u8>> {
+        let from = Origin { file: &self.origin, path, id: taken.id, info: &taken.origin };
         let element = taken.element();
-        let bytes = if taken.inner.is_empty() {
+        let bytes = if taken.inner().is_empty() {
             self.rescue.read(from, slab)?
         } else {
             let outer = taken.origin.shape.as_deref().unwrap_or_default();
             let (ranges, inner) = slab.ranges().split_at_checked(outer.len()).unwrap_or_default();
             let bytes = self.rescue.read(from, &Slab::new(outer, ranges)?)?;
-            picked((element, &taken.inner), inner, bytes)?
+            picked((element, taken.inner()), inner, bytes)?
         };
         Ok(match (element, &taken.info.element) {
             (ElementType::F16, ElementType::F32) | (ElementType::Complex(4), ElementType::Complex(8)) => {
@@ -170,34 +180,33 @@ impl Source for View {
 
     fn object(&self, id: ObjectId) -> Result<Object> {
         Ok(match &self.node(id)?.body {
-            Body::Group(_) => Object::Group,
+            Body::Group => Object::Group,
             Body::Array(taken) => Object::Array(Box::new(ArrayInfo::clone(&taken.info))),
-            Body::Made(elements) => Object::Array(Box::new(elements.info().clone())),
-            Body::Datatype(element) => Object::Datatype(element.clone()),
-            Body::Value(value) => Object::Value(value.clone()),
+            Body::Made(made) => Object::Array(Box::new(ArrayInfo::clone(&made.info))),
+            Body::Datatype(element) => Object::Datatype((**element).clone()),
+            Body::Value(value) => Object::Value((**value).clone()),
         })
     }
 
     fn members(&self, group: ObjectId) -> Result<Members<'_>> {
-        let Body::Group(members) = &self.node(group)?.body else {
+        let Body::Group = &self.node(group)?.body else {
             return Err(Error::usage("object", "is not a group"));
         };
-        Ok(Box::new(
-            members.iter().map(|(name, link)| Ok(Member { name: name.clone(), target: link.into() })),
-        ))
+        let members = self.table.members(fit(group.0, "number of an object")?);
+        Ok(Box::new(members.map(|(name, link)| Ok(Member { name, target: link.into() }))))
     }
 
     fn member(&self, group: ObjectId, name: &Name) -> Result<Option<Target>> {
-        Ok(match &self.node(group)?.body {
-            Body::Group(members) => members.get(name).map(Target::from),
-            _ => None,
-        })
+        let group = fit(group.0, "number of an object")?;
+        Ok(self.table.member(group, name.as_bytes()).map(Target::from))
     }
 
     fn attributes(&self, id: ObjectId) -> Result<Attributes<'_>> {
-        Ok(Box::new(self.node(id)?.attributes.iter().map(|(name, array)| {
-            let (element, shape) = (array.info.element.clone(), array.info.shape.clone());
-            let value = AttributeValue { element, shape, data: Ok(array.bytes.clone()) };
+        self.node(id)?;
+        let attributes = self.table.attributes(fit(id.0, "number of an object")?);
+        Ok(Box::new(attributes.map(|(name, info, bytes)| {
+            let (element, shape) = (info.element.clone(), info.shape.clone());
+            let value = AttributeValue { element, shape, data: Ok(bytes.to_vec()) };
             Ok(Attribute { name: name.clone(), value: Ok(value) })
         })))
     }
@@ -208,19 +217,20 @@ impl Source for View {
         }
         let taken = match &self.node(array)?.body {
             Body::Array(taken) => taken,
-            Body::Made(elements) => return elements.read(slab, out),
+            Body::Made(made) => return elements_of(&made.info.element, self.table.bytes(made), slab, out),
             _ => return Err(Error::usage("object", "is not an array")),
         };
         if slab.is_empty() {
             return Ok(());
         }
+        let path = self.origin_path(fit(array.0, "number of an object")?, taken);
         let info = &taken.info;
-        let shape = taken.origin.shape.as_deref().map(|shape| [shape, &taken.inner].concat());
+        let shape = taken.origin.shape.as_deref().map(|shape| [shape, taken.inner()].concat());
         let Some(shape) = shape.filter(|shape| Some(shape) != info.shape.as_ref()) else {
-            out.append(&mut self.fetch(taken, slab)?);
+            out.append(&mut self.fetch((&path, taken), slab)?);
             return Ok(());
         };
-        let bytes = self.fetch(taken, &rows(&shape, slab)?)?;
+        let bytes = self.fetch((&path, taken), &rows(&shape, slab)?)?;
         let columns = slab.ranges().get(1).zip(slab.of().get(1));
         let Some((columns, &width)) = columns.filter(|(columns, width)| columns.count < **width) else {
             out.extend_from_slice(&bytes);
@@ -255,12 +265,12 @@ impl Source for View {
     }
 }
 
-impl From<&Link> for Target {
-    fn from(link: &Link) -> Self {
+impl From<Link> for Target {
+    fn from(link: Link) -> Self {
         match link {
-            Link::Hard(node) => Self::Object(ObjectId(*node as u64)),
-            Link::Soft(path) => Self::Soft(path.clone()),
-            Link::External(file, target) => Self::External { file: file.clone(), target: target.clone() },
+            Link::Hard(node) => Self::Object(ObjectId(node as u64)),
+            Link::Soft(path) => Self::Soft(path),
+            Link::External(file, target) => Self::External { file, target },
         }
     }
 }

@@ -26,7 +26,7 @@ pub fn dtype(element: &ElementType) -> Result<DType> {
     with_texts(element, &mut std::iter::empty())
 }
 
-/// As [`dtype`]; `texts` gives the types of the texts in an element, in order.
+/// Does the same as [`dtype`]; `texts` gives the types of the texts in an element, in order.
 pub(super) fn with_texts(element: &ElementType, texts: &mut dyn Iterator<Item = DType>) -> Result<DType> {
     use ElementType as T;
     let scalar = |kind, size: u64| Ok(DType::scalar(kind, size));
@@ -125,7 +125,7 @@ pub fn longest(bytes: &[u8]) -> Result<usize> {
 ///
 /// # Errors
 ///
-/// As [`longest`].
+/// Those of [`longest`].
 pub fn ucs4(bytes: &[u8], width: usize) -> Result<Vec<u8>> {
     let mut out = Vec::new();
     for datum in Decoder::new(&ElementType::Text, bytes) {

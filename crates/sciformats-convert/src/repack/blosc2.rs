@@ -22,7 +22,7 @@ pub(super) fn rewrite(
 ) -> Result<()> {
     crate::sink::refuse_bound(Format::Blosc2, options)?;
     let parts = blosc2::parts(file.source());
-    let parts = parts.ok_or_else(|| Error::unsupported("writing anew what is no frame"))?;
+    let parts = parts.ok_or_else(|| Error::unsupported("repacking a file that is not a Blosc2 frame"))?;
     let frame = parts.frame;
     let mut repack = cancel.map_or_else(Repack::new, |cancel| Repack::new().with_cancel(cancel));
     if let Some(word) = &options.filter {
@@ -35,7 +35,7 @@ pub(super) fn rewrite(
         repack = with_chunks(repack, &parts, chunks)?;
     }
     if options.filter.is_some() || options.level.is_some() || options.chunks.is_some() {
-        // Everything is going to be decoded.
+        // All elements are going to be decoded, so they count towards the limit.
         let array = file.array("/")?;
         let shape = array.info().shape.as_deref().unwrap_or_default();
         let elements = sciformats_core::slab::elements(shape).unwrap_or(u64::MAX); // a bound
@@ -65,7 +65,7 @@ fn with_chunks(repack: Repack, parts: &Parts<'_>, chunks: &[u64]) -> Result<Repa
     let Some(array) = parts.array else {
         let Some(&items) = chunks.first() else { return Ok(repack) };
         if parts.frame.chunk_size() == ChunkSize::Variable {
-            return Err(Error::unsupported("other chunks where each has a size of its own"));
+            return Err(Error::unsupported("changing the chunks of a frame whose chunks vary in size"));
         }
         let bytes = u32::try_from(bound::product(items, parts.size)).map_err(large)?;
         return Ok(repack.with_chunk_bytes(bytes));

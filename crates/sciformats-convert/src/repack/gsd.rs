@@ -1,4 +1,4 @@
-//! GSD: chunk after chunk, so that names keep their order and chunks their types. Only unused space is left out.
+//! Repacks GSD files chunk by chunk, so that names keep their order and chunks their types. Only unused space is left out.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -32,13 +32,14 @@ pub(super) fn rewrite(
     let path = scratch.path().to_owned();
     let mut writer = Writer::create(&path, &create)?;
     writer.set_durability(Durability::Process);
-    // Frames without chunks take no time, since a damaged number may claim any number of them.
+    // A damaged frame number may claim any number of empty frames, so these are not written one by one.
     let mut frame = 0;
     for chunk in reader.all_chunks() {
         let chunk = chunk?;
         let empty = chunk.frame.checked_sub(frame);
-        let empty = empty
-            .ok_or_else(|| Error::unsupported("an index whose chunks are not in the order of frames"))?;
+        let empty = empty.ok_or_else(|| {
+            Error::unsupported("repacking a file whose chunks are not in the order of frames")
+        })?;
         writer.end_frames(empty)?;
         frame = chunk.frame;
         copy((file, &reader), &chunk, (&mut writer, &path), cancel)?;
@@ -48,7 +49,7 @@ pub(super) fn rewrite(
     scratch.finish(Durability::Process)
 }
 
-/// What becomes otherwise of the structures of the file.
+/// Returns how the structures of the new file differ from those of the old one.
 pub(super) fn changes((old, new): (&Path, &Path), of: &File) -> Result<Vec<String>> {
     let read = gsd_rs::OpenOptions::default().with_limits(*of.limits()).with_access(of.options().access);
     let (old, new) = (Reader::open_with(old, &read)?, Reader::open_with(new, &read)?);

@@ -58,7 +58,7 @@ pub fn rewrite(
     rewrite_selected(file, output, &[], options, cancel).map(|_| ())
 }
 
-/// As [`rewrite`], but from HDF5 files only the objects whose own path, or the path of a group that contains
+/// Does the same as [`rewrite`], but from HDF5 files only the objects whose own path, or the path of a group that contains
 /// them, matches a pattern; without patterns, all objects. References to objects that are left out become
 /// null and are reported.
 ///
@@ -83,7 +83,7 @@ pub fn rewrite(
 ///
 /// # Errors
 ///
-/// As [`rewrite`].
+/// Those of [`rewrite`].
 pub fn rewrite_selected(
     file: &Arc<File>,
     output: impl AsRef<Path>,
@@ -123,12 +123,12 @@ fn anew(
         (Format::RawArray, Some(input)) if select.is_empty() => {
             plain::rawarray((file, input), output, options, cancel.as_deref()).map(|()| Vec::new())
         }
-        // What is in memory.
+        // The file is in memory, or its format has no repacker of its own.
         (format, _) => {
             let plan = Plan::new(file, format, &convert::Options { select: select.to_vec(), cancel })?;
             match plan.losses().first() {
                 Some(loss) => {
-                    let problem = format!("writing it anew without a loss: {} {},", loss.path, loss.what);
+                    let problem = format!("repacking the file without a loss: {} {},", loss.path, loss.what);
                     Err(Error::unsupported(problem))
                 }
                 None => plan.write(output, options).map(|()| Vec::new()),
@@ -137,8 +137,9 @@ fn anew(
     }
 }
 
-/// What became otherwise of the structures of a file when it was written anew, and is nothing that its objects have: widths of
-/// addresses, versions. Each in words that follow the file's name; none if all stayed, or was asked for by `options`.
+/// Returns how the structures of a repacked file differ from those of the original, apart from its objects: the widths of
+/// addresses, and versions. Each difference is a phrase that follows the name of the file. Differences that `options` requested
+/// are left out.
 ///
 /// ```
 /// use sciformats_convert::repack::{changes, rewrite};
@@ -172,7 +173,7 @@ pub fn changes(old: &File, new: &File, options: &WriteOptions) -> Result<Vec<Str
     }
 }
 
-/// Whether names that are told from the folder of `input` mean something else in that of `output`.
+/// Returns whether names relative to the folder of `input` mean something else in the folder of `output`.
 #[cfg(any(feature = "asdf", feature = "hdf5"))]
 fn is_moved(input: &Path, output: &Path) -> bool {
     let folder = |path: &Path| {
@@ -182,8 +183,8 @@ fn is_moved(input: &Path, output: &Path) -> bool {
     folder(input) != folder(output)
 }
 
-/// Tags, comments and all else of the tree stay; blocks that nothing refers to are left out. The others keep their
-/// compression, unless `options` name another one.
+/// Repacks an ASDF file. Tags, comments and the rest of the tree stay, and blocks that nothing refers to are left out. The
+/// other blocks keep their compression, unless `options` names another one.
 #[cfg(feature = "asdf")]
 fn asdf(input: &Path, output: &Path, options: &WriteOptions) -> Result<()> {
     crate::sink::refuse_bound(Format::Asdf, options)?;
@@ -194,7 +195,7 @@ fn asdf(input: &Path, output: &Path, options: &WriteOptions) -> Result<()> {
     let mut document = asdf_core::Document::open_with(input, &read)?;
     if let (Some(name), true) = (document.other_files().into_iter().next(), is_moved(input, output)) {
         return Err(Error::unsupported(format!(
-            "writing it into another folder while arrays are in {name} beside it (`implode` brings them in)"
+            "repacking into another folder while arrays are in {name} beside it (`implode` copies them)"
         )));
     }
     document.drop_unused_blocks();

@@ -1,4 +1,4 @@
-//! npy and RawArray, whose files are one array and nothing else: what no option names stays, byte for byte.
+//! Repacks npy and RawArray files, which contain one array. Whatever no option names stays the same, byte for byte.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,10 +10,11 @@ use sciformats_core::{ReadAt, WriteAt, bound};
 use crate::sink::{WriteOptions, refuse_options};
 use sciformats::{Error, File, Format, Result};
 
-/// Bytes that are copied at once.
+/// The number of bytes that are copied at once.
 const AT_ONCE: u64 = 4 << 20;
 
-/// Elements keep their type, which the common tree may not have, their byte order, and the order of their dimensions.
+/// Repacks an npy file. The elements keep their type, even if the common tree does not have it, their byte order, and the order
+/// of their dimensions.
 pub(super) fn npy(
     (file, input): (&File, &Path),
     output: &Path,
@@ -25,7 +26,7 @@ pub(super) fn npy(
     copy(file, npy::Reader::open_with(input, &read)?.stored(), output, cancel)
 }
 
-/// Elements keep their type and byte order, also where `options` name another encoding.
+/// Repacks a RawArray file. The elements keep their type and byte order, even if `options` names another encoding.
 #[cfg(feature = "rawarray")]
 pub(super) fn rawarray(
     (file, input): (&File, &Path),
@@ -45,9 +46,9 @@ pub(super) fn rawarray(
         return copy(file, reader.stored(), output, cancel);
     }
     if reader.element().kind() != reader.header().eltype {
-        return Err(Error::unsupported("another encoding of elements of an unknown kind"));
+        return Err(Error::unsupported("changing the encoding of elements of an unknown kind"));
     }
-    // Encodings look at all elements.
+    // Changing the encoding reads all elements, so they count towards the limit.
     let array = file.array("/")?;
     file.unfolding().add(reader.len(), array.info())?;
     let how = rawarray::WriteOptions::default().with_encoding(encoding).with_byte_order(reader.byte_order());

@@ -9,11 +9,16 @@ use sciformats_core::{Error, Limits, Slab, bound};
 
 use sciformats::VisitPiece;
 use sciformats::memory::MemoryArray;
-use sciformats::model::{ArrayInfo, ObjectId};
+use sciformats::model::{ArrayInfo, ElementType, ObjectId};
 use sciformats::pieces::{self, Pieces};
 use sciformats::{File, Result};
 
-type Read = dyn Fn(&Slab, &mut Vec<u8>) -> Result<()> + Send + Sync;
+/// Where elements come from.
+#[derive(Clone)]
+enum Origin {
+    Function(Arc<dyn Fn(&Slab, &mut Vec<u8>) -> Result<()> + Send + Sync>),
+    File(Arc<File>, ObjectId),
+}
 
 /// An array to be written: its type and shape, and a function that returns the canonical bytes of any part of
 /// it.
@@ -30,7 +35,7 @@ type Read = dyn Fn(&Slab, &mut Vec<u8>) -> Result<()> + Send + Sync;
 #[derive(Clone)]
 pub struct Elements {
     pub(super) info: ArrayInfo,
-    read: Arc<Read>,
+    origin: Origin,
     pub(super) limits: Limits,
     threads: usize,
 }
@@ -59,7 +64,8 @@ impl Elements {
         info: ArrayInfo,
         read: impl Fn(&Slab, &mut Vec<u8>) -> Result<()> + Send + Sync + 'static,
     ) -> Self {
-        Self { info, read: Arc::new(read), limits: Limits::default(), threads: 1 }
+        let origin = Origin::Function(Arc::new(read));
+        Self { info, origin, limits: Limits::default(), threads: 1 }
     }
 
     /// Creates an array whose elements are read from an open file.
@@ -81,8 +87,16 @@ impl Elements {
     /// ```
     pub fn of(file: Arc<File>, array: ObjectId, info: ArrayInfo) -> Self {
         let (limits, threads) = (*file.limits(), file.options().threads());
-        let read = move |slab: &Slab, out: &mut Vec<u8>| file.read(array, slab, out);
-        Self { info, read: Arc::new(read), limits, threads }
+        Self { info, origin: Origin::File(file, array), limits, threads }
+    }
+
+    /// Returns the file and the object that the elements come from.
+    #[cfg(feature = "asdf")]
+    pub(super) fn file(&self) -> Option<(&Arc<File>, ObjectId)> {
+        match &self.origin {
+            Origin::File(file, array) => Some((file, *array)),
+            Origin::Function(_) => None,
+        }
     }
 
     /// Returns the description of the array. Its chunks are a hint about good parts to request.
@@ -118,13 +132,11 @@ impl Elements {
     /// The error of reading the elements; [`Error::Usage`] if their number is wrong.
     pub fn read(&self, slab: &Slab, out: &mut Vec<u8>) -> Result<()> {
         let before = out.len();
-        (self.read)(slab, out)?;
-        let size = self.info.element.size().and_then(|size| size.checked_mul(slab.len()));
-        let read = sub(out.len(), before)? as u64;
-        if size.is_some_and(|size| size != read) {
-            return Err(Error::usage("elements", "are not as many as were requested"));
+        match &self.origin {
+            Origin::Function(read) => read(slab, out)?,
+            Origin::File(file, array) => file.read(*array, slab, out)?,
         }
-        Ok(())
+        check_size(&self.info.element, slab, sub(out.len(), before)?)
     }
 
     /// Calls `visit` with all elements in C order, a few megabytes at a time. A thread reads the next ones
@@ -147,7 +159,7 @@ impl Elements {
     ///
     /// # Errors
     ///
-    /// As [`read`](Self::read), and those of `visit`.
+    /// Those of [`read`](Self::read), and those of `visit`.
     pub fn for_each_piece(&self, visit: VisitPiece<'_>) -> Result<()> {
         let Some(shape) = self.info.shape.as_deref() else { return Ok(()) };
         let pieces = Pieces::new(&self.info, &Slab::all(shape)?, self.limits.memory);
@@ -195,25 +207,45 @@ impl From<MemoryArray> for Elements {
     fn from(array: MemoryArray) -> Self {
         let MemoryArray { info, bytes } = array;
         let element = info.element.clone();
-        Self::new(info, move |slab, out| {
-            let spans = sciformats::model::canonical::spans(&element, &bytes)?;
-            for run in slab.runs() {
-                for i in 0..run.len {
-                    let index = run.step.checked_mul(i).and_then(|step| step.checked_add(run.from));
-                    let span = index.and_then(|index| spans.get(usize::try_from(index).ok()?));
-                    let missing = || Error::usage("array", "has fewer elements than its shape says");
-                    out.extend_from_slice(span.ok_or_else(missing)?);
-                }
-            }
-            Ok(())
-        })
+        Self::new(info, move |slab, out| selected(&element, &bytes, slab, out))
     }
+}
+
+/// Appends the selected elements of an array with these canonical bytes.
+///
+/// # Errors
+///
+/// [`Error::Usage`] if there are fewer elements than the selection needs.
+pub(crate) fn elements_of(element: &ElementType, bytes: &[u8], slab: &Slab, out: &mut Vec<u8>) -> Result<()> {
+    let before = out.len();
+    selected(element, bytes, slab, out)?;
+    check_size(element, slab, sub(out.len(), before)?)
+}
+
+fn selected(element: &ElementType, bytes: &[u8], slab: &Slab, out: &mut Vec<u8>) -> Result<()> {
+    let spans = sciformats::model::canonical::spans(element, bytes)?;
+    for run in slab.runs() {
+        for i in 0..run.len {
+            let index = run.step.checked_mul(i).and_then(|step| step.checked_add(run.from));
+            let span = index.and_then(|index| spans.get(usize::try_from(index).ok()?));
+            let missing = || Error::usage("array", "has fewer elements than its shape says");
+            out.extend_from_slice(span.ok_or_else(missing)?);
+        }
+    }
+    Ok(())
+}
+
+fn check_size(element: &ElementType, slab: &Slab, read: usize) -> Result<()> {
+    let size = element.size().and_then(|size| size.checked_mul(slab.len()));
+    if size.is_some_and(|size| size != read as u64) {
+        return Err(Error::usage("elements", "are not as many as were requested"));
+    }
+    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sciformats::ElementType;
     use sciformats::memory::{array, texts};
 
     #[test]

@@ -181,7 +181,7 @@ pub(crate) fn reserve(
     }
 }
 
-/// Whether the file that the elements come from says that they are characters.
+/// Returns whether the file that the elements come from says that they are characters.
 fn is_text(elements: &Elements) -> bool {
     elements.info().facts.iter().any(|(key, value)| *key == "holds" && *value == "text".into())
 }

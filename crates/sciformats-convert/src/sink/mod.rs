@@ -50,6 +50,7 @@ pub(crate) use asdf::compression as asdf_compression;
 #[cfg(feature = "blosc2")]
 pub(crate) use blosc2::codec as blosc2_codec;
 pub use elements::Elements;
+pub(crate) use elements::elements_of;
 #[cfg(feature = "hdf5")]
 pub(crate) use hdf5::{bound as hdf5_bound, encode as hdf5_encode, filters as hdf5_filters};
 pub use rules::{Fit, Layout, Rules, rules};
@@ -278,7 +279,7 @@ pub trait Sink {
     ///
     /// # Errors
     ///
-    /// As [`add`](Self::add).
+    /// Those of [`add`](Self::add).
     fn attribute(&mut self, object: Handle, name: &Name, value: &AttributeValue) -> Result<()>;
 
     /// Writes everything that has not been written, and moves the file to its place.
@@ -334,13 +335,13 @@ fn refused(format: Format, what: impl std::fmt::Display) -> Error {
     Error::unsupported(format!("{what} in {format}"))
 }
 
-/// Refuses options that a format knows nothing of.
-/// Bytes of a chunk whose shape a target takes from the source: a chunk is in memory as a whole while it is written.
+/// The largest number of bytes of a chunk whose shape is taken from the source, because a whole chunk is in memory while it is
+/// written.
 #[cfg(any(feature = "blosc2", feature = "hdf5"))]
 const CHUNK: u64 = 32 << 20;
 
-/// The shape of the source's chunks, if it has any, halved from the slowest dimension on until a chunk is no larger than it
-/// has to be: in the source it may be a single value.
+/// Returns the shape of the source's chunks, if it has any. Its sides are halved, the slowest dimension first, until a chunk is
+/// small enough. In the source, a large chunk may consist of a single repeated value.
 #[cfg(any(feature = "blosc2", feature = "hdf5"))]
 fn moderate(info: &sciformats::ArrayInfo) -> Option<Vec<u64>> {
     let mut chunks = info.chunks.clone()?;
@@ -356,6 +357,7 @@ fn moderate(info: &sciformats::ArrayInfo) -> Option<Vec<u64>> {
     Some(chunks)
 }
 
+/// Refuses options that have no meaning in a format. `chunks` and `filters` say whether the format has them.
 pub(crate) fn refuse_options(
     format: Format,
     options: &WriteOptions,

@@ -21,7 +21,7 @@ pub(super) fn create(path: &Path, options: &WriteOptions) -> Result<Box<dyn Sink
     })))
 }
 
-/// The encoding that is asked for.
+/// Returns the encoding that the options request.
 pub(crate) fn encoding(options: &WriteOptions) -> Result<Encoding> {
     Ok(match options.filter.as_deref() {
         None | Some("none") => Encoding::Raw,

@@ -2,24 +2,27 @@
 //! from a storage.
 
 use std::borrow::Cow;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use sciformats_core::arith::{add, fit, increase, sub};
 use sciformats_core::{Error, ReadAt, Slab};
 
 use super::Elements;
 use sciformats::Result;
+use sciformats::model::Object;
 use sciformats::pieces::Pieces;
 
-/// The bytes of elements in order.
-pub(super) struct Stream {
-    elements: Elements,
+/// The bytes of elements in order. Very many streams may wait until they are read, so the description of an
+/// array of a file is not kept with it: `elements` returns the array when it is read.
+pub(super) struct Stream<F> {
+    elements: F,
     size: u64,
-    state: Mutex<Option<Position>>,
+    state: Mutex<Option<Box<Position>>>,
 }
 
 /// How far a stream has been read: the current piece, and those that follow.
 struct Position {
+    elements: Elements,
     start: u64,
     piece: Vec<u8>,
     rest: Pieces,
@@ -31,7 +34,11 @@ impl Position {
     }
 }
 
-impl Stream {
+impl<F: Fn() -> Result<Elements>> Stream<F> {
+    fn new(elements: F, size: u64) -> Self {
+        Self { elements, size, state: Mutex::default() }
+    }
+
     fn copy(&self, mut at: u64, len: usize) -> Result<Vec<u8>> {
         let mut out = Vec::with_capacity(len);
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
@@ -39,9 +46,10 @@ impl Stream {
         let mut position = match state.take().filter(|position| position.start <= at) {
             Some(position) => position,
             None => {
-                let slab = Slab::all(self.elements.dimensions()?)?;
-                let rest = Pieces::new(&self.elements.info, &slab, self.elements.limits.memory);
-                Position { start: 0, piece: Vec::new(), rest }
+                let elements = (self.elements)()?;
+                let slab = Slab::all(elements.dimensions()?)?;
+                let rest = Pieces::new(&elements.info, &slab, elements.limits.memory);
+                Box::new(Position { elements, start: 0, piece: Vec::new(), rest })
             }
         };
         while out.len() < len {
@@ -49,7 +57,7 @@ impl Stream {
                 let slab = position.rest.next().ok_or_else(|| Error::usage("elements", "end too early"))?;
                 position.start = position.end()?;
                 position.piece.clear();
-                self.elements.read(&slab, &mut position.piece)?;
+                position.elements.read(&slab, &mut position.piece)?;
                 continue;
             }
             let from = fit(sub(at, position.start)?, "place in a piece")?;
@@ -64,7 +72,7 @@ impl Stream {
     }
 }
 
-impl ReadAt for Stream {
+impl<F: Fn() -> Result<Elements> + Send + Sync> ReadAt for Stream<F> {
     fn size(&self) -> u64 {
         self.size
     }
@@ -78,10 +86,27 @@ impl ReadAt for Stream {
 impl Elements {
     /// Returns the canonical bytes of elements of a fixed size as a storage, which should be read from its
     /// start to its end.
-    pub(super) fn into_storage(self) -> Result<Stream> {
-        let size = self.info.logical();
-        let size = size.ok_or_else(|| Error::usage("elements", "have no size of their own"))?;
-        Ok(Stream { elements: self, size, state: Mutex::default() })
+    pub(super) fn into_storage(self) -> Result<Stream<impl Fn() -> Result<Self> + Send + Sync + 'static>> {
+        let size = self.fixed_size()?;
+        Ok(Stream::new(move || Ok(self.clone()), size))
+    }
+
+    /// As [`into_storage`](Self::into_storage), for an array of a file; `None` if the elements come from
+    /// elsewhere.
+    pub(super) fn storage_of_file(
+        &self,
+    ) -> Result<Option<Stream<impl Fn() -> Result<Self> + Send + Sync + 'static>>> {
+        let Some((file, array)) = self.file() else { return Ok(None) };
+        let (file, size) = (Arc::clone(file), self.fixed_size()?);
+        let elements = move || match file.source().object(array)? {
+            Object::Array(info) => Ok(Self::of(Arc::clone(&file), array, *info)),
+            _ => Err(Error::internal("an array has become another object")),
+        };
+        Ok(Some(Stream::new(elements, size)))
+    }
+
+    fn fixed_size(&self) -> Result<u64> {
+        self.info.logical().ok_or_else(|| Error::usage("elements", "have no size of their own"))
     }
 }
 

@@ -15,7 +15,7 @@ fn lines(file: &File) -> Vec<String> {
     String::from_utf8(out).unwrap().lines().skip(1).map(String::from).collect()
 }
 
-/// An array at the root, written and read back.
+/// Writes an array at the root, and reads it back.
 fn single(format: Format, array: MemoryArray, options: &WriteOptions) -> (Vec<String>, Vec<String>) {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("x");

@@ -100,7 +100,7 @@ fn patch(i: &[u8]) -> Parsed<'_, Patch> {
     Ok((i, Patch { offset, bytes: bytes.to_vec() }))
 }
 
-/// A length that the machine cannot address also exceeds the file.
+/// Parses a length. If the machine cannot address it, it exceeds the file too, so it becomes the largest `usize`.
 fn length(i: &[u8]) -> Parsed<'_, usize> {
     let (i, length) = le_u64(i)?;
     Ok((i, bound::addressable(length)))
@@ -151,7 +151,7 @@ pub fn plan<'a>(
     parts(old_len, new_len, fresh, patches).map(Steps::into_list)
 }
 
-/// As [`plan`], with the steps grouped by their purpose.
+/// Does the same as [`plan`], with the steps grouped by their purpose.
 pub(super) fn parts<'a>(
     old_len: u64,
     new_len: u64,
@@ -165,7 +165,7 @@ pub(super) fn parts<'a>(
         let end = body.checked_add(body_bytes.len() as u64)?;
         end.checked_next_multiple_of(SECTOR).filter(|&sector| sector < i64::MAX as u64)
     };
-    let sector = place().ok_or_else(|| Error::usage("length", "exceeds what a file can have"))?;
+    let sector = place().ok_or_else(|| Error::usage("length", "exceeds the size of any file"))?;
     let pending = Record {
         state: State::Pending,
         old_len,
@@ -247,7 +247,7 @@ fn meaning(storage: &(impl ReadAt + ?Sized)) -> Result<Meaning> {
     Ok(Meaning::Journalled { len: record.new_len, patches, interrupted })
 }
 
-/// As [`patch`], but the end of the input ends the list instead of being an error.
+/// Does the same as [`patch`], but the end of the input ends the list instead of being an error.
 fn patch_or_end(i: &[u8]) -> Parsed<'_, Patch> {
     if i.is_empty() { fail(i, FaultKind::Truncated) } else { nom::combinator::cut(patch).parse(i) }
 }
@@ -304,7 +304,7 @@ pub fn view<S: ReadAt>(storage: S) -> Result<Overlay<S>> {
 /// ```
 ///
 /// # Errors
-/// As [`view`].
+/// Those of [`view`].
 pub fn is_interrupted(storage: &(impl ReadAt + ?Sized)) -> Result<bool> {
     meaning(storage).map(|meaning| meaning != Meaning::Plain)
 }
@@ -325,7 +325,7 @@ pub fn is_interrupted(storage: &(impl ReadAt + ?Sized)) -> Result<bool> {
 /// ```
 ///
 /// # Errors
-/// As [`view`].
+/// Those of [`view`].
 pub fn interrupted(storage: &(impl ReadAt + ?Sized)) -> Result<Option<Interrupted>> {
     Ok(match meaning(storage)? {
         Meaning::Plain => None,
@@ -346,7 +346,7 @@ pub fn interrupted(storage: &(impl ReadAt + ?Sized)) -> Result<Option<Interrupte
 /// ```
 ///
 /// # Errors
-/// As [`view`].
+/// Those of [`view`].
 pub fn recover(storage: &(impl ReadAt + ?Sized)) -> Result<Vec<Step<'static>>> {
     Ok(match meaning(storage)? {
         Meaning::Plain => Vec::new(),
@@ -368,7 +368,7 @@ mod tests {
         replay::every_cut(old, steps, |cut, file| {
             let seen = content(file);
             assert!(seen == old || seen == new, "{cut:?}: neither the old file nor the new one");
-            // And a writer that comes next brings it into plain form, itself at risk of being cut.
+            // The next writer recovers the file, and may be interrupted too.
             let recovery = recover(file).unwrap();
             replay::every_cut(file, &recovery, |again, file| {
                 assert_eq!(content(file), seen, "{cut:?}, then {again:?}");
@@ -423,7 +423,7 @@ mod tests {
         let mut file = vec![7; 1024];
         file[512..520].copy_from_slice(&SIGNATURE.to_le_bytes());
         assert!(!is_interrupted(&file).unwrap());
-        // Right in itself, but not at the place that it names.
+        // The record is valid, but not at the position that it declares.
         let record = Record {
             state: State::Pending,
             old_len: 600,

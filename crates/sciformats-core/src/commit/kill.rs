@@ -55,8 +55,8 @@ pub fn killed(program: &Path, file: &Path, after: Duration, awaited: bool) -> Re
     }
     child.kill().and_then(|()| child.wait()).map_err(|error| Error::io("kill the program", error))?;
     let last = match reader.join() {
-        Ok(last) => last.unwrap_or(0), // a bound of what must be in the file: without a report nothing
+        Ok(last) => last.unwrap_or(0), // a bound: without a report, nothing need be in the file
         Err(panic) => std::panic::resume_unwind(panic),
     };
-    if in_time { Ok(last) } else { Err(Error::usage("program", "commits nothing")) }
+    if in_time { Ok(last) } else { Err(Error::usage("program", "did not report a commit in time")) }
 }

@@ -126,7 +126,7 @@ impl<'a> Plan<'a> {
             }
         };
         if writes.iter().any(|write| !write.is_in_one_sector()) {
-            return Err(Error::usage("plan", "has a decisive write that lies in two sectors"));
+            return Err(Error::usage("plan", "has a decisive write that is not within one sector"));
         }
         let end = fresh.iter().try_fold(stored, |end, step| Some(end.max(end_of(step)?)));
         let end = end.ok_or_else(|| Error::usage("plan", "has a write that ends beyond 2^64 bytes"))?;
@@ -164,7 +164,7 @@ mod tests {
         let beyond = plan(vec![Write::new(u64::MAX, [1, 2].as_slice())], decisive(0)).unwrap_err();
         assert_eq!(beyond.to_string(), "plan has a write that ends beyond 2^64 bytes");
         let decides = plan(Vec::new(), decisive(u64::MAX)).unwrap_err();
-        assert_eq!(decides.to_string(), "plan has a decisive write that lies in two sectors");
+        assert_eq!(decides.to_string(), "plan has a decisive write that is not within one sector");
         assert!(plan(Vec::new(), decisive(510)).is_ok() && plan(Vec::new(), decisive(511)).is_err());
     }
 }

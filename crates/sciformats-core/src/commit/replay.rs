@@ -129,7 +129,7 @@ pub fn every_cut(initial: &[u8], steps: &[Step<'_>], mut check: impl FnMut(&Cut,
     cuts
 }
 
-/// As [`every_cut`], for the steps of any [`Plan`].
+/// Does the same as [`every_cut`], for the steps of any [`Plan`].
 ///
 /// ```
 /// use sciformats_core::commit::{Decisive, Plan, Write, replay::every_cut_of};
@@ -145,7 +145,7 @@ pub fn every_cut(initial: &[u8], steps: &[Step<'_>], mut check: impl FnMut(&Cut,
 /// ```
 ///
 /// # Errors
-/// As [`Plan::steps`].
+/// Those of [`Plan::steps`].
 pub fn every_cut_of(initial: &[u8], plan: Plan<'_>, check: impl FnMut(&Cut, &[u8])) -> Result<Cuts> {
     let steps = plan.steps(initial.len() as u64)?.into_list();
     Ok(every_cut(initial, &steps, check))

@@ -9,21 +9,19 @@
 //! | [commit](Session::commit) | checks that the file is still the one that was read, and then writes everything or nothing |
 //! | [roll_back](Session::roll_back) | takes back what was written since the last commit |
 
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+mod file;
+mod generation;
+
+use std::path::PathBuf;
 
 use super::plan::{Plan, Steps};
 use super::{Step, apply, journal};
 use crate::bound;
 use crate::error::{Clash, Error, Result};
-use crate::storage::{Durability, FileStorage, Patch, ReadAt, Replacement, Seen, WriteAt};
+use crate::storage::{Patch, ReadAt, WriteAt};
 
-/// How often a file may be replaced between being opened and being locked.
-const REPLACED: usize = 64;
-
-/// How often to wait for a lock that others only hold for moments.
-const MOMENTS: u32 = 200;
-const MOMENT: Duration = Duration::from_millis(1);
+pub use generation::Generation;
+use generation::{Watched, digest};
 
 /// How durable a commit is when it returns. In each case, if the process ends, the file is in the state
 /// before or after the commit.
@@ -94,184 +92,6 @@ pub struct Session<S> {
     lost: bool,
 }
 
-/// Bytes that a commit builds upon, as they were when a file was read, for a writer that takes the lock
-/// later.
-///
-/// ```
-/// use sciformats_core::commit::{Generation, Session};
-/// use sciformats_core::Error;
-///
-/// let read = b"version 7, and more".to_vec();
-/// let generation = Generation::of(&read, [(8, 1)])?;
-/// let mut session = Session::over(b"version 8, and more".to_vec());
-/// session.expect(&generation);
-/// assert!(matches!(session.verify(), Err(Error::Conflict { .. })));
-/// # Ok::<(), Error>(())
-/// ```
-#[derive(Clone, Debug, Default)]
-pub struct Generation(Vec<Watched>);
-
-impl Generation {
-    /// Reads these ranges of `storage`, each of which is an offset and a length.
-    ///
-    /// # Errors
-    /// As [`ReadAt::read_at`].
-    pub fn of(
-        storage: &(impl ReadAt + ?Sized),
-        ranges: impl IntoIterator<Item = (u64, u64)>,
-    ) -> Result<Self> {
-        let watched = ranges.into_iter().map(|(offset, len)| Watched::of(storage, offset, len));
-        watched.collect::<Result<_>>().map(Self)
-    }
-}
-
-/// Bytes that a commit builds upon.
-#[derive(Clone, Copy, Debug)]
-struct Watched {
-    offset: u64,
-    len: usize,
-    hash: u64,
-}
-
-impl Watched {
-    fn of(storage: &(impl ReadAt + ?Sized), offset: u64, len: u64) -> Result<Self> {
-        let len = usize::try_from(len)
-            .map_err(|_| Error::usage("watched range", "is longer than this machine can address"))?;
-        let hash = digest(&storage.read_at(offset, len)?);
-        Ok(Self { offset, len, hash })
-    }
-}
-
-impl Session<FileStorage> {
-    /// Opens the file at `path` and takes the lock of a writer, which is held until the session is dropped.
-    ///
-    /// # Errors
-    /// [`Error::Conflict`] if another writer holds the file; `Io`.
-    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
-        Self::open_with(path, FileStorage::try_lock)
-    }
-
-    /// Creates the file at `path`, which must not exist yet, and takes the lock of a writer.
-    ///
-    /// # Errors
-    /// As [`open`](Self::open); `Io` if the file exists.
-    pub fn create_new(path: impl AsRef<Path>) -> Result<Self> {
-        let storage = FileStorage::create_new(path.as_ref())?;
-        storage.try_lock()?;
-        Ok(Self { path: Some(path.as_ref().into()), ..Self::over(storage) })
-    }
-
-    /// As [`open`](Self::open), for a writer that has read the file before. The file must be the one of
-    /// `seen`. Waits a moment for others who read it under [`while_reading`](Self::while_reading).
-    ///
-    /// # Errors
-    /// As [`open`](Self::open), and [`Error::Conflict`] if another file has taken its place.
-    pub fn open_seen(path: impl AsRef<Path>, seen: &Seen) -> Result<Self> {
-        let path = path.as_ref();
-        let mut session = Self::open(path);
-        // Those who read the file in order to change it only hold the lock for a moment.
-        for _ in 0..MOMENTS {
-            if !matches!(session, Err(Error::Conflict { clash: Clash::Held, .. })) {
-                break;
-            }
-            std::thread::sleep(MOMENT);
-            session = Self::open(path);
-        }
-        let session = session?;
-        if seen.is_same_file(&Seen::of(path)?) { Ok(session) } else { Err(session.conflict(Clash::Replaced)) }
-    }
-
-    /// Reads the file at `path` while no writer has it, so that it can be changed later. Returns the result
-    /// of `read`, and which file was read. The latter is `None` if a writer keeps the file for longer than a
-    /// moment; the file can then be read but not changed, because it may have been read in an intermediate
-    /// state.
-    ///
-    /// ```
-    /// use sciformats_core::commit::{Generation, Session};
-    /// use sciformats_core::{Error, ReadAt};
-    ///
-    /// # let dir = tempfile::tempdir().unwrap();
-    /// # let path = dir.path().join("run.bin");
-    /// std::fs::write(&path, b"first").unwrap();
-    /// let read = || std::fs::read(&path).map_err(|e| Error::io("read", e));
-    /// let (bytes, seen) = Session::while_reading(&path, read)?;
-    /// let seen = seen.ok_or(Error::conflict(sciformats_core::Clash::Held))?;
-    /// let mut session = Session::open_seen(&path, &seen)?; // with the lock of a writer
-    /// session.expect(&Generation::of(&bytes, [(0, 5)])?);
-    /// session.verify()?;
-    /// # Ok::<(), Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// `Io`; those of `read`.
-    pub fn while_reading<T>(
-        path: impl AsRef<Path>,
-        read: impl Fn() -> Result<T>,
-    ) -> Result<(T, Option<Seen>)> {
-        let path = path.as_ref();
-        for _ in 0..MOMENTS {
-            let before = Seen::of(path)?;
-            let file = FileStorage::open(path)?;
-            // On a system without locks, no writers are known.
-            if matches!(file.try_lock_shared(), Err(Error::Conflict { .. })) {
-                std::thread::sleep(MOMENT);
-                continue;
-            }
-            let result = read();
-            if Seen::of(path).ok().is_some_and(|after| after == before) {
-                return Ok((result?, Some(before)));
-            }
-        }
-        read().map(|read| (read, None))
-    }
-
-    /// As [`open`](Self::open), with the lock that the format requires.
-    ///
-    /// # Errors
-    /// As [`open`](Self::open), and those of `lock`.
-    pub fn open_with(path: impl AsRef<Path>, lock: impl Fn(&FileStorage) -> Result<()>) -> Result<Self> {
-        let path = path.as_ref();
-        for _ in 0..REPLACED {
-            let mut storage = FileStorage::edit(path)?;
-            lock(&storage)?;
-            // Another writer may have changed or replaced the file before the lock was taken.
-            storage.refresh()?;
-            if storage.displaced()?.is_none() {
-                return Ok(Self { path: Some(path.into()), ..Self::over(storage) });
-            }
-        }
-        Err(Error::conflict(Clash::Replaced).in_file(path, None))
-    }
-
-    /// Replaces the edited file by a new one from [`Replacement::of_held`], and continues with the new one.
-    /// No other writer can take its lock in between.
-    ///
-    /// # Errors
-    /// As [`commit`](Self::commit).
-    pub fn replace(&mut self, new: Replacement, durability: Durability) -> Result<()> {
-        self.verify()?;
-        self.storage = new.finish_open(durability)?;
-        self.watched.clear();
-        self.keep();
-        Ok(())
-    }
-
-    /// Uses the file in its present state, without watched bytes. This is for a caller that has read the file
-    /// again.
-    ///
-    /// # Errors
-    /// [`Error::Conflict`] if another file is at its path; `Io`.
-    pub fn renew(&mut self) -> Result<()> {
-        if let Some(clash) = self.storage.displaced()? {
-            return Err(self.conflict(clash));
-        }
-        self.storage.refresh()?;
-        self.watched.clear();
-        self.keep();
-        Ok(())
-    }
-}
-
 impl<S: ReadAt + WriteAt> Session<S> {
     /// Creates a session over a storage that is locked already, or that nobody else can access.
     pub fn over(storage: S) -> Self {
@@ -329,7 +149,7 @@ impl<S: ReadAt + WriteAt> Session<S> {
     /// is taken back, together with everything since the previous commit.
     ///
     /// # Errors
-    /// As [`recover`](Self::recover).
+    /// Those of [`recover`](Self::recover).
     pub fn settle(&mut self) -> Result<()> {
         if self.fate == Fate::Kept {
             return Ok(());
@@ -345,13 +165,13 @@ impl<S: ReadAt + WriteAt> Session<S> {
     /// Remembers `len` bytes at `offset`. A commit is refused if they have changed by then.
     ///
     /// # Errors
-    /// As [`ReadAt::read_at`].
+    /// Those of [`ReadAt::read_at`].
     pub fn watch(&mut self, offset: u64, len: u64) -> Result<()> {
         self.watched.push(Watched::of(&self.storage, offset, len)?);
         Ok(())
     }
 
-    /// As [`watch`](Self::watch), for bytes as they were when the file was read, before the session began.
+    /// Does the same as [`watch`](Self::watch), for bytes as they were when the file was read, before the session began.
     pub fn expect(&mut self, generation: &Generation) {
         self.watched.extend(&generation.0);
     }
@@ -504,7 +324,7 @@ impl<S: ReadAt + WriteAt> Session<S> {
                     // Bytes beyond this point were written since the last commit and have been removed.
                     let end = here.min(self.kept_len);
                     let cut = usize::try_from(bound::left(end, *size));
-                    let cut = cut.map_err(|_| Error::usage("plan", "cuts too much off"))?;
+                    let cut = cut.map_err(|_| Error::usage("plan", "makes the file too short"))?;
                     save(&self.storage, end, *size, cut, undo)?;
                 }
                 Step::Sync => {}
@@ -521,22 +341,6 @@ impl<S: ReadAt + WriteAt> Session<S> {
         }
         Ok(())
     }
-}
-
-/// Hashes bytes that are read again later within this process. It processes 32 bytes at a time in four
-/// independent chains, because the text of a whole tree may be watched. Each step is reversible, so bytes
-/// that differ in one word never have the same hash.
-fn digest(bytes: &[u8]) -> u64 {
-    const FACTOR: u64 = 0x9E37_79B9_7F4A_7C15;
-    let step = |chain: u64, word: u64| (chain ^ word).wrapping_mul(FACTOR).rotate_left(29);
-    let (blocks, rest) = bytes.as_chunks::<32>();
-    let mut chains = [1u64, 2, 3, 4];
-    for block in blocks {
-        for (chain, word) in chains.iter_mut().zip(block.as_chunks::<8>().0) {
-            *chain = step(*chain, u64::from_le_bytes(*word));
-        }
-    }
-    chains.into_iter().fold(journal::checksum(rest), step)
 }
 
 /// Records the bytes below `end` that a write is going to replace.
@@ -565,9 +369,12 @@ fn take_back(undo: &[Patch], len: u64, storage: &mut (impl ReadAt + WriteAt)) ->
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
     use crate::commit::replay::{FlakyDisk, every_cut_of};
     use crate::commit::{Decisive, Write};
+    use crate::storage::{Durability, FileStorage, Replacement};
 
     const OLD: &[u8] = &[1; 1500];
 
@@ -590,19 +397,6 @@ mod tests {
             plan(fresh()[..1].to_vec(), Decisive::Journal(patches(1500)), 2200),
             plan(Vec::new(), Decisive::Journal(patches(900)), 900),
         ]
-    }
-
-    #[test]
-    fn a_digest_sees_each_byte() {
-        let bytes: Vec<u8> = (0..200u8).collect();
-        for len in [0, 1, 7, 31, 32, 33, 64, 95, 200] {
-            let of = digest(&bytes[..len]);
-            for at in 0..len {
-                let mut other = bytes[..len].to_vec();
-                other[at] ^= 0x10;
-                assert_ne!(digest(&other), of, "byte {at} of {len}");
-            }
-        }
     }
 
     #[test]
@@ -642,7 +436,7 @@ mod tests {
             let cuts = every_cut_of(OLD, plan, |cut, left| {
                 let seen = journal::view(left.to_vec()).unwrap();
                 let seen = seen.read_at(0, usize::try_from(seen.size()).unwrap()).unwrap();
-                // Fresh space does not count, nor does what is behind the end.
+                // Fresh space and bytes after the end do not count.
                 let part = |of: &[u8]| [of[..600].to_vec(), of[700..900].to_vec()].concat();
                 let (seen, old, new) = (part(&seen), part(OLD), part(&new));
                 assert!(sectors || seen == old || seen == new, "{cut:?}");

@@ -1,6 +1,6 @@
 //! Floating-point numbers of 16 bits.
 
-/// An IEEE 754 binary16 as its bits.
+/// An IEEE 754 binary16, given by its bits.
 ///
 /// ```
 /// use sciformats_core::number::Float16;
@@ -10,7 +10,7 @@
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Float16(pub u16);
 
-/// The upper half of an IEEE 754 binary32 as its bits.
+/// The upper half of an IEEE 754 binary32, given by its bits.
 ///
 /// ```
 /// use sciformats_core::number::BFloat16;
@@ -24,7 +24,7 @@ impl From<Float16> for f32 {
     fn from(Float16(bits): Float16) -> Self {
         let (sign, rest) = (u32::from(bits & 0x8000) << 16, u32::from(bits & 0x7fff));
         let magnitude = match rest {
-            // Zero and denormals are multiples of 2^-24.
+            // Zero and denormal numbers are multiples of 2^-24.
             0..0x0400 => (rest as Self * Self::from_bits(0x3380_0000)).to_bits(),
             0x7c00.. => 0x7f80_0000 | (rest & 0x03ff) << 13,
             _ => (rest << 13) + ((127 - 15) << 23),
@@ -52,7 +52,7 @@ impl From<BFloat16> for f64 {
 }
 
 impl Float16 {
-    /// The nearest number, ties to even.
+    /// Returns the nearest number; ties are rounded to even.
     ///
     /// ```
     /// use sciformats_core::number::Float16;
@@ -66,13 +66,13 @@ impl Float16 {
 }
 
 impl BFloat16 {
-    /// The nearest number, ties to even.
+    /// Returns the nearest number; ties are rounded to even.
     pub fn nearest(value: f64) -> Self {
         Self(narrow::<8, 7>(value))
     }
 }
 
-/// The bits of the nearest number with so many bits of exponent and of fraction.
+/// Returns the bits of the nearest number with this many bits of exponent and fraction.
 fn narrow<const EXPONENT: u32, const FRACTION: u32>(value: f64) -> u16 {
     let bits = value.to_bits();
     let sign = ((bits >> 63) as u16) << 15;
@@ -86,7 +86,7 @@ fn narrow<const EXPONENT: u32, const FRACTION: u32>(value: f64) -> u16 {
     if biased >= (1 << EXPONENT) - 1 {
         return sign | infinity;
     }
-    // Denormal numbers have no hidden bit, and lose as many bits of the fraction more as they are below the least exponent.
+    // Denormal numbers have no hidden bit. They lose one more bit of the fraction for each power of two below the least exponent.
     let lost = 52 - FRACTION + (1 - biased).max(0).unsigned_abs();
     if exponent == 0 || lost > 54 {
         return sign;
@@ -94,7 +94,7 @@ fn narrow<const EXPONENT: u32, const FRACTION: u32>(value: f64) -> u16 {
     let significand = fraction | 1 << 52;
     let (kept, rest, half) = (significand >> lost, significand & ((1 << lost) - 1), 1u64 << (lost - 1));
     let up = u64::from(rest > half || rest == half && kept & 1 == 1);
-    // A carry out of the fraction goes into the exponent, where it belongs.
+    // A carry out of the fraction correctly increases the exponent.
     let hidden = if biased > 0 { (biased as u64 - 1) << FRACTION } else { 0 };
     sign | (hidden + kept + up) as u16
 }

@@ -1,4 +1,4 @@
-//! Loops from each stored type to each wanted one.
+//! Loops that convert each stored type to each requested type.
 
 use bytemuck::Pod;
 
@@ -7,18 +7,18 @@ use super::{BFloat16, Conversion, Float16, Number, NumberType, Real, not_stored_
 use crate::endian::ByteOrder;
 use crate::{Error, Misfit, Result};
 
-/// A stored number as a wanted one.
+/// Converts a stored number to a requested type.
 trait Cast<T: Copy>: Copy {
     /// Whether every value fits.
     const TOTAL: bool;
 
-    /// The value, if it fits, and else any.
+    /// Returns the value if it fits, and otherwise any value.
     fn cast(self) -> T;
 
-    /// Whether it fits: `cast` is what [`cast`](Self::cast) made of it.
+    /// Returns whether the value fits; `cast` is the result of [`cast`](Self::cast).
     fn fits(self, cast: T) -> bool;
 
-    /// The value, or what [`Conversion::Lossy`] makes of it.
+    /// Returns the value, or the result of [`Conversion::Lossy`].
     fn nearest(self) -> T;
 }
 
@@ -38,7 +38,7 @@ macro_rules! integer_to_integer {
 
             #[inline(always)]
             fn fits(self, cast: $to) -> bool {
-                // Of a sign that was lost or won the other type knows nothing.
+                // The conversion back does not show that a sign was lost or gained, so the signs are compared.
                 cast as $from == self && (cast < <$to>::default()) == (self < <$from>::default())
             }
 
@@ -63,7 +63,7 @@ macro_rules! integer_to_float {
 
             #[inline(always)]
             fn fits(self, cast: $to) -> bool {
-                // The largest integers round up to a power of two, from which there is no way back.
+                // The largest integers are rounded up to a power of two, which cannot be converted back.
                 cast < (<$from>::MAX / 2 + 1) as $to * 2.0 && cast as $from == self
             }
 
@@ -87,7 +87,7 @@ macro_rules! float_to_integer {
 
             #[inline(always)]
             fn fits(self, cast: $to) -> bool {
-                // A fraction that is cut off shows in the way back; no NaN is equal to anything.
+                // The conversion back shows a fraction that was cut off. NaN equals nothing.
                 self < (<$to>::MAX / 2 + 1) as $from * 2.0 && cast as $from == self
             }
 
@@ -157,7 +157,7 @@ impl Cast<f32> for f64 {
     }
 }
 
-/// By way of another type: what the first step loses is lost.
+/// Converts through another type. What the first step loses is lost.
 macro_rules! by_way_of {
     ($($from:ty => $way:ty => $($to:ty)*;)*) => {$($(
         impl Cast<$to> for $from {
@@ -189,7 +189,7 @@ by_way_of! {
     u8 => f64 => Float16 BFloat16; u16 => f64 => Float16 BFloat16; u32 => f64 => Float16 BFloat16;
 }
 
-/// Integers that a binary64 may not hold: rounding them twice could give another number than rounding them once.
+/// Converts integers that a binary64 may not hold exactly. Rounding them twice could give another result than rounding them once.
 macro_rules! wide_to_half {
     ($($from:ty as $wide:ty => $($to:ty)*;)*) => {$($(
         impl Cast<$to> for $from {
@@ -266,16 +266,16 @@ macro_rules! to_bool {
 }
 to_bool!(i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64);
 
-/// Elements that are converted at a time: they stay in the nearest cache.
+/// The number of elements that are converted at a time, so that they stay in the nearest cache.
 const BLOCK: usize = 256;
 
-/// A stored type, and what its bytes are in memory.
+/// A stored type, and the form of its bytes in memory.
 trait Source: Copy {
     type Bits: Pod;
 
     fn of(bits: Self::Bits) -> Self;
 
-    /// The error of a value that does not fit.
+    /// Returns the error for a value that does not fit.
     fn misfit(self, index: usize, wanted: &'static str) -> Error;
 }
 
@@ -301,7 +301,7 @@ sources! {
     f32, f32, f32, |v| v; f64, f64, f64, |v| v; Float16, u16, f32, Float16; BFloat16, u16, f32, BFloat16;
 }
 
-/// As [`Number::read`]; fails with the index and the value of the element that does not fit.
+/// Does the same as [`Number::read`]; fails with the index and the value of the element that does not fit.
 fn run<S: Source + Cast<T>, T: Copy>(
     order: ByteOrder,
     bytes: &[u8],
@@ -319,7 +319,7 @@ fn run<S: Source + Cast<T>, T: Copy>(
             out.iter_mut().zip(stored).for_each(|(out, stored)| *out = S::of(*stored).nearest());
             continue;
         }
-        // All of a block are looked at, which takes no branch for each.
+        // All elements of a block are checked, which needs no branch per element.
         let mut fits = true;
         for (out, stored) in out.iter_mut().zip(&*stored) {
             let stored = S::of(*stored);
@@ -353,7 +353,7 @@ macro_rules! read {
                 return Err(not_stored_as(Self::NAME, stored));
             }
             if out.len().checked_mul(stored.size()) != Some(bytes.len()) {
-                return Err(Error::usage("out", "has not a place for each element"));
+                return Err(Error::usage("out", "does not have the length of the elements"));
             }
             macro_rules! from {
                 ($from:ty) => {
@@ -381,7 +381,7 @@ macro_rules! read {
     };
 }
 
-/// Of types of which all bytes are values.
+/// Implements this for types for which all bytes are valid values.
 macro_rules! plain {
     () => {
         fn zeroed(len: usize) -> Result<Vec<Self>> {
@@ -414,7 +414,7 @@ macro_rules! integers {
             }
 
             fn nearest(real: Real) -> Self {
-                // What no number of the type is near to becomes the nearest, an end of the type: that is a lossy conversion.
+                // If no number of the type is near, the result is the nearest end of the type. This is a lossy conversion.
                 let (negative, magnitude) = real.truncated();
                 let exact: Option<Self> = match negative {
                     false => magnitude.try_into().ok(),

@@ -1,8 +1,8 @@
-//! Numbers that are stored as one type and wanted as another.
+//! Reading numbers of one stored type as another type.
 //!
-//! A typed read converts where no value changes, and fails otherwise with the number of the first element that does not
-//! fit and its value. [`Conversion`] tells what else a caller can ask for, [`NumberType`] what is stored, and [`Number`]
-//! is a type that numbers can be had as.
+//! A typed read converts elements if no value changes. Otherwise it fails with the index and the value of the first element that
+//! does not fit. [`Conversion`] selects other rules, [`NumberType`] is a stored type, and [`Number`] is a type as which numbers
+//! can be read.
 
 mod half;
 mod kernel;
@@ -14,7 +14,7 @@ pub use real::Real;
 use crate::endian::ByteOrder;
 use crate::{Error, Result};
 
-/// What a typed read does with elements of another type than the one that it is asked for.
+/// What a typed read does with elements whose stored type is not the requested one.
 ///
 /// ```
 /// use sciformats_core::endian::ByteOrder::Little;
@@ -35,18 +35,18 @@ use crate::{Error, Result};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum Conversion {
-    /// Converts where no value changes; a value that the type cannot hold is an [`Error::Misfit`].
+    /// Elements are converted if no value changes. A value that the type cannot hold is an [`Error::Misfit`].
     #[default]
     Exact,
-    /// Converts nothing but the byte order: elements that are stored as another type are an [`Error::Usage`].
+    /// Only the byte order is converted. Elements of another stored type are an [`Error::Usage`].
     None,
-    /// Converts as C libraries do, without a word: integers that do not fit become the nearest value that
-    /// does, fractions are cut off, a NaN becomes the integer 0, floating-point numbers are rounded to the nearest, and
-    /// bytes of text that are not UTF-8 become replacement characters.
+    /// Elements are converted as by C libraries, without errors. Integers that do not fit become the nearest value that does,
+    /// fractions are cut off, NaN becomes the integer 0, floating-point numbers are rounded to the nearest value, and bytes of
+    /// text that are not UTF-8 become replacement characters.
     Lossy,
 }
 
-/// The types that files store numbers as.
+/// A type of numbers in files.
 ///
 /// ```
 /// use sciformats_core::number::{Number, NumberType};
@@ -76,7 +76,7 @@ pub enum NumberType {
 }
 
 impl NumberType {
-    /// The integer of so many bytes, if there is one.
+    /// Returns the integer type of this size in bytes, if there is one.
     ///
     /// ```
     /// use sciformats_core::number::NumberType;
@@ -100,7 +100,7 @@ impl NumberType {
         })
     }
 
-    /// The IEEE 754 floating-point number of so many bytes, if there is one.
+    /// Returns the IEEE 754 floating-point type of this size in bytes, if there is one.
     pub fn float(size: u64) -> Option<Self> {
         match size {
             2 => Some(Self::F16),
@@ -110,7 +110,7 @@ impl NumberType {
         }
     }
 
-    /// Bytes of an element.
+    /// Returns the number of bytes of an element.
     pub fn size(self) -> usize {
         match self {
             Self::I8 | Self::U8 => 1,
@@ -122,7 +122,7 @@ impl NumberType {
     }
 }
 
-/// As Rust spells the type.
+/// Shows the name of the type in Rust.
 impl std::fmt::Display for NumberType {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.pad(match self {
@@ -148,8 +148,8 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// A type that stored numbers can be had as: the integers, `f32`, `f64`, [`Float16`], [`BFloat16`], and `bool` for the
-/// numbers 0 and 1.
+/// A type as which stored numbers can be read: the integers, `f32`, `f64`, [`Float16`], [`BFloat16`], and `bool` for the numbers
+/// 0 and 1.
 ///
 /// ```
 /// use sciformats_core::number::{Number, Real};
@@ -158,18 +158,19 @@ mod sealed {
 /// assert_eq!((f32::exact(quarter), u8::exact(quarter), u8::nearest(quarter)), (Some(0.25), None, 0));
 /// ```
 pub trait Number: Copy + Default + PartialEq + Send + Sync + sealed::Sealed + 'static {
-    /// Its name.
+    /// The name of the type.
     const NAME: &'static str;
-    /// The type that stores exactly its values.
+    /// The stored type that has exactly the same values.
     const STORED: Option<NumberType>;
 
-    /// The number as this, if no digit is lost.
+    /// Returns the number as this type, if no digit is lost.
     fn exact(real: Real) -> Option<Self>;
 
-    /// The number as [`Conversion::Lossy`] makes it.
+    /// Returns the number as this type, converted as by [`Conversion::Lossy`].
     fn nearest(real: Real) -> Self;
 
-    /// Fills `out` with the elements in `bytes`, which are as many, packed, and stored as `stored` in `order`.
+    /// Fills `out` with the elements in `bytes`. There must be as many; they are packed, and stored as `stored` in the byte order
+    /// `order`.
     ///
     /// ```
     /// use sciformats_core::Conversion::Exact;
@@ -183,8 +184,8 @@ pub trait Number: Copy + Default + PartialEq + Send + Sync + sealed::Sealed + 's
     /// ```
     ///
     /// # Errors
-    /// [`Error::Misfit`] with the index in `out` of the first value that this cannot hold; [`Error::Usage`] if
-    /// `conversion` is [`Conversion::None`] and another type is stored, or the bytes are not as many as they must be.
+    /// [`Error::Misfit`] with the index in `out` of the first value that this type cannot hold; [`Error::Usage`] if `conversion`
+    /// is [`Conversion::None`] and another type is stored, or if the number of bytes is wrong.
     fn read(
         stored: NumberType,
         order: ByteOrder,
@@ -193,7 +194,7 @@ pub trait Number: Copy + Default + PartialEq + Send + Sync + sealed::Sealed + 's
         out: &mut [Self],
     ) -> Result<()>;
 
-    /// So many zeros.
+    /// Returns this many zeros.
     #[doc(hidden)]
     fn zeroed(len: usize) -> Result<Vec<Self>> {
         let mut zeros = Vec::new();
@@ -204,27 +205,27 @@ pub trait Number: Copy + Default + PartialEq + Send + Sync + sealed::Sealed + 's
         Ok(zeros)
     }
 
-    /// The bytes of numbers, for overwriting with what is stored as they are; `None` if not all bytes are a value.
+    /// Returns the bytes of numbers, so that they can be overwritten by stored bytes; `None` if not all bytes are valid values.
     #[doc(hidden)]
     fn bytes_mut(_: &mut [Self]) -> Option<&mut [u8]> {
         None
     }
 
-    /// Bytes as numbers, if they are aligned, of a whole number of them, and all bytes are values.
+    /// Returns bytes as numbers, if they are aligned, are whole numbers, and if all bytes are valid values.
     #[doc(hidden)]
     fn view(_: &[u8]) -> Option<&[Self]> {
         None
     }
 }
 
-/// The refusal of [`Conversion::None`] to read `stored` elements as `wanted`.
+/// Returns the error of [`Conversion::None`] if `stored` elements are read as `wanted`.
 ///
 /// ```
 /// let error = sciformats_core::number::not_stored_as("f64", "f32");
-/// assert_eq!(error.to_string(), "element type is f64, stored is f32");
+/// assert_eq!(error.to_string(), "element type is f64, but the elements are stored as f32");
 /// ```
 pub fn not_stored_as(wanted: impl std::fmt::Display, stored: impl std::fmt::Display) -> Error {
-    Error::usage("element type", format!("is {wanted}, stored is {stored}"))
+    Error::usage("element type", format!("is {wanted}, but the elements are stored as {stored}"))
 }
 
 #[cfg(test)]

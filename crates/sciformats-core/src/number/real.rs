@@ -1,10 +1,10 @@
-//! Numbers of any type, with all of their digits.
+//! Numbers of any type with all of their digits.
 
 use std::fmt;
 
 use crate::bound;
 
-/// A number of any type that a file stores, without loss.
+/// A number of any type that a file can store, without loss.
 ///
 /// ```
 /// use sciformats_core::number::{Number, Real};
@@ -17,7 +17,7 @@ use crate::bound;
 pub enum Real {
     /// `mantissa * 2^exponent`, or its negative.
     Finite {
-        /// Less than zero, or a zero with a sign.
+        /// Whether the number is below zero, or a zero with a sign.
         negative: bool,
         /// The digits.
         mantissa: u128,
@@ -26,7 +26,7 @@ pub enum Real {
     },
     /// An infinity.
     Infinite {
-        /// The negative one.
+        /// Whether it is the negative infinity.
         negative: bool,
     },
     /// Not a number.
@@ -60,7 +60,7 @@ impl From<f64> for Real {
 }
 
 impl Real {
-    /// The nearest binary64, ties to even.
+    /// Returns the nearest binary64; ties are rounded to even.
     pub fn to_f64(self) -> f64 {
         match self {
             Self::Finite { negative, mantissa, exponent } => {
@@ -71,9 +71,9 @@ impl Real {
         }
     }
 
-    /// A binary64 whose nearest number of a narrower type is also the nearest one to this number.
+    /// Returns a binary64 for which the nearest number of a narrower type is also the nearest one to this number.
     ///
-    /// Rounding to binary64 first and to the narrower type afterwards could make a tie of a number that is none.
+    /// If this number were rounded to binary64 and then to the narrower type, the first rounding could create a tie.
     pub(super) fn to_narrow(self) -> f64 {
         match self {
             Self::Finite { negative, mantissa, exponent } => {
@@ -83,7 +83,7 @@ impl Real {
         }
     }
 
-    /// The binary64 that it is, if it is one.
+    /// Returns the number as a binary64, if it is one exactly.
     pub(super) fn exact_f64(self) -> Option<f64> {
         let Self::Finite { mantissa, exponent, .. } = self else { return Some(self.to_f64()) };
         let low = mantissa.trailing_zeros();
@@ -93,7 +93,7 @@ impl Real {
         (mantissa == 0 || fits).then(|| self.to_f64())
     }
 
-    /// Sign and magnitude of the integer that it is, if it is one of less than 2^128.
+    /// Returns the sign and the magnitude, if the number is an integer whose magnitude is below 2^128.
     pub(super) fn integer(self) -> Option<(bool, u128)> {
         let Self::Finite { negative, mantissa, exponent } = self else { return None };
         if mantissa == 0 {
@@ -108,13 +108,13 @@ impl Real {
         Some((negative, magnitude))
     }
 
-    /// Sign and magnitude with the fraction cut off; what is larger than all integers is the largest.
+    /// Returns the sign and the magnitude without the fraction. A magnitude that is too large becomes the largest integer.
     pub(super) fn truncated(self) -> (bool, u128) {
         match self {
             Self::Nan => (false, 0),
             Self::Infinite { negative } => (negative, u128::MAX),
             Self::Finite { negative, mantissa, exponent } => {
-                let shift = u32::try_from(exponent.unsigned_abs()).unwrap_or(u32::MAX); // a bound: no number has as many bits
+                let shift = u32::try_from(exponent.unsigned_abs()).unwrap_or(u32::MAX); // a bound: no number has so many bits
                 let magnitude = match exponent >= 0 {
                     _ if mantissa == 0 => 0,
                     true if shift > mantissa.leading_zeros() => u128::MAX,
@@ -127,7 +127,7 @@ impl Real {
     }
 }
 
-/// In decimal digits: all of an integer, and of other numbers those of the nearest binary64.
+/// Shows decimal digits: all digits of an integer, and for other numbers those of the nearest binary64.
 impl fmt::Display for Real {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.integer(), self.exact_f64()) {
@@ -144,25 +144,25 @@ fn signed(magnitude: f64, negative: bool) -> f64 {
     if negative { -magnitude } else { magnitude }
 }
 
-/// What becomes of the bits that a binary64 has no room for.
+/// How the bits that do not fit a binary64 are treated.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Rounding {
-    /// The nearest number, ties to even.
+    /// The result is the nearest number; ties are rounded to even.
     Nearest,
-    /// They are cut off, and the last bit is set if one of them was.
+    /// The bits are cut off, and the last bit of the result is set if one of them was set.
     Odd,
 }
 
-/// `mantissa * 2^exponent`, rounded once.
+/// Returns `mantissa * 2^exponent`, rounded once.
 fn scaled(mantissa: u128, exponent: i64, rounding: Rounding) -> f64 {
     if mantissa == 0 {
         return 0.0;
     }
-    let top = 127 - i64::from(mantissa.leading_zeros()) + exponent; // of the highest bit
+    let top = 127 - i64::from(mantissa.leading_zeros()) + exponent; // the exponent of the highest bit
     if top > 1023 {
         return f64::INFINITY;
     }
-    // Bits that a binary64 of this magnitude has below its last one are rounded off here.
+    // Bits below the last bit of a binary64 of this magnitude are rounded off.
     let lowest = (top - 52).max(-1074);
     let drop = lowest - exponent;
     if drop > 0 {
@@ -179,12 +179,12 @@ fn scaled(mantissa: u128, exponent: i64, rounding: Rounding) -> f64 {
     times_power(mantissa, exponent)
 }
 
-/// `value * 2^exponent` of a value of at most 53 bits, which is exact.
+/// Returns `value * 2^exponent` for a value of at most 53 bits, which is exact.
 fn times_power(value: u128, exponent: i64) -> f64 {
     #[allow(clippy::cast_precision_loss)]
     let mut result = value as f64;
     let mut left = exponent;
-    // Powers are taken in steps that stay in the normal range as long as the result does.
+    // The power is applied in steps that stay in the normal range as long as the result does.
     while left != 0 {
         let step =
             i32::try_from(left).map_or(if left < 0 { -900 } else { 900 }, |left| left.clamp(-900, 900));

@@ -1,4 +1,4 @@
-//! Every stored type as every other, against a judgement by decimal digits.
+//! Every stored type is read as every other type, and compared with a judgement that is based on decimal digits.
 
 use std::cmp::Ordering;
 use std::collections::HashSet;
@@ -10,14 +10,14 @@ use super::*;
 use crate::Misfit;
 use crate::endian::ByteOrder::{Big, Little};
 
-/// A number as decimal digits before and after the point, which no conversion of the library has a part in.
+/// The decimal digits of a number before and after the point. No conversion of the library is used to compute them.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Decimal {
     Number { negative: bool, digits: String, fraction: String },
     Other(String),
 }
 
-/// `text` is what the formatting of the language says of a number, which is every digit that it has.
+/// Returns the digits of `text`, which is a number as the language formats it, with all of its digits.
 fn decimal(text: &str) -> Decimal {
     let (negative, rest) = text.strip_prefix('-').map_or((false, text), |rest| (true, rest));
     if !rest.starts_with(|c: char| c.is_ascii_digit()) {
@@ -47,11 +47,11 @@ impl Decimal {
     }
 }
 
-/// A type of elements as the tests see it: how a value of it is written in decimal digits, and which values it has.
+/// A type of elements in the tests: the decimal digits of a value, and which values the type has.
 trait Judged: Number {
     fn digits(self) -> String;
 
-    /// Whether the type has a value of these digits.
+    /// Returns whether the type has a value with these digits.
     fn has(value: &Decimal) -> bool;
 }
 
@@ -80,7 +80,7 @@ macro_rules! floats {
                 format!("{:.1$}", self, $digits)
             }
 
-            /// The nearest number to these digits has the same ones.
+            /// Returns whether the number nearest to these digits has the same digits.
             fn has(value: &Decimal) -> bool {
                 let Decimal::Number { negative, digits, fraction } = value else { return true };
                 let text = format!("{}0{digits}.{fraction}0", if *negative { "-" } else { "" });
@@ -98,7 +98,7 @@ macro_rules! halves {
                 f32::from(self).digits()
             }
 
-            /// One of all the 65536 numbers has these digits.
+            /// Returns whether one of all 65536 numbers has these digits.
             fn has(value: &Decimal) -> bool {
                 static ALL: LazyLock<HashSet<Decimal>> =
                     LazyLock::new(|| (0..=u16::MAX).map(|bits| decimal(&$type(bits).digits())).collect());
@@ -119,7 +119,7 @@ impl Judged for bool {
     }
 }
 
-/// Reads the element both ways and compares with the judgement on its digits.
+/// Reads the element in both ways, and compares the result with the judgement of its digits.
 fn judge<T: Judged>(stored: NumberType, order: ByteOrder, bytes: &[u8], digits: &str, real: Real) {
     let value = decimal(digits);
     let fits = T::has(&value);
@@ -180,7 +180,7 @@ fn judge_bits(bits: u128, big: bool) {
     }
 }
 
-/// Bits of numbers that stand near the ends of types as well as of any.
+/// Returns bits of numbers near the ends of types, and of other numbers.
 fn bits() -> impl Strategy<Value = u128> {
     let near = (0u32..128, -2i128..=2, any::<bool>()).prop_map(|(power, off, negative)| {
         let value = 1i128.unbounded_shl(power).wrapping_add(off);
@@ -242,7 +242,7 @@ fn sixteen_bits_round_to_the_nearest() {
             assert_eq!(BFloat16::nearest(y), b);
         }
     }
-    // Halfway between 1 and the next number, and a little on either side.
+    // Halfway between 1 and the next number, and a little above and below.
     let step = 2f64.powi(-10);
     assert_eq!(Float16::nearest(1.0 + step / 2.0), Float16(0x3c00));
     assert_eq!(Float16::nearest(1.0 + step * 0.51), Float16(0x3c01));
@@ -256,11 +256,11 @@ fn sixteen_bits_round_to_the_nearest() {
 
 #[test]
 fn numbers_are_rounded_once() {
-    // A little less than halfway between the largest binary32 and the number after it, which is infinity.
+    // A little less than halfway between the largest binary32 and the number after it, which would be infinity.
     let below = 340_282_356_779_733_661_637_539_395_458_142_568_446u128;
     assert_eq!(f32::nearest(Real::from(below)), f32::MAX);
     judge_bits(below, false);
-    // A little more than halfway between 2^62 and the next number of so few bits; the nearest binary64 is exactly halfway.
+    // A little more than halfway between 2^62 and the next number with so few bits; the nearest binary64 is exactly halfway.
     let above = (1i64 << 62) + (1 << 54) + 1;
     let next = BFloat16::nearest(2f64.powi(62) + 2f64.powi(55));
     let mut out = [BFloat16(0)];

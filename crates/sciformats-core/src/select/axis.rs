@@ -1,11 +1,11 @@
-//! What a selection takes of one dimension.
+//! The part of one dimension in a selection.
 
 use std::ops;
 
 use crate::error::{Error, Result};
 use crate::slab::Range;
 
-/// What a selection takes of one dimension. Numbers below zero count from its end.
+/// The part of one dimension in a selection. Numbers below zero count from the end of the dimension.
 ///
 /// ```
 /// use sciformats_core::select::{Axis, IntoAxis, by};
@@ -15,10 +15,10 @@ use crate::slab::Range;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Axis {
-    /// One index; the dimension is dropped.
+    /// A single index. The dimension is dropped.
     Index(i128),
-    /// The indices from `start`, or the first one, to before `end`, or the last one: every `step`th of them, the last ones
-    /// first if `step` is below zero.
+    /// The indices from `start` (or the first one) up to, but not including, `end` (or the end), in steps of `step`. If `step` is
+    /// below zero, the last index comes first.
     Slice {
         /// The first index.
         start: Option<i128>,
@@ -27,21 +27,21 @@ pub enum Axis {
         /// The distance from one index to the next.
         step: i128,
     },
-    /// The indices that Python's `start:stop:step` takes: bounds may lie outside, and with a step below zero the way is from
-    /// `start` down to before `stop`.
+    /// The indices of Python's `start:stop:step`. Bounds may be outside of the dimension. If the step is below zero, the indices
+    /// go from `start` down to, but not including, `stop`.
     Python {
         /// The first index.
         start: Option<i128>,
-        /// The index before which it ends.
+        /// The index before which the selection ends.
         stop: Option<i128>,
         /// The distance from one index to the next.
         step: i128,
     },
-    /// As many whole dimensions as are left.
+    /// All remaining dimensions, which are selected completely.
     Ellipsis,
 }
 
-/// As many whole dimensions as are left, as `...` in Python.
+/// All remaining dimensions, which are selected completely, like `...` in Python.
 ///
 /// ```
 /// use sciformats_core::select::{Ellipsis, IntoSelection};
@@ -52,13 +52,13 @@ pub enum Axis {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ellipsis;
 
-/// What says which part of one dimension is taken: an index, a range of Rust, a [`Range`], one [`by`] steps, an [`Ellipsis`].
+/// Something that selects a part of one dimension: an index, a range of Rust, a [`Range`], steps by [`by`], or an [`Ellipsis`].
 pub trait IntoAxis {
-    /// The part.
+    /// Returns the part.
     fn into_axis(self) -> Axis;
 }
 
-/// Every `step`th index of a range; the last ones first if `step` is below zero.
+/// Selects every `step`th index of a range. If `step` is below zero, the last index comes first.
 ///
 /// ```
 /// use sciformats_core::select::{IntoSelection, by};
@@ -82,7 +82,7 @@ impl Axis {
     /// The whole dimension.
     pub const WHOLE: Self = Self::Slice { start: None, end: None, step: 1 };
 
-    /// The range in dimension `number`, and whether its last index comes first.
+    /// Returns the range in dimension `number`, and whether its last index comes first.
     pub(super) fn of(&self, number: usize, length: u64) -> Result<(Range, bool)> {
         let size = i128::from(length);
         let from_end = |given: i128| if given < 0 { given.saturating_add(size) } else { given }; // a bound
@@ -110,7 +110,7 @@ impl Axis {
                 let (first, last) = inside.ok_or_else(|| outside(&shown(), number, length))?;
                 let stride = stride(step, number)?;
                 let count = (last - first).div_ceil(stride);
-                // What is counted from the end leaves the rest at the beginning.
+                // Steps are counted from the end, so indices that do not fit the step remain at the beginning.
                 let over = if step < 0 && count > 0 { (last - first - 1) % stride } else { 0 };
                 Ok((spaced(first + over, count, stride), step < 0))
             }
@@ -129,17 +129,17 @@ fn outside(what: &str, number: usize, length: u64) -> Error {
 fn stride(step: i128, number: usize) -> Result<u64> {
     match step.unsigned_abs() {
         0 => Err(Error::usage("slice", format!("has step 0 in dimension {number}"))),
-        // No dimension is so long: more leads out of it as well.
+        // No dimension is so long, so a larger step leads out of it too.
         stride => Ok(u64::try_from(stride).unwrap_or(u64::MAX)), // a bound
     }
 }
 
-/// A range of which one index has no step.
+/// Returns a range. If it has a single index, its step is 1.
 fn spaced(start: u64, count: u64, stride: u64) -> Range {
     Range { start, count, step: if count > 1 { stride } else { 1 } }
 }
 
-/// As Python's `slice.indices`: bounds counted from the end if negative, then cut to the dimension.
+/// Does the same as Python's `slice.indices`: negative bounds count from the end, and bounds are clipped to the dimension.
 fn python((start, stop): (Option<i128>, Option<i128>), step: i128, size: i128, stride: u64) -> Range {
     let (low, high) = if step > 0 { (0, size) } else { (-1, size - 1) };
     let side = |given: Option<i128>, default: i128| match given {
@@ -150,7 +150,7 @@ fn python((start, stop): (Option<i128>, Option<i128>), step: i128, size: i128, s
     let (first, end) = if step > 0 { (low, high) } else { (high, low) };
     let (start, stop) = (side(start, first), side(stop, end));
     let distance = if step > 0 { stop - start } else { start - stop };
-    // All of these lie inside the dimension now.
+    // All numbers are inside of the dimension now.
     let narrow = |value: i128| u64::try_from(value).unwrap_or(0); // a position
     let count = narrow(distance.max(0)).div_ceil(stride);
     match count {
@@ -178,7 +178,7 @@ impl IntoAxis for ops::RangeFull {
     }
 }
 
-/// The same indices; the range must lie inside of the dimension.
+/// Selects the same indices; the range must be inside of the dimension.
 impl IntoAxis for Range {
     fn into_axis(self) -> Axis {
         let span = i128::from(self.count.max(1) - 1) * i128::from(self.step);
@@ -204,7 +204,7 @@ macro_rules! integers {
 
         impl IntoAxis for ops::RangeInclusive<$name> {
             fn into_axis(self) -> Axis {
-                // After the last index, -1, comes the end.
+                // The index after -1, which is the last one, is the end.
                 let end = Some(*self.end() as i128 + 1).filter(|&end| end != 0);
                 Axis::Slice { start: Some(*self.start() as i128), end, step: 1 }
             }

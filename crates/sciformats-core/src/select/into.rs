@@ -1,23 +1,24 @@
-//! What a selection may be written as.
+//! The notations of selections.
 
 use super::{Axis, IntoAxis, Selection};
 use crate::error::{Error, Result};
 use crate::slab::Slab;
 
-/// What selects a part of an array.
+/// Something that selects a part of an array.
 ///
-/// | written as | takes |
+/// | notation | selects |
 /// |---|---|
-/// | `(.., 3..10, 0..=9, 5)` | of each dimension a range or an index, which drops it; negative numbers count from the end |
-/// | `5`, `2..`, `..` | the same of the first dimension; dimensions that are not named are taken whole |
-/// | [`by`](super::by)`(.., -1)`, `by(0..100, 10)` | every so manieth index, backwards if negative |
-/// | [`Ellipsis`](super::Ellipsis) | as many whole dimensions as are left |
-/// | `[0..2, 1..3]`, `vec![…]` | of each dimension the same kind of part |
-/// | `"::2, -1"` | what NumPy takes of it |
+/// | `(.., 3..10, 0..=9, 5)` | a range or an index of each dimension; an index drops it, and negative numbers count from its end |
+/// | `5`, `2..`, `..` | the same of the first dimension; dimensions that are not named are selected completely |
+/// | [`by`](super::by)`(.., -1)`, `by(0..100, 10)` | every nth index; backwards if the step is negative |
+/// | [`Ellipsis`](super::Ellipsis) | all remaining dimensions completely |
+/// | `[0..2, 1..3]`, `vec![…]` | the same kind of part of each dimension |
+/// | `"::2, -1"` | the same as in NumPy |
 /// | [`Slab`], [`Selection`] | itself |
-/// | `ndarray::s![.., 3..;2]` | the same, with the feature `ndarray` |
+/// | `ndarray::s![.., 3..;2]` | the same as in ndarray, with the feature `ndarray` |
 ///
-/// A range that leaves its dimension is an error that names it, except in text, where NumPy's rules hold.
+/// A range that is not inside its dimension is an error that names the dimension, except in text, for which the rules of NumPy
+/// apply.
 ///
 /// ```
 /// use sciformats_core::select::{IntoSelection, by};
@@ -30,10 +31,10 @@ use crate::slab::Slab;
 /// # Ok::<(), sciformats_core::Error>(())
 /// ```
 pub trait IntoSelection {
-    /// The selection of an array of this shape.
+    /// Returns the selection of an array of this shape.
     ///
     /// # Errors
-    /// [`Error::Usage`] that names the dimension if something is not inside of it, or there are too many.
+    /// [`Error::Usage`] that names the dimension if an index is outside of it, or if there are too many dimensions.
     fn into_selection(self, shape: &[u64]) -> Result<Selection>;
 }
 
@@ -109,10 +110,10 @@ impl IntoSelection for &Slab {
 }
 
 fn of_another(of: &[u64], shape: &[u64]) -> Error {
-    Error::usage("slice", format!("is of an array of the shape {of:?}, not {shape:?}"))
+    Error::usage("slice", format!("selects from an array of {of:?}, but this array has the shape {shape:?}"))
 }
 
-/// As NumPy writes it: `0:10, ::2, -1`, `..., ::-1`.
+/// A selection in the notation of NumPy: `0:10, ::2, -1`, `..., ::-1`.
 impl IntoSelection for &str {
     fn into_selection(self, shape: &[u64]) -> Result<Selection> {
         let text = self.trim();
@@ -138,7 +139,7 @@ impl IntoSelection for String {
     }
 }
 
-/// One part of a text.
+/// Parses one part of a text.
 fn part(number: usize, text: &str) -> Result<Axis> {
     let sides: Vec<&str> = text.split(':').collect();
     let at = |side: usize| integer(sides.get(side).copied().unwrap_or_default());
@@ -158,8 +159,10 @@ fn integer(text: &str) -> Result<Option<i128>> {
     if digits.is_empty() {
         return Ok(None);
     }
-    // A u64 of either sign: more is no index of any array.
+    // A u64 with either sign; no array has larger indices.
     let number: Option<i128> = digits.parse().ok();
     let number = number.filter(|number| number.unsigned_abs() <= u64::MAX.into());
-    number.map(Some).ok_or_else(|| Error::usage("slice", format!("has {digits:?} in place of a number")))
+    number
+        .map(Some)
+        .ok_or_else(|| Error::usage("slice", format!("contains {digits:?}, which is not a number")))
 }

@@ -5,7 +5,7 @@ use ndarray::{Dimension, SliceInfo, SliceInfoElem};
 use super::{Axis, IntoAxis, IntoSelection, Selection};
 use crate::error::{Error, Result};
 
-/// Selects as `ndarray::ArrayBase::slice` does.
+/// Selects the same elements as `ndarray::ArrayBase::slice`.
 ///
 /// ```
 /// use ndarray::s;
@@ -40,7 +40,7 @@ fn axis(element: &SliceInfoElem) -> Result<Axis> {
         SliceInfoElem::Slice { start, end, step } => Ok(ndarray::Slice { start, end, step }.into_axis()),
         SliceInfoElem::Index(index) => Ok(Axis::Index(index as i128)),
         SliceInfoElem::NewAxis => {
-            Err(Error::usage("slice", "holds a new axis, which an array in a file has none of"))
+            Err(Error::usage("slice", "contains a new axis, which is not possible for an array in a file"))
         }
     }
 }
@@ -51,7 +51,7 @@ mod tests {
 
     use crate::select::IntoSelection;
 
-    /// What is taken of 0, 1, 2, … is what ndarray takes.
+    /// Checks that the same elements are selected as by ndarray.
     #[test]
     fn as_ndarray_slices() {
         let array = Array::from_iter(0..60u64).into_shape_with_order((3, 4, 5)).unwrap();

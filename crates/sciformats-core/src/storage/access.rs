@@ -37,26 +37,26 @@ enum Kind {
 }
 
 impl Access {
-    /// Reads with system calls; short reads use pages that are kept.
+    /// Returns the access by system calls, in which short reads use pages that are kept.
     pub const fn paged() -> Self {
         Self(Kind::Paged)
     }
 
-    /// Reads with one system call per read. This is for files that another process is writing to.
+    /// Returns the access by one system call per read. It is for files to which another process is writing.
     pub const fn direct() -> Self {
         Self(Kind::Direct)
     }
 
-    /// Reads from a memory map of the file, so that stored bytes are borrowed and not copied. It needs the cargo feature
+    /// Returns the access by a memory map of the file, so that stored bytes are borrowed and not copied. It needs the cargo feature
     /// `mmap`; without it, opening returns `Unsupported`.
     ///
     /// # Safety
-    /// As long as anything that was opened with it lives, nobody, in this process or another, changes the files that it
-    /// opens or cuts them shorter. See [`Mapped::open`].
+    /// As long as anything that was opened with this value exists, nobody, in this process or another, may change or truncate the
+    /// files that it opens. See [`Mapped::open`].
     #[allow(unsafe_code)]
     pub const unsafe fn mapped() -> Self {
-        // SAFETY: nothing is done here. The caller's promise goes with the value, which only this function makes, to
-        // `open`, where the file is mapped.
+        // SAFETY: nothing is done here. Only this function creates the value, which carries the caller's promise to `open`, where
+        // the file is mapped.
         Self(Kind::Mapped)
     }
 
@@ -80,7 +80,7 @@ impl Access {
         Ok(match self.0 {
             Kind::Paged => Arc::new(Paged::open(path)?),
             Kind::Direct => Arc::new(FileStorage::open(path)?),
-            // SAFETY: only the unsafe function `mapped` makes this kind, whose caller promised what `Mapped::open` asks.
+            // SAFETY: only the unsafe function `mapped` creates this kind. Its caller promised what `Mapped::open` requires.
             Kind::Mapped => Arc::new(unsafe { Mapped::open(path)? }),
         })
     }
@@ -105,7 +105,7 @@ impl Access {
         Ok(match self.0 {
             Kind::Paged => Arc::new(Paged::from(file.again()?)),
             Kind::Direct => Arc::new(file.again()?),
-            // SAFETY: as in `open`.
+            // SAFETY: the same as in `open`.
             Kind::Mapped => {
                 Arc::new(unsafe { Mapped::of(file.file()) }.map_err(|e| e.in_file(file.path(), None))?)
             }
@@ -123,7 +123,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("file");
         std::fs::write(&path, [5; 50_000]).unwrap();
-        // SAFETY: nobody else knows of the file.
+        // SAFETY: nobody else uses the file.
         let mapped = unsafe { Access::mapped() };
         assert!(mapped.is_mapped() && !Access::default().is_mapped());
         if cfg!(not(feature = "mmap")) {

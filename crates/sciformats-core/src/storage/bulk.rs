@@ -1,4 +1,4 @@
-//! Reading large ranges: in memory pages that cost little to touch, and with more than one thread.
+//! Reading large ranges with several threads, into memory whose pages cost little to use for the first time.
 
 use std::num::NonZero;
 use std::sync::OnceLock;
@@ -7,11 +7,11 @@ use super::ReadAt;
 use super::mmap::advise_large_pages;
 use crate::error::{Error, Result};
 
-/// Ranges below this are read by one thread: starting another costs more than it saves.
+/// Smaller ranges are read by one thread, because starting another costs more than it saves.
 const PER_THREAD: usize = 8 << 20;
 
-/// How many threads the machine runs at once, at least 1. The system is asked once: each time would cost more than
-/// reading a small array.
+/// Returns the number of threads that the machine can run at once, at least 1. The system is only asked once, because this costs
+/// more than reading a small array.
 ///
 /// ```
 /// assert!(sciformats_core::storage::machine_threads() >= 1);
@@ -21,7 +21,7 @@ pub fn machine_threads() -> usize {
     *THREADS.get_or_init(|| std::thread::available_parallelism().map_or(1, NonZero::get))
 }
 
-/// Fills `out` from `offset` on with up to `threads` threads, each reading a part of its own.
+/// Fills `out` with the bytes at `offset`. Up to `threads` threads each read a part.
 ///
 /// ```
 /// use sciformats_core::storage::read_into_threads;
@@ -34,7 +34,7 @@ pub fn machine_threads() -> usize {
 /// ```
 ///
 /// # Errors
-/// As [`ReadAt::read_into`], of the first part that fails.
+/// Those of [`ReadAt::read_into`], from the first part that fails.
 pub fn read_into_threads(
     storage: &(impl ReadAt + ?Sized),
     offset: u64,
@@ -60,10 +60,10 @@ pub fn read_into_threads(
     })
 }
 
-/// `len` zeroed elements. The system hands the pages out as they are touched, large ones where it can: for results of
-/// a gigabyte, touching fresh pages costs as much as reading into them.
+/// Returns `len` zeroed elements. The system provides the pages when they are first used, and large pages if possible: for
+/// results of a gigabyte, using fresh pages costs as much as reading into them.
 ///
-/// The caller has checked `len`: it comes from bytes that are stored, or has passed a limit.
+/// The caller must have checked `len`: it follows from bytes that are stored, or has passed a limit.
 ///
 /// ```
 /// let zeros: Vec<f64> = sciformats_core::storage::zeroed(3)?;
@@ -72,7 +72,7 @@ pub fn read_into_threads(
 /// ```
 ///
 /// # Errors
-/// `Io`, where the machine has no such memory.
+/// `Io` if the machine does not have this much memory.
 pub fn zeroed<T: bytemuck::Zeroable>(len: usize) -> Result<Vec<T>> {
     let elements = bytemuck::try_zeroed_vec(len)
         .map_err(|()| Error::io("allocate", std::io::ErrorKind::OutOfMemory.into()))?;
@@ -104,7 +104,7 @@ mod tests {
 
     #[test]
     fn memory_that_is_not_there_is_an_error() {
-        // Half the address space: a machine of 32 bits may have it.
+        // Half of the address space: only machines of 32 bits may have it.
         #[cfg(target_pointer_width = "64")]
         assert!(matches!(zeroed::<u64>(usize::MAX / 16), Err(Error::Io { .. })));
         assert!(matches!(zeroed::<u64>(usize::MAX), Err(Error::Io { .. })));

@@ -1,4 +1,4 @@
-//! Reading without waiting: what is missing is fetched by the caller, who may be a browser or an async runtime.
+//! Reading without blocking. The caller, which may be a browser or an async runtime, fetches missing bytes.
 
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
@@ -6,10 +6,10 @@ use std::sync::{Mutex, PoisonError};
 use super::{PlanOptions, Planned, Purpose, Ranges, length};
 use crate::error::{Error, Result};
 
-/// A store that fetches nothing: it notes what it was asked for.
+/// A store that fetches nothing, but records what is requested.
 ///
-/// Work that reads it fails where bytes are missing. [`Planned::<Elsewhere>::drive`] fetches them, and runs the work
-/// again, until nothing was missing.
+/// Work that reads it fails if bytes are missing. [`Planned::<Elsewhere>::drive`] fetches them, and runs the work again until
+/// nothing is missing.
 ///
 /// ```
 /// use sciformats_core::ReadAt;
@@ -34,7 +34,7 @@ pub struct Elsewhere {
 }
 
 impl Elsewhere {
-    /// An object of `size` bytes, none of which are here yet.
+    /// Returns an object of `size` bytes, all of which are still missing.
     pub fn open(size: u64, options: PlanOptions) -> Planned<Self> {
         let planned = Planned::with_options(Self { size, missing: Mutex::default() }, options);
         planned.keep_all();
@@ -61,14 +61,14 @@ impl Ranges for Elsewhere {
 }
 
 impl Planned<Elsewhere> {
-    /// Runs `work` over what is here; as long as it finds bytes missing, fetches them and runs it again.
+    /// Runs `work` with the bytes that are available. As long as bytes are missing, it fetches them and runs the work again.
     ///
-    /// `fetch` gets sorted ranges and answers with the bytes of each. `work` is a read without side effects: what it
-    /// answers counts only if nothing was missing, also where it has taken a missing part for a damaged one. Everything
-    /// that was fetched stays, so that each run gets further than the one before.
+    /// `fetch` is given sorted ranges, and returns the bytes of each. `work` must be a read without side effects. Its result only
+    /// counts if nothing was missing, because it may have taken a missing part for a damaged one. Everything that was fetched is
+    /// kept, so that each run gets further than the one before.
     ///
     /// # Errors
-    /// What `fetch` and `work` fail with; `Io` if an answer has other lengths than were asked for.
+    /// Those of `fetch` and `work`; `Io` if `fetch` returns other lengths than requested.
     pub async fn drive<T, F>(
         &self,
         mut fetch: impl FnMut(Vec<Range<u64>>) -> F,
@@ -88,13 +88,12 @@ impl Planned<Elsewhere> {
             let pieces = fetch(missing.clone()).await?;
             let right = |(range, piece): (&Range<u64>, &Vec<u8>)| length(range) == piece.len() as u64;
             if pieces.len() != missing.len() || !missing.iter().zip(&pieces).all(right) {
-                let source =
-                    std::io::Error::other("the store answered with other lengths than it was asked for");
+                let source = std::io::Error::other("the store returned other lengths than requested");
                 return Err(Error::io("read", source));
             }
             for (range, piece) in missing.iter().zip(&pieces) {
                 self.count(0, piece.len() as u64);
-                // As elements, which may lie anywhere: pages hold only what fills them.
+                // They are added as elements, which can be anywhere, because pages must be complete.
                 self.supply(range.start, piece, Purpose::Elements);
             }
         }

@@ -1,4 +1,4 @@
-//! A file, read and written at positions with the system's own calls.
+//! Files that are read and written at positions with system calls.
 
 use std::borrow::Cow;
 use std::fs::{File, OpenOptions, TryLockError};
@@ -10,9 +10,13 @@ use super::{ReadAt, WriteAt, check_range};
 use crate::arith;
 use crate::error::{Clash, Error, Result};
 
-/// An open file. Reading takes `&self` and moves no cursor, so threads do not disturb each other.
+/// The largest number of bytes that one system call moves. A signal such as that of Ctrl-C is delivered between two calls, and a
+/// call that moves a gigabyte into fresh memory can take seconds.
+const CALL: usize = 8 << 20;
+
+/// An open file. Reading takes `&self` and does not move a cursor, so threads do not disturb each other.
 ///
-/// The length is the one at opening, or after the last write through this value.
+/// The length is that at opening, or that after the last write through this value.
 ///
 /// ```no_run
 /// use sciformats_core::WriteAt;
@@ -27,10 +31,10 @@ use crate::error::{Clash, Error, Result};
 pub struct FileStorage {
     file: File,
     path: PathBuf,
-    /// Where the file has to be for it to be the one of this path; nowhere as long as it has no name.
+    /// The path at which the file must be found. It is `None` as long as the file has no name.
     anchor: Option<PathBuf>,
     len: u64,
-    /// A lock was taken by this value.
+    /// Whether this value has locked the file.
     locked: AtomicBool,
 }
 
@@ -85,17 +89,17 @@ impl FileStorage {
             Ok((file, metadata.len()))
         };
         let (file, len) = open().map_err(|e| Error::io(action, e).in_file(path, None))?;
-        // The working directory may change.
+        // The path is made absolute, because the working directory may change.
         let anchor = std::path::absolute(path).unwrap_or_else(|_| path.into());
         Ok(Self { file, path: path.into(), anchor: Some(anchor), len, locked: AtomicBool::new(false) })
     }
 
-    /// A file that was made under another name, or none, and is to be at `path`.
+    /// Returns a file that was created under another name, or without one, and will be at `path`.
     pub(super) fn made(file: File, path: &Path) -> Self {
         Self { file, path: path.into(), anchor: None, len: 0, locked: AtomicBool::new(false) }
     }
 
-    /// The same file, which is at `path` now, locked, and has `len` bytes.
+    /// Returns the same file, which is now at `path`, is locked, and has `len` bytes.
     pub(super) fn at(mut self, path: &Path, len: u64) -> Self {
         self.anchor = Some(std::path::absolute(path).unwrap_or_else(|_| path.into()));
         self.len = len;
@@ -103,14 +107,14 @@ impl FileStorage {
         self
     }
 
-    /// The same open file once more, for reading.
+    /// Returns another handle of the same open file, for reading.
     pub(super) fn again(&self) -> Result<Self> {
         let file = self.file.try_clone().map_err(|e| self.error("open", e, None))?;
         let (path, anchor) = (self.path.clone(), self.anchor.clone());
         Ok(Self { file, path, anchor, len: self.len, locked: AtomicBool::new(false) })
     }
 
-    /// What stands in the way of taking the file for the one that its path leads to, its length left aside.
+    /// Returns the reason why the file is not the one at its path, if there is one. The length is not checked.
     pub(crate) fn displaced(&self) -> Result<Option<Clash>> {
         let Some(anchor) = &self.anchor else { return Ok(None) };
         let there = match std::fs::metadata(anchor) {
@@ -122,9 +126,9 @@ impl FileStorage {
         Ok((!is_same(&there, &here)).then_some(Clash::Replaced))
     }
 
-    /// Tells the system that a range is going to be read, so that it fetches what is not in memory yet.
+    /// Announces to the system that a range will be read, so that it fetches what is not in memory yet.
     pub(super) fn advise(&self, start: u64, len: u64) {
-        // What the system makes of the advice changes no result.
+        // Whatever the system does with the advice, no result changes.
         #[cfg(all(target_os = "linux", feature = "linux"))]
         let _ = rustix::fs::fadvise(
             &self.file,
@@ -136,17 +140,17 @@ impl FileStorage {
         let _ = (start, len);
     }
 
-    /// The path that it was opened by.
+    /// Returns the path by which it was opened.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The file itself.
+    /// Returns the file itself.
     pub fn file(&self) -> &File {
         &self.file
     }
 
-    /// Takes the length anew: another process may have appended.
+    /// Reads the length again, because another process may have appended to the file.
     ///
     /// ```
     /// use sciformats_core::storage::FileStorage;
@@ -169,17 +173,17 @@ impl FileStorage {
         Ok(self.len)
     }
 
-    /// Asks the system for the space of the first `size` bytes, without changing the file's length: a full disk is known
-    /// before the first byte is written, and large writes into reserved space are faster. Where the system or the file
-    /// system cannot reserve, this does nothing.
+    /// Requests space for the first `size` bytes from the system, without changing the length of the file. A full disk is then
+    /// noticed before the first byte is written, and large writes into reserved space are faster. If the system or the file
+    /// system cannot reserve space, this does nothing.
     ///
     /// # Errors
-    /// `Io`, if there is not that much space.
+    /// `Io` if there is not enough space.
     pub fn reserve(&self, size: u64) -> Result<()> {
         reserved::reserve(&self.file, size).map_err(|e| self.error("reserve space for", e, None))
     }
 
-    /// Takes the advisory lock that one writer holds, without waiting; it is let go when this value is dropped.
+    /// Takes the advisory lock of a writer without waiting. It is released when this value is dropped.
     ///
     /// ```
     /// use sciformats_core::storage::FileStorage;
@@ -195,13 +199,13 @@ impl FileStorage {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Conflict`] if another holds it; `Io`.
+    /// [`Error::Conflict`] if another program has locked the file; `Io`.
     pub fn try_lock(&self) -> Result<()> {
         self.locked(self.file.try_lock())
     }
 
-    /// Takes the lock that keeps writers out and that any number may hold, without waiting; it is let go when this value
-    /// is dropped.
+    /// Takes a lock that excludes writers, without waiting. Any number of programs can hold it. It is released when this value is
+    /// dropped.
     ///
     /// ```
     /// use sciformats_core::storage::FileStorage;
@@ -217,7 +221,7 @@ impl FileStorage {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Conflict`] if a writer holds the file; `Io`.
+    /// [`Error::Conflict`] if a writer has locked the file; `Io`.
     pub fn try_lock_shared(&self) -> Result<()> {
         self.locked(self.file.try_lock_shared())
     }
@@ -241,7 +245,7 @@ impl FileStorage {
 impl Drop for FileStorage {
     fn drop(&mut self) {
         if self.locked.load(Ordering::Relaxed) {
-            // Closing does it too, but not as long as a process that was just started shares the open file.
+            // Closing the file also releases the lock, but not while a process that was just started shares the open file.
             let _ = self.file.unlock();
         }
     }
@@ -265,14 +269,19 @@ impl ReadAt for FileStorage {
 
     fn read_into(&self, offset: u64, out: &mut [u8]) -> Result<()> {
         check_range(self.len, offset, out.len() as u64)?;
-        positioned::read_exact(&self.file, out, offset).map_err(|e| self.error("read", e, Some(offset)))
+        for (part, at) in out.chunks_mut(CALL).zip((offset..).step_by(CALL)) {
+            positioned::read_exact(&self.file, part, at).map_err(|e| self.error("read", e, Some(at)))?;
+        }
+        Ok(())
     }
 }
 
 impl WriteAt for FileStorage {
     fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<()> {
         let end = arith::add(offset, bytes.len() as u64)?;
-        positioned::write_all(&self.file, bytes, offset).map_err(|e| self.error("write", e, Some(offset)))?;
+        for (part, at) in bytes.chunks(CALL).zip((offset..).step_by(CALL)) {
+            positioned::write_all(&self.file, part, at).map_err(|e| self.error("write", e, Some(at)))?;
+        }
         self.len = self.len.max(end);
         Ok(())
     }
@@ -303,7 +312,7 @@ fn is_same(a: &std::fs::Metadata, b: &std::fs::Metadata) -> bool {
     (a.dev(), a.ino()) == (b.dev(), b.ino())
 }
 
-/// Other systems do not tell files apart here; the length and the bytes still do.
+/// On other systems, files are not distinguished here, but their length and their bytes are checked.
 #[cfg(not(unix))]
 fn is_same(_: &std::fs::Metadata, _: &std::fs::Metadata) -> bool {
     true
@@ -350,14 +359,14 @@ pub(super) mod positioned {
     use std::io::{ErrorKind, Result};
     use std::os::windows::fs::FileExt;
 
-    // `seek_read` and `seek_write` take the position with the call; the cursor they also move is used by nobody.
+    // `seek_read` and `seek_write` are given the position in the call. They also move the cursor, which nobody uses.
     pub(in crate::storage) fn read_exact(file: &File, mut out: &mut [u8], mut offset: u64) -> Result<()> {
         while !out.is_empty() {
             match file.seek_read(out, offset) {
                 Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
                 Ok(n) => {
                     out = out.get_mut(n..).unwrap_or_default();
-                    offset += n as u64; // the system has no positions beyond 2^63
+                    offset += n as u64; // positions in the system are below 2^63
                 }
                 Err(e) if e.kind() == ErrorKind::Interrupted => {}
                 Err(e) => return Err(e),
@@ -372,7 +381,7 @@ pub(super) mod positioned {
                 Ok(0) => return Err(ErrorKind::WriteZero.into()),
                 Ok(n) => {
                     bytes = bytes.get(n..).unwrap_or_default();
-                    offset += n as u64; // the system has no positions beyond 2^63
+                    offset += n as u64; // positions in the system are below 2^63
                 }
                 Err(e) if e.kind() == ErrorKind::Interrupted => {}
                 Err(e) => return Err(e),

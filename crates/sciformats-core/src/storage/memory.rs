@@ -33,7 +33,7 @@ impl ReadAt for Vec<u8> {
     }
 }
 
-/// `len` bytes of `bytes` from `offset` on.
+/// Returns `len` bytes of `bytes` at `offset`.
 pub(super) fn slice(bytes: &[u8], offset: u64, len: usize) -> Result<&[u8]> {
     let end = check_range(bytes.len() as u64, offset, len as u64)?;
     // The checked range is inside a slice, so it fits `usize`, and `get` succeeds.

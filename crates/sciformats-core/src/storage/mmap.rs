@@ -1,4 +1,4 @@
-//! A file mapped into memory: opening costs the same for every size, and stored bytes are borrowed.
+//! Files that are mapped into memory. Opening costs the same for files of every size, and stored bytes are borrowed.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -10,18 +10,18 @@ use crate::error::{Error, Result};
 
 /// A read-only memory map of a whole file.
 ///
-/// The map shows the file as it is: bytes that anybody overwrites change beneath references to them, which Rust does not
-/// allow, and if the file is cut shorter, reading past its new end ends the process with `SIGBUS`. So making one is
-/// `unsafe`: the caller knows that nobody does. [`Paged`](super::Paged) and [`FileStorage`](super::FileStorage) are for all
-/// other files.
+/// The map shows the present state of the file. If anybody overwrites bytes, they change behind references to them, which Rust
+/// does not allow. If the file is truncated, reading beyond its new end ends the process with `SIGBUS`. Creating a map is
+/// therefore `unsafe`: the caller must know that nobody does this. [`Paged`](super::Paged) and
+/// [`FileStorage`](super::FileStorage) are for all other files.
 ///
 /// It needs the cargo feature `mmap`.
 ///
-/// A file that the address space has no room for, as files of gigabytes are to a 32-bit program, is not mapped but read;
-/// [`as_slice`](ReadAt::as_slice) then has nothing to show.
+/// A file that does not fit the address space, as files of gigabytes in a 32-bit program, is read instead of mapped.
+/// [`as_slice`](ReadAt::as_slice) then returns nothing.
 ///
-/// What is copied out of the file by long reads comes through the system's calls, not through the map: pages of the map
-/// that were touched count as memory of the process, and making them accessible costs as much as a copy.
+/// Long reads that copy bytes use system calls and not the map, because pages of the map that were used count as memory of the
+/// process, and making them accessible costs as much as a copy.
 ///
 /// ```no_run
 /// use sciformats_core::ReadAt;
@@ -34,16 +34,16 @@ use crate::error::{Error, Result};
 /// ```
 #[derive(Debug)]
 pub struct Mapped {
-    /// `None` if there is no room for it.
+    /// The map, or `None` if the file does not fit the address space.
     map: Option<Map>,
     len: u64,
     file: File,
 }
 
-/// Copies from this length on do not use the map. Below it, a call costs more than the pages.
+/// Copies of at least this size do not use the map. For smaller ones, a call costs more than the pages.
 const COPIED: usize = 32 << 10;
 
-/// Allocations from this size on are asked of the system in large pages.
+/// Large pages are requested for allocations of at least this size.
 #[cfg(all(target_os = "linux", feature = "linux"))]
 const LARGE: usize = 4 << 20;
 
@@ -51,7 +51,7 @@ impl Mapped {
     /// Maps the file at `path`.
     ///
     /// # Safety
-    /// As long as the map lives, nobody, in this process or another, changes the file or cuts it shorter.
+    /// As long as the map exists, nobody, in this process or another, may change or truncate the file.
     ///
     /// # Errors
     /// `Io`; `Unsupported` without the feature `mmap`.
@@ -83,7 +83,7 @@ impl Mapped {
     /// ```
     ///
     /// # Safety
-    /// As for [`open`](Self::open).
+    /// The same as for [`open`](Self::open).
     ///
     /// # Errors
     /// As for [`open`](Self::open).
@@ -97,11 +97,11 @@ impl Mapped {
         Self::up_to(file, len, isize::MAX.unsigned_abs() as u64)
     }
 
-    /// Maps a file unless it is longer than `room`.
+    /// Maps a file, unless it is longer than `room`.
     pub(super) fn up_to(file: File, len: u64, room: u64) -> Result<Self> {
         let map = match (len <= room).then(|| map(&file)) {
             None => None,
-            // Other maps have taken the room.
+            // Other maps occupy the address space.
             Some(Err(Error::Io { .. })) if len > room / 8 => None,
             Some(made) => Some(made?),
         };
@@ -109,7 +109,7 @@ impl Mapped {
         Ok(Self { map, len, file })
     }
 
-    /// The mapped bytes of a range, if the file is mapped.
+    /// Returns the mapped bytes of a range, if the file is mapped.
     fn range(&self, offset: u64, len: usize) -> Option<Result<&[u8]>> {
         self.map.as_deref().map(|map| memory::slice(map, offset, len))
     }
@@ -130,10 +130,10 @@ fn map(_: &File) -> Result<Map> {
 #[cfg(feature = "mmap")]
 #[allow(unsafe_code)]
 fn map(file: &File) -> Result<Map> {
-    // SAFETY: the map is read-only and owned by the returned value, so no Rust reference outlives it. What the type
-    // system cannot rule out is another process changing the file; the documentation of `Mapped` says what happens then.
-    // Reading changed bytes is a race on plain `u8`s with a writer outside the program, which every user of mapped
-    // files accepts; all parsers behind it check bounds on the slice and cannot be led outside.
+    // SAFETY: the map is read-only and owned by the returned value, so no Rust reference outlives it. The type system
+    // cannot exclude that another process changes the file; the documentation of `Mapped` says what happens then. Reading changed
+    // bytes is a race on plain `u8`s with a writer outside of the program, which every user of mapped files accepts. All parsers
+    // that use them check bounds on the slice, and cannot read outside of it.
     unsafe { memmap2::Mmap::map(file) }.map_err(|e| Error::io("map", e))
 }
 
@@ -178,7 +178,7 @@ impl ReadAt for Mapped {
     }
 }
 
-/// Asks the system to back a large allocation with large pages.
+/// Requests large pages from the system for a large allocation.
 #[cfg(all(target_os = "linux", feature = "linux"))]
 #[allow(unsafe_code)]
 pub(super) fn advise_large_pages<T>(elements: &[T]) {
@@ -191,10 +191,9 @@ pub(super) fn advise_large_pages<T>(elements: &[T]) {
     let skip = start.align_offset(PAGE);
     let Some(rest) = size.checked_sub(skip) else { return };
     let len = rest & !(PAGE - 1);
-    // SAFETY: `skip + len <= size`, so the range lies inside the live allocation of `elements`, and it starts on a page
-    // boundary. The advice changes how the kernel backs the pages, never what they hold, so it cannot affect any
-    // reference; a kernel that does not know the advice answers with an error, which is ignored because nothing
-    // depends on it.
+    // SAFETY: `skip + len <= size`, so the range is inside the allocation of `elements`, which exists, and it starts at a page
+    // boundary. The advice changes which pages the kernel uses, and never their contents, so it cannot affect any reference. A
+    // kernel that does not know the advice returns an error, which is ignored because nothing depends on it.
     let _ = unsafe { rustix::mm::madvise(start.add(skip).cast(), len, rustix::mm::Advice::LinuxHugepage) };
 }
 
@@ -209,7 +208,7 @@ mod tests {
 
     #[test]
     fn advice_never_changes_the_elements() {
-        // The plain twin: the same allocation without advice.
+        // The safe equivalent is the same allocation without the advice.
         for len in [0, 1, LARGE / 8 - 1, LARGE / 8, LARGE / 8 + 513] {
             assert!(zeroed::<u64>(len).unwrap() == vec![0; len]);
         }

@@ -6,8 +6,8 @@
 //! | [`FileStorage`] | yes | yes | yes |
 //! | [`Paged`] | yes | no | yes, short reads from pages that are kept |
 //! | [`Mapped`] | yes | no | no |
-//! | [`Window`] of another | yes | no | as the other |
-//! | [`Overlay`] of another | yes | no | only what it patches |
+//! | [`Window`] of another storage | yes | no | like the other storage |
+//! | [`Overlay`] of another storage | yes | no | only for patched bytes |
 //! | [`Planned`], over [`Ranges`] | yes | no | yes, in batches that are fetched and kept |
 //! | [`Replacement`] of a file | no | yes | – |
 
@@ -82,7 +82,7 @@ pub trait ReadAt: Send + Sync {
     /// ```
     ///
     /// # Errors
-    /// As [`read_at`](Self::read_at).
+    /// Those of [`read_at`](Self::read_at).
     fn read_into(&self, offset: u64, out: &mut [u8]) -> Result<()> {
         out.copy_from_slice(&self.read_at(offset, out.len())?);
         Ok(())
@@ -104,7 +104,7 @@ pub trait ReadAt: Send + Sync {
     /// ```
     ///
     /// # Errors
-    /// As [`read_at`](Self::read_at).
+    /// Those of [`read_at`](Self::read_at).
     fn read_with<'a>(&'a self, offset: u64, len: usize, buffer: &'a mut Vec<u8>) -> Result<&'a [u8]> {
         match self.read_at(offset, len)? {
             Cow::Borrowed(bytes) => Ok(bytes),
@@ -307,7 +307,7 @@ forward_write_at!(&mut W, Box<W>);
 mod tests {
     use super::*;
 
-    /// Every readable storage must answer alike.
+    /// Checks a storage, all of which must give the same results.
     fn behaves(storage: &dyn ReadAt, expected: &[u8]) {
         assert_eq!(storage.size(), expected.len() as u64);
         for offset in 0..=expected.len() {

@@ -1,4 +1,4 @@
-//! A storage as it will be once some overwrites have been applied.
+//! A storage in the state after some of its bytes have been overwritten.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -7,16 +7,17 @@ use super::{Purpose, ReadAt, check_range};
 use crate::error::Result;
 use crate::{arith, bound};
 
-/// Bytes that replace those of a storage from `offset` on.
+/// Bytes that replace those of a storage at `offset`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Patch {
-    /// Where the bytes belong.
+    /// The position of the bytes.
     pub offset: u64,
     /// The bytes.
     pub bytes: Vec<u8>,
 }
 
-/// Another storage, cut or extended to `len` and with patches laid over it; where no patch falls, reads go through.
+/// Another storage, which is truncated or extended to `len`, and in which patches replace bytes. Other bytes are those of the
+/// storage.
 ///
 /// ```
 /// use sciformats_core::ReadAt;
@@ -35,17 +36,17 @@ pub struct Overlay<S> {
 }
 
 impl<S: ReadAt> Overlay<S> {
-    /// Lays `patches` over `storage` in their order. Bytes past the storage's end that no patch sets read as zeros.
+    /// Applies `patches` to `storage` in their order. Bytes after the end of the storage that are not in a patch are zeros.
     pub fn new(storage: S, len: u64, patches: Vec<Patch>) -> Self {
         Self { storage, len, patches }
     }
 
-    /// The storage beneath.
+    /// Returns the other storage.
     pub fn into_inner(self) -> S {
         self.storage
     }
 
-    /// The patches that touch `offset .. end`, each with where it starts in the range and its part of the bytes.
+    /// Returns the patches that overlap `offset .. end`, each with its position in the range and its part of the bytes.
     fn touching(&self, offset: u64, end: u64) -> impl Iterator<Item = (usize, &[u8])> {
         self.patches.iter().filter_map(move |patch| {
             let from = patch.offset.max(offset);

@@ -1,4 +1,4 @@
-//! Stores that answer with ranges of bytes: what has to be fetched from far away.
+//! Stores that return ranges of bytes, for objects that must be fetched from far away.
 
 use std::ops::Range;
 
@@ -6,10 +6,10 @@ use super::ReadAt;
 use crate::error::Result;
 use crate::limits::within;
 
-/// An object in a store that is read by ranges: a file behind an HTTP server, an object of S3.
+/// An object in a store that is read by ranges, such as a file behind an HTTP server, or an object of S3.
 ///
-/// A range costs a round trip, so all ranges that are known to be needed are asked for at once, and the store fetches
-/// them side by side. [`Planned`](super::Planned) makes a [`ReadAt`] of it, which format crates read.
+/// A range costs a round trip, so all ranges that are known to be needed are requested at once, and the store fetches them
+/// simultaneously. [`Planned`](super::Planned) makes a [`ReadAt`] of it, which format crates can read.
 ///
 /// ```
 /// use sciformats_core::storage::{Planned, Ranges};
@@ -31,19 +31,19 @@ use crate::limits::within;
 /// # Ok::<(), sciformats_core::Error>(())
 /// ```
 pub trait Ranges: Send + Sync {
-    /// The number of bytes of the object, which never changes: a store whose object was replaced answers
-    /// [`get`](Self::get) with an error.
+    /// Returns the number of bytes of the object, which never changes. If the object was replaced, [`get`](Self::get) must return
+    /// an error.
     fn size(&self) -> u64;
 
-    /// The bytes of each range, in the order of the ranges and exactly as long, fetched side by side. The ranges lie
-    /// inside the object, and none is empty.
+    /// Fetches ranges simultaneously, and returns the bytes of each in the order of the ranges. The ranges are inside the object,
+    /// and none is empty.
     ///
     /// # Errors
     /// `Io`; [`Error::Conflict`](crate::Error::Conflict) if the object was replaced since it was opened.
     fn get(&self, ranges: &[Range<u64>]) -> Result<Vec<Vec<u8>>>;
 }
 
-/// The number of bytes of a range: 0 of one that ends before it starts, as the ranges of the language are empty then.
+/// Returns the number of bytes of a range. It is 0 if the range ends before it starts, because such ranges are empty in Rust.
 ///
 /// ```
 /// use sciformats_core::storage::length;
@@ -54,7 +54,7 @@ pub fn length(range: &Range<u64>) -> u64 {
     if range.is_empty() { 0 } else { range.end - range.start }
 }
 
-/// Any storage as a store of ranges: what is tested with a file in memory is the same code.
+/// Any storage as a store of ranges, so that tests with a file in memory run the same code.
 ///
 /// ```
 /// use sciformats_core::storage::{Ranges, Stored};
@@ -99,17 +99,17 @@ impl<R: Ranges + ?Sized> Ranges for Box<R> {
     }
 }
 
-/// What kind of bytes are wanted, which decides how they are fetched and kept.
+/// The kind of bytes that are read, which determines how they are fetched and kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Purpose {
-    /// Structures: short, read in many steps, and beside others that are wanted soon. They come in whole pages, which
-    /// are kept.
+    /// Structures, which are short and are read in many steps, near to others that will be needed soon. They are fetched in whole
+    /// pages, which are kept.
     Structure,
-    /// Elements: they come as they are asked for, and are kept until they are read.
+    /// Elements, which are fetched as requested, and kept until they are read.
     Elements,
 }
 
-/// What the reads of a file have cost so far.
+/// The cost of the reads of a file so far.
 ///
 /// ```
 /// use sciformats_core::storage::{Planned, Stored};
@@ -124,14 +124,14 @@ pub enum Purpose {
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Statistics {
-    /// Ranges that the store was asked for.
+    /// The number of ranges that were requested from the store.
     pub requests: u64,
-    /// Bytes that it answered with.
+    /// The number of bytes in its responses.
     pub bytes: u64,
-    /// Batches of ranges that were fetched one after another: each waits for the one before.
+    /// The number of batches of ranges that were fetched one after another. Each waits for the one before.
     pub batches: u64,
-    /// Requests that were saved, since a range was asked for together with a neighbour.
+    /// The number of requests that were saved by joining ranges with their neighbours.
     pub joined: u64,
-    /// Bytes that came and that nothing has read, counted in units of 1 KiB where they came in pages.
+    /// The number of fetched bytes that were not read, counted in units of 1 KiB if they were fetched in pages.
     pub unread: u64,
 }

@@ -1,31 +1,31 @@
-//! Memory that one file leaves to the next.
+//! Memory that is kept when a file is closed, for the files that are opened next.
 
 use std::mem;
 use std::sync::{Mutex, PoisonError};
 
 use crate::error::Result;
 
-/// Bytes of a piece that is kept. Shorter ones go back to the allocator.
+/// The size in bytes of a piece that is kept. Smaller pieces are returned to the allocator.
 pub(super) const PIECE: usize = 256 << 10;
 
-/// Pieces that are kept for files to come: 64 MiB of them.
+/// The number of pieces that are kept for later files, which are 64 MiB.
 const KEPT: usize = 256;
 
 static PIECES: Mutex<Vec<Vec<u8>>> = Mutex::new(Vec::new());
 
-/// Bytes of a file in memory that is used again when they are no longer needed.
+/// Bytes of a file, in memory that is used again when they are no longer needed.
 ///
-/// The system hands out each page of fresh memory with a fault and fills it with zeros, which takes longer than copying a page
-/// of a file into it. Programs that open one file after another therefore keep some of the memory.
+/// The first use of each page of fresh memory causes a page fault, and the system fills the page with zeros. This takes longer
+/// than copying a page of a file into it. Programs that open one file after another therefore keep some of the memory.
 #[derive(Debug)]
 pub(super) struct Recycled {
     memory: Vec<u8>,
-    /// How many of its bytes are in use.
+    /// The number of bytes in use.
     len: usize,
 }
 
 impl Recycled {
-    /// Room for `len` bytes, which hold anything.
+    /// Returns space for `len` bytes, whose contents are undefined.
     pub(super) fn new(len: usize) -> Result<Self> {
         let kept = if len > PIECE / 2 && len <= PIECE { pieces().pop() } else { None };
         let memory = match kept {
@@ -59,9 +59,9 @@ fn pieces() -> std::sync::MutexGuard<'static, Vec<Vec<u8>>> {
     PIECES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Gives the memory back to the system that closed files left to those that are opened next: at most 64 MiB.
+/// Returns the memory to the system that is kept for the files that are opened next, which is at most 64 MiB.
 ///
-/// A program that goes on for long after its last file may want it for something else.
+/// A program that continues for a long time after its last file may need it for something else.
 ///
 /// ```
 /// sciformats_core::storage::release_memory();
@@ -77,7 +77,7 @@ mod tests {
 
     #[test]
     fn memory_is_left_to_the_next_file_and_can_be_released() {
-        // Other tests of this process use the same memory, so that only what is certain is asserted.
+        // Other tests in this process use the same memory, so only what is certain is asserted.
         let mut first = Recycled::new(PIECE).unwrap();
         first.bytes_mut().fill(7);
         drop(first);

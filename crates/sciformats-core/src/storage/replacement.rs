@@ -72,7 +72,7 @@ impl Replacement {
         Ok(Self { _held: held, ..Self::of_held(target)? })
     }
 
-    /// As [`create`](Self::create), but `target` must not exist, now or when the new file is
+    /// Does the same as [`create`](Self::create), but `target` must not exist, neither now nor when the new file is
     /// [finished](Self::finish).
     ///
     /// ```
@@ -97,11 +97,11 @@ impl Replacement {
         Ok(Self { file, target: target.into(), existing: Existing::Refused, _held: None })
     }
 
-    /// As [`create`](Self::create), for a writer that has the existing file open.
+    /// Does the same as [`create`](Self::create), for a writer that has the existing file open.
     ///
     /// # Errors
     ///
-    /// As [`create`](Self::create), except for the conflict.
+    /// Those of [`create`](Self::create), except for the conflict.
     pub fn of_held(target: impl AsRef<Path>) -> Result<Self> {
         let (target, existing) = resolved(target.as_ref());
         no_folder(&target, existing.as_ref())?;
@@ -122,7 +122,7 @@ impl Replacement {
         self.file.as_mut().map(|file| &mut file.storage).ok_or_else(finished)
     }
 
-    /// The same for reading what was written to it.
+    /// Returns the same for reading what was written to it.
     ///
     /// # Errors
     /// Never, before [`finish`](Self::finish).
@@ -142,7 +142,7 @@ impl Replacement {
         self.finish_open(durability).map(drop)
     }
 
-    /// As [`finish`](Self::finish), but returns the file with the lock of a writer, so that nobody can access
+    /// Does the same as [`finish`](Self::finish), but returns the file with the lock of a writer, so that nobody can access
     /// it in between.
     ///
     /// ```
@@ -160,7 +160,7 @@ impl Replacement {
     /// ```
     ///
     /// # Errors
-    /// As [`finish`](Self::finish).
+    /// Those of [`finish`](Self::finish).
     pub fn finish_open(mut self, durability: Durability) -> Result<FileStorage> {
         let mut file = self.file.take().ok_or_else(finished)?;
         if self.existing == Existing::Replaced || durability == Durability::Power {
@@ -277,7 +277,7 @@ impl Scratch {
     /// Creates the place, in a folder of its own.
     ///
     /// # Errors
-    /// As [`Replacement::create`].
+    /// Those of [`Replacement::create`].
     pub fn beside(target: impl AsRef<Path>) -> Result<Self> {
         no_folder(target.as_ref(), fs::metadata(target.as_ref()).ok().as_ref())?;
         Self::make(target, |target, folder| folder.join(target.file_name().unwrap_or_default()))
@@ -287,7 +287,7 @@ impl Scratch {
     /// position, or for a folder.
     ///
     /// # Errors
-    /// As [`Replacement::create`], but what is at `target` may be a folder.
+    /// Those of [`Replacement::create`], but what is at `target` may be a folder.
     pub fn sibling(target: impl AsRef<Path>) -> Result<Self> {
         Self::make(target, temporary::sibling_of)
     }
@@ -401,7 +401,7 @@ fn sync_folder_of(path: &Path) -> Result<()> {
 
 #[cfg(not(unix))]
 fn sync_folder_of(_: &Path) -> Result<()> {
-    Ok(()) // The name is part of what syncing the file makes durable.
+    Ok(()) // Syncing a file makes its name durable too.
 }
 
 impl WriteAt for Replacement {
@@ -544,11 +544,11 @@ mod tests {
             names
         };
         fs::write(&path, b"old").unwrap();
-        // Killed: the folder is there and its lock is free.
+        // After a process was killed, its folder exists and its lock is free.
         fs::create_dir(dir.path().join(".data.0.partial")).unwrap();
         fs::write(dir.path().join(".data.0.partial/lock"), b"").unwrap();
         fs::write(dir.path().join(".0-data"), b"left").unwrap();
-        // Not ours: no folder goes with it.
+        // This is another program's file, because there is no folder with it.
         fs::write(dir.path().join(".1-data"), b"somebody's").unwrap();
         let scratch = Scratch::sibling(&path).unwrap();
         assert_eq!(scratch.path().parent(), Some(dir.path()));
@@ -594,11 +594,11 @@ mod tests {
         let other = FileStorage::edit(&path).unwrap();
         assert!(matches!(other.try_lock(), Err(Error::Conflict { .. })));
         replacement.finish(Durability::Process).unwrap();
-        // The lock can be had again, but it is that of the file that was there before.
+        // The lock can be taken again, but it is that of the file that was there before.
         assert!(other.check_unchanged().is_err());
     }
 
-    /// The way of systems and file systems that have no files without names.
+    /// The implementation for systems and file systems that have no files without names.
     #[test]
     fn a_named_temporary_file_does_the_same() {
         let dir = tempfile::tempdir().unwrap();

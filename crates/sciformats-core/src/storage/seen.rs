@@ -1,12 +1,12 @@
-//! What a file looked like from outside when it was read.
+//! The identity and the state of a file when it was read.
 
 use std::path::Path;
 use std::time::SystemTime;
 
 use crate::error::{Error, Result};
 
-/// Which file a path led to, how long it was and when it was changed last. Two that were taken before and after some reading
-/// and are equal say that nobody wrote to the file meanwhile.
+/// The file to which a path led, its length, and the time of its last change. If two of them, taken before and after some
+/// reading, are equal, nobody wrote to the file in between.
 ///
 /// ```
 /// use sciformats_core::storage::Seen;
@@ -22,14 +22,14 @@ use crate::error::{Error, Result};
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Seen {
-    /// Device and inode, where the system has them.
+    /// The device and the inode, if the system has them.
     identity: Option<(u64, u64)>,
     len: u64,
     modified: Option<SystemTime>,
 }
 
 impl Seen {
-    /// Of the file at `path`.
+    /// Returns this for the file at `path`.
     ///
     /// # Errors
     /// `Io`.
@@ -40,7 +40,7 @@ impl Seen {
         Ok(Self { identity: identity(&metadata), len: metadata.len(), modified })
     }
 
-    /// Whether both are of one file, which may have been changed in between.
+    /// Returns whether both belong to the same file, which may have been changed in between.
     pub fn is_same_file(&self, other: &Self) -> bool {
         self.identity == other.identity
     }

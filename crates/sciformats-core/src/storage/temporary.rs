@@ -1,8 +1,8 @@
-//! Temporary files beside the one that they are to become.
+//! Temporary files beside the file whose place they will take.
 //!
-//! Where the system has files without a name, a temporary file has none until it is complete, so that whatever ends the
-//! process leaves nothing. Elsewhere it has a hidden name, `.NAME.0.partial` and so on, and its owner holds its lock: one
-//! that nobody holds was left by a process that was killed, and is removed by the next that writes the same file.
+//! If the system has files without a name, a temporary file has none until it is complete, so that nothing is left however the
+//! process ends. On other systems it has a hidden name, `.NAME.0.partial` and so on, and its owner has locked it. If such a file
+//! is not locked, it was left by a process that was killed, and the next process that writes the same file removes it.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind};
@@ -11,44 +11,44 @@ use std::path::{Path, PathBuf};
 use super::FileStorage;
 use crate::error::{Error, Result};
 
-/// So many at once have names that are looked at again.
+/// The number of hidden names that are checked for abandoned files.
 const SLOTS: u32 = 16;
-/// And so many more may be tried by those who find all of these in use.
+/// The number of further names that are tried if all of these are in use.
 const MORE: u32 = 100_000;
 
-/// A hidden name beside `target`.
+/// Returns a hidden name beside `target`.
 pub(super) fn name(target: &Path, slot: u32) -> PathBuf {
     let name = target.file_name().unwrap_or_default().to_string_lossy();
     target.with_file_name(format!(".{name}.{slot}.partial"))
 }
 
-/// A hidden name beside `target` for what the owner of the hidden folder of that slot writes outside of it.
+/// Returns a hidden name beside `target`, for what the owner of the hidden folder of this slot writes outside of the folder.
 fn sibling(target: &Path, slot: u32) -> PathBuf {
     target.with_file_name(format!(".{slot}-{}", target.file_name().unwrap_or_default().to_string_lossy()))
 }
 
-/// The name beside `target` that belongs to its hidden folder `folder`, which [`first_free`] has made.
+/// Returns the name beside `target` that belongs to its hidden folder `folder`, which [`first_free`] has created.
 pub(super) fn sibling_of(target: &Path, folder: &Path) -> PathBuf {
     let slot = (0..MORE).find(|&slot| name(target, slot) == folder);
     sibling(target, slot.unwrap_or(MORE))
 }
 
-/// Removes a file or a folder; what cannot be removed now can be the next time.
+/// Removes a file or a folder. If this is impossible now, it can be done the next time.
 pub(super) fn remove(path: &Path) {
     let is_folder = fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir());
     let _ = if is_folder { fs::remove_dir_all(path) } else { fs::remove_file(path) };
 }
 
-/// Removes what killed processes have left of `target`.
+/// Removes what killed processes have left beside `target`.
 pub(super) fn clean(target: &Path) {
     for slot in 0..SLOTS {
         let path = name(target, slot);
-        // A folder's file `lock` is the one that its owner holds.
+        // The owner of a folder holds the lock of its file `lock`.
         let lock = if path.is_dir() { path.join(LOCK) } else { path.clone() };
         let open = OpenOptions::new().read(true).write(true).open(&lock);
         let left = match open {
             Ok(file) => file.try_lock().is_ok() && leads_to(&lock, &file),
-            // Its owner was killed before there was a lock, or makes it now: who makes it first has the folder.
+            // The owner was killed before it created the lock, or is creating it now. Whoever creates it first owns the folder.
             Err(e) if e.kind() == ErrorKind::NotFound && lock != path => {
                 locked_in(&path).is_ok_and(|lock| lock.is_some())
             }
@@ -65,10 +65,10 @@ pub(super) fn clean(target: &Path) {
     }
 }
 
-/// The file whose lock is that of a temporary folder.
+/// The file in a temporary folder whose lock is that of the folder.
 pub(super) const LOCK: &str = "lock";
 
-/// Makes something under the first hidden name that is not taken, by `make`.
+/// Calls `make` with hidden names until it creates something under a name that is not in use.
 pub(super) fn first_free<T>(
     target: &Path,
     mut make: impl FnMut(&Path) -> io::Result<Option<T>>,
@@ -86,18 +86,18 @@ pub(super) fn first_free<T>(
     Err(Error::io("create a temporary file for", all).in_file(target, None))
 }
 
-/// A new locked file at `path`; nothing if another process took it for one that was left, and removed it.
+/// Returns a new locked file at `path`; `None` if another process took it for an abandoned one and removed it.
 pub(super) fn locked(path: &Path) -> io::Result<Option<File>> {
     let file = OpenOptions::new().read(true).write(true).create_new(true).open(path)?;
     match file.try_lock() {
         Ok(()) => Ok(leads_to(path, &file).then_some(file)),
         Err(fs::TryLockError::WouldBlock) => Ok(None),
-        // Without locks nobody takes it for abandoned either.
+        // Without locks, nobody takes it for abandoned either.
         Err(fs::TryLockError::Error(_)) => Ok(Some(file)),
     }
 }
 
-/// The lock of the new folder `folder`; nothing if another process has it.
+/// Returns the lock of the new folder `folder`; `None` if another process has it.
 pub(super) fn locked_in(folder: &Path) -> io::Result<Option<File>> {
     match locked(&folder.join(LOCK)) {
         Err(e) if e.kind() == ErrorKind::NotFound => Ok(None),
@@ -131,12 +131,12 @@ fn created(path: &Path, error: io::Error) -> Error {
 #[derive(Debug)]
 pub(super) struct Temporary {
     pub(super) storage: FileStorage,
-    /// Its name, if it has one.
+    /// The name of the file, if it has one.
     path: Option<PathBuf>,
 }
 
 impl Temporary {
-    /// A new one that is to be at `target`.
+    /// Creates a temporary file for `target`.
     pub(super) fn beside(target: &Path) -> Result<Self> {
         clean(target);
         if let Some(file) = unnamed::create(target) {
@@ -145,21 +145,21 @@ impl Temporary {
         Self::named(target)
     }
 
-    /// A new one with a hidden name.
+    /// Creates a temporary file with a hidden name.
     pub(super) fn named(target: &Path) -> Result<Self> {
         let (file, path) = first_free(target, locked)?;
         Ok(Self { storage: FileStorage::made(file, target), path: Some(path) })
     }
 
-    /// Puts it at `target`, in place of what may be there, and returns it, locked as long as it is open.
+    /// Puts the file at `target`, where it replaces an existing file, and returns it. It is locked as long as it is open.
     pub(super) fn finish(mut self, target: &Path) -> Result<FileStorage> {
         let file = self.storage.file();
         let renamed = |e| Error::io("rename into", e).in_file(target, None);
         if self.path.is_none() {
-            // Nobody else knows of it: this succeeds wherever there are locks.
+            // Nobody else knows the file, so this succeeds wherever there are locks.
             let _ = file.try_lock();
             if unnamed::link(file, target).is_err() {
-                // Something is there already: only a rename takes its place.
+                // If there is a file already, only a rename can replace it.
                 let link = |path: &Path| unnamed::link(file, path).map(Some);
                 self.path = Some(first_free(target, link)?.1);
             }
@@ -206,7 +206,7 @@ impl Temporary {
 impl Drop for Temporary {
     fn drop(&mut self) {
         if let Some(path) = &self.path {
-            // What cannot be removed is, by the next that writes the same file.
+            // If it cannot be removed now, the next process that writes the same file removes it.
             let _ = fs::remove_file(path);
         }
     }
@@ -222,12 +222,12 @@ mod unnamed {
 
     use rustix::fs::{AtFlags, CWD, OFlags, linkat};
 
-    /// The system's name for an open file.
+    /// Returns the system's name for an open file.
     fn open_name(file: &File) -> PathBuf {
         format!("/proc/self/fd/{}", file.as_raw_fd()).into()
     }
 
-    /// A file without a name in the folder of `target`, if the file system has such, and can give it a name later.
+    /// Creates a file without a name in the folder of `target`, if the file system has such files and can give them a name later.
     pub(super) fn create(target: &Path) -> Option<File> {
         let folder =
             target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));

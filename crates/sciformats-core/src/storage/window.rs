@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::{Purpose, ReadAt, check_range};
 use crate::error::Result;
 
-/// The `len` bytes of `S` at `start`: for example a format after a user block, or a file inside a file.
+/// The `len` bytes of `S` at `start`, for example a file after a user block, or a file inside a file.
 ///
 /// ```
 /// use sciformats_core::ReadAt;
@@ -34,7 +34,7 @@ impl<S: ReadAt> Window<S> {
         Ok(Self { storage, start, len })
     }
 
-    /// Returns the storage behind it.
+    /// Returns the storage of which this is a part.
     pub fn into_inner(self) -> S {
         self.storage
     }

@@ -15,10 +15,10 @@ Element = tuple[Any, ...]
 
 
 def dtype_of(element: Element) -> np.dtype[Any]:
-    """NumPy's type for an element type, as the Rust part describes it.
+    """Return NumPy's type for an element type, as the Rust part describes it.
 
-    Elements of different sizes (texts, sequences, references and what holds them) are objects; the type says which by its
-    metadata, ``{"vlen": str}`` for texts, as h5py and xarray do.
+    Elements of different sizes (texts, sequences, references and types that contain them) are objects. The metadata of the type
+    say which, for example ``{"vlen": str}`` for texts, as in h5py and xarray.
     """
     word, *rest = element
     if word == "text":
@@ -54,13 +54,13 @@ def _fixed(word: str, rest: list[Any]) -> np.dtype[Any]:
         names = [name for name, _ in rest[0]]
         if "" not in names and len(set(names)) == len(names):
             return np.dtype([(name, dtype_of(field)) for name, field in rest[0]])
-        # NumPy has no records whose fields are named alike.
+        # NumPy has no records with fields of equal names.
         return np.dtype((np.void, sum(dtype_of(field).itemsize for _, field in rest[0])))
     return np.dtype((np.void, rest[0]))
 
 
 def is_fixed(element: Element) -> bool:
-    """Whether all elements have the same number of bytes."""
+    """Return whether all elements have the same number of bytes."""
     word, *rest = element
     if word in ("text", "reference", "region", "vlen"):
         return False
@@ -72,7 +72,7 @@ def is_fixed(element: Element) -> bool:
 
 
 def shaped(data: Any, element: Element, shape: tuple[int, ...]) -> NDArray[Any]:
-    """The array of elements: ``data`` is an array of their bytes, or a list of objects.
+    """Return the array of elements; ``data`` is an array of their bytes, or a list of objects.
 
     Bytes are not copied.
     """
@@ -80,7 +80,7 @@ def shaped(data: Any, element: Element, shape: tuple[int, ...]) -> NDArray[Any]:
     check_shape(shape, dtype)
     if isinstance(data, list):
         array = np.empty(len(data), dtype=dtype)
-        # Item by item: NumPy would make one array of lists of equal lengths.
+        # The items are assigned one by one, because NumPy would convert lists of equal lengths to one array.
         for i, item in enumerate(data):
             array[i] = _item(item, element)
         return array.reshape(shape)
@@ -95,7 +95,7 @@ def shaped(data: Any, element: Element, shape: tuple[int, ...]) -> NDArray[Any]:
 
 
 def check_shape(shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
-    """Refuses a shape that NumPy cannot have: it multiplies all sizes but those that are 0.
+    """Refuse a shape that NumPy cannot have, because it multiplies all sizes but those that are 0.
 
     Raises
     ------
@@ -107,7 +107,7 @@ def check_shape(shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
 
 
 def _item(item: Any, element: Element) -> Any:
-    """An element of a sequence type as an array, others as they are."""
+    """Return an element of a sequence type as an array, and others unchanged."""
     if element[0] == "vlen" and isinstance(item, list):
         inner = dtype_of(element[1])
         try:

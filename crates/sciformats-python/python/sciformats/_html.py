@@ -1,4 +1,4 @@
-"""Files, groups and arrays as HTML, for notebooks: a tree that folds."""
+"""Files, groups and arrays as HTML for notebooks: a tree that can be folded."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from sciformats._model import Array, Group
 
-#: So many members of a group are shown, and so many levels below the one that is asked for.
+#: The number of members of a group that are shown, and the number of levels below the displayed object.
 MEMBERS = 200
 LEVELS = 3
 
@@ -20,12 +20,12 @@ _STYLE = (
 
 
 def page(inner: str) -> str:
-    """What a notebook shows."""
+    """Return the HTML of an object for a notebook."""
     return f'{_STYLE}<div class="sciformats">{inner}</div>'
 
 
 def group(of: Group, title: str, level: int = 0) -> str:
-    """A group with what is in it."""
+    """Return the HTML of a group and its members."""
     parts = [attributes(of)]
     for number, (name, member) in enumerate(of._listing()):
         if number == MEMBERS:
@@ -50,7 +50,7 @@ def _member(name: str, member: Any, level: int) -> str:
 
 
 def array(of: Array, label: str) -> str:
-    """An array with its attributes."""
+    """Return the HTML of an array and its attributes."""
     facts = [str(of.dtype), " × ".join(map(str, of.shape)) or "scalar"]
     if of.chunks:
         facts.append("chunks " + " × ".join(map(str, of.chunks)))
@@ -63,12 +63,12 @@ def array(of: Array, label: str) -> str:
 
 
 def attributes(of: Any) -> str:
-    """The attributes of an object, one a line."""
+    """Return the HTML of the attributes of an object, one per line."""
     lines = []
     for name in of.attrs:
         try:
             value = repr(of.attrs[name])
-        except Exception as error:  # What is damaged is shown beside what is not.
+        except Exception as error:  # Damaged attributes are shown beside the others.
             value = f"cannot be read: {error}"
         if len(value) > 120:
             value = value[:119] + "…"

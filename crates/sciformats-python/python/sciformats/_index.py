@@ -1,4 +1,4 @@
-"""Selections: what stands in brackets, as ranges of indices that increase."""
+"""Selections: the contents of the brackets as ranges of ascending indices."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ Range = tuple[int, int, int]
 
 
 class Selection(NamedTuple):
-    """The ranges to read, and what is to be done to the array that comes of it."""
+    """The ranges to read, and what must be done to the resulting array."""
 
     ranges: list[Range]
-    #: Applied to the array of the ranges' counts: reverses axes, drops those of integers, adds new ones.
+    #: Applied to the resulting array: reverses axes, drops those of integers, adds new ones.
     after: tuple[Any, ...]
 
     @property
     def counts(self) -> tuple[int, ...]:
-        """How many indices each dimension takes."""
+        """The number of indices of each dimension."""
         return tuple(count for _, count, _ in self.ranges)
 
 
 def expand(key: Any, rank: int) -> tuple[Any, ...]:
-    """The parts of ``key``, one a dimension; ``...`` stands for as many ``:`` as are missing."""
+    """Return the parts of ``key``, one per dimension; ``...`` stands for as many ``:`` as are missing."""
     parts = key if isinstance(key, tuple) else (key,)
     named = sum(1 for part in parts if part is not Ellipsis and part is not None)
     if sum(1 for part in parts if part is Ellipsis) > 1:
         raise IndexError("an index can only have a single ellipsis ('...')")
     if named > rank:
-        raise IndexError(f"too many indices: the array has {rank} dimensions, {named} were given")
+        raise IndexError(f"too many indices: the array has {rank} dimensions, but {named} were given")
     if not any(part is Ellipsis for part in parts):
         parts = (*parts, Ellipsis)
     full: list[Any] = []
@@ -41,7 +41,7 @@ def expand(key: Any, rank: int) -> tuple[Any, ...]:
 
 
 def basic(key: Any, shape: tuple[int, ...]) -> Selection:
-    """A selection by integers, slices, ``...`` and ``None``, as NumPy has them."""
+    """Return the selection by integers, slices, ``...`` and ``None``, as in NumPy."""
     ranges: list[Range] = []
     after: list[Any] = []
     axis = 0
@@ -70,7 +70,7 @@ def basic(key: Any, shape: tuple[int, ...]) -> Selection:
 
 
 def is_basic(key: Any) -> bool:
-    """Whether the key has integers, slices, ``...`` and ``None`` only."""
+    """Return whether the key consists only of integers, slices, ``...`` and ``None``."""
     parts = key if isinstance(key, tuple) else (key,)
     return all(
         part is None or part is Ellipsis or isinstance(part, slice) or _is_integer(part) for part in parts
@@ -88,11 +88,11 @@ def _is_integer(part: Any) -> bool:
 
 
 def positions(part: Any, size: int, axis: int) -> NDArray[np.int64]:
-    """The indices that a list, an array or a mask of one dimension takes."""
+    """Return the indices that a list, an array or a mask of one dimension selects."""
     array = np.asarray(part)
     if array.dtype == bool:
         if array.shape != (size,):
-            raise IndexError(f"the mask for axis {axis} has shape {array.shape}, the axis size {size}")
+            raise IndexError(f"the mask for axis {axis} has shape {array.shape}, but the axis has size {size}")
         return np.flatnonzero(array).astype(np.int64)
     if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
         raise IndexError(f"axis {axis} takes an integer, a slice, or a list of integers or truth values")
@@ -103,7 +103,7 @@ def positions(part: Any, size: int, axis: int) -> NDArray[np.int64]:
 
 
 def runs(sorted_indices: NDArray[np.int64]) -> list[Range]:
-    """Increasing indices without repeats, as few ranges with steps."""
+    """Return ascending indices without repeats as a small number of ranges with steps."""
     found: list[Range] = []
     steps = np.diff(sorted_indices).tolist()
     starts = sorted_indices.tolist()

@@ -14,7 +14,7 @@ from numpy.typing import DTypeLike, NDArray
 from sciformats import _dtypes, _html, _index, _open, _sciformats
 from sciformats.errors import Error, NotSupported
 
-#: Elements that :meth:`Array.iter_chunks` gives at once where an array has no chunks.
+#: The number of elements that :meth:`Array.iter_chunks` returns at once if an array has no chunks.
 _PIECE = 1 << 20
 
 
@@ -75,17 +75,17 @@ class Group(Mapping[str, Any]):
 
     @property
     def file(self) -> File:
-        """The file it is in."""
+        """The file that contains the group."""
         return self._file
 
     @property
     def name(self) -> str:
-        """The last part of its path."""
+        """The last part of the group's path."""
         return self.path.rsplit("/", 1)[-1]
 
     @property
     def attrs(self) -> Attributes:
-        """Its attributes."""
+        """The attributes of the group."""
         return Attributes(self._file, self._number)
 
     def __getitem__(self, path: str) -> Any:
@@ -274,26 +274,26 @@ class Array:
         self._raw = raw
         self._element = raw.element
         self.path = path
-        #: NumPy's type of an element; of texts and sequences it is ``object``.
+        #: NumPy's type of an element, which is ``object`` for texts and sequences.
         self.dtype: np.dtype[Any] = _dtypes.dtype_of(self._element)
         shape = raw.shape
-        #: Whether it is a null dataspace: an array that has a type and neither shape nor elements.
+        #: Whether the dataspace is null, so that the array has a type, but neither a shape nor elements.
         self.is_null = shape is None
         self.shape: tuple[int, ...] = tuple(shape or ())
 
     @property
     def file(self) -> File:
-        """The file it is in."""
+        """The file that contains the array."""
         return self._file
 
     @property
     def name(self) -> str:
-        """The last part of its path."""
+        """The last part of the array's path."""
         return self.path.rsplit("/", 1)[-1]
 
     @property
     def attrs(self) -> Attributes:
-        """Its attributes."""
+        """The attributes of the array."""
         return Attributes(self._file, self._number)
 
     @property
@@ -414,7 +414,7 @@ class Array:
         return array[selection.after]
 
     def _joined(self, options: list[list[_index.Range]]) -> NDArray[Any]:
-        """The array of every combination of the ranges of each dimension."""
+        """Return the array of every combination of the ranges of each dimension."""
         if all(len(ranges) == 1 for ranges in options):
             return self._read([ranges[0] for ranges in options])
         shape = [sum(count for _, count, _ in ranges) for ranges in options]
@@ -449,7 +449,7 @@ class Array:
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
         if copy is False:
-            raise ValueError("an array of a file is read, so it cannot be had without a copy")
+            raise ValueError("the elements of a file must be read, so copy=False is not possible")
         array = np.asarray(self[...])
         return array if dtype is None else array.astype(dtype, copy=False)
 

@@ -1,6 +1,6 @@
-"""What netCDF-4 makes of HDF5's attributes: dimensions, and which objects are variables.
+"""The meaning of HDF5 attributes in netCDF-4: dimensions, and which objects are variables.
 
-This is here until the project's Rust crates tell it.
+This module is necessary until the project's Rust crates provide the same.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 from sciformats import h5
 from sciformats.h5._dims import is_scale
 
-#: What netCDF keeps for itself.
+#: Names that netCDF reserves for itself.
 HIDDEN = frozenset(
     {
         "CLASS",
@@ -35,14 +35,14 @@ def _text(value: Any) -> str:
 
 
 def is_bare_dimension(dataset: h5.Dataset) -> bool:
-    """Whether a dataset only says how long a dimension is."""
+    """Return whether a dataset only contains the length of a dimension."""
     return _text(dataset.attrs.get("NAME", "")).startswith(_NO_VARIABLE)
 
 
 def dimensions(dataset: h5.Dataset, phony: dict[str, int]) -> tuple[str, ...]:
-    """The names of the dimensions of a variable; ``phony_dim_0`` and so on where the file has none.
+    """Return the names of the dimensions of a variable; ``phony_dim_0`` and so on if the file has none.
 
-    ``phony`` has those that the group has so far, with their lengths.
+    ``phony`` contains those that the group has so far, with their lengths.
     """
     shape = dataset.shape or ()
     name = (dataset.name or "").rsplit("/", 1)[-1]
@@ -63,7 +63,7 @@ def dimensions(dataset: h5.Dataset, phony: dict[str, int]) -> tuple[str, ...]:
 
 
 def _by_number(dataset: h5.Dataset) -> tuple[str, ...]:
-    """The dimensions of a coordinate with several of them, which netCDF notes by their numbers."""
+    """Return the dimensions of a coordinate with several of them, which netCDF stores as numbers."""
     numbers: dict[int, str] = {}
     group = dataset.parent
     while True:
@@ -77,7 +77,7 @@ def _by_number(dataset: h5.Dataset) -> tuple[str, ...]:
 
 
 def _phony(shape: tuple[int, ...], known: dict[str, int]) -> tuple[str, ...]:
-    """The first name of each length that is not taken by a dimension before it, or a new one."""
+    """Return, for each length, the first name that no earlier dimension has taken, or a new one."""
     names: list[str] = []
     for size in shape:
         free = (name for name, length in known.items() if length == size and name not in names)
@@ -88,7 +88,7 @@ def _phony(shape: tuple[int, ...], known: dict[str, int]) -> tuple[str, ...]:
 
 
 def attributes(of: h5.HLObject) -> dict[str, Any]:
-    """The attributes as netCDF has them: those of one element are that element, bytes are texts."""
+    """Return the attributes as in netCDF: an attribute with one element is this element, and bytes are texts."""
     found: dict[str, Any] = {}
     for name in of.attrs:
         if name in HIDDEN:

@@ -1,7 +1,7 @@
-"""Opening files, and opening them again where a pickle arrives.
+"""Opening files, and opening them again in the process that receives a pickle.
 
-A process has one open file for each address (path, options, size and time of change): what several pickles lead to is opened
-once. A pickle holds the address and never the contents, unless the file was opened from bytes.
+A process has one open file for each address (path, options, size and time of change), so a file to which several pickles refer is
+opened once. A pickle contains the address and never the contents, unless the file was opened from bytes.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ class Address(NamedTuple):
 
     path: str | None
     options: tuple[tuple[str, Any], ...]
-    #: Size in bytes and time of change in nanoseconds, of a file with a path; the bytes of one without.
+    #: The size in bytes and the time of change in nanoseconds if the file has a path, and otherwise its bytes.
     state: Any
 
     def token(self) -> tuple[Any, ...]:
-        """A value that is equal for equal contents, in all processes."""
+        """Return a value that is equal for equal contents, in all processes."""
         return (self.path, self.options, self.state)
 
 
 def state_of(path: str) -> tuple[int, int] | None:
-    """Return a value that changes when the file does; ``None`` for a folder."""
+    """Return a value that changes when the file does, or ``None`` for a folder."""
     status = os.stat(path)
     return None if os.path.isdir(path) else (status.st_size, status.st_mtime_ns)
 
@@ -77,7 +77,7 @@ def open(
     Raises
     ------
     FileNotFoundError, PermissionError
-        As Python's ``open`` raises them.
+        In the same cases as Python's ``open``.
     FileDamaged
         If its first structures break the rules of the format.
     NotSupported
@@ -138,12 +138,12 @@ def again(address: Address) -> File:
 
 
 def member_of(file: File, path: str) -> Any:
-    """A group or an array of a file that a pickle brought."""
+    """Return the group or array of a file for a pickle."""
     return file.root if path == "/" else file[path]
 
 
 def forget(file: File) -> None:
-    """Closed files are not given again."""
+    """Remove a closed file, so that it is not returned again."""
     with _lock:
         if _known.get(file._address) is file:
             del _known[file._address]

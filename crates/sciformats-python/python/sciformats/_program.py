@@ -9,9 +9,9 @@ from sciformats import _sciformats
 
 
 def main() -> int:
-    """Runs the program with the arguments of this process and gives its exit status."""
-    # Python turns Ctrl-C into an exception when it next runs Python code, which is never while the program runs, and
-    # a pipe that is closed into an error. The program handles both as programs of the system do.
+    """Run the program with the arguments of this process, and return its exit status."""
+    # Python raises an exception for Ctrl-C when it next runs Python code, which does not happen while the program runs, and an
+    # error for a closed pipe. The program handles both in the same way as other programs.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     return _sciformats.run(sys.argv)
 

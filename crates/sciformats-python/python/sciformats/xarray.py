@@ -22,16 +22,16 @@ from xarray.core.utils import FrozenDict
 import sciformats
 from sciformats import _netcdf, h5
 
-#: The first bytes of the formats; an HDF5 file may begin later, which only opening it tells.
+#: The first bytes of the formats. An HDF5 file may begin later, which is only known after opening it.
 _SIGNATURES = (b"\x89HDF\r\n\x1a\n", b"#ASDF", b"\x93NUMPY", b"rawarray", b"\x9e\xa8b2frame", b"\xdfe" * 4)
 
 
-#: The type of texts of any length.
+#: The type of texts of variable length.
 _TEXT: np.dtype[Any] = create_vlen_dtype(str)  # type: ignore[no-untyped-call]
 
 
 class SciformatsArray(BackendArray):
-    """An array that is read when it is indexed. It holds no lock and needs none."""
+    """An array that is read when it is indexed. It has no lock and needs none."""
 
     def __init__(self, source: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> None:
         self._source = source
@@ -42,7 +42,7 @@ class SciformatsArray(BackendArray):
         return indexing.explicit_indexing_adapter(key, self.shape, indexing.IndexingSupport.OUTER, self._read)
 
     async def async_getitem(self, key: indexing.ExplicitIndexer) -> Any:
-        """As indexing, in another thread: reading holds Python's lock for no part of it."""
+        """Index in another thread. Python's lock is not held while elements are read."""
         import asyncio
 
         return await asyncio.to_thread(self.__getitem__, key)
@@ -61,7 +61,7 @@ class SciformatsArray(BackendArray):
 
 
 def _outer(dataset: h5.Dataset, key: tuple[Any, ...]) -> np.ndarray[Any, Any]:
-    """Elements of a dataset by integers, slices, and lists of integers in any order for each dimension."""
+    """Return elements of a dataset, selected by integers, slices, and lists of integers in any order for each dimension."""
     from sciformats import _index
     from sciformats.h5 import _selection
 
@@ -108,14 +108,14 @@ class SciformatsStore(AbstractDataStore):
         self._read: dict[str, Variable] | None = None
 
     def get_variables(self) -> Mapping[str, Variable]:
-        """The variables, none of them read."""
+        """Return the variables. None of them is read."""
         if self._read is None:
             of = _hdf5_variables if isinstance(self._group, h5.Group) else _plain_variables
             self._read = of(self._group)
         return FrozenDict(self._read)
 
     def get_attrs(self) -> Mapping[str, Any]:
-        """The attributes of the group."""
+        """Return the attributes of the group."""
         if isinstance(self._group, h5.Group):
             return FrozenDict(_netcdf.attributes(self._group))
         if isinstance(self._group, sciformats.Group):
@@ -123,14 +123,14 @@ class SciformatsStore(AbstractDataStore):
         return FrozenDict({})
 
     def get_dimensions(self) -> Mapping[str, int]:
-        """The dimensions with their lengths."""
+        """Return the dimensions with their lengths."""
         sizes: dict[str, int] = {}
         for variable in self.get_variables().values():
             sizes.update(zip(map(str, variable.dims), variable.shape))
         return FrozenDict(sizes)
 
     def get_encoding(self) -> dict[str, Any]:
-        """Which dimensions may grow."""
+        """Return the dimensions that can grow."""
         if not isinstance(self._group, h5.Group):
             return {}
         growing: set[str] = set()
@@ -141,7 +141,7 @@ class SciformatsStore(AbstractDataStore):
         return {"unlimited_dims": growing}
 
     def close(self) -> None:
-        """Closes the file."""
+        """Close the file."""
         self._file.close()
 
 
@@ -149,7 +149,7 @@ def _datasets(group: h5.Group) -> Iterator[tuple[str, h5.Dataset]]:
     for name in group:
         try:
             member = group[name]
-        except KeyError:  # A soft link that leads nowhere is no variable.
+        except KeyError:  # A soft link whose target does not exist is not a variable.
             continue
         if isinstance(member, h5.Dataset):
             yield name, member
@@ -203,7 +203,7 @@ def _plain_variables(group: Any) -> dict[str, Variable]:
     found = {}
     for name, member in group._listing():
         if isinstance(member, sciformats.Array) and not member.is_null:
-            # A tree of xarray's has no slashes in its names; those of GSD do.
+            # Names in a tree of xarray have no slashes, but those of GSD do.
             shown = name.replace("/", "_")
             found[shown] = _plain_variable(member, shown)
     return found
@@ -225,7 +225,7 @@ def _plain_variable(array: sciformats.Array, name: str) -> Variable:
 
 
 def _open(filename_or_obj: Any) -> Any:
-    """The file: of HDF5's own kind for HDF5, of the common one for others."""
+    """Return the file, by the HDF5 interface for HDF5 files, and by the common interface for others."""
     file = sciformats.open(filename_or_obj)
     if file.format != "hdf5":
         return file
@@ -255,7 +255,7 @@ class SciformatsBackendEntrypoint(BackendEntrypoint):
     supports_groups: ClassVar[bool] = True
 
     def guess_can_open(self, filename_or_obj: Any) -> bool:
-        """Whether a local file, or bytes, begin as a file of one of the formats does."""
+        """Return whether a local file, or bytes, begin like a file of one of the formats."""
         try:
             if isinstance(filename_or_obj, (str, os.PathLike)):
                 with open(filename_or_obj, "rb") as file:
@@ -279,7 +279,7 @@ class SciformatsBackendEntrypoint(BackendEntrypoint):
         decode_timedelta: bool | None = None,
         group: str | None = None,
     ) -> Dataset:
-        """One group of a file, the root unless ``group`` names another."""
+        """Return one group of a file, which is the root unless ``group`` names another."""
         file = _open(filename_or_obj)
         where = file.root if isinstance(file, sciformats.File) else file
         store = SciformatsStore(file, file[group] if group not in (None, "", "/") else where)
@@ -307,7 +307,7 @@ class SciformatsBackendEntrypoint(BackendEntrypoint):
         decode_timedelta: bool | None = None,
         group: str | None = None,
     ) -> dict[str, Dataset]:
-        """Every group of a file, by path."""
+        """Return all groups of a file by their paths."""
         file = _open(filename_or_obj)
         top = (group or "/").strip("/")
         start = file[top] if top else file
@@ -327,7 +327,7 @@ class SciformatsBackendEntrypoint(BackendEntrypoint):
         }
 
     def open_datatree(self, filename_or_obj: Any, **options: Any) -> DataTree:
-        """All groups of a file as a tree."""
+        """Return all groups of a file as a tree."""
         return DataTree.from_dict(self.open_groups_as_dict(filename_or_obj, **options))
 
 

@@ -270,7 +270,7 @@ impl Node {
         self.objects(py, dataset.datatype(), &bytes)
     }
 
-    /// As `read`, but reads into the bytes of an existing array; this is only possible if elements are bytes.
+    /// Does the same as `read`, but reads into the bytes of an existing array. This is only possible if elements are bytes.
     fn read_into(
         &self,
         py: Python<'_>,
@@ -360,12 +360,12 @@ type Filter = (u16, Option<String>, bool, Vec<u32>);
 /// bytes.
 type Chunk = (Vec<u64>, u32, u64, u64);
 
-/// Where an address is, counted from the start of the file.
+/// Returns an address as an offset from the start of the file.
 fn placed(base: u64, address: Address) -> PyResult<u64> {
     base.checked_add(address.0).ok_or_else(beyond)
 }
 
-/// The indices of the first element of a chunk, if there are such numbers.
+/// Returns the indices of the first element of a chunk, if they fit their type.
 fn first_of(chunk: &hdf5_pure::structure::StoredChunk, sides: &[u64]) -> Option<Vec<u64>> {
     chunk.scaled.iter().zip(sides).map(|(n, side)| n.checked_mul(*side)).collect()
 }

@@ -296,11 +296,11 @@ mod tests {
             (bytes("'|O8'", "False", "()", &[0; 8]), "an array of Python objects is not supported"),
             (
                 bytes("'<x4'", "False", "()", &[0; 8]),
-                "malformed header at offset 0xa: header has a descr that is no type",
+                "malformed header at offset 0xa: header has a descr that is not a type",
             ),
             (
                 bytes("'<i4'", "7", "()", &[0; 8]),
-                "malformed header at offset 0xa: header does not say the order of the elements",
+                "malformed header at offset 0xa: header lacks the key fortran_order, or its value is neither True nor False",
             ),
             (
                 bytes("'<i4'", "False", "(9999999999, 9999999999)", &[]),

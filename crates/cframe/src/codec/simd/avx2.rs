@@ -1,5 +1,5 @@
-//! AVX2: two groups at once, one in each half of a register. Nothing here needs `unsafe`; calling it does, as the processor
-//! must have the instructions.
+//! AVX2: two groups at once, one in each half of a register. Nothing here needs `unsafe`, but calling these functions does,
+//! because the processor must have the instructions.
 
 use std::arch::x86_64::{
     __m128i, __m256i, _mm256_and_si256, _mm256_blend_epi32, _mm256_castsi256_si128, _mm256_extracti128_si256,
@@ -24,7 +24,7 @@ fn rotate<const N: usize>(mut from: [__m256i; N], rounds: u32) -> [__m256i; N] {
     from
 }
 
-/// Two pieces of 16 bytes, one for each half.
+/// Loads two pieces of 16 bytes, one into each half.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn pair(low: [u8; 16], high: [u8; 16]) -> __m256i {
@@ -32,7 +32,7 @@ fn pair(low: [u8; 16], high: [u8; 16]) -> __m256i {
     _mm256_set_m128i(high, low)
 }
 
-/// The low halves of two registers, and the high halves.
+/// Returns the low halves of two registers, and the high halves.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn halves(a: __m256i, b: __m256i) -> ([[u8; 16]; 2], [[u8; 16]; 2]) {
@@ -77,10 +77,10 @@ pub(super) fn join<const N: usize>(planes: &[&[u8]; N], groups: &mut [[[u8; 16];
     2 * pairs.len()
 }
 
-/// As `narrow_split_part`.
+/// Does the same as `narrow_split_part`.
 #[target_feature(enable = "avx2")]
 pub(super) fn split_part(elements: &[u8], planes: &mut [u8], part: Part) {
-    // With the number of bytes known, what it does not need is left out.
+    // If the number of bytes is constant, the compiler omits unnecessary steps.
     match part.size {
         3 => split_some::<3>(elements, planes, part),
         5 => split_some::<5>(elements, planes, part),
@@ -121,7 +121,7 @@ fn split_some<const N: usize>(elements: &[u8], planes: &mut [u8], part: Part) {
     }
 }
 
-/// As `narrow_join_part`.
+/// Does the same as `narrow_join_part`.
 #[target_feature(enable = "avx2")]
 pub(super) fn join_part(planes: &[u8], elements: &mut [u8], part: Part) {
     match part.size {
@@ -156,7 +156,7 @@ fn join_some<const N: usize>(planes: &[u8], elements: &mut [u8], part: Part) {
         registers = rotate(registers, 4);
         let begin = 32 * p * size + column;
         let Some(window) = elements.get_mut(begin..begin + 31 * size + 16) else { return };
-        // Bytes after a short element are those of the next one, which is written after it.
+        // Bytes after a short element belong to the next element, which is written after it.
         for i in 0..32 {
             let half = if i < 16 {
                 _mm256_castsi256_si128(registers[i])
@@ -170,8 +170,8 @@ fn join_some<const N: usize>(planes: &[u8], elements: &mut [u8], part: Part) {
     }
 }
 
-/// As `narrow_join_part`, for elements of three words: four planes make the first words of all elements, four the second,
-/// four the third, and these take turns.
+/// Does the same as `narrow_join_part` for elements of three words. Four planes make the first words of all elements, four the
+/// second words, and four the third words; these are interleaved.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn join_words(planes: &[u8], elements: &mut [u8], part: Part) {
@@ -190,7 +190,7 @@ fn join_words(planes: &[u8], elements: &mut [u8], part: Part) {
         let Some(window) = elements.get_mut(begin..begin + 32 * SIZE) else { return };
         let (low, high) = window.as_chunks_mut::<16>().0.split_at_mut(SIZE);
         for i in 0..4 {
-            // Each word where one of the three registers needs it: a0 b0 c0 a1, b1 c1 a2 b2, c2 a3 b3 c3.
+            // Each word is moved to where one of the three registers needs it: a0 b0 c0 a1, b1 c1 a2 b2, c2 a3 b3 c3.
             let a = _mm256_shuffle_epi32::<0b01_10_11_00>(a[i]);
             let b = _mm256_shuffle_epi32::<0b10_11_00_01>(b[i]);
             let c = _mm256_shuffle_epi32::<0b11_00_01_10>(c[i]);
@@ -248,7 +248,7 @@ pub(super) fn rows_to_plane(rows: &[u8], stride: usize, at: usize, plane: &mut [
     true
 }
 
-/// As `plain::exchange_bits`.
+/// Does the same as `plain::exchange_bits`.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn exchange(mut r: [__m256i; 8]) -> [__m256i; 8] {

@@ -1,14 +1,14 @@
-//! The steps of shuffles that processors have instructions for. What each does is said by its twin in `plain`, which
-//! stands in where there are no such instructions, and which the tests compare.
+//! The steps of shuffles for which processors have instructions. Each has an equivalent in `plain`, which defines it, replaces it
+//! on processors without the instructions, and is compared with it by the tests.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 mod plain;
 
-/// Bytes of a line.
+/// The number of bytes of a line.
 pub(super) const LINE: usize = 64;
 
-/// Eight lines of which bits change places.
+/// Eight lines between which bits are exchanged.
 pub(super) type Lines = [[u64; LINE / 8]; 8];
 
 /// Interleaves the halves of N × 16 bytes, `rounds` times.
@@ -22,7 +22,7 @@ pub(super) fn rotate<const N: usize>(bytes: [[u8; 16]; N], rounds: u32) -> [[u8;
     plain::rotate(bytes, rounds)
 }
 
-/// Writes groups of 16 elements of N bytes into N planes, which have room for all.
+/// Writes groups of 16 elements of N bytes to N planes, which must have space for all.
 pub(super) fn split<const N: usize>(groups: &[[[u8; 16]; N]], planes: &mut [&mut [u8]; N]) {
     let done = wide_split(groups, planes);
     for (g, group) in groups.iter().enumerate().skip(done) {
@@ -34,7 +34,7 @@ pub(super) fn split<const N: usize>(groups: &[[[u8; 16]; N]], planes: &mut [&mut
     }
 }
 
-/// Fills groups of 16 elements of N bytes from N planes, which hold enough for all.
+/// Fills groups of 16 elements of N bytes from N planes, which must contain enough for all.
 pub(super) fn join<const N: usize>(planes: &[&[u8]; N], groups: &mut [[[u8; 16]; N]]) {
     let done = wide_join(planes, groups);
     for (g, group) in groups.iter_mut().enumerate().skip(done) {
@@ -45,17 +45,17 @@ pub(super) fn join<const N: usize>(planes: &[&[u8]; N], groups: &mut [[[u8; 16];
     }
 }
 
-/// Exchanges bit k of each byte of line j and bit j of the byte at the same place of line k.
+/// Exchanges bit k of each byte of line j with bit j of the byte at the same position of line k.
 pub(super) fn exchange_bits(lines: &mut Lines) {
     plain::exchange_bits(lines);
 }
 
-/// Turns a plane of bytes into eight lines, of which each goes to its row, from byte `at` on. `false` if nothing was
-/// done, as there are no instructions for it.
+/// Converts a plane of bytes to eight lines, each of which is written to its row from byte `at` on. Returns `false`, without
+/// doing anything, if there are no instructions for it.
 pub(super) fn plane_to_rows(plane: &[u8; 8 * LINE], rows: &mut [u8], stride: usize, at: usize) -> bool {
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx2") {
-        // SAFETY: the function needs AVX2 and nothing else, and the processor has it.
+        // SAFETY: the function needs nothing but AVX2, which the processor has.
         #[allow(unsafe_code)]
         return unsafe { avx2::plane_to_rows(plane, rows, stride, at) };
     }
@@ -63,11 +63,11 @@ pub(super) fn plane_to_rows(plane: &[u8; 8 * LINE], rows: &mut [u8], stride: usi
     false
 }
 
-/// The inverse of `plane_to_rows`.
+/// Does the reverse of `plane_to_rows`.
 pub(super) fn rows_to_plane(rows: &[u8], stride: usize, at: usize, plane: &mut [u8; 8 * LINE]) -> bool {
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx2") {
-        // SAFETY: the function needs AVX2 and nothing else, and the processor has it.
+        // SAFETY: the function needs nothing but AVX2, which the processor has.
         #[allow(unsafe_code)]
         return unsafe { avx2::rows_to_plane(rows, stride, at, plane) };
     }
@@ -75,43 +75,43 @@ pub(super) fn rows_to_plane(rows: &[u8], stride: usize, at: usize, plane: &mut [
     false
 }
 
-/// Some bytes of each element of any size, from a column on: 16, or all if there are fewer.
+/// A part of each element, beginning at a column: 16 bytes, or all bytes if there are fewer.
 #[derive(Clone, Copy)]
 pub(super) struct Part {
-    /// Bytes of an element.
+    /// The size of an element in bytes.
     pub(super) size: usize,
-    /// The first of the bytes.
+    /// The first byte of the part.
     pub(super) column: usize,
-    /// Bytes between the starts of planes, and the place in each of the first element.
+    /// The distance between the starts of planes, and the position of the first element in each plane.
     pub(super) stride: usize,
     pub(super) at: usize,
-    /// Groups of 16 elements, an even number. Behind the first byte of each element there are 16 at least.
+    /// The number of groups of 16 elements, which is even. At least 16 bytes must follow the start of each element.
     pub(super) groups: usize,
 }
 
-/// Writes a part of elements into its planes.
+/// Writes a part of elements to its planes.
 pub(super) fn split_part(elements: &[u8], planes: &mut [u8], part: Part) {
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx2") {
-        // SAFETY: the function needs AVX2 and nothing else, and the processor has it.
+        // SAFETY: the function needs nothing but AVX2, which the processor has.
         #[allow(unsafe_code)]
         return unsafe { avx2::split_part(elements, planes, part) };
     }
     narrow_split_part(elements, planes, part);
 }
 
-/// Fills a part of elements from its planes. What stands behind a short element changes; it is to be the next one.
+/// Fills a part of elements from its planes. Bytes after a short element change; they must belong to the next element.
 pub(super) fn join_part(planes: &[u8], elements: &mut [u8], part: Part) {
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx2") {
-        // SAFETY: the function needs AVX2 and nothing else, and the processor has it.
+        // SAFETY: the function needs nothing but AVX2, which the processor has.
         #[allow(unsafe_code)]
         return unsafe { avx2::join_part(planes, elements, part) };
     }
     narrow_join_part(planes, elements, part);
 }
 
-/// As `split_part`, with what every processor has.
+/// Does the same as `split_part`, with instructions that every processor has.
 fn narrow_split_part(elements: &[u8], planes: &mut [u8], part: Part) {
     let Part { size, column, stride, at, groups } = part;
     for g in 0..groups {
@@ -130,7 +130,7 @@ fn narrow_split_part(elements: &[u8], planes: &mut [u8], part: Part) {
     }
 }
 
-/// As `join_part`, with what every processor has.
+/// Does the same as `join_part`, with instructions that every processor has.
 fn narrow_join_part(planes: &[u8], elements: &mut [u8], part: Part) {
     let Part { size, column, stride, at, groups } = part;
     for g in 0..groups {
@@ -148,11 +148,11 @@ fn narrow_join_part(planes: &[u8], elements: &mut [u8], part: Part) {
     }
 }
 
-/// As `split`, with wider instructions; says how many groups it has done.
+/// Does the same as `split` with wider instructions, and returns how many groups it has done.
 fn wide_split<const N: usize>(groups: &[[[u8; 16]; N]], planes: &mut [&mut [u8]; N]) -> usize {
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx2") {
-        // SAFETY: the function needs AVX2 and nothing else, and the processor has it.
+        // SAFETY: the function needs nothing but AVX2, which the processor has.
         #[allow(unsafe_code)]
         return unsafe { avx2::split(groups, planes) };
     }
@@ -160,11 +160,11 @@ fn wide_split<const N: usize>(groups: &[[[u8; 16]; N]], planes: &mut [&mut [u8];
     0
 }
 
-/// As `join`, with wider instructions; says how many groups it has done.
+/// Does the same as `join` with wider instructions, and returns how many groups it has done.
 fn wide_join<const N: usize>(planes: &[&[u8]; N], groups: &mut [[[u8; 16]; N]]) -> usize {
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx2") {
-        // SAFETY: the function needs AVX2 and nothing else, and the processor has it.
+        // SAFETY: the function needs nothing but AVX2, which the processor has.
         #[allow(unsafe_code)]
         return unsafe { avx2::join(planes, groups) };
     }
@@ -183,7 +183,7 @@ mod sse2 {
         for _ in 0..rounds {
             registers = std::array::from_fn(|i| {
                 let (low, high) = (registers[i / 2], registers[i / 2 + N / 2]);
-                // SAFETY: both functions need SSE2 and nothing else: they take and give values, no addresses. SSE2 is
+                // SAFETY: both functions need nothing but SSE2, because they take and return values and no addresses. SSE2 is
                 // part of every x86-64 processor.
                 unsafe {
                     if i % 2 == 0 { _mm_unpacklo_epi8(low, high) } else { _mm_unpackhi_epi8(low, high) }
@@ -205,7 +205,7 @@ mod neon {
         for _ in 0..rounds {
             registers = std::array::from_fn(|i| {
                 let (low, high) = (registers[i / 2], registers[i / 2 + N / 2]);
-                // SAFETY: both functions need NEON and nothing else: they take and give values, no addresses. NEON is
+                // SAFETY: both functions need nothing but NEON, because they take and return values and no addresses. NEON is
                 // part of the targets for which this is compiled.
                 unsafe { if i % 2 == 0 { vzip1q_u8(low, high) } else { vzip2q_u8(low, high) } }
             });

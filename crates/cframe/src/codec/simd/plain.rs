@@ -1,4 +1,4 @@
-//! The steps without instructions of their own: what all others must equal.
+//! The steps without special instructions, which all other implementations must equal.
 
 use super::Lines;
 
@@ -16,7 +16,7 @@ pub(super) fn rotate<const N: usize>(mut bytes: [[u8; 16]; N], rounds: u32) -> [
     bytes
 }
 
-/// Exchanges bit k of each byte of line j and bit j of the byte at the same place of line k.
+/// Exchanges bit k of each byte of line j with bit j of the byte at the same position of line k.
 pub(super) fn exchange_bits(lines: &mut Lines) {
     let byte = |mask: u8| u64::from_ne_bytes([mask; 8]);
     for (distance, mask) in [(4, byte(0x0f)), (2, byte(0x33)), (1, byte(0x55))] {

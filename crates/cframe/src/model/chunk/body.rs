@@ -1,4 +1,4 @@
-//! What a chunk's header says about its body, and where the body's parts are.
+//! What a chunk's header says about its body, and where the parts of the body are.
 
 use std::ops::Range;
 
@@ -118,7 +118,7 @@ fn vl_parts(source: &Source<'_>, header: &ChunkHeader, starts: &[u32]) -> Result
     Ok(parts)
 }
 
-/// The bytes that a special chunk repeats.
+/// Returns the bytes that a special chunk repeats.
 fn special_value(source: &Source<'_>, header: &ChunkHeader, special: Special) -> Result<Vec<u8>> {
     let fault = |name, kind, offset| Fault::new(name, kind).at(HEADER, bound::sum(source.base(), offset));
     let value = match special {
@@ -131,7 +131,7 @@ fn special_value(source: &Source<'_>, header: &ChunkHeader, special: Special) ->
         Special::Value => {
             let len = bound::left(header.cbytes, header.size());
             if len == 0 {
-                return Err(fault("cbytes", FaultKind::Rule("has no room for the repeated value"), 12));
+                return Err(fault("cbytes", FaultKind::Rule("leaves no space for the repeated value"), 12));
             }
             source.read(header.size().into(), len.into())?.into_owned()
         }

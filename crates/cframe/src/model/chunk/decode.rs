@@ -1,4 +1,4 @@
-//! Decoding: whole chunks, ranges of bytes, and blocks or as much of them as is asked for.
+//! Decoding of whole chunks, of ranges of bytes, and of blocks or the requested parts of them.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -15,10 +15,10 @@ use crate::model::coder::Decoders;
 use crate::model::kept::{Kept, Scratch, sized};
 use crate::model::stages::{Block, Buffers};
 
-/// Chunks of more bytes are checked block by block.
+/// The largest size of a chunk in bytes that is not checked block by block.
 const AT_ONCE: usize = 64 << 20;
 
-/// What a thread keeps from one block to the next.
+/// What a thread keeps between blocks.
 #[derive(Default)]
 pub(crate) struct State {
     decoders: Kept<Decoders>,
@@ -26,7 +26,7 @@ pub(crate) struct State {
     part: Kept<Scratch>,
 }
 
-/// What all blocks of a chunk need: the dictionary, and the first block decoded.
+/// What all blocks of a chunk need: the dictionary, and the decoded first block.
 #[derive(Default)]
 pub(crate) struct Shared<'c> {
     dictionary: Option<Cow<'c, [u8]>>,
@@ -45,7 +45,7 @@ impl Chunk<'_> {
     /// ```
     ///
     /// # Errors
-    /// `Malformed` at the stream that does not decode; `LimitExceeded` if the result is larger than the limits allow.
+    /// `Malformed` at the stream that cannot be decoded; `LimitExceeded` if the result is larger than the limits allow.
     pub fn decode(&self) -> Result<Vec<u8>> {
         self.check_limit()?;
         let mut out = zeroed(self.nbytes())?;
@@ -66,10 +66,10 @@ impl Chunk<'_> {
     /// ```
     ///
     /// # Errors
-    /// As [`decode`](Self::decode); [`Error::Usage`] if `out` is not [`nbytes`](Self::nbytes) long.
+    /// Those of [`decode`](Self::decode); [`Error::Usage`] if the length of `out` is not [`nbytes`](Self::nbytes).
     pub fn decode_into(&self, out: &mut [u8]) -> Result<()> {
         if out.len() != self.nbytes() {
-            let problem = format!("has {} bytes, the chunk {}", out.len(), self.nbytes());
+            let problem = format!("has {} bytes, but the chunk has {}", out.len(), self.nbytes());
             return Err(Error::usage("out", problem));
         }
         if let Body::VlBlocks { .. } = self.body {
@@ -86,7 +86,7 @@ impl Chunk<'_> {
         })
     }
 
-    /// Fills `out` with decoded bytes from `start` on; only blocks that it touches are decoded.
+    /// Fills `out` with decoded bytes, beginning at byte `start`. Only the blocks that contain them are decoded.
     ///
     /// ```
     /// use cframe::{Chunk, Params};
@@ -100,10 +100,10 @@ impl Chunk<'_> {
     /// ```
     ///
     /// # Errors
-    /// As [`decode`](Self::decode); [`Error::Usage`] if the range leaves the chunk.
+    /// Those of [`decode`](Self::decode); [`Error::Usage`] if the range is not inside the chunk.
     pub fn read_into(&self, start: usize, out: &mut [u8]) -> Result<()> {
         if start.checked_add(out.len()).is_none_or(|end| end > self.nbytes()) {
-            return Err(Error::usage("range", format!("leaves the chunk of {} bytes", self.nbytes())));
+            return Err(Error::usage("range", format!("is not inside the chunk of {} bytes", self.nbytes())));
         }
         if out.is_empty() {
             return Ok(());
@@ -113,7 +113,7 @@ impl Chunk<'_> {
         self.read_with(start, &shared, &mut state, out)
     }
 
-    /// As [`read_into`](Self::read_into), of a range that lies in the chunk.
+    /// Does the same as [`read_into`](Self::read_into), for a range that is inside the chunk.
     pub(crate) fn read_with(
         &self,
         start: usize,
@@ -122,9 +122,9 @@ impl Chunk<'_> {
         out: &mut [u8],
     ) -> Result<()> {
         let end = add(start, out.len())?;
-        sub(self.nbytes(), end)?; // the range does lie in the chunk
+        sub(self.nbytes(), end)?; // the range is inside the chunk
         if let Body::Special { .. } | Body::Raw = self.body {
-            // Its blocks mean nothing, however many it says that it has.
+            // The blocks have no meaning, however many are declared.
             return self.fill_from(start, out);
         }
         let (mut at, mut rest) = (start, out);
@@ -146,7 +146,7 @@ impl Chunk<'_> {
         Ok(())
     }
 
-    /// Fills `piece` with the bytes of one block from `skip` on.
+    /// Fills `piece` with the bytes of one block, beginning at byte `skip`.
     fn read_in_block(
         &self,
         index: usize,
@@ -181,7 +181,7 @@ impl Chunk<'_> {
         Ok(())
     }
 
-    /// What all blocks need: the dictionary, and the first block if others are differences from it.
+    /// Returns what all blocks need: the dictionary, and the first block if the others are differences from it.
     pub(crate) fn shared(&self, state: &mut State) -> Result<Shared<'_>> {
         let (Body::Blocks { coding, .. } | Body::VlBlocks { coding, .. }) = &self.body else {
             return Ok(Shared::default());
@@ -214,7 +214,7 @@ impl Chunk<'_> {
         Ok(shared)
     }
 
-    /// Decodes one block into `out`, which has its size.
+    /// Decodes a block into `out`, which must have its size.
     pub(crate) fn decode_block(
         &self,
         index: usize,
@@ -263,8 +263,8 @@ impl Chunk<'_> {
         Ok(())
     }
 
-    /// Fills the bytes `wanted` of a block in `out`, which has its size. What the others become is not said: codecs and
-    /// filters that need not touch them do not.
+    /// Decodes the bytes `wanted` of a block into `out`, which must have the size of the block. The contents of the other bytes
+    /// are undefined, because codecs and filters skip what they need not process.
     fn decode_part(
         &self,
         index: usize,
@@ -290,12 +290,12 @@ impl Chunk<'_> {
         self.source.read(place.start.into(), width(place)?.into())
     }
 
-    /// Where a block is in the file: a position in messages.
+    /// Returns the offset of a block in the file, for messages.
     fn position(&self, place: Option<&Range<u32>>) -> u64 {
         bound::sum(self.source.base(), place.map_or(0, |place| place.start).into())
     }
 
-    /// The streams of a block of `len` decoded bytes.
+    /// Returns the streams of a block with `len` decoded bytes.
     fn streams<'s>(
         &self,
         coding: &Coding,
@@ -307,7 +307,8 @@ impl Chunk<'_> {
         Streams { bytes, at: self.position(place), count }
     }
 
-    /// A block that is large and has been read in part before, so that more of it will be read: decoded once for all its parts.
+    /// Returns a block that is large and of which a part has been read before. More parts will be read, so it is decoded once for
+    /// all.
     fn held_block(
         &self,
         index: usize,
@@ -329,7 +330,7 @@ impl Chunk<'_> {
         }
     }
 
-    /// Decodes every block, and keeps none. The blocks of a large chunk are decoded one after another.
+    /// Decodes every block, and keeps none of them. The blocks of a large chunk are decoded one after another.
     pub(crate) fn check(&self) -> Result<()> {
         match self.body {
             Body::Special { .. } | Body::Raw => Ok(()),
@@ -347,7 +348,7 @@ impl Chunk<'_> {
         }
     }
 
-    /// Fills `out` from byte `start` on, where there are no blocks.
+    /// Fills `out` from byte `start` on, in a chunk without blocks.
     fn fill_from(&self, start: usize, out: &mut [u8]) -> Result<()> {
         if let Body::Special { value } = &self.body {
             return fill(value, start, out);
@@ -362,7 +363,7 @@ impl Chunk<'_> {
     }
 }
 
-/// Fills `out`, whose first byte is byte `start` of the chunk, with a repeated value.
+/// Fills `out` with a repeated value. The first byte of `out` is byte `start` of the chunk.
 pub(crate) fn fill(value: &[u8], start: usize, out: &mut [u8]) -> Result<()> {
     if let [byte] = value {
         out.fill(*byte);
@@ -371,7 +372,7 @@ pub(crate) fn fill(value: &[u8], start: usize, out: &mut [u8]) -> Result<()> {
     let phase = rem(start, value.len())?;
     let mut known = value.len().min(out.len());
     out.iter_mut().zip(value.iter().cycle().skip(phase)).take(known).for_each(|(byte, value)| *byte = *value);
-    // What is there already is a whole number of values, so that it is followed by itself.
+    // The bytes so far are a whole number of values, so the same bytes follow.
     while known < out.len() {
         let more = known.min(sub(out.len(), known)?);
         out.copy_within(..more, known);

@@ -1,8 +1,8 @@
-//! A large block that is read in many parts: decoded once, and not for each of them.
+//! A large block of which many parts are read is decoded once, and not for each part.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A block of a frame: the number of its chunk, and its own in that.
+/// A block of a frame: the number of its chunk, and the number of the block in the chunk.
 type Place = (u64, usize);
 
 /// The block of a frame that is kept, if there is one.
@@ -14,32 +14,33 @@ struct State {
     /// The last block of which a part was read.
     asked: Option<Place>,
     block: Option<(Place, Arc<Vec<u8>>)>,
-    /// The first block of a chunk whose other blocks are differences from it.
+    /// The first block of a chunk, if the other blocks are differences from it.
     reference: Option<(u64, Arc<Vec<u8>>)>,
 }
 
-/// What is known of a block of which a part is read.
+/// What is known about a block of which a part is read.
 pub(crate) enum Known {
-    /// Nothing: this is the first part.
+    /// Nothing, because this is the first part.
     Nothing,
     /// Another part was read before.
     Asked,
-    /// All of it.
+    /// The whole block.
     Block(Arc<Vec<u8>>),
 }
 
 impl Held {
-    /// Smaller blocks are decoded for each part of them that is read: parts are as large.
+    /// The smallest size of a block that is kept. Smaller blocks are decoded for each part that is read, because parts are as
+    /// large.
     pub(super) const LARGE: usize = 4 << 20;
 
-    /// What is known of a block before a part of it is read, which is known from now on. A block of which only one part is
-    /// read is not decoded as a whole for that.
+    /// Returns what is known about a block before a part of it is read, and records that it is read. A block of which only one
+    /// part is read is not decoded as a whole.
     pub(super) fn look(&self, place: Place) -> Known {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, block)) = state.block.as_ref().filter(|(held, _)| *held == place) {
             return Known::Block(Arc::clone(block));
         }
-        // What is kept is not going to be asked for again, and its memory is needed.
+        // The kept block will not be needed again, and its memory is.
         state.block = None;
         if state.asked.replace(place) == Some(place) { Known::Asked } else { Known::Nothing }
     }
@@ -49,7 +50,7 @@ impl Held {
         state.block = Some((place, Arc::clone(block)));
     }
 
-    /// The first block of a chunk, if it was kept.
+    /// Returns the first block of a chunk, if it was kept.
     pub(super) fn reference(&self, chunk: u64) -> Option<Arc<Vec<u8>>> {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         state.reference.take_if(|(held, _)| *held != chunk);

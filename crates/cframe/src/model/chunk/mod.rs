@@ -26,12 +26,12 @@ use crate::spec::pipeline::{Codec, Pipeline};
 
 const HEADER: &str = "chunk header";
 
-/// What a chunk cannot know about itself, and how it is to be read.
+/// What a chunk does not contain, and the options for reading it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Context {
-    /// Type size of the frame, which may exceed what a chunk can say.
+    /// The type size of the frame, which may be larger than the field of a chunk allows.
     pub(crate) typesize: Option<u32>,
-    /// Shape of a block, in an array.
+    /// The shape of a block, if the chunk belongs to an array.
     pub(crate) block_shape: Vec<u32>,
     pub(crate) registry: Registry,
     pub(crate) limits: Limits,
@@ -40,7 +40,7 @@ pub(crate) struct Context {
 
 pub(crate) static PLAIN: LazyLock<Context> = LazyLock::new(Context::default);
 
-/// A compressed chunk. Opening reads the header and the block starts; blocks are decoded when they are asked for.
+/// A compressed chunk. Opening reads the header and the block starts. Blocks are decoded when they are needed.
 ///
 /// ```
 /// use cframe::{Chunk, Codec, Filter, Params};
@@ -59,19 +59,19 @@ pub struct Chunk<'a> {
     header: ChunkHeader,
     body: Body,
     context: &'a Context,
-    /// Where a large block is kept from one read to the next, and which chunk this is there.
+    /// Where a large block is kept between reads, and the number of this chunk there.
     held: Option<(&'a Held, u64)>,
 }
 
 #[derive(Clone)]
 enum Body {
-    /// The bytes as they are, behind the header.
+    /// Uncompressed bytes after the header.
     Raw,
-    /// Nothing but one value.
+    /// One repeated value.
     Special { value: Vec<u8> },
     /// Blocks of equal length.
     Blocks { parts: Vec<Range<u32>>, coding: Coding },
-    /// Blocks that say their length.
+    /// Blocks that declare their length.
     VlBlocks { parts: Vec<VlPart>, coding: Coding },
 }
 
@@ -79,7 +79,7 @@ enum Body {
 struct Coding {
     coder: Coder,
     stages: Stages,
-    /// Where the dictionary is, without its size.
+    /// The position of the dictionary, without its size.
     dictionary: Option<Range<u32>>,
     split: bool,
 }
@@ -91,7 +91,7 @@ struct VlPart {
 }
 
 impl<'a> Chunk<'a> {
-    /// A chunk in memory; bytes after it are ignored.
+    /// Opens a chunk in memory. Bytes after it are ignored.
     ///
     /// ```
     /// use cframe::{Chunk, Params};
@@ -105,7 +105,7 @@ impl<'a> Chunk<'a> {
     /// ```
     ///
     /// # Errors
-    /// `Malformed` if the header or the block starts are; `Unsupported` if nobody has its codec or a filter.
+    /// `Malformed` if the header or the block starts are damaged; `Unsupported` if its codec or a filter is not available.
     pub fn new(bytes: &'a [u8]) -> Result<Self> {
         Self::open(Source::bytes(bytes), &PLAIN)
     }
@@ -127,12 +127,13 @@ impl<'a> Chunk<'a> {
         Ok(Self { source, header, body, context, held: None })
     }
 
-    /// The same chunk, of which a large block that is read in parts is decoded once and kept, under a number of the chunk's own.
+    /// Returns the same chunk. A large block of which several parts are read is decoded once and kept; `number` identifies the
+    /// chunk.
     pub(crate) fn holding(self, held: &'a Held, number: u64) -> Self {
         Self { held: Some((held, number)), ..self }
     }
 
-    /// The bytes that are repeated all over the chunk, if nothing else is stored.
+    /// Returns the bytes that the chunk repeats, if nothing else is stored.
     pub(crate) fn repeated(&self) -> Option<&[u8]> {
         match &self.body {
             Body::Special { value } => Some(value),
@@ -140,37 +141,37 @@ impl<'a> Chunk<'a> {
         }
     }
 
-    /// Where the chunk begins in its file: a position in messages.
+    /// Returns the offset of the chunk in its file, for messages.
     pub(crate) fn base(&self) -> u64 {
         self.source.base()
     }
 
-    /// Size of the decoded chunk, in bytes.
+    /// Returns the size of the decoded chunk in bytes.
     pub fn nbytes(&self) -> usize {
         to_usize(self.header.nbytes)
     }
 
-    /// Size of the chunk as stored, in bytes.
+    /// Returns the size of the stored chunk in bytes.
     pub fn cbytes(&self) -> usize {
         to_usize(self.header.cbytes)
     }
 
-    /// Size of an element in bytes, as the chunk has it: 1 where the real one exceeds 255.
+    /// Returns the size of an element in bytes according to the chunk, which is 1 if the real size exceeds 255.
     pub fn typesize(&self) -> usize {
         self.header.typesize.into()
     }
 
-    /// Version of the chunk's format: up to 2 Blosc1, 6 blocks of variable length.
+    /// Returns the version of the chunk's format: up to 2 for Blosc 1, 6 for blocks of variable length.
     pub fn version(&self) -> u8 {
         self.header.version
     }
 
-    /// Size of a decoded block in bytes; `None` if blocks vary in length.
+    /// Returns the size of a decoded block in bytes; `None` if blocks vary in length.
     pub fn blocksize(&self) -> Option<usize> {
         (!self.header.has_vl_blocks()).then_some(to_usize(self.header.blocksize))
     }
 
-    /// Number of blocks.
+    /// Returns the number of blocks.
     pub fn blocks(&self) -> usize {
         match &self.body {
             Body::VlBlocks { parts, .. } => parts.len(),
@@ -178,22 +179,22 @@ impl<'a> Chunk<'a> {
         }
     }
 
-    /// The codec.
+    /// Returns the codec.
     pub fn codec(&self) -> Codec {
         self.header.codec()
     }
 
-    /// The parameter of the codec.
+    /// Returns the parameter of the codec.
     pub fn codec_meta(&self) -> u8 {
         self.header.codec_meta()
     }
 
-    /// The filters.
+    /// Returns the filters.
     pub fn pipeline(&self) -> Pipeline {
         self.header.pipeline()
     }
 
-    /// What all bytes are, if nothing but that is stored.
+    /// Returns the kind of value that all bytes have, if nothing else is stored.
     ///
     /// ```
     /// use cframe::{Chunk, Params, Special};
@@ -207,22 +208,22 @@ impl<'a> Chunk<'a> {
         self.header.special()
     }
 
-    /// Whether a block is cut into one stream for each byte of an element.
+    /// Returns whether a block is divided into one stream for each byte of an element.
     pub fn is_split(&self) -> bool {
         matches!(&self.body, Body::Blocks { coding: Coding { split: true, .. }, .. })
     }
 
-    /// Whether a dictionary is stored with the chunk.
+    /// Returns whether a dictionary is stored with the chunk.
     pub fn has_dictionary(&self) -> bool {
         self.header.has_dictionary()
     }
 
-    /// The chunk as stored, where it is in memory.
+    /// Returns the stored chunk, if it is in memory.
     pub fn as_stored(&self) -> Option<&[u8]> {
         self.source.as_slice()
     }
 
-    /// The chunk as stored.
+    /// Returns the stored chunk.
     ///
     /// ```
     /// use cframe::{Frame, Params, SChunk};
@@ -242,7 +243,7 @@ impl<'a> Chunk<'a> {
         self.source.read(0, self.header.cbytes.into())
     }
 
-    /// The decoded bytes, without a copy, where the chunk holds them raw and is in memory.
+    /// Returns the decoded bytes without a copy, if the chunk stores them uncompressed and is in memory.
     ///
     /// ```
     /// use cframe::{Chunk, Params};
@@ -260,7 +261,7 @@ impl<'a> Chunk<'a> {
         }
     }
 
-    /// The bytes of the decoded chunk that a block holds: none behind the last.
+    /// Returns the range of decoded bytes that a block contains. It is empty after the last block.
     pub(crate) fn block_range(&self, index: usize) -> Range<usize> {
         match &self.body {
             Body::VlBlocks { parts, .. } => match parts.get(index) {
@@ -275,7 +276,7 @@ impl<'a> Chunk<'a> {
         }
     }
 
-    /// The block that holds the decoded byte at `at`.
+    /// Returns the block that contains the decoded byte at `at`.
     fn block_at(&self, at: usize) -> Result<usize> {
         match &self.body {
             Body::VlBlocks { parts, .. } => {
@@ -292,13 +293,13 @@ impl std::fmt::Debug for Chunk<'_> {
     }
 }
 
-/// The header at the start of a source.
+/// Parses the header at the start of a source.
 pub(crate) fn read_header(source: &Source<'_>) -> Result<ChunkHeader> {
     let head = source.read(0, source.len().min(ChunkHeader::LONG.into()))?;
     locate(HEADER, source.base(), &head, ChunkHeader::parse)
 }
 
-/// A size inside a chunk: 31 bits, so it fits.
+/// Converts a size inside a chunk, which has at most 31 bits.
 fn to_usize(size: u32) -> usize {
     bound::addressable(size.into())
 }

@@ -1,4 +1,4 @@
-//! The streams of a block, one after another.
+//! The streams of a block, which are stored one after another.
 
 use std::ops::Range;
 
@@ -13,15 +13,15 @@ use crate::model::kept::sized;
 use crate::spec::pipeline::Codec;
 use crate::spec::stream::Stream;
 
-/// The streams of a block, one after another.
+/// The streams of a block, which are stored one after another.
 pub(super) struct Streams<'s> {
     pub(super) bytes: &'s [u8],
-    /// Absolute offset of the first byte.
+    /// The absolute offset of the first byte.
     pub(super) at: u64,
     pub(super) count: usize,
 }
 
-/// How streams are decoded: with what the chunk says, what the thread keeps, and the dictionary.
+/// What is needed to decode streams: what the chunk says, what the thread keeps, and the dictionary.
 pub(super) type Means<'m> = (&'m Coding, &'m mut Decoders, Option<&'m [u8]>);
 
 impl<'s> Streams<'s> {
@@ -36,7 +36,7 @@ impl<'s> Streams<'s> {
         Ok(())
     }
 
-    /// Decodes the bytes `wanted` of a block that was turned into so many planes, of equal length, and nothing else.
+    /// Decodes only the bytes `wanted` of a block that was converted to `planes` planes of equal length.
     pub(super) fn decode_part(
         &self,
         means: Means<'_>,
@@ -57,7 +57,7 @@ impl<'s> Streams<'s> {
         Ok(())
     }
 
-    /// Decodes as much of each stream as it takes to have the bytes `wanted` of all planes, which are `stride` bytes apart.
+    /// Decodes as much of each stream as is needed for the bytes `wanted` of all planes, which are `stride` bytes apart.
     fn decode_fronts(
         &self,
         (coding, decoders, dictionary): Means<'_>,
@@ -70,7 +70,7 @@ impl<'s> Streams<'s> {
         for target in out.chunks_mut(size) {
             let (stream, at) = self.next(&mut rest, target.len())?;
             let end = add(start, target.len())?;
-            // The last plane of which the stream may hold something, and where that ends.
+            // The last plane for which the stream may contain something, and its end.
             let plane = end.checked_sub(add(wanted.start, 1)?).and_then(|n| n.checked_div(stride));
             let needed = match plane {
                 Some(plane) => add(mul(plane, stride)?, wanted.end)?,
@@ -85,8 +85,7 @@ impl<'s> Streams<'s> {
         Ok(())
     }
 
-    /// Decodes streams that are the `N` planes of a shuffle, and joins them. Those that are stored as they are are read
-    /// from there.
+    /// Decodes streams that are the `N` planes of a shuffle, and joins them. Uncompressed streams are not copied before.
     pub(super) fn join<const N: usize>(
         &self,
         (coding, decoders, dictionary): Means<'_>,
@@ -114,7 +113,7 @@ impl<'s> Streams<'s> {
         Ok(())
     }
 
-    /// The next stream, and where its payload is in the file.
+    /// Returns the next stream, and the offset of its payload in the file.
     fn next(&self, rest: &mut &'s [u8], len: usize) -> Result<(Stream<'s>, u64)> {
         let at = add(self.at, sub(self.bytes.len(), rest.len())? as u64)?;
         let (after, stream) = locate("block", at, rest, |i| {

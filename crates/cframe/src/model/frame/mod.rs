@@ -31,10 +31,10 @@ use crate::spec::metalayers::Layer;
 use crate::spec::offset::Offset;
 use crate::spec::trailer::Trailer;
 
-/// The file in a sparse frame's folder that holds all but the chunks.
+/// The file in the folder of a sparse frame that contains everything but the chunks.
 pub(crate) const SPARSE_INDEX: &str = "chunks.b2frame";
 
-/// A frame for reading. Opening reads the header and the trailer; chunks and their places are read when asked for.
+/// A frame for reading. Opening reads the header and the trailer. Chunks and their places are read when they are needed.
 ///
 /// ```no_run
 /// let frame = cframe::Frame::open("data.b2frame")?;
@@ -47,25 +47,25 @@ pub(crate) const SPARSE_INDEX: &str = "chunks.b2frame";
 pub struct Frame {
     storage: Arc<dyn ReadAt>,
     folder: Option<PathBuf>,
-    /// How chunk files are reached.
+    /// How chunk files are accessed.
     access: Access,
     header: FrameHeader,
     trailer: Trailer,
-    /// Where the offsets chunk and the trailer begin.
+    /// The offsets of the offsets chunk and of the trailer.
     offsets_at: u64,
     trailer_at: u64,
     offsets: Offsets,
     context: Context,
-    /// Where each chunk begins in the decoded bytes, where chunks vary in size; one more than there are chunks.
+    /// The start of each chunk in the decoded bytes, if chunks vary in size, followed by their end.
     starts: OnceLock<Vec<u64>>,
-    /// What is left, if the frame was cut short.
+    /// What is left of the frame, if it was cut short.
     rescued: Option<Rescued>,
-    /// The last large block of which more than one part was read.
+    /// The last large block of which several parts were read.
     held: Arc<Held>,
 }
 
 impl Frame {
-    /// Opens a file or the folder of a sparse frame; files are mapped.
+    /// Opens a file, or the folder of a sparse frame.
     ///
     /// ```
     /// use cframe::{Frame, Params, SChunk};
@@ -82,12 +82,12 @@ impl Frame {
     /// ```
     ///
     /// # Errors
-    /// `Io`; `Malformed`; `Unsupported` for a type of frame that is not known.
+    /// `Io`; `Malformed`; `Unsupported` if the type of frame is not known.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::open_with(path, &OpenOptions::default())
     }
 
-    /// As [`open`](Self::open), with limits, threads, and codecs and filters of the caller's.
+    /// Does the same as [`open`](Self::open), with limits, threads, and the caller's own codecs and filters.
     ///
     /// ```no_run
     /// use cframe::{Access, Frame, OpenOptions};
@@ -99,7 +99,7 @@ impl Frame {
     /// ```
     ///
     /// # Errors
-    /// As [`open`](Self::open).
+    /// Those of [`open`](Self::open).
     pub fn open_with(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Self> {
         let path = path.as_ref();
         if path.is_dir() {
@@ -109,7 +109,7 @@ impl Frame {
         Self::read(plain_view(options.access.open(path)?)?, None, options)
     }
 
-    /// Opens a frame in any storage, which begins at `offset`; bytes after it are ignored.
+    /// Opens a frame that begins at `offset` in any storage. Bytes after it are ignored.
     ///
     /// ```
     /// use cframe::{Frame, OpenOptions, Params, SChunk};
@@ -123,12 +123,12 @@ impl Frame {
     /// ```
     ///
     /// # Errors
-    /// As [`open`](Self::open).
+    /// Those of [`open`](Self::open).
     pub fn from_storage(storage: impl ReadAt + 'static, offset: u64, options: &OpenOptions) -> Result<Self> {
         if offset == 0 {
             return Self::read(plain_view(storage)?, None, options);
         }
-        let len = bound::left(storage.size(), offset); // the window knows whether that begins inside
+        let len = bound::left(storage.size(), offset); // the window checks that it begins inside of the storage
         Self::read(Arc::new(Window::new(storage, offset, len)?), None, options)
     }
 
@@ -145,12 +145,12 @@ impl Frame {
     /// ```
     ///
     /// # Errors
-    /// As [`open`](Self::open).
+    /// Those of [`open`](Self::open).
     pub fn from_bytes(bytes: Vec<u8>) -> Result<Self> {
         Self::from_bytes_with(bytes, &OpenOptions::default())
     }
 
-    /// As [`from_bytes`](Self::from_bytes), with limits, threads, and codecs and filters of the caller's.
+    /// Does the same as [`from_bytes`](Self::from_bytes), with limits, threads, and the caller's own codecs and filters.
     ///
     /// ```
     /// use cframe::{Error, Frame, Limits, OpenOptions, Params, SChunk};
@@ -164,7 +164,7 @@ impl Frame {
     /// ```
     ///
     /// # Errors
-    /// As [`open`](Self::open).
+    /// Those of [`open`](Self::open).
     pub fn from_bytes_with(bytes: Vec<u8>, options: &OpenOptions) -> Result<Self> {
         Self::read(plain_view(bytes)?, None, options)
     }
@@ -242,7 +242,7 @@ impl Frame {
         Offsets::new(Chunk::open(source, &PLAIN)?, self.offsets_at, expected, &self.context.limits)
     }
 
-    /// A chunk. Nothing but its header and its block starts is read.
+    /// Returns a chunk. Only its header and its block starts are read.
     ///
     /// ```
     /// use cframe::{Frame, Params, SChunk};
@@ -258,8 +258,8 @@ impl Frame {
     /// ```
     ///
     /// # Errors
-    /// `Usage` past the last chunk; `Malformed` if the chunk is, or is not where the offsets say; `Unsupported` if
-    /// nobody has its codec or a filter.
+    /// `Usage` if there is no such chunk; `Malformed` if the chunk is damaged, or is not where the offsets say; `Unsupported` if
+    /// its codec or a filter is not available.
     pub fn chunk(&self, index: u64) -> Result<Chunk<'_>> {
         let offset = self.offset(index)?;
         let expected = match (offset, self.expected_size(index)) {
@@ -269,7 +269,7 @@ impl Frame {
         self.chunk_of(offset, expected)
     }
 
-    /// The chunk at a place, which has `expected` decoded bytes, if that is known.
+    /// Returns the chunk at a place. If `expected` is known, the chunk must have as many decoded bytes.
     pub(crate) fn chunk_of(&self, offset: Offset, expected: Option<u32>) -> Result<Chunk<'_>> {
         let chunk = match offset {
             Offset::Special(special) => {
@@ -289,7 +289,7 @@ impl Frame {
         }
     }
 
-    /// What a chunk is, if nothing is stored for it but that.
+    /// Returns the kind of a chunk for which nothing but its kind is stored.
     ///
     /// ```
     /// use cframe::{Frame, Params, SChunk, Special};
@@ -303,7 +303,7 @@ impl Frame {
     /// ```
     ///
     /// # Errors
-    /// `Usage` past the last chunk; those of the offsets chunk.
+    /// `Usage` if there is no such chunk; those of the offsets chunk.
     pub fn special(&self, index: u64) -> Result<Option<Special>> {
         match self.offset(index)? {
             Offset::Special(special) => Ok(Some(special)),
@@ -311,7 +311,7 @@ impl Frame {
         }
     }
 
-    /// The decoded bytes that a chunk holds.
+    /// Returns the range of decoded bytes that a chunk contains.
     ///
     /// ```
     /// use cframe::{Frame, Params, SChunk};
@@ -325,7 +325,7 @@ impl Frame {
     /// ```
     ///
     /// # Errors
-    /// `Usage` past the last chunk; where chunks vary in size, those of reading all headers.
+    /// `Usage` if there is no such chunk; if chunks vary in size, those of reading all headers.
     pub fn chunk_range(&self, index: u64) -> Result<Range<u64>> {
         if index >= self.chunks() {
             return Err(past_the_end(index, self.chunks()));
@@ -346,7 +346,7 @@ impl Frame {
         &self.context.limits
     }
 
-    /// The chunk that holds a decoded byte.
+    /// Returns the chunk that contains a decoded byte.
     ///
     /// ```
     /// use cframe::{Frame, Params, SChunk};
@@ -360,10 +360,13 @@ impl Frame {
     /// ```
     ///
     /// # Errors
-    /// `Usage` past the last byte; where chunks vary in size, those of reading all headers.
+    /// `Usage` if there is no such byte; if chunks vary in size, those of reading all headers.
     pub fn chunk_at(&self, byte: u64) -> Result<u64> {
         if byte >= self.nbytes() {
-            return Err(Error::usage("byte", format!("{byte} is not one of {}", self.nbytes())));
+            return Err(Error::usage(
+                "byte",
+                format!("{byte} does not exist, because the frame has {} bytes", self.nbytes()),
+            ));
         }
         if let ChunkSize::Fixed(size) = self.header.chunksize {
             return div(byte, size.into());
@@ -372,7 +375,7 @@ impl Frame {
         sub(starts.partition_point(|&start| start <= byte) as u64, 1)
     }
 
-    /// Fills `out` with decoded bytes from `start` on; only the blocks that it touches are decoded.
+    /// Fills `out` with decoded bytes, beginning at byte `start`. Only the blocks that contain them are decoded.
     ///
     /// ```
     /// use cframe::{Frame, Params, SChunk};
@@ -387,7 +390,7 @@ impl Frame {
     /// ```
     ///
     /// # Errors
-    /// `Usage` if the range leaves the frame; those of [`chunk`](Self::chunk) and [`Chunk::read_into`].
+    /// `Usage` if the range is not inside the frame; those of [`chunk`](Self::chunk) and [`Chunk::read_into`].
     pub fn read_bytes(&self, start: u64, out: &mut [u8]) -> Result<()> {
         read_across(self.nbytes(), start, out, |at| {
             let index = self.chunk_at(at)?;
@@ -395,8 +398,7 @@ impl Frame {
         })
     }
 
-    /// Decodes every chunk and every metalayer, and returns how many chunks there are. [`check`](Self::check) goes on after
-    /// a fault.
+    /// Decodes every chunk and every metalayer, and returns the number of chunks. [`check`](Self::check) continues after a fault.
     ///
     /// ```
     /// use cframe::{Frame, Params, SChunk};
@@ -434,7 +436,7 @@ impl Frame {
         })
     }
 
-    /// A position in messages.
+    /// Returns a position for messages.
     fn position(&self, offset: Offset) -> u64 {
         match offset {
             Offset::At(position) if self.folder.is_none() => {
@@ -444,7 +446,7 @@ impl Frame {
         }
     }
 
-    /// The bytes of the chunk at a position, or in the file of that number, and what follows them.
+    /// Returns the bytes of the chunk at a position, or in the file with that number, and what follows them.
     fn source(&self, position: u64) -> Result<Source<'_>> {
         if let Some(folder) = &self.folder {
             let storage = self.access.open(folder.join(chunk_file(position)))?;
@@ -459,7 +461,7 @@ impl Frame {
         Ok(Source::range(&*self.storage, add(position, self.header.header_len.into())?, len))
     }
 
-    /// The decoded size of a chunk, where all have the same but the last; behind that nothing is left.
+    /// Returns the decoded size of a chunk, if all chunks but the last have the same size; 0 after the last.
     pub(crate) fn expected_size(&self, index: u64) -> Option<u32> {
         match self.header.chunksize {
             ChunkSize::Fixed(size) => {
@@ -470,7 +472,7 @@ impl Frame {
         }
     }
 
-    /// The size of a chunk that is not stored, where chunks vary in size: what the others leave, if it is the only one.
+    /// Returns the size of a chunk that is not stored, if chunks vary in size. It follows from the others if it is the only one.
     fn special_size(&self, index: u64) -> Result<u32> {
         let range = self.chunk_range(index)?;
         u32::try_from(sub(range.end, range.start)?)
@@ -491,13 +493,13 @@ impl Frame {
         let known: u64 = sum(sizes.iter().flatten().copied())?;
         let unknown = sizes.iter().filter(|size| size.is_none()).count();
         let left = self.header.nbytes.checked_sub(known).filter(|&left| unknown > 0 || left == 0);
-        // Of a frame that was cut the last chunks are not there.
+        // The last chunks of a frame that was cut short are missing.
         let Some(left) = left.or(self.rescued.map(|_| 0)) else {
             let kind = FaultKind::Mismatch { expected: known, found: self.header.nbytes };
             return Err(Fault::new("uncompressed size", kind).at(FRAME_HEADER, 29));
         };
         if unknown > 1 {
-            let what = "a frame whose chunks vary in size, of which several are not stored,";
+            let what = "a frame whose chunks vary in size, and of which several chunks are not stored,";
             return Err(Error::unsupported(what));
         }
         let mut end = 0u64;
@@ -519,12 +521,12 @@ impl std::fmt::Debug for Frame {
     }
 }
 
-/// The name of the file of a chunk in a sparse frame.
+/// Returns the name of the file of a chunk in a sparse frame.
 pub(crate) fn chunk_file(number: u64) -> String {
     format!("{number:08X}.chunk")
 }
 
-/// The metalayer that makes a frame an array.
+/// Returns the metalayer that makes a frame an array.
 pub(crate) fn shape_of(layers: &[Layer]) -> Result<Option<B2nd>> {
     let named = |name: &str| layers.iter().find(|layer| layer.name == name);
     match named("b2nd").or_else(|| named("caterva")) {
@@ -534,5 +536,5 @@ pub(crate) fn shape_of(layers: &[Layer]) -> Result<Option<B2nd>> {
 }
 
 fn past_the_end(index: u64, count: u64) -> Error {
-    Error::usage("chunk", format!("{index} is not one of {count}"))
+    Error::usage("chunk", format!("{index} does not exist, because there are {count} chunks"))
 }

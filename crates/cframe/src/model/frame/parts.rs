@@ -1,4 +1,4 @@
-//! The parts of a frame's storage: its header and its trailer; and reads that go from one chunk to the next.
+//! The parts of a frame's storage, which are its header and its trailer, and reads that extend over several chunks.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -16,10 +16,10 @@ use crate::spec::trailer::Trailer;
 
 pub(crate) const FRAME_HEADER: &str = "frame header";
 const TRAILER: &str = "frame trailer";
-/// Bytes that hold both lengths at the start of a frame.
+/// The number of bytes that contain both lengths at the start of a frame.
 const LENGTHS: u64 = 24;
 
-/// Reads decoded bytes that may span chunks: `chunk_of` gives the chunk that holds a byte, and its range.
+/// Reads decoded bytes that may extend over several chunks. `chunk_of` returns the chunk that contains a byte, and its range.
 pub(crate) fn read_across<'a>(
     total: u64,
     start: u64,
@@ -27,7 +27,8 @@ pub(crate) fn read_across<'a>(
     chunk_of: impl Fn(u64) -> Result<(Chunk<'a>, Range<u64>)>,
 ) -> Result<()> {
     let end = start.checked_add(out.len() as u64).filter(|&end| end <= total);
-    let end = end.ok_or_else(|| Error::usage("range", format!("leaves the {total} bytes that there are")))?;
+    let end =
+        end.ok_or_else(|| Error::usage("range", format!("is not inside the {total} bytes that exist")))?;
     let (mut at, mut rest) = (start, out);
     while at < end {
         let (chunk, range) = chunk_of(at)?;
@@ -48,7 +49,7 @@ pub(crate) fn read_across<'a>(
     Ok(())
 }
 
-/// A chunk that is nothing but its kind.
+/// Returns a chunk that stores nothing but its kind.
 pub(crate) fn special_chunk(
     special: Special,
     typesize: u32,
@@ -62,7 +63,7 @@ pub(crate) fn special_chunk(
     Chunk::open(Source::shared(Arc::new(bytes), 0, len), context)
 }
 
-/// The storage as its last commit left it.
+/// Returns the storage in the state of its last commit.
 pub(super) fn plain_view(storage: impl ReadAt + 'static) -> Result<Arc<dyn ReadAt>> {
     if journal::is_interrupted(&storage)? {
         Ok(Arc::new(journal::view(storage)?))
@@ -71,7 +72,7 @@ pub(super) fn plain_view(storage: impl ReadAt + 'static) -> Result<Arc<dyn ReadA
     }
 }
 
-/// With `rescue` the end of the frame need not be there.
+/// Parses the header of a frame. With `rescue`, the end of the frame may be missing.
 pub(super) fn read_frame_header(storage: &dyn ReadAt, rescue: bool) -> Result<FrameHeader> {
     let head = storage.read_at(0, bound::addressable(storage.size().min(LENGTHS)))?;
     let (header_len, frame_len) = locate(FRAME_HEADER, 0, &head, FrameHeader::parse_lengths)?;
@@ -86,7 +87,7 @@ pub(super) fn read_frame_header(storage: &dyn ReadAt, rescue: bool) -> Result<Fr
 pub(super) fn read_trailer(storage: &dyn ReadAt, header: &FrameHeader) -> Result<(u64, Trailer)> {
     let room = bound::left(header.frame_len, header.header_len.into());
     if room < u64::from(Trailer::MIN) {
-        let kind = FaultKind::Rule("leaves no room for a trailer");
+        let kind = FaultKind::Rule("leaves no space for a trailer");
         return Err(Fault::new("frame length", kind).at(FRAME_HEADER, 15));
     }
     let tail_at = sub(header.frame_len, Trailer::TAIL as u64)?;

@@ -1,4 +1,4 @@
-//! What a frame says about itself.
+//! What a frame declares about itself.
 
 use std::ops::Range;
 use std::path::Path;
@@ -16,17 +16,17 @@ use crate::spec::pipeline::{Codec, Pipeline};
 use crate::spec::trailer::Trailer;
 
 impl Frame {
-    /// The header as stored.
+    /// Returns the header as it is stored.
     pub fn header(&self) -> &FrameHeader {
         &self.header
     }
 
-    /// Size of an element in bytes.
+    /// Returns the size of an element in bytes.
     pub fn typesize(&self) -> u32 {
         self.header.typesize
     }
 
-    /// Size of all chunks decoded, in bytes.
+    /// Returns the size of all decoded chunks in bytes.
     ///
     /// ```
     /// use cframe::{Codec, Frame, Params, SChunk};
@@ -43,52 +43,52 @@ impl Frame {
         self.header.nbytes
     }
 
-    /// Size of all chunks as stored, in bytes, holes between them included.
+    /// Returns the size of all stored chunks in bytes, including holes between them.
     pub fn cbytes(&self) -> u64 {
         self.header.cbytes
     }
 
-    /// Length of the frame: with all chunks, or of the index alone in a sparse frame.
+    /// Returns the length of the frame including all chunks. For a sparse frame, this is the length of the index alone.
     pub fn frame_len(&self) -> u64 {
         self.header.frame_len
     }
 
-    /// Whether the chunks are inside the frame or beside it.
+    /// Returns whether the chunks are inside the frame or beside it.
     pub fn frame_type(&self) -> FrameType {
         if self.folder.is_some() { FrameType::Sparse } else { FrameType::Contiguous }
     }
 
-    /// The sizes of the chunks.
+    /// Returns the sizes of the chunks.
     pub fn chunk_size(&self) -> ChunkSize {
         self.header.chunksize
     }
 
-    /// The block size that the frame names; 0 if it names none. Each chunk has its own.
+    /// Returns the block size that the frame declares, or 0 if it declares none. Each chunk declares its own.
     pub fn block_size(&self) -> u32 {
         self.header.blocksize
     }
 
-    /// The codec that the frame names; each chunk has its own.
+    /// Returns the codec that the frame declares. Each chunk declares its own.
     pub fn codec(&self) -> Codec {
         self.header.codec()
     }
 
-    /// The level of compression that the frame names, 0 to 9.
+    /// Returns the level of compression that the frame declares, from 0 to 9.
     pub fn level(&self) -> u8 {
         self.header.level()
     }
 
-    /// The filters that the frame names; each chunk has its own.
+    /// Returns the filters that the frame declares. Each chunk declares its own.
     pub fn pipeline(&self) -> Pipeline {
         self.header.pipeline
     }
 
-    /// Number of chunks.
+    /// Returns the number of chunks.
     pub fn chunks(&self) -> u64 {
         self.offsets.len()
     }
 
-    /// Names and bytes of the metalayers, in stored order.
+    /// Returns the names and bytes of the metalayers, in the order in which they are stored.
     ///
     /// ```
     /// use cframe::{Array, ArrayParams, Frame};
@@ -104,7 +104,7 @@ impl Frame {
         self.header.layers.iter().map(|layer| (layer.name.as_str(), layer.content.as_slice()))
     }
 
-    /// The bytes of a metalayer.
+    /// Returns the bytes of a metalayer.
     ///
     /// ```
     /// use cframe::{Frame, Params, SChunk};
@@ -120,12 +120,12 @@ impl Frame {
         self.metalayers().find(|(layer, _)| *layer == name).map(|(_, content)| content)
     }
 
-    /// Names of the metalayers of variable length, in stored order.
+    /// Returns the names of the metalayers of variable length, in the order in which they are stored.
     pub fn vlmeta_names(&self) -> impl ExactSizeIterator<Item = &str> {
         self.trailer.layers.iter().map(|layer| layer.name.as_str())
     }
 
-    /// The bytes of a metalayer of variable length, decompressed.
+    /// Returns the decompressed bytes of a metalayer of variable length.
     ///
     /// ```
     /// use cframe::{Frame, Params, SChunk};
@@ -146,12 +146,12 @@ impl Frame {
         decode_layer(layer, &self.context)
     }
 
-    /// Bytes of the storage, which may go on behind the frame.
+    /// Returns the number of bytes of the storage, which may continue after the frame.
     pub(crate) fn storage_len(&self) -> u64 {
         self.storage.size()
     }
 
-    /// What a commit builds upon: the header, the offsets and the trailer.
+    /// Returns what a commit builds upon: the header, the offsets and the trailer.
     pub(crate) fn generation(&self) -> Result<Generation> {
         let std::ops::Range { start, end } = self.index_range();
         let header = (0, u64::from(self.header.header_len));
@@ -162,12 +162,12 @@ impl Frame {
         self.folder.is_some()
     }
 
-    /// The first byte of the trailer.
+    /// Returns the offset of the trailer.
     pub(crate) fn trailer_start(&self) -> u64 {
         self.trailer_at
     }
 
-    /// Whether it is the sparse frame of this folder.
+    /// Returns whether this is the sparse frame of this folder.
     pub(crate) fn is_in(&self, folder: &Path) -> bool {
         self.folder.as_deref() == Some(folder)
     }
@@ -180,19 +180,19 @@ impl Frame {
         &self.context
     }
 
-    /// The bytes from the offsets chunk to the end of the frame.
+    /// Returns the range from the offsets chunk to the end of the frame.
     pub(crate) fn index_range(&self) -> Range<u64> {
         self.offsets_at.min(self.trailer_at)..self.header.frame_len
     }
 }
 
-/// Bytes that a metalayer may have, however few are stored for it.
+/// The size in bytes that a metalayer may have, even if few bytes are stored for it.
 const LAYER: u64 = 64 << 20;
 
-/// Bytes that a stored byte of a metalayer may become beyond that: as many as deflate makes of one.
+/// The number of bytes by which the size may exceed this limit for each stored byte, which is what deflate can make of a byte.
 const PER_BYTE: u64 = 1032;
 
-/// The bytes of a metalayer of variable length, which are in memory as a whole wherever a frame is looked at.
+/// Returns the bytes of a metalayer of variable length. They are always in memory as a whole.
 pub(crate) fn decode_layer(layer: &Layer, context: &Context) -> Result<Vec<u8>> {
     let most = LAYER.max(bound::product(layer.content.len() as u64, PER_BYTE)).min(context.limits.memory);
     let limits = context.limits.with_memory(most);

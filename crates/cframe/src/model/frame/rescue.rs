@@ -1,7 +1,7 @@
 //! What is left of a frame that was cut short.
 //!
-//! The index of the chunks and the trailer stand at the end of a frame, so that a cut takes them first. The header of each
-//! chunk says how long the chunk is: the chunks can be found from the first on, one after another, up to the cut.
+//! The index of the chunks and the trailer are at the end of a frame, so a cut removes them first. The header of each chunk
+//! contains the length of the chunk. The chunks can therefore be found one after another, from the first one to the cut.
 
 use sciformats_core::fault::{Fault, FaultKind};
 use sciformats_core::{Error, ReadAt, Result};
@@ -36,35 +36,35 @@ use crate::spec::frame_header::ChunkSize;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Rescued {
-    /// The bytes that the frame had, as its header says.
+    /// The number of bytes that the frame had, according to its header.
     pub whole: u64,
-    /// The bytes up to which something of it was found.
+    /// The number of bytes up to which something of it was found.
     pub found: u64,
-    /// The chunks that can be read: those before this number, or, where the index is there, at most so many.
+    /// The chunks with smaller numbers can be read. If the index was found, some of them may be missing.
     pub chunks: u64,
-    /// How the places of these chunks among all are known.
+    /// How the numbers of these chunks are known.
     pub places: Places,
 }
 
-/// How the places of chunks are known whose frame was cut short. A frame does not store chunks that hold nothing but zeros;
-/// only its index says where they are.
+/// How the numbers of the chunks are known in a frame that was cut short. A frame does not store chunks that contain only zeros,
+/// and only its index says which these are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Places {
-    /// The index is there.
+    /// The index was found.
     Indexed,
-    /// There are as many chunks in the file as the frame has, so that each is at its place, if none was rewritten.
+    /// There are as many chunks in the file as the frame has, so each chunk has its number, unless chunks were rewritten.
     Counted,
-    /// The chunks are taken for the first ones of the frame. If one of them is missing because it held nothing but zeros, those
-    /// after it are at wrong places.
+    /// The chunks are assumed to be the first ones of the frame. If a chunk is missing because it contained only zeros, the
+    /// chunks after it have wrong numbers.
     Assumed,
-    /// Some chunks were not stored, and which they are cannot be known any more: none can be read.
+    /// Some chunks were not stored, and it cannot be known any more which they are, so that none can be read.
     Unknown,
 }
 
 impl Frame {
-    /// What is left of the frame, if it was opened for [rescue](crate::OpenOptions::rescue) and was cut short, or its end is
-    /// damaged; `None` for a frame that is whole.
+    /// Returns what is left of the frame, if it was opened for [rescue](crate::OpenOptions::rescue) and was cut short or has a
+    /// damaged end; `None` if the frame is complete.
     pub fn rescued(&self) -> Option<Rescued> {
         self.rescued
     }
@@ -105,20 +105,20 @@ impl Frame {
         Ok(())
     }
 
-    /// The error for a chunk that is not there any more.
+    /// Returns the error for a chunk that does not exist any more.
     pub(super) fn lost(&self, rescued: Rescued) -> Error {
-        // A storage may stand for more bytes than it has.
+        // A storage may claim to have more bytes than it has.
         let found = if self.storage.size() < rescued.whole { self.storage.size() } else { rescued.found };
         match rescued.places {
             Places::Unknown => {
-                let rule = "has lost its index: some chunks were not stored, and which they are is not known";
+                let rule = "has lost its index, and it is not known which chunks were not stored";
                 Fault::new("frame", FaultKind::Rule(rule)).at("file", found)
             }
             _ => Fault::from(FaultKind::Cut { found, whole: rescued.whole }).at("file", found),
         }
     }
 
-    /// The index, where only the trailer is missing.
+    /// Returns the index if only the trailer is missing.
     fn index_without_trailer(&self, expected: Option<u64>) -> Result<Option<Offsets>> {
         let Some(len) = self.storage.size().min(self.header.frame_len).checked_sub(self.offsets_at) else {
             return Ok(None);
@@ -135,7 +135,7 @@ impl Frame {
         }
     }
 
-    /// The size of the chunk at `at` behind the header, if all of it is there and it can be chunk `index`.
+    /// Returns the size of the chunk at `at` after the header, if it is complete and can be chunk `index`.
     fn whole_chunk(&self, at: u64, index: u64) -> Result<Option<u64>> {
         let found = self.source(at).and_then(|source| {
             let header = read_header(&source)?;
@@ -151,14 +151,14 @@ impl Frame {
         Ok(fits.then_some(header.cbytes.into()))
     }
 
-    /// Fails if the last of `len` bytes from `at` on is not there: a storage may stand for more bytes than it has.
+    /// Fails if the last of `len` bytes from `at` on is missing, because a storage may claim to have more bytes than it has.
     fn probe(&self, at: u64, len: u64) -> Result<()> {
         let last = at.checked_add(len).and_then(|end| end.checked_sub(1));
         let last = last.ok_or_else(|| Fault::new("cbytes", FaultKind::Overflow).at("chunk header", at))?;
         self.storage.read_at(last, 1).map(drop)
     }
 
-    /// The number of chunks, where they all have one size.
+    /// Returns the number of chunks, if they all have the same size.
     fn expected_chunks(&self) -> Option<u64> {
         match self.header.chunksize {
             ChunkSize::Fixed(size) => Some(self.header.nbytes.div_ceil(u64::from(size.max(1)))),
@@ -167,7 +167,7 @@ impl Frame {
     }
 }
 
-/// Passes on an error that has other reasons than that bytes are missing or wrong.
+/// Returns errors that have other causes than missing or wrong bytes.
 pub(super) fn unless_missing(error: Error) -> Result<()> {
     if matches!(error, Error::Malformed { .. } | Error::Unsupported { .. }) { Ok(()) } else { Err(error) }
 }

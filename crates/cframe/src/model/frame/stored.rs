@@ -1,4 +1,4 @@
-//! Chunks as they are stored, whatever they pass through.
+//! Stored chunks, whatever their codec and filters are.
 
 use std::borrow::Cow;
 
@@ -16,7 +16,7 @@ use crate::spec::offset::Offset;
 pub(crate) enum StoredChunk<'a> {
     /// Nothing but its kind.
     Nothing(Special),
-    /// Its bytes, and the entry of the offsets that leads to them.
+    /// Its bytes, and the entry of the offsets chunk that refers to them.
     Bytes { offset: u64, source: Source<'a>, header: ChunkHeader },
 }
 
@@ -28,7 +28,7 @@ impl StoredChunk<'_> {
         }
     }
 
-    /// The bytes that are repeated all over the chunk, if it is one of a kind.
+    /// Returns the bytes that the chunk repeats, if it is a chunk of a kind.
     pub(crate) fn uniform(&self) -> Result<Option<(Special, Vec<u8>)>> {
         let value = |source: &Source<'_>, header: &ChunkHeader| -> Result<Vec<u8>> {
             let size = u64::from(header.size());
@@ -44,7 +44,7 @@ impl StoredChunk<'_> {
 }
 
 impl Frame {
-    /// A chunk as it is stored: nobody needs its codec or its filters.
+    /// Returns a stored chunk. Its codec and its filters need not be available.
     pub(crate) fn stored(&self, index: u64) -> Result<StoredChunk<'_>> {
         let offset = match self.offset(index)? {
             Offset::Special(kind) => return Ok(StoredChunk::Nothing(kind)),
@@ -72,8 +72,8 @@ impl Frame {
         Ok(StoredChunk::Bytes { offset, source: source.cut(cbytes), header })
     }
 
-    /// The bytes of a chunk as they are stored, `None` if it is nothing but its [kind](Self::special). Nobody needs its codec
-    /// or its filters.
+    /// Returns the stored bytes of a chunk; `None` if nothing but its [kind](Self::special) is stored. Its codec and its filters
+    /// need not be available.
     ///
     /// ```
     /// use cframe::{Frame, Params, SChunk, Special};
@@ -89,7 +89,8 @@ impl Frame {
     /// ```
     ///
     /// # Errors
-    /// `Usage` past the last chunk; `Malformed` if the chunk is not where the offsets say, or is cut; `LimitExceeded`; `Io`.
+    /// `Usage` if there is no such chunk; `Malformed` if the chunk is not where the offsets say, or is cut short;
+    /// `LimitExceeded`; `Io`.
     pub fn stored_bytes(&self, index: u64) -> Result<Option<Cow<'_, [u8]>>> {
         match self.stored(index)? {
             StoredChunk::Nothing(_) => Ok(None),
@@ -100,7 +101,7 @@ impl Frame {
         }
     }
 
-    /// Checks that chunks of `stored` bytes in all can be in the frame without lying over each other.
+    /// Checks that chunks of `stored` bytes in all fit the frame without overlapping.
     pub(crate) fn check_stored(&self, stored: u64) -> Result<()> {
         match stored > self.cbytes() && !self.is_sparse() {
             true => Err(Fault::new(

@@ -1,4 +1,4 @@
-//! Writing a super-chunk: as a whole, or what has changed to where it lives.
+//! Writing a super-chunk completely, or writing its changes to its place.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -18,8 +18,8 @@ use crate::spec::frame_header::ChunkSize;
 use crate::spec::offset::Offset;
 
 impl SChunk {
-    /// Writes all edits to where the super-chunk lives. One in memory becomes a frame in memory. A frame without bytes has
-    /// no chunks: if all are empty, they are gone.
+    /// Writes all edits to the place of the super-chunk. A super-chunk in memory becomes a frame in memory. A frame without bytes
+    /// has no chunks, so if all chunks are empty, they are removed.
     ///
     /// ```
     /// use cframe::{Frame, Params, SChunk};
@@ -37,8 +37,8 @@ impl SChunk {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Conflict`] if another writer holds the frame, or has changed it since it was read here; `Io`. The frame is then
-    /// as it was, or, if the device failed so that not even that could be done, the old one or the new one.
+    /// [`Error::Conflict`] if another writer has the frame open, or has changed it since it was read here; `Io`. The frame is
+    /// then unchanged. If the device failed so that even this was impossible, it is the old one or the new one.
     pub fn commit(&mut self) -> Result<()> {
         if !self.changed {
             return Ok(());
@@ -54,7 +54,7 @@ impl SChunk {
         }
     }
 
-    /// Writes the whole frame anew in place of the old one, without holes.
+    /// Writes the whole frame again without holes, and replaces the old one.
     ///
     /// ```
     /// use cframe::{Frame, Params, SChunk};
@@ -84,7 +84,7 @@ impl SChunk {
         }
     }
 
-    /// The whole as the bytes of a contiguous frame.
+    /// Returns everything as the bytes of a contiguous frame.
     ///
     /// ```
     /// use cframe::{Frame, Params, SChunk};
@@ -104,7 +104,7 @@ impl SChunk {
         Ok(out)
     }
 
-    /// Writes the whole as a contiguous frame to a file, in place of one that may be there.
+    /// Writes everything as a contiguous frame to a file, and replaces an existing file.
     ///
     /// ```
     /// use cframe::{Frame, Params, SChunk};
@@ -126,7 +126,7 @@ impl SChunk {
         file.finish(Durability::Process)
     }
 
-    /// The bytes of each chunk as they are stored.
+    /// Returns how each chunk is stored.
     fn stored(&self, entry: &Entry, chunksize: ChunkSize) -> Result<Stored> {
         match (&entry.place, &self.base) {
             (Place::New(bytes), _) => layout::stored(bytes, chunksize, self.limits()),
@@ -141,7 +141,7 @@ impl SChunk {
         }
     }
 
-    /// Writes a contiguous frame without holes: chunks, offsets and trailer, then the header.
+    /// Writes a contiguous frame without holes: chunks, offsets and trailer, and then the header.
     fn write_frame(&self, out: &mut dyn WriteAt) -> Result<()> {
         self.params.check()?;
         let entries = self.listed()?;
@@ -192,11 +192,11 @@ impl SChunk {
         self.reopen(Some(space), hold)
     }
 
-    /// Takes the frame that is the base, to change it.
+    /// Locks the frame from which this was read, in order to change it.
     fn hold(&self) -> Result<Hold> {
         match (&self.base, &self.known) {
             (Some(_), None) => {
-                // A writer had the frame while it was read: that may have been a state in between.
+                // A writer had the frame open while it was read, so it may have been in an intermediate state.
                 let error = Error::conflict(Clash::Held);
                 Err(match &self.home {
                     Home::File(path) | Home::Folder(path) => error.in_file(path, None),
@@ -207,7 +207,7 @@ impl SChunk {
         }
     }
 
-    /// As [`hold`](Self::hold), if there is something to hold: what is made anew may take the place of nothing.
+    /// Does the same as [`hold`](Self::hold) if there is a frame. A new frame may also be written where there is none.
     fn hold_if_there(&self) -> Result<Option<Hold>> {
         match &self.base {
             None if self.replaces => self.home.hold_if_there(),
@@ -216,7 +216,7 @@ impl SChunk {
         }
     }
 
-    /// Writes the whole frame in place of the old one, or of what is there.
+    /// Writes the whole frame, and replaces an existing one.
     fn rewrite(&mut self, path: &Path) -> Result<()> {
         let hold = self.hold_if_there()?;
         let is_new = self.base.is_none() && !self.replaces;
@@ -236,9 +236,9 @@ impl SChunk {
         }
     }
 
-    /// What a commit does to the folder of a sparse frame: new chunks become new files, then the index takes the place of
-    /// the old one, then what it does not name goes. Where there is an old frame to lose, each of these reaches the device
-    /// before the next begins.
+    /// Plans a commit to the folder of a sparse frame. New chunks become new files, then the index replaces the old one, and then
+    /// the files to which it does not refer are removed. If there is an old frame that could be lost, each of these steps reaches
+    /// the device before the next begins.
     fn plan_folder(&self, folder: &Path) -> Result<Vec<FolderStep>> {
         self.params.check()?;
         let mut entries = self.listed()?;
@@ -319,16 +319,16 @@ impl SChunk {
     }
 }
 
-/// One change of the folder of a sparse frame.
+/// A change of the folder of a sparse frame.
 #[derive(Debug)]
 enum FolderStep {
-    /// A new chunk file.
+    /// Creates a new chunk file.
     Create(u64, Arc<Vec<u8>>),
-    /// New chunk files, and their names, reach the device.
+    /// Waits until new chunk files and their names are on the device.
     Sync(Vec<u64>),
-    /// The index, in place of the old one: from here on the frame is the new one.
+    /// Replaces the index. From here on, the frame is the new one.
     Index(Vec<u8>, Durability),
-    /// A chunk file that the index does not name.
+    /// Removes a chunk file to which the index does not refer.
     Remove(u64),
 }
 
@@ -341,7 +341,7 @@ impl FolderStep {
     }
 }
 
-/// Puts a new file in the place of what is held, or of nothing.
+/// Replaces the locked file by a new one, or puts the new file where there is none.
 pub(super) fn put(new: Replacement, durability: Durability, hold: Option<Hold>) -> Result<Hold> {
     match hold {
         Some(mut hold) => {
@@ -352,7 +352,7 @@ pub(super) fn put(new: Replacement, durability: Durability, hold: Option<Hold>) 
     }
 }
 
-/// Does the steps under the lock that is held. A failure before the new index is in its place takes the new chunks away.
+/// Carries out the steps under the lock. If this fails before the new index is in place, the new chunks are removed.
 fn apply_folder(folder: &Path, steps: &[FolderStep], mut hold: Option<Hold>) -> Result<Option<Hold>> {
     let io = |action, e| folder_error(action, e, folder);
     std::fs::create_dir_all(folder).map_err(|e| io("create", e))?;
@@ -383,7 +383,7 @@ fn apply_folder(folder: &Path, steps: &[FolderStep], mut hold: Option<Hold>) -> 
         };
         if let Err(error) = done {
             if !is_new {
-                // What cannot be removed is named by nobody.
+                // Nothing refers to files that cannot be removed.
                 created.iter().for_each(|path| drop(std::fs::remove_file(path)));
             }
             return Err(error);
@@ -403,10 +403,10 @@ pub(super) fn sync_names(folder: &Path) -> std::io::Result<()> {
 
 #[cfg(not(unix))]
 pub(super) fn sync_names(_: &Path) -> std::io::Result<()> {
-    Ok(()) // The name is part of what syncing the file makes durable.
+    Ok(()) // Syncing a file makes its name durable too.
 }
 
-/// Numbers of the chunk files in a folder.
+/// Returns the numbers of the chunk files in a folder.
 pub(super) fn chunk_files(folder: &Path) -> std::io::Result<Vec<u64>> {
     let mut numbers = Vec::new();
     for entry in std::fs::read_dir(folder)? {
@@ -417,7 +417,7 @@ pub(super) fn chunk_files(folder: &Path) -> std::io::Result<Vec<u64>> {
     Ok(numbers)
 }
 
-/// Makes chunks of what has so far been only a kind: where sizes vary, nothing else says how long they are.
+/// Turns chunks that stored nothing but their kind into ordinary ones. If sizes vary, nothing else contains their length.
 pub(super) fn store_specials(entries: &mut [Entry], typesize: u32) -> Result<()> {
     for entry in entries {
         if let Place::Stored(Offset::Special(kind)) = entry.place {
@@ -449,7 +449,7 @@ mod tests {
         (bytes, names.collect())
     }
 
-    /// The folder after a loss of power: a file that was created and not synced since may hold nothing, or be gone.
+    /// Simulates a loss of power: a file that was created and not synced may be empty or missing.
     fn without_power(folder: &Path, steps: &[FolderStep], gone: bool) {
         let synced: HashSet<u64> = steps
             .iter()
@@ -461,7 +461,7 @@ mod tests {
         }
     }
 
-    /// Does `steps` up to each of them, and of new files only a part, and looks at the folder that is left.
+    /// Carries out `steps` up to each of them, and new files only in part, and examines the remaining folder.
     fn cut(folder: &Path, steps: &[FolderStep], check: &dyn Fn(&Path)) -> usize {
         let mut cuts = 0;
         for end in 0..=steps.len() {
@@ -484,7 +484,7 @@ mod tests {
                     without_power(left.path(), &steps[..end], gone);
                     check(left.path());
                 }
-                // Files that nobody names do no harm to the next commit.
+                // Files to which nothing refers do not disturb the next commit.
                 let mut again = SChunk::open(left.path()).unwrap();
                 again.append(&[7; 400]).unwrap();
                 again.commit().unwrap();

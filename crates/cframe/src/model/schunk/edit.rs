@@ -1,4 +1,4 @@
-//! Editing the list of chunks.
+//! Changes of the list of chunks.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::spec::chunk_header::Special;
 use crate::spec::frame_header::FrameHeader;
 
 impl SChunk {
-    /// Changes how new chunks are compressed; the type size stays.
+    /// Changes how new chunks are compressed. The type size stays.
     ///
     /// ```
     /// use cframe::{Codec, Params, SChunk};
@@ -33,7 +33,7 @@ impl SChunk {
         self.changed = true;
     }
 
-    /// Overwrites decoded bytes from `start` on; chunks that are touched are compressed anew.
+    /// Overwrites decoded bytes, beginning at byte `start`. The chunks that contain them are compressed again.
     ///
     /// ```
     /// use cframe::{Params, SChunk};
@@ -46,11 +46,14 @@ impl SChunk {
     /// ```
     ///
     /// # Errors
-    /// `Usage` if the range leaves the super-chunk; those of reading and compressing.
+    /// `Usage` if the range is not inside the super-chunk; those of reading and compressing.
     pub fn write_bytes(&mut self, start: u64, bytes: &[u8]) -> Result<()> {
         let end = start.checked_add(bytes.len() as u64).filter(|&end| end <= self.nbytes());
         let Some(end) = end else {
-            return Err(Error::usage("range", format!("leaves the {} bytes that there are", self.nbytes())));
+            return Err(Error::usage(
+                "range",
+                format!("is not inside the {} bytes that exist", self.nbytes()),
+            ));
         };
         let (mut at, mut rest) = (start, bytes);
         while at < end {
@@ -74,7 +77,7 @@ impl SChunk {
         Ok(())
     }
 
-    /// Overwrites items from item `first` on.
+    /// Overwrites items, beginning at item `first`.
     ///
     /// ```
     /// use cframe::{Params, SChunk};
@@ -87,17 +90,19 @@ impl SChunk {
     /// ```
     ///
     /// # Errors
-    /// `Usage` if `bytes` are no whole number of items; those of [`write_bytes`](Self::write_bytes).
+    /// `Usage` if `bytes` are not whole items; those of [`write_bytes`](Self::write_bytes).
     pub fn write_items(&mut self, first: u64, bytes: &[u8]) -> Result<()> {
         let size = u64::from(self.typesize());
         if !(bytes.len() as u64).is_multiple_of(size) {
-            return Err(Error::usage("bytes", format!("are no whole number of items of {size} bytes")));
+            return Err(Error::usage("bytes", format!("are not whole items of {size} bytes")));
         }
-        let start = first.checked_mul(size).ok_or_else(|| Error::usage("first", "is beyond 2^64 bytes"))?;
+        let start = first
+            .checked_mul(size)
+            .ok_or_else(|| Error::usage("first", "is too large, because the position exceeds 2^64 bytes"))?;
         self.write_bytes(start, bytes)
     }
 
-    /// Compresses `data` into a chunk at the end.
+    /// Compresses `data`, and appends it as a chunk.
     ///
     /// ```
     /// use cframe::{Params, SChunk};
@@ -116,7 +121,7 @@ impl SChunk {
         self.insert(self.chunks(), data)
     }
 
-    /// Compresses `data` into a chunk before chunk `index`, or at the end.
+    /// Compresses `data`, and inserts it as a chunk before chunk `index`, or at the end.
     ///
     /// ```
     /// use cframe::{Params, SChunk};
@@ -129,13 +134,13 @@ impl SChunk {
     /// ```
     ///
     /// # Errors
-    /// Those of compressing; `Usage` if `index` is past the end.
+    /// Those of compressing; `Usage` if `index` is larger than the number of chunks.
     pub fn insert(&mut self, index: u64, data: &[u8]) -> Result<()> {
         let chunk = self.compressed(data)?;
         self.insert_chunk(index, chunk)
     }
 
-    /// Inserts a chunk that is compressed already, before chunk `index` or at the end.
+    /// Inserts a compressed chunk before chunk `index`, or at the end.
     ///
     /// ```
     /// use cframe::{Params, SChunk};
@@ -148,7 +153,7 @@ impl SChunk {
     /// ```
     ///
     /// # Errors
-    /// Those of [`Chunk::new`]; `Usage` if `index` is past the end.
+    /// Those of [`Chunk::new`]; `Usage` if `index` is larger than the number of chunks.
     pub fn insert_chunk(&mut self, index: u64, chunk: Vec<u8>) -> Result<()> {
         if index > self.chunks() {
             return Err(self.past_the_end(index));
@@ -159,7 +164,7 @@ impl SChunk {
         Ok(())
     }
 
-    /// Appends a chunk whose blocks have the given contents, and lengths of their own.
+    /// Appends a chunk whose blocks have the given contents, and may have different lengths.
     ///
     /// ```
     /// use cframe::{Params, SChunk};
@@ -179,7 +184,7 @@ impl SChunk {
         self.insert_chunk(self.chunks(), chunk)
     }
 
-    /// Appends a chunk of `nbytes` bytes of which nothing is stored but its kind, or the repeated `value`.
+    /// Appends a chunk of `nbytes` bytes that stores nothing but its kind, or the repeated `value`.
     ///
     /// ```
     /// use cframe::{Params, SChunk, Special};
@@ -192,13 +197,13 @@ impl SChunk {
     /// ```
     ///
     /// # Errors
-    /// `Usage` if the size is no multiple of the type size, or of the value.
+    /// `Usage` if the size is not a multiple of the type size, or of the value.
     pub fn append_special(&mut self, kind: Special, value: &[u8], nbytes: u32) -> Result<()> {
         let chunk = special(kind, value, (self.header.typesize, self.header.blocksize), nbytes)?;
         self.insert_chunk(self.chunks(), chunk)
     }
 
-    /// Compresses `data` into the place of chunk `index`.
+    /// Compresses `data`, and replaces chunk `index` by it.
     ///
     /// ```
     /// use cframe::{Params, SChunk};
@@ -211,13 +216,13 @@ impl SChunk {
     /// ```
     ///
     /// # Errors
-    /// Those of compressing; `Usage` past the last chunk.
+    /// Those of compressing; `Usage` if there is no such chunk.
     pub fn update(&mut self, index: u64, data: &[u8]) -> Result<()> {
         let chunk = self.compressed(data)?;
         self.update_chunk(index, chunk)
     }
 
-    /// Puts a chunk that is compressed already in the place of chunk `index`.
+    /// Replaces chunk `index` by a compressed chunk.
     ///
     /// ```
     /// use cframe::{Codec, Params, SChunk};
@@ -231,7 +236,7 @@ impl SChunk {
     /// ```
     ///
     /// # Errors
-    /// Those of [`Chunk::new`]; `Usage` past the last chunk.
+    /// Those of [`Chunk::new`]; `Usage` if there is no such chunk.
     pub fn update_chunk(&mut self, index: u64, chunk: Vec<u8>) -> Result<()> {
         let entry = self.entry(chunk)?;
         let missing = self.past_the_end(index);
@@ -254,7 +259,7 @@ impl SChunk {
     /// ```
     ///
     /// # Errors
-    /// `Usage` past the last chunk.
+    /// `Usage` if there is no such chunk.
     pub fn remove(&mut self, index: u64) -> Result<()> {
         if index >= self.chunks() {
             return Err(self.past_the_end(index));
@@ -268,7 +273,7 @@ impl SChunk {
         compress(data, &self.params, &self.context)
     }
 
-    /// Takes for each new chunk an old one, or zeros of `size` bytes.
+    /// Uses an old chunk, or zeros of `size` bytes, for each new chunk.
     pub(crate) fn rearrange(&mut self, order: &[Option<u64>], size: u32) -> Result<()> {
         let zeros = self.entry(special(Special::Zeros, &[], (self.header.typesize, 0), size)?)?;
         let entries = self.entries()?;
@@ -279,7 +284,7 @@ impl SChunk {
         Ok(())
     }
 
-    /// A chunk that is to be part of this; what cannot be read is refused.
+    /// Checks a chunk that will be part of this. It is refused if it cannot be read.
     fn entry(&self, chunk: Vec<u8>) -> Result<Entry> {
         let nbytes = read_header(&Source::bytes(&chunk))?.nbytes;
         let cbytes = Chunk::open(Source::bytes(&chunk), &self.context)?.cbytes();
@@ -288,7 +293,7 @@ impl SChunk {
         Ok(Entry { place: Place::New(Arc::new(chunk)), nbytes })
     }
 
-    /// The chunks as a list that can be edited.
+    /// Returns the chunks as a list that can be edited.
     pub(super) fn entries(&mut self) -> Result<&mut Vec<Entry>> {
         self.changed = true;
         if self.entries.is_none() {

@@ -1,4 +1,4 @@
-//! Where a super-chunk lives, how it is read from there, and what of it a commit builds upon.
+//! The place of a super-chunk, how it is read from there, and what a commit builds upon.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use super::sidecar::Sidecar;
 use crate::model::frame::{Frame, SPARSE_INDEX};
 use crate::model::options::OpenOptions;
 
-/// Where a super-chunk lives.
+/// The place of a super-chunk.
 #[derive(Clone, Debug)]
 pub(super) enum Home {
     Memory,
@@ -19,18 +19,18 @@ pub(super) enum Home {
     Folder(PathBuf),
 }
 
-/// A frame as it was read from its home.
+/// A frame as it was read from its place.
 #[derive(Clone, Debug)]
 pub(super) struct Known {
     seen: Seen,
     len: u64,
     /// Its header, offsets and trailer.
     generation: Generation,
-    /// The changes that the lock file counted, if there was one.
+    /// The number of changes in the lock file, if there was one.
     changes: Option<u64>,
 }
 
-/// The right to change a frame, as long as it is held.
+/// A lock that gives the right to change a frame.
 #[derive(Debug)]
 pub(super) struct Hold {
     pub(super) session: Session<FileStorage>,
@@ -38,7 +38,7 @@ pub(super) struct Hold {
 }
 
 impl Home {
-    /// The file that says what the frame is.
+    /// Returns the file that contains the index of the frame.
     fn index(&self) -> Result<PathBuf> {
         match self {
             Self::File(path) => Ok(path.clone()),
@@ -54,9 +54,10 @@ impl Home {
         }
     }
 
-    /// Reads the frame while no writer has it; nothing is known of one that a writer kept all the time.
+    /// Reads the frame while no writer has it open. If a writer has it open all the time, nothing is known about the state that
+    /// was read.
     pub(super) fn open(&self, options: &OpenOptions) -> Result<(Frame, Option<Known>)> {
-        // Those who may not even read the lock file can read the frame.
+        // A program that may not read the lock file can still read the frame.
         let sidecar = Sidecar::hold(self.path(), false).ok().flatten();
         let changes = sidecar.as_ref().map(Sidecar::count).transpose()?;
         let (frame, seen) = Session::while_reading(self.index()?, || self.read(options))?;
@@ -64,7 +65,7 @@ impl Home {
         Ok((frame, known))
     }
 
-    /// Reads the frame again under a lock that is held.
+    /// Reads the frame again under the lock.
     pub(super) fn reopen(&self, options: &OpenOptions, hold: &Hold) -> Result<(Frame, Known)> {
         let frame = self.read(options)?;
         let changes = hold.sidecar.as_ref().map(Sidecar::count).transpose()?;
@@ -74,17 +75,17 @@ impl Home {
 
     fn read(&self, options: &OpenOptions) -> Result<Frame> {
         match self {
-            // What this process and others write is to be seen.
+            // The storage must show what this process and others write.
             Self::File(path) => Frame::from_storage(FileStorage::open(path)?, 0, options),
             Self::Folder(path) => Frame::open_with(path, &options.clone().with_access(Access::direct())),
             Self::Memory => Err(Error::usage("super-chunk", "is in memory")),
         }
     }
 
-    /// Takes the frame to change it: it must be the one that is known. With nothing known of it, whatever is there.
+    /// Locks the frame in order to change it. It must be the known one; if nothing is known, any frame is accepted.
     ///
     /// # Errors
-    /// [`Error::Conflict`] if another writer holds it, or has changed it; `Io`, also if it is not there.
+    /// [`Error::Conflict`] if another writer has it open, or has changed it; `Io`, also if it does not exist.
     pub(super) fn hold(&self, known: Option<&Known>) -> Result<Hold> {
         let index = self.index()?;
         let conflict = |clash| Err(Error::conflict(clash).in_file(self.path(), None));
@@ -119,7 +120,8 @@ impl Home {
         }
     }
 
-    /// As [`hold`](Self::hold) with nothing known; `None` if there is nothing, which what is made anew may take the place of.
+    /// Does the same as [`hold`](Self::hold) with nothing known. The result is `None` if there is no frame, so that a new one can
+    /// be put there.
     pub(super) fn hold_if_there(&self) -> Result<Option<Hold>> {
         match self.hold(None) {
             Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => Ok(None),
@@ -135,12 +137,12 @@ impl Known {
 }
 
 impl Hold {
-    /// Of a frame that nobody else knows of yet.
+    /// Returns the lock of a frame that no other program knows yet.
     pub(super) fn of(session: Session<FileStorage>) -> Self {
         Self { session, sidecar: None }
     }
 
-    /// Tells others that hold the lock file's count that there is something new.
+    /// Increases the count in the lock file, so that other programs read the frame again.
     pub(super) fn advance(&mut self) -> Result<()> {
         self.sidecar.as_mut().map_or(Ok(()), Sidecar::advance)
     }

@@ -10,18 +10,18 @@ use crate::model::params::Params;
 use crate::spec::metalayers::{Layer, MAX_MAP, MAX_NAME, map_size};
 use crate::spec::value::Value;
 
-/// The most metalayers that other readers accept.
+/// The largest number of metalayers that other readers accept.
 const MAX_METALAYERS: usize = 16;
-/// The most metalayers of variable length that the format allows.
+/// The largest number of metalayers of variable length that the format allows.
 const MAX_VLMETA: usize = 8192;
 
 impl SChunk {
-    /// Names and bytes of the metalayers, in stored order.
+    /// Returns the names and bytes of the metalayers, in the order in which they are stored.
     pub fn metalayers(&self) -> impl ExactSizeIterator<Item = (&str, &[u8])> {
         self.header.layers.iter().map(|layer| (layer.name.as_str(), layer.content.as_slice()))
     }
 
-    /// The bytes of a metalayer.
+    /// Returns the bytes of a metalayer.
     ///
     /// ```
     /// use cframe::{Array, ArrayParams};
@@ -37,7 +37,7 @@ impl SChunk {
         self.metalayers().find(|(layer, _)| *layer == name).map(|(_, content)| content)
     }
 
-    /// Sets a metalayer. If its size changes, or it is new, the next commit writes the whole frame anew.
+    /// Sets a metalayer. If it is new, or if its size changes, the next commit writes the whole frame again.
     ///
     /// ```
     /// use cframe::{Params, SChunk};
@@ -50,7 +50,7 @@ impl SChunk {
     /// ```
     ///
     /// # Errors
-    /// `Usage` if the name is longer than 31 bytes, or there are 16 metalayers already.
+    /// `Usage` if the name is longer than 31 bytes, or if there are already 16 metalayers.
     pub fn set_metalayer(&mut self, name: &str, content: &[u8]) -> Result<()> {
         set_layer(&mut self.header.layers, name, content.to_vec(), MAX_METALAYERS)?;
         if let Ok(Some(b2nd)) = shape_of(&self.header.layers) {
@@ -60,7 +60,7 @@ impl SChunk {
         Ok(())
     }
 
-    /// Removes a metalayer. The next commit writes the whole frame anew.
+    /// Removes a metalayer. The next commit writes the whole frame again.
     ///
     /// ```
     /// use cframe::{Params, SChunk};
@@ -73,12 +73,12 @@ impl SChunk {
     /// ```
     ///
     /// # Errors
-    /// `NotFound`; `Usage` if it is the one that says the shape of an array.
+    /// `NotFound`; `Usage` if it is the metalayer that contains the shape of an array.
     pub fn remove_metalayer(&mut self, name: &str) -> Result<()> {
         if matches!(name, "b2nd" | "caterva") {
             return Err(Error::usage(
                 "metalayer",
-                format!("{name} says the shape of the array and cannot be removed"),
+                format!("{name} contains the shape of the array, and cannot be removed"),
             ));
         }
         let at = self.header.layers.iter().position(|layer| layer.name == name);
@@ -87,7 +87,7 @@ impl SChunk {
         Ok(())
     }
 
-    /// The value that a metalayer holds as `MessagePack`.
+    /// Returns the value of a metalayer that is encoded as `MessagePack`.
     ///
     /// ```
     /// use cframe::{Array, ArrayParams, Value};
@@ -99,12 +99,12 @@ impl SChunk {
     /// ```
     ///
     /// # Errors
-    /// `NotFound`; `Malformed` if its bytes are no such value.
+    /// `NotFound`; `Malformed` if its bytes are not such a value.
     pub fn metalayer_value(&self, name: &str) -> Result<Value> {
         Value::from_msgpack(self.metalayer(name).ok_or_else(|| Error::not_found("metalayer", name))?)
     }
 
-    /// Sets a metalayer to a value as `MessagePack`.
+    /// Sets a metalayer to a value, encoded as `MessagePack`.
     ///
     /// ```
     /// use cframe::{Params, SChunk};
@@ -116,17 +116,17 @@ impl SChunk {
     /// ```
     ///
     /// # Errors
-    /// As [`set_metalayer`](Self::set_metalayer) and [`Value::to_msgpack`].
+    /// Those of [`set_metalayer`](Self::set_metalayer) and [`Value::to_msgpack`].
     pub fn set_metalayer_value(&mut self, name: &str, value: &Value) -> Result<()> {
         self.set_metalayer(name, &value.to_msgpack()?)
     }
 
-    /// Names of the metalayers of variable length, in stored order.
+    /// Returns the names of the metalayers of variable length, in the order in which they are stored.
     pub fn vlmeta_names(&self) -> impl ExactSizeIterator<Item = &str> {
         self.trailer.layers.iter().map(|layer| layer.name.as_str())
     }
 
-    /// The bytes of a metalayer of variable length, decompressed.
+    /// Returns the decompressed bytes of a metalayer of variable length.
     ///
     /// ```
     /// use cframe::{Error, Params, SChunk};
@@ -159,7 +159,7 @@ impl SChunk {
     /// ```
     ///
     /// # Errors
-    /// `Usage` if the name is longer than 31 bytes, or there are 8192 of them already.
+    /// `Usage` if the name is longer than 31 bytes, or if there are already 8192 of them.
     pub fn set_vlmeta(&mut self, name: &str, content: &[u8]) -> Result<()> {
         let params = Params::new(1).with_codec(crate::Codec::BloscLz);
         let chunk = compress(content, &params, &PLAIN)?;
@@ -168,7 +168,7 @@ impl SChunk {
         Ok(())
     }
 
-    /// The value that a metalayer of variable length holds as `MessagePack`, as Python programs write it.
+    /// Returns the value of a metalayer of variable length that is encoded as `MessagePack`, as Python programs do it.
     ///
     /// ```
     /// use cframe::{Params, SChunk, Value};
@@ -181,12 +181,12 @@ impl SChunk {
     /// ```
     ///
     /// # Errors
-    /// As [`vlmeta`](Self::vlmeta); `Malformed` if its bytes are no such value.
+    /// Those of [`vlmeta`](Self::vlmeta); `Malformed` if its bytes are not such a value.
     pub fn vlmeta_value(&self, name: &str) -> Result<Value> {
         Value::from_msgpack(&self.vlmeta(name)?)
     }
 
-    /// Sets a metalayer of variable length to a value as `MessagePack`.
+    /// Sets a metalayer of variable length to a value, encoded as `MessagePack`.
     ///
     /// ```
     /// use cframe::{Params, SChunk};
@@ -199,12 +199,13 @@ impl SChunk {
     /// ```
     ///
     /// # Errors
-    /// As [`set_vlmeta`](Self::set_vlmeta) and [`Value::to_msgpack`].
+    /// Those of [`set_vlmeta`](Self::set_vlmeta) and [`Value::to_msgpack`].
     pub fn set_vlmeta_value(&mut self, name: &str, value: &Value) -> Result<()> {
         self.set_vlmeta(name, &value.to_msgpack()?)
     }
 
-    /// The metalayers of variable length as a dictionary, in stored order. What is no `MessagePack` is bytes.
+    /// Returns the metalayers of variable length as a dictionary, in the order in which they are stored. Values that are not
+    /// `MessagePack` are returned as bytes.
     ///
     /// ```
     /// use cframe::{Params, SChunk};
@@ -217,7 +218,7 @@ impl SChunk {
     /// ```
     ///
     /// # Errors
-    /// As [`vlmeta`](Self::vlmeta).
+    /// Those of [`vlmeta`](Self::vlmeta).
     pub fn vlmeta_values(&self) -> Result<Vec<(String, Value)>> {
         self.vlmeta_names()
             .map(|name| {
@@ -251,17 +252,23 @@ impl SChunk {
 
 fn set_layer(layers: &mut Vec<Layer>, name: &str, content: Vec<u8>, most: usize) -> Result<()> {
     if name.len() > MAX_NAME {
-        return Err(Error::usage("name", format!("has {} bytes, at most {MAX_NAME}", name.len())));
+        return Err(Error::usage(
+            "name",
+            format!("has {} bytes, but can have at most {MAX_NAME}", name.len()),
+        ));
     }
     if let Some(layer) = layers.iter_mut().find(|layer| layer.name == name) {
         layer.content = content;
         return Ok(());
     }
     if layers.len() >= most {
-        return Err(Error::usage("metalayers", format!("are {most} already, and a file cannot hold more")));
+        return Err(Error::usage(
+            "metalayers",
+            format!("are already {most} in number, and a frame cannot contain more"),
+        ));
     }
     if map_size(layers.iter().map(|layer| &layer.name[..]).chain([name]))? > MAX_MAP {
-        return Err(Error::usage("metalayers", "have names of 64 KiB altogether"));
+        return Err(Error::usage("metalayers", "have names of 64 KiB in total, which is too much"));
     }
     layers.push(Layer { name: name.to_owned(), content });
     Ok(())

@@ -1,4 +1,4 @@
-//! A super-chunk: the chunks of a frame as a list that can be edited, and its metalayers.
+//! A super-chunk: the chunks of a frame as a list that can be changed, and its metalayers.
 
 mod commit;
 mod edit;
@@ -28,8 +28,8 @@ use crate::spec::frame_header::{ChunkSize, FrameHeader};
 use crate::spec::pipeline::SLOTS;
 use crate::spec::trailer::Trailer;
 
-/// A super-chunk. Edits happen in memory; [`commit`](Self::commit) writes them to where the super-chunk lives, and a
-/// kill at any instant leaves the old frame or the new one.
+/// A super-chunk. Edits happen in memory, and [`commit`](Self::commit) writes them to the place of the super-chunk. If the
+/// process is killed at any time, the old frame or the new one remains.
 ///
 /// ```
 /// use cframe::{Params, SChunk};
@@ -58,16 +58,16 @@ pub struct SChunk {
     params: Params,
     context: Context,
     home: Home,
-    /// Whether the first commit replaces what is at the home.
+    /// Whether the first commit replaces what exists at its place.
     replaces: bool,
-    /// The base as it was read from there.
+    /// The base as it was read from its place.
     known: Option<Known>,
     space: Space,
     changed: bool,
 }
 
 impl SChunk {
-    /// An empty one in memory.
+    /// Creates an empty super-chunk in memory.
     ///
     /// ```
     /// use cframe::{Params, SChunk};
@@ -81,8 +81,8 @@ impl SChunk {
         Self::empty(params, Home::Memory, true)
     }
 
-    /// An empty one that becomes a file with the first commit. There must not be a file yet;
-    /// [`overwrite`](Self::overwrite) replaces one.
+    /// Creates an empty super-chunk. The first commit writes it to a file, which must not exist yet;
+    /// [`overwrite`](Self::overwrite) replaces an existing file.
     ///
     /// ```
     /// use cframe::{Frame, Params, SChunk};
@@ -103,7 +103,7 @@ impl SChunk {
         Self::new_at(Home::File(path.into()), params)
     }
 
-    /// As [`create`](Self::create), but the first commit replaces a file that is already there.
+    /// Does the same as [`create`](Self::create), but the first commit replaces an existing file.
     ///
     /// ```
     /// use cframe::{Frame, Params, SChunk};
@@ -128,8 +128,8 @@ impl SChunk {
         Ok(Self::empty(params, Home::File(path.into()), true))
     }
 
-    /// An empty one that becomes a folder, one file a chunk, with the first commit. There must not be anything yet;
-    /// [`overwrite_sparse`](Self::overwrite_sparse) replaces a sparse frame.
+    /// Creates an empty super-chunk. The first commit writes it to a folder with one file per chunk, which must not exist yet;
+    /// [`overwrite_sparse`](Self::overwrite_sparse) replaces an existing sparse frame.
     ///
     /// ```
     /// use cframe::{Params, SChunk};
@@ -182,7 +182,7 @@ impl SChunk {
         }
     }
 
-    /// Opens a file or the folder of a sparse frame, for reading and editing.
+    /// Opens a file, or the folder of a sparse frame, for reading and editing.
     ///
     /// ```
     /// use cframe::SChunk;
@@ -201,12 +201,12 @@ impl SChunk {
     /// ```
     ///
     /// # Errors
-    /// As [`Frame::open`].
+    /// Those of [`Frame::open`].
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::open_with(path, &OpenOptions::default())
     }
 
-    /// As [`open`](Self::open), with limits, threads, and codecs and filters of the caller's.
+    /// Does the same as [`open`](Self::open), with limits, threads, and the caller's own codecs and filters.
     ///
     /// ```no_run
     /// use cframe::{Limits, OpenOptions, SChunk};
@@ -218,7 +218,7 @@ impl SChunk {
     /// ```
     ///
     /// # Errors
-    /// As [`Frame::open`].
+    /// Those of [`Frame::open`].
     pub fn open_with(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Self> {
         let path = path.as_ref();
         let home = if path.is_dir() { Home::Folder(path.into()) } else { Home::File(path.into()) };
@@ -226,7 +226,7 @@ impl SChunk {
         Ok(Self { known, ..Self::over(frame, home) })
     }
 
-    /// A frame in memory, for reading and editing.
+    /// Opens a frame in memory for reading and editing.
     ///
     /// ```
     /// use cframe::{Params, SChunk};
@@ -241,12 +241,12 @@ impl SChunk {
     /// ```
     ///
     /// # Errors
-    /// As [`Frame::open`].
+    /// Those of [`Frame::open`].
     pub fn from_bytes(bytes: Vec<u8>) -> Result<Self> {
         Self::from_bytes_with(bytes, &OpenOptions::default())
     }
 
-    /// As [`from_bytes`](Self::from_bytes), with limits, threads, and codecs and filters of the caller's.
+    /// Does the same as [`from_bytes`](Self::from_bytes), with limits, threads, and the caller's own codecs and filters.
     ///
     /// ```
     /// use cframe::{OpenOptions, Params, SChunk};
@@ -260,12 +260,12 @@ impl SChunk {
     /// ```
     ///
     /// # Errors
-    /// As [`Frame::open`].
+    /// Those of [`Frame::open`].
     pub fn from_bytes_with(bytes: Vec<u8>, options: &OpenOptions) -> Result<Self> {
         Ok(Self::over(Frame::from_bytes_with(bytes, options)?, Home::Memory))
     }
 
-    /// A frame that is open already, for reading and editing. Edits stay in memory: the first [`commit`](Self::commit)
+    /// Returns an open frame as a super-chunk, for reading and editing. Edits stay in memory: the first [`commit`](Self::commit)
     /// makes a frame there, and [`save`](Self::save) writes a file.
     ///
     /// ```
@@ -299,22 +299,22 @@ impl SChunk {
         }
     }
 
-    /// How new chunks are compressed.
+    /// Returns how new chunks are compressed.
     pub fn params(&self) -> Params {
         self.params
     }
 
-    /// The frame beneath, as it was when opened or last committed.
+    /// Returns the frame from which this was read, as it was when it was opened or last committed.
     pub fn frame(&self) -> Option<&Frame> {
         self.base.as_ref()
     }
 
-    /// Size of an element in bytes.
+    /// Returns the size of an element in bytes.
     pub fn typesize(&self) -> u32 {
         self.header.typesize
     }
 
-    /// Number of chunks.
+    /// Returns the number of chunks.
     pub fn chunks(&self) -> u64 {
         match (&self.entries, &self.base) {
             (Some(entries), _) => entries.len() as u64,
@@ -323,17 +323,17 @@ impl SChunk {
         }
     }
 
-    /// Size of all chunks decoded, in bytes.
+    /// Returns the size of all decoded chunks in bytes.
     pub fn nbytes(&self) -> u64 {
         match (&self.entries, &self.base) {
-            // Fewer entries than 2^32 fit into memory, and each holds less than 2^32 bytes.
+            // Fewer than 2^32 entries fit into memory, and each has fewer than 2^32 bytes.
             (Some(entries), _) => entries.iter().map(|entry| u64::from(entry.nbytes)).sum(),
             (None, Some(base)) => base.nbytes(),
             (None, None) => 0,
         }
     }
 
-    /// A chunk.
+    /// Returns a chunk.
     ///
     /// ```
     /// use cframe::{Params, SChunk};
@@ -346,7 +346,7 @@ impl SChunk {
     /// ```
     ///
     /// # Errors
-    /// As [`Frame::chunk`].
+    /// Those of [`Frame::chunk`].
     pub fn chunk(&self, index: u64) -> Result<Chunk<'_>> {
         let Some(entries) = &self.entries else {
             return match &self.base {
@@ -363,7 +363,7 @@ impl SChunk {
         }
     }
 
-    /// All chunks in order.
+    /// Returns all chunks in order.
     ///
     /// ```
     /// use cframe::{Params, SChunk};
@@ -379,7 +379,7 @@ impl SChunk {
         (0..self.chunks()).map(|index| self.chunk(index))
     }
 
-    /// The decoded bytes that a chunk holds.
+    /// Returns the range of decoded bytes that a chunk contains.
     ///
     /// ```
     /// use cframe::{Params, SChunk};
@@ -392,7 +392,7 @@ impl SChunk {
     /// ```
     ///
     /// # Errors
-    /// As [`Frame::chunk_range`].
+    /// Those of [`Frame::chunk_range`].
     pub fn chunk_range(&self, index: u64) -> Result<Range<u64>> {
         match (&self.entries, &self.base) {
             (None, Some(base)) => base.chunk_range(index),
@@ -406,7 +406,7 @@ impl SChunk {
         }
     }
 
-    /// The chunk that holds a decoded byte.
+    /// Returns the chunk that contains a decoded byte.
     fn chunk_at(&self, byte: u64) -> Result<u64> {
         match (&self.entries, &self.base) {
             (None, Some(base)) => base.chunk_at(byte),
@@ -424,7 +424,7 @@ impl SChunk {
         }
     }
 
-    /// Fills `out` with decoded bytes from `start` on.
+    /// Fills `out` with decoded bytes, beginning at byte `start`.
     ///
     /// ```
     /// use cframe::{Params, SChunk};
@@ -439,7 +439,7 @@ impl SChunk {
     /// ```
     ///
     /// # Errors
-    /// As [`Frame::read_bytes`].
+    /// Those of [`Frame::read_bytes`].
     pub fn read_bytes(&self, start: u64, out: &mut [u8]) -> Result<()> {
         read_across(self.nbytes(), start, out, |at| {
             let index = self.chunk_at(at)?;
@@ -447,7 +447,7 @@ impl SChunk {
         })
     }
 
-    /// The bytes of `count` items from item `first` on.
+    /// Returns the bytes of `count` items, beginning at item `first`.
     ///
     /// ```
     /// use cframe::{Params, SChunk};
@@ -459,12 +459,13 @@ impl SChunk {
     /// ```
     ///
     /// # Errors
-    /// `Usage` if there are not so many; `LimitExceeded`; those of [`read_bytes`](Self::read_bytes).
+    /// `Usage` if there are not as many items; `LimitExceeded`; those of [`read_bytes`](Self::read_bytes).
     pub fn read_items(&self, first: u64, count: u64) -> Result<Vec<u8>> {
         let size = u64::from(self.typesize());
         let bytes = self.limits().memory("bytes of the items", bound::product(count, size))?;
         let start = first.checked_mul(size);
-        let start = start.ok_or_else(|| Error::usage("items", format!("do not begin at {first}")))?;
+        let start =
+            start.ok_or_else(|| Error::usage("items", format!("do not exist from item {first} on")))?;
         let mut out = zeroed(bytes)?;
         self.read_bytes(start, &mut out)?;
         Ok(out)
@@ -478,7 +479,7 @@ impl SChunk {
     }
 
     fn past_the_end(&self, index: u64) -> Error {
-        Error::usage("chunk", format!("{index} is not one of {}", self.chunks()))
+        Error::usage("chunk", format!("{index} does not exist, because there are {} chunks", self.chunks()))
     }
 
     pub(crate) fn limits(&self) -> &Limits {
@@ -489,7 +490,7 @@ impl SChunk {
         self.context.threads
     }
 
-    /// What a commit writes.
+    /// Returns what a commit writes.
     #[cfg(test)]
     pub(crate) fn parts(&self) -> Result<(Vec<Entry>, FrameHeader, Trailer)> {
         let mut entries = self.listed()?;
@@ -541,7 +542,7 @@ fn header_of(params: &Params) -> FrameHeader {
     }
 }
 
-/// A header that says that chunks are compressed so.
+/// Returns a header that declares how chunks are compressed.
 pub(crate) fn described(header: &FrameHeader, params: &Params) -> FrameHeader {
     let new = header_of(params);
     FrameHeader {

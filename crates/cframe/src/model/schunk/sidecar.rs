@@ -1,7 +1,7 @@
-//! The lock file of other writers: `FILE.b2lock` beside a file, `.b2lock` in a folder.
+//! The lock file that other writers use: `FILE.b2lock` beside a file, or `.b2lock` in a folder.
 //!
-//! C-Blosc2 locks it (from 3.2 on, where it is asked to): shared while it reads, exclusively while it changes something. It
-//! counts the changes. It is taken here wherever it exists, and made where `BLOSC_LOCKING` asks for it.
+//! C-Blosc2 locks it since version 3.2 if this is requested: shared while it reads, and exclusively while it changes something.
+//! It counts the changes. This crate locks the file wherever it exists, and creates it if `BLOSC_LOCKING` requests it.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -12,13 +12,13 @@ use sciformats_core::{Clash, Error, ReadAt, Result, WriteAt};
 
 use crate::spec::lock_file::LockFile;
 
-/// The environment variable by which the C library is told to lock.
+/// The environment variable that makes the C library lock.
 const VARIABLE: &str = "BLOSC_LOCKING";
-/// How long another's lock, which is held for single operations, is waited for.
+/// How long another program's lock is waited for. Such locks are only held during single operations.
 const MOMENTS: u32 = 500;
 const MOMENT: Duration = Duration::from_millis(1);
 
-/// The lock file, locked.
+/// The lock file, which is locked.
 #[derive(Debug)]
 pub(super) struct Sidecar(FileStorage);
 
@@ -32,7 +32,7 @@ fn path_for(home: &Path) -> PathBuf {
 }
 
 impl Sidecar {
-    /// Locks it, if there is one, for reading the frame at `home` or, with `exclusive`, for changing it.
+    /// Locks the file, if there is one, for reading the frame at `home`, or with `exclusive` for changing it.
     pub(super) fn hold(home: &Path, exclusive: bool) -> Result<Option<Self>> {
         let path = path_for(home);
         let asked = std::env::var(VARIABLE).is_ok_and(|value| !matches!(value.as_str(), "" | "0"));
@@ -60,13 +60,13 @@ impl Sidecar {
         Err(Error::conflict(Clash::Held).in_file(home, None))
     }
 
-    /// How many changes there have been.
+    /// Returns the number of changes so far.
     pub(super) fn count(&self) -> Result<u64> {
         let len = sciformats_core::bound::addressable(self.0.size()).min(LockFile::SIZE);
         Ok(LockFile::of(&self.0.read_at(0, len)?).changes)
     }
 
-    /// Counts one more: others read the frame again.
+    /// Increases the number of changes, so that other programs read the frame again.
     pub(super) fn advance(&mut self) -> Result<()> {
         let mut bytes = Vec::new();
         LockFile { changes: self.count()?.wrapping_add(1) }.encode(&mut bytes);

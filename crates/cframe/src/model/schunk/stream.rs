@@ -1,4 +1,4 @@
-//! A frame that is written from its chunks as they come: none of them stays in memory.
+//! Writing a frame chunk by chunk, without keeping the chunks in memory.
 
 use std::path::{Path, PathBuf};
 
@@ -16,10 +16,11 @@ use crate::spec::frame_header::FrameHeader;
 use crate::spec::offset::Offset;
 use crate::spec::trailer::Trailer;
 
-/// Bytes that are read, and written, at once.
+/// The number of bytes that are read or written at a time.
 const PIECE: u64 = 1 << 20;
 
-/// A frame on its way to where it shall live, in place of what may be there. Dropped unfinished it leaves the old one.
+/// A frame that is being written to its place, where it will replace an existing one. If this is dropped before the end, the old
+/// frame stays.
 pub(crate) struct Stream {
     hold: Option<Hold>,
     header: FrameHeader,
@@ -34,8 +35,8 @@ enum Out {
 }
 
 impl Stream {
-    /// Begins a frame of `chunks` chunks. `header` says what they have in common, how large they are, and how many bytes
-    /// all of them hold.
+    /// Begins a frame of `chunks` chunks. `header` declares their common properties, their size, and the number of bytes of all
+    /// of them.
     pub(crate) fn begin(
         target: &Path,
         sparse: bool,
@@ -68,12 +69,12 @@ impl Stream {
         &self.header
     }
 
-    /// The chunk `index` is nothing but its kind.
+    /// Stores nothing but the kind of chunk `index`.
     pub(crate) fn kind(&mut self, index: u64, kind: Special) {
         self.place(index, Offset::Special(kind));
     }
 
-    /// The chunk `index` is the same as another one.
+    /// Stores that chunk `index` is the same as another one.
     pub(crate) fn place(&mut self, index: u64, offset: Offset) {
         let entry = usize::try_from(index).ok().and_then(|index| self.offsets.get_mut(index));
         if let Some(entry) = entry {
@@ -81,7 +82,7 @@ impl Stream {
         }
     }
 
-    /// The chunk `index` is what `source` holds. `go_on` is asked before each piece of it.
+    /// Copies chunk `index` from `source`. `go_on` is called before each piece, and can end the copy.
     pub(crate) fn chunk(
         &mut self,
         index: u64,
@@ -100,7 +101,7 @@ impl Stream {
         Ok(offset)
     }
 
-    /// Writes what says where everything is, and puts the frame in its place.
+    /// Writes the index and the header, and puts the frame in its place.
     pub(crate) fn finish(self) -> Result<()> {
         let Self { hold, mut header, trailer, out, offsets, .. } = self;
         let mut index = layout::encode_offsets(&offsets, header.nbytes)?;
@@ -147,10 +148,10 @@ impl Out {
     }
 }
 
-/// Chunks in the file of the frame, one behind the other.
+/// Chunks in the file of the frame, one after another.
 struct Contiguous {
     file: Replacement,
-    /// Where the chunks begin.
+    /// The offset of the first chunk.
     start: u64,
     end: u64,
     /// The last bytes before `end`, which are not written yet.
@@ -178,11 +179,11 @@ impl Contiguous {
     }
 }
 
-/// Chunks in files of a folder, whose numbers are free.
+/// Chunks in files of a folder, with numbers that are free.
 struct Folder {
     path: PathBuf,
     next: u64,
-    /// Numbers that the frame had that was there.
+    /// The numbers of the files of the existing frame.
     old: Vec<u64>,
     replaces: bool,
     file: Option<FileStorage>,
@@ -190,7 +191,7 @@ struct Folder {
     created: Created,
 }
 
-/// What goes again unless the frame is finished. What cannot be removed is named by nobody.
+/// Files that are removed unless the frame is finished. Nothing refers to files that cannot be removed.
 #[derive(Default)]
 struct Created {
     files: Vec<PathBuf>,
@@ -238,7 +239,8 @@ impl Folder {
         present(self.file.as_mut(), "file of a chunk")?.write_at(at, bytes)
     }
 
-    /// Ends the file of a chunk. Where there is a frame to lose it reaches the device before the new index does.
+    /// Ends the file of a chunk. If there is an old frame that could be lost, the file reaches the device before the new index
+    /// does.
     fn complete(&mut self) -> Result<()> {
         match self.file.take() {
             Some(mut file) if self.replaces => file.sync(),

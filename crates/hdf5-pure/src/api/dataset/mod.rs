@@ -262,7 +262,8 @@ impl Dataset {
         }
     }
 
-    /// Checks that the other files and datasets that hold its elements exist and may be opened. None of these elements is read.
+    /// Checks that the other files and datasets that hold the elements of this dataset exist and may be opened. No elements are
+    /// read.
     ///
     /// ```
     /// use hdf5_pure::options::MissingSources;
@@ -281,14 +282,15 @@ impl Dataset {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Missing`] of the first that does not exist, where [`MissingSources::Refused`](crate::options::MissingSources::Refused)
-    /// asks for that; [`Error::Forbidden`] of one that may not be opened.
+    /// Returns [`Error::Missing`] if one of them does not exist and
+    /// [`MissingSources::Refused`](crate::options::MissingSources::Refused) is set, and [`Error::Forbidden`] if one may not be
+    /// opened.
     pub fn check_elsewhere(&self) -> Result<()> {
         external::reach(self.file.opened(), &self.content)?;
         virtual_layout::reach(self.file.opened(), &self.content, &Nesting::default())
     }
 
-    /// Its attributes, as [`File::attributes_at`] has them.
+    /// Returns all attributes, as [`File::attributes_at`] does.
     ///
     /// ```
     /// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;

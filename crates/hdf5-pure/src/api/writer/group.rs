@@ -3,7 +3,8 @@
 use sciformats_core::{Error, Result};
 
 use crate::api::writer::dataset::DatasetBuilder;
-use crate::api::writer::value::{self, Value};
+use crate::api::writer::object::object_methods;
+use crate::api::writer::value;
 use crate::change::tree::{Kind, Tree};
 use crate::group::members::Destination;
 use crate::object::id::ObjectId;
@@ -44,21 +45,7 @@ impl<'w> GroupWriter<'w> {
         Ok(Self { tree: self.tree, id })
     }
 
-    /// Returns the identifier of the group, for hard links and references.
-    ///
-    /// ```
-    /// use hdf5_pure::{CreateOptions, File, Writer};
-    ///
-    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
-    /// let run = file.group("runs/7")?.id();
-    /// file.root().hard_link("latest", run)?;
-    /// let file = File::from_bytes(file.into_bytes()?)?;
-    /// assert_eq!(file.group("latest")?.address(), file.group("runs/7")?.address());
-    /// # Ok::<(), hdf5_pure::Error>(())
-    /// ```
-    pub fn id(&self) -> ObjectId {
-        self.id
-    }
+    object_methods!("group", r#"group("surface")"#, r#"group("surface")"#);
 
     /// Returns the group at `path`, relative to this group. Missing groups are created. A path that starts with `/`
     /// starts at the root.
@@ -114,99 +101,6 @@ impl<'w> GroupWriter<'w> {
     /// ```
     pub fn into_dataset(self, path: &str) -> DatasetBuilder<'w> {
         DatasetBuilder::new(self.tree, self.id, path)
-    }
-
-    /// Sets an attribute of the group. An existing attribute of this name gets the new value.
-    ///
-    /// ```
-    /// use hdf5_pure::{CreateOptions, File, Writer};
-    ///
-    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
-    /// file.group("surface")?.attribute("height", 2.0)?.attribute("stations", ["north", "south"])?;
-    /// let surface = File::from_bytes(file.into_bytes()?)?.group("surface")?;
-    /// assert_eq!(surface.attribute("stations")?.read::<String>()?, ["north", "south"]);
-    /// # Ok::<(), hdf5_pure::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// Returns [`Error::Usage`](crate::Error::Usage) if the format cannot store the attribute.
-    pub fn attribute(&mut self, name: &str, value: impl Value) -> Result<&mut Self> {
-        let attribute = value::attribute(self.tree, name, value)?;
-        self.tree.attribute(self.id, attribute)?;
-        Ok(self)
-    }
-
-    /// Sets the comment of the group.
-    ///
-    /// ```
-    /// use hdf5_pure::{CreateOptions, File, Writer};
-    ///
-    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
-    /// file.group("surface")?.comment("two metres above the ground")?;
-    /// let file = File::from_bytes(file.into_bytes()?)?;
-    /// let info = file.object_info(file.group("surface")?.address())?;
-    /// assert_eq!(info.comment, Some("two metres above the ground".into()));
-    /// # Ok::<(), hdf5_pure::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// Returns [`Error::Usage`](crate::Error::Usage) if the text contains a NUL character.
-    pub fn comment(&mut self, text: &str) -> Result<&mut Self> {
-        self.tree.comment(self.id, text)?;
-        Ok(self)
-    }
-
-    /// Removes an attribute.
-    ///
-    /// ```
-    /// use hdf5_pure::{Editor, File};
-    ///
-    /// # let folder = tempfile::tempdir().unwrap();
-    /// # let path = folder.path().join("weather.h5");
-    /// # let mut made = hdf5_pure::Writer::create(&path)?;
-    /// # made.root().attribute("title", "a week in May")?;
-    /// # let made_dataset = made.dataset("surface/temperature").shape([2, 3]).max_shape([None, Some(3)]);
-    /// # made_dataset.attribute("units", "K").write(&[281.5, 282.0, 282.5, 280.0, 280.5, 281.0])?;
-    /// # made.finish()?;
-    /// let mut file = Editor::open(&path)?;
-    /// file.root().remove_attribute("title")?;
-    /// file.commit()?;
-    /// assert_eq!(File::open(&path)?.root()?.attributes()?.len(), 0);
-    /// # Ok::<(), hdf5_pure::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// Returns [`Error::NotFound`](crate::Error::NotFound).
-    pub fn remove_attribute(&mut self, name: &str) -> Result<&mut Self> {
-        self.tree.remove_attribute(self.id, name)?;
-        Ok(self)
-    }
-
-    /// Renames an attribute.
-    ///
-    /// ```
-    /// use hdf5_pure::{Editor, File};
-    ///
-    /// # let folder = tempfile::tempdir().unwrap();
-    /// # let path = folder.path().join("weather.h5");
-    /// # let mut made = hdf5_pure::Writer::create(&path)?;
-    /// # made.root().attribute("title", "a week in May")?;
-    /// # let made_dataset = made.dataset("surface/temperature").shape([2, 3]).max_shape([None, Some(3)]);
-    /// # made_dataset.attribute("units", "K").write(&[281.5, 282.0, 282.5, 280.0, 280.5, 281.0])?;
-    /// # made.finish()?;
-    /// let mut file = Editor::open(&path)?;
-    /// file.root().rename_attribute("title", "name")?;
-    /// file.commit()?;
-    /// assert_eq!(File::open(&path)?.root()?.attribute("name")?.read::<String>()?, ["a week in May"]);
-    /// # Ok::<(), hdf5_pure::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// Returns [`Error::NotFound`](crate::Error::NotFound), and [`Error::Usage`](crate::Error::Usage) if the new name
-    /// exists already or is not a valid name.
-    pub fn rename_attribute(&mut self, name: &str, to: &str) -> Result<&mut Self> {
-        self.tree.rename_attribute(self.id, name, to)?;
-        Ok(self)
     }
 
     /// Removes the link at `path`. If this was the last hard link to an object, the object is removed too.

@@ -8,6 +8,8 @@ mod filters;
 mod group;
 mod layout;
 mod make;
+mod object;
+mod options;
 mod scales;
 pub(crate) mod value;
 
@@ -17,253 +19,23 @@ use sciformats_core::storage::{Durability, Replacement};
 use sciformats_core::{Error, Result};
 
 use crate::change::tree::{Kind, Settings, Tree};
-use crate::filter::Registry;
-use crate::object::bound::Bound;
 use crate::object::creation::{CreationOrder, CreationProperties};
 use crate::object::id::ObjectId;
 use crate::space::output::{Storage, Target};
 use crate::spec::Address;
-use crate::spec::btree_v1::BtreeK;
 use crate::spec::message::datatype::Datatype;
-use crate::spec::message::file_space_info::FileSpaceInfo;
 use crate::value::references::Reference;
+
+pub(crate) use object::object_methods;
+use options::{HELD, check_user_block};
 
 pub use dataset::DatasetBuilder;
 pub use elements::DatasetWriter;
 pub use filters::{BloscCodec, BloscShuffle, Filters};
 pub use group::GroupWriter;
 pub use layout::ChunkIndex;
+pub use options::{CreateOptions, FileSpace};
 pub use value::{Committed, Empty, FixedString, Raw, Value};
-
-/// Options of creating a file.
-///
-/// ```
-/// use hdf5_pure::{CreateOptions, File, Writer};
-/// use hdf5_pure::options::Bound;
-///
-/// let options = CreateOptions::default().with_bound(Bound::Earliest).with_time(1_700_000_000);
-/// let mut file = Writer::in_memory(&options)?;
-/// file.dataset("temperature").write(&[281.5, 282.0])?;
-/// let file = File::from_bytes(file.into_bytes()?)?;
-/// assert_eq!(file.superblock().version, 0);
-/// # Ok::<(), hdf5_pure::Error>(())
-/// ```
-#[derive(Clone, Debug, Default)]
-#[non_exhaustive]
-pub struct CreateOptions {
-    /// The oldest release of the C library that must be able to read the file.
-    pub bound: Bound,
-    /// Whether the file tracks the creation order of links and attributes, for readers that ask for it. The netCDF
-    /// library writes only to files that do.
-    pub track_order: bool,
-    /// The time that is stored in all objects, in seconds since 1970. By default no time is stored, so that equal input
-    /// gives equal bytes.
-    pub time: Option<u32>,
-    /// The user block: bytes before the HDF5 file proper. Their number is 0, or 512 times a power of two.
-    pub user_block: Vec<u8>,
-    /// Filters that the caller provides.
-    pub registry: Registry,
-    /// The number of threads that filter chunks; 0 means as many as the machine has. More than one thread needs the
-    /// feature `parallel`.
-    pub threads: usize,
-    /// How programs that change the file later manage its free space.
-    pub file_space: FileSpace,
-    /// The smallest part of free space that such programs keep track of, in bytes; 1 where nothing is said.
-    pub free_space_threshold: Option<u64>,
-    /// The sizes of nodes of version 1 B-trees.
-    pub btree_k: BtreeK,
-    /// The version of the superblock, where it is not to be that of the bound.
-    pub superblock: Option<u8>,
-    /// About how many bytes of datasets that are made wait in memory for more that is said of them, elements left out; 8 MiB by
-    /// default. When there are more, the datasets are written, and one that is changed later is read back.
-    pub held: Option<usize>,
-}
-
-/// Bytes of datasets that wait in memory.
-const HELD: usize = 8 << 20;
-
-impl CreateOptions {
-    /// Sets the K values of version 1 B-trees.
-    ///
-    /// ```
-    /// use hdf5_pure::structure::BtreeK;
-    /// use hdf5_pure::{CreateOptions, File, Writer};
-    /// use hdf5_pure::options::Bound;
-    ///
-    /// let k = BtreeK { chunk: 64, ..BtreeK::default() };
-    /// let options = CreateOptions::default().with_bound(Bound::Earliest).with_btree_k(k);
-    /// let file = File::from_bytes(Writer::in_memory(&options)?.into_bytes()?)?;
-    /// assert_eq!((file.btree_k(), file.superblock().version), (k, 1));
-    /// # Ok::<(), hdf5_pure::Error>(())
-    /// ```
-    #[must_use]
-    pub fn with_btree_k(self, btree_k: BtreeK) -> Self {
-        Self { btree_k, ..self }
-    }
-
-    /// The same with so many bytes of datasets that wait in memory for more that is said of them.
-    ///
-    /// ```
-    /// use hdf5_pure::{CreateOptions, File, Writer};
-    ///
-    /// let mut file = Writer::in_memory(&CreateOptions::default().with_held(0))?;
-    /// let temperature = file.dataset("temperature").write(&[281.5, 282.0])?;
-    /// file.dataset("pressure").write(&[1013.0, 1012.5])?; // the other dataset is written by now
-    /// file.attribute(temperature, "units", "K")?;
-    /// let file = File::from_bytes(file.into_bytes()?)?;
-    /// assert_eq!(file.dataset("temperature")?.attribute("units")?.read::<String>()?, ["K"]);
-    /// # Ok::<(), hdf5_pure::Error>(())
-    /// ```
-    #[must_use]
-    pub fn with_held(self, held: usize) -> Self {
-        Self { held: Some(held), ..self }
-    }
-
-    /// The same with another bound.
-    #[must_use]
-    pub fn with_bound(self, bound: Bound) -> Self {
-        Self { bound, ..self }
-    }
-
-    /// Sets whether the file tracks the creation order of links and attributes.
-    #[must_use]
-    pub fn with_track_order(self, track_order: bool) -> Self {
-        Self { track_order, ..self }
-    }
-
-    /// Sets the time that is stored in all objects, in seconds since 1970.
-    #[must_use]
-    pub fn with_time(self, time: impl Into<Option<u32>>) -> Self {
-        Self { time: time.into(), ..self }
-    }
-
-    /// Sets the user block.
-    ///
-    /// ```
-    /// use hdf5_pure::{CreateOptions, File, Writer};
-    ///
-    /// let mut text = b"#!/usr/bin/env viewer\n".to_vec();
-    /// text.resize(512, b'\n');
-    /// let file = Writer::in_memory(&CreateOptions::default().with_user_block(text))?;
-    /// let bytes = file.into_bytes()?;
-    /// assert!(bytes.starts_with(b"#!/usr/bin/env viewer"));
-    /// assert_eq!(File::from_bytes(bytes)?.base(), 512);
-    /// # Ok::<(), hdf5_pure::Error>(())
-    /// ```
-    #[must_use]
-    pub fn with_user_block(self, user_block: impl Into<Vec<u8>>) -> Self {
-        Self { user_block: user_block.into(), ..self }
-    }
-
-    /// Sets the registry with the caller's filters.
-    #[must_use]
-    pub fn with_registry(self, registry: Registry) -> Self {
-        Self { registry, ..self }
-    }
-
-    /// Sets the number of threads.
-    #[must_use]
-    pub fn with_threads(self, threads: usize) -> Self {
-        Self { threads, ..self }
-    }
-
-    /// Sets how free space is managed.
-    #[must_use]
-    pub fn with_file_space(self, file_space: FileSpace) -> Self {
-        Self { file_space, ..self }
-    }
-
-    /// The same, where parts of free space below so many bytes are not kept track of.
-    ///
-    /// ```
-    /// use hdf5_pure::options::FileSpace;
-    /// use hdf5_pure::{CreateOptions, File, Writer};
-    ///
-    /// let options = CreateOptions::default().with_file_space(FileSpace::Tracked).with_free_space_threshold(64);
-    /// let file = File::from_bytes(Writer::in_memory(&options)?.into_bytes()?)?;
-    /// assert_eq!(file.file_space().map(|info| info.threshold), Some(64));
-    /// # Ok::<(), hdf5_pure::Error>(())
-    /// ```
-    #[must_use]
-    pub fn with_free_space_threshold(self, bytes: u64) -> Self {
-        Self { free_space_threshold: Some(bytes), ..self }
-    }
-
-    /// The same with a superblock of this version, 0 to 3. Versions 0 and 1 differ in what they say of B-trees, and neither
-    /// tells how free space is managed, so a file with something to say of that has at least version 2.
-    ///
-    /// ```
-    /// use hdf5_pure::options::Bound;
-    /// use hdf5_pure::{CreateOptions, File, Writer};
-    ///
-    /// let options = CreateOptions::default().with_bound(Bound::V112).with_superblock(0);
-    /// let file = File::from_bytes(Writer::in_memory(&options)?.into_bytes()?)?;
-    /// assert_eq!(file.superblock().version, 0);
-    /// # Ok::<(), hdf5_pure::Error>(())
-    /// ```
-    #[must_use]
-    pub fn with_superblock(self, version: u8) -> Self {
-        Self { superblock: Some(version), ..self }
-    }
-}
-
-/// How the free space of a file is managed. The file stores this for programs that change it later. All strategies
-/// except the default need version 1.10 of the C library or later, whatever the bound. A new file contains no free
-/// space that would have to be tracked.
-///
-/// ```
-/// use hdf5_pure::{CreateOptions, Writer};
-/// use hdf5_pure::options::FileSpace;
-///
-/// let options = CreateOptions::default().with_file_space(FileSpace::Paged { size: 4096, tracked: true });
-/// let mut file = Writer::in_memory(&options)?;
-/// file.dataset("temperature").write(&[281.5, 282.0])?;
-/// assert_eq!(file.into_bytes()?.len() % 4096, 0);
-/// # Ok::<(), hdf5_pure::Error>(())
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
-pub enum FileSpace {
-    /// Free space is reused while the file is open and forgotten afterwards. The file stores nothing about it.
-    #[default]
-    Untracked,
-    /// The file keeps track of its free space.
-    Tracked,
-    /// Space is allocated in pages of `size` bytes, from 512 bytes to 1 GiB. Metadata and elements never share a page.
-    Paged {
-        /// The number of bytes per page.
-        size: u64,
-        /// Whether the file keeps track of its free space.
-        tracked: bool,
-    },
-    /// Space is taken in larger blocks; what is free in them is forgotten when the file is closed, and never used again.
-    Aggregated,
-    /// New space is always at the end of the file.
-    AppendOnly,
-}
-
-impl FileSpace {
-    /// Returns the message that stores the strategy.
-    fn info(self, options: &CreateOptions) -> Result<Option<FileSpaceInfo>> {
-        let wrong = |problem: &'static str| Err(Error::usage("file space", problem));
-        let threshold = options.free_space_threshold.unwrap_or(1);
-        let (strategy, persist, page_size) = match self {
-            Self::Untracked if threshold == 1 => return Ok(None),
-            Self::Untracked => (0, false, None),
-            Self::Tracked => (0, true, None),
-            Self::Paged { size, tracked } => (FileSpaceInfo::PAGES, tracked, Some(size)),
-            Self::Aggregated => (2, false, None),
-            Self::AppendOnly => (3, false, None),
-        };
-        if page_size.is_some_and(|size| !(512..=1 << 30).contains(&size)) {
-            return wrong("needs a page size of at least 512 bytes and at most 1 GiB");
-        }
-        if page_size.is_some_and(|size| !(options.user_block.len() as u64).is_multiple_of(size)) {
-            return wrong("needs a page size that divides the size of the user block");
-        }
-        let managers = if persist { vec![None; 12] } else { Vec::new() };
-        Ok(Some(FileSpaceInfo { strategy, persist, threshold, page_size, managers }))
-    }
-}
 
 /// A new HDF5 file.
 ///
@@ -684,15 +456,4 @@ impl Writer {
             _ => Err(Error::usage("file", "was not created in memory")),
         }
     }
-}
-
-fn check_user_block(options: &CreateOptions) -> Result<()> {
-    let len = options.user_block.len();
-    if len == 0 || len >= 512 && len.is_power_of_two() {
-        return Ok(());
-    }
-    Err(Error::usage(
-        "user block",
-        format!("has {len} bytes, but it must be empty or have 512 bytes times a power of two"),
-    ))
 }

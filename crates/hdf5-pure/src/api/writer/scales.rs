@@ -101,10 +101,13 @@ impl Writer {
     /// dimension scale.
     pub fn attach_scale(&mut self, dataset: ObjectId, dimension: usize, scale: ObjectId) -> Result<()> {
         if dimension >= self.tree.recalled(dataset)?.shape().len() {
-            return Err(Error::usage("dimension", "is none of the dataset"));
+            return Err(Error::usage("dimension", "is not a dimension of the dataset"));
         }
         if !self.scales.names.contains_key(&scale) || self.scales.names.contains_key(&dataset) {
-            return Err(Error::usage("scale", "is not a dimension scale, or is to be attached to one"));
+            return Err(Error::usage(
+                "scale",
+                "is not a dimension scale, or the dataset that it is attached to is one itself",
+            ));
         }
         self.scales.attached.push((dataset, dimension, scale));
         Ok(())

@@ -171,7 +171,7 @@ impl Index<'_> {
         Ok(())
     }
 
-    /// `start + number * each`; a file may declare more than that can be.
+    /// Returns `start + number * each`. Fails if the numbers in the file are so large that this overflows.
     pub(crate) fn place(&self, at: Address, start: u64, (number, each): (u64, u64)) -> Result<u64> {
         let place = number.checked_mul(each).and_then(|offset| offset.checked_add(start));
         place.ok_or_else(|| self.context.fault(STRUCTURE, at, Fault::new("place", FaultKind::Overflow)))

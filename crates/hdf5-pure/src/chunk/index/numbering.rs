@@ -60,9 +60,9 @@ impl Numbering {
         let mut scaled = vec![0; self.order.len()];
         for (n, ((&i, &stride), &count)) in self.order.iter().zip(&self.strides).zip(&self.counts).enumerate()
         {
-            let at = number.checked_div(stride).unwrap_or(0); // a bound: no dimension has no chunks
-            // The slowest dimension has no end.
-            let at = if n == 0 { at } else { at.checked_rem(count).unwrap_or(0) }; // a bound, too
+            let at = number.checked_div(stride).unwrap_or(0); // a bound: no stride is 0
+            // The slowest dimension can have any number of chunks.
+            let at = if n == 0 { at } else { at.checked_rem(count).unwrap_or(0) }; // a bound: no count is 0
             if let Some(slot) = scaled.get_mut(i) {
                 *slot = at;
             }

@@ -129,7 +129,7 @@ mod tests {
     fn chunks_that_are_cut_or_go() {
         let of = |scaled: &[u64], new: &[u64]| fate(scaled, &[4, 3], &[10, 9], new);
         assert_eq!(of(&[0, 0], &[10, 9]), Fate::Whole);
-        assert_eq!(of(&[2, 2], &[10, 9]), Fate::Whole, "reaching out of the shape is no reason");
+        assert_eq!(of(&[2, 2], &[10, 9]), Fate::Whole, "an edge chunk that keeps its elements stays whole");
         assert_eq!(of(&[2, 0], &[9, 9]), Fate::Cut);
         assert_eq!(of(&[1, 0], &[8, 9]), Fate::Whole);
         assert_eq!(of(&[2, 0], &[8, 9]), Fate::Gone);

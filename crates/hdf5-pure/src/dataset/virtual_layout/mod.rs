@@ -182,15 +182,15 @@ pub(crate) fn read(reader: &Reader<'_>, id: Option<GlobalId>, slab: &Slab, out: 
     Ok(())
 }
 
-/// Whether all sources are there and may be opened. None of their elements is read.
+/// Checks that all sources exist and may be opened. No elements are read.
 ///
 /// # Errors
-/// The first that is missing, unless that is to be overlooked, or may not be opened.
+/// Returns an error for the first source that may not be opened, or that is missing, unless missing sources are accepted.
 pub(crate) fn reach(opened: &Opened, content: &Content, nesting: &Nesting) -> Result<()> {
     let Layout::Virtual(id) = content.storage()?.layout else { return Ok(()) };
     let sources = Sources::new(opened, content, nesting)?;
     for mapping in mappings(opened, id)? {
-        // Of numbered sources the shape of the dataset says how many there are.
+        // The shape of the dataset follows from those numbered sources that exist, so none of them counts as missing.
         if unlimited(&mapping.target).is_some() && unlimited(&mapping.source).is_none() {
             continue;
         }
@@ -207,7 +207,7 @@ pub(crate) fn reach(opened: &Opened, content: &Content, nesting: &Nesting) -> Re
     Ok(())
 }
 
-/// The dimension in which a selection is unlimited.
+/// Returns the dimension in which a selection is unlimited.
 fn unlimited(selection: &Selection) -> Option<usize> {
     let Selection::Regular(dimensions) = selection else { return None };
     dimensions.iter().position(|dimension| dimension.count.is_none() || dimension.block.is_none())

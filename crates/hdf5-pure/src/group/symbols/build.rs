@@ -17,10 +17,10 @@ use crate::spec::{Address, pad8};
 pub(crate) struct Plan<'a> {
     /// Half the entries of a node, and half the children of a node of the tree.
     pub(crate) k: (u16, u16),
-    /// Where the root of the tree and the header of the heap are, if they are to stay there: parents and the superblock
-    /// may have copies of these addresses.
+    /// The addresses of the root of the tree and of the header of the heap, if they must not change, because parents and the
+    /// superblock may have copies of these addresses.
     pub(crate) places: Option<SymbolTable>,
-    /// Where objects are.
+    /// Returns the addresses of objects.
     pub(crate) resolve: Resolve<'a>,
 }
 
@@ -30,7 +30,9 @@ pub(crate) fn build(output: &mut Output, group: &Group, plan: Plan<'_>) -> Resul
     let path = |to: &Destination| match to {
         Destination::Object(_) | Destination::Stored(_) => Ok(None),
         Destination::Soft(path) => Ok(Some(path.clone())),
-        _ => Err(Error::usage("link", "has no place in an old-style group")),
+        _ => {
+            Err(Error::usage("link", "cannot be stored in an old-style group: only hard and soft links can"))
+        }
     };
     let first = pad8(1)?; // the empty name, which is the first key
     let mut len = first;

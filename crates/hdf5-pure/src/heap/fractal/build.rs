@@ -66,7 +66,7 @@ struct Open {
     data: Vec<u8>,
 }
 
-/// A heap that is being written: each block as soon as it is full.
+/// A heap that is being written. Each block is written as soon as it is full.
 pub(crate) struct Builder {
     heap: FractalHeap,
     header: Address,
@@ -83,7 +83,7 @@ pub(crate) struct Builder {
 }
 
 impl Builder {
-    /// Begins a heap.
+    /// Starts a heap.
     pub(crate) fn new(output: &mut Output, kind: Kind) -> Result<Self> {
         let heap = empty(kind);
         let mut bytes = Vec::new();
@@ -93,7 +93,7 @@ impl Builder {
         Ok(Self { heap, header, open: None, next: 0, blocks, huge, huge_bytes: 0, used: 0 })
     }
 
-    /// Adds an object, and appends its ID.
+    /// Adds an object, and appends its heap ID to `id`.
     pub(crate) fn add(&mut self, output: &mut Output, object: &[u8], id: &mut Vec<u8>) -> Result<()> {
         let len = object.len() as u64;
         if len > self.heap.max_managed.into() {
@@ -156,7 +156,7 @@ impl Builder {
         increase(allocated, open.size)
     }
 
-    /// Completes the heap; gives the address of its header.
+    /// Completes the heap, and returns the address of its header.
     pub(crate) fn finish(mut self, output: &mut Output) -> Result<Address> {
         self.close(output)?;
         let table = self.heap.table;
@@ -177,7 +177,7 @@ impl Builder {
                 (table.row_offset(rows).ok_or_else(too_large)?, room)
             }
         };
-        // The library takes all space for used that is not counted here.
+        // The library considers all space used that is not counted here.
         self.heap.free_space = lengths(room.wrapping_sub(self.used), output.sizes);
         let [space, _, iterator, _, huge_bytes, ..] = &mut self.heap.statistics;
         (*space, *iterator, *huge_bytes) = (managed, self.next, self.huge_bytes);

@@ -64,7 +64,7 @@ impl<'c> EditedHeap<'c> {
     /// written once for at least as many objects as were removed.
     pub(crate) fn is_sparse(&self) -> bool {
         let [_, allocated, ..] = self.blocks.header.statistics;
-        let used = self.blocks.in_use().unwrap_or(u64::MAX); // a bound: a count that cannot be is no reason
+        let used = self.blocks.in_use().unwrap_or(u64::MAX); // a bound: if the count is wrong, the heap is not rewritten
         allocated >= SMALL && bound::product(used, 4) < allocated
     }
 
@@ -200,13 +200,13 @@ impl<'c> EditedHeap<'c> {
                 }
                 self.blocks.unused(length);
                 let [_, _, _, objects, ..] = &mut self.blocks.header.statistics;
-                *objects = bound::left(*objects, 1); // of a count that another writer got wrong
+                *objects = bound::left(*objects, 1); // another writer may have stored a wrong count
                 Ok(())
             }
             HeapId::Tiny(bytes) => {
                 let [.., space, objects] = &mut self.blocks.header.statistics;
-                *space = bound::left(*space, bytes.len() as u64); // as above
-                *objects = bound::left(*objects, 1); // as above
+                *space = bound::left(*space, bytes.len() as u64); // see above
+                *objects = bound::left(*objects, 1); // see above
                 Ok(())
             }
             HeapId::HugeIndirect { key } => self.remove_huge(output, key),
@@ -221,8 +221,8 @@ impl<'c> EditedHeap<'c> {
         let (_, object) = HugeObject::parse(&record, sizes, BY_KEY).map_err(|_| self.lost())?;
         output.free(object.address, object.stored, Use::Metadata)?;
         let [.., bytes, objects, _, _] = &mut self.blocks.header.statistics;
-        *bytes = bound::left(*bytes, object.stored); // of a count that another writer got wrong
-        *objects = bound::left(*objects, 1); // as above
+        *bytes = bound::left(*bytes, object.stored); // another writer may have stored a wrong count
+        *objects = bound::left(*objects, 1); // see above
         Ok(())
     }
 

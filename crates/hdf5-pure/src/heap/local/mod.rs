@@ -71,18 +71,18 @@ pub(crate) fn build(output: &mut Output, data: &[u8]) -> Result<Address> {
 /// A local heap that is being written, name by name.
 pub(crate) struct Builder {
     header: Address,
-    /// Where the next bytes go, and how many are still to come.
+    /// The address at which the next bytes are written.
     next: Address,
     left: usize,
-    /// Bytes that are not written yet.
+    /// The bytes that are not written yet.
     bytes: Vec<u8>,
 }
 
-/// So many bytes are written at once.
+/// Bytes are written when there are at least this many.
 const PIECE: usize = 64 << 10;
 
 impl Builder {
-    /// Begins a heap of so many bytes, with its header at `place` or before the bytes.
+    /// Starts a heap whose data segment has `len` bytes. Its header is at `place`, or directly before the data.
     pub(crate) fn new(output: &mut Output, len: usize, place: Option<Address>) -> Result<Self> {
         let size = LocalHeap::size_of(output.sizes);
         let at = output.allocate(match place {
@@ -126,17 +126,17 @@ impl Builder {
         Ok(())
     }
 
-    /// Writes the rest; gives the address of the header.
+    /// Writes the remaining bytes, and returns the address of the header.
     pub(crate) fn finish(self, output: &mut Output) -> Result<Address> {
         if self.bytes.len() != self.left {
-            return Err(Error::internal("names of a heap have another length than was planned"));
+            return Err(Error::internal("the names of a heap do not have the length that was planned"));
         }
         output.write(self.next, &self.bytes)?;
         Ok(self.header)
     }
 }
 
-/// Bytes of a name in a heap.
+/// Returns the number of bytes that a name takes in a heap.
 pub(crate) fn name_size(name: &[u8]) -> Result<usize> {
     pad8(add(name.len(), 1)?)
 }

@@ -13,7 +13,7 @@ use crate::object::id::ObjectId;
 use crate::space::output::Output;
 use crate::spec::btree_v2::record::AttributeRecord;
 use crate::spec::message::MessageType;
-use crate::spec::message::attribute_info::AttributeInfo;
+use crate::spec::message::dense::AttributeInfo;
 use crate::spec::message::shared::Shared;
 use crate::spec::object_header::{Message, SHARED};
 use crate::spec::{Sizes, lookup3};

@@ -13,7 +13,7 @@ use crate::space::context::Context;
 use crate::space::output::Output;
 use crate::spec::btree_v2::record::AttributeRecord;
 use crate::spec::lookup3;
-use crate::spec::message::attribute_info::AttributeInfo;
+use crate::spec::message::dense::AttributeInfo;
 use crate::spec::object_header::SHARED;
 
 const RECORD: &str = "attribute name record";

@@ -20,7 +20,7 @@ use crate::spec::Address;
 use crate::spec::btree_v2::record::AttributeRecord;
 use crate::spec::message::MessageType;
 use crate::spec::message::attribute::RawAttribute;
-use crate::spec::message::attribute_info::AttributeInfo;
+use crate::spec::message::dense::AttributeInfo;
 use crate::spec::message::shared::Shared;
 use crate::spec::object_header::{SHARED, Version, v2};
 
@@ -64,8 +64,9 @@ pub(crate) fn load(context: &Context, address: Address) -> Result<(Vec<Attribute
     // Attributes are kept in their creation order, if it is tracked.
     found.sort_by_key(|attribute| attribute.creation_order);
     let next = info.and_then(|info| info.max_creation_index).map_or(0, u32::from);
+    // This saturates, but every valid creation order is smaller.
     let after =
-        found.iter().filter_map(|attribute| attribute.creation_order).max().map_or(0, |n| bound::sum(n, 1)); // more than the next one may have
+        found.iter().filter_map(|attribute| attribute.creation_order).max().map_or(0, |n| bound::sum(n, 1));
     Ok((found, next.max(after)))
 }
 

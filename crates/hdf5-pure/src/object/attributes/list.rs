@@ -51,7 +51,7 @@ impl AttributeList {
             self.names.insert(attribute.name.clone(), self.places.len());
         }
         self.places.push(Some(attribute));
-        self.len = bound::sum(self.len, 1); // no list in memory reaches the bound
+        self.len = bound::sum(self.len, 1); // this saturates, but no list in memory is that long
         if self.names.is_empty() && self.places.len() > SHORT {
             let named =
                 |(place, other): (usize, &Option<Attribute>)| Some((other.as_ref()?.name.clone(), place));

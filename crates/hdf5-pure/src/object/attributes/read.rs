@@ -13,9 +13,9 @@ use crate::space::context::Context;
 use crate::spec::btree_v2::record::AttributeRecord;
 use crate::spec::message::MessageType;
 use crate::spec::message::attribute::{Part, RawAttribute};
-use crate::spec::message::attribute_info::AttributeInfo;
 use crate::spec::message::dataspace::Dataspace;
 use crate::spec::message::datatype::Datatype;
+use crate::spec::message::dense::AttributeInfo;
 use crate::spec::{Address, Name, lookup3};
 
 /// The parts of an attribute.

@@ -118,8 +118,9 @@ impl NewHeader {
         self.write_again(output, (at, room), None)
     }
 
-    /// As [`write`](Self::write), where a header may have been before: what does not fit goes to `spare` if there is room enough,
-    /// and else to a place with room for as much again.
+    /// Does the same as [`write`](Self::write) for a header that may have been written before. Messages that do not fit go to
+    /// the continuation `spare` if it is large enough, and otherwise to a new continuation, which gets twice the needed size if
+    /// there was one before.
     pub(crate) fn write_again(
         &self,
         output: &mut Output,
@@ -149,7 +150,8 @@ impl NewHeader {
         output.write(at, &self.first_chunk(&[message], room, messages)?)
     }
 
-    /// A continuation of `room` bytes with empty messages at its end, or of as many as it needs, and its messages.
+    /// Returns a continuation with all messages, and the number of its messages. Empty messages fill it up to `room` bytes, if it
+    /// is shorter.
     fn continuation(&self, room: usize) -> Result<(Vec<u8>, usize)> {
         let mut out = Vec::new();
         if self.version == 2 {
@@ -165,12 +167,12 @@ impl NewHeader {
         Ok((out, add(self.messages.len(), nils.len())?))
     }
 
-    /// The lengths of the empty messages that fill `left` bytes, or all but too few for one.
+    /// Returns the lengths of the empty messages that fill `left` bytes. A few bytes may remain that are too few for a message.
     fn nils(&self, mut left: usize) -> Result<Vec<usize>> {
         const LONGEST: usize = 65_528;
         let (prefix, mut nils) = (self.message_size(0)?, Vec::new());
         while let Some(len) = left.checked_sub(prefix) {
-            // What is left of a long one has room for another.
+            // Half of the longest length leaves enough bytes for another empty message.
             let len = if len > LONGEST { LONGEST / 2 } else { len };
             nils.push(len);
             left = sub(left, add(len, prefix)?)?;
@@ -178,8 +180,8 @@ impl NewHeader {
         Ok(nils)
     }
 
-    /// A first chunk of exactly `room` bytes with prefix, whatever `messages` leave of it filled up. So many messages are in a
-    /// continuation.
+    /// Returns a first chunk of exactly `room` bytes, prefix included. Empty messages fill what `messages` leave free. `others`
+    /// is the number of messages in a continuation.
     fn first_chunk(&self, messages: &[Message], room: usize, others: usize) -> Result<Vec<u8>> {
         let mut out = Vec::new();
         // The width of the size field depends on the size that it holds, so the width is found by trying.

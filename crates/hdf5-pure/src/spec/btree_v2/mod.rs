@@ -1,4 +1,5 @@
-//! Version 2 B-trees (III.A.2): the links and attributes of large groups and objects, huge heap objects, shared messages, chunks.
+//! Version 2 B-trees (III.A.2), which index the links and attributes of large groups and objects, huge objects of heaps, shared
+//! messages, and chunks.
 //!
 //! | offset | size | field of the header |
 //! |---|---|---|
@@ -10,7 +11,7 @@
 //! | 12 | 2 | depth, 0 if the root is a leaf |
 //! | 14 | 1 | split percent |
 //! | 15 | 1 | merge percent |
-//! | 16 | O | root node address, none of an empty tree |
+//! | 16 | O | root node address, or none if the tree is empty |
 //! | 16 + O | 2 | number of records in root node |
 //! | 18 + O | L | total number of records in the tree |
 //! | 18 + O + L | 4 | checksum |
@@ -19,16 +20,16 @@
 //! |---|---|---|
 //! | 0 | 4 | signature: `BTLF` a leaf, `BTIN` an internal node |
 //! | 4 | 1 | version: 0 |
-//! | 5 | 1 | type, that of the header |
+//! | 5 | 1 | type of the records, as in the header |
 //! | 6 | n × record size | records |
 //! | | | n + 1 child node pointers, in an internal node |
-//! | | 4 | checksum; then room, up to the node size |
+//! | | 4 | checksum; then unused space up to the node size |
 //!
 //! | offset | size | field of a child node pointer |
 //! |---|---|---|
 //! | 0 | O | child node address |
-//! | O | as many bytes as the most records of the child need | number of records in child node |
-//! | | likewise for all below the child | total number of records in child node; not there if the child is a leaf |
+//! | O | width of the largest number that is possible | number of records in child node |
+//! | | width of the largest number that is possible | total number of records in child node; absent if it is a leaf |
 
 pub(crate) mod record;
 
@@ -45,39 +46,39 @@ use super::{
     sealed, signature, uint, version, width_for,
 };
 
-/// Bytes of a node beside its records and pointers: signature, version, type and checksum.
+/// The size of the other fields of a node in bytes: signature, version, type and checksum.
 const OVERHEAD: u64 = 10;
 
 /// The header of a tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Header {
-    /// What the records are.
+    /// The type of the records.
     pub(crate) kind: u8,
-    /// Bytes of a node.
+    /// The size of a node in bytes.
     pub(crate) node_size: u32,
-    /// Bytes of a record.
+    /// The size of a record in bytes.
     pub(crate) record_size: u16,
-    /// Levels below the root.
+    /// The number of levels below the root.
     pub(crate) depth: u16,
-    /// The root node; none in an empty tree.
+    /// The root node, or `None` in an empty tree.
     pub(crate) root: Option<Address>,
-    /// Records in the root node.
+    /// The number of records in the root node.
     pub(crate) root_records: u16,
-    /// Records in the tree.
+    /// The number of records in the tree.
     pub(crate) total_records: u64,
 }
 
-/// How full nodes are, in percent of the records that they have room for.
+/// When nodes are split and merged: how full they are, in percent of the records that fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Percents {
-    /// A node with more is split.
+    /// A fuller node is split.
     pub(crate) split: u8,
-    /// A node with fewer takes records of a neighbour, or is merged with it.
+    /// A node that is less full takes records from a neighbour, or is merged with it.
     pub(crate) merge: u8,
 }
 
 impl Percents {
-    /// What the library writes.
+    /// The values that the C library writes.
     pub(crate) const USUAL: Self = Self { split: 100, merge: 40 };
 }
 
@@ -90,7 +91,7 @@ impl Header {
         Self::parse_with_percents(i, sizes).map(|(i, (header, _))| (i, header))
     }
 
-    /// As [`parse`](Self::parse), with what decides when nodes are split and merged.
+    /// Does the same as [`parse`](Self::parse), and also returns when nodes are split and merged.
     pub(crate) fn parse_with_percents(i: &[u8], sizes: Sizes) -> Parsed<'_, (Self, Percents)> {
         sealed(|i| {
             let (i, ()) = signature(b"BTHD")(i)?;
@@ -112,12 +113,12 @@ impl Header {
         })(i)
     }
 
-    /// The widths of child pointers at each level, from the leaves up. The records that are reckoned with only bound what a
-    /// tree holds: more than 64 bits count have the widest field.
+    /// Returns the widths of the fields of child pointers at each level, from the leaves up. The numbers of records are only
+    /// bounds of what a tree can hold: a number that needs more than 64 bits has the widest field.
     pub(crate) fn pointers(&self, sizes: Sizes) -> Vec<Pointer> {
         let leaf = self.leaf_records();
         let records = width_for(leaf);
-        let mut below = leaf; // the most records of a tree of the level below
+        let mut below = leaf; // the largest number of records of a tree at the level below
         (1..=self.depth)
             .map(|depth| {
                 let pointer = Pointer { records, total: if depth > 1 { width_for(below) } else { 0 } };
@@ -129,7 +130,7 @@ impl Header {
     }
 }
 
-/// Widths of a child pointer's fields: records of the child, and of all below it (0: not stored).
+/// The widths of the fields of a child pointer: the records of the child, and all records below it (0: not stored).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Pointer {
     records: usize,
@@ -139,23 +140,24 @@ pub(crate) struct Pointer {
 /// A child of an internal node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Child {
-    /// The node.
+    /// The address of the node.
     pub(crate) address: Address,
-    /// Records in it.
+    /// The number of records in it.
     pub(crate) records: u16,
 }
 
-/// The records of a node, each of the header's record size, and its children: none, or one more than records.
+/// The records of a node, each of the size that the header says, and its children. A leaf has no children; an internal node has
+/// one more than it has records.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Node<'a> {
-    /// One after another.
+    /// The records, one after another.
     pub(crate) records: &'a [u8],
-    /// Left of each record, and right of the last.
+    /// The children to the left of each record, and the one to the right of the last record.
     pub(crate) children: Vec<Child>,
 }
 
 impl<'a> Node<'a> {
-    /// Parses a leaf of `records` records.
+    /// Parses a leaf with `records` records.
     pub(crate) fn leaf(i: &'a [u8], header: &Header, records: u16) -> Parsed<'a, Self> {
         sealed(|i| {
             let (i, records) = prefix(i, b"BTLF", header, records)?;
@@ -163,7 +165,7 @@ impl<'a> Node<'a> {
         })(i)
     }
 
-    /// Parses an internal node of `records` records whose child pointers are as wide as `pointer` says.
+    /// Parses an internal node with `records` records. `pointer` says how wide the fields of its child pointers are.
     pub(crate) fn internal(
         i: &'a [u8],
         header: &Header,
@@ -175,7 +177,7 @@ impl<'a> Node<'a> {
         Ok((i, Self { records, children: children.into_iter().map(|(child, _)| child).collect() }))
     }
 
-    /// As [`internal`](Self::internal), and counts the records below: the records, and the children.
+    /// Does the same as [`internal`](Self::internal), and also returns the number of records below each child.
     pub(crate) fn counted(
         i: &'a [u8],
         header: &Header,
@@ -207,7 +209,7 @@ fn child(i: &[u8], sizes: Sizes, pointer: Pointer) -> Parsed<'_, Counted> {
         })(i);
     };
     let (rest, total) = field("total number of records in child node", uint(pointer.total))(rest)?;
-    // A leaf has none below.
+    // There are no records below a leaf except its own.
     let total = if pointer.total == 0 { records.into() } else { total };
     Ok((rest, (Child { address, records }, total)))
 }
@@ -217,7 +219,7 @@ impl Header {
         self.encode_with(out, sizes, Percents::USUAL)
     }
 
-    /// As [`encode`](Self::encode), for a tree whose nodes are split and merged at other points.
+    /// Does the same as [`encode`](Self::encode), for a tree whose nodes are split and merged at other percentages.
     pub(crate) fn encode_with(&self, out: &mut Vec<u8>, sizes: Sizes, percents: Percents) -> Result<()> {
         let start = out.len();
         out.extend(b"BTHD\0");
@@ -233,19 +235,19 @@ impl Header {
         Ok(())
     }
 
-    /// Bytes of a node for records and pointers.
+    /// Returns how many bytes a node has for records and pointers.
     fn room(&self) -> u64 {
         bound::left(self.node_size.into(), OVERHEAD)
     }
 
-    /// The most records of a leaf; records have bytes.
+    /// Returns the largest number of records of a leaf. A record is never empty.
     pub(crate) fn leaf_records(&self) -> u64 {
         self.room().checked_div(self.record_size.into()).unwrap_or_default()
     }
 }
 
 impl Pointer {
-    /// The most records of an internal node with pointers of these widths: none if the node has no room.
+    /// Returns the largest number of records of an internal node with pointers of these widths; 0 if not even a pointer fits.
     pub(crate) fn records(self, header: &Header, sizes: Sizes) -> u64 {
         let width = bound::sum(bound::sum(self.records, self.total), sizes.bytes(1, 0, 0)) as u64;
         let each = bound::sum(width, header.record_size.into());
@@ -253,10 +255,10 @@ impl Pointer {
     }
 }
 
-/// A child pointer and the records below it, the child's own counted.
+/// A child pointer and the number of records in the child and below it.
 pub(crate) type Counted = (Child, u64);
 
-/// Appends a whole node: a leaf without pointers, or an internal node whose pointers are as wide as `pointer` says.
+/// Appends a whole node: a leaf without pointers, or an internal node. `pointer` says how wide the fields of its pointers are.
 pub(crate) fn encode_node(
     out: &mut Vec<u8>,
     header: &Header,
@@ -294,7 +296,7 @@ mod tests {
         Header { kind, node_size, record_size, depth, root: None, root_records: 0, total_records: 0 }
     }
 
-    /// As far as the checksum, as those that follow.
+    /// A header without its checksum. The constants below have no checksum either.
     const HEADER: [u8; 34] = [
         b'B', b'T', b'H', b'D', // signature
         0,    // version

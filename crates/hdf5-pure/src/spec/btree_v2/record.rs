@@ -1,10 +1,10 @@
-//! The records of version 2 B-trees (III.A.2, types 1 to 11). Shared messages (type 7) have a file of their own:
+//! The records of version 2 B-trees (III.A.2, types 1 to 11). The records of shared messages (type 7) are in
 //! [`shared_table`](super::super::shared_table).
 //!
 //! | offset | size | field of a huge object of a fractal heap (types 1 to 4) |
 //! |---|---|---|
 //! | 0 | O | huge object address |
-//! | O | L | huge object length, as stored |
+//! | O | L | huge object length: stored bytes |
 //! | O + L | 4 | filter mask (types 2 and 4) |
 //! | O + L + 4 | L | huge object memory size: bytes after decoding (types 2 and 4) |
 //! | | L | huge object ID (types 1 and 2) |
@@ -17,16 +17,16 @@
 //! | offset | size | field of an attribute (types 8 and 9) |
 //! |---|---|---|
 //! | 0 | 8 | heap ID of the attribute message |
-//! | 8 | 1 | message flags; bit 1: the heap is that of the shared messages |
+//! | 8 | 1 | message flags; if bit 1 is set, the ID belongs to the heap of the shared messages |
 //! | 9 | 4 | creation order |
 //! | 13 | 4 | hash of name (type 8) |
 //!
 //! | offset | size | field of a chunk of a dataset of n dimensions (types 10 and 11) |
 //! |---|---|---|
 //! | 0 | O | address, or none |
-//! | O | as the layout says | chunk size, as stored (type 11) |
+//! | O | as the layout says | chunk size: stored bytes (type 11) |
 //! | | 4 | filter mask (type 11) |
-//! | | 8·n | scaled offset: in chunks, along each dimension |
+//! | | 8·n | scaled offset: the position along each dimension, counted in chunks |
 
 use nom::Parser;
 use nom::bytes::complete::take;
@@ -41,13 +41,13 @@ use super::super::{Address, Sizes, address, defined, length, put_address, put_le
 /// A huge object of a fractal heap (types 1 to 4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct HugeObject {
-    /// Where.
+    /// The address of the object.
     pub(crate) address: Address,
-    /// Bytes as stored.
+    /// Its stored size in bytes.
     pub(crate) stored: u64,
-    /// Filters skipped, and bytes after decoding (types 2 and 4).
+    /// The mask of the filters that were skipped, and the size after decoding in bytes (types 2 and 4).
     pub(crate) filtered: Option<(u32, u64)>,
-    /// Its key in heap IDs (types 1 and 2).
+    /// The key by which heap IDs refer to it (types 1 and 2).
     pub(crate) key: Option<u64>,
 }
 
@@ -74,7 +74,7 @@ impl HugeObject {
 pub(crate) struct LinkName<'a> {
     /// Hash of the name.
     pub(crate) hash: u32,
-    /// The link message in the group's fractal heap.
+    /// The ID of the link message in the fractal heap of the group.
     pub(crate) id: &'a [u8],
 }
 
@@ -89,11 +89,11 @@ impl<'a> LinkName<'a> {
 /// An attribute by the hash of its name (type 8) or its creation order (type 9).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct AttributeRecord<'a> {
-    /// The attribute message in a fractal heap.
+    /// The ID of the attribute message in a fractal heap.
     pub(crate) id: &'a [u8],
-    /// Message flags; bit 1: the heap is that of the shared messages.
+    /// The flags of the message. If bit 1 is set, the ID belongs to the heap of the shared messages.
     pub(crate) flags: u8,
-    /// When it was created among the object's attributes.
+    /// The position of the attribute in the order in which the object's attributes were created.
     pub(crate) creation_order: u32,
     /// Hash of the name (type 8).
     pub(crate) hash: Option<u32>,
@@ -115,16 +115,16 @@ impl<'a> AttributeRecord<'a> {
 /// A chunk (types 10 and 11).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ChunkRecord {
-    /// Where; none if it is not there.
+    /// The address of the chunk, or `None` if it is not stored.
     pub(crate) address: Option<Address>,
-    /// Bytes as stored and filters skipped (type 11).
+    /// The stored size in bytes, and the mask of the filters that were skipped (type 11).
     pub(crate) filtered: Option<(u64, u32)>,
-    /// Which chunk, counted in chunks along each dimension.
+    /// The position of the chunk along each dimension, counted in chunks.
     pub(crate) scaled: Vec<u64>,
 }
 
 impl ChunkRecord {
-    /// Parses a record whose stored size is `size_width` bytes wide, 0 for type 10.
+    /// Parses a record whose chunk size is `size_width` bytes wide; this is 0 for type 10.
     pub(crate) fn parse(i: &[u8], sizes: Sizes, size_width: usize, rank: usize) -> Parsed<'_, Self> {
         let (i, address) = field("address", address(sizes))(i)?;
         let (i, filtered) = match size_width {
@@ -137,7 +137,7 @@ impl ChunkRecord {
 }
 
 impl HugeObject {
-    /// Bytes of a record of type 1.
+    /// Returns the size of a record of type 1 in bytes.
     pub(crate) fn size(sizes: Sizes) -> u16 {
         bound::sum(bound::product(sizes.lengths.into(), 2), sizes.offsets.into())
     }
@@ -159,7 +159,7 @@ impl LinkName<'_> {
     }
 }
 
-/// The creation order of a link (type 6), and the rest of the record, which is its heap ID.
+/// Parses the creation order of a link (type 6), and returns the rest of the record, which is its heap ID.
 pub(crate) fn link_order(i: &[u8]) -> Parsed<'_, i64> {
     field("creation order", le_i64)(i)
 }
@@ -182,14 +182,14 @@ impl AttributeRecord<'_> {
 }
 
 impl ChunkRecord {
-    /// The scaled offsets of an encoded record, which are its last fields.
+    /// Returns the scaled offsets of an encoded record, which are its last fields.
     pub(crate) fn encoded_scaled(record: &[u8], rank: usize) -> Vec<u64> {
         let (_, words) = record.as_rchunks::<8>();
-        // From the end, where nom's parsers do not begin.
+        // The fields are counted from the end, which parsers of nom cannot do.
         words.iter().skip(bound::left(words.len(), rank)).map(|&word| u64::from_le_bytes(word)).collect()
     }
 
-    /// Appends a record whose stored size is `size_width` bytes wide, 0 for type 10.
+    /// Appends a record whose chunk size is `size_width` bytes wide; this is 0 for type 10.
     pub(crate) fn encode(&self, out: &mut Vec<u8>, sizes: Sizes, size_width: usize) -> Result<()> {
         put_address(out, self.address, sizes)?;
         if size_width > 0 {

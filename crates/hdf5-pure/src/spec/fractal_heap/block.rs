@@ -1,12 +1,13 @@
-//! The blocks of a fractal heap (III.G.2 and 3). Objects are addressed from a direct block's very start.
+//! The blocks of a fractal heap (III.F). The offset of an object counts from the first byte of its direct block, which belongs to
+//! the header of the block.
 //!
 //! | offset | size | field of a direct block |
 //! |---|---|---|
 //! | 0 | 4 | signature: `FHDB` |
 //! | 4 | 1 | version: 0 |
 //! | 5 | O | heap header address |
-//! | 5 + O | w | block offset: its first byte in the heap; w bytes are the heap's maximum size |
-//! | 5 + O + w | 4 | checksum of the whole block with zeros in this place, if the heap's flags say so |
+//! | 5 + O | w | block offset: the position of the block's first byte in the heap; w follows from the heap's maximum size |
+//! | 5 + O + w | 4 | checksum of the whole block, computed with zeros in this field, if the heap's flags require it |
 //! | | | object data, up to the size of the block |
 //!
 //! | offset | size | field of an indirect block |
@@ -15,7 +16,7 @@
 //! | 4 | 1 | version: 0 |
 //! | 5 | O | heap header address |
 //! | 5 + O | w | block offset |
-//! | | O, or O + L + 4 | child direct blocks: address, or none; with filters also size of filtered direct block and filter mask |
+//! | | O, or O + L + 4 | child direct blocks: address, or none; with filters also the filtered size and a filter mask |
 //! | | O | child indirect blocks: address, or none |
 //! | | 4 | checksum |
 
@@ -35,20 +36,20 @@ use super::FractalHeap;
 /// A block that an indirect block leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Child {
-    /// None if the block does not exist.
+    /// The address of the block, or `None` if it does not exist.
     pub(crate) address: Option<Address>,
-    /// Bytes after the filters, and filters skipped, of a direct block of a filtered heap.
+    /// The filtered size and the mask of the filters that were skipped, for a direct block of a filtered heap.
     pub(crate) filtered: Option<(u64, u32)>,
 }
 
-/// The children of an indirect block, direct ones first.
+/// The children of an indirect block. Direct blocks come before indirect ones.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct IndirectBlock {
-    /// Row after row.
+    /// The children, row by row.
     pub(crate) children: Vec<Child>,
 }
 
-/// Children of an indirect block of `rows` rows: direct and indirect ones.
+/// Returns how many direct and how many indirect children an indirect block of `rows` rows has.
 fn children(heap: &FractalHeap, rows: u32) -> (u64, u64) {
     let direct = heap.table.direct_rows().min(rows);
     let width = u64::from(heap.table.width);
@@ -56,7 +57,8 @@ fn children(heap: &FractalHeap, rows: u32) -> (u64, u64) {
 }
 
 impl IndirectBlock {
-    /// Bytes of a block of `rows` rows. A bound: more than 64 bits count are not in the file.
+    /// Returns the size of an indirect block of `rows` rows in bytes. The result is a bound: a size of more than 64 bits exceeds
+    /// any file.
     pub(crate) fn size(heap: &FractalHeap, sizes: Sizes, rows: u32) -> u64 {
         let (direct, indirect) = children(heap, rows);
         let filtered = if heap.filters.is_some() { sizes.bytes(1, 1, 4) } else { sizes.bytes(1, 0, 0) };
@@ -99,7 +101,7 @@ fn direct_child<'a>(i: &'a [u8], heap: &FractalHeap, sizes: Sizes) -> Parsed<'a,
     Ok((i, Child { address, filtered: Some((size, mask)) }))
 }
 
-/// Checks a whole direct block, filters undone. Its objects are slices of it.
+/// Checks a whole direct block after its filters were undone. Objects of the heap are slices of it.
 pub(crate) fn check_direct<'a>(i: &'a [u8], heap: &FractalHeap, sizes: Sizes) -> Parsed<'a, ()> {
     let block = i;
     let (i, ()) = signature(b"FHDB")(i)?;
@@ -121,7 +123,7 @@ pub(crate) fn check_direct<'a>(i: &'a [u8], heap: &FractalHeap, sizes: Sizes) ->
     Ok((rest, ()))
 }
 
-/// Where a block stands: the heap's header and the block's first byte in the heap.
+/// The place of a block: the address of the heap's header, and the position of the block's first byte in the heap.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BlockPlace {
     pub(crate) header: Address,
@@ -137,7 +139,7 @@ impl BlockPlace {
     }
 }
 
-/// Bytes before the data of a direct block with a checksum.
+/// Returns the number of bytes before the data of a direct block with a checksum.
 pub(crate) fn direct_prefix(heap: &FractalHeap, sizes: Sizes) -> usize {
     bound::sum(sizes.bytes(1, 0, 9), heap.table.offset_width())
 }
@@ -159,7 +161,8 @@ pub(crate) fn encode_direct(
     seal_direct(present(out.get_mut(start..), "a direct block")?, prefix).map(drop)
 }
 
-/// Makes the checksum of a whole direct block, whose data begin behind `prefix` bytes, that of its bytes; gives its place.
+/// Computes the checksum of a whole direct block, whose data start after `prefix` bytes, and stores it in the block. Returns the
+/// position of the checksum.
 pub(crate) fn seal_direct(block: &mut [u8], prefix: usize) -> Result<std::ops::Range<usize>> {
     let place = sub(prefix, 4)?..prefix;
     present(block.get_mut(place.clone()), "checksum of a direct block")?.fill(0);
@@ -169,7 +172,7 @@ pub(crate) fn seal_direct(block: &mut [u8], prefix: usize) -> Result<std::ops::R
 }
 
 impl IndirectBlock {
-    /// Appends the block of a heap without filters.
+    /// Appends an indirect block of a heap without filters.
     pub(crate) fn encode(
         &self,
         out: &mut Vec<u8>,
@@ -193,7 +196,7 @@ mod tests {
     use super::super::tests::{filtered, heap};
     use super::*;
 
-    /// Of 32 bytes; its checksum is still zeros.
+    /// A direct block of 32 bytes. Its checksum is not computed yet.
     const DIRECT: [u8; 32] = [
         b'F', b'H', b'D', b'B', // signature
         0,    // version
@@ -204,7 +207,7 @@ mod tests {
         0, 0, 0, 0, 0, // free
     ];
 
-    /// As far as the checksum, as the one that follows.
+    /// An indirect block without its checksum. The constant below has no checksum either.
     const INDIRECT: [u8; 49] = [
         b'F', b'H', b'I', b'B', // signature
         0,    // version

@@ -1,19 +1,19 @@
-//! Heap IDs (III.G.4): where an object of a fractal heap is. Their length is that of the heap's header.
+//! Heap IDs (III.F): where an object of a fractal heap is. The header of the heap contains the length of its IDs.
 //!
 //! | offset | size | field |
 //! |---|---|---|
-//! | 0 | 1 | bits 6–7 version: 0; bits 4–5 type: 0 managed, 1 huge, 2 tiny; bits 0–3 of a tiny object: its length less 1 |
-//! | 1 | as the heap's maximum size needs | managed: offset in the heap, block headers counted |
-//! | | as the largest managed object needs | managed: length |
-//! | 1 | L, at most 8 | huge, in IDs with too little room for the rest: key in the v2 B-tree |
+//! | 0 | 1 | bits 6–7 version: 0; bits 4–5 type: 0 managed, 1 huge, 2 tiny; bits 0–3 of a tiny object: its length minus 1 |
+//! | 1 | width of the largest offset in the heap | managed: offset in the heap; the headers of blocks count too |
+//! | | width of the largest length of a managed object | managed: length |
+//! | 1 | L, at most 8 | huge, if the ID is too short for the other fields: key in the v2 B-tree |
 //! | 1 | O | huge: address |
-//! | 1 + O | L | huge: length, as stored |
+//! | 1 + O | L | huge: length of the stored bytes |
 //! | 1 + O + L | 4 | huge, with filters: filter mask |
 //! | 5 + O + L | L | huge, with filters: de-filtered size |
-//! | 1 | 1 | tiny, in IDs of more than 18 bytes: the lower bits of the length less 1 |
+//! | 1 | 1 | tiny, in IDs of more than 18 bytes: the lower bits of the length minus 1 |
 //! | 1 or 2 | length | tiny: data |
 //!
-//! The rest is zeros.
+//! The rest of an ID is filled with zeros.
 
 use nom::Parser;
 use nom::bytes::complete::take;
@@ -28,28 +28,28 @@ use super::FractalHeap;
 /// A decoded heap ID.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum HeapId {
-    /// In the blocks: offset in the heap and length.
+    /// An object in the blocks of the heap.
     Managed {
-        /// Offset, block headers counted.
+        /// The offset in the heap; the headers of blocks count too.
         offset: u64,
-        /// Bytes.
+        /// The length in bytes.
         length: u64,
     },
-    /// Outside the blocks, found through the B-tree of huge objects.
+    /// An object outside the blocks, which the B-tree of huge objects leads to.
     HugeIndirect {
         /// The key in the B-tree.
         key: u64,
     },
-    /// Outside the blocks.
+    /// An object outside the blocks, whose address is in the ID.
     Huge {
-        /// Where.
+        /// The address of the object.
         address: Address,
-        /// Bytes as stored.
+        /// The stored size in bytes.
         stored: u64,
-        /// Filters skipped and bytes after decoding, in a filtered heap.
+        /// The mask of the filters that were skipped and the size after decoding, in a filtered heap.
         filtered: Option<(u32, u64)>,
     },
-    /// In the ID itself.
+    /// An object in the ID itself.
     Tiny(Vec<u8>),
 }
 
@@ -104,7 +104,7 @@ fn tiny<'a>(i: &'a [u8], first: u8, heap: &FractalHeap) -> Parsed<'a, HeapId> {
 }
 
 impl HeapId {
-    /// The ID's bytes in a heap without filters.
+    /// Returns the bytes of the ID in a heap without filters.
     pub(crate) fn encode(&self, heap: &FractalHeap, sizes: Sizes) -> Result<Vec<u8>> {
         let mut out = Vec::new();
         match self {

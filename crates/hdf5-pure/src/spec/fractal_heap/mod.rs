@@ -1,15 +1,16 @@
-//! Fractal heaps (III.G): the links and attributes of large groups and objects, and shared messages.
+//! Fractal heaps (III.F), which contain the links and attributes of large groups and objects, and shared messages.
 //!
-//! Objects lie in direct blocks. Indirect blocks hold the addresses of direct ones and of further indirect ones, in
-//! rows of `width` blocks; the blocks of rows 0 and 1 have the starting size, those of every later row twice the size
-//! of the row before: the [`DoublingTable`].
+//! Objects are in direct blocks. Indirect blocks contain the addresses of direct blocks and of further indirect blocks, in rows
+//! of
+//! `width` blocks. The blocks of rows 0 and 1 have the starting size, and the blocks of each later row are twice as large as those of
+//! the row before. This is the [`DoublingTable`].
 //!
 //! | offset | size | field of the header |
 //! |---|---|---|
 //! | 0 | 4 | signature: `FRHP` |
 //! | 4 | 1 | version: 0 |
 //! | 5 | 2 | heap ID length |
-//! | 7 | 2 | I/O filters' encoded length, n; 0 without filters |
+//! | 7 | 2 | encoded length of the I/O filters, n; 0 without filters |
 //! | 9 | 1 | flags; bit 0: huge IDs have wrapped, bit 1: direct blocks have checksums |
 //! | 10 | 4 | maximum size of managed objects |
 //! | 14 | L | next huge object ID |
@@ -19,11 +20,11 @@
 //! | | 8·L | managed space, allocated managed space, iterator offset, managed objects, huge bytes, huge objects, tiny bytes, tiny objects |
 //! | | 2 | table width, a power of 2 |
 //! | | L | starting block size, a power of 2 |
-//! | | L | maximum direct block size, a power of 2, at least the starting one |
+//! | | L | maximum direct block size, a power of 2 that is not below the starting block size |
 //! | | 2 | maximum heap size: bits of an offset in the heap, 1 to 64 |
 //! | | 2 | starting number of rows in root indirect block |
-//! | | O | address of root block, none of an empty heap |
-//! | | 2 | current number of rows in root indirect block; 0: the root is a direct block |
+//! | | O | address of root block, or none if the heap is empty |
+//! | | 2 | current number of rows in root indirect block; 0 if the root is a direct block |
 //! | | L | size of filtered root direct block (with filters only) |
 //! | | 4 | I/O filter mask (with filters only) |
 //! | | n | I/O filter information: a filter pipeline message (with filters only) |
@@ -49,38 +50,39 @@ use super::{
 /// The header of a fractal heap, `FRHP`.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct FractalHeap {
-    /// Bytes of a heap ID.
+    /// The length of a heap ID in bytes.
     pub(crate) id_len: u16,
     /// Bit 0: huge IDs have wrapped. Bit 1: direct blocks have checksums.
     pub(crate) flags: u8,
-    /// Larger objects are huge: stored outside the blocks.
+    /// The largest size of a managed object. Larger objects are huge, and are stored outside the blocks.
     pub(crate) max_managed: u32,
-    /// The last key that a huge object got, or the one after it: the library counts on before it gives a key out.
+    /// The key of the last huge object, or the key after it, because the C library increases the number before it assigns a key.
     pub(crate) next_huge: u64,
-    /// The B-tree of the huge objects.
+    /// The address of the B-tree of huge objects.
     pub(crate) huge_btree: Option<Address>,
-    /// Free bytes in direct blocks: in those that the rows of the root have room for, whether they are there or not.
+    /// The number of free bytes in the direct blocks of all rows of the root, whether these blocks exist or not.
     pub(crate) free_space: u64,
-    /// The free-space manager.
+    /// The address of the free-space manager.
     pub(crate) free_space_manager: Option<Address>,
-    /// Managed space, allocated managed space, iterator offset, managed objects, huge bytes, huge objects, tiny bytes, tiny objects.
+    /// Managed space, allocated managed space, iterator offset, managed objects, huge bytes, huge objects, tiny bytes, tiny
+    /// objects.
     pub(crate) statistics: [u64; 8],
-    /// How blocks are arranged.
+    /// The arrangement of blocks.
     pub(crate) table: DoublingTable,
-    /// The root block; none in an empty heap.
+    /// The address of the root block, or `None` in an empty heap.
     pub(crate) root: Option<Address>,
-    /// Rows of the root indirect block; 0 if the root is a direct block.
+    /// The number of rows of the root indirect block; 0 if the root is a direct block.
     pub(crate) root_rows: u16,
-    /// Filters of the blocks and huge objects.
+    /// The filters of direct blocks and huge objects.
     pub(crate) filters: Option<RootFilters>,
 }
 
-/// The filters of a heap, and what they made of a root direct block.
+/// The filters of a heap, and how they were applied to a root direct block.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct RootFilters {
-    /// Bytes of the filtered root direct block.
+    /// The size of the filtered root direct block in bytes.
     pub(crate) root_size: u64,
-    /// Filters skipped for it.
+    /// The mask of the filters that were skipped for it.
     pub(crate) root_mask: u32,
     /// The filters.
     pub(crate) pipeline: Pipeline,
@@ -89,32 +91,32 @@ pub(crate) struct RootFilters {
 /// The arrangement of blocks by rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct DoublingTable {
-    /// Blocks of a row.
+    /// The number of blocks of a row.
     pub(crate) width: u16,
-    /// Bytes of a block of row 0, a power of 2.
+    /// The size of a block of row 0 in bytes, a power of 2.
     pub(crate) start: u64,
-    /// Bytes of the largest direct block, a power of 2.
+    /// The size of the largest direct block in bytes, a power of 2.
     pub(crate) max_direct: u64,
-    /// Bits of a heap offset.
+    /// The number of bits of an offset in the heap.
     pub(crate) max_bits: u16,
-    /// Rows that a new root indirect block gets.
+    /// The number of rows that a new root indirect block has.
     pub(crate) start_rows: u16,
 }
 
 impl DoublingTable {
-    /// Rows that hold direct blocks.
+    /// Returns the number of rows that contain direct blocks.
     pub(crate) fn direct_rows(&self) -> u32 {
-        // Both are powers of 2.
+        // Both sizes are powers of 2.
         bound::sum(bound::left(self.max_direct.trailing_zeros(), self.start.trailing_zeros()), 2)
     }
 
-    /// Bytes of a block of `row`, if they fit 64 bits.
+    /// Returns the size of a block of `row` in bytes, if it fits 64 bits.
     pub(crate) fn block_size(&self, row: u32) -> Option<u64> {
         let shift = bound::left(row, 1);
         self.start.checked_shl(shift).filter(|size| size.checked_shr(shift) == Some(self.start))
     }
 
-    /// Bytes before `row` in an indirect block.
+    /// Returns the number of bytes before `row` in an indirect block.
     pub(crate) fn row_offset(&self, row: u32) -> Option<u64> {
         match row {
             0 => Some(0),
@@ -122,13 +124,14 @@ impl DoublingTable {
         }
     }
 
-    /// Rows of an indirect block that covers `size` bytes.
+    /// Returns the number of rows of an indirect block that covers `size` bytes.
     pub(crate) fn rows(&self, size: u64) -> Option<u32> {
         let first = self.start.checked_mul(self.width.into())?;
         size.checked_ilog2()?.checked_sub(first.checked_ilog2()?)?.checked_add(1)
     }
 
-    /// Row and column of the block that holds byte `offset` of an indirect block, and the bytes before that one.
+    /// Returns the row and the column of the block that contains byte `offset` of an indirect block, and the number of bytes
+    /// before this block.
     pub(crate) fn locate(&self, offset: u64) -> Option<(u32, u64, u64)> {
         let first = self.start.checked_mul(self.width.into())?;
         let row = match offset {
@@ -141,7 +144,8 @@ impl DoublingTable {
         Some((row, column, self.row_offset(row)?.checked_add(column.checked_mul(size)?)?))
     }
 
-    /// Start and size of the direct block that holds byte `offset` of the heap, whether it is there or not.
+    /// Returns the start and the size of the direct block that contains byte `offset` of the heap, whether the block exists or
+    /// not.
     pub(crate) fn direct_block(&self, offset: u64) -> Option<(u64, u64)> {
         let (mut start, mut left) = (0u64, offset);
         loop {
@@ -154,16 +158,17 @@ impl DoublingTable {
         }
     }
 
-    /// The most rows that an indirect block can have.
+    /// Returns the largest number of rows that an indirect block can have.
     pub(crate) fn most_rows(&self) -> Option<u32> {
         let first = self.row_offset(1)?.checked_ilog2()?;
         u32::from(self.max_bits).checked_sub(first)?.checked_add(1)
     }
 
-    /// Bytes for objects in all direct blocks that an indirect block of `rows` rows has room for, where a direct block begins
-    /// with `prefix` bytes. The sum wraps as the library's does: it counts these bytes for heaps of up to 2^64 bytes.
+    /// Returns the number of bytes for objects in all direct blocks below an indirect block of `rows` rows. Each direct block
+    /// begins with `prefix` other bytes. The sum wraps around as in the C library, which counts these bytes for heaps of up to
+    /// 2^64 bytes.
     pub(crate) fn capacity(&self, rows: u32, prefix: u64) -> Option<u64> {
-        // By the number of rows, since a block of a later row is an indirect block of fewer rows.
+        // `below[n]` is the capacity of `n` rows, because a block of a later row is an indirect block with fewer rows.
         let mut below = vec![0u64];
         for row in 0..rows {
             let size = self.block_size(row)?;
@@ -177,23 +182,23 @@ impl DoublingTable {
         below.last().copied()
     }
 
-    /// Bytes of an offset in the heap.
+    /// Returns the width of an offset in the heap in bytes.
     pub(crate) fn offset_width(&self) -> usize {
         usize::from(self.max_bits).div_ceil(8)
     }
 }
 
 impl FractalHeap {
-    /// No header is longer but by its filters.
+    /// The largest size of a header without its filters.
     pub(crate) const MAX_SIZE: usize = 26 + 12 * 32 + 3 * 32 + 10 + 4 + 36;
 
-    /// Bytes of the header, of which at least the first seven are `i`.
+    /// Returns the size of the header in bytes; `i` must contain at least its first nine bytes.
     pub(crate) fn size(i: &[u8], sizes: Sizes) -> Parsed<'_, usize> {
         let (i, ()) = signature(b"FRHP")(i)?;
         let (i, _) = version(0)(i)?;
         let (i, _) = le_u16(i)?;
         let (i, filters) = field("I/O filters' encoded length", le_u16)(i)?;
-        // Twelve lengths and three addresses stand between fields of fixed size.
+        // Besides fields of fixed size there are twelve lengths and three addresses.
         let size = match filters {
             0 => sizes.bytes(3, 12, 26),
             _ => bound::sum(sizes.bytes(3, 13, 30), usize::from(filters)),
@@ -205,18 +210,18 @@ impl FractalHeap {
         sealed(|i| header(i, sizes))(i)
     }
 
-    /// Whether direct blocks have checksums.
+    /// Returns whether direct blocks have checksums.
     pub(crate) fn direct_checksums(&self) -> bool {
         self.flags & 2 != 0
     }
 
-    /// Whether IDs of huge objects are keys of the B-tree, and hold not the place themselves.
+    /// Returns whether IDs of huge objects are keys of the B-tree, instead of containing the address themselves.
     pub(crate) fn has_huge_keys(&self, sizes: Sizes) -> bool {
         let direct = if self.filters.is_some() { sizes.bytes(1, 2, 4) } else { sizes.bytes(1, 1, 0) };
         direct > bound::left(usize::from(self.id_len), 1)
     }
 
-    /// Bytes of the length of a managed object in its ID.
+    /// Returns the width of the length of a managed object in its ID, in bytes.
     pub(crate) fn length_width(&self) -> usize {
         let by_block = self.table.max_direct.trailing_zeros().div_ceil(8);
         let by_object = super::width_for(self.max_managed.into());
@@ -317,7 +322,7 @@ mod tests {
     pub(crate) const LINKS: DoublingTable =
         DoublingTable { width: 4, start: 512, max_direct: 65536, max_bits: 32, start_rows: 1 };
 
-    /// As far as the checksum.
+    /// A header without its checksum.
     const HEADER: [u8; 142] = [
         b'F', b'R', b'H', b'P', // signature
         0,    // version
@@ -347,7 +352,7 @@ mod tests {
         0, 0, // current number of rows in root indirect block
     ];
 
-    /// What follows in a heap with filters.
+    /// The fields that follow in a heap with filters.
     const FILTERS: [u8; 24] = [
         0x2c, 1, 0, 0, 0, 0, 0, 0, // size of filtered root direct block
         0, 0, 0, 0, // I/O filter mask
@@ -359,7 +364,7 @@ mod tests {
         6, 0, 0, 0, // level
     ];
 
-    /// The heap of [`HEADER`].
+    /// The heap that [`HEADER`] describes.
     pub(super) fn heap() -> FractalHeap {
         FractalHeap {
             id_len: 7,
@@ -377,7 +382,7 @@ mod tests {
         }
     }
 
-    /// As [`heap`], with filters.
+    /// The same heap as [`heap`] with filters.
     pub(super) fn filtered() -> FractalHeap {
         let deflate = FilterDescription { id: 1, name: None, optional: false, values: vec![6] };
         let pipeline = Pipeline { filters: vec![deflate] };
@@ -399,14 +404,14 @@ mod tests {
     fn direct_blocks_and_their_room() {
         assert_eq!(LINKS.direct_block(1600), Some((1536, 512)));
         assert_eq!(LINKS.direct_block(4096 + 1024 + 5), Some((4096 + 1024, 1024)));
-        // The first row of indirect blocks has some of 131072 bytes: their first blocks are small again.
+        // The first row of indirect blocks has blocks of 131072 bytes. Within each of them, the first rows are small again.
         assert_eq!(LINKS.row_offset(9), Some(524_288));
         assert_eq!(LINKS.direct_block(524_288 + 513), Some((524_288 + 512, 512)));
         assert_eq!(LINKS.direct_block(524_288 + 131_072), Some((524_288 + 131_072, 512)));
         assert_eq!(LINKS.most_rows(), Some(22));
         assert_eq!(LINKS.capacity(1, 21), Some(4 * (512 - 21)));
         assert_eq!(LINKS.capacity(9, 21), Some(524_288 - 36 * 21));
-        // An indirect block of 131072 bytes has seven rows of four direct ones.
+        // An indirect block of 131072 bytes has seven rows of four direct blocks.
         assert_eq!(LINKS.capacity(10, 21), Some(524_288 - 36 * 21 + 4 * (131_072 - 28 * 21)));
     }
 

@@ -3,17 +3,17 @@
 //! | offset | size | field |
 //! |---|---|---|
 //! | 0 | 1 | version: 1 to 3 |
-//! | 1 | 1 | flags, from version 2 on; bit 0: the datatype is shared, bit 1: the dataspace is |
-//! | 2 | 2 | name size, with its NUL |
+//! | 1 | 1 | flags, from version 2 on; bit 0: the datatype is shared, bit 1: the dataspace is shared |
+//! | 2 | 2 | name size, including its NUL |
 //! | 4 | 2 | datatype size |
 //! | 6 | 2 | dataspace size |
 //! | 8 | 1 | name character set encoding: 0 ASCII, 1 UTF-8 (version 3) |
 //! | 8 or 9 | name size | name and NUL |
 //! | | datatype size | datatype message, or a reference to a [shared](super::shared) one |
-//! | | dataspace size | dataspace message, likewise |
+//! | | dataspace size | dataspace message, or a reference to a shared one |
 //! | | rest | data |
 //!
-//! In version 1 name, datatype and dataspace are padded with zeros to multiples of 8 bytes.
+//! In version 1, the name, the datatype and the dataspace are padded with zeros to multiples of 8 bytes.
 
 use nom::bytes::complete::take;
 use nom::number::complete::{le_u16, u8 as byte};
@@ -28,18 +28,18 @@ use super::super::{pad8, put_padding, short, trimmed};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RawAttribute<'a> {
     pub(crate) name: &'a [u8],
-    /// Whether the name is said to be UTF-8.
+    /// Whether the name is declared to be UTF-8.
     pub(crate) utf8: bool,
     pub(crate) datatype: Part<'a>,
     pub(crate) dataspace: Part<'a>,
     pub(crate) data: Part<'a>,
 }
 
-/// A part of the message, or a reference to a shared message in its place.
+/// A part of the message: an embedded message, or a reference to a shared one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Part<'a> {
     pub(crate) shared: bool,
-    /// Offset in the message.
+    /// The offset in the message.
     pub(crate) at: usize,
     pub(crate) bytes: &'a [u8],
 }
@@ -86,7 +86,7 @@ impl<'a> RawAttribute<'a> {
 }
 
 impl RawAttribute<'_> {
-    /// The message with another name; `message` is the one that it has now.
+    /// Returns the message with another name; `message` is the present one.
     pub(crate) fn renamed(&self, message: &[u8], name: &[u8]) -> Result<Vec<u8>> {
         let new = NewAttribute {
             name,
@@ -108,7 +108,7 @@ impl RawAttribute<'_> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct NewAttribute<'a> {
     pub(crate) name: &'a [u8],
-    /// Whether the name is said to be UTF-8.
+    /// Whether the name is declared to be UTF-8.
     pub(crate) utf8: bool,
     pub(crate) datatype: &'a [u8],
     pub(crate) shared_datatype: bool,
@@ -118,8 +118,8 @@ pub(crate) struct NewAttribute<'a> {
 }
 
 impl NewAttribute<'_> {
-    /// Appends a message of `version` 1 to 3. Version 1 has neither shared datatypes nor UTF-8 names,
-    /// version 2 no UTF-8 names.
+    /// Appends a message of `version` 1 to 3. Version 1 can hold neither shared datatypes nor UTF-8 names, and version 2 cannot
+    /// hold UTF-8 names.
     pub(crate) fn encode(&self, out: &mut Vec<u8>, version: u8) -> Result<()> {
         let shared = u8::from(self.shared_datatype) | u8::from(self.shared_dataspace) << 1;
         out.extend([version, if version > 1 { shared } else { 0 }]);

@@ -8,7 +8,7 @@
 //! | 3 | 5 | reserved (version 1) |
 //! | 3 | 1 | type: 0 scalar, 1 simple, 2 null (version 2) |
 //! | 8 or 4 | n·L | dimension sizes, the slowest-varying first |
-//! | | n·L | dimension maximum sizes, all bits set without limit (with bit 0) |
+//! | | n·L | dimension maximum sizes; all bits are set if there is no limit (with bit 0) |
 
 use nom::Parser;
 use nom::bytes::complete::take;
@@ -45,9 +45,9 @@ pub enum Dataspace {
     Scalar,
     /// An array.
     Simple {
-        /// Length of each dimension, the slowest-varying first.
+        /// The length of each dimension; the slowest-varying dimension is the first.
         dimensions: Vec<u64>,
-        /// What each may grow to; none if without limit.
+        /// The length that each dimension may grow to, or `None` if there is no limit.
         maximum: Vec<Option<u64>>,
     },
 }
@@ -112,7 +112,7 @@ impl Dataspace {
         }
     }
 
-    /// Number of elements, if it fits 64 bits.
+    /// Returns the number of elements, if it fits 64 bits.
     pub(crate) fn elements(&self) -> Option<u64> {
         self.extent().map_or(Some(0), sciformats_core::slab::elements)
     }
@@ -144,7 +144,7 @@ fn simple(i: &[u8], sizes: Sizes, rank: usize, flags: u8) -> Parsed<'_, Dataspac
 }
 
 impl Dataspace {
-    /// Appends a message of `version` 1 or 2. A null dataspace is always of version 2.
+    /// Appends a message of `version` 1 or 2. A null dataspace always has version 2.
     pub(crate) fn encode(&self, out: &mut Vec<u8>, sizes: Sizes, version: u8) -> Result<()> {
         let (kind, dimensions, maximum) = match self {
             Self::Null => (2, &[][..], &[][..]),
@@ -165,7 +165,7 @@ impl Dataspace {
     }
 }
 
-/// Replaces the dimensions in an encoded message; `None` if it is not one of as many dimensions.
+/// Replaces the dimensions in an encoded message. Returns `None` if the message does not have as many dimensions.
 pub(crate) fn put_dimensions(message: &mut [u8], dimensions: &[u64], sizes: Sizes) -> Option<()> {
     let start = match *message {
         [1, rank, ..] if usize::from(rank) == dimensions.len() => 8,

@@ -1,4 +1,4 @@
-//! External data files message (IV.A.2.h): files that hold a dataset's elements, one part after another.
+//! External data files message (IV.A.2.h): the files that contain the elements of a dataset, one part after another.
 //!
 //! | offset | size | field |
 //! |---|---|---|
@@ -6,14 +6,14 @@
 //! | 1 | 3 | reserved |
 //! | 4 | 2 | allocated slots |
 //! | 6 | 2 | used slots, n |
-//! | 8 | O | heap address: the local heap with the names |
+//! | 8 | O | heap address: the local heap that contains the names |
 //! | 8 + O | n·3·L | slots |
 //!
 //! | offset | size | field of a slot |
 //! |---|---|---|
 //! | 0 | L | name offset in local heap |
 //! | L | L | offset in external data file |
-//! | 2·L | L | data size in external file; all bits set without end |
+//! | 2·L | L | data size in external file; all bits are set if it has no end |
 
 use nom::Parser;
 use nom::bytes::complete::take;
@@ -24,23 +24,23 @@ use sciformats_core::fault::{Parsed, field};
 
 use super::super::{Address, Sizes, defined, length, put_address, put_length, put_limit, short, version};
 
-/// The files that hold a dataset's elements.
+/// The files that contain the elements of a dataset.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ExternalFiles {
-    /// The heap with their names.
+    /// The address of the local heap that contains their names.
     pub(crate) heap: Address,
-    /// The parts.
+    /// The parts of these files.
     pub(crate) slots: Vec<Slot>,
 }
 
 /// A part of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Slot {
-    /// Offset of the file's name in the heap.
+    /// The offset of the file's name in the heap.
     pub(crate) name: u64,
-    /// First byte in the file.
+    /// The offset of the first byte in the file.
     pub(crate) offset: u64,
-    /// Bytes; none if without end.
+    /// The size in bytes, or `None` if the part has no end.
     pub(crate) size: Option<u64>,
 }
 

@@ -3,20 +3,20 @@
 //! | offset | size | field of version 0 |
 //! |---|---|---|
 //! | 0 | 1 | version: 0 |
-//! | 1 | 1 | strategy: 1 as 0 of version 1 and free space is kept, 2 as 0, 3 as 2, 4 as 3 |
-//! | 2 | L | threshold: smallest part that is tracked |
+//! | 1 | 1 | strategy: 1 and 2 mean 0 of version 1, with free space persisting (1) or not (2); 3 means 2, 4 means 3 |
+//! | 2 | L | threshold: size of the smallest section that is tracked |
 //! | 2 + L | 6·O | addresses of free-space managers, or none (strategy 1) |
 //!
 //! | offset | size | field of version 1 |
 //! |---|---|---|
 //! | 0 | 1 | version: 1 |
 //! | 1 | 1 | strategy: 0 free-space managers and aggregators, 1 pages, 2 aggregators, 3 none |
-//! | 2 | 1 | persisting free-space: 1 if it is kept when the file is closed |
+//! | 2 | 1 | persisting free space: 1 if free space is still tracked after the file is closed |
 //! | 3 | L | free-space section threshold |
 //! | 3 + L | L | file space page size |
 //! | 3 + 2·L | 2 | page-end metadata threshold |
-//! | 5 + 2·L | O | end of address: of the file without its managers |
-//! | 5 + 2·L + O | 12·O | addresses of free-space managers, or none (if free space is kept) |
+//! | 5 + 2·L | O | end of address: the end of the file without its free-space managers |
+//! | 5 + 2·L + O | 12·O | addresses of free-space managers, or none (if free space persists) |
 
 use nom::Parser;
 use nom::bytes::complete::take;
@@ -29,7 +29,7 @@ use sciformats_core::fault::{FaultKind, Parsed, fail, field};
 
 use super::super::{Address, Sizes, address, length, put_address, put_length};
 
-/// Bytes of a page where nobody chose another number.
+/// The default page size in bytes.
 const PAGE: u64 = 4096;
 
 /// How a file manages its free space.
@@ -59,7 +59,7 @@ pub struct FileSpaceInfo {
 }
 
 impl FileSpaceInfo {
-    /// The strategy that manages space in pages.
+    /// The strategy that allocates space in pages.
     pub(crate) const PAGES: u8 = 1;
 
     pub(crate) fn parse(i: &[u8], sizes: Sizes) -> Parsed<'_, Self> {
@@ -67,7 +67,7 @@ impl FileSpaceInfo {
         let (at, strategy) = field("strategy", byte)(at)?;
         match version {
             0 => {
-                // The first form counted strategies from 1, persistence being one of its own.
+                // Version 0 counted strategies from 1, and had a separate strategy for free space that persists.
                 let (strategy, persist) = match strategy {
                     1 => (0, true),
                     2 => (0, false),
@@ -100,7 +100,7 @@ impl FileSpaceInfo {
         }
     }
 
-    /// Appends version 1 of the message. `end` is the end of the file without its managers.
+    /// Appends version 1 of the message. `end` is the end of the file without its free-space managers.
     pub(crate) fn encode(&self, out: &mut Vec<u8>, sizes: Sizes, end: Option<Address>) -> Result<()> {
         out.extend([1, self.strategy, u8::from(self.persist)]);
         put_length(out, self.threshold, sizes)?;
@@ -115,10 +115,11 @@ impl FileSpaceInfo {
     }
 }
 
-/// The body of a message with another manager of everything, or none. `manager` is its address and the end of the file
-/// without it.
+/// Returns the body of a message in which one manager replaces all others, or in which there is no manager. `manager` is its
+/// address and the end of the file without it.
 pub(crate) fn with_manager(body: &[u8], manager: Option<(Address, u64)>, sizes: Sizes) -> Result<Vec<u8>> {
-    // Version, strategy and threshold; or version, strategy, persistence, threshold, page size, page-end threshold.
+    // These fields are kept: version, strategy and threshold; or version, strategy, persistence, threshold, page size, page-end
+    // threshold.
     let (old, kept) = match body.first() {
         Some(0) => (true, sizes.bytes(0, 1, 2)),
         _ => (false, sizes.bytes(0, 2, 5)),
@@ -127,7 +128,7 @@ pub(crate) fn with_manager(body: &[u8], manager: Option<(Address, u64)>, sizes: 
     if !old {
         put_address(&mut new, manager.map(|(_, end)| Address(end)), sizes)?;
     }
-    // The first is that of metadata, which stands for all where elements have none of their own.
+    // The first manager is that of metadata. It also manages raw data, because raw data has no manager of its own.
     put_address(&mut new, manager.map(|(at, _)| at), sizes)?;
     new.resize(body.len().max(new.len()), 0xff);
     Ok(new)

@@ -1,4 +1,4 @@
-//! Fill value messages (IV.A.2.e and f): what elements that were never written read as.
+//! Fill value messages (IV.A.2.e and f): the value of elements that were never written.
 //!
 //! | offset | size | field of the old message |
 //! |---|---|---|
@@ -8,10 +8,10 @@
 //! | offset | size | field of versions 1 and 2 |
 //! |---|---|---|
 //! | 0 | 1 | version |
-//! | 1 | 1 | space allocation time: 1 early, 2 late, 3 bit by bit |
-//! | 2 | 1 | fill value write time: 0 with the allocation, 1 never, 2 if the value was set |
+//! | 1 | 1 | space allocation time: 1 early, 2 late, 3 incremental |
+//! | 2 | 1 | fill value write time: 0 on allocation, 1 never, 2 if the value was set |
 //! | 3 | 1 | fill value defined: 0 or 1 |
-//! | 4 | 4 | size, n; all bits set of no value (in version 2 only if it is defined) |
+//! | 4 | 4 | size, n; all bits are set if there is no value (in version 2 only if the value is defined) |
 //! | 8 | n | fill value |
 //!
 //! | offset | size | field of version 3 |
@@ -21,7 +21,7 @@
 //! | 2 | 4 | size, n (with bit 5) |
 //! | 6 | n | fill value (with bit 5) |
 //!
-//! A value of no bytes stands for zeros.
+//! A value without bytes stands for zeros.
 
 use nom::Parser;
 use nom::bytes::complete::take;
@@ -133,7 +133,7 @@ impl FillValue {
         if version < 3 {
             out.extend([2, self.allocation_time, self.write_time, u8::from(!undefined)]);
             if !undefined {
-                // The default is no value, and that of no bytes.
+                // The default is stored as a defined value without bytes.
                 put_value(out, value.unwrap_or(&[]))?;
             }
             return Ok(());

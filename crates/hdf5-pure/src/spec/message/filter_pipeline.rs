@@ -1,19 +1,19 @@
-//! Filter pipeline message (IV.A.2.l): what is done to chunks before they are stored.
+//! Filter pipeline message (IV.A.2.l): the filters that are applied to chunks before they are stored.
 //!
 //! | offset | size | field |
 //! |---|---|---|
 //! | 0 | 1 | version: 1 or 2 |
 //! | 1 | 1 | number of filters: at most 32 |
 //! | 2 | 6 | reserved (version 1) |
-//! | 8 or 2 | | filters, in the order of writing |
+//! | 8 or 2 | | filters, in the order in which a writer applies them |
 //!
 //! | offset | size | field of a filter |
 //! |---|---|---|
 //! | 0 | 2 | filter identification value |
-//! | 2 | 2 | name length, n (in version 2 only of filters from 256 on) |
+//! | 2 | 2 | name length, n (in version 2 only if the identification value is at least 256) |
 //! | | 2 | flags; bit 0: the filter is optional |
 //! | | 2 | number of client data values, m |
-//! | | n | name and NUL, in version 1 with zeros up to a multiple of 8 |
+//! | | n | name and NUL; in version 1 also zeros up to a multiple of 8 |
 //! | | 4·m | client data |
 //! | | 4 | padding (in version 1, if m is odd) |
 
@@ -69,10 +69,10 @@ pub struct FilterDescription {
     pub values: Vec<u32>,
 }
 
-/// No dataset has more filters: each has a bit in the mask of those that were skipped.
+/// The largest number of filters of a dataset, because each filter has a bit in the mask of those that were skipped.
 pub(crate) const MAX_FILTERS: u8 = 32;
 
-/// Bytes of the longest name of a filter, which is stored with a NUL and padded to a multiple of 8 bytes.
+/// The size of the longest name of a filter in bytes. It is stored with a NUL, and padded to a multiple of 8 bytes.
 pub(crate) const MAX_FILTER_NAME: usize = 65_527;
 
 impl Pipeline {
@@ -103,7 +103,7 @@ fn filter(i: &[u8], padded: bool) -> Parsed<'_, FilterDescription> {
     let (i, name) =
         field("name", take(if padded { name_len.next_multiple_of(8) } else { name_len })).parse(i)?;
     let (i, values) = field("client data", count(le_u32, usize::from(n))).parse(i)?;
-    // The last filter of a message may lack its padding.
+    // The padding of the last filter of a message may be missing.
     let padding = if padded && n % 2 == 1 { 4.min(i.len()) } else { 0 };
     let (i, _) = take(padding)(i)?;
     let name = (name_len > 0).then(|| trimmed(name).into());
@@ -127,7 +127,7 @@ impl Pipeline {
     }
 }
 
-/// The name that the C library has for a filter of its own.
+/// Returns the name that the C library gives to a filter that is part of it.
 fn standard_name(id: u16) -> Option<&'static str> {
     Some(match id {
         1 => "deflate",
@@ -143,7 +143,7 @@ fn standard_name(id: u16) -> Option<&'static str> {
 impl FilterDescription {
     fn encode(&self, out: &mut Vec<u8>, version: u8) -> Result<()> {
         let mut name = Vec::new();
-        // The C library names the filters that it has itself in messages of version 1, and nowhere else.
+        // In messages of version 1, the C library stores the names of its own filters. In other versions it does not.
         let own = standard_name(self.id).filter(|_| version == 1).map(str::as_bytes);
         if let Some(text) = self.name.as_ref().map(Name::as_bytes).or(own) {
             name.extend(text);
@@ -217,7 +217,7 @@ mod tests {
         for (bytes, pipeline, version) in [(&VERSION_1[..], old, 1), (&VERSION_2, new, 2)] {
             both_ways(bytes, &pipeline, Pipeline::parse, |pipeline, out| pipeline.encode(out, version));
         }
-        // The last filter of a message may lack its padding, and any filter its name.
+        // The padding of the last filter may be missing, and so may the name of any filter.
         let mut bytes = VERSION_1.to_vec();
         bytes.truncate(36 - 4);
         bytes.splice(16..24, []);

@@ -1,4 +1,4 @@
-//! Group info message (IV.A.2.k): when a group's links move to dense storage, and estimates.
+//! Group info message (IV.A.2.k): when the links of a group are moved to dense storage, and estimates of their number and length.
 //!
 //! | offset | size | field |
 //! |---|---|---|

@@ -3,17 +3,17 @@
 //! | offset | size | field of versions 1 and 2 |
 //! |---|---|---|
 //! | 0 | 1 | version |
-//! | 1 | 1 | dimensionality, n; of chunks one more |
+//! | 1 | 1 | dimensionality, n; for chunks, this is one more than the dataset has |
 //! | 2 | 1 | layout class: 0 compact, 1 contiguous, 2 chunked |
 //! | 3 | 5 | reserved |
-//! | 8 | O | address, or none (not of class 0) |
-//! | | 4·n | dimensions; of chunks the last one is the size of an element |
+//! | 8 | O | address, or none (absent in class 0) |
+//! | | 4·n | dimensions; for chunks, the last one is the size of an element |
 //! | | 4 | compact data size (class 0) |
 //! | | | compact data (class 0) |
 //!
 //! | offset | size | field of versions 3 to 5 |
 //! |---|---|---|
-//! | 0 | 1 | version: 3; 4 for virtual storage and new chunk indexes, 5 for wide chunk sizes in these |
+//! | 0 | 1 | version: 3; 4 for virtual storage and the new chunk indexes; 5 if these indexes have wide chunk sizes |
 //! | 1 | 1 | layout class: 0 compact, 1 contiguous, 2 chunked, 3 virtual (from version 4 on) |
 //! | 2 | | properties of the class |
 //!
@@ -21,8 +21,8 @@
 //! |---|---|
 //! | compact | size (2), raw data |
 //! | contiguous | address (O, or none), size (L) |
-//! | chunked, version 3 | dimensionality and 1 (1), address of the v1 B-tree (O, or none), dimension sizes and element size (4 each) |
-//! | chunked, later | flags (1), dimensionality and 1 (1), dimension size encoded length w (1), dimension sizes and element size (w each), chunk indexing type (1), parameters of the index, address (O, or none) |
+//! | chunked, version 3 | dimensionality plus 1 (1), address of the v1 B-tree (O, or none), dimension sizes and element size (4 each) |
+//! | chunked, later | flags (1), dimensionality plus 1 (1), dimension size encoded length w (1), dimension sizes and element size (w each), chunk indexing type (1), parameters of the index, address (O, or none) |
 //! | virtual | address of the [global heap](super::super::global_heap) collection (O, or none), index (4) |
 //!
 //! | chunk indexing type | bytes of its parameters |
@@ -33,7 +33,7 @@
 //! | 4 extensible array | max bits, index elements, min pointers, min elements, page bits (1 each) |
 //! | 5 version 2 B-tree | node size (4), split percent (1), merge percent (1) |
 //!
-//! Flag 1: chunks that reach beyond the dataset are not filtered.
+//! Flag 1 means that chunks that extend beyond the dataset are stored without filters.
 
 use nom::Parser;
 use nom::bytes::complete::take;
@@ -67,16 +67,16 @@ use super::super::{
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Layout {
-    /// In the message itself.
+    /// The elements are in the message itself.
     Compact(Vec<u8>),
-    /// Contiguous. Without an address, nothing is stored, or external files hold the elements.
+    /// The elements are contiguous. Without an address, nothing is stored, or external files contain the elements.
     Contiguous {
-        /// First byte.
+        /// The address of the first byte.
         address: Option<Address>,
     },
-    /// In chunks of equal size.
+    /// The elements are in chunks of equal size.
     Chunked(Chunked),
-    /// In other datasets. The mappings are in the global heap; without an object, there are none.
+    /// The elements are in other datasets. The mappings are in the global heap; without an ID there are no mappings.
     Virtual(Option<GlobalId>),
 }
 
@@ -188,7 +188,8 @@ fn old(i: &[u8], sizes: Sizes) -> Parsed<'_, Layout> {
         }
         1 => Ok((after, Layout::Contiguous { address })),
         2 => {
-            // The element size is one more field behind the dimensions, which its rank does not always count.
+            // The size of an element follows the dimensions as an additional field, which not every writer counts in the
+            // dimensionality.
             chunked(after, i, &dimensions.into_iter().map(u64::from).collect::<Vec<_>>(), address)
         }
         found => field("layout class", |i| fail(i, FaultKind::Undefined { found: found.into() }))(i),
@@ -224,7 +225,7 @@ fn chunked<'a>(
     Ok((after, Layout::Chunked(chunked)))
 }
 
-/// Element size and dimensions, if there are some and none is 0.
+/// Separates the size of an element from the dimensions, if there are dimensions and none of them is 0.
 fn split(dimensions: &[u64]) -> Option<(u64, Vec<u64>)> {
     let (&element_size, dimensions) = dimensions.split_last()?;
     (element_size > 0 && !dimensions.is_empty() && !dimensions.contains(&0))
@@ -272,17 +273,19 @@ fn index(i: &[u8], sizes: Sizes, flags: u8) -> Parsed<'_, IndexKind> {
     }
 }
 
-/// Nodes of version 2 B-trees of chunks, and pages of arrays: the values of the standard's own library.
+/// The node size of version 2 B-trees of chunks that the C library uses.
 pub(crate) const NODE_SIZE: u32 = 2048;
+/// The binary logarithm of the page size of arrays that the C library uses.
 pub(crate) const PAGE_BITS: u8 = 10;
-/// Extensible arrays: bits of an index, elements of the index block, pointers and elements of the smallest blocks.
+/// The default parameters of extensible arrays: bits of an index, elements of the index block, and the numbers of pointers and
+/// elements of the smallest blocks.
 pub(crate) const MAX_BITS: u8 = 32;
 pub(crate) const INDEX_ELEMENTS: u8 = 4;
 pub(crate) const MIN_SUPER_POINTERS: u8 = 4;
 pub(crate) const MIN_DATA_ELEMENTS: u8 = 16;
 
 impl Layout {
-    /// Appends a message of the oldest version that can say it. `bytes`: those of all elements.
+    /// Appends a message of the oldest version that can hold the layout. `bytes` is the size of all elements.
     pub(crate) fn encode(&self, out: &mut Vec<u8>, sizes: Sizes, bytes: u64) -> Result<()> {
         match self {
             Self::Compact(data) => {

@@ -3,7 +3,7 @@
 //! | offset | size | field |
 //! |---|---|---|
 //! | 0 | 1 | version: 1 |
-//! | 1 | 1 | flags; bits 0–1: length of link name has 1, 2, 4 or 8 bytes, 2: creation order, 3: link type, 4: character set |
+//! | 1 | 1 | flags; bits 0–1: width of length of link name (1, 2, 4 or 8), 2: creation order, 3: link type, 4: character set |
 //! | 2 | 1 | link type: 0 hard, 1 soft, 64 external, 65 and more user-defined (with bit 3; otherwise hard) |
 //! | | 8 | creation order (with bit 2) |
 //! | | 1 | link name character set: 0 ASCII, 1 UTF-8 (with bit 4; otherwise ASCII) |
@@ -48,7 +48,7 @@ pub struct Link {
     pub name: Name,
     /// The position in the order in which the group's links were created, if it is tracked.
     pub creation_order: Option<i64>,
-    /// Whether its name is said to be UTF-8; ASCII otherwise.
+    /// Whether the name is declared to be UTF-8. Otherwise it is declared to be ASCII.
     pub utf8: bool,
     /// The target of the link.
     pub target: Target,
@@ -74,21 +74,21 @@ pub enum Target {
     Soft(Name),
     /// A path in another file.
     External {
-        /// Name of the file.
+        /// The name of the file.
         file: Name,
-        /// Path in it.
+        /// The path in that file.
         path: Name,
     },
     /// A user-defined link, whose data only its creator understands.
     User {
-        /// 65 to 255.
+        /// The link type, from 65 to 255.
         class: u8,
-        /// Its data.
+        /// The data of the link.
         data: Vec<u8>,
     },
 }
 
-/// What stands before a link's value.
+/// The fields before the value of a link.
 struct Head<'a> {
     kind: u8,
     creation_order: Option<i64>,
@@ -118,7 +118,7 @@ impl<'a> Head<'a> {
 }
 
 impl Link {
-    /// The name of a link whose value may be broken.
+    /// Returns the name of a link, even if its value is invalid.
     pub(crate) fn name_of(i: &[u8]) -> Option<Name> {
         Head::parse(i).ok().map(|(_, head)| head.name.into())
     }
@@ -145,7 +145,7 @@ fn value(i: &[u8]) -> Parsed<'_, &[u8]> {
     field("link value", take(len)).parse(i)
 }
 
-/// The value of an external link: version and flags (1), file name, path, both ending in NUL.
+/// Parses the value of an external link: version and flags (1), the file name and the path, each followed by a NUL.
 fn external(i: &[u8]) -> Parsed<'_, Target> {
     let (i, _) = checked("external link version and flags", byte, |&found| {
         (found != 0).then_some(FaultKind::Undefined { found: found.into() })
@@ -154,7 +154,7 @@ fn external(i: &[u8]) -> Parsed<'_, Target> {
     Ok((&[], Target::External { file: file.into(), path: trimmed(i).into() }))
 }
 
-/// The type of a hard link, which is the one that is not said.
+/// The type of a hard link, which is not stored.
 const HARD: u8 = 0;
 
 impl Link {

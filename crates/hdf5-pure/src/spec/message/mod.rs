@@ -1,10 +1,9 @@
-//! Header messages (IV.A.2), one file each.
+//! Header messages (IV.A.2). Each has a file of its own, except the [small] ones.
 
 pub(crate) mod attribute;
-pub(crate) mod attribute_info;
 pub(crate) mod dataspace;
 pub(crate) mod datatype;
-mod dense;
+pub(crate) mod dense;
 pub(crate) mod external_files;
 pub(crate) mod file_space_info;
 pub(crate) mod fill_value;
@@ -12,13 +11,12 @@ pub(crate) mod filter_pipeline;
 pub(crate) mod group_info;
 pub(crate) mod layout;
 pub(crate) mod link;
-pub(crate) mod link_info;
 pub(crate) mod shared;
 pub(crate) mod small;
 
 macro_rules! message_types {
     ($($(#[$doc:meta])* $name:ident = $number:literal, $text:literal;)*) => {
-        /// What a header message is.
+        /// The type of a header message.
         ///
         /// ```
         /// use hdf5_pure::structure::MessageType;
@@ -37,7 +35,7 @@ macro_rules! message_types {
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum MessageType {
             $($(#[$doc])* $name,)*
-            /// A message that no version of the standard defines.
+            /// A message type that no version of the standard defines.
             Unknown(u16),
         }
 
@@ -51,7 +49,7 @@ macro_rules! message_types {
         }
 
         impl MessageType {
-            /// The number in the file.
+            /// Returns the number of the type in the file.
             ///
             /// ```
             /// assert_eq!(hdf5_pure::structure::MessageType::Dataspace.number(), 1);
@@ -63,7 +61,7 @@ macro_rules! message_types {
                 }
             }
 
-            /// The standard's name of the message.
+            /// Returns the name of the message in the standard.
             ///
             /// ```
             /// assert_eq!(hdf5_pure::structure::MessageType::Dataspace.name(), "dataspace message");
@@ -79,53 +77,53 @@ macro_rules! message_types {
 }
 
 message_types! {
-    /// Space for messages to come.
+    /// Space that a later message can use.
     Nil = 0x00, "NIL message";
-    /// Shape of a dataset.
+    /// The shape of a dataset.
     Dataspace = 0x01, "dataspace message";
-    /// Where a group's links are.
+    /// Where the links of a group are.
     LinkInfo = 0x02, "link info message";
-    /// Type of a dataset's elements, or a committed datatype.
+    /// The type of a dataset's elements, or a committed datatype.
     Datatype = 0x03, "datatype message";
-    /// Fill value, old.
+    /// The fill value, in its old form.
     FillValueOld = 0x04, "fill value (old) message";
-    /// Fill value.
+    /// The fill value.
     FillValue = 0x05, "fill value message";
     /// A link of a compact group.
     Link = 0x06, "link message";
-    /// Files that hold the elements.
+    /// The external files that contain the elements.
     ExternalFiles = 0x07, "external data files message";
     /// Where the elements are.
     Layout = 0x08, "data layout message";
-    /// For tests of the standard's own library.
+    /// A message that the C library uses in its own tests.
     Bogus = 0x09, "bogus message";
-    /// Estimates for a group.
+    /// Settings of a group.
     GroupInfo = 0x0a, "group info message";
-    /// Filters of the chunks.
+    /// The filters of the chunks.
     FilterPipeline = 0x0b, "filter pipeline message";
     /// A compact attribute.
     Attribute = 0x0c, "attribute message";
     /// A comment.
     Comment = 0x0d, "object comment message";
-    /// Modification time, old.
+    /// The modification time, in its old form.
     ModificationTimeOld = 0x0e, "object modification time (old) message";
     /// Where the table of shared messages is.
     SharedTable = 0x0f, "shared message table message";
     /// Where the header continues.
     Continuation = 0x10, "object header continuation message";
-    /// Where an old-style group's members are.
+    /// Where the members of an old-style group are.
     SymbolTable = 0x11, "symbol table message";
-    /// Modification time.
+    /// The modification time.
     ModificationTime = 0x12, "object modification time message";
-    /// Node sizes of version 1 B-trees.
+    /// The node sizes of version 1 B-trees.
     BtreeK = 0x13, "B-tree 'K' values message";
-    /// Driver information.
+    /// The driver information.
     DriverInfo = 0x14, "driver info message";
-    /// Where an object's attributes are.
+    /// Where the attributes of an object are.
     AttributeInfo = 0x15, "attribute info message";
-    /// Hard links to the object.
+    /// The number of hard links to the object.
     ReferenceCount = 0x16, "object reference count message";
-    /// How free space is managed.
+    /// How the file manages its free space.
     FileSpaceInfo = 0x17, "file space info message";
     /// Where the metadata cache image is.
     CacheImage = 0x18, "metadata cache image message";

@@ -1,9 +1,9 @@
-//! Shared messages (IV.A.2, "Shared Message"): a reference in place of a message.
+//! Shared messages (IV.A.2, "Shared Message"): a reference to a message takes the place of the message.
 //!
 //! | offset | size | field |
 //! |---|---|---|
 //! | 0 | 1 | version: 1 to 3 |
-//! | 1 | 1 | type; of version 3: 1 or 3 in the heap of shared messages, 2 committed |
+//! | 1 | 1 | type; in version 3: 1 or 3 in the heap of shared messages, 2 committed |
 //! | 2 | 6 + L | reserved (version 1) |
 //! | | O | address of the committed object's header (versions 1 and 2, and type 2) |
 //! | | 8 | location: heap ID (version 3, types 1 and 3) |
@@ -17,12 +17,12 @@ use sciformats_core::fault::{FaultKind, Parsed, fail, field};
 
 use super::super::{Address, Sizes, defined, put_address};
 
-/// Where a shared message really is.
+/// Where a shared message is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shared {
-    /// In the fractal heap of the shared messages: a heap ID.
+    /// In the fractal heap of the shared messages, with this heap ID.
     Heap([u8; 8]),
-    /// In the header of a committed datatype.
+    /// In the header of the committed datatype at this address.
     Committed(Address),
 }
 
@@ -47,7 +47,7 @@ impl Shared {
 }
 
 impl Shared {
-    /// Appends a reference of `version` 2 or 3; the heap of shared messages has only version 3.
+    /// Appends a reference of `version` 2 or 3. Only version 3 can refer to the heap of shared messages.
     pub(crate) fn encode(&self, out: &mut Vec<u8>, sizes: Sizes, version: u8) -> Result<()> {
         match self {
             Self::Heap(id) => Self::encode_heap(out, *id)?,

@@ -24,11 +24,11 @@
 //! |---|---|---|
 //! | 0 | 1 | version: 1 |
 //! | 1 | 3 | reserved |
-//! | 4 | 4 | seconds after UNIX epoch |
+//! | 4 | 4 | seconds since the UNIX epoch |
 //!
-//! | offset | size | field of the object modification time (old) message (IV.A.2.o), in universal time |
+//! | offset | size | field of the object modification time (old) message (IV.A.2.o), in universal time and decimal digits |
 //! |---|---|---|
-//! | 0 | 4 | year, in digits like the others |
+//! | 0 | 4 | year |
 //! | 4 | 2 | month |
 //! | 6 | 2 | day of the month |
 //! | 8 | 2 | hour |
@@ -51,12 +51,12 @@ use sciformats_core::fault::{FaultKind, Parsed, fail, field};
 
 use super::super::{Address, Name, Sizes, defined, length, put_address, put_length, trimmed, version};
 
-/// Symbol table message (IV.A.2.r): the B-tree and local heap of an old-style group.
+/// Symbol table message (IV.A.2.r): where the B-tree and the local heap of an old-style group are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SymbolTable {
-    /// The B-tree of symbol table nodes.
+    /// The address of the B-tree of symbol table nodes.
     pub(crate) btree: Address,
-    /// The heap with the names.
+    /// The address of the local heap that contains the names.
     pub(crate) heap: Address,
 }
 
@@ -68,14 +68,14 @@ impl SymbolTable {
     }
 }
 
-/// Continuation message (IV.A.2.q): where more messages are, and how many bytes.
+/// Parses a continuation message (IV.A.2.q). Returns the address of further messages, and their size in bytes.
 pub(crate) fn continuation(i: &[u8], sizes: Sizes) -> Parsed<'_, (Address, u64)> {
     let (i, address) = field("offset", defined(sizes))(i)?;
     let (i, len) = field("length", length(sizes))(i)?;
     Ok((i, (address, len)))
 }
 
-/// Shared message table message (IV.A.2.p): the table's address and its number of indexes.
+/// Parses a shared message table message (IV.A.2.p). Returns the address of the table, and the number of its indexes.
 pub(crate) fn shared_table(i: &[u8], sizes: Sizes) -> Parsed<'_, (Address, u8)> {
     let (i, _) = version(0)(i)?;
     let (i, table) = field("shared object header message table address", defined(sizes))(i)?;
@@ -83,19 +83,19 @@ pub(crate) fn shared_table(i: &[u8], sizes: Sizes) -> Parsed<'_, (Address, u8)> 
     Ok((i, (table, indexes)))
 }
 
-/// Object comment message (IV.A.2.n).
+/// Parses an object comment message (IV.A.2.n).
 pub(crate) fn comment(i: &[u8]) -> Parsed<'_, Name> {
     Ok((&[], trimmed(i).into()))
 }
 
-/// Object modification time message (IV.A.2.s): version 1, 3 reserved, seconds since 1970 (4).
+/// Parses an object modification time message (IV.A.2.s). Returns seconds since 1970.
 pub(crate) fn modification_time(i: &[u8]) -> Parsed<'_, u32> {
     let (i, _) = version(1)(i)?;
     let (i, _) = take(3usize)(i)?;
     field("seconds after UNIX epoch", le_u32)(i)
 }
 
-/// Old modification time message (IV.A.2.o): 14 digits, year to second, of universal time. Returns seconds since 1970.
+/// Parses an old modification time message (IV.A.2.o). Returns seconds since 1970.
 pub(crate) fn modification_time_old(i: &[u8]) -> Parsed<'_, u32> {
     let parts = (digits(4), digits(2), digits(2), digits(2), digits(2), digits(2));
     let (rest, (year, month, day, hour, minute, second)) = field("modification time", parts)(i)?;
@@ -110,7 +110,7 @@ pub(crate) fn modification_time_old(i: &[u8]) -> Parsed<'_, u32> {
     }
 }
 
-/// A number of so many digits.
+/// Parses a number of `count` decimal digits.
 fn digits<'a>(count: usize) -> impl FnMut(&'a [u8]) -> Parsed<'a, i64> {
     move |i| {
         let (rest, text) = take(count)(i)?;
@@ -122,12 +122,12 @@ fn digits<'a>(count: usize) -> impl FnMut(&'a [u8]) -> Parsed<'a, i64> {
     }
 }
 
-/// Days from 1970-01-01 to a date of the Gregorian calendar.
+/// Returns the number of days from 1970-01-01 to a date of the Gregorian calendar.
 fn days_from_civil(year: i64, month: i64, day: i64) -> Option<i64> {
     if !(1..=12).contains(&month) || !(1..=31).contains(&day) {
         return None;
     }
-    // Years start in March, so that the leap day is the last of one.
+    // Years are counted from March, so that the leap day is the last day of a year.
     let year = if month <= 2 { year.checked_sub(1)? } else { year };
     let month = if month <= 2 { month.checked_add(9)? } else { month.checked_sub(3)? };
     let leaps = (year / 4).checked_sub(year / 100)?.checked_add(year / 400)?;
@@ -135,7 +135,7 @@ fn days_from_civil(year: i64, month: i64, day: i64) -> Option<i64> {
     year.checked_mul(365)?.checked_add(leaps)?.checked_add(before)?.checked_add(day)?.checked_sub(719_469)
 }
 
-/// Object reference count message (IV.A.2.w).
+/// Parses an object reference count message (IV.A.2.w).
 pub(crate) fn reference_count(i: &[u8]) -> Parsed<'_, u32> {
     let (i, _) = version(0)(i)?;
     field("reference count", le_u32)(i)

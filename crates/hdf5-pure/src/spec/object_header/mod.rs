@@ -1,4 +1,4 @@
-//! Object headers (IV.A.1): the messages that make a group, a dataset or a committed datatype.
+//! Object headers (IV.A.1): the messages that describe a group, a dataset or a committed datatype.
 //!
 //! A header starts with a prefix and a first chunk of messages; continuation messages lead to further chunks.
 //!
@@ -16,34 +16,35 @@ use sciformats_core::fault::{FaultKind, Parsed, fail};
 
 use super::message::MessageType;
 
-/// What an object header begins with.
+/// The prefix of an object header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Prefix {
-    /// What the version says of the rest.
+    /// The version, and the fields that depend on it.
     pub(crate) version: Version,
-    /// Bytes of messages in the first chunk.
+    /// The size of the messages in the first chunk, in bytes.
     pub(crate) chunk_size: u64,
-    /// Bytes of the prefix itself.
+    /// The size of the prefix itself, in bytes.
     pub(crate) len: usize,
 }
 
-/// The version of a header, and what only it has.
+/// The version of a header, and the fields that only this version has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Version {
     /// Version 1.
     V1 {
-        /// Messages in all chunks.
+        /// The number of messages in all chunks.
         messages: u16,
-        /// Hard links to the object.
+        /// The number of hard links to the object.
         references: u32,
     },
     /// Version 2.
     V2 {
-        /// Bit 2: attribute creation order is tracked; bit 3: indexed; bit 4: phase change values; bit 5: times.
+        /// Bit 2: attribute creation order is tracked; bit 3: it is indexed; bit 4: there are phase change values; bit 5: there
+        /// are times.
         flags: u8,
-        /// Access, modification, change and birth, in seconds of the Unix epoch.
+        /// The times of access, modification, change and birth, in seconds since the UNIX epoch.
         times: Option<[u32; 4]>,
-        /// Most compact and fewest dense attributes.
+        /// The largest number of compact attributes, and the smallest number of dense attributes.
         phase_change: Option<(u16, u16)>,
     },
 }
@@ -59,38 +60,38 @@ impl Prefix {
     }
 }
 
-/// A message as it stands in a chunk: its body is not parsed yet.
+/// A message of a chunk, whose body is not parsed yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RawMessage<'a> {
-    /// What it is.
+    /// The type of the message.
     pub(crate) kind: MessageType,
-    /// Message flags.
+    /// The message flags.
     pub(crate) flags: u8,
-    /// Creation index, where the header tracks it.
+    /// The creation index, if the header tracks it.
     pub(crate) creation_index: Option<u16>,
-    /// Where the body starts in the chunk.
+    /// The offset of the body in the chunk.
     pub(crate) at: usize,
     /// The body.
     pub(crate) body: &'a [u8],
 }
 
-/// The body is a reference to a shared message.
+/// Flag: the body is a reference to a shared message.
 pub(crate) const SHARED: u8 = 0x02;
-/// The message stands here, and the index of shared messages knows it.
+/// Flag: the message is in this header, and is also an entry of the index of shared messages.
 pub(crate) const SHAREABLE: u8 = 0x40;
-/// Fail if the message is unknown and the file is to be changed.
+/// Flag: a program that does not know the message must not change the file.
 pub(crate) const FAIL_ON_WRITE: u8 = 0x08;
-/// Set [`WAS_UNKNOWN`] if the message is unknown and the object is changed.
+/// Flag: a program that does not know the message must set [`WAS_UNKNOWN`] if it changes the object.
 pub(crate) const MARK_IF_UNKNOWN: u8 = 0x10;
-/// Fail if the message is unknown, whatever is done with the file.
+/// Flag: a program that does not know the message must not open the object.
 pub(crate) const FAIL_ALWAYS: u8 = 0x80;
-/// The file was changed by something that did not understand the message.
+/// Flag: a program that did not know the message changed the object.
 pub(crate) const WAS_UNKNOWN: u8 = 0x20;
 
-/// What the messages of a chunk are given to, one after another.
+/// The function to which the messages of a chunk are passed, one after another.
 pub(crate) type Each<'e, 'a> = dyn FnMut(RawMessage<'a>) + 'e;
 
-/// Messages of a chunk, one after another, until `next` finds none. The first stands at `start` in the chunk.
+/// Parses the messages of a chunk until `next` finds none. The first one is at offset `start` of the chunk.
 fn messages<'a>(
     i: &'a [u8],
     start: usize,
@@ -109,17 +110,17 @@ fn messages<'a>(
     }
 }
 
-/// A message that is to be written.
+/// A message to write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Message {
     pub(crate) kind: MessageType,
     pub(crate) flags: u8,
-    /// Creation index, which is stored only where the header tracks it.
+    /// The creation index, which is only stored if the header tracks it.
     pub(crate) creation_index: u16,
     pub(crate) body: Vec<u8>,
 }
 
-/// The body never changes.
+/// Flag: the body never changes.
 pub(crate) const CONSTANT: u8 = 0x01;
 
 #[cfg(test)]

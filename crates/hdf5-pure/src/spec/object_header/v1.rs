@@ -39,10 +39,10 @@ pub(super) fn prefix(i: &[u8]) -> Parsed<'_, Prefix> {
     Ok((i, Prefix { version, chunk_size: chunk_size.into(), len: 16 }))
 }
 
-/// Parses a chunk, of which the first `start` bytes are a prefix.
+/// Parses a chunk whose first `start` bytes are a prefix.
 pub(crate) fn messages<'a>(i: &'a [u8], start: usize, each: &mut Each<'_, 'a>) -> Parsed<'a, ()> {
     super::messages(i.get(start..).unwrap_or_default(), start, each, |i| {
-        // Old writers leave a few bytes that hold no message.
+        // Old writers left a few bytes without a message at the end of a chunk.
         if i.len() < 8 {
             return Ok((&[], None));
         }
@@ -56,15 +56,16 @@ pub(crate) fn messages<'a>(i: &'a [u8], start: usize, each: &mut Each<'_, 'a>) -
     })
 }
 
-/// Bytes of the prefix.
+/// The size of the prefix in bytes.
 pub(crate) const PREFIX: usize = 16;
 
-/// Bytes of a message whose body has `len` bytes.
+/// Returns the size in bytes of a message whose body has `len` bytes.
 pub(crate) fn message_size(len: usize) -> Result<usize> {
     add(pad8(len)?, 8)
 }
 
-/// Appends a prefix. `messages`: those of all chunks; `chunk_size`: bytes of the first chunk's.
+/// Appends a prefix. `messages` is their number in all chunks, and `chunk_size` is the size of those in the first chunk, in
+/// bytes.
 pub(crate) fn encode_prefix(
     out: &mut Vec<u8>,
     messages: u16,

@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | 0 | 4 | signature: `OHDR` |
 //! | 4 | 1 | version: 2 |
-//! | 5 | 1 | flags; bits 0–1: size of chunk 0 has 1, 2, 4 or 8 bytes, 2: attribute creation order is tracked, 3: indexed, 4: phase change values, 5: times |
+//! | 5 | 1 | flags; bits 0–1: width of size of chunk 0 (1, 2, 4 or 8), 2: attribute creation order is tracked, 3: it is indexed, 4: phase change values, 5: times |
 //! | 6 | 16 | access, modification, change and birth time, 4 each (with bit 5) |
 //! | | 4 | maximum number of compact attributes, minimum number of dense attributes, 2 each (with bit 4) |
 //! | | 1 to 8 | size of chunk 0: bytes of messages |
@@ -14,7 +14,7 @@
 //! | offset | size | field of a continuation |
 //! |---|---|---|
 //! | 0 | 4 | signature: `OCHK` |
-//! | 4 | | messages, gap |
+//! | 4 | | messages and gap |
 //! | | 4 | checksum |
 //!
 //! | offset | size | field of a message |
@@ -53,7 +53,7 @@ pub(super) fn prefix(whole: &[u8]) -> Parsed<'_, Prefix> {
     Ok((i, Prefix { version: Version::V2 { flags, times, phase_change }, chunk_size, len }))
 }
 
-/// Parses the first chunk from its prefix on, the checksum before its messages.
+/// Parses the first chunk, including its prefix. The checksum is checked before the messages are parsed.
 pub(crate) fn first_chunk<'a>(
     i: &'a [u8],
     prefix: &Prefix,
@@ -78,7 +78,7 @@ fn messages<'a>(i: &'a [u8], start: usize, flags: u8, each: &mut Each<'_, 'a>) -
     let tracked = bit(flags.into(), 2);
     let prefix = if tracked { 6 } else { 4 };
     super::messages(i, start, each, |i| {
-        // Fewer bytes than a message prefix are a gap.
+        // A rest that is shorter than a message prefix is a gap.
         if i.len() < prefix {
             return Ok((&[], None));
         }
@@ -92,19 +92,22 @@ fn messages<'a>(i: &'a [u8], start: usize, flags: u8, each: &mut Each<'_, 'a>) -
     })
 }
 
-/// Attribute creation order is tracked, and indexed.
+/// Flag: attribute creation order is tracked.
 pub(crate) const TRACKED: u8 = 0x04;
+/// Flag: attribute creation order is indexed.
 pub(crate) const INDEXED: u8 = 0x08;
-/// The prefix has phase change values, and times.
+/// Flag: the prefix has phase change values.
 pub(crate) const PHASE_CHANGE: u8 = 0x10;
+/// Flag: the prefix has times.
 pub(crate) const TIMES: u8 = 0x20;
 
-/// Bytes of a message whose body has `len` bytes.
+/// Returns the size in bytes of a message whose body has `len` bytes.
 pub(crate) fn message_size(len: usize, flags: u8) -> Result<usize> {
     add(len, if flags & TRACKED != 0 { 6 } else { 4 })
 }
 
-/// Width code and bytes of a prefix for a first chunk of `chunk_size` bytes.
+/// Returns the code for the width of the chunk size, and the size of the prefix in bytes, for a first chunk of `chunk_size`
+/// bytes.
 pub(crate) fn prefix_size(chunk_size: usize) -> (u8, usize) {
     match chunk_size {
         0..=0xff => (0, 7),
@@ -113,7 +116,7 @@ pub(crate) fn prefix_size(chunk_size: usize) -> (u8, usize) {
     }
 }
 
-/// Bytes that times and phase change values take in the prefix of a header with `flags`.
+/// Returns the size in bytes of the times and phase change values in the prefix of a header with `flags`.
 pub(crate) fn extra_size(flags: u8) -> usize {
     match (flags & TIMES != 0, flags & PHASE_CHANGE != 0) {
         (true, true) => 20,
@@ -123,7 +126,7 @@ pub(crate) fn extra_size(flags: u8) -> usize {
     }
 }
 
-/// Appends a prefix. `flags`: those that concern attributes and times; `extra`: the bytes of these.
+/// Appends a prefix. `flags` are those for attributes and times, and `extra` are the bytes of these fields.
 pub(crate) fn encode_prefix(out: &mut Vec<u8>, flags: u8, extra: &[u8], chunk_size: usize) -> Result<()> {
     let (width, _) = prefix_size(chunk_size);
     out.extend(b"OHDR\x02");
@@ -153,7 +156,7 @@ mod tests {
     use super::super::super::test::{near_sealed, seal};
     use super::*;
 
-    /// An empty group, as far as the checksum.
+    /// The header of an empty group without its checksum.
     const GROUP: [u8; 35] = [
         b'O', b'H', b'D', b'R', // signature
         2,    // version
@@ -171,7 +174,7 @@ mod tests {
         0, 0, // header message data: version and flags
     ];
 
-    /// Likewise.
+    /// A continuation without its checksum.
     const CONTINUATION: [u8; 18] = [
         b'O', b'C', b'H', b'K', // signature
         0x16, // header message type: object reference count

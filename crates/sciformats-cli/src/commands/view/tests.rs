@@ -130,7 +130,7 @@ fn slices_that_are_there_and_not() {
     test.keys("s");
     let screen = test.keys(",9 enter");
     assert!(
-        screen.contains("names 4 dimensions, the array has 3") && screen.contains("[0:,2,::-1]"),
+        screen.contains("names 4 dimensions, but the array has 3") && screen.contains("[0:,2,::-1]"),
         "{screen}"
     );
 }

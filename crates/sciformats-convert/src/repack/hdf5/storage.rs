@@ -28,7 +28,7 @@ pub(super) fn filled<'w>(
 ) -> Result<DatasetBuilder<'w>> {
     let fill = dataset.fill_value()?;
     let same = options.chunks.is_none() && options.filter.is_none() && !options.inline;
-    // What is not said is as the library has it for the layout.
+    // If the file does not store the times, the defaults of the library for this layout apply.
     let (allocation, write) = match (fill.allocation_time, dataset.layout()?) {
         (0, Layout::Compact(_)) => (1, 2),
         (0, Layout::Contiguous { .. }) => (2, 2),
@@ -37,7 +37,7 @@ pub(super) fn filled<'w>(
     };
     let builder = if same { builder.storage_times(allocation, write) } else { builder };
     Ok(match &fill.value {
-        // To the library, a file without this message, or with its oldest version, has no fill value.
+        // The library treats a missing fill value message, and one of the oldest version, as an undefined fill value.
         Fill::Default if fill.allocation_time == 0 => builder.fill_undefined(),
         Fill::Default => builder,
         Fill::Undefined => builder.fill_undefined(),
@@ -49,8 +49,8 @@ pub(super) fn filled<'w>(
     })
 }
 
-/// Sets up a dataset whose elements stay in other files or datasets; the builder is unchanged if they are to
-/// be brought in.
+/// Sets up a dataset whose elements stay in other files or datasets. If the elements are copied into the new file instead, the
+/// unchanged builder is returned as the inner error.
 pub(super) fn elsewhere<'w>(
     mut builder: DatasetBuilder<'w>,
     (path, dataset): (&str, &Dataset),
@@ -66,7 +66,7 @@ pub(super) fn elsewhere<'w>(
     let relative = |name: &&Name| name.as_bytes() != b"." && !name.as_bytes().starts_with(b"/");
     if let (true, Some(name)) = (job.moved, names.into_iter().find(relative)) {
         let problem = format!(
-            "writing it into another folder while elements of {path} are in {} beside it (`repack --inline` brings them in)",
+            "repacking into another folder while elements of {path} are in {} beside it (`repack --inline` copies them)",
             name.to_text()
         );
         return Err(Error::unsupported(problem));

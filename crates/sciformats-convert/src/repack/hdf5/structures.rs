@@ -1,4 +1,4 @@
-//! What becomes otherwise of the structures of a file that is written anew: nothing that its objects have.
+//! Reports how the structures of a repacked file differ from those of the original, apart from its objects.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use hdf5_pure::structure::{Rest, Sizes};
 
 use sciformats::{File, Result};
 
-/// The changes, in words that follow the name of the file. What `asked` is true for was asked for: the version.
+/// Returns the differences as phrases that follow the name of the file. `asked` says whether the version was requested.
 pub(in crate::repack) fn changes((old, new): (&Path, &Path), of: &File, asked: bool) -> Result<Vec<String>> {
     let read = hdf5_pure::OpenOptions::default()
         .with_limits(*of.limits())
@@ -28,10 +28,10 @@ pub(in crate::repack) fn changes((old, new): (&Path, &Path), of: &File, asked: b
         differ(format!("has a superblock of version {}, which becomes {}", from.version, to.version));
     }
     if matches!(from.rest, Rest::Old { driver_info: Some(_), .. }) {
-        differ("lies in several files, which become one".into());
+        differ("consists of several files, which become one".into());
     }
     if !old.shared_indexes().is_empty() && new.shared_indexes().is_empty() {
-        differ("shares messages through a table, which become part of each object".into());
+        differ("has a table of shared messages, which become part of each object".into());
     }
     Ok(told)
 }

@@ -72,17 +72,19 @@ impl Writing {
                 self.groups.push(node);
                 node
             }
-            New::Array(elements) => {
-                rules(Format::Asdf)?.check(elements)?;
-                let mut array = array(elements)?.with_compression(self.compression);
-                if let Some(level) = self.level {
-                    array = array.with_level(level);
-                }
-                self.document.add_array(array)?
-            }
             New::Value(value) => self.value(value),
             New::Hard(target) => self.node(*target)?,
+            New::Array(_) => return Err(Error::internal("an array is added as another object")),
             _ => return Err(refused(Format::Asdf, "a link by path or a committed datatype")),
+        })
+    }
+
+    fn new_array(&self, elements: &Elements) -> Result<NewArray> {
+        rules(Format::Asdf)?.check(elements)?;
+        let array = array(elements)?.with_compression(self.compression);
+        Ok(match self.level {
+            Some(level) => array.with_level(level),
+            None => array,
         })
     }
 
@@ -117,11 +119,12 @@ impl Writing {
             let Content::Mapping { entries, .. } = &tree.node(group).content else { continue };
             let mut items = vec![None; entries.len()];
             for (key, value) in entries {
-                let index = tree.node(*key).text().and_then(|text| text.parse::<usize>().ok());
-                let canonical = index.filter(|index| tree.node(*key).text() == Some(&index.to_string()));
-                if let Some(item) = canonical.and_then(|index| items.get_mut(index)) {
-                    *item = Some(*value);
-                }
+                let canonical = tree.with(*key, |tree, key| {
+                    let text = tree.node(key).text()?;
+                    text.parse::<usize>().ok().filter(|index| index.to_string() == text)
+                });
+                let Some(item) = canonical.and_then(|index| items.get_mut(index)) else { break };
+                *item = Some(*value);
             }
             let items: Option<Vec<NodeId>> = items.into_iter().collect();
             let Some(items) = items.filter(|items| !items.is_empty()) else { continue };
@@ -134,13 +137,17 @@ impl Writing {
 
 impl Sink for Writing {
     fn add(&mut self, place: Place<'_>, object: New<'_>) -> Result<Handle> {
-        let node = match place {
-            Place::Root if matches!(object, New::Group) && !self.begun => {
+        let node = match (place, &object) {
+            (Place::Root, New::Group) if !self.begun => {
                 self.begun = true;
                 self.document.tree().root()
             }
-            Place::Root => return Err(refused(Format::Asdf, "anything but a group at the root")),
-            Place::In(parent, name) => {
+            (Place::Root, _) => return Err(refused(Format::Asdf, "anything but a group at the root")),
+            (Place::In(parent, name), New::Array(elements)) => {
+                let (parent, array) = (self.node(parent)?, self.new_array(elements)?);
+                self.document.push_array(parent, &key(name)?, array)?
+            }
+            (Place::In(parent, name), _) => {
                 let parent = self.node(parent)?;
                 let node = self.new_node(&object)?;
                 self.push(parent, name, node)?;
@@ -185,7 +192,10 @@ fn array(elements: &Elements) -> Result<NewArray> {
         return NewArray::from_bytes(datatype, ByteOrder::Little, &shape, bytes);
     }
     let datatype = datatype(&elements.info.element, &mut std::iter::empty())?;
-    NewArray::from_bytes(datatype, ByteOrder::Little, &shape, elements.clone().into_storage()?)
+    match elements.storage_of_file()? {
+        Some(bytes) => NewArray::from_bytes(datatype, ByteOrder::Little, &shape, bytes),
+        None => NewArray::from_bytes(datatype, ByteOrder::Little, &shape, elements.clone().into_storage()?),
+    }
 }
 
 fn texts(elements: &Elements) -> Result<Vec<String>> {

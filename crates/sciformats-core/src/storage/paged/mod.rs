@@ -1,4 +1,4 @@
-//! A file whose short reads come from pages that are kept.
+//! Files whose short reads use pages that are kept.
 
 mod passing;
 mod staying;
@@ -10,25 +10,27 @@ use super::{FileStorage, ReadAt, check_range};
 use crate::bound;
 use crate::error::Result;
 use passing::Passing;
-use staying::Staying;
+use staying::{Reason, Staying};
 
-/// Reads from this length on are made as they are asked for: a call costs less than going through pages.
+/// Reads of at least this size are not made in pages, because a system call costs less.
 const LONG: usize = 8 << 10;
 
-/// A file that is read with the system's own calls, its short reads in pages that are kept.
+/// A file that is read with system calls. Short reads use pages that are kept.
 ///
-/// Formats are read in many short steps, most of them beside the one before. A call of the system for each would cost more than
-/// parsing what it brings, and a map would make the file's changes by other processes undefined behaviour. So a page of 4 KiB is
-/// read at the first touch, and 256 KiB at once where half of their pages were touched or reads go through the file in its order.
-/// Up to 128 MiB of pages stay while the file is open, and what is read from them is borrowed. Beyond that 8 MiB are kept, in
-/// pages of 64 KiB, each until another takes its place, and a single read somewhere goes to the file directly. So do long reads,
-/// into the caller's memory.
+/// Formats are read in many short steps, most of which are next to the one before. A system call for each of them would cost
+/// more than parsing the bytes, and with a memory map, changes of the file by other processes would be undefined behaviour.
+/// Therefore a page of 4 KiB is read when one of its bytes is first requested. A block of 256 KiB is read at once if half of its
+/// pages were requested, or if the file is read sequentially.
 ///
-/// When the file is closed, up to 64 MiB of the memory are left to the files that are opened next, because touching fresh
-/// memory takes longer than reading into it: [`release_memory`](super::release_memory) returns it to the system.
+/// Up to 128 MiB of pages stay in memory while the file is open, and are borrowed. When this limit is reached, further pages of
+/// 64 KiB are kept in a cache of 8 MiB, in which a page stays until another page needs its place. A single read far from others
+/// then goes to the file directly. Long reads always do, and so does the first read in a page that fills the caller's memory.
 ///
-/// A page shows the file as it was when the page was read. What another process writes meanwhile is seen in some pages and
-/// not in others; read a file that grows through [`FileStorage`], which keeps nothing.
+/// When the file is closed, up to 64 MiB of the memory are kept for the files that are opened next, because the first use of
+/// fresh memory takes longer than reading into it. [`release_memory`](super::release_memory) returns this memory to the system.
+///
+/// A page shows the file in the state when the page was read. What another process writes later is visible in some pages and not
+/// in others. Files that grow should be read through [`FileStorage`], which keeps nothing.
 ///
 /// ```
 /// use sciformats_core::ReadAt;
@@ -58,22 +60,27 @@ impl Paged {
         Ok(Self::from(FileStorage::open(path)?))
     }
 
-    /// The bytes of a range, if they stay in one piece.
+    /// Returns the bytes of a range, if they stay in memory in one piece.
     fn lent(&self, offset: u64, len: usize) -> Result<Option<&[u8]>> {
         check_range(self.file.size(), offset, len as u64)?;
-        if len == 0 || len >= LONG { Ok(None) } else { self.staying.get(&self.file, offset, len) }
+        if len == 0 || len >= LONG {
+            Ok(None)
+        } else {
+            self.staying.get(&self.file, offset, len, Reason::Structures)
+        }
     }
 
     /// Fills `out`, page by page.
-    fn copy(&self, offset: u64, out: &mut [u8]) -> Result<()> {
+    fn copy(&self, offset: u64, out: &mut [u8], reason: Reason) -> Result<()> {
         check_range(self.file.size(), offset, out.len() as u64)?;
         let (mut at, mut rest) = (offset, out);
         while !rest.is_empty() {
             let in_page = staying::PAGE - bound::addressable(at % staying::PAGE as u64);
             let (part, others) = rest.split_at_mut(rest.len().min(in_page));
-            match self.staying.get(&self.file, at, part.len())? {
+            match self.staying.get(&self.file, at, part.len(), reason)? {
                 Some(bytes) => part.copy_from_slice(bytes),
-                None => self.passing.copy(&self.file, at, part)?,
+                None if self.staying.is_full() => self.passing.copy(&self.file, at, part)?,
+                None => self.file.read_into(at, part)?,
             }
             at += part.len() as u64;
             rest = others;
@@ -102,12 +109,16 @@ impl ReadAt for Paged {
             return self.file.read_at(offset, len);
         }
         let mut out = vec![0; len];
-        self.copy(offset, &mut out)?;
+        self.copy(offset, &mut out, Reason::Structures)?;
         Ok(Cow::Owned(out))
     }
 
     fn read_into(&self, offset: u64, out: &mut [u8]) -> Result<()> {
-        if out.len() >= LONG { self.file.read_into(offset, out) } else { self.copy(offset, out) }
+        if out.len() >= LONG {
+            self.file.read_into(offset, out)
+        } else {
+            self.copy(offset, out, Reason::Elements)
+        }
     }
 
     fn read_with<'a>(&'a self, offset: u64, len: usize, buffer: &'a mut Vec<u8>) -> Result<&'a [u8]> {
@@ -132,7 +143,7 @@ mod tests {
         (dir, bytes, paged)
     }
 
-    /// Numbers that look random and are the same in each run.
+    /// Returns numbers that look random and are the same in each run.
     fn random(state: &mut u64) -> usize {
         *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         (*state >> 33) as usize
@@ -140,7 +151,7 @@ mod tests {
 
     #[test]
     fn reads_of_every_kind_agree_with_the_file() {
-        // More pages than stay, and more of the others than are kept; the last one is short.
+        // More pages than can stay, and more than the cache can hold; the last page is short.
         let (_dir, bytes, paged) = file((128 << 20) + 4 * (8 << 20) + 100);
         std::thread::scope(|scope| {
             for thread in 1..4 {
@@ -148,7 +159,7 @@ mod tests {
                 scope.spawn(move || {
                     let (mut state, mut buffer) = (thread, Vec::new());
                     for round in 0..6000 {
-                        // Reads that follow each other, and reads anywhere.
+                        // Sequential reads, and reads at any position.
                         let at = if round % 3 == 0 {
                             random(&mut state) % bytes.len()
                         } else {
@@ -170,11 +181,11 @@ mod tests {
     fn pages_are_read_once() {
         let (dir, bytes, paged) = file(PAGE * 40);
         assert_eq!(*paged.read_at(0, 4).unwrap(), bytes[..4]);
-        // The file changes below the page that is kept; the others show it.
+        // The file changes while this page is kept; other pages show the new bytes.
         std::fs::write(dir.path().join("file"), vec![0xEE; bytes.len()]).unwrap();
         assert_eq!(*paged.read_at(100, 4).unwrap(), bytes[100..104]);
         assert_eq!(*paged.read_at(PAGE as u64, 2).unwrap(), [0xEE; 2]);
-        // That one is kept as well, and the others show the file as it is by now.
+        // This page is kept too, and the other pages show the present state of the file.
         std::fs::write(dir.path().join("file"), vec![0xDD; bytes.len()]).unwrap();
         assert_eq!(*paged.read_at(PAGE as u64 + 9, 2).unwrap(), [0xEE; 2]);
         assert_eq!(*paged.read_at(30 * PAGE as u64, 2).unwrap(), [0xDD; 2]);

@@ -1,4 +1,4 @@
-//! Pages of a file that are kept until others take their place.
+//! Pages of a file that are kept until other pages need their places.
 
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,32 +8,32 @@ use super::super::{FileStorage, ReadAt};
 use crate::error::Result;
 use crate::{arith, bound};
 
-/// Bytes of a page.
+/// The size of a page in bytes.
 pub(super) const PAGE: usize = 64 << 10;
 
-/// Pages that are kept: 8 MiB of them.
+/// The number of pages that are kept, which are 8 MiB.
 pub(super) const PAGES: u64 = 128;
 
-/// Pages that one call reads ahead at most, when reads follow each other.
+/// The largest number of pages that one call reads ahead if reads are sequential.
 const AHEAD: u64 = 4;
 
-/// The pages, each in the slot that its number gives.
+/// The pages, each in the slot that follows from its number.
 #[derive(Debug)]
 pub(super) struct Passing {
-    /// Page `n` is in slot `n` modulo their number, whatever it takes the place of.
+    /// Page `n` is in slot `n` modulo the number of slots, and replaces the page that was there.
     slots: OnceLock<Box<[RwLock<Slot>]>>,
-    /// The page that was last looked for in vain.
+    /// The last page that was requested and not found.
     last: AtomicU64,
     /// The page after those that were read last.
     next: AtomicU64,
-    /// How many they were.
+    /// The number of pages that were read last.
     run: AtomicU64,
 }
 
 #[derive(Debug, Default)]
 struct Slot {
     number: u64,
-    /// None, if nothing was kept here yet.
+    /// The page, or `None` if the slot is still empty.
     bytes: Vec<u8>,
 }
 
@@ -47,7 +47,7 @@ impl Passing {
         }
     }
 
-    /// Fills `out` from `offset` on. The range lies in one page.
+    /// Fills `out` with the bytes at `offset`. The range must be inside one page.
     pub(super) fn copy(&self, file: &FileStorage, offset: u64, out: &mut [u8]) -> Result<()> {
         let (number, skip) = (offset / PAGE as u64, bound::addressable(offset % PAGE as u64));
         let slots = self.slots.get_or_init(|| (0..PAGES).map(|_| RwLock::default()).collect());
@@ -64,14 +64,14 @@ impl Passing {
         if take(&own.read().unwrap_or_else(PoisonError::into_inner)) {
             return Ok(());
         }
-        // One read anywhere is made as it is asked for; the next one beside it brings the page.
+        // A single read at some position is made directly; the next one near to it reads the page.
         let last = self.last.swap(number, Ordering::Relaxed);
         if last != number && self.next.load(Ordering::Relaxed) != number {
             return file.read_into(offset, out);
         }
         let (run, bytes) = self.bring(file, number)?;
         for (number, page) in (number..).zip(bytes.chunks(PAGE)) {
-            // A slot that another thread is at is left to it.
+            // If another thread uses the slot, the page is not kept.
             if let Some(mut slot) = slot(number).and_then(|slot| slot.try_write().ok()) {
                 slot.number = number;
                 slot.bytes.clear();
@@ -85,7 +85,7 @@ impl Passing {
         Ok(())
     }
 
-    /// Reads a page, and those after it if the pages before it were the last that were read.
+    /// Reads a page. If the pages before it were read last, it also reads those after it.
     fn bring<'a>(&self, file: &'a FileStorage, number: u64) -> Result<(u64, Cow<'a, [u8]>)> {
         let follows = self.next.load(Ordering::Relaxed) == number;
         let run = if follows { (2 * self.run.load(Ordering::Relaxed)).clamp(1, AHEAD) } else { 1 };

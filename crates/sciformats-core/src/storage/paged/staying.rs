@@ -9,30 +9,30 @@ use super::super::{FileStorage, ReadAt};
 use crate::error::Result;
 use crate::{arith, bound};
 
-/// Bytes of a page: what one touch brings. A node of an index and the pages of the system are about as large.
+/// The size of a page in bytes. Nodes of an index and pages of the system have about this size.
 pub(super) const PAGE: usize = 4 << 10;
 
-/// Pages of a block, one for each bit of a word: 256 KiB.
+/// The number of pages of a block of 256 KiB, one for each bit of a word.
 const PAGES: usize = PIECE / PAGE;
 
-/// A block is read as a whole when so many of its pages were touched. Where fewer are, their structures lie among elements
-/// or objects that nobody asks for, and copying those would cost more than the calls that are saved.
+/// The number of requested pages from which on a block is read as a whole. If there are fewer, the structures are among elements
+/// or objects that nobody requests, and copying these would cost more than the calls that are saved.
 const DENSE: u32 = 32;
 
-/// Blocks of a region: 16 MiB.
+/// The number of blocks of a region of 16 MiB.
 const BLOCKS: usize = 64;
 
-/// Regions of the largest file of which pages stay: one of 256 GiB.
+/// The number of regions of the largest file whose pages stay, which has 256 GiB.
 const REGIONS: u64 = 1 << 14;
 
-/// Bytes that stay at most.
+/// The largest number of bytes that stay.
 const MOST: u64 = 128 << 20;
 
-/// The pages, found by their place in the file.
+/// The pages, which are found by their position in the file.
 #[derive(Debug)]
 pub(super) struct Staying {
     regions: Box<[OnceLock<Box<Region>>]>,
-    /// How many bytes stay.
+    /// The number of bytes that stay.
     bytes: AtomicU64,
 }
 
@@ -40,21 +40,35 @@ type Region = [OnceLock<Box<Block>>; BLOCKS];
 
 #[derive(Debug)]
 struct Block {
-    /// A bit for each page of which something was wanted.
+    /// One bit for each page of which something was requested.
     touched: AtomicU64,
     /// The pages that were read one by one.
-    pages: Box<[OnceLock<Box<[u8]>>]>,
-    /// All of them at once.
+    pages: OnceLock<Box<[Page]>>,
+    /// All pages of the block, if they were read at once.
     whole: OnceLock<Recycled>,
+}
+
+type Page = OnceLock<Box<[u8]>>;
+
+/// The purpose of a read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reason {
+    /// Structures of the format. The bytes that follow are likely to be requested too, and the reader borrows them.
+    Structures,
+    /// Elements, which are copied into the caller's memory. Each of them is likely to be requested once.
+    Elements,
 }
 
 impl Block {
     fn new() -> Box<Self> {
-        let pages = (0..PAGES).map(|_| OnceLock::new()).collect();
-        Box::new(Self { touched: AtomicU64::new(0), pages, whole: OnceLock::new() })
+        Box::new(Self { touched: AtomicU64::new(0), pages: OnceLock::new(), whole: OnceLock::new() })
     }
 
-    /// Notes that these pages were wanted. Gives those that were wanted before.
+    fn pages(&self) -> &[Page] {
+        self.pages.get_or_init(|| (0..PAGES).map(|_| OnceLock::new()).collect())
+    }
+
+    /// Records that these pages were requested. Returns those that had been requested before.
     fn touch(&self, pages: Range<usize>) -> u64 {
         let mask = pages.fold(0, |mask, page| mask | 1u64 << (page % PAGES));
         let before = self.touched.load(Ordering::Relaxed);
@@ -67,15 +81,27 @@ impl Block {
 }
 
 impl Staying {
-    /// None of a file of this length yet.
+    /// Creates this for a file of this length, without pages.
     pub(super) fn new(len: u64) -> Self {
         let regions = len.div_ceil((PIECE * BLOCKS) as u64);
         let regions = if regions <= REGIONS { regions } else { 0 };
         Self { regions: (0..regions).map(|_| OnceLock::new()).collect(), bytes: AtomicU64::new(0) }
     }
 
-    /// The bytes of a range that is not empty and lies in the file. None, if they are not in one piece or may not stay.
-    pub(super) fn get(&self, file: &FileStorage, offset: u64, len: usize) -> Result<Option<&[u8]>> {
+    /// Returns whether no more pages may stay.
+    pub(super) fn is_full(&self) -> bool {
+        self.regions.is_empty() || self.bytes.load(Ordering::Relaxed) >= MOST
+    }
+
+    /// Returns the bytes of a range, which must not be empty and must be inside the file; `None` if they are not in one piece or
+    /// may not stay, or if they are elements in a page of which nothing was requested before.
+    pub(super) fn get(
+        &self,
+        file: &FileStorage,
+        offset: u64,
+        len: usize,
+        reason: Reason,
+    ) -> Result<Option<&[u8]>> {
         let size = PIECE as u64;
         let (number, skip) = (offset / size, bound::addressable(offset % size));
         let Some(range) = skip.checked_add(len).filter(|&end| end <= PIECE).map(|end| skip..end) else {
@@ -88,11 +114,11 @@ impl Staying {
             return Ok(whole.bytes().get(range));
         }
         let in_page = range.start - first * PAGE..range.end - first * PAGE;
-        let place = block.pages.get(first).filter(|_| first == last);
-        if let Some(page) = place.and_then(OnceLock::get) {
+        let kept = block.pages.get().filter(|_| first == last).and_then(|pages| pages.get(first)?.get());
+        if let Some(page) = kept {
             return Ok(page.get(in_page));
         }
-        if self.bytes.load(Ordering::Relaxed) >= MOST {
+        if self.is_full() {
             return Ok(None);
         }
         let start = number * size;
@@ -102,9 +128,13 @@ impl Staying {
             self.keep(&block.whole, bytes, PIECE);
             return Ok(block.whole.get().and_then(|whole| whole.bytes().get(range)));
         }
-        let Some(place) = place else { return Ok(None) };
+        let known = before & (1u64 << (first % PAGES)) != 0;
+        if reason == Reason::Elements && !known {
+            return Ok(None);
+        }
+        let Some(place) = block.pages().get(first).filter(|_| first == last) else { return Ok(None) };
         if before == 0 {
-            // A file that is not in the system's memory yet is fetched in larger pieces than those that are copied.
+            // If the file is not in the system's memory yet, it is fetched in larger pieces than those that are copied.
             file.advise(start, size);
         }
         let start = start + (first * PAGE) as u64;
@@ -120,7 +150,7 @@ impl Staying {
         Some(region.get(index)?.get_or_init(Block::new))
     }
 
-    /// Whether most of the block before this one was wanted: reads that go through a file go on in this one.
+    /// Returns whether most of the previous block was requested, because sequential reads then continue in this one.
     fn follows_dense(&self, number: u64) -> bool {
         let before = number.checked_sub(1).and_then(|before| self.block(before));
         before.is_some_and(|before| before.whole.get().is_some() && before.is_dense())
@@ -134,7 +164,7 @@ impl Staying {
     }
 }
 
-/// How many bytes there are from `start` on, at most so many.
+/// Returns the number of bytes from `start` on, but at most `most`.
 fn length(file: &FileStorage, start: u64, most: usize) -> Result<usize> {
     Ok(bound::addressable(arith::sub(file.size(), start)?).min(most))
 }
@@ -152,12 +182,16 @@ mod tests {
         (dir, bytes, file)
     }
 
-    /// How many bytes stay after reading `len` bytes at each of `places`.
+    /// Returns the number of bytes that stay after reading `len` bytes at each of `places`.
     fn kept(places: impl Iterator<Item = usize>, len: usize) -> u64 {
+        kept_for(Reason::Structures, places, len)
+    }
+
+    fn kept_for(reason: Reason, places: impl Iterator<Item = usize>, len: usize) -> u64 {
         let (_dir, bytes, file) = file(PIECE * 4 + 100);
         let staying = Staying::new(file.size());
         for at in places {
-            if let Some(part) = staying.get(&file, at as u64, len).unwrap() {
+            if let Some(part) = staying.get(&file, at as u64, len, reason).unwrap() {
                 assert_eq!(part, &bytes[at..at + len]);
             }
         }
@@ -168,20 +202,28 @@ mod tests {
     fn what_is_read_here_and_there_brings_a_page_each() {
         let everywhere = || (0..4 * PIECE).step_by(16 * PAGE);
         assert_eq!(kept(everywhere(), 10), 16 * PAGE as u64);
-        // The same places again are no more.
+        // Reading at the same places again adds nothing.
         assert_eq!(kept(everywhere().chain(everywhere()), 10), 16 * PAGE as u64);
     }
 
     #[test]
+    fn elements_bring_a_page_when_they_are_requested_again() {
+        let everywhere = || (0..4 * PIECE).step_by(16 * PAGE);
+        assert_eq!(kept_for(Reason::Elements, everywhere(), 10), 0);
+        assert_eq!(kept_for(Reason::Elements, everywhere().chain(everywhere()), 10), 16 * PAGE as u64);
+    }
+
+    #[test]
     fn reads_that_follow_each_other_bring_blocks() {
-        // The first block page by page until half of it was read, then as a whole; the others as a whole.
+        // The first block is read page by page until half of it was requested, and then as a whole; the others are read as a
+        // whole.
         assert_eq!(kept((0..4 * PIECE).step_by(500), 100), (4 * PIECE + 31 * PAGE) as u64);
     }
 
     #[test]
     fn a_block_after_a_dense_one_is_no_reason_to_read_the_next() {
         let dense = (0..PIECE).step_by(500);
-        // One read in each of the two blocks that follow: the first comes as a whole, the second does not.
+        // One read in each of the two blocks that follow: the first is read as a whole, and the second is not.
         let places = dense.chain([PIECE + 5, 2 * PIECE + 5]);
         assert_eq!(kept(places, 10), (2 * PIECE + 31 * PAGE + PAGE) as u64);
     }
@@ -190,8 +232,11 @@ mod tests {
     fn the_end_of_a_file_is_a_short_page() {
         let (_dir, bytes, file) = file(PAGE + 7);
         let staying = Staying::new(file.size());
-        assert_eq!(staying.get(&file, PAGE as u64 + 2, 5).unwrap().unwrap(), &bytes[PAGE + 2..]);
-        // Not in one page.
-        assert_eq!(staying.get(&file, PAGE as u64 - 1, 2).unwrap(), None);
+        assert_eq!(
+            staying.get(&file, PAGE as u64 + 2, 5, Reason::Structures).unwrap().unwrap(),
+            &bytes[PAGE + 2..]
+        );
+        // The range is not inside one page.
+        assert_eq!(staying.get(&file, PAGE as u64 - 1, 2, Reason::Structures).unwrap(), None);
     }
 }

@@ -1,52 +1,52 @@
-//! What has come from a store, and is kept for the reads that will want it.
+//! The bytes that a store has returned, which are kept for later reads.
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::ops::Range;
 
 use crate::bound;
 
-/// Bytes of a page.
+/// The size of a page in bytes.
 pub(super) const PAGE: u64 = 64 << 10;
 
-/// Which of its bytes were read is known of a page in units of so many.
+/// The size in bytes of the units for which it is known whether they were read.
 const UNIT: usize = 1 << 10;
 
-/// Pages, and ranges that were asked for ahead of a read.
+/// Pages, and ranges that were requested before they are read.
 #[derive(Debug)]
 pub(super) struct Cache {
     size: u64,
     pages: HashMap<u64, Page>,
-    /// Counts the uses of pages: the higher, the later.
+    /// The number of uses of pages so far. A page with a higher number was used later.
     clock: u64,
     page_bytes: u64,
-    /// More bytes of pages than this are not kept.
+    /// The largest number of bytes of pages that are kept.
     page_limit: u64,
-    /// Ranges that were asked for, by their first byte.
+    /// Ranges that were requested, by their first byte.
     extents: BTreeMap<u64, Vec<u8>>,
-    /// Their first bytes in the order in which they came.
+    /// The first bytes of these ranges in the order in which they arrived.
     order: VecDeque<u64>,
     extent_bytes: u64,
     extent_limit: u64,
-    /// Structures without the pages that they are in, by their first byte.
+    /// Structures without the pages that contain them, by their first byte.
     loose: BTreeMap<u64, Vec<u8>>,
     loose_bytes: u64,
-    /// Ranges that were known before the first read, and stay.
+    /// Ranges that were known before the first read, which are always kept.
     known: BTreeMap<u64, Vec<u8>>,
     /// Pages that a thread is fetching.
     pub(super) flying: HashSet<u64>,
-    /// The page after those that were fetched last because a read missed them, and how many bytes these were.
+    /// The page after those that were fetched last because of a read, and the number of bytes of these pages.
     pub(super) after: u64,
     pub(super) run: u64,
-    /// Bytes of what came that were read.
+    /// The number of fetched bytes that were read.
     pub(super) read: u64,
-    /// Nothing is dropped: the work that needs it runs again.
+    /// Whether nothing is dropped, because the work that needs it will run again.
     pub(super) keeps_all: bool,
 }
 
 #[derive(Debug)]
 struct Page {
     bytes: Vec<u8>,
-    /// One bit a unit: whether it was read.
+    /// One bit per unit, which says whether the unit was read.
     read: u64,
     last: u64,
 }
@@ -74,8 +74,7 @@ impl Cache {
         }
     }
 
-    /// Copies the bytes from `offset` on. The answer is the numbers of pages that are not here; if there are any,
-    /// `out` is not whole.
+    /// Copies the bytes at `offset`. Returns the numbers of pages that are missing; if there are any, `out` is incomplete.
     pub(super) fn copy(&mut self, offset: u64, out: &mut [u8]) -> Vec<u64> {
         let mut missing = Vec::new();
         let (mut at, mut rest) = (offset, out);
@@ -95,7 +94,7 @@ impl Cache {
                 }
             };
             missing.extend(skipped);
-            at += part as u64; // in the object: its reader has checked the range
+            at += part as u64; // inside the object, because its reader has checked the range
             rest = std::mem::take(&mut rest).get_mut(part..).unwrap_or_default();
         }
         if missing.is_empty() {
@@ -104,7 +103,7 @@ impl Cache {
         missing
     }
 
-    /// The bytes that are here from `at` on, at most `len` of them.
+    /// Returns the available bytes at `at`, but at most `len` of them.
     fn piece(&mut self, at: u64, len: usize) -> Option<&[u8]> {
         let up_to = |bytes: &[u8], start: u64| {
             let from = usize::try_from(at.checked_sub(start)?).ok()?;
@@ -135,7 +134,7 @@ impl Cache {
         page.bytes.get(from..end)
     }
 
-    /// Drops the ranges that a read from `start` to `end` has come to the end of: they were fetched for it.
+    /// Drops ranges whose ends a read from `start` to `end` has reached, because they were fetched for it.
     fn release(&mut self, start: u64, end: u64) {
         if self.keeps_all || self.extents.is_empty() {
             return;
@@ -144,7 +143,7 @@ impl Cache {
             let last = bound::sum(at, bytes.len() as u64);
             (last > start && last <= end).then_some(at)
         };
-        // Ranges do not overlap much: the one before the read, and those that begin in it.
+        // Ranges hardly overlap: check the range before the read, and the ranges that begin inside it.
         let before = self.extents.range(..start).next_back().and_then(reaches);
         let done: Vec<u64> =
             before.into_iter().chain(self.extents.range(start..end).filter_map(reaches)).collect();
@@ -159,7 +158,7 @@ impl Cache {
         }
     }
 
-    /// Whether all of a range is here.
+    /// Returns whether all bytes of a range are available.
     pub(super) fn holds(&self, range: &Range<u64>) -> bool {
         let mut at = range.start;
         while at < range.end {
@@ -182,7 +181,7 @@ impl Cache {
         true
     }
 
-    /// Keeps the whole pages among bytes that came from `start` on.
+    /// Keeps the whole pages among bytes that begin at `start`.
     pub(super) fn add_pages(&mut self, start: u64, bytes: &[u8]) {
         let end = bound::sum(start, bytes.len() as u64);
         for number in start.div_ceil(PAGE)..=page_of(bound::left(end, 1)) {
@@ -202,7 +201,7 @@ impl Cache {
         }
     }
 
-    /// Drops the pages that were not used for the longest time, an eighth of what is allowed.
+    /// Drops the pages that were not used for the longest time, which are an eighth of the limit.
     fn shrink(&mut self) {
         let mut by_age: Vec<(u64, u64)> =
             self.pages.iter().map(|(&number, page)| (page.last, number)).collect();
@@ -217,7 +216,7 @@ impl Cache {
         }
     }
 
-    /// Keeps a range until it is read, or others need the room.
+    /// Keeps a range until it is read, or until others need its space.
     pub(super) fn add_extent(&mut self, start: u64, bytes: Vec<u8>) {
         if self.extents.get(&start).is_some_and(|known| known.len() >= bytes.len()) {
             return;
@@ -232,20 +231,20 @@ impl Cache {
                 self.drop_extent(oldest);
             }
         }
-        // Those that were read are gone, and only their places in the order are left.
+        // Ranges that were read are gone, and only their positions in the order are left.
         if self.order.len() > 64 && self.order.len() > self.extents.len() * 2 {
             let extents = &self.extents;
             self.order.retain(|at| extents.contains_key(at));
         }
     }
 
-    /// Keeps a structure without the page that it is in. Where all of them take too much, those before it go.
+    /// Keeps a structure without the page that contains it. If all of them need too much space, earlier ones are dropped.
     pub(super) fn add_loose(&mut self, start: u64, bytes: Vec<u8>) {
         if self.loose_bytes > self.page_limit / 4 && !self.keeps_all {
             self.loose.clear();
             self.loose_bytes = 0;
         }
-        // They are asked for because they are read.
+        // They count as read, because they are requested in order to be read.
         self.read += bytes.len() as u64;
         self.loose_bytes += bytes.len() as u64;
         if let Some(old) = self.loose.insert(start, bytes) {
@@ -253,13 +252,13 @@ impl Cache {
         }
     }
 
-    /// Keeps a range for good.
+    /// Keeps a range for ever.
     pub(super) fn add_known(&mut self, start: u64, bytes: Vec<u8>) {
         self.known.insert(start, bytes);
     }
 }
 
-/// The number of the page that a byte is in.
+/// Returns the number of the page that contains a byte.
 pub(super) fn page_of(offset: u64) -> u64 {
     offset / PAGE
 }
@@ -288,7 +287,7 @@ mod tests {
         assert_eq!(cache.copy(PAGE - 4, &mut out), [2]);
         let mut out = [0; 10];
         assert!(cache.copy(2 * PAGE - 2, &mut out).is_empty());
-        // That was its last read.
+        // This was its last read.
         assert_eq!(cache.copy(2 * PAGE, &mut out), [2]);
         cache.add_pages(3 * PAGE, &bytes(3 * PAGE..size));
         assert!(cache.copy(size - 3, &mut out[..3]).is_empty());

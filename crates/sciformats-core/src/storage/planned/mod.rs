@@ -1,4 +1,4 @@
-//! A store of ranges, read as a file: by plans, over a cache.
+//! A store of ranges that is read as a file, by means of plans and a cache.
 //!
 //! ```text
 //!   parser: read_at(offset, len)            parser: prefetch(ranges), together(work)
@@ -32,22 +32,22 @@ use super::{Purpose, Ranges, ReadAt, Statistics, check_range, length};
 use crate::bound;
 use crate::error::{Error, Result};
 
-/// Reads from this length on are made as they are asked for: no page is kept of them.
+/// Reads of at least this size are made directly, and are not kept in pages.
 const LONG: usize = 4 * PAGE as usize;
 
-/// Batches that bring pages for a read before it is made as it is asked for.
+/// The number of batches that fetch pages for a read before the read is made directly.
 const TRIES: usize = 3;
 
-/// A batch of structures brings pages of at most so many windows around what it asks for.
+/// The largest number of windows of pages around the structures of a batch.
 const WINDOWS: u64 = 8;
 
-/// Structures that lie far apart come in blocks of so many bytes if they are short: what belongs to one is mostly beside it.
+/// The size of blocks in which short structures are fetched that are far apart. Their parts are mostly next to each other.
 const BLOCK: u64 = 4 << 10;
 
-/// Shorter ranges of a structure are the beginning of something; longer ones are the whole of it.
+/// Shorter ranges are the beginning of a structure; longer ones are the whole structure.
 const SHORT: u64 = 1 << 10;
 
-/// How a [`Planned`] fetches and keeps.
+/// How a [`Planned`] fetches and keeps bytes.
 ///
 /// ```
 /// use sciformats_core::storage::PlanOptions;
@@ -58,18 +58,18 @@ const SHORT: u64 = 1 << 10;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PlanOptions {
-    /// Bytes that come around a single short read that was not expected. Default: 2 MiB, about a third of what a
-    /// connection of 100 MB/s brings in a round trip of 60 ms.
+    /// The number of bytes that are fetched around a single short read that was not announced. The default is 2 MiB, which is
+    /// about a third of what a connection of 100 MB/s transfers in a round trip of 60 ms.
     pub window: u64,
-    /// Bytes of structures that are kept. Default: 256 MiB, the nodes of an index of some hundred thousand chunks,
-    /// each in a page of its own.
+    /// The number of bytes of structures that are kept. The default is 256 MiB, which is enough for the nodes of an index of
+    /// several hundred thousand chunks, each in a page of its own.
     pub memory: u64,
-    /// Bytes of elements that one batch brings. Default: 64 MiB.
+    /// The number of bytes of elements that one batch fetches. The default is 64 MiB.
     pub ahead: u64,
-    /// How requests for structures are joined. Default: over gaps up to 512 KiB.
+    /// How requests for structures are joined. The default is over gaps of up to 512 KiB.
     pub structures: Joining,
-    /// How requests for elements are joined. Default: over gaps up to 1 MiB, the shortest first, as long as they cost at
-    /// most one byte in 16 or are of at most 4 KiB.
+    /// How requests for elements are joined. The default is over gaps of up to 1 MiB, beginning with the shortest, as long as
+    /// they cost at most one byte in 16, or are not longer than 4 KiB.
     pub elements: Joining,
 }
 
@@ -87,31 +87,31 @@ impl Default for PlanOptions {
 }
 
 impl PlanOptions {
-    /// The same with so many bytes around a read that was not expected; at least a page of 64 KiB.
+    /// Returns the same options with this many bytes around a read that was not announced, but at least a page of 64 KiB.
     #[must_use]
     pub fn with_window(self, window: u64) -> Self {
         Self { window: window.max(PAGE), ..self }
     }
 
-    /// The same with room for so many bytes of structures; at least 16 pages of 64 KiB.
+    /// Returns the same options with space for this many bytes of structures, but at least 16 pages of 64 KiB.
     #[must_use]
     pub fn with_memory(self, memory: u64) -> Self {
         Self { memory: memory.max(16 * PAGE), ..self }
     }
 
-    /// The same with so many bytes of elements in a batch; at least 1 MiB.
+    /// Returns the same options with this many bytes of elements in a batch, but at least 1 MiB.
     #[must_use]
     pub fn with_ahead(self, ahead: u64) -> Self {
         Self { ahead: ahead.max(1 << 20), ..self }
     }
 }
 
-/// A store of ranges as a [`ReadAt`], which any format crate reads. Clones share what was fetched.
+/// A store of ranges as a [`ReadAt`], which any format crate can read. Clones share the fetched bytes.
 ///
-/// Short reads come from pages of 64 KiB that are kept; one that misses brings the [window](PlanOptions::window) around
-/// it, and reads that go on where the last window ended bring twice as much each time. What a parser announces with
-/// [`prefetch`](ReadAt::prefetch) comes in one batch of requests side by side. Two threads that miss the same page wait
-/// for one request.
+/// Short reads use pages of 64 KiB that are kept. If a page is missing, the [window](PlanOptions::window) around it is fetched.
+/// Reads that continue at the end of the last window fetch twice as much each time. What a parser announces by
+/// [`prefetch`](ReadAt::prefetch) is fetched in one batch of simultaneous requests. Two threads that need the same page wait for
+/// one request.
 ///
 /// ```
 /// use sciformats_core::ReadAt;
@@ -133,14 +133,14 @@ struct Inner<R> {
     size: u64,
     options: PlanOptions,
     state: Mutex<State>,
-    /// Pages have come, or will not come.
+    /// Notified when pages have arrived, or will not arrive.
     landed: Condvar,
 }
 
 struct State {
     cache: Cache,
     statistics: Statistics,
-    /// Batches that are under way.
+    /// The number of batches that are being fetched.
     waiting: u64,
     /// The short reads that were made, if they are recorded.
     record: Option<Vec<Range<u64>>>,
@@ -159,12 +159,12 @@ impl<R> std::fmt::Debug for Planned<R> {
 }
 
 impl<R: Ranges + 'static> Planned<R> {
-    /// Reads `ranges` with the options that suit a store some dozens of milliseconds away.
+    /// Reads `ranges` with options that suit a store whose round trip takes some dozens of milliseconds.
     pub fn new(ranges: R) -> Self {
         Self::with_options(ranges, PlanOptions::default())
     }
 
-    /// Reads `ranges` as `options` say.
+    /// Reads `ranges` with these options.
     ///
     /// ```
     /// use sciformats_core::ReadAt;
@@ -184,21 +184,21 @@ impl<R: Ranges + 'static> Planned<R> {
         Self(Arc::new(Inner { ranges, size, options, state, landed }))
     }
 
-    /// The store.
+    /// Returns the store.
     pub fn ranges(&self) -> &R {
         &self.0.ranges
     }
 
-    /// What the reads have cost so far.
+    /// Returns the cost of the reads so far.
     pub fn statistics(&self) -> Statistics {
         let state = self.0.lock();
-        // Reads of pages are counted in whole units, and bytes that were supplied are read too.
+        // Reads of pages are counted in whole units, and bytes that were supplied can be read too.
         let unread = bound::left(state.statistics.bytes, state.cache.read);
         Statistics { unread, ..state.statistics }
     }
 
-    /// Bytes that came some other way, from `offset` on: with the answer that told the size, say. Of structures whole
-    /// pages of 64 KiB are kept, a last one that is shorter included; elements are kept until they are read.
+    /// Adds bytes at `offset` that were received in some other way, for example with the response that contained the size. Whole
+    /// pages of 64 KiB with structures are kept, including a shorter last page; elements are kept until they are read.
     ///
     /// ```
     /// use sciformats_core::ReadAt;
@@ -221,27 +221,27 @@ impl<R: Ranges + 'static> Planned<R> {
         self.0.landed.notify_all();
     }
 
-    /// Bytes that are known for good, from `offset` on, however few: those of an index beside the file.
+    /// Adds any number of bytes at `offset` that are known and always kept, for example those of an index beside the file.
     pub fn supply_known(&self, offset: u64, bytes: Vec<u8>) {
         self.0.lock().cache.add_known(offset, bytes);
     }
 
-    /// Notes requests that were made some other way in the [`statistics`](Self::statistics): one batch of them.
+    /// Adds one batch of requests that were made in some other way to the [`statistics`](Self::statistics).
     pub fn count(&self, requests: u64, bytes: u64) {
         let mut state = self.0.lock();
         let statistics = &mut state.statistics;
-        // The numbers are the caller's; no store is asked as often as the type can count.
+        // The numbers are those of the caller, but no store receives as many requests as the type can count.
         statistics.requests = bound::sum(statistics.requests, requests);
         statistics.bytes = bound::sum(statistics.bytes, bytes);
         statistics.batches += u64::from(requests > 0);
     }
 
-    /// Notes from now on which ranges short reads ask for: they are the structures of the file.
+    /// Records from now on which ranges short reads request. These are the structures of the file.
     pub fn record(&self) {
         self.0.lock().record.get_or_insert_default();
     }
 
-    /// What was noted since [`record`](Self::record): sorted and disjoint.
+    /// Returns the ranges that were recorded since [`record`](Self::record). They are sorted and disjoint.
     ///
     /// ```
     /// use sciformats_core::ReadAt;
@@ -260,13 +260,13 @@ impl<R: Ranges + 'static> Planned<R> {
         plan::merged(state.record.as_deref().unwrap_or_default(), self.0.size)
     }
 
-    /// Drops nothing from now on: the work that needs it will run again.
+    /// Stops dropping bytes, because the work that needs them will run again.
     pub(super) fn keep_all(&self) {
         self.0.lock().cache.keeps_all = true;
     }
 }
 
-/// The error of a read that is noted instead of waited for.
+/// Returns the error of a read that is recorded and does not wait.
 fn not_here(offset: u64) -> Error {
     let source = io::Error::new(io::ErrorKind::WouldBlock, "these bytes have not been fetched yet");
     Error::Io { action: "read", path: None, offset: Some(offset), source }
@@ -277,12 +277,12 @@ impl<R: Ranges + 'static> Inner<R> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The part of a range that is in the file.
+    /// Returns the part of a range that is inside the file.
     fn cut(&self, range: Range<u64>) -> Range<u64> {
         range.start..range.end.min(self.size)
     }
 
-    /// Fetches ranges side by side, and counts them.
+    /// Fetches ranges simultaneously, and counts them.
     fn get(&self, requests: &[Range<u64>]) -> Result<Vec<Vec<u8>>> {
         {
             let mut state = self.lock();
@@ -298,7 +298,7 @@ impl<R: Ranges + 'static> Inner<R> {
         let pieces = answer?;
         let right = |(request, piece): (&Range<u64>, &Vec<u8>)| length(request) == piece.len() as u64;
         if pieces.len() != requests.len() || !requests.iter().zip(&pieces).all(right) {
-            let source = io::Error::other("the store answered with other lengths than it was asked for");
+            let source = io::Error::other("the store returned other lengths than requested");
             return Err(Error::io("read", source));
         }
         let bytes = pieces.iter().map(|piece| piece.len() as u64).sum();
@@ -306,7 +306,7 @@ impl<R: Ranges + 'static> Inner<R> {
         Ok(pieces)
     }
 
-    /// Brings pages that are neither here nor on their way, structures without the pages that they are in, and ranges of
+    /// Fetches pages that are neither available nor being fetched, structures without the pages that contain them, and ranges of
     /// elements, in one batch.
     fn bring(&self, pages: &BTreeSet<u64>, loose: &[Range<u64>], elements: &[Range<u64>]) -> Result<()> {
         let page = |&number: &u64| number * PAGE..bound::product(number + 1, PAGE);
@@ -331,10 +331,10 @@ impl<R: Ranges + 'static> Inner<R> {
         }
         let outcome = answer.map(|pieces| {
             let wanted = plan::merged(&mine.iter().map(page).collect::<Vec<_>>(), self.size);
-            // Long ranges come in parts: there may be more requests than ranges, and then none was saved.
+            // Long ranges are fetched in parts, so there can be more requests than ranges. No request was saved then.
             let asked = wanted.len() + plan::merged(&exact, self.size).len();
             state.statistics.joined += bound::left(asked, requests.len()) as u64;
-            // A page may be cut by the bound of requests: what follows each other is put together first.
+            // The limit of a request may divide a page, so adjacent pieces are joined first.
             let (before, after) = pieces.split_at(structures.min(pieces.len()));
             for (start, bytes) in whole(&requests, before) {
                 state.cache.add_pages(start, &bytes);
@@ -356,7 +356,7 @@ impl<R: Ranges + 'static> Inner<R> {
         outcome
     }
 
-    /// The pages around those that a read has missed.
+    /// Returns the pages around those that a read needs.
     fn window(&self, missing: &[u64]) -> BTreeSet<u64> {
         let (Some(&first), Some(&last)) = (missing.first(), missing.last()) else { return BTreeSet::new() };
         let mut state = self.lock();
@@ -366,7 +366,7 @@ impl<R: Ranges + 'static> Inner<R> {
         let most = (self.options.structures.longest / PAGE).max(pages);
         cache.run = if follows { (cache.run * 2).clamp(pages, most) } else { pages };
         let start = if follows { first } else { first - first % pages };
-        // What leads to something mostly stands before it: at the end of a window, half of the next one comes too.
+        // Something that leads to a structure is mostly before it. At the end of a window, half of the next one is fetched too.
         let ahead = if follows { 0 } else { pages / 2 };
         let end = bound::sum(start, cache.run).max(bound::sum(first, ahead)).max(last + 1);
         let end = end.min(self.size.div_ceil(PAGE));
@@ -374,8 +374,8 @@ impl<R: Ranges + 'static> Inner<R> {
         (start..end).collect()
     }
 
-    /// The blocks that a batch of structures is in, if these are so many and lie so far apart that most of the pages around
-    /// them would be something else: nodes of an index among the chunks that it leads to.
+    /// Returns the blocks that contain a batch of structures, if there are so many structures and they are so far apart that most
+    /// of the pages around them would contain something else, such as chunks between the nodes of an index.
     fn loose(&self, ranges: &[Range<u64>]) -> Option<Vec<Range<u64>>> {
         let blocks = |range: &Range<u64>| match length(range) < SHORT {
             true => range.start / BLOCK * BLOCK..bound::product(range.end.div_ceil(BLOCK), BLOCK),
@@ -390,13 +390,13 @@ impl<R: Ranges + 'static> Inner<R> {
         (all > bound::product(self.options.window, WINDOWS) && part < all / 4).then_some(loose)
     }
 
-    /// The pages that a batch of ranges is in, and more around them if they are few.
+    /// Returns the pages that contain a batch of ranges, and more pages around them if there are few.
     fn around(&self, ranges: &[Range<u64>]) -> BTreeSet<u64> {
         let mut pages: BTreeSet<u64> = BTreeSet::new();
         for range in plan::merged(ranges, self.size) {
             pages.extend(page_of(range.start)..=page_of(range.end - 1));
         }
-        // Structures that belong together are near to each other: some windows are shared out among the pages.
+        // Structures that belong together are near to each other, so some windows are divided among the pages.
         let window = self.options.window / PAGE;
         let each = bound::product(window, WINDOWS)
             .checked_div(pages.len() as u64)
@@ -410,7 +410,7 @@ impl<R: Ranges + 'static> Inner<R> {
         pages.into_iter().flat_map(block).collect()
     }
 
-    /// Fills `out` from what is here, and fetches what is not.
+    /// Fills `out` from what is available, and fetches the rest.
     fn fill(self: &Arc<Self>, offset: u64, out: &mut [u8]) -> Result<()> {
         let end = check_range(self.size, offset, out.len() as u64)?;
         let mut tries = 0;
@@ -447,7 +447,7 @@ impl<R: Ranges + 'static> Inner<R> {
         }
     }
 
-    /// Reads a range into `out` and keeps nothing of it.
+    /// Reads a range into `out`, and does not keep it.
     fn direct(&self, range: Range<u64>, out: &mut [u8]) -> Result<()> {
         let joining = Joining { gap: 0, share: 0, always: 0, longest: self.options.elements.longest };
         let requests = joining.plan(std::slice::from_ref(&range), self.size);
@@ -485,7 +485,7 @@ impl<R: Ranges + 'static> Inner<R> {
 
 impl<R: Ranges + 'static> Fetch for Inner<R> {
     fn fetch(&self, structures: &[Range<u64>], elements: &[Range<u64>]) -> Result<()> {
-        // What does not fit comes when it is read.
+        // What does not fit is fetched when it is read.
         let mut left = self.options.ahead;
         let fit = elements.iter().position(|range| match left.checked_sub(length(range)) {
             Some(rest) => {
@@ -502,7 +502,7 @@ impl<R: Ranges + 'static> Fetch for Inner<R> {
     }
 }
 
-/// Pieces that follow each other, put together.
+/// Joins adjacent pieces.
 fn whole(requests: &[Range<u64>], pieces: &[Vec<u8>]) -> Vec<(u64, Vec<u8>)> {
     let mut found: Vec<(u64, Vec<u8>)> = Vec::new();
     for (request, piece) in requests.iter().zip(pieces) {
@@ -516,7 +516,7 @@ fn whole(requests: &[Range<u64>], pieces: &[Vec<u8>]) -> Vec<(u64, Vec<u8>)> {
     found
 }
 
-/// The bytes of `range`, cut at `size`, out of sorted requests and what they brought.
+/// Returns the bytes of `range`, clipped at `size`, from sorted requests and their responses.
 fn slice(range: &Range<u64>, size: u64, requests: &[Range<u64>], pieces: &[Vec<u8>]) -> Option<Vec<u8>> {
     let end = range.end.min(size);
     let mut at = range.start;

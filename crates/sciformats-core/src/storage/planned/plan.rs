@@ -1,14 +1,14 @@
-//! From ranges that are wanted to requests: sorted, joined over small gaps, bounded in size.
+//! Conversion of ranges to requests, which are sorted, joined over small gaps, and limited in size.
 
 use std::ops::Range;
 
 use crate::bound;
 use crate::storage::length;
 
-/// When two ranges are asked for in one request.
+/// When two ranges are fetched by one request.
 ///
-/// A request costs a round trip, which at a bandwidth of `b` bytes a second and a latency of `l` seconds is worth `b · l`
-/// bytes. Gaps that are shorter are worth reading over.
+/// A request costs a round trip. With a bandwidth of `b` bytes per second and a latency of `l` seconds, this corresponds to `b ·
+/// l` bytes, so it is worth reading over gaps that are shorter.
 ///
 /// ```
 /// use sciformats_core::storage::Joining;
@@ -19,20 +19,20 @@ use crate::storage::length;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Joining {
-    /// Gaps of more bytes than this are never read over.
+    /// The longest gap that is ever read over, in bytes.
     pub gap: u64,
-    /// Of all gaps together, at most one byte for each `share` bytes that are wanted is read over, the shortest gaps
-    /// first; 0 stands for no such bound.
+    /// A limit for all gaps together: at most one byte is read over for each `share` requested bytes, beginning with the shortest
+    /// gaps; 0 means that there is no such limit.
     pub share: u64,
-    /// Gaps up to this length are read over in any case: a request for each side of them would cost more.
+    /// Gaps of up to this length are always read over, because separate requests would cost more.
     pub always: u64,
-    /// A request has at most this many bytes: longer ranges are asked for in several parts, which can come at once.
+    /// The largest size of a request in bytes. Longer ranges are requested in several parts, which can be fetched simultaneously.
     pub longest: u64,
 }
 
 impl Joining {
-    /// The requests that bring all of `ranges` of an object of `size` bytes: sorted, disjoint, none empty. What lies
-    /// outside the object is left out.
+    /// Returns the requests for all of `ranges` of an object of `size` bytes. They are sorted, disjoint and not empty. Bytes
+    /// outside of the object are left out.
     pub fn plan(&self, ranges: &[Range<u64>], size: u64) -> Vec<Range<u64>> {
         let wanted = merged(ranges, size);
         let mut longest_gap = self.gap;
@@ -40,7 +40,7 @@ impl Joining {
             longest_gap = affordable(&wanted, self.gap, self.share).max(self.always);
         }
         let mut joined: Vec<Range<u64>> = Vec::with_capacity(wanted.len());
-        // Merged ranges ascend without touching each other.
+        // Merged ranges are in ascending order and do not touch each other.
         for range in wanted {
             match joined.last_mut() {
                 Some(last) if range.start - last.end <= longest_gap => last.end = range.end,
@@ -51,7 +51,7 @@ impl Joining {
     }
 }
 
-/// The ranges, sorted, overlapping and adjacent ones merged, cut at `size`.
+/// Returns the ranges in order, clipped at `size`. Overlapping and adjacent ranges are merged.
 pub(super) fn merged(ranges: &[Range<u64>], size: u64) -> Vec<Range<u64>> {
     let mut sorted: Vec<Range<u64>> = ranges
         .iter()
@@ -69,7 +69,7 @@ pub(super) fn merged(ranges: &[Range<u64>], size: u64) -> Vec<Range<u64>> {
     merged
 }
 
-/// The longest gap that is read over if all gaps up to it may cost one byte for each `share` wanted ones.
+/// Returns the longest gap that is read over, if all gaps up to this length may cost one byte for each `share` requested bytes.
 fn affordable(wanted: &[Range<u64>], gap: u64, share: u64) -> u64 {
     let total: u64 = wanted.iter().map(length).sum();
     let Some(mut budget) = total.checked_div(share) else { return gap };
@@ -80,17 +80,17 @@ fn affordable(wanted: &[Range<u64>], gap: u64, share: u64) -> u64 {
         .collect();
     gaps.sort_unstable();
     let mut longest = 0;
-    // Gaps of equal length are all read over, or none of them.
+    // Of gaps of equal length, either all are read over, or none.
     for equal in gaps.chunk_by(|a, b| a == b) {
         let Some(&length) = equal.first() else { break };
-        let cost = length * equal.len() as u64; // all of them lie in the object
+        let cost = length * equal.len() as u64; // all of them are inside the object
         let Some(left) = budget.checked_sub(cost) else { break };
         (budget, longest) = (left, length);
     }
     longest
 }
 
-/// A range in parts of about equal length, none longer than `longest`.
+/// Divides a range into parts of about equal length, none of which is longer than `longest`.
 fn parts(range: Range<u64>, longest: u64) -> impl Iterator<Item = Range<u64>> {
     let length = length(&range);
     let count = length.div_ceil(longest).max(1);
@@ -112,7 +112,7 @@ mod tests {
     #[test]
     fn the_shortest_gaps_are_read_over_first() {
         let joining = Joining { gap: 50, share: 10, always: 0, longest: 10_000 };
-        // 400 wanted bytes allow for 40: the gaps of 5 and 30, and not that of 31 as well.
+        // 400 requested bytes allow for 40: the gaps of 5 and 30, but not also that of 31.
         let requests = joining.plan(&[0..100, 131..231, 236..336, 366..466], 1000);
         assert_eq!(requests, [0..100, 131..466]);
         assert_eq!(Joining { always: 31, ..joining }.plan(&[0..100, 131..231], 1000), [0..231]);

@@ -1,4 +1,4 @@
-//! Plans against a store that counts what it is asked for.
+//! Plans are tested with a store that counts its requests.
 #![allow(clippy::single_range_in_vec_init, reason = "one range is meant")]
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::*;
 use crate::storage::{Elsewhere, Stored};
 
-/// A store that remembers its requests, and waits before it answers.
+/// A store that records its requests, and waits before it responds.
 struct Counting {
     bytes: Stored<Vec<u8>>,
     asked: Mutex<Vec<Vec<Range<u64>>>>,
@@ -45,7 +45,7 @@ impl Ranges for Counting {
 
 const MIB: u64 = 1 << 20;
 
-/// Windows of 1 MiB.
+/// Returns options with windows of 1 MiB.
 fn narrow() -> PlanOptions {
     PlanOptions::default().with_window(MIB)
 }
@@ -62,7 +62,7 @@ fn a_read_that_was_not_expected_brings_its_window() {
     assert_eq!(*file.read_at(5 * MIB + 100, 50).unwrap(), bytes[5 * MIB as usize + 100..][..50]);
     assert_eq!(*file.read_at(5 * MIB + 900_000, 50).unwrap(), bytes[5 * MIB as usize + 900_000..][..50]);
     assert_eq!(file.ranges().asked(), [[5 * MIB..6 * MIB]]);
-    // Reads that go on bring twice as much each time, up to 8 MiB.
+    // Sequential reads fetch twice as much each time, up to 8 MiB.
     for step in 0..200 {
         file.read_at(6 * MIB + step * 65_000, 1000).unwrap();
     }
@@ -76,7 +76,7 @@ fn a_read_that_was_not_expected_brings_its_window() {
 fn at_the_end_of_a_window_half_of_the_next_one_comes_too() {
     let (file, _) = planned(20 * MIB);
     file.read_at(5 * MIB - 100_000, 50).unwrap(); // a header
-    file.read_at(5 * MIB + 200_000, 50).unwrap(); // and what it leads to
+    file.read_at(5 * MIB + 200_000, 50).unwrap(); // and the structure to which it leads
     assert_eq!(file.ranges().asked(), [[4 * MIB..5 * MIB + 6 * PAGE]]);
 }
 
@@ -91,19 +91,19 @@ fn structures_that_lie_far_apart_come_without_their_pages() {
     let statistics = file.statistics();
     assert_eq!((statistics.requests, statistics.batches), (400, 1));
     assert!(statistics.bytes <= 400 * 8192 && statistics.unread == 0, "{statistics:?}");
-    // What is beside one comes with it; more is a read of its own.
+    // What is next to a structure is fetched with it; more needs a read of its own.
     file.read_at(77 + 500, 1000).unwrap();
     assert_eq!(file.statistics().batches, 1);
-    // Of long ones nothing but themselves comes.
+    // Around long structures, nothing else is fetched.
     let (file, _) = planned(100 * MIB);
     let nodes: Vec<Range<u64>> = nodes.iter().map(|node| node.start..node.start + 2000).collect();
     file.prefetch(&nodes, Purpose::Structure).unwrap();
     assert_eq!(file.statistics().bytes, 400 * 2000);
-    // A few of them bring their pages.
+    // If there are few structures, their pages are fetched.
     let (file, _) = planned(100 * MIB);
     file.prefetch(&nodes[..100], Purpose::Structure).unwrap();
     assert!(file.statistics().bytes >= 100 * PAGE);
-    // They are kept within bounds, and what was dropped can be read again.
+    // The structures are kept within limits, and those that were dropped can be read again.
     let options = narrow().with_memory(MIB);
     let file = Planned::with_options(Counting::new(100 << 20, 0), options);
     for _ in 0..3 {
@@ -136,11 +136,11 @@ fn what_is_announced_comes_in_one_batch() {
     }
     let statistics = file.statistics();
     assert_eq!((statistics.requests, statistics.batches, statistics.unread), (50, 1, 0));
-    // They were read, and are gone.
+    // They were read, and are not kept any more.
     file.read_at(chunks[0].start, 10).unwrap();
     assert_eq!(file.statistics().batches, 2);
 
-    // Structures come in pages, and more around them if they are few.
+    // Structures are fetched in pages, with more pages around them if there are few.
     let headers: Vec<Range<u64>> =
         (0..4).map(|i| 50 * MIB + i * 3 * MIB..50 * MIB + i * 3 * MIB + 512).collect();
     file.ranges().asked();
@@ -148,7 +148,7 @@ fn what_is_announced_comes_in_one_batch() {
     assert_eq!(file.ranges().asked()[0].len(), 4);
     file.prefetch(&headers, Purpose::Structure).unwrap();
     assert!(file.ranges().asked().is_empty());
-    // What lies outside is left out.
+    // Bytes outside of the object are left out.
     file.prefetch(&[200 * MIB..201 * MIB, u64::MAX - 5..u64::MAX], Purpose::Elements).unwrap();
     assert!(file.ranges().asked().is_empty());
 }

@@ -1,4 +1,4 @@
-//! Reads that are independent of each other, and come in one batch.
+//! Reads that do not depend on each other are fetched in one batch.
 
 use std::cell::RefCell;
 use std::collections::HashSet;
@@ -8,13 +8,13 @@ use std::sync::Arc;
 use crate::error::Result;
 use crate::storage::Purpose;
 
-/// A store that was found to lack something.
+/// A store in which something was missing.
 pub(super) trait Fetch: Send + Sync {
-    /// Brings ranges of structures, and ranges of elements, in one batch.
+    /// Fetches ranges of structures, and ranges of elements, in one batch.
     fn fetch(&self, structures: &[Range<u64>], elements: &[Range<u64>]) -> Result<()>;
 }
 
-/// What a read has found missing.
+/// What was missing in a read.
 pub(super) struct Note {
     pub(super) store: Arc<dyn Fetch>,
     pub(super) range: Range<u64>,
@@ -22,16 +22,16 @@ pub(super) struct Note {
 }
 
 thread_local! {
-    /// What was missing since [`together`] began its round in this thread; `None` outside of it.
+    /// What was missing since [`together`] began its round in this thread; `None` outside of a round.
     static NOTES: RefCell<Option<Vec<Note>>> = const { RefCell::new(None) };
 }
 
-/// Whether this thread takes notes of what is missing instead of waiting for it.
+/// Returns whether this thread records what is missing, instead of waiting for it.
 pub(super) fn is_noting() -> bool {
     NOTES.with_borrow(Option::is_some)
 }
 
-/// Takes a note, if this thread does.
+/// Records what is missing, if this thread does so.
 pub(super) fn note(note: Note) {
     NOTES.with_borrow_mut(|notes| {
         if let Some(notes) = notes {
@@ -40,7 +40,7 @@ pub(super) fn note(note: Note) {
     });
 }
 
-/// Ends taking notes, also when the work panics.
+/// Ends the recording, also if the work panics.
 struct Round;
 
 impl Round {
@@ -60,17 +60,18 @@ impl Drop for Round {
     }
 }
 
-/// Work that goes deeper than this many dependent reads goes on by itself, one read after another.
+/// If work needs more dependent reads than this, it continues with one read after another.
 const ROUNDS: usize = 64;
 
-/// Brings what `work` reads, all parts of it at once, before it is done in earnest.
+/// Fetches everything that `work` reads, simultaneously for all its parts, before the work is really done.
 ///
-/// `work` is called again and again. What it reads and is not here yet fails at once, is noted, and comes in one batch
-/// after the call has returned; the last call has found everything. Work that reads a hundred independent chains of
-/// structures therefore takes as many batches as the longest chain has links, and not a hundred times as many. To that
-/// end it goes on after an error with what is independent of it, and keeps nothing that it has not read in earnest.
+/// `work` is called several times. If it reads something that is missing, the read fails at once and is recorded, and everything
+/// that was recorded is fetched in one batch after the call has returned. In the last call nothing is missing. Work that reads a
+/// hundred independent chains of structures therefore needs as many batches as the longest chain has links, and not a hundred
+/// times as many. For this purpose, it must continue after an error with what does not depend on it, and must not keep results
+/// of failed reads.
 ///
-/// Only a [`Planned`](super::Planned) lacks anything; whoever reads other storages need not call this:
+/// Bytes can only be missing in a [`Planned`](super::Planned). For other storages, this call is not necessary:
 /// [`read_ahead`](crate::ReadAt::read_ahead) is 0 there.
 ///
 /// ```
@@ -97,10 +98,10 @@ const ROUNDS: usize = 64;
 /// ```
 ///
 /// # Errors
-/// `Io`, if a batch cannot be fetched. What `work` itself meets is its own affair.
+/// `Io` if a batch cannot be fetched. Errors of `work` itself are not reported here.
 pub fn together(mut work: impl FnMut()) -> Result<()> {
     if is_noting() {
-        // Whoever called takes the notes.
+        // The caller records what is missing.
         work();
         return Ok(());
     }
@@ -110,7 +111,7 @@ pub fn together(mut work: impl FnMut()) -> Result<()> {
         work();
         let notes = round.end();
         let place = |note: &Note| Arc::as_ptr(&note.store).cast::<()>();
-        // What came before and is missing again does not fit the memory: it is left to the reads themselves.
+        // If something was fetched before and is missing again, it does not fit the memory, and is left to the reads themselves.
         let mut new = false;
         for note in &notes {
             new |= asked.insert((place(note), note.range.start, note.range.end));

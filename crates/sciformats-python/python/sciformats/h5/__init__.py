@@ -1,7 +1,7 @@
-"""HDF5 files as programs written for h5py have them: ``import sciformats.h5 as h5py``.
+"""HDF5 files for programs that were written for h5py: ``import sciformats.h5 as h5py``.
 
-Files are read. What the names mean is said in the documentation of h5py; what differs, in ``docs/python.md`` of the project:
-there is no lock, any number of threads read at once, objects pickle, and all filters are built in.
+Files can only be read. The documentation of h5py describes the names, and ``docs/python.md`` of the project describes the
+differences: there is no lock, any number of threads can read at the same time, objects can be pickled, and all filters are built in.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ __all__ = [
 
 
 def is_hdf5(fname: str) -> bool:
-    """Whether there is an HDF5 file at a path."""
+    """Return whether there is an HDF5 file at a path."""
     from sciformats._open import open
 
     try:

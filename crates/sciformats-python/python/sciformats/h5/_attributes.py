@@ -1,4 +1,4 @@
-"""Attributes by name."""
+"""Attributes of objects, by name."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class AttributeManager(Mapping[str, Any]):
         value = _types.shaped(data, described, tuple(shape))
         string = _types.check_string_dtype(_types.dtype_of(described))
         if string is not None and string.length is None:
-            # Texts of attributes are str, as they are for h5py; those of datasets are bytes.
+            # As in h5py, texts of attributes are str, and texts of datasets are bytes.
             for index in np.ndindex(value.shape):
                 text: Any = value[index]
                 value[index] = text.decode("utf-8", "surrogateescape")
@@ -47,7 +47,7 @@ class AttributeManager(Mapping[str, Any]):
         return value
 
     def get_id(self, name: str) -> AttributeID:
-        """What is known of an attribute beside its value."""
+        """Return the type and the shape of an attribute."""
         if name not in self:
             raise KeyError(f"Unable to synchronously open attribute (can't locate attribute: '{name}')")
         described, shape, *_ = self._all()[name]

@@ -1,4 +1,4 @@
-"""Datasets, as h5py has them."""
+"""Datasets with the interface of h5py."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sciformats.h5._objects import HLObject
 
 
 class StoreInfo(NamedTuple):
-    """Where a chunk is: ``DatasetID.get_chunk_info``."""
+    """The position of a chunk, as returned by ``DatasetID.get_chunk_info``."""
 
     chunk_offset: tuple[int, ...]
     filter_mask: int
@@ -26,7 +26,7 @@ class StoreInfo(NamedTuple):
 
 
 class DatasetID:
-    """The low-level calls that programs make: ``dataset.id``."""
+    """The low-level calls that programs use: ``dataset.id``."""
 
     def __init__(self, dataset: Dataset) -> None:
         self._dataset = dataset
@@ -40,24 +40,24 @@ class DatasetID:
 
     @property
     def shape(self) -> tuple[int, ...] | None:
-        """The dataset's."""
+        """The shape of the dataset."""
         return self._dataset.shape
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """The dataset's."""
+        """The type of the dataset's elements."""
         return self._dataset.dtype
 
     def get_num_chunks(self, space: Any = None) -> int:
-        """How many chunks are stored."""
+        """Return the number of stored chunks."""
         return len(self._all())
 
     def get_chunk_info(self, index: int, space: Any = None) -> StoreInfo:
-        """The stored chunk of a number, in the order of their places in the dataset."""
+        """Return the stored chunk with this number, in the order of the positions in the dataset."""
         return self._all()[index]
 
     def get_chunk_info_by_coord(self, chunk_offset: tuple[int, ...]) -> StoreInfo:
-        """The chunk that begins at an element."""
+        """Return the stored chunk that begins at this element."""
         wanted = tuple(chunk_offset)
         for chunk in self._all():
             if chunk.chunk_offset == wanted:
@@ -65,7 +65,7 @@ class DatasetID:
         return StoreInfo(wanted, 0, 0, 0)
 
     def chunk_iter(self, callback: Callable[[StoreInfo], Any]) -> Any:
-        """Calls a function with each stored chunk until it gives something."""
+        """Call a function with each stored chunk, until it returns something other than ``None``."""
         for chunk in self._all():
             answer = callback(chunk)
             if answer is not None:
@@ -75,7 +75,7 @@ class DatasetID:
     def read_direct_chunk(
         self, offsets: tuple[int, ...], dxpl: Any = None, out: Any = None
     ) -> tuple[int, bytes | memoryview]:
-        """The filters that were left out of a chunk, and its bytes as they are stored."""
+        """Return the filters that were skipped for a chunk, and its stored bytes."""
         found = self._dataset._node.chunk(list(offsets))
         if found is None:
             raise OSError(f"no chunk that begins at {tuple(offsets)} is stored")
@@ -84,17 +84,17 @@ class DatasetID:
             return mask, data
         view = memoryview(out).cast("B")
         if len(view) < len(data):
-            raise ValueError(f"out has {len(view)} bytes, the chunk {len(data)}")
+            raise ValueError(f"out has {len(view)} bytes, but the chunk has {len(data)}")
         view[: len(data)] = data
         return mask, view[: len(data)]
 
     def get_offset(self) -> int | None:
-        """The offset of the elements in the file, where they are stored in one piece."""
+        """Return the offset of the elements in the file, if they are stored in one piece."""
         word, value = self._dataset._node.layout()
         return value if word == "contiguous" else None
 
     def get_storage_size(self) -> int:
-        """How many bytes are stored."""
+        """Return the number of stored bytes."""
         word, value = self._dataset._node.layout()
         if word == "chunked":
             return sum(chunk.size for chunk in self._all())
@@ -112,7 +112,7 @@ class DatasetID:
 
 
 class Dataset(HLObject):
-    """An array of the file. Indexing reads."""
+    """A dataset of the file. Its elements are read when it is indexed."""
 
     def _extent(self) -> tuple[list[int], list[int | None]] | None:
         extent: tuple[list[int], list[int | None]] | None = self._node.extent()
@@ -120,7 +120,7 @@ class Dataset(HLObject):
 
     @property
     def id(self) -> DatasetID:
-        """The low-level calls."""
+        """The low-level calls of the dataset."""
         if self._id is None:
             self._id = DatasetID(self)
         found: DatasetID = self._id
@@ -128,13 +128,13 @@ class Dataset(HLObject):
 
     @property
     def shape(self) -> tuple[int, ...] | None:
-        """The shape; ``None`` of a null dataspace."""
+        """The shape, or ``None`` for a null dataspace."""
         extent = self._extent()
         return None if extent is None else tuple(extent[0])
 
     @property
     def maxshape(self) -> tuple[int | None, ...] | None:
-        """The largest shape; ``None`` stands for any size."""
+        """The largest shape; ``None`` means that there is no limit."""
         extent = self._extent()
         return None if extent is None else tuple(extent[1])
 
@@ -145,17 +145,17 @@ class Dataset(HLObject):
 
     @property
     def ndim(self) -> int:
-        """How many dimensions it has."""
+        """The number of dimensions."""
         return len(self.shape or ())
 
     @property
     def size(self) -> int | None:
-        """How many elements it has."""
+        """The number of elements."""
         return None if self.shape is None else math.prod(self.shape)
 
     @property
     def nbytes(self) -> int:
-        """How many bytes they are in memory."""
+        """The size of the elements in memory, in bytes."""
         return (self.size or 0) * self.dtype.itemsize
 
     @property
@@ -166,12 +166,12 @@ class Dataset(HLObject):
 
     @property
     def is_virtual(self) -> bool:
-        """Whether its elements are those of other datasets."""
+        """Whether the elements are those of other datasets."""
         return bool(self._node.layout()[0] == "virtual")
 
     @property
     def external(self) -> list[tuple[str, int, int]] | None:
-        """The files that hold the elements: name, offset, size."""
+        """The files that contain the elements: name, offset, and size of each."""
         files = self._node.external()
         return [(name, at, (1 << 64) - 1 if size is None else size) for name, at, size in files] or None
 
@@ -186,7 +186,7 @@ class Dataset(HLObject):
 
     @property
     def compression(self) -> str | None:
-        """The name of the compression, where h5py has one for it."""
+        """The name of the compression, if h5py has one for it."""
         names = {1: "gzip", 4: "szip", 32000: "lzf"}
         return next((names[number] for number in self._filters if number in names), None)
 
@@ -203,7 +203,7 @@ class Dataset(HLObject):
 
     @property
     def shuffle(self) -> bool:
-        """Whether bytes are shuffled."""
+        """Whether the byte shuffle is applied."""
         return 2 in self._filters
 
     @property
@@ -236,7 +236,7 @@ class Dataset(HLObject):
 
     @property
     def is_scale(self) -> bool:
-        """Whether it is a scale itself."""
+        """Whether the dataset itself is a scale."""
         return is_scale(self.attrs)
 
     def __len__(self) -> int:
@@ -274,7 +274,7 @@ class Dataset(HLObject):
         return isinstance(part, np.ndarray) and part.dtype == bool and part.shape == self.shape and part.ndim > 0
 
     def _masked(self, mask: NDArray[np.bool_]) -> NDArray[Any]:
-        """The elements where the mask is true, read within the box that holds them all."""
+        """Return the elements for which the mask is true. The smallest box that contains them is read."""
         if not mask.any():
             return np.empty((0, *self.dtype.shape), self.dtype.base)
         ranges: list[_index.Range] = []
@@ -318,7 +318,7 @@ class Dataset(HLObject):
         return out.reshape(chosen.shape + inner)
 
     def read_direct(self, dest: NDArray[Any], source_sel: Any = None, dest_sel: Any = None) -> None:
-        """Reads into an array that is there."""
+        """Read the elements into an existing array."""
         shape = self.shape
         if shape is None:
             raise TypeError("Empty datasets have no numpy representation")
@@ -330,7 +330,7 @@ class Dataset(HLObject):
         dest[... if dest_sel is None else dest_sel] = found
 
     def iter_chunks(self, sel: Any = None) -> Iterator[tuple[slice, ...]]:
-        """Slices of whole chunks that cover the dataset, or the part of it that slices select."""
+        """Iterate over slices of whole chunks that cover the dataset, or the part that slices select."""
         if self.chunks is None or self.shape is None:
             raise TypeError("Chunked dataset required")
         sel = sel if isinstance(sel, tuple) else (slice(None),) * self.ndim if sel is None else (sel,)
@@ -349,18 +349,18 @@ class Dataset(HLObject):
             )
 
     def astype(self, dtype: DTypeLike) -> AstypeView:
-        """A view that reads elements as another type."""
+        """Return a view that reads elements as another type."""
         return AstypeView(self, np.dtype(dtype))
 
     def asstr(self, encoding: str | None = None, errors: str = "strict") -> AsStrView:
-        """A view that reads strings as ``str``."""
+        """Return a view that reads strings as ``str``."""
         info = _types.check_string_dtype(self.dtype)
         if info is None:
             raise TypeError("dset.asstr() can only be used on datasets with an HDF5 string datatype")
         return AsStrView(self, encoding or info.encoding, errors)
 
     def fields(self, names: str | list[str], *, _prior_dtype: Any = None) -> FieldsView:
-        """A view that reads some fields of compounds."""
+        """Return a view that reads some fields of compounds."""
         return FieldsView(self, names)
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = True) -> NDArray[Any]:
@@ -388,17 +388,17 @@ class _View:
 
     @property
     def shape(self) -> tuple[int, ...] | None:
-        """The dataset's."""
+        """The shape of the dataset."""
         return self._dataset.shape
 
     @property
     def ndim(self) -> int:
-        """The dataset's."""
+        """The number of dimensions of the dataset."""
         return self._dataset.ndim
 
     @property
     def size(self) -> int | None:
-        """The dataset's."""
+        """The number of elements of the dataset."""
         return self._dataset.size
 
     def __getitem__(self, key: Any) -> Any:
@@ -410,7 +410,7 @@ class _View:
 
 
 class AstypeView(_View):
-    """``dataset.astype(t)[…]``."""
+    """The view ``dataset.astype(t)[…]``."""
 
     def __init__(self, dataset: Dataset, dtype: np.dtype[Any]) -> None:
         super().__init__(dataset)
@@ -418,7 +418,7 @@ class AstypeView(_View):
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """The type that is read."""
+        """The type as which elements are read."""
         return self._dtype
 
     def __getitem__(self, key: Any) -> Any:
@@ -427,7 +427,7 @@ class AstypeView(_View):
 
 
 class AsStrView(_View):
-    """``dataset.asstr()[…]``."""
+    """The view ``dataset.asstr()[…]``."""
 
     def __init__(self, dataset: Dataset, encoding: str, errors: str) -> None:
         super().__init__(dataset)
@@ -435,7 +435,7 @@ class AsStrView(_View):
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Objects, which are ``str``."""
+        """The type of objects, because the elements are ``str``."""
         return np.dtype("O")
 
     def __getitem__(self, key: Any) -> Any:
@@ -449,7 +449,7 @@ class AsStrView(_View):
 
 
 class FieldsView(_View):
-    """``dataset.fields(names)[…]``."""
+    """The view ``dataset.fields(names)[…]``."""
 
     def __init__(self, dataset: Dataset, names: str | list[str]) -> None:
         super().__init__(dataset)
@@ -457,7 +457,7 @@ class FieldsView(_View):
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """The type of the field, or of the fields."""
+        """The type of the field, or of the record of fields."""
         if isinstance(self._names, str):
             return self._dataset.dtype[self._names]
         return np.dtype([(name, self._dataset.dtype[name]) for name in self._names])

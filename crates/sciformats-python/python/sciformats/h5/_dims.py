@@ -1,4 +1,4 @@
-"""Scales of dimensions: which dataset gives the coordinates of a dimension."""
+"""Scales of dimensions, which are the datasets with the coordinates of a dimension."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class DimensionProxy:
 
     @property
     def label(self) -> str:
-        """The label, or an empty text."""
+        """The label, which may be an empty text."""
         labels = self._dataset.attrs.get("DIMENSION_LABELS")
         label = "" if labels is None else labels[self._dimension]
         return label.decode() if isinstance(label, bytes) else str(label or "")
@@ -51,15 +51,15 @@ class DimensionProxy:
         return len(self._scales())
 
     def keys(self) -> list[str]:
-        """The names of the scales."""
+        """Return the names of the scales."""
         return list(self)
 
     def values(self) -> list[Dataset]:
-        """The scales."""
+        """Return the scales."""
         return self._scales()
 
     def items(self) -> list[tuple[str, Dataset]]:
-        """Names and scales."""
+        """Return the names and the scales."""
         return [(self._name(scale), scale) for scale in self._scales()]
 
     def __repr__(self) -> str:
@@ -88,6 +88,6 @@ class DimensionManager:
 
 
 def is_scale(attributes: Any) -> bool:
-    """Whether a dataset with these attributes is a scale."""
+    """Return whether a dataset with these attributes is a scale."""
     value = attributes.get("CLASS", b"")
     return (value.decode() if isinstance(value, bytes) else value) == "DIMENSION_SCALE"

@@ -1,4 +1,4 @@
-"""What a name in a group stands for."""
+"""The kinds of links in a group."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ class HardLink:
 
 
 class SoftLink:
-    """A path in the file, which is looked up when it is followed."""
+    """A path in the file, which is resolved when the link is followed."""
 
     def __init__(self, path: str) -> None:
         self._path = str(path)

@@ -1,4 +1,4 @@
-"""Files and groups, as h5py has them."""
+"""Files and groups with the interface of h5py."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sciformats.h5._links import ExternalLink, HardLink, SoftLink
 
 
 class Opened:
-    """An open file, which all objects of it share."""
+    """An open file, which all of its objects share."""
 
     def __init__(self, address: Address, root: Any) -> None:
         self.address = address
@@ -29,13 +29,13 @@ class Opened:
         return self.root is None
 
     def check_open(self) -> None:
-        """Reading from a file that was closed is an error."""
+        """Raise an exception if the file is closed."""
         if self.root is None:
             raise ValueError("Invalid location identifier (invalid location identifier): the file is closed")
 
 
 class HLObject:
-    """What files, groups, datasets and committed types have in common."""
+    """The common part of files, groups, datasets and committed types."""
 
     def __init__(self, opened: Opened, node: Any, name: str | None) -> None:
         self._file_of = opened
@@ -45,17 +45,17 @@ class HLObject:
 
     @property
     def name(self) -> str | None:
-        """The path it was found by."""
+        """The path by which the object was found."""
         return self._name
 
     @property
     def file(self) -> File:
-        """The file it is in."""
+        """The file that contains the object."""
         return File._of(self._file_of)
 
     @property
     def parent(self) -> Group:
-        """The group that its path leads through."""
+        """The group before the last part of the object's path."""
         if self._name is None:
             raise ValueError("Parent of an anonymous object is undefined")
         found = self.file[os.path.dirname(self._name) or "/"]
@@ -65,12 +65,12 @@ class HLObject:
 
     @property
     def attrs(self) -> AttributeManager:
-        """Its attributes."""
+        """The attributes of the object."""
         return AttributeManager(self)
 
     @property
     def ref(self) -> _types.Reference:
-        """A reference to it."""
+        """A reference to the object."""
         path = self._node.path_of(self._node.address)
         return _types.Reference(path or self._name or "")
 
@@ -115,7 +115,7 @@ class Datatype(HLObject):
 
 
 class Group(HLObject, Mapping[str, Any]):
-    """A group: its members by name or path."""
+    """A group, whose members are found by name or path."""
 
     def _path(self, name: str) -> str:
         return name if name.startswith("/") else f"{(self._name or '').rstrip('/')}/{name}"
@@ -139,7 +139,7 @@ class Group(HLObject, Mapping[str, Any]):
         return wrap(self._file_of, node, "/" + self._path(name).strip("/"))
 
     def get(self, name: Any, default: Any = None, getclass: bool = False, getlink: bool = False) -> Any:
-        """A member, its class, what leads to it, or the class of that."""
+        """Return a member, its class, its link, or the class of its link."""
         if not (getclass or getlink):
             try:
                 return self[name]
@@ -178,9 +178,9 @@ class Group(HLObject, Mapping[str, Any]):
         return len(self._node.links())
 
     def __contains__(self, name: object) -> bool:
-        """Whether there is a link of that name; what it leads to need not be there, as for h5py.
+        """Return whether there is a link of this name. As in h5py, its target need not exist.
 
-        Where damage keeps that from being known, it is an error.
+        An exception is raised if this cannot be known because of damage.
         """
         if isinstance(name, bytes):
             name = name.decode()
@@ -196,22 +196,22 @@ class Group(HLObject, Mapping[str, Any]):
         return True
 
     def visit(self, func: Callable[[str], Any]) -> Any:
-        """Calls a function with the name of each object beneath, until it gives something."""
+        """Call a function with the name of each object below, until it returns something other than ``None``."""
         return self.visititems(lambda name, _: func(name))
 
     def visititems(self, func: Callable[[str, Any], Any]) -> Any:
-        """Calls a function with the name of each object beneath, and the object, until it gives something.
+        """Call a function with the name of each object below and the object, until it returns something other than ``None``.
 
-        An object that several hard links lead to comes once.
+        An object with several hard links is visited once.
         """
         return _beneath(self, "", func, {self._node.address})
 
     def visititems_links(self, func: Callable[[str, Any], Any]) -> Any:
-        """Calls a function with the name of each link beneath, and the link, until it gives something."""
+        """Call a function with the name of each link below and the link, until it returns something other than ``None``."""
         return self._visit_links("", func, {self._node.address})
 
     def visit_links(self, func: Callable[[str], Any]) -> Any:
-        """Calls a function with the name of each link beneath, until it gives something."""
+        """Call a function with the name of each link below, until it returns something other than ``None``."""
         return self.visititems_links(lambda name, _: func(name))
 
     def _visit_links(self, before: str, func: Callable[[str, Any], Any], seen: set[int]) -> Any:
@@ -234,7 +234,7 @@ class Group(HLObject, Mapping[str, Any]):
 
 
 def _beneath(group: Group, before: str, func: Callable[[str, Any], Any], seen: set[int]) -> Any:
-    """Calls a function with what is beneath a group; ``before`` leads to it from the group that was asked."""
+    """Call a function for everything below a group; ``before`` is the path from the first group to this one."""
     for name, (kind, target), _ in sorted(group._node.links(), key=lambda link: link[0].encode()):
         if kind != "hard" or target in seen:
             continue
@@ -258,9 +258,9 @@ class File(Group):
     mode : str
         ``"r"``.
     threads : int
-        How many threads decode chunks at once; 0 is one for each processor.
+        The number of threads that decode chunks; 0 means one per processor.
 
-    Other keywords of h5py's that concern its caches, locks and drivers are taken and change nothing.
+    Other keywords of h5py, which concern caches, locks and drivers, are accepted and have no effect.
     """
 
     def __init__(self, name: Any, mode: str = "r", *, threads: int = 0, external: str = "anywhere", **_: Any) -> None:
@@ -292,7 +292,7 @@ class File(Group):
 
     @property
     def filename(self) -> str:
-        """The path it was opened by."""
+        """The path by which it was opened."""
         return self._file_of.address.path or ""
 
     @property
@@ -302,31 +302,31 @@ class File(Group):
 
     @property
     def driver(self) -> str:
-        """``"sec2"`` for a file with a path, ``"fileobj"`` for bytes."""
+        """``"sec2"`` for a file with a path, and ``"fileobj"`` for bytes."""
         return "sec2" if self._file_of.address.path else "fileobj"
 
     @property
     def libver(self) -> tuple[str, str]:
-        """The versions of the library that could have written it."""
+        """The versions of the library that may have written the file."""
         return self._file_of.libver
 
     @property
     def userblock_size(self) -> int:
-        """How many bytes stand before the file begins."""
+        """The number of bytes before the start of the HDF5 file."""
         size: int = self._file_of.root.file_facts()[1]
         return size
 
     @property
     def swmr_mode(self) -> bool:
-        """Whether others may write meanwhile."""
+        """Whether other programs may write to the file."""
         return False
 
     def close(self) -> None:
-        """Closes the file."""
+        """Close the file."""
         self._file_of.root = None
 
     def flush(self) -> None:
-        """Does nothing for a file that is read."""
+        """Do nothing, because the file is only read."""
 
     def __enter__(self) -> File:
         return self
@@ -341,7 +341,7 @@ class File(Group):
 
 
 def wrap(opened: Opened, node: Any, name: str | None) -> Any:
-    """The object for a node."""
+    """Return the object for a node."""
     from sciformats.h5._dataset import Dataset
 
     kinds: dict[str, type[HLObject]] = {"group": Group, "dataset": Dataset, "datatype": Datatype}
@@ -363,7 +363,7 @@ def _link_of(kind: str, target: Any) -> HardLink | SoftLink | ExternalLink:
 
 
 def _again(address: Address, name: str | None) -> Any:
-    """The object of a pickle; the file is opened once in a process."""
+    """Return the object for a pickle; each process opens the file once."""
     from sciformats import _open
 
     if address.path is not None and state_of(address.path) != address.state:

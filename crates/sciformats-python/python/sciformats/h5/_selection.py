@@ -1,4 +1,4 @@
-"""Selections as h5py has them: one list or mask, steps of at least one, names of fields."""
+"""Selections by the rules of h5py: one list or mask, steps of at least one, names of fields."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sciformats import _index
 
 
 class Chosen:
-    """What to read: the ranges of each dimension, and the shape that comes of it."""
+    """What to read: the ranges of each dimension, and the shape of the result."""
 
     def __init__(self, options: list[list[_index.Range]], shape: tuple[int, ...]) -> None:
         self.options = options
@@ -19,21 +19,21 @@ class Chosen:
 
 
 def split(key: Any) -> tuple[tuple[str, ...], tuple[Any, ...]]:
-    """Names of fields, and the rest of the key."""
+    """Return the names of fields, and the rest of the key."""
     parts = key if isinstance(key, tuple) else (key,)
     names = tuple(part for part in parts if isinstance(part, str))
     return names, tuple(part for part in parts if not isinstance(part, str))
 
 
 def choose(parts: tuple[Any, ...], shape: tuple[int, ...]) -> Chosen:
-    """The selection for a key without names of fields.
+    """Return the selection for a key without names of fields.
 
     Raises
     ------
     IndexError
         If an index is out of range.
     TypeError
-        If it is none that h5py takes: more than one list, a list that does not increase.
+        If h5py does not permit it: more than one list, or a list that is not ascending.
     ValueError
         If a step is less than one.
     """

@@ -1,4 +1,4 @@
-"""HDF5's types as NumPy's, marked as h5py marks them."""
+"""NumPy types for the types of HDF5, with the same metadata as in h5py."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Described = tuple[Any, ...]
 
 
 class Reference:
-    """A reference to an object of the file; false if it leads nowhere."""
+    """A reference to an object of the file. It is false if it is null."""
 
     def __init__(self, path: str = "") -> None:
         #: The path of the object.
@@ -33,14 +33,14 @@ class Reference:
 
 
 class RegionReference(Reference):
-    """A reference to elements of a dataset of the file; false if it leads nowhere."""
+    """A reference to elements of a dataset of the file. It is false if it is null."""
 
     def __repr__(self) -> str:
         return f"<HDF5 region reference{'' if self else ' (null)'}>"
 
 
 class Empty:
-    """What has a type and no elements, not even none: a null dataspace."""
+    """A null dataspace, which has a type, but neither a shape nor elements."""
 
     shape = None
     size = None
@@ -50,7 +50,7 @@ class Empty:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """The type that elements would have."""
+        """The type that the elements would have."""
         return self._dtype
 
     def __eq__(self, other: object) -> bool:
@@ -64,14 +64,14 @@ class Empty:
 
 
 class string_info(NamedTuple):
-    """What :func:`check_string_dtype` tells: the encoding, and the length in bytes (``None`` where it varies)."""
+    """The result of :func:`check_string_dtype`: the encoding, and the length in bytes (``None`` if it varies)."""
 
     encoding: str
     length: int | None
 
 
 def string_dtype(encoding: str = "utf-8", length: int | None = None) -> np.dtype[Any]:
-    """A type of strings: of any length, or of so many bytes."""
+    """Return a type of strings of variable length, or of this many bytes."""
     names = {"utf8": "utf-8", "utf-8": "utf-8", "ascii": "ascii"}
     if encoding not in names:
         raise ValueError(f"Invalid encoding ({encoding!r}); 'utf-8' or 'ascii' allowed")
@@ -84,12 +84,12 @@ def string_dtype(encoding: str = "utf-8", length: int | None = None) -> np.dtype
 
 
 def vlen_dtype(basetype: DTypeLike) -> np.dtype[Any]:
-    """A type of sequences of any length."""
+    """Return a type of sequences of variable length."""
     return np.dtype("O", metadata={"vlen": basetype})
 
 
 def enum_dtype(values_dict: dict[str, int], basetype: DTypeLike = np.uint8) -> np.dtype[Any]:
-    """A type of integers with names."""
+    """Return a type of integers with names."""
     base = np.dtype(basetype)
     if base.kind not in "iu":
         raise TypeError("Only integers can be used as enums")
@@ -97,7 +97,7 @@ def enum_dtype(values_dict: dict[str, int], basetype: DTypeLike = np.uint8) -> n
 
 
 def opaque_dtype(np_dtype: DTypeLike) -> np.dtype[Any]:
-    """A type of NumPy that HDF5 does not know, kept as bytes with a tag."""
+    """Return a NumPy type that HDF5 does not have, which is stored as bytes with a tag."""
     dtype = np.dtype(np_dtype)
     if dtype.hasobject or dtype.names or dtype.subdtype:
         raise TypeError("Cannot store numpy dtype %s as opaque" % dtype)
@@ -113,7 +113,7 @@ def _marked(dtype: Any, key: str) -> Any:
 
 
 def check_string_dtype(dt: Any) -> string_info | None:
-    """The encoding and length of a type of strings; ``None`` for others."""
+    """Return the encoding and the length of a type of strings; ``None`` for others."""
     vlen = _marked(dt, "vlen")
     if vlen is str:
         return string_info("utf-8", None)
@@ -125,29 +125,29 @@ def check_string_dtype(dt: Any) -> string_info | None:
 
 
 def check_vlen_dtype(dt: Any) -> Any:
-    """The type of the elements of sequences; ``None`` for other types."""
+    """Return the type of the elements of sequences; ``None`` for other types."""
     return _marked(dt, "vlen")
 
 
 def check_enum_dtype(dt: Any) -> dict[str, int] | None:
-    """The names and values of a type of integers with names; ``None`` for others."""
+    """Return the names and values of a type of integers with names; ``None`` for others."""
     found: dict[str, int] | None = _marked(dt, "enum")
     return found
 
 
 def check_opaque_dtype(dt: Any) -> bool:
-    """Whether it is kept as bytes with a tag."""
+    """Return whether the type is stored as bytes with a tag."""
     return bool(_marked(dt, "h5py_opaque"))
 
 
 def check_ref_dtype(dt: Any) -> type | None:
-    """``Reference`` or ``RegionReference``; ``None`` for other types."""
+    """Return ``Reference`` or ``RegionReference``; ``None`` for other types."""
     found: type | None = _marked(dt, "ref")
     return found
 
 
 def special_dtype(**kinds: Any) -> np.dtype[Any]:
-    """The older way to make a type: by one of ``vlen=``, ``enum=`` and ``ref=``."""
+    """Create a type in the older way, by one of ``vlen=``, ``enum=`` and ``ref=``."""
     if len(kinds) != 1:
         raise TypeError("Exactly one keyword may be provided")
     ((name, value),) = kinds.items()
@@ -164,7 +164,7 @@ def special_dtype(**kinds: Any) -> np.dtype[Any]:
 
 
 def check_dtype(**kinds: Any) -> Any:
-    """The older way to look at a type: by one of ``vlen=``, ``enum=`` and ``ref=``."""
+    """Examine a type in the older way, by one of ``vlen=``, ``enum=`` and ``ref=``."""
     if len(kinds) != 1:
         raise TypeError("Exactly one keyword may be provided")
     ((name, dt),) = kinds.items()
@@ -174,7 +174,7 @@ def check_dtype(**kinds: Any) -> Any:
 
 
 def dtype_of(described: Described) -> np.dtype[Any]:
-    """NumPy's type for a type of HDF5, as the Rust part describes it."""
+    """Return NumPy's type for a type of HDF5, as the Rust part describes it."""
     word, *rest = described
     if word == "int":
         size, signed, order = rest
@@ -226,14 +226,14 @@ def _compound(size: int, members: list[tuple[str, int, Described]]) -> np.dtype[
         if size == 2 * types[0].itemsize and members[0][1] == 0:
             return np.dtype(f"{types[0].byteorder.replace('=', '<')}c{size}")
     if any(dtype.hasobject for dtype in types):
-        # Objects are pointers in memory, of another size than what the file has in their place.
+        # Objects are pointers in memory, whose size differs from that of the elements in the file.
         return np.dtype(list(zip(names, types)))
     offsets = [offset for _, offset, _ in members]
     return np.dtype({"names": names, "formats": types, "offsets": offsets, "itemsize": size})
 
 
 def shaped(data: Any, described: Described, shape: tuple[int, ...]) -> NDArray[Any]:
-    """The array of elements, from their bytes or from a list of objects. Bytes are not copied."""
+    """Return the array of elements from their bytes, which are not copied, or from a list of objects."""
     dtype = dtype_of(described)
     check_shape(shape, dtype)
     if isinstance(data, list):
@@ -256,7 +256,7 @@ def shaped(data: Any, described: Described, shape: tuple[int, ...]) -> NDArray[A
 
 
 def _item(item: Any, described: Described) -> Any:
-    """An element as h5py has it: sequences as arrays, references as objects."""
+    """Return an element as in h5py: sequences as arrays, references as objects."""
     word, *rest = described
     if word == "vlen":
         inner = rest[0]

@@ -78,7 +78,7 @@ pub(super) fn measures(file: &Asdf) -> Vec<Fact> {
     let tree = layout.tree.as_ref().map_or(0, |tree| bound::left(tree.end, tree.start));
     vec![
         ("tree bytes", tree.into()),
-        ("tree nodes", if file.has_tree() { file.tree().len() } else { 0 }.into()),
+        ("tree nodes", if file.has_tree() { file.tree().count() } else { 0 }.into()),
         ("block bytes", sum(|block| block.stored).into()),
         ("decoded bytes", sum(BlockEntry::data_size).into()),
         (
@@ -113,7 +113,7 @@ pub(super) fn structures(
         let handles =
             file.tree().handles().iter().map(|(handle, prefix)| format!("{handle} {prefix}").into());
         let fields =
-            vec![("tag handles", Value::List(handles.collect())), ("nodes", file.tree().len().into())];
+            vec![("tag handles", Value::List(handles.collect())), ("nodes", file.tree().count().into())];
         visit(structure("tree", (tree.start, tree.end), 0, fields))?;
         end = tree.end;
     }

@@ -80,12 +80,15 @@ impl Adapter {
 
     /// Returns the name that a key gives to a member; `None` if the key is not a scalar.
     fn name(&self, key: NodeId) -> Option<Name> {
-        let text = self.file.tree().node(key).text()?;
-        Some(match self.file.tree().value(key) {
-            Ok(Some(value @ (Scalar::Null | Scalar::Bool(_) | Scalar::Int(_) | Scalar::BigInt(_)))) => {
-                escaped(&value.to_string())
-            }
-            _ => escaped(text),
+        // The text of very many arrays is not kept as nodes only because their names are listed.
+        self.file.tree().with(key, |tree, key| {
+            let text = tree.node(key).text()?;
+            Some(match tree.value(key) {
+                Ok(Some(value @ (Scalar::Null | Scalar::Bool(_) | Scalar::Int(_) | Scalar::BigInt(_)))) => {
+                    escaped(&value.to_string())
+                }
+                _ => escaped(text),
+            })
         })
     }
 
@@ -333,16 +336,17 @@ impl Source for Adapter {
 
     fn read(&self, array: ObjectId, slab: &Slab, out: &mut Vec<u8>) -> Result<()> {
         let node = self.node(array)?;
-        let at = self.file.tree().node(node).offset;
         if let Some(inline) = self.inline(node)? {
             let size = self.size(&inline.datatype, slab)?;
             let one = present(inline.datatype.size(), "bytes of an inline element")?;
             let one = fit(one, "bytes of an inline element")?;
             let mut packed = Vec::with_capacity(size);
             super::gather(&inline.bytes, one, slab, &mut packed)?;
+            let at = self.file.tree().node(node).offset;
             return canonical::append(&inline.datatype, slab.len(), &mut &*packed, at, out);
         }
         let array = self.file.array_at(node)?;
+        let at = array.description().at;
         let size = self.size(array.datatype(), slab)?;
         if canonical::is_packed(array.datatype()) {
             return array.read_slab_bytes_into(slab, grow(out, size)?);
@@ -366,7 +370,8 @@ impl Source for Adapter {
 
     fn may_be_shared(&self, id: ObjectId) -> bool {
         // Scalars with aliases are listed at each of their places.
-        self.node(id).is_ok_and(|node| self.file.tree().node(node).text().is_none())
+        let tree = self.file.tree();
+        tree.has_anchors() && self.node(id).is_ok_and(|node| tree.node(node).text().is_none())
     }
 
     fn check(&self, visit: &mut dyn FnMut(Finding)) {

@@ -51,7 +51,7 @@ impl Index<'_> {
             let start = self.place(at, 0, (number, page))?;
             let n = page.min(bound::left(array.elements, start));
             let at = Address(self.place(block, pages, (number, stride))?);
-            // Those after a page that is not in the file are not there either.
+            // If a page lies beyond the end of the file, so do the pages after it.
             let outside = self.context.available(at) == 0;
             if elements.page(at, start, bound::product(n, size), visit)?.is_break() || outside {
                 break;

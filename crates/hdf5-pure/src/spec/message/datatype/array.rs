@@ -1,4 +1,4 @@
-//! Class 10, arrays. No class bits.
+//! Class 10, arrays. The class bit field is not used.
 //!
 //! | offset | size | property |
 //! |---|---|---|
@@ -45,7 +45,7 @@ pub(super) fn encode(out: &mut Vec<u8>, version: u8, dimensions: &[u32], base: &
     }
     dimensions.iter().for_each(|size| out.extend(size.to_le_bytes()));
     if version < 3 {
-        // The permutation, which has never been anything else.
+        // The permutation is always the identity.
         (0u32..).take(dimensions.len()).for_each(|index| out.extend(index.to_le_bytes()));
     }
     base.encode(out)?;

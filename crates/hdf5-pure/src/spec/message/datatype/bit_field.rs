@@ -1,10 +1,10 @@
-//! Class 4, bits.
+//! Class 4, bit fields.
 //!
 //! | bits | class bit field |
 //! |---|---|
 //! | 0 | byte order: 0 little-endian, 1 big-endian |
-//! | 1 | padding of the bits below |
-//! | 2 | padding of the bits above |
+//! | 1 | padding of the bits below the field |
+//! | 2 | padding of the bits above the field |
 //!
 //! | offset | size | property |
 //! |---|---|---|
@@ -27,15 +27,15 @@ use super::{Class, Head, bits_fit, order};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BitField {
-    /// Order of the bytes.
+    /// The order of the bytes.
     pub order: ByteOrder,
-    /// What fills the bits below.
+    /// Whether the bits below the field are filled with ones.
     pub low_padding: bool,
-    /// What fills the bits above.
+    /// Whether the bits above the field are filled with ones.
     pub high_padding: bool,
-    /// Bits below the field.
+    /// The number of bits below the field.
     pub bit_offset: u16,
-    /// Bits of the field.
+    /// The number of bits of the field.
     pub precision: u16,
 }
 

@@ -2,12 +2,12 @@
 //!
 //! | bits | class bit field |
 //! |---|---|
-//! | 0 | 1: both parts are alike |
+//! | 0 | 1: both parts have the same type |
 //! | 1–2 | form: 0 rectangular |
 //!
 //! | offset | size | property |
 //! |---|---|---|
-//! | 8 | | base type: a datatype message, floating-point of half the size |
+//! | 8 | | base type: a datatype message for a floating-point type of half the size |
 
 use sciformats_core::fault::{FaultKind, Parsed, fail, field};
 

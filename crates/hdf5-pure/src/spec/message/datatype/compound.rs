@@ -1,4 +1,4 @@
-//! Class 6, records.
+//! Class 6, compound types.
 //!
 //! | bits | class bit field |
 //! |---|---|
@@ -6,8 +6,8 @@
 //!
 //! | offset | size | property: for each member |
 //! |---|---|---|
-//! | 0 | | name and NUL; before version 3 with zeros up to a multiple of 8 |
-//! | | 4 | byte offset of member; from version 3 on of as many bytes as the size of an element needs |
+//! | 0 | | name and NUL; before version 3 also zeros up to a multiple of 8 |
+//! | | 4 | byte offset of member; from version 3 on, as wide as the size of an element requires |
 //! | | 1 | dimensionality, at most 4 (version 1) |
 //! | | 3 | reserved (version 1) |
 //! | | 4 | dimension permutation (version 1) |
@@ -39,11 +39,11 @@ use super::{Class, Datatype, Head};
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Member {
-    /// Its name.
+    /// The name of the member.
     pub name: Name,
-    /// Where it starts in an element.
+    /// The offset of the member in an element, in bytes.
     pub offset: u32,
-    /// What it is.
+    /// The type of the member.
     pub datatype: Datatype,
 }
 
@@ -90,7 +90,7 @@ fn member(i: &[u8], head: Head) -> Parsed<'_, Member> {
     let (i, base) = super::parse(i, head.depth)?;
     let datatype = match dimensions.is_empty() {
         true => base,
-        // The first version has no array class: a member has dimensions itself.
+        // The first version has no array class, so the member itself has the dimensions.
         false => {
             let elements = Datatype::array_elements(&dimensions);
             match elements.and_then(|n| n.checked_mul(base.size)) {
@@ -184,7 +184,7 @@ mod tests {
             vec![member("a", 0, Datatype::integer(false, 1)), member("b", 1, Datatype::integer(true, 2))];
         both_ways(&VERSION_3, 3, 3, Class::Compound(members));
         both_ways(&VERSION_1, 1, 4, Class::Compound(vec![member("member", 2, Datatype::integer(false, 1))]));
-        // In the first version a member has dimensions itself.
+        // In the first version, a member itself has dimensions.
         let mut array = VERSION_1;
         array[20] = 1;
         array[32] = 2;

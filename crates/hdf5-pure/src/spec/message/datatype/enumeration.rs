@@ -6,8 +6,8 @@
 //!
 //! | offset | size | property |
 //! |---|---|---|
-//! | 8 | | base type: a datatype message, fixed-point of the same size |
-//! | | | n names, each with a NUL; before version 3 with zeros up to a multiple of 8 |
+//! | 8 | | base type: a datatype message for an integer type of the same size |
+//! | | | n names, each with a NUL; before version 3 also zeros up to a multiple of 8 |
 //! | | n × size | values |
 
 use nom::Parser;
@@ -32,9 +32,9 @@ use super::{Class, Datatype, Head};
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EnumMember {
-    /// Its name.
+    /// The name of the value.
     pub name: Name,
-    /// The value, as an element of the base type.
+    /// The value, encoded as an element of the base type.
     pub value: Vec<u8>,
 }
 
@@ -67,7 +67,7 @@ pub(super) fn encode(out: &mut Vec<u8>, version: u8, base: &Datatype, members: &
     Ok(())
 }
 
-/// Appends a name and its NUL, padded as the version says.
+/// Appends a name and its NUL, with the padding that the version requires.
 pub(super) fn put_name(out: &mut Vec<u8>, version: u8, name: &Name) -> Result<()> {
     if version < 3 {
         put_padded_name(out, name.as_bytes())?;

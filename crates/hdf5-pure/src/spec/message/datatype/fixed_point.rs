@@ -3,9 +3,9 @@
 //! | bits | class bit field |
 //! |---|---|
 //! | 0 | byte order: 0 little-endian, 1 big-endian |
-//! | 1 | padding of the bits below |
-//! | 2 | padding of the bits above |
-//! | 3 | signed, in two's complement |
+//! | 1 | padding of the bits below the value |
+//! | 2 | padding of the bits above the value |
+//! | 3 | 1: signed, in two's complement |
 //!
 //! | offset | size | property |
 //! |---|---|---|
@@ -30,17 +30,17 @@ use super::{Class, Head, bits_fit, order};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FixedPoint {
-    /// Order of the bytes.
+    /// The order of the bytes.
     pub order: ByteOrder,
-    /// What fills the bits below the value.
+    /// Whether the bits below the value are filled with ones.
     pub low_padding: bool,
-    /// What fills the bits above the value.
+    /// Whether the bits above the value are filled with ones.
     pub high_padding: bool,
-    /// Two's complement.
+    /// Whether the type is signed, in two's complement.
     pub signed: bool,
-    /// Bits below the value.
+    /// The number of bits below the value.
     pub bit_offset: u16,
-    /// Bits of the value.
+    /// The number of bits of the value.
     pub precision: u16,
 }
 

@@ -2,11 +2,11 @@
 //!
 //! | bits | class bit field |
 //! |---|---|
-//! | 0, 6 | byte order: 0 little-endian, 1 big-endian, both bits set VAX |
-//! | 1 | padding of the bits below |
-//! | 2 | padding of the bits above |
-//! | 3 | padding of the bits inside |
-//! | 4–5 | mantissa normalization: 0 none, 1 the highest bit is always set, 2 it is implied |
+//! | 0, 6 | byte order: 0 little-endian, 1 big-endian; if both bits are set, VAX |
+//! | 1 | padding of the bits below the value |
+//! | 2 | padding of the bits above the value |
+//! | 3 | padding of the bits between the fields |
+//! | 4–5 | mantissa normalization: 0 none, 1 the highest bit is always set, 2 the highest bit is implied |
 //! | 8–15 | sign location |
 //!
 //! | offset | size | property |
@@ -38,27 +38,27 @@ use super::{Class, Head, bits_fit};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FloatingPoint {
-    /// Order of the bytes.
+    /// The order of the bytes.
     pub order: FloatOrder,
-    /// What fills unused bits: below, above, and inside.
+    /// Whether unused bits are filled with ones: below the value, above it, and between its fields.
     pub padding: [bool; 3],
-    /// What is known of the mantissa's highest bit.
+    /// What is known about the highest bit of the mantissa.
     pub normalization: Normalization,
-    /// The sign's bit.
+    /// The position of the sign bit.
     pub sign_location: u8,
-    /// Bits below the value.
+    /// The number of bits below the value.
     pub bit_offset: u16,
-    /// Bits of the value.
+    /// The number of bits of the value.
     pub precision: u16,
-    /// The exponent's lowest bit.
+    /// The position of the lowest bit of the exponent.
     pub exponent_location: u8,
-    /// Bits of the exponent.
+    /// The number of bits of the exponent.
     pub exponent_size: u8,
-    /// The mantissa's lowest bit.
+    /// The position of the lowest bit of the mantissa.
     pub mantissa_location: u8,
-    /// Bits of the mantissa.
+    /// The number of bits of the mantissa.
     pub mantissa_size: u8,
-    /// What is added to the exponent.
+    /// The number that is added to the exponent.
     pub bias: u32,
 }
 
@@ -74,15 +74,16 @@ pub struct FloatingPoint {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FloatOrder {
-    /// Least significant byte first.
+    /// The least significant byte is the first.
     Little,
-    /// Most significant byte first.
+    /// The most significant byte is the first.
     Big,
-    /// Words of 2 bytes, most significant word first, each least significant byte first.
+    /// The value consists of words of 2 bytes. The most significant word is the first, and in each word the least significant
+    /// byte.
     Vax,
 }
 
-/// What is known of the mantissa's highest bit.
+/// What is known about the highest bit of the mantissa.
 ///
 /// ```
 /// use hdf5_pure::structure::Normalization;
@@ -94,11 +95,11 @@ pub enum FloatOrder {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Normalization {
-    /// Nothing.
+    /// Nothing is known.
     None,
-    /// It is always set, and stored.
+    /// The bit is always set, and is stored.
     AlwaysSet,
-    /// It is always set, and not stored.
+    /// The bit is always set, and is not stored.
     Implied,
 }
 
@@ -233,7 +234,7 @@ mod tests {
         both_ways(&BYTES, 1, 4, Class::FloatingPoint(float));
         let vax = FloatingPoint { order: FloatOrder::Vax, bias: 129, ..float };
         both_ways(&VAX, 3, 4, Class::FloatingPoint(vax));
-        // A byte order, a normalization, a sign and an exponent that are none.
+        // A byte order, a normalization, a sign location and an exponent that are invalid.
         for (at, value) in [(1, 0x60), (1, 0x30), (2, 32), (13, 10)] {
             let mut wrong = BYTES;
             wrong[at] = value;

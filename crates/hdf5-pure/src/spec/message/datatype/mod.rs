@@ -3,9 +3,9 @@
 //! | offset | size | field |
 //! |---|---|---|
 //! | 0 | 1 | bits 0–3: class, bits 4–7: version, 1 to 5 |
-//! | 1 | 3 | class bit field, as the class says |
+//! | 1 | 3 | class bit field, which depends on the class |
 //! | 4 | 4 | size of an element in bytes, not 0 |
-//! | 8 | | properties, as the class says |
+//! | 8 | | properties, which depend on the class |
 //!
 //! Classes: 0 [fixed-point](fixed_point), 1 [floating-point](floating_point), 2 [time], 3 [string], 4 [bit field](bit_field),
 //! 5 [opaque], 6 [compound], 7 [reference], 8 [enumeration], 9 [variable-length](variable_length), 10 [array], 11 [complex].
@@ -62,7 +62,7 @@ pub struct Datatype {
     pub version: u8,
     /// The size of an element in bytes.
     pub size: u32,
-    /// The class, and its properties.
+    /// The class with its properties.
     pub class: Class,
 }
 
@@ -84,25 +84,25 @@ pub enum Class {
     FixedPoint(FixedPoint),
     /// Floating-point numbers.
     FloatingPoint(FloatingPoint),
-    /// Times, of which the standard defines only the number of bits.
+    /// Times. The standard defines only the number of their bits.
     Time {
-        /// Order of the bytes.
+        /// The order of the bytes.
         order: ByteOrder,
-        /// Significant bits.
+        /// The number of significant bits.
         precision: u16,
     },
     /// Strings of fixed length.
     String {
-        /// How shorter strings are filled up.
+        /// How shorter strings are padded.
         padding: Padding,
-        /// Encoding.
+        /// The encoding.
         charset: CharacterSet,
     },
     /// Bit fields.
     BitField(BitField),
     /// Opaque bytes, which mean nothing to the library.
     Opaque {
-        /// What they are, in the writer's words.
+        /// A description of the bytes by their writer.
         tag: Name,
     },
     /// Compounds.
@@ -113,26 +113,26 @@ pub enum Class {
     Enumeration {
         /// The integers.
         base: Box<Datatype>,
-        /// The names, in the order stored.
+        /// The names, in the order in which they are stored.
         members: Vec<EnumMember>,
     },
     /// Sequences of any length.
     VariableLength(VariableLength),
     /// Arrays of fixed shape.
     Array {
-        /// Lengths of the dimensions.
+        /// The lengths of the dimensions.
         dimensions: Vec<u32>,
-        /// The elements.
+        /// The type of the elements.
         base: Box<Datatype>,
     },
     /// Complex numbers, which consist of a real and an imaginary part.
     Complex {
-        /// Both parts.
+        /// The type of both parts.
         base: Box<Datatype>,
     },
 }
 
-/// Types nested deeper than this are refused.
+/// The deepest nesting of types that is accepted.
 const MAX_DEPTH: u8 = 64;
 
 /// The fields before the properties.
@@ -149,12 +149,12 @@ impl Datatype {
         parse(i, 0)
     }
 
-    /// The number of elements of an array type, 1 for others.
+    /// Returns the number of elements of an array type; the product is 1 if there are no dimensions.
     pub(crate) fn array_elements(dimensions: &[u32]) -> Option<u32> {
         dimensions.iter().try_fold(1u32, |product, &n| product.checked_mul(n))
     }
 
-    /// Whether elements have parts of any length: text and sequences that lie in heaps.
+    /// Returns whether elements have parts of variable length, which are text and sequences in heaps.
     pub(crate) fn is_variable(&self) -> bool {
         match &self.class {
             Class::VariableLength(_) => true,
@@ -164,7 +164,7 @@ impl Datatype {
         }
     }
 
-    /// Whether elements lead to other places of the file: sequences and references.
+    /// Returns whether elements refer to other places in the file: sequences and references do.
     pub(crate) fn is_indirect(&self) -> bool {
         match &self.class {
             Class::VariableLength(_) | Class::Reference(_) => true,
@@ -208,12 +208,12 @@ fn parse(i: &[u8], depth: u8) -> Parsed<'_, Datatype> {
     Ok((rest, Datatype { version, size, class }))
 }
 
-/// The order that bit 0 of the class bits says.
+/// Returns the byte order that bit 0 of the class bit field stands for.
 fn order(bits: u32) -> ByteOrder {
     if bits & 1 == 1 { ByteOrder::Big } else { ByteOrder::Little }
 }
 
-/// Fails unless `offset` and `precision` bits fit an element of `size` bytes.
+/// Fails unless a value of `precision` bits after `offset` bits fits an element of `size` bytes.
 fn bits_fit(at: &[u8], size: u32, offset: u16, precision: u16) -> Parsed<'_, ()> {
     let end = bound::sum(u64::from(offset), precision.into());
     let room = u64::from(size) * 8;
@@ -225,7 +225,7 @@ fn bits_fit(at: &[u8], size: u32, offset: u16, precision: u16) -> Parsed<'_, ()>
 }
 
 impl Datatype {
-    /// Appends the message body, in the version that each part says.
+    /// Appends the message body. Each part is encoded in the version that it declares.
     pub(crate) fn encode(&self, out: &mut Vec<u8>) -> Result<()> {
         let (class, bits) = self.class.code()?;
         out.push(self.version << 4 | class);
@@ -262,7 +262,7 @@ fn put_shorts(out: &mut Vec<u8>, values: [u16; 2]) -> Result<()> {
 }
 
 impl Class {
-    /// The class number and the class bits.
+    /// Returns the number of the class and the class bit field.
     fn code(&self) -> Result<(u8, u32)> {
         let flag = |set: bool, bits: u32| if set { bits } else { 0 };
         let big = |order: &ByteOrder| flag(*order == ByteOrder::Big, 1);
@@ -301,7 +301,7 @@ mod tests {
     use super::super::super::test::{self, hex};
     use super::*;
 
-    /// Checks that `bytes` are a datatype with these properties, and it these bytes.
+    /// Checks that `bytes` are parsed as a datatype with these properties, and that it is encoded as the same bytes.
     #[track_caller]
     pub(super) fn both_ways(bytes: &[u8], version: u8, size: u32, class: Class) {
         let datatype = Datatype { version, size, class };

@@ -6,7 +6,7 @@
 //!
 //! | offset | size | property |
 //! |---|---|---|
-//! | 8 | n | ASCII tag, with zeros at its end |
+//! | 8 | n | ASCII tag, padded with zeros |
 
 use nom::Parser;
 use nom::bytes::complete::take;

@@ -1,8 +1,8 @@
-//! Class 7, references. No properties.
+//! Class 7, references. There are no properties.
 //!
 //! | bits | class bit field |
 //! |---|---|
-//! | 0–3 | reference type: 0 object, 1 region; 2 object, 3 region, 4 attribute of the revised form |
+//! | 0–3 | reference type: 0 object, 1 region; in the revised form: 2 object, 3 region, 4 attribute |
 //! | 4–7 | version of the encoding, from datatype version 4 on |
 
 use sciformats_core::fault::{FaultKind, Parsed, fail, field};
@@ -10,7 +10,7 @@ use sciformats_core::fault::{FaultKind, Parsed, fail, field};
 use super::super::super::bits;
 use super::{Class, Head};
 
-/// What references lead to.
+/// The kind of target that references have.
 ///
 /// ```
 /// use hdf5_pure::structure::ReferenceKind;
@@ -23,11 +23,11 @@ use super::{Class, Head};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReferenceKind {
-    /// Objects, by address.
+    /// Objects, identified by their addresses.
     Object,
-    /// Elements of a dataset, through the global heap.
+    /// Elements of a dataset. The selection is in the global heap.
     Region,
-    /// Objects, elements or attributes: each element says which.
+    /// Objects, elements or attributes. Each element of the type says which.
     Standard,
 }
 
@@ -35,7 +35,7 @@ pub(super) fn parse(i: &[u8], head: Head) -> Parsed<'_, Class> {
     let kind = match (bits(head.bits, 0, 4), head.version) {
         (0, _) => ReferenceKind::Object,
         (1, _) => ReferenceKind::Region,
-        // Libraries on the way to 1.12 wrote these with the versions of older types.
+        // Development versions of HDF5 1.12 stored these types with the version numbers of older types.
         (2..=4, _) => ReferenceKind::Standard,
         (found, _) => {
             return field("reference type", |i| fail(i, FaultKind::Undefined { found: found.into() }))(i);

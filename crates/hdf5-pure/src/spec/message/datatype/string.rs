@@ -1,4 +1,4 @@
-//! Class 3, strings of fixed length. No properties.
+//! Class 3, strings of fixed length. There are no properties.
 //!
 //! | bits | class bit field |
 //! |---|---|
@@ -10,7 +10,7 @@ use sciformats_core::fault::{FaultKind, Parsed, fail, field};
 use super::super::super::bits;
 use super::{Class, Head};
 
-/// How strings that are shorter than their element are filled up.
+/// How strings that are shorter than their element are padded.
 ///
 /// ```
 /// use hdf5_pure::structure::Padding;
@@ -30,7 +30,7 @@ pub enum Padding {
     SpacePadded,
 }
 
-/// The encoding that a string says to have. Writers often say ASCII and mean UTF-8.
+/// The encoding that a string declares. Many writers declare ASCII and store UTF-8.
 ///
 /// ```
 /// use hdf5_pure::structure::CharacterSet;

@@ -3,12 +3,12 @@
 //! | bits | class bit field |
 //! |---|---|
 //! | 0–3 | type: 0 sequence, 1 string |
-//! | 4–7 | padding type of a string, as that of [strings](super::string) |
+//! | 4–7 | padding type of a string, as for [strings of fixed length](super::string) |
 //! | 8–11 | character set of a string |
 //!
 //! | offset | size | property |
 //! |---|---|---|
-//! | 8 | | base type: a datatype message; of a string unsigned bytes |
+//! | 8 | | base type: a datatype message; for a string, that of unsigned bytes |
 //!
 //! | offset | size | field of an element |
 //! |---|---|---|
@@ -37,9 +37,9 @@ pub enum VariableLength {
     Sequence(Box<Datatype>),
     /// Strings.
     String {
-        /// How they would be filled up.
+        /// The padding, which has no effect.
         padding: Padding,
-        /// Encoding.
+        /// The encoding.
         charset: CharacterSet,
     },
 }
@@ -58,7 +58,7 @@ pub(super) fn parse(i: &[u8], head: Head) -> Parsed<'_, Class> {
     Ok((rest, Class::VariableLength(class)))
 }
 
-/// The base type that strings of variable length are stored with: unsigned bytes.
+/// The base type with which strings of variable length are stored: unsigned bytes.
 pub(super) const BYTE: [u8; 12] = [0x10, 0, 0, 0, 1, 0, 0, 0, 0, 0, 8, 0];
 
 #[cfg(test)]
