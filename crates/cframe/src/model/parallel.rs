@@ -1,8 +1,6 @@
 //! The same code for one thread and for several threads.
 
 use sciformats_core::Result;
-#[cfg(feature = "parallel")]
-use sciformats_core::bound;
 
 /// The number of threads that code blocks and chunks; 0 means as many as there are.
 ///
@@ -99,7 +97,7 @@ impl Threads {
             return items.try_for_each(|item| work(own, item));
         }
         let queue = queue::Queue::new(items);
-        let helpers = bound::left(self.available().min(count), 1);
+        let helpers = sciformats_core::bound::left(self.available().min(count), 1);
         // The calling thread starts at once, while the others wake up.
         rayon::in_place_scope(|scope| {
             for _ in 0..helpers {
