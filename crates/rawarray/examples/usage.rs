@@ -13,7 +13,7 @@ fn main() -> Result<()> {
 
     // As a map, of which one column is looked at.
     let reader = Reader::open("samples.ra")?;
-    let column = Slab::new(&reader.shape(), [Range::all(3), Range::new(1, 1)])?;
+    let column = Slab::new(reader.shape(), [Range::all(3), Range::new(1, 1)])?;
     println!("{} elements of {}: {:?}", reader.len(), reader.element(), reader.read_slab::<f64>(&column)?);
 
     println!("{}", String::from_utf8_lossy(&reader.metadata()?));
