@@ -28,7 +28,7 @@ use crate::writer::{little, typed};
 /// RawArray::new([2, 1], vec![1u16, 2])?.write(&path)?;
 /// let mut editor = Editor::open(&path)?;
 /// editor.append(&[3u16, 4, 5, 6])?;
-/// let second_column = Slab::new(&editor.shape(), [Range::all(3), Range::new(1, 1)])?;
+/// let second_column = Slab::new(editor.shape(), [Range::all(3), Range::new(1, 1)])?;
 /// editor.write_slab(&second_column, &[20u16, 40, 60])?;
 /// editor.set_metadata(b"edited")?;
 ///
@@ -170,7 +170,7 @@ impl<S: ReadAt + WriteAt> Editor<S> {
     ///
     /// # let file = RawArray::new([3, 2], vec![1u8, 2, 3, 4, 5, 6])?.encode(&Default::default())?;
     /// let mut editor = Editor::in_storage(file)?; // 1, 2, 3 and 4, 5, 6
-    /// let ends = Slab::new(&editor.shape(), [Range::all(2), Range::all(2).by(2)])?;
+    /// let ends = Slab::new(editor.shape(), [Range::all(2), Range::all(2).by(2)])?;
     /// editor.write_slab(&ends, &[10u8, 30, 40, 60])?;
     /// assert_eq!(RawArray::<u8>::from_bytes(editor.into_storage())?.data(), [10, 2, 30, 40, 5, 60]);
     /// # Ok::<(), rawarray::Error>(())
@@ -190,7 +190,7 @@ impl<S: ReadAt + WriteAt> Editor<S> {
     ///
     /// # let file = RawArray::from(vec![1u16, 2, 3]).encode(&Default::default())?;
     /// let mut editor = Editor::in_storage(file)?;
-    /// let last = Slab::new(&editor.shape(), [Range::new(2, 1)])?;
+    /// let last = Slab::new(editor.shape(), [Range::new(2, 1)])?;
     /// editor.write_slab_bytes(&last, &[0x2c, 1])?;
     /// assert_eq!(RawArray::<u16>::from_bytes(editor.into_storage())?.data(), [1, 2, 300]);
     /// # Ok::<(), rawarray::Error>(())

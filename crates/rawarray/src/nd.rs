@@ -30,7 +30,7 @@ impl<T> RawArray<T> {
     /// # Errors
     /// `Usage` if this machine cannot address an array of these dimensions.
     pub fn into_ndarray(self) -> Result<ArrayD<T>> {
-        let shape = IxDyn(&sizes(&self.shape())?);
+        let shape = IxDyn(&sizes(self.shape())?);
         ArrayD::from_shape_vec(shape, self.into_data()).map_err(refused)
     }
 
@@ -65,7 +65,7 @@ impl<T> RawArray<T> {
     /// # Errors
     /// Those of [`into_ndarray`](Self::into_ndarray).
     pub fn ndarray(&self) -> Result<ArrayViewD<'_, T>> {
-        let shape = IxDyn(&sizes(&self.shape())?);
+        let shape = IxDyn(&sizes(self.shape())?);
         ArrayViewD::from_shape(shape, self.data()).map_err(refused)
     }
 }
@@ -88,7 +88,7 @@ impl Reader {
     /// # Errors
     /// Those of [`read`](Self::read); `Usage` if this machine cannot address an array of these dimensions.
     pub fn ndarray<T: Element>(&self) -> Result<CowArray<'_, T, IxDyn>> {
-        let shape = IxDyn(&sizes(&self.shape())?);
+        let shape = IxDyn(&sizes(self.shape())?);
         match self.view()? {
             Cow::Borrowed(elements) => {
                 ArrayViewD::from_shape(shape, elements).map(CowArray::from).map_err(refused)

@@ -68,7 +68,7 @@ fn a_large_slab_is_read_in_parts_that_meet() {
         [Range::new(1, 999), Range::all(of[1]), Range::new(3, 999)],
         [Range::all(of[0]), Range::new(0, 3), Range::new(200, 1001)],
     ] {
-        let slab = Slab::new(&of, ranges).unwrap();
+        let slab = Slab::new(of, ranges).unwrap();
         let expected: Vec<u32> =
             slab.runs().flat_map(|run| run.from as u32..(run.from + run.len) as u32).collect();
         assert!(expected.len() > 2 << 20);
@@ -217,7 +217,7 @@ fn headers_that_contradict_themselves_or_the_file() {
     // Many elements without bytes need no memory.
     let nothing = Reader::from_bytes(file([0, 0, 0, 0], &[1 << 60], &[])).unwrap();
     assert_eq!(nothing.read_bytes().unwrap(), []);
-    let all = Slab::all(&nothing.shape()).unwrap();
+    let all = Slab::all(nothing.shape()).unwrap();
     nothing.read_slab_bytes_into(&all, &mut []).unwrap();
 }
 

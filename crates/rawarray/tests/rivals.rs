@@ -21,7 +21,7 @@ fn edit(path: &Path, kind: &str, number: u64) -> Result<()> {
     match kind {
         "append" => editor.append(&[number + 1, number + 1]),
         "overwrite" => {
-            let at = Slab::new(&editor.shape(), [Range::new(number, 1), Range::all(2)])?;
+            let at = Slab::new(editor.shape(), [Range::new(number, 1), Range::all(2)])?;
             editor.write_slab(&at, &[number + 1, number + 1])
         }
         _ => {

@@ -37,7 +37,7 @@ fn each_shape<T: Element + PartialEq + std::fmt::Debug>(value: impl Fn(u64) -> T
                 assert_eq!(reader.dims(), dims);
                 assert_eq!(RawArray::from_reader(&reader).unwrap(), array, "{dims:?} {order:?} {encoding:?}");
                 assert_eq!(*reader.view::<T>().unwrap(), *array.data());
-                let all = Slab::all(&reader.shape()).unwrap();
+                let all = Slab::all(reader.shape()).unwrap();
                 assert_eq!(reader.read_slab::<T>(&all).unwrap(), array.data());
                 // The bytes do not depend on the byte order of the file.
                 let little = Writer::new(dims).encode(array.data()).unwrap();
