@@ -48,6 +48,7 @@ fn nodes() -> Vec<Series> {
                 Ok(())
             })
         })
+        .within(0.0166, 16 << 20)
         .prepare(prepare_keys),
     ]
 }

@@ -103,7 +103,8 @@ fn frames(folder: &Path, n: u64) -> PathBuf {
 
 fn prepare_frames(folder: &Path, n: u64) -> Outcome {
     once(frames(folder, n), |path| {
-        let mut writer = gsd_rs::Writer::overwrite(path, &CreateOptions::new("bench", "bench", Version::new(1, 0)))?;
+        let mut writer =
+            gsd_rs::Writer::overwrite(path, &CreateOptions::new("bench", "bench", Version::new(1, 0)))?;
         for i in 0..n {
             writer.write("v", 1, &[i])?;
             writer.end_frame()?;
