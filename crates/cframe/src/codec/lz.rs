@@ -138,7 +138,7 @@ fn short_period(out: &mut [u8], at: usize, distance: usize) -> Option<()> {
     let mut word = before & (u64::MAX >> (64 - bits));
     word |= word << bits;
     word |= word.checked_shl(2 * bits).unwrap_or(0); // a bound: bits outside of the word are lost
-    word |= word.checked_shl(4 * bits).unwrap_or(0); // also a bound
+    word |= word.checked_shl(4 * bits).unwrap_or(0); // a bound: bits outside of the word are lost
     // As many whole periods as fit eight bytes, so that each copy begins like the first.
     let step = 8 - 8 % distance;
     for begin in [at, at + step, at + 2 * step] {

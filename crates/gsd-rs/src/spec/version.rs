@@ -41,7 +41,7 @@ impl Version {
     /// Returns the part after the point.
     pub const fn minor(self) -> u16 {
         let [low, high, _, _] = self.0.to_le_bytes();
-        u16::from_le_bytes([low, high]) // nom is not used, as above
+        u16::from_le_bytes([low, high]) // these are bytes of a number, so nom is not used
     }
 
     pub(crate) fn parse(i: &[u8]) -> Parsed<'_, Self> {
