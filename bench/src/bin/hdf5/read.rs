@@ -286,8 +286,7 @@ fn window_crates(case: Case) -> Case {
 fn window(folder: &Path, watch: &mut Watch) -> Outcome {
     let values: Vec<f32> = watch.time(|| -> Outcome<_> {
         let dataset = open(folder, "contiguous.h5", 1)?.dataset("d")?;
-        let slab =
-            Slab::new(dataset.shape(), [Range::new(5000, 64), Range::new(700, 64)])?;
+        let slab = Slab::new(dataset.shape(), [Range::new(5000, 64), Range::new(700, 64)])?;
         Ok(dataset.read_slab(&slab)?)
     })?;
     expect(values.len() == 64 * 64)
