@@ -127,9 +127,9 @@ impl<'w> DatasetWriter<'w> {
     /// Returns [`Error::Usage`] if `shape` exceeds the maximum shape or the dataset is not chunked, and `Io`.
     pub fn resize(&mut self, shape: &[u64]) -> Result<&mut Self> {
         let (dataset, output, registry) = self.tree.dataset_mut(self.id)?;
-        dataset.resize(output, registry, shape)?;
-        self.shape = shape.to_vec();
-        Ok(self)
+        let resized = dataset.resize(output, registry, shape);
+        self.shape = dataset.shape().to_vec();
+        resized.map(|()| self)
     }
 
     /// Writes the elements of a part of the dataset in C order. `encode` appends them in the datatype of the dataset;
@@ -373,8 +373,10 @@ impl<'w> DatasetWriter<'w> {
         };
         let bytes = self.stored(values)?;
         let (dataset, output, registry) = self.tree.dataset_mut(self.id)?;
-        dataset.append(output, registry, rows, &bytes)?;
-        Ok(self)
+        let appended = dataset.append(output, registry, rows, &bytes);
+        self.shape.clear();
+        self.shape.extend_from_slice(dataset.shape());
+        appended.map(|()| self)
     }
 
     /// Extends the dataset along one dimension by the elements in `values`, and writes them there.
