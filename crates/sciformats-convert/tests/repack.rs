@@ -241,7 +241,7 @@ fn the_superblock_and_the_management_of_space_stay() {
                     .with_file_space(file_space)
                     .with_free_space_threshold(threshold);
                 options.superblock = superblock;
-                let mut file = Writer::create_with(&input, &options).unwrap();
+                let mut file = Writer::overwrite_with(&input, &options).unwrap();
                 file.dataset("d").shape([4]).chunks([2]).write(&[1, 2, 3, 4]).unwrap();
                 file.finish().unwrap();
                 repacked(&input, &output, &WriteOptions::default()).unwrap();
@@ -266,7 +266,7 @@ fn text_without_a_fill_message_is_not_refused() {
     let dir = tempfile::tempdir().unwrap();
     let (input, output) = (dir.path().join("in.h5"), dir.path().join("out.h5"));
     let options = CreateOptions::default().with_bound(Bound::Earliest);
-    let mut file = Writer::create_with(&input, &options).unwrap();
+    let mut file = Writer::overwrite_with(&input, &options).unwrap();
     file.dataset("texts").write(&["a", "bb", ""]).unwrap();
     file.finish().unwrap();
     // Files of the oldest releases have no fill value message (type 5). It is replaced by a NIL message (type 0), which is

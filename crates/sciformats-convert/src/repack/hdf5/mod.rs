@@ -100,7 +100,7 @@ impl Job<'_> {
             Some(_) => create,
             None => create.with_superblock(self.source.superblock().version),
         };
-        let writer = Writer::create_with(output, &create)?;
+        let writer = Writer::overwrite_with(output, &create)?;
         let copy = Copy {
             job: self,
             writer,
