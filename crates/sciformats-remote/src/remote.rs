@@ -39,7 +39,7 @@ pub(crate) struct Opening {
 /// use sciformats_core::ReadAt;
 ///
 /// let file = sciformats_remote::open("https://data.example/run.gsd", &Default::default())?;
-/// println!("{} bytes, {:?}", file.len(), file.statistics());
+/// println!("{} bytes, {:?}", file.size(), file.statistics());
 /// # Ok::<(), sciformats_core::Error>(())
 /// ```
 #[derive(Clone)]

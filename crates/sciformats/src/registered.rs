@@ -26,9 +26,9 @@ type Open = dyn Fn(Opening<'_>) -> Result<Box<dyn Source>> + Send + Sync;
 /// // Numbers in lines of text, after a first line that says so.
 /// let numbers = Registered::new(
 ///     "numbers",
-///     |storage| Ok(storage.len() >= 8 && *storage.read_at(0, 8)? == *b"numbers\n"),
+///     |storage| Ok(storage.size() >= 8 && *storage.read_at(0, 8)? == *b"numbers\n"),
 ///     |opening| {
-///         let size = opening.options.limits.memory("bytes of numbers", opening.storage.len())?;
+///         let size = opening.options.limits.memory("bytes of numbers", opening.storage.size())?;
 ///         let bytes = opening.storage.read_at(0, size)?;
 ///         let lines = bytes.split(|&byte| byte == b'\n').skip(1).filter(|line| !line.is_empty());
 ///         let number = |line| std::str::from_utf8(line).ok()?.parse::<f64>().ok();

@@ -279,7 +279,7 @@ fn state_sector(storage: &(impl ReadAt + ?Sized)) -> Result<Option<(Record, u64)
 /// use sciformats_core::commit::journal;
 ///
 /// let plain = journal::view(b"no commit was cut".to_vec())?;
-/// assert_eq!(plain.len(), 17);
+/// assert_eq!(plain.size(), 17);
 /// # Ok::<(), sciformats_core::Error>(())
 /// ```
 ///
