@@ -161,7 +161,7 @@ impl FileStorage {
     /// let mut writer = FileStorage::create_new(&path)?;
     /// let mut reader = FileStorage::open(&path)?;
     /// writer.write_at(0, b"appended")?;
-    /// assert_eq!(reader.len(), 0);
+    /// assert_eq!(reader.size(), 0);
     /// assert_eq!(reader.refresh()?, 8);
     /// # Ok::<(), sciformats_core::Error>(())
     /// ```
