@@ -91,7 +91,8 @@ type Part<'a> = Box<dyn FnOnce() -> (Format, Result<Matrix>) + Send + 'a>;
 /// Returns the parts of one format: the four steps with the manifests, and each script that drives both sides
 /// itself.
 fn parts_of<'a>(format: Format, python: &'a Python, programs: &Programs) -> Result<Vec<Part<'a>>> {
-    let place = target_folder()?.join("conform").join(format.name);
+    // `target/conform` belongs to cargo, which puts what it builds with the profile of that name there.
+    let place = target_folder()?.join("conform-files").join(format.name);
     if place.exists() {
         fs::remove_dir_all(&place).about(&place)?;
     }
