@@ -162,7 +162,7 @@ impl<'a> Source<'a> {
 
     pub(super) fn len(&self) -> u64 {
         match self {
-            Self::Memory(data) => data.size() as u64,
+            Self::Memory(data) => data.len() as u64,
             Self::Storage(data) => data.size(),
             Self::Block(block) => block.data_size(),
         }

@@ -19,6 +19,7 @@ impl Array {
         Self::indices(slab).into_iter().zip(values).for_each(|(at, &value)| self.values[at] = value);
     }
 
+    #[allow(dead_code, reason = "only some tests write points")]
     pub(crate) fn write_points(&mut self, points: &[Vec<u64>], values: &[i32]) {
         for (point, &value) in points.iter().zip(values) {
             let ranges: Vec<Range> = point.iter().map(|&at| Range::new(at, 1)).collect();
