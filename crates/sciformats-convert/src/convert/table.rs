@@ -120,6 +120,9 @@ fn number(count: usize) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX) // a bound that memory ends before
 }
 
+/// The number of the root, which is the object that is added first.
+const ROOT: usize = 0;
+
 impl Table {
     pub(super) fn nodes(&self) -> &[Node] {
         &self.nodes
@@ -212,7 +215,8 @@ impl Table {
         let place = number(self.links.len());
         let target = match link {
             Link::Hard(node) => {
-                if let Some(node) = self.nodes.get_mut(node) {
+                // A link that leads back to the root is not where the root is.
+                if let Some(node) = self.nodes.get_mut(node).filter(|_| node != ROOT) {
                     node.place.get_or_insert(place);
                 }
                 Target::Node(number(node))
@@ -359,9 +363,11 @@ mod tests {
         assert!(table.link(group, &"a".into(), Link::Hard(value)));
         assert!(!table.link(group, &"a".into(), Link::Hard(root)), "the name is taken");
         assert!(!table.link(value, &"a".into(), Link::Hard(root)), "this is not a group");
+        assert!(table.link(group, &"up".into(), Link::Hard(root)));
         table.sort();
+        assert_eq!(table.way(root).count(), 0, "a link back to the root is not its place");
         assert_eq!(names(&table, root), [r#"a Soft("/z")"#, "z Hard(1)"]);
-        assert_eq!(names(&table, group), ["a Hard(2)", "b Hard(2)"]);
+        assert_eq!(names(&table, group), ["a Hard(2)", "b Hard(2)", "up Hard(0)"]);
         assert_eq!(names(&table, value), [""; 0]);
         let way: Vec<String> = table.way(value).map(|name| name.to_string()).collect();
         assert_eq!(way, ["b", "z"], "an object is where it was put first");
