@@ -54,8 +54,10 @@ impl Tree {
             false => object.parse(context, MessageType::Datatype, Datatype::parse)?,
         };
         drop(object);
-        let id = self
-            .add(datatype.map_or(Kind::Stored, Kind::Datatype), Some(Origin { address, attributes: None }))?;
+        let id = self.add(
+            datatype.map_or(Kind::Stored, Kind::Datatype),
+            Some(Box::new(Origin { address, attributes: None })),
+        )?;
         self.imported.insert(address, id);
         Ok(id)
     }
@@ -383,7 +385,7 @@ impl Tree {
             if !kept && !matches!(object.kind, Kind::Datatype(_)) {
                 object.kind = Kind::Stored;
             }
-            object.origin = Some(Origin { address: stays, attributes: None });
+            object.origin = Some(Box::new(Origin { address: stays, attributes: None }));
             if let Ok(index) = u32::try_from(index) {
                 imported.insert(stays, ObjectId::of(index));
             }

@@ -204,7 +204,7 @@ mod tests {
             properties: CreationProperties::default(),
             place: None,
             spare: None,
-            origin: address.map(|address| Origin { address: Address(address), attributes: None }),
+            origin: address.map(|address| Box::new(Origin { address: Address(address), attributes: None })),
         }
     }
 
@@ -218,7 +218,7 @@ mod tests {
                 },
                 |origin| origin.address,
             );
-            object.origin = Some(Origin { address, attributes: None });
+            object.origin = Some(Box::new(Origin { address, attributes: None }));
             (Some(address), false)
         });
     }

@@ -97,7 +97,7 @@ pub(crate) struct Object {
     /// The address and the size of an existing continuation of its header.
     pub(crate) spare: Option<(Address, usize)>,
     /// What the file has of it.
-    pub(crate) origin: Option<Origin>,
+    pub(crate) origin: Option<Box<Origin>>,
 }
 
 impl Object {
@@ -195,7 +195,7 @@ impl Tree {
         }
     }
 
-    pub(crate) fn add(&mut self, kind: Kind, origin: Option<Origin>) -> Result<ObjectId> {
+    pub(crate) fn add(&mut self, kind: Kind, origin: Option<Box<Origin>>) -> Result<ObjectId> {
         let id =
             u32::try_from(self.objects.len()).map_err(|_| Error::usage("file", "has too many objects"))?;
         if self.session.is_none() {

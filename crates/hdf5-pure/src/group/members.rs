@@ -1,7 +1,7 @@
 //! The links of groups that are being written.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use crate::group::edit::StoredGroup;
 use crate::group::plain::Plain;
@@ -23,7 +23,7 @@ pub(crate) struct Group {
     /// All other links.
     members: BTreeMap<i64, Member>,
     /// The numbers of those links by name.
-    names: HashMap<Box<[u8]>, i64>,
+    names: BTreeMap<Box<[u8]>, i64>,
     /// The creation order of the next link.
     next: i64,
     /// What the file has of the group.

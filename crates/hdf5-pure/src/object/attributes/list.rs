@@ -15,7 +15,7 @@ pub(crate) struct AttributeList {
     /// The attributes. A removed one leaves an empty slot.
     places: Vec<Option<Attribute>>,
     /// The slots of the names. Only longer lists have this index, since most lists are short.
-    names: HashMap<Box<[u8]>, usize>,
+    names: Option<Box<HashMap<Box<[u8]>, usize>>>,
     len: usize,
 }
 
@@ -29,11 +29,11 @@ impl AttributeList {
     }
 
     fn find(&self, name: &[u8]) -> Option<usize> {
-        if self.names.is_empty() {
-            let is_it = |place: &Option<Attribute>| place.as_ref().is_some_and(|other| *other.name == *name);
-            return self.places.iter().position(is_it);
+        let is_it = |place: &Option<Attribute>| place.as_ref().is_some_and(|other| *other.name == *name);
+        match &self.names {
+            Some(names) => names.get(name).copied(),
+            None => self.places.iter().position(is_it),
         }
-        self.names.get(name).copied()
     }
 
     pub(crate) fn holds(&self, name: &[u8]) -> bool {
@@ -47,25 +47,26 @@ impl AttributeList {
 
     /// Adds an attribute, whose name must not exist yet.
     pub(crate) fn push(&mut self, attribute: Attribute) {
-        if !self.names.is_empty() {
-            self.names.insert(attribute.name.clone(), self.places.len());
+        if let Some(names) = &mut self.names {
+            names.insert(attribute.name.clone(), self.places.len());
         }
         self.places.push(Some(attribute));
         self.len = bound::sum(self.len, 1); // this saturates, but no list in memory is that long
-        if self.names.is_empty() && self.places.len() > SHORT {
+        if self.names.is_none() && self.places.len() > SHORT {
             let named =
                 |(place, other): (usize, &Option<Attribute>)| Some((other.as_ref()?.name.clone(), place));
-            self.names = self.places.iter().enumerate().filter_map(named).collect();
+            self.names = Some(Box::new(self.places.iter().enumerate().filter_map(named).collect()));
         }
     }
 
     pub(crate) fn remove(&mut self, name: &[u8]) -> Option<Attribute> {
         let place = self.find(name)?;
-        self.names.remove(name);
+        self.names.as_mut().and_then(|names| names.remove(name));
         self.len = bound::left(self.len, 1);
         let removed = self.places.get_mut(place)?.take();
         if self.len == 0 {
             self.places.clear();
+            self.names = None;
         }
         removed
     }
@@ -74,8 +75,10 @@ impl AttributeList {
     /// shared one.
     pub(crate) fn rename(&mut self, name: &[u8], to: &[u8], message: Vec<u8>) {
         let Some(place) = self.find(name) else { return };
-        if self.names.remove(name).is_some() {
-            self.names.insert(to.into(), place);
+        if let Some(names) = &mut self.names
+            && names.remove(name).is_some()
+        {
+            names.insert(to.into(), place);
         }
         if let Some(Some(attribute)) = self.places.get_mut(place) {
             (attribute.name, attribute.message, attribute.shared) = (to.into(), message, None);

@@ -20,12 +20,19 @@ use sciformats::{Format, Result};
 struct Writing {
     writer: Writer,
     options: WriteOptions,
-    /// The path of each object, and its id.
-    objects: Vec<(String, ObjectId)>,
+    objects: Vec<Placed>,
     /// Datasets whose elements refer to objects.
     arrays: Vec<(ObjectId, Elements)>,
     /// Attributes whose elements refer to objects.
     attributes: Vec<Later>,
+}
+
+/// An object of the file. There may be very many, so each has its own name and not its path.
+struct Placed {
+    id: ObjectId,
+    /// The number of its group; the root is in itself.
+    group: u32,
+    name: Box<str>,
 }
 
 /// An attribute that is written later: its canonical bytes, and their type.
@@ -86,21 +93,36 @@ pub(crate) fn filters(options: &WriteOptions) -> Result<Option<Filters>> {
 }
 
 impl Writing {
-    fn object(&self, Handle(id): Handle) -> Result<&(String, ObjectId)> {
+    fn object(&self, Handle(id): Handle) -> Result<&Placed> {
         let object = usize::try_from(id).ok().and_then(|id| self.objects.get(id));
         object.ok_or_else(|| Error::usage("place", "is in no group"))
     }
 
-    fn path(&self, place: Place<'_>) -> Result<String> {
-        let Place::In(parent, name) = place else {
+    /// Returns the number of the group of a new object, and the object's name.
+    fn placed(&self, place: Place<'_>) -> Result<(u32, Box<str>)> {
+        let Place::In(Handle(group), name) = place else {
             return Err(refused(Format::Hdf5, "anything but a group at the root"));
         };
         let name = text(name)?;
         if name.is_empty() || name == "." || name.contains(['/', '\0']) {
             return Err(refused(Format::Hdf5, format!("an object named {name:?}")));
         }
-        let parent = &self.object(parent)?.0;
-        Ok(if parent == "/" { format!("/{name}") } else { format!("{parent}/{name}") })
+        self.object(Handle(group))?;
+        let group = u32::try_from(group).map_err(|_| refused(Format::Hdf5, "more than 2^32 objects"))?;
+        Ok((group, name.into()))
+    }
+
+    /// Returns the path of the object with this name in a group.
+    fn path(&self, group: u32, name: &str) -> Result<String> {
+        let (mut names, mut group) = (vec![name], group);
+        while group != 0 {
+            let placed = self.object(Handle(group.into()))?;
+            names.push(&placed.name);
+            group = placed.group;
+        }
+        names.push("");
+        names.reverse();
+        Ok(names.join("/"))
     }
 
     fn array(&mut self, path: &str, elements: &Elements) -> Result<ObjectId> {
@@ -132,8 +154,11 @@ impl Writing {
             return Ok(());
         }
         let mut references = References::new();
-        for (path, id) in &self.objects {
-            references.insert(path.clone(), self.writer.reference(*id)?);
+        for place in 0..self.objects.len() {
+            let Placed { id, group, name } = self.object(Handle(place as u64))?;
+            let path = if place == 0 { "/".to_owned() } else { self.path(*group, name)? };
+            let id = *id;
+            references.insert(path, self.writer.reference(id)?);
         }
         for (id, elements) in std::mem::take(&mut self.arrays) {
             let mut dataset = self.writer.open_id(id)?;
@@ -186,17 +211,18 @@ fn stored<'w>(
 impl Sink for Writing {
     fn add(&mut self, place: Place<'_>, object: New<'_>) -> Result<Handle> {
         if let (Place::Root, New::Group, true) = (place, &object, self.objects.is_empty()) {
-            let root = self.writer.root().id();
-            self.objects.push(("/".into(), root));
+            let id = self.writer.root().id();
+            self.objects.push(Placed { id, group: 0, name: "".into() });
             return Ok(Handle(0));
         }
-        let path = self.path(place)?;
+        let (group, name) = self.placed(place)?;
+        let path = self.path(group, &name)?;
         let id = match object {
             New::Group => self.writer.group(&path)?.id(),
             New::Array(elements) => self.array(&path, &elements)?,
             New::Datatype(element) => self.writer.root().commit(&path, &datatype(element)?)?,
             New::Hard(target) => {
-                let (_, id) = *self.object(target)?;
+                let id = self.object(target)?.id;
                 self.writer.root().hard_link(&path, id)?;
                 id
             }
@@ -206,12 +232,12 @@ impl Sink for Writing {
             }
             New::Value(_) => return Err(refused(Format::Hdf5, "a scalar that is not an array")),
         };
-        self.objects.push((path, id));
+        self.objects.push(Placed { id, group, name });
         Ok(Handle(sub(self.objects.len(), 1)? as u64))
     }
 
     fn attribute(&mut self, object: Handle, name: &Name, value: &AttributeValue) -> Result<()> {
-        let (_, id) = *self.object(object)?;
+        let id = self.object(object)?.id;
         let name = text(name)?;
         let Some(shape) = value.shape.clone() else {
             return self.writer.attribute(id, name, Empty(datatype(&value.element)?));
