@@ -11,7 +11,7 @@ use sciformats_core::storage::Replacement;
 use sciformats_core::{Result, WriteAt};
 
 pub use arrays::View;
-pub(crate) use blocks::BlockData;
+pub(crate) use blocks::{BlockData, Referred};
 
 use crate::model::ndarray::{self, NdArray, Source};
 use crate::options::{OpenOptions, WriteOptions};
@@ -271,7 +271,7 @@ impl Document {
     /// # Errors
     /// `Malformed` for the first array that is not valid.
     pub fn check_arrays(&self) -> Result<()> {
-        for node in self.tree.reachable() {
+        for node in self.tree.visible() {
             if !ndarray::is_ndarray(&self.tree, node) {
                 continue;
             }
@@ -279,9 +279,8 @@ impl Document {
             let available = match &array.source {
                 Source::Inline(bytes) => bytes.len() as u64,
                 Source::External(_) => continue,
-                Source::Block(_) => {
-                    let block = self.tree.child(node, "source").and_then(|source| self.block_of(source));
-                    let block = block.ok_or_else(|| {
+                Source::Block(number) => {
+                    let block = self.block_at(*number).ok_or_else(|| {
                         let kind = FaultKind::Rule("is the index of a block that does not exist");
                         Fault::new("source", kind).at("ndarray", array.at)
                     })?;

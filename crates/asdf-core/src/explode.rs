@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use sciformats_core::{Error, Result};
 
-use crate::document::{BlockData, Document};
+use crate::document::{BlockData, Document, Referred};
 use crate::reader::Asdf;
 use crate::spec::block_header::STREAMED;
 
@@ -37,7 +37,7 @@ impl Document {
         let mut written: Vec<Option<PathBuf>> = vec![None; self.blocks.len()];
         let mut paths = Vec::new();
         for (array, source) in self.sources() {
-            let Some(index) = self.block_of(source) else { continue };
+            let Some(index) = self.block_of(&source) else { continue };
             let name = match written.get(index).cloned().flatten() {
                 Some(name) => name,
                 None => {
@@ -96,7 +96,7 @@ impl Document {
     pub fn other_files(&self) -> Vec<String> {
         let mut names: Vec<String> = Vec::new();
         for (_, source) in self.sources() {
-            let Ok(Some(crate::yaml::Value::Str(uri))) = self.tree.value(source) else { continue };
+            let Referred::Elsewhere(uri) = source else { continue };
             let name = uri.split('#').next().unwrap_or_default();
             if !name.is_empty() && names.iter().all(|known| known != name) {
                 names.push(name.to_owned());
@@ -129,7 +129,7 @@ impl Document {
     pub fn implode(&mut self) -> Result<usize> {
         let mut known: Vec<(String, usize)> = Vec::new();
         for (array, source) in self.sources() {
-            let Ok(Some(crate::yaml::Value::Str(uri))) = self.tree.value(source) else { continue };
+            let Referred::Elsewhere(uri) = source else { continue };
             let name = uri.split('#').next().unwrap_or_default().to_owned();
             let index = match known.iter().find(|(other, _)| *other == name) {
                 Some((_, index)) => *index,

@@ -154,7 +154,7 @@ impl StreamWriter {
             (rows && description.strides.is_none() && description.offset == 0)
                 .then(|| (array.shape().to_vec(), description.datatype.clone(), description.byteorder))
         };
-        let found = file.tree().reachable().iter().find_map(is_rows);
+        let found = file.tree().visible().iter().find_map(is_rows);
         let (shape, datatype, byteorder) = found.ok_or_else(none)?;
         let (rows, row) = shape.split_first().ok_or_else(none)?;
         let row_bytes = row_bytes(&datatype, row)?;

@@ -130,15 +130,15 @@ impl Asdf {
             }
         }
         findings.extend(damage);
-        for node in self.tree().reachable() {
-            let offset = self.tree().node(node).offset;
+        for node in self.tree().visible() {
+            let (offset, refers) = self
+                .tree()
+                .with(node, |tree, node| (tree.node(node).offset, tree.child(node, "$ref").is_some()));
             if self.is_array(node) {
                 if let Err(error) = self.array_at(node) {
                     findings.push(Finding::Array { offset, error });
                 }
-            } else if self.tree().child(node, "$ref").is_some()
-                && let Err(error) = self.reference(node)
-            {
+            } else if refers && let Err(error) = self.reference(node) {
                 findings.push(Finding::Reference { offset, error });
             }
         }

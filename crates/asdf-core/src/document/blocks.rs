@@ -10,7 +10,7 @@ use crate::codec::Compression;
 use crate::model::ndarray;
 use crate::reader::Block;
 use crate::spec::block_header::BlockHeader;
-use crate::yaml::NodeId;
+use crate::yaml::{NodeId, Tree, Value};
 
 /// A block of a document.
 #[derive(Clone)]
@@ -23,6 +23,23 @@ pub(crate) enum BlockData {
     New { data: Arc<dyn ReadAt>, compression: Compression, level: Option<u32> },
     /// Bytes that are already compressed, as in a block of another file.
     Encoded { header: Box<BlockHeader>, stored: Arc<dyn ReadAt> },
+}
+
+/// What the `source` of an array refers to.
+pub(crate) enum Referred {
+    /// A block of the file by its number. Negative numbers count from the last block.
+    Block(i64),
+    /// A block of another file, by its URI.
+    Elsewhere(String),
+}
+
+impl Referred {
+    fn of(tree: &Tree, array: NodeId) -> Option<Self> {
+        match tree.value(tree.child(array, "source")?).ok()?? {
+            Value::Str(uri) => Some(Self::Elsewhere(uri.to_string())),
+            value => value.as_int().map(Self::Block),
+        }
+    }
 }
 
 impl Document {
@@ -99,20 +116,27 @@ impl Document {
         })
     }
 
-    /// Returns the nodes with the tag of an array, and the nodes of their `source`.
-    pub(crate) fn sources(&self) -> Vec<(NodeId, NodeId)> {
+    /// Returns the nodes with the tag of an array, and what their `source` refers to. Descriptions that are still text
+    /// stay text.
+    pub(crate) fn sources(&self) -> Vec<(NodeId, Referred)> {
         let is_array = |id: &NodeId| ndarray::is_ndarray(&self.tree, *id);
-        let source = |id: NodeId| Some((id, self.tree.child(id, "source")?));
-        self.tree.reachable().into_iter().filter(is_array).filter_map(source).collect()
+        let source = |id: NodeId| Some((id, self.tree.with(id, Referred::of)?));
+        self.tree.visible().into_iter().filter(is_array).filter_map(source).collect()
+    }
+
+    /// Returns the block with a number, which counts from the last block if it is negative.
+    pub(crate) fn block_at(&self, number: i64) -> Option<usize> {
+        let count = i64::try_from(self.blocks.len()).ok()?;
+        let index = if number < 0 { number.checked_add(count)? } else { number };
+        usize::try_from(index).ok().filter(|&index| index < self.blocks.len())
     }
 
     /// Returns the block to which a `source` refers.
-    pub(crate) fn block_of(&self, source: NodeId) -> Option<usize> {
-        let value = self.tree.value(source).ok()??;
-        let index: i128 = value.as_int()?;
-        let count = i128::try_from(self.blocks.len()).ok()?;
-        let index = if index < 0 { index.checked_add(count)? } else { index };
-        usize::try_from(index).ok().filter(|&index| index < self.blocks.len())
+    pub(crate) fn block_of(&self, source: &Referred) -> Option<usize> {
+        match source {
+            Referred::Block(number) => self.block_at(*number),
+            Referred::Elsewhere(_) => None,
+        }
     }
 
     /// Returns the indices of the blocks to which no array refers. Nodes with other tags may refer to them.
@@ -129,20 +153,16 @@ impl Document {
     /// ```
     pub fn unused_blocks(&self) -> BTreeSet<usize> {
         let sources = self.sources();
-        let used: HashSet<usize> = sources.iter().filter_map(|(_, source)| self.block_of(*source)).collect();
+        let used: HashSet<usize> = sources.iter().filter_map(|(_, source)| self.block_of(source)).collect();
         (0..self.blocks.len()).filter(|index| !used.contains(index)).collect()
     }
 
     /// Changes the indices by which arrays refer to blocks. Negative indices stay, because they count from the end.
     fn renumber(&mut self, new: impl Fn(usize) -> usize) {
-        let mut done = HashSet::new();
         for (array, source) in self.sources() {
-            let text = self.tree.node(source).text().unwrap_or_default();
-            if text.starts_with('-') || !done.insert(array) {
-                continue;
-            }
-            if let Ok(Some(index)) =
-                self.tree.value(source).map(|value| value.and_then(|value| value.as_int::<usize>()))
+            let Referred::Block(number) = source else { continue };
+            if let Ok(index) = usize::try_from(number)
+                && new(index) != index
             {
                 let node = self.tree.add_plain(new(index).to_string());
                 let _ = self.tree.insert(array, "source", node);
@@ -166,12 +186,13 @@ impl Document {
     /// ```
     pub fn drop_unused_blocks(&mut self) {
         let sources = self.sources();
-        let used: BTreeSet<usize> = sources.iter().filter_map(|(_, source)| self.block_of(*source)).collect();
+        let used: BTreeSet<usize> = sources.iter().filter_map(|(_, source)| self.block_of(source)).collect();
         self.streamed = self.streamed_block().is_some_and(|last| used.contains(&last));
         let streamed = self.streamed_block();
         // Indices that count from the end would change their meaning.
         for (array, source) in sources {
-            if let Some(index) = self.block_of(source)
+            if let Referred::Block(..0) = source
+                && let Some(index) = self.block_of(&source)
                 && streamed != Some(index)
             {
                 let node = self.tree.add_plain(index.to_string());

@@ -17,6 +17,32 @@ impl Tree {
     /// # Ok::<(), asdf_core::Error>(())
     /// ```
     pub fn reachable(&self) -> Vec<NodeId> {
+        self.walk(|_| false)
+    }
+
+    /// The nodes that can be reached from the root, without those inside values that have not been looked at: only what is
+    /// inside these values refers to them. Such a value is a mapping with a tag, and nothing inside it has a tag.
+    pub(crate) fn visible(&self) -> Vec<NodeId> {
+        loop {
+            let mut all_at_ends = true;
+            let order = self.walk(|id| {
+                let is_unread = self.nodes.is_unread(id.0 as usize);
+                let entries = self.nodes.unread_entries(id.0 as usize);
+                if entries.is_some_and(|(entries, place)| !entries.is_entry(place)) {
+                    // Something refers to a node inside the value: the nodes of the value are made.
+                    self.node(id);
+                    all_at_ends = false;
+                }
+                is_unread
+            });
+            if all_at_ends {
+                return order;
+            }
+        }
+    }
+
+    /// Returns the nodes that can be reached from the root, without what is inside those for which `is_end` is true.
+    fn walk(&self, mut is_end: impl FnMut(NodeId) -> bool) -> Vec<NodeId> {
         let mut seen = vec![false; self.nodes.len()];
         let mut order = Vec::new();
         let mut todo = vec![self.root];
@@ -26,6 +52,9 @@ impl Tree {
                 _ => continue,
             }
             order.push(id);
+            if is_end(id) {
+                continue;
+            }
             match &self.node(id).content {
                 Content::Scalar { .. } => {}
                 Content::Sequence { items, .. } => todo.extend(items.iter().rev()),
@@ -35,43 +64,6 @@ impl Tree {
             }
         }
         order
-    }
-
-    /// The nodes that can be reached from the root, without those inside values that have not been looked at: only what is
-    /// inside these values refers to them.
-    pub(super) fn visible(&self) -> Vec<NodeId> {
-        loop {
-            let mut all_at_ends = true;
-            let mut seen = vec![false; self.nodes.len()];
-            let mut order = Vec::new();
-            let mut todo = vec![self.root];
-            while let Some(id) = todo.pop() {
-                match seen.get_mut(id.0 as usize) {
-                    Some(seen) if !*seen => *seen = true,
-                    _ => continue,
-                }
-                order.push(id);
-                if self.nodes.is_unread(id.0 as usize) {
-                    let entries = self.nodes.unread_entries(id.0 as usize);
-                    if entries.is_some_and(|(entries, place)| !entries.is_entry(place)) {
-                        // Something refers to a node inside the value: the nodes of the value are made.
-                        self.node(id);
-                        all_at_ends = false;
-                    }
-                    continue;
-                }
-                match &self.node(id).content {
-                    Content::Scalar { .. } => {}
-                    Content::Sequence { items, .. } => todo.extend(items.iter().rev()),
-                    Content::Mapping { entries, .. } => {
-                        todo.extend(entries.iter().rev().flat_map(|(key, value)| [*value, *key]));
-                    }
-                }
-            }
-            if all_at_ends {
-                return order;
-            }
-        }
     }
 
     /// Whether two trees are the same document: directives aside, the same nodes with the same tags, texts and sharing.
