@@ -9,13 +9,16 @@ use crate::object::attributes::Attribute;
 /// Lists up to this length are searched linearly, which is faster than hashing.
 const SHORT: usize = 16;
 
+/// The slots of attributes by their names.
+struct Slots(HashMap<Box<[u8]>, usize>);
+
 /// Attributes of different names, in their creation order if it is tracked.
 #[derive(Default)]
 pub(crate) struct AttributeList {
     /// The attributes. A removed one leaves an empty slot.
     places: Vec<Option<Attribute>>,
     /// The slots of the names. Only longer lists have this index, since most lists are short.
-    names: Option<Box<HashMap<Box<[u8]>, usize>>>,
+    names: Option<Box<Slots>>,
     len: usize,
 }
 
@@ -30,8 +33,8 @@ impl AttributeList {
 
     fn find(&self, name: &[u8]) -> Option<usize> {
         let is_it = |place: &Option<Attribute>| place.as_ref().is_some_and(|other| *other.name == *name);
-        match &self.names {
-            Some(names) => names.get(name).copied(),
+        match self.names.as_deref() {
+            Some(Slots(names)) => names.get(name).copied(),
             None => self.places.iter().position(is_it),
         }
     }
@@ -47,7 +50,7 @@ impl AttributeList {
 
     /// Adds an attribute, whose name must not exist yet.
     pub(crate) fn push(&mut self, attribute: Attribute) {
-        if let Some(names) = &mut self.names {
+        if let Some(Slots(names)) = self.names.as_deref_mut() {
             names.insert(attribute.name.clone(), self.places.len());
         }
         self.places.push(Some(attribute));
@@ -55,13 +58,15 @@ impl AttributeList {
         if self.names.is_none() && self.places.len() > SHORT {
             let named =
                 |(place, other): (usize, &Option<Attribute>)| Some((other.as_ref()?.name.clone(), place));
-            self.names = Some(Box::new(self.places.iter().enumerate().filter_map(named).collect()));
+            self.names = Some(Box::new(Slots(self.places.iter().enumerate().filter_map(named).collect())));
         }
     }
 
     pub(crate) fn remove(&mut self, name: &[u8]) -> Option<Attribute> {
         let place = self.find(name)?;
-        self.names.as_mut().and_then(|names| names.remove(name));
+        if let Some(Slots(names)) = self.names.as_deref_mut() {
+            names.remove(name);
+        }
         self.len = bound::left(self.len, 1);
         let removed = self.places.get_mut(place)?.take();
         if self.len == 0 {
@@ -75,7 +80,7 @@ impl AttributeList {
     /// shared one.
     pub(crate) fn rename(&mut self, name: &[u8], to: &[u8], message: Vec<u8>) {
         let Some(place) = self.find(name) else { return };
-        if let Some(names) = &mut self.names
+        if let Some(Slots(names)) = self.names.as_deref_mut()
             && names.remove(name).is_some()
         {
             names.insert(to.into(), place);
