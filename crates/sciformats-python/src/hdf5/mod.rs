@@ -1,7 +1,11 @@
 //! The access to HDF5 that `sciformats.h5` needs, with links, types and storage that the common model does
 //! not contain.
 
+mod edit;
+mod item;
 mod types;
+
+pub(crate) use edit::{Edit, edit_hdf5};
 
 use std::path::PathBuf;
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, MutableMapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sciformats.h5 import _types
+from sciformats.h5 import _encode, _types
 
 if TYPE_CHECKING:
     from sciformats.h5._objects import HLObject
 
 
-class AttributeManager(Mapping[str, Any]):
+class AttributeManager(MutableMapping[str, Any]):
     """The attributes of an object: ``attrs`` of files, groups, datasets and types."""
 
     def __init__(self, parent: HLObject) -> None:
@@ -46,6 +46,68 @@ class AttributeManager(Mapping[str, Any]):
             return value[()]
         return value
 
+    def __setitem__(self, name: str, value: Any) -> None:
+        self.create(name, data=value)
+
+    def __delitem__(self, name: str) -> None:
+        if name not in self:
+            raise KeyError(f"Unable to synchronously delete attribute (can't locate attribute: '{name}')")
+        self._parent._file_of.change().remove_attribute(self._parent._place, _name_of(name))
+
+    def create(self, name: str, data: Any, shape: Any = None, dtype: Any = None) -> None:
+        """Set an attribute, with a shape and a type if they are given."""
+        committed = None
+        if hasattr(dtype, "_node"):
+            committed, dtype = dtype.name, dtype.dtype
+        if isinstance(data, _types.Empty):
+            self._set(name, data.dtype if dtype is None else np.dtype(dtype), None, None, committed)
+            return
+        wanted = None if dtype is None else np.dtype(dtype)
+        array = _encode.array_of(data, wanted)
+        chosen = array.dtype if wanted is None else wanted
+        own = array.shape
+        if wanted is not None and wanted.subdtype is not None:
+            own = own[: array.ndim - len(wanted.subdtype[1])]
+        if shape is not None:
+            shape = (shape,) if isinstance(shape, int) else tuple(shape)
+            if int(np.prod(shape)) != int(np.prod(own)):
+                raise ValueError("Shape of new attribute conflicts with shape of data")
+            own = shape
+        if chosen.kind == "U":
+            raise TypeError(f"No conversion path for dtype: {chosen!r}")
+        self._set(name, chosen, own, array, committed)
+
+    def _set(self, name: str, dtype: np.dtype[Any], shape: Any, array: Any, committed: str | None) -> None:
+        described = _encode.describe(dtype)
+        items = b"" if shape is None else _encode.elements(array, described, self._parent)
+        parent = self._parent
+        extent = None if shape is None else list(shape)
+        parent._file_of.change().attribute(parent._place, _name_of(name), described, extent, items, committed)
+
+    def modify(self, name: str, value: Any) -> None:
+        """Change the value of an attribute, whose type and shape stay."""
+        if name not in self:
+            self[name] = value
+            return
+        old = self.get_id(name)
+        array = _encode.array_of(value)
+        if old.shape is None or (array.shape != old.shape and not (array.size == 1 and old.shape in ((), (1,)))):
+            raise TypeError(f"Shape of data is incompatible with existing attribute: {array.shape} and {old.shape}")
+        self._set(name, old.dtype, old.shape, _encode.as_type(array.reshape(old.shape), old.dtype), None)
+
+    def rename(self, name: str, to: str) -> None:
+        """Rename an attribute."""
+        self._parent._file_of.change().rename_attribute(self._parent._place, _name_of(name), _name_of(to))
+
+    def _copy(self, other: AttributeManager, name: str) -> None:
+        """Copy an attribute of another object, with its type."""
+        value = other[name]
+        if isinstance(value, _types.Empty):
+            self[name] = value
+        else:
+            found = other.get_id(name)
+            self.create(name, value, shape=found.shape, dtype=found.dtype)
+
     def get_id(self, name: str) -> AttributeID:
         """Return the type and the shape of an attribute."""
         if name not in self:
@@ -69,6 +131,14 @@ class AttributeManager(Mapping[str, Any]):
 
     def __repr__(self) -> str:
         return f"<Attributes of HDF5 object at {id(self._parent)}>"
+
+
+def _name_of(name: Any) -> str:
+    if isinstance(name, bytes):
+        return name.decode("utf-8", "surrogateescape")
+    if not isinstance(name, str):
+        raise TypeError(f"an attribute is named by str or bytes, not {type(name)}")
+    return name
 
 
 class AttributeID:

@@ -13,6 +13,7 @@ from numpy.typing import DTypeLike, NDArray
 from sciformats import _index
 from sciformats.h5 import _selection, _types
 from sciformats.h5._dims import DimensionManager, is_scale
+from sciformats.h5._elements import DatasetWriting
 from sciformats.h5._objects import HLObject
 
 
@@ -33,7 +34,7 @@ class DatasetID:
         self._chunks: list[StoreInfo] | None = None
 
     def _all(self) -> list[StoreInfo]:
-        if self._chunks is None:
+        if self._chunks is None or self._dataset._file_of.editor is not None:
             found = [StoreInfo(tuple(c), mask, at, size) for c, mask, at, size in self._dataset._node.chunks()]
             self._chunks = sorted(found)
         return self._chunks
@@ -88,6 +89,16 @@ class DatasetID:
         view[: len(data)] = data
         return mask, view[: len(data)]
 
+    def write_direct_chunk(self, offsets: tuple[int, ...], data: Any, filter_mask: int = 0, dxpl: Any = None) -> None:
+        """Store a chunk that has passed through the filters already."""
+        chunks = self._dataset.chunks
+        if chunks is None:
+            raise TypeError("Chunked dataset required")
+        scaled = [at // side for at, side in zip(offsets, chunks)]
+        content = memoryview(data).cast("B").tobytes()
+        self._dataset._file_of.change().write_chunk(self._dataset._place, scaled, filter_mask, content)
+        self._chunks = None
+
     def get_offset(self) -> int | None:
         """Return the offset of the elements in the file, if they are stored in one piece."""
         word, value = self._dataset._node.layout()
@@ -111,7 +122,7 @@ class DatasetID:
         return hash(self._dataset)
 
 
-class Dataset(HLObject):
+class Dataset(DatasetWriting, HLObject):
     """A dataset of the file. Its elements are read when it is indexed."""
 
     def _extent(self) -> tuple[list[int], list[int | None]] | None:
@@ -232,6 +243,7 @@ class Dataset(HLObject):
     @property
     def dims(self) -> DimensionManager:
         """The scales of its dimensions."""
+        self._file_of.check_open()
         return DimensionManager(self)
 
     @property

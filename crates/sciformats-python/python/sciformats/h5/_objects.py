@@ -3,35 +3,101 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+import threading
+import weakref
+from collections.abc import Callable, Iterator, MutableMapping
 from typing import Any
 
 import numpy as np
 
 from sciformats import _sciformats
 from sciformats._open import Address, state_of
-from sciformats.errors import Conflict, Forbidden, MissingFile, NotSupported
+from sciformats.errors import Conflict, Forbidden, MissingFile
 from sciformats.h5 import _types
 from sciformats.h5._attributes import AttributeManager
 from sciformats.h5._links import ExternalLink, HardLink, SoftLink
+from sciformats.h5._open import opened
+from sciformats.h5._writing import GroupWriting
 
 
 class Opened:
     """An open file, which all of its objects share."""
 
-    def __init__(self, address: Address, root: Any) -> None:
+    def __init__(self, address: Address, root: Any, editor: Any = None, mode: str = "r") -> None:
         self.address = address
-        self.root: Any = root
-        self.libver = ("earliest", "latest")
+        self.editor = editor
+        self.mode = mode
+        self.libver = ("earliest", "v200")
+        self.track_order = False
+        #: What happens when the file has been closed, for files in memory.
+        self.after: Callable[[], None] | None = None
+        self.driver = "sec2" if address.path else "fileobj"
+        self.shown: str = address.path or ""
+        self._root: Any = root
+        self._closed = root is None and editor is None
+        self._lock = threading.RLock()
+        #: The objects of a file that is written. They let go of it when it is closed, and with it of its lock.
+        self.objects: weakref.WeakValueDictionary[int, HLObject] = weakref.WeakValueDictionary()
+        #: How many times the file was changed, and the number of changes that ``_root`` shows.
+        self.changes = 0
+        self._seen = -1
+
+    @property
+    def root(self) -> Any:
+        """The root group, with all changes so far."""
+        if self.editor is None or self._closed:
+            return self._root
+        with self._lock:
+            if self._seen != self.changes:
+                self._root = self.editor.root()
+                self._seen = self.changes
+            return self._root
 
     @property
     def is_closed(self) -> bool:
-        return self.root is None
+        return self._closed
 
     def check_open(self) -> None:
         """Raise an exception if the file is closed."""
-        if self.root is None:
+        if self._closed:
             raise ValueError("Invalid location identifier (invalid location identifier): the file is closed")
+
+    def change(self) -> Any:
+        """Return the editor, for one change.
+
+        Raises
+        ------
+        KeyError, ValueError, OSError
+            As in h5py, if the file was opened for reading or is closed.
+        """
+        self.check_open()
+        if self.editor is None:
+            raise OSError("Unable to change the file (no write intent on file)")
+        self.changes += 1
+        return self.editor
+
+    def current(self, node: Any, seen: int) -> tuple[Any, int]:
+        """Return a node that shows all changes, for one that was found after ``seen`` of them."""
+        if self.editor is None or seen == self.changes or self._closed:
+            return node, seen
+        with self._lock:
+            root = self.root
+            return root.object_at(node.address), self._seen
+
+    def close(self) -> None:
+        """Write what is pending, and close the file."""
+        if self._closed:
+            return
+        self._closed = True
+        self._root = None
+        if self.editor is not None:
+            editor, self.editor = self.editor, None
+            for found in list(self.objects.values()):
+                found._found = None
+            editor.close()
+        if self.after is not None:
+            self.after()
+            self.after = None
 
 
 class HLObject:
@@ -39,9 +105,27 @@ class HLObject:
 
     def __init__(self, opened: Opened, node: Any, name: str | None) -> None:
         self._file_of = opened
-        self._node = node
+        self._found = node
+        self._address: int = node.address
+        if opened.editor is not None:
+            opened.objects[id(self)] = self
+        self._seen = opened.changes
         self._name = name
         self._id: Any = None
+
+    @property
+    def _node(self) -> Any:
+        """The object in the Rust part, with all changes."""
+        if self._file_of.is_closed:
+            self._file_of.check_open()
+        if self._seen != self._file_of.changes:
+            self._found, self._seen = self._file_of.current(self._found, self._seen)
+        return self._found
+
+    @property
+    def _place(self) -> tuple[int, str]:
+        """The address and the path of the object, for changes."""
+        return self._address, self._name or ""
 
     @property
     def name(self) -> str | None:
@@ -71,8 +155,8 @@ class HLObject:
     @property
     def ref(self) -> _types.Reference:
         """A reference to the object."""
-        path = self._node.path_of(self._node.address)
-        return _types.Reference(path or self._name or "")
+        path = self._name or self._node.path_of(self._node.address)
+        return _types.Reference(path or "")
 
     def _attributes(self) -> dict[str, tuple[Any, ...]]:
         self._file_of.check_open()
@@ -87,15 +171,17 @@ class HLObject:
         if not isinstance(other, HLObject):
             return NotImplemented
         same = self._file_of.address == other._file_of.address
-        return same and bool(self._node.address == other._node.address)
+        return same and self._address == other._address
 
     def __hash__(self) -> int:
-        return hash((self._file_of.address.path, self._node.address))
+        return hash((self._file_of.address.path, self._address))
 
     def __bool__(self) -> bool:
         return not self._file_of.is_closed
 
     def __reduce__(self) -> tuple[Any, ...]:
+        if self._file_of.editor is not None:
+            raise TypeError("objects of a file that is being written cannot be pickled; open the file for reading")
         return _again, (self._file_of.address, self._name)
 
     def __dask_tokenize__(self) -> tuple[Any, ...]:
@@ -114,7 +200,7 @@ class Datatype(HLObject):
         return f'<HDF5 named type "{(self.name or "").rsplit("/", 1)[-1]}" (dtype {self.dtype.str})>'
 
 
-class Group(HLObject, Mapping[str, Any]):
+class Group(GroupWriting, HLObject, MutableMapping[str, Any]):
     """A group, whose members are found by name or path."""
 
     def _path(self, name: str) -> str:
@@ -249,40 +335,50 @@ def _beneath(group: Group, before: str, func: Callable[[str, Any], Any], seen: s
 
 
 class File(Group):
-    """An HDF5 file, open for reading.
+    """An HDF5 file.
 
     Parameters
     ----------
     name : str, path, bytes or file object
         The file.
     mode : str
-        ``"r"``.
+        ``"r"`` reads; ``"r+"`` also changes; ``"w"`` replaces a file; ``"x"`` or ``"w-"`` creates one that must not exist; ``"a"``
+        changes or creates.
     threads : int
         The number of threads that decode chunks; 0 means one per processor.
 
-    Other keywords of h5py, which concern caches, locks and drivers, are accepted and have no effect.
+    Other keywords of h5py, which concern caches and locks, are accepted and have no effect.
     """
 
-    def __init__(self, name: Any, mode: str = "r", *, threads: int = 0, external: str = "anywhere", **_: Any) -> None:
-        if mode != "r":
-            raise NotSupported(f"mode is {mode!r}: this version reads HDF5 files and does not write them")
+    def __init__(
+        self,
+        name: Any,
+        mode: str = "r",
+        driver: str | None = None,
+        libver: Any = None,
+        userblock_size: int | None = None,
+        swmr: bool = False,
+        *,
+        track_order: bool | None = None,
+        threads: int = 0,
+        external: str = "anywhere",
+        backing_store: bool = True,
+        **_: Any,
+    ) -> None:
         fixed = (("external", external), ("threads", threads))
-        if isinstance(name, bytes) and not name.startswith(b"\x89HDF"):
-            name = os.fsdecode(name)
-        if isinstance(name, (str, os.PathLike)):
-            path = os.path.abspath(os.fspath(name))
-            address = Address(path, fixed, state_of(path))
-        else:
-            if hasattr(name, "read"):
-                name.seek(0)
-                name = name.read()
-            address = Address(None, fixed, bytes(name))
-        self._start(address)
-
-    def _start(self, address: Address) -> None:
-        buffer = address.state if address.path is None else None
-        root = _sciformats.open_hdf5(address.path, buffer, dict(address.options))
-        super().__init__(Opened(address, root), root, "/")
+        found = opened(
+            name,
+            mode,
+            fixed,
+            {
+                "driver": driver,
+                "libver": libver,
+                "userblock_size": userblock_size,
+                "track_order": bool(track_order),
+                "backing_store": backing_store,
+            },
+        )
+        super().__init__(found, found.root, "/")
 
     @classmethod
     def _of(cls, opened: Opened) -> File:
@@ -293,17 +389,18 @@ class File(Group):
     @property
     def filename(self) -> str:
         """The path by which it was opened."""
-        return self._file_of.address.path or ""
+        return self._file_of.shown
 
     @property
     def mode(self) -> str:
-        """``"r"``."""
-        return "r"
+        """``"r"`` if it is only read, and ``"r+"`` otherwise."""
+        self._file_of.check_open()
+        return "r" if self._file_of.editor is None else "r+"
 
     @property
     def driver(self) -> str:
-        """``"sec2"`` for a file with a path, and ``"fileobj"`` for bytes."""
-        return "sec2" if self._file_of.address.path else "fileobj"
+        """``"sec2"`` for a file with a path, ``"fileobj"`` for bytes, and ``"core"`` if the caller chose it."""
+        return self._file_of.driver
 
     @property
     def libver(self) -> tuple[str, str]:
@@ -313,6 +410,7 @@ class File(Group):
     @property
     def userblock_size(self) -> int:
         """The number of bytes before the start of the HDF5 file."""
+        self._file_of.check_open()
         size: int = self._file_of.root.file_facts()[1]
         return size
 
@@ -322,11 +420,13 @@ class File(Group):
         return False
 
     def close(self) -> None:
-        """Close the file."""
-        self._file_of.root = None
+        """Write all changes to the file, and close it."""
+        self._file_of.close()
 
     def flush(self) -> None:
-        """Do nothing, because the file is only read."""
+        """Write all changes to the file."""
+        if self._file_of.editor is not None:
+            self._file_of.editor.commit()
 
     def __enter__(self) -> File:
         return self
@@ -337,7 +437,7 @@ class File(Group):
     def __repr__(self) -> str:
         if self._file_of.is_closed:
             return "<Closed HDF5 file>"
-        return f'<HDF5 file "{os.path.basename(self.filename)}" (mode r)>'
+        return f'<HDF5 file "{os.path.basename(self.filename)}" (mode {self.mode})>'
 
 
 def wrap(opened: Opened, node: Any, name: str | None) -> Any:
@@ -369,12 +469,12 @@ def _again(address: Address, name: str | None) -> Any:
     if address.path is not None and state_of(address.path) != address.state:
         raise Conflict("the file was changed since the object was pickled; open it again", address.path)
     with _open._lock:
-        opened = _known.get(address)
-        if opened is None or opened.is_closed:
+        found = _known.get(address)
+        if found is None or found.is_closed:
             buffer = address.state if address.path is None else None
-            opened = Opened(address, _sciformats.open_hdf5(address.path, buffer, dict(address.options)))
-            _known[address] = opened
-    file = File._of(opened)
+            found = Opened(address, _sciformats.open_hdf5(address.path, buffer, dict(address.options)))
+            _known[address] = found
+    file = File._of(found)
     return file if name in (None, "/") else file[name]
 
 
