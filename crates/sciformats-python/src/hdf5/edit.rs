@@ -16,7 +16,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use super::Node;
-use super::item::{self, Given, Item};
+use super::item::{self, Given};
 use super::types;
 use crate::error::raise;
 
@@ -87,7 +87,11 @@ pub(crate) fn edit_hdf5(
             };
             new.finish()?;
         }
-        Editor::open_with(&path, &EditOptions::default().with_track_order(tracked))
+        let reading = hdf5_pure::OpenOptions::default()
+            .with_external(hdf5_pure::options::External::Anywhere)
+            .with_missing(hdf5_pure::options::MissingSources::Filled);
+        let options = EditOptions::default().with_track_order(tracked).with_reading(reading);
+        Editor::open_with(&path, &options)
     });
     let editor = editor.map_err(|error| raise(&error, Some(&shown)))?;
     let state = State { editor, known: HashMap::new() };

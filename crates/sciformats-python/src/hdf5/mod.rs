@@ -186,6 +186,18 @@ impl Node {
         })
     }
 
+    /// Returns whether the type of a dataset's elements is an object of the file.
+    #[getter]
+    fn is_committed(&self) -> PyResult<bool> {
+        Ok(self.ok(self.dataset()?.committed())?.is_some())
+    }
+
+    /// Returns when space is allocated, and when fill values are written, in the numbers of the standard.
+    fn times(&self) -> PyResult<(u8, u8)> {
+        let fill = self.ok(self.dataset()?.fill_value())?;
+        Ok((fill.allocation_time, fill.write_time))
+    }
+
     /// Returns how the elements are stored: a word, and the shape of a chunk or the offset of the first byte
     /// in the file.
     fn layout<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {

@@ -113,7 +113,7 @@ class AttributeManager(MutableMapping[str, Any]):
         if name not in self:
             raise KeyError(f"Unable to synchronously open attribute (can't locate attribute: '{name}')")
         described, shape, *_ = self._all()[name]
-        return AttributeID(name, _types.dtype_of(described), None if shape is None else tuple(shape))
+        return AttributeID(name, described, None if shape is None else tuple(shape))
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._all())
@@ -129,7 +129,12 @@ class AttributeManager(MutableMapping[str, Any]):
             name = name.decode()
         return name in self._all()
 
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(self)
+
     def __repr__(self) -> str:
+        if self._parent._file_of.is_closed:
+            return "<Attributes of closed HDF5 object>"
         return f"<Attributes of HDF5 object at {id(self._parent)}>"
 
 
@@ -144,7 +149,15 @@ def _name_of(name: Any) -> str:
 class AttributeID:
     """The type and shape of an attribute."""
 
-    def __init__(self, name: str, dtype: np.dtype[Any], shape: tuple[int, ...] | None) -> None:
+    def __init__(self, name: str, described: Any, shape: tuple[int, ...] | None) -> None:
+        dtype = _types.dtype_of(described)
+        self._described = described
         self.name = name.encode()
         self.dtype = dtype
         self.shape = shape
+
+    def get_type(self) -> Any:
+        """Return the type as it is stored."""
+        from sciformats.h5 import h5t
+
+        return h5t.of(self._described)

@@ -35,7 +35,7 @@ class Wanted:
         if data is not None:
             self.data = _encode.array_of(data, dtype)
             self.dtype = np.dtype(dtype) if dtype is not None else self.data.dtype
-            if self.dtype.kind in "UM" or (self.dtype.kind == "m"):
+            if self.dtype.kind in "UMm":
                 raise TypeError(f"No conversion path for dtype: {self.dtype!r}")
             own = self.data.shape
             if self.dtype.subdtype is not None:
@@ -59,6 +59,12 @@ class Wanted:
         if filters and layout == "chosen":
             layout = "chunked"
         fill = options.pop("fillvalue", None)
+        if options.get("fill_time") not in (None, "alloc", "never", "ifset"):
+            raise ValueError("fill_time must be one of 'alloc', 'never' and 'ifset'")
+        if options.get("track_times") not in (None, True, False):
+            raise TypeError("track_times must be either True or False")
+        if fill is not None and self.dtype.names is not None and np.isscalar(fill):
+            raise ValueError("the fill value of a compound must have a value for each field")
         return {
             "datatype": described,
             "shape": None if self.null or self.shape == () else list(self.shape),
@@ -202,11 +208,13 @@ def _external(external: Any, wanted: Wanted) -> list[tuple[str, int, int | None]
         external = [(external, 0, UNLIMITED)]
     found = []
     for entry in external:
-        if not isinstance(entry, (tuple, list)) or not 1 <= len(entry) <= 3:
-            raise TypeError("external should be a list of tuples of (name[, offset[, size]])")
-        name, *rest = entry
-        offset = int(rest[0]) if rest else 0
-        size = int(rest[1]) if len(rest) > 1 else UNLIMITED
+        if not isinstance(entry, (tuple, list)):
+            raise TypeError("external must be a list of tuples: (name, offset, size)")
+        if len(entry) != 3:
+            raise ValueError("an external file is given as (name, offset, size)")
+        name, offset, size = entry
+        if not isinstance(offset, (int, np.integer)) or not isinstance(size, (int, np.integer)):
+            raise TypeError("the offset and the size of an external file must be integers")
         found.append((os.fsdecode(name), offset, None if size == UNLIMITED else size))
     return found
 

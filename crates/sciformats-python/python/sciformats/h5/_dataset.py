@@ -14,6 +14,7 @@ from sciformats import _index
 from sciformats.h5 import _selection, _types
 from sciformats.h5._dims import DimensionManager, is_scale
 from sciformats.h5._elements import DatasetWriting
+from sciformats.h5._identifiers import ObjectID, Properties
 from sciformats.h5._objects import HLObject
 
 
@@ -26,10 +27,11 @@ class StoreInfo(NamedTuple):
     size: int
 
 
-class DatasetID:
+class DatasetID(ObjectID):
     """The low-level calls that programs use: ``dataset.id``."""
 
     def __init__(self, dataset: Dataset) -> None:
+        super().__init__(dataset)
         self._dataset = dataset
         self._chunks: list[StoreInfo] | None = None
 
@@ -115,11 +117,15 @@ class DatasetID:
             return self._dataset.nbytes
         return 0
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, DatasetID) and self._dataset == other._dataset
+    def get_type(self) -> Any:
+        """Return the type of the elements as it is stored."""
+        from sciformats.h5 import h5t
 
-    def __hash__(self) -> int:
-        return hash(self._dataset)
+        return h5t.of(self._dataset._node.datatype(), self._dataset._node.is_committed)
+
+    def get_create_plist(self) -> Properties:
+        """Return the properties with which the dataset was created."""
+        return Properties(self._dataset)
 
 
 class Dataset(DatasetWriting, HLObject):
@@ -196,6 +202,12 @@ class Dataset(DatasetWriting, HLObject):
         return tuple(self._filters)
 
     @property
+    def filter_names(self) -> tuple[str, ...]:
+        """The names of the filters; a filter without a name has its number as one."""
+        known = {1: "gzip", 2: "shuffle", 3: "fletcher32", 4: "szip", 5: "nbit", 6: "scaleoffset", 32000: "lzf"}
+        return tuple(known.get(number, str(number)) for number in self._filters)
+
+    @property
     def compression(self) -> str | None:
         """The name of the compression, if h5py has one for it."""
         names = {1: "gzip", 4: "szip", 32000: "lzf"}
@@ -269,6 +281,7 @@ class Dataset(DatasetWriting, HLObject):
         return (self[i] for i in range(self.shape[0]))
 
     def __getitem__(self, key: Any) -> Any:
+        self._file_of.check_open()
         names, parts = _selection.split(key)
         if self.shape is None:
             if parts in ((), (Ellipsis,)) and not names:
@@ -334,12 +347,17 @@ class Dataset(DatasetWriting, HLObject):
         shape = self.shape
         if shape is None:
             raise TypeError("Empty datasets have no numpy representation")
+        if not dest.flags.c_contiguous:
+            raise TypeError("Array must be C-contiguous")
         whole = source_sel is None and dest_sel is None and self._node.direct
         if whole and dest.dtype == self.dtype and dest.flags.c_contiguous and dest.shape == shape and dest.nbytes:
             self._node.read_into([(0, n, 1) for n in shape], dest.reshape(-1).view(np.uint8))
             return
-        found = self[() if source_sel is None else source_sel]
-        dest[... if dest_sel is None else dest_sel] = found
+        found = np.asarray(self[() if source_sel is None else source_sel])
+        to = dest[... if dest_sel is None else dest_sel]
+        if to.size != found.size:
+            raise TypeError(f"{found.size} elements cannot be read into {to.size}")
+        dest[... if dest_sel is None else dest_sel] = found.reshape(to.shape)
 
     def iter_chunks(self, sel: Any = None) -> Iterator[tuple[slice, ...]]:
         """Iterate over slices of whole chunks that cover the dataset, or the part that slices select."""
@@ -354,10 +372,15 @@ class Dataset(DatasetWriting, HLObject):
             if step != 1:
                 raise ValueError("Step must be 1")
             bounds.append((start, max(start, stop)))
-        starts = [range(low // c * c, high, c) for (low, high), c in zip(bounds, self.chunks)]
+        if len(sel) != self.ndim:
+            raise ValueError(f"{len(sel)} slices were given for {self.ndim} dimensions")
+        return self._parts(bounds, self.chunks)
+
+    def _parts(self, bounds: list[tuple[int, int]], chunks: tuple[int, ...]) -> Iterator[tuple[slice, ...]]:
+        starts = [range(low // c * c, high, c) for (low, high), c in zip(bounds, chunks)]
         for corner in itertools.product(*starts):
             yield tuple(
-                slice(max(low, at), min(high, at + c), 1) for at, c, (low, high) in zip(corner, self.chunks, bounds)
+                slice(max(low, at), min(high, at + c), 1) for at, c, (low, high) in zip(corner, chunks, bounds)
             )
 
     def astype(self, dtype: DTypeLike) -> AstypeView:
@@ -377,7 +400,7 @@ class Dataset(DatasetWriting, HLObject):
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = True) -> NDArray[Any]:
         if copy is False:
-            raise ValueError("AstypeView.__array__ received copy=False but must always return a copy")
+            raise ValueError("elements of a file are always copied: memory allocation cannot be avoided")
         if self.shape is None:
             raise TypeError("Empty datasets have no numpy representation")
         array = np.asarray(self[()])
@@ -417,6 +440,8 @@ class _View:
         raise NotImplementedError
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = True) -> NDArray[Any]:
+        if copy is False:
+            raise ValueError("elements of a file are always copied: memory allocation cannot be avoided")
         array = np.asarray(self[()])
         return array if dtype is None else array.astype(dtype, copy=False)
 

@@ -127,9 +127,8 @@ class DatasetWriting:
         while len(own) > len(shape) and own[0] == 1:
             own = own[1:]
         array = array.reshape(own)
-        squeezed = tuple(n for n in own if n != 1)
-        if array.shape != shape and squeezed == tuple(n for n in shape if n != 1):
-            return array.reshape(shape)
+        if self.dtype.subdtype is not None and own == ():
+            raise TypeError("an element is an array, and cannot be set to a number")
         try:
             return np.broadcast_to(array, shape)
         except ValueError:
@@ -137,26 +136,23 @@ class DatasetWriting:
 
     def _sequences(self, value: Any, shape: tuple[int, ...], base: np.dtype[Any]) -> NDArray[Any]:
         count = int(np.prod(shape, dtype=int))
-        found = np.empty(shape, object)
+        found = np.empty(count, object)
+        for index, item in enumerate(self._each(value, shape, count, base)):
+            found[index] = item
+        return found.reshape(shape)
+
+    def _each(self, value: Any, shape: tuple[int, ...], count: int, base: np.dtype[Any]) -> list[Any]:
         if isinstance(value, np.ndarray) and value.dtype.kind == "O" and value.shape == shape:
-            found[...] = value
-            return found
+            return list(value.reshape(-1))
         items = value if isinstance(value, np.ndarray) else list(value)
         nested = len(items) > 0 and all(isinstance(item, (list, tuple, np.ndarray)) for item in items)
         if count == 1 and (not nested or base.subdtype is not None or base.kind == "O"):
-            found[(0,) * len(shape)] = np.asarray(items) if base.kind != "O" else items
-            return found
+            return [np.asarray(items) if base.kind != "O" else items]
         if nested and len(items) == count:
-            for index, item in zip(np.ndindex(shape), items):
-                found[index] = np.asarray(item)
-            return found
+            return [np.asarray(item) for item in items]
         if nested and count == 1:
-            found[(0,) * len(shape)] = np.asarray(items[0])
-            return found
-        single = np.asarray(items)
-        for index in np.ndindex(shape):
-            found[index] = single
-        return found
+            return [np.asarray(items[0])]
+        return [np.asarray(items)] * count
 
     def _scatter(self, chosen: _selection.Chosen, array: NDArray[Any]) -> None:
         """Write an array with the shape of a selection."""
@@ -195,6 +191,8 @@ class DatasetWriting:
         """Write the elements of an array."""
         if self.shape is None:
             raise TypeError("Empty datasets cannot be written")
+        if not source.flags.c_contiguous:
+            raise TypeError("Array must be C-contiguous")
         part = source if source_sel is None else source[source_sel]
         self[() if dest_sel is None else dest_sel] = part
 

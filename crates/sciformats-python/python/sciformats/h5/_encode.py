@@ -45,6 +45,8 @@ def describe(dtype: np.dtype[Any]) -> Described:
         return ("compound", dtype.itemsize, fields)
     if dtype.kind == "V":
         return ("opaque", dtype.itemsize, "")
+    if dtype.kind == "T":
+        return ("text", True)
     if dtype.kind == "O":
         return _of_objects(dtype)
     raise TypeError(f"No conversion path for dtype: {dtype!r}")
@@ -207,6 +209,8 @@ def as_type(data: Any, dtype: np.dtype[Any] | None) -> NDArray[Any]:
         return found
     if _types.check_vlen_dtype(dtype) not in (None, str, bytes) or _types.check_ref_dtype(dtype):
         return _of_sequences(data, dtype)
+    if dtype.kind == "T":
+        return np.asarray(data).astype(object)
     if dtype.kind == "O":
         found = np.asarray(data)
         if found.dtype.kind in "SUTO":
@@ -240,6 +244,6 @@ def _of_sequences(data: Any, dtype: np.dtype[Any]) -> NDArray[Any]:
         for index, item in enumerate(items):
             found[index] = np.asarray(item)
         return found
-    found = np.empty((), dtype)
-    found[()] = np.asarray(items)
-    return found
+    single = np.empty(1, dtype)
+    single[0] = np.asarray(items)
+    return single.reshape(())

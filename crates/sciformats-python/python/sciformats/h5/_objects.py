@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import weakref
-from collections.abc import Callable, Iterator, MutableMapping
+from collections.abc import Callable, ItemsView, Iterator, KeysView, MutableMapping, ValuesView
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from sciformats._open import Address, state_of
 from sciformats.errors import Conflict, Forbidden, MissingFile
 from sciformats.h5 import _types
 from sciformats.h5._attributes import AttributeManager
+from sciformats.h5._identifiers import ObjectID
 from sciformats.h5._links import ExternalLink, HardLink, SoftLink
 from sciformats.h5._open import opened
 from sciformats.h5._writing import GroupWriting
@@ -103,7 +104,11 @@ class Opened:
 class HLObject:
     """The common part of files, groups, datasets and committed types."""
 
-    def __init__(self, opened: Opened, node: Any, name: str | None) -> None:
+    def __init__(self, opened: Any, node: Any = None, name: str | None = None) -> None:
+        if isinstance(opened, ObjectID):
+            # As in h5py, an object can be made from its identifier.
+            of = opened._object
+            opened, node, name = of._file_of, of._node, of._name
         self._file_of = opened
         self._found = node
         self._address: int = node.address
@@ -146,6 +151,17 @@ class HLObject:
         if not isinstance(found, Group):
             raise TypeError(f"{found.name} is not a group")
         return found
+
+    @property
+    def id(self) -> ObjectID:
+        """The identifier of the object."""
+        if self._id is None:
+            self._id = ObjectID(self)
+        found: ObjectID = self._id
+        return found
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(self.keys()) if isinstance(self, Group) else []
 
     @property
     def attrs(self) -> AttributeManager:
@@ -196,6 +212,13 @@ class Datatype(HLObject):
         """NumPy's type."""
         return _types.dtype_of(self._node.datatype())
 
+    @property
+    def id(self) -> Any:
+        """The type as it is stored."""
+        from sciformats.h5 import h5t
+
+        return h5t.of(self._node.datatype(), True)
+
     def __repr__(self) -> str:
         return f'<HDF5 named type "{(self.name or "").rsplit("/", 1)[-1]}" (dtype {self.dtype.str})>'
 
@@ -216,6 +239,10 @@ class Group(GroupWriting, HLObject, MutableMapping[str, Any]):
             name = name.decode()
         if not isinstance(name, str):
             raise TypeError(f"Accessing a group is done with bytes or str, not {type(name)}")
+        if self._file_of.editor is not None:
+            elsewhere = self._external(name)
+            if elsewhere is not None:
+                return elsewhere
         base = self._file_of.root if name.startswith("/") else self._node
         try:
             node = base.object(name.strip("/")) if name.strip("/") else base
@@ -224,8 +251,32 @@ class Group(GroupWriting, HLObject, MutableMapping[str, Any]):
             raise KeyError(f"Unable to synchronously open object (object '{last}' doesn't exist)") from None
         return wrap(self._file_of, node, "/" + self._path(name).strip("/"))
 
-    def get(self, name: Any, default: Any = None, getclass: bool = False, getlink: bool = False) -> Any:
-        """Return a member, its class, its link, or the class of its link."""
+    def keys(self) -> Names:
+        """Return the names of the members."""
+        return Names(self)
+
+    def values(self) -> Members:
+        """Return the members."""
+        return Members(self)
+
+    def items(self) -> NamedMembers:
+        """Return the names with the members."""
+        return NamedMembers(self)
+
+    def get(
+        self,
+        name: Any,
+        default: Any = None,
+        getclass: bool = False,
+        getlink: bool = False,
+        *,
+        elink_mode: str | None = None,
+        elink_swmr: bool | None = None,
+        elink_locking: Any = None,
+    ) -> Any:
+        """Return a member, its class, its link, or the class of its link. Files of external links are only read."""
+        if elink_mode not in (None, "r"):
+            raise ValueError("files of external links can only be opened with the mode 'r'")
         if not (getclass or getlink):
             try:
                 return self[name]
@@ -240,6 +291,21 @@ class Group(GroupWriting, HLObject, MutableMapping[str, Any]):
             return default
         return type(link) if getclass else link
 
+    def _external(self, name: str) -> Any:
+        """Return the object to which an external link leads from a file that is being written."""
+        try:
+            link = self._link(name) if name.strip("/") else None
+        except (KeyError, TypeError, ValueError):
+            return None
+        if not isinstance(link, ExternalLink):
+            return None
+        folder = os.path.dirname(self._file_of.address.path or "")
+        path = os.path.join(folder, link.filename)
+        try:
+            return File(path if os.path.exists(path) else link.filename, "r")[link.path]
+        except OSError as error:
+            raise KeyError(f"Unable to synchronously open object (unable to open external file: {error})") from None
+
     def _link(self, name: str) -> HardLink | SoftLink | ExternalLink:
         *before, last = name.strip("/").split("/")
         start = self.file if name.startswith("/") else self
@@ -253,7 +319,10 @@ class Group(GroupWriting, HLObject, MutableMapping[str, Any]):
 
     def __iter__(self) -> Iterator[str]:
         self._file_of.check_open()
-        names = [name for name, _, _ in self._node.links()]
+        links = self._node.links()
+        if self._file_of.track_order and all(order is not None for _, _, order in links):
+            return iter([name for name, _, _ in sorted(links, key=lambda link: link[2])])
+        names = [name for name, _, _ in links]
         return iter(sorted(names, key=lambda name: name.encode("utf-8", "surrogatepass")))
 
     def __reversed__(self) -> Iterator[str]:
@@ -317,6 +386,36 @@ class Group(GroupWriting, HLObject, MutableMapping[str, Any]):
         if self._file_of.is_closed:
             return "<Closed HDF5 group>"
         return f'<HDF5 group "{self._name}" ({len(self)} members)>'
+
+
+class Names(KeysView[str]):
+    """The names of the members of a group."""
+
+    def __reversed__(self) -> Iterator[str]:
+        return reversed(list(self))
+
+    def __repr__(self) -> str:
+        return f"<KeysViewHDF5 {list(self)}>"
+
+
+class Members(ValuesView[Any]):
+    """The members of a group."""
+
+    def __reversed__(self) -> Iterator[Any]:
+        return reversed(list(self))
+
+    def __repr__(self) -> str:
+        return f"<ValuesViewHDF5({self._mapping})>"
+
+
+class NamedMembers(ItemsView[str, Any]):
+    """The members of a group with their names."""
+
+    def __reversed__(self) -> Iterator[tuple[str, Any]]:
+        return reversed(list(self))
+
+    def __repr__(self) -> str:
+        return f"<ItemsViewHDF5({self._mapping})>"
 
 
 def _beneath(group: Group, before: str, func: Callable[[str, Any], Any], seen: set[int]) -> Any:

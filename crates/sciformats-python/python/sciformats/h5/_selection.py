@@ -85,8 +85,12 @@ def choose(parts: tuple[Any, ...], shape: tuple[int, ...]) -> Chosen:
     ValueError
         If a step is less than one.
     """
+    if not shape and parts not in ((), (Ellipsis,)):
+        raise ValueError("Illegal slicing argument for scalar dataspace")
     for part in parts:
-        if part is None or isinstance(part, (float, complex, bytes)):
+        if part is None:
+            raise TypeError("numpy.newaxis (None) cannot be used to index a dataset")
+        if isinstance(part, (float, complex, bytes)):
             raise TypeError(f"Illegal index {part!r} (use an integer, slice, list or mask)")
     if sum(1 for part in parts if part is Ellipsis) > 1:
         raise ValueError("Only one ellipsis may be used.")

@@ -1,0 +1,63 @@
+"""The identifiers of objects, which carry the low-level calls."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class ObjectID:
+    """An identifier: ``object.id``. It is true as long as its file is open."""
+
+    def __init__(self, of: Any) -> None:
+        self._object = of
+
+    @property
+    def valid(self) -> bool:
+        """Whether the file is open."""
+        return not self._object._file_of.is_closed
+
+    def __bool__(self) -> bool:
+        return self.valid
+
+    @property
+    def name(self) -> bytes | None:
+        """The path of the object."""
+        name = self._object.name
+        return None if name is None else name.encode()
+
+    @property
+    def id(self) -> int:
+        """A number of the object in its file."""
+        number: int = self._object._address
+        return number
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ObjectID) and bool(self._object == other._object)
+
+    def __hash__(self) -> int:
+        return hash(self._object)
+
+
+class Properties:
+    """The properties with which a dataset was created."""
+
+    def __init__(self, of: Any) -> None:
+        self._object = of
+
+    def get_fill_time(self) -> int:
+        """Return when fill values are written."""
+        return int(self._object._node.times()[1])
+
+    def get_nfilters(self) -> int:
+        """Return the number of filters."""
+        return len(self._object._node.filters())
+
+    def get_filter(self, index: int) -> tuple[int, int, tuple[int, ...], bytes]:
+        """Return the number, the flags, the parameters and the name of a filter."""
+        number, name, optional, values = self._object._node.filters()[index]
+        return number, int(optional), tuple(values), (name or "").encode()
+
+    def get_chunk(self) -> tuple[int, ...]:
+        """Return the shape of a chunk."""
+        chunks: tuple[int, ...] = self._object.chunks
+        return chunks
