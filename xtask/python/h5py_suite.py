@@ -129,7 +129,7 @@ def run(folder: pathlib.Path) -> dict[str, tuple[str, str]]:
     outcomes = folder / "outcomes.json"
     environment = {**os.environ, "SUITE_OUTCOMES": str(outcomes)}
     environment["PYTHONPATH"] = os.pathsep.join([str(folder), *filter(None, [environment.get("PYTHONPATH")])])
-    command = [sys.executable, "-m", "pytest", "-q", "--tb=short", "-p", "suite_record", "-p", "no:cacheprovider", "suite/tests"]
+    command = [sys.executable, "-m", "pytest", "-q", "--tb=short", "-p", "suite_record", "-p", "no:cacheprovider", "-m", "not mpi", "suite/tests"]
     command += [f"--ignore=suite/tests/{name}" for name in LEFT_OUT]
     with open(folder / "log.txt", "w") as log:
         subprocess.run(command, cwd=folder, env=environment, stdout=log, stderr=subprocess.STDOUT, check=False)

@@ -41,6 +41,8 @@ struct Settings<'py> {
     filters: Vec<(u16, Vec<i64>)>,
     fill: Option<Bound<'py, PyAny>>,
     undefined: bool,
+    /// When fill values are written, in the numbers of the standard.
+    fill_time: Option<u8>,
     external: Vec<(String, u64, Option<u64>)>,
     mappings: Vec<Mapped>,
     committed: Option<String>,
@@ -142,6 +144,7 @@ impl Edit {
         let datatype = types::parse(&settings.datatype)?;
         let fill = settings.fill.as_ref().map(item::of).transpose()?;
         let filters = filters(&settings.filters, &datatype)?;
+        let fill_time = settings.fill_time;
         let Settings { shape, null, maximum, layout, chunks, undefined, external, mappings, committed, .. } =
             settings;
         self.change(py, move |state| {
@@ -153,6 +156,10 @@ impl Edit {
             };
             if let Some(fill) = fill {
                 new = new.fill_encoded(|to| item::put(&datatype, &fill, to));
+            }
+            if let Some(time) = fill_time {
+                // Space is allocated by chunk, or for the whole dataset when it is first written.
+                new = new.storage_times(if layout == "chunked" { 3 } else { 2 }, time);
             }
             if undefined {
                 new = new.fill_undefined();

@@ -316,7 +316,7 @@ impl Node {
         match &self.found {
             Found::Group(group) => Ok(group.file().clone()),
             Found::Dataset(dataset) => Ok(dataset.file().clone()),
-            Found::Datatype(_) => Err(PyValueError::new_err("the object is a datatype")),
+            Found::Datatype(committed) => Ok(committed.file().clone()),
         }
     }
 

@@ -52,7 +52,7 @@ class AttributeManager(MutableMapping[str, Any]):
     def __delitem__(self, name: str) -> None:
         if name not in self:
             raise KeyError(f"Unable to synchronously delete attribute (can't locate attribute: '{name}')")
-        self._parent._file_of.change().remove_attribute(self._parent._place, _name_of(name))
+        self._parent._file_of.change("remove_attribute", self._parent._place, _name_of(name))
 
     def create(self, name: str, data: Any, shape: Any = None, dtype: Any = None) -> None:
         """Set an attribute, with a shape and a type if they are given."""
@@ -82,7 +82,7 @@ class AttributeManager(MutableMapping[str, Any]):
         items = b"" if shape is None else _encode.elements(array, described, self._parent)
         parent = self._parent
         extent = None if shape is None else list(shape)
-        parent._file_of.change().attribute(parent._place, _name_of(name), described, extent, items, committed)
+        parent._file_of.change("attribute", parent._place, _name_of(name), described, extent, items, committed)
 
     def modify(self, name: str, value: Any) -> None:
         """Change the value of an attribute, whose type and shape stay."""
@@ -91,13 +91,15 @@ class AttributeManager(MutableMapping[str, Any]):
             return
         old = self.get_id(name)
         array = _encode.array_of(value)
-        if old.shape is None or (array.shape != old.shape and not (array.size == 1 and old.shape in ((), (1,)))):
+        if old.shape is None:
+            raise OSError("an attribute with a null dataspace has no elements to modify")
+        if (array.shape != old.shape and not (array.size == 1 and old.shape in ((), (1,)))):
             raise TypeError(f"Shape of data is incompatible with existing attribute: {array.shape} and {old.shape}")
         self._set(name, old.dtype, old.shape, _encode.as_type(array.reshape(old.shape), old.dtype), None)
 
     def rename(self, name: str, to: str) -> None:
         """Rename an attribute."""
-        self._parent._file_of.change().rename_attribute(self._parent._place, _name_of(name), _name_of(to))
+        self._parent._file_of.change("rename_attribute", self._parent._place, _name_of(name), _name_of(to))
 
     def _copy(self, other: AttributeManager, name: str) -> None:
         """Copy an attribute of another object, with its type."""

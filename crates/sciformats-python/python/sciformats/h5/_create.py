@@ -63,7 +63,7 @@ class Wanted:
             raise ValueError("fill_time must be one of 'alloc', 'never' and 'ifset'")
         if options.get("track_times") not in (None, True, False):
             raise TypeError("track_times must be either True or False")
-        if fill is not None and self.dtype.names is not None and np.isscalar(fill):
+        if fill is not None and self.dtype.names is not None and isinstance(fill, (int, float, str, bytes)):
             raise ValueError("the fill value of a compound must have a value for each field")
         return {
             "datatype": described,
@@ -75,6 +75,7 @@ class Wanted:
             "filters": filters,
             "fill": None if fill is None else _encode.element(self._fill(fill), described, of),
             "undefined": False,
+            "fill_time": {"alloc": 0, "never": 1, "ifset": 2, None: None}[options.get("fill_time")],
             "external": _external(options.pop("external", None), self),
             "mappings": [],
             "committed": self.committed,
@@ -95,10 +96,11 @@ class Wanted:
             if wants or chunks not in (None, False) or options.get("compression_opts") is not None:
                 raise TypeError(("Empty" if self.null else "Scalar") + " datasets don't support chunk/filter options")
             if maxshape not in (None, ()):
-                raise TypeError("Scalar datasets cannot be extended")
+                raise TypeError(("Empty" if self.null else "Scalar") + " datasets cannot be extended")
             return ("external" if options.get("external") else "chosen"), None, None
         if maxshape is True:
             maxshape = (None,) * len(self.shape)
+        plain = isinstance(maxshape, (int, np.integer))
         if maxshape is not None:
             maxshape = _tuple(maxshape)
             if len(maxshape) != len(self.shape):
@@ -106,7 +108,7 @@ class Wanted:
             if any(most is not None and most < n for most, n in zip(maxshape, self.shape)):
                 raise ValueError("shape is larger than maxshape")
         if isinstance(chunks, bool) or chunks is None:
-            grows = maxshape is not None and maxshape != self.shape
+            grows = maxshape is not None and (plain or maxshape != self.shape) and not options.get("external")
             if chunks is False and (wants or grows):
                 raise ValueError("Chunked format required for given storage options")
             automatic = bool(chunks) or wants or grows
@@ -154,7 +156,7 @@ class Wanted:
                 raise ValueError("integer scaleoffset must be provided for floating point types")
             return 0
         if not isinstance(scale, (int, np.integer)):
-            raise TypeError("scaleoffset must be an integer")
+            raise ValueError("scaleoffset must be an integer")
         if scale < 0:
             raise ValueError("scale factor must be >= 0")
         if self.dtype.kind not in "iuf":

@@ -98,7 +98,7 @@ class DatasetID(ObjectID):
             raise TypeError("Chunked dataset required")
         scaled = [at // side for at, side in zip(offsets, chunks)]
         content = memoryview(data).cast("B").tobytes()
-        self._dataset._file_of.change().write_chunk(self._dataset._place, scaled, filter_mask, content)
+        self._dataset._file_of.change("write_chunk", self._dataset._place, scaled, filter_mask, content)
         self._chunks = None
 
     def get_offset(self) -> int | None:
@@ -255,7 +255,6 @@ class Dataset(DatasetWriting, HLObject):
     @property
     def dims(self) -> DimensionManager:
         """The scales of its dimensions."""
-        self._file_of.check_open()
         return DimensionManager(self)
 
     @property
@@ -385,6 +384,8 @@ class Dataset(DatasetWriting, HLObject):
 
     def astype(self, dtype: DTypeLike) -> AstypeView:
         """Return a view that reads elements as another type."""
+        if np.dtype(dtype).kind == "T" and _types.check_string_dtype(self.dtype) is None:
+            raise TypeError("dset.astype('T') can only be used on datasets with an HDF5 string datatype")
         return AstypeView(self, np.dtype(dtype))
 
     def asstr(self, encoding: str | None = None, errors: str = "strict") -> AsStrView:
@@ -460,6 +461,9 @@ class AstypeView(_View):
 
     def __getitem__(self, key: Any) -> Any:
         found = self._dataset[key]
+        if self._dtype.kind == "T":
+            texts = np.vectorize(lambda item: item.decode(), otypes=[object])(np.asarray(found, object))
+            return texts.astype(self._dtype)[()]
         return found.astype(self._dtype) if hasattr(found, "astype") else np.asarray(found).astype(self._dtype)[()]
 
 

@@ -75,6 +75,8 @@ class DimensionProxy:
     def __getitem__(self, item: int | str) -> Dataset:
         scales = self._scales()
         if isinstance(item, int):
+            if not scales:
+                raise RuntimeError("the dimension has no scales")
             if not -len(scales) <= item < len(scales):
                 raise IndexError(f"{item} is out of range: {len(scales)} scales are attached")
             return scales[item]
@@ -101,7 +103,16 @@ class DimensionProxy:
         """Return the names and the scales."""
         return [(self._name(scale), scale) for scale in self._scales()]
 
+    def __eq__(self, other: object) -> bool:
+        same = isinstance(other, DimensionProxy) and self._dimension == other._dimension
+        return same and self._dataset == getattr(other, "_dataset", None)
+
+    def __hash__(self) -> int:
+        return hash((self._dataset, self._dimension))
+
     def __repr__(self) -> str:
+        if self._dataset._file_of.is_closed:
+            return "<Dimension of closed HDF5 dataset>"
         return f'<"{self.label}" dimension {self._dimension} of HDF5 dataset at {id(self._dataset)}>'
 
 
@@ -127,6 +138,8 @@ class DimensionManager:
         return (self[index] for index in range(len(self)))
 
     def __repr__(self) -> str:
+        if self._dataset._file_of.is_closed:
+            return "<Dimensions of closed HDF5 dataset>"
         return f"<Dimensions of HDF5 object at {id(self._dataset)}>"
 
 
@@ -140,8 +153,9 @@ def _text(value: Any) -> str:
     return value.decode() if isinstance(value, bytes) else str(value)
 
 
-def make_scale(dataset: Any, name: str) -> None:
+def make_scale(dataset: Any, name: str | bytes) -> None:
     """Make a dataset a scale."""
+    name = _text(name)
     if "DIMENSION_LIST" in dataset.attrs:
         raise RuntimeError("Unable to make a scale (the dataset has scales itself)")
     dataset.attrs["CLASS"] = np.bytes_(b"DIMENSION_SCALE\0")

@@ -40,7 +40,7 @@ class DatasetWriting:
         if described[0] == "compound" and not _encode.is_direct(described):
             described = ("compound", described[1], described[2])
         items = _encode.elements(array, described, self)
-        self._file_of.change().write(self._place, ranges, described, items)
+        self._file_of.change("write", self._place, ranges, described, items)
 
     def _write_all(self, array: NDArray[Any]) -> None:
         self._write_ranges([(0, n, 1) for n in self.shape or ()], self._converted(array))
@@ -57,8 +57,8 @@ class DatasetWriting:
             else:
                 own = np.iinfo(array.dtype)
                 array = np.clip(array, max(info.min, own.min), min(info.max, own.max))
-        if dtype.kind == "S" and array.dtype.kind in "OU":
-            array = np.char.encode(array.astype(str), "utf-8")
+        if dtype.kind == "S" and array.dtype.kind in "OUT":
+            array = _encode._encoded(array)
         return array.astype(dtype)
 
     def __setitem__(self, key: Any, value: Any) -> None:
@@ -111,8 +111,15 @@ class DatasetWriting:
         elif dtype.names is not None and not isinstance(value, np.ndarray):
             array = np.asarray(value, dtype)
         else:
+            if dtype.kind == "S" and isinstance(value, np.ndarray) and value.dtype.kind == "U":
+                raise TypeError(f"No conversion path for dtype: {value.dtype!r}")
             if dtype.kind == "S" or isinstance(value, (str, bytes)):
                 array = _encode.as_type(value, dtype.base)
+            elif dtype.kind in "iu" and isinstance(value, (list, tuple, int)):
+                try:
+                    array = np.asarray(value, dtype.base)
+                except (OverflowError, TypeError, ValueError):
+                    array = np.asarray(value)
             else:
                 array = np.asarray(value)
             if array.dtype.kind in "OSU" and dtype.kind not in "SOV":
@@ -120,6 +127,8 @@ class DatasetWriting:
             if array.dtype.names is not None and dtype.names is None:
                 raise TypeError(f"elements of type {array.dtype} cannot be stored as {dtype}")
             array = self._converted(array)
+        if vlen not in (None, str, bytes) and array.shape == shape:
+            return array
         return self._broadcast(array, (*shape, *inner))
 
     def _broadcast(self, array: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
@@ -214,7 +223,7 @@ class DatasetWriting:
         most = self.maxshape or ()
         if len(shape) != len(most) or any(m is not None and n > m for n, m in zip(shape, most)):
             raise ValueError("Unable to synchronously change a dataset dimension (dimension cannot exceed the existing maximal size)")
-        self._file_of.change().resize(self._place, shape)
+        self._file_of.change("resize", self._place, shape)
 
     def flush(self) -> None:
         """Write all changes to the file."""

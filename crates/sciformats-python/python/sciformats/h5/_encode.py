@@ -205,7 +205,7 @@ def as_type(data: Any, dtype: np.dtype[Any] | None) -> NDArray[Any]:
         base, shape = dtype.subdtype
         found = np.asarray(data, base)
         if found.shape[found.ndim - len(shape) :] != shape:
-            raise TypeError(f"the data do not have the shape {shape} of an element")
+            raise ValueError(f"Array dtype shape {shape} is incompatible with data shape {found.shape}")
         return found
     if _types.check_vlen_dtype(dtype) not in (None, str, bytes) or _types.check_ref_dtype(dtype):
         return _of_sequences(data, dtype)
@@ -219,9 +219,15 @@ def as_type(data: Any, dtype: np.dtype[Any] | None) -> NDArray[Any]:
     if dtype.kind == "S" and not isinstance(data, bytes):
         found = np.asarray(data)
         if found.dtype.kind in "UTO":
-            found = np.char.encode(found.astype(str), "utf-8")
+            found = _encoded(found)
         return found.astype(dtype)
     return np.asarray(data, dtype=dtype, order="C")
+
+
+def _encoded(texts: NDArray[Any]) -> NDArray[Any]:
+    """Return texts as bytes."""
+    items = [item.encode() if isinstance(item, str) else bytes(item) for item in texts.astype(object).reshape(-1)]
+    return np.array(items, dtype=bytes).reshape(texts.shape)
 
 
 def _of_sequences(data: Any, dtype: np.dtype[Any]) -> NDArray[Any]:

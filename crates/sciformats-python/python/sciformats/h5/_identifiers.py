@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 
 class ObjectID:
@@ -31,11 +31,35 @@ class ObjectID:
         number: int = self._object._address
         return number
 
+    @property
+    def links(self) -> Links:
+        """The links of a group."""
+        return Links(self._object)
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ObjectID) and bool(self._object == other._object)
 
     def __hash__(self) -> int:
         return hash(self._object)
+
+
+class LinkInfo(NamedTuple):
+    """What ``id.links.get_info`` returns."""
+
+    cset: int
+
+
+class Links:
+    """The links of a group: ``group.id.links``."""
+
+    def __init__(self, of: Any) -> None:
+        self._object = of
+
+    def get_info(self, name: bytes) -> LinkInfo:
+        """Return the encoding of the name of a link: 0 for ASCII, 1 for UTF-8."""
+        text = name.decode()
+        self._object._link(text)
+        return LinkInfo(int(not text.isascii()))
 
 
 class Properties:

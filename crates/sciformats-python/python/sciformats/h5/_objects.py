@@ -63,19 +63,22 @@ class Opened:
         if self._closed:
             raise ValueError("Invalid location identifier (invalid location identifier): the file is closed")
 
-    def change(self) -> Any:
-        """Return the editor, for one change.
+    def change(self, method: str, *arguments: Any) -> Any:
+        """Change the file with a method of the editor. What was found before is looked up again when it is used next.
 
         Raises
         ------
-        KeyError, ValueError, OSError
-            As in h5py, if the file was opened for reading or is closed.
+        ValueError
+            If the file was opened for reading, or is closed.
         """
         self.check_open()
-        if self.editor is None:
-            raise OSError("Unable to change the file (no write intent on file)")
-        self.changes += 1
-        return self.editor
+        with self._lock:
+            if self.editor is None:
+                raise ValueError("Unable to change the file (no write intent on file)")
+            try:
+                return getattr(self.editor, method)(*arguments)
+            finally:
+                self.changes += 1
 
     def current(self, node: Any, seen: int) -> tuple[Any, int]:
         """Return a node that shows all changes, for one that was found after ``seen`` of them."""
@@ -108,6 +111,8 @@ class HLObject:
         if isinstance(opened, ObjectID):
             # As in h5py, an object can be made from its identifier.
             of = opened._object
+            if not isinstance(of, type(self)) and not (isinstance(self, Group) and isinstance(of, Group)):
+                raise ValueError(f"{of!r} is no {type(self).__name__}")
             opened, node, name = of._file_of, of._node, of._name
         self._file_of = opened
         self._found = node
@@ -220,6 +225,8 @@ class Datatype(HLObject):
         return h5t.of(self._node.datatype(), True)
 
     def __repr__(self) -> str:
+        if self._file_of.is_closed:
+            return "<Closed HDF5 named type>"
         return f'<HDF5 named type "{(self.name or "").rsplit("/", 1)[-1]}" (dtype {self.dtype.str})>'
 
 
@@ -344,8 +351,9 @@ class Group(GroupWriting, HLObject, MutableMapping[str, Any]):
         if not isinstance(name, str) or not name:
             return False
         try:
-            if name.strip("/"):
-                self._link(name)
+            parts = [part for part in name.split("/") if part not in ("", ".")]
+            if parts:
+                self._link(("/" if name.startswith("/") else "") + "/".join(parts))
         except (KeyError, MissingFile, Forbidden, TypeError, ValueError):
             return False
         return True
@@ -399,7 +407,15 @@ class Names(KeysView[str]):
 
 
 class Members(ValuesView[Any]):
-    """The members of a group."""
+    """The members of a group; a link that leads nowhere is ``None``."""
+
+    _mapping: Any
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self._mapping.get(name) for name in self._mapping)
+
+    def __contains__(self, value: object) -> bool:
+        return any(value == each for each in self)
 
     def __reversed__(self) -> Iterator[Any]:
         return reversed(list(self))
@@ -409,7 +425,12 @@ class Members(ValuesView[Any]):
 
 
 class NamedMembers(ItemsView[str, Any]):
-    """The members of a group with their names."""
+    """The members of a group with their names; a link that leads nowhere is ``None``."""
+
+    _mapping: Any
+
+    def __iter__(self) -> Iterator[tuple[str, Any]]:
+        return ((name, self._mapping.get(name)) for name in self._mapping)
 
     def __reversed__(self) -> Iterator[tuple[str, Any]]:
         return reversed(list(self))
@@ -517,6 +538,13 @@ class File(Group):
     def swmr_mode(self) -> bool:
         """Whether other programs may write to the file."""
         return False
+
+    @classmethod
+    def in_memory(cls, content: bytes | None = None, **options: Any) -> File:
+        """Return a file in memory, which is empty or has the content of a file."""
+        import io
+
+        return cls(io.BytesIO(content or b""), "w" if content is None else "r+", **options)
 
     def close(self) -> None:
         """Write all changes to the file, and close it."""

@@ -34,6 +34,8 @@ def opened(name: Any, mode: str, fixed: tuple[tuple[str, Any], ...], options: di
     driver = options["driver"]
     if driver not in _DRIVERS:
         raise ValueError(f"Unknown driver type {driver!r}")
+    if driver not in (None, "fileobj") and hasattr(name, "read"):
+        raise ValueError("a file object can only be opened with the driver 'fileobj'")
     if driver == "split":
         raise NotSupported("the driver 'split' is not supported")
     if mode not in ("r", "r+", "w", "w-", "x", "a"):

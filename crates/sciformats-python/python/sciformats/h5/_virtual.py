@@ -60,7 +60,7 @@ class VirtualSource:
             self.name = name
             self.shape = (shape,) if isinstance(shape, int) else tuple(shape)
             self.dtype = None if dtype is None else np.dtype(dtype)
-            self.maxshape = self.shape if maxshape is None else tuple(maxshape)
+            self.maxshape = self.shape if maxshape is None else (maxshape,) if isinstance(maxshape, int) else tuple(maxshape)
         self.extent = self.shape
         self.ranges: list[_index.Range] = [(0, n, 1) for n in self.shape]
 
@@ -94,7 +94,8 @@ class VirtualLayout:
         target = _one_range(key, self.shape)
         if _count(target) != _count(source.ranges):
             raise ValueError(
-                f"the source has {_count(source.ranges)} elements, and its part of the layout has {_count(target)}"
+                "the source and its part of the layout have a different number of elements: "
+                f"{_count(source.ranges)} and {_count(target)}"
             )
         self._parts.append((source, target))
 

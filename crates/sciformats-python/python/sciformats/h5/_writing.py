@@ -42,6 +42,8 @@ class GroupWriting:
         if not isinstance(name, str):
             raise TypeError(f"a name must be str or bytes, not {type(name)}")
         path = self._path(name)
+        if self._file_of.editor is None:
+            raise ValueError(f"Unable to synchronously create {what} (no write intent on file)")
         if not path.strip("/"):
             raise ValueError(f"Unable to synchronously create {what} (no name)")
         if name in self:
@@ -57,7 +59,7 @@ class GroupWriting:
             If the name exists.
         """
         path = self._target(name, "group")
-        self._file_of.change().group(path)
+        self._file_of.change("group", path)
         found: Group = self[path]
         return found
 
@@ -102,7 +104,7 @@ class GroupWriting:
         if left:
             raise TypeError(f"create_dataset() got an unexpected keyword argument '{sorted(left)[0]}'")
         path = self._target(name, "dataset")
-        self._file_of.change().dataset(path, settings)
+        self._file_of.change("dataset", path, settings)
         made: Dataset = self[path]
         if wanted.data is not None and wanted.data.size:
             made._write_all(wanted.data)
@@ -152,7 +154,7 @@ class GroupWriting:
         """Create a dataset whose elements are those of others, as a ``VirtualLayout`` says."""
         settings = _create.virtual(layout, fillvalue, self)
         path = self._target(name, "dataset")
-        self._file_of.change().dataset(path, settings)
+        self._file_of.change("dataset", path, settings)
         found: Dataset = self[path]
         return found
 
@@ -174,13 +176,13 @@ class GroupWriting:
             if value._file_of.address != self._file_of.address:
                 raise OSError("Unable to synchronously create link (interfile hard links are not allowed)")
             path = self._target(name, "link")
-            self._file_of.change().hard_link(path, value._place)
+            self._file_of.change("hard_link", path, value._place)
         elif isinstance(value, SoftLink):
             path = self._target(name, "link")
-            self._file_of.change().soft_link(path, value.path)
+            self._file_of.change("soft_link", path, value.path)
         elif isinstance(value, ExternalLink):
             path = self._target(name, "link")
-            self._file_of.change().external_link(path, value.filename, value.path)
+            self._file_of.change("external_link", path, value.filename, value.path)
         elif isinstance(value, HardLink):
             raise TypeError("a HardLink has no target; assign the object")
         elif isinstance(value, np.dtype):
@@ -191,7 +193,7 @@ class GroupWriting:
     def _commit(self, name: Any, dtype: np.dtype[Any]) -> Datatype:
         described = _encode.describe(dtype)
         path = self._target(name, "datatype")
-        self._file_of.change().datatype(path, described)
+        self._file_of.change("datatype", path, described)
         found: Datatype = self[path]
         return found
 
@@ -201,7 +203,9 @@ class GroupWriting:
             name = name.decode("utf-8", "surrogateescape")
         if name not in self:
             raise KeyError(f"Couldn't delete link (component '{name}' not found)")
-        self._file_of.change().unlink(self._path(name))
+        if self._file_of.editor is None:
+            raise KeyError("Couldn't delete link (no write intent on file)")
+        self._file_of.change("unlink", self._path(name))
 
     def move(self, source: str, dest: str) -> None:
         """Move or rename a link."""
@@ -209,7 +213,7 @@ class GroupWriting:
             return
         if source not in self:
             raise KeyError(f"Unable to move link (component '{source}' not found)")
-        self._file_of.change().move_link(self._path(source), self._target(dest, "link"))
+        self._file_of.change("move_link", self._path(source), self._target(dest, "link"))
 
     def copy(
         self,

@@ -27,12 +27,13 @@ def create(loc: Any, name: bytes, tid: h5t.TypeID, space: h5s.SpaceID, dcpl: Any
         "filters": [],
         "fill": None,
         "undefined": False,
+        "fill_time": None,
         "external": [],
         "mappings": [],
         "committed": None,
     }
     path = group._target(name.decode(), "dataset")
-    group._file_of.change().dataset(path, settings)
+    group._file_of.change("dataset", path, settings)
     return group[path].id
 
 

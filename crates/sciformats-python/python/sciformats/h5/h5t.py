@@ -28,9 +28,19 @@ __all__ = [
     "CSET_ASCII",
     "CSET_UTF8",
     "C_S1",
+    "TypeArrayID",
     "TypeBitfieldID",
+    "TypeComplexID",
+    "TypeCompoundID",
+    "TypeEnumID",
+    "TypeFloatID",
     "TypeID",
+    "TypeIntegerID",
     "TypeOpaqueID",
+    "TypeReferenceID",
+    "TypeStringID",
+    "TypeTimeID",
+    "TypeVlenID",
     "check_dtype",
     "check_enum_dtype",
     "check_opaque_dtype",
@@ -144,6 +154,22 @@ class TypeID:
         return hash(repr(self.described))
 
 
+class TypeIntegerID(TypeID):
+    """Integers."""
+
+
+class TypeFloatID(TypeID):
+    """Floating-point numbers."""
+
+
+class TypeTimeID(TypeID):
+    """Times."""
+
+
+class TypeStringID(TypeID):
+    """Strings."""
+
+
 class TypeBitfieldID(TypeID):
     """Bit fields."""
 
@@ -152,9 +178,64 @@ class TypeOpaqueID(TypeID):
     """Opaque bytes."""
 
 
+class TypeReferenceID(TypeID):
+    """References."""
+
+
+class TypeEnumID(TypeID):
+    """Integers with names."""
+
+
+class TypeVlenID(TypeID):
+    """Sequences of any length."""
+
+
+class TypeArrayID(TypeID):
+    """Arrays of fixed shape."""
+
+
+class TypeComplexID(TypeID):
+    """Complex numbers."""
+
+
+class TypeCompoundID(TypeID):
+    """Compounds."""
+
+    def get_nmembers(self) -> int:
+        """Return the number of members."""
+        return len(self.described[2])
+
+    def get_member_name(self, index: int) -> bytes:
+        """Return the name of a member."""
+        name: str = self.described[2][index][0]
+        return name.encode()
+
+    def get_member_offset(self, index: int) -> int:
+        """Return where a member begins in an element."""
+        return int(self.described[2][index][1])
+
+    def get_member_type(self, index: int) -> TypeID:
+        """Return the type of a member."""
+        return of(self.described[2][index][2])
+
+
 def of(described: _types.Described, committed: bool = False) -> TypeID:
     """Return the type for a description."""
-    kinds: dict[str, type[TypeID]] = {"bits": TypeBitfieldID, "opaque": TypeOpaqueID}
+    kinds: dict[str, type[TypeID]] = {
+        "int": TypeIntegerID,
+        "float": TypeFloatID,
+        "time": TypeTimeID,
+        "string": TypeStringID,
+        "text": TypeStringID,
+        "bits": TypeBitfieldID,
+        "opaque": TypeOpaqueID,
+        "compound": TypeCompoundID,
+        "reference": TypeReferenceID,
+        "enum": TypeEnumID,
+        "vlen": TypeVlenID,
+        "array": TypeArrayID,
+        "complex": TypeComplexID,
+    }
     return kinds.get(described[0], TypeID)(described, committed)
 
 
@@ -163,13 +244,13 @@ def py_create(dt: Any, logical: bool = False, aligned: bool = False) -> TypeID:
     return of(_encode.describe(np.dtype(dt)))
 
 
-C_S1 = TypeID(("string", 1, False))
+C_S1 = TypeStringID(("string", 1, False))
 for _bits in (8, 16, 32, 64):
     for _letter, _signed in (("I", True), ("U", False)):
         for _end, _order in (("LE", "<"), ("BE", ">")):
-            globals()[f"STD_{_letter}{_bits}{_end}"] = TypeID(("int", _bits // 8, _signed, _order))
+            globals()[f"STD_{_letter}{_bits}{_end}"] = TypeIntegerID(("int", _bits // 8, _signed, _order))
     for _end, _order in (("LE", "<"), ("BE", ">")):
         globals()[f"STD_B{_bits}{_end}"] = TypeBitfieldID(("bits", _bits // 8, _order))
 for _bits in (16, 32, 64):
     for _end, _order in (("LE", "<"), ("BE", ">")):
-        globals()[f"IEEE_F{_bits}{_end}"] = TypeID(("float", _bits // 8, _order))
+        globals()[f"IEEE_F{_bits}{_end}"] = TypeFloatID(("float", _bits // 8, _order))
