@@ -145,8 +145,9 @@ impl Edit {
         let fill = settings.fill.as_ref().map(item::of).transpose()?;
         let filters = filters(&settings.filters, &datatype)?;
         let fill_time = settings.fill_time;
-        let Settings { shape, null, maximum, layout, chunks, undefined, external, mappings, committed, .. } =
-            settings;
+        let Settings {
+            shape, null, maximum, layout, chunks, undefined, external, mappings, committed, ..
+        } = settings;
         self.change(py, move |state| {
             let committed = committed.map(|path| state.editor.id(&path)).transpose()?;
             let mut new = state.editor.dataset(path).filters(filters);

@@ -57,8 +57,9 @@ pub(crate) fn put(datatype: &Datatype, item: &Item, to: &mut Encoder<'_>) -> Res
                 _ => wrong(),
             }
         }
-        (Class::VariableLength(VariableLength::Sequence(base)), Item::List(items)) => to
-            .sequence_of(items.len(), |to| items.iter().try_for_each(|item| put(base, item, to))),
+        (Class::VariableLength(VariableLength::Sequence(base)), Item::List(items)) => {
+            to.sequence_of(items.len(), |to| items.iter().try_for_each(|item| put(base, item, to)))
+        }
         (Class::Reference(ReferenceKind::Object), Item::Address(address)) => {
             to.bytes(&address.to_le_bytes());
             Ok(())

@@ -138,9 +138,16 @@ impl Node {
     fn attributes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let (file, address) = (self.file()?, self.place());
         let list = PyList::empty(py);
-        for attribute in self.ok(py.detach(|| file.attributes_at(address)))? {
+        let attributes = self.ok(py.detach(|| file.attributes_at(address)))?;
+        // Dense storage numbers all attributes, but the numbers only count if the object tracks the order.
+        let numbered = attributes.iter().any(|attribute| attribute.creation_order().is_some());
+        let tracked = numbered && {
+            let properties = self.ok(py.detach(|| file.creation_properties(address)))?;
+            properties.attribute_order != hdf5_pure::structure::CreationOrder::Unknown
+        };
+        for attribute in attributes {
             let name = attribute.name().map(|name| name.to_text().into_owned()).unwrap_or_default();
-            let order = attribute.creation_order();
+            let order = attribute.creation_order().filter(|_| tracked);
             match self.attribute(py, &attribute) {
                 Ok((datatype, shape, direct, data)) => {
                     list.append((name, datatype, shape, direct, data, order))?;
@@ -190,6 +197,24 @@ impl Node {
     #[getter]
     fn is_committed(&self) -> PyResult<bool> {
         Ok(self.ok(self.dataset()?.committed())?.is_some())
+    }
+
+    /// Returns whether the type of an attribute is an object of the file.
+    fn attribute_is_committed(&self, py: Python<'_>, name: &str) -> PyResult<bool> {
+        let (file, address) = (self.file()?, self.place());
+        let found = py.detach(|| {
+            let attributes = file.attributes_at(address)?;
+            let named = |of: &&Attribute| of.name().is_some_and(|found| found.to_text() == name);
+            attributes.iter().find(named).map(Attribute::committed).transpose()
+        });
+        Ok(self.ok(found)?.flatten().is_some())
+    }
+
+    /// Returns the file and the dataset of each part of a virtual dataset.
+    fn mappings(&self) -> PyResult<Vec<(String, String)>> {
+        let mappings = self.ok(self.dataset()?.mappings())?;
+        let text = |name: &hdf5_pure::Name| name.to_text().into_owned();
+        Ok(mappings.iter().map(|mapping| (text(&mapping.file), text(&mapping.dataset))).collect())
     }
 
     /// Returns when space is allocated, and when fill values are written, in the numbers of the standard.

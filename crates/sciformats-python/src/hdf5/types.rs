@@ -124,6 +124,10 @@ pub(crate) fn parse(of: &Bound<'_, PyAny>) -> PyResult<Datatype> {
             let class = Class::String { padding: Padding::NullPadded, charset };
             Datatype { version: 1, size: size()?, class }
         }
+        "terminated" => {
+            let class = Class::String { padding: Padding::NullTerminated, charset: CharacterSet::Ascii };
+            Datatype { version: 1, size: size()?, class }
+        }
         "text" => {
             let mut datatype = Datatype::string();
             if let Class::VariableLength(VariableLength::String { charset, .. }) = &mut datatype.class {

@@ -6,7 +6,7 @@ differences: there is no lock, any number of threads can read at the same time, 
 
 from __future__ import annotations
 
-from sciformats.h5 import _create, filters, h5a, h5d, h5ds, h5f, h5s, h5t, h5z
+from sciformats.h5 import _create, filters, h5a, h5d, h5ds, h5f, h5r, h5s, h5t, h5z
 from sciformats.h5._attributes import AttributeManager
 from sciformats.h5._dataset import Dataset, StoreInfo
 from sciformats.h5._links import ExternalLink, HardLink, SoftLink
@@ -17,12 +17,14 @@ from sciformats.h5._types import (
     Empty,
     Reference,
     RegionReference,
+    check_complex_dtype,
     check_dtype,
     check_enum_dtype,
     check_opaque_dtype,
     check_ref_dtype,
     check_string_dtype,
     check_vlen_dtype,
+    complex_compat_dtype,
     enum_dtype,
     opaque_dtype,
     ref_dtype,
@@ -51,12 +53,14 @@ __all__ = [
     "UNLIMITED",
     "VirtualLayout",
     "VirtualSource",
+    "check_complex_dtype",
     "check_dtype",
     "check_enum_dtype",
     "check_opaque_dtype",
     "check_ref_dtype",
     "check_string_dtype",
     "check_vlen_dtype",
+    "complex_compat_dtype",
     "enum_dtype",
     "filters",
     "get_config",
@@ -64,6 +68,7 @@ __all__ = [
     "h5d",
     "h5ds",
     "h5f",
+    "h5r",
     "h5s",
     "h5t",
     "h5z",

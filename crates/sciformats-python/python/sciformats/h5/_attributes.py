@@ -84,6 +84,11 @@ class AttributeManager(MutableMapping[str, Any]):
         extent = None if shape is None else list(shape)
         parent._file_of.change("attribute", parent._place, _name_of(name), described, extent, items, committed)
 
+    def _set_terminated(self, name: str, text: bytes) -> None:
+        """Set a single text that ends in a NUL, as the C library expects it of scales."""
+        parent, content = self._parent, text + b"\0"
+        parent._file_of.change("attribute", parent._place, name, ("terminated", len(content)), [], content, None)
+
     def modify(self, name: str, value: Any) -> None:
         """Change the value of an attribute, whose type and shape stay."""
         if name not in self:
@@ -115,7 +120,8 @@ class AttributeManager(MutableMapping[str, Any]):
         if name not in self:
             raise KeyError(f"Unable to synchronously open attribute (can't locate attribute: '{name}')")
         described, shape, *_ = self._all()[name]
-        return AttributeID(name, described, None if shape is None else tuple(shape))
+        committed = bool(self._parent._node.attribute_is_committed(name))
+        return AttributeID(name, described, None if shape is None else tuple(shape), committed)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._all())
@@ -151,9 +157,10 @@ def _name_of(name: Any) -> str:
 class AttributeID:
     """The type and shape of an attribute."""
 
-    def __init__(self, name: str, described: Any, shape: tuple[int, ...] | None) -> None:
+    def __init__(self, name: str, described: Any, shape: tuple[int, ...] | None, committed: bool) -> None:
         dtype = _types.dtype_of(described)
         self._described = described
+        self._committed = committed
         self.name = name.encode()
         self.dtype = dtype
         self.shape = shape
@@ -162,4 +169,4 @@ class AttributeID:
         """Return the type as it is stored."""
         from sciformats.h5 import h5t
 
-        return h5t.of(self._described)
+        return h5t.of(self._described, self._committed)

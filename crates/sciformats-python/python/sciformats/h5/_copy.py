@@ -59,7 +59,7 @@ def _dataset(source: Any, group: Any, name: str) -> Any:
         from sciformats.h5._types import Empty
 
         return group.create_dataset(name, data=Empty(source.dtype))
-    filters = [(number, values) for number, values in source._filters.items()]
+    filters = [(number, values) for number, values in source._pipeline.items()]
     made = group.create_dataset(
         name,
         source.shape,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import warnings
 from typing import Any
 
 import numpy as np
@@ -22,8 +23,14 @@ class Wanted:
 
     def __init__(self, shape: Any, dtype: Any, data: Any) -> None:
         self.committed: str | None = None
-        if hasattr(dtype, "_node"):
+        described: Any = None
+        if hasattr(dtype, "described"):
+            described, dtype = dtype.described, dtype.dtype
+        elif hasattr(dtype, "_type") and dtype._type is not None:
+            described, dtype = dtype._type.described, dtype.dtype
+        elif hasattr(dtype, "_file_of"):
             self.committed, dtype = dtype.name, dtype.dtype
+        self._described = described
         if isinstance(dtype, str) and dtype.startswith("|h5"):
             raise TypeError(f"{dtype} is no type")
         self.data: Any = None
@@ -35,7 +42,7 @@ class Wanted:
         if data is not None:
             self.data = _encode.array_of(data, dtype)
             self.dtype = np.dtype(dtype) if dtype is not None else self.data.dtype
-            if self.dtype.kind in "UMm":
+            if self.dtype.kind in "UMm" and not _types.check_opaque_dtype(self.dtype):
                 raise TypeError(f"No conversion path for dtype: {self.dtype!r}")
             own = self.data.shape
             if self.dtype.subdtype is not None:
@@ -47,13 +54,15 @@ class Wanted:
         if shape is None:
             raise TypeError("One of data, shape or dtype must be specified")
         self.shape = _tuple(shape)
+        if dtype is None:
+            warnings.warn("a dataset without dtype= and data= has elements of type f4", DeprecationWarning, stacklevel=4)
         self.dtype = np.dtype("=f4" if dtype is None else dtype)
-        if self.dtype.kind in "UMm":
+        if self.dtype.kind in "UMm" and not _types.check_opaque_dtype(self.dtype):
             raise TypeError(f"No conversion path for dtype: {self.dtype!r}")
 
     def settings(self, options: dict[str, Any], of: Any) -> dict[str, Any]:
         """Return the settings for the Rust part."""
-        described = _encode.describe(self.dtype)
+        described = self._described or _encode.describe(self.dtype)
         layout, chunks, maximum = self._layout(options)
         filters = self._filters(options)
         if filters and layout == "chosen":
@@ -151,6 +160,8 @@ class Wanted:
         return found
 
     def _scale(self, scale: Any) -> int:
+        if self.dtype.kind not in "iuf":
+            raise TypeError("scale/offset filter only supported for integer and floating-point types")
         if isinstance(scale, bool):
             if self.dtype.kind == "f":
                 raise ValueError("integer scaleoffset must be provided for floating point types")
@@ -159,8 +170,6 @@ class Wanted:
             raise ValueError("scaleoffset must be an integer")
         if scale < 0:
             raise ValueError("scale factor must be >= 0")
-        if self.dtype.kind not in "iuf":
-            raise TypeError("scale/offset filter only supported for integer and floating-point types")
         return int(scale)
 
 
@@ -199,7 +208,8 @@ def _compression(compression: Any, opts: Any, unknown: bool) -> tuple[int, list[
         return number, [32 if mode == "nn" else 4, int(pixels)]
     known = (32001, 32004, 32008, 32015, 32026, 307)
     if number not in known and not unknown:
-        raise ValueError(f"Unknown compression filter number: {number}")
+        word = "Invalid filter" if number < 0 else "Unknown compression filter"
+        raise ValueError(f"{word} number: {number}")
     return number, [int(value) for value in (opts or ())]
 
 
@@ -208,7 +218,7 @@ def _external(external: Any, wanted: Wanted) -> list[tuple[str, int, int | None]
         return []
     if isinstance(external, (str, bytes, os.PathLike)):
         external = [(external, 0, UNLIMITED)]
-    found = []
+    found: list[tuple[str, int, int | None]] = []
     for entry in external:
         if not isinstance(entry, (tuple, list)):
             raise TypeError("external must be a list of tuples: (name, offset, size)")
@@ -217,7 +227,7 @@ def _external(external: Any, wanted: Wanted) -> list[tuple[str, int, int | None]
         name, offset, size = entry
         if not isinstance(offset, (int, np.integer)) or not isinstance(size, (int, np.integer)):
             raise TypeError("the offset and the size of an external file must be integers")
-        found.append((os.fsdecode(name), offset, None if size == UNLIMITED else size))
+        found.append((os.fsdecode(name), int(offset), None if size == UNLIMITED else int(size)))
     return found
 
 

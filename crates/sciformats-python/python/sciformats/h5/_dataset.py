@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from sciformats import _index
+from sciformats.errors import NotSupported
 from sciformats.h5 import _selection, _types
 from sciformats.h5._dims import DimensionManager, is_scale
 from sciformats.h5._elements import DatasetWriting
@@ -25,6 +26,13 @@ class StoreInfo(NamedTuple):
     filter_mask: int
     byte_offset: int
     size: int
+
+
+class VirtualPart(NamedTuple):
+    """The file and the dataset of a part of a virtual dataset."""
+
+    file_name: str
+    dset_name: str
 
 
 class DatasetID(ObjectID):
@@ -92,13 +100,22 @@ class DatasetID(ObjectID):
         return mask, view[: len(data)]
 
     def write_direct_chunk(self, offsets: tuple[int, ...], data: Any, filter_mask: int = 0, dxpl: Any = None) -> None:
-        """Store a chunk that has passed through the filters already."""
+        """Store a chunk that has passed through the filters already.
+
+        Raises
+        ------
+        NotSupported
+            If elements of the dataset were written or read before.
+        """
         chunks = self._dataset.chunks
         if chunks is None:
             raise TypeError("Chunked dataset required")
         scaled = [at // side for at, side in zip(offsets, chunks)]
         content = memoryview(data).cast("B").tobytes()
-        self._dataset._file_of.change("write_chunk", self._dataset._place, scaled, filter_mask, content)
+        try:
+            self._dataset._file_of.change("write_chunk", self._dataset._place, scaled, filter_mask, content)
+        except ValueError as error:
+            raise NotSupported(str(error), self._dataset.file.filename) from None
         self._chunks = None
 
     def get_offset(self) -> int | None:
@@ -130,6 +147,9 @@ class DatasetID(ObjectID):
 
 class Dataset(DatasetWriting, HLObject):
     """A dataset of the file. Its elements are read when it is indexed."""
+
+    #: What the caller asked of the cache of chunks.
+    _cache: tuple[int, int, float] | None = None
 
     def _extent(self) -> tuple[list[int], list[int | None]] | None:
         extent: tuple[list[int], list[int | None]] | None = self._node.extent()
@@ -193,30 +213,49 @@ class Dataset(DatasetWriting, HLObject):
         return [(name, at, (1 << 64) - 1 if size is None else size) for name, at, size in files] or None
 
     @property
-    def _filters(self) -> dict[int, list[int]]:
+    def _filters(self) -> dict[str, Any]:
+        """The parameters of the filters by their names, as programs use them although the name is private."""
+        return {name: values for name, (_, values) in zip(self.filter_names, self._pipeline.items())}
+
+    def virtual_sources(self) -> list[VirtualPart]:
+        """Return the parts of a virtual dataset.
+
+        Raises
+        ------
+        RuntimeError
+            If the dataset is not virtual.
+        """
+        if not self.is_virtual:
+            raise RuntimeError("Not a virtual dataset")
+        return [VirtualPart(*names) for names in self._node.mappings()]
+
+    @property
+    def _pipeline(self) -> dict[int, list[int]]:
         return {number: values for number, _, _, values in self._node.filters()}
 
     @property
     def filter_ids(self) -> tuple[int, ...]:
         """The numbers of the filters."""
-        return tuple(self._filters)
+        return tuple(self._pipeline)
 
     @property
     def filter_names(self) -> tuple[str, ...]:
         """The names of the filters; a filter without a name has its number as one."""
         known = {1: "gzip", 2: "shuffle", 3: "fletcher32", 4: "szip", 5: "nbit", 6: "scaleoffset", 32000: "lzf"}
-        return tuple(known.get(number, str(number)) for number in self._filters)
+        return tuple(known.get(number, str(number)) for number in self._pipeline)
 
     @property
     def compression(self) -> str | None:
-        """The name of the compression, if h5py has one for it."""
+        """The name of the compression, ``"unknown"`` if h5py has none for it, and ``None`` if there is none."""
         names = {1: "gzip", 4: "szip", 32000: "lzf"}
-        return next((names[number] for number in self._filters if number in names), None)
+        found = next((names[number] for number in self._pipeline if number in names), None)
+        others = set(self._pipeline) - {1, 2, 3, 4, 5, 6, 32000}
+        return "unknown" if found is None and others else found
 
     @property
     def compression_opts(self) -> Any:
         """The parameters of the compression."""
-        filters = self._filters
+        filters = self._pipeline
         if 1 in filters:
             return filters[1][0]
         if 4 in filters:
@@ -227,17 +266,17 @@ class Dataset(DatasetWriting, HLObject):
     @property
     def shuffle(self) -> bool:
         """Whether the byte shuffle is applied."""
-        return 2 in self._filters
+        return 2 in self._pipeline
 
     @property
     def fletcher32(self) -> bool:
         """Whether chunks have checksums."""
-        return 3 in self._filters
+        return 3 in self._pipeline
 
     @property
     def scaleoffset(self) -> int | None:
         """The parameter of the filter scale-offset."""
-        found = self._filters.get(6)
+        found = self._pipeline.get(6)
         return found[1] if found else None
 
     @property
@@ -346,6 +385,9 @@ class Dataset(DatasetWriting, HLObject):
         shape = self.shape
         if shape is None:
             raise TypeError("Empty datasets have no numpy representation")
+        if source_sel is None and dest_sel is None and dest.shape != shape and not (dest.size == 1 == self.size):
+            if tuple(n for n in dest.shape if n != 1) != tuple(n for n in shape if n != 1):
+                raise TypeError(f"an array of shape {dest.shape} cannot receive elements of shape {shape}")
         if not dest.flags.c_contiguous:
             raise TypeError("Array must be C-contiguous")
         whole = source_sel is None and dest_sel is None and self._node.direct

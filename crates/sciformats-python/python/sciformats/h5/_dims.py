@@ -158,8 +158,8 @@ def make_scale(dataset: Any, name: str | bytes) -> None:
     name = _text(name)
     if "DIMENSION_LIST" in dataset.attrs:
         raise RuntimeError("Unable to make a scale (the dataset has scales itself)")
-    dataset.attrs["CLASS"] = np.bytes_(b"DIMENSION_SCALE\0")
-    dataset.attrs["NAME"] = np.bytes_(name.encode() + b"\0")
+    dataset.attrs._set_terminated("CLASS", b"DIMENSION_SCALE")
+    dataset.attrs._set_terminated("NAME", name.encode())
 
 
 def _set_lists(dataset: Any, lists: list[list[Any]]) -> None:

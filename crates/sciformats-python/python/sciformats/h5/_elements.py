@@ -17,10 +17,13 @@ class DatasetWriting:
     """The methods of a dataset that change the file."""
 
     _file_of: Any
-    _place: tuple[int, str]
 
     if TYPE_CHECKING:
-        _node: Any
+
+        @property
+        def _node(self) -> Any: ...
+        @property
+        def _place(self) -> tuple[int, str]: ...
 
         @property
         def dtype(self) -> np.dtype[Any]: ...
@@ -89,11 +92,13 @@ class DatasetWriting:
                 raise ValueError(f"No such field for indexing: {name}")
         if len(names) == 1:
             found = np.asarray(value)
-            if found.dtype.names == names:
+            if found.dtype.names is not None and names[0] in found.dtype.names and self.dtype[names[0]].names is None:
                 found = found[names[0]]
             whole[names[0]] = found
             return
-        found = np.asarray(value, [(name, self.dtype[name]) for name in names])
+        found = np.asarray(value)
+        if found.dtype.names is None or not set(names) <= set(found.dtype.names):
+            found = np.asarray(value, [(name, self.dtype[name]) for name in names])
         for name in names:
             whole[name] = found[name]
 
@@ -102,7 +107,7 @@ class DatasetWriting:
         dtype = self.dtype
         inner = dtype.shape
         vlen = _types.check_vlen_dtype(dtype)
-        if vlen not in (None, str, bytes):
+        if _encode.is_sequence(dtype):
             array = self._sequences(value, shape, np.dtype(vlen))
         elif hasattr(value, "_node") and not hasattr(value, "ref"):
             array = np.asarray(value)
@@ -127,7 +132,7 @@ class DatasetWriting:
             if array.dtype.names is not None and dtype.names is None:
                 raise TypeError(f"elements of type {array.dtype} cannot be stored as {dtype}")
             array = self._converted(array)
-        if vlen not in (None, str, bytes) and array.shape == shape:
+        if _encode.is_sequence(dtype) and array.shape == shape:
             return array
         return self._broadcast(array, (*shape, *inner))
 
@@ -175,7 +180,7 @@ class DatasetWriting:
             ends = itertools.accumulate(count for _, count, _ in ranges)
             places.append([slice(end - r[1], end) for end, r in zip(ends, ranges)])
         for some, to in zip(itertools.product(*chosen.options), itertools.product(*places)):
-            self._write_ranges(list(some), full[to])
+            self._write_ranges(list(some), full[to] if to else full)
 
     def _write_masked(self, mask: NDArray[np.bool_], value: Any, names: tuple[str, ...]) -> None:
         count = int(mask.sum())

@@ -65,6 +65,13 @@ def _of_objects(dtype: np.dtype[Any]) -> Described:
     raise TypeError("Object dtype dtype('O') has no native HDF5 equivalent")
 
 
+def is_sequence(dtype: np.dtype[Any]) -> bool:
+    """Return whether the elements are sequences of any length that are no strings."""
+    # `np.dtype("f8") == None` is true, so that only identity tells.
+    base = _types.check_vlen_dtype(dtype)
+    return base is not None and base is not str and base is not bytes
+
+
 def is_direct(described: Described) -> bool:
     """Return whether the bytes of NumPy's elements are those of the file."""
     word, *rest = described
@@ -93,7 +100,7 @@ def element(value: Any, described: Described, of: Any) -> Any:
     """Return one element."""
     word, *rest = described
     if word == "text":
-        return _text(value)
+        return _text(value, rest[0])
     if word == "reference":
         return _address(value, of)
     if word == "vlen":
@@ -110,11 +117,11 @@ def element(value: Any, described: Described, of: Any) -> Any:
     return np.ascontiguousarray(value, _types.dtype_of(described)).tobytes()
 
 
-def _text(value: Any) -> bytes:
+def _text(value: Any, utf8: bool = True) -> bytes:
     if isinstance(value, bytes):
         found = value
     elif isinstance(value, str):
-        found = value.encode("utf-8", "surrogateescape")
+        found = value.encode("utf-8", "surrogateescape") if utf8 else value.encode("ascii")
     elif value is None or (isinstance(value, (int, np.integer)) and value == 0):
         return b""
     else:
@@ -149,7 +156,15 @@ def guess(data: Any) -> np.dtype[Any] | None:
     return None
 
 
-def _item_type(data: Any) -> type | None:
+def _integers(data: Any) -> np.dtype[Any] | None:
+    """Return the type for integers beyond those of 64 bits with a sign, of which NumPy would make floats."""
+    if isinstance(data, (list, tuple)) and data and all(type(each) is int for each in data):
+        if max(data) > np.iinfo(np.int64).max and min(data) >= 0:
+            return np.dtype(np.uint64)
+    return None
+
+
+def _item_type(data: Any) -> Any:
     """Return the type of the items of nested lists, if all have one type."""
     if isinstance(data, np.ndarray):
         if data.dtype.kind != "O" or _types.check_string_dtype(data.dtype) or _types.check_vlen_dtype(data.dtype):
@@ -165,12 +180,14 @@ def _item_type(data: Any) -> type | None:
 def array_of(data: Any, dtype: DTypeLike | None = None) -> NDArray[Any]:
     """Return data as an array that has a type of HDF5."""
     if dtype is not None:
-        chosen = np.dtype(dtype)
+        chosen: np.dtype[Any] | None = np.dtype(dtype)
     else:
         data_type = getattr(data, "dtype", None)
-        chosen = None  # type: ignore[assignment]
+        chosen = None
         if data_type is None or not isinstance(data_type, np.dtype):
             found = guess(data)
+            if found is None:
+                found = _integers(data)
             if found is None:
                 kind = _item_type(data)
                 if kind is bytes:
@@ -179,7 +196,7 @@ def array_of(data: Any, dtype: DTypeLike | None = None) -> NDArray[Any]:
                     found = _types.string_dtype()
                 elif kind is not None and issubclass(kind, _types.Reference):
                     found = _types.regionref_dtype if kind is _types.RegionReference else _types.ref_dtype
-            chosen = found  # type: ignore[assignment]
+            chosen = found
         elif data_type.kind == "O" and not data_type.metadata:
             kind = _item_type(np.asarray(data))
             if kind is str:
@@ -207,7 +224,7 @@ def as_type(data: Any, dtype: np.dtype[Any] | None) -> NDArray[Any]:
         if found.shape[found.ndim - len(shape) :] != shape:
             raise ValueError(f"Array dtype shape {shape} is incompatible with data shape {found.shape}")
         return found
-    if _types.check_vlen_dtype(dtype) not in (None, str, bytes) or _types.check_ref_dtype(dtype):
+    if is_sequence(dtype) or _types.check_ref_dtype(dtype):
         return _of_sequences(data, dtype)
     if dtype.kind == "T":
         return np.asarray(data).astype(object)
@@ -237,7 +254,7 @@ def _of_sequences(data: Any, dtype: np.dtype[Any]) -> NDArray[Any]:
         found = np.empty(np.shape(data) if isinstance(data, (list, tuple)) else (), dtype)
         if found.shape:
             for index in np.ndindex(found.shape):
-                item = data
+                item: Any = data
                 for one in index:
                     item = item[one]
                 found[index] = item
@@ -247,8 +264,8 @@ def _of_sequences(data: Any, dtype: np.dtype[Any]) -> NDArray[Any]:
     items = list(data)
     if all(isinstance(item, (list, tuple, np.ndarray)) for item in items):
         found = np.empty(len(items), dtype)
-        for index, item in enumerate(items):
-            found[index] = np.asarray(item)
+        for number, item in enumerate(items):
+            found[number] = np.asarray(item)
         return found
     single = np.empty(1, dtype)
     single[0] = np.asarray(items)

@@ -6,15 +6,22 @@ from typing import Any, NamedTuple
 
 
 class ObjectID:
-    """An identifier: ``object.id``. It is true as long as its file is open."""
+    """An identifier: ``object.id``. It is true until it or its file is closed."""
 
     def __init__(self, of: Any) -> None:
         self._object = of
+        self._closed = False
 
     @property
     def valid(self) -> bool:
-        """Whether the file is open."""
-        return not self._object._file_of.is_closed
+        """Whether the file is open, and the identifier was not closed."""
+        return not (self._closed or self._object._file_of.is_closed)
+
+    def close(self) -> None:
+        """Close the identifier. The object, and other identifiers of it, remain usable."""
+        self._closed = True
+
+    _close = close
 
     def __bool__(self) -> bool:
         return self.valid
@@ -30,6 +37,21 @@ class ObjectID:
         """A number of the object in its file."""
         number: int = self._object._address
         return number
+
+    def get_access_plist(self) -> Access:
+        """Return what the caller asked of caches when the object was opened."""
+        return Access(self._object)
+
+    def get_file_image(self) -> bytes:
+        """Return the bytes of the file, with all changes."""
+        opened = self._object._file_of
+        opened.check_open()
+        if opened.editor is not None:
+            opened.editor.commit()
+        if opened.address.path is None:
+            return bytes(opened.address.state)
+        with open(opened.address.path, "rb") as file:
+            return file.read()
 
     @property
     def links(self) -> Links:
@@ -60,6 +82,22 @@ class Links:
         text = name.decode()
         self._object._link(text)
         return LinkInfo(int(not text.isascii()))
+
+
+class Access:
+    """What the caller asked of caches. It is kept and has no effect, because this package has caches of its own."""
+
+    def __init__(self, of: Any) -> None:
+        self._object = of
+
+    def get_cache(self) -> tuple[int, int, int, float]:
+        """Return the parameters of the cache of chunks, as those of the file."""
+        return (0, *self._object._file_of.cache)
+
+    def get_chunk_cache(self) -> tuple[int, int, float]:
+        """Return the parameters of the cache of chunks of a dataset."""
+        found: tuple[int, int, float] = getattr(self._object, "_cache", None) or self._object._file_of.cache
+        return found
 
 
 class Properties:

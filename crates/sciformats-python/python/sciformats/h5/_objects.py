@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import threading
-import weakref
 from collections.abc import Callable, ItemsView, Iterator, KeysView, MutableMapping, ValuesView
 from typing import Any
 
@@ -30,6 +29,8 @@ class Opened:
         self.mode = mode
         self.libver = ("earliest", "v200")
         self.track_order = False
+        #: What the caller asked of the caches of the C library, which this package does not have.
+        self.cache: tuple[int, int, float] = (8191, 8 << 20, 0.75)
         #: What happens when the file has been closed, for files in memory.
         self.after: Callable[[], None] | None = None
         self.driver = "sec2" if address.path else "fileobj"
@@ -37,22 +38,28 @@ class Opened:
         self._root: Any = root
         self._closed = root is None and editor is None
         self._lock = threading.RLock()
-        #: The objects of a file that is written. They let go of it when it is closed, and with it of its lock.
-        self.objects: weakref.WeakValueDictionary[int, HLObject] = weakref.WeakValueDictionary()
+        #: The objects that were used since the last change, by their addresses.
+        self._nodes: dict[int, Any] = {}
         #: How many times the file was changed, and the number of changes that ``_root`` shows.
         self.changes = 0
         self._seen = -1
+        self.root_address: int = 0 if editor is None else editor.root().address
 
     @property
     def root(self) -> Any:
         """The root group, with all changes so far."""
-        if self.editor is None or self._closed:
-            return self._root
-        with self._lock:
-            if self._seen != self.changes:
-                self._root = self.editor.root()
-                self._seen = self.changes
-            return self._root
+        return self._root if self.editor is None else Guarded(self, self.root_address)
+
+    def at(self, address: int) -> Any:
+        """Return the object at an address of a file that is written, with all changes. The lock must be held."""
+        if self._seen != self.changes:
+            self._nodes = {}
+            self._root = self.editor.root()
+            self._seen = self.changes
+        found = self._nodes.get(address)
+        if found is None:
+            found = self._nodes[address] = self._root.object_at(address)
+        return found
 
     @property
     def is_closed(self) -> bool:
@@ -80,57 +87,71 @@ class Opened:
             finally:
                 self.changes += 1
 
-    def current(self, node: Any, seen: int) -> tuple[Any, int]:
-        """Return a node that shows all changes, for one that was found after ``seen`` of them."""
-        if self.editor is None or seen == self.changes or self._closed:
-            return node, seen
-        with self._lock:
-            root = self.root
-            return root.object_at(node.address), self._seen
-
     def close(self) -> None:
         """Write what is pending, and close the file."""
         if self._closed:
             return
+        with self._lock:
+            self._finish()
+
+    def _finish(self) -> None:
         self._closed = True
-        self._root = None
+        # The file, and with it its lock, is held as long as there is an object of the Rust part.
+        self._root, self._nodes = None, {}
         if self.editor is not None:
             editor, self.editor = self.editor, None
-            for found in list(self.objects.values()):
-                found._found = None
             editor.close()
         if self.after is not None:
             self.after()
             self.after = None
 
 
+class Guarded:
+    """An object of a file that is written. Each call sees all changes, and no change happens meanwhile."""
+
+    def __init__(self, opened: Opened, address: int) -> None:
+        self._opened = opened
+        self.address = address
+
+    def __getattr__(self, name: str) -> Any:
+        opened, address = self._opened, self.address
+
+        def call(*arguments: Any) -> Any:
+            with opened._lock:
+                opened.check_open()
+                return getattr(opened.at(address), name)(*arguments)
+
+        with opened._lock:
+            opened.check_open()
+            value = getattr(opened.at(address), name)
+        return call if callable(value) else value
+
+
 class HLObject:
     """The common part of files, groups, datasets and committed types."""
 
     def __init__(self, opened: Any, node: Any = None, name: str | None = None) -> None:
+        if not isinstance(opened, (ObjectID, Opened)):
+            raise ValueError(f"an object of a file is made from its identifier, and not from {opened!r}")
         if isinstance(opened, ObjectID):
             # As in h5py, an object can be made from its identifier.
             of = opened._object
             if not isinstance(of, type(self)) and not (isinstance(self, Group) and isinstance(of, Group)):
                 raise ValueError(f"{of!r} is no {type(self).__name__}")
             opened, node, name = of._file_of, of._node, of._name
-        self._file_of = opened
-        self._found = node
+        self._file_of: Any = opened
         self._address: int = node.address
-        if opened.editor is not None:
-            opened.objects[id(self)] = self
-        self._seen = opened.changes
-        self._name = name
+        self._found = node if opened.editor is None else None
+        self._name: str | None = name
         self._id: Any = None
 
     @property
     def _node(self) -> Any:
         """The object in the Rust part, with all changes."""
-        if self._file_of.is_closed:
-            self._file_of.check_open()
-        if self._seen != self._file_of.changes:
-            self._found, self._seen = self._file_of.current(self._found, self._seen)
-        return self._found
+        if self._found is not None:
+            return self._found
+        self._file_of.check_open()
+        return Guarded(self._file_of, self._address)
 
     @property
     def _place(self) -> tuple[int, str]:
@@ -210,19 +231,27 @@ class HLObject:
 
 
 class Datatype(HLObject):
-    """A committed type."""
+    """A committed type, or one of the low-level interface: ``Datatype(h5t.STD_B16LE)``."""
+
+    def __init__(self, opened: Any, node: Any = None, name: str | None = None) -> None:
+        self._type: Any = None
+        if hasattr(opened, "described"):
+            self._type = opened
+            self._name = None
+        else:
+            super().__init__(opened, node, name)
 
     @property
     def dtype(self) -> np.dtype[Any]:
         """NumPy's type."""
-        return _types.dtype_of(self._node.datatype())
+        return _types.dtype_of(self._node.datatype() if self._type is None else self._type.described)
 
     @property
     def id(self) -> Any:
         """The type as it is stored."""
         from sciformats.h5 import h5t
 
-        return h5t.of(self._node.datatype(), True)
+        return h5t.of(self._node.datatype(), True) if self._type is None else self._type
 
     def __repr__(self) -> str:
         if self._file_of.is_closed:
@@ -327,7 +356,7 @@ class Group(GroupWriting, HLObject, MutableMapping[str, Any]):
     def __iter__(self) -> Iterator[str]:
         self._file_of.check_open()
         links = self._node.links()
-        if self._file_of.track_order and all(order is not None for _, _, order in links):
+        if links and all(order is not None for _, _, order in links):
             return iter([name for name, _, _ in sorted(links, key=lambda link: link[2])])
         names = [name for name, _, _ in links]
         return iter(sorted(names, key=lambda name: name.encode("utf-8", "surrogatepass")))
@@ -412,13 +441,15 @@ class Members(ValuesView[Any]):
     _mapping: Any
 
     def __iter__(self) -> Iterator[Any]:
-        return (self._mapping.get(name) for name in self._mapping)
+        found: list[Any] = [self._mapping.get(name) for name in self._mapping]
+        return iter(found)
 
     def __contains__(self, value: object) -> bool:
         return any(value == each for each in self)
 
     def __reversed__(self) -> Iterator[Any]:
-        return reversed(list(self))
+        members: list[Any] = list(self)
+        return reversed(members)
 
     def __repr__(self) -> str:
         return f"<ValuesViewHDF5({self._mapping})>"
@@ -430,10 +461,15 @@ class NamedMembers(ItemsView[str, Any]):
     _mapping: Any
 
     def __iter__(self) -> Iterator[tuple[str, Any]]:
-        return ((name, self._mapping.get(name)) for name in self._mapping)
+        found: list[tuple[str, Any]] = [(name, self._mapping.get(name)) for name in self._mapping]
+        return iter(found)
+
+    def __contains__(self, item: object) -> bool:
+        return any(item == each for each in self)
 
     def __reversed__(self) -> Iterator[tuple[str, Any]]:
-        return reversed(list(self))
+        members: list[tuple[str, Any]] = list(self)
+        return reversed(members)
 
     def __repr__(self) -> str:
         return f"<ItemsViewHDF5({self._mapping})>"
@@ -482,9 +518,15 @@ class File(Group):
         track_order: bool | None = None,
         threads: int = 0,
         external: str = "anywhere",
-        backing_store: bool = True,
+        backing_store: bool | None = None,
+        locking: Any = None,
+        rdcc_nslots: int = 8191,
+        rdcc_nbytes: int = 8 << 20,
+        rdcc_w0: float = 0.75,
         **_: Any,
     ) -> None:
+        if locking not in (None, True, False, "true", "false", "best-effort"):
+            raise ValueError(f"Unsupported locking value: {locking!r}")
         fixed = (("external", external), ("threads", threads))
         found = opened(
             name,
@@ -498,6 +540,7 @@ class File(Group):
                 "backing_store": backing_store,
             },
         )
+        found.cache = (int(rdcc_nslots), int(rdcc_nbytes), float(rdcc_w0))
         super().__init__(found, found.root, "/")
 
     @classmethod
@@ -509,7 +552,8 @@ class File(Group):
     @property
     def filename(self) -> str:
         """The path by which it was opened."""
-        return self._file_of.shown
+        shown: str = self._file_of.shown
+        return shown
 
     @property
     def mode(self) -> str:
@@ -520,12 +564,14 @@ class File(Group):
     @property
     def driver(self) -> str:
         """``"sec2"`` for a file with a path, ``"fileobj"`` for bytes, and ``"core"`` if the caller chose it."""
-        return self._file_of.driver
+        driver: str = self._file_of.driver
+        return driver
 
     @property
     def libver(self) -> tuple[str, str]:
         """The versions of the library that may have written the file."""
-        return self._file_of.libver
+        libver: tuple[str, str] = self._file_of.libver
+        return libver
 
     @property
     def userblock_size(self) -> int:

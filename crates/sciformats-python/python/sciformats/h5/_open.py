@@ -36,6 +36,8 @@ def opened(name: Any, mode: str, fixed: tuple[tuple[str, Any], ...], options: di
         raise ValueError(f"Unknown driver type {driver!r}")
     if driver not in (None, "fileobj") and hasattr(name, "read"):
         raise ValueError("a file object can only be opened with the driver 'fileobj'")
+    if options["backing_store"] is not None and driver != "core":
+        raise TypeError("backing_store= is for the driver 'core' only")
     if driver == "split":
         raise NotSupported("the driver 'split' is not supported")
     if mode not in ("r", "r+", "w", "w-", "x", "a"):
@@ -44,6 +46,8 @@ def opened(name: Any, mode: str, fixed: tuple[tuple[str, Any], ...], options: di
     if isinstance(name, bytes) and not name.startswith(b"\x89HDF"):
         name = os.fsdecode(name)
     if isinstance(name, (str, os.PathLike)):
+        if driver == "fileobj":
+            raise ValueError("the driver 'fileobj' needs a file object and not a path")
         name = os.fspath(name)
         if isinstance(name, bytes):
             name = os.fsdecode(name)
@@ -53,7 +57,7 @@ def opened(name: Any, mode: str, fixed: tuple[tuple[str, Any], ...], options: di
             path = os.path.abspath(name)
             address = Address(path, fixed, state_of(path))
             found = Opened(address, _sciformats.open_hdf5(path, None, dict(fixed)))
-        elif driver == "core" and not options["backing_store"]:
+        elif driver == "core" and options["backing_store"] is False:
             found = _in_memory(None, mode, fixed, options)
         else:
             found = _changed(os.path.abspath(name), mode, fixed, options)
@@ -67,7 +71,7 @@ def opened(name: Any, mode: str, fixed: tuple[tuple[str, Any], ...], options: di
         content = bytes(name)
         address = Address(None, fixed, content)
         return Opened(address, _sciformats.open_hdf5(None, content, dict(fixed)))
-    if not hasattr(name, "write"):
+    if not (hasattr(name, "write") and hasattr(name, "seek")):
         raise TypeError("a file that is to be written must be a path or a file object")
     found = _in_memory(name, mode, fixed, options)
     found.shown = repr(name)
@@ -80,6 +84,8 @@ def _check_user_block(size: int | None, mode: str) -> None:
         return
     if mode == "r":
         raise ValueError("User block may only be specified when creating a file")
+    if not isinstance(size, int):
+        raise ValueError("User block size must be an integer")
     if size < 512 or size & (size - 1):
         raise ValueError("User block size must be a power of 2 and at least 512")
 
@@ -96,7 +102,8 @@ def _changed(path: str, mode: str, fixed: tuple[tuple[str, Any], ...], options: 
     editor = _sciformats.edit_hdf5(path, create, overwrite, user_block, options["track_order"], newest)
     found = Opened(Address(path, fixed, state_of(path)), None, editor, "r+")
     if libver is not None:
-        found.libver = (libver, "v200") if isinstance(libver, str) else tuple(libver)
+        bounds = (libver, "latest") if isinstance(libver, str) else tuple(libver)
+        found.libver = tuple("v200" if bound == "latest" else bound for bound in bounds)  # type: ignore[assignment]
     found.track_order = options["track_order"]
     if user_block and not create and found.root.file_facts()[1] != user_block:
         found.close()

@@ -49,7 +49,7 @@ class VirtualSource:
             self.path = path_or_dataset.file.filename
             self.name = path_or_dataset.name or ""
             self.shape = tuple(path_or_dataset.shape or ())
-            self.dtype = path_or_dataset.dtype
+            self.dtype: np.dtype[Any] | None = path_or_dataset.dtype
             self.maxshape = path_or_dataset.maxshape
         else:
             if name is None:

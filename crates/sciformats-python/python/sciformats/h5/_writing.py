@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,11 @@ _IGNORED = frozenset(
     {"track_times", "track_order", "dcpl", "dapl", "efile_prefix", "virtual_prefix", "rdcc_nbytes", "rdcc_nslots"}
     | {"rdcc_w0", "fill_time", "lcpl", "copy"}
 )
+
+
+def _cache(options: dict[str, Any], opened: Any) -> tuple[int, int, float]:
+    nslots, nbytes, w0 = opened.cache
+    return (options.get("rdcc_nslots", nslots), options.get("rdcc_nbytes", nbytes), options.get("rdcc_w0", w0))
 
 
 class GroupWriting:
@@ -100,12 +106,18 @@ class GroupWriting:
         self._file_of.check_open()
         wanted = _create.Wanted(shape, dtype, data)
         settings = wanted.settings(options, self)
+        cache = _cache(options, self._file_of)
         left = set(options) - _IGNORED
         if left:
             raise TypeError(f"create_dataset() got an unexpected keyword argument '{sorted(left)[0]}'")
         path = self._target(name, "dataset")
+        for external, _, _ in settings["external"]:
+            # The files exist from now on, as they do once the C library has written the first element.
+            with open(os.path.join(os.path.dirname(self._file_of.address.path or ""), external), "ab"):
+                pass
         self._file_of.change("dataset", path, settings)
         made: Dataset = self[path]
+        made._cache = cache
         if wanted.data is not None and wanted.data.size:
             made._write_all(wanted.data)
         return made
@@ -138,6 +150,7 @@ class GroupWriting:
         found = self[name]
         if not isinstance(found, Dataset):
             raise TypeError(f"Incompatible object ({type(found).__name__}) already exists")
+        found._cache = _cache(options, self._file_of)
         if shape != found.shape:
             if "maxshape" not in options:
                 raise TypeError(f"Shapes do not match (existing {found.shape} vs new {shape})")

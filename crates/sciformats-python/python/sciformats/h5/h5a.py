@@ -5,6 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from sciformats.h5 import h5s, h5t
+from sciformats.h5._attributes import AttributeID as AttrID
+
+__all__ = ["AttrID", "create", "delete", "exists", "open"]
 
 
 def create(loc: Any, name: bytes, tid: h5t.TypeID, space: h5s.SpaceID) -> Any:

@@ -56,3 +56,12 @@ def get_label(dset: Any, idx: int) -> bytes:
     """Return the label of a dimension."""
     found: str = _of(dset).dims[idx].label
     return found.encode()
+
+
+def iterate(dset: Any, dim: int, func: Any, startidx: int = 0) -> Any:
+    """Call a function with the identifier of each scale of a dimension, until it returns something other than ``None``."""
+    for scale in _of(dset).dims[dim].values()[startidx:]:
+        answer = func(scale.id)
+        if answer is not None:
+            return answer
+    return None

@@ -240,7 +240,15 @@ def of(described: _types.Described, committed: bool = False) -> TypeID:
 
 
 def py_create(dt: Any, logical: bool = False, aligned: bool = False) -> TypeID:
-    """Return the type for a NumPy type."""
+    """Return the type for a NumPy type; ``logical`` asks for the layout in the file.
+
+    Raises
+    ------
+    TypeError
+        If HDF5 has no such type.
+    """
+    if logical and np.dtype(dt).isalignedstruct and np.dtype(dt).hasobject:
+        raise TypeError("a compound with objects has other offsets in the file than in memory")
     return of(_encode.describe(np.dtype(dt)))
 
 
