@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import os
 import tempfile
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sciformats import _sciformats
 from sciformats._open import Address, state_of
 from sciformats.errors import NotSupported
-
-if TYPE_CHECKING:
-    from sciformats.h5._objects import Opened
+from sciformats.h5._opened import Opened
 
 #: The names of the modes: whether the file is created, and whether one may exist.
 _CREATE = {"w": (True, True), "w-": (True, False), "x": (True, False), "r+": (False, True)}
@@ -29,8 +27,6 @@ def opened(name: Any, mode: str, fixed: tuple[tuple[str, Any], ...], options: di
     OSError
         As the system reports it, or if the file is not an HDF5 file.
     """
-    from sciformats.h5._objects import Opened
-
     driver = options["driver"]
     if driver not in _DRIVERS:
         raise ValueError(f"Unknown driver type {driver!r}")
@@ -91,8 +87,6 @@ def _check_user_block(size: int | None, mode: str) -> None:
 
 
 def _changed(path: str, mode: str, fixed: tuple[tuple[str, Any], ...], options: dict[str, Any]) -> Opened:
-    from sciformats.h5._objects import Opened
-
     if mode == "a":
         mode = "r+" if os.path.exists(path) else "x"
     create, overwrite = _CREATE[mode]
