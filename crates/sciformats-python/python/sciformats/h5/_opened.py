@@ -8,6 +8,9 @@ from typing import Any
 
 from sciformats._open import Address
 
+#: The number of bytes of changes that wait in memory at most.
+_WAITING = 1 << 28
+
 
 class Opened:
     """An open file, which all of its objects share."""
@@ -32,6 +35,7 @@ class Opened:
         #: How many times the file was changed, and the number of changes that ``_root`` shows.
         self.changes = 0
         self._seen = -1
+        self._waiting = 0
         self.root_address: int = 0 if editor is None else editor.root().address
 
     @property
@@ -75,6 +79,10 @@ class Opened:
                 return getattr(self.editor, method)(*arguments)
             finally:
                 self.changes += 1
+                self._waiting += sum(len(each) for each in arguments if isinstance(each, (bytes, list)))
+                if self._waiting > _WAITING:
+                    self.editor.commit()
+                    self._waiting = 0
 
     def close(self) -> None:
         """Write what is pending, and close the file."""
