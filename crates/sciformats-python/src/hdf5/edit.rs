@@ -27,6 +27,10 @@ type Ranges = Vec<(u64, u64, u64)>;
 /// virtual dataset.
 type Mapped = (String, String, Vec<u64>, Ranges, Ranges);
 
+/// The value of an attribute: its type, its shape (`None` means a null dataspace), its elements, and the path
+/// of its type if that is an object of the file.
+type Described<'py> = (Bound<'py, PyAny>, Option<Vec<u64>>, Bound<'py, PyAny>, Option<String>);
+
 /// The properties of a new dataset.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
@@ -61,19 +65,28 @@ pub(crate) struct Edit {
     path: Option<String>,
 }
 
-/// Opens a file for changes. If `create`, the file is created first; `overwrite` permits to replace a file.
-#[pyfunction]
-pub(crate) fn edit_hdf5(
-    py: Python<'_>,
-    path: PathBuf,
+/// How a file is opened for changes.
+#[derive(Clone, Copy, FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct Opening {
+    /// Whether the file is created first.
     create: bool,
+    /// Whether this may replace a file.
     overwrite: bool,
+    /// The number of bytes before the start of the HDF5 file.
     user_block: usize,
+    /// Whether new groups keep the order in which members are created.
     tracked: bool,
+    /// Whether the newest structures are written, which older libraries cannot read.
     newest: bool,
-) -> PyResult<Edit> {
+}
+
+/// Opens a file for changes.
+#[pyfunction]
+pub(crate) fn edit_hdf5(py: Python<'_>, path: PathBuf, opening: Opening) -> PyResult<Edit> {
+    let Opening { create, overwrite, user_block, tracked, newest } = opening;
     let shown = path.to_string_lossy().into_owned();
-    let editor = py.detach(|| {
+    let editor = py.detach(move || {
         if create {
             let mut options = CreateOptions::default().with_track_order(tracked);
             if newest {
@@ -93,7 +106,7 @@ pub(crate) fn edit_hdf5(
             .with_external(hdf5_pure::options::External::Anywhere)
             .with_missing(hdf5_pure::options::MissingSources::Filled);
         let options = EditOptions::default().with_track_order(tracked).with_reading(reading);
-        Editor::open_with(&path, &options)
+        Editor::open_with(path, &options)
     });
     let editor = editor.map_err(|error| raise(&error, Some(&shown)))?;
     let state = State { editor, known: HashMap::new() };
@@ -220,19 +233,20 @@ impl Edit {
         &self,
         py: Python<'_>,
         object: (u64, String),
-        scaled: Vec<u64>,
-        mask: u32,
-        bytes: Vec<u8>,
+        chunk: (Vec<u64>, u32),
+        bytes: &[u8],
     ) -> PyResult<()> {
+        let (scaled, mask) = chunk;
         self.change(py, |state| {
             let id = state.id(object)?;
-            state.editor.open_id(id)?.write_chunk(&scaled, mask, &bytes)?;
+            state.editor.open_id(id)?.write_chunk(&scaled, mask, bytes)?;
             Ok(())
         })
     }
 
     /// Changes the shape of a dataset.
     fn resize(&self, py: Python<'_>, object: (u64, String), shape: Vec<u64>) -> PyResult<()> {
+        let shape = shape.into_boxed_slice();
         self.change(py, |state| {
             let id = state.id(object)?;
             state.editor.open_id(id)?.resize(&shape)?;
@@ -246,12 +260,10 @@ impl Edit {
         py: Python<'_>,
         object: (u64, String),
         name: &str,
-        described: &Bound<'_, PyAny>,
-        shape: Option<Vec<u64>>,
-        elements: &Bound<'_, PyAny>,
-        committed: Option<String>,
+        value: Described<'_>,
     ) -> PyResult<()> {
-        let (datatype, elements) = (types::parse(described)?, item::of(elements)?);
+        let (described, shape, elements, committed) = value;
+        let (datatype, elements) = (types::parse(&described)?, item::of(&elements)?);
         self.change(py, |state| {
             let id = state.id(object)?;
             let committed = committed.map(|path| state.editor.id(&path)).transpose()?;
@@ -260,13 +272,13 @@ impl Edit {
     }
 
     /// Removes an attribute.
-    fn remove_attribute(&self, py: Python<'_>, object: (u64, String), name: &str) -> PyResult<()> {
-        self.change(py, |state| state.editor.object(&object.1)?.remove_attribute(name).map(drop))
+    fn remove_attribute(&self, py: Python<'_>, path: &str, name: &str) -> PyResult<()> {
+        self.change(py, |state| state.editor.object(path)?.remove_attribute(name).map(drop))
     }
 
     /// Renames an attribute.
-    fn rename_attribute(&self, py: Python<'_>, object: (u64, String), name: &str, to: &str) -> PyResult<()> {
-        self.change(py, |state| state.editor.object(&object.1)?.rename_attribute(name, to).map(drop))
+    fn rename_attribute(&self, py: Python<'_>, path: &str, name: &str, to: &str) -> PyResult<()> {
+        self.change(py, |state| state.editor.object(path)?.rename_attribute(name, to).map(drop))
     }
 
     /// Removes a link.

@@ -52,7 +52,7 @@ class AttributeManager(MutableMapping[str, Any]):
     def __delitem__(self, name: str) -> None:
         if name not in self:
             raise KeyError(f"Unable to synchronously delete attribute (can't locate attribute: '{name}')")
-        self._parent._file_of.change("remove_attribute", self._parent._place, _name_of(name))
+        self._parent._file_of.change("remove_attribute", self._parent._place[1], _name_of(name))
 
     def create(self, name: str, data: Any, shape: Any = None, dtype: Any = None) -> None:
         """Set an attribute, with a shape and a type if they are given."""
@@ -82,12 +82,12 @@ class AttributeManager(MutableMapping[str, Any]):
         items = b"" if shape is None else _encode.elements(array, described, self._parent)
         parent = self._parent
         extent = None if shape is None else list(shape)
-        parent._file_of.change("attribute", parent._place, _name_of(name), described, extent, items, committed)
+        parent._file_of.change("attribute", parent._place, _name_of(name), (described, extent, items, committed))
 
     def _set_terminated(self, name: str, text: bytes) -> None:
         """Set a single text that ends in a NUL, as the C library expects it of scales."""
         parent, content = self._parent, text + b"\0"
-        parent._file_of.change("attribute", parent._place, name, ("terminated", len(content)), [], content, None)
+        parent._file_of.change("attribute", parent._place, name, (("terminated", len(content)), [], content, None))
 
     def modify(self, name: str, value: Any) -> None:
         """Change the value of an attribute, whose type and shape stay."""
@@ -104,7 +104,7 @@ class AttributeManager(MutableMapping[str, Any]):
 
     def rename(self, name: str, to: str) -> None:
         """Rename an attribute."""
-        self._parent._file_of.change("rename_attribute", self._parent._place, _name_of(name), _name_of(to))
+        self._parent._file_of.change("rename_attribute", self._parent._place[1], _name_of(name), _name_of(to))
 
     def _copy(self, other: AttributeManager, name: str) -> None:
         """Copy an attribute of another object, with its type."""

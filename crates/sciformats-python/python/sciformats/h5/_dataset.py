@@ -113,7 +113,7 @@ class DatasetID(ObjectID):
         scaled = [at // side for at, side in zip(offsets, chunks)]
         content = memoryview(data).cast("B").tobytes()
         try:
-            self._dataset._file_of.change("write_chunk", self._dataset._place, scaled, filter_mask, content)
+            self._dataset._file_of.change("write_chunk", self._dataset._place, (scaled, filter_mask), content)
         except ValueError as error:
             raise NotSupported(str(error), self._dataset.file.filename) from None
         self._chunks = None

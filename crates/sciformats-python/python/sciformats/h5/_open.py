@@ -93,7 +93,16 @@ def _changed(path: str, mode: str, fixed: tuple[tuple[str, Any], ...], options: 
     libver = options["libver"]
     newest = (libver if isinstance(libver, str) else (libver or ("earliest",))[0]) == "latest"
     user_block = int(options["userblock_size"] or 0)
-    editor = _sciformats.edit_hdf5(path, create, overwrite, user_block, options["track_order"], newest)
+    editor = _sciformats.edit_hdf5(
+        path,
+        {
+            "create": create,
+            "overwrite": overwrite,
+            "user_block": user_block,
+            "tracked": options["track_order"],
+            "newest": newest,
+        },
+    )
     found = Opened(Address(path, fixed, state_of(path)), None, editor, "r+")
     if libver is not None:
         bounds = (libver, "latest") if isinstance(libver, str) else tuple(libver)
