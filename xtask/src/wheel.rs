@@ -1,5 +1,5 @@
 //! Builds the wheel of the Python package, installs it in an environment of its own, and runs its test suites
-//! there.
+//! there, and the suite of h5py in which `sciformats.h5` takes the place of h5py.
 //!
 //! The wheel is built in the same way as the program for the conformance run, so that overflowing arithmetic
 //! is found; `--release` builds what users get. A wheel that was installed before is removed first, so that
@@ -30,8 +30,15 @@ pub(crate) fn task(mut args: Args) -> Result {
     let wheel = build(&python, if release { "release" } else { "conform" })?;
     println!("{}", wheel.display());
     install(&python, &wheel)?;
-    test(&python, suite.as_deref())?;
-    if suite.is_none() { types(&python) } else { Ok(()) }
+    match suite.as_deref() {
+        Some("h5py") => theirs(&python),
+        Some(name) => test(&python, Some(name)),
+        None => {
+            test(&python, None)?;
+            theirs(&python)?;
+            types(&python)
+        }
+    }
 }
 
 /// Builds the wheel and returns its path.
@@ -64,6 +71,14 @@ fn test(python: &Python, suite: Option<&str>) -> Result {
     let mut command = Command::new(python.interpreter());
     command.args(["-m", "pytest", "-q", "-p", "no:cacheprovider"]).arg(chosen).current_dir(tests);
     command.env("PYTHONDONTWRITEBYTECODE", "1").env("SCIFORMATS_FIXTURES", root().join("fixtures"));
+    run(&mut command)
+}
+
+/// Runs the suite that comes with h5py on `sciformats.h5`. What fails must be in a table with its reason.
+fn theirs(python: &Python) -> Result {
+    let script = root().join("xtask").join("python").join("h5py_suite.py");
+    let mut command = python.script(&script);
+    command.arg(target_folder()?.join("h5py-suite")).arg(package().join("tests").join("h5py_suite.toml"));
     run(&mut command)
 }
 

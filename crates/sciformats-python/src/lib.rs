@@ -20,7 +20,7 @@ mod _sciformats {
     #[pymodule_export]
     use crate::file::{Array, File};
     #[pymodule_export]
-    use crate::hdf5::{Node, open_hdf5};
+    use crate::hdf5::{Edit, Node, edit_hdf5, open_hdf5};
     #[pymodule_export]
     use crate::program::run;
 }

@@ -260,7 +260,7 @@ def test_types_are_marked_as_h5pys() -> None:
         h5.check_dtype(other="i4")
 
 
-def test_files_close_pickle_and_are_not_written(rich_path: str, tmp_path: pathlib.Path) -> None:
+def test_files_close_and_pickle(rich_path: str, tmp_path: pathlib.Path) -> None:
     file = h5.File(rich_path)
     dataset = pickle.loads(pickle.dumps(file["gzip"]))
     assert np.array_equal(dataset[()], file["gzip"][()])
@@ -270,9 +270,8 @@ def test_files_close_pickle_and_are_not_written(rich_path: str, tmp_path: pathli
     with pytest.raises(ValueError):
         again[0]
     assert np.array_equal(dataset[0], dataset[()][0]), "an object from a pickle has its own file"
-    with pytest.raises(errors.NotSupported):
-        h5.File(tmp_path / "new.h5", "w")
-    assert not (tmp_path / "new.h5").exists()
+    with pytest.raises(TypeError), h5.File(tmp_path / "new.h5", "w") as new:
+        pickle.dumps(new)
     with pytest.raises(FileNotFoundError):
         h5.File(tmp_path / "none.h5")
     assert h5.is_hdf5(rich_path) and not h5.is_hdf5(__file__)

@@ -10,7 +10,7 @@ import pytest
 import sciformats
 from sciformats import errors, h5
 
-COUNT = 1_000
+COUNT = 5_000
 
 #: Exceptions that a damaged file may cause: those of this package, those for paths that do not exist, those of the system, and
 #: `ValueError` for a call that an object does not support after damage has changed its kind.

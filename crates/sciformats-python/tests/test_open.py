@@ -291,3 +291,20 @@ def test_the_program_comes_with_the_package(hdf5_path: str) -> None:
     assert shown.returncode == 0 and "fields" in shown.stdout, shown.stderr
     absent = subprocess.run([sys.executable, "-m", "sciformats._program", "info", "/nope"], capture_output=True)
     assert absent.returncode == 3
+
+
+def test_many_selections_and_other_tasks(hdf5_path: str, numbers: np.ndarray) -> None:
+    import asyncio
+
+    file = sciformats.open(hdf5_path)
+    keys = [np.s_[i : i + 3, ::2] for i in range(0, 30, 3)]
+    for key, found in zip(keys, file["fields/u"].read_many(keys)):
+        assert np.array_equal(found, numbers[key])
+    both = file.read_many(["plain", "fields/u"], threads=2)
+    assert all(np.array_equal(found, numbers) for found in both)
+
+    async def read() -> None:
+        one, many = await asyncio.gather(file["plain"].aread(), file["fields/u"].aread_many(keys))
+        assert np.array_equal(one, numbers) and len(many) == len(keys)
+
+    asyncio.run(read())

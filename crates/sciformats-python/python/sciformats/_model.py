@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from html import escape
 from typing import Any
 
@@ -16,6 +17,13 @@ from sciformats.errors import Error, NotSupported
 
 #: The number of elements that :meth:`Array.iter_chunks` returns at once if an array has no chunks.
 _PIECE = 1 << 20
+
+
+def _in_threads(read: Callable[[Any], Any], what: Iterable[Any], threads: int | None) -> list[Any]:
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(threads or os.cpu_count() or 1) as pool:
+        return list(pool.map(read, what))
 
 
 class Attributes(Mapping[str, Any]):
@@ -133,6 +141,10 @@ class Group(Mapping[str, Any]):
         except KeyError:
             return False
         return True
+
+    def read_many(self, paths: Iterable[str], threads: int | None = None) -> list[Any]:
+        """Read several arrays whole, in several threads; they are in the order of the paths."""
+        return _in_threads(lambda path: self[path][...], paths, threads)
 
     def walk(self) -> Iterator[tuple[str, Any]]:
         """Iterate over all groups and arrays below, each once, with their paths. Soft and external links are not followed."""
@@ -385,6 +397,35 @@ class Array:
             raise ValueError(f"out has shape {out.shape}, but the selection has shape {found.shape}")
         np.copyto(out, found, casting="same_kind")
         return out
+
+    def read_many(self, keys: Iterable[Any], threads: int | None = None) -> list[Any]:
+        """Read several selections in several threads.
+
+        Parameters
+        ----------
+        keys
+            The selections, each as in brackets.
+        threads : int, optional
+            The number of threads; by default one per processor.
+
+        Returns
+        -------
+        list
+            The elements of each selection, in the order of the keys.
+        """
+        return _in_threads(self.__getitem__, keys, threads)
+
+    async def aread(self, key: Any = ..., out: NDArray[Any] | None = None) -> Any:
+        """Do the same as :meth:`read` in another thread, so that other tasks of asyncio can run meanwhile."""
+        import asyncio
+
+        return await asyncio.to_thread(self.read, key, out)
+
+    async def aread_many(self, keys: Iterable[Any], threads: int | None = None) -> list[Any]:
+        """Do the same as :meth:`read_many` in other threads, so that other tasks of asyncio can run meanwhile."""
+        import asyncio
+
+        return await asyncio.to_thread(self.read_many, list(keys), threads)
 
     def oindex(self, key: Any) -> Any:
         """Read the selected elements; lists of indices and masks each select along their own dimension.

@@ -21,6 +21,7 @@ from xarray.core.utils import FrozenDict
 
 import sciformats
 from sciformats import _netcdf, h5
+from sciformats._xarray_write import write
 
 #: The first bytes of the formats. An HDF5 file may begin later, which is only known after opening it.
 _SIGNATURES = (b"\x89HDF\r\n\x1a\n", b"#ASDF", b"\x93NUMPY", b"rawarray", b"\x9e\xa8b2frame", b"\xdfe" * 4)

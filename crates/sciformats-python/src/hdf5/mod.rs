@@ -1,7 +1,11 @@
 //! The access to HDF5 that `sciformats.h5` needs, with links, types and storage that the common model does
 //! not contain.
 
+mod edit;
+mod item;
 mod types;
+
+pub(crate) use edit::{Edit, edit_hdf5};
 
 use std::path::PathBuf;
 
@@ -134,9 +138,16 @@ impl Node {
     fn attributes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let (file, address) = (self.file()?, self.place());
         let list = PyList::empty(py);
-        for attribute in self.ok(py.detach(|| file.attributes_at(address)))? {
+        let attributes = self.ok(py.detach(|| file.attributes_at(address)))?;
+        // Dense storage numbers all attributes, but the numbers only count if the object tracks the order.
+        let numbered = attributes.iter().any(|attribute| attribute.creation_order().is_some());
+        let tracked = numbered && {
+            let properties = self.ok(py.detach(|| file.creation_properties(address)))?;
+            properties.attribute_order != hdf5_pure::structure::CreationOrder::Unknown
+        };
+        for attribute in attributes {
             let name = attribute.name().map(|name| name.to_text().into_owned()).unwrap_or_default();
-            let order = attribute.creation_order();
+            let order = attribute.creation_order().filter(|_| tracked);
             match self.attribute(py, &attribute) {
                 Ok((datatype, shape, direct, data)) => {
                     list.append((name, datatype, shape, direct, data, order))?;
@@ -180,6 +191,36 @@ impl Node {
             Dataspace::Scalar => Some((Vec::new(), Vec::new())),
             Dataspace::Null => None,
         })
+    }
+
+    /// Returns whether the type of a dataset's elements is an object of the file.
+    #[getter]
+    fn is_committed(&self) -> PyResult<bool> {
+        Ok(self.ok(self.dataset()?.committed())?.is_some())
+    }
+
+    /// Returns whether the type of an attribute is an object of the file.
+    fn attribute_is_committed(&self, py: Python<'_>, name: &str) -> PyResult<bool> {
+        let (file, address) = (self.file()?, self.place());
+        let found = py.detach(|| {
+            let attributes = file.attributes_at(address)?;
+            let named = |of: &&Attribute| of.name().is_some_and(|found| found.to_text() == name);
+            attributes.iter().find(named).map(Attribute::committed).transpose()
+        });
+        Ok(self.ok(found)?.flatten().is_some())
+    }
+
+    /// Returns the file and the dataset of each part of a virtual dataset.
+    fn mappings(&self) -> PyResult<Vec<(String, String)>> {
+        let mappings = self.ok(self.dataset()?.mappings())?;
+        let text = |name: &hdf5_pure::Name| name.to_text().into_owned();
+        Ok(mappings.iter().map(|mapping| (text(&mapping.file), text(&mapping.dataset))).collect())
+    }
+
+    /// Returns when space is allocated, and when fill values are written, in the numbers of the standard.
+    fn times(&self) -> PyResult<(u8, u8)> {
+        let fill = self.ok(self.dataset()?.fill_value())?;
+        Ok((fill.allocation_time, fill.write_time))
     }
 
     /// Returns how the elements are stored: a word, and the shape of a chunk or the offset of the first byte
@@ -300,7 +341,7 @@ impl Node {
         match &self.found {
             Found::Group(group) => Ok(group.file().clone()),
             Found::Dataset(dataset) => Ok(dataset.file().clone()),
-            Found::Datatype(_) => Err(PyValueError::new_err("the object is a datatype")),
+            Found::Datatype(committed) => Ok(committed.file().clone()),
         }
     }
 

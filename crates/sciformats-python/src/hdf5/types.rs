@@ -1,10 +1,12 @@
 //! Describes HDF5's datatypes as nested tuples, which `sciformats.h5._types` converts to NumPy types.
 
-use hdf5_pure::structure::{ByteOrder, Class};
-use hdf5_pure::structure::{CharacterSet, FloatOrder, ReferenceKind, VariableLength};
+use hdf5_pure::structure::{ByteOrder, CharacterSet, Class, EnumMember, FloatOrder, Member};
+use hdf5_pure::structure::{Padding, ReferenceKind, VariableLength};
 use hdf5_pure::{Datatype, ElementType};
 use pyo3::IntoPyObjectExt;
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 
 /// Describes a type as a tuple: its class, and then what NumPy needs to know about it.
 ///
@@ -83,4 +85,104 @@ pub(crate) fn is_direct(of: &Datatype) -> bool {
         Class::Compound(members) => members.iter().all(|member| is_direct(&member.datatype)),
         Class::Time { .. } | Class::Reference(_) | Class::VariableLength(_) => false,
     }
+}
+
+/// Takes a type from a tuple in the form of [`describe`].
+///
+/// # Errors
+///
+/// `TypeError` if HDF5 has no such type.
+pub(crate) fn parse(of: &Bound<'_, PyAny>) -> PyResult<Datatype> {
+    let of = of.cast::<PyTuple>()?;
+    let word: String = of.get_item(0)?.extract()?;
+    let inner = |index: usize| parse(&of.get_item(index)?);
+    let size = || of.get_item(1)?.extract::<u32>();
+    let set = |utf8: bool| if utf8 { CharacterSet::Utf8 } else { CharacterSet::Ascii };
+    let ordered = |datatype: Datatype, order: &str| match order {
+        ">" => datatype.big_endian(),
+        _ => datatype,
+    };
+    Ok(match word.as_str() {
+        "int" => {
+            let (signed, order): (bool, String) = (of.get_item(2)?.extract()?, of.get_item(3)?.extract()?);
+            ordered(Datatype::integer(signed, size()?), &order)
+        }
+        "float" => {
+            let order: String = of.get_item(2)?.extract()?;
+            let datatype = match size()? {
+                2 => Datatype::float16(),
+                4 => Datatype::float32(),
+                8 => Datatype::float64(),
+                other => {
+                    return Err(PyTypeError::new_err(format!("floats of {other} bytes cannot be stored")));
+                }
+            };
+            ordered(datatype, &order)
+        }
+        "string" => {
+            let charset = set(of.get_item(2)?.extract()?);
+            let class = Class::String { padding: Padding::NullPadded, charset };
+            Datatype { version: 1, size: size()?, class }
+        }
+        "terminated" => {
+            let class = Class::String { padding: Padding::NullTerminated, charset: CharacterSet::Ascii };
+            Datatype { version: 1, size: size()?, class }
+        }
+        "text" => {
+            let mut datatype = Datatype::string();
+            if let Class::VariableLength(VariableLength::String { charset, .. }) = &mut datatype.class {
+                *charset = set(of.get_item(1)?.extract()?);
+            }
+            datatype
+        }
+        "bits" => ordered(Datatype::bits(size()?), &of.get_item(2)?.extract::<String>()?),
+        "opaque" => Datatype::opaque(size()?, &of.get_item(2)?.extract::<String>()?),
+        "reference" => {
+            let kind: String = of.get_item(1)?.extract()?;
+            let (size, kind) = match kind.as_str() {
+                "region" => (12, ReferenceKind::Region),
+                _ => (8, ReferenceKind::Object),
+            };
+            Datatype { version: 1, size, class: Class::Reference(kind) }
+        }
+        "vlen" => Datatype::sequence(&inner(1)?),
+        "array" => Datatype::array(&of.get_item(2)?.extract::<Vec<u32>>()?, &inner(1)?),
+        "complex" => Datatype::native_complex(&inner(1)?),
+        "enum" => {
+            let base = inner(1)?;
+            let members: Vec<(String, i128)> = of.get_item(2)?.extract()?;
+            let width = usize::try_from(base.size).unwrap_or_default();
+            let big = matches!(&base.class, Class::FixedPoint(fixed) if fixed.order == ByteOrder::Big);
+            let member = |(name, value): (String, i128)| {
+                let mut value: Vec<u8> = value.to_le_bytes().into_iter().take(width).collect();
+                if big {
+                    value.reverse();
+                }
+                EnumMember { name: name.as_str().into(), value }
+            };
+            let members = members.into_iter().map(member).collect();
+            let size = base.size;
+            Datatype { version: 1, size, class: Class::Enumeration { base: Box::new(base), members } }
+        }
+        "compound" => {
+            let members: Vec<(String, u32, Bound<'_, PyAny>)> = of.get_item(2)?.extract()?;
+            let member = |(name, offset, inner): (String, u32, Bound<'_, PyAny>)| {
+                Ok(Member { name: name.as_str().into(), offset, datatype: parse(&inner)? })
+            };
+            let mut members = members.into_iter().map(member).collect::<PyResult<Vec<_>>>()?;
+            if members.iter().all(|member| is_direct(&member.datatype)) {
+                return Ok(Datatype { version: 1, size: size()?, class: Class::Compound(members) });
+            }
+            // Fields that are objects in Python have other sizes in the file, so that NumPy's offsets mean nothing.
+            let mut end = 0_u32;
+            for member in &mut members {
+                member.offset = end;
+                end = end
+                    .checked_add(member.datatype.size)
+                    .ok_or_else(|| PyTypeError::new_err("the compound is larger than 4 GiB"))?;
+            }
+            Datatype { version: 1, size: end, class: Class::Compound(members) }
+        }
+        other => return Err(PyTypeError::new_err(format!("{other} is no type of HDF5"))),
+    })
 }

@@ -1,25 +1,30 @@
 """HDF5 files for programs that were written for h5py: ``import sciformats.h5 as h5py``.
 
-Files can only be read. The documentation of h5py describes the names, and ``docs/python.md`` of the project describes the
+The documentation of h5py describes the names, and ``docs/python.md`` of the project describes the
 differences: there is no lock, any number of threads can read at the same time, objects can be pickled, and all filters are built in.
 """
 
 from __future__ import annotations
 
+from sciformats.h5 import _create, filters, h5a, h5d, h5ds, h5f, h5r, h5s, h5t, h5z
 from sciformats.h5._attributes import AttributeManager
 from sciformats.h5._dataset import Dataset, StoreInfo
 from sciformats.h5._links import ExternalLink, HardLink, SoftLink
 from sciformats.h5._objects import Datatype, File, Group, HLObject
+from sciformats.h5._config import get_config
+from sciformats.h5._selection import MultiBlockSlice
 from sciformats.h5._types import (
     Empty,
     Reference,
     RegionReference,
+    check_complex_dtype,
     check_dtype,
     check_enum_dtype,
     check_opaque_dtype,
     check_ref_dtype,
     check_string_dtype,
     check_vlen_dtype,
+    complex_compat_dtype,
     enum_dtype,
     opaque_dtype,
     ref_dtype,
@@ -28,6 +33,7 @@ from sciformats.h5._types import (
     string_dtype,
     vlen_dtype,
 )
+from sciformats.h5._virtual import VirtualLayout, VirtualSource
 
 __all__ = [
     "AttributeManager",
@@ -39,17 +45,33 @@ __all__ = [
     "Group",
     "HLObject",
     "HardLink",
+    "MultiBlockSlice",
     "Reference",
     "RegionReference",
     "SoftLink",
     "StoreInfo",
+    "UNLIMITED",
+    "VirtualLayout",
+    "VirtualSource",
+    "check_complex_dtype",
     "check_dtype",
     "check_enum_dtype",
     "check_opaque_dtype",
     "check_ref_dtype",
     "check_string_dtype",
     "check_vlen_dtype",
+    "complex_compat_dtype",
     "enum_dtype",
+    "filters",
+    "get_config",
+    "h5a",
+    "h5d",
+    "h5ds",
+    "h5f",
+    "h5r",
+    "h5s",
+    "h5t",
+    "h5z",
     "is_hdf5",
     "opaque_dtype",
     "ref_dtype",
@@ -58,6 +80,9 @@ __all__ = [
     "string_dtype",
     "vlen_dtype",
 ]
+
+#: The maximum length of a dimension that has none.
+UNLIMITED = _create.UNLIMITED
 
 
 def is_hdf5(fname: str) -> bool:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, MutableMapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sciformats.h5 import _types
+from sciformats.h5 import _encode, _types
 
 if TYPE_CHECKING:
     from sciformats.h5._objects import HLObject
 
 
-class AttributeManager(Mapping[str, Any]):
+class AttributeManager(MutableMapping[str, Any]):
     """The attributes of an object: ``attrs`` of files, groups, datasets and types."""
 
     def __init__(self, parent: HLObject) -> None:
@@ -46,12 +46,82 @@ class AttributeManager(Mapping[str, Any]):
             return value[()]
         return value
 
+    def __setitem__(self, name: str, value: Any) -> None:
+        self.create(name, data=value)
+
+    def __delitem__(self, name: str) -> None:
+        if name not in self:
+            raise KeyError(f"Unable to synchronously delete attribute (can't locate attribute: '{name}')")
+        self._parent._file_of.change("remove_attribute", self._parent._place[1], _name_of(name))
+
+    def create(self, name: str, data: Any, shape: Any = None, dtype: Any = None) -> None:
+        """Set an attribute, with a shape and a type if they are given."""
+        committed = None
+        if hasattr(dtype, "_node"):
+            committed, dtype = dtype.name, dtype.dtype
+        if isinstance(data, _types.Empty):
+            self._set(name, data.dtype if dtype is None else np.dtype(dtype), None, None, committed)
+            return
+        wanted = None if dtype is None else np.dtype(dtype)
+        array = _encode.array_of(data, wanted)
+        chosen = array.dtype if wanted is None else wanted
+        own = array.shape
+        if wanted is not None and wanted.subdtype is not None:
+            own = own[: array.ndim - len(wanted.subdtype[1])]
+        if shape is not None:
+            shape = (shape,) if isinstance(shape, int) else tuple(shape)
+            if int(np.prod(shape)) != int(np.prod(own)):
+                raise ValueError("Shape of new attribute conflicts with shape of data")
+            own = shape
+        if chosen.kind == "U":
+            raise TypeError(f"No conversion path for dtype: {chosen!r}")
+        self._set(name, chosen, own, array, committed)
+
+    def _set(self, name: str, dtype: np.dtype[Any], shape: Any, array: Any, committed: str | None) -> None:
+        described = _encode.describe(dtype)
+        items = b"" if shape is None else _encode.elements(array, described, self._parent)
+        parent = self._parent
+        extent = None if shape is None else list(shape)
+        parent._file_of.change("attribute", parent._place, _name_of(name), (described, extent, items, committed))
+
+    def _set_terminated(self, name: str, text: bytes) -> None:
+        """Set a single text that ends in a NUL, as the C library expects it of scales."""
+        parent, content = self._parent, text + b"\0"
+        parent._file_of.change("attribute", parent._place, name, (("terminated", len(content)), [], content, None))
+
+    def modify(self, name: str, value: Any) -> None:
+        """Change the value of an attribute, whose type and shape stay."""
+        if name not in self:
+            self[name] = value
+            return
+        old = self.get_id(name)
+        array = _encode.array_of(value)
+        if old.shape is None:
+            raise OSError("an attribute with a null dataspace has no elements to modify")
+        if (array.shape != old.shape and not (array.size == 1 and old.shape in ((), (1,)))):
+            raise TypeError(f"Shape of data is incompatible with existing attribute: {array.shape} and {old.shape}")
+        self._set(name, old.dtype, old.shape, _encode.as_type(array.reshape(old.shape), old.dtype), None)
+
+    def rename(self, name: str, to: str) -> None:
+        """Rename an attribute."""
+        self._parent._file_of.change("rename_attribute", self._parent._place[1], _name_of(name), _name_of(to))
+
+    def _copy(self, other: AttributeManager, name: str) -> None:
+        """Copy an attribute of another object, with its type."""
+        value = other[name]
+        if isinstance(value, _types.Empty):
+            self[name] = value
+        else:
+            found = other.get_id(name)
+            self.create(name, value, shape=found.shape, dtype=found.dtype)
+
     def get_id(self, name: str) -> AttributeID:
         """Return the type and the shape of an attribute."""
         if name not in self:
             raise KeyError(f"Unable to synchronously open attribute (can't locate attribute: '{name}')")
         described, shape, *_ = self._all()[name]
-        return AttributeID(name, _types.dtype_of(described), None if shape is None else tuple(shape))
+        committed = bool(self._parent._node.attribute_is_committed(name))
+        return AttributeID(name, described, None if shape is None else tuple(shape), committed)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._all())
@@ -67,14 +137,36 @@ class AttributeManager(Mapping[str, Any]):
             name = name.decode()
         return name in self._all()
 
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(self)
+
     def __repr__(self) -> str:
+        if self._parent._file_of.is_closed:
+            return "<Attributes of closed HDF5 object>"
         return f"<Attributes of HDF5 object at {id(self._parent)}>"
+
+
+def _name_of(name: Any) -> str:
+    if isinstance(name, bytes):
+        return name.decode("utf-8", "surrogateescape")
+    if not isinstance(name, str):
+        raise TypeError(f"an attribute is named by str or bytes, not {type(name)}")
+    return name
 
 
 class AttributeID:
     """The type and shape of an attribute."""
 
-    def __init__(self, name: str, dtype: np.dtype[Any], shape: tuple[int, ...] | None) -> None:
+    def __init__(self, name: str, described: Any, shape: tuple[int, ...] | None, committed: bool) -> None:
+        dtype = _types.dtype_of(described)
+        self._described = described
+        self._committed = committed
         self.name = name.encode()
         self.dtype = dtype
         self.shape = shape
+
+    def get_type(self) -> Any:
+        """Return the type as it is stored."""
+        from sciformats.h5 import h5t
+
+        return h5t.of(self._described, self._committed)

@@ -11,8 +11,11 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from sciformats import _index
+from sciformats.errors import NotSupported
 from sciformats.h5 import _selection, _types
 from sciformats.h5._dims import DimensionManager, is_scale
+from sciformats.h5._elements import DatasetWriting
+from sciformats.h5._identifiers import ObjectID, Properties
 from sciformats.h5._objects import HLObject
 
 
@@ -25,15 +28,23 @@ class StoreInfo(NamedTuple):
     size: int
 
 
-class DatasetID:
+class VirtualPart(NamedTuple):
+    """The file and the dataset of a part of a virtual dataset."""
+
+    file_name: str
+    dset_name: str
+
+
+class DatasetID(ObjectID):
     """The low-level calls that programs use: ``dataset.id``."""
 
     def __init__(self, dataset: Dataset) -> None:
+        super().__init__(dataset)
         self._dataset = dataset
         self._chunks: list[StoreInfo] | None = None
 
     def _all(self) -> list[StoreInfo]:
-        if self._chunks is None:
+        if self._chunks is None or self._dataset._file_of.editor is not None:
             found = [StoreInfo(tuple(c), mask, at, size) for c, mask, at, size in self._dataset._node.chunks()]
             self._chunks = sorted(found)
         return self._chunks
@@ -88,6 +99,25 @@ class DatasetID:
         view[: len(data)] = data
         return mask, view[: len(data)]
 
+    def write_direct_chunk(self, offsets: tuple[int, ...], data: Any, filter_mask: int = 0, dxpl: Any = None) -> None:
+        """Store a chunk that has passed through the filters already.
+
+        Raises
+        ------
+        NotSupported
+            If elements of the dataset were written or read before.
+        """
+        chunks = self._dataset.chunks
+        if chunks is None:
+            raise TypeError("Chunked dataset required")
+        scaled = [at // side for at, side in zip(offsets, chunks)]
+        content = memoryview(data).cast("B").tobytes()
+        try:
+            self._dataset._file_of.change("write_chunk", self._dataset._place, (scaled, filter_mask), content)
+        except ValueError as error:
+            raise NotSupported(str(error), self._dataset.file.filename) from None
+        self._chunks = None
+
     def get_offset(self) -> int | None:
         """Return the offset of the elements in the file, if they are stored in one piece."""
         word, value = self._dataset._node.layout()
@@ -104,15 +134,22 @@ class DatasetID:
             return self._dataset.nbytes
         return 0
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, DatasetID) and self._dataset == other._dataset
+    def get_type(self) -> Any:
+        """Return the type of the elements as it is stored."""
+        from sciformats.h5 import h5t
 
-    def __hash__(self) -> int:
-        return hash(self._dataset)
+        return h5t.of(self._dataset._node.datatype(), self._dataset._node.is_committed)
+
+    def get_create_plist(self) -> Properties:
+        """Return the properties with which the dataset was created."""
+        return Properties(self._dataset)
 
 
-class Dataset(HLObject):
+class Dataset(DatasetWriting, HLObject):
     """A dataset of the file. Its elements are read when it is indexed."""
+
+    #: What the caller asked of the cache of chunks.
+    _cache: tuple[int, int, float] | None = None
 
     def _extent(self) -> tuple[list[int], list[int | None]] | None:
         extent: tuple[list[int], list[int | None]] | None = self._node.extent()
@@ -176,24 +213,49 @@ class Dataset(HLObject):
         return [(name, at, (1 << 64) - 1 if size is None else size) for name, at, size in files] or None
 
     @property
-    def _filters(self) -> dict[int, list[int]]:
+    def _filters(self) -> dict[str, Any]:
+        """The parameters of the filters by their names, as programs use them although the name is private."""
+        return {name: values for name, (_, values) in zip(self.filter_names, self._pipeline.items())}
+
+    def virtual_sources(self) -> list[VirtualPart]:
+        """Return the parts of a virtual dataset.
+
+        Raises
+        ------
+        RuntimeError
+            If the dataset is not virtual.
+        """
+        if not self.is_virtual:
+            raise RuntimeError("Not a virtual dataset")
+        return [VirtualPart(*names) for names in self._node.mappings()]
+
+    @property
+    def _pipeline(self) -> dict[int, list[int]]:
         return {number: values for number, _, _, values in self._node.filters()}
 
     @property
     def filter_ids(self) -> tuple[int, ...]:
         """The numbers of the filters."""
-        return tuple(self._filters)
+        return tuple(self._pipeline)
+
+    @property
+    def filter_names(self) -> tuple[str, ...]:
+        """The names of the filters; a filter without a name has its number as one."""
+        known = {1: "gzip", 2: "shuffle", 3: "fletcher32", 4: "szip", 5: "nbit", 6: "scaleoffset", 32000: "lzf"}
+        return tuple(known.get(number, str(number)) for number in self._pipeline)
 
     @property
     def compression(self) -> str | None:
-        """The name of the compression, if h5py has one for it."""
+        """The name of the compression, ``"unknown"`` if h5py has none for it, and ``None`` if there is none."""
         names = {1: "gzip", 4: "szip", 32000: "lzf"}
-        return next((names[number] for number in self._filters if number in names), None)
+        found = next((names[number] for number in self._pipeline if number in names), None)
+        others = set(self._pipeline) - {1, 2, 3, 4, 5, 6, 32000}
+        return "unknown" if found is None and others else found
 
     @property
     def compression_opts(self) -> Any:
         """The parameters of the compression."""
-        filters = self._filters
+        filters = self._pipeline
         if 1 in filters:
             return filters[1][0]
         if 4 in filters:
@@ -204,17 +266,17 @@ class Dataset(HLObject):
     @property
     def shuffle(self) -> bool:
         """Whether the byte shuffle is applied."""
-        return 2 in self._filters
+        return 2 in self._pipeline
 
     @property
     def fletcher32(self) -> bool:
         """Whether chunks have checksums."""
-        return 3 in self._filters
+        return 3 in self._pipeline
 
     @property
     def scaleoffset(self) -> int | None:
         """The parameter of the filter scale-offset."""
-        found = self._filters.get(6)
+        found = self._pipeline.get(6)
         return found[1] if found else None
 
     @property
@@ -257,6 +319,7 @@ class Dataset(HLObject):
         return (self[i] for i in range(self.shape[0]))
 
     def __getitem__(self, key: Any) -> Any:
+        self._file_of.check_open()
         names, parts = _selection.split(key)
         if self.shape is None:
             if parts in ((), (Ellipsis,)) and not names:
@@ -322,12 +385,20 @@ class Dataset(HLObject):
         shape = self.shape
         if shape is None:
             raise TypeError("Empty datasets have no numpy representation")
+        if source_sel is None and dest_sel is None and dest.shape != shape and not (dest.size == 1 == self.size):
+            if tuple(n for n in dest.shape if n != 1) != tuple(n for n in shape if n != 1):
+                raise TypeError(f"an array of shape {dest.shape} cannot receive elements of shape {shape}")
+        if not dest.flags.c_contiguous:
+            raise TypeError("Array must be C-contiguous")
         whole = source_sel is None and dest_sel is None and self._node.direct
         if whole and dest.dtype == self.dtype and dest.flags.c_contiguous and dest.shape == shape and dest.nbytes:
             self._node.read_into([(0, n, 1) for n in shape], dest.reshape(-1).view(np.uint8))
             return
-        found = self[() if source_sel is None else source_sel]
-        dest[... if dest_sel is None else dest_sel] = found
+        found = np.asarray(self[() if source_sel is None else source_sel])
+        to = dest[... if dest_sel is None else dest_sel]
+        if to.size != found.size:
+            raise TypeError(f"{found.size} elements cannot be read into {to.size}")
+        dest[... if dest_sel is None else dest_sel] = found.reshape(to.shape)
 
     def iter_chunks(self, sel: Any = None) -> Iterator[tuple[slice, ...]]:
         """Iterate over slices of whole chunks that cover the dataset, or the part that slices select."""
@@ -342,14 +413,21 @@ class Dataset(HLObject):
             if step != 1:
                 raise ValueError("Step must be 1")
             bounds.append((start, max(start, stop)))
-        starts = [range(low // c * c, high, c) for (low, high), c in zip(bounds, self.chunks)]
+        if len(sel) != self.ndim:
+            raise ValueError(f"{len(sel)} slices were given for {self.ndim} dimensions")
+        return self._parts(bounds, self.chunks)
+
+    def _parts(self, bounds: list[tuple[int, int]], chunks: tuple[int, ...]) -> Iterator[tuple[slice, ...]]:
+        starts = [range(low // c * c, high, c) for (low, high), c in zip(bounds, chunks)]
         for corner in itertools.product(*starts):
             yield tuple(
-                slice(max(low, at), min(high, at + c), 1) for at, c, (low, high) in zip(corner, self.chunks, bounds)
+                slice(max(low, at), min(high, at + c), 1) for at, c, (low, high) in zip(corner, chunks, bounds)
             )
 
     def astype(self, dtype: DTypeLike) -> AstypeView:
         """Return a view that reads elements as another type."""
+        if np.dtype(dtype).kind == "T" and _types.check_string_dtype(self.dtype) is None:
+            raise TypeError("dset.astype('T') can only be used on datasets with an HDF5 string datatype")
         return AstypeView(self, np.dtype(dtype))
 
     def asstr(self, encoding: str | None = None, errors: str = "strict") -> AsStrView:
@@ -365,7 +443,7 @@ class Dataset(HLObject):
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = True) -> NDArray[Any]:
         if copy is False:
-            raise ValueError("AstypeView.__array__ received copy=False but must always return a copy")
+            raise ValueError("elements of a file are always copied: memory allocation cannot be avoided")
         if self.shape is None:
             raise TypeError("Empty datasets have no numpy representation")
         array = np.asarray(self[()])
@@ -405,6 +483,8 @@ class _View:
         raise NotImplementedError
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = True) -> NDArray[Any]:
+        if copy is False:
+            raise ValueError("elements of a file are always copied: memory allocation cannot be avoided")
         array = np.asarray(self[()])
         return array if dtype is None else array.astype(dtype, copy=False)
 
@@ -423,6 +503,9 @@ class AstypeView(_View):
 
     def __getitem__(self, key: Any) -> Any:
         found = self._dataset[key]
+        if self._dtype.kind == "T":
+            texts = np.vectorize(lambda item: item.decode(), otypes=[object])(np.asarray(found, object))
+            return texts.astype(self._dtype)[()]
         return found.astype(self._dtype) if hasattr(found, "astype") else np.asarray(found).astype(self._dtype)[()]
 
 

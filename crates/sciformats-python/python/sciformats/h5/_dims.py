@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from sciformats.h5 import _types
+
 if TYPE_CHECKING:
     from sciformats.h5._dataset import Dataset
 
@@ -29,6 +33,41 @@ class DimensionProxy:
         label = "" if labels is None else labels[self._dimension]
         return label.decode() if isinstance(label, bytes) else str(label or "")
 
+    @label.setter
+    def label(self, text: str) -> None:
+        found = self._dataset.attrs.get("DIMENSION_LABELS")
+        labels = [""] * self._dataset.ndim if found is None else [_text(each) for each in found]
+        labels[self._dimension] = text
+        self._dataset.attrs.create("DIMENSION_LABELS", labels, dtype=_types.string_dtype())
+
+    def attach_scale(self, scale: Dataset) -> None:
+        """Attach a scale to the dimension. A dataset that is not a scale becomes one."""
+        if "DIMENSION_LIST" in scale.attrs:
+            raise RuntimeError("Unable to attach scale (a dataset with scales cannot be a scale)")
+        if not is_scale(scale.attrs):
+            make_scale(scale, "")
+        if any(scale == each for each in self._scales()):
+            return
+        lists = self._lists()
+        lists[self._dimension].append(scale.ref)
+        _set_lists(self._dataset, lists)
+        _set_users(scale, [*_users(scale), (self._dataset.ref, self._dimension)])
+
+    def detach_scale(self, scale: Dataset) -> None:
+        """Detach a scale from the dimension."""
+        if not any(scale == each for each in self._scales()):
+            raise RuntimeError("Unable to detach scale (the scale is not attached)")
+        lists = self._lists()
+        file = self._dataset.file
+        lists[self._dimension] = [ref for ref in lists[self._dimension] if file[ref] != scale]
+        _set_lists(self._dataset, lists)
+        users = [user for user in _users(scale) if (file[user[0]], user[1]) != (self._dataset, self._dimension)]
+        _set_users(scale, users)
+
+    def _lists(self) -> list[list[Any]]:
+        found = self._dataset.attrs.get("DIMENSION_LIST")
+        return [[] for _ in range(self._dataset.ndim)] if found is None else [list(each) for each in found]
+
     def _name(self, scale: Dataset) -> str:
         name = scale.attrs.get("NAME", b"")
         return name.decode() if isinstance(name, bytes) else str(name)
@@ -36,6 +75,8 @@ class DimensionProxy:
     def __getitem__(self, item: int | str) -> Dataset:
         scales = self._scales()
         if isinstance(item, int):
+            if not scales:
+                raise RuntimeError("the dimension has no scales")
             if not -len(scales) <= item < len(scales):
                 raise IndexError(f"{item} is out of range: {len(scales)} scales are attached")
             return scales[item]
@@ -62,7 +103,16 @@ class DimensionProxy:
         """Return the names and the scales."""
         return [(self._name(scale), scale) for scale in self._scales()]
 
+    def __eq__(self, other: object) -> bool:
+        same = isinstance(other, DimensionProxy) and self._dimension == other._dimension
+        return same and self._dataset == getattr(other, "_dataset", None)
+
+    def __hash__(self) -> int:
+        return hash((self._dataset, self._dimension))
+
     def __repr__(self) -> str:
+        if self._dataset._file_of.is_closed:
+            return "<Dimension of closed HDF5 dataset>"
         return f'<"{self.label}" dimension {self._dimension} of HDF5 dataset at {id(self._dataset)}>'
 
 
@@ -77,6 +127,10 @@ class DimensionManager:
             raise IndexError("Index out of range")
         return DimensionProxy(self._dataset, index)
 
+    def create_scale(self, dataset: Dataset, name: str = "") -> None:
+        """Make a dataset a scale."""
+        make_scale(dataset, name)
+
     def __len__(self) -> int:
         return self._dataset.ndim
 
@@ -84,6 +138,8 @@ class DimensionManager:
         return (self[index] for index in range(len(self)))
 
     def __repr__(self) -> str:
+        if self._dataset._file_of.is_closed:
+            return "<Dimensions of closed HDF5 dataset>"
         return f"<Dimensions of HDF5 object at {id(self._dataset)}>"
 
 
@@ -91,3 +147,41 @@ def is_scale(attributes: Any) -> bool:
     """Return whether a dataset with these attributes is a scale."""
     value = attributes.get("CLASS", b"")
     return (value.decode() if isinstance(value, bytes) else value) == "DIMENSION_SCALE"
+
+
+def _text(value: Any) -> str:
+    return value.decode() if isinstance(value, bytes) else str(value)
+
+
+def make_scale(dataset: Any, name: str | bytes) -> None:
+    """Make a dataset a scale."""
+    name = _text(name)
+    if "DIMENSION_LIST" in dataset.attrs:
+        raise RuntimeError("Unable to make a scale (the dataset has scales itself)")
+    dataset.attrs._set_terminated("CLASS", b"DIMENSION_SCALE")
+    dataset.attrs._set_terminated("NAME", name.encode())
+
+
+def _set_lists(dataset: Any, lists: list[list[Any]]) -> None:
+    if not any(lists):
+        if "DIMENSION_LIST" in dataset.attrs:
+            del dataset.attrs["DIMENSION_LIST"]
+        return
+    array = np.empty(len(lists), object)
+    for index, refs in enumerate(lists):
+        array[index] = refs
+    dataset.attrs.create("DIMENSION_LIST", array, dtype=_types.vlen_dtype(_types.ref_dtype))
+
+
+def _users(scale: Any) -> list[tuple[Any, int]]:
+    found = scale.attrs.get("REFERENCE_LIST")
+    return [] if found is None else [(each["dataset"], int(each["dimension"])) for each in found]
+
+
+def _set_users(scale: Any, users: list[tuple[Any, int]]) -> None:
+    if not users:
+        if "REFERENCE_LIST" in scale.attrs:
+            del scale.attrs["REFERENCE_LIST"]
+        return
+    dtype = np.dtype([("dataset", _types.ref_dtype), ("dimension", "<i4")])
+    scale.attrs.create("REFERENCE_LIST", np.array(users, dtype), dtype=dtype)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from typing import Any
+
 
 class HardLink:
     """A link to an object of the file."""
@@ -25,8 +28,8 @@ class SoftLink:
 class ExternalLink:
     """A path in another file."""
 
-    def __init__(self, filename: str, path: str) -> None:
-        self._filename = filename
+    def __init__(self, filename: Any, path: str) -> None:
+        self._filename = os.fsdecode(filename)
         self._path = str(path)
 
     @property

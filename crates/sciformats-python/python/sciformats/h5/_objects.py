@@ -3,45 +3,53 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, ItemsView, Iterator, KeysView, MutableMapping, ValuesView
 from typing import Any
 
 import numpy as np
 
 from sciformats import _sciformats
 from sciformats._open import Address, state_of
-from sciformats.errors import Conflict, Forbidden, MissingFile, NotSupported
+from sciformats.errors import Conflict, Forbidden, MissingFile
 from sciformats.h5 import _types
 from sciformats.h5._attributes import AttributeManager
+from sciformats.h5._identifiers import ObjectID
 from sciformats.h5._links import ExternalLink, HardLink, SoftLink
-
-
-class Opened:
-    """An open file, which all of its objects share."""
-
-    def __init__(self, address: Address, root: Any) -> None:
-        self.address = address
-        self.root: Any = root
-        self.libver = ("earliest", "latest")
-
-    @property
-    def is_closed(self) -> bool:
-        return self.root is None
-
-    def check_open(self) -> None:
-        """Raise an exception if the file is closed."""
-        if self.root is None:
-            raise ValueError("Invalid location identifier (invalid location identifier): the file is closed")
+from sciformats.h5._open import opened
+from sciformats.h5._opened import Guarded, Opened
+from sciformats.h5._writing import GroupWriting
 
 
 class HLObject:
     """The common part of files, groups, datasets and committed types."""
 
-    def __init__(self, opened: Opened, node: Any, name: str | None) -> None:
-        self._file_of = opened
-        self._node = node
-        self._name = name
+    def __init__(self, opened: Any, node: Any = None, name: str | None = None) -> None:
+        if not isinstance(opened, (ObjectID, Opened)):
+            raise ValueError(f"an object of a file is made from its identifier, and not from {opened!r}")
+        if isinstance(opened, ObjectID):
+            # As in h5py, an object can be made from its identifier.
+            of = opened._object
+            if not isinstance(of, type(self)) and not (isinstance(self, Group) and isinstance(of, Group)):
+                raise ValueError(f"{of!r} is no {type(self).__name__}")
+            opened, node, name = of._file_of, of._node, of._name
+        self._file_of: Any = opened
+        self._address: int = node.address
+        self._found = node if opened.editor is None else None
+        self._name: str | None = name
         self._id: Any = None
+
+    @property
+    def _node(self) -> Any:
+        """The object in the Rust part, with all changes."""
+        if self._found is not None:
+            return self._found
+        self._file_of.check_open()
+        return Guarded(self._file_of, self._address)
+
+    @property
+    def _place(self) -> tuple[int, str]:
+        """The address and the path of the object, for changes."""
+        return self._address, self._name or ""
 
     @property
     def name(self) -> str | None:
@@ -64,6 +72,17 @@ class HLObject:
         return found
 
     @property
+    def id(self) -> ObjectID:
+        """The identifier of the object."""
+        if self._id is None:
+            self._id = ObjectID(self)
+        found: ObjectID = self._id
+        return found
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(self.keys()) if isinstance(self, Group) else []
+
+    @property
     def attrs(self) -> AttributeManager:
         """The attributes of the object."""
         return AttributeManager(self)
@@ -71,8 +90,8 @@ class HLObject:
     @property
     def ref(self) -> _types.Reference:
         """A reference to the object."""
-        path = self._node.path_of(self._node.address)
-        return _types.Reference(path or self._name or "")
+        path = self._name or self._node.path_of(self._node.address)
+        return _types.Reference(path or "")
 
     def _attributes(self) -> dict[str, tuple[Any, ...]]:
         self._file_of.check_open()
@@ -87,15 +106,17 @@ class HLObject:
         if not isinstance(other, HLObject):
             return NotImplemented
         same = self._file_of.address == other._file_of.address
-        return same and bool(self._node.address == other._node.address)
+        return same and self._address == other._address
 
     def __hash__(self) -> int:
-        return hash((self._file_of.address.path, self._node.address))
+        return hash((self._file_of.address.path, self._address))
 
     def __bool__(self) -> bool:
         return not self._file_of.is_closed
 
     def __reduce__(self) -> tuple[Any, ...]:
+        if self._file_of.editor is not None:
+            raise TypeError("objects of a file that is being written cannot be pickled; open the file for reading")
         return _again, (self._file_of.address, self._name)
 
     def __dask_tokenize__(self) -> tuple[Any, ...]:
@@ -103,18 +124,35 @@ class HLObject:
 
 
 class Datatype(HLObject):
-    """A committed type."""
+    """A committed type, or one of the low-level interface: ``Datatype(h5t.STD_B16LE)``."""
+
+    def __init__(self, opened: Any, node: Any = None, name: str | None = None) -> None:
+        self._type: Any = None
+        if hasattr(opened, "described"):
+            self._type = opened
+            self._name = None
+        else:
+            super().__init__(opened, node, name)
 
     @property
     def dtype(self) -> np.dtype[Any]:
         """NumPy's type."""
-        return _types.dtype_of(self._node.datatype())
+        return _types.dtype_of(self._node.datatype() if self._type is None else self._type.described)
+
+    @property
+    def id(self) -> Any:
+        """The type as it is stored."""
+        from sciformats.h5 import h5t
+
+        return h5t.of(self._node.datatype(), True) if self._type is None else self._type
 
     def __repr__(self) -> str:
+        if self._file_of.is_closed:
+            return "<Closed HDF5 named type>"
         return f'<HDF5 named type "{(self.name or "").rsplit("/", 1)[-1]}" (dtype {self.dtype.str})>'
 
 
-class Group(HLObject, Mapping[str, Any]):
+class Group(GroupWriting, HLObject, MutableMapping[str, Any]):
     """A group, whose members are found by name or path."""
 
     def _path(self, name: str) -> str:
@@ -130,6 +168,10 @@ class Group(HLObject, Mapping[str, Any]):
             name = name.decode()
         if not isinstance(name, str):
             raise TypeError(f"Accessing a group is done with bytes or str, not {type(name)}")
+        if self._file_of.editor is not None:
+            elsewhere = self._external(name)
+            if elsewhere is not None:
+                return elsewhere
         base = self._file_of.root if name.startswith("/") else self._node
         try:
             node = base.object(name.strip("/")) if name.strip("/") else base
@@ -138,8 +180,32 @@ class Group(HLObject, Mapping[str, Any]):
             raise KeyError(f"Unable to synchronously open object (object '{last}' doesn't exist)") from None
         return wrap(self._file_of, node, "/" + self._path(name).strip("/"))
 
-    def get(self, name: Any, default: Any = None, getclass: bool = False, getlink: bool = False) -> Any:
-        """Return a member, its class, its link, or the class of its link."""
+    def keys(self) -> Names:
+        """Return the names of the members."""
+        return Names(self)
+
+    def values(self) -> Members:
+        """Return the members."""
+        return Members(self)
+
+    def items(self) -> NamedMembers:
+        """Return the names with the members."""
+        return NamedMembers(self)
+
+    def get(
+        self,
+        name: Any,
+        default: Any = None,
+        getclass: bool = False,
+        getlink: bool = False,
+        *,
+        elink_mode: str | None = None,
+        elink_swmr: bool | None = None,
+        elink_locking: Any = None,
+    ) -> Any:
+        """Return a member, its class, its link, or the class of its link. Files of external links are only read."""
+        if elink_mode not in (None, "r"):
+            raise ValueError("files of external links can only be opened with the mode 'r'")
         if not (getclass or getlink):
             try:
                 return self[name]
@@ -154,6 +220,21 @@ class Group(HLObject, Mapping[str, Any]):
             return default
         return type(link) if getclass else link
 
+    def _external(self, name: str) -> Any:
+        """Return the object to which an external link leads from a file that is being written."""
+        try:
+            link = self._link(name) if name.strip("/") else None
+        except (KeyError, TypeError, ValueError):
+            return None
+        if not isinstance(link, ExternalLink):
+            return None
+        folder = os.path.dirname(self._file_of.address.path or "")
+        path = os.path.join(folder, link.filename)
+        try:
+            return File(path if os.path.exists(path) else link.filename, "r")[link.path]
+        except OSError as error:
+            raise KeyError(f"Unable to synchronously open object (unable to open external file: {error})") from None
+
     def _link(self, name: str) -> HardLink | SoftLink | ExternalLink:
         *before, last = name.strip("/").split("/")
         start = self.file if name.startswith("/") else self
@@ -167,7 +248,10 @@ class Group(HLObject, Mapping[str, Any]):
 
     def __iter__(self) -> Iterator[str]:
         self._file_of.check_open()
-        names = [name for name, _, _ in self._node.links()]
+        links = self._node.links()
+        if links and all(order is not None for _, _, order in links):
+            return iter([name for name, _, _ in sorted(links, key=lambda link: link[2])])
+        names = [name for name, _, _ in links]
         return iter(sorted(names, key=lambda name: name.encode("utf-8", "surrogatepass")))
 
     def __reversed__(self) -> Iterator[str]:
@@ -189,8 +273,9 @@ class Group(HLObject, Mapping[str, Any]):
         if not isinstance(name, str) or not name:
             return False
         try:
-            if name.strip("/"):
-                self._link(name)
+            parts = [part for part in name.split("/") if part not in ("", ".")]
+            if parts:
+                self._link(("/" if name.startswith("/") else "") + "/".join(parts))
         except (KeyError, MissingFile, Forbidden, TypeError, ValueError):
             return False
         return True
@@ -233,6 +318,54 @@ class Group(HLObject, Mapping[str, Any]):
         return f'<HDF5 group "{self._name}" ({len(self)} members)>'
 
 
+class Names(KeysView[str]):
+    """The names of the members of a group."""
+
+    def __reversed__(self) -> Iterator[str]:
+        return reversed(list(self))
+
+    def __repr__(self) -> str:
+        return f"<KeysViewHDF5 {list(self)}>"
+
+
+class Members(ValuesView[Any]):
+    """The members of a group; a link that leads nowhere is ``None``."""
+
+    _mapping: Any
+
+    def __iter__(self) -> Iterator[Any]:
+        found: list[Any] = [self._mapping.get(name) for name in self._mapping]
+        return iter(found)
+
+    def __contains__(self, value: object) -> bool:
+        return any(value == each for each in self)
+
+    def __reversed__(self) -> Iterator[Any]:
+        return iter(list(self)[::-1])
+
+    def __repr__(self) -> str:
+        return f"<ValuesViewHDF5({self._mapping})>"
+
+
+class NamedMembers(ItemsView[str, Any]):
+    """The members of a group with their names; a link that leads nowhere is ``None``."""
+
+    _mapping: Any
+
+    def __iter__(self) -> Iterator[tuple[str, Any]]:
+        found: list[tuple[str, Any]] = [(name, self._mapping.get(name)) for name in self._mapping]
+        return iter(found)
+
+    def __contains__(self, item: object) -> bool:
+        return any(item == each for each in self)
+
+    def __reversed__(self) -> Iterator[tuple[str, Any]]:
+        return iter(list(self)[::-1])
+
+    def __repr__(self) -> str:
+        return f"<ItemsViewHDF5({self._mapping})>"
+
+
 def _beneath(group: Group, before: str, func: Callable[[str, Any], Any], seen: set[int]) -> Any:
     """Call a function for everything below a group; ``before`` is the path from the first group to this one."""
     for name, (kind, target), _ in sorted(group._node.links(), key=lambda link: link[0].encode()):
@@ -249,40 +382,57 @@ def _beneath(group: Group, before: str, func: Callable[[str, Any], Any], seen: s
 
 
 class File(Group):
-    """An HDF5 file, open for reading.
+    """An HDF5 file.
 
     Parameters
     ----------
     name : str, path, bytes or file object
         The file.
     mode : str
-        ``"r"``.
+        ``"r"`` reads; ``"r+"`` also changes; ``"w"`` replaces a file; ``"x"`` or ``"w-"`` creates one that must not exist; ``"a"``
+        changes or creates.
     threads : int
         The number of threads that decode chunks; 0 means one per processor.
 
-    Other keywords of h5py, which concern caches, locks and drivers, are accepted and have no effect.
+    Other keywords of h5py, which concern caches and locks, are accepted and have no effect.
     """
 
-    def __init__(self, name: Any, mode: str = "r", *, threads: int = 0, external: str = "anywhere", **_: Any) -> None:
-        if mode != "r":
-            raise NotSupported(f"mode is {mode!r}: this version reads HDF5 files and does not write them")
+    def __init__(
+        self,
+        name: Any,
+        mode: str = "r",
+        driver: str | None = None,
+        libver: Any = None,
+        userblock_size: int | None = None,
+        swmr: bool = False,
+        *,
+        track_order: bool | None = None,
+        threads: int = 0,
+        external: str = "anywhere",
+        backing_store: bool | None = None,
+        locking: Any = None,
+        rdcc_nslots: int = 8191,
+        rdcc_nbytes: int = 8 << 20,
+        rdcc_w0: float = 0.75,
+        **_: Any,
+    ) -> None:
+        if locking not in (None, True, False, "true", "false", "best-effort"):
+            raise ValueError(f"Unsupported locking value: {locking!r}")
         fixed = (("external", external), ("threads", threads))
-        if isinstance(name, bytes) and not name.startswith(b"\x89HDF"):
-            name = os.fsdecode(name)
-        if isinstance(name, (str, os.PathLike)):
-            path = os.path.abspath(os.fspath(name))
-            address = Address(path, fixed, state_of(path))
-        else:
-            if hasattr(name, "read"):
-                name.seek(0)
-                name = name.read()
-            address = Address(None, fixed, bytes(name))
-        self._start(address)
-
-    def _start(self, address: Address) -> None:
-        buffer = address.state if address.path is None else None
-        root = _sciformats.open_hdf5(address.path, buffer, dict(address.options))
-        super().__init__(Opened(address, root), root, "/")
+        found = opened(
+            name,
+            mode,
+            fixed,
+            {
+                "driver": driver,
+                "libver": libver,
+                "userblock_size": userblock_size,
+                "track_order": bool(track_order),
+                "backing_store": backing_store,
+            },
+        )
+        found.cache = (int(rdcc_nslots), int(rdcc_nbytes), float(rdcc_w0))
+        super().__init__(found, found.root, "/")
 
     @classmethod
     def _of(cls, opened: Opened) -> File:
@@ -293,26 +443,31 @@ class File(Group):
     @property
     def filename(self) -> str:
         """The path by which it was opened."""
-        return self._file_of.address.path or ""
+        shown: str = self._file_of.shown
+        return shown
 
     @property
     def mode(self) -> str:
-        """``"r"``."""
-        return "r"
+        """``"r"`` if it is only read, and ``"r+"`` otherwise."""
+        self._file_of.check_open()
+        return "r" if self._file_of.editor is None else "r+"
 
     @property
     def driver(self) -> str:
-        """``"sec2"`` for a file with a path, and ``"fileobj"`` for bytes."""
-        return "sec2" if self._file_of.address.path else "fileobj"
+        """``"sec2"`` for a file with a path, ``"fileobj"`` for bytes, and ``"core"`` if the caller chose it."""
+        driver: str = self._file_of.driver
+        return driver
 
     @property
     def libver(self) -> tuple[str, str]:
         """The versions of the library that may have written the file."""
-        return self._file_of.libver
+        libver: tuple[str, str] = self._file_of.libver
+        return libver
 
     @property
     def userblock_size(self) -> int:
         """The number of bytes before the start of the HDF5 file."""
+        self._file_of.check_open()
         size: int = self._file_of.root.file_facts()[1]
         return size
 
@@ -321,12 +476,21 @@ class File(Group):
         """Whether other programs may write to the file."""
         return False
 
+    @classmethod
+    def in_memory(cls, content: bytes | None = None, **options: Any) -> File:
+        """Return a file in memory, which is empty or has the content of a file."""
+        import io
+
+        return cls(io.BytesIO(content or b""), "w" if content is None else "r+", **options)
+
     def close(self) -> None:
-        """Close the file."""
-        self._file_of.root = None
+        """Write all changes to the file, and close it."""
+        self._file_of.close()
 
     def flush(self) -> None:
-        """Do nothing, because the file is only read."""
+        """Write all changes to the file."""
+        if self._file_of.editor is not None:
+            self._file_of.editor.commit()
 
     def __enter__(self) -> File:
         return self
@@ -337,7 +501,7 @@ class File(Group):
     def __repr__(self) -> str:
         if self._file_of.is_closed:
             return "<Closed HDF5 file>"
-        return f'<HDF5 file "{os.path.basename(self.filename)}" (mode r)>'
+        return f'<HDF5 file "{os.path.basename(self.filename)}" (mode {self.mode})>'
 
 
 def wrap(opened: Opened, node: Any, name: str | None) -> Any:
@@ -369,12 +533,12 @@ def _again(address: Address, name: str | None) -> Any:
     if address.path is not None and state_of(address.path) != address.state:
         raise Conflict("the file was changed since the object was pickled; open it again", address.path)
     with _open._lock:
-        opened = _known.get(address)
-        if opened is None or opened.is_closed:
+        found = _known.get(address)
+        if found is None or found.is_closed:
             buffer = address.state if address.path is None else None
-            opened = Opened(address, _sciformats.open_hdf5(address.path, buffer, dict(address.options)))
-            _known[address] = opened
-    file = File._of(opened)
+            found = Opened(address, _sciformats.open_hdf5(address.path, buffer, dict(address.options)))
+            _known[address] = found
+    file = File._of(found)
     return file if name in (None, "/") else file[name]
 
 

@@ -18,6 +18,54 @@ class Chosen:
         self.shape = shape
 
 
+class MultiBlockSlice:
+    """Blocks of ``block`` elements, one after every ``stride`` elements.
+
+    Parameters
+    ----------
+    start : int
+        The first element.
+    stride : int
+        The distance between the starts of blocks.
+    count : int
+        The number of blocks; by default as many as there are.
+    block : int
+        The number of elements in a block.
+    """
+
+    def __init__(self, start: int = 0, stride: int = 1, count: int | None = None, block: int = 1) -> None:
+        if start < 0:
+            raise ValueError("Start can't be negative")
+        if stride < 1 or block < 1 or (count is not None and count < 1):
+            raise ValueError("Stride, block and count must be positive")
+        if block > stride:
+            raise ValueError("Blocks will overlap if block > stride")
+        self.start, self.stride, self.count, self.block = start, stride, count, block
+
+    def indices(self, length: int) -> tuple[int, int, int, int]:
+        """Return start, stride, count and block for a dimension."""
+        count = self.count
+        if count is None:
+            count = (length - self.start - self.block) // self.stride + 1
+            if count < 1:
+                raise ValueError("The last block ends beyond the dimension")
+        if self.start + (count - 1) * self.stride + self.block > length:
+            raise ValueError(f"{self!r} exceeds the length {length} of the dimension")
+        return self.start, self.stride, count, self.block
+
+    def ranges(self, length: int) -> list[_index.Range]:
+        """Return the blocks as ranges."""
+        start, stride, count, block = self.indices(length)
+        if block == stride:
+            return [(start, count * block, 1)]
+        if block == 1:
+            return [(start, count, stride)]
+        return [(start + at * stride, block, 1) for at in range(count)]
+
+    def __repr__(self) -> str:
+        return f"MultiBlockSlice(start={self.start}, stride={self.stride}, count={self.count}, block={self.block})"
+
+
 def split(key: Any) -> tuple[tuple[str, ...], tuple[Any, ...]]:
     """Return the names of fields, and the rest of the key."""
     parts = key if isinstance(key, tuple) else (key,)
@@ -37,8 +85,12 @@ def choose(parts: tuple[Any, ...], shape: tuple[int, ...]) -> Chosen:
     ValueError
         If a step is less than one.
     """
+    if not shape and parts not in ((), (Ellipsis,)):
+        raise ValueError("Illegal slicing argument for scalar dataspace")
     for part in parts:
-        if part is None or isinstance(part, (float, complex, bytes)):
+        if part is None:
+            raise TypeError("numpy.newaxis (None) cannot be used to index a dataset")
+        if isinstance(part, (float, complex, bytes)):
             raise TypeError(f"Illegal index {part!r} (use an integer, slice, list or mask)")
     if sum(1 for part in parts if part is Ellipsis) > 1:
         raise ValueError("Only one ellipsis may be used.")
@@ -54,6 +106,10 @@ def choose(parts: tuple[Any, ...], shape: tuple[int, ...]) -> Chosen:
             one = _slice(part, size)
             options.append([one])
             result.append(one[1])
+        elif isinstance(part, MultiBlockSlice):
+            blocks = part.ranges(size)
+            options.append(blocks)
+            result.append(sum(count for _, count, _ in blocks))
         elif _is_scalar(part):
             options.append([(_integer(part, size), 1, 1)])
         else:

@@ -146,6 +146,25 @@ def check_ref_dtype(dt: Any) -> type | None:
     return found
 
 
+def complex_compat_dtype(np_dtype: DTypeLike) -> np.dtype[Any]:
+    """Return the compound of two floats as which complex numbers of a type are stored."""
+    dtype = np.dtype(np_dtype)
+    if dtype.kind != "c":
+        raise TypeError(f"{dtype} is not complex")
+    part = np.dtype(f"{dtype.str[0]}f{dtype.itemsize // 2}")
+    return np.dtype([("r", part), ("i", part)])
+
+
+def check_complex_dtype(dt: Any) -> np.dtype[Any] | None:
+    """Return the complex type that is stored as this compound; ``None`` for other types."""
+    dtype: np.dtype[Any] = np.dtype(dt)
+    if dtype.kind == "c":
+        return dtype
+    if dtype.names != ("r", "i") or dtype["r"] != dtype["i"] or dtype["r"].kind != "f":
+        return None
+    return np.dtype(f"{dtype['r'].str[0]}c{2 * dtype['r'].itemsize}")
+
+
 def special_dtype(**kinds: Any) -> np.dtype[Any]:
     """Create a type in the older way, by one of ``vlen=``, ``enum=`` and ``ref=``."""
     if len(kinds) != 1:

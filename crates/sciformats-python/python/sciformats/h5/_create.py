@@ -1,0 +1,256 @@
+"""The arguments of ``create_dataset`` as properties of a new dataset."""
+
+from __future__ import annotations
+
+import math
+import os
+import warnings
+from typing import Any
+
+import numpy as np
+
+from sciformats.errors import NotSupported
+from sciformats.h5 import _encode, _types
+
+_NAMES = {"gzip": 1, "szip": 4, "lzf": 32000}
+
+#: What the newest methods of compression are called in this package, beyond the names of h5py.
+UNLIMITED = (1 << 64) - 1
+
+
+class Wanted:
+    """The type, the shape and the elements of a new dataset."""
+
+    def __init__(self, shape: Any, dtype: Any, data: Any) -> None:
+        self.committed: str | None = None
+        described: Any = None
+        if hasattr(dtype, "described"):
+            described, dtype = dtype.described, dtype.dtype
+        elif hasattr(dtype, "_type") and dtype._type is not None:
+            described, dtype = dtype._type.described, dtype.dtype
+        elif hasattr(dtype, "_file_of"):
+            self.committed, dtype = dtype.name, dtype.dtype
+        self._described = described
+        if isinstance(dtype, str) and dtype.startswith("|h5"):
+            raise TypeError(f"{dtype} is no type")
+        self.data: Any = None
+        self.null = isinstance(data, _types.Empty) or (shape is None and data is None and dtype is not None)
+        if self.null:
+            self.dtype = np.dtype(dtype) if dtype is not None else data.dtype
+            self.shape: tuple[int, ...] = ()
+            return
+        if data is not None:
+            self.data = _encode.array_of(data, dtype)
+            self.dtype = np.dtype(dtype) if dtype is not None else self.data.dtype
+            if self.dtype.kind in "UMm" and not _types.check_opaque_dtype(self.dtype):
+                raise TypeError(f"No conversion path for dtype: {self.dtype!r}")
+            own = self.data.shape
+            if self.dtype.subdtype is not None:
+                own = own[: self.data.ndim - len(self.dtype.subdtype[1])]
+            self.shape = _shape_of(shape, own)
+            if self.shape != own:
+                self.data = self.data.reshape(self.shape + self.dtype.shape)
+            return
+        if shape is None:
+            raise TypeError("One of data, shape or dtype must be specified")
+        self.shape = _tuple(shape)
+        if dtype is None:
+            warnings.warn("a dataset without dtype= and data= has elements of type f4", DeprecationWarning, stacklevel=4)
+        self.dtype = np.dtype("=f4" if dtype is None else dtype)
+        if self.dtype.kind in "UMm" and not _types.check_opaque_dtype(self.dtype):
+            raise TypeError(f"No conversion path for dtype: {self.dtype!r}")
+
+    def settings(self, options: dict[str, Any], of: Any) -> dict[str, Any]:
+        """Return the settings for the Rust part."""
+        described = self._described or _encode.describe(self.dtype)
+        layout, chunks, maximum = self._layout(options)
+        filters = self._filters(options)
+        if filters and layout == "chosen":
+            layout = "chunked"
+        fill = options.pop("fillvalue", None)
+        if options.get("fill_time") not in (None, "alloc", "never", "ifset"):
+            raise ValueError("fill_time must be one of 'alloc', 'never' and 'ifset'")
+        if options.get("track_times") not in (None, True, False):
+            raise TypeError("track_times must be either True or False")
+        if fill is not None and self.dtype.names is not None and isinstance(fill, (int, float, str, bytes)):
+            raise ValueError("the fill value of a compound must have a value for each field")
+        return {
+            "datatype": described,
+            "shape": None if self.null or self.shape == () else list(self.shape),
+            "null": self.null,
+            "maximum": maximum,
+            "layout": layout,
+            "chunks": chunks,
+            "filters": filters,
+            "fill": None if fill is None else _encode.element(self._fill(fill), described, of),
+            "undefined": False,
+            "fill_time": {"alloc": 0, "never": 1, "ifset": 2, None: None}[options.get("fill_time")],
+            "external": _external(options.pop("external", None), self),
+            "mappings": [],
+            "committed": self.committed,
+        }
+
+    def _fill(self, fill: Any) -> Any:
+        if _encode.is_direct(_encode.describe(self.dtype)):
+            return np.asarray(fill, self.dtype.base)
+        return fill
+
+    def _layout(self, options: dict[str, Any]) -> tuple[str, list[int] | None, list[int | None] | None]:
+        chunks = options.pop("chunks", None)
+        maxshape = options.pop("maxshape", None)
+        wants = any(options.get(name) for name in ("compression", "shuffle", "fletcher32")) or (
+            options.get("scaleoffset") not in (None, False)
+        )
+        if self.shape == () or self.null:
+            if wants or chunks not in (None, False) or options.get("compression_opts") is not None:
+                raise TypeError(("Empty" if self.null else "Scalar") + " datasets don't support chunk/filter options")
+            if maxshape not in (None, ()):
+                raise TypeError(("Empty" if self.null else "Scalar") + " datasets cannot be extended")
+            return ("external" if options.get("external") else "chosen"), None, None
+        if maxshape is True:
+            maxshape = (None,) * len(self.shape)
+        plain = isinstance(maxshape, (int, np.integer))
+        if maxshape is not None:
+            maxshape = _tuple(maxshape)
+            if len(maxshape) != len(self.shape):
+                raise ValueError("maxshape must have the same number of dimensions as shape")
+            if any(most is not None and most < n for most, n in zip(maxshape, self.shape)):
+                raise ValueError("shape is larger than maxshape")
+        if isinstance(chunks, bool) or chunks is None:
+            grows = maxshape is not None and (plain or maxshape != self.shape) and not options.get("external")
+            if chunks is False and (wants or grows):
+                raise ValueError("Chunked format required for given storage options")
+            automatic = bool(chunks) or wants or grows
+            if options.get("external") and automatic:
+                raise ValueError("External files cannot be used with chunked storage")
+            word = "external" if options.get("external") else "chunked" if automatic else "contiguous"
+            most = None if maxshape is None else list(maxshape)
+            return word, None, most
+        chunks = _tuple(chunks)
+        if len(chunks) != len(self.shape):
+            raise ValueError("chunks must have the same number of dimensions as shape")
+        if any(n < 1 for n in chunks):
+            raise ValueError("All chunk dimensions must be positive")
+        bounds = [n if most is None and maxshape is None else most for n, most in zip(self.shape, maxshape or self.shape)]
+        if any(most is not None and n > most for n, most in zip(chunks, bounds)):
+            raise ValueError(
+                "Chunk shape must not be greater than data shape in any dimension. "
+                f"{tuple(chunks)} is not compatible with {self.shape}"
+            )
+        return "chunked", list(chunks), None if maxshape is None else list(maxshape)
+
+    def _filters(self, options: dict[str, Any]) -> list[tuple[int, list[int]]]:
+        compression = options.pop("compression", None)
+        opts = options.pop("compression_opts", None)
+        shuffle, fletcher32 = options.pop("shuffle", None), options.pop("fletcher32", None)
+        scale = options.pop("scaleoffset", None)
+        unknown = options.pop("allow_unknown_filter", False)
+        found: list[tuple[int, list[int]]] = []
+        if scale is not None and scale is not False:
+            found.append((6, [self._scale(scale)]))
+            if fletcher32 and self.dtype.kind == "f":
+                raise ValueError("fletcher32 cannot be used with potentially lossy scale/offset filter")
+        pressed = _compression(compression, opts, unknown)
+        if shuffle and not (scale is not None and scale is not False):
+            found.append((2, []))
+        if pressed is not None:
+            found.append(pressed)
+        if fletcher32:
+            found.append((3, []))
+        return found
+
+    def _scale(self, scale: Any) -> int:
+        if self.dtype.kind not in "iuf":
+            raise TypeError("scale/offset filter only supported for integer and floating-point types")
+        if isinstance(scale, bool):
+            if self.dtype.kind == "f":
+                raise ValueError("integer scaleoffset must be provided for floating point types")
+            return 0
+        if not isinstance(scale, (int, np.integer)):
+            raise ValueError("scaleoffset must be an integer")
+        if scale < 0:
+            raise ValueError("scale factor must be >= 0")
+        return int(scale)
+
+
+def _compression(compression: Any, opts: Any, unknown: bool) -> tuple[int, list[int]] | None:
+    if compression is None or compression is False:
+        if opts is not None:
+            raise TypeError("compression method must be specified")
+        return None
+    if isinstance(compression, bool):
+        compression = "gzip"
+    if hasattr(compression, "filter_id"):
+        opts, compression = getattr(compression, "filter_options", opts), int(compression.filter_id)
+    if isinstance(compression, (int, np.integer)):
+        if opts is None and 0 <= compression < 10:
+            return 1, [int(compression)]
+        number = int(compression)
+    else:
+        if compression not in _NAMES:
+            raise ValueError(f'Compression filter "{compression}" is unavailable')
+        number = _NAMES[compression]
+    if number == 1:
+        level = 4 if opts is None else opts[0] if isinstance(opts, tuple) else opts
+        if isinstance(level, bool) or level not in range(10):
+            raise ValueError(f"GZIP setting must be an integer from 0-9, not {level!r}")
+        return 1, [int(level)]
+    if number == 32000:
+        if opts is not None:
+            raise ValueError("LZF compression filter accepts no options")
+        return number, []
+    if number == 4:
+        mode, pixels = opts if opts is not None else ("nn", 8)
+        if mode not in ("ec", "nn"):
+            raise ValueError("Szip options must be one of ec, nn")
+        if pixels % 2 or not 0 < pixels <= 32:
+            raise ValueError("Szip pixels-per-block must be an even number of at most 32")
+        return number, [32 if mode == "nn" else 4, int(pixels)]
+    known = (32001, 32004, 32008, 32015, 32026, 307)
+    if number not in known and not unknown:
+        word = "Invalid filter" if number < 0 else "Unknown compression filter"
+        raise ValueError(f"{word} number: {number}")
+    return number, [int(value) for value in (opts or ())]
+
+
+def _external(external: Any, wanted: Wanted) -> list[tuple[str, int, int | None]]:
+    if not external:
+        return []
+    if isinstance(external, (str, bytes, os.PathLike)):
+        external = [(external, 0, UNLIMITED)]
+    found: list[tuple[str, int, int | None]] = []
+    for entry in external:
+        if not isinstance(entry, (tuple, list)):
+            raise TypeError("external must be a list of tuples: (name, offset, size)")
+        if len(entry) != 3:
+            raise ValueError("an external file is given as (name, offset, size)")
+        name, offset, size = entry
+        if not isinstance(offset, (int, np.integer)) or not isinstance(size, (int, np.integer)):
+            raise TypeError("the offset and the size of an external file must be integers")
+        found.append((os.fsdecode(name), int(offset), None if size == UNLIMITED else int(size)))
+    return found
+
+
+def _tuple(shape: Any) -> tuple[Any, ...]:
+    return (int(shape),) if isinstance(shape, (int, np.integer)) else tuple(shape)
+
+
+def _shape_of(shape: Any, own: tuple[int, ...]) -> tuple[int, ...]:
+    if shape is None:
+        return own
+    wanted = _tuple(shape)
+    if math.prod(wanted) != math.prod(own):
+        raise ValueError("Shape tuple is incompatible with data")
+    return wanted
+
+
+def virtual(layout: Any, fillvalue: Any, of: Any) -> dict[str, Any]:
+    """Return the settings of a virtual dataset."""
+    wanted = Wanted(layout.shape, layout.dtype, None)
+    settings = wanted.settings({"fillvalue": fillvalue}, of)
+    if layout.maxshape is not None and tuple(layout.maxshape) != tuple(layout.shape):
+        raise NotSupported("virtual datasets that can grow are not supported")
+    settings["layout"] = "virtual"
+    settings["maximum"] = None
+    settings["mappings"] = layout.mappings(of)
+    return settings

@@ -1,0 +1,243 @@
+"""What changes the elements of datasets."""
+
+from __future__ import annotations
+
+import itertools
+import operator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sciformats import _index
+from sciformats.h5 import _dims, _encode, _selection, _types
+
+
+class DatasetWriting:
+    """The methods of a dataset that change the file."""
+
+    _file_of: Any
+
+    if TYPE_CHECKING:
+
+        @property
+        def _node(self) -> Any: ...
+        @property
+        def _place(self) -> tuple[int, str]: ...
+
+        @property
+        def dtype(self) -> np.dtype[Any]: ...
+        @property
+        def shape(self) -> tuple[int, ...] | None: ...
+        @property
+        def maxshape(self) -> tuple[int | None, ...] | None: ...
+        @property
+        def chunks(self) -> tuple[int, ...] | None: ...
+        @property
+        def attrs(self) -> Any: ...
+        def _is_mask(self, part: Any) -> bool: ...
+        def _ranges(self, ranges: list[_index.Range]) -> NDArray[Any]: ...
+
+    def _write_ranges(self, ranges: list[_index.Range], array: NDArray[Any]) -> None:
+        described = self._node.datatype()
+        if described[0] == "compound" and not _encode.is_direct(described):
+            described = ("compound", described[1], described[2])
+        items = _encode.elements(array, described, self)
+        self._file_of.change("write", self._place, ranges, described, items)
+
+    def _write_all(self, array: NDArray[Any]) -> None:
+        self._write_ranges([(0, n, 1) for n in self.shape or ()], self._converted(array))
+
+    def _converted(self, array: NDArray[Any]) -> NDArray[Any]:
+        """Return elements as the type of the dataset; integers that it cannot hold become the nearest that it can."""
+        dtype = self.dtype.base
+        if array.dtype == dtype or dtype.kind == "O":
+            return array
+        if dtype.kind in "iu" and array.dtype.kind in "iuf" and not _types.check_enum_dtype(dtype):
+            info = np.iinfo(dtype)
+            if array.dtype.kind == "f":
+                array = np.nan_to_num(np.clip(array, float(info.min), float(info.max)), nan=0.0)
+            else:
+                own = np.iinfo(array.dtype)
+                array = np.clip(array, max(info.min, own.min), min(info.max, own.max))
+        if dtype.kind == "S" and array.dtype.kind in "OUT":
+            array = _encode._encoded(array)
+        return array.astype(dtype)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self._file_of.check_open()
+        names, parts = _selection.split(key)
+        shape = self.shape
+        if shape is None:
+            raise TypeError("Empty datasets cannot be written")
+        if len(parts) == 1 and self._is_mask(parts[0]):
+            self._write_masked(np.asarray(parts[0]), value, names)
+            return
+        chosen = _selection.choose(parts, shape)
+        if names:
+            whole = np.array(self._gathered(chosen))
+            self._set_fields(whole, names, value)
+            self._scatter(chosen, whole)
+            return
+        array = self._shaped(value, chosen.shape)
+        self._scatter(chosen, array)
+
+    def _gathered(self, chosen: _selection.Chosen) -> NDArray[Any]:
+        found: NDArray[Any] = self._read(chosen)  # type: ignore[attr-defined]
+        return found
+
+    def _set_fields(self, whole: NDArray[Any], names: tuple[str, ...], value: Any) -> None:
+        for name in names:
+            if self.dtype.names is None or name not in self.dtype.names:
+                raise ValueError(f"No such field for indexing: {name}")
+        if len(names) == 1:
+            found = np.asarray(value)
+            if found.dtype.names is not None and names[0] in found.dtype.names and self.dtype[names[0]].names is None:
+                found = found[names[0]]
+            whole[names[0]] = found
+            return
+        found = np.asarray(value)
+        if found.dtype.names is None or not set(names) <= set(found.dtype.names):
+            found = np.asarray(value, [(name, self.dtype[name]) for name in names])
+        for name in names:
+            whole[name] = found[name]
+
+    def _shaped(self, value: Any, shape: tuple[int, ...]) -> NDArray[Any]:
+        """Return a value as elements of the dataset with the shape of a selection."""
+        dtype = self.dtype
+        inner = dtype.shape
+        vlen = _types.check_vlen_dtype(dtype)
+        if _encode.is_sequence(dtype):
+            array = self._sequences(value, shape, np.dtype(vlen))
+        elif hasattr(value, "_node") and not hasattr(value, "ref"):
+            array = np.asarray(value)
+        elif dtype.kind == "O":
+            array = _encode.as_type(value, dtype)
+        elif dtype.names is not None and not isinstance(value, np.ndarray):
+            array = np.asarray(value, dtype)
+        else:
+            if dtype.kind == "S" and isinstance(value, np.ndarray) and value.dtype.kind == "U":
+                raise TypeError(f"No conversion path for dtype: {value.dtype!r}")
+            if dtype.kind == "S" or isinstance(value, (str, bytes)):
+                array = _encode.as_type(value, dtype.base)
+            elif dtype.kind in "iu" and isinstance(value, (list, tuple, int)):
+                try:
+                    array = np.asarray(value, dtype.base)
+                except (OverflowError, TypeError, ValueError):
+                    array = np.asarray(value)
+            else:
+                array = np.asarray(value)
+            if array.dtype.kind in "OSU" and dtype.kind not in "SOV":
+                array = array.astype(dtype.base)
+            if array.dtype.names is not None and dtype.names is None:
+                raise TypeError(f"elements of type {array.dtype} cannot be stored as {dtype}")
+            array = self._converted(array)
+        if _encode.is_sequence(dtype) and array.shape == shape:
+            return array
+        return self._broadcast(array, (*shape, *inner))
+
+    def _broadcast(self, array: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
+        own = array.shape
+        while len(own) > len(shape) and own[0] == 1:
+            own = own[1:]
+        array = array.reshape(own)
+        if self.dtype.subdtype is not None and own == ():
+            raise TypeError("an element is an array, and cannot be set to a number")
+        try:
+            return np.broadcast_to(array, shape)
+        except ValueError:
+            raise TypeError(f"Can't broadcast {own} -> {shape}") from None
+
+    def _sequences(self, value: Any, shape: tuple[int, ...], base: np.dtype[Any]) -> NDArray[Any]:
+        count = int(np.prod(shape, dtype=int))
+        found = np.empty(count, object)
+        for index, item in enumerate(self._each(value, shape, count, base)):
+            found[index] = item
+        return found.reshape(shape)
+
+    def _each(self, value: Any, shape: tuple[int, ...], count: int, base: np.dtype[Any]) -> list[Any]:
+        if isinstance(value, np.ndarray) and value.dtype.kind == "O" and value.shape == shape:
+            return list(value.reshape(-1))
+        items = value if isinstance(value, np.ndarray) else list(value)
+        nested = len(items) > 0 and all(isinstance(item, (list, tuple, np.ndarray)) for item in items)
+        if count == 1 and (not nested or base.subdtype is not None or base.kind == "O"):
+            return [np.asarray(items) if base.kind != "O" else items]
+        if nested and len(items) == count:
+            return [np.asarray(item) for item in items]
+        if nested and count == 1:
+            return [np.asarray(items[0])]
+        return [np.asarray(items)] * count
+
+    def _scatter(self, chosen: _selection.Chosen, array: NDArray[Any]) -> None:
+        """Write an array with the shape of a selection."""
+        inner = self.dtype.shape
+        counts = [sum(count for _, count, _ in ranges) for ranges in chosen.options]
+        full = array.reshape([*counts, *inner])
+        if not full.size:
+            return
+        places = []
+        for ranges in chosen.options:
+            ends = itertools.accumulate(count for _, count, _ in ranges)
+            places.append([slice(end - r[1], end) for end, r in zip(ends, ranges)])
+        for some, to in zip(itertools.product(*chosen.options), itertools.product(*places)):
+            self._write_ranges(list(some), full[to] if to else full)
+
+    def _write_masked(self, mask: NDArray[np.bool_], value: Any, names: tuple[str, ...]) -> None:
+        count = int(mask.sum())
+        if not count:
+            return
+        ranges: list[_index.Range] = []
+        for axis in range(mask.ndim):
+            others = tuple(other for other in range(mask.ndim) if other != axis)
+            (some,) = np.nonzero(mask.any(axis=others))
+            ranges.append((int(some[0]), int(some[-1] - some[0]) + 1, 1))
+        box = tuple(slice(start, start + count) for start, count, _ in ranges)
+        whole = np.array(self._ranges(ranges))
+        if names:
+            part = whole[mask[box]]
+            self._set_fields(part, names, value)
+            whole[mask[box]] = part
+        else:
+            whole[mask[box]] = self._shaped(value, (count,))
+        self._write_ranges(ranges, whole)
+
+    def write_direct(self, source: NDArray[Any], source_sel: Any = None, dest_sel: Any = None) -> None:
+        """Write the elements of an array."""
+        if self.shape is None:
+            raise TypeError("Empty datasets cannot be written")
+        if not source.flags.c_contiguous:
+            raise TypeError("Array must be C-contiguous")
+        part = source if source_sel is None else source[source_sel]
+        self[() if dest_sel is None else dest_sel] = part
+
+    def resize(self, size: Any, axis: int | None = None) -> None:
+        """Change the shape, or the length of one dimension."""
+        self._file_of.check_open()
+        if self.chunks is None or self.shape is None:
+            raise TypeError("Only chunked datasets can be resized")
+        if axis is not None:
+            if not -len(self.shape) <= axis < len(self.shape):
+                raise ValueError(f"Invalid axis (0 to {len(self.shape) - 1} allowed)")
+            shape = list(self.shape)
+            try:
+                shape[axis] = operator.index(size)
+            except TypeError:
+                raise TypeError("Argument must be a single int if axis is specified") from None
+        else:
+            shape = [int(n) for n in (size if isinstance(size, (tuple, list)) else (size,))]
+        most = self.maxshape or ()
+        if len(shape) != len(most) or any(m is not None and n > m for n, m in zip(shape, most)):
+            raise ValueError("Unable to synchronously change a dataset dimension (dimension cannot exceed the existing maximal size)")
+        self._file_of.change("resize", self._place, shape)
+
+    def flush(self) -> None:
+        """Write all changes to the file."""
+        if self._file_of.editor is not None:
+            self._file_of.editor.commit()
+
+    def refresh(self) -> None:
+        """Do nothing, because every read shows all changes."""
+
+    def make_scale(self, name: str = "") -> None:
+        """Make the dataset a scale of dimensions."""
+        _dims.make_scale(self, name)

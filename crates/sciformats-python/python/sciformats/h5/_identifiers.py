@@ -1,0 +1,125 @@
+"""The identifiers of objects, which carry the low-level calls."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+
+class ObjectID:
+    """An identifier: ``object.id``. It is true until it or its file is closed."""
+
+    def __init__(self, of: Any) -> None:
+        self._object = of
+        self._closed = False
+
+    @property
+    def valid(self) -> bool:
+        """Whether the file is open, and the identifier was not closed."""
+        return not (self._closed or self._object._file_of.is_closed)
+
+    def close(self) -> None:
+        """Close the identifier. The object, and other identifiers of it, remain usable."""
+        self._closed = True
+
+    _close = close
+
+    def __bool__(self) -> bool:
+        return self.valid
+
+    @property
+    def name(self) -> bytes | None:
+        """The path of the object."""
+        name = self._object.name
+        return None if name is None else name.encode()
+
+    @property
+    def id(self) -> int:
+        """A number of the object in its file."""
+        number: int = self._object._address
+        return number
+
+    def get_access_plist(self) -> Access:
+        """Return what the caller asked of caches when the object was opened."""
+        return Access(self._object)
+
+    def get_file_image(self) -> bytes:
+        """Return the bytes of the file, with all changes."""
+        opened = self._object._file_of
+        opened.check_open()
+        if opened.editor is not None:
+            opened.editor.commit()
+        if opened.address.path is None:
+            return bytes(opened.address.state)
+        with open(opened.address.path, "rb") as file:
+            return file.read()
+
+    @property
+    def links(self) -> Links:
+        """The links of a group."""
+        return Links(self._object)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ObjectID) and bool(self._object == other._object)
+
+    def __hash__(self) -> int:
+        return hash(self._object)
+
+
+class LinkInfo(NamedTuple):
+    """What ``id.links.get_info`` returns."""
+
+    cset: int
+
+
+class Links:
+    """The links of a group: ``group.id.links``."""
+
+    def __init__(self, of: Any) -> None:
+        self._object = of
+
+    def get_info(self, name: bytes) -> LinkInfo:
+        """Return the encoding of the name of a link: 0 for ASCII, 1 for UTF-8."""
+        text = name.decode()
+        self._object._link(text)
+        return LinkInfo(int(not text.isascii()))
+
+
+class Access:
+    """What the caller asked of caches. It is kept and has no effect, because this package has caches of its own."""
+
+    def __init__(self, of: Any) -> None:
+        self._object = of
+
+    def get_cache(self) -> tuple[int, int, int, float]:
+        """Return the parameters of the cache of chunks, as those of the file."""
+        return (0, *self._object._file_of.cache)
+
+    def get_chunk_cache(self) -> tuple[int, int, float]:
+        """Return the parameters of the cache of chunks of a dataset."""
+        found: tuple[int, int, float] = getattr(self._object, "_cache", None) or self._object._file_of.cache
+        return found
+
+
+class Properties:
+    """The properties with which a dataset was created."""
+
+    def __init__(self, of: Any) -> None:
+        self._object = of
+
+    def get_fill_time(self) -> int:
+        """Return when fill values are written."""
+        return int(self._object._node.times()[1])
+
+    def get_nfilters(self) -> int:
+        """Return the number of filters."""
+        return len(self._object._node.filters())
+
+    def get_filter(self, index: int) -> tuple[int, int, tuple[int, ...], bytes]:
+        """Return the number, the flags, the parameters and the name of a filter."""
+        number, name, optional, values = self._object._node.filters()[index]
+        return number, int(optional), tuple(values), (name or "").encode()
+
+    def get_chunk(self) -> tuple[int, ...]:
+        """Return the shape of a chunk."""
+        chunks: tuple[int, ...] = self._object.chunks
+        return chunks

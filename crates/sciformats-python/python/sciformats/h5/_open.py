@@ -1,0 +1,143 @@
+"""How files are opened in the modes of h5py."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from typing import Any
+
+from sciformats import _sciformats
+from sciformats._open import Address, state_of
+from sciformats.errors import NotSupported
+from sciformats.h5._opened import Opened
+
+#: The names of the modes: whether the file is created, and whether one may exist.
+_CREATE = {"w": (True, True), "w-": (True, False), "x": (True, False), "r+": (False, True)}
+
+_DRIVERS = (None, "sec2", "core", "stdio", "split", "fileobj")
+
+
+def opened(name: Any, mode: str, fixed: tuple[tuple[str, Any], ...], options: dict[str, Any]) -> Opened:
+    """Open a file.
+
+    Raises
+    ------
+    ValueError
+        If there is no such mode or driver.
+    OSError
+        As the system reports it, or if the file is not an HDF5 file.
+    """
+    driver = options["driver"]
+    if driver not in _DRIVERS:
+        raise ValueError(f"Unknown driver type {driver!r}")
+    if driver not in (None, "fileobj") and hasattr(name, "read"):
+        raise ValueError("a file object can only be opened with the driver 'fileobj'")
+    if options["backing_store"] is not None and driver != "core":
+        raise TypeError("backing_store= is for the driver 'core' only")
+    if driver == "split":
+        raise NotSupported("the driver 'split' is not supported")
+    if mode not in ("r", "r+", "w", "w-", "x", "a"):
+        raise ValueError("Invalid mode; must be one of r, r+, w, w-, x, a")
+    _check_user_block(options["userblock_size"], mode)
+    if isinstance(name, bytes) and not name.startswith(b"\x89HDF"):
+        name = os.fsdecode(name)
+    if isinstance(name, (str, os.PathLike)):
+        if driver == "fileobj":
+            raise ValueError("the driver 'fileobj' needs a file object and not a path")
+        name = os.fspath(name)
+        if isinstance(name, bytes):
+            name = os.fsdecode(name)
+        if "\0" in name:
+            raise ValueError("embedded null byte")
+        if mode == "r":
+            path = os.path.abspath(name)
+            address = Address(path, fixed, state_of(path))
+            found = Opened(address, _sciformats.open_hdf5(path, None, dict(fixed)))
+        elif driver == "core" and options["backing_store"] is False:
+            found = _in_memory(None, mode, fixed, options)
+        else:
+            found = _changed(os.path.abspath(name), mode, fixed, options)
+        found.shown = name
+        found.driver = driver or "sec2"
+        return found
+    if mode == "r":
+        if hasattr(name, "read"):
+            name.seek(0)
+            name = name.read()
+        content = bytes(name)
+        address = Address(None, fixed, content)
+        return Opened(address, _sciformats.open_hdf5(None, content, dict(fixed)))
+    if not (hasattr(name, "write") and hasattr(name, "seek")):
+        raise TypeError("a file that is to be written must be a path or a file object")
+    found = _in_memory(name, mode, fixed, options)
+    found.shown = repr(name)
+    found.driver = "fileobj"
+    return found
+
+
+def _check_user_block(size: int | None, mode: str) -> None:
+    if size is None or size == 0:
+        return
+    if mode == "r":
+        raise ValueError("User block may only be specified when creating a file")
+    if not isinstance(size, int):
+        raise ValueError("User block size must be an integer")
+    if size < 512 or size & (size - 1):
+        raise ValueError("User block size must be a power of 2 and at least 512")
+
+
+def _changed(path: str, mode: str, fixed: tuple[tuple[str, Any], ...], options: dict[str, Any]) -> Opened:
+    if mode == "a":
+        mode = "r+" if os.path.exists(path) else "x"
+    create, overwrite = _CREATE[mode]
+    libver = options["libver"]
+    newest = (libver if isinstance(libver, str) else (libver or ("earliest",))[0]) == "latest"
+    user_block = int(options["userblock_size"] or 0)
+    editor = _sciformats.edit_hdf5(
+        path,
+        {
+            "create": create,
+            "overwrite": overwrite,
+            "user_block": user_block,
+            "tracked": options["track_order"],
+            "newest": newest,
+        },
+    )
+    found = Opened(Address(path, fixed, state_of(path)), None, editor, "r+")
+    if libver is not None:
+        bounds = (libver, "latest") if isinstance(libver, str) else tuple(libver)
+        found.libver = tuple("v200" if bound == "latest" else bound for bound in bounds)  # type: ignore[assignment]
+    found.track_order = options["track_order"]
+    if user_block and not create and found.root.file_facts()[1] != user_block:
+        found.close()
+        raise ValueError(f"Requested userblock size ({user_block}) does not match that of existing file")
+    return found
+
+
+def _in_memory(target: Any, mode: str, fixed: tuple[tuple[str, Any], ...], options: dict[str, Any]) -> Opened:
+    """Open a file that is written to a file object when it is closed, or nowhere."""
+    handle, path = tempfile.mkstemp(suffix=".h5")
+    with os.fdopen(handle, "wb") as copy:
+        content = b""
+        if target is not None and mode in ("r+", "a"):
+            target.seek(0)
+            content = target.read()
+            copy.write(content)
+    if mode in ("w", "w-", "x") or (mode == "a" and not content):
+        mode = "w"
+    try:
+        found = _changed(path, mode, fixed, options)
+    except BaseException:
+        os.unlink(path)
+        raise
+
+    def after() -> None:
+        if target is not None:
+            with open(path, "rb") as copy:
+                target.seek(0)
+                target.write(copy.read())
+                target.truncate()
+        os.unlink(path)
+
+    found.after = after
+    return found

@@ -1,0 +1,254 @@
+"""What changes the contents of groups."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sciformats.h5 import _create, _encode
+from sciformats.h5._links import ExternalLink, HardLink, SoftLink
+
+if TYPE_CHECKING:
+    from sciformats.h5._objects import Datatype, Group
+    from sciformats.h5._dataset import Dataset
+
+#: Keywords of h5py that concern caches and times, and have no effect.
+_IGNORED = frozenset(
+    {"track_times", "track_order", "dcpl", "dapl", "efile_prefix", "virtual_prefix", "rdcc_nbytes", "rdcc_nslots"}
+    | {"rdcc_w0", "fill_time", "lcpl", "copy"}
+)
+
+
+def _cache(options: dict[str, Any], opened: Any) -> tuple[int, int, float]:
+    nslots, nbytes, w0 = opened.cache
+    return (options.get("rdcc_nslots", nslots), options.get("rdcc_nbytes", nbytes), options.get("rdcc_w0", w0))
+
+
+class GroupWriting:
+    """The methods of a group that change the file."""
+
+    _file_of: Any
+    _name: str | None
+
+    if TYPE_CHECKING:
+
+        def _path(self, name: str) -> str: ...
+        def __getitem__(self, name: Any) -> Any: ...
+        def __contains__(self, name: object) -> bool: ...
+
+    def _target(self, name: Any, what: str) -> str:
+        """Return the path of a new member."""
+        self._file_of.check_open()
+        if isinstance(name, bytes):
+            name = name.decode("utf-8", "surrogateescape")
+        if not isinstance(name, str):
+            raise TypeError(f"a name must be str or bytes, not {type(name)}")
+        path = self._path(name)
+        if self._file_of.editor is None:
+            raise ValueError(f"Unable to synchronously create {what} (no write intent on file)")
+        if not path.strip("/"):
+            raise ValueError(f"Unable to synchronously create {what} (no name)")
+        if name in self:
+            raise ValueError(f"Unable to synchronously create {what} (name already exists)")
+        return "/" + "/".join(part for part in path.split("/") if part not in ("", "."))
+
+    def create_group(self, name: Any, track_order: bool | None = None, **_: Any) -> Group:
+        """Create a group. Missing groups on the path are created.
+
+        Raises
+        ------
+        ValueError
+            If the name exists.
+        """
+        path = self._target(name, "group")
+        self._file_of.change("group", path)
+        found: Group = self[path]
+        return found
+
+    def require_group(self, name: Any) -> Group:
+        """Return a group, which is created if it does not exist.
+
+        Raises
+        ------
+        TypeError
+            If the name belongs to another object.
+        """
+        from sciformats.h5._objects import Group
+
+        if name not in self:
+            return self.create_group(name)
+        found = self[name]
+        if not isinstance(found, Group):
+            raise TypeError(f"Incompatible object ({type(found).__name__}) already exists")
+        return found
+
+    def create_dataset(
+        self, name: Any, shape: Any = None, dtype: Any = None, data: Any = None, **options: Any
+    ) -> Dataset:
+        """Create a dataset.
+
+        Parameters
+        ----------
+        name : str
+            Its path. Missing groups are created.
+        shape, dtype, data
+            At least one of the shape, the type of the elements, and the elements.
+        options
+            The other keywords of h5py: ``chunks``, ``maxshape``, ``compression``, ``compression_opts``, ``shuffle``,
+            ``fletcher32``, ``scaleoffset``, ``fillvalue``, ``external``.
+        """
+        if name is None:
+            raise NotImplementedError("datasets without a name are not supported")
+        self._file_of.check_open()
+        wanted = _create.Wanted(shape, dtype, data)
+        settings = wanted.settings(options, self)
+        cache = _cache(options, self._file_of)
+        left = set(options) - _IGNORED
+        if left:
+            raise TypeError(f"create_dataset() got an unexpected keyword argument '{sorted(left)[0]}'")
+        path = self._target(name, "dataset")
+        for external, _, _ in settings["external"]:
+            # The files exist from now on, as they do once the C library has written the first element.
+            with open(os.path.join(os.path.dirname(self._file_of.address.path or ""), external), "ab"):
+                pass
+        self._file_of.change("dataset", path, settings)
+        made: Dataset = self[path]
+        made._cache = cache
+        if wanted.data is not None and wanted.data.size:
+            made._write_all(wanted.data)
+        return made
+
+    def create_dataset_like(self, name: Any, other: Dataset, **options: Any) -> Dataset:
+        """Create a dataset with the shape, the type and the storage of another."""
+        for keyword in ("shape", "dtype", "chunks", "shuffle", "fletcher32", "scaleoffset", "fillvalue"):
+            options.setdefault(keyword, getattr(other, "fillvalue" if keyword == "fillvalue" else keyword))
+        if "compression" not in options:
+            options["compression"], options["compression_opts"] = other.compression, other.compression_opts
+            if other.compression is None or other.compression == "lzf":
+                options["compression_opts"] = None
+        options.setdefault("maxshape", other.maxshape if other.maxshape != other.shape else None)
+        return self.create_dataset(name, **options)
+
+    def require_dataset(self, name: Any, shape: Any, dtype: Any, exact: bool = False, **options: Any) -> Dataset:
+        """Return a dataset, which is created if it does not exist.
+
+        Raises
+        ------
+        TypeError
+            If there is another object of this name, or a dataset with another shape or type.
+        """
+        from sciformats.h5._dataset import Dataset
+
+        if name not in self:
+            return self.create_dataset(name, shape, dtype, **options)
+        if isinstance(shape, (int, np.integer)):
+            shape = (shape,)
+        found = self[name]
+        if not isinstance(found, Dataset):
+            raise TypeError(f"Incompatible object ({type(found).__name__}) already exists")
+        found._cache = _cache(options, self._file_of)
+        if shape != found.shape:
+            if "maxshape" not in options:
+                raise TypeError(f"Shapes do not match (existing {found.shape} vs new {shape})")
+            if options["maxshape"] != found.maxshape:
+                raise TypeError(f"Max shapes do not match (existing {found.maxshape} vs new {options['maxshape']})")
+        wanted = np.dtype(dtype)
+        if exact and wanted != found.dtype:
+            raise TypeError(f"Datatypes do not exactly match (existing {found.dtype} vs new {wanted})")
+        if not np.can_cast(wanted, found.dtype):
+            raise TypeError(f"Datatypes cannot be safely cast (existing {found.dtype} vs new {wanted})")
+        return found
+
+    def create_virtual_dataset(self, name: Any, layout: Any, fillvalue: Any = None) -> Dataset:
+        """Create a dataset whose elements are those of others, as a ``VirtualLayout`` says."""
+        settings = _create.virtual(layout, fillvalue, self)
+        path = self._target(name, "dataset")
+        self._file_of.change("dataset", path, settings)
+        found: Dataset = self[path]
+        return found
+
+    @contextmanager
+    def build_virtual_dataset(
+        self, name: Any, shape: Any, dtype: Any, maxshape: Any = None, fillvalue: Any = None
+    ) -> Iterator[Any]:
+        """Return a ``VirtualLayout`` in a ``with`` statement, at whose end the dataset is created."""
+        from sciformats.h5._virtual import VirtualLayout
+
+        layout = VirtualLayout(shape, dtype, maxshape, filename=self._file_of.shown)
+        yield layout
+        self.create_virtual_dataset(name, layout, fillvalue)
+
+    def __setitem__(self, name: Any, value: Any) -> None:
+        from sciformats.h5._objects import HLObject
+
+        if isinstance(value, HLObject):
+            if value._file_of.address != self._file_of.address:
+                raise OSError("Unable to synchronously create link (interfile hard links are not allowed)")
+            path = self._target(name, "link")
+            self._file_of.change("hard_link", path, value._place)
+        elif isinstance(value, SoftLink):
+            path = self._target(name, "link")
+            self._file_of.change("soft_link", path, value.path)
+        elif isinstance(value, ExternalLink):
+            path = self._target(name, "link")
+            self._file_of.change("external_link", path, value.filename, value.path)
+        elif isinstance(value, HardLink):
+            raise TypeError("a HardLink has no target; assign the object")
+        elif isinstance(value, np.dtype):
+            self._commit(name, value)
+        else:
+            self.create_dataset(name, data=value)
+
+    def _commit(self, name: Any, dtype: np.dtype[Any]) -> Datatype:
+        described = _encode.describe(dtype)
+        path = self._target(name, "datatype")
+        self._file_of.change("datatype", path, described)
+        found: Datatype = self[path]
+        return found
+
+    def __delitem__(self, name: Any) -> None:
+        self._file_of.check_open()
+        if isinstance(name, bytes):
+            name = name.decode("utf-8", "surrogateescape")
+        if name not in self:
+            raise KeyError(f"Couldn't delete link (component '{name}' not found)")
+        if self._file_of.editor is None:
+            raise KeyError("Couldn't delete link (no write intent on file)")
+        self._file_of.change("unlink", self._path(name))
+
+    def move(self, source: str, dest: str) -> None:
+        """Move or rename a link."""
+        if source == dest:
+            return
+        if source not in self:
+            raise KeyError(f"Unable to move link (component '{source}' not found)")
+        self._file_of.change("move_link", self._path(source), self._target(dest, "link"))
+
+    def copy(
+        self,
+        source: Any,
+        dest: Any,
+        name: str | None = None,
+        shallow: bool = False,
+        expand_soft: bool = False,
+        expand_external: bool = False,
+        expand_refs: bool = False,
+        without_attrs: bool = False,
+    ) -> None:
+        """Copy an object, with everything below, to another place or file."""
+        from sciformats.h5 import _copy
+        from sciformats.h5._objects import Group
+
+        if isinstance(source, str):
+            source = self[source]
+        if isinstance(dest, Group):
+            base = name if name is not None else (source.name or "").rsplit("/", 1)[-1]
+            to: Any = dest
+        else:
+            to, base = self, dest
+        options = _copy.Options(shallow, expand_soft, expand_external, expand_refs, without_attrs)
+        _copy.copy(source, to, base, options)

@@ -1,0 +1,383 @@
+//! Writes HDF5 files for `sciformats.h5`.
+//!
+//! Changes are pending until they are committed; [`Edit::root`] shows the file with them. Python passes
+//! elements that NumPy can represent as their bytes, and others as nested [`Item`]s.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+
+use hdf5_pure::filters::Filters;
+use hdf5_pure::options::{Bound as Release, Flush};
+use hdf5_pure::{
+    Address, CreateOptions, EditOptions, Editor, Error, Node as Found, ObjectId, Range, Result, Slab, Writer,
+};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+use super::Node;
+use super::item::{self, Given};
+use super::types;
+use crate::error::raise;
+
+/// A selection: the first element, the number of elements and the step of each dimension.
+type Ranges = Vec<(u64, u64, u64)>;
+
+/// A part of a virtual dataset: the file, the dataset, its shape and the part of it, and the part of the
+/// virtual dataset.
+type Mapped = (String, String, Vec<u64>, Ranges, Ranges);
+
+/// The value of an attribute: its type, its shape (`None` means a null dataspace), its elements, and the path
+/// of its type if that is an object of the file.
+type Described<'py> = (Bound<'py, PyAny>, Option<Vec<u64>>, Bound<'py, PyAny>, Option<String>);
+
+/// The properties of a new dataset.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+struct Settings<'py> {
+    datatype: Bound<'py, PyAny>,
+    /// `None` means a scalar, or a null dataspace if `null`.
+    shape: Option<Vec<u64>>,
+    null: bool,
+    maximum: Option<Vec<Option<u64>>>,
+    layout: String,
+    chunks: Option<Vec<u64>>,
+    filters: Vec<(u16, Vec<i64>)>,
+    fill: Option<Bound<'py, PyAny>>,
+    undefined: bool,
+    /// When fill values are written, in the numbers of the standard.
+    fill_time: Option<u8>,
+    external: Vec<(String, u64, Option<u64>)>,
+    mappings: Vec<Mapped>,
+    committed: Option<String>,
+}
+
+struct State {
+    editor: Editor,
+    /// The objects that were used, by their addresses. They are found after their links were removed.
+    known: HashMap<u64, ObjectId>,
+}
+
+/// A file that is being written.
+#[pyclass(frozen, module = "sciformats._sciformats", name = "Hdf5Editor")]
+pub(crate) struct Edit {
+    state: Mutex<Option<State>>,
+    path: Option<String>,
+}
+
+/// How a file is opened for changes.
+#[derive(Clone, Copy, FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct Opening {
+    /// Whether the file is created first.
+    create: bool,
+    /// Whether this may replace a file.
+    overwrite: bool,
+    /// The number of bytes before the start of the HDF5 file.
+    user_block: usize,
+    /// Whether new groups keep the order in which members are created.
+    tracked: bool,
+    /// Whether the newest structures are written, which older libraries cannot read.
+    newest: bool,
+}
+
+/// Opens a file for changes.
+#[pyfunction]
+pub(crate) fn edit_hdf5(py: Python<'_>, path: PathBuf, opening: Opening) -> PyResult<Edit> {
+    let Opening { create, overwrite, user_block, tracked, newest } = opening;
+    let shown = path.to_string_lossy().into_owned();
+    let editor = py.detach(move || {
+        if create {
+            let mut options = CreateOptions::default().with_track_order(tracked);
+            if newest {
+                options = options.with_bound(Release::V200);
+            }
+            if user_block > 0 {
+                options = options.with_user_block(vec![0; user_block]);
+            }
+            let new = if overwrite {
+                Writer::overwrite_with(&path, &options)?
+            } else {
+                Writer::create_with(&path, &options)?
+            };
+            new.finish()?;
+        }
+        let reading = hdf5_pure::OpenOptions::default()
+            .with_external(hdf5_pure::options::External::Anywhere)
+            .with_missing(hdf5_pure::options::MissingSources::Filled);
+        let options = EditOptions::default().with_track_order(tracked).with_reading(reading);
+        Editor::open_with(path, &options)
+    });
+    let editor = editor.map_err(|error| raise(&error, Some(&shown)))?;
+    let state = State { editor, known: HashMap::new() };
+    Ok(Edit { state: Mutex::new(Some(state)), path: Some(shown) })
+}
+
+#[pymethods]
+impl Edit {
+    /// Returns the root group of the file with all pending changes.
+    fn root(&self, py: Python<'_>) -> PyResult<Node> {
+        let found = self.change(py, |state| state.editor.file()?.root())?;
+        Ok(Node { found: Found::Group(found), path: self.path.clone() })
+    }
+
+    /// Writes all pending changes to the file.
+    fn commit(&self, py: Python<'_>) -> PyResult<()> {
+        self.change(py, |state| state.editor.commit())
+    }
+
+    /// Writes all pending changes to the file, and closes it.
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        let state = py.detach(|| self.state.lock().unwrap_or_else(PoisonError::into_inner).take());
+        let Some(state) = state else { return Ok(()) };
+        let closed = py.detach(|| state.editor.close_with(Flush::Ordered));
+        closed.map_err(|error| raise(&error, self.path.as_deref()))
+    }
+
+    /// Creates a group and returns its address. Missing groups are created.
+    fn group(&self, py: Python<'_>, path: &str) -> PyResult<u64> {
+        self.change(py, |state| {
+            state.editor.group(path)?;
+            let id = state.editor.id(path)?;
+            state.address(id)
+        })
+    }
+
+    /// Commits a datatype, and returns its address.
+    fn datatype(&self, py: Python<'_>, path: &str, described: &Bound<'_, PyAny>) -> PyResult<u64> {
+        let datatype = types::parse(described)?;
+        self.change(py, |state| {
+            let id = state.editor.root().commit(path, &datatype)?;
+            state.address(id)
+        })
+    }
+
+    /// Creates a dataset and returns its address.
+    fn dataset(&self, py: Python<'_>, path: &str, settings: Settings<'_>) -> PyResult<u64> {
+        let datatype = types::parse(&settings.datatype)?;
+        let fill = settings.fill.as_ref().map(item::of).transpose()?;
+        let filters = filters(&settings.filters, &datatype)?;
+        let fill_time = settings.fill_time;
+        let Settings {
+            shape, null, maximum, layout, chunks, undefined, external, mappings, committed, ..
+        } = settings;
+        self.change(py, move |state| {
+            let committed = committed.map(|path| state.editor.id(&path)).transpose()?;
+            let mut new = state.editor.dataset(path).filters(filters);
+            new = match committed {
+                Some(id) => new.committed(id),
+                None => new.datatype(datatype.clone()),
+            };
+            if let Some(fill) = fill {
+                new = new.fill_encoded(|to| item::put(&datatype, &fill, to));
+            }
+            if let Some(time) = fill_time {
+                // Space is allocated by chunk, or for the whole dataset when it is first written.
+                new = new.storage_times(if layout == "chunked" { 3 } else { 2 }, time);
+            }
+            if undefined {
+                new = new.fill_undefined();
+            }
+            new = match (layout.as_str(), chunks) {
+                ("compact", _) => new.compact(),
+                ("contiguous", _) => new.contiguous(),
+                ("external", _) => {
+                    let files = external.iter().map(|(name, at, size)| (name.as_str(), *at, *size));
+                    new.external(files.collect::<Vec<_>>())
+                }
+                ("virtual", _) => {
+                    let mut new = new.virtual_layout();
+                    for (file, dataset, of, source, target) in mappings {
+                        let target = slab(shape.as_deref().unwrap_or_default(), target)?;
+                        new = new.map(&file, &dataset, &slab(&of, source)?, &target);
+                    }
+                    new
+                }
+                ("chunked", Some(chunks)) => new.chunks(chunks),
+                ("chunked", None) => new.automatic_chunks(),
+                _ => new,
+            };
+            if let Some(shape) = shape {
+                new = new.shape(shape);
+            }
+            if let Some(maximum) = maximum {
+                new = new.max_shape(maximum);
+            }
+            let id = if null { new.write_null()? } else { new.create_encoded()?.id() };
+            state.address(id)
+        })
+    }
+
+    /// Writes elements of a dataset: their bytes, or a list of [`Item`]s.
+    fn write(
+        &self,
+        py: Python<'_>,
+        object: (u64, String),
+        ranges: Ranges,
+        described: &Bound<'_, PyAny>,
+        elements: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        let datatype = types::parse(described)?;
+        let elements = item::of(elements)?;
+        self.change(py, |state| {
+            let id = state.id(object)?;
+            let mut dataset = state.editor.open_id(id)?;
+            let slab = slab(dataset.shape(), ranges)?;
+            dataset.write_encoded(&slab, |to| item::put_all(&datatype, &elements, to))?;
+            Ok(())
+        })
+    }
+
+    /// Stores a chunk that has passed through the filters already.
+    fn write_chunk(
+        &self,
+        py: Python<'_>,
+        object: (u64, String),
+        chunk: (Vec<u64>, u32),
+        bytes: &[u8],
+    ) -> PyResult<()> {
+        let (scaled, mask) = chunk;
+        self.change(py, |state| {
+            let id = state.id(object)?;
+            state.editor.open_id(id)?.write_chunk(&scaled, mask, bytes)?;
+            Ok(())
+        })
+    }
+
+    /// Changes the shape of a dataset.
+    fn resize(&self, py: Python<'_>, object: (u64, String), shape: Vec<u64>) -> PyResult<()> {
+        let shape = shape.into_boxed_slice();
+        self.change(py, |state| {
+            let id = state.id(object)?;
+            state.editor.open_id(id)?.resize(&shape)?;
+            Ok(())
+        })
+    }
+
+    /// Sets an attribute. If `shape` is `None`, it has a null dataspace.
+    fn attribute(
+        &self,
+        py: Python<'_>,
+        object: (u64, String),
+        name: &str,
+        value: Described<'_>,
+    ) -> PyResult<()> {
+        let (described, shape, elements, committed) = value;
+        let (datatype, elements) = (types::parse(&described)?, item::of(&elements)?);
+        self.change(py, |state| {
+            let id = state.id(object)?;
+            let committed = committed.map(|path| state.editor.id(&path)).transpose()?;
+            state.editor.attribute(id, name, Given { datatype, shape, elements, committed })
+        })
+    }
+
+    /// Removes an attribute.
+    fn remove_attribute(&self, py: Python<'_>, path: &str, name: &str) -> PyResult<()> {
+        self.change(py, |state| state.editor.object(path)?.remove_attribute(name).map(drop))
+    }
+
+    /// Renames an attribute.
+    fn rename_attribute(&self, py: Python<'_>, path: &str, name: &str, to: &str) -> PyResult<()> {
+        self.change(py, |state| state.editor.object(path)?.rename_attribute(name, to).map(drop))
+    }
+
+    /// Removes a link.
+    fn unlink(&self, py: Python<'_>, path: &str) -> PyResult<()> {
+        self.change(py, |state| state.editor.unlink(path))
+    }
+
+    /// Moves a link.
+    fn move_link(&self, py: Python<'_>, path: &str, to: &str) -> PyResult<()> {
+        self.change(py, |state| state.editor.move_link(path, to))
+    }
+
+    /// Adds a hard link to an object.
+    fn hard_link(&self, py: Python<'_>, path: &str, object: (u64, String)) -> PyResult<()> {
+        self.change(py, |state| {
+            let id = state.id(object)?;
+            state.editor.root().hard_link(path, id).map(drop)
+        })
+    }
+
+    /// Adds a soft link.
+    fn soft_link(&self, py: Python<'_>, path: &str, target: &str) -> PyResult<()> {
+        self.change(py, |state| state.editor.root().soft_link(path, target).map(drop))
+    }
+
+    /// Adds an external link.
+    fn external_link(&self, py: Python<'_>, path: &str, file: &str, target: &str) -> PyResult<()> {
+        self.change(py, |state| state.editor.root().external_link(path, file, target).map(drop))
+    }
+}
+
+impl Edit {
+    /// Does something with the editor. Other Python threads can run meanwhile.
+    fn change<T: Send>(
+        &self,
+        py: Python<'_>,
+        how: impl FnOnce(&mut State) -> Result<T> + Send,
+    ) -> PyResult<T> {
+        let done = py.detach(|| {
+            let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+            state.as_mut().map(how)
+        });
+        let done = done.ok_or_else(|| PyValueError::new_err("the file is closed"))?;
+        done.map_err(|error| raise(&error, self.path.as_deref()))
+    }
+}
+
+impl State {
+    /// Returns an object by its address, or by its path if it was not used before.
+    fn id(&mut self, (address, path): (u64, String)) -> Result<ObjectId> {
+        if let Some(id) = self.known.get(&address) {
+            return Ok(*id);
+        }
+        let id = self.editor.id(&path)?;
+        if self.address(id)? != address {
+            return Err(Error::usage("object", format!("is not at {path} any more")));
+        }
+        Ok(id)
+    }
+
+    fn address(&mut self, id: ObjectId) -> Result<u64> {
+        let Some(Address(address)) = self.editor.reference(id)?.address() else {
+            return Err(Error::usage("object", "has no address"));
+        };
+        self.known.insert(address, id);
+        Ok(address)
+    }
+}
+
+fn slab(shape: &[u64], ranges: Ranges) -> Result<Slab> {
+    let ranges: Vec<Range> =
+        ranges.into_iter().map(|(start, count, step)| Range::new(start, count).by(step)).collect();
+    Slab::new(shape, ranges)
+}
+
+/// Returns the filters for their numbers and parameters, in the order of writing.
+fn filters(of: &[(u16, Vec<i64>)], datatype: &hdf5_pure::Datatype) -> PyResult<Filters> {
+    let mut filters = Filters::new();
+    for (id, values) in of {
+        let value = |index: usize| values.get(index).copied().unwrap_or_default();
+        let unsigned = |value: i64| {
+            u32::try_from(value)
+                .map_err(|_| PyValueError::new_err(format!("{value} is no parameter of filter {id}")))
+        };
+        filters = match *id {
+            1 => filters.deflate(unsigned(value(0))?),
+            2 => filters.shuffle(),
+            3 => filters.fletcher32(),
+            4 => filters.szip(value(0) & 32 != 0, unsigned(value(1))?),
+            5 => filters.n_bit(),
+            6 if matches!(datatype.class, hdf5_pure::structure::Class::FloatingPoint(_)) => {
+                let decimals = i32::try_from(value(0))
+                    .map_err(|_| PyValueError::new_err("the number of decimals is too large"))?;
+                filters.scale_offset_decimals(decimals)
+            }
+            6 => filters.scale_offset(),
+            32000 => filters.lzf(),
+            _ => filters.custom(*id, values.iter().map(|&value| unsigned(value)).collect::<PyResult<_>>()?),
+        };
+    }
+    Ok(filters)
+}

@@ -1,0 +1,160 @@
+"""Files that `sciformats.h5` writes are read by h5py, and changes are seen at once."""
+
+from __future__ import annotations
+
+import pathlib
+import threading
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+
+from sciformats import h5
+
+
+def fill(module: Any, path: pathlib.Path) -> None:
+    """Write the same file with either module."""
+    with module.File(path, "w") as file:
+        file.attrs["title"] = "a run"
+        file.attrs["numbers"] = np.arange(3, dtype=">i2")
+        file.attrs["nothing"] = module.Empty("f4")
+        data = np.arange(600.0).reshape(20, 30)
+        packed = file.create_dataset("a/packed", data=data, chunks=(7, 8), compression="gzip", shuffle=True, fletcher32=True)
+        packed[3:5, ::2] = -1
+        packed[packed[()] > 500] = 0
+        packed.attrs["units"] = "m/s"
+        grown = file.create_dataset("grown", (2, 3), "i4", maxshape=(None, 3), fillvalue=7)
+        grown.resize((4, 3))
+        grown[3] = [1, 2, 3]
+        file["text"] = ["Vega", "\u00c5gren"]
+        file["fixed"] = np.array([b"ab", b"c"])
+        file["flags"] = np.array([True, False])
+        file["complex"] = np.array([1 + 2j])
+        file["records"] = np.array([(1, 2.5)], dtype=[("id", "<i4"), ("mass", "<f8")])
+        ragged = file.create_dataset("ragged", (2,), module.vlen_dtype("f8"))
+        ragged[0] = [1, 2, 3]
+        file["scalar"] = 3.5
+        file.create_dataset("null", dtype="i4")
+        file.create_dataset("reference", data=packed.ref, dtype=module.ref_dtype)
+        file["soft"] = module.SoftLink("/a/packed")
+        file["hard"] = packed
+        file["x"] = np.arange(20)
+        file["x"].make_scale("x")
+        packed.dims[0].attach_scale(file["x"])
+        packed.dims[0].label = "row"
+        file["type"] = np.dtype("f4")
+        file.copy("a", "b")
+        file.move("b/packed", "b/moved")
+        del file["fixed"]
+
+
+def content(path: pathlib.Path) -> dict[str, Any]:
+    """Return what h5py says about a file."""
+    found: dict[str, Any] = {}
+    with h5py.File(path) as file:
+
+        def visit(name: str, member: Any) -> None:
+            found[name] = sorted(member.attrs)
+            if isinstance(member, h5py.Dataset):
+                value = member[()]
+                if isinstance(value, h5py.Reference):
+                    value = file[value] == file["a/packed"]
+                found[name] += [member.dtype, member.shape, member.maxshape, member.compression, member.shuffle]
+                found[name] += [member.fletcher32, repr(value if isinstance(value, h5py.Empty) else np.asarray(value).tolist())]
+                found[name] += [[dim.label for dim in member.dims], [dim.keys() for dim in member.dims]]
+
+        file.visititems(visit)
+        found["links"] = [(name, type(file.get(name, getlink=True))) for name in file]
+        found["attributes"] = [(name, repr(file.attrs[name])) for name in file.attrs]
+    return found
+
+
+def test_h5py_reads_what_is_written(tmp_path: pathlib.Path) -> None:
+    fill(h5, tmp_path / "ours.h5")
+    fill(h5py, tmp_path / "theirs.h5")
+    ours, theirs = content(tmp_path / "ours.h5"), content(tmp_path / "theirs.h5")
+    assert ours.keys() == theirs.keys()
+    for name in theirs:
+        assert repr(ours[name]) == repr(theirs[name]), name
+
+
+def test_files_of_h5py_are_changed(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "theirs.h5"
+    fill(h5py, path)
+    with h5.File(path, "r+") as file:
+        file["a/packed"][0, 0] = 99
+        file["new/group/data"] = np.arange(4)
+        file.attrs["title"] = "changed"
+        del file["ragged"]
+        assert file["a/packed"][0, 0] == 99, "a change is seen before the file is closed"
+    with h5py.File(path) as file:
+        assert file["a/packed"][0, 0] == 99 and file.attrs["title"] == "changed" and "ragged" not in file
+        assert list(file["new/group/data"]) == [0, 1, 2, 3]
+
+
+def test_modes(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "new.h5"
+    with pytest.raises(FileNotFoundError):
+        h5.File(path, "r+")
+    h5.File(path, "x").close()
+    with pytest.raises(FileExistsError):
+        h5.File(path, "w-")
+    with h5.File(path, "a") as file:
+        file["x"] = 1
+    with h5.File(path) as file, pytest.raises(ValueError):
+        file["y"] = 1
+    with pytest.raises(ValueError):
+        file["x"]
+    with h5.File(path, "w") as file:
+        assert len(file) == 0
+
+
+def test_threads_write_and_read_one_file(tmp_path: pathlib.Path) -> None:
+    failures: list[BaseException] = []
+    with h5.File(tmp_path / "many.h5", "w") as file:
+
+        def work(number: int) -> None:
+            try:
+                for each in range(10):
+                    made = file.create_dataset(f"{number}/{each}", data=np.full(50, each), chunks=(7,), compression="gzip")
+                    assert (made[()] == each).all()
+                    made[10:20] = number
+                    assert (made[10:20] == number).all()
+            except BaseException as error:
+                failures.append(error)
+
+        threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert not failures
+    with h5py.File(tmp_path / "many.h5") as file:
+        assert all((file[f"{n}/{e}"][:10] == e).all() for n in range(8) for e in range(10))
+
+
+def test_virtual_datasets(tmp_path: pathlib.Path) -> None:
+    for number in range(3):
+        with h5.File(tmp_path / f"{number}.h5", "w") as file:
+            file["data"] = np.full(4, number)
+    layout = h5.VirtualLayout((3, 4), "i8")
+    for number in range(3):
+        layout[number] = h5.VirtualSource(str(tmp_path / f"{number}.h5"), "data", (4,))
+    with h5.File(tmp_path / "all.h5", "w") as file:
+        file.create_virtual_dataset("all", layout, fillvalue=-1)
+    with h5py.File(tmp_path / "all.h5") as file:
+        assert file["all"][:, 0].tolist() == [0, 1, 2] and len(file["all"].virtual_sources()) == 3
+
+
+def test_files_in_memory(tmp_path: pathlib.Path) -> None:
+    import io
+
+    target = io.BytesIO()
+    with h5.File(target, "w") as file:
+        file["x"] = np.arange(3)
+    with h5py.File(target) as file:
+        assert file["x"][:].tolist() == [0, 1, 2]
+    with h5.File(tmp_path / "nowhere.h5", "w", driver="core", backing_store=False) as file:
+        file["x"] = 1
+    assert not (tmp_path / "nowhere.h5").exists()
