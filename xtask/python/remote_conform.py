@@ -1,7 +1,7 @@
-"""What reading files far away costs, beside h5py over fsspec.
+"""What reading files far away costs, beside h5py, h5netcdf and pyfive over fsspec.
 
 A server on the loopback counts requests and bytes, and waits before each answer. The same files are read by the program
-of this project and by h5py over fsspec with its block cache, as xarray uses it. Prints a table; fails when an answer is
+of this project and by the others over fsspec with its block cache, as xarray uses it. Prints a table; fails when an answer is
 wrong or the program takes more requests, batches or bytes than it may.
 
 usage: remote_conform.py PROGRAM FOLDER [--delay MS] [--only REGEX]
@@ -18,12 +18,19 @@ import sys
 import threading
 import time
 
+import asdf
+import blosc2
 import fsspec
 import gsd.hoomd
+import h5netcdf
 import h5py
 import numpy as np
+import pyfive
 
 MIB = 1 << 20
+
+# No run of the program takes longer; the slowest row takes a third of this at 60 ms.
+PATIENCE = 60
 
 
 class Log:
@@ -137,6 +144,12 @@ def make(folder):
     with open(os.path.join(folder, "array.ra"), "wb") as file:
         head = np.array([0x7961727261776172, 0, 3, 8, array.nbytes, 2, *array.shape[::-1]], "<u8")
         file.write(head.tobytes() + array.tobytes())
+    tree = {"runs": {f"run {number:03}": rng.normal(size=(100, 100)) for number in range(200)}}
+    asdf.AsdfFile(tree).write_to(os.path.join(folder, "runs.asdf"), all_array_compression="zlib")
+    frame = os.path.join(folder, "array.b2nd")
+    if os.path.exists(frame):
+        os.remove(frame)
+    blosc2.asarray(array, chunks=(100, 1000), blocks=(10, 1000), urlpath=frame)
     with open(os.path.join(folder, "large.ra"), "wb") as file:
         length = (1 << 40) // 8
         file.write(np.array([0x7961727261776172, 0, 3, 8, length * 8, 1, length], "<u8").tobytes())
@@ -167,25 +180,35 @@ class Bench:
         return answer
 
     def ours(self, *arguments):
-        done = subprocess.run([self.program, "--quiet", *arguments], capture_output=True)
+        done = subprocess.run([self.program, "--quiet", *arguments], capture_output=True, timeout=PATIENCE)
         if done.returncode:
             raise RuntimeError(done.stderr.decode())
         return done.stdout
 
-    def both(self, what, name, mine, theirs, most):
+    def exactly(self, expected, *arguments):
+        """The answer of the program, which must be these bytes."""
+        found = self.ours(*arguments)
+        if found != expected:
+            raise RuntimeError(f"{len(found)} other bytes than the {len(expected)} that were written")
+        return found
+
+    def both(self, what, name, mine, theirs, most, others=()):
+        """A row of the program, one for each size of the blocks of h5py, and one for each other reader."""
         if not re.search(self.only, what):
             return
         found = self.row(what, "sciformats", lambda: mine(self.url + name), most)
-        if theirs:
-            for block in (4 * MIB, 16 * MIB):
-                def read():
-                    system = fsspec.filesystem("http", skip_instance_cache=True)
-                    with system.open(self.url + name, cache_type="blockcache", block_size=block) as remote:
-                        with h5py.File(remote, "r") as file:
-                            return theirs(file)
-                expected = self.row(what, f"h5py + fsspec, blocks of {block // MIB} MiB", read)
-                if expected is not None and found is not None and not same(found, expected):
-                    self.failures.append(f"{what}: another answer than h5py's")
+        readers = [(f"h5py + fsspec, blocks of {block // MIB} MiB", block, h5py.File, theirs)
+                   for block in (4 * MIB, 16 * MIB) if theirs]
+        readers += [(f"{who} + fsspec, blocks of 4 MiB", 4 * MIB, opens, reads) for who, opens, reads in others]
+        for who, block, opens, reads in readers:
+            def read():
+                system = fsspec.filesystem("http", skip_instance_cache=True)
+                with system.open(self.url + name, cache_type="blockcache", block_size=block) as remote:
+                    with opens(remote) as file:
+                        return reads(file)
+            expected = self.row(what, who, read)
+            if expected is not None and found is not None and not same(found, expected):
+                self.failures.append(f"{what}: another answer than that of {who}")
         if found is None:
             self.failures.append(f"{what}: no answer")
 
@@ -234,6 +257,8 @@ def main():
             f"{name}: open, one dataset of 200", name,
             lambda address: bench.ours("cat", "--format", "raw", address, path), lambda file: file[path][()],
             (4, 3),
+            [("h5netcdf", lambda remote: h5netcdf.File(remote, "r", phony_dims="sort"), lambda file: file[path][...]),
+             ("pyfive", pyfive.File, lambda file: file[path][()])],
         )
         size = os.path.getsize(os.path.join(arguments.folder, name))
         blocks = -(-size // MIB)
@@ -255,6 +280,13 @@ def main():
                lambda address: bench.ours("cat", "--format", "raw", address, "/frames/77/particles/position"), None, (4, 3))
     bench.both("array.ra: a row of 3000", "array.ra",
                lambda address: bench.ours("cat", "--format", "raw", address, "--slice", "1500"), None, (3, 2))
+    with asdf.open(os.path.join(arguments.folder, "runs.asdf")) as file:
+        expected = file["runs"]["run 077"][...].tobytes()
+    bench.both("runs.asdf: one array of 200", "runs.asdf",
+               lambda address: bench.exactly(expected, "cat", "--format", "raw", address, "/runs/run 077"), None, (4, 3))
+    expected = blosc2.open(os.path.join(arguments.folder, "array.b2nd"), "r")[1500].tobytes()
+    bench.both("array.b2nd: a row of 3000", "array.b2nd",
+               lambda address: bench.exactly(expected, "cat", "--format", "raw", address, "--slice", "1500"), None, (4, 3))
     bench.both("large.ra: info of 1 TiB", "large.ra", lambda address: bench.ours("info", address), None, (2, 2, None, 0.5))
 
     for failure in bench.failures:

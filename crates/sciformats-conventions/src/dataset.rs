@@ -144,6 +144,12 @@ impl Dataset {
             return Ok(found);
         }
         let root = self.node("/")?;
+        // Conventions look at different members and attributes, which are fetched together if the file is remote.
+        self.tree.file.ahead(|| {
+            for convention in REGISTRY.iter().copied() {
+                let _ = convention.identify(&root);
+            }
+        })?;
         let mut found = Vec::new();
         for convention in REGISTRY.iter().copied() {
             if let Some(identity) = convention.identify(&root)? {

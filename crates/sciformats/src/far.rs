@@ -56,6 +56,28 @@ impl File {
         Ok(())
     }
 
+    /// Fetches in one batch what the independent parts of `work` read, before the work is really done. `work` is
+    /// called several times if the file is remote, and not at all if it is local; it must continue after an error
+    /// with what does not depend on it, and must not keep results of failed reads.
+    ///
+    /// ```
+    /// use sciformats::{File, OpenOptions};
+    ///
+    /// let bytes = sciformats::npy::to_bytes(&[2], &[1.5f32, 2.5])?;
+    /// let file = File::from_storage(bytes, &OpenOptions::default())?;
+    /// file.ahead(|| {
+    ///     let _ = file.resolve("/");
+    /// })?;
+    /// # Ok::<(), sciformats::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// `Io` if the batch cannot be fetched. Errors of `work` itself are not reported here.
+    pub fn ahead(&self, work: impl FnMut()) -> Result<()> {
+        if self.is_far() { together(work) } else { Ok(()) }
+    }
+
     fn members_of(&self, group: ObjectId, found: &mut Vec<ObjectId>) {
         let members = self.source().members(group).into_iter().flatten().flatten();
         found.extend(members.filter_map(|member| match member.target {

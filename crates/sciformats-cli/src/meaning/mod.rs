@@ -46,6 +46,13 @@ impl Thing {
         Self::find(&if view == View::Stored { data.raw() } else { data }, path, view)
     }
 
+    /// Opens the object at a path as it is stored, without looking for the conventions of the file. Its dimensions
+    /// have no names then.
+    pub(crate) fn stored(file: File, path: &str) -> Self {
+        let data = Dataset::new(file).raw();
+        Self { data, path: path.to_owned(), variable: None, meant: None, doubt: None }
+    }
+
     /// Finds the object at a path; `data` decodes its values if that is requested.
     pub(crate) fn find(data: &Dataset, path: &str, view: View) -> Result<Self> {
         let stored = |variable: Option<Variable>, doubt| {

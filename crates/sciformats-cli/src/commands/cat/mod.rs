@@ -41,7 +41,12 @@ pub(super) fn run(args: &Cat, session: &Session) -> Outcome {
         CatFormat::Text | CatFormat::Csv => View::Words,
         CatFormat::Json | CatFormat::Npy => View::Values,
     };
-    let thing = Thing::open(file, &args.object.path, view).map_err(fail)?;
+    let named = args.at.is_some() || args.slice.as_deref().is_some_and(|slice| slice.contains('='));
+    let thing = match view {
+        // Only names need the conventions, and finding them costs requests if the file is remote.
+        View::Stored if !named => Thing::stored(file, &args.object.path),
+        view => Thing::open(file, &args.object.path, view).map_err(fail)?,
+    };
     let array = thing.array().map_err(fail)?;
     let (selection, chosen) = selection(&thing, args.slice.as_deref(), args.at.as_deref()).map_err(fail)?;
     if !session.quiet {

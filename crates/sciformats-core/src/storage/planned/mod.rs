@@ -396,11 +396,16 @@ impl<R: Ranges + 'static> Inner<R> {
         for range in plan::merged(ranges, self.size) {
             pages.extend(page_of(range.start)..=page_of(range.end - 1));
         }
-        // Structures that belong together are near to each other, so some windows are divided among the pages.
+        // Structures that belong together are near to each other, so some windows are divided among the pages. Many pages that
+        // are further apart than a window belong to an index between elements, and what is around them is of no use.
         let window = self.options.window / PAGE;
-        let each = bound::product(window, WINDOWS)
-            .checked_div(pages.len() as u64)
-            .map_or(window, |each| each.min(window));
+        let number = pages.len() as u64;
+        let span = pages.last().zip(pages.first()).map_or(0, |(last, first)| last - first);
+        let each = match bound::product(window, WINDOWS).checked_div(number) {
+            Some(_) if number > WINDOWS && span / number > window => 1,
+            Some(each) => each.min(window),
+            None => window,
+        };
         let each = each.checked_ilog2().map_or(1, |bits| 1u64 << bits);
         let end = self.size.div_ceil(PAGE);
         let block = |number: u64| {

@@ -81,6 +81,26 @@ fn at_the_end_of_a_window_half_of_the_next_one_comes_too() {
 }
 
 #[test]
+fn pages_that_lie_far_apart_are_not_widened() {
+    let nodes = |number: u64, apart: u64| -> Vec<Range<u64>> {
+        (0..number).map(|i| i * apart + 77..i * apart + 200).collect()
+    };
+    // A few structures may have their neighbours around them, wherever they are.
+    for (number, apart, most) in [(20, 3 * MIB, PAGE), (20, MIB / 2, 8 * PAGE), (4, 9 * MIB, MIB)] {
+        let (file, bytes) = planned(number * apart + MIB);
+        file.prefetch(&nodes(number, apart), Purpose::Structure).unwrap();
+        for node in nodes(number, apart) {
+            let expected = &bytes[node.start as usize..node.end as usize];
+            assert_eq!(*file.read_at(node.start, 123).unwrap(), *expected);
+        }
+        let statistics = file.statistics();
+        assert_eq!(statistics.batches, 1);
+        assert!(statistics.bytes <= number * most, "{number} nodes {apart} apart: {statistics:?}");
+        assert!(statistics.bytes * 4 >= number * most, "{number} nodes {apart} apart: {statistics:?}");
+    }
+}
+
+#[test]
 fn structures_that_lie_far_apart_come_without_their_pages() {
     let (file, bytes) = planned(100 * MIB);
     let nodes: Vec<Range<u64>> = (0..400).map(|i| i * 250_000 + 77..i * 250_000 + 77 + 500).collect();
