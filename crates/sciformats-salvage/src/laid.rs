@@ -17,8 +17,7 @@ pub(crate) struct Laid {
 
 impl Laid {
     /// Lays `patches` over `source`. Later patches win.
-    pub(crate) fn new(source: Arc<dyn ReadAt>, mut patches: Vec<Patch>) -> Self {
-        patches.sort_by_key(|patch| patch.offset);
+    pub(crate) fn new(source: Arc<dyn ReadAt>, patches: Vec<Patch>) -> Self {
         let len = patches.iter().map(end).fold(source.size(), u64::max);
         Self { source, patches, len }
     }
@@ -35,7 +34,8 @@ impl ReadAt for Laid {
 
     fn read_at(&self, offset: u64, len: usize) -> Result<Cow<'_, [u8]>> {
         let stop = offset.saturating_add(len as u64); // a bound: checked against the lengths below
-        let touched = || self.patches.iter().filter(|patch| patch.offset < stop && end(patch) > offset);
+        let touched =
+            || self.patches.iter().enumerate().filter(|(_, patch)| patch.offset < stop && end(patch) > offset);
         if touched().next().is_none() && stop <= self.source.size() {
             return self.source.read_at(offset, len);
         }
@@ -44,28 +44,27 @@ impl ReadAt for Laid {
             Fault::new("the end of the bytes", kind).at("file", offset)
         };
         // One patch that holds everything is the usual case of a structure that was made.
-        for patch in touched() {
-            let start = offset.checked_sub(patch.offset).and_then(|start| usize::try_from(start).ok());
-            let part = start.and_then(|start| patch.bytes.get(start..start.checked_add(len)?));
-            if let Some(part) = part {
-                return Ok(Cow::Borrowed(part));
+        let holds = |patch: &Patch| patch.offset <= offset && end(patch) >= stop;
+        let part = |position: u64, base: u64| usize::try_from(position.checked_sub(base)?).ok();
+        let last_whole = touched().filter(|(_, patch)| holds(patch)).last();
+        let mut out = match last_whole {
+            Some((_, patch)) => {
+                let start = part(offset, patch.offset);
+                let found = start.and_then(|start| patch.bytes.get(start..start.checked_add(len)?));
+                Cow::Borrowed(found.ok_or_else(missing)?)
             }
-        }
-        if stop > self.source.size() {
-            return Err(missing());
-        }
-        let mut out = self.source.read_at(offset, len)?.into_owned();
-        for patch in touched() {
+            None if stop > self.source.size() => return Err(missing()),
+            None => self.source.read_at(offset, len)?,
+        };
+        let after = last_whole.map(|(i, _)| i);
+        for (_, patch) in touched().filter(|(i, _)| after.is_none_or(|after| *i > after)) {
             let (from, to) = (patch.offset.max(offset), end(patch).min(stop));
-            let part = |position: u64, base: u64| usize::try_from(position.checked_sub(base)?).ok();
             let place = part(from, offset).zip(part(to, offset));
             let source = part(from, patch.offset).zip(part(to, patch.offset));
-            let to = place.and_then(|(from, to)| out.get_mut(from..to)).ok_or_else(missing)?;
-            to.copy_from_slice(
-                source.and_then(|(from, to)| patch.bytes.get(from..to)).ok_or_else(missing)?,
-            );
+            let to = place.and_then(|(from, to)| out.to_mut().get_mut(from..to)).ok_or_else(missing)?;
+            to.copy_from_slice(source.and_then(|(from, to)| patch.bytes.get(from..to)).ok_or_else(missing)?);
         }
-        Ok(Cow::Owned(out))
+        Ok(out)
     }
 }
 
@@ -79,14 +78,16 @@ mod tests {
     fn patches_replace_and_the_gap_is_missing() {
         let patches = vec![
             Patch { offset: 2, bytes: b"xy".to_vec() },
+            Patch { offset: 100, bytes: b"before".to_vec() },
             Patch { offset: 100, bytes: b"after".to_vec() },
+            Patch { offset: 4, bytes: b"z".to_vec() },
         ];
         let laid = Laid::new(Arc::new(b"abcdefgh".to_vec()), patches);
-        assert_eq!(*laid.read_at(0, 8).unwrap(), *b"abxyefgh");
+        assert_eq!(*laid.read_at(0, 8).unwrap(), *b"abxyzfgh");
         assert_eq!(*laid.read_at(101, 3).unwrap(), *b"fte");
-        assert_eq!(*laid.read_at(4, 2).unwrap(), *b"ef");
+        assert_eq!(*laid.read_at(4, 2).unwrap(), *b"zf");
         assert!(laid.read_at(6, 4).is_err(), "bytes behind the end are never made up");
         assert!(laid.read_at(98, 4).is_err());
-        assert_eq!(laid.size(), 105);
+        assert_eq!(laid.size(), 106);
     }
 }

@@ -65,6 +65,11 @@ impl Work {
                 _ => {}
             }
         }
+        // The heaps of two groups with the same names look alike. If a name occurs twice, one of the nodes is of another group.
+        made.retain(|(_, links)| {
+            let names: BTreeSet<&[u8]> = links.iter().map(|link| link.name.as_bytes()).collect();
+            names.len() == links.len()
+        });
         self.made = made;
     }
 

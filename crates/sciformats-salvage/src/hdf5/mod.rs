@@ -27,6 +27,8 @@ const SIGNATURES: [&[u8; 4]; 22] = [
 ];
 /// The bytes after the structures that are made. Readers look for journals there.
 const MARGIN: usize = 64 << 10;
+/// The bytes that readers take at once to find a superblock.
+const HEAD: u64 = 512;
 /// The smallest extent of zeros that the map shows.
 const ZEROS: u64 = 4096;
 
@@ -91,7 +93,12 @@ pub(crate) fn examine(source: &Arc<dyn ReadAt>, threads: usize) -> Result<Found>
         work.damaged = true;
         file = work.open()?;
     }
-    let objects = work.assess(&file);
+    let mut objects = work.assess(&file);
+    if !work.damaged && objects.iter().any(|object| object.state > State::Complete) {
+        // With damage at one place, sectors of zeros at other places become suspicious.
+        work.damaged = true;
+        objects = work.assess(&file);
+    }
     work.late_causes(&mut causes);
     let map = work.map();
     let mut structures = BTreeMap::new();
@@ -133,7 +140,7 @@ impl Work {
                 *known = true;
             }
         }
-        let scan = scan(source, threads, &first, |bytes, offset| begins(bytes, offset, base))?;
+        let scan = scan(source, threads, &first, |bytes, _| begins(bytes))?;
         let carved = scan
             .candidates
             .iter()
@@ -188,6 +195,16 @@ impl Work {
         }
         let margin = Patch { offset: self.carver.offset(Address(self.next)), bytes: vec![0; MARGIN] };
         let patches = self.patches.iter().cloned().chain([margin]).collect();
+        // Readers ask for as many bytes as the largest superblock has. A file that is that short has no object.
+        let size = self.source.size();
+        if size < HEAD
+            && let Ok(bytes) = usize::try_from(size).map_or(Ok(Vec::new()), |len| {
+                self.source.read_at(0, len).map(std::borrow::Cow::into_owned)
+            })
+        {
+            let padded: Vec<u8> = bytes.into_iter().chain(std::iter::repeat(0)).take(HEAD as usize).collect();
+            return Arc::new(Laid::new(Arc::new(padded), patches));
+        }
         Arc::new(Laid::new(self.source.clone(), patches))
     }
 
@@ -256,11 +273,11 @@ impl Work {
         let most = groups.iter().map(|&(_, objects, _)| objects).max()?;
         let mut best = groups.iter().filter(|&&(_, objects, _)| objects == most);
         let (&(root, ..), other) = (best.next()?, best.next());
-        // A group without a member is no evidence.
-        if most < 2 && groups.len() > 1 {
+        // Several groups that are alike, or a group without a member, are no evidence.
+        if other.is_some() || most < 2 && groups.len() > 1 {
             return None;
         }
-        let alone = groups.len() == 1 && other.is_none();
+        let alone = groups.len() == 1;
         let confidence = if alone { Confidence::Medium } else { Confidence::Speculative };
         let reason = format!(
             "the group at {root} is in no other group, and {most} objects are reached from it, which is the largest number"
@@ -480,13 +497,13 @@ fn link(name: &str, at: u64) -> Link {
 }
 
 /// Returns whether a structure may begin with these bytes.
-fn begins(bytes: &[u8], offset: u64, base: u64) -> bool {
+fn begins(bytes: &[u8]) -> bool {
     let Some(four) = bytes.get(..4) else { return false };
     if four.first() == Some(&1) {
         // A header of version 1: its references and its size are small numbers, and its padding is zero.
         let small = |at: usize| bytes.get(at + 2..at + 4) == Some(&[0, 0]);
-        return offset.wrapping_sub(base) % 8 == 0
-            && bytes.get(1) == Some(&0)
+        // It need not be aligned, because chunks of any size may be before it.
+        return bytes.get(1) == Some(&0)
             && small(4)
             && bytes.get(12..16) == Some(&[0, 0, 0, 0])
             && bytes.get(11) == Some(&0);
