@@ -16,6 +16,8 @@ import time
 import h5py
 import numpy as np
 
+import debian
+
 RANDOM = random.Random(20261124)
 
 
@@ -178,8 +180,10 @@ def check(program, original, damaged, saved):
     """Returns the number of pieces that are in the damaged file, of saved ones, and the false claims."""
     if os.path.exists(saved):
         os.remove(saved)
-    run = subprocess.run([program, "salvage", "--json", damaged, saved], capture_output=True, text=True, timeout=120)
     before, after = open(original, "rb").read(), open(damaged, "rb").read()
+    run = subprocess.run([program, "salvage", "--json", damaged, saved], capture_output=True, text=True, timeout=120)
+    if open(damaged, "rb").read() != after:
+        return 0, 0, [("whole", damaged, "the damaged file was changed")], 0, 0, None
     report = None
     if run.returncode in (0, 1) and run.stdout.strip():
         report = json.loads(run.stdout)
@@ -321,6 +325,7 @@ def killed(program, kind, folder, rng, row):
     run = subprocess.run([program, "salvage", "--json", path, saved], capture_output=True, text=True, timeout=300)
     row["files"] += 1
     row["h5py"] += ask(sys.executable, __file__, "peer_killed", path)
+    row["h5dump"] += dumps(path)
     fixed = f"{folder}/killed-clear.h5"
     shutil.copy(path, fixed)
     row["h5clear"] += ask_clear(fixed, ["peer_killed", fixed])
@@ -351,29 +356,40 @@ def killed(program, kind, folder, rng, row):
                 row["wrong"].append((obj["state"], kind, obj["path"]))
 
 
-H5CLEAR = None
+H5CLEAR = H5DUMP = None
 
 
 def ask_clear(copy, then):
-    if H5CLEAR:
-        env = dict(os.environ, LD_LIBRARY_PATH=H5CLEAR[1])
-        for args in (["-s"], ["--increment=0"]):
-            try:
-                subprocess.run([H5CLEAR[0], *args, copy], capture_output=True, timeout=30, env=env)
-            except Exception:
-                pass
+    env = dict(os.environ, LD_LIBRARY_PATH=H5CLEAR[1])
+    for args in (["-s"], ["--increment=0"]):
+        try:
+            subprocess.run([H5CLEAR[0], *args, copy], capture_output=True, timeout=30, env=env)
+        except subprocess.TimeoutExpired:
+            pass
     return ask(sys.executable, __file__, *then)
 
 
-def find_h5clear(tools):
-    global H5CLEAR
-    for folder, _, files in os.walk(tools):
-        if "h5clear" in files:
-            H5CLEAR = (os.path.join(folder, "h5clear"), os.path.join(tools, "root/usr/lib/x86_64-linux-gnu") + ":" + os.path.join(tools, "root/usr/lib/x86_64-linux-gnu/hdf5/serial"))
+def find_tools():
+    """Finds h5clear and h5dump, and the libraries that they need."""
+    global H5CLEAR, H5DUMP
+    root = debian.unpacked("hdf5-tools")
+    libraries = os.pathsep.join(map(str, debian.libraries(root)))
+    H5CLEAR = (os.path.join(root, "usr/bin/h5clear"), libraries)
+    H5DUMP = os.path.join(root, "usr/bin/h5dump")
 
 
-def run(program, folder, output, count, kills, tools):
-    find_h5clear(tools)
+def dumps(path):
+    """Whether h5dump prints the file without an error."""
+    env = dict(os.environ, LD_LIBRARY_PATH=H5CLEAR[1])
+    try:
+        done = subprocess.run([H5DUMP, path], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=60, env=env)
+    except subprocess.TimeoutExpired:
+        return False
+    return done.returncode == 0
+
+
+def run(program, folder, output, count, kills):
+    find_tools()
     os.makedirs(folder, exist_ok=True)
     samples = {}
     for libver in ("earliest", "latest"):
@@ -391,7 +407,7 @@ def run(program, folder, output, count, kills, tools):
     rows = []
     for label, paths in samples.items():
         for kind in KINDS:
-            row = dict(writer=label, damage=kind, files=0, there=0, saved=0, h5py=0, h5clear=0, failed=0, wrong=[])
+            row = dict(writer=label, damage=kind, files=0, there=0, saved=0, h5py=0, h5clear=0, h5dump=0, failed=0, wrong=[])
             for i in range(count):
                 original = paths[i % len(paths)]
                 data = damage(kind, open(original, "rb").read(), RANDOM)
@@ -409,13 +425,14 @@ def run(program, folder, output, count, kills, tools):
                     shutil.copy(damaged, keep)
                     print(tag, keep, original, there, good, wrong[:3], file=sys.stderr)
                 row["h5py"] += ask(sys.executable, __file__, "peer", damaged, original)
+                row["h5dump"] += dumps(damaged)
                 copy = f"{folder}/clear.h5"
                 shutil.copy(damaged, copy)
                 row["h5clear"] += ask_clear(copy, ["peer", copy, original])
             rows.append(row)
             print(json.dumps(row), flush=True)
     for kind in ("earliest", "latest", "tables", "netcdf"):
-        row = dict(writer=kind, damage="killed", files=0, there=0, saved=0, h5py=0, h5clear=0, failed=0, wrong=[])
+        row = dict(writer=kind, damage="killed", files=0, there=0, saved=0, h5py=0, h5clear=0, h5dump=0, failed=0, wrong=[])
         for _ in range(kills):
             killed(program, kind, folder, RANDOM, row)
         rows.append(row)
@@ -426,7 +443,7 @@ def run(program, folder, output, count, kills, tools):
 if __name__ == "__main__":
     verb, *rest = sys.argv[1:]
     if verb == "run":
-        run(rest[0], rest[1], rest[2], int(rest[3]), int(rest[4]), rest[5])
+        run(rest[0], rest[1], rest[2], int(rest[3]), int(rest[4]))
     elif verb == "peer":
         peer(*rest)
     elif verb == "peer_killed":
