@@ -68,7 +68,8 @@ fn number(row: &Value, key: &str) -> u64 {
 /// Returns how many objects had a state although they differ from the undamaged ones.
 fn claims(row: &Value, state: &str) -> u64 {
     let wrong = row.get("wrong").and_then(Value::as_array);
-    wrong.into_iter().flatten().filter(|claim| claim.get(0).and_then(Value::as_str) == Some(state)).count() as u64
+    wrong.into_iter().flatten().filter(|claim| claim.get(0).and_then(Value::as_str) == Some(state)).count()
+        as u64
 }
 
 fn render(rows: &[Value]) -> String {

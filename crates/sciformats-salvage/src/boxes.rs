@@ -40,7 +40,8 @@ fn cut(shape: &[u64], from: u64, to: u64, before: &[u64], found: &mut Vec<(Vec<u
 /// Returns the box of the chunk with the index `scaled`, as far as it lies in the array.
 pub(crate) fn chunk(shape: &[u64], chunk: &[u64], scaled: &[u64]) -> (Vec<u64>, Vec<u64>) {
     let starts: Vec<u64> = scaled.iter().zip(chunk).map(|(at, n)| at.saturating_mul(*n)).collect(); // a bound: clipped below
-    let counts = starts.iter().zip(chunk).zip(shape).map(|((start, n), size)| (*n).min(size.saturating_sub(*start))); // a bound
+    let counts =
+        starts.iter().zip(chunk).zip(shape).map(|((start, n), size)| (*n).min(size.saturating_sub(*start))); // a bound
     (starts.clone(), counts.collect())
 }
 

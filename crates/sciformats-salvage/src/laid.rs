@@ -34,8 +34,9 @@ impl ReadAt for Laid {
 
     fn read_at(&self, offset: u64, len: usize) -> Result<Cow<'_, [u8]>> {
         let stop = offset.saturating_add(len as u64); // a bound: checked against the lengths below
-        let touched =
-            || self.patches.iter().enumerate().filter(|(_, patch)| patch.offset < stop && end(patch) > offset);
+        let touched = || {
+            self.patches.iter().enumerate().filter(|(_, patch)| patch.offset < stop && end(patch) > offset)
+        };
         if touched().next().is_none() && stop <= self.source.size() {
             return self.source.read_at(offset, len);
         }

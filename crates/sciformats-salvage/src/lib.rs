@@ -83,7 +83,8 @@ pub fn examine_storage(storage: &Arc<dyn ReadAt>, options: &Options) -> Result<E
         threads => threads,
     };
     let hdf5::Found { report, view } = hdf5::examine(storage, threads)?;
-    let nothing = report.structures.is_empty() && report.causes.iter().any(|cause| cause.kind == "overwritten head");
+    let nothing =
+        report.structures.is_empty() && report.causes.iter().any(|cause| cause.kind == "overwritten head");
     if nothing {
         return Err(Error::unsupported("salvaging a file in which no structure of HDF5 is left"));
     }

@@ -103,9 +103,8 @@ impl Map {
         let mut out = String::from(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 1000 60\" font-family=\"sans-serif\" font-size=\"12\">\n",
         );
-        let column = |at: u64| {
-            u64::try_from(u128::from(at) * u128::from(WIDTH) / u128::from(size)).unwrap_or(WIDTH)
-        };
+        let column =
+            |at: u64| u64::try_from(u128::from(at) * u128::from(WIDTH) / u128::from(size)).unwrap_or(WIDTH);
         let (mut from, mut shown) = (0, 0);
         for &(start, end, part) in &self.parts {
             let (left, right) = (column(start).max(from), column(end));

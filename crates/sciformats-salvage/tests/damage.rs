@@ -54,17 +54,24 @@ fn check(found: &Examination) -> (usize, usize) {
     let (mut complete, mut equal) = (0, 0);
     for object in found.report().objects.iter().filter(|object| object.kind == "dataset") {
         let Ok(dataset) = saved.dataset(&object.path) else {
-            assert!(object.state > State::Complete, "{} is {:?} and not in the file", object.path, object.state);
+            assert!(
+                object.state > State::Complete,
+                "{} is {:?} and not in the file",
+                object.path,
+                object.state
+            );
             continue;
         };
         let values = dataset.read::<i64>().unwrap();
         // Without a name the contents say which dataset it was.
         let wanted = expected(&object.path).unwrap_or_else(|| {
-            (1..=3).map(|seed| numbers(seed, ROWS)).max_by_key(|all| {
-                all.iter().zip(&values).filter(|(a, b)| a == b).count()
-            }).unwrap()
+            (1..=3)
+                .map(|seed| numbers(seed, ROWS))
+                .max_by_key(|all| all.iter().zip(&values).filter(|(a, b)| a == b).count())
+                .unwrap()
         });
-        let missing = |i: u64| object.missing.iter().any(|(start, count)| start[0] <= i && i < start[0] + count[0]);
+        let missing =
+            |i: u64| object.missing.iter().any(|(start, count)| start[0] <= i && i < start[0] + count[0]);
         for (i, (value, wanted)) in values.iter().zip(&wanted).enumerate() {
             assert!(value == wanted || missing(i as u64), "{} is wrong at {i}", object.path);
             equal += usize::from(value == wanted);
@@ -83,7 +90,10 @@ fn a_sound_file_is_sound() {
         assert_eq!(check(&found), (6, 6 * ROWS));
     }
     let found = examined(sample(Bound::LATEST));
-    assert_eq!(found.report().objects.iter().find(|object| object.path == "/a/zipped").unwrap().state, State::Whole);
+    assert_eq!(
+        found.report().objects.iter().find(|object| object.path == "/a/zipped").unwrap().state,
+        State::Whole
+    );
 }
 
 #[test]
@@ -112,7 +122,12 @@ fn zeroed_sectors_make_no_wrong_claim_about_checked_elements() {
             let saved = File::open(&path).unwrap();
             for object in found.report().objects.iter().filter(|object| object.state == State::Whole) {
                 if let Some(wanted) = expected(&object.path) {
-                    assert_eq!(saved.dataset(&object.path).unwrap().read::<i64>().unwrap(), wanted, "{}", object.path);
+                    assert_eq!(
+                        saved.dataset(&object.path).unwrap().read::<i64>().unwrap(),
+                        wanted,
+                        "{}",
+                        object.path
+                    );
                 }
             }
         }

@@ -24,8 +24,13 @@ const PIECE: u64 = 1 << 16;
 impl Work {
     /// Reads everything that was found.
     pub(super) fn assess(&self, file: &File) -> Vec<ObjectReport> {
-        let mut objects: Vec<ObjectReport> =
-            self.tree.nodes.iter().map(|(&at, node)| self.object(file, at, node)).chain(self.lost()).collect();
+        let mut objects: Vec<ObjectReport> = self
+            .tree
+            .nodes
+            .iter()
+            .map(|(&at, node)| self.object(file, at, node))
+            .chain(self.lost())
+            .collect();
         objects.sort_by(|a, b| a.path.cmp(&b.path));
         objects
     }
@@ -53,13 +58,16 @@ impl Work {
             report.state = report.state.max(State::Complete);
         }
         // Blocks of heaps need not have checksums.
-        if node.header.has(MessageType::AttributeInfo) || node.header.has(MessageType::LinkInfo) && node.links.len() > 8 {
+        if node.header.has(MessageType::AttributeInfo)
+            || node.header.has(MessageType::LinkInfo) && node.links.len() > 8
+        {
             report.state = report.state.max(State::Complete);
         }
         match file.attributes_at(Address(at)) {
             Ok(attributes) => {
                 for attribute in attributes {
-                    let name = attribute.name().map(ToString::to_string).unwrap_or_else(|| "without a name".into());
+                    let name =
+                        attribute.name().map(ToString::to_string).unwrap_or_else(|| "without a name".into());
                     if attribute.datatype().is_ok_and(leads_elsewhere) {
                         report.state = report.state.max(State::Complete);
                     }
@@ -144,7 +152,13 @@ impl Work {
     }
 
     /// Reads elements to see whether what they lead to is there.
-    fn pieces(&self, dataset: &Dataset, range: std::ops::Range<u64>, elsewhere: bool, report: &mut ObjectReport) {
+    fn pieces(
+        &self,
+        dataset: &Dataset,
+        range: std::ops::Range<u64>,
+        elsewhere: bool,
+        report: &mut ObjectReport,
+    ) {
         if !elsewhere {
             return;
         }
@@ -177,8 +191,12 @@ impl Work {
         if layout.index == IndexKind::BtreeV1 {
             report.state = report.state.max(State::Complete);
         }
-        let counts: Vec<u64> =
-            dataset.shape().iter().zip(&layout.dimensions).map(|(size, n)| size.div_ceil((*n).max(1))).collect();
+        let counts: Vec<u64> = dataset
+            .shape()
+            .iter()
+            .zip(&layout.dimensions)
+            .map(|(size, n)| size.div_ceil((*n).max(1)))
+            .collect();
         let expected = counts.iter().fold(1, |product, &n| bound::product(product, n));
         let mut seen = BTreeSet::new();
         let mut found = 0;
@@ -193,6 +211,9 @@ impl Work {
                 }
             };
             if !seen.insert(chunk.scaled.clone()) {
+                // One of the two entries is wrong, so neither the place nor the absence of others can be relied upon.
+                damaged = true;
+                report.missing.push(chunk_box(dataset.shape(), &layout.dimensions, &chunk.scaled));
                 spoil(report, State::Partial, "two chunks have the same place".into());
                 continue;
             }
@@ -202,7 +223,8 @@ impl Work {
                     let offset = self.carver.offset(chunk.address);
                     let unchecked = checking & !chunk.filter_mask == 0;
                     // The checksum of zeros is zero in Fletcher32, so that a lost chunk passes.
-                    let empty = dataset.chunk_raw(&chunk).is_ok_and(|bytes| bytes.iter().all(|&byte| byte == 0));
+                    let empty =
+                        dataset.chunk_raw(&chunk).is_ok_and(|bytes| bytes.iter().all(|&byte| byte == 0));
                     let mut zeros = self.damaged && empty;
                     if self.damaged && unchecked {
                         self.zeros((offset, chunk.size), 1, &mut |_, _| zeros = true);
@@ -257,7 +279,8 @@ impl Work {
 }
 
 fn read(dataset: &Dataset, start: &[u64], count: &[u64]) -> Result<()> {
-    let ranges: Vec<Range> = start.iter().zip(count).map(|(&start, &count)| Range::new(start, count)).collect();
+    let ranges: Vec<Range> =
+        start.iter().zip(count).map(|(&start, &count)| Range::new(start, count)).collect();
     dataset.read_canonical(&Slab::new(dataset.shape(), ranges)?).map(drop)
 }
 

@@ -27,13 +27,18 @@ impl Work {
                     cause("transferred as text", format!("the signature shows that {what}"));
                 }
                 None if head.starts_with(&SIGNATURE) => {
-                    cause("damaged superblock", "the signature is right, and the fields after it are not".into());
+                    cause(
+                        "damaged superblock",
+                        "the signature is right, and the fields after it are not".into(),
+                    );
                 }
                 None => {
                     let found = self.carved.len();
                     cause(
                         "overwritten head",
-                        format!("no signature is at 0, 512, 1024 and so on, and {found} structures of HDF5 follow"),
+                        format!(
+                            "no signature is at 0, 512, 1024 and so on, and {found} structures of HDF5 follow"
+                        ),
                     );
                 }
             }
@@ -60,7 +65,13 @@ impl Work {
             let flags = superblock.consistency_flags;
             cause("writer did not close the file", format!("the status flags of the superblock are {flags}"));
         }
-        if size > end && !self.scan.zeros.iter().any(|&(start, stop)| start <= end.next_multiple_of(512) && stop == size) {
+        if size > end
+            && !self
+                .scan
+                .zeros
+                .iter()
+                .any(|&(start, stop)| start <= end.next_multiple_of(512) && stop == size)
+        {
             let kind = if written { "stale end of file" } else { "writer killed, or stale end of file" };
             cause(kind, format!("the file has {size} bytes, and the superblock declares {end}"));
         }
@@ -71,7 +82,9 @@ impl Work {
     pub(super) fn late_causes(&self, causes: &mut Vec<Cause>) {
         let lost = || {
             let nodes = self.tree.nodes.values();
-            let broken = nodes.flat_map(|node| node.broken.iter().cloned().chain(node.header.lost.iter().map(ToString::to_string)));
+            let broken = nodes.flat_map(|node| {
+                node.broken.iter().cloned().chain(node.header.lost.iter().map(ToString::to_string))
+            });
             self.tree.lost.iter().map(|(_, _, why)| why.clone()).chain(broken)
         };
         let checksums = lost().filter(|why| why.contains("checksum")).count();

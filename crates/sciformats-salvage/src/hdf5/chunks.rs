@@ -31,7 +31,9 @@ impl Work {
         let datasets = self.tree.nodes.iter().filter(|(_, node)| node.is_dataset());
         for at in datasets.map(|(&at, _)| at) {
             let Ok(dataset) = file.dataset_at(Address(at)) else { continue };
-            let (Ok(Layout::Chunked(layout)), Ok(chunks)) = (dataset.layout(), dataset.chunks()) else { continue };
+            let (Ok(Layout::Chunked(layout)), Ok(chunks)) = (dataset.layout(), dataset.chunks()) else {
+                continue;
+            };
             let why = chunks.iter().find_map(|chunk| chunk.as_ref().err().map(ToString::to_string));
             let mut nodes = BTreeSet::new();
             if layout.index == IndexKind::BtreeV1

@@ -28,8 +28,7 @@ impl Work {
             .filter_map(|node| self.heap_of(&node.header.messages))
             .map(|heap| heap.0)
             .collect();
-        let orphans: Vec<u64> =
-            self.addresses("local heap").filter(|heap| !heaps.contains(heap)).collect();
+        let orphans: Vec<u64> = self.addresses("local heap").filter(|heap| !heaps.contains(heap)).collect();
         let nodes: Vec<u64> =
             self.addresses("symbol table node").filter(|&at| !self.is_reached(at)).collect();
         let mut made: Vec<(u64, Vec<Link>)> = Vec::new();

@@ -9,7 +9,9 @@ mod reach;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use hdf5_pure::structure::{BtreeK, Carved, Carver, FoundMessage, Link, MessageType, Rest, Sizes, Superblock, Target};
+use hdf5_pure::structure::{
+    BtreeK, Carved, Carver, FoundMessage, Link, MessageType, Rest, Sizes, Superblock, Target,
+};
 use hdf5_pure::{Address, Name};
 use sciformats_core::storage::Patch;
 use sciformats_core::{Error, ReadAt, Result, bound};
@@ -22,8 +24,8 @@ use crate::scan::{Scan, scan};
 
 /// The signatures of structures.
 const SIGNATURES: [&[u8; 4]; 22] = [
-    b"OHDR", b"OCHK", b"TREE", b"SNOD", b"HEAP", b"GCOL", b"FRHP", b"FHDB", b"FHIB", b"BTHD", b"BTIN", b"BTLF",
-    b"FAHD", b"FADB", b"EAHD", b"EAIB", b"EASB", b"EADB", b"FSHD", b"FSSE", b"SMTB", b"SMLI",
+    b"OHDR", b"OCHK", b"TREE", b"SNOD", b"HEAP", b"GCOL", b"FRHP", b"FHDB", b"FHIB", b"BTHD", b"BTIN",
+    b"BTLF", b"FAHD", b"FADB", b"EAHD", b"EAIB", b"EASB", b"EADB", b"FSHD", b"FSSE", b"SMTB", b"SMLI",
 ];
 /// The bytes after the structures that are made. Readers look for journals there.
 const MARGIN: usize = 64 << 10;
@@ -198,9 +200,8 @@ impl Work {
         // Readers ask for as many bytes as the largest superblock has. A file that is that short has no object.
         let size = self.source.size();
         if size < HEAD
-            && let Ok(bytes) = usize::try_from(size).map_or(Ok(Vec::new()), |len| {
-                self.source.read_at(0, len).map(std::borrow::Cow::into_owned)
-            })
+            && let Ok(bytes) = usize::try_from(size)
+                .map_or(Ok(Vec::new()), |len| self.source.read_at(0, len).map(std::borrow::Cow::into_owned))
         {
             let padded: Vec<u8> = bytes.into_iter().chain(std::iter::repeat(0)).take(HEAD as usize).collect();
             return Arc::new(Laid::new(Arc::new(padded), patches));
@@ -444,15 +445,10 @@ impl Work {
                 links.retain(|known| extra.as_ref().is_none_or(|extra| known.name != extra.name));
                 links.extend(extra.clone());
             }
-            let of_links = [
-                MessageType::SymbolTable,
-                MessageType::LinkInfo,
-                MessageType::Link,
-                MessageType::GroupInfo,
-            ];
+            let of_links =
+                [MessageType::SymbolTable, MessageType::LinkInfo, MessageType::Link, MessageType::GroupInfo];
             let mut messages: Vec<FoundMessage> = self.carver.group_messages(&links)?;
-            messages
-                .extend(node.header.messages.iter().filter(|m| !of_links.contains(&m.kind)).cloned());
+            messages.extend(node.header.messages.iter().filter(|m| !of_links.contains(&m.kind)).cloned());
             let patches = self.carver.object(Address(at), &messages, Address(self.next))?;
             self.lay(patches);
         }
@@ -472,9 +468,10 @@ impl Work {
         }
         let zeros = self.scan.zeros.iter().filter(|(start, end)| end - start >= ZEROS);
         known.extend(zeros.map(|&(start, end)| (start, end, Part::Zero)));
-        let declared = self.superblock.as_ref().map_or(size, |found| {
-            bound::sum(bound::left(found.end_of_file, found.base), self.base)
-        });
+        let declared = self
+            .superblock
+            .as_ref()
+            .map_or(size, |found| bound::sum(bound::left(found.end_of_file, found.base), self.base));
         Map::new(size, declared, known)
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use sciformats_core::fault::locate;
+use sciformats_core::fault::{Fault, FaultKind, locate};
 use sciformats_core::{Error, Result, bound};
 
 use crate::space::context::Context;
@@ -91,18 +91,25 @@ pub(super) fn read(context: &Context, address: Address) -> Result<FoundHeader> {
     while let Some(message) = found.get(next).cloned() {
         next = bound::sum(next, 1);
         match message.kind {
-            MessageType::Continuation => {
-                match continuation(context, &prefix, &message, &mut seen) {
-                    Ok((messages, block)) => {
-                        found.extend(messages);
-                        header.blocks.push(block);
-                    }
-                    Err(error) => header.lost.push(error),
+            MessageType::Continuation => match continuation(context, &prefix, &message, &mut seen) {
+                Ok((messages, block)) => {
+                    found.extend(messages);
+                    header.blocks.push(block);
                 }
-            }
+                Err(error) => header.lost.push(error),
+            },
             MessageType::Nil => {}
             _ => header.messages.push(message),
         }
+    }
+    if let Version::V1 { messages, .. } = prefix.version
+        && header.lost.is_empty()
+        && found.len() != usize::from(messages)
+    {
+        // A header of version 1 has no checksum. Messages that were overwritten with zeros look like unused space.
+        let kind = FaultKind::Mismatch { expected: messages.into(), found: found.len() as u64 };
+        let fault = Fault::new("total number of header messages", kind);
+        header.lost.push(context.fault(STRUCTURE, address, fault));
     }
     Ok(header)
 }
@@ -118,10 +125,9 @@ fn continuation(
     seen: &mut HashSet<Address>,
 ) -> Result<(Vec<FoundMessage>, (u64, u64))> {
     const PART: &str = "object header continuation";
-    let (at, len) =
-        locate(message.kind.name(), 0, &message.body, |i| small::continuation(i, context.sizes))?;
+    let (at, len) = locate(message.kind.name(), 0, &message.body, |i| small::continuation(i, context.sizes))?;
     if !seen.insert(at) {
-        return Err(context.fault(PART, at, sciformats_core::fault::FaultKind::Loop));
+        return Err(context.fault(PART, at, FaultKind::Loop));
     }
     let bytes = context.read(PART, at, len)?;
     let mut found = Vec::new();

@@ -155,7 +155,9 @@ impl Carver {
         let node =
             locate(NODE, self.context.offset(address), &bytes, |i| Node::parse(i, self.context.sizes))?;
         let found = node.entries.into_iter().map(|entry| match entry.cache {
-            Cache::SoftLink { path } => FoundSymbol { name: entry.name, header: None, soft: Some(path.into()) },
+            Cache::SoftLink { path } => {
+                FoundSymbol { name: entry.name, header: None, soft: Some(path.into()) }
+            }
             _ => FoundSymbol { name: entry.name, header: entry.header, soft: None },
         });
         Ok(found.collect())
@@ -179,8 +181,7 @@ impl Carver {
         const NODE: &str = "chunk B-tree node";
         let sizes = self.context.sizes;
         let start = self.context.read(NODE, address, Prefix::size(sizes) as u64)?;
-        let prefix =
-            locate(NODE, self.context.offset(address), &start, |i| ChunkNode::prefix(i, sizes))?;
+        let prefix = locate(NODE, self.context.offset(address), &start, |i| ChunkNode::prefix(i, sizes))?;
         let len = ChunkNode::size(sizes, prefix.entries.into(), rank)? as u64;
         let (node, place) =
             self.context.parse(NODE, address, len, |i| ChunkNode::parse_placed(i, sizes, rank))?;

@@ -148,7 +148,8 @@ fn version_1(context: &Context, address: Address) -> Option<u64> {
     let prefix = Prefix::parse(&start).ok()?.1;
     let Version::V1 { messages, references } = prefix.version else { return None };
     let size = prefix.chunk_size;
-    if messages == 0 || references == 0 || references > 0xffff || size < 16 || size % 8 != 0 || size > 1 << 20 {
+    if messages == 0 || references == 0 || references > 0xffff || size < 16 || size % 8 != 0 || size > 1 << 20
+    {
         return None;
     }
     if start.get(12..16)? != [0; 4] {
