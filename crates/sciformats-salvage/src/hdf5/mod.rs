@@ -58,6 +58,8 @@ struct Work {
     made: Vec<(u64, Vec<Link>)>,
     /// Datasets of which the index of chunks was made anew.
     reindexed: BTreeSet<u64>,
+    /// Whether a superblock has to be made, because there is none or its root group is lost.
+    rootless: bool,
     /// Whether anything is known to be damaged.
     damaged: bool,
 }
@@ -85,7 +87,7 @@ pub(crate) fn examine(source: &Arc<dyn ReadAt>, threads: usize) -> Result<Found>
     work.damaged = damaged;
     let orphans = if damaged { work.orphans() } else { Vec::new() };
     work.rewrite_groups(&orphans)?;
-    if work.superblock.is_none() {
+    if work.rootless {
         let end = work.next;
         let patch = work.carver.superblock(Address(work.root), end)?;
         work.lay([patch]);
@@ -168,6 +170,7 @@ impl Work {
             actions: Vec::new(),
             made: Vec::new(),
             reindexed: BTreeSet::new(),
+            rootless: false,
             damaged: false,
         })
     }
@@ -216,6 +219,7 @@ impl Work {
 
     /// Finds the root group, and everything to which its links lead.
     fn find_root(&mut self) -> Result<()> {
+        self.rootless = self.superblock.is_none();
         let told = self.superblock.as_ref().and_then(Superblock::root);
         if let Some(root) = told {
             self.root = root.0;
@@ -240,7 +244,7 @@ impl Work {
         if let Some((root, reason, confidence)) = self.guess_root() {
             self.root = root;
             self.act("lay a superblock over the file", 0, reason, confidence);
-            self.superblock = None;
+            self.rootless = true;
             self.tree.walk(&self.carver, root, "/");
             return self.repair_headers();
         }
@@ -249,7 +253,7 @@ impl Work {
         let start = Address(bound::sum(self.next, 64));
         let patches = self.carver.object(Address(self.next), &messages, start)?;
         self.lay(patches);
-        self.superblock = None;
+        self.rootless = true;
         let reason = "no header of a root group is left".to_owned();
         self.act("make a superblock and an empty root group", 0, reason, Confidence::Speculative);
         self.tree.walk(&self.carver, self.root, "/");
