@@ -29,7 +29,7 @@ fn cut(shape: &[u64], from: u64, to: u64, before: &[u64], found: &mut Vec<(Vec<u
         return;
     }
     let mut next = first;
-    if from % row != 0 {
+    if !from.is_multiple_of(row) {
         cut(inner, from % row, row, &[before, &[first]].concat(), found);
         next += 1;
     }

@@ -47,7 +47,7 @@ impl ReadAt for Laid {
         // One patch that holds everything is the usual case of a structure that was made.
         let holds = |patch: &Patch| patch.offset <= offset && end(patch) >= stop;
         let part = |position: u64, base: u64| usize::try_from(position.checked_sub(base)?).ok();
-        let last_whole = touched().filter(|(_, patch)| holds(patch)).last();
+        let last_whole = touched().rfind(|(_, patch)| holds(patch));
         let mut out = match last_whole {
             Some((_, patch)) => {
                 let start = part(offset, patch.offset);

@@ -59,7 +59,7 @@ impl Work {
             for chunk in chunks.into_iter().flatten() {
                 let first = chunk.scaled.iter().zip(&layout.dimensions);
                 let first: Vec<u64> = first.map(|(at, n)| bound::product(*at, *n)).collect();
-                found.add(first, chunk, self);
+                found.add(first, &chunk, self);
             }
             broken.push(found);
         }
@@ -144,7 +144,7 @@ impl Work {
         found.nodes.extend(node.children.iter().map(|child| child.0));
         let mut added = 0usize;
         for chunk in node.chunks {
-            if found.add(chunk.scaled.clone(), chunk, self) {
+            if found.add(chunk.scaled.clone(), &chunk, self) {
                 added += 1;
             }
         }
@@ -197,7 +197,7 @@ impl Broken {
         let dimensions = &self.layout.dimensions;
         let grid = first.iter().zip(dimensions).zip(&self.shape);
         let placed = first.len() == self.shape.len()
-            && grid.into_iter().all(|((at, n), size)| *n > 0 && at % n == 0 && at < size);
+            && grid.into_iter().all(|((at, n), size)| *n > 0 && at.is_multiple_of(*n) && at < size);
         let bytes = dimensions.iter().fold(self.layout.element_size, |bytes, &n| bound::product(bytes, n));
         let sized = chunk.size > 0 && (self.filters > 0 || chunk.size == bytes);
         let there = chunk.size <= bound::left(work.source.size(), work.carver.offset(chunk.address));
@@ -207,16 +207,19 @@ impl Broken {
     }
 
     /// Adds a chunk whose bytes are all in the file.
-    fn add(&mut self, first: Vec<u64>, chunk: StoredChunk, work: &Work) -> bool {
+    fn add(&mut self, first: Vec<u64>, chunk: &StoredChunk, work: &Work) -> bool {
         let there = chunk.size <= bound::left(work.source.size(), work.carver.offset(chunk.address));
-        if !there || !self.fits(&first, &chunk, work) || self.known.contains_key(&first) {
+        if !there || !self.fits(&first, chunk, work) || self.known.contains_key(&first) {
             return false;
         }
         let ends = first.iter().zip(&self.layout.dimensions).map(|(at, n)| bound::sum(*at, *n));
         let edge = self.layout.unfiltered_edges && ends.zip(&self.shape).any(|(end, size)| end > *size);
         let all = u32::MAX.unbounded_shr(32u32.saturating_sub(u32::try_from(self.filters).unwrap_or(32))); // a bound
         let filter_mask = if edge { all } else { chunk.filter_mask };
-        self.known.insert(first.clone(), StoredChunk { scaled: first, filter_mask, ..chunk });
+        self.known.insert(
+            first.clone(),
+            StoredChunk { scaled: first, filter_mask, address: chunk.address, size: chunk.size },
+        );
         true
     }
 }

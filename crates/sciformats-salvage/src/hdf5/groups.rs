@@ -81,7 +81,7 @@ impl Work {
 /// Returns the links of a symbol table node, if all its names begin in the heap and are in the order that the format requires.
 fn fit(carver: &Carver, heap: Address, symbols: &[FoundSymbol]) -> Option<Vec<Link>> {
     let offsets: Vec<u64> = symbols.iter().map(|symbol| symbol.name).collect();
-    if offsets.is_empty() || offsets.iter().any(|offset| *offset == 0 || offset % ALIGNMENT != 0) {
+    if offsets.is_empty() || offsets.iter().any(|offset| *offset == 0 || !offset.is_multiple_of(ALIGNMENT)) {
         return None;
     }
     let names: Vec<_> = carver.names(heap, &offsets).ok()?.into_iter().collect::<Result<_, _>>().ok()?;

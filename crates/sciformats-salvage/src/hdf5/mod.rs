@@ -377,7 +377,7 @@ impl Work {
             _ => None,
         }));
         for (heap, links) in made {
-            if let Err(error) = self.make_group(heap, links, &mut found) {
+            if let Err(error) = self.make_group(heap, &links, &mut found) {
                 self.act("leave out a group", heap, error.to_string(), Confidence::High);
             }
         }
@@ -400,9 +400,9 @@ impl Work {
     }
 
     /// Makes a group of the links that were found with their names and without their group.
-    fn make_group(&mut self, heap: u64, links: Vec<Link>, found: &mut Vec<(u64, String)>) -> Result<()> {
+    fn make_group(&mut self, heap: u64, links: &[Link], found: &mut Vec<(u64, String)>) -> Result<()> {
         let at = self.next;
-        let messages = self.carver.group_messages(&links)?;
+        let messages = self.carver.group_messages(links)?;
         let patches = self.carver.object(Address(at), &messages, Address(bound::sum(at, 64)))?;
         self.lay(patches);
         let path = format!("/lost+found/{heap:#x}");

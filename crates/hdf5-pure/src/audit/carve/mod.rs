@@ -170,7 +170,7 @@ impl Carver {
     /// Returns `Malformed` if the heap cannot be read.
     pub fn names(&self, heap: Address, offsets: &[u64]) -> Result<Vec<Result<Name>>> {
         let names = Names::open(&self.context, heap)?;
-        Ok(offsets.iter().map(|&offset| names.get(offset).map(|bytes| Name::from(bytes))).collect())
+        Ok(offsets.iter().map(|&offset| names.get(offset).map(Name::from)).collect())
     }
 
     /// Reads the node at `address` of a version 1 B-tree of chunks with `rank` dimensions.

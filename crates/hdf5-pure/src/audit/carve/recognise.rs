@@ -148,7 +148,12 @@ fn version_1(context: &Context, address: Address) -> Option<u64> {
     let prefix = Prefix::parse(&start).ok()?.1;
     let Version::V1 { messages, references } = prefix.version else { return None };
     let size = prefix.chunk_size;
-    if messages == 0 || references == 0 || references > 0xffff || size < 16 || size % 8 != 0 || size > 1 << 20
+    if messages == 0
+        || references == 0
+        || references > 0xffff
+        || size < 16
+        || !size.is_multiple_of(8)
+        || size > 1 << 20
     {
         return None;
     }
@@ -160,7 +165,8 @@ fn version_1(context: &Context, address: Address) -> Option<u64> {
     let (mut count, mut known, mut makes) = (0u32, true, false);
     v1::messages(&bytes, prefix.len, &mut |raw: RawMessage<'_>| {
         count = bound::sum(count, 1);
-        known &= !matches!(raw.kind, MessageType::Unknown(_) | MessageType::Bogus) && raw.body.len() % 8 == 0;
+        known &= !matches!(raw.kind, MessageType::Unknown(_) | MessageType::Bogus)
+            && raw.body.len().is_multiple_of(8);
         makes |= matches!(
             raw.kind,
             MessageType::Dataspace
