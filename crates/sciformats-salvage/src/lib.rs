@@ -1,3 +1,5 @@
+//! Finds out what is left of a damaged HDF5 file, and writes it to a clean file.
+//!
 #![doc = include_str!("../README.md")]
 
 mod boxes;
