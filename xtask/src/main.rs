@@ -21,6 +21,7 @@ mod mutate;
 mod python;
 mod reliability;
 mod remote;
+mod salvage;
 mod scaling;
 mod sh;
 mod test;
@@ -119,6 +120,12 @@ const TASKS: &[Task] = &[
         usage: "[--delay MS] [--publish]",
         run: remote::task,
         help: "measure requests, bytes and time of remote reads beside h5py over fsspec, on a loopback server; write docs/remote.md",
+    },
+    Task {
+        name: "salvage",
+        usage: "[--count N] [--kills N] [--publish]",
+        run: salvage::task,
+        help: "damage files in many ways, salvage them, and compare what was saved with the undamaged files; write docs/salvage.md",
     },
     Task {
         name: "msrv",

@@ -29,6 +29,7 @@ const LIBRARIES: &[(&str, Option<usize>, Option<usize>)] = &[
     ("sciformats-conventions", None, None),
     ("sciformats-convert", None, None),
     ("sciformats-remote", None, None),
+    ("sciformats-salvage", None, None),
 ];
 
 /// The small libraries, which may have no procedural macro except that of `thiserror`.

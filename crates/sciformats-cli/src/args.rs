@@ -201,6 +201,18 @@ pub(crate) enum Command {
     #[command(after_help = "Examples:\n  sciformats verify run.gsd\n  sciformats verify data/\n  \
                             sciformats verify --json data/*.ra\n\nGiven a folder, it checks all scientific files in it.")]
     Verify(Files),
+    /// Find out what is left of a damaged HDF5 file, and write it to a clean file
+    #[command(
+        after_help = "Examples:\n  sciformats salvage cut.h5\n  sciformats salvage cut.h5 saved.h5\n  \
+                            sciformats salvage cut.h5 --map cut.svg --json\n\nThe damaged file is only read. In the new file, \
+                            objects that nothing led to are in /lost+found. Where elements are missing there are fill \
+                            values, and the attributes `missing` and `damage` of the dataset say where and why.\n\n\
+                            whole: everything is there, and checksums say that it is unchanged; complete: everything is there, \
+                            and some of it has no checksum; partial: a part is missing; metadata: no element is left; \
+                            lost: a name is left.\n\
+                            Exit status: 0 if the file is sound, 1 if it is damaged."
+    )]
+    Salvage(Salvage),
     /// Show the structures of a file with their offsets and field values
     #[command(after_help = "Examples:\n  sciformats inspect a.ra\n  sciformats inspect run.gsd --at 0x1500")]
     Inspect(Inspect),
@@ -309,6 +321,22 @@ pub(crate) struct Object {
     /// The path of the object in the file
     #[arg(default_value = "/")]
     pub(crate) path: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Salvage {
+    /// The damaged file
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// The file to write; without it, the damage is only reported
+    #[arg(value_name = "OUT")]
+    pub(crate) output: Option<PathBuf>,
+    /// Overwrite an existing file
+    #[arg(long, short)]
+    pub(crate) force: bool,
+    /// Draw what the bytes of the file are as a strip
+    #[arg(long, value_name = "SVG")]
+    pub(crate) map: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

@@ -13,6 +13,7 @@ const SECTIONS: &[&str] = &["Install", "Read", "Write", "Edit", "Errors", "Featu
 const WITHOUT: &[(&str, &[&str])] = &[
     ("sciformats-core", &["Read", "Write", "Edit", "Errors", "Limits", "Compare"]),
     ("sciformats-remote", &["Write", "Edit"]),
+    ("sciformats-salvage", &["Edit"]),
 ];
 
 /// Checks all libraries that others can depend on.

@@ -9,6 +9,7 @@
 )]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::arithmetic_side_effects))]
 
+pub(crate) mod carve;
 mod extents;
 pub(crate) mod space;
 pub(crate) mod structures;

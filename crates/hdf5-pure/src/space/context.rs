@@ -38,6 +38,9 @@ pub(crate) struct Context {
     pub(crate) verified: RwLock<AddressSet>,
 }
 
+/// The number of bytes of which [`Context::read_some`] always has to find the first.
+const SHORTEST: u64 = 16;
+
 impl Context {
     /// Returns a context for the same file that can be kept for lookups. It has no shared messages.
     pub(crate) fn for_lookups(&self) -> Self {
@@ -106,7 +109,14 @@ impl Context {
         at: Address,
         len: usize,
     ) -> Result<Cow<'_, [u8]>> {
-        self.read(structure, at, self.available(at).clamp(1, len as u64))
+        let mut len = self.available(at).clamp(1, len as u64);
+        loop {
+            match self.read(structure, at, len) {
+                // A storage with holes may lack the bytes after a structure.
+                Err(Error::Malformed { .. }) if len > SHORTEST => len = (len / 2).max(SHORTEST),
+                result => return result,
+            }
+        }
     }
 
     /// Reads `len` bytes at `at` and parses them.

@@ -14,6 +14,7 @@ mod json;
 mod ls;
 mod manifest;
 pub(crate) mod plot;
+mod salvage;
 mod shell;
 mod stats;
 mod verify;
@@ -40,6 +41,7 @@ pub(crate) fn run(command: &Command, session: &Session) -> Outcome {
         Command::Manifest(args) => manifest::run(args, session),
         Command::Diff(args) => diff::run(args, session),
         Command::Verify(args) => verify::run(args, session),
+        Command::Salvage(args) => salvage::run(args, session),
         Command::Index(args) => index::run(args, session),
         Command::Inspect(args) => inspect::run(args, session),
         Command::Explode(args) => explode::explode(args, session),

@@ -1,0 +1,120 @@
+//! `salvage`: finds out what is left of a damaged file, and writes it to a clean one.
+
+use std::fs;
+use std::io::{self, ErrorKind, Write};
+use std::path::Path;
+
+use sciformats::Error;
+use sciformats_salvage::{Examination, ObjectReport, Options, Part, Report, State, examine};
+
+use crate::args::Salvage;
+use crate::failure::{Answer, Failure, Outcome, free};
+use crate::look::{self, FAINT, TITLE, WELL, WRONG};
+use crate::session::Session;
+
+/// The actions and the objects that are printed one by one; `--json` prints all of them.
+const SHOWN: usize = 40;
+
+pub(super) fn run(args: &Salvage, session: &Session) -> Outcome {
+    let input = &args.file;
+    if let Some(output) = &args.output {
+        if fs::canonicalize(input).ok().is_some_and(|path| fs::canonicalize(output).ok() == Some(path)) {
+            let error = Error::usage("OUT", "is the damaged file itself, which must stay as it is");
+            return Err(Failure::of(output, &error));
+        }
+        free(output, args.force)?;
+    }
+    let options = Options::default().with_threads(session.options().threads());
+    let found = examine(input, &options).map_err(|error| Failure::of(input, &error))?;
+    if let Some(map) = &args.map {
+        let written = fs::write(map, found.report().map.svg()).map_err(|error| Error::io("write", error));
+        written.map_err(|error| Failure::unwritten(map, &error))?;
+    }
+    let losses = match &args.output {
+        Some(output) => found.write(output).map_err(|error| Failure::unwritten(output, &error))?,
+        None => Vec::new(),
+    };
+    let losses: Vec<String> = losses.iter().map(|loss| format!("{} {}", loss.path, loss.what)).collect();
+    let mut out = session.text();
+    if session.json {
+        let mut value = found.report().json();
+        if let Some(object) = value.as_object_mut() {
+            object.insert("file".into(), input.display().to_string().into());
+            object.insert("losses".into(), losses.into());
+        }
+        writeln!(out, "{value}")?;
+    } else {
+        text(&mut out, input, &found, &losses)?;
+    }
+    if let Some(error) = out.flush().err().filter(|error| error.kind() != ErrorKind::BrokenPipe) {
+        return Err(error.into());
+    }
+    Ok(Answer::of(found.report().is_sound()))
+}
+
+fn text(out: &mut impl Write, path: &Path, found: &Examination, losses: &[String]) -> io::Result<()> {
+    let report = found.report();
+    let name = path.display().to_string();
+    let verdict = if report.is_sound() { "sound" } else { "damaged" };
+    let style = if report.is_sound() { WELL } else { WRONG };
+    writeln!(out, "{TITLE}{}{TITLE:#}: {style}{verdict}{style:#}", look::safe(&name))?;
+    for cause in &report.causes {
+        writeln!(out, "  {WRONG}{}{WRONG:#}: {}", cause.kind, look::safe(&cause.evidence))?;
+    }
+    writeln!(out, "\n{TITLE}Bytes{TITLE:#}")?;
+    for part in [Part::Reached, Part::Carved, Part::Unknown, Part::Zero, Part::Missing] {
+        let bytes = report.map.bytes(part);
+        if bytes > 0 {
+            writeln!(out, "  {:<8} {}", part.word(), look::size(bytes))?;
+        }
+    }
+    objects(out, report)?;
+    if !report.actions.is_empty() {
+        writeln!(out, "\n{TITLE}Plan{TITLE:#}")?;
+    }
+    for action in report.actions.iter().take(SHOWN) {
+        let (kind, confidence) = (action.kind, action.confidence.word());
+        let reason = look::safe(&action.reason).to_string();
+        writeln!(out, "  {:#x} {kind}: {reason}  {FAINT}{confidence}{FAINT:#}", action.offset)?;
+    }
+    more(out, report.actions.len())?;
+    if !losses.is_empty() {
+        writeln!(out, "\n{TITLE}Not written{TITLE:#}")?;
+    }
+    for loss in losses.iter().take(SHOWN) {
+        writeln!(out, "  {}", look::safe(loss))?;
+    }
+    more(out, losses.len())
+}
+
+fn objects(out: &mut impl Write, report: &Report) -> io::Result<()> {
+    writeln!(out, "\n{TITLE}Objects{TITLE:#}")?;
+    for state in [State::Whole, State::Complete, State::Partial, State::Metadata, State::Lost] {
+        let count = report.count(state);
+        if count > 0 {
+            writeln!(out, "  {:<8} {count}", state.word())?;
+        }
+    }
+    let damaged: Vec<&ObjectReport> =
+        report.objects.iter().filter(|object| object.state > State::Complete).collect();
+    for object in damaged.iter().take(SHOWN) {
+        let chunks = object.chunks.map(|(found, of)| format!(", {found} of {of} chunks"));
+        let reasons = object.reasons.join("; ");
+        writeln!(
+            out,
+            "  {}: {WRONG}{}{WRONG:#}{}  {FAINT}{}{FAINT:#}",
+            look::safe(&object.path),
+            object.state.word(),
+            chunks.unwrap_or_default(),
+            look::safe(&reasons)
+        )?;
+    }
+    more(out, damaged.len())
+}
+
+fn more(out: &mut impl Write, count: usize) -> io::Result<()> {
+    match count.checked_sub(SHOWN) {
+        Some(rest) if rest > 0 => writeln!(out, "  {FAINT}and {rest} more{FAINT:#}"),
+        _ => Ok(()),
+    }
+}

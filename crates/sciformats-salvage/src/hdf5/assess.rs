@@ -1,0 +1,311 @@
+//! Reads every object, and says how much of it is left.
+
+use std::collections::BTreeSet;
+
+use hdf5_pure::structure::{Chunked, IndexKind, Layout, MessageType, StoredChunk};
+use hdf5_pure::{Address, Dataset, File, Range, Slab};
+use sciformats::formats::hdf5::leads_elsewhere;
+use sciformats_core::{Result, bound};
+
+use super::Work;
+use super::reach::Node;
+use crate::boxes::{boxes, chunk as chunk_box};
+use crate::report::{ObjectReport, State};
+
+/// The filters that store a checksum of the elements: deflate and Fletcher32.
+const CHECKING: [u16; 2] = [1, 3];
+/// Why elements count as missing that can be read.
+const ZEROS: &str = "elements are in sectors of zeros, and nothing tells whether they were written so";
+/// The most missing chunks that are listed.
+const LISTED: u64 = 1 << 20;
+/// The elements that are read at a time to see whether what they lead to is there.
+const PIECE: u64 = 1 << 16;
+
+impl Work {
+    /// Reads everything that was found.
+    pub(super) fn assess(&self, file: &File) -> Vec<ObjectReport> {
+        let mut objects: Vec<ObjectReport> = self
+            .tree
+            .nodes
+            .iter()
+            .map(|(&at, node)| self.object(file, at, node))
+            .chain(self.lost())
+            .collect();
+        objects.sort_by(|a, b| a.path.cmp(&b.path));
+        objects
+    }
+
+    fn object(&self, file: &File, at: u64, node: &Node) -> ObjectReport {
+        let mut report = ObjectReport {
+            path: node.path.clone(),
+            address: at,
+            kind: node.kind(),
+            state: if node.header.version == 2 { State::Whole } else { State::Complete },
+            chunks: None,
+            missing: Vec::new(),
+            reasons: Vec::new(),
+        };
+        for error in &node.header.lost {
+            spoil(&mut report, State::Partial, error.to_string());
+        }
+        if let Some(why) = &node.broken {
+            spoil(&mut report, State::Partial, format!("some links may be missing: {why}"));
+        }
+        if node.has_dead {
+            spoil(&mut report, State::Partial, "a link leads to an object that cannot be read".into());
+        }
+        if node.is_group() && node.header.has(MessageType::SymbolTable) {
+            report.state = report.state.max(State::Complete);
+        }
+        // Blocks of heaps need not have checksums.
+        if node.header.has(MessageType::AttributeInfo)
+            || node.header.has(MessageType::LinkInfo) && node.links.len() > 8
+        {
+            report.state = report.state.max(State::Complete);
+        }
+        match file.attributes_at(Address(at)) {
+            Ok(attributes) => {
+                for attribute in attributes {
+                    let name =
+                        attribute.name().map(ToString::to_string).unwrap_or_else(|| "without a name".into());
+                    if attribute.datatype().is_ok_and(leads_elsewhere) {
+                        report.state = report.state.max(State::Complete);
+                    }
+                    if let Err(error) = attribute.canonical() {
+                        spoil(&mut report, State::Partial, format!("the attribute {name}: {error}"));
+                    }
+                }
+            }
+            Err(error) => spoil(&mut report, State::Partial, format!("its attributes: {error}")),
+        }
+        if node.is_dataset() {
+            match file.dataset_at(Address(at)) {
+                Ok(dataset) => {
+                    if let Err(error) = self.dataset(&dataset, at, &mut report) {
+                        spoil(&mut report, State::Metadata, error.to_string());
+                    }
+                }
+                Err(error) => spoil(&mut report, State::Metadata, error.to_string()),
+            }
+        }
+        report
+    }
+
+    fn dataset(&self, dataset: &Dataset, at: u64, report: &mut ObjectReport) -> Result<()> {
+        if dataset.is_null() || dataset.shape().contains(&0) {
+            return Ok(());
+        }
+        let elements = dataset.shape().iter().fold(1, |product, &n| bound::product(product, n));
+        let elsewhere = leads_elsewhere(dataset.datatype());
+        if elsewhere {
+            report.state = report.state.max(State::Complete);
+        }
+        match dataset.layout()? {
+            Layout::Compact(_) => self.pieces(dataset, 0..elements, elsewhere, report),
+            Layout::Contiguous { address: None } => {
+                if let Err(error) = dataset.check_elsewhere() {
+                    spoil(report, State::Metadata, error.to_string());
+                }
+            }
+            Layout::Contiguous { address: Some(start) } => {
+                report.state = report.state.max(State::Complete);
+                let size = u64::from(dataset.datatype().size).max(1);
+                let offset = self.carver.offset(*start);
+                let there = bound::left(self.source.size(), offset) / size;
+                let whole = there.min(elements);
+                if whole < elements {
+                    let why = format!("the elements from number {whole} on are behind the end of the file");
+                    spoil(report, if whole == 0 { State::Metadata } else { State::Partial }, why);
+                    report.missing = boxes(dataset.shape(), whole, elements);
+                }
+                if self.damaged {
+                    let mut zeros = Vec::new();
+                    self.zeros((offset, bound::product(whole, size)), size, &mut |from, to| {
+                        zeros.extend(boxes(dataset.shape(), from, to.min(whole)));
+                    });
+                    if !zeros.is_empty() {
+                        report.missing.extend(zeros);
+                        spoil(report, State::Partial, ZEROS.into());
+                    }
+                }
+                self.pieces(dataset, 0..whole, elsewhere, report);
+            }
+            Layout::Chunked(layout) => self.chunked(dataset, layout, (at, elsewhere), report)?,
+            Layout::Virtual(_) => {
+                report.state = report.state.max(State::Complete);
+                if let Err(error) = dataset.check_elsewhere() {
+                    report.reasons.push(error.to_string());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Treats elements in sectors of zeros as missing, if anything else in the file is damaged. They may have been written so, but
+    /// they may as well be sectors that were lost or that were never written.
+    fn zeros(&self, (offset, len): (u64, u64), size: u64, each: &mut dyn FnMut(u64, u64)) {
+        let end = bound::sum(offset, len);
+        for &(from, to) in self.scan.zeros.iter().filter(|(from, to)| *from < end && offset < *to) {
+            let (from, to) = (bound::left(from.max(offset), offset), bound::left(to.min(end), offset));
+            each(from / size, to.div_ceil(size));
+        }
+    }
+
+    /// Reads elements to see whether what they lead to is there.
+    fn pieces(
+        &self,
+        dataset: &Dataset,
+        range: std::ops::Range<u64>,
+        elsewhere: bool,
+        report: &mut ObjectReport,
+    ) {
+        if !elsewhere {
+            return;
+        }
+        let mut at = range.start;
+        while at < range.end {
+            let end = range.end.min(bound::sum(at, PIECE));
+            for (start, count) in boxes(dataset.shape(), at, end) {
+                if let Err(error) = read(dataset, &start, &count) {
+                    spoil(report, State::Partial, error.to_string());
+                    report.missing.push((start, count));
+                }
+            }
+            at = end;
+        }
+    }
+
+    fn chunked(
+        &self,
+        dataset: &Dataset,
+        layout: &Chunked,
+        (at, elsewhere): (u64, bool),
+        report: &mut ObjectReport,
+    ) -> Result<()> {
+        let filters = &dataset.filters()?.filters;
+        let checking: u32 = filters
+            .iter()
+            .enumerate()
+            .filter(|(_, filter)| CHECKING.contains(&filter.id))
+            .fold(0, |mask, (i, _)| mask | 1u32.unbounded_shl(u32::try_from(i).unwrap_or(32)));
+        if layout.index == IndexKind::BtreeV1 {
+            report.state = report.state.max(State::Complete);
+        }
+        let counts: Vec<u64> = dataset
+            .shape()
+            .iter()
+            .zip(&layout.dimensions)
+            .map(|(size, n)| size.div_ceil((*n).max(1)))
+            .collect();
+        let expected = counts.iter().fold(1, |product, &n| bound::product(product, n));
+        let mut seen = BTreeSet::new();
+        let mut found = 0;
+        let mut damaged = self.reindexed.contains(&at);
+        for chunk in dataset.chunks()? {
+            let chunk = match chunk {
+                Ok(chunk) => chunk,
+                Err(error) => {
+                    damaged = true;
+                    spoil(report, State::Partial, format!("its index: {error}"));
+                    continue;
+                }
+            };
+            if !seen.insert(chunk.scaled.clone()) {
+                // One of the two entries is wrong, so neither the place nor the absence of others can be relied upon.
+                damaged = true;
+                report.missing.push(chunk_box(dataset.shape(), &layout.dimensions, &chunk.scaled));
+                spoil(report, State::Partial, "two chunks have the same place".into());
+                continue;
+            }
+            match self.chunk(dataset, layout, &chunk, elsewhere) {
+                Ok(()) => {
+                    found += 1;
+                    let offset = self.carver.offset(chunk.address);
+                    let unchecked = checking & !chunk.filter_mask == 0;
+                    // The checksum of zeros is zero in Fletcher32, so that a lost chunk passes.
+                    let empty =
+                        dataset.chunk_raw(&chunk).is_ok_and(|bytes| bytes.iter().all(|&byte| byte == 0));
+                    let mut zeros = self.damaged && empty;
+                    if self.damaged && unchecked {
+                        self.zeros((offset, chunk.size), 1, &mut |_, _| zeros = true);
+                    }
+                    if empty {
+                        report.state = report.state.max(State::Complete);
+                    }
+                    if zeros {
+                        report.missing.push(chunk_box(dataset.shape(), &layout.dimensions, &chunk.scaled));
+                        spoil(report, State::Partial, ZEROS.into());
+                    }
+                    if checking & !chunk.filter_mask == 0 {
+                        report.state = report.state.max(State::Complete);
+                    }
+                }
+                Err(error) => {
+                    report.missing.push(chunk_box(dataset.shape(), &layout.dimensions, &chunk.scaled));
+                    spoil(report, State::Partial, error.to_string());
+                }
+            }
+        }
+        let stored = seen.len() as u64;
+        if damaged && stored < expected {
+            let absent = expected - stored;
+            spoil(report, State::Partial, format!("{absent} chunks were not found"));
+            if expected <= LISTED {
+                for scaled in grid(&counts).filter(|scaled| !seen.contains(scaled)) {
+                    report.missing.push(chunk_box(dataset.shape(), &layout.dimensions, &scaled));
+                }
+            } else {
+                report.missing.push((vec![0; counts.len()], dataset.shape().to_vec()));
+            }
+        }
+        // Chunks that a sound index does not have were never written.
+        let wanted = if damaged { expected } else { stored };
+        report.chunks = Some((found, wanted));
+        if found == 0 && wanted > 0 {
+            report.state = report.state.max(State::Metadata);
+        }
+        Ok(())
+    }
+
+    /// Reads one chunk.
+    fn chunk(&self, dataset: &Dataset, layout: &Chunked, chunk: &StoredChunk, elsewhere: bool) -> Result<()> {
+        dataset.chunk_decoded(chunk)?;
+        if elsewhere {
+            let (start, count) = chunk_box(dataset.shape(), &layout.dimensions, &chunk.scaled);
+            read(dataset, &start, &count)?;
+        }
+        Ok(())
+    }
+}
+
+fn read(dataset: &Dataset, start: &[u64], count: &[u64]) -> Result<()> {
+    let ranges: Vec<Range> =
+        start.iter().zip(count).map(|(&start, &count)| Range::new(start, count)).collect();
+    dataset.read_canonical(&Slab::new(dataset.shape(), ranges)?).map(drop)
+}
+
+/// Notes a reason, and that not more than this is left.
+fn spoil(report: &mut ObjectReport, state: State, why: String) {
+    report.state = report.state.max(state);
+    if report.reasons.len() < 16 && !report.reasons.contains(&why) {
+        report.reasons.push(why);
+    }
+}
+
+/// Returns all indices of a grid.
+fn grid(counts: &[u64]) -> impl Iterator<Item = Vec<u64>> {
+    let total = counts.iter().fold(1, |product, &n| bound::product(product, n));
+    (0..total).map(move |mut number| {
+        let mut index: Vec<u64> = counts
+            .iter()
+            .rev()
+            .map(|&n| {
+                let at = number % n.max(1);
+                number /= n.max(1);
+                at
+            })
+            .collect();
+        index.reverse();
+        index
+    })
+}

@@ -1,0 +1,130 @@
+//! The objects to which links lead, in spite of gaps.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use hdf5_pure::Address;
+use hdf5_pure::structure::{Carver, FoundHeader, Link, MessageType, Target};
+
+/// The most objects that are followed.
+const OBJECTS: usize = 10_000_000;
+
+/// An object whose header was found.
+pub(super) struct Node {
+    pub(super) path: String,
+    pub(super) header: FoundHeader,
+    pub(super) links: Vec<Link>,
+    /// Why some of its links are unknown.
+    pub(super) broken: Option<String>,
+    /// Whether a link leads to an object that cannot be read.
+    pub(super) has_dead: bool,
+}
+
+impl Node {
+    pub(super) fn is_group(&self) -> bool {
+        is_group(&self.header)
+    }
+
+    pub(super) fn is_dataset(&self) -> bool {
+        self.header.has(MessageType::Layout)
+    }
+
+    pub(super) fn kind(&self) -> &'static str {
+        if self.is_group() {
+            "group"
+        } else if self.is_dataset() {
+            "dataset"
+        } else if self.header.has(MessageType::Datatype) && !self.header.has(MessageType::Dataspace) {
+            "datatype"
+        } else {
+            "object"
+        }
+    }
+}
+
+pub(super) fn is_group(header: &FoundHeader) -> bool {
+    [MessageType::SymbolTable, MessageType::LinkInfo, MessageType::Link].iter().any(|&kind| header.has(kind))
+}
+
+/// All objects that were found, by their addresses.
+#[derive(Default)]
+pub(super) struct Tree {
+    pub(super) nodes: BTreeMap<u64, Node>,
+    /// What links lead to and what cannot be read: the path, the address and the reason.
+    pub(super) lost: Vec<(String, u64, String)>,
+}
+
+impl Tree {
+    /// Adds the object at `start` and everything to which its links lead. Returns whether the object itself can be read.
+    pub(super) fn walk(&mut self, carver: &Carver, start: u64, path: &str) -> bool {
+        let mut queue = VecDeque::from([(start, path.to_owned(), None)]);
+        while let Some((address, path, parent)) = queue.pop_front() {
+            if self.nodes.contains_key(&address) || self.nodes.len() >= OBJECTS {
+                continue;
+            }
+            let header = match carver.header(Address(address)) {
+                Ok(header) => header,
+                Err(error) => {
+                    self.lost.push((path, address, error.to_string()));
+                    if let Some(parent) = parent.and_then(|parent| self.nodes.get_mut(&parent)) {
+                        parent.has_dead = true;
+                    }
+                    continue;
+                }
+            };
+            let (links, broken) = links(carver, address, &header);
+            for link in &links {
+                if let Target::Hard(target) = link.target {
+                    queue.push_back((target.0, join(&path, &link.name.to_string()), Some(address)));
+                }
+            }
+            self.nodes.insert(address, Node { path, header, links, broken, has_dead: false });
+        }
+        self.nodes.contains_key(&start)
+    }
+
+    /// Adds links to a group, and everything to which they lead.
+    pub(super) fn adopt(&mut self, carver: &Carver, group: u64, links: Vec<Link>) -> usize {
+        let Some(node) = self.nodes.get_mut(&group) else { return 0 };
+        let mut fresh = Vec::new();
+        for link in links {
+            if node.links.iter().all(|known| known.name != link.name) {
+                if let Target::Hard(target) = link.target {
+                    fresh.push((target.0, join(&node.path, &link.name.to_string())));
+                }
+                node.links.push(link);
+            }
+        }
+        for (target, path) in &fresh {
+            if !self.walk(carver, *target, path)
+                && let Some(node) = self.nodes.get_mut(&group)
+            {
+                node.has_dead = true;
+            }
+        }
+        fresh.len()
+    }
+}
+
+/// Returns the links of a group that can be read, and why others cannot.
+fn links(carver: &Carver, address: u64, header: &FoundHeader) -> (Vec<Link>, Option<String>) {
+    if !is_group(header) {
+        return (Vec::new(), None);
+    }
+    match carver.links(Address(address)) {
+        Ok(all) => {
+            let (mut links, mut broken) = (Vec::new(), None);
+            for link in all {
+                match link {
+                    Ok(link) => links.push(link),
+                    Err(error) => broken = broken.or_else(|| Some(error.to_string())),
+                }
+            }
+            (links, broken)
+        }
+        Err(error) => (Vec::new(), Some(error.to_string())),
+    }
+}
+
+pub(super) fn join(path: &str, name: &str) -> String {
+    format!("{}/{name}", path.trim_end_matches('/'))
+}

@@ -1,0 +1,165 @@
+//! What was found out about a damaged file.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use crate::map::Map;
+
+/// How much of an object is left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum State {
+    /// Everything is there, and checksums say that the description, the index and the elements are as they were written.
+    Whole,
+    /// Everything is there and can be read. Some of it has no checksum, so that changed bytes would not be noticed.
+    Complete,
+    /// A part is missing or damaged.
+    Partial,
+    /// The description is there, but no element.
+    Metadata,
+    /// A name or an address is left, and nothing else.
+    Lost,
+}
+
+impl State {
+    /// Returns the state in one word.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Whole => "whole",
+            Self::Complete => "complete",
+            Self::Partial => "partial",
+            Self::Metadata => "metadata",
+            Self::Lost => "lost",
+        }
+    }
+}
+
+/// What is left of one object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ObjectReport {
+    /// The path in the damaged file, or below `/lost+found`.
+    pub path: String,
+    /// The address of its header.
+    pub address: u64,
+    /// What it is: `group`, `dataset`, `datatype` or `object`, if that is unknown.
+    pub kind: &'static str,
+    /// How much is left.
+    pub state: State,
+    /// The numbers of chunks that were found and that should be there, if elements are in chunks.
+    pub chunks: Option<(u64, u64)>,
+    /// The parts that were not found, as the index of the first element and the lengths along each dimension.
+    pub missing: Vec<(Vec<u64>, Vec<u64>)>,
+    /// Why something is missing, and anything else that casts doubt on the object.
+    pub reasons: Vec<String>,
+}
+
+/// How certain an action is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Confidence {
+    /// Checksums or several independent facts agree.
+    High,
+    /// One fact speaks for it, and none against it.
+    Medium,
+    /// It is the best guess.
+    Speculative,
+}
+
+impl Confidence {
+    /// Returns the confidence in one word.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::High => "high",
+            Self::Medium => "medium",
+            Self::Speculative => "speculative",
+        }
+    }
+}
+
+/// One action of the plan by which a file is recovered. Actions change a view of the file and never the file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Action {
+    /// What is done.
+    pub kind: &'static str,
+    /// The absolute offset of the structure that it concerns.
+    pub offset: u64,
+    /// Why it is right.
+    pub reason: String,
+    /// How certain it is.
+    pub confidence: Confidence,
+}
+
+/// A kind of damage and the evidence for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cause {
+    /// The kind in a few words.
+    pub kind: &'static str,
+    /// What speaks for it.
+    pub evidence: String,
+}
+
+/// Everything that was found out about a damaged file.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// The format.
+    pub format: &'static str,
+    /// The number of bytes of the file.
+    pub size: u64,
+    /// The kinds of damage.
+    pub causes: Vec<Cause>,
+    /// The actions of the plan.
+    pub actions: Vec<Action>,
+    /// The objects, in the order of their paths.
+    pub objects: Vec<ObjectReport>,
+    /// The numbers of structures that were recognised by what they look like.
+    pub structures: BTreeMap<&'static str, u64>,
+    /// What the bytes of the file are.
+    pub map: Map,
+}
+
+impl Report {
+    /// Returns how many objects are in a state.
+    pub fn count(&self, state: State) -> usize {
+        self.objects.iter().filter(|object| object.state == state).count()
+    }
+
+    /// Returns whether nothing is damaged and nothing is unreachable.
+    pub fn is_sound(&self) -> bool {
+        self.causes.is_empty()
+            && self.actions.is_empty()
+            && self.objects.iter().all(|object| object.state <= State::Complete)
+    }
+
+    /// Returns the report as JSON.
+    pub fn json(&self) -> Value {
+        let objects = self.objects.iter().map(|object| {
+            let missing = object.missing.iter().map(|(start, count)| json!({"start": start, "count": count}));
+            json!({
+                "path": object.path,
+                "address": object.address,
+                "kind": object.kind,
+                "state": object.state.word(),
+                "chunks": object.chunks.map(|(found, expected)| json!({"found": found, "expected": expected})),
+                "missing": missing.collect::<Vec<_>>(),
+                "reasons": object.reasons,
+            })
+        });
+        let actions = self.actions.iter().map(|action| {
+            json!({
+                "action": action.kind,
+                "offset": action.offset,
+                "reason": action.reason,
+                "confidence": action.confidence.word(),
+            })
+        });
+        let causes = self.causes.iter().map(|cause| json!({"cause": cause.kind, "evidence": cause.evidence}));
+        json!({
+            "format": self.format,
+            "size": self.size,
+            "causes": causes.collect::<Vec<_>>(),
+            "actions": actions.collect::<Vec<_>>(),
+            "objects": objects.collect::<Vec<_>>(),
+            "structures": self.structures,
+            "map": self.map.json(),
+        })
+    }
+}

@@ -1,0 +1,88 @@
+//! Writes what was found to a clean file, and marks what is not complete.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use hdf5_pure::values::Encoder;
+use hdf5_pure::{Datatype, Editor, Value};
+use sciformats::{File, Format, OpenOptions};
+use sciformats_convert::convert::{Loss, Options, Plan};
+use sciformats_core::storage::{Durability, Scratch};
+use sciformats_core::{ReadAt, Result};
+
+use crate::report::{Report, State};
+
+/// The attribute that lists the parts that were not found: in each row the index of the first element, and then the lengths.
+pub const MISSING: &str = "missing";
+/// The attribute that says in words why an object is not complete.
+pub const DAMAGE: &str = "damage";
+
+/// Writes an HDF5 file from the view of a damaged one. Returns what could not be written.
+pub(crate) fn hdf5(report: &Report, view: Arc<dyn ReadAt>, output: &Path) -> Result<Vec<Loss>> {
+    let options = OpenOptions::default().with_cut(true);
+    let file = Arc::new(File::from_storage(view, &options)?);
+    let plan = Plan::new(&file, Format::Hdf5, &Options::default())?;
+    let scratch = Scratch::beside(output)?;
+    let mut losses = plan.losses().to_vec();
+    losses.extend(plan.rescue(scratch.path(), &Default::default())?);
+    mark(report, &losses, scratch.path())?;
+    scratch.finish(Durability::Power)?;
+    Ok(losses)
+}
+
+/// Gives each object that is not complete its attributes.
+fn mark(report: &Report, losses: &[Loss], path: &Path) -> Result<()> {
+    let mut editor = Editor::open(path)?;
+    for object in &report.objects {
+        let lost: Vec<&str> =
+            losses.iter().filter(|loss| loss.path == object.path).map(|loss| loss.what.as_str()).collect();
+        if object.state <= State::Complete && lost.is_empty() {
+            continue;
+        }
+        // What has no path in the new file is in the report only.
+        let Ok(id) = editor.id(&object.path) else { continue };
+        if !object.missing.is_empty() {
+            editor.attribute(id, MISSING, Slabs(&object.missing))?;
+        }
+        let mut reasons: Vec<&str> = object.reasons.iter().map(String::as_str).collect();
+        reasons.extend(lost);
+        let text = format!("{}: {}", object.state.word(), reasons.join("; "));
+        let text: String = text.chars().filter(|c| *c != '\0').take(2000).collect();
+        editor.attribute(id, DAMAGE, text.as_str())?;
+    }
+    editor.close()
+}
+
+/// Parts of an array as the value of an attribute.
+struct Slabs<'a>(&'a [(Vec<u64>, Vec<u64>)]);
+
+/// The most rows of the attribute: attributes are small.
+const ROWS: usize = 2000;
+
+impl Value for Slabs<'_> {
+    fn store(self, to: &mut Encoder<'_>) -> Result<(Datatype, Option<Vec<u64>>)> {
+        let rank = self.0.first().map_or(0, |(start, _)| start.len());
+        let rows = self.0.len().min(ROWS);
+        let mut numbers: Vec<u64> = Vec::new();
+        for (i, (start, count)) in self.0.iter().take(rows).enumerate() {
+            if i + 1 == rows && self.0.len() > rows {
+                // The last row covers everything that is not listed.
+                let rest = self.0.iter().skip(i);
+                let (low, high) = rest.fold((start.clone(), start.clone()), |(low, high), (start, count)| {
+                    let ends = start.iter().zip(count).map(|(start, count)| start + count);
+                    (
+                        low.iter().zip(start).map(|(a, b)| *a.min(b)).collect(),
+                        high.iter().zip(ends).map(|(a, b)| (*a).max(b)).collect(),
+                    )
+                });
+                numbers.extend(&low);
+                numbers.extend(low.iter().zip(&high).map(|(low, high)| high - low));
+            } else {
+                numbers.extend(start);
+                numbers.extend(count);
+            }
+        }
+        let (datatype, _) = numbers.store(to)?;
+        Ok((datatype, Some(vec![rows as u64, 2 * rank as u64])))
+    }
+}

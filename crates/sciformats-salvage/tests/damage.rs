@@ -1,0 +1,184 @@
+//! Damages files in memory, salvages them, and compares what was saved with what was there.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, clippy::expect_used)]
+
+use std::sync::Arc;
+
+use hdf5_pure::options::Bound;
+use hdf5_pure::{CreateOptions, File, Writer};
+use sciformats_core::ReadAt;
+use sciformats_salvage::{Examination, Options, State, examine_storage};
+
+const ROWS: usize = 200;
+
+fn numbers(seed: i64, count: usize) -> Vec<i64> {
+    (0..count as i64).map(|i| (i * 2_654_435_761 + seed * 40_503) % 100_003 + 1).collect()
+}
+
+/// A file with groups, contiguous elements, and chunks with and without checksums.
+fn sample(bound: Bound) -> Vec<u8> {
+    let mut file = Writer::in_memory(&CreateOptions::default().with_bound(bound)).unwrap();
+    file.root().attribute("title", "sample").unwrap();
+    for group in ["a", "b"] {
+        file.dataset(&format!("{group}/plain")).attribute("units", "K").write(&numbers(1, ROWS)).unwrap();
+        let chunked = file.dataset(&format!("{group}/chunked"));
+        chunked.shape([ROWS as u64]).chunks([1]).write(&numbers(2, ROWS)).unwrap();
+        let zipped = file.dataset(&format!("{group}/zipped"));
+        let filters = hdf5_pure::filters::Filters::default().shuffle().deflate(6);
+        zipped.shape([ROWS as u64]).chunks([50]).filters(filters).write(&numbers(3, ROWS)).unwrap();
+    }
+    file.into_bytes().unwrap()
+}
+
+fn examined(bytes: Vec<u8>) -> Examination {
+    let storage: Arc<dyn ReadAt> = Arc::new(bytes);
+    examine_storage(&storage, &Options::default().with_threads(2)).unwrap()
+}
+
+fn expected(path: &str) -> Option<Vec<i64>> {
+    let seed = match path.rsplit('/').next()? {
+        "plain" => 1,
+        "chunked" => 2,
+        "zipped" => 3,
+        _ => return None,
+    };
+    Some(numbers(seed, ROWS))
+}
+
+/// Writes what was found, and checks every claim. Returns the numbers of complete datasets and of equal elements.
+fn check(found: &Examination) -> (usize, usize) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("saved.h5");
+    found.write(&path).unwrap();
+    let saved = File::open(&path).unwrap();
+    let (mut complete, mut equal) = (0, 0);
+    for object in found.report().objects.iter().filter(|object| object.kind == "dataset") {
+        let Ok(dataset) = saved.dataset(&object.path) else {
+            assert!(
+                object.state > State::Complete,
+                "{} is {:?} and not in the file",
+                object.path,
+                object.state
+            );
+            continue;
+        };
+        let values = dataset.read::<i64>().unwrap();
+        // Without a name the contents say which dataset it was.
+        let wanted = expected(&object.path).unwrap_or_else(|| {
+            (1..=3)
+                .map(|seed| numbers(seed, ROWS))
+                .max_by_key(|all| all.iter().zip(&values).filter(|(a, b)| a == b).count())
+                .unwrap()
+        });
+        let missing =
+            |i: u64| object.missing.iter().any(|(start, count)| start[0] <= i && i < start[0] + count[0]);
+        for (i, (value, wanted)) in values.iter().zip(&wanted).enumerate() {
+            assert!(value == wanted || missing(i as u64), "{} is wrong at {i}", object.path);
+            equal += usize::from(value == wanted);
+        }
+        complete += usize::from(object.state <= State::Complete);
+        assert_eq!(object.missing.is_empty(), dataset.attribute("missing").is_err(), "{}", object.path);
+    }
+    (complete, equal)
+}
+
+#[test]
+fn a_sound_file_is_sound() {
+    for bound in [Bound::Earliest, Bound::LATEST] {
+        let found = examined(sample(bound));
+        assert!(found.report().is_sound(), "{:#?}", found.report());
+        assert_eq!(check(&found), (6, 6 * ROWS));
+    }
+    let found = examined(sample(Bound::LATEST));
+    assert_eq!(
+        found.report().objects.iter().find(|object| object.path == "/a/zipped").unwrap().state,
+        State::Whole
+    );
+}
+
+#[test]
+fn no_cut_makes_a_wrong_claim() {
+    for bound in [Bound::Earliest, Bound::LATEST] {
+        let bytes = sample(bound);
+        for end in (0..bytes.len()).step_by(997).skip(1) {
+            let found = examined(bytes[..end].to_vec());
+            assert_eq!(found.report().causes[0].kind, "cut off", "at {end}");
+            check(&found);
+        }
+    }
+}
+
+#[test]
+fn zeroed_sectors_make_no_wrong_claim_about_checked_elements() {
+    for bound in [Bound::Earliest, Bound::LATEST] {
+        let bytes = sample(bound);
+        for sector in (0..bytes.len() / 512).step_by(3) {
+            let mut damaged = bytes.clone();
+            damaged[sector * 512..sector * 512 + 512].fill(0);
+            let found = examined(damaged);
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("saved.h5");
+            found.write(&path).unwrap();
+            let saved = File::open(&path).unwrap();
+            for object in found.report().objects.iter().filter(|object| object.state == State::Whole) {
+                if let Some(wanted) = expected(&object.path) {
+                    assert_eq!(
+                        saved.dataset(&object.path).unwrap().read::<i64>().unwrap(),
+                        wanted,
+                        "{}",
+                        object.path
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_lost_superblock_is_made_anew() {
+    let mut bytes = sample(Bound::LATEST);
+    bytes[..48].fill(0xee);
+    let found = examined(bytes);
+    assert_eq!(found.report().causes[0].kind, "overwritten head");
+    assert_eq!(check(&found), (6, 6 * ROWS));
+    assert!(found.report().objects.iter().any(|object| object.path == "/b/zipped"));
+}
+
+#[test]
+fn an_index_without_its_root_is_made_anew_from_its_leaves() {
+    let bytes = sample(Bound::Earliest);
+    // The root of a chunk index of 200 entries is the node of type 1 at level 1.
+    let root = bytes.windows(6).position(|six| six == b"TREE\x01\x01").unwrap();
+    let mut damaged = bytes;
+    damaged[root..root + 24].fill(0);
+    let found = examined(damaged);
+    let action = found.report().actions.iter().find(|action| action.kind == "make an index of chunks");
+    assert!(action.is_some(), "{:#?}", found.report().actions);
+    assert_eq!(check(&found).1, 6 * ROWS);
+}
+
+#[test]
+fn a_group_without_its_tree_is_made_anew_from_symbols_and_names() {
+    let bytes = sample(Bound::Earliest);
+    let file = File::from_bytes(bytes.clone()).unwrap();
+    let group = file.group("b").unwrap().address();
+    let tree = file.structures_of(group).unwrap().into_iter().flatten().next().unwrap();
+    let mut damaged = bytes;
+    let at = usize::try_from(tree.offset).unwrap();
+    damaged[at..at + 24].fill(0);
+    let found = examined(damaged);
+    let paths: Vec<&str> = found.report().objects.iter().map(|object| object.path.as_str()).collect();
+    assert_eq!(check(&found).1, 6 * ROWS, "{paths:?}");
+}
+
+#[test]
+fn the_map_covers_the_file_and_what_is_missing() {
+    let mut bytes = sample(Bound::LATEST);
+    let whole = bytes.len() as u64;
+    bytes.truncate(bytes.len() / 2);
+    let found = examined(bytes);
+    let parts = found.report().map.parts();
+    assert_eq!((parts[0].0, parts[parts.len() - 1].1), (0, whole));
+    assert!(parts.windows(2).all(|two| two[0].1 == two[1].0));
+    assert!(found.report().map.svg().contains("missing"));
+}

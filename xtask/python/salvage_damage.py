@@ -1,0 +1,452 @@
+"""Damages HDF5 files in many ways, salvages them, and compares what was saved with the undamaged files.
+
+`run PROGRAM DIR OUT.json` makes the files, damages them, and writes one line per kind of damage. `peer DAMAGED ORIGINAL` counts what
+h5py reads, in a process of its own, because the C library may crash on such files. `writer KIND FILE` writes until it is killed.
+"""
+
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import h5py
+import numpy as np
+
+import debian
+
+RANDOM = random.Random(20261124)
+
+
+def values(number, shape, dtype="f8"):
+    size = int(np.prod(shape))
+    x = (np.arange(size, dtype="i8") * 2654435761 + number * 40503) % 100003 + 1
+    return x.reshape(shape).astype(dtype)
+
+
+def make(path, libver, seed, big):
+    rng = random.Random(seed)
+    with h5py.File(path, "w", libver=libver, track_order=False) as f:
+        f.attrs["title"] = f"sample {seed}"
+        for g in range(2 + seed % 3):
+            group = f.create_group(f"group{g}")
+            group.attrs["number"] = np.arange(5) + g
+            for d in range(3 + seed % 4):
+                n = rng.choice([40, 300, 1500]) * (4 if big else 1)
+                data = values(seed * 100 + g * 10 + d, (n, 7))
+                kind = (g + d + seed) % 5
+                if kind == 0:
+                    ds = group.create_dataset(f"d{d}", data=data)
+                elif kind == 1:
+                    ds = group.create_dataset(f"d{d}", data=data, chunks=(16, 7), compression="gzip", shuffle=True)
+                elif kind == 2:
+                    ds = group.create_dataset(f"d{d}", data=data.astype("i4"), chunks=(25, 4), fletcher32=True)
+                elif kind == 3:
+                    ds = group.create_dataset(f"d{d}", data=data, chunks=(32, 7), maxshape=(None, 7))
+                else:
+                    text = [f"station {i} of {d}" for i in range(n // 10)]
+                    ds = group.create_dataset(f"d{d}", data=np.array(text, dtype=object), dtype=h5py.string_dtype())
+                ds.attrs["units"] = "K"
+                ds.attrs["offset"] = float(d)
+
+
+def make_tables(path, seed):
+    import tables
+
+    with tables.open_file(path, "w") as f:
+        group = f.create_group("/", "run")
+        f.create_carray(group, "frames", obj=values(seed, (200, 8, 8), "f4"), filters=tables.Filters(5, "zlib"))
+        f.create_array(group, "times", obj=values(seed + 1, (500,)))
+        table = np.zeros(800, dtype=[("a", "i4"), ("b", "f8")])
+        table["a"], table["b"] = values(3, (800,), "i4"), values(4, (800,))
+        f.create_table(group, "events", obj=table)
+
+
+def make_netcdf(path, seed):
+    import netCDF4
+
+    with netCDF4.Dataset(path, "w") as f:
+        f.createDimension("time", None)
+        f.createDimension("lat", 20)
+        for v in range(3):
+            var = f.createVariable(f"v{v}", "f4", ("time", "lat"), zlib=v > 0, chunksizes=(10, 20))
+            var.units = "K"
+            var[:] = values(seed + v, (150, 20), "f4")
+
+
+def pieces(ds):
+    """The parts of a dataset that are saved or lost as a whole: the selection, and the offset and size in the file."""
+    found = []
+    try:
+        if ds.shape is None or ds.size == 0:
+            return found
+        if ds.chunks:
+            for i in range(ds.id.get_num_chunks()):
+                info = ds.id.get_chunk_info(i)
+                sel = tuple(slice(o, min(o + c, s)) for o, c, s in zip(info.chunk_offset, ds.chunks, ds.shape))
+                found.append((sel, info.byte_offset, info.size))
+        elif ds.id.get_offset() is not None:
+            row = ds.dtype.itemsize * int(np.prod(ds.shape[1:]))
+            step = max(1, 2048 // max(row, 1))
+            for i in range(0, ds.shape[0], step):
+                end = min(i + step, ds.shape[0])
+                found.append(((slice(i, end),), ds.id.get_offset() + i * row, (end - i) * row))
+    except Exception:
+        pass
+    return found
+
+
+def datasets(f):
+    found = {}
+
+    def visit(name, obj):
+        if isinstance(obj, h5py.Dataset):
+            found[name] = obj
+
+    f.visititems(visit)
+    return found
+
+
+def plain(value):
+    """An array; texts as `str`, and an empty attribute as an empty text."""
+    if isinstance(value, h5py.Empty):
+        return np.array("", dtype=object)
+    if isinstance(value, bytes):
+        value = value.decode("utf-8", "replace")
+    array = np.asarray(value)
+    if array.dtype.kind in "SU":
+        return np.array([plain_text(x) for x in array.ravel().tolist()], dtype=object).reshape(array.shape)
+    if array.dtype.kind == "O":
+        return np.array([plain_text(x) for x in array.ravel().tolist()] + [None], dtype=object)[:-1].reshape(array.shape)
+    return array
+
+
+def plain_text(x):
+    return x.decode("utf-8", "replace") if isinstance(x, bytes) else x
+
+
+def same(a, b):
+    a, b = plain(a), plain(b)
+    if a.shape != b.shape:
+        return False
+    if a.dtype.kind == "O" or b.dtype.kind == "O":
+        return a.tolist() == b.tolist()
+    if a.dtype.fields:
+        return b.dtype.fields is not None and list(a.dtype.names) == list(b.dtype.names) and all(same(a[n], b[n]) for n in a.dtype.names)
+    if a.dtype.kind == "V":
+        return a.tobytes() == b.tobytes()
+    return np.array_equal(a, b, equal_nan=a.dtype.kind in "fc")
+
+
+def peer(damaged, original):
+    good = 0
+    try:
+        with h5py.File(original) as o, h5py.File(damaged, "r", locking=False) as f:
+            for name, ref in datasets(o).items():
+                for sel, _, _ in pieces(ref):
+                    try:
+                        good += same(f[name][sel], ref[sel])
+                    except Exception:
+                        pass
+    except Exception:
+        pass
+    print(good)
+
+
+def ask(*args):
+    try:
+        run = subprocess.run(args, capture_output=True, text=True, timeout=60)
+        return int(run.stdout.split()[-1]) if run.returncode == 0 else 0
+    except Exception:
+        return 0
+
+
+def overlaps(sel, shape, missing):
+    for part in missing:
+        hit = True
+        for axis, (start, count) in enumerate(zip(part["start"], part["count"])):
+            s = sel[axis] if axis < len(sel) else slice(0, shape[axis])
+            if s.stop <= start or s.start >= start + count:
+                hit = False
+        if hit:
+            return True
+    return False
+
+
+def check(program, original, damaged, saved):
+    """Returns the number of pieces that are in the damaged file, of saved ones, and the false claims."""
+    if os.path.exists(saved):
+        os.remove(saved)
+    before, after = open(original, "rb").read(), open(damaged, "rb").read()
+    run = subprocess.run([program, "salvage", "--json", damaged, saved], capture_output=True, text=True, timeout=120)
+    if open(damaged, "rb").read() != after:
+        return 0, 0, [("whole", damaged, "the damaged file was changed")], 0, 0, None
+    report = None
+    if run.returncode in (0, 1) and run.stdout.strip():
+        report = json.loads(run.stdout)
+    failed = report is None
+    there = good = total = 0
+    wrong = []
+    with h5py.File(original) as o:
+        by_address, by_path = {}, {}
+        for name, ref in datasets(o).items():
+            by_address[h5py.h5o.get_info(ref.id).addr] = name
+        out = h5py.File(saved) if not failed and os.path.exists(saved) else None
+        places = {}
+        for obj in (report or {}).get("objects", []):
+            name = by_address.get(obj["address"]) or (obj["path"].lstrip("/") if obj["path"].lstrip("/") in by_address.values() else None)
+            if name:
+                places[name] = obj
+        for name, ref in datasets(o).items():
+            obj = places.get(name)
+            ds = None
+            if obj and out is not None:
+                try:
+                    ds = out[obj["path"]]
+                except KeyError:
+                    pass
+            if obj and obj["state"] in ("whole", "complete"):
+                if ds is None or not same(ds[()] if ds.shape is not None else 0, ref[()] if ref.shape is not None else 0):
+                    wrong.append((obj["state"], name, "elements"))
+                elif any(k not in ds.attrs or not same(ds.attrs[k], ref.attrs[k]) for k in ref.attrs if k not in ("CLASS", "REFERENCE_LIST", "DIMENSION_LIST", "NAME")):
+                    wrong.append((obj["state"], name, "attributes"))
+            for sel, offset, size in pieces(ref):
+                total += 1
+                intact = after[offset:offset + size] == before[offset:offset + size]
+                there += intact
+                if ds is None or ds.shape != ref.shape:
+                    continue
+                try:
+                    equal = same(ds[sel], ref[sel])
+                except Exception:
+                    equal = False
+                listed = overlaps(sel, ref.shape, obj["missing"])
+                if equal and intact:
+                    good += 1
+                if not equal and not listed and obj["state"] == "partial":
+                    wrong.append(("partial", name, str(sel)))
+        if out is not None:
+            out.close()
+    return there, good, wrong, failed, total, report
+
+
+def damage(kind, data, rng):
+    data = bytearray(data)
+    size = len(data)
+    if kind == "cut at a structure":
+        marks = []
+        for four in (b"OHDR", b"TREE", b"SNOD", b"HEAP", b"GCOL", b"FRHP", b"BTHD", b"FADB", b"EADB"):
+            at = data.find(four)
+            while at >= 0:
+                marks.append(at)
+                at = data.find(four, at + 1)
+        return data[: rng.choice(marks) if marks else size // 2]
+    if kind == "cut anywhere":
+        return data[: rng.randrange(size // 10, size)]
+    if kind == "zeroed sectors":
+        for _ in range(rng.choice([1, 2, 4])):
+            unit = rng.choice([512, 4096])
+            at = rng.randrange(0, size // unit) * unit
+            data[at:at + unit] = bytes(min(unit, size - at))
+        return data
+    if kind == "flipped bits":
+        for _ in range(rng.choice([1, 3, 8])):
+            data[rng.randrange(size)] ^= 1 << rng.randrange(8)
+        return data
+    if kind == "overwritten head":
+        n = rng.choice([64, 512, 4096])
+        data[:n] = rng.choice([bytes(n), rng.randbytes(n)])
+        return data
+    raise ValueError(kind)
+
+
+KINDS = ["cut at a structure", "cut anywhere", "zeroed sectors", "flipped bits", "overwritten head"]
+
+
+def writer(kind, path):
+    """Writes until it is killed. Dataset number i holds values(i)."""
+    if kind == "tables":
+        import tables
+
+        f = tables.open_file(path, "w")
+        for i in range(100000):
+            f.create_carray("/", f"d{i}", obj=values(i, (400, 7)), filters=tables.Filters(5, "zlib"), chunkshape=(16, 7))
+            if i % 3 == 0:
+                f.flush()
+    elif kind == "netcdf":
+        import netCDF4
+
+        f = netCDF4.Dataset(path, "w")
+        f.createDimension("x", 400)
+        f.createDimension("y", 7)
+        for i in range(100000):
+            v = f.createVariable(f"d{i}", "f8", ("x", "y"), zlib=True, chunksizes=(16, 7))
+            v[:] = values(i, (400, 7))
+            if i % 3 == 0:
+                f.sync()
+    else:
+        f = h5py.File(path, "w", libver=kind)
+        for i in range(100000):
+            chunks = None if i % 4 == 0 else (16, 7)
+            zipped = "gzip" if i % 4 > 1 else None
+            f.create_dataset(f"d{i}", data=values(i, (400, 7)), chunks=chunks, compression=zipped)
+            if i % 3 == 0:
+                f.flush()
+
+
+def peer_killed(path):
+    good = 0
+    try:
+        with h5py.File(path, "r", locking=False) as f:
+            for name, ds in datasets(f).items():
+                try:
+                    good += same(ds[()], values(int(name[1:]), (400, 7)))
+                except Exception:
+                    pass
+    except Exception:
+        pass
+    print(good)
+
+
+def killed(program, kind, folder, rng, row):
+    path, saved = f"{folder}/killed.h5", f"{folder}/killed-saved.h5"
+    for p in (path, saved):
+        if os.path.exists(p):
+            os.remove(p)
+    child = subprocess.Popen([sys.executable, __file__, "writer", kind, path], stderr=subprocess.DEVNULL)
+    while not os.path.exists(path) and child.poll() is None:
+        time.sleep(0.01)
+    time.sleep(rng.uniform(0.02, 1.0))
+    child.send_signal(signal.SIGKILL)
+    child.wait()
+    run = subprocess.run([program, "salvage", "--json", path, saved], capture_output=True, text=True, timeout=300)
+    row["files"] += 1
+    row["h5py"] += ask(sys.executable, __file__, "peer_killed", path)
+    row["h5dump"] += dumps(path)
+    fixed = f"{folder}/killed-clear.h5"
+    shutil.copy(path, fixed)
+    row["h5clear"] += ask_clear(fixed, ["peer_killed", fixed])
+    if run.returncode not in (0, 1) or not os.path.exists(saved):
+        row["failed"] += 1
+        print("failed", kind, run.stderr[-300:], file=sys.stderr)
+        shutil.copy(path, f"{folder}/failed-killed-{kind}.h5")
+        return
+    report = json.loads(run.stdout)
+    with h5py.File(saved) as out:
+        for obj in report["objects"]:
+            if obj["kind"] != "dataset" or obj["state"] in ("metadata", "lost"):
+                continue
+            ds = out.get(obj["path"])
+            if ds is None or ds.shape != (400, 7):
+                continue
+            data = ds[()]
+            number = int(obj["path"].rsplit("/d", 1)[1]) if "/d" in obj["path"] else None
+            expected = values(number, (400, 7)) if number is not None else None
+            equal = expected is not None and same(data, expected)
+            if expected is None:
+                # An orphan: its first element that is there tells nothing, so any number may fit.
+                equal = any(same(data, values(i, (400, 7))) for i in range(3000))
+            row["saved"] += bool(equal)
+            # Chunks that the writer had not stored yet have the fill value.
+            stored = expected is None or bool(np.all((data == expected) | (data == ds.fillvalue)))
+            if obj["state"] in ("whole", "complete") and not equal and (ds.chunks is None or not stored):
+                row["wrong"].append((obj["state"], kind, obj["path"]))
+
+
+H5CLEAR = H5DUMP = None
+
+
+def ask_clear(copy, then):
+    env = dict(os.environ, LD_LIBRARY_PATH=H5CLEAR[1])
+    for args in (["-s"], ["--increment=0"]):
+        try:
+            subprocess.run([H5CLEAR[0], *args, copy], capture_output=True, timeout=30, env=env)
+        except subprocess.TimeoutExpired:
+            pass
+    return ask(sys.executable, __file__, *then)
+
+
+def find_tools():
+    """Finds h5clear and h5dump, and the libraries that they need."""
+    global H5CLEAR, H5DUMP
+    root = debian.unpacked("hdf5-tools")
+    libraries = os.pathsep.join(map(str, debian.libraries(root)))
+    H5CLEAR = (os.path.join(root, "usr/bin/h5clear"), libraries)
+    H5DUMP = os.path.join(root, "usr/bin/h5dump")
+
+
+def dumps(path):
+    """Whether h5dump prints the file without an error."""
+    env = dict(os.environ, LD_LIBRARY_PATH=H5CLEAR[1])
+    try:
+        done = subprocess.run([H5DUMP, path], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=60, env=env)
+    except subprocess.TimeoutExpired:
+        return False
+    return done.returncode == 0
+
+
+def run(program, folder, output, count, kills):
+    find_tools()
+    os.makedirs(folder, exist_ok=True)
+    samples = {}
+    for libver in ("earliest", "latest"):
+        for seed in range(4):
+            path = f"{folder}/{libver}{seed}.h5"
+            make(path, libver, seed, seed == 3)
+            samples.setdefault(f"h5py {libver}", []).append(path)
+    for name, maker in (("PyTables", make_tables), ("netCDF4", make_netcdf)):
+        try:
+            path = f"{folder}/{name}.h5"
+            maker(path, 7)
+            samples[name] = [path]
+        except ImportError:
+            print("skipped", name, file=sys.stderr)
+    rows = []
+    for label, paths in samples.items():
+        for kind in KINDS:
+            row = dict(writer=label, damage=kind, files=0, there=0, saved=0, h5py=0, h5clear=0, h5dump=0, failed=0, wrong=[])
+            for i in range(count):
+                original = paths[i % len(paths)]
+                data = damage(kind, open(original, "rb").read(), RANDOM)
+                damaged = f"{folder}/damaged.h5"
+                open(damaged, "wb").write(data)
+                there, good, wrong, failed, total, _ = check(program, original, damaged, f"{folder}/saved.h5")
+                row["files"] += 1
+                row["there"] += there
+                row["saved"] += good
+                row["failed"] += failed
+                row["wrong"] += wrong
+                if failed or wrong or good < 0.8 * there:
+                    tag = "failed" if failed else "wrong" if wrong else "low"
+                    keep = f"{folder}/{tag}-{label.replace(' ', '_')}-{kind.replace(' ', '_')}-{i}.h5"
+                    shutil.copy(damaged, keep)
+                    print(tag, keep, original, there, good, wrong[:3], file=sys.stderr)
+                row["h5py"] += ask(sys.executable, __file__, "peer", damaged, original)
+                row["h5dump"] += dumps(damaged)
+                copy = f"{folder}/clear.h5"
+                shutil.copy(damaged, copy)
+                row["h5clear"] += ask_clear(copy, ["peer", copy, original])
+            rows.append(row)
+            print(json.dumps(row), flush=True)
+    for kind in ("earliest", "latest", "tables", "netcdf"):
+        row = dict(writer=kind, damage="killed", files=0, there=0, saved=0, h5py=0, h5clear=0, h5dump=0, failed=0, wrong=[])
+        for _ in range(kills):
+            killed(program, kind, folder, RANDOM, row)
+        rows.append(row)
+        print(json.dumps(row), flush=True)
+    json.dump(rows, open(output, "w"), indent=1)
+
+
+if __name__ == "__main__":
+    verb, *rest = sys.argv[1:]
+    if verb == "run":
+        run(rest[0], rest[1], rest[2], int(rest[3]), int(rest[4]))
+    elif verb == "peer":
+        peer(*rest)
+    elif verb == "peer_killed":
+        peer_killed(*rest)
+    elif verb == "writer":
+        writer(*rest)

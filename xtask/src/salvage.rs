@@ -1,0 +1,119 @@
+//! Damages HDF5 files in many ways, lets the program salvage them, and compares what was saved with the undamaged files. A claim that
+//! an object is whole, although a byte of it differs, is a failure; so is a file that cannot be salvaged.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+use std::process::Stdio;
+
+use serde_json::Value;
+
+use crate::args::Args;
+use crate::counts::Counts;
+use crate::python::Python;
+use crate::sh::{About, Result, cargo, root, run, shown, target_folder};
+
+const DOCUMENT: &str = "docs/salvage.md";
+const HEADING: &str = "## Measured";
+
+/// The damaged files per writer and kind of damage.
+const COUNT: u64 = 40;
+/// The writers that are killed, per kind.
+const KILLS: u64 = 50;
+
+/// The task. The last line is `N passed, N failed, N skipped`, with one check per damaged file.
+pub(crate) fn task(mut args: Args) -> Result {
+    let publish = args.flag("--publish");
+    let count = args.number("--count")?.unwrap_or(COUNT);
+    let kills = args.number("--kills")?.unwrap_or(KILLS);
+    args.end()?;
+    let rows = measure(count, kills)?;
+    if publish {
+        let path = root().join(DOCUMENT);
+        let text = fs::read_to_string(&path).about(&path)?;
+        let before = text.find(HEADING).and_then(|at| text.get(..at)).unwrap_or(&text);
+        fs::write(&path, format!("{before}{}", render(&rows))).about(&path)?;
+    }
+    let failed: u64 = rows.iter().map(|row| number(row, "failed") + claims(row, "whole")).sum();
+    let files: u64 = rows.iter().map(|row| number(row, "files")).sum();
+    let counts = Counts { passed: files.saturating_sub(failed), failed, skipped: 0 };
+    println!("{counts}");
+    counts.verdict(false)
+}
+
+/// Builds the program, and lets the script damage files.
+fn measure(count: u64, kills: u64) -> Result<Vec<Value>> {
+    let python = Python::prepare()?;
+    run(cargo().args(["build", "--package", "sciformats-cli", "--bin", "sciformats"]))?;
+    let target = target_folder()?;
+    let program = target.join("debug").join(format!("sciformats{}", std::env::consts::EXE_SUFFIX));
+    let place = target.join("salvage");
+    fs::create_dir_all(&place).about(&place)?;
+    let rows = place.join("rows.json");
+    let mut script = python.script(&root().join("xtask").join("python").join("salvage_damage.py"));
+    script.arg("run").arg(&program).arg(&place).arg(&rows).arg(count.to_string()).arg(kills.to_string());
+    eprintln!("$ {}", shown(&script));
+    let done = script.stdin(Stdio::null()).status().about(Path::new("the script"))?;
+    if !done.success() {
+        return Err(format!("`{}` failed ({done})", shown(&script)).into());
+    }
+    let text = fs::read_to_string(&rows).about(&rows)?;
+    serde_json::from_str(&text).about(&rows)
+}
+
+fn number(row: &Value, key: &str) -> u64 {
+    row.get(key).and_then(Value::as_u64).unwrap_or(0)
+}
+
+/// Returns how many objects had a state although they differ from the undamaged ones.
+fn claims(row: &Value, state: &str) -> u64 {
+    let wrong = row.get("wrong").and_then(Value::as_array);
+    wrong.into_iter().flatten().filter(|claim| claim.get(0).and_then(Value::as_str) == Some(state)).count()
+        as u64
+}
+
+fn render(rows: &[Value]) -> String {
+    let mut out = format!(
+        "{HEADING}\n\n| writer | damage | files | pieces there | salvage | h5py | h5clear, h5py | files h5dump reads | wrong: whole | wrong: complete |\n|---|---|---|---|---|---|---|---|---|---|\n"
+    );
+    for row in rows {
+        let text = |key: &str| row.get(key).and_then(Value::as_str).unwrap_or_default();
+        let there = match number(row, "there") {
+            0 => "·".to_owned(),
+            there => there.to_string(),
+        };
+        let share = match number(row, "there") {
+            0 => String::new(),
+            there => format!(" ({:.1} %)", number(row, "saved") as f64 * 100.0 / there as f64),
+        };
+        let _ = writeln!(
+            out,
+            "| {} | {} | {} | {there} | {}{share} | {} | {} | {} | {} | {} |",
+            text("writer"),
+            text("damage"),
+            number(row, "files"),
+            number(row, "saved"),
+            number(row, "h5py"),
+            number(row, "h5clear"),
+            number(row, "h5dump"),
+            claims(row, "whole"),
+            claims(row, "complete"),
+        );
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_rendered_and_false_claims_are_counted() {
+        let row = serde_json::json!({
+            "writer": "h5py", "damage": "cut", "files": 2, "there": 200, "saved": 199, "h5py": 0, "h5clear": 3, "h5dump": 1,
+            "failed": 0, "wrong": [["complete", "a", "elements"], ["whole", "b", "elements"]],
+        });
+        assert_eq!((claims(&row, "whole"), claims(&row, "complete"), claims(&row, "partial")), (1, 1, 0));
+        assert!(render(&[row]).ends_with("| h5py | cut | 2 | 200 | 199 (99.5 %) | 0 | 3 | 1 | 1 | 1 |\n"));
+    }
+}
