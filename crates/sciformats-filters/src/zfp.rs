@@ -285,7 +285,11 @@ pub(crate) fn of_blosc2(codec: u8, meta: u8, size: usize, shape: &[u32]) -> Resu
     }
     let config = match codec {
         33 => ZfpConfig::fixed_accuracy(10f64.powi(meta.cast_signed().into())),
-        34 => ZfpConfig::fixed_precision(meta.into()),
+        34 => {
+            // The plug-in adds the bits that the transform needs: 5, 7, 9 or 11.
+            let more = [5, 7, 9, 11].into_iter().nth(bound::left(shape.len(), 1)).unwrap_or_default();
+            ZfpConfig::fixed_precision(u32::from(meta) + more)
+        }
         _ => {
             let bits = if size == 4 { 32.0 } else { 64.0 };
             let rate = f64::from(meta) / 100.0 * bits;
