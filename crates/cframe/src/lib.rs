@@ -41,7 +41,7 @@ mod spec;
 
 pub use array::Array;
 pub use array_params::ArrayParams;
-pub use codec::registry::{Registry, UserCodec, UserFilter};
+pub use codec::registry::{BlockOf, Registry, UserCodec, UserFilter};
 pub use element::Element;
 pub use model::anatomy::{Anatomy, ChunkPlace};
 pub use model::chunk::Chunk;

@@ -37,6 +37,7 @@ pub mod details;
 mod dynamic;
 mod far;
 mod file;
+pub mod filters;
 mod format;
 pub mod formats;
 pub mod memory;

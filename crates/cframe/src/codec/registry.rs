@@ -33,6 +33,28 @@ pub trait UserCodec: Send + Sync {
 
     /// Appends the encoded `input` to `out`. Returns `false` if it does not become smaller; it is then stored uncompressed.
     fn encode(&self, input: &[u8], level: u8, meta: u8, out: &mut Vec<u8>) -> bool;
+
+    /// Does the same as [`decode`](Self::decode), for codecs that depend on the block.
+    fn decode_block(&self, input: &[u8], block: &BlockOf<'_>, out: &mut [u8]) -> bool {
+        self.decode(input, block.meta, out)
+    }
+
+    /// Does the same as [`encode`](Self::encode), for codecs that depend on the block.
+    fn encode_block(&self, input: &[u8], level: u8, block: &BlockOf<'_>, out: &mut Vec<u8>) -> bool {
+        self.encode(input, level, block.meta, out)
+    }
+}
+
+/// What a codec may want to know about a block besides its bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct BlockOf<'a> {
+    /// The parameter of the codec.
+    pub meta: u8,
+    /// The size of an element in bytes.
+    pub typesize: usize,
+    /// The shape of the block, the slowest dimension first. It is empty if the chunk does not belong to an array.
+    pub shape: &'a [u32],
 }
 
 /// A filter of the caller, which converts blocks to blocks of equal size. It must not panic on any bytes.
@@ -85,7 +107,7 @@ pub struct Registry {
 }
 
 impl Registry {
-    /// Adds a codec. Numbers from 160 on are reserved for users.
+    /// Adds a codec. Numbers from 160 on are reserved for users, those from 32 on for registered plug-ins, and 3 is Snappy.
     #[must_use]
     pub fn with_codec(mut self, id: u8, codec: impl UserCodec + 'static) -> Self {
         self.codecs.insert(id, Arc::new(codec));

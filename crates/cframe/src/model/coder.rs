@@ -4,11 +4,11 @@ use std::cell::Cell;
 use std::sync::Arc;
 use std::thread::LocalKey;
 
-use sciformats_core::{Error, FaultKind, Result};
+use sciformats_core::{Error, FaultKind, Result, bound};
 
 use super::chunk::Context;
 use super::kept::Keep;
-use crate::codec::registry::{Registry, UserCodec};
+use crate::codec::registry::{BlockOf, UserCodec};
 use crate::codec::{CORRUPT, Outcome, blosclz, lz4, lz4hc, lz4mid, ndlz, zlib, zstd};
 use crate::spec::pipeline::Codec;
 
@@ -17,9 +17,23 @@ use crate::spec::pipeline::Codec;
 pub(crate) struct Coder {
     codec: Codec,
     meta: u8,
-    user: Option<Arc<dyn UserCodec>>,
+    user: Option<User>,
     /// The shape of a block, which some codecs need for writing.
     shape: (u32, u32),
+}
+
+/// A codec of the caller, and what it may want to know.
+#[derive(Clone)]
+struct User {
+    codec: Arc<dyn UserCodec>,
+    typesize: usize,
+    shape: Vec<u32>,
+}
+
+impl User {
+    fn block(&self, meta: u8) -> BlockOf<'_> {
+        BlockOf { meta, typesize: self.typesize, shape: &self.shape }
+    }
 }
 
 /// What a thread keeps between streams.
@@ -77,15 +91,20 @@ impl Coder {
     ///
     /// # Errors
     /// `Unsupported` if it is not available.
-    pub(crate) fn reading(codec: Codec, meta: u8, registry: &Registry) -> Result<Self> {
-        let user = registry.codec(codec.id()).cloned();
+    pub(crate) fn reading(codec: Codec, meta: u8, typesize: usize, context: &Context) -> Result<Self> {
+        let user = || {
+            let codec = context.registry.codec(codec.id())?.clone();
+            Some(User { codec, typesize, shape: context.block_shape.clone() })
+        };
         match codec {
             Codec::Zstd if !zstd::READS => Err(Error::missing_feature("codec 5 (zstd)", "zstd")),
             Codec::BloscLz | Codec::Lz4 | Codec::Lz4Hc | Codec::Zlib | Codec::Zstd | Codec::NdLz => {
                 Ok(Self { codec, meta, user: None, shape: (0, 0) })
             }
-            Codec::Other(_) if user.is_some() => Ok(Self { codec, meta, user, shape: (0, 0) }),
-            Codec::Snappy | Codec::Other(_) => Err(unknown(codec)),
+            Codec::Snappy | Codec::Other(_) => match user() {
+                Some(user) => Ok(Self { codec, meta, user: Some(user), shape: (0, 0) }),
+                None => Err(unknown(codec)),
+            },
         }
     }
 
@@ -106,7 +125,7 @@ impl Coder {
                     "writing with codec 32 (ndlz) anything but two-dimensional arrays of bytes with the parameter 4 or 8",
                 )),
             },
-            _ => Self::reading(codec, meta, &context.registry),
+            _ => Self::reading(codec, meta, bound::addressable(typesize.into()), context),
         }
     }
 
@@ -129,7 +148,7 @@ impl Coder {
             Codec::Zstd => state.zstd.decode(input, dictionary, out),
             Codec::NdLz => ndlz::decode(input, self.meta, out),
             Codec::Snappy | Codec::Other(_) => match &self.user {
-                Some(user) if user.decode(input, self.meta, out) => Ok(()),
+                Some(user) if user.codec.decode_block(input, &user.block(self.meta), out) => Ok(()),
                 Some(_) => Err(CORRUPT),
                 None => Err(FaultKind::Undefined { found: self.codec.id().into() }),
             },
@@ -172,7 +191,9 @@ impl Coder {
             (Codec::NdLz, _) => ndlz::encode(input, self.meta, self.shape, out),
             (Codec::Snappy | Codec::Other(_), _) => {
                 let mut made = Vec::new();
-                self.user.as_ref().filter(|user| user.encode(input, level, self.meta, &mut made))?;
+                let encoded =
+                    |user: &&User| user.codec.encode_block(input, level, &user.block(self.meta), &mut made);
+                self.user.as_ref().filter(encoded)?;
                 out.get_mut(..made.len())?.copy_from_slice(&made);
                 Some(made.len())
             }

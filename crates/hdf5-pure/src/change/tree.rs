@@ -254,6 +254,11 @@ impl Tree {
         }
     }
 
+    /// Returns the filters of the caller.
+    pub(crate) fn registry(&self) -> &Registry {
+        &self.settings.registry
+    }
+
     /// Returns the dataset `id`, with what is needed to write to it.
     pub(crate) fn dataset_mut(&mut self, id: ObjectId) -> Result<(&mut Dataset, &mut Output, &Registry)> {
         self.recall(id)?;

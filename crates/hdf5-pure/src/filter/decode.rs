@@ -8,6 +8,7 @@ use std::sync::Arc;
 use sciformats_core::{Error, Fault, FaultKind, Result, bound};
 
 use crate::codec;
+use crate::spec::message::datatype::Datatype;
 use crate::spec::message::filter_pipeline::{FilterDescription, Pipeline};
 
 /// A filter that the caller implements.
@@ -53,6 +54,16 @@ pub trait Filter: Send + Sync {
     fn encode(&self, _values: &[u32], _input: &[u8]) -> Result<Option<Vec<u8>>, Fault> {
         Err(Fault::from(FaultKind::Rule("can only decode, so it cannot write chunks")))
     }
+
+    /// Returns the client data values to store with a new dataset, for those that the caller of
+    /// [`Filters::custom`](crate::filters::Filters::custom) gives. Some filters add the type of the elements and the shape of chunks.
+    ///
+    /// # Errors
+    /// Returns why the filter cannot be applied to these elements. The default implementation returns `values`.
+    fn configure(&self, values: &[u32], datatype: &Datatype, chunk: &[u64]) -> Result<Vec<u32>, Fault> {
+        let _ = (datatype, chunk);
+        Ok(values.to_vec())
+    }
 }
 
 /// The filters that can be used for reading and writing: those of this crate and those that the caller adds.
@@ -71,6 +82,9 @@ pub trait Filter: Send + Sync {
 #[derive(Clone, Default)]
 pub struct Registry {
     added: HashMap<u16, Arc<dyn Filter>>,
+    /// The codecs and filters of the plug-ins of Blosc.
+    #[cfg(feature = "blosc2")]
+    blosc: cframe::Registry,
 }
 
 impl fmt::Debug for Registry {
@@ -85,6 +99,18 @@ impl Registry {
     pub fn with(mut self, id: u16, filter: Arc<dyn Filter>) -> Self {
         self.added.insert(id, filter);
         self
+    }
+
+    /// Sets the codecs and filters that the chunks of the filters blosc and blosc2 may use besides those of `cframe`.
+    #[cfg(feature = "blosc2")]
+    #[must_use]
+    pub fn with_blosc(self, blosc: cframe::Registry) -> Self {
+        Self { blosc, ..self }
+    }
+
+    #[cfg(feature = "blosc2")]
+    pub(crate) fn blosc(&self) -> &cframe::Registry {
+        &self.blosc
     }
 
     /// Returns the filter that was added with this number.
@@ -198,7 +224,7 @@ impl Registry {
         #[cfg(feature = "blosc2")]
         if let 32001 | 32026 = filter.id {
             let container = if filter.id == 32001 { codec::blosc::chunk } else { codec::blosc::frame };
-            *out = container(bytes, max).map_err(|error| moved(error, offset))?;
+            *out = container(bytes, max, &self.blosc).map_err(|error| moved(error, offset))?;
             return Ok(());
         }
         let (structure, decoded): (&'static str, Result<(), Fault>) = match filter.id {
@@ -293,6 +319,8 @@ pub(crate) fn known(id: u16) -> Option<&'static str> {
         4 => "szip",
         5 => "n-bit",
         6 => "scale-offset",
+        257 => "hzip",
+        258 | 32014 => "fpzip",
         305 => "lzo",
         307 => "bzip2",
         32000 => "lzf",
@@ -300,14 +328,34 @@ pub(crate) fn known(id: u16) -> Option<&'static str> {
         32002 => "mafisc",
         32003 => "snappy",
         32004 => "lz4",
+        32005 => "apax",
+        32006 => "cbf",
+        32007 => "jpeg-xr",
         32008 => "bitshuffle",
+        32009 => "spdp",
+        32010 => "lpc-rice",
+        32011 => "ccsds-123",
+        32012 => "jpeg-ls",
         32013 => "zfp",
-        32014 => "fpzip",
         32015 => "zstd",
+        32016 => "b3d",
         32017 => "sz",
+        32018 => "fcidecomp",
         32019 => "jpeg",
+        32020 => "vbz",
+        32021 => "fapec",
+        32022 => "bitgroom",
+        32023 => "granular bitround",
+        32024 => "sz3",
+        32025 => "delta-rice",
         32026 => "blosc2",
         32027 => "flac",
+        32028 => "sperr",
+        32029 => "terse",
+        32030 => "ffmpeg",
+        32031 => "jpeg2000",
+        32032 => "bitround",
+        32033 => "htj2k",
         _ => return None,
     })
 }

@@ -104,9 +104,9 @@ fn apply(filter: &FilterDescription, registry: &Registry, bytes: &[u8]) -> Resul
             Some(codec::lz4::encode(block, bytes).map_err(wrong)?)
         }
         #[cfg(feature = "blosc2")]
-        32001 => smaller(codec::blosc::encode_chunk(values, bytes)?),
+        32001 => smaller(codec::blosc::encode_chunk(values, bytes, registry.blosc())?),
         #[cfg(feature = "blosc2")]
-        32026 => smaller(codec::blosc::encode_frame(values, bytes)?),
+        32026 => smaller(codec::blosc::encode_frame(values, bytes, registry.blosc())?),
         32008 => smaller(codec::bitshuffle::encode(values, bytes).map_err(wrong)?),
         #[cfg(feature = "zstd")]
         32015 => Some(codec::zstd::encode(first.map_or(3, u32::cast_signed), bytes).map_err(wrong)?),

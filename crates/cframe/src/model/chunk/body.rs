@@ -52,7 +52,7 @@ impl Body {
         let size = usize::from(header.typesize);
         let blosc1 = header.version <= VERSION_BLOSC1;
         let coding = Coding {
-            coder: Coder::reading(header.codec(), header.codec_meta(), &context.registry)?,
+            coder: Coder::reading(header.codec(), header.codec_meta(), size, context)?,
             stages: Stages::new(&header.pipeline(), size, blosc1, context)?,
             dictionary,
             split,

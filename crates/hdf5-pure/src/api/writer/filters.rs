@@ -2,7 +2,7 @@
 
 mod client_data;
 
-use sciformats_core::{Error, Result};
+use sciformats_core::{Error, Fault, Result};
 
 use crate::spec::message::datatype::Class;
 use crate::spec::message::filter_pipeline::{FilterDescription, MAX_FILTER_NAME, MAX_FILTERS, Pipeline};
@@ -89,12 +89,28 @@ pub enum BloscShuffle {
 enum Request {
     Shuffle,
     Lzf,
-    Bitshuffle { codec: u32, level: Option<i32> },
-    Szip { predict: bool, block: u32 },
+    Bitshuffle {
+        codec: u32,
+        level: Option<i32>,
+    },
+    Szip {
+        predict: bool,
+        block: u32,
+    },
     NBit,
-    ScaleOffset { decimals: Option<i32> },
-    Blosc { id: u16, codec: BloscCodec, level: u8, shuffle: BloscShuffle },
+    ScaleOffset {
+        decimals: Option<i32>,
+    },
+    Blosc {
+        id: u16,
+        codec: BloscCodec,
+        level: u8,
+        shuffle: BloscShuffle,
+    },
+    /// A filter whose values are complete.
     Custom(FilterDescription),
+    /// A filter of the caller, which may complete its values.
+    Asked(FilterDescription),
 }
 
 impl Filters {
@@ -407,7 +423,7 @@ impl Filters {
     /// ```
     #[must_use]
     pub fn custom(self, id: u16, values: Vec<u32>) -> Self {
-        self.known(id, false, values)
+        self.with(Request::Asked(FilterDescription { id, name: None, optional: false, values }))
     }
 
     /// Uses the filters of another dataset with their stored client data values. The values of some filters are valid
@@ -493,6 +509,14 @@ fn describe(request: &Request, of: Filtered<'_>) -> Result<FilterDescription> {
             (*id, true, vec![revision, format, element, of.bytes()?, level, *shuffle as u32, codec])
         }
         Request::Custom(filter) => return Ok(filter.clone()),
+        Request::Asked(filter) => {
+            let mut filter = filter.clone();
+            if let Some(added) = of.registry.added(filter.id) {
+                let wrong = |fault: Fault| Error::usage("filter", format!("{}: {fault}", filter.id));
+                filter.values = added.configure(&filter.values, of.datatype, of.chunk).map_err(wrong)?;
+            }
+            return Ok(filter);
+        }
     };
     Ok(FilterDescription { id, name: None, optional, values })
 }

@@ -209,7 +209,12 @@ impl<'w> DatasetBuilder<'w> {
             Data::Chunked(chunked) => &chunked.dimensions[..],
             _ => &[],
         };
-        let pipeline = self.filters.pipeline(Filtered { datatype: &datatype, fill: &value, chunk })?;
+        let pipeline = self.filters.pipeline(Filtered {
+            datatype: &datatype,
+            fill: &value,
+            chunk,
+            registry: self.tree.registry(),
+        })?;
         let implicit = self.index == Some(ChunkIndex::Implicit);
         let allocation_time = match &data {
             _ if self.early || implicit => EARLY,

@@ -46,6 +46,7 @@ pub(super) fn rewrite(
         // Missing elements must never become values in the new file.
         .with_missing(MissingSources::Refused)
         .with_access(file.options().access)
+        .with_registry(sciformats::filters::hdf5())
         .with_threads(file.options().threads());
     let source = hdf5_pure::File::open_with(input, &read)?;
     let wanted = options.bound.as_deref().map(crate::sink::hdf5_bound).transpose()?;
@@ -90,6 +91,7 @@ impl Job<'_> {
             .with_bound(bound)
             .with_user_block(user_block(input, self.source.base())?)
             .with_threads(self.options.threads)
+            .with_registry(sciformats::filters::hdf5())
             .with_btree_k(self.source.btree_k())
             .with_file_space(self.source.file_space().map_or(FileSpace::Untracked, file_space));
         let create = match self.source.file_space() {

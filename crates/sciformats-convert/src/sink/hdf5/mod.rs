@@ -48,6 +48,7 @@ pub(super) fn create(path: &Path, options: &WriteOptions) -> Result<Box<dyn Sink
     filters(options)?;
     let bound = options.bound.as_deref().map(bound).transpose()?.unwrap_or_default();
     let create = CreateOptions::default().with_bound(bound).with_threads(options.threads);
+    let create = create.with_registry(sciformats::filters::hdf5());
     let writer = Writer::overwrite_with(path, &create)?;
     let (arrays, attributes) = (Vec::new(), Vec::new());
     Ok(Box::new(Writing { writer, options: options.clone(), objects: Vec::new(), arrays, attributes }))
@@ -83,9 +84,12 @@ pub(crate) fn filters(options: &WriteOptions) -> Result<Option<Filters>> {
         Some("zstd") => new().zstd(signed(3)?),
         Some("shuffle") => new(),
         Some("fletcher32") => Filters::new().fletcher32(),
+        // Values as the original plug-ins take them.
+        Some("snappy") => new().custom(32003, Vec::new()),
+        Some("zfp") => Filters::new().custom(32013, vec![5]),
         Some(other) => {
             let problem = format!(
-                "{other} is unknown; choose none, zlib, lzf, bzip2, lz4, zstd, shuffle or fletcher32"
+                "{other} is unknown; choose none, zlib, lzf, bzip2, lz4, zstd, snappy, zfp, shuffle or fletcher32"
             );
             return Err(Error::usage("filter", problem));
         }

@@ -52,6 +52,7 @@ fn options(options: &OpenOptions) -> cframe::OpenOptions {
     cframe::OpenOptions::default()
         .with_limits(options.limits)
         .with_threads(options.threads)
+        .with_registry(crate::filters::blosc2())
         .with_access(options.access)
 }
 

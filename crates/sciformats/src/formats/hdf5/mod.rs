@@ -52,6 +52,7 @@ pub(super) fn open(storage: Storage, path: Option<&Path>, options: &OpenOptions)
             Missing::Filled => MissingSources::Filled,
         })
         .with_threads(options.threads())
+        .with_registry(crate::filters::hdf5())
         .with_access(options.access);
     let size = storage.size();
     // If parts of the file are separate files, they are found by its path.

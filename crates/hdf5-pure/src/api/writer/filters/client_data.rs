@@ -5,6 +5,7 @@ use sciformats_core::arith::{fit, present};
 use sciformats_core::endian::ByteOrder;
 use sciformats_core::{Error, Result};
 
+use crate::filter::Registry;
 use crate::spec::message::datatype::{Class, Datatype, FloatOrder};
 use crate::spec::message::fill_value::Fill;
 use crate::value::element_type::ElementType;
@@ -15,6 +16,8 @@ pub(in crate::api::writer) struct Filtered<'a> {
     pub(in crate::api::writer) datatype: &'a Datatype,
     pub(in crate::api::writer) fill: &'a Fill,
     pub(in crate::api::writer) chunk: &'a [u64],
+    /// The filters of the caller.
+    pub(in crate::api::writer) registry: &'a Registry,
 }
 
 impl Filtered<'_> {

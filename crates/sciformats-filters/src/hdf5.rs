@@ -1,0 +1,74 @@
+//! All filters as a registry of `hdf5-pure`.
+
+use std::sync::Arc;
+
+use hdf5_pure::filters::{Filter, Registry};
+use hdf5_pure::structure::{Class, FloatOrder};
+use hdf5_pure::{Datatype, ElementType};
+use sciformats_core::endian::ByteOrder;
+use sciformats_core::{Fault, bound};
+
+use crate::{Chunk, Element, Kind};
+
+/// Returns a registry of all filters of this build.
+///
+/// ```
+/// # #[cfg(feature = "zfp")] {
+/// use hdf5_pure::filters::Filters;
+/// use hdf5_pure::{CreateOptions, File, OpenOptions, Writer};
+/// use sciformats_filters::hdf5::registry;
+///
+/// let waves: Vec<f64> = (0..4096).map(|i| f64::from(i % 64).sin() + f64::from(i / 64).cos()).collect();
+/// let mut file = Writer::in_memory(&CreateOptions::default().with_registry(registry()))?;
+/// // zfp with an accuracy of 0.001, as the values of the original plug-in.
+/// let accuracy = 0.001f64.to_bits();
+/// let filters = Filters::new().custom(32013, vec![3, 0, accuracy as u32, (accuracy >> 32) as u32]);
+/// file.dataset("waves").shape([64, 64]).chunks([32, 64]).filters(filters).write(&waves)?;
+/// let file = File::from_storage(file.into_bytes()?, &OpenOptions::default().with_registry(registry()))?;
+/// let read = file.dataset("waves")?.read::<f64>()?;
+/// assert!(read.iter().zip(&waves).all(|(a, b)| (a - b).abs() <= 0.001));
+/// # }
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
+pub fn registry() -> Registry {
+    let registry = Registry::default();
+    #[cfg(feature = "blosc2")]
+    let registry = registry.with_blosc(crate::blosc2::registry());
+    crate::all()
+        .iter()
+        .fold(registry, |registry, filter| registry.with(filter.id(), Arc::new(Adapter(*filter))))
+}
+
+/// A filter of this crate as one of `hdf5-pure`.
+struct Adapter(&'static dyn crate::Filter);
+
+impl Filter for Adapter {
+    fn decode(&self, values: &[u32], input: &[u8], expected: usize) -> Result<Vec<u8>, Fault> {
+        // Filters before this one may have added something, such as a checksum.
+        self.0.decode(values, input, bound::sum(bound::product(expected, 2), 4096))
+    }
+
+    fn encode(&self, values: &[u32], input: &[u8]) -> Result<Option<Vec<u8>>, Fault> {
+        self.0.encode(values, input)
+    }
+
+    fn configure(&self, values: &[u32], datatype: &Datatype, chunk: &[u64]) -> Result<Vec<u32>, Fault> {
+        self.0.configure(values, &Chunk { element: element(datatype), shape: chunk })
+    }
+}
+
+/// Returns what filters can know about a datatype.
+fn element(datatype: &Datatype) -> Element {
+    let kind = match datatype.element_type() {
+        Ok(ElementType::Integer { signed: true, .. }) => Kind::Signed,
+        Ok(ElementType::Integer { signed: false, .. }) => Kind::Unsigned,
+        Ok(ElementType::Float(_)) => Kind::Float,
+        _ => Kind::Other,
+    };
+    let big_endian = match &datatype.class {
+        Class::FixedPoint(fixed) => fixed.order == ByteOrder::Big,
+        Class::FloatingPoint(float) => float.order == FloatOrder::Big,
+        _ => false,
+    };
+    Element { kind, size: datatype.size, big_endian }
+}

@@ -1,0 +1,43 @@
+//! Zstandard, which other filters contain: one frame. With the feature `zstd` the C library is used; otherwise frames can only
+//! be read, by `ruzstd`.
+
+use sciformats_core::Fault;
+
+use crate::filter::rule;
+
+/// Decodes a frame of at most `max` bytes.
+#[cfg(any(feature = "zstd", feature = "ruzstd"))]
+pub(crate) fn decode(input: &[u8], max: usize) -> Result<Vec<u8>, Fault> {
+    use std::io::Read;
+
+    use sciformats_core::bound;
+
+    let wrong = || rule("zstd frame", "cannot be decoded");
+    #[cfg(feature = "zstd")]
+    let decoder = zstd::stream::read::Decoder::with_buffer(input).map_err(|_| wrong())?.single_frame();
+    #[cfg(not(feature = "zstd"))]
+    let decoder = ruzstd::decoding::StreamingDecoder::new(input).map_err(|_| wrong())?;
+    let mut out = Vec::new();
+    decoder.take(bound::sum(max as u64, 1)).read_to_end(&mut out).map_err(|_| wrong())?;
+    crate::filter::within("decoded length", out.len() as u64, max)?;
+    Ok(out)
+}
+
+/// Decodes nothing.
+#[cfg(not(any(feature = "zstd", feature = "ruzstd")))]
+pub(crate) fn decode(_: &[u8], _: usize) -> Result<Vec<u8>, Fault> {
+    Err(rule("zstd frame", "needs the feature `zstd` or `ruzstd` of this library"))
+}
+
+/// Encodes a frame that stores the length of its content.
+#[cfg(feature = "zstd")]
+pub(crate) fn encode(level: u32, input: &[u8]) -> Result<Vec<u8>, Fault> {
+    let level = i32::try_from(level).map_err(|_| rule("zstd level", "is too large"))?;
+    zstd::bulk::compress(input, level).map_err(|_| rule("zstd frame", "cannot be encoded"))
+}
+
+/// Encodes nothing.
+#[cfg(not(feature = "zstd"))]
+pub(crate) fn encode(_: u32, _: &[u8]) -> Result<Vec<u8>, Fault> {
+    Err(rule("zstd frame", "is only written with the feature `zstd` of this library"))
+}
