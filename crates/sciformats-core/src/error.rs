@@ -88,7 +88,7 @@ pub enum Error {
     },
     /// The file does not begin like a file of this format, so it is probably one of another format.
     NotThisFormat {
-        /// The format that was expected: `GSD`; several formats are listed.
+        /// The format that was expected: its usual name; several formats are listed.
         expected: &'static str,
         /// What the file seems to be, if that is known.
         found: Option<Foreign>,

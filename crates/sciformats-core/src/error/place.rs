@@ -14,8 +14,8 @@ use super::{Error, Result};
 ///
 /// let error = Fault::new("M", FaultKind::Truncated).at("index entry", 0x1018);
 /// assert_eq!(error.place(), Some(&Place::default()));
-/// let error = error.within(Some(Path::new("run.gsd")), Some("particles/position"));
-/// assert_eq!(error.path(), Some(Path::new("run.gsd")));
+/// let error = error.within(Some(Path::new("run.bin")), Some("particles/position"));
+/// assert_eq!(error.path(), Some(Path::new("run.bin")));
 /// assert_eq!(error.object(), Some("particles/position"));
 /// ```
 #[derive(Clone, Default, PartialEq, Eq)]
