@@ -218,7 +218,7 @@ impl<'a> Array<'a> {
         if slab.len().checked_mul(size) != Some(out.len() as u64) {
             return Err(Error::usage("buffer", "does not have the size of the selection"));
         }
-        self.gather(slab.ranges(), size, out)?;
+        self.gather(slab.ranges(), size, out).map_err(|error| self.file.within(self.node, error))?;
         if !matches!(self.place, Place::Inline) {
             self.description.datatype.swap_to_little(self.description.byteorder, out);
         }
@@ -356,6 +356,7 @@ impl<'a> Array<'a> {
             return Err(Error::usage("buffer", "does not have the size of the selection"));
         }
         T::convert(stored, &self.read_slab_bytes(slab)?, self.conversion, out)
+            .map_err(|error| self.file.within(self.node, error))
     }
 
     /// Returns the elements without a copy. This is possible if they are stored uncompressed, in the byte order of this machine,

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use sciformats_core::arith::{add, fit};
 use sciformats_core::commit::journal;
+use sciformats_core::error::Within;
 use sciformats_core::fault::FaultKind;
 use sciformats_core::limits::within;
 use sciformats_core::storage::{length, zeroed};
@@ -95,8 +96,8 @@ impl Asdf {
     /// Those of [`open`](Self::open).
     pub fn open_with(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Self> {
         let path = path.as_ref();
-        let storage = journal::view(options.access.open(path)?)?;
-        Self::read(Arc::new(storage), options, Some(path.into()))
+        let storage = journal::view(options.access.open(path)?).within(Some(path), None)?;
+        Self::read(Arc::new(storage), options, Some(path.into())).within(Some(path), None)
     }
 
     /// Opens a file in memory.
@@ -270,7 +271,8 @@ impl Asdf {
     /// # Errors
     /// `NotFound` with the most similar paths; and those of [`array_at`](Self::array_at).
     pub fn array(&self, path: &str) -> Result<Array<'_>> {
-        Array::new(self, self.get(path).ok_or_else(|| self.tree.not_found(path))?)
+        let node = self.get(path).ok_or_else(|| self.tree.not_found(path))?;
+        Array::new(self, node).within(self.path(), Some(path))
     }
 
     /// Returns the array that a node describes, whatever its tag.
@@ -291,7 +293,17 @@ impl Asdf {
     /// `WrongType` if the node is something else; `Malformed` if it has the tag of an array but does not describe one, or if the
     /// array does not fit its block; `Usage` if the array is in another file that may not be opened.
     pub fn array_at(&self, node: NodeId) -> Result<Array<'_>> {
-        Array::new(self, node)
+        Array::new(self, node).map_err(|error| self.within(node, error))
+    }
+
+    /// Adds the file and the path of a node to an error.
+    pub(crate) fn within(&self, node: NodeId, error: Error) -> Error {
+        match error.place() {
+            Some(place) if place.object().is_none() => {
+                error.within(self.path(), Some(&self.tree.path_of(node)))
+            }
+            _ => error,
+        }
     }
 
     /// Returns whether a node has the tag of an array.

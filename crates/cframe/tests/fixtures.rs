@@ -112,7 +112,7 @@ const HOSTILE: &[(&str, &str)] = &[
     ),
     ("header-length", "malformed frame header at offset 0xf: frame length is less than the header's"),
     ("long-match", "malformed blosclz stream at offset 0x89: payload is 792, expected 1000"),
-    ("magic", "malformed frame header at offset 0x2: magic number is not the expected signature"),
+    ("magic", "the file is not a frame of Blosc2"),
     ("many-chunks", "134217728 chunks exceed the limit of 1048576"),
     ("no-block-size", "malformed chunk header at offset 0x69: blocksize is 0, out of bounds (end 536866816)"),
     ("no-chunk-size", "malformed frame header at offset 0x39: chunk size is negative"),

@@ -85,11 +85,8 @@ impl<'a> Chunk<'a> {
             Fault::new(field, kind).at("index entry", bound::sum(self.entry, offset))
         };
         let Some(element_size) = self.element.size() else {
-            return Err(Error::Unsupported {
-                what: format!("element type {}", self.element.code()).into(),
-                feature: None,
-                offset: Some(bound::sum(self.entry, IndexEntry::TYPE_OFFSET)),
-            });
+            let what = format!("element type {}", self.element.code());
+            return Err(Error::unsupported_at(what, bound::sum(self.entry, IndexEntry::TYPE_OFFSET)));
         };
         let size = self.size().ok_or_else(|| fault("N × M", FaultKind::Overflow, 8))?;
         let end = self

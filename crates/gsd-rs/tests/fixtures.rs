@@ -70,7 +70,7 @@ const ERRORS: &str = "
     chunk-past-the-end: malformed index entry at offset 0x130: end of the data is 5705, out of bounds (end 5682)
     columns-0: no error, 19 chunks
     data-cut: malformed index entry at offset 0x2f0: end of the data is 5682, out of bounds (end 5681)
-    empty: malformed header at offset 0x0: magic is truncated
+    empty: the file is not GSD; it is empty
     flags: malformed index entry at offset 0x13f: flags is 1, expected 0
     frame-2-to-63: no error, 19 chunks
     frame-2-to-64: malformed index entry at offset 0x340: frame overflows
@@ -106,7 +106,7 @@ const ERRORS: &str = "
     slot-without-end: malformed name list at offset 0x1100: name has no zero byte at its end
     type-0: element type 0 is not supported (at offset 0x13e)
     type-12: element type 12 is not supported (at offset 0x13e)
-    wrong-magic: malformed header at offset 0x0: magic is not the expected signature
+    wrong-magic: the file is not GSD
 ";
 
 #[test]

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use sciformats_core::commit::journal;
 use sciformats_core::endian::ByteOrder;
+use sciformats_core::error::Within;
 use sciformats_core::number::not_stored_as;
 use sciformats_core::storage::{Access, zeroed};
 use sciformats_core::{Conversion, Error, Fault, FaultKind, Limits, ReadAt, Result, Slab, bound};
@@ -90,6 +91,8 @@ pub fn whole_size(storage: &(impl ReadAt + ?Sized)) -> Option<u64> {
 /// ```
 pub struct Reader {
     storage: Arc<dyn ReadAt>,
+    /// The path, for errors.
+    path: Option<Box<Path>>,
     header: Header,
     version: (u8, u8),
     data: u64,
@@ -126,7 +129,9 @@ impl Reader {
     /// # Errors
     /// Those of [`open`](Self::open).
     pub fn open_with(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Self> {
-        Self::from_storage(options.access.open(path)?, options)
+        let path = path.as_ref();
+        let opened = Self::from_storage(options.access.open(path)?, options).within(Some(path), None)?;
+        Ok(Self { path: Some(path.into()), ..opened })
     }
 
     /// Opens a file in memory.
@@ -163,7 +168,7 @@ impl Reader {
         let short = || Fault::new("elements", FaultKind::Truncated).at("array", storage.size());
         let (size, version) = (size.ok_or_else(short)?, preamble.version);
         let conversion = Conversion::Exact;
-        Ok(Self { storage, header, version, data, size, limits, conversion })
+        Ok(Self { storage, path: None, header, version, data, size, limits, conversion })
     }
 
     /// Returns the bytes of the whole file, as they are stored.
@@ -303,7 +308,7 @@ impl Reader {
             bytes.iter_mut().for_each(|byte| *byte = u8::from(*byte != 0));
         }
         let exact = if T::dtype() == *self.dtype() { Conversion::Exact } else { self.conversion };
-        T::read(stored, order, &bytes, exact, out)
+        T::read(stored, order, &bytes, exact, out).within(self.path.as_deref(), None)
     }
 
     /// Reads the selected elements as bytes of the file's type, in C order.
@@ -333,7 +338,8 @@ impl Reader {
             return Err(Error::usage("out", "does not have the size of the selection"));
         }
         let Self { header, data, size, limits, .. } = self;
-        Elements { storage: &*self.storage, header, data: *data, size: *size, limits }.read(slab, out)
+        let elements = Elements { storage: &*self.storage, header, data: *data, size: *size, limits };
+        elements.read(slab, out).within(self.path.as_deref(), None)
     }
 
     /// Returns the size in bytes of the selected elements in the file.
@@ -346,7 +352,7 @@ impl Reader {
         }
         let wide = || Error::usage("selection", "has more than 2^64 bytes");
         let size = slab.len().checked_mul(self.size).ok_or_else(wide)?;
-        self.limits.memory("bytes of the selected elements", size)
+        self.limits.memory("bytes of the selected elements", size).within(self.path.as_deref(), None)
     }
 }
 
@@ -360,7 +366,11 @@ pub(crate) fn read_header(
     storage: &(impl ReadAt + ?Sized),
     limits: &Limits,
 ) -> Result<(Preamble, Header, u64)> {
-    let preamble = Preamble::read(&storage.read_at(0, preamble_len(storage))?)?;
+    let head = storage.read_at(0, preamble_len(storage))?;
+    if !head.starts_with(MAGIC) {
+        return Err(Error::not_this_format("npy", storage));
+    }
+    let preamble = Preamble::read(&head)?;
     let start = u64::from(preamble.start);
     let length = u64::from(preamble.length);
     let end = bound::sum(start, length);

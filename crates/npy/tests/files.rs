@@ -59,7 +59,7 @@ fn what_is_wrong_is_told() {
         ),
         (b"\x93NUMPY\x01\0\xff\xff".to_vec(), "malformed header at offset 0xa: header is truncated"),
         (b"\x93NUMPY\x02\0\xff\xff\xff\xff".to_vec(), "malformed header at offset 0xc: header is truncated"),
-        (b"".to_vec(), "malformed header at offset 0x0: magic is not that of an npy file"),
+        (b"".to_vec(), "the file is not npy; it is empty"),
     ] {
         assert_eq!(Reader::from_bytes(file).unwrap_err().to_string(), message);
     }

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use sciformats_core::endian::ByteOrder;
+use sciformats_core::error::Within;
 use sciformats_core::number::not_stored_as;
 use sciformats_core::storage::{Access, Window, zeroed};
 use sciformats_core::{Conversion, Error, Fault, FaultKind, Limits, ReadAt, Result, Slab, arith, bound};
@@ -103,6 +104,8 @@ pub fn is_rawarray(storage: &(impl ReadAt + ?Sized)) -> bool {
 /// ```
 pub struct Reader {
     storage: Arc<dyn ReadAt>,
+    /// The path, for errors.
+    path: Option<Box<Path>>,
     layout: Layout,
     options: OpenOptions,
     /// How many files contain this file as an element, one within another.
@@ -151,7 +154,9 @@ impl Reader {
     /// # Errors
     /// Those of [`open`](Self::open).
     pub fn open_with(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Self> {
-        Self::from_storage(options.access.open(path)?, options)
+        let path = path.as_ref();
+        let opened = Self::from_storage(options.access.open(path)?, options).within(Some(path), None)?;
+        Ok(Self { path: Some(path.into()), ..opened })
     }
 
     /// Opens a file in memory.
@@ -193,7 +198,8 @@ impl Reader {
 
     fn of(header: Header, storage: Arc<dyn ReadAt>, options: OpenOptions, depth: usize) -> Result<Self> {
         let layout = Layout::new(header, storage.size(), options.ignore_undefined_flags)?;
-        Ok(Self { storage, layout, options, depth, decoded: OnceLock::new(), conversion: Conversion::Exact })
+        let (decoded, conversion) = (OnceLock::new(), Conversion::Exact);
+        Ok(Self { storage, path: None, layout, options, depth, decoded, conversion })
     }
 
     /// Returns the bytes of the whole file as they are stored, without what an interrupted edit left.
@@ -286,7 +292,7 @@ impl Reader {
     /// `Io`; `LimitExceeded` if this machine cannot address them.
     pub fn metadata(&self) -> Result<Cow<'_, [u8]>> {
         let len = sciformats_core::limits::within("bytes of metadata", self.metadata_len(), u64::MAX)?;
-        self.storage.read_at(self.layout.metadata(), len)
+        self.storage.read_at(self.layout.metadata(), len).within(self.path.as_deref(), None)
     }
 
     /// Returns the same reader with other rules for the conversion of elements to a type.
@@ -326,7 +332,7 @@ impl Reader {
     /// `LimitExceeded` if an encoded array is larger than the limit; `Io`.
     pub fn read<T: Element>(&self) -> Result<Vec<T>> {
         self.check_type::<T>()?;
-        payload::checked_size(&self.layout, &self.options.limits)?;
+        self.check_size()?;
         let mut out = zeroed(self.count()?)?;
         self.read_into(&mut out)?;
         Ok(out)
@@ -416,7 +422,7 @@ impl Reader {
     pub fn read_slab<T: Element>(&self, slab: &Slab) -> Result<Vec<T>> {
         self.check_type::<T>()?;
         self.check_slab(slab)?;
-        payload::checked_size(&self.layout, &self.options.limits)?;
+        self.check_size()?;
         let mut out = zeroed(usize::try_from(slab.len()).map_err(|_| too_large(slab.len()))?)?;
         self.read_slab_into(slab, &mut out)?;
         Ok(out)
@@ -467,7 +473,7 @@ impl Reader {
     pub fn read_slab_bytes_into(&self, slab: &Slab, out: &mut [u8]) -> Result<()> {
         self.check_slab(slab)?;
         check_len(out.len(), bound::product(slab.len(), self.element().size()))?;
-        let order = self.gather(slab, out)?;
+        let order = self.gather(slab, out).within(self.path.as_deref(), None)?;
         order.convert(ByteOrder::Little, out, self.element().swap_width());
         Ok(())
     }
@@ -486,7 +492,7 @@ impl Reader {
     /// # Errors
     /// Those of [`read`](Self::read).
     pub fn read_bytes(&self) -> Result<Vec<u8>> {
-        payload::decode(&self.storage, &self.layout, &self.options.limits)
+        payload::decode(&self.storage, &self.layout, &self.options.limits).within(self.path.as_deref(), None)
     }
 
     /// Opens an element as a RawArray file of its own; `index` is its position in the order of the file. Offsets in errors are
@@ -522,11 +528,19 @@ impl Reader {
         let start = arith::add(self.layout.data, arith::mul(index, size)?)?;
         let window = Window::new(Arc::clone(&self.storage), start, size)?;
         let nested = Self::of(layout::read_header(&window)?, Arc::new(window), self.options, depth)?;
-        Ok(nested.with_conversion(self.conversion))
+        Ok(Self { path: self.path.clone(), ..nested.with_conversion(self.conversion) })
     }
 
     /// Fills `out` by means of `read`, which returns the byte order of the bytes that it read.
     fn fill<T: Element>(
+        &self,
+        out: &mut [T],
+        read: impl FnOnce(&mut [u8]) -> Result<ByteOrder>,
+    ) -> Result<()> {
+        self.filled(out, read).within(self.path.as_deref(), None)
+    }
+
+    fn filled<T: Element>(
         &self,
         out: &mut [T],
         read: impl FnOnce(&mut [u8]) -> Result<ByteOrder>,
@@ -567,6 +581,11 @@ impl Reader {
         usize::try_from(self.layout.count).map_err(|_| too_large(self.layout.count))
     }
 
+    fn check_size(&self) -> Result<()> {
+        let checked = payload::checked_size(&self.layout, &self.options.limits);
+        checked.map(drop).within(self.path.as_deref(), None)
+    }
+
     fn check_type<T: Element>(&self) -> Result<()> {
         let stored = self.element();
         if T::TYPE == stored || self.conversion != Conversion::None {
@@ -591,7 +610,7 @@ impl Reader {
 }
 
 fn too_large(count: u64) -> Error {
-    Error::LimitExceeded { what: "elements", declared: count, limit: usize::MAX as u64 }
+    Error::limit_exceeded("elements", count, usize::MAX as u64)
 }
 
 fn check_len(found: usize, expected: u64) -> Result<()> {

@@ -73,7 +73,7 @@ const HOSTILE: &[(&str, &str)] = &[
     ("data-cut", "file at offset 0x57: the array's data is truncated"),
     ("data-of-an-exabyte", "file at offset 0x38: the array's data is truncated"),
     ("dims-overflow", "header at offset 0x30: dims overflows"),
-    ("empty", "header at offset 0x0: magic is not the expected signature"),
+    ("empty", "the file is not RawArray; it is empty"),
     ("header-cut-in-the-dims", "header at offset 0x28: ndims is 2, out of bounds (end 2)"),
     ("header-cut-in-the-flags", "header at offset 0x8: flags is truncated"),
     ("integer-of-no-size", "header at offset 0x18: elbyte is 0, but the elements are numbers"),
@@ -97,7 +97,7 @@ const HOSTILE: &[(&str, &str)] = &[
     ("undefined-flag-3", "flag bit 3 is not supported (at offset 0x8)"),
     ("undefined-flag-63", "flag bit 63 is not supported (at offset 0x8)"),
     ("unfinished-stream", "header at offset 0x20: size is unfinished: its writer stopped early"),
-    ("wrong-magic", "header at offset 0x0: magic is not the expected signature"),
+    ("wrong-magic", "the file is not RawArray"),
 ];
 
 #[test]

@@ -160,8 +160,7 @@ pub(crate) fn complain(text: &str) {
 
 /// Describes what happened, where and why, and what to do about it if something helps.
 pub(crate) fn explain(path: &Path, error: &Error) -> String {
-    let none =
-        matches!(error, Error::Unsupported { .. }) && error.to_string().contains("whose format is not");
+    let none = matches!(error, Error::NotThisFormat { .. });
     if let Some((what, step)) = strange::named(path).filter(|_| none || path.is_dir()) {
         return strange::told(path, &what, &step);
     }
@@ -205,6 +204,7 @@ pub(crate) fn advice(path: &Path, error: &Error) -> Option<String> {
         (Error::Unsupported { feature: Some(feature), .. }, _) => {
             Some(format!("build the program with `--features {feature}`"))
         }
+        (Error::NotThisFormat { .. }, _) => None,
         (_, Blame::File) => Some(format!("`sciformats verify {}` reports every fault", path.display())),
         _ => None,
     }

@@ -1,14 +1,18 @@
 //! One error type for all crates. Its variants are sorted by the cause of the error.
 
+mod display;
+mod place;
+
 use std::borrow::Cow;
-use std::fmt;
 use std::io;
 use std::panic::Location;
 use std::path::Path;
 use std::sync::Arc;
 
 use crate::fault::Fault;
+use crate::foreign::Foreign;
 use crate::misfit::Misfit;
+pub use place::{Place, Within};
 
 /// A result whose error is [`Error`] by default.
 ///
@@ -45,7 +49,9 @@ pub enum Blame {
     Elsewhere,
 }
 
-/// The reason why an operation failed. `Display` prints one line without a full stop.
+/// The reason why an operation failed. `Display` prints one line without a full stop. The line does not
+/// repeat the file and the object of the error, which most programs print anyway; `{error:#}` adds them, and
+/// [`path`](Self::path) and [`object`](Self::object) return them.
 ///
 /// ```
 /// use sciformats_core::{Error, Fault, FaultKind};
@@ -55,11 +61,10 @@ pub enum Blame {
 /// assert_eq!(error.offset(), Some(8));
 /// assert_eq!(Error::missing_feature("filter 32015 (zstd)", "zstd").offset(), None);
 /// ```
-#[derive(Clone, Debug, thiserror::Error)]
+#[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Error {
     /// The operating system refused.
-    #[error(fmt = show_io)]
     Io {
         /// What was attempted, as a verb: `read`, `write`, `open`.
         action: &'static str,
@@ -71,7 +76,6 @@ pub enum Error {
         source: Arc<io::Error>,
     },
     /// The bytes contradict the standard.
-    #[error("malformed {structure} at offset {offset:#x}: {fault}")]
     Malformed {
         /// The name of the structure in the standard.
         structure: &'static str,
@@ -79,9 +83,19 @@ pub enum Error {
         offset: u64,
         /// The field and what is wrong with it.
         fault: Fault,
+        /// The file and the object, if they are known.
+        place: Place,
+    },
+    /// The file does not begin like a file of this format, so it is probably one of another format.
+    NotThisFormat {
+        /// The format that was expected: its usual name; several formats are listed.
+        expected: &'static str,
+        /// What the file seems to be, if that is known.
+        found: Option<Foreign>,
+        /// The file, if it is known.
+        place: Place,
     },
     /// The bytes may be right, but this library, as it was built, does not support them.
-    #[error(fmt = show_unsupported)]
     Unsupported {
         /// The unsupported thing: `filter 32015 (zstd)`.
         what: Cow<'static, str>,
@@ -89,9 +103,10 @@ pub enum Error {
         feature: Option<&'static str>,
         /// The absolute byte offset of the unsupported thing, if there is one.
         offset: Option<u64>,
+        /// The file and the object, if they are known.
+        place: Place,
     },
     /// A declared size exceeds a limit that the caller may raise.
-    #[error("{declared} {what} exceed the limit of {limit}")]
     LimitExceeded {
         /// What was declared: `bytes of the decoded array`.
         what: &'static str,
@@ -99,9 +114,10 @@ pub enum Error {
         declared: u64,
         /// The limit.
         limit: u64,
+        /// The file and the object, if they are known.
+        place: Place,
     },
     /// Another writer uses the file, or has changed it since it was opened. Nothing was written.
-    #[error(fmt = show_conflict)]
     Conflict {
         /// The file, if it is known.
         path: Option<Box<Path>>,
@@ -109,7 +125,6 @@ pub enum Error {
         clash: Clash,
     },
     /// There is no object with this name.
-    #[error(fmt = show_not_found)]
     NotFound {
         /// The kind of object: `chunk`, `attribute`.
         what: &'static str,
@@ -119,7 +134,6 @@ pub enum Error {
         nearest: Box<[Box<str>]>,
     },
     /// The named object has another type than requested; the file may be right.
-    #[error("{name:?} is {found}, not {expected}")]
     WrongType {
         /// Its name or path.
         name: Box<str>,
@@ -129,7 +143,6 @@ pub enum Error {
         found: Cow<'static, str>,
     },
     /// Another file, or an object in it, that the file names and needs is missing or incomplete.
-    #[error("{what} {name:?} {problem}")]
     Missing {
         /// What the file needs it for: `external file`, `source of a virtual dataset`.
         what: &'static str,
@@ -137,9 +150,10 @@ pub enum Error {
         name: Box<str>,
         /// What is wrong: the text completes "`what` `name` …".
         problem: Cow<'static, str>,
+        /// The file that needs it and the object, if they are known.
+        place: Place,
     },
     /// The file names another one, which the caller's [`External`](crate::External) does not permit to open.
-    #[error(fmt = show_forbidden)]
     Forbidden {
         /// Its name, as the file contains it.
         name: Box<str>,
@@ -147,10 +161,8 @@ pub enum Error {
         path: Option<Box<Path>>,
     },
     /// The requested type cannot hold an element without changing its value.
-    #[error("{0}")]
     Misfit(Misfit),
     /// The arguments do not fit the object, or each other.
-    #[error("{argument} {problem}")]
     Usage {
         /// The argument.
         argument: &'static str,
@@ -159,7 +171,6 @@ pub enum Error {
     },
     /// This library found an impossible state, and stopped before it wrote anything of it. Please report
     /// this.
-    #[error("internal error: {problem} ({at}); nothing of it was written, please report it")]
     Internal {
         /// The field or value, and what is wrong with it.
         problem: Cow<'static, str>,
@@ -243,12 +254,45 @@ impl Error {
     /// assert_eq!(Error::unsupported("filter 32017").to_string(), "filter 32017 is not supported");
     /// ```
     pub fn unsupported(what: impl Into<Cow<'static, str>>) -> Self {
-        Self::Unsupported { what: what.into(), feature: None, offset: None }
+        Self::Unsupported { what: what.into(), feature: None, offset: None, place: Place::default() }
+    }
+
+    /// Creates an [`Error::Unsupported`] for what is at an absolute byte offset of the file.
+    pub fn unsupported_at(what: impl Into<Cow<'static, str>>, offset: u64) -> Self {
+        Self::Unsupported { what: what.into(), feature: None, offset: Some(offset), place: Place::default() }
     }
 
     /// Creates an [`Error::Unsupported`] that the named cargo feature would avoid.
     pub fn missing_feature(what: impl Into<Cow<'static, str>>, feature: &'static str) -> Self {
-        Self::Unsupported { what: what.into(), feature: Some(feature), offset: None }
+        Self::Unsupported { what: what.into(), feature: Some(feature), offset: None, place: Place::default() }
+    }
+
+    /// Creates an [`Error::LimitExceeded`]; `what` is a plural, as in `bytes of the decoded array`.
+    ///
+    /// ```
+    /// use sciformats_core::Error;
+    ///
+    /// assert_eq!(Error::limit_exceeded("names", 11, 10).to_string(), "11 names exceed the limit of 10");
+    /// ```
+    pub fn limit_exceeded(what: &'static str, declared: u64, limit: u64) -> Self {
+        Self::LimitExceeded { what, declared, limit, place: Place::default() }
+    }
+
+    /// Creates an [`Error::Missing`]; `problem` completes "`what` `name` …".
+    ///
+    /// ```
+    /// use sciformats_core::{Blame, Error};
+    ///
+    /// let error = Error::missing("external file", "raw.bin", "does not exist");
+    /// assert_eq!(error.to_string(), "external file \"raw.bin\" does not exist");
+    /// assert_eq!(error.blame(), Blame::Elsewhere);
+    /// ```
+    pub fn missing(
+        what: &'static str,
+        name: impl Into<Box<str>>,
+        problem: impl Into<Cow<'static, str>>,
+    ) -> Self {
+        Self::Missing { what, name: name.into(), problem: problem.into(), place: Place::default() }
     }
 
     /// Creates an [`Error::NotFound`].
@@ -325,8 +369,8 @@ impl Error {
         Self::Internal { problem: problem.into(), at: Location::caller() }
     }
 
-    /// Adds the file and the offset to an [`Error::Io`] without them, and the file to an [`Error::Conflict`].
-    /// Other errors are unchanged.
+    /// Adds the file and the offset to an [`Error::Io`] without them, the file to an [`Error::Conflict`], and the file to the
+    /// errors that have a [`place`](Self::place). Other errors are unchanged.
     ///
     /// ```
     /// use sciformats_core::Error;
@@ -342,6 +386,8 @@ impl Error {
             *offset = offset.or(position.into());
         } else if let Self::Conflict { path, .. } = &mut self {
             path.get_or_insert_with(|| at.into());
+        } else if let Some(place) = self.place_mut() {
+            place.add(Some(at), None);
         }
         self
     }
@@ -350,7 +396,7 @@ impl Error {
     pub fn blame(&self) -> Blame {
         match self {
             Self::Io { .. } | Self::Conflict { .. } => Blame::Machine,
-            Self::Malformed { .. } => Blame::File,
+            Self::Malformed { .. } | Self::NotThisFormat { .. } => Blame::File,
             Self::Unsupported { .. } | Self::Internal { .. } => Blame::Library,
             Self::LimitExceeded { .. } | Self::Forbidden { .. } => Blame::Limit,
             Self::Missing { .. } => Blame::Elsewhere,
@@ -368,6 +414,7 @@ impl Error {
             Self::Conflict { clash: Clash::Changed { offset }, .. } => Some(offset),
             Self::Conflict { .. }
             | Self::LimitExceeded { .. }
+            | Self::NotThisFormat { .. }
             | Self::NotFound { .. }
             | Self::WrongType { .. }
             | Self::Missing { .. }
@@ -379,81 +426,13 @@ impl Error {
     }
 }
 
-fn show_io(
-    action: &str,
-    path: &Option<Box<Path>>,
-    offset: &Option<u64>,
-    source: &io::Error,
-    f: &mut fmt::Formatter<'_>,
-) -> fmt::Result {
-    write!(f, "cannot {action}")?;
-    if let Some(path) = path {
-        write!(f, " {}", path.display())?;
-    }
-    if let Some(offset) = offset {
-        write!(f, " at offset {offset:#x}")?;
-    }
-    write!(f, ": {source}")
-}
-
-fn show_not_found(what: &str, name: &str, nearest: &[Box<str>], f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    write!(f, "no {what} named {name:?}")?;
-    for (number, meant) in nearest.iter().enumerate() {
-        write!(f, "{}{meant:?}", if number == 0 { " (did you mean " } else { " or " })?;
-    }
-    if nearest.is_empty() { Ok(()) } else { f.write_str("?)") }
-}
-
-fn show_conflict(path: &Option<Box<Path>>, clash: &Clash, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    const AGAIN: &str = "nothing was written: open it again and repeat the change";
-    match path {
-        Some(path) => write!(f, "cannot change {}: ", path.display())?,
-        None => f.write_str("cannot change the file: ")?,
-    }
-    match clash {
-        Clash::Held => f.write_str("another program has it locked; try again when it is done"),
-        Clash::Gone => f.write_str("it was removed or renamed since it was opened; nothing was written"),
-        Clash::Replaced => write!(f, "another file has taken its place since it was opened; {AGAIN}"),
-        Clash::Resized { known, found } => write!(
-            f,
-            "another program changed it since it was opened: it has {found} bytes instead of {known}; {AGAIN}"
-        ),
-        Clash::Changed { offset } => {
-            write!(f, "another program changed it since it was opened, at offset {offset:#x}; {AGAIN}")
-        }
-    }
-}
-
-fn show_forbidden(name: &str, path: &Option<Box<Path>>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    write!(f, "the file names another one, {name:?}")?;
-    match path {
-        Some(path) if **path != *Path::new(name) => {
-            write!(f, " ({}), which may not be opened", path.display())
-        }
-        _ => f.write_str(", which may not be opened"),
-    }
-}
-
-fn show_unsupported(
-    what: &str,
-    feature: &Option<&'static str>,
-    offset: &Option<u64>,
-    f: &mut fmt::Formatter<'_>,
-) -> fmt::Result {
-    write!(f, "{what} is not supported")?;
-    if let Some(feature) = feature {
-        write!(f, " without the cargo feature `{feature}`")?;
-    }
-    offset.map_or(Ok(()), |offset| write!(f, " (at offset {offset:#x})"))
-}
-
 /// Converts the error for `?` in functions that return [`io::Result`]. It keeps its kind and its text.
 impl From<Error> for io::Error {
     fn from(error: Error) -> Self {
         let kind = match &error {
             Error::Io { source, .. } => source.kind(),
             Error::Conflict { .. } => io::ErrorKind::ResourceBusy,
-            Error::Malformed { .. } => io::ErrorKind::InvalidData,
+            Error::Malformed { .. } | Error::NotThisFormat { .. } => io::ErrorKind::InvalidData,
             Error::Unsupported { .. } => io::ErrorKind::Unsupported,
             Error::LimitExceeded { .. } => io::ErrorKind::OutOfMemory,
             Error::NotFound { .. } | Error::Missing { .. } => io::ErrorKind::NotFound,
@@ -481,6 +460,12 @@ mod tests {
             "compression zstd is not supported without the cargo feature `zstd`"
         );
         assert_eq!(Error::not_found("chunk", "a\nb").to_string(), r#"no chunk named "a\nb""#);
+    }
+
+    #[test]
+    fn an_error_is_small_and_its_place_costs_a_pointer() {
+        assert!(size_of::<Error>() <= 80, "{}", size_of::<Error>());
+        assert_eq!(size_of::<Place>(), size_of::<usize>());
     }
 
     #[test]

@@ -11,7 +11,7 @@ use nom::Parser;
 use nom::error::ErrorKind;
 
 use crate::bound;
-use crate::error::{Error, Result};
+use crate::error::{Error, Place, Result};
 
 /// The result of a parser: the rest of the input and the value, or a [`ParseError`].
 ///
@@ -167,7 +167,7 @@ impl Fault {
     /// assert_eq!(error.to_string(), "malformed header at offset 0x40: size overflows");
     /// ```
     pub fn at(self, structure: &'static str, offset: u64) -> Error {
-        Error::Malformed { structure, offset, fault: self }
+        Error::Malformed { structure, offset, fault: self, place: Place::default() }
     }
 }
 

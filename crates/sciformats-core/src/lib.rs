@@ -5,6 +5,7 @@
 //! | [`storage`] | [`ReadAt`] and [`WriteAt`]: positioned, cursor-free access to memory, files, maps, windows and overlays |
 //! | [`fault`] | faults in bytes: nom parsers whose errors contain the name of a field and a position |
 //! | [`error`] | one [`Error`] for all crates, with variants for the different causes |
+//! | [`foreign`] | what a file is that a reader refuses, told by its first bytes |
 //! | [`limits`] | limits that are checked before a declared size determines an allocation |
 //! | [`literal`] | Python literals, in which NumPy writes types and shapes |
 //! | [`slab`] | hyperslabs: selections of an n-dimensional array and the contiguous runs they consist of |
@@ -46,6 +47,7 @@ pub mod endian;
 pub mod error;
 pub mod external;
 pub mod fault;
+pub mod foreign;
 pub mod limits;
 pub mod literal;
 pub mod misfit;
@@ -59,6 +61,7 @@ pub use commit::Step;
 pub use error::{Blame, Clash, Error, Result};
 pub use external::External;
 pub use fault::{Fault, FaultKind};
+pub use foreign::Foreign;
 pub use limits::Limits;
 pub use misfit::Misfit;
 pub use number::Conversion;

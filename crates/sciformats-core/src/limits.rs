@@ -116,7 +116,7 @@ impl Limits {
 pub fn within(what: &'static str, declared: u64, limit: u64) -> Result<usize> {
     match usize::try_from(declared) {
         Ok(size) if declared <= limit && isize::try_from(size).is_ok() => Ok(size),
-        _ => Err(Error::LimitExceeded { what, declared, limit: limit.min(isize::MAX as u64) }),
+        _ => Err(Error::limit_exceeded(what, declared, limit.min(isize::MAX as u64))),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::error::Place;
 use crate::{Error, bound};
 
 /// An element that the requested type cannot hold without changing its value.
@@ -26,12 +27,14 @@ pub struct Misfit {
     pub wanted: &'static str,
     /// The position in the element of the first byte that is not valid, for text that is not UTF-8.
     pub byte: Option<u64>,
+    /// The file and the object, if they are known.
+    pub place: Place,
 }
 
 impl Misfit {
     /// Creates the misfit of a number.
     pub fn new(index: u64, value: &dyn fmt::Display, wanted: &'static str) -> Self {
-        Self { index, value: value.to_string().into(), wanted, byte: None }
+        Self { index, value: value.to_string().into(), wanted, byte: None, place: Place::default() }
     }
 
     /// Creates the misfit of text that is not UTF-8.
@@ -43,7 +46,7 @@ impl Misfit {
         let [before, after] = [start > 0, end < bytes.len()].map(|cut| if cut { "…" } else { "" });
         let shown = bytes.get(start..end).unwrap_or_default();
         let value = format!("\"{before}{}{after}\"", shown.escape_ascii()).into();
-        Self { index, value, wanted: "String", byte: Some(at as u64) }
+        Self { index, value, wanted: "String", byte: Some(at as u64), place: Place::default() }
     }
 }
 

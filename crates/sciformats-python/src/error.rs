@@ -37,7 +37,7 @@ fn word(error: &Error) -> &'static str {
     match error {
         Error::Io { .. } => "io",
         Error::Malformed { .. } => "damaged",
-        Error::Unsupported { .. } => "unsupported",
+        Error::Unsupported { .. } | Error::NotThisFormat { .. } => "unsupported",
         Error::LimitExceeded { .. } => "limit",
         Error::Conflict { .. } => "conflict",
         Error::NotFound { .. } => "absent",

@@ -3,6 +3,7 @@
 use std::ops::{ControlFlow, Deref};
 
 use sciformats_core::bound;
+use sciformats_core::error::Within;
 use sciformats_core::{Conversion, Error, IntoSelection, Slab};
 
 use crate::Result;
@@ -215,6 +216,10 @@ impl<'f> Array<'f> {
     ///
     /// As [`read`](Self::read).
     pub fn read_slab<T: Element>(&self, slab: &Slab) -> Result<Vec<T>> {
+        self.slab_of(slab).within(self.file.path(), Some(&self.path))
+    }
+
+    fn slab_of<T: Element>(&self, slab: &Slab) -> Result<Vec<T>> {
         let len = self.room::<T>(slab)?;
         if T::in_place(&self.info.element, &mut []).is_some()
             && let Some(values) = T::zeroed(len)
@@ -246,6 +251,10 @@ impl<'f> Array<'f> {
     /// As [`read`](Self::read); [`Error::Usage`] if `out` has another length. After an error, the contents of
     /// `out` are unspecified.
     pub fn read_slab_into<T: Element>(&self, slab: &Slab, out: &mut [T]) -> Result<()> {
+        self.slab_into(slab, out).within(self.file.path(), Some(&self.path))
+    }
+
+    fn slab_into<T: Element>(&self, slab: &Slab, out: &mut [T]) -> Result<()> {
         if self.room::<T>(slab)? != out.len() {
             let problem = format!("has a length of {}, not {}", out.len(), slab.len());
             return Err(Error::usage("out", problem));
@@ -393,6 +402,10 @@ impl<'f> Array<'f> {
     ///
     /// [`Error::LimitExceeded`] if there are too many bytes; otherwise the error of reading the elements.
     pub fn bytes(&self, slab: &Slab) -> Result<Vec<u8>> {
+        self.bytes_of(slab).within(self.file.path(), Some(&self.path))
+    }
+
+    fn bytes_of(&self, slab: &Slab) -> Result<Vec<u8>> {
         let size = self.info.element.size().unwrap_or(1);
         self.file.limits().memory("bytes of the elements to read", bound::product(slab.len(), size))?;
         let mut bytes = Vec::new();

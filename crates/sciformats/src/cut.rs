@@ -20,7 +20,7 @@ pub(crate) fn error(found: u64, whole: u64) -> Error {
 
 /// Says of an error that the cut is its reason, where it is: what should be there ends behind what is left of the file.
 pub(crate) fn named(error: Error, size: u64, whole: impl FnOnce() -> Option<u64>) -> Error {
-    let Error::Malformed { structure, offset, fault } = error else { return error };
+    let Error::Malformed { structure, offset, fault, place } = error else { return error };
     let whole = match fault.kind {
         FaultKind::OutOfBounds { found, end } if end == size && found > end => {
             whole().filter(|&whole| found <= whole)
@@ -28,7 +28,7 @@ pub(crate) fn named(error: Error, size: u64, whole: impl FnOnce() -> Option<u64>
         _ => None,
     };
     let cut = whole.map(|whole| Fault::from(FaultKind::Cut { found: size, whole }));
-    cut.unwrap_or(fault).at(structure, offset)
+    cut.unwrap_or(fault).at(structure, offset).within(place.path(), place.object())
 }
 
 /// Returns the number of bytes that a file should have; `None` if its beginning does not say so.

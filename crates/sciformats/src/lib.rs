@@ -83,7 +83,8 @@ pub use registered::{Opening, Registered};
 pub use sciformats_core::select::{Axis, Ellipsis, IntoSelection, by};
 pub use sciformats_core::storage::Access;
 pub use sciformats_core::{
-    Blame, Conversion, Error, External, Limits, Misfit, Range, ReadAt, Result, Slab, WriteAt, storage,
+    Blame, Conversion, Error, External, Foreign, Limits, Misfit, Range, ReadAt, Result, Slab, WriteAt,
+    storage,
 };
 pub use selection::{SelectedAxis, Selection};
 pub use source::Source;

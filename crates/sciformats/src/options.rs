@@ -256,7 +256,7 @@ impl Unfolding {
         let more = bound::product(elements, info.effort().unwrap_or(1));
         let declared = bound::sum(self.bytes.load(Ordering::Relaxed), more);
         if declared > self.limit {
-            return Err(Error::LimitExceeded { what: self.what, declared, limit: self.limit });
+            return Err(Error::limit_exceeded(self.what, declared, self.limit));
         }
         self.bytes.store(declared, Ordering::Relaxed);
         Ok(())

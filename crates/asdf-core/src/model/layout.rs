@@ -12,7 +12,7 @@ use sciformats_core::{Error, Fault, Limits, ReadAt, Result, bound};
 
 use crate::spec::block_header::{BlockHeader, MAGIC};
 use crate::spec::block_index::{self, BlockIndex};
-use crate::spec::header_line::Header;
+use crate::spec::header_line::{Header, TOKEN};
 use crate::spec::yaml_frame;
 
 /// The number of bytes that are read at a time while searching for an end.
@@ -220,6 +220,10 @@ pub(super) struct Start {
 
 impl Start {
     pub(super) fn find(storage: &dyn ReadAt) -> Result<Self> {
+        let size = bound::addressable(storage.size()).min(TOKEN.len());
+        if *storage.read_at(0, size)? != *TOKEN {
+            return Err(Error::not_this_format("ASDF", storage));
+        }
         let (header, header_end) = header(storage)?;
         let tree = tree(storage, header_end)?;
         let first = match &tree {

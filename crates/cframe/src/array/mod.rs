@@ -7,6 +7,7 @@ pub(crate) use write::{fill, position_of};
 
 use std::path::{Path, PathBuf};
 
+use sciformats_core::error::Within;
 use sciformats_core::fault::{Fault, FaultKind};
 use sciformats_core::{Conversion, Error, Result, Slab, bound, slab::elements};
 
@@ -176,7 +177,8 @@ impl Array {
     /// # Errors
     /// Those of [`open`](Self::open).
     pub fn open_with(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Self> {
-        Self::from_schunk(SChunk::open_with(path, options)?)
+        let path = path.as_ref();
+        Self::from_schunk(SChunk::open_with(path, options)?).within(Some(path), None)
     }
 
     /// Returns the array in an open frame. Edits stay in memory, as with [`SChunk::from_frame`].

@@ -1,6 +1,7 @@
 //! Reading of selections.
 
 use sciformats_core::arith::{add, div, fit, mul, present, sub};
+use sciformats_core::error::Within;
 use sciformats_core::fault::{Fault, FaultKind};
 use sciformats_core::storage::zeroed;
 use sciformats_core::{Error, Result, Slab, bound};
@@ -72,6 +73,10 @@ impl Array {
     /// # Errors
     /// Those of [`read_slab_bytes`](Self::read_slab_bytes); `Usage` if `out` has another size.
     pub fn read_slab_bytes_into(&self, slab: &Slab, out: &mut [u8]) -> Result<()> {
+        self.gathered(slab, out).within(self.schunk.path(), None)
+    }
+
+    fn gathered(&self, slab: &Slab, out: &mut [u8]) -> Result<()> {
         self.check(slab, out.len())?;
         let chunk_bytes = to_usize(self.chunk_bytes()?.into());
         let mut blocks = Blocks {

@@ -156,6 +156,11 @@ impl FrameHeader {
     /// The number of bytes of a header without metalayers.
     pub(crate) const MIN: u32 = 97;
 
+    /// Returns whether a file that begins with these bytes has the signature of the format.
+    pub(crate) fn begins(head: &[u8]) -> bool {
+        head.get(2..).is_some_and(|magic| magic.starts_with(MAGIC))
+    }
+
     /// Parses the length of the header and of the frame, which are at its start.
     pub(crate) fn parse_lengths(i: &[u8]) -> Parsed<'_, (u32, u64)> {
         let (i, ()) = marker("frame", Marker::FixArray(14))(i)?;

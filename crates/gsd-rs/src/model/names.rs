@@ -147,11 +147,7 @@ impl Names {
             return Ok(id);
         }
         self.check(name)?;
-        let limit = || Error::LimitExceeded {
-            what: "names",
-            declared: bound::sum(self.len() as u64, 1),
-            limit: MAX_WRITTEN as u64,
-        };
+        let limit = || Error::limit_exceeded("names", bound::sum(self.len() as u64, 1), MAX_WRITTEN as u64);
         let id = u16::try_from(self.len()).ok().filter(|_| self.len() < MAX_WRITTEN).ok_or_else(limit)?;
         let place = self.sorted.partition_point(|&other| self.get(other) < Some(name.as_bytes()));
         self.bytes.extend(name.as_bytes());

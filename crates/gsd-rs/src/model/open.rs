@@ -56,13 +56,12 @@ pub(crate) fn open(storage: &dyn ReadAt) -> Result<Opened> {
 fn read_header(storage: &dyn ReadAt) -> Result<Header> {
     let size = storage.size().min(Header::SIZE as u64);
     let bytes = storage.read_at(0, usize::try_from(size).unwrap_or(Header::SIZE))?;
+    if !Header::begins(&bytes) {
+        return Err(Error::not_this_format("GSD", storage));
+    }
     let header = locate("header", 0, &bytes, Header::parse)?;
     if is_readable(header.version) {
         return Ok(header);
     }
-    Err(Error::Unsupported {
-        what: format!("GSD file layer {}", header.version).into(),
-        feature: None,
-        offset: Some(Header::VERSION_OFFSET),
-    })
+    Err(Error::unsupported_at(format!("GSD file layer {}", header.version), Header::VERSION_OFFSET))
 }

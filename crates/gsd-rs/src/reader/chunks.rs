@@ -125,6 +125,7 @@ impl Reader {
     }
 
     fn chunk(&self, position: u64, entry: &IndexEntry) -> Result<Chunk<'_>> {
-        Chunk::new(&self.opened, position, entry)
+        let name = self.name(entry.id).map(String::from_utf8_lossy).unwrap_or_default();
+        self.within(&name, Chunk::new(&self.opened, position, entry))
     }
 }

@@ -7,6 +7,7 @@ mod usage;
 use std::path::Path;
 use std::sync::Arc;
 
+use sciformats_core::error::Within;
 use sciformats_core::storage::{Access, FileStorage};
 use sciformats_core::{Conversion, ReadAt, Result};
 
@@ -69,8 +70,9 @@ impl Reader {
     /// # Errors
     /// Those of [`open`](Self::open).
     pub fn open_with(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Self> {
+        let path = path.as_ref();
         let mut file = FileStorage::open(path)?;
-        let (storage, opened) = reached(&mut file, options.access)?;
+        let (storage, opened) = reached(&mut file, options.access).within(Some(path), None)?;
         Ok(Self { storage, file: Some(file), options: *options, opened, conversion: Conversion::Exact })
     }
 
@@ -246,6 +248,13 @@ impl Reader {
             let name = self.name(id)?;
             (previous.replace(name) != Some(name)).then_some(name)
         })
+    }
+}
+
+impl Reader {
+    /// Adds the file and the name of a chunk to an error.
+    pub(crate) fn within<T>(&self, name: &str, result: Result<T>) -> Result<T> {
+        result.within(self.file.as_ref().map(FileStorage::path), Some(name))
     }
 }
 

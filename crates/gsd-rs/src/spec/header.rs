@@ -92,6 +92,11 @@ impl Header {
     /// The offset of `namelist_location`.
     pub(crate) const NAMES_OFFSET: u64 = 24;
 
+    /// Returns whether a file that begins with these bytes has the signature of the format.
+    pub(crate) fn begins(head: &[u8]) -> bool {
+        head.starts_with(&MAGIC.to_le_bytes())
+    }
+
     pub(crate) fn parse(i: &[u8]) -> Parsed<'_, Self> {
         let (i, _) = checked("magic", le_u64, |&magic| (magic != MAGIC).then_some(FaultKind::Signature))(i)?;
         let (i, index_location) = field("index_location", le_u64)(i)?;

@@ -1,5 +1,6 @@
 //! Reads the value of an attribute as a type that the caller chooses, in one call.
 
+use sciformats_core::error::Within;
 use sciformats_core::{Error, Result};
 
 use crate::api::attribute::Attribute;
@@ -96,11 +97,20 @@ impl File {
 /// An object that can have attributes, given by its file and its address.
 trait Holder {
     fn place(&self) -> (&File, Address);
+
+    /// Returns the path by which the object was found, if it was found by one.
+    fn found(&self) -> Option<&str> {
+        None
+    }
 }
 
 impl Holder for File {
     fn place(&self) -> (&File, Address) {
         (self, self.opened().root)
+    }
+
+    fn found(&self) -> Option<&str> {
+        Some("/")
     }
 }
 
@@ -108,11 +118,19 @@ impl Holder for Group {
     fn place(&self) -> (&File, Address) {
         (self.file(), self.address())
     }
+
+    fn found(&self) -> Option<&str> {
+        self.found_by()
+    }
 }
 
 impl Holder for Dataset {
     fn place(&self) -> (&File, Address) {
         (self.file(), self.address())
+    }
+
+    fn found(&self) -> Option<&str> {
+        self.found_by()
     }
 }
 
@@ -146,7 +164,7 @@ macro_rules! attributes {
             /// hold an element, and any error of reading it.
             pub fn attr<T: FromAttribute>(&self, name: &str) -> Result<Option<T>> {
                 let (file, address) = self.place();
-                file.attr_at(address, name)
+                file.attr_at(address, name).within(file.path(), self.found())
             }
 
             /// Works like [`attr`](Self::attr), but returns `default` if there is no attribute of this name.

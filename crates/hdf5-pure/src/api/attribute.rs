@@ -1,5 +1,6 @@
 //! Attributes, which are small named arrays that belong to an object.
 
+use sciformats_core::error::Within;
 use sciformats_core::{Conversion, Error, Result};
 
 use crate::api::file::File;
@@ -104,7 +105,7 @@ impl Attribute {
     }
 
     fn content(&self) -> Result<&Content> {
-        self.content.as_ref().map_err(Clone::clone)
+        self.content.as_ref().map_err(Clone::clone).within(self.file.path(), None)
     }
 
     /// Returns the datatype of the elements.
@@ -216,7 +217,7 @@ impl Attribute {
     /// Returns [`Error::Misfit`] with the first element that `T` cannot hold, [`Error::Usage`] if `T` cannot represent
     /// elements of this datatype, and the error of an attribute that cannot be read.
     pub fn read<T: Element>(&self) -> Result<Vec<T>> {
-        T::read(&self.values()?)
+        T::read(&self.values()?).within(self.file.path(), None)
     }
 
     pub(crate) fn values(&self) -> Result<Values<'_>> {

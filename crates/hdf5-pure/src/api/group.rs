@@ -1,6 +1,9 @@
 //! Groups, which hold links to objects by name.
 
+use std::sync::Arc;
+
 use sciformats_core::Result;
+use sciformats_core::error::Within;
 
 use crate::api::attribute::Attribute;
 use crate::api::dataset::Dataset;
@@ -29,11 +32,27 @@ use crate::spec::message::link::Link;
 pub struct Group {
     file: File,
     address: Address,
+    /// The path by which it was found, for errors.
+    path: Option<Arc<str>>,
 }
 
 impl Group {
     pub(crate) fn new(file: File, address: Address) -> Self {
-        Self { file, address }
+        Self { file, address, path: None }
+    }
+
+    /// Remembers the path by which the group was found.
+    pub(crate) fn named(self, path: &str) -> Self {
+        Self { path: Some(path.into()), ..self }
+    }
+
+    /// Returns the path by which it was found, if it was found by one.
+    pub(crate) fn found_by(&self) -> Option<&str> {
+        self.path.as_deref()
+    }
+
+    fn within<T>(&self, result: Result<T>) -> Result<T> {
+        result.within(self.file.path(), self.found_by())
     }
 
     /// Returns the address of the object header.
@@ -69,7 +88,8 @@ impl Group {
     /// Returns `Malformed` if the group itself cannot be read.
     pub fn links(&self) -> Result<Vec<Result<Link, BrokenLink>>> {
         let context = &self.file.opened().context;
-        Ok(links::sorted(links::all(context, &Object::read(context, self.address)?)?))
+        let all = Object::read(context, self.address).and_then(|object| links::all(context, &object));
+        Ok(links::sorted(self.within(all)?))
     }
 
     /// Returns the link `name`, or `None` if there is no such link. It is found without listing the group.
@@ -90,7 +110,8 @@ impl Group {
     /// Returns `Malformed` if a structure on the way to the link cannot be read.
     pub fn link(&self, name: &str) -> Result<Option<Link>> {
         let context = &self.file.opened().context;
-        links::find(context, &Object::read(context, self.address)?, name.as_bytes())
+        let object = Object::read(context, self.address);
+        self.within(object.and_then(|object| links::find(context, &object, name.as_bytes())))
     }
 
     /// Returns the object at `path`, relative to this group. It is found as in [`File::object`].
@@ -112,7 +133,8 @@ impl Group {
     /// # Errors
     /// Returns the errors of [`File::object`].
     pub fn object(&self, path: &str) -> Result<Node> {
-        self.file.follow(self.address, path.as_bytes(), 0)
+        let found = self.within(self.file.follow(self.address, path.as_bytes(), 0))?;
+        Ok(found.named(&self.file, self.found_by(), path))
     }
 
     /// Returns the group at `path`, relative to this group.
@@ -190,6 +212,6 @@ impl Group {
     /// # Errors
     /// Returns the errors of [`File::attribute_at`].
     pub fn attribute(&self, name: &str) -> Result<Attribute> {
-        self.file.attribute_at(self.address, name)
+        self.within(self.file.attribute_at(self.address, name))
     }
 }

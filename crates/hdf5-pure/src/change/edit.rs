@@ -170,7 +170,7 @@ impl Tree {
                     *followed = bound::sum(*followed, 1);
                     if *followed > MAX_LINKS {
                         let (declared, limit) = (*followed as u64, MAX_LINKS as u64);
-                        return Err(Error::LimitExceeded { what: "soft links in a row", declared, limit });
+                        return Err(Error::limit_exceeded("soft links in a row", declared, limit));
                     }
                     self.follow(at, target.as_bytes(), followed)?
                 }

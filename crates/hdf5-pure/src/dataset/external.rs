@@ -108,20 +108,13 @@ pub(crate) fn reach(opened: &Opened, content: &Content) -> Result<()> {
 
 /// Returns the error for an external file that ends before its elements do.
 fn too_short(name: &[u8], len: u64, end: u64) -> Error {
-    Error::Missing {
-        what: WHAT,
-        name: String::from_utf8_lossy(name).into(),
-        problem: format!("is cut short: it has {len} bytes, but its elements extend to byte {end}").into(),
-    }
+    let problem = format!("is cut short: it has {len} bytes, but its elements extend to byte {end}");
+    Error::missing(WHAT, String::from_utf8_lossy(name), problem)
 }
 
 /// Returns the path of the external file `name`.
 fn there(opened: &Opened, name: &[u8]) -> Result<PathBuf> {
-    let missing = || Error::Missing {
-        what: WHAT,
-        name: String::from_utf8_lossy(name).into(),
-        problem: "does not exist".into(),
-    };
+    let missing = || Error::missing(WHAT, String::from_utf8_lossy(name), "does not exist");
     find(opened, name)?.ok_or_else(missing)
 }
 

@@ -42,6 +42,10 @@ pub(crate) struct Opened {
 impl Opened {
     /// Opens the file at `path`.
     pub(crate) fn open(path: &Path, options: &OpenOptions) -> Result<Self> {
+        Self::of_path(path, options).map_err(|error| error.in_file(path, None))
+    }
+
+    fn of_path(path: &Path, options: &OpenOptions) -> Result<Self> {
         let storage = options.access.open(path)?;
         if superblock(&*storage).is_ok_and(|(_, superblock)| superblock.is_written()) {
             // Another program is writing the file. A map or a buffer could mix what was read before with what is read
@@ -185,7 +189,7 @@ pub(crate) fn superblock(storage: &dyn ReadAt) -> Result<(u64, Superblock)> {
         }
         position = bound::product(position, 2).max(512);
     }
-    Err(Fault::from(FaultKind::Signature).at("superblock", 0))
+    Err(Error::not_this_format("HDF5", storage))
 }
 
 /// Returns the driver information and its absolute offset. Its place depends on the version of the superblock.

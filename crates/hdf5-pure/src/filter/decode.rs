@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
+use sciformats_core::error::Place;
 use sciformats_core::{Error, Fault, FaultKind, Result, bound};
 
 use crate::codec;
@@ -307,7 +308,7 @@ fn unsupported(id: u16, filter: &FilterDescription, offset: u64) -> Error {
         32001 | 32026 => Some("blosc2"),
         _ => None,
     };
-    Error::Unsupported { what: what.into(), feature, offset: Some(offset) }
+    Error::Unsupported { what: what.into(), feature, offset: Some(offset), place: Place::default() }
 }
 
 /// Returns the registered name of a filter.

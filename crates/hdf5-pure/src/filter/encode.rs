@@ -125,5 +125,8 @@ pub(crate) fn unsupported(filter: &FilterDescription) -> Error {
         _ => None,
     };
     let what = format!("writing with filter {} ({})", filter.id, name(filter));
-    Error::Unsupported { what: what.into(), feature, offset: None }
+    match feature {
+        Some(feature) => Error::missing_feature(what, feature),
+        None => Error::unsupported(what),
+    }
 }

@@ -37,11 +37,8 @@ pub(crate) fn resolve(
             Target::Soft(target) => {
                 *followed = bound::sum(*followed, 1);
                 if *followed > MAX_LINKS {
-                    return Err(Error::LimitExceeded {
-                        what: "soft links in a row",
-                        declared: *followed as u64,
-                        limit: MAX_LINKS as u64,
-                    });
+                    let (declared, limit) = (*followed as u64, MAX_LINKS as u64);
+                    return Err(Error::limit_exceeded("soft links in a row", declared, limit));
                 }
                 match resolve(opened, at, target.as_bytes(), followed)? {
                     Some(Found::Here(address)) => at = address,

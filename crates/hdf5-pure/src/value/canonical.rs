@@ -154,11 +154,9 @@ impl<'a> Canonical<'a> {
 
     fn spend(&mut self, bytes: u64) -> Result<()> {
         let limit = self.opened.context.limits.memory;
-        self.left = self.left.checked_sub(bytes).ok_or(Error::LimitExceeded {
-            what: "bytes of strings and sequences",
-            declared: bound::sum(limit, 1),
-            limit,
-        })?;
+        let exceeded =
+            || Error::limit_exceeded("bytes of strings and sequences", bound::sum(limit, 1), limit);
+        self.left = self.left.checked_sub(bytes).ok_or_else(exceeded)?;
         Ok(())
     }
 

@@ -8,7 +8,7 @@ use sciformats_core::{Error, Fault, FaultKind, ReadAt, Result, bound, slab};
 
 use super::element_type::ElementType;
 use crate::codec::{bits, leb128, lz4};
-use crate::spec::header::{DIMS_AT, FLAGS_AT, NDIMS_AT, Preamble, SIZE_AT, dims};
+use crate::spec::header::{DIMS_AT, FLAGS_AT, MAGIC, NDIMS_AT, Preamble, SIZE_AT, dims};
 use crate::spec::{ElementKind, Flags, Header};
 
 /// How the elements are stored.
@@ -62,8 +62,7 @@ impl Layout {
     pub(crate) fn new(header: Header, file_len: u64, ignore_undefined_flags: bool) -> Result<Self> {
         let flags = header.flags;
         if let Some(bit) = flags.undefined_bit().filter(|_| !ignore_undefined_flags) {
-            let what = format!("flag bit {bit}").into();
-            return Err(Error::Unsupported { what, feature: None, offset: Some(FLAGS_AT) });
+            return Err(Error::unsupported_at(format!("flag bit {bit}"), FLAGS_AT));
         }
         if header.size == Header::UNFINISHED {
             return Err(Fault::new("size", FaultKind::Unfinished).at("header", SIZE_AT));
@@ -182,6 +181,10 @@ pub(crate) fn may_have_journal(header: &Header, len: u64) -> bool {
 
 /// Reads the header of a file. If an edit was interrupted, the file is in the state that the journal determines.
 pub(crate) fn open<S: ReadAt + 'static>(storage: S) -> Result<(Header, std::sync::Arc<dyn ReadAt>)> {
+    let size = MAGIC.len();
+    if storage.size() < size as u64 || *storage.read_at(0, size)? != MAGIC {
+        return Err(Error::not_this_format("RawArray", &storage));
+    }
     let header = read_header(&storage)?;
     if may_have_journal(&header, storage.size()) && journal::is_interrupted(&storage)? {
         let view = journal::view(storage)?;

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use sciformats_core::error::Within;
 use sciformats_core::storage::FileStorage;
 use sciformats_core::{Error, Fault, ReadAt};
 
@@ -49,10 +50,7 @@ impl File {
             let (source, size) = formats::open_folder(format, path, options)?;
             return Ok(Self::of(source, size, None, options).at(path));
         }
-        // The same handle is used to recognise the file and to read it.
-        let file = FileStorage::open(path)?;
-        let recognised = Recognised::of(&file, options)?;
-        Ok(recognised.open(options.access.of(&file)?, Some(path), options)?.at(path))
+        Self::of_path(path, options).within(Some(path), None)
     }
 
     /// Opens a file that is in memory.
@@ -91,6 +89,13 @@ impl File {
     }
 
     /// Creates an open file without a path; `cut` is the original size if the file was cut short.
+    fn of_path(path: &Path, options: &OpenOptions) -> Result<Self> {
+        // The same handle is used to recognise the file and to read it.
+        let file = FileStorage::open(path)?;
+        let recognised = Recognised::of(&file, options)?;
+        Ok(recognised.open(options.access.of(&file)?, Some(path), options)?.at(path))
+    }
+
     fn of(source: Box<dyn Source>, size: u64, cut: Option<u64>, options: &OpenOptions) -> Self {
         Self {
             source: source.into(),
@@ -137,9 +142,9 @@ impl<'o> Recognised<'o> {
             }
         }
         let format = Format::detect(storage)?;
-        format.map(Self::Own).ok_or_else(|| {
-            Error::unsupported("a file whose format is not HDF5, ASDF, Blosc2, GSD, RawArray or npy")
-        })
+        format
+            .map(Self::Own)
+            .ok_or_else(|| Error::not_this_format("HDF5, ASDF, Blosc2, GSD, RawArray or npy", storage))
     }
 
     fn open(self, storage: Storage, path: Option<&Path>, options: &OpenOptions) -> Result<File> {
@@ -153,7 +158,7 @@ impl<'o> Recognised<'o> {
         };
         let strict = OpenOptions { cut: false, ..options.clone() };
         match formats::open(format, Arc::clone(&storage), path, &strict) {
-            Err(Error::Malformed { structure, offset, fault }) => {
+            Err(Error::Malformed { structure, offset, fault, .. }) => {
                 Damage { structure, offset, fault }.open((format, storage), path, options)
             }
             opened => Ok(File { far, ..File::of(opened?, size, None, options) }),
@@ -205,7 +210,7 @@ mod tests {
     #[test]
     fn unknown_bytes_are_refused() {
         let error = File::from_bytes([0u8; 9]).unwrap_err();
-        assert!(matches!(error, Error::Unsupported { .. }));
+        assert!(matches!(error, Error::NotThisFormat { .. }));
         assert!(File::open("no such file").is_err());
     }
 }

@@ -1,6 +1,7 @@
 //! Finds objects by their paths.
 
 use sciformats_core::Error;
+use sciformats_core::error::Within;
 
 use super::File;
 use crate::array::Array;
@@ -119,7 +120,7 @@ impl File {
     ///
     /// As [`resolve`](Self::resolve), and if the object cannot be read at all.
     pub fn object(&self, path: &str) -> Result<Object> {
-        self.source.object(self.resolve(path)?)
+        self.source.object(self.resolve(path)?).within(self.path(), Some(path))
     }
 
     /// Returns the array at `path`.
@@ -140,9 +141,9 @@ impl File {
     /// As [`object`](Self::object); [`Error::Usage`] if the object is not an array.
     pub fn array(&self, path: &str) -> Result<Array<'_>> {
         let id = self.resolve(path)?;
-        match self.source.object(id)? {
+        match self.source.object(id).within(self.path(), Some(path))? {
             Object::Array(info) => Ok(Array::new(self, id, (path.to_owned(), *info))),
-            Object::Damaged { error, .. } => Err(error),
+            Object::Damaged { error, .. } => Err(error.within(self.path(), Some(path))),
             other => Err(Error::usage("path", format!("{path} is a {}, not an array", other.kind()))),
         }
     }

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use sciformats_core::arith::{add, div, fit, increase, mul, present, sub, sum};
+use sciformats_core::error::Within;
 use sciformats_core::fault::{Fault, FaultKind, locate};
 use sciformats_core::storage::{Access, Window};
 use sciformats_core::{Error, Limits, ReadAt, Result, bound};
@@ -102,6 +103,10 @@ impl Frame {
     /// Those of [`open`](Self::open).
     pub fn open_with(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Self> {
         let path = path.as_ref();
+        Self::of_path(path, options).within(Some(path), None)
+    }
+
+    fn of_path(path: &Path, options: &OpenOptions) -> Result<Self> {
         if path.is_dir() {
             let index = options.access.open(path.join(SPARSE_INDEX))?;
             return Self::read(plain_view(index)?, Some(path.into()), options);

@@ -75,6 +75,9 @@ pub(super) fn plain_view(storage: impl ReadAt + 'static) -> Result<Arc<dyn ReadA
 /// Parses the header of a frame. With `rescue`, the end of the frame may be missing.
 pub(super) fn read_frame_header(storage: &dyn ReadAt, rescue: bool) -> Result<FrameHeader> {
     let head = storage.read_at(0, bound::addressable(storage.size().min(LENGTHS)))?;
+    if !FrameHeader::begins(&head) {
+        return Err(Error::not_this_format("a frame of Blosc2", storage));
+    }
     let (header_len, frame_len) = locate(FRAME_HEADER, 0, &head, FrameHeader::parse_lengths)?;
     if frame_len > storage.size() && !rescue {
         let kind = FaultKind::OutOfBounds { found: frame_len, end: bound::sum(storage.size(), 1) };

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 
 use home::{Home, Known};
 use sciformats_core::arith::{add, fit, increase, present, sub, sum};
+use sciformats_core::error::Within;
 use sciformats_core::storage::zeroed;
 use sciformats_core::{Error, Limits, Result, bound};
 
@@ -222,8 +223,16 @@ impl SChunk {
     pub fn open_with(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Self> {
         let path = path.as_ref();
         let home = if path.is_dir() { Home::Folder(path.into()) } else { Home::File(path.into()) };
-        let (frame, known) = home.open(options)?;
+        let (frame, known) = home.open(options).within(Some(path), None)?;
         Ok(Self { known, ..Self::over(frame, home) })
+    }
+
+    /// Returns the path of the frame, if it is a file or a folder.
+    pub fn path(&self) -> Option<&Path> {
+        match &self.home {
+            Home::File(path) | Home::Folder(path) => Some(path),
+            Home::Memory => None,
+        }
     }
 
     /// Opens a frame in memory for reading and editing.

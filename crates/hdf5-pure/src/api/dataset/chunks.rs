@@ -88,7 +88,7 @@ impl Dataset {
     /// # Errors
     /// Returns `Malformed` if the chunk extends beyond the end of the file.
     pub fn chunk_raw(&self, chunk: &StoredChunk) -> Result<Cow<'_, [u8]>> {
-        self.file.opened().context.read("chunk", chunk.address, chunk.size)
+        self.within(self.file.opened().context.read("chunk", chunk.address, chunk.size))
     }
 
     /// Appends the bytes of several chunks as they are stored, one chunk after another. Chunks that are adjacent in the
@@ -156,6 +156,8 @@ impl Dataset {
         let bytes =
             opened.context.limits.memory("bytes of a chunk", chunk_bytes(layout).unwrap_or(u64::MAX))?; // a bound
         let reader = Reader::new(opened, &self.content, 1);
-        reader.chunk(layout, chunk, bytes, &mut Scratch::default()).map(<[u8]>::to_vec)
+        let mut scratch = Scratch::default();
+        let decoded = reader.chunk(layout, chunk, bytes, &mut scratch).map(<[u8]>::to_vec);
+        self.within(decoded)
     }
 }

@@ -11,6 +11,7 @@ pub(crate) use chunk_values::part_of_chunk;
 
 use std::sync::Arc;
 
+use sciformats_core::error::Within;
 use sciformats_core::storage::zeroed;
 use sciformats_core::{Conversion, Error, Result, Slab, bound};
 
@@ -53,6 +54,8 @@ use crate::value::element::{Element, Values};
 #[derive(Clone, Debug)]
 pub struct Dataset {
     file: File,
+    /// The path by which it was found, for errors.
+    path: Option<Arc<str>>,
     content: Arc<Content>,
     conversion: Conversion,
 }
@@ -65,7 +68,22 @@ impl Dataset {
         if let Err(error) = virtual_layout::update(file.opened(), &mut content, &Nesting::default()) {
             content.storage = Err(error);
         }
-        Ok(Self { file, content: Arc::new(content), conversion: Conversion::Exact })
+        Ok(Self { file, path: None, content: Arc::new(content), conversion: Conversion::Exact })
+    }
+
+    /// Remembers the path by which the dataset was found.
+    pub(crate) fn named(self, path: &str) -> Self {
+        Self { path: Some(path.into()), ..self }
+    }
+
+    /// Returns the path by which it was found, if it was found by one.
+    pub(crate) fn found_by(&self) -> Option<&str> {
+        self.path.as_deref()
+    }
+
+    /// Adds the file and the path to an error.
+    pub(crate) fn within<T>(&self, result: Result<T>) -> Result<T> {
+        result.within(self.file.path(), self.found_by())
     }
 
     /// Returns the address of the object header.
@@ -127,7 +145,7 @@ impl Dataset {
     /// # Errors
     /// Returns `Malformed` if the messages that describe the storage are damaged.
     pub fn layout(&self) -> Result<&Layout> {
-        self.content.storage().map(|storage| &storage.layout)
+        self.within(self.content.storage().map(|storage| &storage.layout))
     }
 
     /// Returns the filters of the chunks.
@@ -146,7 +164,7 @@ impl Dataset {
     /// # Errors
     /// Returns `Malformed` if the messages that describe the storage are damaged.
     pub fn filters(&self) -> Result<&Pipeline> {
-        self.content.storage().map(|storage| &storage.pipeline)
+        self.within(self.content.storage().map(|storage| &storage.pipeline))
     }
 
     /// Returns the value of elements that were never written.
@@ -165,7 +183,7 @@ impl Dataset {
     /// # Errors
     /// Returns `Malformed` if the messages that describe the storage are damaged.
     pub fn fill_value(&self) -> Result<&FillValue> {
-        self.content.storage().map(|storage| &storage.fill)
+        self.within(self.content.storage().map(|storage| &storage.fill))
     }
 
     /// Returns the address of the dataset's datatype if that is a committed datatype.
@@ -326,7 +344,7 @@ impl Dataset {
     /// # Errors
     /// Returns the errors of [`File::attribute_at`].
     pub fn attribute(&self, name: &str) -> Result<Attribute> {
-        self.file.attribute_at(self.address(), name)
+        self.within(self.file.attribute_at(self.address(), name))
     }
 
     /// Returns the slab that selects all elements.
@@ -363,7 +381,7 @@ impl Dataset {
             return Err(Error::usage("slab", "was made for an array of another shape than the dataset's"));
         }
         let bytes = bound::product(slab.len(), self.element_size());
-        self.file.opened().context.limits.memory("bytes of the selection", bytes)
+        self.within(self.file.opened().context.limits.memory("bytes of the selection", bytes))
     }
 
     /// Reads the selected elements in C order and returns their bytes as they are stored.
@@ -409,7 +427,7 @@ impl Dataset {
             return Err(Error::usage("out", "must have as many bytes as the selection"));
         }
         let opened = self.file.opened();
-        Reader::new(opened, &self.content, opened.threads()).read(slab, out)
+        self.within(Reader::new(opened, &self.content, opened.threads()).read(slab, out))
     }
 
     /// Reads the selected elements in a byte form that depends only on their values; see
@@ -433,7 +451,8 @@ impl Dataset {
     /// be read.
     pub fn read_canonical(&self, slab: &Slab) -> Result<Vec<u8>> {
         let raw = self.read_raw(slab)?;
-        Canonical::new(self.file.opened(), &self.content.datatype)?.convert(raw, self.data_offset())
+        let canonical = Canonical::new(self.file.opened(), &self.content.datatype);
+        self.within(canonical.and_then(|canonical| canonical.convert(raw, self.data_offset())))
     }
 
     /// Returns the offset at which faults in elements are reported.
@@ -472,7 +491,7 @@ impl Dataset {
 
     /// Converts elements of the type `datatype` to `T`.
     fn typed<T: Element>(&self, datatype: &Datatype, raw: &[u8]) -> Result<Vec<T>> {
-        T::read(&self.values(datatype, raw))
+        self.within(T::read(&self.values(datatype, raw)))
     }
 
     /// Returns elements of the type `datatype` in their stored form, with what is needed to convert them.
@@ -519,7 +538,7 @@ impl Dataset {
     pub fn read_slab<T: Element>(&self, slab: &Slab) -> Result<Vec<T>> {
         let len = self.raw_size(slab)? / size_of::<T>().max(1);
         if let Some(read) = T::read_direct(self.datatype(), len, &mut |out| self.read_raw_into(slab, out)) {
-            return read;
+            return self.within(read);
         }
         self.convert(slab)
     }

@@ -83,14 +83,11 @@ impl File {
         let opened = self.opened();
         match external::find(opened, name)? {
             Some(found) => opened.open_beside(&found).map(Self::new),
-            None => {
-                let name = String::from_utf8_lossy(name).into();
-                Err(Error::Missing {
-                    what: "file of an external link",
-                    name,
-                    problem: "does not exist".into(),
-                })
-            }
+            None => Err(Error::missing(
+                "file of an external link",
+                String::from_utf8_lossy(name),
+                "does not exist",
+            )),
         }
     }
 

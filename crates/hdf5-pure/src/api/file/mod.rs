@@ -8,6 +8,7 @@ mod walk;
 use std::path::Path;
 use std::sync::Arc;
 
+use sciformats_core::error::Within;
 use sciformats_core::fault::{Fault, FaultKind};
 use sciformats_core::{Error, ReadAt, Result};
 
@@ -184,7 +185,7 @@ impl File {
     /// # Errors
     /// Returns `Malformed` if it cannot be read.
     pub fn root(&self) -> Result<Group> {
-        self.group_at(self.0.root)
+        Ok(self.group_at(self.0.root).within(self.path(), Some("/"))?.named("/"))
     }
 
     /// Returns the object at `path`. Soft links are followed, and external links as [`OpenOptions::external`] allows.
@@ -206,7 +207,8 @@ impl File {
     /// # Errors
     /// Returns [`Error::NotFound`] with similar paths that exist, and any error of reading the groups along the path.
     pub fn object(&self, path: &str) -> Result<Node> {
-        self.follow(self.0.root, path.as_bytes(), 0)
+        let found = self.follow(self.0.root, path.as_bytes(), 0).within(self.path(), Some(path))?;
+        Ok(found.named(self, Some("/"), path))
     }
 
     pub(crate) fn follow(&self, from: Address, path: &[u8], depth: usize) -> Result<Node> {
@@ -217,7 +219,7 @@ impl File {
                 const MAX_FILES: usize = 16;
                 if depth >= MAX_FILES {
                     let (declared, limit) = (depth as u64 + 1, MAX_FILES as u64);
-                    return Err(Error::LimitExceeded { what: "external links in a row", declared, limit });
+                    return Err(Error::limit_exceeded("external links in a row", declared, limit));
                 }
                 let other = self.open_external(&file)?;
                 let path = [&b"/"[..], &path, &rest].concat();
@@ -284,6 +286,10 @@ impl File {
     /// # Errors
     /// Returns `Malformed` if it cannot be read.
     pub fn object_at(&self, address: Address) -> Result<Node> {
+        self.node_at(address).within(self.path(), None)
+    }
+
+    fn node_at(&self, address: Address) -> Result<Node> {
         let object = Object::read(&self.opened().context, address)?;
         Ok(match NodeKind::of(&object) {
             Some(NodeKind::Group) => Node::Group(Group::new(self.clone(), address)),
@@ -381,7 +387,7 @@ impl File {
     /// # Errors
     /// Returns `Malformed` if the object header cannot be read. A damaged attribute is an item of the result.
     pub fn attributes_at(&self, address: Address) -> Result<Vec<Attribute>> {
-        let object = Object::read(&self.opened().context, address)?;
+        let object = Object::read(&self.opened().context, address).within(self.path(), None)?;
         let found = attributes::all(&self.opened().context, &object);
         let mut all: Vec<Attribute> =
             found.into_iter().map(|found| Attribute::new(self.clone(), found)).collect();
@@ -412,8 +418,9 @@ impl File {
     }
 
     pub(crate) fn find_attribute(&self, address: Address, name: &str) -> Result<Option<Attribute>> {
-        let object = Object::read(&self.opened().context, address)?;
-        let found = attributes::find(&self.opened().context, &object, name.as_bytes())?;
+        let object = Object::read(&self.opened().context, address).within(self.path(), None)?;
+        let found = attributes::find(&self.opened().context, &object, name.as_bytes());
+        let found = found.within(self.path(), None)?;
         Ok(found.map(|found| Attribute::new(self.clone(), found)))
     }
 }
@@ -446,6 +453,23 @@ pub enum Node {
 }
 
 impl Node {
+    /// Remembers the path by which the object was found, from the group with the path `base`. In another file, it has another.
+    pub(crate) fn named(self, from: &File, base: Option<&str>, path: &str) -> Self {
+        if !self.file().is_same(from) {
+            return self;
+        }
+        let whole = match base {
+            _ if path.starts_with('/') => path.to_owned(),
+            Some(base) => format!("{}/{path}", base.trim_end_matches('/')),
+            None => return self,
+        };
+        match self {
+            Self::Group(group) => Self::Group(group.named(&whole)),
+            Self::Dataset(dataset) => Self::Dataset(dataset.named(&whole)),
+            Self::Datatype(datatype) => Self::Datatype(datatype),
+        }
+    }
+
     pub(crate) fn into_group(self, path: &str) -> Result<Group> {
         match self {
             Self::Group(group) => Ok(group),

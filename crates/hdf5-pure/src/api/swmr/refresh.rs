@@ -42,6 +42,10 @@ impl Dataset {
         };
         let options = OpenOptions { access: Access::direct(), ..opened.options.clone() };
         let now = attempts(|| File::open_with(path, &options)?.dataset_at(self.address()))?;
+        let now = match self.found_by() {
+            Some(path) => now.named(path),
+            None => now,
+        };
         *self = now.with_conversion(self.conversion());
         Ok(())
     }

@@ -50,10 +50,8 @@ impl Outer {
         for slot in &files.slots {
             let name = names.get(slot.name)?;
             let path = external::find(opened, name)?;
-            let path = path.ok_or_else(|| Error::Missing {
-                what: "external file",
-                name: String::from_utf8_lossy(name).into(),
-                problem: "does not exist".into(),
+            let path = path.ok_or_else(|| {
+                Error::missing("external file", String::from_utf8_lossy(name), "does not exist")
             })?;
             // This saturates, because no file has bytes beyond the largest offset.
             let end = slot.size.map_or(u64::MAX, |size| bound::sum(start, size));

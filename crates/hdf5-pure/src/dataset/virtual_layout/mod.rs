@@ -115,7 +115,7 @@ impl<'a> Sources<'a> {
         }
         let limit = MAX_FILES as u64;
         let declared = bound::sum(limit, 1);
-        Err(Error::LimitExceeded { what: "external links in a row", declared, limit })
+        Err(Error::limit_exceeded("external links in a row", declared, limit))
     }
 
     /// Returns the file that `from` calls `name`. It is opened only once.
@@ -141,12 +141,7 @@ impl<'a> Sources<'a> {
             b"." => text(dataset),
             _ => format!("{} in {}", text(dataset), text(file)),
         };
-        let problem = "does not exist".into();
-        self.opened.missing(Error::Missing {
-            what: "source of a virtual dataset",
-            name: name.into(),
-            problem,
-        })
+        self.opened.missing(Error::missing("source of a virtual dataset", name, "does not exist"))
     }
 
     /// Counts an opened source. Virtual datasets with many sources that are virtual datasets themselves form a tree
@@ -158,7 +153,7 @@ impl<'a> Sources<'a> {
         let limit = self.opened.context.limits.items.min(MAX_NESTED);
         let declared = bound::sum(self.nesting.met.fetch_add(1, Ordering::Relaxed), 1);
         if declared > limit {
-            return Err(Error::LimitExceeded { what: "sources of nested virtual datasets", declared, limit });
+            return Err(Error::limit_exceeded("sources of nested virtual datasets", declared, limit));
         }
         Ok(())
     }

@@ -49,14 +49,10 @@ impl Header {
             let mut flags = message.flags;
             if let MessageType::Unknown(number) = message.kind {
                 if flags & FAIL_ON_WRITE != 0 {
-                    return Err(Error::Unsupported {
-                        what: format!(
-                            "changing an object with the unknown header message {number:#x}, which forbids changes,"
-                        )
-                        .into(),
-                        feature: None,
-                        offset: Some(message.offset),
-                    });
+                    let what = format!(
+                        "changing an object with the unknown header message {number:#x}, which forbids changes,"
+                    );
+                    return Err(Error::unsupported_at(what, message.offset));
                 }
                 if flags & MARK_IF_UNKNOWN != 0 {
                     changed |= flags & WAS_UNKNOWN == 0;

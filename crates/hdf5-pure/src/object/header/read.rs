@@ -156,12 +156,11 @@ impl<'a> Object<'a> {
         };
         match self.messages.iter().find(refused) {
             None => Ok(()),
-            Some(message) => Err(Error::Unsupported {
-                what: format!("header message {:#x}, which readers must understand,", message.kind.number())
-                    .into(),
-                feature: None,
-                offset: Some(message.offset),
-            }),
+            Some(message) => {
+                let number = message.kind.number();
+                let what = format!("header message {number:#x}, which readers must understand,");
+                Err(Error::unsupported_at(what, message.offset))
+            }
         }
     }
 

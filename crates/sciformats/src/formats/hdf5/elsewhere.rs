@@ -114,11 +114,9 @@ impl Elsewhere {
         let path = path.map_err(|_| Error::unsupported("following a link to a name that is not UTF-8"))?;
         match other.object(&path) {
             Ok(node) => Ok(self.add(&node)),
-            Err(Error::NotFound { what: "object", name, .. }) => Err(Error::Missing {
-                what: "target of a link",
-                name: format!("{name} in {file}").into(),
-                problem: "does not exist".into(),
-            }),
+            Err(Error::NotFound { what: "object", name, .. }) => {
+                Err(Error::missing("target of a link", format!("{name} in {file}"), "does not exist"))
+            }
             Err(error) => Err(error),
         }
     }
