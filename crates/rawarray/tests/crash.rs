@@ -285,6 +285,7 @@ fn every_cut_of_a_stream_is_unfinished_or_whole() {
                 let (part, _) = seen(&StreamWriter::resume_in(left.to_vec()).unwrap().finish().unwrap());
                 assert_eq!(part.dims(), [row, &[rows]].concat());
             }
+            Err(Error::NotThisFormat { .. }) => assert!(left.len() < 8, "{cut:?}"),
             Err(error) => panic!("{cut:?}: {error}"),
         });
         assert!(finished > 0);

@@ -25,7 +25,7 @@ fn refused(at: usize, bytes: &[u8], expected: &str) {
 
 #[test]
 fn the_header_has_a_magic_number() {
-    refused(0, &[0], "malformed header at offset 0x0: magic is not the expected signature");
+    refused(0, &[0], "the file is not GSD");
     let error = Reader::from_bytes(file()[..100].to_vec()).unwrap_err();
     assert_eq!(error.to_string(), "malformed header at offset 0x30: application is truncated");
     assert!(Reader::from_bytes(Vec::<u8>::new()).is_err());

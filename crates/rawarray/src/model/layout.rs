@@ -8,7 +8,7 @@ use sciformats_core::{Error, Fault, FaultKind, ReadAt, Result, bound, slab};
 
 use super::element_type::ElementType;
 use crate::codec::{bits, leb128, lz4};
-use crate::spec::header::{DIMS_AT, FLAGS_AT, MAGIC, NDIMS_AT, Preamble, SIZE_AT, dims};
+use crate::spec::header::{DIMS_AT, FLAGS_AT, NDIMS_AT, Preamble, SIZE_AT, dims};
 use crate::spec::{ElementKind, Flags, Header};
 
 /// How the elements are stored.
@@ -181,11 +181,13 @@ pub(crate) fn may_have_journal(header: &Header, len: u64) -> bool {
 
 /// Reads the header of a file. If an edit was interrupted, the file is in the state that the journal determines.
 pub(crate) fn open<S: ReadAt + 'static>(storage: S) -> Result<(Header, std::sync::Arc<dyn ReadAt>)> {
-    let size = MAGIC.len();
-    if storage.size() < size as u64 || *storage.read_at(0, size)? != MAGIC {
-        return Err(Error::not_this_format("RawArray", &storage));
-    }
-    let header = read_header(&storage)?;
+    let header = match read_header(&storage) {
+        // The signature is only looked at by itself if the header cannot be read, so that opening reads the header once.
+        Err(Error::Malformed { .. }) if !crate::is_rawarray(&storage) => {
+            return Err(Error::not_this_format("RawArray", &storage));
+        }
+        header => header?,
+    };
     if may_have_journal(&header, storage.size()) && journal::is_interrupted(&storage)? {
         let view = journal::view(storage)?;
         return Ok((read_header(&view)?, std::sync::Arc::new(view)));
