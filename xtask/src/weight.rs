@@ -25,6 +25,7 @@ const LIBRARIES: &[(&str, Option<usize>, Option<usize>)] = &[
     ("hdf5-pure", Some(20), Some(10)),
     ("cframe", None, None),
     ("asdf-core", None, None),
+    ("sciformats-filters", None, None),
     ("sciformats", Some(45), None),
     ("sciformats-conventions", None, None),
     ("sciformats-convert", None, None),

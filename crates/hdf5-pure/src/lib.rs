@@ -92,7 +92,7 @@ pub mod options {
 /// The filters of chunks, and those that callers implement.
 pub mod filters {
     pub use crate::api::writer::{BloscCodec, BloscShuffle, Filters};
-    pub use crate::filter::{Filter, Registry};
+    pub use crate::filter::{Filter, Registry, known};
 }
 
 /// Selections of a part of a dataset, as [`Dataset::read_slice`] takes them.

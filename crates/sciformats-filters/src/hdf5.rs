@@ -10,7 +10,7 @@ use sciformats_core::{Fault, bound};
 
 use crate::{Chunk, Element, Kind};
 
-/// Returns a registry of all filters of this build.
+/// Returns a registry of all filters of this build. Errors for filters that are [refused](crate::refused) say what can undo them.
 ///
 /// ```
 /// # #[cfg(feature = "zfp")] {
@@ -34,6 +34,9 @@ pub fn registry() -> Registry {
     let registry = Registry::default();
     #[cfg(feature = "blosc2")]
     let registry = registry.with_blosc(crate::blosc2::registry());
+    let registry = crate::registry::all_refused()
+        .iter()
+        .fold(registry, |registry, refused| registry.with_elsewhere(refused.id, refused.elsewhere));
     crate::all()
         .iter()
         .fold(registry, |registry, filter| registry.with(filter.id(), Arc::new(Adapter(*filter))))
@@ -71,4 +74,28 @@ fn element(datatype: &Datatype) -> Element {
         _ => false,
     };
     Element { kind, size: datatype.size, big_endian }
+}
+
+#[cfg(test)]
+mod tests {
+    use hdf5_pure::filters::Filters;
+    use hdf5_pure::{CreateOptions, File, OpenOptions, Writer};
+
+    use super::*;
+
+    #[test]
+    fn errors_say_what_can_undo_a_refused_filter() {
+        let mut file = Writer::in_memory(&CreateOptions::default()).unwrap();
+        let filters = Filters::new().custom(32024, Vec::new());
+        let mut dataset =
+            file.dataset("flow").shape([2]).chunks([2]).filters(filters).create::<u8>().unwrap();
+        dataset.write_chunk(&[0], 0, &[1, 2]).unwrap();
+        let options = OpenOptions::default().with_registry(registry());
+        let file = File::from_storage(file.into_bytes().unwrap(), &options).unwrap();
+        let error = file.dataset("flow").unwrap().read::<u8>().unwrap_err().to_string();
+        assert!(
+            error.contains("filter 32024 (sz3), which Python's hdf5plugin can undo, is not supported"),
+            "{error}"
+        );
+    }
 }

@@ -52,23 +52,29 @@ pub struct Refused {
 
 const REFUSED: &[Refused] = &[
     refusal(257, "hzip", "the plug-in of HZIP"),
-    refusal(258, "fpzip", "the library fpzip, with its plug-in H5Z-FPZIP"),
+    refusal(258, "fpzip", "the plug-in H5Z-FPZIP"),
     refusal(32005, "apax", "the library of Samplify Systems"),
     refusal(32007, "jpeg-xr", "the library jxrlib"),
     refusal(32011, "ccsds-123", "the plug-in of the Universitat Autònoma de Barcelona"),
-    refusal(32014, "fpzip", "the library fpzip, with its plug-in H5Z-FPZIP"),
-    refusal(32016, "b3d", "the plug-in B³D, which needs a GPU of NVIDIA"),
-    refusal(32017, "sz", "Python's hdf5plugin, with h5repack or h5py"),
+    refusal(32014, "fpzip", "the plug-in H5Z-FPZIP"),
+    refusal(32016, "b3d", "the plug-in B³D on a GPU of NVIDIA"),
+    refusal(32017, "sz", "Python's hdf5plugin"),
     refusal(32021, "fapec", "the library of DAPCOM"),
-    refusal(32024, "sz3", "Python's hdf5plugin, with h5repack or h5py"),
+    refusal(32024, "sz3", "Python's hdf5plugin"),
     refusal(32027, "flac", "the plug-in hdf5-flac"),
-    refusal(32028, "sperr", "Python's hdf5plugin, with h5repack or h5py"),
+    refusal(32028, "sperr", "Python's hdf5plugin"),
     refusal(32030, "ffmpeg", "the plug-in FFMPEG HDF5"),
-    refusal(32033, "htj2k", "Python's hdf5plugin, with h5repack or h5py"),
+    refusal(32033, "htj2k", "Python's hdf5plugin"),
 ];
 
 const fn refusal(id: u16, name: &'static str, elsewhere: &'static str) -> Refused {
     Refused { id, name, elsewhere }
+}
+
+/// Returns every filter that is refused.
+#[cfg(feature = "hdf5")]
+pub(crate) fn all_refused() -> &'static [Refused] {
+    REFUSED
 }
 
 /// Returns what is known about a registered filter that this crate does not have.

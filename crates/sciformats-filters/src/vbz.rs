@@ -2,7 +2,7 @@
 //! (`StreamVByte`), and Zstandard.
 //!
 //! The client data values: version (0 or 1), bytes per integer (0: no integers), whether differences are coded (0 or 1), level of
-//! Zstandard (0: none; 1 if it is missing).
+//! Zstandard (0: none; 1 if it is missing). If a caller gives no values at all, they are chosen by the type of the elements.
 //!
 //! | offset | size | field |
 //! |---|---|---|
@@ -21,7 +21,7 @@ use sciformats_core::fault::{ParseError, field};
 use sciformats_core::{Fault, FaultKind};
 
 use crate::filter::{rule, truncated, value, within};
-use crate::{Chunk, Element, Filter, zstd};
+use crate::{Chunk, Element, Filter, Kind, zstd};
 
 /// The filter.
 pub(crate) struct Vbz;
@@ -115,8 +115,19 @@ impl Filter for Vbz {
     }
 
     fn configure(&self, asked: &[u32], chunk: &Chunk<'_>) -> Result<Vec<u32>, Fault> {
+        let Element { kind, size: of, big_endian } = chunk.element;
+        if asked.is_empty() {
+            let integers = matches!(kind, Kind::Signed | Kind::Unsigned) && matches!(of, 1 | 2 | 4);
+            return match integers && (!big_endian || of == 1) {
+                true => Ok(vec![1, of, 1, 1]),
+                false => Err(rule("elements", "must be little-endian integers of 1, 2 or 4 bytes")),
+            };
+        }
         let size = Coding::of(asked)?.size;
-        let Element { size: of, big_endian, .. } = chunk.element;
+        if size == 0 {
+            // The original plug-in reads such chunks, but the process ends if it has to write one.
+            return Err(rule("integer size", "must not be 0"));
+        }
         if size > 1 && (size != of as usize || big_endian) {
             return Err(rule("elements", "must be little-endian integers of the size that is chosen"));
         }
@@ -231,6 +242,8 @@ fn codes<const N: usize>(coding: Coding, input: &[u8], out: &mut Vec<u8>) -> Res
         let unused = 8 * (4 - N as u32);
         let number = (number << unused).cast_signed() >> unused;
         let difference = number.wrapping_sub(before.cast_signed());
+        // The original plug-in computes with 16 bits if integers have two bytes, and with more if they have one.
+        let difference = if N == 2 { difference << 16 >> 16 } else { difference };
         before = number.cast_unsigned();
         (difference << 1 ^ difference >> 31).cast_unsigned()
     });
@@ -315,6 +328,39 @@ mod tests {
         assert!(Vbz.decode(&values, &bytes, 9).is_err());
         bytes.push(0);
         assert!(Vbz.decode(&values, &bytes, 10).is_err());
+    }
+
+    #[test]
+    fn differences_that_overflow() {
+        // What the plug-in 1.0.1 writes.
+        let numbers = [0, 5, i16::MAX, 3, i16::MIN, i16::MAX, i16::MIN, 7];
+        let stored = [
+            16, 0, 0, 0, // decoded size
+            0x50, 0x41, // control
+            0x00, 0x0a, 0xf4, 0xff, 0xf7, 0xff, 0xfa, 0xff, 0x01, 0x02, 0xf1, 0xff,
+        ];
+        let bytes: Vec<u8> = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
+        for version in [0, 1] {
+            let values = [version, 2, 1, 0];
+            assert_eq!(Vbz.encode(&values, &bytes).unwrap().unwrap(), stored);
+            assert_eq!(Vbz.decode(&values, &stored, bytes.len()).unwrap(), bytes);
+        }
+        let bytes = [0, 5, 127, 3, 128, 127, 128, 7];
+        let stored =
+            [8, 0, 0, 0, 0x00, 0x55, 0x00, 0x0a, 0xf4, 0xf7, 0x05, 0x01, 0xfe, 0x01, 0xfd, 0x01, 0x0e, 0x01];
+        assert_eq!(Vbz.encode(&[0, 1, 1, 0], &bytes).unwrap().unwrap(), stored);
+    }
+
+    #[test]
+    fn values_that_fit_the_elements() {
+        let values = |element| Vbz.configure(&[], &Chunk { element, shape: &[9] });
+        assert_eq!(values(Element::signed(2)).unwrap(), [1, 2, 1, 1]);
+        assert_eq!(values(Element::unsigned(1)).unwrap(), [1, 1, 1, 1]);
+        let big = Element { big_endian: true, ..Element::signed(2) };
+        for element in [big, Element::signed(8), Element::float(4)] {
+            assert!(values(element).is_err(), "{element:?}");
+        }
+        assert!(Vbz.configure(&[1, 0, 0, 1], &Chunk { element: Element::signed(2), shape: &[9] }).is_err());
     }
 
     #[test]

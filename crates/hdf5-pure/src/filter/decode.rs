@@ -83,6 +83,8 @@ pub trait Filter: Send + Sync {
 #[derive(Clone, Default)]
 pub struct Registry {
     added: HashMap<u16, Arc<dyn Filter>>,
+    /// What can undo filters that are not here.
+    elsewhere: HashMap<u16, &'static str>,
     /// The codecs and filters of the plug-ins of Blosc.
     #[cfg(feature = "blosc2")]
     blosc: cframe::Registry,
@@ -99,6 +101,27 @@ impl Registry {
     #[must_use]
     pub fn with(mut self, id: u16, filter: Arc<dyn Filter>) -> Self {
         self.added.insert(id, filter);
+        self
+    }
+
+    /// Says in errors what can undo a filter that this registry does not have: `Python's hdf5plugin`.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, OpenOptions, Writer};
+    /// use hdf5_pure::filters::{Filters, Registry};
+    ///
+    /// let registry = Registry::default().with_elsewhere(32017, "Python's hdf5plugin");
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// let filters = Filters::new().custom(32017, Vec::new());
+    /// file.dataset("flow").shape([2]).chunks([2]).filters(filters).create::<u8>()?.write_chunk(&[0], 0, &[1, 2])?;
+    /// let file = File::from_storage(file.into_bytes()?, &OpenOptions::default().with_registry(registry))?;
+    /// let error = file.dataset("flow")?.read::<u8>().unwrap_err();
+    /// assert!(error.to_string().starts_with("filter 32017 (sz), which Python's hdf5plugin can undo, is not supported"));
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_elsewhere(mut self, id: u16, elsewhere: &'static str) -> Self {
+        self.elsewhere.insert(id, elsewhere);
         self
     }
 
@@ -255,9 +278,32 @@ impl Registry {
             }
             #[cfg(any(feature = "zstd", feature = "ruzstd"))]
             32015 => ("zstd filter", codec::zstd::decode(bytes, max).map(|data| *out = data)),
-            id => return Err(unsupported(id, filter, offset)),
+            _ => return Err(self.unsupported(filter, offset)),
         };
         decoded.map_err(|fault| fault.at(structure, offset))
+    }
+
+    fn unsupported(&self, filter: &FilterDescription, offset: u64) -> Error {
+        let id = filter.id;
+        let name = known(id)
+            .map(str::to_owned)
+            .or_else(|| filter.name.as_ref().map(|name| name.to_text().into_owned()));
+        let mut what = format!("filter {id}");
+        if let Some(name) = name {
+            what.push_str(&format!(" ({name})"));
+        }
+        if let Some(elsewhere) = self.elsewhere.get(&id) {
+            what.push_str(&format!(", which {elsewhere} can undo,"));
+        }
+        let feature = match id {
+            1 => Some("deflate"),
+            307 => Some("bzip2"),
+            32004 => Some("lz4"),
+            32015 => Some("zstd"),
+            32001 | 32026 => Some("blosc2"),
+            _ => None,
+        };
+        Error::Unsupported { what: what.into(), feature, offset: Some(offset), place: Place::default() }
     }
 }
 
@@ -293,26 +339,15 @@ fn moved(mut error: Error, by: u64) -> Error {
     error
 }
 
-fn unsupported(id: u16, filter: &FilterDescription, offset: u64) -> Error {
-    let name =
-        known(id).map(str::to_owned).or_else(|| filter.name.as_ref().map(|name| name.to_text().into_owned()));
-    let what = match name {
-        Some(name) => format!("filter {id} ({name})"),
-        None => format!("filter {id}"),
-    };
-    let feature = match id {
-        1 => Some("deflate"),
-        307 => Some("bzip2"),
-        32004 => Some("lz4"),
-        32015 => Some("zstd"),
-        32001 | 32026 => Some("blosc2"),
-        _ => None,
-    };
-    Error::Unsupported { what: what.into(), feature, offset: Some(offset), place: Place::default() }
-}
-
-/// Returns the registered name of a filter.
-pub(crate) fn known(id: u16) -> Option<&'static str> {
+/// Returns the name of a registered filter in lower case.
+///
+/// ```
+/// use hdf5_pure::filters::known;
+///
+/// assert_eq!(known(32024), Some("sz3"));
+/// assert_eq!(known(299), None);
+/// ```
+pub fn known(id: u16) -> Option<&'static str> {
     Some(match id {
         1 => "deflate",
         2 => "shuffle",

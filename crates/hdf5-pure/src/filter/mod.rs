@@ -14,8 +14,8 @@ mod encode;
 #[cfg(feature = "parallel")]
 mod threads;
 
-pub(crate) use self::decode::{Buffers, Filtered, known};
-pub use self::decode::{Filter, Registry};
+pub(crate) use self::decode::{Buffers, Filtered};
+pub use self::decode::{Filter, Registry, known};
 pub(crate) use self::encode::{each, encode};
 #[cfg(feature = "parallel")]
 pub(crate) use self::threads::shared;

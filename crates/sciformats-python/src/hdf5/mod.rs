@@ -37,6 +37,7 @@ pub(crate) fn open_hdf5(
         .with_limits(general.limits)
         .with_external(general.external.clone())
         .with_threads(general.threads())
+        .with_registry(sciformats::filters::hdf5())
         .with_missing(hdf5_pure::options::MissingSources::Filled)
         .with_access(general.access);
     let shown = path.as_ref().map(|path| path.to_string_lossy().into_owned());

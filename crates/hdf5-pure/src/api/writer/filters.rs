@@ -111,6 +111,8 @@ enum Request {
     Custom(FilterDescription),
     /// A filter of the caller, which may complete its values.
     Asked(FilterDescription),
+    /// The same, if it can be applied to the elements.
+    Suitable(FilterDescription),
 }
 
 impl Filters {
@@ -426,6 +428,43 @@ impl Filters {
         self.with(Request::Asked(FilterDescription { id, name: None, optional: false, values }))
     }
 
+    /// Adds a filter as [`custom`](Self::custom) does, but leaves it out if it cannot be applied to the elements or the chunks.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    ///
+    /// use hdf5_pure::filters::{Filter, Filters, Registry};
+    /// use hdf5_pure::{CreateOptions, Datatype, Fault, FaultKind, File, Writer};
+    ///
+    /// /// Leaves bytes as they are.
+    /// struct Bytes;
+    /// impl Filter for Bytes {
+    ///     fn decode(&self, _: &[u32], input: &[u8], _: usize) -> Result<Vec<u8>, Fault> {
+    ///         Ok(input.to_vec())
+    ///     }
+    ///     fn encode(&self, _: &[u32], input: &[u8]) -> Result<Option<Vec<u8>>, Fault> {
+    ///         Ok(Some(input.to_vec()))
+    ///     }
+    ///     fn configure(&self, values: &[u32], datatype: &Datatype, _: &[u64]) -> Result<Vec<u32>, Fault> {
+    ///         if datatype.size == 1 { Ok(values.to_vec()) } else { Err(FaultKind::Rule("must be bytes").into()) }
+    ///     }
+    /// }
+    ///
+    /// let registry = Registry::default().with(300, Arc::new(Bytes));
+    /// let mut file = Writer::in_memory(&CreateOptions::default().with_registry(registry))?;
+    /// let filters = Filters::new().suitable(300, vec![]);
+    /// file.dataset("bytes").chunks([2]).filters(filters.clone()).write(&[1u8, 2])?;
+    /// file.dataset("counts").chunks([2]).filters(filters).write(&[1u16, 2])?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// assert_eq!(file.dataset("bytes")?.filters()?.filters.len(), 1);
+    /// assert_eq!(file.dataset("counts")?.read::<u16>()?, [1, 2]); // without a filter
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    #[must_use]
+    pub fn suitable(self, id: u16, values: Vec<u32>) -> Self {
+        self.with(Request::Suitable(FilterDescription { id, name: None, optional: false, values }))
+    }
+
     /// Uses the filters of another dataset with their stored client data values. The values of some filters are valid
     /// for one chunk size only.
     ///
@@ -461,8 +500,11 @@ impl Filters {
             let problem = format!("are {}, but a dataset has at most {MAX_FILTERS}", self.requests.len());
             return Err(Error::usage("filters", problem));
         }
-        let filters: Vec<FilterDescription> =
-            self.requests.iter().map(|request| describe(request, of)).collect::<Result<_>>()?;
+        let filters: Vec<FilterDescription> = self
+            .requests
+            .iter()
+            .filter_map(|request| asked(request, of).transpose())
+            .collect::<Result<_>>()?;
         let long = |filter: &FilterDescription| {
             let name = filter.name.as_ref().map_or(0, |name| name.as_bytes().len());
             name > MAX_FILTER_NAME || filter.values.len() > usize::from(u16::MAX)
@@ -474,6 +516,22 @@ impl Filters {
             ));
         }
         Ok(Pipeline { filters })
+    }
+}
+
+/// Returns the client data values of a filter that may complete them.
+fn configured(filter: &FilterDescription, of: Filtered<'_>) -> Result<Vec<u32>, Fault> {
+    match of.registry.added(filter.id) {
+        Some(added) => added.configure(&filter.values, of.datatype, of.chunk),
+        None => Ok(filter.values.clone()),
+    }
+}
+
+/// Describes a filter, or returns nothing if it is left out.
+fn asked(request: &Request, of: Filtered<'_>) -> Result<Option<FilterDescription>> {
+    match request {
+        Request::Suitable(filter) if configured(filter, of).is_err() => Ok(None),
+        request => describe(request, of).map(Some),
     }
 }
 
@@ -509,13 +567,10 @@ fn describe(request: &Request, of: Filtered<'_>) -> Result<FilterDescription> {
             (*id, true, vec![revision, format, element, of.bytes()?, level, *shuffle as u32, codec])
         }
         Request::Custom(filter) => return Ok(filter.clone()),
-        Request::Asked(filter) => {
-            let mut filter = filter.clone();
-            if let Some(added) = of.registry.added(filter.id) {
-                let wrong = |fault: Fault| Error::usage("filter", format!("{}: {fault}", filter.id));
-                filter.values = added.configure(&filter.values, of.datatype, of.chunk).map_err(wrong)?;
-            }
-            return Ok(filter);
+        Request::Asked(filter) | Request::Suitable(filter) => {
+            let values = configured(filter, of)
+                .map_err(|fault| Error::usage("filter", format!("{}: {fault}", filter.id)))?;
+            return Ok(FilterDescription { values, ..filter.clone() });
         }
     };
     Ok(FilterDescription { id, name: None, optional, values })

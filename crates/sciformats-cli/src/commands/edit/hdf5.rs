@@ -15,7 +15,8 @@ pub(super) fn change(args: &Edit, change: &Change, session: &Session) -> Outcome
     let reading = OpenOptions::default()
         .with_limits(session.options().limits)
         .with_threads(session.options().threads)
-        .with_external(session.options().external.clone());
+        .with_external(session.options().external.clone())
+        .with_registry(sciformats::filters::hdf5());
     let fail = |stop: Stop| match stop {
         Stop::Error(error) => named(args, &error, session),
         Stop::Refused(problem) => Failure::Usage(format!("{}: {problem}", args.file.display())),

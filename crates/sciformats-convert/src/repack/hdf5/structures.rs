@@ -11,6 +11,7 @@ pub(in crate::repack) fn changes((old, new): (&Path, &Path), of: &File, asked: b
     let read = hdf5_pure::OpenOptions::default()
         .with_limits(*of.limits())
         .with_external(of.options().external.clone())
+        .with_registry(sciformats::filters::hdf5())
         .with_access(of.options().access);
     let old = hdf5_pure::File::open_with(old, &read)?;
     let new = hdf5_pure::File::open_with(new, &read)?;

@@ -340,29 +340,13 @@ pub fn filter(of: &FilterDescription) -> String {
         |name: &str| of.values.first().map_or_else(|| name.to_owned(), |value| format!("{name} {value}"));
     match of.id {
         1 => first("deflate"),
-        2 => "shuffle".into(),
-        3 => "fletcher32".into(),
-        4 => "szip".into(),
-        5 => "n-bit".into(),
-        6 => "scale-offset".into(),
-        305 => "lzo".into(),
         307 => first("bzip2"),
-        32000 => "lzf".into(),
-        32001 => "blosc".into(),
-        32002 => "mafisc".into(),
-        32003 => "snappy".into(),
-        32004 => "lz4".into(),
-        32008 => "bitshuffle".into(),
-        32013 => "zfp".into(),
-        32014 => "fpzip".into(),
         32015 => first("zstd"),
-        32017 => "sz".into(),
-        32019 => "jpeg".into(),
-        32022 => "granular bit round".into(),
-        32023 => "bit round".into(),
-        32026 => "blosc2".into(),
-        32027 => "flac".into(),
-        id => of.name.as_ref().map_or_else(|| format!("filter {id}"), |name| format!("{name} (filter {id})")),
+        id => match (hdf5_pure::filters::known(id), &of.name) {
+            (Some(known), _) => known.to_owned(),
+            (None, Some(name)) => format!("{name} (filter {id})"),
+            (None, None) => format!("filter {id}"),
+        },
     }
 }
 
