@@ -8,6 +8,7 @@ are left out (`LEFT_OUT`). Each other test must pass, or be in the table with a 
 
 from __future__ import annotations
 
+import collections
 import importlib.util
 import json
 import os
@@ -45,23 +46,59 @@ LEAST = 0.9
 
 ALIAS = '''
 """`import h5py` is `import sciformats.h5`. What h5py's tests need of its internals to be imported is here."""
-import contextlib, importlib.machinery, os, sys, types
+import functools, importlib.machinery, os, sys, types
 import sciformats.h5 as h5
+
+#: The names of what is only here, and was used by the test that runs.
+used = set()
 
 class Absent:
     """A name of the low-level interface that sciformats.h5 does not have."""
     def __init__(self, name): self._name = name
     def __getattr__(self, name):
         if name.startswith("__"): raise AttributeError(name)
+        used.add(self._name)
         return Absent(f"{self._name}.{name}")
-    def __iter__(self): return iter(())
-    def __call__(self, *_, **__): raise NotImplementedError(f"{self._name} is not in sciformats.h5")
+    def __iter__(self):
+        used.add(self._name)
+        return iter(())
+    def __call__(self, *_, **__):
+        used.add(self._name)
+        raise NotImplementedError(f"{self._name} is not in sciformats.h5")
+
+class Supplied(types.SimpleNamespace):
+    """Values that the suite takes from h5py's internals, or sets there."""
+    def __getattribute__(self, name):
+        if not name.startswith("__"): used.add(name)
+        return super().__getattribute__(name)
+    def __setattr__(self, name, value):
+        used.add(name)
+        super().__setattr__(name, value)
+
+def supplied(function):
+    """A function that the suite takes from h5py's internals."""
+    @functools.wraps(function)
+    def call(*arguments):
+        used.add(function.__name__)
+        return function(*arguments)
+    return call
+
+@supplied
+def is_empty_dataspace(of): return of.shape is None
+
+class Phil:
+    """h5py's lock, for which this package has no counterpart."""
+    def __enter__(self): used.add("phil")
+    def __exit__(self, *_): pass
 
 def module(name, **members):
     made = types.ModuleType("h5py." + name)
     made.__spec__ = importlib.machinery.ModuleSpec("h5py." + name, None)
     made.__dict__.update(members)
-    made.__getattr__ = lambda member: Absent(f"h5py.{name}.{member}")
+    def absent(member):
+        if not member.startswith("__"): used.add(f"h5py.{name}.{member}")
+        return Absent(f"h5py.{name}.{member}")
+    made.__getattr__ = absent
     sys.modules["h5py." + name] = made
     return made
 
@@ -72,13 +109,16 @@ for name in ("h5", "h5a", "h5d", "h5f", "h5g", "h5i", "h5l", "h5o", "h5p", "h5pl
     setattr(h5, name, made)
 import math
 # h5py has two ways to read a selection, which its tests compare; this package has one.
-h5.Dataset._fast_reader = property(lambda dataset: types.SimpleNamespace(read=lambda key: dataset[key]))
-h5._hl = types.SimpleNamespace(dataset=types.SimpleNamespace(_LEGACY_GZIP_COMPRESSION_VALS=frozenset(range(10))))
-module("_objects", phil=contextlib.nullcontext())
+def fast_reader(dataset):
+    used.add("_fast_reader")
+    return types.SimpleNamespace(read=lambda key: dataset[key])
+h5.Dataset._fast_reader = property(fast_reader)
+h5._hl = types.SimpleNamespace(dataset=Supplied(_LEGACY_GZIP_COMPRESSION_VALS=frozenset(range(10))))
+module("_objects", phil=Phil())
 module("_hl")
-module("_hl.base", Empty=h5.Empty, is_hdf5=h5.is_hdf5, product=math.prod, HLObject=h5.HLObject, is_empty_dataspace=lambda of: of.shape is None)
+module("_hl.base", Empty=h5.Empty, is_hdf5=h5.is_hdf5, product=supplied(math.prod), HLObject=h5.HLObject, is_empty_dataspace=is_empty_dataspace)
 module("_hl.files", _drivers=("sec2", "core", "stdio", "fileobj"), direct_vfd=False, mpi=False, hdf5_version=(2, 0, 0))
-module("_hl.compat", filename_encode=os.fsencode, filename_decode=os.fsdecode)
+module("_hl.compat", filename_encode=supplied(os.fsencode), filename_decode=supplied(os.fsdecode))
 module("_hl.selections")
 module("_hl.vds", vds_support=True)
 module("_hl.selections2")
@@ -105,6 +145,7 @@ RECORD = '''
 import json, os
 import suite_alias
 outcomes = {}
+def pytest_runtest_logstart(nodeid, location): suite_alias.used.clear()
 def pytest_runtest_logreport(report):
     if report.outcome == "failed" or (report.when == "call") or (report.outcome == "skipped"):
         if outcomes.get(report.nodeid, ("",))[0] == "failed": return
@@ -113,16 +154,16 @@ def pytest_runtest_logreport(report):
             crash = getattr(report.longrepr, "reprcrash", None)
             why = (crash.message if crash else str(report.longrepr)).splitlines()[0][:200]
         outcome = "skipped" if report.outcome == "skipped" else report.outcome
-        outcomes[report.nodeid] = (outcome, why)
+        outcomes[report.nodeid] = (outcome, why, sorted(suite_alias.used))
 def pytest_collectreport(report):
-    if report.failed: outcomes[report.nodeid] = ("failed", "cannot be imported: " + str(report.longrepr).splitlines()[-1][:200])
+    if report.failed: outcomes[report.nodeid] = ("failed", "cannot be imported: " + str(report.longrepr).splitlines()[-1][:200], [])
 def pytest_sessionfinish(session):
     with open(os.environ["SUITE_OUTCOMES"], "w") as out: json.dump(outcomes, out)
 '''
 
 
-def run(folder: pathlib.Path) -> dict[str, tuple[str, str]]:
-    """Copy the suite, run it, and return the outcome of each test."""
+def run(folder: pathlib.Path) -> dict[str, tuple[str, str, list[str]]]:
+    """Copy the suite, run it, and return the outcome of each test, with the internals of h5py that it used from `ALIAS`."""
     spec = importlib.util.find_spec("h5py")
     assert spec is not None and spec.origin is not None, "h5py is not installed"
     shutil.rmtree(folder, ignore_errors=True)
@@ -140,18 +181,21 @@ def run(folder: pathlib.Path) -> dict[str, tuple[str, str]]:
     command += [f"--ignore=suite/tests/{name}" for name in LEFT_OUT]
     with open(folder / "log.txt", "w") as log:
         subprocess.run(command, cwd=folder, env=environment, stdout=log, stderr=subprocess.STDOUT, check=False)
-    found: dict[str, tuple[str, str]] = {key: tuple(value) for key, value in json.loads(outcomes.read_text()).items()}
+    found: dict[str, tuple[str, str, list[str]]] = {key: tuple(value) for key, value in json.loads(outcomes.read_text()).items()}
     return found
 
 
 def main() -> int:
     folder, table = pathlib.Path(sys.argv[1]).absolute(), pathlib.Path(sys.argv[2])
     outcomes = run(folder)
-    failed = {name: why for name, (outcome, why) in outcomes.items() if outcome == "failed"}
-    passed = [name for name, (outcome, _) in outcomes.items() if outcome == "passed"]
-    skipped = [name for name, (outcome, _) in outcomes.items() if outcome == "skipped"]
+    failed = {name: why for name, (outcome, why, _) in outcomes.items() if outcome == "failed"}
+    passed = [name for name, (outcome, _, _) in outcomes.items() if outcome == "passed"]
+    skipped = [name for name, (outcome, _, _) in outcomes.items() if outcome == "skipped"]
     share = len(passed) / max(len(passed) + len(failed), 1)
     print(f"h5py's suite: {len(passed)} passed, {len(failed)} failed, {len(skipped)} skipped by the suite: {share:.1%}")
+    assisted = collections.Counter(internal for name in passed for internal in outcomes[name][2])
+    count = sum(bool(outcomes[name][2]) for name in passed)
+    print(f"{count} of those that pass use internals of h5py that this script supplies:", dict(assisted.most_common()))
     groups = tomllib.loads(table.read_text())["reason"] if table.exists() else []
     known: dict[str, str] = {test: group["why"] for group in groups for test in group["tests"]}
     new = sorted(set(failed) - set(known))

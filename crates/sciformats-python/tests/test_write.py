@@ -158,3 +158,30 @@ def test_files_in_memory(tmp_path: pathlib.Path) -> None:
     with h5.File(tmp_path / "nowhere.h5", "w", driver="core", backing_store=False) as file:
         file["x"] = 1
     assert not (tmp_path / "nowhere.h5").exists()
+
+
+class Zstd(h5.filters.FilterRefBase):
+    """A filter as another package defines it."""
+
+    filter_id = 32015
+
+    def __init__(self, level: int) -> None:
+        self.filter_options = (level,)
+
+
+def test_filters_that_are_objects(tmp_path: pathlib.Path) -> None:
+    path, data = tmp_path / "packed.h5", np.arange(1000).reshape(10, 100) // 50
+    with h5.File(path, "w") as file:
+        file.create_dataset("zstd", data=data, chunks=(4, 100), compression=Zstd(7))
+        file.create_dataset("unpacked", data=data, chunks=(4, 100), **Zstd(7))
+        file.create_dataset("gzip", data=data, chunks=(4, 100), compression=h5.filters.Gzip(9))
+    with h5py.File(path) as file:
+        for name, number, values in (("zstd", 32015, (7,)), ("unpacked", 32015, (7,)), ("gzip", 1, (9,))):
+            assert file[name].id.get_create_plist().get_filter(0)[::2] == (number, values)
+        np.testing.assert_array_equal(file["gzip"], data)
+    with h5.File(path) as file:
+        np.testing.assert_array_equal(file["zstd"], data)
+        assert file["zstd"].id.get_storage_size() < data.nbytes // 2
+    assert Zstd(7) == Zstd(7) and len({Zstd(7), Zstd(7), Zstd(8)}) == 2
+    with pytest.raises(KeyError):
+        Zstd(7)["chunks"]

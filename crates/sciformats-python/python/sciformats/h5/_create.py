@@ -14,7 +14,7 @@ from sciformats.h5 import _encode, _types
 
 _NAMES = {"gzip": 1, "szip": 4, "lzf": 32000}
 
-#: What the newest methods of compression are called in this package, beyond the names of h5py.
+#: A size without a limit: of a dimension, or of the elements in an external file.
 UNLIMITED = (1 << 64) - 1
 
 
@@ -196,7 +196,7 @@ def _compression(compression: Any, opts: Any, unknown: bool) -> tuple[int, list[
             raise ValueError(f"GZIP setting must be an integer from 0-9, not {level!r}")
         return 1, [int(level)]
     if number == 32000:
-        if opts is not None:
+        if opts not in (None, ()):
             raise ValueError("LZF compression filter accepts no options")
         return number, []
     if number == 4:

@@ -1,47 +1,50 @@
-"""Filters with their parameters, for ``create_dataset(compression=...)``."""
+"""Objects that stand for a filter with its parameters, such as those of ``hdf5plugin``."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-#: The names of the filters that can be undone, and of those that can be applied.
-decode = frozenset({"gzip", "lzf", "szip", "shuffle", "fletcher32", "scaleoffset"})
-encode = decode
+#: The names that ``compression=`` and the keywords of single filters know. Each can be applied and undone.
+encode = frozenset(("shuffle", "fletcher32", "scaleoffset", "gzip", "szip", "lzf"))
+decode = encode
+
+#: The keywords of ``create_dataset`` that an object provides, and the attributes that hold their values.
+_KEYWORDS = {"compression": "filter_id", "compression_opts": "filter_options"}
 
 
 class FilterRefBase(Mapping[str, Any]):
-    """A filter with its parameters: ``compression=filter``, or ``**filter`` in older programs.
+    """The base class of filters that a program or another package defines.
 
-    A subclass sets ``filter_id``, the number of the filter, and may set ``filter_options``, its parameters.
+    The object itself can be the value of ``compression``, or be unpacked into keywords with ``**``.
+
+    Attributes
+    ----------
+    filter_id : int
+        The registered number. Each class derived from this one has its own.
+    filter_options : tuple of int
+        What is stored in the file as the parameters. By default there are none.
     """
 
     filter_id: int | None = None
     filter_options: tuple[int, ...] = ()
 
-    def __getitem__(self, keyword: str) -> Any:
-        if keyword == "compression":
-            return self.filter_id
-        if keyword == "compression_opts":
-            return self.filter_options
-        raise KeyError(keyword)
-
     def __iter__(self) -> Iterator[str]:
-        yield "compression"
-        yield "compression_opts"
+        return iter(_KEYWORDS)
 
     def __len__(self) -> int:
-        return 2
+        return len(_KEYWORDS)
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, FilterRefBase) and dict(self) == dict(other)
+    def __getitem__(self, keyword: str) -> Any:
+        return getattr(self, _KEYWORDS[keyword])
 
+    # A mapping compares its items; equal ones have to hash alike.
     def __hash__(self) -> int:
-        return hash(tuple(self.items()))
+        return hash(frozenset(self.items()))
 
 
 class Gzip(FilterRefBase):
-    """Deflate, with a level from 0 to 9."""
+    """Deflate. ``level`` is 0 (fastest) to 9 (smallest)."""
 
     filter_id = 1
 
