@@ -123,7 +123,7 @@ const TASKS: &[Task] = &[
     },
     Task {
         name: "salvage",
-        usage: "[--count N] [--kills N] [--publish]",
+        usage: "[--count N] [--kills N] [--minutes N] [--publish]",
         run: salvage::task,
         help: "damage files in many ways, salvage them, and compare what was saved with the undamaged files; write docs/salvage.md",
     },

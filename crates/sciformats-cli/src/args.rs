@@ -207,7 +207,7 @@ pub(crate) enum Command {
                             sciformats salvage cut.h5 --map cut.svg --json\n\nThe damaged file is only read. In the new file, \
                             objects that nothing led to are in /lost+found. Where elements are missing there are fill \
                             values, and the attributes `missing` and `damage` of the dataset say where and why.\n\n\
-                            whole: everything is there, and checksums say that it is unchanged; complete: everything is there, \
+                            whole: everything is there, and checksums say that it is unchanged; unchecked: nothing is known to be missing, \
                             and some of it has no checksum; partial: a part is missing; metadata: no element is left; \
                             lost: a name is left.\n\
                             Exit status: 0 if the file is sound, 1 if it is damaged."

@@ -100,7 +100,7 @@ impl Examination {
     }
 
     /// Writes everything that was found to a new file at `path`, and returns what could not be written. Objects that nothing leads
-    /// to are below `/lost+found`. A dataset that is not complete has fill values where elements are missing, an attribute
+    /// to are below `/lost+found`. A partial dataset has fill values where elements are missing, an attribute
     /// [`MISSING`] that lists these parts, and an attribute [`DAMAGE`] that says why.
     ///
     /// # Errors

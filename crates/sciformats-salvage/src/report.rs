@@ -11,8 +11,8 @@ use crate::map::Map;
 pub enum State {
     /// Everything is there, and checksums say that the description, the index and the elements are as they were written.
     Whole,
-    /// Everything is there and can be read. Some of it has no checksum, so that changed bytes would not be noticed.
-    Complete,
+    /// Nothing is known to be missing. Some of it has no checksum, so that changed bytes would not be noticed.
+    Unchecked,
     /// A part is missing or damaged.
     Partial,
     /// The description is there, but no element.
@@ -26,7 +26,7 @@ impl State {
     pub fn word(self) -> &'static str {
         match self {
             Self::Whole => "whole",
-            Self::Complete => "complete",
+            Self::Unchecked => "unchecked",
             Self::Partial => "partial",
             Self::Metadata => "metadata",
             Self::Lost => "lost",
@@ -45,6 +45,8 @@ pub struct ObjectReport {
     pub kind: &'static str,
     /// How much is left.
     pub state: State,
+    /// Whether no checksum covers some of what is left, so that changed bytes in it would not be noticed.
+    pub unchecked: bool,
     /// The numbers of chunks that were found and that should be there, if elements are in chunks.
     pub chunks: Option<(u64, u64)>,
     /// The parts that were not found, as the index of the first element and the lengths along each dimension.
@@ -126,7 +128,7 @@ impl Report {
     pub fn is_sound(&self) -> bool {
         self.causes.is_empty()
             && self.actions.is_empty()
-            && self.objects.iter().all(|object| object.state <= State::Complete)
+            && self.objects.iter().all(|object| object.state <= State::Unchecked)
     }
 
     /// Returns the report as JSON.
@@ -138,6 +140,7 @@ impl Report {
                 "address": object.address,
                 "kind": object.kind,
                 "state": object.state.word(),
+                "unchecked": object.unchecked,
                 "chunks": object.chunks.map(|(found, expected)| json!({"found": found, "expected": expected})),
                 "missing": missing.collect::<Vec<_>>(),
                 "reasons": object.reasons,

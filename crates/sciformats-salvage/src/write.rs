@@ -1,4 +1,4 @@
-//! Writes what was found to a clean file, and marks what is not complete.
+//! Writes what was found to a clean file, and marks what is damaged.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::report::{Report, State};
 
 /// The attribute that lists the parts that were not found: in each row the index of the first element, and then the lengths.
 pub const MISSING: &str = "missing";
-/// The attribute that says in words why an object is not complete.
+/// The attribute that says in words why an object is damaged.
 pub const DAMAGE: &str = "damage";
 
 /// Writes an HDF5 file from the view of a damaged one. Returns what could not be written.
@@ -30,13 +30,13 @@ pub(crate) fn hdf5(report: &Report, view: Arc<dyn ReadAt>, output: &Path) -> Res
     Ok(losses)
 }
 
-/// Gives each object that is not complete its attributes.
+/// Gives each object that is damaged its attributes.
 fn mark(report: &Report, losses: &[Loss], path: &Path) -> Result<()> {
     let mut editor = Editor::open(path)?;
     for object in &report.objects {
         let lost: Vec<&str> =
             losses.iter().filter(|loss| loss.path == object.path).map(|loss| loss.what.as_str()).collect();
-        if object.state <= State::Complete && lost.is_empty() {
+        if object.state <= State::Unchecked && lost.is_empty() {
             continue;
         }
         // What has no path in the new file is in the report only.
@@ -46,7 +46,8 @@ fn mark(report: &Report, losses: &[Loss], path: &Path) -> Result<()> {
         }
         let mut reasons: Vec<&str> = object.reasons.iter().map(String::as_str).collect();
         reasons.extend(lost);
-        let text = format!("{}: {}", object.state.word(), reasons.join("; "));
+        let rest = if object.unchecked { ", the rest unchecked" } else { "" };
+        let text = format!("{}{rest}: {}", object.state.word(), reasons.join("; "));
         let text: String = text.chars().filter(|c| *c != '\0').take(2000).collect();
         editor.attribute(id, DAMAGE, text.as_str())?;
     }

@@ -113,7 +113,7 @@ pub(crate) struct ChunkKey {
 }
 
 impl ChunkKey {
-    fn parse(i: &[u8], rank: usize) -> Parsed<'_, Self> {
+    pub(crate) fn parse(i: &[u8], rank: usize) -> Parsed<'_, Self> {
         let (i, size) = field("size of chunk", le_u32)(i)?;
         let (i, filter_mask) = field("filter mask", le_u32)(i)?;
         let (i, offsets) = field("chunk offset", count(le_u64, rank)).parse(i)?;

@@ -89,14 +89,14 @@ fn text(out: &mut impl Write, path: &Path, found: &Examination, losses: &[String
 
 fn objects(out: &mut impl Write, report: &Report) -> io::Result<()> {
     writeln!(out, "\n{TITLE}Objects{TITLE:#}")?;
-    for state in [State::Whole, State::Complete, State::Partial, State::Metadata, State::Lost] {
+    for state in [State::Whole, State::Unchecked, State::Partial, State::Metadata, State::Lost] {
         let count = report.count(state);
         if count > 0 {
             writeln!(out, "  {:<8} {count}", state.word())?;
         }
     }
     let damaged: Vec<&ObjectReport> =
-        report.objects.iter().filter(|object| object.state > State::Complete).collect();
+        report.objects.iter().filter(|object| object.state > State::Unchecked).collect();
     for object in damaged.iter().take(SHOWN) {
         let chunks = object.chunks.map(|(found, of)| format!(", {found} of {of} chunks"));
         let reasons = object.reasons.join("; ");

@@ -16,6 +16,8 @@ use crate::report::{ObjectReport, State};
 const CHECKING: [u16; 2] = [1, 3];
 /// Why elements count as missing that can be read.
 const ZEROS: &str = "elements are in sectors of zeros, and nothing tells whether they were written so";
+/// Why elements count as missing that other parts of the file claim.
+const CLASH: &str = "bytes of elements also belong to something else";
 /// The most missing chunks that are listed.
 const LISTED: u64 = 1 << 20;
 /// The elements that are read at a time to see whether what they lead to is there.
@@ -40,11 +42,22 @@ impl Work {
             path: node.path.clone(),
             address: at,
             kind: node.kind(),
-            state: if node.header.version == 2 { State::Whole } else { State::Complete },
+            state: State::Whole,
+            unchecked: false,
             chunks: None,
             missing: Vec::new(),
             reasons: Vec::new(),
         };
+        if node.header.version != 2 {
+            unchecked(&mut report);
+        }
+        if let Some(lost) = self.mended.get(&at) {
+            // The header that is read now was made, and its checksum says nothing.
+            unchecked(&mut report);
+            if let Some(why) = lost {
+                spoil(&mut report, State::Partial, why.clone());
+            }
+        }
         for error in &node.header.lost {
             spoil(&mut report, State::Partial, error.to_string());
         }
@@ -55,13 +68,13 @@ impl Work {
             spoil(&mut report, State::Partial, "a link leads to an object that cannot be read".into());
         }
         if node.is_group() && node.header.has(MessageType::SymbolTable) {
-            report.state = report.state.max(State::Complete);
+            unchecked(&mut report);
         }
         // Blocks of heaps need not have checksums.
         if node.header.has(MessageType::AttributeInfo)
             || node.header.has(MessageType::LinkInfo) && node.links.len() > 8
         {
-            report.state = report.state.max(State::Complete);
+            unchecked(&mut report);
         }
         match file.attributes_at(Address(at)) {
             Ok(attributes) => {
@@ -69,7 +82,7 @@ impl Work {
                     let name =
                         attribute.name().map(ToString::to_string).unwrap_or_else(|| "without a name".into());
                     if attribute.datatype().is_ok_and(leads_elsewhere) {
-                        report.state = report.state.max(State::Complete);
+                        unchecked(&mut report);
                     }
                     if let Err(error) = attribute.canonical() {
                         spoil(&mut report, State::Partial, format!("the attribute {name}: {error}"));
@@ -98,7 +111,7 @@ impl Work {
         let elements = dataset.shape().iter().fold(1, |product, &n| bound::product(product, n));
         let elsewhere = leads_elsewhere(dataset.datatype());
         if elsewhere {
-            report.state = report.state.max(State::Complete);
+            unchecked(report);
         }
         match dataset.layout()? {
             Layout::Compact(_) => self.pieces(dataset, 0..elements, elsewhere, report),
@@ -108,7 +121,7 @@ impl Work {
                 }
             }
             Layout::Contiguous { address: Some(start) } => {
-                report.state = report.state.max(State::Complete);
+                unchecked(report);
                 let size = u64::from(dataset.datatype().size).max(1);
                 let offset = self.carver.offset(*start);
                 let there = bound::left(self.source.size(), offset) / size;
@@ -128,11 +141,19 @@ impl Work {
                         spoil(report, State::Partial, ZEROS.into());
                     }
                 }
+                let mut doubtful = Vec::new();
+                self.clashes.each((offset, bound::product(whole, size)), &mut |from, to| {
+                    doubtful.extend(boxes(dataset.shape(), from / size, to.div_ceil(size).min(whole)));
+                });
+                if !doubtful.is_empty() {
+                    report.missing.extend(doubtful);
+                    spoil(report, State::Partial, CLASH.into());
+                }
                 self.pieces(dataset, 0..whole, elsewhere, report);
             }
             Layout::Chunked(layout) => self.chunked(dataset, layout, (at, elsewhere), report)?,
             Layout::Virtual(_) => {
-                report.state = report.state.max(State::Complete);
+                unchecked(report);
                 if let Err(error) = dataset.check_elsewhere() {
                     report.reasons.push(error.to_string());
                 }
@@ -189,7 +210,7 @@ impl Work {
             .filter(|(_, filter)| CHECKING.contains(&filter.id))
             .fold(0, |mask, (i, _)| mask | 1u32.unbounded_shl(u32::try_from(i).unwrap_or(32)));
         if layout.index == IndexKind::BtreeV1 {
-            report.state = report.state.max(State::Complete);
+            unchecked(report);
         }
         let counts: Vec<u64> = dataset
             .shape()
@@ -221,23 +242,27 @@ impl Work {
                 Ok(()) => {
                     found += 1;
                     let offset = self.carver.offset(chunk.address);
-                    let unchecked = checking & !chunk.filter_mask == 0;
+                    let bare = checking & !chunk.filter_mask == 0;
                     // The checksum of zeros is zero in Fletcher32, so that a lost chunk passes.
                     let empty =
                         dataset.chunk_raw(&chunk).is_ok_and(|bytes| bytes.iter().all(|&byte| byte == 0));
                     let mut zeros = self.damaged && empty;
-                    if self.damaged && unchecked {
+                    if self.damaged && bare {
                         self.zeros((offset, chunk.size), 1, &mut |_, _| zeros = true);
                     }
                     if empty {
-                        report.state = report.state.max(State::Complete);
+                        unchecked(report);
                     }
                     if zeros {
                         report.missing.push(chunk_box(dataset.shape(), &layout.dimensions, &chunk.scaled));
                         spoil(report, State::Partial, ZEROS.into());
                     }
-                    if checking & !chunk.filter_mask == 0 {
-                        report.state = report.state.max(State::Complete);
+                    if bare {
+                        unchecked(report);
+                    }
+                    if self.clashes.hits((offset, chunk.size), bare) && !zeros {
+                        report.missing.push(chunk_box(dataset.shape(), &layout.dimensions, &chunk.scaled));
+                        spoil(report, State::Partial, CLASH.into());
                     }
                 }
                 Err(error) => {
@@ -282,6 +307,12 @@ fn read(dataset: &Dataset, start: &[u64], count: &[u64]) -> Result<()> {
     let ranges: Vec<Range> =
         start.iter().zip(count).map(|(&start, &count)| Range::new(start, count)).collect();
     dataset.read_canonical(&Slab::new(dataset.shape(), ranges)?).map(drop)
+}
+
+/// Notes that no checksum covers a part.
+fn unchecked(report: &mut ObjectReport) {
+    report.unchecked = true;
+    report.state = report.state.max(State::Unchecked);
 }
 
 /// Notes a reason, and that not more than this is left.

@@ -19,6 +19,8 @@ struct Broken {
     known: BTreeMap<Vec<u64>, StoredChunk>,
     /// The nodes of its tree, read or not.
     nodes: BTreeSet<u64>,
+    /// The addresses of chunks that an index names twice or out of order.
+    doubtful: BTreeSet<u64>,
     why: String,
     added: usize,
 }
@@ -35,6 +37,8 @@ impl Work {
                 continue;
             };
             let why = chunks.iter().find_map(|chunk| chunk.as_ref().err().map(ToString::to_string));
+            let filters = dataset.filters().map_or(0, |pipeline| pipeline.filters.len());
+            let why = why.or_else(|| suspicious(layout, filters, &chunks).map(str::to_owned));
             let mut nodes = BTreeSet::new();
             if layout.index == IndexKind::BtreeV1
                 && let Some(root) = layout.address
@@ -45,7 +49,6 @@ impl Work {
                 healthy.extend(nodes);
                 continue;
             };
-            let filters = dataset.filters().map_or(0, |pipeline| pipeline.filters.len());
             let mut found = Broken {
                 at,
                 layout: layout.clone(),
@@ -53,14 +56,22 @@ impl Work {
                 filters,
                 known: BTreeMap::new(),
                 nodes,
+                doubtful: BTreeSet::new(),
                 why,
                 added: 0,
             };
-            for chunk in chunks.into_iter().flatten() {
+            let chunks: Vec<StoredChunk> = chunks.into_iter().flatten().collect();
+            let ordered = found.layout.index == IndexKind::BtreeV1;
+            let sure: BTreeSet<u64> =
+                unambiguous(&chunks, ordered).iter().map(|chunk| chunk.address.0).collect();
+            found.doubtful =
+                chunks.iter().map(|chunk| chunk.address.0).filter(|at| !sure.contains(at)).collect();
+            for chunk in &chunks {
                 let first = chunk.scaled.iter().zip(&layout.dimensions);
                 let first: Vec<u64> = first.map(|(at, n)| bound::product(*at, *n)).collect();
-                found.add(first, &chunk, self);
+                found.add(first, chunk, self);
             }
+            self.read_entries(&mut found);
             broken.push(found);
         }
         if broken.is_empty() {
@@ -71,6 +82,27 @@ impl Work {
             self.index_anew(&found)?;
         }
         Ok(true)
+    }
+
+    /// Reads the nodes of a tree that cannot be read as a whole entry by entry. What they lead to are chunks or other nodes.
+    fn read_entries(&self, found: &mut Broken) {
+        if found.layout.index != IndexKind::BtreeV1 {
+            return;
+        }
+        let nodes: BTreeSet<u64> = self.addresses("chunk B-tree node").collect();
+        let rank = found.layout.dimensions.len();
+        for at in found.nodes.clone() {
+            if self.carver.chunk_node(Address(at), rank).is_ok() {
+                continue;
+            }
+            for chunk in self.carver.chunk_entries(Address(at), rank) {
+                if nodes.contains(&chunk.address.0) {
+                    self.nodes_of(chunk.address.0, rank, &mut found.nodes);
+                } else if found.add(chunk.scaled.clone(), &chunk, self) {
+                    found.added += 1;
+                }
+            }
+        }
     }
 
     /// Collects the nodes of a tree. Nodes that cannot be read are among them, because what they are is known.
@@ -191,6 +223,60 @@ impl Work {
     }
 }
 
+/// Returns what shows that an index is wrong although it can be read.
+fn suspicious(layout: &Chunked, filters: usize, chunks: &[Result<StoredChunk>]) -> Option<&'static str> {
+    let chunks = || chunks.iter().flatten();
+    let bytes = layout.dimensions.iter().fold(layout.element_size, |bytes, &n| bound::product(bytes, n));
+    if chunks().any(|chunk| chunk.size == 0) {
+        return Some("a chunk of its index has no bytes");
+    }
+    if filters == 0 && chunks().any(|chunk| chunk.size != bytes) {
+        return Some("a chunk of its index has the wrong size");
+    }
+    let mut places = BTreeSet::new();
+    if !chunks().all(|chunk| places.insert(&chunk.scaled)) {
+        return Some("two chunks of its index have the same place");
+    }
+    let ascends = chunks().zip(chunks().skip(1)).all(|(a, b)| a.scaled < b.scaled);
+    (layout.index == IndexKind::BtreeV1 && !ascends).then_some("the chunks of its index are not in order")
+}
+
+/// Returns the chunks that are alone in their places, and in order, if the index has an order. Nothing tells where the others belong.
+fn unambiguous(chunks: &[StoredChunk], ordered: bool) -> Vec<&StoredChunk> {
+    let mut places: BTreeMap<&[u64], usize> = BTreeMap::new();
+    for chunk in chunks.iter().filter(|chunk| chunk.size > 0) {
+        let count = places.entry(&chunk.scaled).or_insert(0);
+        *count = bound::sum(*count, 1);
+    }
+    let alone: Vec<&StoredChunk> = chunks
+        .iter()
+        .filter(|chunk| chunk.size > 0 && places.get(chunk.scaled.as_slice()) == Some(&1))
+        .collect();
+    if !ordered {
+        return alone;
+    }
+    // A chunk is in order if it is behind all chunks before it and before all chunks behind it.
+    let mut least = Vec::with_capacity(alone.len());
+    for chunk in alone.iter().rev() {
+        let before = least.last().copied().filter(|last: &&StoredChunk| last.scaled < chunk.scaled);
+        least.push(before.unwrap_or(chunk));
+    }
+    least.reverse();
+    let mut most: Option<&StoredChunk> = None;
+    let mut found = Vec::with_capacity(alone.len());
+    for (i, chunk) in alone.iter().enumerate() {
+        let behind = most.is_none_or(|most| most.scaled < chunk.scaled);
+        let before = least.get(bound::sum(i, 1)).is_none_or(|least| chunk.scaled < least.scaled);
+        if behind && before {
+            found.push(*chunk);
+        }
+        if behind {
+            most = Some(chunk);
+        }
+    }
+    found
+}
+
 impl Broken {
     /// Returns whether a chunk can be one of this dataset.
     fn fits(&self, first: &[u64], chunk: &StoredChunk, work: &Work) -> bool {
@@ -209,7 +295,11 @@ impl Broken {
     /// Adds a chunk whose bytes are all in the file.
     fn add(&mut self, first: Vec<u64>, chunk: &StoredChunk, work: &Work) -> bool {
         let there = chunk.size <= bound::left(work.source.size(), work.carver.offset(chunk.address));
-        if !there || !self.fits(&first, chunk, work) || self.known.contains_key(&first) {
+        if !there
+            || self.doubtful.contains(&chunk.address.0)
+            || !self.fits(&first, chunk, work)
+            || self.known.contains_key(&first)
+        {
             return false;
         }
         let ends = first.iter().zip(&self.layout.dimensions).map(|(at, n)| bound::sum(*at, *n));
@@ -221,5 +311,28 @@ impl Broken {
             StoredChunk { scaled: first, filter_mask, address: chunk.address, size: chunk.size },
         );
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chunk(place: u64, size: u64) -> StoredChunk {
+        StoredChunk { scaled: vec![place], address: Address(1000 + place), size, filter_mask: 0 }
+    }
+
+    fn sure(places: &[u64], ordered: bool) -> Vec<u64> {
+        let chunks: Vec<StoredChunk> = places.iter().map(|&place| chunk(place, 8)).collect();
+        unambiguous(&chunks, ordered).iter().map(|chunk| chunk.scaled[0]).collect()
+    }
+
+    #[test]
+    fn chunks_at_one_place_and_out_of_order_are_left_out() {
+        assert_eq!(sure(&[0, 1, 2, 3], true), [0, 1, 2, 3]);
+        assert_eq!(sure(&[0, 1, 1, 3], true), [0, 3]);
+        assert_eq!(sure(&[0, 3, 2, 4], true), [0, 4]);
+        assert_eq!(sure(&[0, 3, 2, 4], false), [0, 3, 2, 4]);
+        assert!(unambiguous(&[chunk(0, 0)], true).is_empty());
     }
 }

@@ -3,6 +3,7 @@
 mod assess;
 mod causes;
 mod chunks;
+mod clashes;
 mod groups;
 mod reach;
 
@@ -16,6 +17,7 @@ use hdf5_pure::{Address, Name};
 use sciformats_core::storage::Patch;
 use sciformats_core::{Error, ReadAt, Result, bound};
 
+use self::clashes::Clashes;
 use self::reach::{Tree, is_group};
 use crate::laid::Laid;
 use crate::map::{Map, Part};
@@ -58,6 +60,10 @@ struct Work {
     made: Vec<(u64, Vec<Link>)>,
     /// Datasets of which the index of chunks was made anew.
     reindexed: BTreeSet<u64>,
+    /// Bytes with two owners.
+    clashes: Clashes,
+    /// Objects whose headers were made, and why a part of them is lost.
+    mended: BTreeMap<u64, Option<String>>,
     /// Whether a superblock has to be made, because there is none or its root group is lost.
     rootless: bool,
     /// Whether anything is known to be damaged.
@@ -97,8 +103,9 @@ pub(crate) fn examine(source: &Arc<dyn ReadAt>, threads: usize) -> Result<Found>
         work.damaged = true;
         file = work.open()?;
     }
+    work.find_clashes();
     let mut objects = work.assess(&file);
-    if !work.damaged && objects.iter().any(|object| object.state > State::Complete) {
+    if !work.damaged && objects.iter().any(|object| object.state > State::Unchecked) {
         // With damage at one place, sectors of zeros at other places become suspicious.
         work.damaged = true;
         objects = work.assess(&file);
@@ -170,6 +177,8 @@ impl Work {
             actions: Vec::new(),
             made: Vec::new(),
             reindexed: BTreeSet::new(),
+            clashes: Clashes::default(),
+            mended: BTreeMap::new(),
             rootless: false,
             damaged: false,
         })
@@ -237,6 +246,7 @@ impl Work {
             let patches = self.carver.object(root, &[message], Address(self.next))?;
             self.lay(patches);
             let reason = "the superblock names the B-tree and the heap of the root group".to_owned();
+            self.mended.insert(root.0, None);
             self.act("make the header of the root group", root.0, reason, Confidence::High);
             self.tree.walk(&self.carver, root.0, "/");
             return self.repair_headers();
@@ -299,6 +309,7 @@ impl Work {
         let reason = header.lost.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
         let patches = self.carver.object(Address(at), &header.messages, Address(self.next))?;
         self.lay(patches);
+        self.mended.insert(at, Some(format!("a part of the header is lost: {reason}")));
         self.act("leave out the lost part of an object header", at, reason, Confidence::High);
         Ok(())
     }
@@ -410,6 +421,7 @@ impl Work {
             "{} names of symbol table nodes that nothing leads to are in the heap at {heap}, whose group is lost",
             links.len()
         );
+        self.mended.insert(at, None);
         self.act("make a group", heap, reason, Confidence::Medium);
         self.tree.walk(&self.carver, at, &path);
         found.push((at, path));
@@ -486,6 +498,7 @@ impl Work {
             address: *address,
             kind: "object",
             state: State::Lost,
+            unchecked: true,
             chunks: None,
             missing: Vec::new(),
             reasons: vec![why.clone()],

@@ -8,6 +8,7 @@ mod recognise;
 pub use self::header::{FoundHeader, FoundMessage};
 pub use self::recognise::Carved;
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, RwLock};
 
 use sciformats_core::fault::locate;
@@ -21,11 +22,11 @@ use crate::object::header::Object;
 use crate::space::context::Context;
 use crate::space::extents::Extents;
 use crate::space::pending::Use;
-use crate::spec::btree_v1::{BtreeK, ChunkNode, Prefix};
+use crate::spec::btree_v1::{BtreeK, ChunkKey, ChunkNode, Prefix};
 use crate::spec::message::link::Link;
 use crate::spec::superblock::Superblock;
 use crate::spec::symbol_table::{Cache, Node};
-use crate::spec::{Address, Name, Sizes};
+use crate::spec::{self, Address, Name, Sizes};
 
 /// Reads structures of a damaged file one by one, without the file having to be opened.
 ///
@@ -44,7 +45,14 @@ use crate::spec::{Address, Name, Sizes};
 /// ```
 pub struct Carver {
     context: Context,
+    /// The bytes that may still be read to recognise structures.
+    budget: AtomicU64,
 }
+
+/// The bytes that may be read to recognise structures: this many for each byte of the file, and [`BUDGET`] more. Without a bound,
+/// overlapping structures that declare large sizes would take time that grows with the square of the size of the file.
+const PER_BYTE: u64 = 32;
+const BUDGET: u64 = 64 << 20;
 
 /// What a symbol table node says about one link.
 ///
@@ -88,6 +96,7 @@ pub struct FoundNode {
 impl Carver {
     /// Reads structures of a file in `storage` whose addresses count from `base`.
     pub fn new(storage: Arc<dyn ReadAt>, base: u64, sizes: Sizes, btree_k: BtreeK) -> Self {
+        let budget = AtomicU64::new(bound::sum(BUDGET, bound::product(PER_BYTE, storage.size())));
         let context = Context {
             storage,
             base,
@@ -98,7 +107,7 @@ impl Carver {
             shared: Vec::new(),
             verified: RwLock::default(),
         };
-        Self { context }
+        Self { context, budget }
     }
 
     /// Returns the offset of the superblock, and the superblock.
@@ -110,9 +119,15 @@ impl Carver {
     }
 
     /// Returns the structure at `address`, or `None` if none begins there. The whole structure must lie in the file and obey the
-    /// rules of the format. A structure with a checksum must have the right one.
+    /// rules of the format. A structure with a checksum must have the right one. Large structures are no longer recognised when many
+    /// times the bytes of the file were read for this, which only happens if structures overlap.
     pub fn recognise(&self, address: Address) -> Option<Carved> {
-        recognise::at(&self.context, address)
+        recognise::at(&self.context, address, &mut |len| self.spend(len))
+    }
+
+    /// Takes bytes from the budget. Returns whether it has so many.
+    fn spend(&self, len: u64) -> bool {
+        self.budget.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(len)).is_ok()
     }
 
     /// Reads the object header at `address` as far as possible. Parts to which continuations lead and that cannot be read are
@@ -198,6 +213,44 @@ impl Carver {
             chunks: if node.level == 0 { chunks.collect() } else { Vec::new() },
             children: if node.level == 0 { Vec::new() } else { pairs().map(|(at, _)| at).collect() },
         })
+    }
+
+    /// Reads the entries of a node at `address` of a version 1 B-tree of chunks one by one, whether or not the fields before them can
+    /// be read. Entries that were overwritten with zeros are left out. Without the number of entries, the first one that cannot be
+    /// an entry after one that can ends the node, because old entries may follow.
+    pub fn chunk_entries(&self, address: Address, rank: usize) -> Vec<StoredChunk> {
+        const NODE: &str = "chunk B-tree node";
+        let sizes = self.context.sizes;
+        let most = bound::product(2, u64::from(self.context.btree_k.chunk));
+        let start = Prefix::size(sizes) as u64;
+        let prefix = self.context.parse(NODE, address, start, |i| ChunkNode::prefix(i, sizes));
+        let count = prefix.as_ref().map_or(most, |prefix| u64::from(prefix.entries).min(most));
+        let known = prefix.is_ok();
+        let len = bound::sum(bound::product(rank as u64, 8), bound::sum(16, sizes.bytes(1, 0, 0) as u64));
+        let mut found: Vec<StoredChunk> = Vec::new();
+        for i in 0..count {
+            let at = Address(bound::sum(address.0, bound::sum(start, bound::product(i, len))));
+            let entry = self.context.parse(NODE, at, len, |i| {
+                let (i, key) = ChunkKey::parse(i, rank)?;
+                let (i, child) = spec::address(sizes)(i)?;
+                Ok((i, (key, child)))
+            });
+            let Ok((key, Some(child))) = entry else { break };
+            let ascends = found.last().is_none_or(|last| last.scaled < key.offsets);
+            if key.size == 0 || key.byte != 0 || child.0 == 0 || !ascends {
+                if !known && !found.is_empty() {
+                    break;
+                }
+                continue;
+            }
+            found.push(StoredChunk {
+                scaled: key.offsets,
+                address: child,
+                size: key.size.into(),
+                filter_mask: key.filter_mask,
+            });
+        }
+        found
     }
 
     /// Returns the number of bytes from `address` to the end of the file.

@@ -37,19 +37,22 @@ pub struct Carved {
     pub checked: bool,
 }
 
-pub(super) fn at(context: &Context, address: Address) -> Option<Carved> {
+/// Takes bytes from a budget, and returns whether it has so many.
+type Spend<'a> = &'a mut dyn FnMut(u64) -> bool;
+
+pub(super) fn at(context: &Context, address: Address, spend: Spend<'_>) -> Option<Carved> {
     let start = context.read_some("structure", address, 64).ok()?;
     let found = |structure, len: u64, checked| Carved { structure, address, len, checked };
     let sizes = context.sizes;
     match start.get(..4)? {
-        b"OHDR" => version_2(context, address).map(|len| found("object header", len, true)),
+        b"OHDR" => version_2(context, address, spend).map(|len| found("object header", len, true)),
         b"OCHK" => Some(found("object header continuation", 4, false)),
-        b"TREE" => tree(context, address, &start),
+        b"TREE" => tree(context, address, &start, spend),
         b"SNOD" => {
             let len = Node::size(sizes, context.btree_k.group_leaf).ok()? as u64;
             let most = u32::from(context.btree_k.group_leaf).checked_mul(2)?;
             let entries = Node::count(&start).ok()?.1;
-            if u32::from(entries) > most {
+            if u32::from(entries) > most || !spend(len) {
                 return None;
             }
             parsed(context, address, len, |i| Node::parse(i, sizes))?;
@@ -68,6 +71,9 @@ pub(super) fn at(context: &Context, address: Address) -> Option<Carved> {
             (collection.size >= len).then(|| found("global heap collection", collection.size, false))
         }
         b"FRHP" => {
+            if !spend(FractalHeap::MAX_SIZE as u64) {
+                return None;
+            }
             let bytes = context.read_some("fractal heap header", address, FractalHeap::MAX_SIZE).ok()?;
             let len = FractalHeap::size(&bytes, sizes).ok()?.1 as u64;
             parsed(context, address, len, |i| FractalHeap::parse(i, sizes))?;
@@ -100,7 +106,7 @@ pub(super) fn at(context: &Context, address: Address) -> Option<Carved> {
         b"FSSE" => Some(found("free-space section list", 4, false)),
         b"SMTB" => Some(found("shared message table", 4, false)),
         b"SMLI" => Some(found("shared message list", 4, false)),
-        [1, 0, ..] => version_1(context, address).map(|len| found("object header", len, false)),
+        [1, 0, ..] => version_1(context, address, spend).map(|len| found("object header", len, false)),
         _ => None,
     }
 }
@@ -114,13 +120,13 @@ fn parsed<T>(
     context.parse("structure", at, len, parser).ok()
 }
 
-fn tree(context: &Context, address: Address, start: &[u8]) -> Option<Carved> {
+fn tree(context: &Context, address: Address, start: &[u8], spend: Spend<'_>) -> Option<Carved> {
     let sizes = context.sizes;
     let found = |structure, len: usize| Carved { structure, address, len: len as u64, checked: false };
     if let Ok((_, prefix)) = GroupNode::prefix(start, sizes) {
         let len = GroupNode::size(sizes, prefix.entries.into()).ok()?;
         let most = u32::from(context.btree_k.group_internal).checked_mul(2)?;
-        if u32::from(prefix.entries) > most {
+        if u32::from(prefix.entries) > most || !spend(len as u64) {
             return None;
         }
         parsed(context, address, len as u64, |i| GroupNode::parse(i, sizes))?;
@@ -132,10 +138,13 @@ fn tree(context: &Context, address: Address, start: &[u8]) -> Option<Carved> {
 }
 
 /// Returns the length of the header of version 2 at `address`, if its checksum is right.
-fn version_2(context: &Context, address: Address) -> Option<u64> {
+fn version_2(context: &Context, address: Address, spend: Spend<'_>) -> Option<u64> {
     let start = context.read_some("object header", address, 64).ok()?;
     let prefix = Prefix::parse(&start).ok()?.1;
     let len = bound::sum(bound::sum(prefix.chunk_size, prefix.len as u64), 4);
+    if len > context.available(address) || !spend(len) {
+        return None;
+    }
     let bytes = context.read("object header", address, len).ok()?;
     let (body, stored) = bytes.split_at_checked(bytes.len().checked_sub(4)?)?;
     (stored == lookup3::hash(body, 0).to_le_bytes()).then_some(len)
@@ -143,7 +152,7 @@ fn version_2(context: &Context, address: Address) -> Option<u64> {
 
 /// Returns the length of the header of version 1 at `address`. Such a header has no signature, so its messages must fill its size,
 /// and their types must be ones that make an object.
-fn version_1(context: &Context, address: Address) -> Option<u64> {
+fn version_1(context: &Context, address: Address, spend: Spend<'_>) -> Option<u64> {
     let start = context.read_some("object header", address, 16).ok()?;
     let prefix = Prefix::parse(&start).ok()?.1;
     let Version::V1 { messages, references } = prefix.version else { return None };
@@ -161,6 +170,9 @@ fn version_1(context: &Context, address: Address) -> Option<u64> {
         return None;
     }
     let len = bound::sum(size, prefix.len as u64);
+    if len > context.available(address) || !spend(len) {
+        return None;
+    }
     let bytes = context.read("object header", address, len).ok()?;
     let (mut count, mut known, mut makes) = (0u32, true, false);
     v1::messages(&bytes, prefix.len, &mut |raw: RawMessage<'_>| {
