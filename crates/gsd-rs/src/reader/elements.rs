@@ -83,7 +83,7 @@ impl Reader {
     /// # Errors
     /// Those of [`read`](Self::read); [`Error::Usage`] if the rows are out of range.
     pub fn read_rows<T: Number>(&self, chunk: &Chunk<'_>, rows: Range<u64>) -> Result<Cow<'_, [T]>> {
-        self.within(&chunk.name, self.rows_of(chunk, rows))
+        self.within(chunk.name, self.rows_of(chunk, rows))
     }
 
     fn rows_of<T: Number>(&self, chunk: &Chunk<'_>, rows: Range<u64>) -> Result<Cow<'_, [T]>> {
@@ -131,7 +131,7 @@ impl Reader {
     /// # Errors
     /// Those of [`read_rows`](Self::read_rows).
     pub fn read_bytes(&self, chunk: &Chunk<'_>, rows: Range<u64>) -> Result<Cow<'_, [u8]>> {
-        self.within(&chunk.name, self.bytes_of(chunk, rows))
+        self.within(chunk.name, self.bytes_of(chunk, rows))
     }
 
     fn bytes_of(&self, chunk: &Chunk<'_>, rows: Range<u64>) -> Result<Cow<'_, [u8]>> {
@@ -158,7 +158,7 @@ impl Reader {
     /// Those of [`read`](Self::read); [`Error::Misfit`] with the first byte that is not UTF-8. The text counts as one element
     /// with the index 0.
     pub fn text(&self, chunk: &Chunk<'_>) -> Result<Cow<'_, str>> {
-        self.within(&chunk.name, self.text_of(chunk))
+        self.within(chunk.name, self.text_of(chunk))
     }
 
     fn text_of(&self, chunk: &Chunk<'_>) -> Result<Cow<'_, str>> {
