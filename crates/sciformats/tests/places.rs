@@ -1,5 +1,6 @@
 //! An error of a damaged file names the file, the object, the structure, the field and the offset, in each format.
 #![cfg(all(feature = "hdf5", feature = "asdf", feature = "blosc2", feature = "gsd", feature = "rawarray"))]
+#![allow(clippy::panic, reason = "helpers of tests may fail like tests")]
 
 use std::fs;
 use std::path::{Path, PathBuf};
