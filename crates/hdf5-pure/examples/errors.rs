@@ -28,6 +28,7 @@ pub(crate) fn told(result: Result<Vec<u8>>) -> String {
         }
         Err(Error::LimitExceeded { limit, .. }) => format!("raise the limit of {limit}"),
         Err(Error::Unsupported { feature: Some(feature), .. }) => format!("build with the feature {feature}"),
+        Err(Error::NotThisFormat { .. }) => "name a file of HDF5".to_owned(),
         Err(Error::Malformed { offset, .. }) => format!("the file is damaged at byte {offset}"),
         Err(Error::Io { source, .. }) => format!("ask the system: {}", source.kind()),
         Err(other) => format!("{:?}: {other}", other.blame()),
