@@ -140,7 +140,7 @@ fn lines(file: &File) -> Vec<String> {
 fn it_is_opened_walked_and_read() {
     let dir = tempfile::tempdir().unwrap();
     let path = written(dir.path());
-    assert!(matches!(sciformats::open(&path), Err(Error::Unsupported { .. })));
+    assert!(matches!(sciformats::open(&path), Err(Error::NotThisFormat { .. })));
     let calls = Arc::new(AtomicUsize::new(0));
     let options = OpenOptions::default().with_format(Columns::registered(&calls));
     let file = sciformats::open_with(&path, &options).unwrap();

@@ -20,8 +20,8 @@ pub(super) fn run(args: &Files, session: &Session) -> Outcome {
     for path in &super::expanded(&args.files) {
         let sound = match session.try_open_cut(path) {
             Ok(file) => one(&mut out, path, &file, session)?,
-            // A file whose first bytes are damaged still counts as verified.
-            Err(error) if error.blame() == Blame::File => {
+            // A damaged file that cannot be opened still counts as verified. A file of no known format does not.
+            Err(error) if error.blame() == Blame::File && !matches!(error, Error::NotThisFormat { .. }) => {
                 print(&mut out, path, &Finding { path: None, error }, session)?;
                 conclude(&mut out, path, None, session)?;
                 false

@@ -132,7 +132,7 @@ impl Work {
     fn start(source: &Arc<dyn ReadAt>, threads: usize) -> Result<Self> {
         let found = match Carver::find_superblock(&**source) {
             Ok(found) => Some(found),
-            Err(Error::Malformed { .. } | Error::Unsupported { .. }) => None,
+            Err(Error::Malformed { .. } | Error::NotThisFormat { .. } | Error::Unsupported { .. }) => None,
             Err(error) => return Err(error),
         };
         let base = found.as_ref().map_or(0, |(position, _)| *position);
