@@ -434,7 +434,8 @@ impl Filters {
     /// use std::sync::Arc;
     ///
     /// use hdf5_pure::filters::{Filter, Filters, Registry};
-    /// use hdf5_pure::{CreateOptions, Datatype, Fault, FaultKind, File, Writer};
+    /// use hdf5_pure::error::{Fault, FaultKind};
+    /// use hdf5_pure::{CreateOptions, Datatype, File, Writer};
     ///
     /// /// Leaves bytes as they are.
     /// struct Bytes;
