@@ -202,8 +202,10 @@ fn entries_that_clash_are_not_relied_upon() {
     let bytes = sample(Bound::Earliest);
     let leaf = bytes.windows(6).position(|six| six == b"TREE\x01\x00").unwrap();
     let entry = |i: usize| leaf + 24 + i * 32;
-    // Two entries at one place, and two out of order.
-    for (to, from, len) in [(entry(3) + 8, entry(2) + 8, 8), (entry(3) + 8, entry(9) + 8, 8)] {
+    // Two entries at one place, two out of order, and two that lead to the same bytes.
+    for (to, from, len) in
+        [(entry(3) + 8, entry(2) + 8, 8), (entry(3) + 8, entry(9) + 8, 8), (entry(3) + 24, entry(4) + 24, 8)]
+    {
         let mut damaged = bytes.clone();
         damaged.copy_within(from..from + len, to);
         let found = examined(damaged);

@@ -295,14 +295,7 @@ impl Registry {
         if let Some(elsewhere) = self.elsewhere.get(&id) {
             what.push_str(&format!(", which {elsewhere} can undo,"));
         }
-        let feature = match id {
-            1 => Some("deflate"),
-            307 => Some("bzip2"),
-            32004 => Some("lz4"),
-            32015 => Some("zstd"),
-            32001 | 32026 => Some("blosc2"),
-            _ => None,
-        };
+        let feature = super::feature(id);
         Error::Unsupported { what: what.into(), feature, offset: Some(offset), place: Place::default() }
     }
 }

@@ -116,16 +116,8 @@ fn apply(filter: &FilterDescription, registry: &Registry, bytes: &[u8]) -> Resul
 
 /// Returns the error of a filter that cannot be applied here.
 pub(crate) fn unsupported(filter: &FilterDescription) -> Error {
-    let feature = match filter.id {
-        1 => Some("deflate"),
-        307 => Some("bzip2"),
-        32004 => Some("lz4"),
-        32015 => Some("zstd"),
-        32001 | 32026 => Some("blosc2"),
-        _ => None,
-    };
     let what = format!("writing with filter {} ({})", filter.id, name(filter));
-    match feature {
+    match super::feature(filter.id) {
         Some(feature) => Error::missing_feature(what, feature),
         None => Error::unsupported(what),
     }

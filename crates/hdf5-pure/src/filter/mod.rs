@@ -19,3 +19,15 @@ pub use self::decode::{Filter, Registry, known};
 pub(crate) use self::encode::{each, encode};
 #[cfg(feature = "parallel")]
 pub(crate) use self::threads::shared;
+
+/// Returns the feature of this crate that a filter is built with.
+fn feature(id: u16) -> Option<&'static str> {
+    match id {
+        1 => Some("deflate"),
+        307 => Some("bzip2"),
+        32004 => Some("lz4"),
+        32015 => Some("zstd"),
+        32001 | 32026 => Some("blosc2"),
+        _ => None,
+    }
+}

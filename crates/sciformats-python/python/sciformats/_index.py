@@ -116,3 +116,16 @@ def runs(sorted_indices: NDArray[np.int64]) -> list[Range]:
         found.append((starts[i], end - i + 1, step))
         i = end + 1
     return found
+
+
+def box_of(mask: NDArray[np.bool_]) -> tuple[list[Range], tuple[slice, ...]]:
+    """Return the smallest box that contains the elements for which the mask is true, of which there must be some.
+
+    The box is given as one range for each axis, and as the index into an array of the mask's shape.
+    """
+    ranges: list[Range] = []
+    for axis in range(mask.ndim):
+        others = tuple(other for other in range(mask.ndim) if other != axis)
+        (some,) = np.nonzero(mask.any(axis=others))
+        ranges.append((int(some[0]), int(some[-1] - some[0]) + 1, 1))
+    return ranges, tuple(slice(start, start + count) for start, count, _ in ranges)

@@ -219,6 +219,7 @@ impl Work {
             .map(|(size, n)| size.div_ceil((*n).max(1)))
             .collect();
         let expected = counts.iter().fold(1, |product, &n| bound::product(product, n));
+        let twice = led_to_twice(dataset)?;
         let mut seen = BTreeSet::new();
         let mut found = 0;
         let mut damaged = self.reindexed.contains(&at);
@@ -260,7 +261,8 @@ impl Work {
                     if bare {
                         unchecked(report);
                     }
-                    if self.clashes.hits((offset, chunk.size), bare) && !zeros {
+                    let is_shared = twice.contains(&chunk.address);
+                    if (is_shared || self.clashes.hits((offset, chunk.size), bare)) && !zeros {
                         report.missing.push(chunk_box(dataset.shape(), &layout.dimensions, &chunk.scaled));
                         spoil(report, State::Partial, CLASH.into());
                     }
@@ -339,4 +341,17 @@ fn grid(counts: &[u64]) -> impl Iterator<Item = Vec<u64>> {
         index.reverse();
         index
     })
+}
+
+/// Returns the addresses that an index leads to from more than one place. A walk over the extents of a dataset ends at the second
+/// one, so that the comparison of all extents does not notice it.
+fn led_to_twice(dataset: &Dataset) -> Result<BTreeSet<Address>> {
+    let mut once = BTreeSet::new();
+    Ok(dataset
+        .chunks()?
+        .into_iter()
+        .flatten()
+        .map(|chunk| chunk.address)
+        .filter(|at| !once.insert(*at))
+        .collect())
 }

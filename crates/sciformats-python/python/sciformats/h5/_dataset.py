@@ -340,12 +340,7 @@ class Dataset(DatasetWriting, HLObject):
         """Return the elements for which the mask is true. The smallest box that contains them is read."""
         if not mask.any():
             return np.empty((0, *self.dtype.shape), self.dtype.base)
-        ranges: list[_index.Range] = []
-        for axis in range(mask.ndim):
-            others = tuple(other for other in range(mask.ndim) if other != axis)
-            (some,) = np.nonzero(mask.any(axis=others))
-            ranges.append((int(some[0]), int(some[-1] - some[0]) + 1, 1))
-        box = tuple(slice(start, start + count) for start, count, _ in ranges)
+        ranges, box = _index.box_of(mask)
         found: NDArray[Any] = self._ranges(ranges)[mask[box]]
         return found
 

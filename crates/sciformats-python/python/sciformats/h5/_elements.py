@@ -186,12 +186,7 @@ class DatasetWriting:
         count = int(mask.sum())
         if not count:
             return
-        ranges: list[_index.Range] = []
-        for axis in range(mask.ndim):
-            others = tuple(other for other in range(mask.ndim) if other != axis)
-            (some,) = np.nonzero(mask.any(axis=others))
-            ranges.append((int(some[0]), int(some[-1] - some[0]) + 1, 1))
-        box = tuple(slice(start, start + count) for start, count, _ in ranges)
+        ranges, box = _index.box_of(mask)
         whole = np.array(self._ranges(ranges))
         if names:
             part = whole[mask[box]]
