@@ -33,13 +33,22 @@ pub use crate::write::{DAMAGE, MISSING};
 pub struct Options {
     /// The threads that share the scan of the file; 0 means as many as the machine has.
     pub threads: usize,
+    /// The largest number of bytes of elements that are written, unless they are at most 1032 bytes per byte of the damaged file. A
+    /// damaged shape may declare more elements than any disk holds. `None` means the default of the facade, which is 256 MiB.
+    pub written: Option<u64>,
 }
 
 impl Options {
     /// Sets the number of threads.
     #[must_use]
     pub fn with_threads(self, threads: usize) -> Self {
-        Self { threads }
+        Self { threads, ..self }
+    }
+
+    /// Sets the largest number of bytes of elements that are written.
+    #[must_use]
+    pub fn with_written(self, written: u64) -> Self {
+        Self { written: Some(written), ..self }
     }
 }
 
@@ -47,6 +56,7 @@ impl Options {
 pub struct Examination {
     report: Report,
     view: Option<Arc<dyn ReadAt>>,
+    written: Option<u64>,
 }
 
 /// Examines the file at `path`.
@@ -88,7 +98,7 @@ pub fn examine_storage(storage: &Arc<dyn ReadAt>, options: &Options) -> Result<E
     if nothing {
         return Err(Error::unsupported("salvaging a file in which no structure of HDF5 is left"));
     }
-    Ok(Examination { report, view })
+    Ok(Examination { report, view, written: options.written })
 }
 
 impl Examination {
@@ -97,7 +107,8 @@ impl Examination {
         &self.report
     }
 
-    /// Writes everything that was found to a new file at `path`, and returns what could not be written. Objects that nothing leads
+    /// Writes everything that was found to a new file at `path`, and returns what could not be written, also because it exceeds
+    /// [`Options::written`]. Objects that nothing leads
     /// to are below `/lost+found`. A partial dataset has fill values where elements are missing, an attribute
     /// [`MISSING`] that lists these parts, and an attribute [`DAMAGE`] that says why.
     ///
@@ -105,7 +116,7 @@ impl Examination {
     /// Returns `Io` if the file cannot be written. A file that is at `path` already then stays as it was, and is replaced otherwise.
     pub fn write(&self, path: impl AsRef<Path>) -> Result<Vec<Loss>> {
         match &self.view {
-            Some(view) => write::hdf5(&self.report, view.clone(), path.as_ref()),
+            Some(view) => write::hdf5(&self.report, (view.clone(), self.written), path.as_ref()),
             None => Err(Error::unsupported("writing a file of which nothing is left")),
         }
     }

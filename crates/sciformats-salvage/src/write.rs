@@ -18,8 +18,15 @@ pub const MISSING: &str = "missing";
 pub const DAMAGE: &str = "damage";
 
 /// Writes an HDF5 file from the view of a damaged one. Returns what could not be written.
-pub(crate) fn hdf5(report: &Report, view: Arc<dyn ReadAt>, output: &Path) -> Result<Vec<Loss>> {
-    let options = OpenOptions::default().with_cut(true);
+pub(crate) fn hdf5(
+    report: &Report,
+    (view, written): (Arc<dyn ReadAt>, Option<u64>),
+    output: &Path,
+) -> Result<Vec<Loss>> {
+    let mut options = OpenOptions::default().with_cut(true);
+    // What is laid over the file is far behind its end, and does not count as bytes of the file.
+    options.stored = Some(report.size);
+    options.written = written.unwrap_or(options.written);
     let file = Arc::new(File::from_storage(view, &options)?);
     let plan = Plan::new(&file, Format::Hdf5, &Options::default())?;
     let scratch = Scratch::beside(output)?;

@@ -213,3 +213,25 @@ fn entries_that_clash_are_not_relied_upon() {
         check(&found);
     }
 }
+
+#[test]
+fn a_shape_that_the_file_cannot_fill_is_left_out_and_told() {
+    let mut file =
+        hdf5_pure::Writer::in_memory(&CreateOptions::default().with_bound(Bound::Earliest)).unwrap();
+    file.group("b").unwrap();
+    file.dataset("a").write(&numbers(1, 10)).unwrap();
+    file.dataset("wide").shape([1 << 40]).chunks([1 << 20]).create::<i64>().unwrap();
+    let bytes = file.into_bytes().unwrap();
+    // The name of the heap of a group is lost, so that structures are laid over the file, far behind its end.
+    let mut damaged = bytes;
+    let tree = damaged.windows(6).position(|six| six == b"TREE\x00\x00").unwrap();
+    damaged[tree..tree + 24].fill(0);
+    let dir = tempfile::tempdir().unwrap();
+    let output = dir.path().join("clean.h5");
+    let losses = examined(damaged).write(&output).unwrap();
+    assert!(
+        losses.iter().any(|loss| loss.path.ends_with("wide") && loss.what.contains("limit")),
+        "{losses:?}"
+    );
+    assert!(std::fs::metadata(&output).unwrap().len() < 1 << 20);
+}

@@ -84,6 +84,9 @@ pub struct OpenOptions {
     /// Bytes of elements that one operation may write of what it goes through, with the same exception: writing takes several times
     /// as long as reading, and room on the disk. Default: 256 MiB.
     pub written: u64,
+    /// The number of bytes that the file really has, if its storage has gaps and is longer than that. The exception for `unfolded` and
+    /// `written` is computed from it. The default is the size of the storage.
+    pub stored: Option<u64>,
     /// Whether a file that was cut short is opened, as far as that can be: its elements beyond the cut cannot be read. Of a Blosc2
     /// frame, whose index stands at its end, the chunks are searched for, also where that end is damaged. Default: no.
     pub cut: bool,
@@ -101,6 +104,7 @@ impl Default for OpenOptions {
             missing: Missing::Refused,
             unfolded: 4 << 30,
             written: 256 << 20,
+            stored: None,
             cut: false,
             formats: Vec::new(),
         }

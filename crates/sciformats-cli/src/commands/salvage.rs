@@ -24,7 +24,8 @@ pub(super) fn run(args: &Salvage, session: &Session) -> Outcome {
         }
         free(output, args.force)?;
     }
-    let options = Options::default().with_threads(session.options().threads());
+    let options =
+        Options::default().with_threads(session.options().threads()).with_written(session.options().written);
     let found = examine(input, &options).map_err(|error| Failure::of(input, &error))?;
     if let Some(map) = &args.map {
         let written = fs::write(map, found.report().map.svg()).map_err(|error| Error::io("write", error));

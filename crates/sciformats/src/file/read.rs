@@ -168,12 +168,12 @@ impl File {
     /// Starts a new operation and returns its limit; see
     /// [`OpenOptions::unfolded`](crate::OpenOptions::unfolded).
     pub fn unfolding(&self) -> Unfolding {
-        Unfolding::new(&self.options, self.size)
+        Unfolding::new(&self.options, self.options.stored.unwrap_or(self.size))
     }
 
     /// The bound on what an operation writes of this file, which begins now: see [`OpenOptions::written`](crate::OpenOptions::written).
     pub fn writing(&self) -> Unfolding {
-        Unfolding::writing(&self.options, self.size)
+        Unfolding::writing(&self.options, self.options.stored.unwrap_or(self.size))
     }
 }
 
