@@ -37,7 +37,8 @@ fn word(error: &Error) -> &'static str {
     match error {
         Error::Io { .. } => "io",
         Error::Malformed { .. } => "damaged",
-        Error::Unsupported { .. } | Error::NotThisFormat { .. } => "unsupported",
+        Error::Unsupported { .. } => "unsupported",
+        Error::NotThisFormat { .. } => "format",
         Error::LimitExceeded { .. } => "limit",
         Error::Conflict { .. } => "conflict",
         Error::NotFound { .. } => "absent",

@@ -205,7 +205,7 @@ def test_errors_have_names_paths_and_offsets(hdf5_path: str, tmp_path: pathlib.P
         sciformats.open(tmp_path / "nope.h5")
     assert absent.value.filename.endswith("nope.h5")
     (tmp_path / "other").write_bytes(b"neither of them")
-    with pytest.raises(errors.NotSupported, match="other: the file is not HDF5, ASDF"):
+    with pytest.raises(errors.NotThisFormat, match="other: the file is not HDF5, ASDF"):
         sciformats.open(tmp_path / "other")
     contents = bytearray(pathlib.Path(hdf5_path).read_bytes())
     contents[8] = 77

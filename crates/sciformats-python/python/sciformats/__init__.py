@@ -25,6 +25,7 @@ from sciformats.errors import (
     Misfit,
     MissingFile,
     NotSupported,
+    NotThisFormat,
 )
 
 __all__ = [
@@ -40,5 +41,6 @@ __all__ = [
     "Misfit",
     "MissingFile",
     "NotSupported",
+    "NotThisFormat",
     "open",
 ]

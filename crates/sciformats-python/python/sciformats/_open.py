@@ -80,7 +80,7 @@ def open(
         In the same cases as Python's ``open``.
     FileDamaged
         If its first structures break the rules of the format.
-    NotSupported
+    NotThisFormat
         If it has none of the supported formats.
 
     Examples

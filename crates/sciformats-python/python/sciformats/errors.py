@@ -19,6 +19,7 @@ __all__ = [
     "Misfit",
     "MissingFile",
     "NotSupported",
+    "NotThisFormat",
 ]
 
 
@@ -53,6 +54,10 @@ class FileDamaged(Error, OSError):
     """The bytes of a file break the rules of its format."""
 
 
+class NotThisFormat(Error, OSError):
+    """The file does not have the requested format, or none that this package knows."""
+
+
 class NotSupported(Error, NotImplementedError):
     """The file and the request are valid, but this package does not support them."""
 
@@ -80,6 +85,7 @@ class Misfit(Error, ValueError):
 _CLASSES: dict[str, type[Error]] = {
     "damaged": FileDamaged,
     "unsupported": NotSupported,
+    "format": NotThisFormat,
     "limit": LimitExceeded,
     "conflict": Conflict,
     "forbidden": Forbidden,
