@@ -116,19 +116,44 @@ impl Array {
     /// Those of [`read_slab_bytes`](Self::read_slab_bytes); [`Error::Misfit`] with the first element that `T` cannot hold;
     /// `Usage` if the elements are not numbers. Elements without a type can be read as any type of their size.
     pub fn read_slab<T: Number>(&self, slab: &Slab) -> Result<Vec<T>> {
-        let (stored, order, conversion) = self.number::<T>()?;
+        self.number::<T>()?;
         let limits = self.schunk().limits();
         let size = bound::product(slab.len(), size_of::<T>() as u64);
         let size = limits.memory("bytes of the selection", size)?;
         let mut values = T::zeroed(size / size_of::<T>())?;
-        match T::bytes_mut(&mut values).filter(|_| T::STORED == Some(stored)) {
-            Some(bytes) => {
-                self.read_slab_bytes_into(slab, bytes)?;
-                order.convert(ByteOrder::NATIVE, bytes, size_of::<T>());
-            }
-            None => T::read(stored, order, &self.read_slab_bytes(slab)?, conversion, &mut values)?,
-        }
+        self.read_slab_into(slab, &mut values)?;
         Ok(values)
+    }
+
+    /// Does the same as [`read_slab`](Self::read_slab), but writes to `out`, which must have the number of selected elements.
+    ///
+    /// ```
+    /// use cframe::{Array, ArrayParams, Range, Slab};
+    ///
+    /// let mut array = Array::new(&ArrayParams::of::<f32>(&[0, 3])?)?;
+    /// array.append(0, &(0..12).map(|i| i as f32).collect::<Vec<_>>())?;
+    /// let mut row = [0.0f32; 3];
+    /// array.read_slab_into(&Slab::new(array.shape(), [Range::new(2, 1), Range::all(3)])?, &mut row)?;
+    /// assert_eq!(row, [6.0, 7.0, 8.0]);
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`read_slab`](Self::read_slab); `Usage` if `out` has another length.
+    pub fn read_slab_into<T: Number>(&self, slab: &Slab, out: &mut [T]) -> Result<()> {
+        let (stored, order, conversion) = self.number::<T>()?;
+        if out.len() as u64 != slab.len() {
+            let problem = format!("has a length of {}, but {} elements are selected", out.len(), slab.len());
+            return Err(Error::usage("buffer", problem));
+        }
+        if T::STORED == Some(stored)
+            && let Some(bytes) = T::bytes_mut(out)
+        {
+            self.read_slab_bytes_into(slab, bytes)?;
+            order.convert(ByteOrder::NATIVE, bytes, size_of::<T>());
+            return Ok(());
+        }
+        T::read(stored, order, &self.read_slab_bytes(slab)?, conversion, out)
     }
 
     /// Reads all elements in C order as numbers.

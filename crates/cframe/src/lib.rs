@@ -37,6 +37,7 @@ mod model;
 #[cfg(feature = "ndarray")]
 mod nd;
 mod repack;
+mod slice;
 mod spec;
 
 pub use array::Array;
@@ -55,7 +56,9 @@ pub use repack::Repack;
 pub use sciformats_core::endian::ByteOrder;
 pub use sciformats_core::number::Number;
 pub use sciformats_core::storage::Access;
-pub use sciformats_core::{Conversion, Error, Limits, Misfit, Range, ReadAt, Result, Slab};
+pub use sciformats_core::{
+    Conversion, Ellipsis, Error, IntoSelection, Limits, Misfit, Range, ReadAt, Result, Slab, by,
+};
 pub use spec::chunk_header::Special;
 pub use spec::frame_header::{ChunkSize, FrameHeader, FrameType};
 pub use spec::pipeline::{Codec, Filter, Pipeline, SLOTS};

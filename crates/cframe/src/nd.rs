@@ -1,8 +1,8 @@
 //! Conversions from and to arrays of `ndarray`.
 
-use ndarray::{ArrayBase, ArrayD, Data, Dimension, IxDyn};
+use ndarray::{ArrayBase, ArrayD, Data, Dimension};
 use sciformats_core::number::Number;
-use sciformats_core::{Error, Result, Slab};
+use sciformats_core::{Error, Result, Slab, nd};
 
 use crate::array::Array;
 use crate::array_params::ArrayParams;
@@ -62,11 +62,7 @@ impl Array {
     /// # Errors
     /// Those of [`read_slab`](Self::read_slab).
     pub fn read_slab_ndarray<T: Number>(&self, slab: &Slab) -> Result<ArrayD<T>> {
-        let shape: Result<Vec<usize>, _> = slab.shape().into_iter().map(usize::try_from).collect();
-        let shape = shape.map_err(|_| Error::usage("shape", "is larger than this machine can address"))?;
-        let values = self.read_slab(slab)?;
-        ArrayD::from_shape_vec(IxDyn(&shape), values)
-            .map_err(|error| Error::usage("shape", format!("is not a possible shape of an array: {error}")))
+        nd::array(self.read_slab(slab)?, &slab.shape())
     }
 
     /// Overwrites the elements of a selection with those of an array of the same shape.
