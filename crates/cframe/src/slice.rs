@@ -1,9 +1,9 @@
 //! Reads slices that are written like `(.., 3.., 0..=9, 5)`.
 
-use sciformats_core::number::Number;
 use sciformats_core::{IntoSelection, Result};
 
 use crate::array::Array;
+use crate::element::Element;
 
 impl Array {
     /// Reads the elements of a slice in C order. A slice has one range or index per dimension. Negative numbers count from the
@@ -23,7 +23,7 @@ impl Array {
     ///
     /// # Errors
     /// `Usage` if the slice is not inside the array, and the errors of [`read_slab`](Self::read_slab).
-    pub fn read_slice<T: Number>(&self, part: impl IntoSelection) -> Result<Vec<T>> {
+    pub fn read_slice<T: Element>(&self, part: impl IntoSelection) -> Result<Vec<T>> {
         let selection = part.into_selection(self.shape())?;
         let mut elements = self.read_slab(selection.slab())?;
         selection.turn(&mut elements);
@@ -34,7 +34,7 @@ impl Array {
     ///
     /// # Errors
     /// Those of [`read_slice`](Self::read_slice); `Usage` if `out` has another length.
-    pub fn read_slice_into<T: Number>(&self, part: impl IntoSelection, out: &mut [T]) -> Result<()> {
+    pub fn read_slice_into<T: Element>(&self, part: impl IntoSelection, out: &mut [T]) -> Result<()> {
         let selection = part.into_selection(self.shape())?;
         self.read_slab_into(selection.slab(), out)?;
         selection.turn(out);
@@ -57,7 +57,7 @@ impl Array {
     /// # Errors
     /// Those of [`read_slice`](Self::read_slice); `Usage` if the slice and the array differ in their number of dimensions.
     #[cfg(feature = "ndarray")]
-    pub fn read_slice_ndarray<T: Number, D: ndarray::Dimension>(
+    pub fn read_slice_ndarray<T: Element, D: ndarray::Dimension>(
         &self,
         part: impl IntoSelection,
     ) -> Result<ndarray::Array<T, D>> {
