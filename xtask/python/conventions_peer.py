@@ -86,7 +86,7 @@ def main():
 
     verb, folder = sys.argv[1:]
     parts = [conventions_netcdf]
-    for name in ["conventions_tables", "conventions_pandas", "conventions_matlab", "conventions_nexus", "conventions_others"]:
+    for name in ["conventions_chapters", "conventions_tables", "conventions_encodings", "conventions_pandas", "conventions_matlab", "conventions_nexus", "conventions_others"]:
         try:
             parts.append(__import__(name))
         except ModuleNotFoundError as error:

@@ -237,10 +237,14 @@ fn decoding(
     if !number {
         return Ok(variable.decoding.clone());
     }
-    let numbers = Packing::of(node, element, options)?.numbers;
+    let mut numbers = Packing::of(node, element, options)?.numbers;
     if let Some((units, calendar)) = time {
         let calendar = calendar.as_deref().map_or(Some(Calendar::Standard), Calendar::parse);
         if let Some(units) = calendar.and_then(|calendar| TimeUnits::parse(&units, calendar)) {
+            // NumPy's `NaT` is this number, which xarray writes without a fill value.
+            if *element == ElementType::Int(8) {
+                numbers.fill.push(i64::MIN as f64);
+            }
             return Ok(Decoding::Time { numbers, units });
         }
     }

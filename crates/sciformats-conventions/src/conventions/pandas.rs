@@ -137,9 +137,8 @@ fn fixed(group: &Node) -> Result<Table> {
             let width = items.len().max(1);
             rows = rows.or(Some((texts.len() / width) as u64));
             for (at, name) in items.iter().enumerate() {
-                // The array of objects is stored column by column.
-                let length = texts.len() / width;
-                let texts = texts.iter().skip(at * length).take(length).cloned().collect();
+                // NumPy lists the objects of an array row by row, whatever the order of the array in memory is.
+                let texts = texts.iter().skip(at).step_by(width).cloned().collect();
                 columns.push(Column::texts(name, texts));
             }
             continue;
