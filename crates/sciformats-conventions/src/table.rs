@@ -51,8 +51,8 @@ pub struct Column {
 enum Cells {
     /// In a separate array, whose other dimensions may contain more than one value per row.
     Variable(Box<Variable>),
-    /// In an array, with another array that says which values are missing.
-    Masked(Box<Variable>, Box<Variable>),
+    /// In an array of which some values are missing.
+    Masked(Box<Variable>, Mask),
     /// In one column of a matrix that contains several columns; `true` if a row of the table is a column of
     /// the matrix.
     Block(Box<Variable>, u64, bool),
@@ -110,7 +110,17 @@ impl Column {
 
     /// Creates a column with a `mask` of missing values.
     pub(crate) fn masked(values: Variable, mask: Variable) -> Self {
-        Self::new(values.name.clone(), Cells::Masked(Box::new(values), Box::new(mask)))
+        Self::new(values.name.clone(), Cells::Masked(Box::new(values), Mask::Stored(Box::new(mask))))
+    }
+
+    /// Creates a column whose missing values are known already.
+    pub(crate) fn marked(values: Variable, missing: impl Iterator<Item = bool>) -> Self {
+        let mut column =
+            Self::new(values.name.clone(), Cells::Masked(Box::new(values), Mask::Known(missing.collect())));
+        if let Cells::Masked(values, _) = &column.cells {
+            column.units.clone_from(&values.units);
+        }
+        column
     }
 
     /// Creates a column from a column of a matrix.
@@ -165,8 +175,7 @@ impl Column {
         match &self.cells {
             Cells::Variable(variable) => variable.read_slab(&rows(variable, (first, count))?),
             Cells::Masked(values, mask) => {
-                let missing = mask.read_slab(&rows(mask, (first, count))?)?.numbers()?;
-                let missing: Vec<bool> = missing.into_iter().map(|truth| truth != 0.0).collect();
+                let missing = mask.read(first, count)?;
                 Ok(match values.read_slab(&rows(values, (first, count))?)? {
                     Values::Plain { element: ElementType::Text, bytes, .. } => {
                         let cells = Values::plain(ElementType::Text, bytes).cells()?.into_iter().zip(missing);
@@ -194,20 +203,14 @@ impl Column {
                 let (element, bytes) = fields::item(&element, *inner, &bytes)?;
                 decoding.decode(&element, bytes)
             }
-            Cells::Texts(texts) => {
-                let end = first.checked_add(count).and_then(|end| usize::try_from(end).ok());
-                let range = usize::try_from(first).ok().zip(end).and_then(|(from, to)| texts.get(from..to));
-                range
-                    .map(|texts| Values::Text(texts.to_vec()))
-                    .ok_or_else(|| Error::usage("rows", "are not all in the table"))
-            }
+            Cells::Texts(texts) => Ok(Values::Text(part(texts, first, count)?.to_vec())),
         }
     }
 
     /// Returns the type of its values for people.
     pub fn type_name(&self) -> String {
         let of = |decoding: &Decoding, element: &ElementType| match decoding {
-            Decoding::Time { .. } => "time".to_owned(),
+            Decoding::Time { .. } | Decoding::SecondsAndMicroseconds => "time".to_owned(),
             Decoding::Categories { names, .. } => format!("category of {}", names.len()),
             _ => crate::variable::type_name(&decoding.element(element)),
         };
@@ -225,6 +228,34 @@ impl Column {
             Cells::Texts(_) => "string".into(),
         }
     }
+}
+
+/// Which values of a column are missing.
+#[derive(Clone, Debug)]
+enum Mask {
+    /// Those for which an array in the file is true.
+    Stored(Box<Variable>),
+    /// Those for which this list is true.
+    Known(Arc<[bool]>),
+}
+
+impl Mask {
+    fn read(&self, first: u64, count: u64) -> Result<Vec<bool>> {
+        match self {
+            Self::Stored(mask) => {
+                let truths = mask.read_slab(&rows(mask, (first, count))?)?.numbers()?;
+                Ok(truths.into_iter().map(|truth| truth != 0.0).collect())
+            }
+            Self::Known(list) => part(list, first, count).map(<[bool]>::to_vec),
+        }
+    }
+}
+
+/// Returns some rows of a list that is in memory.
+fn part<T>(list: &[T], first: u64, count: u64) -> Result<&[T]> {
+    let end = first.checked_add(count).and_then(|end| usize::try_from(end).ok());
+    let range = usize::try_from(first).ok().zip(end).and_then(|(from, to)| list.get(from..to));
+    range.ok_or_else(|| Error::usage("rows", "are not all in the table"))
 }
 
 /// Records that were read for a column, and that the next column may need too.

@@ -299,7 +299,13 @@ impl Variable {
     pub fn kind_name(&self) -> String {
         let stored = type_name(&self.info.element);
         let values = match self.decoding {
-            Decoding::Time { ref units, .. } if units.calendar() == Calendar::Standard => "time".to_owned(),
+            Decoding::SecondsAndMicroseconds => "time".to_owned(),
+            // The calendars only differ before 1582.
+            Decoding::Time { ref units, .. }
+                if matches!(units.calendar(), Calendar::Standard | Calendar::ProlepticGregorian) =>
+            {
+                "time".to_owned()
+            }
             Decoding::Time { ref units, .. } => format!("{} time", units.calendar().name()),
             Decoding::Categories { ref names, .. } => format!("category of {}", names.len()),
             _ => type_name(&self.element()),

@@ -2,14 +2,16 @@
 //!
 //! Sources: <https://asdf-standard.readthedocs.io>, the schemas of asdf-astropy, and those of the Roman and JWST data models.
 
-use sciformats::{Format, Kind, Object, Result, Value};
+use sciformats::{ElementType, Format, Kind, Object, Result, Value};
 
 use super::{members, plain};
 use crate::convention::{Convention, Meaning};
 use crate::dataset::DecodeOptions;
+use crate::decoding::{Decoding, Numbers};
 use crate::identity::{Identity, Outline};
 use crate::node::Node;
 use crate::table::{Column, Table};
+use crate::time::{Calendar, TimeUnits};
 use crate::variable::Variable;
 
 pub(crate) struct Asdf;
@@ -40,8 +42,61 @@ fn quantity(node: &Node) -> Result<Option<Variable>> {
     Ok(Some(variable))
 }
 
-/// Decodes a column of a table: an array, a quantity, or a node with an array in `data`.
+/// Returns what the numbers of a format of times count, and the number that is added to them before.
+///
+/// Source: the documentation of `astropy.time`. Formats that count from a moment of another scale of time are
+/// decoded in that scale.
+fn counted(format: &str) -> Option<(&'static str, Option<f64>)> {
+    Some(match format {
+        "mjd" => ("days since 1858-11-17", None),
+        "jd" => ("days since 1858-11-17", Some(-2_400_000.5)),
+        "unix" | "unix_tai" => ("seconds since 1970-01-01", None),
+        "gps" => ("seconds since 1980-01-06 00:00:19", None),
+        "cxcsec" => ("seconds since 1998-01-01", None),
+        _ => return None,
+    })
+}
+
+/// Decodes the array of a time: texts, or numbers in one of the formats.
+fn time(node: &Node) -> Result<Option<Variable>> {
+    let Some(mut variable) = quantity(node)? else { return Ok(None) };
+    let (format, scale) = (scalar(node.child("format")?)?, scalar(node.child("scale")?)?);
+    variable.units = match (&format, scale) {
+        (Some(format), Some(scale)) => Some(format!("{format} {scale}")),
+        (format, scale) => format.clone().or(scale),
+    };
+    let element = variable.stored().element.clone();
+    let Some((units, offset)) = format.as_deref().and_then(counted).filter(|_| element.is_real()) else {
+        return Ok(Some(variable));
+    };
+    let Some(units) = TimeUnits::parse(units, Calendar::ProlepticGregorian) else {
+        return Ok(Some(variable));
+    };
+    let mut numbers = Numbers::new(element);
+    numbers.offset = offset;
+    numbers.to = Some(ElementType::F64);
+    Ok(Some(variable.decoded(Decoding::Time { numbers, units })))
+}
+
+/// Decodes positions on the sky as a table of their angles.
+fn positions(node: &Node) -> Result<Option<Table>> {
+    let (mut columns, mut rows) = (Vec::new(), None);
+    for child in node.children()? {
+        let Some(variable) = quantity(&child)? else { continue };
+        let [length] = variable.shape()[..] else { return Ok(None) };
+        if *rows.get_or_insert(length) != length {
+            return Ok(None);
+        }
+        columns.push(Column::variable(variable));
+    }
+    Ok(rows.map(|rows| Table { path: node.path().to_owned(), rows, index: Vec::new(), columns }))
+}
+
+/// Decodes a column of a table: an array, a time, a quantity, or a node with an array in `data`.
 fn column(node: &Node) -> Result<Option<Variable>> {
+    if kind(node).as_deref() == Some("time") {
+        return time(node);
+    }
     if let Some(variable) = plain::variable(node)? {
         return Ok(Some(variable));
     }
@@ -73,7 +128,13 @@ fn table(node: &Node) -> Result<Option<Table>> {
         let Some(variable) = column(child)? else { continue };
         rows = members::length(variable.node())?.unwrap_or(rows);
         let name = names.get(at).cloned().unwrap_or_else(|| variable.name.clone());
-        columns.push(Column::variable(variable).renamed(name));
+        // The mask of an array is an attribute of it, with one truth value per element.
+        let mask = if variable.shape().len() == 1 { variable.node().numbers("mask")? } else { None };
+        let column = match mask {
+            Some(mask) => Column::marked(variable, mask.iter().map(|truth| *truth != 0.0)),
+            None => Column::variable(variable),
+        };
+        columns.push(column.renamed(name));
     }
     Ok(Some(Table { path: node.path().to_owned(), rows, index: Vec::new(), columns }))
 }
@@ -101,7 +162,9 @@ impl Convention for Asdf {
 
     fn meaning(&self, node: &Node, _options: &DecodeOptions) -> Result<Option<Meaning>> {
         Ok(match kind(node).as_deref() {
-            Some("quantity") => quantity(node)?.map(Meaning::from),
+            Some("quantity" | "latitude" | "longitude" | "angle") => quantity(node)?.map(Meaning::from),
+            Some("time") => time(node)?.map(Meaning::from),
+            Some("skycoord") => positions(node)?.map(Meaning::Table),
             Some("table") => table(node)?.map(Meaning::Table),
             Some("column") => column(node)?.map(Meaning::from),
             _ => None,
@@ -114,7 +177,10 @@ impl Convention for Asdf {
         for child in base.children()? {
             let named = kind(&child).unwrap_or_default();
             let skipped = matches!(child.name(), "asdf_library" | "history");
-            if !skipped && (child.kind()? == Kind::Array || matches!(named.as_str(), "quantity" | "table")) {
+            if !skipped
+                && (child.kind()? == Kind::Array
+                    || matches!(named.as_str(), "quantity" | "table" | "time" | "skycoord"))
+            {
                 outline = outline.with(child.path(), named);
             }
         }

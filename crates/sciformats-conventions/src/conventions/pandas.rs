@@ -18,7 +18,6 @@ use crate::node::Node;
 use crate::pickle;
 use crate::table::{Column, Records, Table};
 use crate::time::{Calendar, TimeUnits};
-use crate::variable::Variable;
 
 pub(crate) struct Pandas;
 
@@ -317,12 +316,4 @@ impl Convention for Pandas {
         let frames = frames(root)?.into_iter();
         Ok(frames.fold(Outline::default(), |outline, (node, kind)| outline.with(node.path(), kind)))
     }
-}
-
-/// Decodes any array of `PyTables`, in which truth values are bits.
-pub(crate) fn array(node: &Node) -> Result<Option<Variable>> {
-    Ok(plain::variable(node)?.map(|variable| {
-        let decoding = plain::natural(&variable.stored().element);
-        variable.decoded(decoding)
-    }))
 }
