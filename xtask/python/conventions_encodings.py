@@ -50,7 +50,7 @@ def elements(folder):
     expected.object("/X", read.X)
     expected.object("/raw/X", read.raw.X)
     expected.object("/obsm/few", read.obsm["few"].toarray())
-    expected.object("/obsp/distances", read.obsp["distances"].toarray().T, shape=[4, 4])
+    expected.object("/obsp/distances", read.obsp["distances"].toarray().T, shape=[4, 4], turned=True)
     expected.object("/varm/loadings", read.varm["loadings"])
     expected.object("/uns/colours", read.uns["colours"])
     expected.object("/uns/nested/number", numpy.int64(3))

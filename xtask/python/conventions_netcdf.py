@@ -35,6 +35,8 @@ def expect(expected, group="/", **options):
     ) as data:
         for name, variable in data.variables.items():
             told = {"dims": list(variable.dims), "unlimited": [unlimited[dimension] for dimension in variable.dims]}
+            if "flag_meanings" in variable.attrs:
+                told["flags"] = True
             if "long_name" in variable.attrs:
                 told["long_name"] = variable.attrs["long_name"]
             units = variable.attrs.get("units", variable.encoding.get("units"))

@@ -1,9 +1,8 @@
 //! The command line.
 
-use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use sciformats::External;
 
 /// Look into, check, compare, convert and edit scientific files: HDF5, ASDF, Blosc2, GSD, RawArray and npy
@@ -25,31 +24,6 @@ pub(crate) struct Cli {
     pub(crate) global: Global,
     #[command(subcommand)]
     pub(crate) command: Command,
-}
-
-/// Options that may stand before the command and take a value.
-const WITH_VALUES: [&str; 6] =
-    ["--threads", "--limit-memory", "--limit-unfolded", "--external", "--index", "--color"];
-
-/// Inserts the command `ls` if the first word is not a command but an existing file or a URL.
-pub(crate) fn with_command(mut arguments: Vec<OsString>, far: impl Fn(&OsStr) -> bool) -> Vec<OsString> {
-    let mut at = 1;
-    while let Some(word) = arguments.get(at) {
-        let text = word.to_str().unwrap_or_default();
-        if WITH_VALUES.contains(&text) {
-            at += 2;
-        } else if text.starts_with('-') {
-            at += 1;
-        } else {
-            let known = |command: &clap::Command| command.get_name() == text || text == "help";
-            let command = Cli::command().get_subcommands().any(known);
-            if !command && (Path::new(word).exists() || far(word)) {
-                arguments.insert(at, "ls".into());
-            }
-            break;
-        }
-    }
-    arguments
 }
 
 /// Options that every command takes.
@@ -155,6 +129,16 @@ pub(crate) enum Command {
                             `::2`, `-1`, `...`; an index removes its dimension."
     )]
     Cat(Cat),
+    /// Print the first rows of an array or a table
+    #[command(
+        after_help = "Examples:\n  sciformats head cells.h5ad /obs\n  sciformats head run.gsd:/log -n 3 --csv"
+    )]
+    Head(crate::commands::ends::Ends),
+    /// Print the last rows of an array or a table
+    #[command(
+        after_help = "Examples:\n  sciformats tail climate.nc /time\n  sciformats tail run.gsd:/log -n 3"
+    )]
+    Tail(crate::commands::ends::Ends),
     /// Draw an array: on the terminal, or into a PNG or SVG file
     #[command(after_help = "Examples:\n  sciformats plot run.h5 /fields/u\n  \
                             sciformats plot run.h5 /fields/u --slice '0, :, ::2' -o u.png\n  \
@@ -302,9 +286,9 @@ pub(crate) struct View {
     pub(crate) raw: bool,
 }
 
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct Object {
-    /// The file
+    /// The file; `-` is stdin, and `FILE:/PATH` also contains the path
     pub(crate) file: PathBuf,
     /// The path of the object in the file
     #[arg(default_value = "/")]
@@ -341,13 +325,16 @@ pub(crate) struct Find {
     pub(crate) kind: Option<String>,
 }
 
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct Ls {
-    /// The file, or a folder of files
+    /// The file, or a folder of files; `-` is stdin, and `FILE:/PATH` also contains the path
     pub(crate) file: PathBuf,
-    /// The path of a group or an array in the file
+    /// The path of a group or an array in the file, or another file to list
     #[arg(default_value = "/")]
     pub(crate) path: String,
+    /// More files to list
+    #[arg(value_name = "FILE")]
+    pub(crate) more: Vec<PathBuf>,
     /// Include the members of subgroups, and the files in subfolders
     #[arg(long, short)]
     pub(crate) recursive: bool,
@@ -384,9 +371,42 @@ pub(crate) struct Cat {
     /// Print every element, however many there are
     #[arg(long, short)]
     pub(crate) all: bool,
+    /// The rows to print, if there is no slice.
+    #[arg(skip)]
+    pub(crate) rows: Option<Rows>,
+}
+
+/// Rows at one end of an array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rows {
+    /// The first ones.
+    First(u64),
+    /// The last ones.
+    Last(u64),
+}
+
+impl Rows {
+    /// Returns the slice of an array of this shape that consists of these rows; `None` if it has no rows.
+    pub(crate) fn slice(self, shape: &[u64]) -> Option<String> {
+        let length = shape.first()?;
+        Some(match self {
+            Self::First(rows) => format!(":{}", rows.min(*length)),
+            Self::Last(rows) => format!("{}:", length.saturating_sub(rows)),
+        })
+    }
 }
 
 impl Cat {
+    /// Prints some rows of an object.
+    pub(crate) fn of_rows(object: Object, rows: Rows, format: Option<CatFormat>) -> Self {
+        Self { object, slice: None, at: None, raw: false, format, csv: false, all: false, rows: Some(rows) }
+    }
+
+    /// Sets whether stored values are printed, and whether all of them are.
+    pub(crate) fn with(self, raw: bool, all: bool) -> Self {
+        Self { raw, all, ..self }
+    }
+
     /// The output format, if one was chosen.
     pub(crate) fn format(&self) -> Option<CatFormat> {
         if self.csv { Some(CatFormat::Csv) } else { self.format }
@@ -486,30 +506,13 @@ fn parse_offset(text: &str) -> Result<u64, String> {
 
 #[cfg(test)]
 mod tests {
+    use clap::CommandFactory;
+
     use super::*;
 
     #[test]
     fn the_command_line_is_consistent() {
         Cli::command().debug_assert();
-    }
-
-    #[test]
-    fn a_file_alone_is_listed() {
-        let folder = env!("CARGO_MANIFEST_DIR");
-        let with = |words: &[&str]| {
-            let words = ["sciformats"].iter().chain(words).map(OsString::from).collect();
-            let all = with_command(words, |word| word == "https://a.example/x.h5");
-            all.iter().skip(1).map(|word| word.to_str().unwrap().to_owned()).collect::<Vec<_>>()
-        };
-        assert_eq!(with(&[folder]), ["ls", folder]);
-        assert_eq!(
-            with(&["--json", "--threads", "2", folder, "-r"]),
-            ["--json", "--threads", "2", "ls", folder, "-r"]
-        );
-        assert_eq!(with(&["https://a.example/x.h5"]), ["ls", "https://a.example/x.h5"]);
-        assert_eq!(with(&["info", folder]), ["info", folder]);
-        assert_eq!(with(&["nothing of that name"]), ["nothing of that name"]);
-        assert_eq!(with(&["--help"]), ["--help"]);
     }
 
     #[test]

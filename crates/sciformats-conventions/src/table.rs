@@ -62,7 +62,12 @@ enum Cells {
     Element(Arc<Records>, usize, (u64, Decoding)),
     /// Texts that have been read already.
     Texts(Arc<[Option<String>]>),
+    /// Texts that are computed from an object when they are requested.
+    Computed(Box<Node>, Compute),
 }
+
+/// Computes the texts of some rows: the first one and their number.
+pub(crate) type Compute = fn(&Node, (u64, u64)) -> Result<Vec<Option<String>>>;
 
 /// Records whose fields are columns.
 #[derive(Debug)]
@@ -139,6 +144,11 @@ impl Column {
         Self::new(name, Cells::Element(Arc::clone(records), at.0, (at.1, decoding)))
     }
 
+    /// Creates a column of texts that are computed when they are requested.
+    pub(crate) fn computed(node: &Node, compute: Compute) -> Self {
+        Self::new(node.name(), Cells::Computed(Box::new(node.clone()), compute))
+    }
+
     /// Creates a column of texts that have been read already.
     pub(crate) fn texts(name: &str, texts: Vec<Option<String>>) -> Self {
         Self::new(name, Cells::Texts(texts.into()))
@@ -204,6 +214,7 @@ impl Column {
                 decoding.decode(&element, bytes)
             }
             Cells::Texts(texts) => Ok(Values::Text(part(texts, first, count)?.to_vec())),
+            Cells::Computed(node, compute) => Ok(Values::Text(compute(node, (first, count))?)),
         }
     }
 
@@ -225,7 +236,7 @@ impl Column {
                 Some((_, ElementType::Array { element, .. })) => of(decoding, element),
                 _ => String::new(),
             },
-            Cells::Texts(_) => "string".into(),
+            Cells::Texts(_) | Cells::Computed(..) => "string".into(),
         }
     }
 }
@@ -304,6 +315,7 @@ impl Table {
                 Some(Arc::clone(variable.node().file()))
             }
             Cells::Field(records, ..) | Cells::Element(records, ..) => Some(Arc::clone(records.node.file())),
+            Cells::Computed(node, _) => Some(Arc::clone(node.file())),
             Cells::Texts(_) => None,
         })
     }
@@ -382,7 +394,7 @@ impl Column {
                 Some((_, element)) => decoding.element(element),
                 None => ElementType::Text,
             },
-            Cells::Texts(_) => ElementType::Text,
+            Cells::Texts(_) | Cells::Computed(..) => ElementType::Text,
         }
     }
 

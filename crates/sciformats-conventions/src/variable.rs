@@ -330,7 +330,7 @@ impl Variable {
     /// memory limit.
     pub fn read_slab(&self, slab: &Slab) -> Result<Values> {
         if self.empty {
-            return Ok(Values::plain(self.info.element.clone(), Vec::new()));
+            return Ok(Values::plain(self.element(), Vec::new()));
         }
         let stored = self.stored_slab(slab)?;
         let size = self.info.element.size().unwrap_or(1).max(self.element().size().unwrap_or(1));

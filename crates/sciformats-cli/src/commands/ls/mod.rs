@@ -19,12 +19,45 @@ use self::tree::{Position, Walk};
 use super::FOLDERS;
 use super::json::JsonObject;
 use crate::args::Ls;
-use crate::failure::{Answer, Failure, Outcome};
+use crate::failure::{Answer, Failure, Outcome, complain};
 use crate::look::{self, Align, Cell, FAINT, PLAIN, TYPE, Table, WRONG};
 use crate::session::Session;
 use crate::strange;
 
 pub(super) fn run(args: &Ls, session: &Session) -> Outcome {
+    let second = Path::new(&args.path);
+    let several = !args.more.is_empty() || (args.path != "/" && second.exists() && !holds(args, session));
+    if !several {
+        return one(args, session);
+    }
+    let files = [args.file.as_path(), second].into_iter().chain(args.more.iter().map(AsRef::as_ref));
+    let (mut reported, mut listed) = (false, false);
+    for file in files {
+        if std::mem::take(&mut listed) && !session.json {
+            let mut out = session.text();
+            writeln!(out)?;
+            out.flush()?;
+        }
+        let args = Ls { file: file.to_owned(), path: "/".into(), more: Vec::new(), ..args.clone() };
+        match one(&args, session) {
+            Ok(_) => listed = true,
+            Err(failure @ (Failure::Input(_) | Failure::Usage(_))) => {
+                complain(&failure.to_string());
+                reported = true;
+            }
+            Err(failure) => return Err(failure),
+        }
+    }
+    if reported { Err(Failure::Reported) } else { Ok(Answer::Yes) }
+}
+
+/// Returns whether the file contains an object at the path. What stdin contains can only be read once.
+fn holds(args: &Ls, session: &Session) -> bool {
+    args.file == Path::new("-")
+        || session.try_open(&args.file).is_ok_and(|file| file.resolve(&args.path).is_ok())
+}
+
+fn one(args: &Ls, session: &Session) -> Outcome {
     let out = session.text();
     let mut list = List {
         args,
