@@ -124,9 +124,9 @@ def satellites(folder):
         radiance.set_auto_maskandscale(False)
         radiance[:] = numpy.array([0, 1, 1023, 900, 5, 6, 7, 8, 9, 10, -1, 12], "i2").reshape(3, 4)
         quality = file.createVariable("DQF", "i1", ("y", "x"), fill_value=numpy.int8(-1))
-        quality.setncatts({"_Unsigned": "true", "flag_values": numpy.array([0, 1, 2, 3], "i1"), "flag_meanings": "good conditional out none"})
+        quality.setncatts({"_Unsigned": "true", "flag_values": numpy.array([0, 1, 2, 3, -56], "i1"), "flag_meanings": "good conditional out none lost"})
         quality.set_auto_maskandscale(False)
-        quality[:] = numpy.array([0, 1, 2, 3, -1, 0, 0, 0, 1, 1, 1, 1], "i1").reshape(3, 4)
+        quality[:] = numpy.array([0, 1, 2, 3, -1, -56, -57, 0, 1, 1, 1, 1], "i1").reshape(3, 4)
         file.createVariable("projection", "i4").grid_mapping_name = "geostationary"
     expect(expected)
     expected.done()

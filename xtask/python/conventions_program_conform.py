@@ -56,6 +56,24 @@ def same_numbers(found, wanted):
     assert numpy.array_equal(found, wanted, equal_nan=wanted.dtype.kind in "fc"), "values differ"
 
 
+def label(number, flags):
+    """The meanings of a number, its digits if it has none, and nothing if it is missing."""
+    if number != number:
+        return ""
+    number = int(number)
+    assert flags, "no flags"
+    words = []
+    for mask, value, meaning in flags:
+        if mask is None:
+            holds = number == value
+        elif value is None:
+            holds = number & mask != 0
+        else:
+            holds = number & mask == value
+        words += [meaning] if holds else []
+    return " ".join(words) or str(number)
+
+
 def array(file, told):
     """The values of an array."""
     wanted = told["values"]
@@ -72,7 +90,11 @@ def array(file, told):
         kind = json.loads(run("ls", "--json", file, told["path"]).splitlines()[0])["kind"]
         assert kind == "group", f"the type is {found.dtype}, not {wanted.dtype}"
     # Every digit that is printed, and every value of a part by itself.
-    if wanted.dtype.kind == "f" and wanted.size and not told.get("flags"):
+    if told.get("flags"):
+        lines = run("cat", file, told["path"], "--csv").decode().replace("\n", ",").split(",")[:-1]
+        same_texts(lines, [label(number, told["flags"]) for number in wanted.ravel().tolist()])
+        assert any(line.strip("0123456789") for line in lines), "no flag has a name"
+    elif wanted.dtype.kind == "f" and wanted.size:
         lines = run("cat", file, told["path"], "--csv").decode().replace("\n", ",").split(",")[:-1]
         same_numbers(numpy.array(lines).astype(found.dtype).reshape(found.shape), found)
     if wanted.ndim and wanted.size:

@@ -106,7 +106,7 @@ impl Flags {
             let holds = match (mask, expected) {
                 (None, None) => false,
                 (None, Some(expected)) => value == expected,
-                (Some(mask), None) => value & mask == mask && mask != 0,
+                (Some(mask), None) => value & mask != 0,
                 (Some(mask), Some(expected)) => value & mask == expected,
             };
             if holds {

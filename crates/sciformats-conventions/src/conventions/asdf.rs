@@ -187,3 +187,86 @@ impl Convention for Asdf {
         Ok(outline)
     }
 }
+
+#[cfg(all(test, feature = "asdf"))]
+mod tests {
+    use crate::{Column, Dataset};
+
+    const TREE: &str = "#ASDF 1.0.0
+#ASDF_STANDARD 1.5.0
+%YAML 1.1
+%TAG ! tag:stsci.edu:asdf/
+--- !core/asdf-1.1.0
+mjd: !time/time-1.1.0
+  value: !core/ndarray-1.0.0 {data: [58000.0, 15020.25], datatype: float64, shape: [2]}
+  format: mjd
+  scale: utc
+jd: !time/time-1.1.0
+  value: !core/ndarray-1.0.0 {data: [2451545.0], datatype: float64, shape: [1]}
+  format: jd
+  scale: tt
+gps: !time/time-1.1.0
+  value: !core/ndarray-1.0.0 {data: [0.0, 1000000000.0], datatype: float64, shape: [2]}
+  format: gps
+  scale: tai
+year: !time/time-1.1.0
+  value: !core/ndarray-1.0.0 {data: [2000.5], datatype: float64, shape: [1]}
+  format: jyear
+  scale: tt
+stars: !<tag:astropy.org:astropy/table/table-1.0.0>
+  colnames: [count, when]
+  columns:
+  - !core/column-1.0.0
+    name: count
+    data: !core/ndarray-1.0.0 {data: [1, 2, 3], mask: [false, true, false], datatype: int64, shape: [3]}
+  - !time/time-1.1.0
+    value: !core/ndarray-1.0.0 {data: [58000.0, 58000.5, 58001.0], datatype: float64, shape: [3]}
+    format: mjd
+    scale: tai
+sky: !<tag:astropy.org:astropy/coordinates/skycoord-1.0.0>
+  ra: !<tag:astropy.org:astropy/coordinates/longitude-1.1.0>
+    value: !core/ndarray-1.0.0 {data: [10.5, 359.0], datatype: float64, shape: [2]}
+    unit: deg
+  dec: !<tag:astropy.org:astropy/coordinates/latitude-1.1.0>
+    value: !core/ndarray-1.0.0 {data: [-45.0, 0.0], datatype: float64, shape: [2]}
+    unit: deg
+...
+";
+
+    fn data() -> (tempfile::TempDir, Dataset) {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("stars.asdf");
+        std::fs::write(&path, TREE).unwrap();
+        let data = Dataset::open(&path).unwrap();
+        (dir, data)
+    }
+
+    fn cells(data: &Dataset, path: &str) -> Vec<String> {
+        let cells = data.variable(path).unwrap().read().unwrap().cells().unwrap();
+        cells.into_iter().map(Option::unwrap_or_default).collect()
+    }
+
+    #[test]
+    fn times_count_from_the_moment_of_their_format() {
+        let (_dir, data) = data();
+        assert_eq!(cells(&data, "/mjd"), ["2017-09-04T00:00:00", "1900-01-01T06:00:00"]);
+        assert_eq!(cells(&data, "/jd"), ["2000-01-01T12:00:00"]);
+        assert_eq!(cells(&data, "/gps"), ["1980-01-06T00:00:19", "2011-09-14T01:46:59"]);
+        assert_eq!(data.variable("/gps").unwrap().units.as_deref(), Some("gps tai"));
+        // A format without a known moment remains a number.
+        assert_eq!(cells(&data, "/year"), ["2000.5"]);
+    }
+
+    #[test]
+    fn tables_have_masks_times_and_units() {
+        let (_dir, data) = data();
+        let stars = data.table("/stars").unwrap();
+        let read = |column: &Column| column.read(0, stars.rows).unwrap().cells().unwrap();
+        assert_eq!((stars.rows, stars.columns[0].name.as_str()), (3, "count"));
+        assert_eq!(read(&stars.columns[0]), [Some("1".to_owned()), None, Some("3".to_owned())]);
+        assert_eq!(read(&stars.columns[1])[1].as_deref(), Some("2017-09-04T12:00:00"));
+        let sky = data.table("/sky").unwrap();
+        assert_eq!((sky.rows, sky.columns.len(), sky.columns[0].name.as_str()), (2, 2, "ra"));
+        assert_eq!(sky.columns[1].read(0, 2).unwrap().numbers().unwrap(), [-45.0, 0.0]);
+    }
+}

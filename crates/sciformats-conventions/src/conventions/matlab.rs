@@ -239,3 +239,110 @@ impl Convention for Matlab {
         Ok(outline)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use sciformats::memory::{Memory, array, texts};
+    use sciformats::{File, Format, ObjectId};
+
+    use super::*;
+    use crate::Dataset;
+
+    fn of_class(tree: &mut Memory, node: ObjectId, class: &str) {
+        tree.attribute(node, "MATLAB_class", texts(&[], &[class]));
+    }
+
+    fn codes(tree: &mut Memory, group: ObjectId, name: &str, text: &str) {
+        let codes: Vec<u16> = text.encode_utf16().collect();
+        let node = tree.array(group, name, array::<u16>(&[codes.len() as u64, 1], &codes));
+        of_class(tree, node, "char");
+    }
+
+    fn doubles(tree: &mut Memory, group: ObjectId, name: &str, values: &[f64]) {
+        let node = tree.array(group, name, array::<f64>(&[values.len() as u64, 1], values));
+        of_class(tree, node, "double");
+    }
+
+    fn references(
+        tree: &mut Memory,
+        (group, name): (ObjectId, &str),
+        shape: &[u64],
+        paths: &[&str],
+    ) -> ObjectId {
+        let mut found = texts(shape, paths);
+        found.info.element = ElementType::Reference;
+        tree.array(group, name, found)
+    }
+
+    /// A cell array of two columns, a structure, and an array of structures.
+    fn file() -> Dataset {
+        let mut tree = Memory::new(Format::Hdf5);
+        let root = tree.root();
+        let cells = tree.group(root, "#refs#");
+        codes(&mut tree, cells, "a", "größer");
+        doubles(&mut tree, cells, "b", &[1.5, 2.0]);
+        doubles(&mut tree, cells, "big", &[0.0; SHOWN as usize + 1]);
+        let none = tree.array(cells, "none", array::<u64>(&[2], &[0, 0]));
+        of_class(&mut tree, none, "double");
+        tree.attribute(none, "MATLAB_empty", array::<u8>(&[], &[1]));
+        let inner = tree.group(cells, "inner");
+        of_class(&mut tree, inner, "struct");
+        let paths =
+            ["/#refs#/a", "/#refs#/b", "/#refs#/big", "/#refs#/none", "/#refs#/inner", "/#refs#/lost"];
+        let mixed = references(&mut tree, (root, "mixed"), &[2, 3], &paths);
+        of_class(&mut tree, mixed, "cell");
+        let log = tree.group(root, "log");
+        of_class(&mut tree, log, "struct");
+        codes(&mut tree, log, "name", "abc");
+        doubles(&mut tree, log, "level", &[1.5]);
+        let rows = tree.group(root, "rows");
+        of_class(&mut tree, rows, "struct");
+        references(&mut tree, (rows, "a"), &[2, 1], &["/#refs#/b", "/#refs#/a"]);
+        references(&mut tree, (rows, "b"), &[2, 1], &["/#refs#/none", "/#refs#/b"]);
+        let list = tree.group(root, "list");
+        of_class(&mut tree, list, "struct");
+        for (name, values) in [("x", [1.0, 2.0]), ("y", [3.0, 4.0])] {
+            let node = tree.array(list, name, array::<f64>(&[1, 2], &values));
+            of_class(&mut tree, node, "double");
+        }
+        Dataset::new(File::from(tree))
+    }
+
+    /// The columns of a table: names, and the cells of some rows.
+    fn columns(table: &Table, first: u64, count: u64) -> Vec<(String, Vec<Option<String>>)> {
+        let cells = |column: &Column| column.read(first, count).unwrap().cells().unwrap();
+        table.columns.iter().map(|column| (column.name.clone(), cells(column))).collect()
+    }
+
+    fn some(texts: &[&str]) -> Vec<Option<String>> {
+        texts.iter().map(|text| Some((*text).to_owned()).filter(|text| !text.is_empty())).collect()
+    }
+
+    #[test]
+    fn a_cell_array_has_one_row_per_cell() {
+        let table = file().table("/mixed").unwrap();
+        assert_eq!(table.rows, 6);
+        let all = some(&["größer", "1.5 2.0", "double 1 × 4097", "", "struct", ""]);
+        assert_eq!(columns(&table, 0, 6), [("mixed".to_owned(), all.clone())]);
+        assert_eq!(columns(&table, 1, 2), [("mixed".to_owned(), all[1..3].to_vec())]);
+        assert_eq!(columns(&table, 6, 0), [("mixed".to_owned(), Vec::new())]);
+    }
+
+    #[test]
+    fn structures_have_a_column_per_field() {
+        let data = file();
+        let log = data.table("/log").unwrap();
+        assert_eq!(log.rows, 1);
+        let mut fields = columns(&log, 0, 1);
+        fields.sort();
+        assert_eq!(fields, [("level".to_owned(), some(&["1.5"])), ("name".to_owned(), some(&["abc"]))]);
+        let rows = data.table("/rows").unwrap();
+        assert_eq!(rows.rows, 2);
+        let fields = columns(&rows, 0, 2);
+        assert_eq!(fields[0], ("a".to_owned(), some(&["1.5 2.0", "größer"])));
+        assert_eq!(fields[1], ("b".to_owned(), some(&["", "1.5 2.0"])));
+        // Fields that are lists of equal length keep their numbers.
+        let list = data.table("/list").unwrap();
+        assert_eq!((list.rows, list.columns[1].read(0, 2).unwrap().numbers().unwrap()), (2, vec![3.0, 4.0]));
+    }
+}
