@@ -162,12 +162,13 @@ pub(crate) enum Command {
     /// Find objects by their names, types, attributes and attribute values
     #[command(
         after_help = "Examples:\n  sciformats find climate.nc temperature\n  sciformats find data/ '*_bnds'\n  \
-                            sciformats find run.h5 --type float32\n\nThe case of letters does not matter. In a \
+                            sciformats find run.h5 --type 'float*' --shape '...,3'\n  \
+                            sciformats find climate.nc --attr units=degrees\n\nThe case of letters does not matter. In a \
                             pattern, `*` stands for any characters and `?` for one character; a pattern that has one of these \
                             must match a whole name or value.\n\
                             Exit status: 0 if something was found, 1 if nothing was found."
     )]
-    Find(Find),
+    Find(crate::commands::find::Find),
     /// Print the attributes of an object, and a scalar of a tree
     #[command(after_help = "Examples:\n  sciformats attrs run.h5\n  sciformats attrs run.h5 /fields/u")]
     Attrs(Object),
@@ -313,18 +314,6 @@ pub(crate) struct Stats {
     pub(crate) raw: bool,
 }
 
-#[derive(Debug, Args)]
-pub(crate) struct Find {
-    /// The file, or a folder of files
-    pub(crate) file: PathBuf,
-    /// Text that a name, an attribute or a value contains, or a pattern for the whole of it
-    #[arg(value_name = "PATTERN", required_unless_present = "kind")]
-    pub(crate) pattern: Option<String>,
-    /// Find only arrays with this type of element, as `ls` prints it, or `group` for groups
-    #[arg(long = "type", value_name = "TYPE")]
-    pub(crate) kind: Option<String>,
-}
-
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Ls {
     /// The file, or a folder of files; `-` is stdin, and `FILE:/PATH` also contains the path
@@ -338,6 +327,9 @@ pub(crate) struct Ls {
     /// Include the members of subgroups, and the files in subfolders
     #[arg(long, short)]
     pub(crate) recursive: bool,
+    /// Include only this many levels of groups or folders; 1 is what is listed without `-r`
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) depth: Option<u64>,
     /// Show chunks, filters, and stored and uncompressed sizes
     #[arg(long, short)]
     pub(crate) long: bool,
@@ -374,6 +366,14 @@ pub(crate) struct Cat {
     /// The rows to print, if there is no slice.
     #[arg(skip)]
     pub(crate) rows: Option<Rows>,
+}
+
+impl Ls {
+    /// Returns whether the members of groups and folders at this depth are listed; those at the top have the
+    /// depth 0.
+    pub(crate) fn descends(&self, depth: usize) -> bool {
+        self.depth.map_or(self.recursive, |most| (depth as u64).saturating_add(1) < most)
+    }
 }
 
 /// Rows at one end of an array.

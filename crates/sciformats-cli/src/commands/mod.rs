@@ -7,7 +7,7 @@ mod diff;
 pub(crate) mod edit;
 pub(crate) mod ends;
 mod explode;
-mod find;
+pub(crate) mod find;
 mod index;
 mod info;
 mod inspect;

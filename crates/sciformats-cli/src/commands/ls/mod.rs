@@ -128,28 +128,37 @@ impl<W: Write> List<'_, W> {
         for entry in entries {
             let path = entry.path();
             if path.is_dir() && !matches!(Format::of_path(&path), Ok(Some(_))) {
-                folders.push(path);
+                match strange::named(&path) {
+                    Some(strange) => self.unreadable(&path, None, &strange::said(&strange))?,
+                    None => folders.push(path),
+                }
             } else {
                 self.candidate(&path)?;
             }
         }
-        if self.args.recursive && depth < FOLDERS {
+        if self.args.descends(depth) && depth < FOLDERS {
             folders.iter().try_for_each(|folder| self.folder(folder, depth + 1))?;
         }
         Ok(())
     }
 
-    /// Lists a file of a folder if it is a scientific file or has the name of one.
+    /// Lists a file of a folder if it is a scientific file or has the name of one. If it has only the name, the
+    /// line says what it is and what to do with it.
     fn candidate(&mut self, path: &Path) -> Outcome<()> {
         match self.session.try_open(path) {
             Ok(file) => {
                 let root = file.source().root();
                 self.file(path, &Dataset::new(file), ("/", root))
             }
-            Err(error) => match Format::of_path(path).ok().flatten().or_else(|| Format::expected_of(path)) {
-                Some(format) => self.unreadable(path, Some(format), &error.to_string()),
-                None => Ok(()),
-            },
+            Err(error) => {
+                let format = Format::of_path(path).ok().flatten();
+                let strange = if format.is_none() { strange::named(path) } else { None };
+                match (format.or_else(|| Format::expected_of(path)), strange) {
+                    (Some(_), Some(strange)) => self.unreadable(path, None, &strange::said(&strange)),
+                    (Some(format), None) => self.unreadable(path, Some(format), &error.to_string()),
+                    (None, _) => Ok(()),
+                }
+            }
         }
     }
 
