@@ -14,6 +14,7 @@ mod json;
 mod ls;
 mod manifest;
 pub(crate) mod plot;
+pub(crate) mod references;
 mod shell;
 mod stats;
 mod verify;
@@ -41,6 +42,7 @@ pub(crate) fn run(command: &Command, session: &Session) -> Outcome {
         Command::Diff(args) => diff::run(args, session),
         Command::Verify(args) => verify::run(args, session),
         Command::Index(args) => index::run(args, session),
+        Command::References(args) => references::run(args, session),
         Command::Inspect(args) => inspect::run(args, session),
         Command::Explode(args) => explode::explode(args, session),
         Command::Implode(args) => explode::implode(args, session),
