@@ -37,7 +37,7 @@ pub(crate) fn array(dataset: &Dataset, info: &ArrayInfo, file: &File) -> Result<
     let (mut sides, filters, mut chunks) = match dataset.layout().map_err(said)? {
         Layout::Compact(_) => return Err("its elements are in the header of the dataset".into()),
         Layout::Virtual(_) => return Err("its elements are in other datasets".into()),
-        Layout::Contiguous { address } => contiguous(dataset, address.map(|at| at.0), shape, size)?,
+        Layout::Contiguous { address } => contiguous(dataset, address.map(|at| at.0), size, file.size())?,
         Layout::Chunked(chunked) => chunked_places(dataset, chunked, shape)?,
     };
     // Every reference lies within the file.
@@ -75,26 +75,33 @@ fn grid(shape: &[u64], sides: &[u64]) -> Result<u64, String> {
 }
 
 /// Divides contiguous elements along the slowest dimension into chunks of equal size.
-fn contiguous(dataset: &Dataset, address: Option<u64>, shape: &[u64], size: u64) -> Result<Parts, String> {
+fn contiguous(dataset: &Dataset, address: Option<u64>, size: u64, file_size: u64) -> Result<Parts, String> {
+    let shape = dataset.shape();
     let large = || "its elements take more than 64 bits can count".to_owned();
     let row = shape.iter().skip(1).try_fold(size, |all, n| all.checked_mul(*n)).ok_or_else(large)?;
     let mut sides: Vec<u64> = shape.iter().map(|n| (*n).max(1)).collect();
+    let Some(address) = address.filter(|_| !shape.contains(&0)) else {
+        return Ok((sides, Vec::new(), Vec::new()));
+    };
+    // What is stored is within the file, which bounds the number of chunks.
+    let all = shape.first().map_or(Some(size), |first| row.checked_mul(*first)).ok_or_else(large)?;
+    let start = dataset.file().base().checked_add(address).ok_or_else(large)?;
+    if start.checked_add(all).is_none_or(|end| end > file_size) {
+        return Err("its elements extend beyond the end of the file".into());
+    }
     if let Some(first) = sides.first_mut() {
         // Zarr stores the last chunk whole, so the side must divide the length.
         let least = first.div_ceil((PART / row.max(1)).max(1));
         let parts = (least..=least.saturating_mul(4)).find(|parts| first.is_multiple_of(*parts)); // a bound
         *first = parts.map_or(*first, |parts| (*first / parts).max(1));
     }
-    let mut chunks = Vec::new();
-    if let Some(address) = address.filter(|_| !shape.contains(&0)) {
-        let length = sides.iter().try_fold(size, |all, n| all.checked_mul(*n)).ok_or_else(large)?;
-        let mut offset = dataset.file().base().checked_add(address).ok_or_else(large)?;
-        for first in 0..grid(shape, &sides)? {
-            let mut index = vec![0; shape.len()];
-            index.iter_mut().take(1).for_each(|axis| *axis = first);
-            chunks.push((index, Place::Range { offset, length }));
-            offset = offset.checked_add(length).ok_or_else(large)?;
-        }
+    let length = sides.iter().try_fold(size, |all, n| all.checked_mul(*n)).ok_or_else(large)?;
+    let (mut chunks, mut offset) = (Vec::new(), start);
+    for first in 0..grid(shape, &sides)? {
+        let mut index = vec![0; shape.len()];
+        index.iter_mut().take(1).for_each(|axis| *axis = first);
+        chunks.push((index, Place::Range { offset, length }));
+        offset = offset.checked_add(length).ok_or_else(large)?;
     }
     Ok((sides, Vec::new(), chunks))
 }

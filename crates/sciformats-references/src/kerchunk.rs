@@ -17,11 +17,9 @@ use crate::scan::scan;
 /// # Errors
 /// `Io` if the output cannot be written. What cannot be referenced is an entry of the report.
 pub fn write(file: &File, options: &Options, out: &mut dyn Write) -> Result<Report> {
-    // A template keeps the URL out of every reference; a URL with braces would be taken for another template.
-    let braces = options.url.contains("{{");
-    let url = if braces { options.url.as_str() } else { "{{u}}" };
-    let mut writer = Writer { out, url: text(url), first: true };
-    let templates = if braces { json!({}) } else { json!({"u": options.url}) };
+    // A template keeps the URL out of every reference.
+    let mut writer = Writer { out, url: text("{{u}}"), first: true };
+    let templates = json!({"u": options.url});
     writer.put(format_args!("{{\"version\":1,\"templates\":{templates},\"refs\":{{"))?;
     let report = scan(file, options, &mut writer)?;
     writer.put(format_args!("\n}}}}\n"))?;
@@ -107,4 +105,39 @@ fn prefix(path: &str) -> String {
 
 fn text(text: &str) -> String {
     Value::from(text).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sciformats::Format;
+    use sciformats::memory::{Memory, array, texts};
+
+    #[test]
+    fn every_object_is_written_or_in_the_report() {
+        let mut tree = Memory::new(Format::Hdf5);
+        let fields = tree.group(tree.root(), "fields");
+        tree.array(fields, "u", array::<u16>(&[2], &[1, 515]));
+        tree.array(fields, "names", texts(&[2], &["a", "bc"]));
+        tree.array(fields, "large", array::<u8>(&[100], &[0; 100]));
+        let mut options = Options::new("s3://bucket/a.h5");
+        options.inline = 64;
+        let mut out = Vec::new();
+        let report = write(&File::from(tree), &options, &mut out).unwrap();
+        let json: Value = serde_json::from_slice(&out).unwrap();
+        let refs = json.get("refs").and_then(Value::as_object).unwrap();
+        assert_eq!(json.get("version"), Some(&json!(1)));
+        assert_eq!(refs.get("fields/u/0"), Some(&json!("base64:AQADAg==")));
+        assert_eq!(refs.get("fields/names/0"), Some(&json!("base64:AgAAAAEAAABhAgAAAGJj")));
+        let array = refs.get("fields/u/.zarray").and_then(Value::as_str).unwrap();
+        assert_eq!(serde_json::from_str::<Value>(array).unwrap().get("dtype"), Some(&json!("<u2")));
+        assert!(!refs.keys().any(|key| key.starts_with("fields/large")));
+        let words: Vec<_> =
+            report.entries.iter().map(|entry| (&*entry.path, entry.treatment.word())).collect();
+        assert_eq!(
+            words,
+            [("/fields/large", "refused"), ("/fields/names", "inlined"), ("/fields/u", "inlined")]
+        );
+        assert!(!report.is_complete());
+    }
 }
