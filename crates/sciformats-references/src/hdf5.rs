@@ -70,8 +70,8 @@ type Parts = (Vec<u64>, Vec<Value>, Vec<(Vec<u64>, Place)>);
 
 /// The number of chunks that the grid of an array has.
 fn grid(shape: &[u64], sides: &[u64]) -> Result<u64, String> {
-    let counts = shape.iter().zip(sides).map(|(n, side)| n.div_ceil((*side).max(1)));
-    counts.fold(Some(1u64), |all, n| all?.checked_mul(n)).ok_or_else(|| "it has too many chunks".into())
+    let mut counts = shape.iter().zip(sides).map(|(n, side)| n.div_ceil((*side).max(1)));
+    counts.try_fold(1u64, u64::checked_mul).ok_or_else(|| "it has too many chunks".into())
 }
 
 /// Divides contiguous elements along the slowest dimension into chunks of equal size.
