@@ -3,7 +3,7 @@
 use sciformats::{AttributeValue, Datum, Decoder, ElementType, File, ObjectId};
 use serde_json::{Map, Value};
 
-use crate::model::Report;
+use crate::model::{Report, VirtualArray};
 
 /// Attributes with which HDF5 and netCDF-4 keep their own records.
 const HIDDEN: [&str; 8] = [
@@ -46,6 +46,29 @@ pub(crate) fn of(file: &File, id: ObjectId, path: &str, report: &mut Report) -> 
         }
     }
     found
+}
+
+/// Makes `_FillValue` the fill value of the array, where readers of Zarr look for it, unless missing chunks have another one.
+pub(crate) fn mark_missing(array: &mut VirtualArray) {
+    let Some(mark) = array.attributes.get("_FillValue") else { return };
+    let fits = match array.dtype.as_str().map(|dtype| dtype.trim_start_matches(['<', '>', '|'])) {
+        Some("f2" | "f4" | "f8") => {
+            mark.is_number() || matches!(mark.as_str(), Some("NaN" | "Infinity" | "-Infinity"))
+        }
+        Some("i1") => mark.as_i64().is_some_and(|n| i8::try_from(n).is_ok()),
+        Some("i2") => mark.as_i64().is_some_and(|n| i16::try_from(n).is_ok()),
+        Some("i4") => mark.as_i64().is_some_and(|n| i32::try_from(n).is_ok()),
+        Some("i8") => mark.is_i64(),
+        Some("u1") => mark.as_u64().is_some_and(|n| u8::try_from(n).is_ok()),
+        Some("u2") => mark.as_u64().is_some_and(|n| u16::try_from(n).is_ok()),
+        Some("u4") => mark.as_u64().is_some_and(|n| u32::try_from(n).is_ok()),
+        Some("u8") => mark.is_u64(),
+        _ => false,
+    };
+    if fits && (array.fill.is_null() || array.fill == *mark) {
+        array.fill = mark.clone();
+        array.attributes.remove("_FillValue");
+    }
 }
 
 fn json(value: AttributeValue) -> Result<Value, String> {
@@ -100,5 +123,36 @@ pub(crate) fn one(datum: &Datum<'_>) -> Result<Value, String> {
             other.write_json(&mut out);
             serde_json::from_str(&out).map_err(|error| error.to_string())
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn marked(dtype: &str, fill: Value, mark: Value) -> (Value, bool) {
+        let mut array = VirtualArray {
+            path: "/a".into(),
+            shape: vec![1],
+            chunk_shape: vec![1],
+            dtype: dtype.into(),
+            fill,
+            filters: Vec::new(),
+            attributes: Map::from_iter([("_FillValue".to_owned(), mark)]),
+            dimensions: vec!["x".into()],
+            chunks: Vec::new(),
+        };
+        mark_missing(&mut array);
+        (array.fill, array.attributes.is_empty())
+    }
+
+    #[test]
+    fn the_mark_of_missing_values_is_the_fill_value_unless_chunks_have_another() {
+        assert_eq!(marked("<f4", Value::Null, json!("NaN")), (json!("NaN"), true));
+        assert_eq!(marked(">i2", json!(-999), json!(-999)), (json!(-999), true));
+        assert_eq!(marked(">i2", json!(0), json!(-999)), (json!(0), false));
+        assert_eq!(marked("|u1", Value::Null, json!(-1)), (Value::Null, false));
+        assert_eq!(marked("|S4", Value::Null, json!("none")), (Value::Null, false));
     }
 }

@@ -76,6 +76,11 @@ pub enum Treatment {
         /// Why they are not ranges of the file.
         reason: String,
     },
+    /// The entry is a link whose target has no copy here: nothing is lost.
+    Link {
+        /// What it leads to.
+        reason: String,
+    },
     /// The object is not part of the references.
     Refused {
         /// Why it is not.
@@ -84,11 +89,12 @@ pub enum Treatment {
 }
 
 impl Treatment {
-    /// Returns one word: `referenced`, `inlined` or `refused`.
+    /// Returns one word: `referenced`, `inlined`, `link` or `refused`.
     pub fn word(&self) -> &'static str {
         match self {
             Self::Referenced { .. } => "referenced",
             Self::Inlined { .. } => "inlined",
+            Self::Link { .. } => "link",
             Self::Refused { .. } => "refused",
         }
     }
@@ -99,6 +105,7 @@ impl fmt::Display for Treatment {
         match self {
             Self::Referenced { chunks } => write!(f, "referenced, {chunks} chunks"),
             Self::Inlined { bytes, reason } => write!(f, "inlined, {bytes} bytes, because {reason}"),
+            Self::Link { reason } => write!(f, "not followed, because {reason}"),
             Self::Refused { reason } => write!(f, "refused, because {reason}"),
         }
     }

@@ -16,7 +16,8 @@ use crate::model::{Entry, Options, Report, Sink, Treatment, VirtualArray};
 /// The first error of `sink`. What cannot be read of the file is an entry of the report.
 pub fn scan(file: &File, options: &Options, sink: &mut dyn Sink) -> Result<Report> {
     let source = file.source();
-    let mut scan = Scan { file, options, sink, report: Report::default(), lengths: HashMap::new() };
+    let mut scan =
+        Scan { file, options, sink, report: Report::default(), rooted: false, lengths: HashMap::new() };
     let mut failure = Ok(());
     let _ = walk::breadth_first(source, ("/", source.root()), file.limits(), &mut |entry| {
         failure = scan.entry(&entry.path, entry.what);
@@ -30,6 +31,8 @@ struct Scan<'a> {
     options: &'a Options,
     sink: &'a mut dyn Sink,
     report: Report,
+    /// Whether the group at the root is written.
+    rooted: bool,
     /// The lengths of the named dimensions of each group.
     lengths: HashMap<(String, String), u64>,
 }
@@ -41,6 +44,7 @@ impl Scan<'_> {
             Found::Object(id, Object::Group) => match nameable(path) {
                 Err(reason) => reason,
                 Ok(()) => {
+                    self.rooted |= path == "/";
                     let attributes = attributes::of(self.file, id, path, &mut self.report);
                     return self.sink.group(path, &attributes);
                 }
@@ -51,13 +55,28 @@ impl Scan<'_> {
             | Found::Unreadable(error)
             | Found::Unlisted(error) => error.to_string(),
             Found::HardLink(first) => return self.again(path, &first),
-            Found::Soft(target) => format!("it is a soft link to {target}, which is not followed"),
+            Found::Soft(target) => return self.link(path, format!("it is a soft link to {target}")),
             Found::External { file, target } => {
-                format!("it is a link to {target} in {file}, which is not followed")
+                return self.link(path, format!("it is a link to {target} in {file}"));
             }
-            Found::User(class) => format!("it is a link of the user-defined class {class}"),
+            Found::User(class) => {
+                return self.link(path, format!("it is a link of the user-defined class {class}"));
+            }
         };
         self.refuse(path, refusal);
+        self.root(path)
+    }
+
+    fn link(&mut self, path: &str, reason: String) -> Result<()> {
+        self.report.entries.push(Entry { path: path.into(), treatment: Treatment::Link { reason } });
+        Ok(())
+    }
+
+    /// A store has a group at its root, whatever the file has there.
+    fn root(&mut self, path: &str) -> Result<()> {
+        if path == "/" && !std::mem::replace(&mut self.rooted, true) {
+            self.sink.group("/", &serde_json::Map::new())?;
+        }
         Ok(())
     }
 
@@ -71,10 +90,7 @@ impl Scan<'_> {
         match found {
             Ok((id, Object::Array(info))) => self.array(path, id, &info),
             Ok((_, object)) if object.kind() == Kind::Datatype => Ok(()),
-            Ok(_) => {
-                self.refuse(path, format!("it is a second link to {first}, whose members are there"));
-                Ok(())
-            }
+            Ok(_) => self.link(path, format!("it is a second link to {first}, whose members are there")),
             Err(error) => {
                 self.refuse(path, error.to_string());
                 Ok(())
@@ -86,21 +102,18 @@ impl Scan<'_> {
         // An array at the root becomes the member `data` of the store.
         let name = if path == "/" { "/data" } else { path };
         let made = nameable(name).and_then(|()| self.virtual_array(id, info));
+        let made = made.and_then(|(array, treatment)| countable(&array.shape).map(|()| (array, treatment)));
         let (mut array, treatment) = match made {
             Ok(made) => made,
             Err(reason) => {
                 self.refuse(path, reason);
-                if path == "/" {
-                    self.sink.group("/", &serde_json::Map::new())?;
-                }
-                return Ok(());
+                return self.root(path);
             }
         };
-        if path == "/" {
-            self.sink.group("/", &serde_json::Map::new())?;
-        }
+        self.root(path)?;
         array.path = name.into();
         array.attributes = attributes::of(self.file, id, path, &mut self.report);
+        attributes::mark_missing(&mut array);
         array.dimensions = self.dimensions(name, id, &array.shape);
         self.report.entries.push(Entry { path: path.into(), treatment });
         self.sink.array(&array)
@@ -160,6 +173,21 @@ impl Scan<'_> {
             names.extend(name);
         }
         names
+    }
+}
+
+/// Returns whether NumPy can count the bytes of an array, for which sides of length 0 do not count.
+///
+/// # Errors
+/// The reason why it cannot.
+fn countable(shape: &[u64]) -> Result<(), String> {
+    // Elements of the types that NumPy has here, texts of a fixed width among them, are seldom wider.
+    const WIDEST: u64 = 16;
+    let sides = shape.iter().filter(|side| **side > 0);
+    let bytes = sides.copied().try_fold(WIDEST, u64::checked_mul);
+    match bytes.and_then(|bytes| i64::try_from(bytes).ok()) {
+        Some(_) => Ok(()),
+        None => Err("NumPy cannot count the bytes of an array of that shape".into()),
     }
 }
 

@@ -70,11 +70,12 @@ fn local(path: &Path) -> Outcome<String> {
 /// object.
 fn tell(report: &Report, path: &Path, session: &Session) -> Outcome<()> {
     let mut out = io::stderr().lock();
-    let (mut referenced, mut inlined, mut refused) = (0u64, 0u64, 0u64);
+    let (mut referenced, mut inlined, mut links, mut refused) = (0u64, 0u64, 0u64, 0u64);
     for entry in &report.entries {
         match &entry.treatment {
             Treatment::Referenced { .. } => referenced += 1,
             Treatment::Inlined { .. } => inlined += 1,
+            Treatment::Link { .. } => links += 1,
             Treatment::Refused { .. } => refused += 1,
         }
         if session.json {
@@ -85,7 +86,9 @@ fn tell(report: &Report, path: &Path, session: &Session) -> Outcome<()> {
                 Treatment::Inlined { bytes, reason } => {
                     object.value("bytes", *bytes).value("reason", reason.as_str());
                 }
-                Treatment::Refused { reason } => _ = object.value("reason", reason.as_str()),
+                Treatment::Link { reason } | Treatment::Refused { reason } => {
+                    object.value("reason", reason.as_str());
+                }
             }
             writeln!(out, "{}", object.finish())?;
         } else if !session.quiet && !matches!(entry.treatment, Treatment::Referenced { .. }) {
@@ -108,7 +111,7 @@ fn tell(report: &Report, path: &Path, session: &Session) -> Outcome<()> {
         let file = path.display().to_string();
         writeln!(
             out,
-            "{}: {referenced} referenced, {inlined} inlined, {refused} refused",
+            "{}: {referenced} referenced, {inlined} inlined, {links} links not followed, {refused} refused",
             look::safe(&file)
         )?;
     }
