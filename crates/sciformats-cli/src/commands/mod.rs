@@ -16,6 +16,7 @@ mod ls;
 mod manifest;
 pub(crate) mod plot;
 mod salvage;
+pub(crate) mod references;
 mod shell;
 mod stats;
 mod verify;
@@ -46,6 +47,7 @@ pub(crate) fn run(command: &Command, session: &Session) -> Outcome {
         Command::Verify(args) => verify::run(args, session),
         Command::Salvage(args) => salvage::run(args, session),
         Command::Index(args) => index::run(args, session),
+        Command::References(args) => references::run(args, session),
         Command::Inspect(args) => inspect::run(args, session),
         Command::Explode(args) => explode::explode(args, session),
         Command::Implode(args) => explode::implode(args, session),
