@@ -15,6 +15,7 @@ mod examples;
 mod lanes;
 mod manifest;
 mod matrix;
+mod references;
 mod rows;
 
 use std::fs;
@@ -32,6 +33,7 @@ use crate::sh::{About, Result, cargo, root, shown, target_folder};
 pub(crate) use conventions::CONVENTIONS;
 pub(crate) use examples::EXAMPLES;
 use matrix::{Check, Matrix, Outcome, Peer, Way};
+pub(crate) use references::REFERENCES;
 
 /// The task. The last line is `N passed, N failed, N skipped`.
 pub(crate) fn task(mut args: Args) -> Result {
@@ -100,6 +102,8 @@ fn parts_of<'a>(format: Format, python: &'a Python, programs: &Programs) -> Resu
     let mut parts: Vec<Part<'a>> = Vec::new();
     let example = if format == EXAMPLES {
         examples::copies(programs, &place)?
+    } else if format == REFERENCES {
+        programs.copy("sciformats", &place)?
     } else {
         let program = programs.copy("sciformats", &place)?;
         let example = programs.copy(&format.example(), &place)?;

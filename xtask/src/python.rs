@@ -214,7 +214,7 @@ fn last_line(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::conform::CONVENTIONS;
+    use crate::conform::{CONVENTIONS, REFERENCES};
     use crate::formats::FORMATS;
 
     #[test]
@@ -226,7 +226,8 @@ mod tests {
         for requirement in requirements.into_iter().flatten() {
             assert!(!requirement.formats.is_empty(), "{} names no format", requirement.pin);
             for name in requirement.formats {
-                let known = FORMATS.iter().chain([&CONVENTIONS]).any(|format| format.name == name);
+                let known =
+                    FORMATS.iter().chain([&CONVENTIONS, &REFERENCES]).any(|format| format.name == name);
                 assert!(known, "{name} is no format");
             }
         }

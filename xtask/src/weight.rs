@@ -31,6 +31,7 @@ const LIBRARIES: &[(&str, Option<usize>, Option<usize>)] = &[
     ("sciformats-convert", None, None),
     ("sciformats-remote", None, None),
     ("sciformats-salvage", None, None),
+    ("sciformats-references", None, None),
 ];
 
 /// The small libraries, which may have no procedural macro.

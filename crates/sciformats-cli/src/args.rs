@@ -29,6 +29,7 @@ pub(crate) struct Cli {
 
 /// Options that every command takes.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Options of every command")]
 pub(crate) struct Global {
     /// Print output for programs: one JSON value, or JSON Lines where a list may be long
     #[arg(long, global = true)]

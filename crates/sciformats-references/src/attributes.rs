@@ -138,6 +138,7 @@ mod tests {
             chunk_shape: vec![1],
             dtype: dtype.into(),
             fill,
+            columns: false,
             filters: Vec::new(),
             attributes: Map::from_iter([("_FillValue".to_owned(), mark)]),
             dimensions: vec!["x".into()],

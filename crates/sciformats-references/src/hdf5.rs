@@ -8,10 +8,8 @@ use sciformats::{ArrayInfo, Decoder, ElementType, File};
 use serde_json::{Value, json};
 
 use crate::attributes;
+use crate::extent;
 use crate::model::{Place, VirtualArray};
-
-/// The largest chunk into which contiguous elements are divided, in bytes.
-const PART: u64 = 16 << 20;
 
 /// Returns the references to a dataset. The path, the attributes and the dimensions remain empty.
 ///
@@ -21,12 +19,6 @@ pub(crate) fn array(dataset: &Dataset, info: &ArrayInfo, file: &File) -> Result<
     let said = |error: hdf5_pure::Error| error.to_string();
     if dataset.is_null() {
         return Err("a null dataspace has no elements".into());
-    }
-    if file
-        .path()
-        .is_some_and(|path| std::fs::metadata(path).map(|data| data.len()).ok() != Some(file.size()))
-    {
-        return Err("the file consists of several parts, or a commit is not yet complete".into());
     }
     let (dtype, more) = stored(dataset.datatype(), &info.element)?;
     if !dataset.external_files().map_err(said)?.is_empty() {
@@ -47,7 +39,8 @@ pub(crate) fn array(dataset: &Dataset, info: &ArrayInfo, file: &File) -> Result<
             end.ok_or("a chunk extends beyond the end of the file")?;
         }
     }
-    let fill = if grid(shape, &sides)? == chunks.len() as u64 { Value::Null } else { fill(dataset, info)? };
+    let fill =
+        if extent::grid(shape, &sides)? == chunks.len() as u64 { Value::Null } else { fill(dataset, info)? };
     let shape: Vec<u64> = shape.iter().copied().chain(more.iter().copied()).collect();
     sides.extend(more.iter().map(|side| (*side).max(1)));
     for (index, _) in &mut chunks {
@@ -59,6 +52,7 @@ pub(crate) fn array(dataset: &Dataset, info: &ArrayInfo, file: &File) -> Result<
         chunk_shape: sides,
         dtype,
         fill,
+        columns: false,
         filters,
         attributes: serde_json::Map::new(),
         dimensions: Vec::new(),
@@ -68,41 +62,14 @@ pub(crate) fn array(dataset: &Dataset, info: &ArrayInfo, file: &File) -> Result<
 
 type Parts = (Vec<u64>, Vec<Value>, Vec<(Vec<u64>, Place)>);
 
-/// The number of chunks that the grid of an array has.
-fn grid(shape: &[u64], sides: &[u64]) -> Result<u64, String> {
-    let mut counts = shape.iter().zip(sides).map(|(n, side)| n.div_ceil((*side).max(1)));
-    counts.try_fold(1u64, u64::checked_mul).ok_or_else(|| "it has too many chunks".into())
-}
-
-/// Divides contiguous elements along the slowest dimension into chunks of equal size.
+/// Divides contiguous elements into chunks.
 fn contiguous(dataset: &Dataset, address: Option<u64>, size: u64, file_size: u64) -> Result<Parts, String> {
     let shape = dataset.shape();
-    let large = || "its elements take more than 64 bits can count".to_owned();
-    let row = shape.iter().skip(1).try_fold(size, |all, n| all.checked_mul(*n)).ok_or_else(large)?;
-    let mut sides: Vec<u64> = shape.iter().map(|n| (*n).max(1)).collect();
     let Some(address) = address.filter(|_| !shape.contains(&0)) else {
-        return Ok((sides, Vec::new(), Vec::new()));
+        return Ok((shape.iter().map(|n| (*n).max(1)).collect(), Vec::new(), Vec::new()));
     };
-    // What is stored is within the file, which bounds the number of chunks.
-    let all = shape.first().map_or(Some(size), |first| row.checked_mul(*first)).ok_or_else(large)?;
-    let start = dataset.file().base().checked_add(address).ok_or_else(large)?;
-    if start.checked_add(all).is_none_or(|end| end > file_size) {
-        return Err("its elements extend beyond the end of the file".into());
-    }
-    if let Some(first) = sides.first_mut() {
-        // Zarr stores the last chunk whole, so the side must divide the length.
-        let least = first.div_ceil((PART / row.max(1)).max(1));
-        let parts = (least..=least.saturating_mul(4)).find(|parts| first.is_multiple_of(*parts)); // a bound
-        *first = parts.map_or(*first, |parts| (*first / parts).max(1));
-    }
-    let length = sides.iter().try_fold(size, |all, n| all.checked_mul(*n)).ok_or_else(large)?;
-    let (mut chunks, mut offset) = (Vec::new(), start);
-    for first in 0..grid(shape, &sides)? {
-        let mut index = vec![0; shape.len()];
-        index.iter_mut().take(1).for_each(|axis| *axis = first);
-        chunks.push((index, Place::Range { offset, length }));
-        offset = offset.checked_add(length).ok_or_else(large)?;
-    }
+    let start = dataset.file().base().checked_add(address).ok_or_else(extent::too_large)?;
+    let (sides, chunks) = extent::divided(shape, size, start, file_size)?;
     Ok((sides, Vec::new(), chunks))
 }
 

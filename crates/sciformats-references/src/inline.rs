@@ -52,6 +52,7 @@ pub(crate) fn array(
         shape,
         dtype,
         fill: if text { Value::from("") } else { Value::Null },
+        columns: false,
         filters: if text { vec![json!({"id": "vlen-utf8"})] } else { Vec::new() },
         attributes: serde_json::Map::new(),
         dimensions: Vec::new(),

@@ -68,7 +68,7 @@ impl Sink for Writer<'_> {
             "chunks": array.chunk_shape,
             "dtype": array.dtype,
             "fill_value": array.fill,
-            "order": "C",
+            "order": if array.columns { "F" } else { "C" },
             "filters": filters,
             "compressor": null,
             "dimension_separator": ".",

@@ -27,6 +27,7 @@
 
 mod attributes;
 mod element;
+mod extent;
 #[cfg(feature = "hdf5")]
 mod hdf5;
 mod inline;

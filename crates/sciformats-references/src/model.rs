@@ -51,6 +51,8 @@ pub struct VirtualArray {
     pub dtype: Value,
     /// The elements of chunks that are missing; null if no chunk is missing, or if the elements are zero bytes.
     pub fill: Value,
+    /// Whether the first dimension varies fastest in a chunk, instead of the last one.
+    pub columns: bool,
     /// The filters in the order of encoding, with the names of numcodecs.
     pub filters: Vec<Value>,
     /// The attributes.

@@ -7,6 +7,7 @@ use sciformats::walk::{self, Found};
 use sciformats::{ArrayInfo, File, Kind, Object, ObjectId, Result};
 
 use crate::attributes;
+use crate::extent;
 use crate::inline;
 use crate::model::{Entry, Options, Report, Sink, Treatment, VirtualArray};
 
@@ -16,8 +17,15 @@ use crate::model::{Entry, Options, Report, Sink, Treatment, VirtualArray};
 /// The first error of `sink`. What cannot be read of the file is an entry of the report.
 pub fn scan(file: &File, options: &Options, sink: &mut dyn Sink) -> Result<Report> {
     let source = file.source();
-    let mut scan =
-        Scan { file, options, sink, report: Report::default(), rooted: false, lengths: HashMap::new() };
+    let mut scan = Scan {
+        file,
+        options,
+        sink,
+        moved: moved(file).err(),
+        report: Report::default(),
+        rooted: false,
+        lengths: HashMap::new(),
+    };
     let mut failure = Ok(());
     let _ = walk::breadth_first(source, ("/", source.root()), file.limits(), &mut |entry| {
         failure = scan.entry(&entry.path, entry.what);
@@ -26,10 +34,29 @@ pub fn scan(file: &File, options: &Options, sink: &mut dyn Sink) -> Result<Repor
     failure.map(|()| scan.report)
 }
 
+/// Returns whether the bytes of the file are where its structures say.
+///
+/// # Errors
+/// The reason why they are not.
+fn moved(file: &File) -> std::result::Result<(), String> {
+    let Some(path) = file.path() else { return Ok(()) };
+    let said = |error: sciformats::Error| error.to_string();
+    if std::fs::metadata(path).map(|data| (data.is_file(), data.len())).ok() != Some((true, file.size())) {
+        return Err("the file consists of several parts".into());
+    }
+    let storage = sciformats_core::storage::FileStorage::open(path).map_err(said)?;
+    if sciformats_core::commit::journal::is_interrupted(&storage).map_err(said)? {
+        return Err("a commit of the file was interrupted, which the next edit of the file completes".into());
+    }
+    Ok(())
+}
+
 struct Scan<'a> {
     file: &'a File,
     options: &'a Options,
     sink: &'a mut dyn Sink,
+    /// Why ranges of the file would not have the bytes that its structures lead to.
+    moved: Option<String>,
     report: Report,
     /// Whether the group at the root is written.
     rooted: bool,
@@ -136,13 +163,18 @@ impl Scan<'_> {
     }
 
     fn ranges(&self, id: ObjectId, info: &ArrayInfo) -> Result<VirtualArray, String> {
+        if let Some(reason) = &self.moved {
+            return Err(reason.clone());
+        }
         #[cfg(feature = "hdf5")]
         if let Some(dataset) = sciformats::formats::hdf5::dataset(self.file.source(), id) {
             let dataset = dataset.map_err(|error| error.to_string())?;
             return crate::hdf5::array(&dataset, info, self.file);
         }
-        let _ = (id, info);
-        Err("only the chunks of HDF5 are referenced by their ranges".into())
+        match self.file.source().extent(id).map_err(|error| error.to_string())? {
+            Some(extent) => extent::array(&extent, info, self.file.size()),
+            None => Err("its elements are not stored in one piece that readers of Zarr can decode".into()),
+        }
     }
 
     /// Returns the names of the dimensions. Within a group a name has one length, and dimensions without a name are

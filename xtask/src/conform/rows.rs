@@ -106,6 +106,16 @@ const ROWS: &[(&str, &[Row])] = &[
         ],
     ),
     (
+        "references",
+        &[
+            ("arrays of HDF5 files, read by zarr", &["hdf5"]),
+            ("arrays of ASDF files, read by zarr", &["asdf"]),
+            ("arrays of Blosc2 files, read by zarr", &["blosc2"]),
+            ("arrays of GSD files, read by zarr", &["gsd"]),
+            ("arrays of RawArray and npy files, read by zarr", &["rawarray"]),
+        ],
+    ),
+    (
         "examples",
         &[
             ("a slab of a climate model's output", &["climate"]),
