@@ -58,13 +58,48 @@ def layouts(folder):
     assert (read["few"].toarray() == matrix.toarray()).all()
     expected.object("/words", ["north", "south"], shape=[2])
     expected.object("/few", read["few"].toarray().T.astype("f8"), shape=[6, 4])
-    expected.object("/none", numpy.zeros((0, 3), "u8"), shape=[0, 3])
+    expected.object("/none", numpy.zeros((0, 3)), shape=[0, 3])
     expected.told["objects"].append({"path": "/log", "rows": 5, "columns": ["level", "time"], "cells": {}})
     expected.told["highlights"] = ["/few", "/log", "/none", "/words"]
     expected.done()
 
 
+def structures(folder):
+    """Cell arrays, structures and arrays of structures by hdf5storage, as mat73 reads them."""
+    import mat73
+    import pandas
+
+    expected = Expected(folder, "MATLAB", "structures.mat", "MATLAB 7.3")
+    cells = numpy.array(["north", "größer", "x"], object)[None, :]
+    values = {
+        "log": {"level": 1.5, "name": "abc", "inner": {"x": numpy.arange(3.0)[None, :]}},
+        "words": cells,
+        "mixed": numpy.array([1.5, "two", numpy.arange(3.0)[None, :]], object)[None, :],
+        "rows": numpy.array([(1, 2.5), (3, 4.5)], [("a", "i4"), ("b", "f8")]),
+        "none": numpy.zeros((0, 3)),
+        "flags": numpy.array([[True], [False]]),
+        "single": numpy.array([[1 + 2j, 0.5]], "c8"),
+    }
+    options = hdf5storage.Options(matlab_compatible=True)
+    hdf5storage.savemat(expected.path, values, format="7.3", oned_as="row", options=options)
+    read = mat73.loadmat(expected.path)
+    log = pandas.DataFrame({"inner": ["struct"], "level": [str(float(read["log"]["level"]))], "name": [read["log"]["name"]]})
+    expected.table("/log", log, {name: log[name].to_numpy(object) for name in log.columns})
+    words = pandas.DataFrame({"words": read["words"]})
+    expected.table("/words", words, {"words": words["words"].to_numpy(object)})
+    shown = [str(float(read["mixed"][0])), read["mixed"][1], " ".join(map(str, read["mixed"][2].ravel().tolist()))]
+    expected.table("/mixed", pandas.DataFrame({"mixed": shown}), {"mixed": numpy.array(shown, object)})
+    rows = pandas.DataFrame({name: [str(numpy.squeeze(value)) for value in read["rows"][name]] for name in ["a", "b"]})
+    expected.table("/rows", rows, {name: rows[name].to_numpy(object) for name in rows.columns})
+    expected.object("/none", numpy.zeros((0, 3)))
+    expected.object("/log/inner/x", numpy.atleast_2d(read["log"]["inner"]["x"]))
+    expected.object("/flags", numpy.reshape(read["flags"], (2, 1)).astype(bool))
+    expected.object("/single", values["single"])
+    expected.done()
+
+
 def write(folder):
     """All of them."""
+    structures(folder)
     stored(folder)
     layouts(folder)

@@ -26,6 +26,18 @@ def dimensions(path):
     return unlimited
 
 
+def meanings(attributes, unsigned):
+    """The mask, the value and the meaning of every flag; the numbers of a variable of unsigned bytes are unsigned too."""
+    words = attributes["flag_meanings"].split()
+    of = lambda key: [int(one) for one in number_type(numpy.atleast_1d(attributes[key]), unsigned)] if key in attributes else [None] * len(words)
+    return list(zip(of("flag_masks"), of("flag_values"), words, strict=True))
+
+
+def number_type(numbers, unsigned):
+    """Numbers with the sign that `_Unsigned` names."""
+    return numbers.view(f"u{numbers.itemsize}") if unsigned == "true" else numbers
+
+
 def expect(expected, group="/", **options):
     """All variables of a group, as xarray decodes them."""
     unlimited = dimensions(expected.path)
@@ -35,6 +47,8 @@ def expect(expected, group="/", **options):
     ) as data:
         for name, variable in data.variables.items():
             told = {"dims": list(variable.dims), "unlimited": [unlimited[dimension] for dimension in variable.dims]}
+            if "flag_meanings" in variable.attrs:
+                told["flags"] = meanings(variable.attrs, variable.encoding.get("_Unsigned", variable.attrs.get("_Unsigned")))
             if "long_name" in variable.attrs:
                 told["long_name"] = variable.attrs["long_name"]
             units = variable.attrs.get("units", variable.encoding.get("units"))
@@ -301,6 +315,13 @@ def flags(folder):
         sky = file.createVariable("sky", "i1", ("x",))
         sky.flag_values, sky.flag_meanings = numpy.array([0, 1, 2], "i1"), "clear cloudy rain"
         sky[:] = [0, 1, 2, 3]
+        land = file.createVariable("land", "u1", ("x",), fill_value=255)
+        land.flag_masks, land.flag_meanings = numpy.array([1, 2, 4], "u1"), "land ice lake"
+        land[:] = numpy.ma.masked_equal([1, 3, 255, 0], 255)
+        state = file.createVariable("state", "i2", ("x",))
+        state.flag_masks, state.flag_values = numpy.array([1, 6, 6, 6], "i2"), numpy.array([1, 2, 4, 6], "i2")
+        state.flag_meanings = "valid low middle high"
+        state[:] = [1, 3, 4, 7]
     expect(expected)
     expected.done()
 

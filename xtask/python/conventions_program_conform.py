@@ -17,6 +17,9 @@ from pathlib import Path
 import netCDF4
 import numpy
 
+import conventions_astronomy
+import conventions_chapters
+import conventions_encodings
 import conventions_netcdf
 import conventions_pandas
 import conventions_tables
@@ -53,6 +56,24 @@ def same_numbers(found, wanted):
     assert numpy.array_equal(found, wanted, equal_nan=wanted.dtype.kind in "fc"), "values differ"
 
 
+def label(number, flags):
+    """The meanings of a number, its digits if it has none, and nothing if it is missing."""
+    if number != number:
+        return ""
+    number = int(number)
+    assert flags, "no flags"
+    words = []
+    for mask, value, meaning in flags:
+        if mask is None:
+            holds = number == value
+        elif value is None:
+            holds = number & mask != 0
+        else:
+            holds = number & mask == value
+        words += [meaning] if holds else []
+    return " ".join(words) or str(number)
+
+
 def array(file, told):
     """The values of an array."""
     wanted = told["values"]
@@ -61,7 +82,7 @@ def array(file, told):
         return
     wanted = numpy.load(FOLDER / wanted)
     # Of a matrix that is stored column by column the columns stand there as rows.
-    wanted = wanted if list(wanted.shape) == told["shape"] else wanted.T
+    wanted = wanted.T if told.get("turned") or list(wanted.shape) != told["shape"] else wanted
     found = numpy.load(io.BytesIO(run("cat", file, told["path"], "--format", "npy")))
     same_numbers(found, wanted)
     if found.dtype != wanted.dtype:
@@ -69,7 +90,11 @@ def array(file, told):
         kind = json.loads(run("ls", "--json", file, told["path"]).splitlines()[0])["kind"]
         assert kind == "group", f"the type is {found.dtype}, not {wanted.dtype}"
     # Every digit that is printed, and every value of a part by itself.
-    if wanted.dtype.kind == "f" and wanted.size:
+    if told.get("flags"):
+        lines = run("cat", file, told["path"], "--csv").decode().replace("\n", ",").split(",")[:-1]
+        same_texts(lines, [label(number, told["flags"]) for number in wanted.ravel().tolist()])
+        assert any(line.strip("0123456789") for line in lines), "no flag has a name"
+    elif wanted.dtype.kind == "f" and wanted.size:
         lines = run("cat", file, told["path"], "--csv").decode().replace("\n", ",").split(",")[:-1]
         same_numbers(numpy.array(lines).astype(found.dtype).reshape(found.shape), found)
     if wanted.ndim and wanted.size:
@@ -82,9 +107,10 @@ def table(file, told):
     rows = json.loads(run("cat", file, told["path"], "--json"))
     assert len(rows) == told["rows"], f"there are {len(rows)} rows, not {told['rows']}"
     # For people, numbers of which some are missing are whole ones.
-    lines = list(csv.DictReader(io.StringIO(run("cat", file, told["path"], "--csv").decode())))
+    reader = csv.DictReader(io.StringIO(run("cat", file, told["path"], "--csv").decode()))
+    heads, lines = reader.fieldnames, list(reader)
     for name in told["columns"]:
-        assert any(head == name or head.startswith(f"{name}[") for head in rows[0]), f"no column {name} in {list(rows[0])}"
+        assert any(head == name or head.startswith(f"{name}[") for head in heads), f"no column {name} in {heads}"
     for name, wanted in told["cells"].items():
         name = name or "index"
         if isinstance(wanted, list):
@@ -93,6 +119,8 @@ def table(file, told):
             wanted = numpy.load(FOLDER / wanted)
             cells = [row[name] for row in rows]
             numbers = [float("nan") if cell in ("NaN", None) else cell for cell in flat(cells)]
+            if wanted.dtype.kind == "c":
+                numbers = [complex(*pair) for pair in zip(numbers[::2], numbers[1::2], strict=True)]
             same_numbers(numpy.array(numbers, wanted.dtype).reshape(wanted.shape), wanted)
 
 
@@ -131,7 +159,7 @@ def header(path):
 
 def main():
     """Writes the files and goes through all of them."""
-    for part in [conventions_netcdf, conventions_tables, conventions_pandas]:
+    for part in [conventions_netcdf, conventions_chapters, conventions_tables, conventions_encodings, conventions_pandas, conventions_astronomy]:
         part.write(FOLDER)
     for expected in sorted(FOLDER.glob("*.expected.json")):
         expected = json.loads(expected.read_text())

@@ -1,9 +1,8 @@
 //! The command line.
 
-use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use sciformats::External;
 
 /// Look into, check, compare, convert and edit scientific files: HDF5, ASDF, Blosc2, GSD, RawArray and npy
@@ -25,31 +24,6 @@ pub(crate) struct Cli {
     pub(crate) global: Global,
     #[command(subcommand)]
     pub(crate) command: Command,
-}
-
-/// Options that may stand before the command and take a value.
-const WITH_VALUES: [&str; 6] =
-    ["--threads", "--limit-memory", "--limit-unfolded", "--external", "--index", "--color"];
-
-/// Inserts the command `ls` if the first word is not a command but an existing file or a URL.
-pub(crate) fn with_command(mut arguments: Vec<OsString>, far: impl Fn(&OsStr) -> bool) -> Vec<OsString> {
-    let mut at = 1;
-    while let Some(word) = arguments.get(at) {
-        let text = word.to_str().unwrap_or_default();
-        if WITH_VALUES.contains(&text) {
-            at += 2;
-        } else if text.starts_with('-') {
-            at += 1;
-        } else {
-            let known = |command: &clap::Command| command.get_name() == text || text == "help";
-            let command = Cli::command().get_subcommands().any(known);
-            if !command && (Path::new(word).exists() || far(word)) {
-                arguments.insert(at, "ls".into());
-            }
-            break;
-        }
-    }
-    arguments
 }
 
 /// Options that every command takes.
@@ -155,6 +129,16 @@ pub(crate) enum Command {
                             `::2`, `-1`, `...`; an index removes its dimension."
     )]
     Cat(Cat),
+    /// Print the first rows of an array or a table
+    #[command(
+        after_help = "Examples:\n  sciformats head cells.h5ad /obs\n  sciformats head run.gsd:/log -n 3 --csv"
+    )]
+    Head(crate::commands::ends::Ends),
+    /// Print the last rows of an array or a table
+    #[command(
+        after_help = "Examples:\n  sciformats tail climate.nc /time\n  sciformats tail run.gsd:/log -n 3"
+    )]
+    Tail(crate::commands::ends::Ends),
     /// Draw an array: on the terminal, or into a PNG or SVG file
     #[command(after_help = "Examples:\n  sciformats plot run.h5 /fields/u\n  \
                             sciformats plot run.h5 /fields/u --slice '0, :, ::2' -o u.png\n  \
@@ -178,12 +162,13 @@ pub(crate) enum Command {
     /// Find objects by their names, types, attributes and attribute values
     #[command(
         after_help = "Examples:\n  sciformats find climate.nc temperature\n  sciformats find data/ '*_bnds'\n  \
-                            sciformats find run.h5 --type float32\n\nThe case of letters does not matter. In a \
+                            sciformats find run.h5 --type 'float*' --shape '...,3'\n  \
+                            sciformats find climate.nc --attr units=degrees\n\nThe case of letters does not matter. In a \
                             pattern, `*` stands for any characters and `?` for one character; a pattern that has one of these \
                             must match a whole name or value.\n\
                             Exit status: 0 if something was found, 1 if nothing was found."
     )]
-    Find(Find),
+    Find(crate::commands::find::Find),
     /// Print the attributes of an object, and a scalar of a tree
     #[command(after_help = "Examples:\n  sciformats attrs run.h5\n  sciformats attrs run.h5 /fields/u")]
     Attrs(Object),
@@ -314,9 +299,9 @@ pub(crate) struct View {
     pub(crate) raw: bool,
 }
 
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct Object {
-    /// The file
+    /// The file; `-` is stdin, and `FILE:/PATH` also contains the path
     pub(crate) file: PathBuf,
     /// The path of the object in the file
     #[arg(default_value = "/")]
@@ -357,28 +342,22 @@ pub(crate) struct Stats {
     pub(crate) raw: bool,
 }
 
-#[derive(Debug, Args)]
-pub(crate) struct Find {
-    /// The file, or a folder of files
-    pub(crate) file: PathBuf,
-    /// Text that a name, an attribute or a value contains, or a pattern for the whole of it
-    #[arg(value_name = "PATTERN", required_unless_present = "kind")]
-    pub(crate) pattern: Option<String>,
-    /// Find only arrays with this type of element, as `ls` prints it, or `group` for groups
-    #[arg(long = "type", value_name = "TYPE")]
-    pub(crate) kind: Option<String>,
-}
-
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct Ls {
-    /// The file, or a folder of files
+    /// The file, or a folder of files; `-` is stdin, and `FILE:/PATH` also contains the path
     pub(crate) file: PathBuf,
-    /// The path of a group or an array in the file
+    /// The path of a group or an array in the file, or another file to list
     #[arg(default_value = "/")]
     pub(crate) path: String,
+    /// More files to list
+    #[arg(value_name = "FILE")]
+    pub(crate) more: Vec<PathBuf>,
     /// Include the members of subgroups, and the files in subfolders
     #[arg(long, short)]
     pub(crate) recursive: bool,
+    /// Include only this many levels of groups or folders; 1 is what is listed without `-r`
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) depth: Option<u64>,
     /// Show chunks, filters, and stored and uncompressed sizes
     #[arg(long, short)]
     pub(crate) long: bool,
@@ -412,9 +391,50 @@ pub(crate) struct Cat {
     /// Print every element, however many there are
     #[arg(long, short)]
     pub(crate) all: bool,
+    /// The rows to print, if there is no slice.
+    #[arg(skip)]
+    pub(crate) rows: Option<Rows>,
+}
+
+impl Ls {
+    /// Returns whether the members of groups and folders at this depth are listed; those at the top have the
+    /// depth 0.
+    pub(crate) fn descends(&self, depth: usize) -> bool {
+        self.depth.map_or(self.recursive, |most| (depth as u64).saturating_add(1) < most)
+    }
+}
+
+/// Rows at one end of an array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rows {
+    /// The first ones.
+    First(u64),
+    /// The last ones.
+    Last(u64),
+}
+
+impl Rows {
+    /// Returns the slice of an array of this shape that consists of these rows; `None` if it has no rows.
+    pub(crate) fn slice(self, shape: &[u64]) -> Option<String> {
+        let length = shape.first()?;
+        Some(match self {
+            Self::First(rows) => format!(":{}", rows.min(*length)),
+            Self::Last(rows) => format!("{}:", length.saturating_sub(rows)),
+        })
+    }
 }
 
 impl Cat {
+    /// Prints some rows of an object.
+    pub(crate) fn of_rows(object: Object, rows: Rows, format: Option<CatFormat>) -> Self {
+        Self { object, slice: None, at: None, raw: false, format, csv: false, all: false, rows: Some(rows) }
+    }
+
+    /// Sets whether stored values are printed, and whether all of them are.
+    pub(crate) fn with(self, raw: bool, all: bool) -> Self {
+        Self { raw, all, ..self }
+    }
+
     /// The output format, if one was chosen.
     pub(crate) fn format(&self) -> Option<CatFormat> {
         if self.csv { Some(CatFormat::Csv) } else { self.format }
@@ -514,30 +534,13 @@ fn parse_offset(text: &str) -> Result<u64, String> {
 
 #[cfg(test)]
 mod tests {
+    use clap::CommandFactory;
+
     use super::*;
 
     #[test]
     fn the_command_line_is_consistent() {
         Cli::command().debug_assert();
-    }
-
-    #[test]
-    fn a_file_alone_is_listed() {
-        let folder = env!("CARGO_MANIFEST_DIR");
-        let with = |words: &[&str]| {
-            let words = ["sciformats"].iter().chain(words).map(OsString::from).collect();
-            let all = with_command(words, |word| word == "https://a.example/x.h5");
-            all.iter().skip(1).map(|word| word.to_str().unwrap().to_owned()).collect::<Vec<_>>()
-        };
-        assert_eq!(with(&[folder]), ["ls", folder]);
-        assert_eq!(
-            with(&["--json", "--threads", "2", folder, "-r"]),
-            ["--json", "--threads", "2", "ls", folder, "-r"]
-        );
-        assert_eq!(with(&["https://a.example/x.h5"]), ["ls", "https://a.example/x.h5"]);
-        assert_eq!(with(&["info", folder]), ["info", folder]);
-        assert_eq!(with(&["nothing of that name"]), ["nothing of that name"]);
-        assert_eq!(with(&["--help"]), ["--help"]);
     }
 
     #[test]

@@ -11,6 +11,7 @@ mod meaning;
 mod remote;
 mod session;
 mod strange;
+mod words;
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -27,7 +28,7 @@ use crate::session::Session;
 /// It writes to stdout and stderr. A wrong command line and a request for help end the process.
 pub fn run(argv: impl IntoIterator<Item = OsString>) -> u8 {
     let (arguments, urls) = remote::without_secrets(argv.into_iter());
-    let arguments = args::with_command(arguments, |word| urls.contains_key(Path::new(word)));
+    let arguments = words::with_command(arguments, |word| urls.contains_key(Path::new(word)));
     let cli = Cli::parse_from(arguments);
     let session = match Session::new(&cli.global, remote::Far::new(urls, &cli)) {
         Ok(session) => session,

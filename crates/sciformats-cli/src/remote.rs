@@ -2,11 +2,12 @@
 
 use std::collections::HashMap;
 use std::ffi::OsString;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use sciformats::sciformats_remote::{self, Remote, RemoteOptions, index::Index};
-use sciformats::{File, OpenOptions, Result};
+use sciformats::{Error, File, OpenOptions, Result};
 
 use crate::args::{Cli, Command};
 use crate::failure::remark;
@@ -68,6 +69,9 @@ impl Far {
 
     /// Opens a file by its path or its URL.
     pub(crate) fn open(&self, path: &Path, options: &OpenOptions) -> Result<File> {
+        if path == Path::new("-") {
+            return standard_input(options);
+        }
         let Some(url) = self.urls.get(path) else { return sciformats::open_with(path, options) };
         let far = RemoteOptions::from_environment();
         let remote = match &self.index {
@@ -114,6 +118,17 @@ impl Far {
             ));
         }
     }
+}
+
+/// Reads the file that is written to stdin, as far as the limit of memory permits.
+fn standard_input(options: &OpenOptions) -> Result<File> {
+    let mut bytes = Vec::new();
+    // One byte more than the limit permits shows that there are more; a bound.
+    let most = options.limits.memory.saturating_add(1);
+    let read = std::io::stdin().lock().take(most).read_to_end(&mut bytes);
+    read.map_err(|error| Error::io("read stdin", error))?;
+    options.limits.memory("stdin", bytes.len() as u64)?;
+    File::from_storage(bytes, options)
 }
 
 #[cfg(test)]

@@ -23,7 +23,13 @@ pub(crate) fn named(path: &Path) -> Option<(String, String)> {
 
 /// Describes the file and the next step in one line.
 pub(crate) fn told(path: &Path, what: &str, step: &str) -> String {
-    format!("{}: the file has none of the supported formats; it is {what} ({step})", path.display())
+    let said = said(&(what.to_owned(), step.to_owned()));
+    format!("{}: the file has none of the supported formats; {said}", path.display())
+}
+
+/// Describes a file in a list of files: what it is, and the next step.
+pub(crate) fn said((what, step): &(String, String)) -> String {
+    format!("it is {what} ({step})")
 }
 
 #[cfg(test)]

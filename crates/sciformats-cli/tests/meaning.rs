@@ -143,6 +143,114 @@ fn tables_and_sparse_matrices() {
 }
 
 #[test]
+fn both_ends_of_arrays_and_tables() {
+    let (_dir, program) = program();
+    let with = |args: &[&str]| program.stdout(0, args);
+    assert_eq!(
+        with(&["head", "cells.h5ad", "/obs", "-n", "2", "--csv"]),
+        "cell,kind,count,few\nAAC,T cell,0.5,7\nAAG,B cell,1.5,\n"
+    );
+    assert_eq!(
+        with(&["tail", "cells.h5ad", "/obs", "-n", "1", "--csv"]),
+        "cell,kind,count,few\nCGA,T cell,3.5,1\n"
+    );
+    assert_eq!(
+        with(&["tail", "climate.nc", "/time", "-n", "2", "--csv"]),
+        "2001-07-03T00:00:00\n2001-07-04T00:00:00\n"
+    );
+    assert_eq!(with(&["tail", "climate.nc", "/time", "-n", "2", "--raw"]), "[2.0 3.0]\n");
+    assert_eq!(with(&["head", "climate.nc", "/tas", "-n", "1", "--json"]).matches("28").count(), 11);
+    // All rows if there are fewer; none if none are wanted; a number has no rows.
+    let all = with(&["cat", "cells.h5ad", "/X"]);
+    assert_eq!(
+        (with(&["head", "cells.h5ad", "/X"]), with(&["tail", "cells.h5ad", "/X", "-n", "99"])),
+        (all.clone(), all)
+    );
+    assert_eq!(with(&["head", "climate.nc", "/time", "-n", "0", "--json"]), "[]\n");
+    assert_eq!(with(&["tail", "climate.nc", "/height"]), with(&["cat", "climate.nc", "/height"]));
+    assert!(program.stderr(2, &["head", "climate.nc", "/tas", "-n", "few"]).contains("few"));
+}
+
+#[test]
+fn some_levels_of_groups_and_folders() {
+    let (dir, program) = program();
+    let ls = |args: &[&str]| program.stdout(0, &[&["ls"], args].concat());
+    assert_eq!(ls(&["cells.h5ad", "--depth", "1"]), ls(&["cells.h5ad"]));
+    assert_eq!(ls(&["cells.h5ad", "--depth", "9"]), ls(&["cells.h5ad", "-r"]));
+    let two = ls(&["cells.h5ad", "--depth", "2"]);
+    assert!(two.contains("kind") && !two.contains("codes"), "{two}");
+    assert_eq!(ls(&["cells.h5ad", "-r", "--depth", "2"]), two);
+    assert_eq!(ls(&["cells.h5ad", "/obs", "--depth", "2"]), ls(&["cells.h5ad", "/obs", "-r"]));
+    std::fs::create_dir_all(dir.path().join("a/b")).unwrap();
+    climate(&dir.path().join("a/one.nc"));
+    climate(&dir.path().join("a/b/two.nc"));
+    let found = |args: &[&str]| {
+        let text = ls(args);
+        ["climate.nc", "one.nc", "two.nc"].map(|name| text.contains(name))
+    };
+    assert_eq!(found(&["."]), [true, false, false]);
+    assert_eq!(found(&[".", "--depth", "2"]), [true, true, false]);
+    assert_eq!(found(&[".", "--depth", "3"]), [true, true, true]);
+    assert!(program.stderr(2, &["ls", ".", "--depth", "0"]).contains("0"));
+}
+
+#[test]
+fn a_file_may_come_from_stdin() {
+    let (dir, program) = program();
+    for args in
+        [&["ls", "-"][..], &["cat", "-", "/tas"], &["info", "-"], &["head", "-", "/time", "-n", "1"], &["-"]]
+    {
+        let stdin = std::fs::File::open(dir.path().join("climate.nc")).unwrap();
+        let output = program.command().args(args).stdin(stdin).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{args:?} {}", String::from_utf8_lossy(&output.stderr));
+        if args[0] == "cat" {
+            assert_eq!(
+                String::from_utf8_lossy(&output.stdout),
+                program.stdout(0, &["cat", "climate.nc", "/tas"])
+            );
+        } else {
+            let text = String::from_utf8_lossy(&output.stdout);
+            let expected =
+                if args[0] == "head" { "[2001-07-01T00:00:00]" } else { "near-surface air temperature" };
+            assert!(text.contains(expected), "{args:?} {text}");
+        }
+    }
+    let stdin = std::fs::File::open(dir.path().join("climate.nc")).unwrap();
+    let output =
+        program.command().args(["cat", "-", "/tas", "--limit-memory", "1000"]).stdin(stdin).output().unwrap();
+    assert_ne!(output.status.code(), Some(0));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("memory"), "{output:?}");
+    // Nothing on stdin is none of the formats.
+    let output = program.command().args(["ls", "-"]).stdin(std::process::Stdio::null()).output().unwrap();
+    assert_eq!(output.status.code(), Some(3), "{output:?}");
+}
+
+#[test]
+fn a_file_and_a_path_may_be_one_word_and_files_several() {
+    let (_dir, program) = program();
+    for (one, two) in [
+        (&["cat", "climate.nc:/sky"][..], &["cat", "climate.nc", "/sky"][..]),
+        (&["climate.nc:/tas"], &["ls", "climate.nc", "/tas"]),
+        (&["stats", "--json", "climate.nc:/tas"], &["stats", "--json", "climate.nc", "/tas"]),
+        (&["head", "-n", "1", "cells.h5ad:/obs"], &["head", "-n", "1", "cells.h5ad", "/obs"]),
+        (&["attrs", "climate.nc:/tas"], &["attrs", "climate.nc", "/tas"]),
+    ] {
+        assert_eq!(program.stdout(0, one), program.stdout(0, two), "{one:?}");
+    }
+    let each = ["climate.nc", "cells.h5ad"].map(|file| program.stdout(0, &["ls", file]));
+    assert_eq!(program.stdout(0, &["ls", "climate.nc", "cells.h5ad"]), each.join("\n"));
+    let each =
+        ["climate.nc", "cells.h5ad", "climate.nc"].map(|file| program.stdout(0, &["ls", "--json", file]));
+    assert_eq!(program.stdout(0, &["ls", "--json", "climate.nc", "cells.h5ad", "climate.nc"]), each.concat());
+    // One that is missing does not hide the others.
+    let output = program.run(&["ls", "none.h5", "climate.nc", "cells.h5ad"]);
+    assert!(output.status.code().is_some_and(|status| status != 0), "{output:?}");
+    assert!(String::from_utf8_lossy(&output.stderr).contains("none.h5"), "{output:?}");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(text.contains("climate.nc") && text.contains("cells.h5ad"), "{text}");
+}
+
+#[test]
 fn pictures_of_what_is_meant() {
     let (_dir, program) = program();
     let json = |args: &[&str]| -> Json {
@@ -204,6 +312,24 @@ fn objects_are_found() {
     let line: Json =
         serde_json::from_str(&program.stdout(0, &["find", "--json", "climate.nc", "rain"])).unwrap();
     assert_eq!(line["path"], "/sky");
+    // By types, shapes, and attributes with their values.
+    let paths = |args: &[&str]| -> Vec<String> {
+        let text = program.stdout(0, &[&["find", "climate.nc", "--json"], args].concat());
+        let line =
+            |line: &str| serde_json::from_str::<Json>(line).unwrap()["path"].as_str().unwrap().to_owned();
+        text.lines().map(line).collect()
+    };
+    assert_eq!(paths(&["--type", "Int*"]), ["/tas", "/sky"]);
+    assert_eq!(paths(&["--shape", "4,..."]), ["/time", "/lon", "/tas"]);
+    assert_eq!(paths(&["--shape", "*,3,4"]), ["/tas"]);
+    assert_eq!(paths(&["--shape", ""]), ["/height"]);
+    assert_eq!(paths(&["--attr", "UNITS=degrees"]), ["/lat", "/lon"]);
+    assert_eq!(paths(&["--attr", "flag_*", "--type", "int8"]), ["/sky"]);
+    assert_eq!(paths(&["l?n", "--attr", "units", "--shape", "4"]), ["/lon"]);
+    let text = words(&program.stdout(0, &["find", "climate.nc", "--attr", "units=K"]));
+    assert_eq!(text, "/tas int16 @units = K\n");
+    assert_eq!(program.stdout(1, &["find", "climate.nc", "--attr", "units=m", "--shape", "4"]), "");
+    assert!(program.stderr(2, &["find", "climate.nc", "--shape", "a"]).contains("`a` is no length"));
 }
 
 #[test]
@@ -231,4 +357,25 @@ fn what_is_none_of_the_formats_is_named() {
     for command in ["info", "ls", "cat"] {
         assert!(program.stderr(3, &[command, "store.zarr"]).contains("it is a folder of Zarr"));
     }
+    // In a list of files, each has its line; a file without the name of ours has none.
+    std::fs::write(dir.path().join("notes.txt"), "text").unwrap();
+    climate(&dir.path().join("ours.nc"));
+    let wide = Program::at(dir.path()).with("COLUMNS", "200");
+    let text = words(&wide.stdout(0, &["ls", "."]));
+    let lines: Vec<&str> = text.lines().collect();
+    for (line, expected) in lines.iter().zip([
+        "./lfs.h5 it is a pointer of Git LFS (`git lfs pull` downloads the file itself)",
+        "./none.h5 it is empty (writing or copying it was probably interrupted)",
+        "./old.nc it is classic netCDF (`nccopy -k nc4 ./old.nc new.nc` converts it to netCDF-4, which is HDF5)",
+        "./ours.nc HDF5",
+        "./page.h5 it is a web page (HTML) (perhaps an error message",
+        "./store.zarr it is a folder of Zarr (Python's zarr or xarray.open_zarr reads it)",
+    ]) {
+        assert!(line.starts_with(expected), "{line}\n{expected}");
+    }
+    assert_eq!(lines.len(), 6, "{text}");
+    let lines = program.stdout(0, &["ls", ".", "--json"]);
+    let page = lines.lines().find(|line| line.contains("page.h5")).unwrap();
+    let page: Json = serde_json::from_str(page).unwrap();
+    assert!(page["error"].as_str().unwrap().starts_with("it is a web page") && page["format"].is_null());
 }

@@ -227,6 +227,11 @@ mod tests {
         let bits = tree.array(root, "bits", array::<u8>(&[3], &[1, 3, 0]));
         tree.attribute(bits, "flag_masks", array::<u8>(&[2], &[1, 2]));
         tree.attribute(bits, "flag_meanings", texts(&[], &["land ice"]));
+        let state = tree.array(root, "state", array::<i8>(&[4], &[0, -56, -57, -1]));
+        tree.attribute(state, "_Unsigned", texts(&[], &["true"]));
+        tree.attribute(state, "_FillValue", array::<i8>(&[], &[-1]));
+        tree.attribute(state, "flag_values", array::<i8>(&[2], &[0, -56]));
+        tree.attribute(state, "flag_meanings", texts(&[], &["good lost"]));
         tree
     }
 
@@ -245,6 +250,9 @@ mod tests {
         );
         assert_eq!(shown(&data, "/sky", For::Programs, "1:").1, ["1", "7"]);
         assert_eq!(shown(&data, "/bits", For::People, "").1, ["land", "land ice", "0"]);
+        // Flags of unsigned numbers are unsigned, and a missing flag has no name.
+        assert_eq!(shown(&data, "/state", For::People, "").1, ["good", "lost", "199", ""]);
+        assert_eq!(shown(&data, "/state", For::Programs, ":3").1, ["0.0", "200.0", "199.0"]);
     }
 
     fn cells() -> Memory {

@@ -432,7 +432,7 @@ impl Node {
     }
 
     /// Returns the tag of a node, in formats that have tags.
-    pub(crate) fn tag(&self) -> Option<String> {
+    pub fn tag(&self) -> Option<String> {
         self.file().source().details().and_then(|details| details.tag(self.id))
     }
 }

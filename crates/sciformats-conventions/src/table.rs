@@ -51,8 +51,8 @@ pub struct Column {
 enum Cells {
     /// In a separate array, whose other dimensions may contain more than one value per row.
     Variable(Box<Variable>),
-    /// In an array, with another array that says which values are missing.
-    Masked(Box<Variable>, Box<Variable>),
+    /// In an array of which some values are missing.
+    Masked(Box<Variable>, Mask),
     /// In one column of a matrix that contains several columns; `true` if a row of the table is a column of
     /// the matrix.
     Block(Box<Variable>, u64, bool),
@@ -62,7 +62,12 @@ enum Cells {
     Element(Arc<Records>, usize, (u64, Decoding)),
     /// Texts that have been read already.
     Texts(Arc<[Option<String>]>),
+    /// Texts that are computed from an object when they are requested.
+    Computed(Box<Node>, Compute),
 }
+
+/// Computes the texts of some rows: the first one and their number.
+pub(crate) type Compute = fn(&Node, (u64, u64)) -> Result<Vec<Option<String>>>;
 
 /// Records whose fields are columns.
 #[derive(Debug)]
@@ -110,7 +115,17 @@ impl Column {
 
     /// Creates a column with a `mask` of missing values.
     pub(crate) fn masked(values: Variable, mask: Variable) -> Self {
-        Self::new(values.name.clone(), Cells::Masked(Box::new(values), Box::new(mask)))
+        Self::new(values.name.clone(), Cells::Masked(Box::new(values), Mask::Stored(Box::new(mask))))
+    }
+
+    /// Creates a column whose missing values are known already.
+    pub(crate) fn marked(values: Variable, missing: impl Iterator<Item = bool>) -> Self {
+        let mut column =
+            Self::new(values.name.clone(), Cells::Masked(Box::new(values), Mask::Known(missing.collect())));
+        if let Cells::Masked(values, _) = &column.cells {
+            column.units.clone_from(&values.units);
+        }
+        column
     }
 
     /// Creates a column from a column of a matrix.
@@ -127,6 +142,11 @@ impl Column {
     /// Creates a column from one element of a field of records.
     pub(crate) fn element(name: &str, records: &Arc<Records>, at: (usize, u64), decoding: Decoding) -> Self {
         Self::new(name, Cells::Element(Arc::clone(records), at.0, (at.1, decoding)))
+    }
+
+    /// Creates a column of texts that are computed when they are requested.
+    pub(crate) fn computed(node: &Node, compute: Compute) -> Self {
+        Self::new(node.name(), Cells::Computed(Box::new(node.clone()), compute))
     }
 
     /// Creates a column of texts that have been read already.
@@ -165,8 +185,7 @@ impl Column {
         match &self.cells {
             Cells::Variable(variable) => variable.read_slab(&rows(variable, (first, count))?),
             Cells::Masked(values, mask) => {
-                let missing = mask.read_slab(&rows(mask, (first, count))?)?.numbers()?;
-                let missing: Vec<bool> = missing.into_iter().map(|truth| truth != 0.0).collect();
+                let missing = mask.read(first, count)?;
                 Ok(match values.read_slab(&rows(values, (first, count))?)? {
                     Values::Plain { element: ElementType::Text, bytes, .. } => {
                         let cells = Values::plain(ElementType::Text, bytes).cells()?.into_iter().zip(missing);
@@ -194,20 +213,15 @@ impl Column {
                 let (element, bytes) = fields::item(&element, *inner, &bytes)?;
                 decoding.decode(&element, bytes)
             }
-            Cells::Texts(texts) => {
-                let end = first.checked_add(count).and_then(|end| usize::try_from(end).ok());
-                let range = usize::try_from(first).ok().zip(end).and_then(|(from, to)| texts.get(from..to));
-                range
-                    .map(|texts| Values::Text(texts.to_vec()))
-                    .ok_or_else(|| Error::usage("rows", "are not all in the table"))
-            }
+            Cells::Texts(texts) => Ok(Values::Text(part(texts, first, count)?.to_vec())),
+            Cells::Computed(node, compute) => Ok(Values::Text(compute(node, (first, count))?)),
         }
     }
 
     /// Returns the type of its values for people.
     pub fn type_name(&self) -> String {
         let of = |decoding: &Decoding, element: &ElementType| match decoding {
-            Decoding::Time { .. } => "time".to_owned(),
+            Decoding::Time { .. } | Decoding::SecondsAndMicroseconds => "time".to_owned(),
             Decoding::Categories { names, .. } => format!("category of {}", names.len()),
             _ => crate::variable::type_name(&decoding.element(element)),
         };
@@ -222,9 +236,37 @@ impl Column {
                 Some((_, ElementType::Array { element, .. })) => of(decoding, element),
                 _ => String::new(),
             },
-            Cells::Texts(_) => "string".into(),
+            Cells::Texts(_) | Cells::Computed(..) => "string".into(),
         }
     }
+}
+
+/// Which values of a column are missing.
+#[derive(Clone, Debug)]
+enum Mask {
+    /// Those for which an array in the file is true.
+    Stored(Box<Variable>),
+    /// Those for which this list is true.
+    Known(Arc<[bool]>),
+}
+
+impl Mask {
+    fn read(&self, first: u64, count: u64) -> Result<Vec<bool>> {
+        match self {
+            Self::Stored(mask) => {
+                let truths = mask.read_slab(&rows(mask, (first, count))?)?.numbers()?;
+                Ok(truths.into_iter().map(|truth| truth != 0.0).collect())
+            }
+            Self::Known(list) => part(list, first, count).map(<[bool]>::to_vec),
+        }
+    }
+}
+
+/// Returns some rows of a list that is in memory.
+fn part<T>(list: &[T], first: u64, count: u64) -> Result<&[T]> {
+    let end = first.checked_add(count).and_then(|end| usize::try_from(end).ok());
+    let range = usize::try_from(first).ok().zip(end).and_then(|(from, to)| list.get(from..to));
+    range.ok_or_else(|| Error::usage("rows", "are not all in the table"))
 }
 
 /// Records that were read for a column, and that the next column may need too.
@@ -273,6 +315,7 @@ impl Table {
                 Some(Arc::clone(variable.node().file()))
             }
             Cells::Field(records, ..) | Cells::Element(records, ..) => Some(Arc::clone(records.node.file())),
+            Cells::Computed(node, _) => Some(Arc::clone(node.file())),
             Cells::Texts(_) => None,
         })
     }
@@ -351,7 +394,7 @@ impl Column {
                 Some((_, element)) => decoding.element(element),
                 None => ElementType::Text,
             },
-            Cells::Texts(_) => ElementType::Text,
+            Cells::Texts(_) | Cells::Computed(..) => ElementType::Text,
         }
     }
 

@@ -106,7 +106,7 @@ impl Flags {
             let holds = match (mask, expected) {
                 (None, None) => false,
                 (None, Some(expected)) => value == expected,
-                (Some(mask), None) => value & mask == mask && mask != 0,
+                (Some(mask), None) => value & mask != 0,
                 (Some(mask), Some(expected)) => value & mask == expected,
             };
             if holds {
@@ -299,7 +299,13 @@ impl Variable {
     pub fn kind_name(&self) -> String {
         let stored = type_name(&self.info.element);
         let values = match self.decoding {
-            Decoding::Time { ref units, .. } if units.calendar() == Calendar::Standard => "time".to_owned(),
+            Decoding::SecondsAndMicroseconds => "time".to_owned(),
+            // The calendars only differ before 1582.
+            Decoding::Time { ref units, .. }
+                if matches!(units.calendar(), Calendar::Standard | Calendar::ProlepticGregorian) =>
+            {
+                "time".to_owned()
+            }
             Decoding::Time { ref units, .. } => format!("{} time", units.calendar().name()),
             Decoding::Categories { ref names, .. } => format!("category of {}", names.len()),
             _ => type_name(&self.element()),
@@ -324,7 +330,7 @@ impl Variable {
     /// memory limit.
     pub fn read_slab(&self, slab: &Slab) -> Result<Values> {
         if self.empty {
-            return Ok(Values::plain(self.info.element.clone(), Vec::new()));
+            return Ok(Values::plain(self.element(), Vec::new()));
         }
         let stored = self.stored_slab(slab)?;
         let size = self.info.element.size().unwrap_or(1).max(self.element().size().unwrap_or(1));

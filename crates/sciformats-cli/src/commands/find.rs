@@ -1,19 +1,85 @@
-//! `find`: finds objects by their names, types, attributes and attribute values.
+//! `find`: finds objects by their names, types, shapes, attributes and attribute values.
 
 use std::io::Write;
 use std::ops::ControlFlow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
+use clap::Args;
 use sciformats::walk::{Entry, Found, breadth_first};
 use sciformats::{Decoder, Object, ObjectId, Source};
 use sciformats_conventions::{Dataset, Meaning, type_name};
 use sciformats_convert::compare::Pattern;
 
 use super::json::JsonObject;
-use crate::args::Find;
 use crate::failure::{Answer, Outcome};
 use crate::look::{self, Align, Cell, FAINT, PLAIN, TYPE, Table};
 use crate::session::Session;
+
+#[derive(Debug, Args)]
+pub(crate) struct Find {
+    /// The file, or a folder of files
+    file: PathBuf,
+    /// Text that a name, an attribute or a value contains, or a pattern for the whole of it
+    #[arg(value_name = "PATTERN", required_unless_present_any = ["kind", "attribute", "shape"])]
+    pattern: Option<String>,
+    /// Find only arrays with this type of element, as `ls` prints it, or `group` for groups; a pattern is permitted
+    #[arg(long = "type", value_name = "TYPE")]
+    kind: Option<String>,
+    /// Find only arrays with this shape, such as `4,*,...`: `*` is any length, `...` any number of dimensions
+    #[arg(long, value_name = "SHAPE")]
+    shape: Option<Shape>,
+    /// Find only objects with this attribute, and with this text or pattern in its value
+    #[arg(long = "attr", value_name = "NAME[=VALUE]")]
+    attribute: Option<String>,
+}
+
+/// The lengths of dimensions that are wanted; `None` is any length.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Shape {
+    first: Vec<Option<u64>>,
+    /// The last dimensions, if there may be more between them and the first ones.
+    last: Option<Vec<Option<u64>>>,
+}
+
+impl FromStr for Shape {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let lengths = |text: &str| -> Result<Vec<Option<u64>>, String> {
+            let words = text.split(',').map(str::trim).filter(|word| !word.is_empty());
+            let length = |word: &str| match word {
+                "*" => Ok(None),
+                word => {
+                    word.parse().map(Some).map_err(|_| format!("`{word}` is no length and not `*` or `...`"))
+                }
+            };
+            words.map(length).collect()
+        };
+        Ok(match text.split_once("...") {
+            Some((first, last)) => Self { first: lengths(first)?, last: Some(lengths(last)?) },
+            None => Self { first: lengths(text)?, last: None },
+        })
+    }
+}
+
+impl Shape {
+    /// Returns whether an array has this shape.
+    fn fits(&self, shape: &[u64]) -> bool {
+        let fit = |wanted: &[Option<u64>], found: &[u64]| {
+            wanted.len() == found.len()
+                && wanted
+                    .iter()
+                    .zip(found)
+                    .all(|(wanted, found)| wanted.is_none_or(|wanted| wanted == *found))
+        };
+        let Some(last) = &self.last else { return fit(&self.first, shape) };
+        let Some(rest) = shape.len().checked_sub(last.len()) else { return false };
+        shape.split_at_checked(rest).is_some_and(|(start, end)| {
+            fit(last, end) && start.get(..self.first.len()).is_some_and(|start| fit(&self.first, start))
+        })
+    }
+}
 
 /// The number of bytes of an attribute that are searched.
 const MOST: usize = 1 << 20;
@@ -84,12 +150,26 @@ fn hits(args: &Find, (source, data): (&dyn Source, &Dataset), entry: &Entry) -> 
     let Found::Object(id, object) = &entry.what else { return Vec::new() };
     let kind = kind(object);
     if let Some(wanted) = &args.kind
-        && !kind.eq_ignore_ascii_case(wanted)
+        && !is_whole(wanted, &kind)
     {
         return Vec::new();
     }
+    if let Some(wanted) = &args.shape
+        && !shape((data, object), entry, *id).is_some_and(|shape| wanted.fits(&shape))
+    {
+        return Vec::new();
+    }
+    let mut wanted = None;
+    if let Some(attribute) = &args.attribute {
+        wanted = with_attribute(source, *id, attribute);
+        if wanted.is_none() {
+            return Vec::new();
+        }
+    }
     let hit = |what: String| Hit { path: entry.path.clone(), what, kind: kind.clone() };
-    let Some(pattern) = args.pattern.as_deref() else { return vec![hit(said(data, entry, *id))] };
+    let Some(pattern) = args.pattern.as_deref() else {
+        return vec![hit(wanted.unwrap_or_else(|| said(data, entry, *id)))];
+    };
     let last = entry.path.rsplit('/').next().unwrap_or_default();
     let mut found = Vec::new();
     if matches(pattern, last) || matches(pattern, &entry.path) {
@@ -106,6 +186,25 @@ fn hits(args: &Find, (source, data): (&dyn Source, &Dataset), entry: &Entry) -> 
         found.push(hit(look::clipped(&value.to_string(), SHOWN)));
     }
     found
+}
+
+/// Returns the shape of an array, as its convention defines it.
+fn shape((data, object): (&Dataset, &Object), entry: &Entry, id: ObjectId) -> Option<Vec<u64>> {
+    let Object::Array(info) = object else { return None };
+    match data.meaning_of(&data.known(&entry.path, id)) {
+        Ok(Some(Meaning::Variable(variable))) => Some(variable.shape()),
+        _ => info.shape.as_ref().map(|shape| shape.to_vec()),
+    }
+}
+
+/// Returns an attribute with this name, and with this text or pattern in its value: `name` or `name=value`.
+fn with_attribute(source: &dyn Source, id: ObjectId, wanted: &str) -> Option<String> {
+    let (name, value) = wanted.split_once('=').map_or((wanted, None), |(name, value)| (name, Some(value)));
+    let fits = |found: &(String, String)| {
+        is_whole(name, &found.0) && value.is_none_or(|value| matches(value, &found.1))
+    };
+    let (name, value) = attributes(source, id).into_iter().find(fits)?;
+    Some(format!("@{name} = {}", look::clipped(&value, SHOWN)))
 }
 
 /// Returns the kind of an object; for an array this is the type of its elements.
@@ -152,9 +251,37 @@ fn matches(pattern: &str, text: &str) -> bool {
     Pattern::from(pattern.as_str()).matches(&text)
 }
 
+/// Returns whether a whole text matches a pattern, ignoring the case of letters.
+fn is_whole(pattern: &str, text: &str) -> bool {
+    Pattern::from(pattern.to_lowercase().as_str()).matches(&text.to_lowercase())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn shapes() {
+        for (wanted, shape, held) in [
+            ("", &[][..], true),
+            ("4", &[4], true),
+            ("4", &[4, 1], false),
+            ("4,*, 2", &[4, 9, 2], true),
+            ("4,*,2", &[4, 9, 3], false),
+            ("...", &[], true),
+            ("...,3", &[7, 3], true),
+            ("...,3", &[3], true),
+            ("3,...,3", &[3], false),
+            ("3,...,3", &[3, 3], true),
+            ("3,...", &[3, 1, 1], true),
+            ("3,...", &[1, 3], false),
+        ] {
+            assert_eq!(wanted.parse::<Shape>().unwrap().fits(shape), held, "{wanted} {shape:?}");
+        }
+        for wrong in ["x", "-1", "3,...,4,...", "1.5"] {
+            assert!(wrong.parse::<Shape>().is_err(), "{wrong}");
+        }
+    }
 
     #[test]
     fn patterns() {

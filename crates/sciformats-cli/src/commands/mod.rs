@@ -5,8 +5,9 @@ mod cat;
 pub(crate) mod convert;
 mod diff;
 pub(crate) mod edit;
+pub(crate) mod ends;
 mod explode;
-mod find;
+pub(crate) mod find;
 mod index;
 mod info;
 mod inspect;
@@ -35,6 +36,8 @@ pub(crate) fn run(command: &Command, session: &Session) -> Outcome {
         Command::Info(args) => info::run(args, session),
         Command::Ls(args) => ls::run(args, session),
         Command::Cat(args) => cat::run(args, session),
+        Command::Head(args) => ends::head(args, session),
+        Command::Tail(args) => ends::tail(args, session),
         Command::Stats(args) => stats::run(args, session),
         Command::Find(args) => find::run(args, session),
         Command::Attrs(args) => attrs::run(args, session),

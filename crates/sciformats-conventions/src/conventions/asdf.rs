@@ -2,14 +2,16 @@
 //!
 //! Sources: <https://asdf-standard.readthedocs.io>, the schemas of asdf-astropy, and those of the Roman and JWST data models.
 
-use sciformats::{Format, Kind, Object, Result, Value};
+use sciformats::{ElementType, Format, Kind, Object, Result, Value};
 
 use super::{members, plain};
 use crate::convention::{Convention, Meaning};
 use crate::dataset::DecodeOptions;
+use crate::decoding::{Decoding, Numbers};
 use crate::identity::{Identity, Outline};
 use crate::node::Node;
 use crate::table::{Column, Table};
+use crate::time::{Calendar, TimeUnits};
 use crate::variable::Variable;
 
 pub(crate) struct Asdf;
@@ -40,8 +42,61 @@ fn quantity(node: &Node) -> Result<Option<Variable>> {
     Ok(Some(variable))
 }
 
-/// Decodes a column of a table: an array, a quantity, or a node with an array in `data`.
+/// Returns what the numbers of a format of times count, and the number that is added to them before.
+///
+/// Source: the documentation of `astropy.time`. Formats that count from a moment of another scale of time are
+/// decoded in that scale.
+fn counted(format: &str) -> Option<(&'static str, Option<f64>)> {
+    Some(match format {
+        "mjd" => ("days since 1858-11-17", None),
+        "jd" => ("days since 1858-11-17", Some(-2_400_000.5)),
+        "unix" | "unix_tai" => ("seconds since 1970-01-01", None),
+        "gps" => ("seconds since 1980-01-06 00:00:19", None),
+        "cxcsec" => ("seconds since 1998-01-01", None),
+        _ => return None,
+    })
+}
+
+/// Decodes the array of a time: texts, or numbers in one of the formats.
+fn time(node: &Node) -> Result<Option<Variable>> {
+    let Some(mut variable) = quantity(node)? else { return Ok(None) };
+    let (format, scale) = (scalar(node.child("format")?)?, scalar(node.child("scale")?)?);
+    variable.units = match (&format, scale) {
+        (Some(format), Some(scale)) => Some(format!("{format} {scale}")),
+        (format, scale) => format.clone().or(scale),
+    };
+    let element = variable.stored().element.clone();
+    let Some((units, offset)) = format.as_deref().and_then(counted).filter(|_| element.is_real()) else {
+        return Ok(Some(variable));
+    };
+    let Some(units) = TimeUnits::parse(units, Calendar::ProlepticGregorian) else {
+        return Ok(Some(variable));
+    };
+    let mut numbers = Numbers::new(element);
+    numbers.offset = offset;
+    numbers.to = Some(ElementType::F64);
+    Ok(Some(variable.decoded(Decoding::Time { numbers, units })))
+}
+
+/// Decodes positions on the sky as a table of their angles.
+fn positions(node: &Node) -> Result<Option<Table>> {
+    let (mut columns, mut rows) = (Vec::new(), None);
+    for child in node.children()? {
+        let Some(variable) = quantity(&child)? else { continue };
+        let [length] = variable.shape()[..] else { return Ok(None) };
+        if *rows.get_or_insert(length) != length {
+            return Ok(None);
+        }
+        columns.push(Column::variable(variable));
+    }
+    Ok(rows.map(|rows| Table { path: node.path().to_owned(), rows, index: Vec::new(), columns }))
+}
+
+/// Decodes a column of a table: an array, a time, a quantity, or a node with an array in `data`.
 fn column(node: &Node) -> Result<Option<Variable>> {
+    if kind(node).as_deref() == Some("time") {
+        return time(node);
+    }
     if let Some(variable) = plain::variable(node)? {
         return Ok(Some(variable));
     }
@@ -73,7 +128,13 @@ fn table(node: &Node) -> Result<Option<Table>> {
         let Some(variable) = column(child)? else { continue };
         rows = members::length(variable.node())?.unwrap_or(rows);
         let name = names.get(at).cloned().unwrap_or_else(|| variable.name.clone());
-        columns.push(Column::variable(variable).renamed(name));
+        // The mask of an array is an attribute of it, with one truth value per element.
+        let mask = if variable.shape().len() == 1 { variable.node().numbers("mask")? } else { None };
+        let column = match mask {
+            Some(mask) => Column::marked(variable, mask.iter().map(|truth| *truth != 0.0)),
+            None => Column::variable(variable),
+        };
+        columns.push(column.renamed(name));
     }
     Ok(Some(Table { path: node.path().to_owned(), rows, index: Vec::new(), columns }))
 }
@@ -101,7 +162,9 @@ impl Convention for Asdf {
 
     fn meaning(&self, node: &Node, _options: &DecodeOptions) -> Result<Option<Meaning>> {
         Ok(match kind(node).as_deref() {
-            Some("quantity") => quantity(node)?.map(Meaning::from),
+            Some("quantity" | "latitude" | "longitude" | "angle") => quantity(node)?.map(Meaning::from),
+            Some("time") => time(node)?.map(Meaning::from),
+            Some("skycoord") => positions(node)?.map(Meaning::Table),
             Some("table") => table(node)?.map(Meaning::Table),
             Some("column") => column(node)?.map(Meaning::from),
             _ => None,
@@ -114,10 +177,96 @@ impl Convention for Asdf {
         for child in base.children()? {
             let named = kind(&child).unwrap_or_default();
             let skipped = matches!(child.name(), "asdf_library" | "history");
-            if !skipped && (child.kind()? == Kind::Array || matches!(named.as_str(), "quantity" | "table")) {
+            if !skipped
+                && (child.kind()? == Kind::Array
+                    || matches!(named.as_str(), "quantity" | "table" | "time" | "skycoord"))
+            {
                 outline = outline.with(child.path(), named);
             }
         }
         Ok(outline)
+    }
+}
+
+#[cfg(all(test, feature = "asdf"))]
+mod tests {
+    use crate::{Column, Dataset};
+
+    const TREE: &str = "#ASDF 1.0.0
+#ASDF_STANDARD 1.5.0
+%YAML 1.1
+%TAG ! tag:stsci.edu:asdf/
+--- !core/asdf-1.1.0
+mjd: !time/time-1.1.0
+  value: !core/ndarray-1.0.0 {data: [58000.0, 15020.25], datatype: float64, shape: [2]}
+  format: mjd
+  scale: utc
+jd: !time/time-1.1.0
+  value: !core/ndarray-1.0.0 {data: [2451545.0], datatype: float64, shape: [1]}
+  format: jd
+  scale: tt
+gps: !time/time-1.1.0
+  value: !core/ndarray-1.0.0 {data: [0.0, 1000000000.0], datatype: float64, shape: [2]}
+  format: gps
+  scale: tai
+year: !time/time-1.1.0
+  value: !core/ndarray-1.0.0 {data: [2000.5], datatype: float64, shape: [1]}
+  format: jyear
+  scale: tt
+stars: !<tag:astropy.org:astropy/table/table-1.0.0>
+  colnames: [count, when]
+  columns:
+  - !core/column-1.0.0
+    name: count
+    data: !core/ndarray-1.0.0 {data: [1, 2, 3], mask: [false, true, false], datatype: int64, shape: [3]}
+  - !time/time-1.1.0
+    value: !core/ndarray-1.0.0 {data: [58000.0, 58000.5, 58001.0], datatype: float64, shape: [3]}
+    format: mjd
+    scale: tai
+sky: !<tag:astropy.org:astropy/coordinates/skycoord-1.0.0>
+  ra: !<tag:astropy.org:astropy/coordinates/longitude-1.1.0>
+    value: !core/ndarray-1.0.0 {data: [10.5, 359.0], datatype: float64, shape: [2]}
+    unit: deg
+  dec: !<tag:astropy.org:astropy/coordinates/latitude-1.1.0>
+    value: !core/ndarray-1.0.0 {data: [-45.0, 0.0], datatype: float64, shape: [2]}
+    unit: deg
+...
+";
+
+    fn data() -> (tempfile::TempDir, Dataset) {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("stars.asdf");
+        std::fs::write(&path, TREE).unwrap();
+        let data = Dataset::open(&path).unwrap();
+        (dir, data)
+    }
+
+    fn cells(data: &Dataset, path: &str) -> Vec<String> {
+        let cells = data.variable(path).unwrap().read().unwrap().cells().unwrap();
+        cells.into_iter().map(Option::unwrap_or_default).collect()
+    }
+
+    #[test]
+    fn times_count_from_the_moment_of_their_format() {
+        let (_dir, data) = data();
+        assert_eq!(cells(&data, "/mjd"), ["2017-09-04T00:00:00", "1900-01-01T06:00:00"]);
+        assert_eq!(cells(&data, "/jd"), ["2000-01-01T12:00:00"]);
+        assert_eq!(cells(&data, "/gps"), ["1980-01-06T00:00:19", "2011-09-14T01:46:59"]);
+        assert_eq!(data.variable("/gps").unwrap().units.as_deref(), Some("gps tai"));
+        // A format without a known moment remains a number.
+        assert_eq!(cells(&data, "/year"), ["2000.5"]);
+    }
+
+    #[test]
+    fn tables_have_masks_times_and_units() {
+        let (_dir, data) = data();
+        let stars = data.table("/stars").unwrap();
+        let read = |column: &Column| column.read(0, stars.rows).unwrap().cells().unwrap();
+        assert_eq!((stars.rows, stars.columns[0].name.as_str()), (3, "count"));
+        assert_eq!(read(&stars.columns[0]), [Some("1".to_owned()), None, Some("3".to_owned())]);
+        assert_eq!(read(&stars.columns[1])[1].as_deref(), Some("2017-09-04T12:00:00"));
+        let sky = data.table("/sky").unwrap();
+        assert_eq!((sky.rows, sky.columns.len(), sky.columns[0].name.as_str()), (2, 2, "ra"));
+        assert_eq!(sky.columns[1].read(0, 2).unwrap().numbers().unwrap(), [-45.0, 0.0]);
     }
 }

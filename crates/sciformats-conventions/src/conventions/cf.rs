@@ -84,7 +84,24 @@ fn flags(node: &Node) -> Result<Option<Flags>> {
     if values.is_none() && masks.is_none() {
         return Ok(None);
     }
+    // They have the type of the variable, and thus also the sign that `_Unsigned` selects.
+    let element = node.info()?.map(|info| signed(node, &info.element)).transpose()?;
+    let of_type =
+        |numbers: Vec<i128>| numbers.into_iter().map(|number| wrapped(number, element.as_ref())).collect();
+    let (values, masks) = (values.map(of_type), masks.map(of_type));
     Ok(Some(Flags { values, masks, meanings: meanings.split_whitespace().map(str::to_owned).collect() }))
+}
+
+/// Returns the integer of this type that has the same bits. Larger types than those of CF stay as they are.
+fn wrapped(number: i128, element: Option<&ElementType>) -> i128 {
+    let span = |size: &u16| if *size <= 8 { 1i128 << (8 * u32::from(*size)) } else { i128::MAX };
+    match element {
+        Some(ElementType::UInt(size)) if number < 0 && *size <= 8 => number.saturating_add(span(size)),
+        Some(ElementType::Int(size)) if number >= span(size) / 2 && *size <= 8 => {
+            number.saturating_sub(span(size))
+        }
+        _ => number,
+    }
 }
 
 /// Returns units that count time from a date, and the name of their calendar. They are those of the variable,
@@ -237,10 +254,14 @@ fn decoding(
     if !number {
         return Ok(variable.decoding.clone());
     }
-    let numbers = Packing::of(node, element, options)?.numbers;
+    let mut numbers = Packing::of(node, element, options)?.numbers;
     if let Some((units, calendar)) = time {
         let calendar = calendar.as_deref().map_or(Some(Calendar::Standard), Calendar::parse);
         if let Some(units) = calendar.and_then(|calendar| TimeUnits::parse(&units, calendar)) {
+            // NumPy's `NaT` is this number, which xarray writes without a fill value.
+            if *element == ElementType::Int(8) {
+                numbers.fill.push(i64::MIN as f64);
+            }
             return Ok(Decoding::Time { numbers, units });
         }
     }

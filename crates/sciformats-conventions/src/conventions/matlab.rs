@@ -5,7 +5,7 @@
 //! into `/#refs#`, a structure is a group, and a sparse matrix is a group with `MATLAB_sparse`. An array
 //! without elements contains its dimensions, and is marked by `MATLAB_empty`.
 
-use sciformats::{ElementType, Kind, Result};
+use sciformats::{Datum, Decoder, ElementType, Kind, Name, Result, Slab};
 
 use super::plain;
 use crate::convention::{Convention, Meaning};
@@ -48,6 +48,24 @@ fn empty(node: &Node, class: &str) -> Result<Option<Meaning>> {
     let rows = sides.first().copied().unwrap_or(0.0) as u64;
     let Some(variable) = plain::variable(node)? else { return Ok(None) };
     let shape = if class == "char" { vec![rows] } else { sides.iter().map(|side| *side as u64).collect() };
+    let element = match class {
+        "double" => Some(ElementType::F64),
+        "single" => Some(ElementType::F32),
+        "char" => Some(ElementType::Text),
+        "logical" => Some(ElementType::Bool),
+        "int8" => Some(ElementType::Int(1)),
+        "int16" => Some(ElementType::Int(2)),
+        "int32" => Some(ElementType::Int(4)),
+        "int64" => Some(ElementType::Int(8)),
+        "uint8" => Some(ElementType::UInt(1)),
+        "uint16" => Some(ElementType::UInt(2)),
+        "uint32" => Some(ElementType::UInt(4)),
+        _ => None,
+    };
+    let variable = match element {
+        Some(element) => variable.decoded(Decoding::As(element)),
+        None => variable,
+    };
     Ok(Some(variable.without_elements(&shape).into()))
 }
 
@@ -65,34 +83,117 @@ fn sparse(group: &Node, rows: u64) -> Result<Option<SparseMatrix>> {
     Ok(Some(SparseMatrix::new((group.path(), [rows, columns]), Major::Columns, parts)))
 }
 
-/// Decodes a cell array as a table with one row per cell: the contents formatted for people, and their path.
-fn cells(node: &Node) -> Result<Option<Meaning>> {
-    let Some(variable) = plain::variable(node)? else { return Ok(None) };
-    Ok(Some(variable.reversed().decoded(Decoding::Stored).into()))
+/// The largest number of elements in one cell that are read to show them.
+const SHOWN: u64 = 4096;
+
+/// The largest number of cells that are shown as a table. A larger array remains one of references.
+const CELLS: u64 = 1 << 20;
+
+/// Returns the number of references in an array of them; `None` if it is something else.
+fn count_of_references(node: &Node) -> Result<Option<u64>> {
+    let info = node.info()?.filter(|info| info.element == ElementType::Reference && info.shape.is_some());
+    Ok(info.and_then(|info| info.elements()).filter(|&count| count <= CELLS))
 }
 
-/// Decodes a structure whose fields are lists of equal length as a table. Programs that convert tables store
-/// them in this way.
+/// Returns the contents of some cells, in MATLAB's order.
+fn of_cells(node: &Node, rows: (u64, u64)) -> Result<Vec<Option<String>>> {
+    let Some(info) = node.info()? else { return Ok(Vec::new()) };
+    let mut bytes = Vec::new();
+    node.file().read(node.id(), &Slab::all(info.shape.as_deref().unwrap_or_default())?, &mut bytes)?;
+    let mut texts = Vec::new();
+    for (datum, at) in Decoder::new(&info.element, &bytes).zip(0u64..) {
+        let asked = at.checked_sub(rows.0).is_some_and(|at| at < rows.1);
+        match datum? {
+            Datum::Text(path) if asked => {
+                let cell = node.at(&Name::from(path).shown())?;
+                texts.push(cell.as_ref().map_or(Ok(None), contents)?);
+            }
+            _ if asked => texts.push(None),
+            _ => {}
+        }
+    }
+    Ok(texts)
+}
+
+/// Returns the contents of the only row of a field.
+fn of_field(node: &Node, rows: (u64, u64)) -> Result<Vec<Option<String>>> {
+    if rows == (0, 1) { Ok(vec![contents(node)?]) } else { Ok(Vec::new()) }
+}
+
+/// Returns the contents of a cell for people: texts and numbers, and the class of anything that is larger.
+/// What lies in cells of cells is not followed.
+fn contents(node: &Node) -> Result<Option<String>> {
+    let Some(of) = class(node)? else { return Ok(None) };
+    let marked = |name| Ok::<_, sciformats::Error>(node.number(name)?.is_some_and(|mark| mark != 0.0));
+    if marked("MATLAB_empty")? {
+        return Ok(None);
+    }
+    if matches!(of.as_str(), "cell" | "struct") || node.kind()? != Kind::Array {
+        return Ok(Some(of));
+    }
+    let Some(variable) = variable(node, &of)? else { return Ok(Some(of)) };
+    let sides = variable.shape();
+    let count = sides.iter().try_fold(1u64, |all, &side| all.checked_mul(side));
+    if count.is_none_or(|count| count > SHOWN) {
+        let sides: Vec<String> = sides.iter().map(u64::to_string).collect();
+        return Ok(Some(format!("{of} {}", sides.join(" × "))));
+    }
+    let cells = variable.read()?.cells()?.into_iter().map(Option::unwrap_or_default);
+    Ok(Some(cells.collect::<Vec<_>>().join(" ")))
+}
+
+/// Decodes a cell array as a table with one row per cell, in MATLAB's order.
+fn cells(node: &Node) -> Result<Option<Meaning>> {
+    let Some(rows) = count_of_references(node)? else {
+        return Ok(plain::variable(node)?.map(|variable| variable.reversed().into()));
+    };
+    let columns = vec![Column::computed(node, of_cells)];
+    Ok(Some(Meaning::Table(Table { path: node.path().to_owned(), rows, index: Vec::new(), columns })))
+}
+
+/// Decodes a structure as a table. If all fields are lists of equal length, they are its columns, because
+/// programs that convert tables store them in this way. The fields of an array of structures are references
+/// to their contents, one per row. A single structure has one row.
 fn structure(group: &Node) -> Result<Option<Meaning>> {
+    let children = group.children()?;
+    let of = |columns: Vec<Column>, rows| {
+        let path = group.path().to_owned();
+        Some(Meaning::Table(Table { path, rows, index: Vec::new(), columns }))
+    };
+    if let Some((rows, columns)) = lists(&children)? {
+        return Ok(of(columns, rows));
+    }
+    let (mut columns, mut rows) = (Vec::new(), None);
+    for child in &children {
+        let (length, column) = match (class(child)?, count_of_references(child)?) {
+            (None, Some(count)) => (count, Column::computed(child, of_cells)),
+            _ => (1, Column::computed(child, of_field)),
+        };
+        if *rows.get_or_insert(length) != length {
+            return Ok(None);
+        }
+        columns.push(column);
+    }
+    Ok(rows.and_then(|rows| of(columns, rows)))
+}
+
+/// Returns the fields of a structure as columns if all of them are lists of equal length, with this length.
+fn lists(children: &[Node]) -> Result<Option<(u64, Vec<Column>)>> {
     let mut columns = Vec::new();
     let mut rows = None;
-    for child in group.children()? {
-        let Some(of) = class(&child)? else { return Ok(None) };
+    for child in children {
+        let Some(of) = class(child)? else { return Ok(None) };
         if child.kind()? != Kind::Array || matches!(of.as_str(), "cell" | "char") {
             return Ok(None);
         }
-        let Some(variable) = variable(&child, &of)? else { return Ok(None) };
-        let shape = variable.shape();
-        let list =
-            shape.len() == 2 && shape.get(1) == Some(&1) && shape.first().is_some_and(|&length| length > 1);
-        if !list || *rows.get_or_insert(shape[0]) != shape[0] {
+        let Some(variable) = variable(child, &of)? else { return Ok(None) };
+        let [length, 1] = variable.shape()[..] else { return Ok(None) };
+        if length < 2 || *rows.get_or_insert(length) != length {
             return Ok(None);
         }
         columns.push(Column::variable(variable));
     }
-    Ok(rows.map(|rows| {
-        Meaning::Table(Table { path: group.path().to_owned(), rows, index: Vec::new(), columns })
-    }))
+    Ok(rows.map(|rows| (rows, columns)))
 }
 
 impl Convention for Matlab {
@@ -136,5 +237,112 @@ impl Convention for Matlab {
             }
         }
         Ok(outline)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sciformats::memory::{Memory, array, texts};
+    use sciformats::{File, Format, ObjectId};
+
+    use super::*;
+    use crate::Dataset;
+
+    fn of_class(tree: &mut Memory, node: ObjectId, class: &str) {
+        tree.attribute(node, "MATLAB_class", texts(&[], &[class]));
+    }
+
+    fn codes(tree: &mut Memory, group: ObjectId, name: &str, text: &str) {
+        let codes: Vec<u16> = text.encode_utf16().collect();
+        let node = tree.array(group, name, array::<u16>(&[codes.len() as u64, 1], &codes));
+        of_class(tree, node, "char");
+    }
+
+    fn doubles(tree: &mut Memory, group: ObjectId, name: &str, values: &[f64]) {
+        let node = tree.array(group, name, array::<f64>(&[values.len() as u64, 1], values));
+        of_class(tree, node, "double");
+    }
+
+    fn references(
+        tree: &mut Memory,
+        (group, name): (ObjectId, &str),
+        shape: &[u64],
+        paths: &[&str],
+    ) -> ObjectId {
+        let mut found = texts(shape, paths);
+        found.info.element = ElementType::Reference;
+        tree.array(group, name, found)
+    }
+
+    /// A cell array of two columns, a structure, and an array of structures.
+    fn file() -> Dataset {
+        let mut tree = Memory::new(Format::Hdf5);
+        let root = tree.root();
+        let cells = tree.group(root, "#refs#");
+        codes(&mut tree, cells, "a", "größer");
+        doubles(&mut tree, cells, "b", &[1.5, 2.0]);
+        doubles(&mut tree, cells, "big", &[0.0; SHOWN as usize + 1]);
+        let none = tree.array(cells, "none", array::<u64>(&[2], &[0, 0]));
+        of_class(&mut tree, none, "double");
+        tree.attribute(none, "MATLAB_empty", array::<u8>(&[], &[1]));
+        let inner = tree.group(cells, "inner");
+        of_class(&mut tree, inner, "struct");
+        let paths =
+            ["/#refs#/a", "/#refs#/b", "/#refs#/big", "/#refs#/none", "/#refs#/inner", "/#refs#/lost"];
+        let mixed = references(&mut tree, (root, "mixed"), &[2, 3], &paths);
+        of_class(&mut tree, mixed, "cell");
+        let log = tree.group(root, "log");
+        of_class(&mut tree, log, "struct");
+        codes(&mut tree, log, "name", "abc");
+        doubles(&mut tree, log, "level", &[1.5]);
+        let rows = tree.group(root, "rows");
+        of_class(&mut tree, rows, "struct");
+        references(&mut tree, (rows, "a"), &[2, 1], &["/#refs#/b", "/#refs#/a"]);
+        references(&mut tree, (rows, "b"), &[2, 1], &["/#refs#/none", "/#refs#/b"]);
+        let list = tree.group(root, "list");
+        of_class(&mut tree, list, "struct");
+        for (name, values) in [("x", [1.0, 2.0]), ("y", [3.0, 4.0])] {
+            let node = tree.array(list, name, array::<f64>(&[1, 2], &values));
+            of_class(&mut tree, node, "double");
+        }
+        Dataset::new(File::from(tree))
+    }
+
+    /// The columns of a table: names, and the cells of some rows.
+    fn columns(table: &Table, first: u64, count: u64) -> Vec<(String, Vec<Option<String>>)> {
+        let cells = |column: &Column| column.read(first, count).unwrap().cells().unwrap();
+        table.columns.iter().map(|column| (column.name.clone(), cells(column))).collect()
+    }
+
+    fn some(texts: &[&str]) -> Vec<Option<String>> {
+        texts.iter().map(|text| Some((*text).to_owned()).filter(|text| !text.is_empty())).collect()
+    }
+
+    #[test]
+    fn a_cell_array_has_one_row_per_cell() {
+        let table = file().table("/mixed").unwrap();
+        assert_eq!(table.rows, 6);
+        let all = some(&["größer", "1.5 2.0", "double 1 × 4097", "", "struct", ""]);
+        assert_eq!(columns(&table, 0, 6), [("mixed".to_owned(), all.clone())]);
+        assert_eq!(columns(&table, 1, 2), [("mixed".to_owned(), all[1..3].to_vec())]);
+        assert_eq!(columns(&table, 6, 0), [("mixed".to_owned(), Vec::new())]);
+    }
+
+    #[test]
+    fn structures_have_a_column_per_field() {
+        let data = file();
+        let log = data.table("/log").unwrap();
+        assert_eq!(log.rows, 1);
+        let mut fields = columns(&log, 0, 1);
+        fields.sort();
+        assert_eq!(fields, [("level".to_owned(), some(&["1.5"])), ("name".to_owned(), some(&["abc"]))]);
+        let rows = data.table("/rows").unwrap();
+        assert_eq!(rows.rows, 2);
+        let fields = columns(&rows, 0, 2);
+        assert_eq!(fields[0], ("a".to_owned(), some(&["1.5 2.0", "größer"])));
+        assert_eq!(fields[1], ("b".to_owned(), some(&["", "1.5 2.0"])));
+        // Fields that are lists of equal length keep their numbers.
+        let list = data.table("/list").unwrap();
+        assert_eq!((list.rows, list.columns[1].read(0, 2).unwrap().numbers().unwrap()), (2, vec![3.0, 4.0]));
     }
 }

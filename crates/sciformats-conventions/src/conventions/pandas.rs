@@ -18,7 +18,6 @@ use crate::node::Node;
 use crate::pickle;
 use crate::table::{Column, Records, Table};
 use crate::time::{Calendar, TimeUnits};
-use crate::variable::Variable;
 
 pub(crate) struct Pandas;
 
@@ -137,9 +136,8 @@ fn fixed(group: &Node) -> Result<Table> {
             let width = items.len().max(1);
             rows = rows.or(Some((texts.len() / width) as u64));
             for (at, name) in items.iter().enumerate() {
-                // The array of objects is stored column by column.
-                let length = texts.len() / width;
-                let texts = texts.iter().skip(at * length).take(length).cloned().collect();
+                // NumPy lists the objects of an array row by row, whatever the order of the array in memory is.
+                let texts = texts.iter().skip(at).step_by(width).cloned().collect();
                 columns.push(Column::texts(name, texts));
             }
             continue;
@@ -318,12 +316,4 @@ impl Convention for Pandas {
         let frames = frames(root)?.into_iter();
         Ok(frames.fold(Outline::default(), |outline, (node, kind)| outline.with(node.path(), kind)))
     }
-}
-
-/// Decodes any array of `PyTables`, in which truth values are bits.
-pub(crate) fn array(node: &Node) -> Result<Option<Variable>> {
-    Ok(plain::variable(node)?.map(|variable| {
-        let decoding = plain::natural(&variable.stored().element);
-        variable.decoded(decoding)
-    }))
 }

@@ -10,7 +10,7 @@ use sciformats::{Datum, Decoder, ElementType, Error, Result};
 pub use numbers::Numbers;
 pub(crate) use order::{Order, transposed};
 
-use crate::time::TimeUnits;
+use crate::time::{Calendar, DateTime, TimeUnits};
 use crate::values::Values;
 
 /// How the stored elements of a variable become its values.
@@ -38,6 +38,9 @@ pub enum Decoding {
         /// What the numbers count.
         units: TimeUnits,
     },
+    /// The elements have eight bytes: the upper half counts seconds since the start of 1970, and the lower half
+    /// microseconds.
+    SecondsAndMicroseconds,
     /// The last dimension consists of characters that form a text: bytes of UTF-8, or units of UTF-16.
     Characters,
     /// The values are texts, one of which means a missing value.
@@ -118,6 +121,7 @@ impl Decoding {
             Self::Numbers(numbers) if numbers.to.is_none() => Values::plain(numbers.from.clone(), bytes),
             Self::Numbers(numbers) => Values::plain(numbers.element().clone(), numbers.decode(&bytes)?),
             Self::Time { numbers, units } => Values::Times(times(numbers, units, &bytes)?),
+            Self::SecondsAndMicroseconds => Values::Times(halves(&bytes)),
             Self::As(element) => Values::plain(element.clone(), bytes),
             Self::Characters => Values::Text(joined(element, &bytes, 1)?),
             Self::Text { missing } => {
@@ -152,8 +156,20 @@ impl Decoding {
     }
 }
 
+/// Decodes moments from their halves, which are in the little-endian order of canonical bytes.
+fn halves(bytes: &[u8]) -> Vec<Option<DateTime>> {
+    let moment = |eight: &[u8]| {
+        let (lower, upper) = eight.split_at_checked(4)?;
+        let seconds = i32::from_le_bytes(upper.try_into().ok()?);
+        let micros = u32::from_le_bytes(lower.try_into().ok()?);
+        let nanoseconds = i128::from(seconds) * 1_000_000_000 + i128::from(micros) * 1_000;
+        DateTime::at(Calendar::ProlepticGregorian, nanoseconds)
+    };
+    bytes.chunks_exact(8).map(moment).collect()
+}
+
 /// Decodes dates. Integers are converted without floating-point numbers.
-fn times(numbers: &Numbers, units: &TimeUnits, bytes: &[u8]) -> Result<Vec<Option<crate::time::DateTime>>> {
+fn times(numbers: &Numbers, units: &TimeUnits, bytes: &[u8]) -> Result<Vec<Option<DateTime>>> {
     let whole = matches!(numbers.from, ElementType::Int(_) | ElementType::UInt(_));
     let plain = numbers.scale.is_none() && numbers.offset.is_none();
     let mut moments = Vec::new();

@@ -48,7 +48,9 @@ pub(super) fn run(args: &Cat, session: &Session) -> Outcome {
         view => Thing::open(file, &args.object.path, view).map_err(fail)?,
     };
     let array = thing.array().map_err(fail)?;
-    let (selection, chosen) = selection(&thing, args.slice.as_deref(), args.at.as_deref()).map_err(fail)?;
+    let rows = args.rows.zip(array.info().shape.as_deref()).and_then(|(rows, shape)| rows.slice(shape));
+    let slice = args.slice.as_deref().or(rows.as_deref());
+    let (selection, chosen) = selection(&thing, slice, args.at.as_deref()).map_err(fail)?;
     if !session.quiet {
         chosen.iter().for_each(|chosen| remark(&look::safe(chosen)));
     }

@@ -19,12 +19,45 @@ use self::tree::{Position, Walk};
 use super::FOLDERS;
 use super::json::JsonObject;
 use crate::args::Ls;
-use crate::failure::{Answer, Failure, Outcome};
+use crate::failure::{Answer, Failure, Outcome, complain};
 use crate::look::{self, Align, Cell, FAINT, PLAIN, TYPE, Table, WRONG};
 use crate::session::Session;
 use crate::strange;
 
 pub(super) fn run(args: &Ls, session: &Session) -> Outcome {
+    let second = Path::new(&args.path);
+    let several = !args.more.is_empty() || (args.path != "/" && second.exists() && !holds(args, session));
+    if !several {
+        return one(args, session);
+    }
+    let files = [args.file.as_path(), second].into_iter().chain(args.more.iter().map(AsRef::as_ref));
+    let (mut reported, mut listed) = (false, false);
+    for file in files {
+        if std::mem::take(&mut listed) && !session.json {
+            let mut out = session.text();
+            writeln!(out)?;
+            out.flush()?;
+        }
+        let args = Ls { file: file.to_owned(), path: "/".into(), more: Vec::new(), ..args.clone() };
+        match one(&args, session) {
+            Ok(_) => listed = true,
+            Err(failure @ (Failure::Input(_) | Failure::Usage(_))) => {
+                complain(&failure.to_string());
+                reported = true;
+            }
+            Err(failure) => return Err(failure),
+        }
+    }
+    if reported { Err(Failure::Reported) } else { Ok(Answer::Yes) }
+}
+
+/// Returns whether the file contains an object at the path. What stdin contains can only be read once.
+fn holds(args: &Ls, session: &Session) -> bool {
+    args.file == Path::new("-")
+        || session.try_open(&args.file).is_ok_and(|file| file.resolve(&args.path).is_ok())
+}
+
+fn one(args: &Ls, session: &Session) -> Outcome {
     let out = session.text();
     let mut list = List {
         args,
@@ -95,28 +128,37 @@ impl<W: Write> List<'_, W> {
         for entry in entries {
             let path = entry.path();
             if path.is_dir() && !matches!(Format::of_path(&path), Ok(Some(_))) {
-                folders.push(path);
+                match strange::named(&path) {
+                    Some(strange) => self.unreadable(&path, None, &strange::said(&strange))?,
+                    None => folders.push(path),
+                }
             } else {
                 self.candidate(&path)?;
             }
         }
-        if self.args.recursive && depth < FOLDERS {
+        if self.args.descends(depth) && depth < FOLDERS {
             folders.iter().try_for_each(|folder| self.folder(folder, depth + 1))?;
         }
         Ok(())
     }
 
-    /// Lists a file of a folder if it is a scientific file or has the name of one.
+    /// Lists a file of a folder if it is a scientific file or has the name of one. If it has only the name, the
+    /// line says what it is and what to do with it.
     fn candidate(&mut self, path: &Path) -> Outcome<()> {
         match self.session.try_open(path) {
             Ok(file) => {
                 let root = file.source().root();
                 self.file(path, &Dataset::new(file), ("/", root))
             }
-            Err(error) => match Format::of_path(path).ok().flatten().or_else(|| Format::expected_of(path)) {
-                Some(format) => self.unreadable(path, Some(format), &error.to_string()),
-                None => Ok(()),
-            },
+            Err(error) => {
+                let format = Format::of_path(path).ok().flatten();
+                let strange = if format.is_none() { strange::named(path) } else { None };
+                match (format.or_else(|| Format::expected_of(path)), strange) {
+                    (Some(_), Some(strange)) => self.unreadable(path, None, &strange::said(&strange)),
+                    (Some(format), None) => self.unreadable(path, Some(format), &error.to_string()),
+                    (None, _) => Ok(()),
+                }
+            }
         }
     }
 

@@ -35,7 +35,16 @@ fn listed(flags: [bool; 3], json: bool) -> String {
 
 fn listed_of(memory: Memory, flags: [bool; 3], json: bool) -> String {
     let [recursive, long, attrs] = flags;
-    let args = Ls { file: "run.h5".into(), path: "/".into(), recursive, long, attrs, all: false };
+    let args = Ls {
+        file: "run.h5".into(),
+        path: "/".into(),
+        more: Vec::new(),
+        depth: None,
+        recursive,
+        long,
+        attrs,
+        all: false,
+    };
     let global = Global {
         stats: false,
         index: None,

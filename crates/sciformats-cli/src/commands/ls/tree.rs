@@ -125,7 +125,7 @@ impl<W: Write> List<'_, W> {
         };
         self.object(&position, (walk.data, id), &object)?;
         self.attributes(source, &Position { lead: below, ..position }, id)?;
-        if matches!(object, Object::Group) && self.args.recursive {
+        if matches!(object, Object::Group) && self.args.descends(depth) {
             let outside = std::mem::replace(&mut walk.several, several);
             self.group(walk, (&path, id), below, depth + 1)?;
             walk.several = outside;
