@@ -51,6 +51,22 @@ def angles(folder):
     expected.done()
 
 
+def single(folder):
+    """Quantities and times that are single numbers, and arrays of which some elements are masked."""
+    expected = Expected(folder, "ASDF", "single.asdf", "ASDF 1.6.0")
+    masked = numpy.ma.masked_array([[1.5, 2.5], [3.5, 4.5]], [[False, True], [False, False]])
+    whole = numpy.ma.masked_array([1, 2, 3], [True, False, False])
+    tree = {"speed": 2.5 * units.km / units.s, "count": numpy.int64(7) * units.ct, "when": Time(58000.5, format="mjd"), "masked": masked, "whole": whole}
+    asdf.AsdfFile(tree).write_to(expected.path)
+    with asdf.open(expected.path) as file:
+        expected.object("/speed", file["speed"].value, units="km.s**-1")
+        expected.object("/count", file["count"].value, units=file["count"].unit.to_string("vounit"))
+        expected.object("/when", dates(file["when"]), shape=[])
+        expected.object("/masked", file["masked"].filled(numpy.nan))
+        expected.object("/whole", file["whole"].astype("f8").filled(numpy.nan))
+    expected.done()
+
+
 def columns(folder):
     """Tables with missing values, times and quantities in their columns."""
     expected = Expected(folder, "ASDF", "columns.asdf", "ASDF 1.6.0")
@@ -81,5 +97,5 @@ def columns(folder):
 
 def write(folder):
     """All of them."""
-    for make in [moments, angles, columns]:
+    for make in [moments, angles, single, columns]:
         make(folder)

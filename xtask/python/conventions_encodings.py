@@ -137,6 +137,14 @@ def frames(folder):
             if form == "fixed" and name not in ("zoned", "small", "numbered"):
                 cells[data.index.name] = column(read.index.to_series())
             expected.table(f"/{name}", read, cells)
+        stamps = pandas.DatetimeIndex(["2020-03-29T00:30", "2020-10-25T02:30"]).tz_localize("Europe/Berlin", ambiguous=[True, True])
+        spans = pandas.DataFrame({"at": stamps, "span": pandas.to_timedelta([90, None], unit="m"), "n": [1, 2]}, index=stamps.rename("when"))
+        spans.to_hdf(expected.path, key="spans", format=form)
+        read = pandas.read_hdf(expected.path, "spans")
+        # Moments in a time zone are shown in UTC, and spans in seconds.
+        utc = lambda times: [f"{moment:%Y-%m-%dT%H:%M:%S}Z" for moment in times.tz_convert("UTC")]
+        cells = {"at": utc(pandas.DatetimeIndex(read["at"])), "when": utc(read.index), "span": read["span"].dt.total_seconds().to_numpy(), "n": read["n"].to_numpy()}
+        expected.table("/spans", read, cells)
         series = pandas.Series([1, 2, 3], index=pandas.Index(list("abc")), name="counts")
         series.to_hdf(expected.path, key="counts", format=form)
         read = pandas.read_hdf(expected.path, "counts").to_frame()

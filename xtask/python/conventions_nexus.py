@@ -55,3 +55,27 @@ def write(folder):
     """All of them."""
     now(folder)
     before(folder)
+
+
+def written(path):
+    """What our writer made, in nexusformat."""
+    root = nxload(path)
+    assert root["entry"].nxclass == "NXentry" and root["entry/data"].nxclass == "NXdata"
+    read = root.get_default()
+    assert read.nxname == "data" and read.nxsignal.nxname == "counts" and str(read["title"]) == "größer"
+    counts = numpy.arange(12, dtype="i4").reshape(2, 3, 2)
+    assert (read.nxsignal.nxvalue == counts).all() and read.nxsignal.nxvalue.dtype == "i4"
+    assert read.nxsignal.attrs["long_name"] == "counts of the detector"
+    assert (read.nxerrors.nxvalue == numpy.sqrt(counts)).all()
+    assert list(read.attrs["axes"]) == ["angle", "energy", "."]
+    assert read["angle"].nxvalue.tolist() == [10, 20] and read["angle"].attrs["units"] == "degree"
+    assert read["energy"].nxvalue.tolist() == [1, 2, 4, 8] and read.attrs["energy_indices"] == 1
+    total = root["entry/sum"]
+    assert total.nxsignal.nxvalue.tolist() == [15, 51] and [axis.nxname for axis in total.nxaxes] == ["angle"]
+
+
+def check(folder):
+    """Ours, as nexusformat reads it."""
+    import checks
+
+    checks.check("written: NXdata of NeXus", lambda: written(folder / "written.nxs"))

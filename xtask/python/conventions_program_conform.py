@@ -16,12 +16,15 @@ from pathlib import Path
 
 import netCDF4
 import numpy
+import pandas
+import xarray
 
 import conventions_astronomy
 import conventions_chapters
 import conventions_encodings
 import conventions_netcdf
 import conventions_pandas
+import conventions_peer
 import conventions_tables
 from checks import check
 
@@ -157,6 +160,56 @@ def header(path):
         walk(file)
 
 
+def exported(name):
+    """CSV, JSON and npz of all arrays of a file, as xarray, pandas and NumPy have them."""
+    path = FOLDER / name
+    outputs = {ending: FOLDER / f"{path.stem}.exported.{ending}" for ending in ["npz", "json", "csv"]}
+    for ending, output in outputs.items():
+        run("convert", path, output, "--force", *(["--select", "/tas"] if ending == "csv" else []))
+    arrays = json.loads(outputs["json"].read_text())["arrays"]
+    with xarray.open_dataset(path) as data, numpy.load(outputs["npz"]) as npz:
+        assert sorted(npz.files) == sorted(data.variables) == sorted(key.strip("/") for key in arrays), npz.files
+        for key, variable in data.variables.items():
+            listed = arrays[f"/{key}"]
+            assert listed["dimensions"] == list(variable.dims) and listed["shape"] == list(variable.shape), key
+            cells = flat(listed["values"])
+            if variable.dtype.kind == "M":
+                wanted = [conventions_peer.text(value) for value in variable.values.ravel()]
+                same_texts(npz[key].ravel().tolist(), wanted)
+                same_texts(cells, wanted)
+            elif variable.dtype.kind in "OUS":
+                same_texts(npz[key].ravel().tolist(), variable.values.ravel().tolist())
+                same_texts(cells, variable.values.ravel().tolist())
+            else:
+                same_numbers(npz[key], variable.values)
+                numbers = [float("nan") if cell == "NaN" else cell for cell in cells]
+                same_numbers(numpy.array(numbers, variable.dtype).reshape(variable.shape), variable.values)
+        wanted = data["tas"].to_dataframe().reset_index()
+        found = pandas.read_csv(outputs["csv"], parse_dates=["time"])
+        assert [head.split(" ")[0] for head in found.columns] == [*data["tas"].dims, "tas"], found.columns
+        assert (found["time"].to_numpy("M8[ns]") == wanted["time"].to_numpy("M8[ns]")).all(), "times differ"
+        for head in found.columns[1:]:
+            column = wanted[head.split(" ")[0]].to_numpy()
+            same_numbers(found[head].to_numpy().astype(column.dtype), column)
+
+
+def completed():
+    """What bash completes after the name of a file."""
+    script = run("completions", "bash").decode()
+    for words, wanted in [
+        (["cat", "climate.nc", "/t"], ["/tas", "/time", "/time_bnds"]),
+        (["ls", "-r", "groups.nc", "/"], None),
+        (["cat", "climate.nc", "--ra"], ["--raw"]),
+        (["inf"], ["info"]),
+    ]:
+        line = " ".join(f"'{word}'" for word in ["sciformats", *words])
+        asked = f'{script}\nPATH="{PROGRAM.parent}:$PATH"; compopt() {{ :; }}; COMP_WORDS=({line}); COMP_CWORD={len(words)}; COMP_LINE="{line}"; '
+        asked += f"_sciformats_inside sciformats '{words[-1]}' '{words[-2] if len(words) > 1 else 'sciformats'}'; printf '%s\\n' \"${{COMPREPLY[@]}}\""
+        done = subprocess.run(["bash", "-c", asked], capture_output=True, text=True, cwd=FOLDER)
+        found = sorted(done.stdout.split())
+        assert found == wanted if wanted else found, f"{words}: {found}, {done.stderr}"
+
+
 def main():
     """Writes the files and goes through all of them."""
     for part in [conventions_netcdf, conventions_chapters, conventions_tables, conventions_encodings, conventions_pandas, conventions_astronomy]:
@@ -172,6 +225,9 @@ def main():
                 check(f"program, cat: {group}, {expected['file']} {told['path']}", lambda: compare(file, told))
         if file.suffix == ".nc":
             check(f"program, ls: {group}, {expected['file']}", lambda: header(file))
+    check("program, completions: paths in a file, bash", completed)
+    for name in ["climate.nc", "xarray_netcdf4.nc"]:
+        check(f"program, convert: CSV JSON and npz, {name}", lambda: exported(name))
 
 
 main()

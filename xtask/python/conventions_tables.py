@@ -151,3 +151,33 @@ def write(folder):
     """All of them."""
     for make in [of_anndata, old_anndata, tenx, loom]:
         make(folder)
+
+
+def written(path):
+    """What our writer made, in anndata."""
+    data = anndata.read_h5ad(path)
+    assert data.shape == (3, 2) and data.obs_names.tolist() == ["c1", "c2", "größer"] and data.var_names.tolist() == ["g1", "g2"]
+    assert isinstance(data.X, scipy.sparse.csr_matrix) and data.X.dtype == "f4"
+    assert data.X.toarray().tolist() == [[0, 5], [0, 0], [1, 7]]
+    turned = data.layers["turned"]
+    assert isinstance(turned, scipy.sparse.csc_matrix) and turned.toarray().tolist() == [[0, 5], [0, 0], [1, 7]]
+    assert data.obsm["X_pca"].tolist() == [[0.5, 1], [1.5, 2], [2.5, 3]]
+    obs = data.obs
+    assert obs.columns.tolist() == ["kind", "stage", "depth", "count", "good", "batch"]
+    assert obs["kind"].cat.categories.tolist() == ["T cell", "B cell"] and not obs["kind"].cat.ordered
+    assert obs["kind"].isna().tolist() == [False, True, False] and obs["kind"].iloc[2] == "B cell"
+    assert obs["stage"].cat.ordered and obs["stage"].tolist() == ["late", "early", "late"]
+    assert numpy.array_equal(obs["depth"], [0.5, 1.5, numpy.nan], equal_nan=True) and obs["count"].tolist() == [1, 2, 3]
+    assert obs["good"].tolist() == [True, False, True] and obs["batch"].astype(object).tolist() == ["a", "b", ""]
+    assert data.uns["log"].index.tolist() == ["first"]
+    # anndata writes it again, and reads the same.
+    again = path.with_name("again.h5ad")
+    data.write_h5ad(again)
+    assert (anndata.read_h5ad(again).X != data.X).nnz == 0
+
+
+def check(folder):
+    """Ours, as anndata reads it."""
+    import checks
+
+    checks.check("written: data frames and matrices of AnnData", lambda: written(folder / "written.h5ad"))

@@ -141,7 +141,7 @@ pub(crate) enum Command {
         after_help = "Examples:\n  sciformats tail climate.nc /time\n  sciformats tail run.gsd:/log -n 3"
     )]
     Tail(crate::commands::ends::Ends),
-    /// Draw an array: on the terminal, or into a PNG or SVG file
+    /// Draw an array: on the terminal, or into a PNG, SVG or PDF file
     #[command(after_help = "Examples:\n  sciformats plot run.h5 /fields/u\n  \
                             sciformats plot run.h5 /fields/u --slice '0, :, ::2' -o u.png\n  \
                             sciformats plot run.gsd /log/energy --kind histogram\n\nAn array may be larger than \
@@ -155,7 +155,7 @@ pub(crate) enum Command {
     View(View),
     /// Show the minimum, maximum, mean, standard deviation and quantiles of an array, or one line per array
     #[command(
-        after_help = "Examples:\n  sciformats stats climate.nc\n  sciformats stats climate.nc /tas --slice time=0\n  \
+        after_help = "Examples:\n  sciformats stats climate.nc\n  sciformats stats climate.nc /tas --slice time=0\n  sciformats stats year-*.nc /tas\n  \
                             sciformats stats run.gsd /log --field log/energy\n\nArrays may be larger than memory. \
                             Missing values are counted and left out. The quantiles of more than two million numbers are exact \
                             to 1/65,536 of the range of the numbers."
@@ -163,7 +163,8 @@ pub(crate) enum Command {
     Stats(Stats),
     /// Find objects by their names, types, attributes and attribute values
     #[command(
-        after_help = "Examples:\n  sciformats find climate.nc temperature\n  sciformats find data/ '*_bnds'\n  \
+        override_usage = "sciformats find [OPTIONS] <FILE>... [PATTERN]",
+        after_help = "Examples:\n  sciformats find climate.nc temperature\n  sciformats find data/ '*_bnds'\n  sciformats find *.nc temperature\n  \
                             sciformats find run.h5 --type 'float*' --shape '...,3'\n  \
                             sciformats find climate.nc --attr units=degrees\n\nThe case of letters does not matter. In a \
                             pattern, `*` stands for any characters and `?` for one character; a pattern that has one of these \
@@ -228,7 +229,11 @@ pub(crate) enum Command {
     /// Write the contents of a file in another format
     #[command(
         after_help = "Examples:\n  sciformats convert run.gsd run.h5 --check\n  sciformats convert a.npy a.b2nd --filter zstd\n  \
-                            sciformats convert run.h5 u.npy --select /fields/u\n  sciformats convert run.h5 run.asdf --dry-run\n\n\
+                            sciformats convert run.h5 u.npy --select /fields/u\n  sciformats convert run.h5 run.asdf --dry-run\n  \
+                            sciformats convert climate.nc tas.csv --select /tas\n  sciformats convert climate.nc climate.npz\n\n\
+                            CSV, JSON and npz contain the values that the convention of the file defines, as `cat` prints them: \
+                            CSV one table, or arrays of one shape with a column for each and for the coordinates of each dimension; \
+                            JSON and npz all arrays that are selected.\n\n\
                             Before anything is written, the program lists what the target format cannot hold. If there is \
                             anything to list, it writes nothing unless you give --lossy."
     )]
@@ -250,7 +255,16 @@ pub(crate) enum Command {
                             refused; stderr tells why.\n\
                             Exit status: 0 if nothing was refused, 1 otherwise.")]
     References(crate::commands::references::References),
-    /// Print a completion script for a shell
+    /// Print the paths in a file that begin with some text, for the completion of shells
+    #[command(hide = true)]
+    Paths {
+        /// The file
+        file: PathBuf,
+        /// The beginning of the paths
+        #[arg(default_value = "/")]
+        start: String,
+    },
+    /// Print a completion script for a shell, which also completes paths in files
     #[command(
         after_help = "Example:\n  sciformats completions bash > ~/.local/share/bash-completion/completions/sciformats"
     )]
@@ -313,7 +327,7 @@ pub(crate) struct Object {
     /// The file; `-` is stdin, and `FILE:/PATH` also contains the path
     pub(crate) file: PathBuf,
     /// The path of the object in the file
-    #[arg(default_value = "/")]
+    #[arg(default_value = "/", hide_default_value = true)]
     pub(crate) path: String,
 }
 
@@ -333,10 +347,13 @@ pub(crate) struct Salvage {
     pub(crate) map: Option<PathBuf>,
 }
 
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct Stats {
     #[command(flatten)]
     pub(crate) object: Object,
+    /// More files; the last word may be the path in all of them
+    #[arg(value_name = "FILE")]
+    pub(crate) more: Vec<PathBuf>,
     /// The part to use, in NumPy's notation or by names of dimensions: `0:10,::2,-1`, `time=0,lat=40:60`
     #[arg(long, short, value_name = "SLICE", allow_hyphen_values = true)]
     pub(crate) slice: Option<String>,
@@ -378,10 +395,13 @@ pub(crate) struct Ls {
     pub(crate) all: bool,
 }
 
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct Cat {
     #[command(flatten)]
     pub(crate) object: Object,
+    /// More files; the last word may be the path in all of them
+    #[arg(value_name = "FILE")]
+    pub(crate) more: Vec<PathBuf>,
     /// The part to print, in NumPy's notation or by names of dimensions: `0:10,::2,-1`, `time=0,lat=40:60`
     #[arg(long, short, value_name = "SLICE", allow_hyphen_values = true)]
     pub(crate) slice: Option<String>,
@@ -436,7 +456,22 @@ impl Rows {
 impl Cat {
     /// Prints some rows of an object.
     pub(crate) fn of_rows(object: Object, rows: Rows, format: Option<CatFormat>) -> Self {
-        Self { object, slice: None, at: None, raw: false, format, csv: false, all: false, rows: Some(rows) }
+        Self {
+            object,
+            more: Vec::new(),
+            slice: None,
+            at: None,
+            raw: false,
+            format,
+            csv: false,
+            all: false,
+            rows: Some(rows),
+        }
+    }
+
+    /// Returns the same command for one object.
+    pub(crate) fn of(&self, object: Object) -> Self {
+        Self { object, more: Vec::new(), ..self.clone() }
     }
 
     /// Sets whether stored values are printed, and whether all of them are.

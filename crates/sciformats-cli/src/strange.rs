@@ -21,6 +21,13 @@ pub(crate) fn named(path: &Path) -> Option<(String, String)> {
     Some((found.what.to_owned(), found.step?.replace("FILE", &path.display().to_string())))
 }
 
+/// Returns whether a file that has neither one of our formats nor the name of one is listed beside others: data and
+/// archives are, but not pictures, pages and texts.
+pub(crate) fn is_data((what, step): &(String, String)) -> bool {
+    let other = ["text", "XML", "empty", "a web page (HTML)"].contains(&what.as_str());
+    !other && step != "it contains no arrays"
+}
+
 /// Describes the file and the next step in one line.
 pub(crate) fn told(path: &Path, what: &str, step: &str) -> String {
     let said = said(&(what.to_owned(), step.to_owned()));
@@ -45,5 +52,15 @@ mod tests {
         let file = dir.path().join("old.nc");
         fs::write(&file, b"CDF\x01\0\0\0\0").unwrap();
         assert!(named(&file).unwrap().1.contains(&format!("nccopy -k nc4 {}", file.display())));
+        for (bytes, data) in [
+            (&b"SIMPLE  =                    T"[..], true),
+            (b"\x1f\x8b\x08", true),
+            (b"\x89PNG\r\n\x1a\n", false),
+            (b"# Read me\n", false),
+            (b"<!DOCTYPE html>", false),
+        ] {
+            fs::write(&file, bytes).unwrap();
+            assert_eq!(is_data(&named(&file).unwrap()), data, "{bytes:?}");
+        }
     }
 }

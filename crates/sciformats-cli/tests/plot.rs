@@ -66,7 +66,10 @@ fn pictures_in_files() {
     assert_eq!(fs::read(&png).unwrap(), fs::read(&again).unwrap());
     assert!(stderr(2, &["plot", "blosc2/grid.b2nd", "-o", &png]).contains("exists already"));
     stdout(0, &["plot", "blosc2/grid.b2nd", "-o", &png, "--force", "-q"]);
-    assert!(stderr(2, &["plot", "blosc2/grid.b2nd", "-o", &path("a.pdf")]).contains(".svg or .png"));
+    assert!(stderr(2, &["plot", "blosc2/grid.b2nd", "-o", &path("a.jpg")]).contains(".svg, .pdf or .png"));
+    stdout(0, &["plot", "blosc2/grid.b2nd", "-o", &path("a.pdf"), "-q"]);
+    let pdf = fs::read(path("a.pdf")).unwrap();
+    assert!(pdf.starts_with(b"%PDF-1.4") && pdf.ends_with(b"%%EOF\n"));
     // Errors name the file, and leave nothing behind.
     let error = stderr(4, &["plot", "blosc2/grid.b2nd", "-o", &path("no/where.svg")]);
     assert!(error.contains("no/where.svg: the file cannot be written: No such file"), "{error}");

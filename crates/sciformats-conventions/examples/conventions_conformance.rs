@@ -13,7 +13,7 @@ use std::process::ExitCode;
 
 use sciformats::Slab;
 use sciformats_conventions::time::{Calendar, DateTime, TimeUnits};
-use sciformats_conventions::write::NetCdf;
+use sciformats_conventions::write::{AnnData, NeXus, NetCdf};
 use sciformats_conventions::{Dataset, Meaning, Values};
 use serde_json::{Value, json};
 
@@ -48,6 +48,41 @@ fn write(folder: &Path) -> sciformats::Result<()> {
     file.attribute(tas, "units", "K")?;
     file.variable("count", &[place], &[1i32, 2, 3], None)?;
     file.variable("few", &[place], &[1.5f32, -9.0, 2.5], Some(-9.0))?;
+    file.finish()?;
+    nexus(&folder.join("written.nxs"))?;
+    anndata(&folder.join("written.h5ad"))
+}
+
+/// Writes a signal with errors, an axis of positions and one of edges, and a dimension without an axis.
+fn nexus(path: &Path) -> sciformats::Result<()> {
+    let mut file = NeXus::create(path)?;
+    let mut data = file.data("entry", "data")?;
+    let counts: Vec<i32> = (0..12).collect();
+    data.signal("counts", &[2, 3, 2], &counts)?.title("größer")?;
+    data.errors(&counts.iter().map(|&count| f64::from(count).sqrt()).collect::<Vec<_>>())?;
+    data.axis(0, "angle", &[10.0f32, 20.0])?.axis(1, "energy", &[1.0, 2.0, 4.0, 8.0])?;
+    data.attribute("angle", "units", "degree")?.attribute("counts", "long_name", "counts of the detector")?;
+    data.finish()?;
+    let mut other = file.data("entry", "sum")?;
+    other.signal("total", &[2], &[15.0, 51.0])?.axis(0, "angle", &[10.0f32, 20.0])?;
+    other.finish()?;
+    file.finish()
+}
+
+/// Writes a data frame with a column of every kind, and matrices of every kind.
+fn anndata(path: &Path) -> sciformats::Result<()> {
+    let mut file = AnnData::create(path)?;
+    file.csr("X", [3, 2], (&[0, 1, 1, 3], &[1, 0, 1], &[5.0f32, 1.0, 7.0]))?;
+    file.csc("layers/turned", [3, 2], (&[0, 1, 3], &[2, 0, 2], &[1i64, 5, 7]))?;
+    file.dense("obsm/X_pca", &[3, 2], &[0.5, 1.0, 1.5, 2.0, 2.5, 3.0])?;
+    let mut cells = file.frame("obs", &["c1", "c2", "größer"])?;
+    cells.categories("kind", &["T cell", "B cell"], &[Some(0), None, Some(1)], false)?;
+    cells.categories("stage", &["early", "late"], &[Some(1), Some(0), Some(1)], true)?;
+    cells.column("depth", &[0.5, 1.5, f64::NAN])?.column("count", &[1i64, 2, 3])?;
+    cells.column("good", &[true, false, true])?.texts("batch", &["a", "b", ""])?;
+    cells.finish()?;
+    file.frame("var", &["g1", "g2"])?.finish()?;
+    file.frame("uns/log", &["first"])?.finish()?;
     file.finish()
 }
 

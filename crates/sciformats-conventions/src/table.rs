@@ -163,6 +163,12 @@ impl Column {
         }
     }
 
+    /// Sets the units.
+    #[must_use]
+    pub(crate) fn in_units(self, units: Option<String>) -> Self {
+        Self { units, ..self }
+    }
+
     /// Sets the name.
     #[must_use]
     pub(crate) fn renamed(self, name: impl Into<String>) -> Self {
@@ -186,16 +192,12 @@ impl Column {
             Cells::Variable(variable) => variable.read_slab(&rows(variable, (first, count))?),
             Cells::Masked(values, mask) => {
                 let missing = mask.read(first, count)?;
-                Ok(match values.read_slab(&rows(values, (first, count))?)? {
-                    Values::Plain { element: ElementType::Text, bytes, .. } => {
-                        let cells = Values::plain(ElementType::Text, bytes).cells()?.into_iter().zip(missing);
-                        Values::Text(cells.map(|(cell, missing)| cell.filter(|_| !missing)).collect())
+                match values.read_slab(&rows(values, (first, count))?)? {
+                    Values::Plain { element, bytes, .. } if element != ElementType::Text => {
+                        Ok(Values::Plain { element, bytes, missing: Some(missing) })
                     }
-                    Values::Plain { element, bytes, .. } => {
-                        Values::Plain { element, bytes, missing: Some(missing) }
-                    }
-                    other => other,
-                })
+                    other => other.without(&missing),
+                }
             }
             Cells::Block(matrix, at, turned) => {
                 let mut ranges = vec![Range::new(first, count), Range::new(*at, 1)];

@@ -49,10 +49,67 @@ pub(crate) fn push_text(bytes: &mut Vec<u8>, text: &str) {
     bytes.extend(text.as_bytes());
 }
 
+/// Replaces the elements for which `missing` is true.
+fn with_nan(element: ElementType, mut bytes: Vec<u8>, nan: &[u8], missing: &[bool]) -> Values {
+    for (place, missing) in bytes.chunks_exact_mut(nan.len()).zip(missing) {
+        if *missing {
+            place.copy_from_slice(nan);
+        }
+    }
+    Values::plain(element, bytes)
+}
+
 impl Values {
     /// Creates elements from their canonical bytes, without missing ones.
     pub fn plain(element: ElementType, bytes: Vec<u8>) -> Self {
         Self::Plain { element, bytes, missing: None }
+    }
+
+    /// Returns the type of values of which some are missing: floats and complex numbers have NaN, other numbers
+    /// become floats, and anything else becomes texts.
+    pub(crate) fn with_missing(element: ElementType) -> ElementType {
+        match element {
+            ElementType::F32 | ElementType::F64 | ElementType::Complex(8 | 16) => element,
+            other if other.is_real() => ElementType::F64,
+            _ => ElementType::Text,
+        }
+    }
+
+    /// Returns the values without those for which `missing` is true.
+    ///
+    /// # Errors
+    ///
+    /// As [`cells`](Self::cells).
+    pub(crate) fn without(self, missing: &[bool]) -> Result<Self> {
+        let kept = |at: usize| !missing.get(at).copied().unwrap_or(false);
+        Ok(match self {
+            Self::Plain { element: ElementType::F32, bytes, .. } => {
+                with_nan(ElementType::F32, bytes, &f32::NAN.to_le_bytes(), missing)
+            }
+            Self::Plain { element: ElementType::F64, bytes, .. } => {
+                with_nan(ElementType::F64, bytes, &f64::NAN.to_le_bytes(), missing)
+            }
+            Self::Plain { element: ElementType::Complex(8), bytes, .. } => {
+                with_nan(ElementType::Complex(8), bytes, &[f32::NAN.to_le_bytes(); 2].concat(), missing)
+            }
+            Self::Plain { element: ElementType::Complex(16), bytes, .. } => {
+                with_nan(ElementType::Complex(16), bytes, &[f64::NAN.to_le_bytes(); 2].concat(), missing)
+            }
+            Self::Plain { element, bytes, .. } if element.is_real() => {
+                Self::Plain { element, bytes, missing: Some(missing.to_vec()) }
+            }
+            Self::Times(times) => Self::Times(
+                times.into_iter().enumerate().map(|(at, time)| time.filter(|_| kept(at))).collect(),
+            ),
+            Self::Categories { codes, names, ordered } => {
+                let codes = codes.into_iter().enumerate().map(|(at, code)| code.filter(|_| kept(at)));
+                Self::Categories { codes: codes.collect(), names, ordered }
+            }
+            other => {
+                let cells = other.cells()?.into_iter().enumerate();
+                Self::Text(cells.map(|(at, cell)| cell.filter(|_| kept(at))).collect())
+            }
+        })
     }
 
     /// Returns the number of elements.

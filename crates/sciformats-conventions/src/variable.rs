@@ -1,6 +1,7 @@
 //! Variables: arrays with named dimensions, coordinates, units and decoded values.
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use sciformats::{ArrayInfo, ElementType, Error, Range, Result, Slab};
 use sciformats_core::bound;
@@ -152,7 +153,8 @@ pub struct Variable {
     node: Node,
     info: ArrayInfo,
     order: Order,
-    empty: bool,
+    held: Option<Arc<[u8]>>,
+    missing: Option<Arc<[bool]>>,
 }
 
 impl Variable {
@@ -173,8 +175,21 @@ impl Variable {
             node: node.clone(),
             info,
             order: Order::Same,
-            empty: false,
+            held: None,
+            missing: None,
         })
+    }
+
+    /// Creates a variable without dimensions whose value is no array of the file.
+    pub(crate) fn scalar(node: &Node, element: ElementType, bytes: Vec<u8>) -> Option<Self> {
+        let variable = Self::plain(node, ArrayInfo::new(element, []))?;
+        Some(Self { held: Some(bytes.into()), ..variable })
+    }
+
+    /// Sets which of its values are missing, as one truth value per stored element.
+    #[must_use]
+    pub(crate) fn marked(self, missing: impl Iterator<Item = bool>) -> Self {
+        Self { missing: Some(missing.collect()), ..self }
     }
 
     /// Sets how stored elements become values. Characters use the last dimension.
@@ -206,7 +221,8 @@ impl Variable {
     #[must_use]
     pub(crate) fn without_elements(mut self, shape: &[u64]) -> Self {
         self.dimensions = shape.iter().map(|&length| Dimension::unnamed(length)).collect();
-        self.empty = true;
+        // Without dimensions there is one element, which is an empty text.
+        self.held = Some(if shape.is_empty() { [0; 8].into() } else { [].into() });
         self
     }
 
@@ -215,7 +231,9 @@ impl Variable {
         let Some(plain) = Self::plain(&self.node, self.info.clone()) else { return self };
         let same = self.order == Order::Same && self.dimensions.len() == plain.dimensions.len();
         let dimensions = if same { self.dimensions } else { plain.dimensions };
-        Self { dimensions, decoding: Decoding::Stored, order: Order::Same, empty: false, ..self }
+        // A value that is no array is always the same.
+        let held = self.held.filter(|_| self.info.shape.as_ref().is_some_and(|shape| shape.is_empty()));
+        Self { dimensions, decoding: Decoding::Stored, order: Order::Same, held, missing: None, ..self }
     }
 
     /// Returns the path of the array.
@@ -240,18 +258,20 @@ impl Variable {
 
     /// Returns the type of its values in canonical bytes.
     pub fn element(&self) -> ElementType {
-        self.decoding.element(&self.info.element)
+        let element = self.decoding.element(&self.info.element);
+        if self.missing.is_some() { Values::with_missing(element) } else { element }
     }
 
     /// Returns whether its values are the stored elements in the stored order.
     pub fn is_stored(&self) -> bool {
-        self.decoding == Decoding::Stored && self.order == Order::Same && !self.empty
+        let changed = self.held.is_some() || self.missing.is_some();
+        self.decoding == Decoding::Stored && self.order == Order::Same && !changed
     }
 
     /// Returns whether its dimensions are exactly the stored ones.
     pub(crate) fn is_in_order(&self) -> bool {
         let rank = self.info.shape.as_ref().map_or(0, Vec::len);
-        self.order == Order::Same && !self.empty && self.dimensions.len() == rank
+        self.order == Order::Same && self.held.is_none() && self.dimensions.len() == rank
     }
 
     /// Returns whether it only stands for a dimension and contains nothing: a netCDF dimension without
@@ -329,8 +349,8 @@ impl Variable {
     /// An error if the selection has another shape, if the elements cannot be read, or if they exceed the
     /// memory limit.
     pub fn read_slab(&self, slab: &Slab) -> Result<Values> {
-        if self.empty {
-            return Ok(Values::plain(self.element(), Vec::new()));
+        if let Some(bytes) = &self.held {
+            return self.decoding.decode(&self.info.element, bytes.to_vec());
         }
         let stored = self.stored_slab(slab)?;
         let size = self.info.element.size().unwrap_or(1).max(self.element().size().unwrap_or(1));
@@ -340,7 +360,11 @@ impl Variable {
             .memory("bytes of the elements to read", bound::product(stored.len(), size))?;
         let mut bytes = Vec::new();
         self.node.file().read(self.node.id(), &stored, &mut bytes)?;
-        self.decode(&stored, bytes)
+        let values = self.decode(&stored, bytes)?;
+        match &self.missing {
+            Some(missing) => values.without(&marks(missing, &stored)?),
+            None => Ok(values),
+        }
     }
 
     /// Reads the values of a selection piece by piece, so that not all of them need to fit in memory. If the
@@ -355,7 +379,8 @@ impl Variable {
         slab: &Slab,
         visit: &mut dyn FnMut(Values) -> Result<ControlFlow<()>>,
     ) -> Result<()> {
-        if self.empty || self.order == Order::Reversed || self.decoding == Decoding::Characters {
+        let whole = self.held.is_some() || self.missing.is_some();
+        if whole || self.order == Order::Reversed || self.decoding == Decoding::Characters {
             return visit(self.read_slab(slab)?).map(drop);
         }
         let stored = self.stored_slab(slab)?;
@@ -392,6 +417,19 @@ impl Variable {
             _ => self.decoding.decode(&self.info.element, bytes),
         }
     }
+}
+
+/// Returns the truth values of a selection of elements.
+fn marks(missing: &[bool], slab: &Slab) -> Result<Vec<bool>> {
+    let mut marks = Vec::new();
+    for run in slab.runs() {
+        for at in 0..run.len {
+            let place = at.checked_mul(run.step).and_then(|far| far.checked_add(run.from));
+            let mark = place.and_then(|place| missing.get(usize::try_from(place).ok()?));
+            marks.push(*mark.ok_or_else(|| Error::usage("mask", "has another shape than its array"))?);
+        }
+    }
+    Ok(marks)
 }
 
 /// The name of an element type in the way of the field: `float32`, `int16`, `complex64`, `string`.

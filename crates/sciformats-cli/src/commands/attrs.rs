@@ -11,8 +11,11 @@ use crate::failure::{Answer, Failure, Outcome};
 use crate::look::{self, Align, Cell, FAINT, PLAIN, SHAPE, TITLE, TYPE, Table, WRONG};
 use crate::session::Session;
 
-/// The number of characters of a value that fit on one line.
+/// The number of characters of a value that fit on one line beside others.
 const SHOWN: usize = 60;
+
+/// The number of characters of a value that are shown by itself.
+const WHOLE: usize = 4096;
 
 pub(super) fn run(args: &args::Object, session: &Session) -> Outcome {
     let file = session.open(&args.file)?;
@@ -29,7 +32,7 @@ pub(super) fn run(args: &args::Object, session: &Session) -> Outcome {
         }
     }
     let mut answer = Answer::Yes;
-    let mut table = Table::new([Align::Left; 4]).fitted();
+    let mut table = Table::new([Align::Left; 4]).fitted().wrapped();
     for attribute in file.source().attributes(id).map_err(fail)? {
         let attribute = attribute.map_err(fail)?;
         if !matches!(&attribute.value, Ok(value) if value.data.is_ok()) {
@@ -41,7 +44,7 @@ pub(super) fn run(args: &args::Object, session: &Session) -> Outcome {
             describe(&mut line, &attribute, meaning.as_deref());
             writeln!(out, "{}", line.finish())?;
         } else {
-            table.row(&mut out, row(&attribute, "", meaning.as_deref()))?;
+            table.row(&mut out, row(&attribute, meaning.as_deref()))?;
         }
     }
     table.flush(&mut out)?;
@@ -49,12 +52,16 @@ pub(super) fn run(args: &args::Object, session: &Session) -> Outcome {
     Ok(answer)
 }
 
-/// Returns cells with the name, type, shape and value of an attribute; `lead` stands before the name.
-/// `meaning` replaces the value if the value is encoded in bytes.
-pub(super) fn row(attribute: &Attribute, lead: &str, meaning: Option<&str>) -> Vec<Cell> {
-    let name = Cell::new(PLAIN, lead).and(TITLE, look::safe(&attribute.name.shown()));
-    let text = match brief_value(attribute, meaning) {
-        Ok(text) => Cell::new(PLAIN, look::safe(&text)),
+/// Returns cells with the name, type, shape and value of an attribute. `meaning` replaces the value if the value
+/// is encoded in bytes.
+fn row(attribute: &Attribute, meaning: Option<&str>) -> Vec<Cell> {
+    let name = Cell::new(TITLE, look::safe(&attribute.name.shown()));
+    let text = match shown_value(attribute, meaning, WHOLE) {
+        // The lines of a text remain lines.
+        Ok(text) => {
+            let lines: Vec<_> = text.trim_end_matches('\n').split('\n').map(look::safe).collect();
+            Cell::new(PLAIN, lines.join("\n"))
+        }
         Err(error) => Cell::new(WRONG, look::safe(&error)),
     };
     let Ok(value) = &attribute.value else {
@@ -69,34 +76,44 @@ pub(super) fn row(attribute: &Attribute, lead: &str, meaning: Option<&str>) -> V
     ]
 }
 
-/// Returns cells with the name and the value of an attribute, and its type unless it is text.
-pub(super) fn short_row(attribute: &Attribute, lead: &str, meaning: Option<&str>) -> Vec<Cell> {
-    let mut row = row(attribute, lead, meaning);
-    let value = row.pop().unwrap_or_default();
-    let text = matches!(&attribute.value, Ok(value) if value.element == ElementType::Text && value.shape == Some(Vec::new()));
-    let Ok(AttributeValue { element, shape, .. }) = &attribute.value else {
-        return row.into_iter().take(1).chain([value]).collect();
+/// Returns a cell with the name and the value of an attribute, and its type unless it is text.
+pub(super) fn short(attribute: &Attribute, lead: &str, meaning: Option<&str>) -> Cell {
+    let name = Cell::new(FAINT, lead).and(TITLE, look::safe(&attribute.name.shown())).and(FAINT, " = ");
+    let cell = match shown_value(attribute, meaning, LINE) {
+        Ok(text) => name.and(PLAIN, look::safe(&text)),
+        Err(error) => name.and(WRONG, look::safe(&error)),
     };
+    let Ok(AttributeValue { element, shape, .. }) = &attribute.value else { return cell };
     let scalar = shape.as_ref().is_some_and(Vec::is_empty);
+    if *element == ElementType::Text && scalar {
+        return cell;
+    }
     let sides = if scalar { String::new() } else { format!(" {}", look::shape(shape.as_deref())) };
     let kind = format!("  {}{sides}", look::clipped(&type_name(element), 24));
-    let kind = if text { String::new() } else { look::safe(&kind).into_owned() };
-    row.into_iter().take(1).chain([value.and(FAINT, kind)]).collect()
+    cell.and(FAINT, look::safe(&kind))
+}
+
+/// The number of characters of a value in a list of objects, unless the terminal is narrower.
+const LINE: usize = 240;
+
+/// Returns the value of an attribute in at most `most` characters, or the reason why it cannot be shown.
+fn shown_value(attribute: &Attribute, meaning: Option<&str>, most: usize) -> Result<String, String> {
+    let value = attribute.value.as_ref().map_err(ToString::to_string)?;
+    let bytes = value.data.as_ref().map_err(ToString::to_string)?;
+    if let Some(meaning) = meaning {
+        return Ok(look::clipped(meaning, most));
+    }
+    let scalar = value.shape.as_ref().is_some_and(Vec::is_empty);
+    Ok(brief(Decoder::new(&value.element, bytes), scalar, most))
 }
 
 /// Returns the value of an attribute on one line, or the reason why it cannot be shown.
 pub(super) fn brief_value(attribute: &Attribute, meaning: Option<&str>) -> Result<String, String> {
-    let value = attribute.value.as_ref().map_err(ToString::to_string)?;
-    let bytes = value.data.as_ref().map_err(ToString::to_string)?;
-    if let Some(meaning) = meaning {
-        return Ok(look::clipped(meaning, SHOWN));
-    }
-    let scalar = value.shape.as_ref().is_some_and(Vec::is_empty);
-    Ok(brief(Decoder::new(&value.element, bytes), scalar))
+    shown_value(attribute, meaning, SHOWN)
 }
 
 /// Formats as many elements as fit on a line; only those are decoded.
-fn brief(elements: Decoder<'_>, scalar: bool) -> String {
+fn brief(elements: Decoder<'_>, scalar: bool, most: usize) -> String {
     let mut text = String::new();
     for element in elements {
         if !text.is_empty() {
@@ -106,11 +123,11 @@ fn brief(elements: Decoder<'_>, scalar: bool) -> String {
             Ok(element) => text.push_str(&element.to_string()),
             Err(error) => return error.to_string(),
         }
-        if text.chars().count() > SHOWN {
+        if text.len() > most && text.chars().count() > most {
             break;
         }
     }
-    let text = look::clipped(&text, SHOWN);
+    let text = look::clipped(&text, most);
     if scalar { text } else { format!("[{text}]") }
 }
 

@@ -12,17 +12,16 @@ use sciformats_conventions::{Dataset, Meaning, type_name};
 use sciformats_convert::compare::Pattern;
 
 use super::json::JsonObject;
-use crate::failure::{Answer, Outcome};
+use crate::failure::{Answer, Failure, Outcome};
 use crate::look::{self, Align, Cell, FAINT, PLAIN, TYPE, Table};
 use crate::session::Session;
 
 #[derive(Debug, Args)]
 pub(crate) struct Find {
-    /// The file, or a folder of files
-    file: PathBuf,
-    /// Text that a name, an attribute or a value contains, or a pattern for the whole of it
-    #[arg(value_name = "PATTERN", required_unless_present_any = ["kind", "attribute", "shape"])]
-    pattern: Option<String>,
+    /// Files, or folders of files; the last word is text that a name, an attribute or a value contains, or a
+    /// pattern for the whole of it
+    #[arg(value_name = "FILE", required = true)]
+    words: Vec<PathBuf>,
     /// Find only arrays with this type of element, as `ls` prints it, or `group` for groups; a pattern is permitted
     #[arg(long = "type", value_name = "TYPE")]
     kind: Option<String>,
@@ -94,10 +93,32 @@ struct Hit {
     kind: String,
 }
 
+impl Find {
+    /// Returns the files and the pattern. With other conditions the pattern may be left out.
+    fn words(&self, session: &Session) -> Outcome<(&[PathBuf], Option<&str>)> {
+        let others = self.kind.is_some() || self.shape.is_some() || self.attribute.is_some();
+        let is_file = |word: &Path| session.far().is_far(word) || word.exists();
+        match self.words.split_last() {
+            Some((last, files)) if !files.is_empty() && (!others || !is_file(last)) => {
+                let pattern = last.to_str();
+                let pattern =
+                    pattern.ok_or_else(|| Failure::Usage("the pattern is no valid Unicode".into()))?;
+                Ok((files, Some(pattern)))
+            }
+            _ if others => Ok((&self.words, None)),
+            _ => Err(Failure::Usage(
+                "what to find is missing: a text or a pattern after the file, or --type, --shape or --attr"
+                    .into(),
+            )),
+        }
+    }
+}
+
 pub(super) fn run(args: &Find, session: &Session) -> Outcome {
     let mut out = session.text();
     let mut answer = Answer::No;
-    let files = super::expanded(std::slice::from_ref(&args.file));
+    let (files, pattern) = args.words(session)?;
+    let files = super::expanded(files);
     let several = files.len() > 1;
     let mut table = Table::new([Align::Left, Align::Left, Align::Left]).fitted();
     let answered = super::for_each_file(&files, session, |path, file| {
@@ -106,7 +127,7 @@ pub(super) fn run(args: &Find, session: &Session) -> Outcome {
         let mut failure = Ok(());
         let walked = breadth_first(source, ("/", source.root()), file.limits(), &mut |entry| {
             let mut write = || -> Outcome<()> {
-                for hit in hits(args, (source, &data), &entry) {
+                for hit in hits((args, pattern), (source, &data), &entry) {
                     answer = Answer::Yes;
                     if session.json {
                         writeln!(out, "{}", json(path, &hit))?;
@@ -146,7 +167,11 @@ fn json(file: &Path, hit: &Hit) -> String {
 }
 
 /// Returns everything of an object that matches.
-fn hits(args: &Find, (source, data): (&dyn Source, &Dataset), entry: &Entry) -> Vec<Hit> {
+fn hits(
+    (args, pattern): (&Find, Option<&str>),
+    (source, data): (&dyn Source, &Dataset),
+    entry: &Entry,
+) -> Vec<Hit> {
     let Found::Object(id, object) = &entry.what else { return Vec::new() };
     let kind = kind(object);
     if let Some(wanted) = &args.kind
@@ -167,7 +192,7 @@ fn hits(args: &Find, (source, data): (&dyn Source, &Dataset), entry: &Entry) -> 
         }
     }
     let hit = |what: String| Hit { path: entry.path.clone(), what, kind: kind.clone() };
-    let Some(pattern) = args.pattern.as_deref() else {
+    let Some(pattern) = pattern else {
         return vec![hit(wanted.unwrap_or_else(|| said(data, entry, *id)))];
     };
     let last = entry.path.rsplit('/').next().unwrap_or_default();

@@ -22,13 +22,15 @@ mod stats;
 mod verify;
 mod view;
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sciformats::{File, Format};
 
-use crate::args::Command;
+use crate::args::{Command, Object};
 use crate::failure::{Answer, Failure, Outcome, complain, explain};
+use crate::look::{self, TITLE};
 use crate::session::Session;
 
 /// Carries out a command.
@@ -57,8 +59,70 @@ pub(crate) fn run(command: &Command, session: &Session) -> Outcome {
         Command::Convert(args) => convert::run(args, session),
         Command::Repack(args) => convert::repack(args, session),
         Command::Completions { shell } => shell::completions(*shell, session),
+        Command::Paths { file, start } => shell::paths(file, start, session),
         Command::Man { dir } => shell::man(dir),
     }
+}
+
+/// Returns the objects that the words of a command mean: files, of which the second may be the path in the first,
+/// and the last one the path in all of them.
+fn objects(object: &Object, more: &[PathBuf], session: &Session) -> Vec<Object> {
+    let is_file = |word: &Path| session.far().is_far(word) || word.exists();
+    let second = PathBuf::from(&object.path);
+    let mut files = vec![object.file.clone()];
+    let mut path = "/".to_owned();
+    match more.split_last() {
+        None if object.path == "/" || !is_file(&second) || holds(object, session) => {
+            path.clone_from(&object.path);
+        }
+        None => files.push(second),
+        Some((last, between)) => {
+            files.push(second);
+            files.extend_from_slice(between);
+            match last.to_str().filter(|_| !is_file(last)) {
+                Some(inside) => path = inside.to_owned(),
+                None => files.push(last.clone()),
+            }
+        }
+    }
+    files.into_iter().map(|file| Object { file, path: path.clone() }).collect()
+}
+
+/// Returns whether the file contains an object at the path. What stdin contains can only be read once.
+fn holds(object: &Object, session: &Session) -> bool {
+    object.file == Path::new("-")
+        || session.try_open(&object.file).is_ok_and(|file| file.resolve(&object.path).is_ok())
+}
+
+/// Calls `one` for each object, and reports those that cannot be read. With `titles`, the name of its file stands
+/// before each of several. The answer is no if any answer is no.
+fn for_each_object(
+    objects: &[Object],
+    (titles, session): (bool, &Session),
+    mut one: impl FnMut(&Object) -> Outcome,
+) -> Outcome {
+    if let [object] = objects {
+        return one(object);
+    }
+    let (mut answer, mut reported) = (Answer::Yes, false);
+    for (at, object) in objects.iter().enumerate() {
+        if titles {
+            let mut out = session.text();
+            let space = if at > 0 { "\n" } else { "" };
+            writeln!(out, "{space}{TITLE}{}{TITLE:#}", look::safe(&object.file.display().to_string()))?;
+            out.flush()?;
+        }
+        match one(object) {
+            Ok(Answer::Yes) => {}
+            Ok(Answer::No) => answer = Answer::No,
+            Err(failure @ (Failure::Input(_) | Failure::Usage(_) | Failure::Refused(_))) => {
+                complain(&failure.to_string());
+                reported = true;
+            }
+            Err(failure) => return Err(failure),
+        }
+    }
+    if reported { Err(Failure::Reported) } else { Ok(answer) }
 }
 
 /// The deepest nesting of folders that is searched; links may form a circle.

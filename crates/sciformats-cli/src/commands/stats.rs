@@ -33,6 +33,14 @@ struct Told {
 }
 
 pub(super) fn run(args: &Stats, session: &Session) -> Outcome {
+    let objects = super::objects(&args.object, &args.more, session);
+    let titles = !session.json;
+    super::for_each_object(&objects, (titles, session), |object| {
+        one_object(&Stats { object: object.clone(), ..args.clone() }, session)
+    })
+}
+
+fn one_object(args: &Stats, session: &Session) -> Outcome {
     let path = &args.object.file;
     let file = session.open(path)?;
     let id = file.resolve(&args.object.path).map_err(|error| Failure::within(path, &file, &error))?;

@@ -14,6 +14,7 @@ pub(crate) mod canvas;
 pub(crate) mod dates;
 pub(crate) mod palette;
 pub(crate) mod paper;
+pub(crate) mod pdf;
 pub(crate) mod raster;
 pub(crate) mod sample;
 pub(crate) mod screen;

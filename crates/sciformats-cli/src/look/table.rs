@@ -20,32 +20,53 @@ pub(crate) enum Align {
 
 /// Styled pieces of text that stand next to each other.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Cell(Vec<(Style, String)>);
+pub(crate) struct Cell {
+    parts: Vec<(Style, String)>,
+    /// The number of pieces that are values, of which a part would be misleading: a number that ends early is
+    /// another number.
+    unbroken: usize,
+}
 
 impl Cell {
     pub(crate) fn new(style: Style, text: impl Into<String>) -> Self {
-        Self(vec![(style, text.into())])
+        Self { parts: vec![(style, text.into())], unbroken: 0 }
+    }
+
+    /// Marks the text as values, which are only cut where one of them ends.
+    pub(crate) fn unbroken(self) -> Self {
+        Self { unbroken: self.parts.len(), ..self }
     }
 
     pub(crate) fn and(mut self, style: Style, text: impl Into<String>) -> Self {
-        self.0.push((style, text.into()));
+        self.parts.push((style, text.into()));
         self
     }
 
     pub(crate) fn and_cell(mut self, other: Self) -> Self {
-        self.0.extend(other.0);
+        self.parts.extend(other.parts);
         self
     }
 
+    /// Returns whether there is no text.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.parts.iter().all(|(_, text)| text.is_empty())
+    }
+
     fn width(&self) -> usize {
-        self.0.iter().map(|(_, text)| text.width()).sum()
+        self.parts.iter().map(|(_, text)| text.width()).sum()
     }
 
     /// Returns the cell in at most `width` columns; the last one is `…` if there were more.
     fn clipped(&self, width: usize) -> Self {
         let mut room = bound::left(width, 1);
+        let whole: String = self.parts.iter().take(self.unbroken).map(|(_, text)| text.as_str()).collect();
+        if whole.width() > room {
+            let ends = whole.match_indices(BETWEEN).map(|(at, _)| at + 1); // a position in the text
+            let fitting = ends.filter(|&at| whole.get(..at).is_some_and(|kept| kept.width() <= room));
+            room = fitting.last().and_then(|at| whole.get(..at)).map_or(0, |kept| kept.width());
+        }
         let mut parts = Vec::new();
-        for (style, text) in &self.0 {
+        for (style, text) in &self.parts {
             let fits = |room: &mut usize, c: char| {
                 let width = c.width().unwrap_or(0); // a bound: control characters take no room
                 let fits = width <= *room;
@@ -62,11 +83,48 @@ impl Cell {
         if let Some((_, last)) = parts.last_mut().filter(|_| width > 0) {
             last.push('…');
         }
-        Self(parts)
+        Self { parts, unbroken: self.unbroken }
+    }
+
+    /// Returns the lines of the cell, each in at most `width` columns, broken at spaces where there are some.
+    fn lines(&self, width: usize) -> Vec<Self> {
+        let (mut lines, mut line, mut used) = (Vec::new(), Self::default(), 0usize);
+        let mut end = |line: &mut Self, used: &mut usize| {
+            if let Some((_, last)) = line.parts.last_mut() {
+                last.truncate(last.trim_end().len());
+            }
+            *used = 0;
+            lines.push(std::mem::take(line));
+        };
+        for (style, text) in &self.parts {
+            for (at, paragraph) in text.split('\n').enumerate() {
+                if at > 0 {
+                    end(&mut line, &mut used);
+                }
+                for word in paragraph.split_inclusive(' ') {
+                    if used > 0 && bound::sum(used, word.trim_end().width()) > width {
+                        end(&mut line, &mut used);
+                    }
+                    let mut piece = String::new();
+                    for c in word.chars() {
+                        let wide = c.width().unwrap_or(0); // a bound: control characters take no room
+                        if used > 0 && bound::sum(used, wide) > width && c != ' ' {
+                            line.parts.push((*style, std::mem::take(&mut piece)));
+                            end(&mut line, &mut used);
+                        }
+                        piece.push(c);
+                        used = bound::sum(used, wide);
+                    }
+                    line.parts.push((*style, piece));
+                }
+            }
+        }
+        end(&mut line, &mut used);
+        lines
     }
 
     fn write(&self, out: &mut impl Write, plain: bool) -> io::Result<()> {
-        for (style, text) in &self.0 {
+        for (style, text) in &self.parts {
             if plain || *style == Style::new() {
                 out.write_all(text.as_bytes())?;
             } else {
@@ -76,6 +134,12 @@ impl Cell {
         Ok(())
     }
 }
+
+/// What stands between two values of a cell.
+const BETWEEN: &str = " … ";
+
+/// The last cell of a row is wrapped beside the others if it has at least this much room, and below them otherwise.
+const NARROW: usize = 24;
 
 /// Rows that wait until the widths of their columns are known.
 #[derive(Debug)]
@@ -87,11 +151,25 @@ pub(crate) struct Table {
     room: usize,
     /// Whether no colours are shown; styles are then not written at all.
     plain: bool,
+    /// Whether the last cell of a row continues on more lines if it does not fit.
+    wrapped: bool,
 }
 
 impl Table {
     pub(crate) fn new(aligns: impl Into<Vec<Align>>) -> Self {
-        Self { aligns: aligns.into(), rows: Vec::new(), indent: 0, room: usize::MAX, plain: false }
+        Self {
+            aligns: aligns.into(),
+            rows: Vec::new(),
+            indent: 0,
+            room: usize::MAX,
+            plain: false,
+            wrapped: false,
+        }
+    }
+
+    /// Continues the last cell of a row on more lines if it does not fit, instead of cutting it.
+    pub(crate) fn wrapped(self) -> Self {
+        Self { wrapped: true, ..self }
     }
 
     pub(crate) fn indented(self, indent: usize) -> Self {
@@ -129,10 +207,37 @@ impl Table {
                 }
             }
         }
-        for row in std::mem::take(&mut self.rows) {
+        for mut row in std::mem::take(&mut self.rows) {
+            let more = if self.wrapped { self.continued(&mut row, &widths) } else { (0, Vec::new()) };
             write_row(out, &row, (&widths, &self.aligns), (self.indent, self.room, self.plain))?;
+            for line in more.1 {
+                write!(out, "{:1$}", "", more.0)?;
+                line.write(out, self.plain)?;
+                out.write_all(b"\n")?;
+            }
         }
         Ok(())
+    }
+
+    /// Shortens the last cell of a row to what fits, and returns the lines that follow and their indent.
+    fn continued(&self, row: &mut [Cell], widths: &[usize]) -> (usize, Vec<Cell>) {
+        let Some((last, before)) = row.split_last_mut() else { return (0, Vec::new()) };
+        let used = before.iter().enumerate().map(|(i, cell)| {
+            let column = widths.get(i).copied().unwrap_or_default();
+            bound::sum(cell.width().max(column), 2)
+        });
+        let start = used.fold(self.indent, bound::sum);
+        let room = bound::left(self.room, start);
+        if last.width() <= room && !last.parts.iter().any(|(_, text)| text.contains('\n')) {
+            return (0, Vec::new());
+        }
+        if room < NARROW {
+            let indent = bound::sum(self.indent, 4);
+            return (indent, std::mem::take(last).lines(bound::left(self.room, indent).max(1)));
+        }
+        let mut lines = last.lines(room).into_iter();
+        *last = lines.next().unwrap_or_default();
+        (start, lines.collect())
     }
 }
 
@@ -144,9 +249,16 @@ fn write_row(
 ) -> io::Result<()> {
     // Spaces are written only if something follows them, so that no line ends with a space.
     let (mut spaces, mut used) = (indent, 0usize);
+    let mut over = bound::left(needed(row, (widths, aligns), indent), room);
     for (i, cell) in row.iter().enumerate() {
         let width = cell.width();
-        let fill = bound::left(widths.get(i).copied().unwrap_or_default(), width);
+        let mut fill = bound::left(widths.get(i).copied().unwrap_or_default(), width);
+        // A row that does not fit gives up its alignment before it is cut.
+        let given = fill.min(over);
+        if width > 0 || i > 0 {
+            fill -= given;
+            over -= given;
+        }
         let right = aligns.get(i) == Some(&Align::Right);
         if width > 0 {
             let before = spaces + if right { fill } else { 0 };
@@ -168,6 +280,24 @@ fn write_row(
         spaces += 2;
     }
     out.write_all(b"\n")
+}
+
+/// Returns the number of columns of characters that a row needs if all of it is aligned.
+fn needed(row: &[Cell], (widths, aligns): (&[usize], &[Align]), indent: usize) -> usize {
+    let (mut spaces, mut used) = (indent, 0usize);
+    for (i, cell) in row.iter().enumerate() {
+        let width = cell.width();
+        let fill = bound::left(widths.get(i).copied().unwrap_or_default(), width);
+        let right = aligns.get(i) == Some(&Align::Right);
+        if width > 0 {
+            used = bound::sum(used, spaces + width + if right { fill } else { 0 });
+            spaces = if right { 0 } else { fill };
+        } else {
+            spaces += fill;
+        }
+        spaces += 2;
+    }
+    used
 }
 
 #[cfg(test)]
@@ -205,9 +335,43 @@ mod tests {
             assert!(text.lines().all(|line| line.width() <= room), "{room}: {text}");
             let cut = text.lines().filter(|line| line.ends_with('…')).count();
             // Columns that are not begun leave no mark.
-            assert_eq!(cut > 0, matches!(room, 1 | 2 | 14), "{room}: {text}");
+            assert_eq!(cut > 0, matches!(room, 1 | 2 | 12 | 14), "{room}: {text}");
             assert_eq!(text.lines().count(), 2);
         }
+    }
+
+    #[test]
+    fn rows_that_do_not_fit_give_up_their_alignment_first() {
+        let mut table = Table { room: 24, ..Table::new([Align::Left, Align::Left, Align::Left]) };
+        let mut out = Vec::new();
+        table.row(&mut out, vec![cell("a"), cell("int8"), cell("1.5 … 22.5").unbroken()]).unwrap();
+        table.row(&mut out, vec![cell("long name"), cell("float32"), cell("x")]).unwrap();
+        table.row(&mut out, vec![cell("name"), cell("float32"), cell("1.5 … 22.5").unbroken()]).unwrap();
+        table
+            .row(&mut out, vec![cell("long name"), cell("float32"), cell("12.5 … 22.5").unbroken()])
+            .unwrap();
+        table.flush(&mut out).unwrap();
+        let expected = "a    int8     1.5 … 22.5\nlong name  float32  x\n\
+                        name  float32  1.5 …\nlong name  float32  …\n";
+        assert_eq!(String::from_utf8(out).unwrap(), expected);
+    }
+
+    #[test]
+    fn long_texts_continue_on_more_lines() {
+        let shown = |room, text: &str| {
+            let mut table = Table { room, ..Table::new([Align::Left; 2]) }.wrapped();
+            let mut out = Vec::new();
+            table.row(&mut out, vec![cell("name"), cell(text)]).unwrap();
+            table.flush(&mut out).unwrap();
+            String::from_utf8(out).unwrap()
+        };
+        let text = "one two three four five six seven";
+        assert_eq!(shown(usize::MAX, text), format!("name  {text}\n"));
+        assert_eq!(shown(30, text), "name  one two three four five\n      six seven\n");
+        assert_eq!(shown(20, text), "name\n    one two three\n    four five six\n    seven\n");
+        assert_eq!(shown(30, &"x".repeat(30)), format!("name  {}\n      xxxxxx\n", "x".repeat(24)));
+        assert_eq!(shown(80, "a\nb c"), "name  a\n      b c\n");
+        assert!(shown(30, "日本語日本語日本語日本語日本語").lines().all(|line| line.width() <= 30));
     }
 
     #[test]

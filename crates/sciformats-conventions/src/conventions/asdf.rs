@@ -12,6 +12,7 @@ use crate::identity::{Identity, Outline};
 use crate::node::Node;
 use crate::table::{Column, Table};
 use crate::time::{Calendar, TimeUnits};
+use crate::values::push_text;
 use crate::variable::Variable;
 
 pub(crate) struct Asdf;
@@ -33,10 +34,49 @@ fn scalar(node: Option<Node>) -> Result<Option<String>> {
     })
 }
 
-/// Decodes the array of a quantity, with its unit.
+/// Decodes an array, in which masked elements are missing.
+fn array(node: &Node) -> Result<Option<Variable>> {
+    let Some(variable) = plain::variable(node)? else { return Ok(None) };
+    // The mask is an attribute, with one truth value per element.
+    let mask = if node.file().source().format() == Format::Asdf { node.numbers("mask")? } else { None };
+    Ok(Some(match mask {
+        Some(mask) => variable.marked(mask.into_iter().map(|truth| truth != 0.0)),
+        None => variable,
+    }))
+}
+
+/// Decodes a value of the tree that is no array: a number, a text, a truth value.
+fn single(node: &Node) -> Result<Option<Variable>> {
+    let Object::Value(value) = node.object()? else { return Ok(None) };
+    let number = |number: f64| (ElementType::F64, number.to_le_bytes().to_vec());
+    let (element, bytes) = match value {
+        Value::Bool(truth) => (ElementType::Bool, vec![u8::from(truth)]),
+        Value::Float(float) => number(float),
+        Value::Integer(digits) => match digits.parse::<i64>() {
+            Ok(integer) => (ElementType::Int(8), integer.to_le_bytes().to_vec()),
+            Err(_) => number(digits.parse().unwrap_or(f64::NAN)),
+        },
+        Value::Complex(real, imaginary) => {
+            (ElementType::Complex(16), [real.to_le_bytes(), imaginary.to_le_bytes()].concat())
+        }
+        Value::Text(text) => {
+            let mut bytes = Vec::new();
+            push_text(&mut bytes, &text);
+            (ElementType::Text, bytes)
+        }
+        _ => return Ok(None),
+    };
+    Ok(Variable::scalar(node, element, bytes))
+}
+
+/// Decodes the array or the number of a quantity, with its unit.
 fn quantity(node: &Node) -> Result<Option<Variable>> {
     let Some(value) = node.child("value")? else { return Ok(None) };
-    let Some(mut variable) = plain::variable(&value)? else { return Ok(None) };
+    let found = match array(&value)? {
+        Some(found) => Some(found),
+        None => single(&value)?,
+    };
+    let Some(mut variable) = found else { return Ok(None) };
     variable.name = node.name().to_owned();
     variable.units = scalar(node.child("unit")?)?;
     Ok(Some(variable))
@@ -59,6 +99,10 @@ fn counted(format: &str) -> Option<(&'static str, Option<f64>)> {
 
 /// Decodes the array of a time: texts, or numbers in one of the formats.
 fn time(node: &Node) -> Result<Option<Variable>> {
+    if node.kind()? != Kind::Group {
+        // A text alone is a time in a format that the text itself shows.
+        return single(node);
+    }
     let Some(mut variable) = quantity(node)? else { return Ok(None) };
     let (format, scale) = (scalar(node.child("format")?)?, scalar(node.child("scale")?)?);
     variable.units = match (&format, scale) {
@@ -167,6 +211,7 @@ impl Convention for Asdf {
             Some("skycoord") => positions(node)?.map(Meaning::Table),
             Some("table") => table(node)?.map(Meaning::Table),
             Some("column") => column(node)?.map(Meaning::from),
+            _ if node.kind()? == Kind::Array && node.has("mask")? => array(node)?.map(Meaning::from),
             _ => None,
         })
     }
@@ -191,7 +236,9 @@ impl Convention for Asdf {
 #[cfg(all(test, feature = "asdf"))]
 #[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
-    use crate::{Column, Dataset};
+    use sciformats::{Range, Slab};
+
+    use crate::{Column, Dataset, Values};
 
     const TREE: &str = "#ASDF 1.0.0
 #ASDF_STANDARD 1.5.0
@@ -214,6 +261,18 @@ year: !time/time-1.1.0
   value: !core/ndarray-1.0.0 {data: [2000.5], datatype: float64, shape: [1]}
   format: jyear
   scale: tt
+speed: !unit/quantity-1.2.0 {value: 2.5, unit: km s-1}
+count: !unit/quantity-1.2.0 {value: 7, unit: ct}
+moment: !time/time-1.1.0 {value: 58000.5, format: mjd, scale: utc}
+day: !time/time-1.1.0 2020-01-01T00:00:00.000
+holes: !core/ndarray-1.0.0
+  data: [[1, 2], [3, 4]]
+  mask: [[false, true], [false, false]]
+  datatype: int64
+  shape: [2, 2]
+gaps: !unit/quantity-1.2.0
+  value: !core/ndarray-1.0.0 {data: [0.5, 1.5], mask: [true, false], datatype: float32, shape: [2]}
+  unit: m
 stars: !<tag:astropy.org:astropy/table/table-1.0.0>
   colnames: [count, when]
   columns:
@@ -256,6 +315,34 @@ sky: !<tag:astropy.org:astropy/coordinates/skycoord-1.0.0>
         assert_eq!(data.variable("/gps").unwrap().units.as_deref(), Some("gps tai"));
         // A format without a known moment remains a number.
         assert_eq!(cells(&data, "/year"), ["2000.5"]);
+    }
+
+    #[test]
+    fn quantities_may_be_single_numbers() {
+        let (_dir, data) = data();
+        assert_eq!(data.variable("/speed").unwrap().to_string(), "speed float64, km s-1");
+        assert_eq!(cells(&data, "/speed"), ["2.5"]);
+        assert_eq!(data.variable("/count").unwrap().to_string(), "count int64, ct");
+        assert_eq!(cells(&data, "/count"), ["7"]);
+        assert_eq!(cells(&data, "/moment"), ["2017-09-04T12:00:00"]);
+        assert_eq!(cells(&data, "/day"), ["2020-01-01T00:00:00.000"]);
+        assert_eq!(cells(&data.clone().raw(), "/speed"), ["2.5"]);
+    }
+
+    #[test]
+    fn masked_elements_are_missing() {
+        let (_dir, data) = data();
+        let holes = data.variable("/holes").unwrap();
+        assert_eq!((holes.to_string().as_str(), holes.is_stored()), ("holes[2, 2] float64 ← int64", false));
+        let numbers = holes.read().unwrap().into_canonical().unwrap();
+        let decoded = Values::plain(numbers.0, numbers.1).numbers().unwrap();
+        assert!(decoded[0] == 1.0 && decoded[1].is_nan() && decoded[2..] == [3.0, 4.0]);
+        let column = Slab::new(&[2, 2], [Range::all(2), Range::new(1, 1)]).unwrap();
+        assert_eq!(holes.read_slab(&column).unwrap().cells().unwrap(), [None, Some("4".to_owned())]);
+        let gaps = data.variable("/gaps").unwrap();
+        assert_eq!(gaps.to_string(), "gaps[2] float32, m");
+        assert_eq!(gaps.read().unwrap().cells().unwrap(), [None, Some("1.5".to_owned())]);
+        assert_eq!(cells(&data.clone().raw(), "/holes"), ["1", "2", "3", "4"]);
     }
 
     #[test]

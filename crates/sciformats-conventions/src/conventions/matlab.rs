@@ -5,7 +5,7 @@
 //! into `/#refs#`, a structure is a group, and a sparse matrix is a group with `MATLAB_sparse`. An array
 //! without elements contains its dimensions, and is marked by `MATLAB_empty`.
 
-use sciformats::{Datum, Decoder, ElementType, Kind, Name, Result, Slab};
+use sciformats::{Datum, Decoder, ElementType, Kind, Name, Range, Result, Slab};
 
 use super::plain;
 use crate::convention::{Convention, Meaning};
@@ -42,12 +42,18 @@ fn variable(node: &Node, class: &str) -> Result<Option<Variable>> {
     Ok(Some(if truth { variable.decoded(Decoding::Truth) } else { variable }))
 }
 
-/// Decodes an array without elements, which stores its dimensions.
+/// Decodes an array without elements, which stores its dimensions. A text without characters is an empty text.
 fn empty(node: &Node, class: &str) -> Result<Option<Meaning>> {
     let sides = node.element_numbers()?.unwrap_or_default();
-    let rows = sides.first().copied().unwrap_or(0.0) as u64;
     let Some(variable) = plain::variable(node)? else { return Ok(None) };
-    let shape = if class == "char" { vec![rows] } else { sides.iter().map(|side| *side as u64).collect() };
+    // A mark that contradicts the dimensions says nothing.
+    if !sides.contains(&0.0) {
+        return Ok(Some(variable.reversed().into()));
+    }
+    let shape: Vec<u64> = match (class, sides.as_slice()) {
+        ("char", [_, _]) => Vec::new(),
+        _ => sides.iter().map(|side| *side as u64).collect(),
+    };
     let element = match class {
         "double" => Some(ElementType::F64),
         "single" => Some(ElementType::F32),
@@ -98,11 +104,20 @@ fn count_of_references(node: &Node) -> Result<Option<u64>> {
 /// Returns the contents of some cells, in MATLAB's order.
 fn of_cells(node: &Node, rows: (u64, u64)) -> Result<Vec<Option<String>>> {
     let Some(info) = node.info()? else { return Ok(Vec::new()) };
+    let shape = info.shape.as_deref().unwrap_or_default();
+    // Most cell arrays are rows or columns, of which only the requested part is read.
+    let (slab, before) = match shape.iter().filter(|&&side| side != 1).count() {
+        1 => {
+            let range = |&side: &u64| if side == 1 { Range::all(1) } else { Range::new(rows.0, rows.1) };
+            (Slab::new(shape, shape.iter().map(range).collect::<Vec<_>>())?, 0)
+        }
+        _ => (Slab::all(shape)?, rows.0),
+    };
     let mut bytes = Vec::new();
-    node.file().read(node.id(), &Slab::all(info.shape.as_deref().unwrap_or_default())?, &mut bytes)?;
+    node.file().read(node.id(), &slab, &mut bytes)?;
     let mut texts = Vec::new();
     for (datum, at) in Decoder::new(&info.element, &bytes).zip(0u64..) {
-        let asked = at.checked_sub(rows.0).is_some_and(|at| at < rows.1);
+        let asked = at.checked_sub(before).is_some_and(|at| at < rows.1);
         match datum? {
             Datum::Text(path) if asked => {
                 let cell = node.at(&Name::from(path).shown())?;

@@ -24,27 +24,74 @@ pub(crate) struct Pandas;
 /// The number of groups that are examined to find frames.
 const LOOKED_AT: usize = 64;
 
-/// Returns the decoding for a kind of date: `datetime64[ns]`, `datetime64[us]`; without a unit, the unit is
-/// nanoseconds.
-fn moments(kind: &str) -> Option<Decoding> {
-    let unit = match kind.strip_prefix("datetime64")? {
-        "[s]" => "seconds",
-        "[ms]" => "milliseconds",
-        "[us]" => "microseconds",
-        _ => "nanoseconds",
-    };
-    let units = TimeUnits::parse(&format!("{unit} since 1970-01-01"), Calendar::ProlepticGregorian)?;
+/// The unit of a kind such as `datetime64[us]` in a word of CF and in seconds; without a unit it is nanoseconds.
+fn unit(kind: &str) -> (&'static str, f64) {
+    match kind.split_once('[').map(|(_, unit)| unit.trim_end_matches(']')) {
+        Some("s") => ("seconds", 1.0),
+        Some("ms") => ("milliseconds", 1e-3),
+        Some("us") => ("microseconds", 1e-6),
+        _ => ("nanoseconds", 1e-9),
+    }
+}
+
+/// Returns the decoding for a kind of date: `datetime64[ns]`. In a time zone, moments are stored in UTC.
+fn moments(kind: &str, zoned: bool) -> Option<Decoding> {
+    let units = format!("{} since 1970-01-01", unit(kind).0);
+    let units = TimeUnits::parse(&units, Calendar::ProlepticGregorian)?;
+    let units = if zoned { units.in_utc() } else { units };
     let mut numbers = Numbers::new(ElementType::Int(8));
-    numbers.fill = vec![i64::MIN as f64]; // not a time
+    numbers.fill = vec![NOT_A_TIME];
     Some(Decoding::Time { numbers, units })
 }
 
-/// Returns how elements of a kind become values; `nan` is the text that means a missing text.
-fn decoding(element: &ElementType, kind: Option<&str>, nan: &str) -> Decoding {
-    match (element, kind) {
+/// Returns the decoding for a kind of span, `timedelta64[ns]`: a number of seconds.
+fn spans(kind: &str) -> Decoding {
+    let mut numbers = Numbers::new(ElementType::Int(8));
+    numbers.fill = vec![NOT_A_TIME];
+    numbers.scale = Some(unit(kind).1);
+    numbers.to = Some(ElementType::F64);
+    Decoding::Numbers(numbers)
+}
+
+/// The integer that means a missing date or span.
+const NOT_A_TIME: f64 = i64::MIN as f64;
+
+/// What the attributes of an array or a field say about its values.
+#[derive(Default)]
+struct Said {
+    /// The type of NumPy or pandas.
+    kind: Option<String>,
+    /// Whether the dates belong to a time zone.
+    zoned: bool,
+}
+
+impl Said {
+    /// What the attributes of an array say, of which `kind` names the type.
+    fn of(node: &Node, kind: &str) -> Result<Self> {
+        let zone = word(node, "tz")?;
+        Ok(Self { kind: node.text(kind)?, zoned: zone.is_some_and(|zone| !zone.is_empty()) })
+    }
+
+    /// What is said about a field of a table: by an attribute of its records, and by the dictionary of its group.
+    fn of_field(group: &Node, (node, kind): (&Node, &str), field: &str) -> Result<Self> {
+        let zone = told(group, field, "tz")?;
+        Ok(Self { kind: node.text(kind)?, zoned: zone.is_some_and(|zone| *zone != pickle::Item::Nothing) })
+    }
+
+    /// The units of the decoded values.
+    fn units(&self) -> Option<String> {
+        let span = self.kind.as_ref().is_some_and(|kind| kind.starts_with("timedelta64"));
+        span.then(|| "s".to_owned())
+    }
+}
+
+/// Returns how elements become values; `nan` is the text that means a missing text.
+fn decoding(element: &ElementType, said: &Said, nan: &str) -> Decoding {
+    match (element, said.kind.as_deref()) {
         (ElementType::Int(8), Some(kind)) if kind.starts_with("datetime64") => {
-            moments(kind).unwrap_or(Decoding::Stored)
+            moments(kind, said.zoned).unwrap_or(Decoding::Stored)
         }
+        (ElementType::Int(8), Some(kind)) if kind.starts_with("timedelta64") => spans(kind),
         (ElementType::UInt(1) | ElementType::Bits(1), Some("bool")) => Decoding::Truth,
         (ElementType::Text, _) => Decoding::Text { missing: nan.to_owned() },
         (element, _) => plain::natural(element),
@@ -87,9 +134,9 @@ fn axis(node: &Node) -> Result<Option<Column>> {
         return Ok(Some(Column::texts(&name, texts)));
     }
     let Some(variable) = plain::variable(node)? else { return Ok(None) };
-    let kind = node.text("kind")?;
-    let decoding = decoding(&variable.stored().element, kind.as_deref(), "nan");
-    Ok(Some(Column::variable(variable.decoded(decoding)).renamed(name)))
+    let said = Said::of(node, "kind")?;
+    let decoding = decoding(&variable.stored().element, &said, "nan");
+    Ok(Some(Column::variable(variable.decoded(decoding)).renamed(name).in_units(said.units())))
 }
 
 fn labels(node: Option<Node>) -> Result<Vec<String>> {
@@ -143,12 +190,14 @@ fn fixed(group: &Node) -> Result<Table> {
             continue;
         }
         let Some(matrix) = plain::variable(&values)? else { continue };
-        let kind = values.text("value_type")?;
-        let decoding = decoding(&matrix.stored().element, kind.as_deref(), "nan");
+        let said = Said::of(&values, "value_type")?;
+        let decoding = decoding(&matrix.stored().element, &said, "nan");
         rows = rows.or(matrix.shape().first().copied());
         let matrix = matrix.decoded(decoding);
         columns.extend(
-            items.iter().enumerate().map(|(at, name)| Column::block(name.clone(), &matrix, at as u64, false)),
+            items.iter().enumerate().map(|(at, name)| {
+                Column::block(name.clone(), &matrix, at as u64, false).in_units(said.units())
+            }),
         );
     }
     let place = |column: &Column| place_in(&order, column);
@@ -162,11 +211,13 @@ fn series(group: &Node) -> Result<Option<Table>> {
     let name = word(group, "name")?.unwrap_or_else(|| "values".into());
     let column = match objects(&values)? {
         Some(texts) => Some(Column::texts(&name, texts)),
-        None => plain::variable(&values)?.map(|variable| {
-            let kind = values.text("value_type").unwrap_or_default();
-            let decoding = decoding(&variable.stored().element, kind.as_deref(), "nan");
-            Column::variable(variable.decoded(decoding)).renamed(name)
-        }),
+        None => {
+            let said = Said::of(&values, "value_type")?;
+            plain::variable(&values)?.map(|variable| {
+                let decoding = decoding(&variable.stored().element, &said, "nan");
+                Column::variable(variable.decoded(decoding)).renamed(name).in_units(said.units())
+            })
+        }
     };
     let rows = column.as_ref().and_then(Column::rows).or(super::members::length(&values)?);
     let columns = column.into_iter().collect();
@@ -201,21 +252,22 @@ fn table(group: &Node) -> Result<Option<Table>> {
             element => (element, false),
         };
         if field == "index" {
-            let kind = node.text("index_kind")?;
-            let decoding = decoding(base, kind.as_deref(), &nan);
+            let said = Said::of_field(group, (&node, "index_kind"), &field)?;
+            let decoding = decoding(base, &said, &nan);
             if levels.is_empty() {
-                index.push(Column::field(&records, at, decoding).renamed(index_name(group)?));
+                let column = Column::field(&records, at, decoding).renamed(index_name(group)?);
+                index.push(column.in_units(said.units()));
             }
             continue;
         }
-        let kind = node.text(&format!("{field}_dtype"))?;
+        let said = Said::of_field(group, (&node, &format!("{field}_dtype")), &field)?;
         let names = node.text(&format!("{field}_kind"))?.and_then(|text| pickle::names(text.as_bytes()));
         let decoding = match node.text(&format!("{field}_meta"))?.as_deref() {
             Some("category") => match categories(group, &field)? {
                 Some(names) => Decoding::Categories { names, ordered: false },
                 None => Decoding::Stored,
             },
-            _ => decoding(base, kind.as_deref(), &nan),
+            _ => decoding(base, &said, &nan),
         };
         for (inner, name) in names.unwrap_or_else(|| vec![field.clone()]).iter().enumerate() {
             let column = if several {
@@ -223,6 +275,7 @@ fn table(group: &Node) -> Result<Option<Table>> {
             } else {
                 Column::field(&records, at, decoding.clone()).renamed(name)
             };
+            let column = column.in_units(said.units());
             if levels.contains(name) { index.push(column) } else { columns.push(column) }
         }
     }
@@ -232,8 +285,8 @@ fn table(group: &Node) -> Result<Option<Table>> {
     Ok(Some(Table { path: group.path().to_owned(), rows: records.rows(), index, columns }))
 }
 
-/// Returns the name of the index of a table, which is in a pickled dictionary, or `index` if there is none.
-fn index_name(group: &Node) -> Result<String> {
+/// Returns what the pickled dictionary of a table says about one of its fields.
+fn told(group: &Node, field: &str, key: &str) -> Result<Option<Arc<pickle::Item>>> {
     use pickle::Item;
     let item = group.text("info")?.and_then(|text| pickle::parse(text.as_bytes()));
     let value = |list: &Item, key: &str| match list {
@@ -243,8 +296,13 @@ fn index_name(group: &Node) -> Result<String> {
         }
         _ => None,
     };
-    let index = item.as_ref().and_then(|item| value(item, "index"));
-    let named = index.and_then(|index| value(&index, "index_name")).and_then(|name| pickle::name(&name));
+    let of = item.as_ref().and_then(|item| value(item, field));
+    Ok(of.and_then(|of| value(&of, key)))
+}
+
+/// Returns the name of the index of a table, or `index` if it has none.
+fn index_name(group: &Node) -> Result<String> {
+    let named = told(group, "index", "index_name")?.and_then(|name| pickle::name(&name));
     Ok(named.unwrap_or_else(|| "index".into()))
 }
 

@@ -120,6 +120,10 @@ impl Decoding {
             Self::Stored => Values::plain(element.clone(), bytes),
             Self::Numbers(numbers) if numbers.to.is_none() => Values::plain(numbers.from.clone(), bytes),
             Self::Numbers(numbers) => Values::plain(numbers.element().clone(), numbers.decode(&bytes)?),
+            Self::Time { numbers, units } if units.is_in_utc() => {
+                let moments = times(numbers, units, &bytes)?.into_iter();
+                Values::Text(moments.map(|moment| moment.map(|moment| format!("{moment}Z"))).collect())
+            }
             Self::Time { numbers, units } => Values::Times(times(numbers, units, &bytes)?),
             Self::SecondsAndMicroseconds => Values::Times(halves(&bytes)),
             Self::As(element) => Values::plain(element.clone(), bytes),

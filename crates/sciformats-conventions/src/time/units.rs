@@ -34,6 +34,8 @@ pub struct TimeUnits {
     origin: i128,
     /// Whether fractions of a microsecond have a meaning.
     fine: bool,
+    /// Whether dates are known to be in UTC, because they belong to a time zone.
+    zoned: bool,
 }
 
 fn step(word: &str) -> Option<Step> {
@@ -66,12 +68,23 @@ impl TimeUnits {
             Step::CommonYear if calendar == Calendar::NoLeap => (false, 365 * DAY),
             _ => return None,
         };
-        Some(Self { calendar, step, origin, fine })
+        Some(Self { calendar, step, origin, fine, zoned: false })
     }
 
     /// Returns whether a text looks like units of time that count from a date, even if they are unknown.
     pub fn looks_like(text: &str) -> bool {
         text.to_ascii_lowercase().contains(" since ")
+    }
+
+    /// Marks the dates as moments in UTC, which stand for moments in a time zone. They are shown with a `Z`.
+    #[must_use]
+    pub fn in_utc(self) -> Self {
+        Self { zoned: true, ..self }
+    }
+
+    /// Returns whether the dates are marked as moments in UTC.
+    pub fn is_in_utc(&self) -> bool {
+        self.zoned
     }
 
     /// Returns the calendar.

@@ -11,7 +11,7 @@ use sciformats::{Datum, ElementType};
 use super::brackets::Place;
 use super::{Part, Printed};
 
-pub(super) fn print(part: &Part<'_>, out: &mut impl Write) -> Printed {
+pub(in crate::commands) fn print(part: &Part<'_>, out: &mut impl Write) -> Printed {
     if let ElementType::Compound(fields) = part.array.element() {
         let names: Vec<_> = fields.iter().flat_map(|(name, field)| columns(&name.shown(), field)).collect();
         let names: Vec<_> = names.iter().map(|name| quoted(name)).collect();
@@ -68,11 +68,13 @@ fn cells(datum: &Datum<'_>, field: &ElementType) -> Vec<String> {
     }
 }
 
-fn value(datum: &Datum<'_>) -> String {
+/// Returns an element as a cell.
+pub(in crate::commands) fn value(datum: &Datum<'_>) -> String {
     quoted(&datum.to_string()).into_owned()
 }
 
-fn quoted(text: &str) -> Cow<'_, str> {
+/// Returns a text as a cell.
+pub(in crate::commands) fn quoted(text: &str) -> Cow<'_, str> {
     if text.contains(['"', ',', '\n', '\r']) {
         Cow::Owned(format!("\"{}\"", text.replace('"', "\"\"")))
     } else {

@@ -7,7 +7,7 @@ use sciformats_core::bound;
 use super::brackets::Place;
 use super::{Part, Printed};
 
-pub(super) fn print(part: &Part<'_>, out: &mut impl Write) -> Printed {
+pub(in crate::commands) fn print(part: &Part<'_>, out: &mut impl Write) -> Printed {
     let shape = part.selection.shape();
     if shape.contains(&0) {
         // An array without elements becomes nested empty lists, as deep as the dimensions before the first

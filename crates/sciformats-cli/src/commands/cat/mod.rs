@@ -1,9 +1,9 @@
 //! `cat`: prints the values of an array.
 
 mod brackets;
-mod csv;
-mod json;
-mod npy;
+pub(super) mod csv;
+pub(super) mod json;
+pub(super) mod npy;
 mod text;
 
 use std::io::{self, Write};
@@ -26,6 +26,17 @@ pub(super) struct Part<'a> {
 }
 
 pub(super) fn run(args: &Cat, session: &Session) -> Outcome {
+    let objects = super::objects(&args.object, &args.more, session);
+    let format = args.format().unwrap_or(if session.json { CatFormat::Json } else { CatFormat::Text });
+    if objects.len() > 1 && format == CatFormat::Npy {
+        return Err(Failure::Usage("the format npy contains one array; print one file at a time".into()));
+    }
+    super::for_each_object(&objects, (format == CatFormat::Text, session), |object| {
+        one(&args.of(object.clone()), session)
+    })
+}
+
+fn one(args: &Cat, session: &Session) -> Outcome {
     let path = &args.object.file;
     let file = session.open(path)?;
     let fail = |error| Failure::of(path, &error);
@@ -118,6 +129,12 @@ impl From<Error> for Stop {
 }
 
 type Printed = Result<(), Stop>;
+
+impl<'a> Part<'a> {
+    pub(super) fn new(array: &'a Array<'a>, selection: Selection, quoted: bool) -> Self {
+        Self { array, selection, quoted }
+    }
+}
 
 impl Part<'_> {
     /// Calls `visit` for each element until it fails.

@@ -7,7 +7,7 @@ use sciformats_convert::numpy::{self, Fixed};
 
 use super::{Part, Printed};
 
-pub(super) fn print(part: &Part<'_>, out: &mut impl Write) -> Printed {
+pub(in crate::commands) fn print(part: &Part<'_>, out: &mut impl Write) -> Printed {
     // NumPy stores elements that are arrays as further dimensions.
     let (element, shape) = numpy::flat(part.array.element(), &part.selection.shape());
     let mut fixed = Fixed::new(element);

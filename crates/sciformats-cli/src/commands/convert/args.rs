@@ -6,13 +6,15 @@ use clap::Args;
 use sciformats::Format;
 use sciformats_convert::sink::WriteOptions;
 
+use super::export;
+
 #[derive(Debug, Args)]
 pub(crate) struct Convert {
     #[command(flatten)]
     pub(super) files: Files,
-    /// The format to write [default: chosen by the ending of OUT]
+    /// The format to write; csv, json and npz contain decoded values [default: chosen by the ending of OUT]
     #[arg(long, value_name = "FORMAT", value_parser = parse_format)]
-    pub(super) to: Option<Format>,
+    pub(super) to: Option<Target>,
     /// Convert only objects whose path matches, with everything in them; may be repeated
     #[arg(long, value_name = "PATTERN")]
     pub(super) select: Vec<String>,
@@ -93,10 +95,27 @@ impl Storage {
     }
 }
 
-fn parse_format(text: &str) -> Result<Format, String> {
-    let words = || Format::ALL.map(Format::word);
-    let found = Format::ALL.into_iter().find(|format| format.word() == text);
-    found.ok_or_else(|| format!("expected one of {}", words().join(", ")))
+/// What can be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Target {
+    /// One of our formats, with everything that the file contains.
+    Format(Format),
+    /// Arrays for other programs.
+    Export(export::Target),
+}
+
+impl Target {
+    /// Returns all words that select a target.
+    pub(super) fn words() -> Vec<&'static str> {
+        let others = export::Target::ALL.map(export::Target::word);
+        Format::ALL.map(Format::word).into_iter().chain(others).collect()
+    }
+}
+
+fn parse_format(text: &str) -> Result<Target, String> {
+    let format = Format::ALL.into_iter().find(|format| format.word() == text).map(Target::Format);
+    let other = || export::Target::ALL.into_iter().find(|other| other.word() == text).map(Target::Export);
+    format.or_else(other).ok_or_else(|| format!("expected one of {}", Target::words().join(", ")))
 }
 
 fn parse_shape(text: &str) -> Result<Shape, String> {
@@ -111,7 +130,8 @@ mod tests {
 
     #[test]
     fn formats_and_shapes() {
-        assert_eq!(parse_format("gsd"), Ok(Format::Gsd));
+        assert_eq!(parse_format("gsd"), Ok(Target::Format(Format::Gsd)));
+        assert_eq!(parse_format("npz"), Ok(Target::Export(export::Target::Npz)));
         assert!(parse_format("GSD").is_err());
         assert_eq!(parse_shape("3, 40"), Ok(Shape(vec![3, 40])));
         assert_eq!(parse_shape("3x40"), Ok(Shape(vec![3, 40])));

@@ -1,7 +1,9 @@
 //! `convert` writes a file in another format; `repack` writes the same contents anew in the same format.
 
 pub(crate) mod args;
+mod export;
 mod repack;
+mod zip;
 
 use std::io::{self, ErrorKind, Write};
 use std::path::Path;
@@ -11,7 +13,7 @@ use sciformats::{Blame, Error, File, Format};
 use sciformats_convert::convert::{Counts, Loss, Options, Plan};
 use sciformats_core::bound;
 
-use self::args::{Convert, Files};
+use self::args::{Convert, Files, Target};
 use super::json::JsonObject;
 use crate::failure::{Answer, Failure, Outcome, advice, free};
 use crate::interrupt;
@@ -25,7 +27,10 @@ const SHOWN: usize = 20;
 
 pub(super) fn run(args: &Convert, session: &Session) -> Outcome {
     let Files { input, output, .. } = &args.files;
-    let target = target(args)?;
+    let target = match target(args)? {
+        Target::Format(format) => format,
+        Target::Export(target) => return export::run(args, target, session),
+    };
     if !args.dry_run {
         free(output, args.files.force)?;
     }
@@ -93,10 +98,14 @@ pub(super) fn run(args: &Convert, session: &Session) -> Outcome {
 }
 
 /// Returns the format to write.
-fn target(args: &Convert) -> Outcome<Format> {
+fn target(args: &Convert) -> Outcome<Target> {
     let output = &args.files.output;
-    args.to.or_else(|| Format::expected_of(output)).ok_or_else(|| {
-        let words = Format::ALL.map(Format::word).join(", ");
+    let by_name = || {
+        let format = Format::expected_of(output).map(Target::Format);
+        format.or_else(|| export::Target::of(output).map(Target::Export))
+    };
+    args.to.or_else(by_name).ok_or_else(|| {
+        let words = Target::words().join(", ");
         let output = output.display();
         Failure::Usage(format!(
             "{output}: the ending of this name selects no format; choose one with --to: {words}"

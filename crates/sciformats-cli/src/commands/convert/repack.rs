@@ -156,7 +156,7 @@ pub(super) fn whole(args: &Convert, file: &Arc<File>, session: &Session) -> Outc
 fn rescue(args: &Repack, format: Format) -> Convert {
     Convert {
         files: args.files.clone(),
-        to: Some(format),
+        to: Some(super::args::Target::Format(format)),
         select: Vec::new(),
         lossy: true,
         check: false,

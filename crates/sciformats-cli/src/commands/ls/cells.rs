@@ -37,7 +37,7 @@ pub(super) fn array(info: &ArrayInfo, meant: Option<&Meant>, style: Style) -> Ve
     let filters = look::safe(&info.filters.join(", ")).into_owned();
     if !style.long {
         let bytes = info.stored.or(info.logical()).filter(|_| !dimension);
-        cells.push(Cell::new(PLAIN, size(bytes)));
+        cells.push(Cell::new(PLAIN, size(bytes)).unbroken());
         cells.push(said(meant, &filters));
         return cells;
     }
@@ -48,7 +48,7 @@ pub(super) fn array(info: &ArrayInfo, meant: Option<&Meant>, style: Style) -> Ve
         key => format!("{key} {value}"),
     });
     let notes: Vec<String> = chunks.into_iter().chain(info.filters.clone()).chain(facts).collect();
-    cells.push(Cell::new(PLAIN, size(info.stored)));
+    cells.push(Cell::new(PLAIN, size(info.stored)).unbroken());
     let logical = info.logical().map(|bytes| format!("of {}", look::size(bytes)));
     cells.push(Cell::new(FAINT, logical.unwrap_or_default()));
     cells.push(said(meant, &look::safe(&notes.join(", "))));
@@ -85,39 +85,54 @@ fn extent(info: &ArrayInfo, meant: Option<&Meant>) -> Cell {
     };
     let shape = Cell::new(SHAPE, look::shape(Some(&variable.shape())));
     match glance {
-        Some(Glance::Value(value)) => Cell::new(FAINT, "= ").and(PLAIN, look::safe(value)),
+        Some(Glance::Value(value)) => {
+            let cell = Cell::new(FAINT, "= ").and(PLAIN, look::safe(value));
+            if value.starts_with('"') { cell } else { cell.unbroken() }
+        }
         _ if !variable.has_names() => shape,
-        _ => Cell::new(PLAIN, look::safe(&told(variable, glance.as_ref()).join("  "))),
+        _ => told(variable, glance.as_ref()),
     }
 }
 
 /// Returns the range of coordinates, the name for people, and the flags.
-fn told(variable: &Variable, glance: Option<&Glance>) -> Vec<String> {
-    let mut parts = Vec::new();
-    if let Some(Glance::Ends(first, last)) = glance {
-        parts.push(format!("{first} … {last}"));
-    }
+fn told(variable: &Variable, glance: Option<&Glance>) -> Cell {
+    let cell = match glance {
+        Some(Glance::Ends(first, last)) => {
+            Cell::new(PLAIN, look::safe(&format!("{first} … {last}"))).unbroken()
+        }
+        _ => Cell::default(),
+    };
+    let alone = !matches!(glance, Some(Glance::Ends(..)));
     // A name for people that only repeats the name of the array is left out.
-    let name = variable.long_name.clone().filter(|name| *name != variable.name);
-    parts.extend(name.map(|name| look::clipped(&name, 60)));
-    if let (Some(flags), true) = (&variable.flags, parts.is_empty()) {
-        parts.push(look::clipped(&flags.meanings.join(", "), 40));
+    match variable.long_name.as_ref().filter(|name| **name != variable.name) {
+        Some(name) => {
+            let space = if alone { "" } else { "  " };
+            cell.and(PLAIN, format!("{space}{}", look::safe(&look::clipped(name, 60))))
+        }
+        None => match &variable.flags {
+            Some(flags) if alone => {
+                cell.and(PLAIN, look::safe(&look::clipped(&flags.meanings.join(", "), 40)))
+            }
+            _ => cell,
+        },
     }
-    parts
 }
 
 /// Returns what did not fit into the other cells, and how the array is stored.
 fn said(meant: Option<&Meant>, stored: &str) -> Cell {
-    let mut parts = Vec::new();
+    let mut cell = Cell::default();
     if let Some(Meant { variable, glance }) = meant {
         let value = matches!(glance, Some(Glance::Value(_)));
         if value || !variable.has_names() {
-            parts = told(variable, glance.as_ref());
+            cell = told(variable, glance.as_ref());
         }
-        parts.extend(variable.units.clone().filter(|_| is_time(variable)));
+        if let Some(units) = variable.units.as_ref().filter(|_| is_time(variable)) {
+            let space = if cell.is_empty() { "" } else { "  " };
+            cell = cell.and(PLAIN, format!("{space}{}", look::safe(units)));
+        }
     }
-    let between = if parts.is_empty() || stored.is_empty() { "" } else { "  " };
-    Cell::new(PLAIN, look::safe(&parts.join("  "))).and(FAINT, format!("{between}{stored}"))
+    let space = if cell.is_empty() || stored.is_empty() { "" } else { "  " };
+    cell.and(FAINT, format!("{space}{stored}"))
 }
 
 /// Returns the path of a file, with the name of the file highlighted.

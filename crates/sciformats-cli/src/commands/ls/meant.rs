@@ -94,9 +94,24 @@ fn is_near(info: &ArrayInfo) -> bool {
     elements.and_then(|elements| elements.checked_mul(size)).is_some_and(|bytes| bytes <= GLANCE)
 }
 
-/// Returns the kind of a group by the marks of its convention.
+/// Returns the kind of a group by the marks of its convention, and the array or the number that it stands for if it
+/// has a tag.
 pub(super) fn mark(data: &Dataset, (path, id): (&str, ObjectId)) -> Option<String> {
     let node = data.known(path, id);
+    if let Some(tag) = node.tag() {
+        let kind = tag.rsplit(['/', ':']).next()?;
+        let kind = kind.rsplit_once('-').map_or(kind, |(kind, _)| kind);
+        let Ok(Some(Meaning::Variable(variable))) = data.meaning_of(&node) else {
+            return Some(look::clipped(kind, SHOWN));
+        };
+        let shape = variable.shape();
+        let shape = if shape.is_empty() { String::new() } else { format!("  {}", look::shape(Some(&shape))) };
+        let value = match look_at(&variable) {
+            Some(Glance::Value(value)) => format!("  = {value}"),
+            _ => String::new(),
+        };
+        return Some(format!("{kind}  {}{shape}{value}", look::clipped(&variable.values_name(), SHOWN)));
+    }
     let names =
         ["encoding-type", "NX_class", "pandas_type", "MATLAB_class", "neurodata_type", "h5sparse_format"];
     let found = names.iter().find_map(|name| node.text(name).ok().flatten().filter(|text| !text.is_empty()));

@@ -18,43 +18,27 @@ use self::meant::{Meant, meant};
 use self::tree::{Position, Walk};
 use super::FOLDERS;
 use super::json::JsonObject;
-use crate::args::Ls;
-use crate::failure::{Answer, Failure, Outcome, complain};
+use crate::args::{Ls, Object as Inside};
+use crate::failure::{Answer, Failure, Outcome};
 use crate::look::{self, Align, Cell, FAINT, PLAIN, TYPE, Table, WRONG};
 use crate::session::Session;
 use crate::strange;
 
 pub(super) fn run(args: &Ls, session: &Session) -> Outcome {
-    let second = Path::new(&args.path);
-    let several = !args.more.is_empty() || (args.path != "/" && second.exists() && !holds(args, session));
-    if !several {
-        return one(args, session);
-    }
-    let files = [args.file.as_path(), second].into_iter().chain(args.more.iter().map(AsRef::as_ref));
-    let (mut reported, mut listed) = (false, false);
-    for file in files {
-        if std::mem::take(&mut listed) && !session.json {
+    let object = Inside { file: args.file.clone(), path: args.path.clone() };
+    let objects = super::objects(&object, &args.more, session);
+    let mut listed = false;
+    super::for_each_object(&objects, (false, session), |object| {
+        if listed && !session.json {
             let mut out = session.text();
             writeln!(out)?;
             out.flush()?;
         }
-        let args = Ls { file: file.to_owned(), path: "/".into(), more: Vec::new(), ..args.clone() };
-        match one(&args, session) {
-            Ok(_) => listed = true,
-            Err(failure @ (Failure::Input(_) | Failure::Usage(_))) => {
-                complain(&failure.to_string());
-                reported = true;
-            }
-            Err(failure) => return Err(failure),
-        }
-    }
-    if reported { Err(Failure::Reported) } else { Ok(Answer::Yes) }
-}
-
-/// Returns whether the file contains an object at the path. What stdin contains can only be read once.
-fn holds(args: &Ls, session: &Session) -> bool {
-    args.file == Path::new("-")
-        || session.try_open(&args.file).is_ok_and(|file| file.resolve(&args.path).is_ok())
+        let (file, path) = (object.file.clone(), object.path.clone());
+        let answer = one(&Ls { file, path, more: Vec::new(), ..args.clone() }, session)?;
+        listed = true;
+        Ok(answer)
+    })
 }
 
 fn one(args: &Ls, session: &Session) -> Outcome {
@@ -142,8 +126,8 @@ impl<W: Write> List<'_, W> {
         Ok(())
     }
 
-    /// Lists a file of a folder if it is a scientific file or has the name of one. If it has only the name, the
-    /// line says what it is and what to do with it.
+    /// Lists a file of a folder if it is a scientific file or has the name of one. If it has only the name, or is data
+    /// of another format, the line says what it is and what to do with it.
     fn candidate(&mut self, path: &Path) -> Outcome<()> {
         match self.session.try_open(path) {
             Ok(file) => {
@@ -156,6 +140,9 @@ impl<W: Write> List<'_, W> {
                 match (format.or_else(|| Format::expected_of(path)), strange) {
                     (Some(_), Some(strange)) => self.unreadable(path, None, &strange::said(&strange)),
                     (Some(format), None) => self.unreadable(path, Some(format), &error.to_string()),
+                    (None, Some(strange)) if strange::is_data(&strange) => {
+                        self.unreadable(path, None, &strange::said(&strange))
+                    }
                     (None, _) => Ok(()),
                 }
             }

@@ -88,17 +88,17 @@ fn the_whole_tree_with_everything() {
         listed([true; 3], false),
         "\
 data/run.h5  HDF5 1.10  0 B
-│   @title      a run\\u{1b}[0m
-├── answer      42
+│   @title = a run\\u{1b}[0m
+├── answer  42
 ├── fields/
 │   ├── empty/
-│   └── u       float64, m/s  2 × 3  20 B  of 48 B  chunks 1 × 3, shuffle, zlib 6
-│       @range  [-1, 1]  int32 2
-│       @units  m/s
+│   └── u   float64, m/s  2 × 3  20 B  of 48 B  chunks 1 × 3, shuffle, zlib 6
+│       @range = [-1, 1]  int32 2
+│       @units = m/s
 ├── other → b.h5 : /x
 ├── same = /fields/u
 ├── soft → /fields/u
-├── torn        malformed object at offset 0x40: it is truncated
+├── torn    malformed object at offset 0x40: it is truncated
 └── user → class 187
 "
     );

@@ -225,8 +225,8 @@ impl<W: Write> List<'_, W> {
                 Ok(attribute) => {
                     let lead = format!("{}@", at.lead);
                     let meaning = source.attribute_json(id, &attribute);
-                    let row = attrs::short_row(&attribute, &lead, meaning.as_deref());
-                    self.table.row(&mut self.out, row)?;
+                    let cell = attrs::short(&attribute, &lead, meaning.as_deref());
+                    self.table.row(&mut self.out, vec![cell])?;
                 }
                 Err(error) => self.damaged(&Position { name: "@", ..*at }, &error)?,
             }

@@ -31,7 +31,7 @@ pub(crate) struct Plot {
     /// The number of bars of a histogram
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(super) bins: Option<u32>,
-    /// Draw into this file, which must end in .svg or .png
+    /// Draw into this file, which must end in .svg, .pdf or .png
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
     /// The size of a picture in a file, in pixels
@@ -46,6 +46,7 @@ pub(crate) struct Plot {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Target {
     Svg,
+    Pdf,
     Png,
 }
 
@@ -55,8 +56,9 @@ impl Plot {
         let Some(output) = self.output.as_deref() else { return Ok(None) };
         match output.extension().and_then(|ending| ending.to_str()) {
             Some("svg") => Ok(Some((output, Target::Svg))),
+            Some("pdf") => Ok(Some((output, Target::Pdf))),
             Some("png") => Ok(Some((output, Target::Png))),
-            _ => Err(format!("{}: the name of a picture must end in .svg or .png", output.display())),
+            _ => Err(format!("{}: the name of a picture must end in .svg, .pdf or .png", output.display())),
         }
     }
 }

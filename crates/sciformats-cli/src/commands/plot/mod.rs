@@ -14,6 +14,7 @@ use sciformats_core::bound;
 use self::args::{Plot, Target};
 use crate::failure::{Answer, Failure, Outcome, free, remark};
 use crate::figure::canvas::Size;
+use crate::figure::pdf::Pdf;
 use crate::figure::raster::Raster;
 use crate::figure::screen::Depth;
 use crate::figure::svg::Svg;
@@ -108,6 +109,11 @@ fn save(figure: &Figure, (output, target): (&Path, Target), args: &Plot, session
             let mut svg = Svg::new(args.size);
             paper::draw(figure, args.size, &mut svg);
             svg.finish()
+        }
+        Target::Pdf => {
+            let mut pdf = Pdf::new(args.size);
+            paper::draw(figure, args.size, &mut pdf);
+            Ok(pdf.finish())
         }
         Target::Png => {
             let mut raster = Raster::new(args.size);

@@ -1,4 +1,4 @@
-//! Writes netCDF-4 files with shared dimensions in the form that the netCDF library requires.
+//! netCDF-4 files with shared dimensions in the form that the netCDF library requires.
 //!
 //! Source: "File Format Specifications" in the netCDF users' guide.
 

@@ -1,0 +1,416 @@
+//! `convert` to CSV, JSON and npz: arrays and tables as the convention of the file defines them.
+
+use std::io::{self, Write};
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use sciformats::model::write_text;
+use sciformats::storage::{Durability, Replacement, WriteAt};
+use sciformats::walk::{Found, breadth_first};
+use sciformats::{ElementType, Error, Object, Selection};
+use sciformats_conventions::{Dataset, Meaning, Variable};
+use sciformats_convert::compare::Pattern;
+use sciformats_convert::numpy::{self, Fixed};
+
+use super::args::Convert;
+use super::zip::Zip;
+use crate::commands::cat::{Part, Stop, csv, json, npy};
+use crate::commands::json::JsonObject;
+use crate::failure::{Answer, Failure, Outcome, free};
+use crate::look::{self, FAINT, TITLE, WELL, WRONG};
+use crate::meaning::{Thing, View, along};
+use crate::session::Session;
+
+/// A format that contains arrays for other programs, and nothing else of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Target {
+    Csv,
+    Json,
+    Npz,
+}
+
+impl Target {
+    pub(super) const ALL: [Self; 3] = [Self::Csv, Self::Json, Self::Npz];
+
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::Csv => "csv",
+            Self::Json => "json",
+            Self::Npz => "npz",
+        }
+    }
+
+    /// Returns the target that the ending of a name selects.
+    pub(super) fn of(path: &Path) -> Option<Self> {
+        let ending = path.extension()?.to_str()?.to_ascii_lowercase();
+        Self::ALL.into_iter().find(|target| target.word() == ending)
+    }
+}
+
+/// The number of elements that are held at once to write lines of CSV.
+const AT_ONCE: u64 = 1 << 16;
+
+pub(super) fn run(args: &Convert, target: Target, session: &Session) -> Outcome {
+    let (input, output) = (&args.files.input, &args.files.output);
+    let storage = &args.storage;
+    if storage.chunks.is_some() || storage.filter.is_some() || storage.level.is_some() || args.check {
+        return Err(Failure::Usage(format!(
+            "--chunks, --filter, --level and --check have no meaning for {}",
+            target.word()
+        )));
+    }
+    if !args.dry_run {
+        free(output, args.files.force)?;
+    }
+    let data = Dataset::new(session.open_whole(input)?);
+    let paths = chosen(&data, args);
+    let paths = if target == Target::Csv { of_one_shape(&data, paths) } else { Ok(paths) };
+    let paths = paths.map_err(|why| Failure::Refused(format!("{}: {why}", input.display())))?;
+    if paths.is_empty() {
+        return Err(Failure::Refused(format!("{}: no array or table is selected", input.display())));
+    }
+    let view = if target == Target::Csv { View::Words } else { View::Values };
+    let mut things = Vec::new();
+    for path in &paths {
+        let thing = Thing::find(&data, path, view).map_err(|error| Failure::of(input, &error))?;
+        session.doubt(input, &thing);
+        things.push((path.clone(), thing));
+    }
+    let losses = if target == Target::Npz { lost(&mut things) } else { Vec::new() };
+    let mut out = session.text();
+    told(&mut out, &losses, session)?;
+    let stopped = !losses.is_empty() && !args.lossy;
+    if things.is_empty() || stopped || args.dry_run {
+        end(&mut out, (output, things.len()), None, session)?;
+        return Ok(Answer::of(!stopped && !things.is_empty()));
+    }
+    let sources: Vec<_> = things.iter().map(|(_, thing)| thing.source()).collect();
+    let written = session.watched("converting", &sources, || write(output, target, &data, &things));
+    let size = written.map_err(|stop| match stop {
+        Stop::Read(error) => Failure::of(input, &error),
+        Stop::Write(error) => Failure::Unwritten(output.clone(), error.to_string()),
+    })?;
+    end(&mut out, (output, things.len()), Some(size), session)?;
+    Ok(Answer::Yes)
+}
+
+/// Returns the arrays, tables and sparse matrices that are selected, or all of them. The parts of a table and of a
+/// sparse matrix are not listed.
+fn chosen(data: &Dataset, args: &Convert) -> Vec<String> {
+    let patterns: Vec<Pattern> = args.select.iter().map(|text| Pattern::from(text.as_str())).collect();
+    let selected = |path: &str| {
+        let ends = path.match_indices('/').map(|(at, _)| at).filter(|&at| at > 0).chain([path.len()]);
+        let mut places = ends.filter_map(|at| path.get(..at));
+        patterns.is_empty() || places.any(|place| patterns.iter().any(|pattern| pattern.matches(place)))
+    };
+    let mut paths = Vec::new();
+    let mut wholes: Vec<String> = Vec::new();
+    let file = data.file();
+    let _ = breadth_first(file.source(), ("/", file.source().root()), file.limits(), &mut |entry| {
+        let Found::Object(id, object) = &entry.what else { return ControlFlow::Continue(()) };
+        if wholes.iter().any(|whole| entry.path.starts_with(whole.as_str())) {
+            return ControlFlow::Continue(());
+        }
+        let meaning = match object {
+            Object::Group | Object::Array(_) => data.meaning_of(&data.known(&entry.path, *id)).ok().flatten(),
+            _ => None,
+        };
+        let taken = match (object, &meaning) {
+            (Object::Group, Some(Meaning::Table(_) | Meaning::Sparse(_))) => {
+                wholes.push(format!("{}/", entry.path.trim_end_matches('/')));
+                true
+            }
+            (Object::Array(_), Some(Meaning::Variable(variable))) => !variable.is_dimension(),
+            (Object::Array(info), _) => info.shape.is_some(),
+            _ => false,
+        };
+        if taken && selected(&entry.path) {
+            paths.push(entry.path.clone());
+        }
+        ControlFlow::Continue(())
+    });
+    paths
+}
+
+/// Returns the table, or the variables along the same dimensions, that become the columns of one file of CSV.
+/// Without a choice they are what the file is about.
+fn of_one_shape(data: &Dataset, paths: Vec<String>) -> Result<Vec<String>, String> {
+    if paths.len() < 2 {
+        return Ok(paths);
+    }
+    let variable = |path: &String| match data.meaning(path) {
+        Ok(Some(Meaning::Variable(variable))) => Some(*variable),
+        _ => None,
+    };
+    let variables: Vec<(String, Variable)> =
+        paths.iter().filter_map(|path| Some((path.clone(), variable(path)?))).collect();
+    // Coordinates are columns beside the variables that they belong to.
+    let is_coordinate = |path: &str| {
+        let named = |other: &Variable| other.coordinates.iter().any(|known| known.path == *path);
+        let own = |other: &(String, Variable)| {
+            other.0 == path
+                && (0..other.1.dimensions.len()).any(|axis| along::path(&other.1, axis) == Some(path))
+        };
+        variables.iter().any(|other| named(&other.1) || own(other))
+    };
+    let main: Vec<&(String, Variable)> = variables.iter().filter(|(path, _)| !is_coordinate(path)).collect();
+    let rank = main.iter().map(|(_, variable)| variable.dimensions.len()).max().unwrap_or(0); // a bound of ranks
+    let main: Vec<_> = main.into_iter().filter(|(_, variable)| variable.dimensions.len() == rank).collect();
+    let alike = |one: &Variable, other: &Variable| {
+        let names = |variable: &Variable| -> Vec<_> {
+            variable.dimensions.iter().map(|dimension| dimension.name.clone()).collect()
+        };
+        one.shape() == other.shape() && names(one) == names(other)
+    };
+    match main.split_first() {
+        Some((first, rest))
+            if variables.len() == paths.len() && rest.iter().all(|other| alike(&first.1, &other.1)) =>
+        {
+            Ok(main.into_iter().map(|(path, _)| path.clone()).collect())
+        }
+        _ => {
+            let named: Vec<&str> = paths.iter().take(6).map(String::as_str).collect();
+            let more = if paths.len() > named.len() { ", …" } else { "" };
+            Err(format!(
+                "CSV contains one table, or arrays of one shape; choose some of {}{more} with --select",
+                named.join(", ")
+            ))
+        }
+    }
+}
+
+/// Removes what NumPy cannot store, and returns it with the reason.
+fn lost(things: &mut Vec<(String, Thing)>) -> Vec<(String, Error)> {
+    let mut losses = Vec::new();
+    things.retain(|(path, thing)| {
+        let known = thing.array().and_then(|array| {
+            let (element, _) = numpy::flat(array.element(), array.shape());
+            let fixed = Fixed::new(element);
+            if fixed.is_as_is() { numpy::dtype(element).map(drop) } else { fixed.dtype().map(drop) }
+        });
+        known.map_err(|error| losses.push((path.clone(), error))).is_ok()
+    });
+    losses
+}
+
+fn told(out: &mut impl Write, losses: &[(String, Error)], session: &Session) -> Outcome<()> {
+    for (path, error) in losses {
+        if session.json {
+            let mut line = JsonObject::new();
+            line.value("path", path.as_str()).value("loss", error.to_string());
+            writeln!(out, "{}", line.finish())?;
+        } else {
+            writeln!(
+                out,
+                "  {WRONG}loses{WRONG:#}   {}: {}",
+                look::safe(path),
+                look::safe(&error.to_string())
+            )?;
+        }
+    }
+    Ok(())
+}
+
+/// Reports what was written; `None` if nothing was.
+fn end(
+    out: &mut impl Write,
+    (output, count): (&Path, usize),
+    size: Option<u64>,
+    session: &Session,
+) -> Outcome<()> {
+    let path = output.display().to_string();
+    if session.json {
+        let mut line = JsonObject::new();
+        line.value("output", path).value("arrays", count as u64).value("written", size.is_some());
+        writeln!(out, "{}", line.finish())?;
+    } else if !session.quiet {
+        let arrays = look::count(count as u64, "array");
+        let path = look::safe(&path);
+        match size {
+            Some(size) => writeln!(
+                out,
+                "{TITLE}{path}{TITLE:#}: {WELL}written{WELL:#}  {FAINT}{arrays}, {}{FAINT:#}",
+                look::size(size)
+            )?,
+            None => writeln!(out, "{TITLE}{path}{TITLE:#}: not written  {FAINT}{arrays}{FAINT:#}")?,
+        }
+    }
+    Ok(out.flush()?)
+}
+
+/// A new file that appears when it is complete.
+struct Out {
+    file: Replacement,
+    at: u64,
+}
+
+impl Write for Out {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write_at(self.at, bytes).map_err(unwritten)?;
+        self.at = self.at.saturating_add(bytes.len() as u64); // a bound: no file is that long
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn unwritten(error: Error) -> io::Error {
+    match error {
+        Error::Io { source, .. } => io::Error::new(source.kind(), source.to_string()),
+        other => io::Error::other(other.to_string()),
+    }
+}
+
+/// Writes the file and returns its size.
+fn write(output: &Path, target: Target, data: &Dataset, things: &[(String, Thing)]) -> Result<u64, Stop> {
+    let file = Replacement::create(output).map_err(unwritten)?;
+    let mut out = io::BufWriter::with_capacity(1 << 18, Out { file, at: 0 });
+    match target {
+        Target::Csv => lines(data, things, &mut out)?,
+        Target::Json => objects(data, things, &mut out)?,
+        Target::Npz => {
+            let mut zip = Zip::new(&mut out);
+            for (path, thing) in things {
+                let name = path.trim_start_matches('/');
+                let name = if name.is_empty() { "data" } else { name };
+                let array = thing.array()?;
+                let part = Part::whole(&array, false)?;
+                zip.member(&format!("{name}.npy"), |mut out| npy::print(&part, &mut out))?;
+            }
+            zip.finish()?;
+        }
+    }
+    let out = out.into_inner().map_err(io::IntoInnerError::into_error)?;
+    let size = out.at;
+    out.file.finish(Durability::Process).map_err(unwritten)?;
+    Ok(size)
+}
+
+/// Writes one JSON object with the arrays by their paths: dimensions, units and values.
+fn objects(data: &Dataset, things: &[(String, Thing)], out: &mut impl Write) -> Result<(), Stop> {
+    let mut head = JsonObject::new();
+    if let Some(identity) = data.identity()? {
+        head.value("convention", identity.to_string());
+    }
+    let head = head.finish();
+    let head = head.trim_end_matches('}');
+    write!(out, "{head}{}\"arrays\":{{", if head.len() > 1 { "," } else { "" })?;
+    for (at, (path, thing)) in things.iter().enumerate() {
+        let array = thing.array()?;
+        let mut object = JsonObject::new();
+        if let Some(variable) = thing.variable() {
+            if variable.has_names() {
+                let names = variable.dimensions.iter().map(|dimension| {
+                    dimension.name.as_deref().map_or(sciformats::Value::Null, sciformats::Value::from)
+                });
+                object.value("dimensions", sciformats::Value::List(names.collect()));
+            }
+            for (key, text) in [("units", &variable.units), ("long_name", &variable.long_name)] {
+                if let Some(text) = text {
+                    object.value(key, text.as_str());
+                }
+            }
+        }
+        object.raw("type", &array.element().to_json()).list("shape", Some(array.shape()));
+        let object = object.finish();
+        let mut key = String::new();
+        write_text(&mut key, path);
+        let comma = if at > 0 { "," } else { "" };
+        write!(out, "{comma}\n{key}:{},\"values\":", object.trim_end_matches('}'))?;
+        json::print(&Part::whole(&array, false)?, out)?;
+        write!(out, "}}")?;
+    }
+    Ok(writeln!(out, "}}}}")?)
+}
+
+/// Writes a table, or one line per element with its coordinates.
+fn lines(data: &Dataset, things: &[(String, Thing)], out: &mut impl Write) -> Result<(), Stop> {
+    let Some((_, first)) = things.first() else { return Ok(()) };
+    let array = first.array()?;
+    if matches!(array.element(), ElementType::Compound(_)) && things.len() == 1 {
+        return csv::print(&Part::whole(&array, false)?, out);
+    }
+    let shape = array.shape().to_vec();
+    let mut heads = Vec::new();
+    let mut places = Vec::new();
+    for (axis, &length) in shape.iter().enumerate() {
+        let (name, coordinates) = coordinates(data, (first, axis), length)?;
+        heads.push(csv::quoted(&name).into_owned());
+        places.push(coordinates);
+    }
+    for (path, thing) in things {
+        let name = path.rsplit('/').next().filter(|name| !name.is_empty()).unwrap_or("value");
+        let units =
+            thing.variable().filter(|_| !thing.is_time()).and_then(|variable| variable.units.as_ref());
+        let units = units.map(|units| format!(" ({units})")).unwrap_or_default();
+        heads.push(csv::quoted(&format!("{name}{units}")).into_owned());
+    }
+    writeln!(out, "{}", heads.join(","))?;
+    let arrays = things.iter().map(|(_, thing)| thing.array()).collect::<Result<Vec<_>, _>>()?;
+    let mut at = vec![0u64; shape.len()];
+    for slab in array.all()?.pieces(AT_ONCE / (arrays.len() as u64).max(1)) {
+        let mut columns = Vec::new();
+        for array in &arrays {
+            let bytes = array.bytes(&slab)?;
+            let mut cells = Vec::new();
+            for datum in sciformats::Decoder::new(array.element(), &bytes) {
+                cells.push(csv::value(&datum?));
+            }
+            columns.push(cells.into_iter());
+        }
+        at.clone_from_slice(&slab.ranges().iter().map(|range| range.start).collect::<Vec<_>>());
+        for _ in 0..slab.len() {
+            let mut cells: Vec<String> = Vec::new();
+            for (places, &index) in places.iter().zip(&at) {
+                cells.push(place(places, index));
+            }
+            cells.extend(columns.iter_mut().filter_map(Iterator::next));
+            writeln!(out, "{}", cells.join(","))?;
+            for (index, range) in at.iter_mut().zip(slab.ranges()).rev() {
+                *index += 1;
+                if *index - range.start < range.count {
+                    break;
+                }
+                *index = range.start;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The coordinates along a dimension; `None` if its elements are counted.
+type Places = Option<Vec<String>>;
+
+fn place(places: &Places, index: u64) -> String {
+    let known = places.as_ref().and_then(|places| places.get(usize::try_from(index).ok()?));
+    known.cloned().unwrap_or_else(|| index.to_string())
+}
+
+/// Returns the name of a dimension, and its coordinates.
+fn coordinates(
+    data: &Dataset,
+    (thing, axis): (&Thing, usize),
+    length: u64,
+) -> Result<(String, Places), Error> {
+    let Some(variable) = thing.variable() else { return Ok((format!("index {axis}"), None)) };
+    let name = variable.dimensions.get(axis).and_then(|dimension| dimension.name.clone());
+    let path = along::path(variable, axis);
+    let found = path.map(|path| data.variable(path)).transpose()?.filter(|found| found.shape() == [length]);
+    let Some(found) = found else {
+        return Ok((name.unwrap_or_else(|| format!("index {axis}")), None));
+    };
+    let cells = found.read()?.cells()?.into_iter();
+    let cells = cells.map(|cell| csv::quoted(&cell.unwrap_or_default()).into_owned()).collect();
+    let time = matches!(found.decoding, sciformats_conventions::decoding::Decoding::Time { .. });
+    let units = found.units.as_ref().filter(|_| !time).map(|units| format!(" ({units})")).unwrap_or_default();
+    Ok((format!("{}{units}", name.unwrap_or_else(|| found.name.clone())), Some(cells)))
+}
+
+impl<'a> Part<'a> {
+    /// All elements of an array.
+    fn whole(array: &'a sciformats::Array<'a>, quoted: bool) -> Result<Self, Error> {
+        Ok(Self::new(array, Selection::all(array.shape())?, quoted))
+    }
+}

@@ -1,0 +1,103 @@
+//! `convert` to CSV, JSON and npz; several files in `cat`, `stats` and `find`.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod common;
+
+use std::fs;
+
+use common::{Program, cells, climate};
+use serde_json::Value as Json;
+
+fn program() -> (tempfile::TempDir, Program) {
+    let dir = tempfile::tempdir().unwrap();
+    climate(&dir.path().join("climate.nc"));
+    cells(&dir.path().join("cells.h5ad"));
+    let program = Program::at(dir.path());
+    (dir, program)
+}
+
+#[test]
+fn csv_has_columns_for_coordinates() {
+    let (dir, program) = program();
+    let read = |name: &str| fs::read_to_string(dir.path().join(name)).unwrap();
+    // Without a choice the columns are what the file is about.
+    assert!(program.stdout(0, &["convert", "climate.nc", "tas.csv"]).contains("written"));
+    let text = read("tas.csv");
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines.len(), 1 + 48);
+    assert_eq!(lines[0], "time,lat (degrees_north),lon (degrees_east),tas (K)");
+    assert_eq!(lines[1], "2001-07-01T00:00:00,50.0,0.0,280.0");
+    assert_eq!(lines[6], "2001-07-01T00:00:00,52.5,2.5,NaN");
+    assert_eq!(lines[48], "2001-07-04T00:00:00,55.0,7.5,291.75");
+    assert!(program.stderr(2, &["convert", "climate.nc", "tas.csv"]).contains("exists already"));
+    program.stdout(0, &["convert", "climate.nc", "sky.csv", "--select", "/sky"]);
+    assert_eq!(read("sky.csv"), "lat (degrees_north),sky\n50.0,clear\n52.5,rain\n55.0,cloudy\n");
+    program.stdout(0, &["convert", "cells.h5ad", "obs.csv", "--select", "/obs"]);
+    assert_eq!(read("obs.csv"), program.stdout(0, &["cat", "cells.h5ad", "/obs", "--csv"]));
+    let wrong = program.stderr(1, &["convert", "cells.h5ad", "all.csv"]);
+    assert!(wrong.contains("choose some of /X, /obs with --select"), "{wrong}");
+    assert!(program.stderr(1, &["convert", "climate.nc", "no.csv", "--select", "/no"]).contains("no array"));
+    assert!(
+        program.stderr(2, &["convert", "climate.nc", "x.csv", "--filter", "zstd"]).contains("no meaning")
+    );
+    assert!(!dir.path().join("all.csv").exists() && !dir.path().join("x.csv").exists());
+}
+
+#[test]
+fn json_has_dimensions_units_and_values() {
+    let (dir, program) = program();
+    program.stdout(0, &["convert", "climate.nc", "climate.json", "--quiet"]);
+    let text = fs::read_to_string(dir.path().join("climate.json")).unwrap();
+    let json: Json = serde_json::from_str(&text).unwrap();
+    assert_eq!(json["convention"], "CF 1.11");
+    let tas = &json["arrays"]["/tas"];
+    assert_eq!((&tas["units"], &tas["shape"]), (&"K".into(), &serde_json::json!([4, 3, 4])));
+    assert_eq!(tas["dimensions"], serde_json::json!(["time", "lat", "lon"]));
+    assert_eq!(tas["values"][0][0], serde_json::json!([280.0, 280.25, 280.5, 280.75]));
+    assert_eq!(json["arrays"]["/time"]["values"][1], "2001-07-02T00:00:00");
+    assert_eq!(json["arrays"]["/height"]["values"], 2.0);
+    assert!(json["arrays"].get("/bnds").is_none(), "a dimension has no values");
+    program.stdout(0, &["convert", "cells.h5ad", "-f", "cells.json", "--to", "json"]);
+    let text = fs::read_to_string(dir.path().join("cells.json")).unwrap();
+    let json: Json = serde_json::from_str(&text).unwrap();
+    let paths: Vec<&String> = json["arrays"].as_object().unwrap().keys().collect();
+    assert_eq!(paths, ["/X", "/obs"]);
+    assert_eq!(json["arrays"]["/X"]["values"][1], serde_json::json!([2.0, 0.0, 0.0]));
+    assert_eq!(json["arrays"]["/obs"]["values"][1]["kind"], "B cell");
+}
+
+#[test]
+fn npz_has_one_member_per_array() {
+    let (dir, program) = program();
+    let line = program.stdout(0, &["convert", "climate.nc", "climate.npz", "--json"]);
+    let line: Json = serde_json::from_str(&line).unwrap();
+    assert_eq!((&line["arrays"], &line["written"]), (&6.into(), &true.into()));
+    let bytes = fs::read(dir.path().join("climate.npz")).unwrap();
+    for name in ["tas.npy", "time.npy", "sky.npy"] {
+        assert!(bytes.windows(name.len()).any(|part| part == name.as_bytes()), "{name}");
+    }
+    let dry = program.stdout(0, &["convert", "climate.nc", "dry.npz", "--dry-run"]);
+    assert!(dry.contains("not written") && !dir.path().join("dry.npz").exists());
+}
+
+#[test]
+fn commands_take_several_files() {
+    let (dir, program) = program();
+    climate(&dir.path().join("other.nc"));
+    let text = program.stdout(0, &["cat", "climate.nc", "other.nc", "/sky"]);
+    assert_eq!(text.matches("climate.nc\n").count() + text.matches("other.nc\n").count(), 2, "{text}");
+    let lines = program.stdout(0, &["cat", "climate.nc", "other.nc", "/height", "--json"]);
+    assert_eq!(lines, "2.0\n2.0\n");
+    assert!(program.stderr(2, &["cat", "climate.nc", "other.nc", "/sky", "--format", "npy"]).contains("npy"));
+    let lines = program.stdout(0, &["stats", "climate.nc", "other.nc", "/tas", "--json"]);
+    assert_eq!(lines.lines().count(), 2);
+    let failed = program.stderr(3, &["cat", "climate.nc", "cells.h5ad", "/sky"]);
+    assert!(failed.contains("cells.h5ad"), "{failed}");
+    let found = program.stdout(0, &["find", "climate.nc", "cells.h5ad", "other.nc", "sky"]);
+    assert_eq!(found.lines().filter(|line| line.contains(":/sky")).count(), 2, "{found}");
+    program.stdout(1, &["find", "climate.nc", "other.nc", "nothing of that name"]);
+    let shapes = program.stdout(0, &["find", "climate.nc", "other.nc", "--shape", "4,3,4"]);
+    assert_eq!(shapes.lines().count(), 2, "{shapes}");
+    assert!(program.stderr(2, &["find", "climate.nc"]).contains("what to find is missing"));
+}

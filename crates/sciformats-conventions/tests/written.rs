@@ -1,0 +1,78 @@
+//! Files that the crate writes are read as what they mean.
+
+#![cfg(feature = "hdf5")]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use sciformats_conventions::write::{AnnData, NeXus};
+use sciformats_conventions::{Dataset, Role};
+
+#[test]
+fn nexus_data_have_a_signal_and_axes() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("scan.nxs");
+    let mut file = NeXus::create(&path).unwrap();
+    let mut data = file.data("entry", "data").unwrap();
+    assert!(data.errors(&[1.0]).is_err(), "there is no signal");
+    data.signal("counts", &[2, 3], &[1i32, 2, 3, 4, 5, 6]).unwrap();
+    assert!(data.signal("other", &[1], &[1i32]).is_err());
+    assert!(data.errors(&[1.0]).is_err(), "too few");
+    data.errors(&[1.0f64; 6]).unwrap();
+    data.axis(1, "energy", &[1.0, 2.0, 4.0, 8.0]).unwrap();
+    assert!(data.axis(1, "again", &[1.0, 2.0, 4.0]).is_err());
+    assert!(data.axis(2, "nothing", &[1.0]).is_err());
+    assert!(data.axis(0, "short", &[1.0]).is_err());
+    data.attribute("energy", "units", "eV").unwrap();
+    assert!(data.attribute("lost", "units", "eV").is_err());
+    data.finish().unwrap();
+    file.finish().unwrap();
+
+    let data = Dataset::open(&path).unwrap();
+    assert_eq!(data.identity().unwrap().unwrap().convention, "NeXus");
+    let signal = data.variable("/").unwrap();
+    assert_eq!((signal.path(), signal.shape()), ("/entry/data/counts", vec![2, 3]));
+    assert_eq!(signal.dimensions[1].name.as_deref(), Some("energy"));
+    let roles: Vec<Role> = signal.coordinates.iter().map(|known| known.role).collect();
+    assert_eq!(roles, [Role::Dimension, Role::Errors]);
+    assert_eq!(data.variable("/entry/data/energy").unwrap().units.as_deref(), Some("eV"));
+}
+
+#[test]
+fn anndata_have_frames_and_matrices() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("cells.h5ad");
+    let mut file = AnnData::create(&path).unwrap();
+    let wrong: [(&[i64], &[i64], &[f32]); 4] = [
+        (&[0, 1], &[0], &[1.0]),
+        (&[0, 1, 0, 1], &[0], &[1.0]),
+        (&[0, 1, 1, 1], &[2], &[1.0]),
+        (&[0, 1, 1, 1], &[0], &[1.0, 2.0]),
+    ];
+    for parts in wrong {
+        assert!(file.csr("X", [3, 2], parts).is_err(), "{parts:?}");
+    }
+    file.csr("X", [3, 2], (&[0, 1, 1, 3], &[1, 0, 1], &[5.0f32, 1.0, 7.0])).unwrap();
+    file.csc("layers/turned", [3, 2], (&[0, 1, 3], &[2, 0, 2], &[1i64, 5, 7])).unwrap();
+    assert!(file.dense("X", &[1], &[1.0]).is_err(), "it exists");
+    let mut cells = file.frame("obs", &["c1", "c2", "c3"]).unwrap();
+    cells.categories("kind", &["T", "B"], &[Some(0), None, Some(1)], false).unwrap();
+    assert!(cells.categories("none", &["T"], &[Some(0), None, Some(1)], false).is_err());
+    assert!(cells.column("short", &[1.0]).is_err());
+    cells.texts("batch", &["a", "b", ""]).unwrap();
+    cells.finish().unwrap();
+    file.frame("var", &["g1", "g2"]).unwrap().finish().unwrap();
+    file.finish().unwrap();
+
+    let data = Dataset::open(&path).unwrap();
+    assert_eq!(data.identity().unwrap().unwrap().convention, "AnnData");
+    let cells = data.table("/obs").unwrap();
+    let names: Vec<&str> = cells.columns.iter().map(|column| column.name.as_str()).collect();
+    assert_eq!((cells.rows, names), (3, vec!["kind", "batch"]));
+    let kinds = cells.columns[0].read(0, 3).unwrap().cells().unwrap();
+    assert_eq!(kinds, [Some("T".to_owned()), None, Some("B".to_owned())]);
+    assert_eq!(data.sparse("/X").unwrap().dense(0, 3).unwrap(), [0.0, 5.0, 0.0, 0.0, 1.0, 7.0]);
+    assert_eq!(data.sparse("/layers/turned").unwrap().dense(1, 1).unwrap(), [5.0, 0.0, 7.0]);
+
+    let mut lacking = AnnData::create(dir.path().join("lacking.h5ad")).unwrap();
+    lacking.frame("obs", &["c1"]).unwrap().finish().unwrap();
+    assert!(lacking.finish().is_err(), "there is no var");
+}
