@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pathlib
 import threading
+import zlib
 from typing import Any
 
 import h5py
@@ -185,3 +186,40 @@ def test_filters_that_are_objects(tmp_path: pathlib.Path) -> None:
     assert Zstd(7) == Zstd(7) and len({Zstd(7), Zstd(7), Zstd(8)}) == 2
     with pytest.raises(KeyError):
         Zstd(7)["chunks"]
+
+
+def test_chunks_past_the_filters(tmp_path: pathlib.Path) -> None:
+    path, data = tmp_path / "chunks.h5", np.arange(70, dtype="<i4").reshape(10, 7)
+
+    def pressed(rows: np.ndarray[Any, Any]) -> bytes:
+        return zlib.compress(rows.astype("<i4").tobytes(), 9)
+
+    with h5py.File(path, "w", libver="latest") as file:
+        file.create_dataset("grows", data=data, chunks=(5, 7), maxshape=(None, 7), compression="gzip")
+        file.create_dataset("plain", data=data, chunks=(5, 7))
+    with h5.File(path, "r+") as file:
+        grows, plain = file["grows"], file["plain"]
+        assert grows[9, 6] == 69
+        grows[0] = -1
+        grows.id.write_direct_chunk((0, 0), pressed(data[:5] + 100))  # in place of what was just written
+        grows[1] = -2
+        grows.resize((15, 7))
+        grows.id.write_direct_chunk((10, 0), (data[:5] + 200).tobytes(), filter_mask=1)
+        np.testing.assert_array_equal(grows[10:], data[:5] + 200)
+        plain.id.write_direct_chunk((5, 0), data[:5])
+        with pytest.raises(ValueError):
+            plain.id.write_direct_chunk((5, 0), b"short")
+        for offsets in ((3, 0), (0,), (10, 0), (-5, 0)):
+            with pytest.raises(ValueError):
+                plain.id.write_direct_chunk(offsets, data[:5])
+        new = file.create_dataset("new", (10, 7), "<i4", chunks=(5, 7), compression="gzip")
+        assert new[0, 0] == 0
+        new.id.write_direct_chunk((5, 0), pressed(data[5:]))
+        np.testing.assert_array_equal(new[5:], data[5:])
+    expected = np.concatenate([data[:5] + 100, data[5:], data[:5] + 200])
+    expected[1] = -2
+    with h5py.File(path) as file:
+        np.testing.assert_array_equal(file["grows"], expected)
+        assert file["grows"].id.read_direct_chunk((10, 0)) == (1, (data[:5] + 200).tobytes())
+        np.testing.assert_array_equal(file["plain"], np.concatenate([data[:5], data[:5]]))
+        np.testing.assert_array_equal(file["new"], np.concatenate([data[:5] * 0, data[5:]]))

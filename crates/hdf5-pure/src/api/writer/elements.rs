@@ -212,7 +212,7 @@ impl<'w> DatasetWriter<'w> {
         }
     }
 
-    /// Stores a chunk of a new dataset without filtering it. `bytes` are the chunk after its filters, except for the
+    /// Stores a chunk without filtering it. `bytes` are the chunk after its filters, except for the
     /// filters whose bit is set in `filter_mask`, which were skipped. `scaled` is the position of the chunk, counted in
     /// chunks along each dimension.
     ///
@@ -228,8 +228,8 @@ impl<'w> DatasetWriter<'w> {
     /// ```
     ///
     /// # Errors
-    /// Returns [`Error::Usage`] if the dataset has no such chunk, is not new, or has no filters and `bytes` are not the
-    /// elements of a chunk, and `Io`. The call does not check that the filters can be undone.
+    /// Returns [`Error::Usage`] if the dataset has no such chunk, does not filter the chunks at its edges, or has no
+    /// filters and `bytes` are not the elements of a chunk, and `Io`. The call does not check that the filters can be undone.
     pub fn write_chunk(&mut self, scaled: &[u64], filter_mask: u32, bytes: &[u8]) -> Result<&mut Self> {
         let (dataset, output, registry) = self.tree.dataset_mut(self.id)?;
         dataset.write_chunk(output, registry, scaled, (filter_mask, bytes))?;

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from sciformats import _index
-from sciformats.errors import NotSupported
 from sciformats.h5 import _selection, _types
 from sciformats.h5._dims import DimensionManager, is_scale
 from sciformats.h5._elements import DatasetWriting
@@ -100,22 +99,21 @@ class DatasetID(ObjectID):
         return mask, view[: len(data)]
 
     def write_direct_chunk(self, offsets: tuple[int, ...], data: Any, filter_mask: int = 0, dxpl: Any = None) -> None:
-        """Store a chunk that has passed through the filters already.
+        """Store a chunk that has passed through the filters already, except for those whose bit is set in ``filter_mask``.
 
         Raises
         ------
-        NotSupported
-            If elements of the dataset were written or read before.
+        ValueError
+            If the dataset has no such chunk, or has no filters and ``data`` is not a whole chunk.
         """
         chunks = self._dataset.chunks
         if chunks is None:
             raise TypeError("Chunked dataset required")
+        if len(offsets) != len(chunks) or any(at < 0 or at % side for at, side in zip(offsets, chunks)):
+            raise ValueError(f"no chunk of shape {chunks} begins at {tuple(offsets)}")
         scaled = [at // side for at, side in zip(offsets, chunks)]
-        content = memoryview(data).cast("B").tobytes()
-        try:
-            self._dataset._file_of.change("write_chunk", self._dataset._place, (scaled, filter_mask), content)
-        except ValueError as error:
-            raise NotSupported(str(error), self._dataset.file.filename) from None
+        content = memoryview(data).tobytes()
+        self._dataset._file_of.change("write_chunk", self._dataset._place, (scaled, filter_mask), content)
         self._chunks = None
 
     def get_offset(self) -> int | None:
