@@ -40,7 +40,10 @@ class Wanted:
             self.shape: tuple[int, ...] = ()
             return
         if data is not None:
-            self.data = _encode.array_of(data, dtype)
+            # NumPy would wrap numbers that an integer cannot hold; they become the nearest that it can when they are written.
+            numbers = isinstance(data, np.ndarray) and data.dtype.kind in "iuf"
+            kept = numbers and dtype is not None and np.dtype(dtype).kind in "iu" and not _types.check_enum_dtype(dtype)
+            self.data = _encode.array_of(data, None if kept else dtype)
             self.dtype = np.dtype(dtype) if dtype is not None else self.data.dtype
             if self.dtype.kind in "UMm" and not _types.check_opaque_dtype(self.dtype):
                 raise TypeError(f"No conversion path for dtype: {self.dtype!r}")
