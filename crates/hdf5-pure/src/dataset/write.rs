@@ -205,7 +205,8 @@ impl Dataset {
         if !filtered && all != Some(bytes.len() as u64) {
             return wrong("does not have the number of bytes of its elements");
         }
-        let width = chunked.size_width(filtered, output.sizes, all.unwrap_or(u64::MAX));
+        let whole = all.unwrap_or(u64::MAX); // a bound
+        let width = chunked.size_width(filtered, output.sizes, whole);
         let bits = bound::product(8, if chunked.wide { width } else { width.min(4) });
         if filtered
             && (bytes.len() as u64)

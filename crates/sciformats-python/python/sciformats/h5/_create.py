@@ -42,7 +42,8 @@ class Wanted:
         if data is not None:
             # NumPy would wrap numbers that an integer cannot hold; they become the nearest that it can when they are written.
             numbers = isinstance(data, np.ndarray) and data.dtype.kind in "iuf"
-            kept = numbers and dtype is not None and np.dtype(dtype).kind in "iu" and not _types.check_enum_dtype(dtype)
+            integers = None if dtype is None else np.dtype(dtype)
+            kept = numbers and integers is not None and integers.kind in "iu" and not _types.check_enum_dtype(integers)
             self.data = _encode.array_of(data, None if kept else dtype)
             self.dtype = np.dtype(dtype) if dtype is not None else self.data.dtype
             if self.dtype.kind in "UMm" and not _types.check_opaque_dtype(self.dtype):
