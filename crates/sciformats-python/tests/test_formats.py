@@ -172,3 +172,39 @@ def test_arrays_as_blosc2_has_them(tmp_path: pathlib.Path) -> None:
     assert schunk.nbytes
     with pytest.raises(errors.NotSupported):
         sciformats.blosc2.open(tmp_path / "c.b2frame")
+
+
+def test_trees_as_asdf_has_them(tmp_path: pathlib.Path) -> None:
+    import asdf
+
+    import sciformats.asdf
+
+    path, data = tmp_path / "tree.asdf", np.arange(12.0).reshape(3, 4)
+    shared = {"deep": [1, [2.5, None, True], {"x": "y"}]}
+    tree: dict[str, Any] = {
+        "meta": {"name": "Ågren", "big": 2**80, "minus": -7, "complex": 1 + 2j, "empty": {}, "none": None, "list": []},
+        "numbers like a list": {"0": "a", "1": "b"},
+        "once": shared,
+        "again": shared,
+        "data": data,
+        "inner/part~x": {"more": [data[0], np.array([1, 2], ">i2")]},
+        7: "seven",
+    }
+    asdf.AsdfFile(tree).write_to(path)
+    with sciformats.asdf.open(path) as ours, asdf.open(path) as theirs:
+        assert list(ours) == list(theirs.tree) and len(ours) == len(theirs.tree)
+        for key in ("meta", "numbers like a list", "once", 7):
+            assert ours[key] == theirs[key], key
+        assert ours["once"] is ours["again"] and isinstance(ours["once"]["deep"], list)
+        assert isinstance(ours["data"], sciformats.Array) and ours["data"].shape == (3, 4)
+        np.testing.assert_array_equal(ours["data"][1:, ::-2], data[1:, ::-2])
+        more = ours["inner/part~x"]["more"]
+        np.testing.assert_array_equal(more[1], [1, 2])
+        assert ours.tag(ours["asdf_library"]) == "tag:stsci.edu:asdf/core/software-1.0.0" and ours.tag(ours["meta"]) is None
+        again = pickle.loads(pickle.dumps(more[0]))
+        np.testing.assert_array_equal(again, data[0])
+    kept = sciformats.asdf.open(path.read_bytes())
+    np.testing.assert_array_equal(kept["data"], data)
+    np.save(tmp_path / "a.npy", data)
+    with pytest.raises(errors.NotThisFormat):
+        sciformats.asdf.open(tmp_path / "a.npy")

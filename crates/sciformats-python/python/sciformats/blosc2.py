@@ -3,9 +3,12 @@
 Examples
 --------
 >>> import sciformats.blosc2
->>> array = sciformats.blosc2.open("array.b2nd")  # doctest: +SKIP
->>> array.chunks, array.blocks, array.cratio  # doctest: +SKIP
->>> array[10:20, ::2]  # doctest: +SKIP
+>>> array = sciformats.blosc2.open("array.b2nd")
+>>> array.shape, array.chunks, array.blocks
+((6, 4), (3, 4), (2, 2))
+>>> array[4:, ::3]
+array([[16, 19],
+       [20, 23]])
 """
 
 from __future__ import annotations

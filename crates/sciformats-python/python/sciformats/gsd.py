@@ -6,10 +6,15 @@ Here every quantity of every frame has its value, wherever that is stored. Nothi
 Examples
 --------
 >>> import sciformats.gsd
->>> trajectory = sciformats.gsd.open("run.gsd")  # doctest: +SKIP
->>> trajectory[-1].particles.position  # doctest: +SKIP
->>> trajectory.stack("particles/position")[::10, 0]  # doctest: +SKIP
->>> trajectory.log["md/energy"]  # doctest: +SKIP
+>>> trajectory = sciformats.gsd.open("run.gsd")
+>>> trajectory[-1].particles.position
+array([[2., 2., 2.],
+       [2., 2., 2.]], dtype=float32)
+>>> trajectory.stack("particles/position")[::2, 0]
+array([[0., 0., 0.],
+       [2., 2., 2.]], dtype=float32)
+>>> trajectory.log["md/energy"]
+array([0. , 1.5, 3. ])
 """
 
 from __future__ import annotations

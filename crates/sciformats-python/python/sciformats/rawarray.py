@@ -3,8 +3,9 @@
 Examples
 --------
 >>> import sciformats.rawarray
->>> image = sciformats.rawarray.memmap("image.ra")  # doctest: +SKIP
->>> image[0]  # doctest: +SKIP
+>>> image = sciformats.rawarray.memmap("image.ra")
+>>> image.shape, image[1].tolist()
+((2, 3), [4, 5, 6])
 """
 
 from __future__ import annotations
