@@ -430,7 +430,7 @@ fn gathered(tail: &[u8], row: u64) -> Result<u64> {
 }
 
 /// Calls `write` with the byte offset of each run of adjacent elements, and its range among the packed bytes.
-fn runs(
+pub(super) fn runs(
     slab: &Slab,
     size: u64,
     mut write: impl FnMut(u64, std::ops::Range<usize>) -> Result<()>,
