@@ -14,6 +14,7 @@ mod json;
 mod ls;
 mod manifest;
 pub(crate) mod plot;
+pub(crate) mod references;
 mod salvage;
 mod shell;
 mod stats;
@@ -43,6 +44,7 @@ pub(crate) fn run(command: &Command, session: &Session) -> Outcome {
         Command::Verify(args) => verify::run(args, session),
         Command::Salvage(args) => salvage::run(args, session),
         Command::Index(args) => index::run(args, session),
+        Command::References(args) => references::run(args, session),
         Command::Inspect(args) => inspect::run(args, session),
         Command::Explode(args) => explode::explode(args, session),
         Command::Implode(args) => explode::implode(args, session),

@@ -1,0 +1,143 @@
+//! References as JSON of kerchunk, version 1.
+//!
+//! Each array is written as soon as it is known, so memory holds the references of one array at a time.
+
+use std::io::Write;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use sciformats::{Error, File, Result};
+use serde_json::{Map, Value, json};
+
+use crate::model::{Options, Place, Report, Sink, VirtualArray};
+use crate::scan::scan;
+
+/// Writes the references to a file.
+///
+/// # Errors
+/// `Io` if the output cannot be written. What cannot be referenced is an entry of the report.
+pub fn write(file: &File, options: &Options, out: &mut dyn Write) -> Result<Report> {
+    // A template keeps the URL out of every reference.
+    let mut writer = Writer { out, url: text("{{u}}"), first: true };
+    let templates = json!({"u": options.url});
+    writer.put(format_args!("{{\"version\":1,\"templates\":{templates},\"refs\":{{"))?;
+    let report = scan(file, options, &mut writer)?;
+    writer.put(format_args!("\n}}}}\n"))?;
+    writer.out.flush().map_err(|error| Error::io("write the references", error))?;
+    Ok(report)
+}
+
+struct Writer<'a> {
+    out: &'a mut dyn Write,
+    /// The URL as JSON.
+    url: String,
+    first: bool,
+}
+
+impl Writer<'_> {
+    fn put(&mut self, what: std::fmt::Arguments<'_>) -> Result<()> {
+        self.out.write_fmt(what).map_err(|error| Error::io("write the references", error))
+    }
+
+    fn key(&mut self, key: &str) -> Result<()> {
+        let comma = if std::mem::take(&mut self.first) { "" } else { "," };
+        self.put(format_args!("{comma}\n{}:", text(key)))
+    }
+
+    /// Writes metadata, which is a text of JSON.
+    fn metadata(&mut self, key: &str, value: &Value) -> Result<()> {
+        self.key(key)?;
+        self.put(format_args!("{}", text(&value.to_string())))
+    }
+}
+
+impl Sink for Writer<'_> {
+    fn group(&mut self, path: &str, attributes: &Map<String, Value>) -> Result<()> {
+        let at = prefix(path);
+        self.metadata(&format!("{at}.zgroup"), &json!({"zarr_format": 2}))?;
+        self.metadata(&format!("{at}.zattrs"), &Value::Object(attributes.clone()))
+    }
+
+    fn array(&mut self, array: &VirtualArray) -> Result<()> {
+        let at = prefix(&array.path);
+        let filters =
+            if array.filters.is_empty() { Value::Null } else { Value::Array(array.filters.clone()) };
+        let metadata = json!({
+            "zarr_format": 2,
+            "shape": array.shape,
+            "chunks": array.chunk_shape,
+            "dtype": array.dtype,
+            "fill_value": array.fill,
+            "order": "C",
+            "filters": filters,
+            "compressor": null,
+            "dimension_separator": ".",
+        });
+        self.metadata(&format!("{at}.zarray"), &metadata)?;
+        let mut attributes = array.attributes.clone();
+        attributes.insert("_ARRAY_DIMENSIONS".into(), json!(array.dimensions));
+        self.metadata(&format!("{at}.zattrs"), &Value::Object(attributes))?;
+        for (index, place) in &array.chunks {
+            let index: Vec<String> = index.iter().map(u64::to_string).collect();
+            let index = if index.is_empty() { "0".into() } else { index.join(".") };
+            self.key(&format!("{at}{index}"))?;
+            match place {
+                Place::Bytes(bytes) => self.put(format_args!("\"base64:{}\"", STANDARD.encode(bytes)))?,
+                Place::Range { offset, length } => {
+                    let url = std::mem::take(&mut self.url);
+                    let put = self.put(format_args!("[{url},{offset},{length}]"));
+                    self.url = url;
+                    put?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The beginning of the keys of an object.
+fn prefix(path: &str) -> String {
+    match path.trim_start_matches('/') {
+        "" => String::new(),
+        path => format!("{path}/"),
+    }
+}
+
+fn text(text: &str) -> String {
+    Value::from(text).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sciformats::Format;
+    use sciformats::memory::{Memory, array, texts};
+
+    #[test]
+    fn every_object_is_written_or_in_the_report() {
+        let mut tree = Memory::new(Format::Hdf5);
+        let fields = tree.group(tree.root(), "fields");
+        tree.array(fields, "u", array::<u16>(&[2], &[1, 515]));
+        tree.array(fields, "names", texts(&[2], &["a", "bc"]));
+        tree.array(fields, "large", array::<u8>(&[100], &[0; 100]));
+        let mut options = Options::new("s3://bucket/a.h5");
+        options.inline = 64;
+        let mut out = Vec::new();
+        let report = write(&File::from(tree), &options, &mut out).unwrap();
+        let json: Value = serde_json::from_slice(&out).unwrap();
+        let refs = json.get("refs").and_then(Value::as_object).unwrap();
+        assert_eq!(json.get("version"), Some(&json!(1)));
+        assert_eq!(refs.get("fields/u/0"), Some(&json!("base64:AQADAg==")));
+        assert_eq!(refs.get("fields/names/0"), Some(&json!("base64:AgAAAAEAAABhAgAAAGJj")));
+        let array = refs.get("fields/u/.zarray").and_then(Value::as_str).unwrap();
+        assert_eq!(serde_json::from_str::<Value>(array).unwrap().get("dtype"), Some(&json!("<u2")));
+        assert!(!refs.keys().any(|key| key.starts_with("fields/large")));
+        let words: Vec<_> =
+            report.entries.iter().map(|entry| (&*entry.path, entry.treatment.word())).collect();
+        assert_eq!(
+            words,
+            [("/fields/large", "refused"), ("/fields/names", "inlined"), ("/fields/u", "inlined")]
+        );
+        assert!(!report.is_complete());
+    }
+}
