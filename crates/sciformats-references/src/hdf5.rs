@@ -8,7 +8,8 @@ use sciformats::{ArrayInfo, Decoder, ElementType, File};
 use serde_json::{Value, json};
 
 use crate::attributes;
-use crate::model::{Place, VirtualArray};
+use crate::chunks::{Chunks, Place};
+use crate::model::VirtualArray;
 
 /// The largest chunk into which contiguous elements are divided, in bytes.
 const PART: u64 = 16 << 20;
@@ -34,25 +35,23 @@ pub(crate) fn array(dataset: &Dataset, info: &ArrayInfo, file: &File) -> Result<
     }
     let size = u64::from(dataset.datatype().size);
     let shape = dataset.shape();
-    let (mut sides, filters, mut chunks) = match dataset.layout().map_err(said)? {
+    let (mut sides, filters, chunks) = match dataset.layout().map_err(said)? {
         Layout::Compact(_) => return Err("its elements are in the header of the dataset".into()),
         Layout::Virtual(_) => return Err("its elements are in other datasets".into()),
         Layout::Contiguous { address } => contiguous(dataset, address.map(|at| at.0), size, file.size())?,
         Layout::Chunked(chunked) => chunked_places(dataset, chunked, shape)?,
     };
     // Every reference lies within the file.
-    for (_, place) in &chunks {
+    for (_, place) in chunks.iter() {
         if let Place::Range { offset, length } = place {
-            let end = offset.checked_add(*length).filter(|end| *end <= file.size());
+            let end = offset.checked_add(length).filter(|end| *end <= file.size());
             end.ok_or("a chunk extends beyond the end of the file")?;
         }
     }
-    let fill = if grid(shape, &sides)? == chunks.len() as u64 { Value::Null } else { fill(dataset, info)? };
+    let fill = if count(chunks.grid())? == chunks.len() { Value::Null } else { fill(dataset, info)? };
     let shape: Vec<u64> = shape.iter().copied().chain(more.iter().copied()).collect();
     sides.extend(more.iter().map(|side| (*side).max(1)));
-    for (index, _) in &mut chunks {
-        index.resize(shape.len(), 0);
-    }
+    let chunks = chunks.with_dimensions(shape.len());
     Ok(VirtualArray {
         path: String::new(),
         shape,
@@ -66,12 +65,16 @@ pub(crate) fn array(dataset: &Dataset, info: &ArrayInfo, file: &File) -> Result<
     })
 }
 
-type Parts = (Vec<u64>, Vec<Value>, Vec<(Vec<u64>, Place)>);
+type Parts = (Vec<u64>, Vec<Value>, Chunks);
 
-/// The number of chunks that the grid of an array has.
-fn grid(shape: &[u64], sides: &[u64]) -> Result<u64, String> {
-    let mut counts = shape.iter().zip(sides).map(|(n, side)| n.div_ceil((*side).max(1)));
-    counts.try_fold(1u64, u64::checked_mul).ok_or_else(|| "it has too many chunks".into())
+/// The number of chunks along each dimension.
+fn grid(shape: &[u64], sides: &[u64]) -> Vec<u64> {
+    shape.iter().zip(sides).map(|(n, side)| n.div_ceil((*side).max(1))).collect()
+}
+
+/// The number of chunks that a grid has.
+fn count(grid: &[u64]) -> Result<u64, String> {
+    grid.iter().copied().try_fold(1u64, u64::checked_mul).ok_or_else(|| "it has too many chunks".into())
 }
 
 /// Divides contiguous elements along the slowest dimension into chunks of equal size.
@@ -81,7 +84,8 @@ fn contiguous(dataset: &Dataset, address: Option<u64>, size: u64, file_size: u64
     let row = shape.iter().skip(1).try_fold(size, |all, n| all.checked_mul(*n)).ok_or_else(large)?;
     let mut sides: Vec<u64> = shape.iter().map(|n| (*n).max(1)).collect();
     let Some(address) = address.filter(|_| !shape.contains(&0)) else {
-        return Ok((sides, Vec::new(), Vec::new()));
+        let grid = grid(shape, &sides);
+        return Ok((sides, Vec::new(), Chunks::new(grid)));
     };
     // What is stored is within the file, which bounds the number of chunks.
     let all = shape.first().map_or(Some(size), |first| row.checked_mul(*first)).ok_or_else(large)?;
@@ -96,11 +100,10 @@ fn contiguous(dataset: &Dataset, address: Option<u64>, size: u64, file_size: u64
         *first = parts.map_or(*first, |parts| (*first / parts).max(1));
     }
     let length = sides.iter().try_fold(size, |all, n| all.checked_mul(*n)).ok_or_else(large)?;
-    let (mut chunks, mut offset) = (Vec::new(), start);
-    for first in 0..grid(shape, &sides)? {
-        let mut index = vec![0; shape.len()];
-        index.iter_mut().take(1).for_each(|axis| *axis = first);
-        chunks.push((index, Place::Range { offset, length }));
+    // All dimensions but the slowest have one chunk.
+    let (mut chunks, mut offset) = (Chunks::new(grid(shape, &sides)), start);
+    for number in 0..count(chunks.grid())? {
+        chunks.push(number, offset, length);
         offset = offset.checked_add(length).ok_or_else(large)?;
     }
     Ok((sides, Vec::new(), chunks))
@@ -138,16 +141,18 @@ fn chunked_places(dataset: &Dataset, layout: &Chunked, shape: &[u64]) -> Result<
         }
     }
     let base = dataset.file().base();
-    let mut places = Vec::with_capacity(chunks.len());
+    let mut places = Chunks::new(grid(shape, &sides));
+    // Their numbers fit into 64 bits.
+    count(places.grid())?;
     for chunk in chunks {
         if filters.is_empty() && chunk.size != bytes {
             return Err("a chunk without filters has another size than its elements".into());
         }
         let offset = base.checked_add(chunk.address.0).ok_or("a chunk lies beyond 64 bits")?;
-        places.push((chunk.scaled, Place::Range { offset, length: chunk.size }));
+        let number = places.number(&chunk.scaled).ok_or("its index has a chunk outside of its shape")?;
+        places.push(number, offset, chunk.size);
     }
-    places.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
-    if places.windows(2).any(|pair| matches!(pair, [(a, _), (b, _)] if a == b)) {
+    if !places.sort() {
         return Err("its index has two chunks at one place".into());
     }
     Ok((sides, filters, places))

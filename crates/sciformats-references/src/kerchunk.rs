@@ -2,6 +2,7 @@
 //!
 //! Each array is written as soon as it is known, so memory holds the references of one array at a time.
 
+use std::fmt::Write as _;
 use std::io::Write;
 
 use base64::Engine;
@@ -9,7 +10,8 @@ use base64::engine::general_purpose::STANDARD;
 use sciformats::{Error, File, Result};
 use serde_json::{Map, Value, json};
 
-use crate::model::{Options, Place, Report, Sink, VirtualArray};
+use crate::chunks::Place;
+use crate::model::{Options, Report, Sink, VirtualArray};
 use crate::scan::scan;
 
 /// Writes the references to a file.
@@ -77,21 +79,35 @@ impl Sink for Writer<'_> {
         let mut attributes = array.attributes.clone();
         attributes.insert("_ARRAY_DIMENSIONS".into(), json!(array.dimensions));
         self.metadata(&format!("{at}.zattrs"), &Value::Object(attributes))?;
-        for (index, place) in &array.chunks {
-            let index: Vec<String> = index.iter().map(u64::to_string).collect();
-            let index = if index.is_empty() { "0".into() } else { index.join(".") };
-            self.key(&format!("{at}{index}"))?;
-            match place {
-                Place::Bytes(bytes) => self.put(format_args!("\"base64:{}\"", STANDARD.encode(bytes)))?,
-                Place::Range { offset, length } => {
-                    let url = std::mem::take(&mut self.url);
-                    let put = self.put(format_args!("[{url},{offset},{length}]"));
-                    self.url = url;
-                    put?;
-                }
-            }
+        // The keys of chunks differ in their digits and points only.
+        let quoted = text(&at);
+        let start = quoted.strip_suffix('"').unwrap_or(&quoted);
+        let (mut index, mut key) = (Vec::new(), String::new());
+        for (number, place) in array.chunks.iter() {
+            index.clear();
+            array.chunks.index(number, &mut index);
+            key.clear();
+            name(&index, &mut key);
+            let comma = if std::mem::take(&mut self.first) { "" } else { "," };
+            let place = match place {
+                Place::Bytes(bytes) => format!("\"base64:{}\"", STANDARD.encode(bytes)),
+                Place::Range { offset, length } => format!("[{},{offset},{length}]", self.url),
+            };
+            self.put(format_args!("{comma}\n{start}{key}\":{place}"))?;
         }
         Ok(())
+    }
+}
+
+/// Appends the name of a chunk: its index along each dimension, or `0` if there is none.
+fn name(index: &[u64], out: &mut String) {
+    if index.is_empty() {
+        out.push('0');
+    }
+    for (axis, at) in index.iter().enumerate() {
+        let point = if axis == 0 { "" } else { "." };
+        // Writing to a String cannot fail.
+        let _ = write!(out, "{point}{at}");
     }
 }
 

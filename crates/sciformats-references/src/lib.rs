@@ -18,7 +18,7 @@
 //!
 //! | type | what it is |
 //! |---|---|
-//! | [`VirtualArray`], [`Place`] | an array of Zarr, and where the bytes of a chunk are |
+//! | [`VirtualArray`], [`Chunks`], [`Place`] | an array of Zarr, its stored chunks, and where the bytes of each are |
 //! | [`Report`], [`Entry`], [`Treatment`] | what became of each object of a file |
 //! | [`Sink`], [`scan`] | receives the groups and arrays of a file one after another |
 //! | [`kerchunk`] | writes them as JSON of kerchunk, version 1 |
@@ -26,6 +26,7 @@
 #![doc = include_str!("../README.md")]
 
 mod attributes;
+mod chunks;
 mod element;
 #[cfg(feature = "hdf5")]
 mod hdf5;
@@ -34,6 +35,7 @@ pub mod kerchunk;
 mod model;
 mod scan;
 
-pub use model::{Entry, Options, Place, Report, Sink, Treatment, VirtualArray};
+pub use chunks::{Chunks, Place};
+pub use model::{Entry, Options, Report, Sink, Treatment, VirtualArray};
 pub use scan::scan;
 pub use sciformats;

@@ -106,6 +106,16 @@ const ROWS: &[(&str, &[Row])] = &[
         ],
     ),
     (
+        "references",
+        &[
+            ("HDF5 fixtures as JSON, in zarr-python", &["json hdf5"]),
+            ("ASDF fixtures as JSON, in zarr-python", &["json asdf"]),
+            ("Blosc2 fixtures as JSON, in zarr-python", &["json blosc2"]),
+            ("GSD fixtures as JSON, in zarr-python", &["json gsd"]),
+            ("RawArray fixtures as JSON, in zarr-python", &["json rawarray"]),
+        ],
+    ),
+    (
         "examples",
         &[
             ("a slab of a climate model's output", &["climate"]),

@@ -1,9 +1,9 @@
 """References of the program beside zarr-python: every array that is referenced or inlined has the values that `cat` gives, and
 every array that `ls` lists is referenced, inlined, or refused with a reason.
 
-    references_peer.py PROGRAM FILE...
+    references_zarr_conform.py PROGRAM DIR [FILE...]
 
-zarr-python reads through the ReferenceFileSystem of fsspec.
+zarr-python reads through the ReferenceFileSystem of fsspec. Without files, these are all fixtures.
 """
 
 import io
@@ -13,9 +13,10 @@ import subprocess
 import sys
 import tempfile
 import warnings
+from importlib.metadata import version
+from pathlib import Path
 
 import fsspec
-import imagecodecs.numcodecs
 import numpy
 import zarr
 
@@ -23,6 +24,8 @@ from checks import check
 
 warnings.simplefilter("ignore")
 PROGRAM = sys.argv[1]
+FIXTURES = Path(__file__).parent.parent.parent / "fixtures"
+FORMATS = ["hdf5", "asdf", "blosc2", "gsd", "rawarray"]
 COUNTS = {"referenced": 0, "inlined": 0, "link": 0, "refused": 0}
 
 
@@ -122,7 +125,7 @@ def compare(path, folder):
         assert name in entries, f"{name} is left out"
     words = [one["treatment"] for one in entries.values()]
     assert status == (1 if "refused" in words else 0), f"the exit status is {status}"
-    size = os.path.getsize(path)
+    size = os.path.getsize(path) if os.path.isfile(path) else 0
     with open(out) as file:
         refs = json.load(file)["refs"]
     for key, place in refs.items():
@@ -149,11 +152,24 @@ def compare(path, folder):
             raise AssertionError(f"{name}: {word}: {type(error).__name__}: {error}") from error
 
 
+def fixtures():
+    """All fixtures, damaged ones among them, and the groups of their cases."""
+    for form in FORMATS:
+        for path in sorted((FIXTURES / form).rglob("*")):
+            inside = path.relative_to(FIXTURES / form).parts
+            # A folder may be a file of its format in parts.
+            part = any(parent.suffix == ".b2frame" for parent in path.parents)
+            if not part and inside[0] != "expected" and (path.is_file() or path.suffix == ".b2frame"):
+                yield f"json {form}: {'/'.join(inside)}", str(path)
+
+
 if __name__ == "__main__":
-    imagecodecs.numcodecs.register_codecs()
-    with tempfile.TemporaryDirectory() as folder:
-        for path in sys.argv[2:]:
+    for name in ["zarr", "fsspec", "numcodecs"]:
+        print(json.dumps({"peer": f"{name} {version(name)}"}))
+    given = [(f"json: {'/'.join(path.split('/')[-3:])}", path) for path in sys.argv[3:]]
+    with tempfile.TemporaryDirectory(dir=sys.argv[2]) as folder:
+        for case, path in given or fixtures():
             for old in os.listdir(folder):
                 os.remove(os.path.join(folder, old))
-            check(f"references: {'/'.join(path.split('/')[-3:])}", lambda: compare(path, folder))
+            check(case, lambda: compare(path, folder))
     print(f"{COUNTS}", file=sys.stderr)
