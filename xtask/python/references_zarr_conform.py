@@ -66,17 +66,17 @@ def plain(value):
 LARGE = 1 << 28  # bytes; of larger arrays both ends are compared
 
 
-def compared(path, name, array):
+def compared(path, name, array, damaged):
     """The array that zarr-python reads is the array that the program prints."""
     if array.ndim and array.nbytes > LARGE:
-        same(path, name, numpy.asarray(array[:10]), ["--slice", ":10"])
-        same(path, name, numpy.asarray(array[-10:]), ["--slice", "-10:"])
+        same(path, name, numpy.asarray(array[:10]), ["--slice", ":10"], damaged)
+        same(path, name, numpy.asarray(array[-10:]), ["--slice", "-10:"], damaged)
     else:
-        same(path, name, numpy.asarray(array[...]), [])
+        same(path, name, numpy.asarray(array[...]), [], damaged)
 
 
-def same(path, name, found, part):
-    """A part of an array."""
+def same(path, name, found, part, damaged):
+    """A part of an array. Where the list of a group is damaged, `cat` does not look for members."""
     status, out, said = run("cat", path, name, "--raw", "--format", "npy", *part)
     if status == 0:
         wanted = numpy.load(io.BytesIO(out), allow_pickle=False)
@@ -93,6 +93,8 @@ def same(path, name, found, part):
         assert plain(found) == plain(wanted), f"{name}: {str(plain(found))[:200]}, not {str(plain(wanted))[:200]}"
         return
     status, out, said = run("cat", path, name, "--raw", "--json", *part)
+    if status != 0 and damaged:
+        return
     assert status == 0, f"{name}: `cat` says {said}"
     wanted = plain(json.loads(out))
     assert plain(found) == wanted, f"{name}: {str(plain(found))[:200]}, not {str(wanted)[:200]}"
@@ -136,6 +138,7 @@ def compare(path, folder):
     consistent(refs)
     fs = fsspec.filesystem("reference", fo=out, remote_protocol="file", asynchronous=True, remote_options={"asynchronous": True, "auto_mkdir": False}, skip_instance_cache=True)
     root = zarr.open_group(zarr.storage.FsspecStore(fs, read_only=True), mode="r", zarr_format=2, use_consolidated=False)
+    damaged = any(entry["treatment"] == "refused" and f"{name.rstrip('/')}/" == key[: len(name.rstrip("/")) + 1] for name, entry in entries.items() for key in entries if key != name)
     for name, entry in entries.items():
         word = entry["treatment"]
         COUNTS[word] += 1
@@ -145,7 +148,7 @@ def compare(path, folder):
             assert f"{key}/.zarray" not in refs, f"{name} is left out, and yet there"
             continue
         try:
-            compared(path, name, root[key])
+            compared(path, name, root[key], damaged)
         except AssertionError:
             raise
         except Exception as error:

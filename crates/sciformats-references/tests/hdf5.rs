@@ -64,8 +64,9 @@ fn chunks_of_every_index_are_ranges_with_the_right_bytes() {
 
 #[test]
 fn what_readers_of_zarr_cannot_decode_is_inlined() {
+    // LZF makes these smaller, so that its filter is not skipped.
+    let values: Vec<i32> = (0..64).map(|i| i % 4).collect();
     let (file, bytes) = written(|writer| {
-        let values = numbers(64);
         writer.dataset("compact").shape([64]).compact().write(&values).unwrap();
         writer.dataset("lzf").shape([64]).chunks([16]).lzf().write(&values).unwrap();
         let edges = writer.dataset("edges").shape([64]).chunks([48]).deflate(6).unfiltered_edges();
@@ -82,7 +83,7 @@ fn what_readers_of_zarr_cannot_decode_is_inlined() {
     for path in ["/compact", "/lzf", "/edges", "/offset"] {
         let entry = report.entries.iter().find(|entry| entry.path == path).unwrap();
         assert!(matches!(entry.treatment, Treatment::Inlined { .. }), "{path} is {}", entry.treatment);
-        assert_eq!(assemble(&one(&found.arrays, path), &bytes).unwrap(), bytes_of(&numbers(64)), "{path}");
+        assert_eq!(assemble(&one(&found.arrays, path), &bytes).unwrap(), bytes_of(&values), "{path}");
     }
 }
 
@@ -126,9 +127,9 @@ fn large_contiguous_arrays_are_divided_evenly() {
 #[test]
 fn every_link_is_in_the_report_and_every_group_in_the_store() {
     let (file, _) = written(|writer| {
-        writer.dataset("a/x").write(&[1i32, 2]).unwrap();
+        let x = writer.dataset("a/x").write(&[1i32, 2]).unwrap();
         writer.group("b").unwrap();
-        writer.root().hard_link("b/again", "/a/x").unwrap();
+        writer.root().hard_link("b/again", x).unwrap();
         writer.root().soft_link("soft", "/a/x").unwrap();
         writer.root().external_link("elsewhere", "other.h5", "/x").unwrap();
     });

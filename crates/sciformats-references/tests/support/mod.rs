@@ -8,9 +8,9 @@ use serde_json::{Map, Value};
 
 /// What a scan passes to its sink.
 #[derive(Default)]
-pub struct Collected {
-    pub groups: Vec<String>,
-    pub arrays: Vec<VirtualArray>,
+pub(crate) struct Collected {
+    pub(crate) groups: Vec<String>,
+    pub(crate) arrays: Vec<VirtualArray>,
 }
 
 impl Sink for Collected {
@@ -25,14 +25,14 @@ impl Sink for Collected {
     }
 }
 
-pub fn collect(file: &File) -> (Collected, Report) {
+pub(crate) fn collect(file: &File) -> (Collected, Report) {
     let mut found = Collected::default();
     let report = scan(file, &Options::new("file:///a.h5"), &mut found).unwrap();
     (found, report)
 }
 
 /// The bytes of an element; texts of variable length have none.
-pub fn width(dtype: &Value) -> Option<usize> {
+pub(crate) fn width(dtype: &Value) -> Option<usize> {
     match dtype {
         Value::String(text) => text.get(2..).and_then(|digits| digits.parse().ok()),
         Value::Array(fields) => fields.iter().map(|field| width(&field[1])).sum(),
@@ -41,7 +41,7 @@ pub fn width(dtype: &Value) -> Option<usize> {
 }
 
 /// Puts the elements of an array together as they are stored. Missing chunks are `None`. An error says that a chunk cannot be decoded.
-pub fn assemble(array: &VirtualArray, file: &[u8]) -> std::result::Result<Vec<Option<u8>>, String> {
+pub(crate) fn assemble(array: &VirtualArray, file: &[u8]) -> std::result::Result<Vec<Option<u8>>, String> {
     let width = width(&array.dtype).ok_or("no width")?;
     let elements: u64 = array.shape.iter().product();
     let mut out = vec![None; elements as usize * width];
