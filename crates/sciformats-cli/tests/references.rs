@@ -40,7 +40,7 @@ fn an_existing_file_is_kept_and_what_is_refused_is_the_exit_status() {
     assert!(said.contains("/: refused, because "), "{said}");
     program.stderr(0, &["references", "a.ra", "-o", "b.json"]);
     let before = fs::read(folder.path().join("b.json")).unwrap();
-    program.stderr(4, &["references", "a.ra", "-o", "b.json"]);
+    program.stderr(2, &["references", "a.ra", "-o", "b.json"]);
     assert_eq!(fs::read(folder.path().join("b.json")).unwrap(), before);
     program.stderr(3, &["references", "none.h5", "-o", "c.json"]);
     assert!(!folder.path().join("c.json").exists());

@@ -5,8 +5,10 @@
 pub enum Place<'a> {
     /// They are part of the references.
     Bytes(&'a [u8]),
-    /// They are a range of the file.
+    /// They are a range of a file.
     Range {
+        /// The number of the file among those that are referenced, from 0 on.
+        file: u64,
         /// The absolute offset of the first byte.
         offset: u64,
         /// The number of bytes, which all lie within the file.
@@ -24,6 +26,7 @@ pub struct Chunks {
     /// The bytes of the only chunk, if they are part of the references.
     bytes: Option<Vec<u8>>,
     numbers: Column,
+    files: Column,
     offsets: Column,
     lengths: Column,
     /// The number after the last one, and whether numbers came in order.
@@ -38,6 +41,7 @@ impl Chunks {
             grid,
             bytes: None,
             numbers: Column::Counting { count: 0 },
+            files: Column::Same { value: 0, count: 0 },
             offsets: Column::Counting { count: 0 },
             lengths: Column::Counting { count: 0 },
             next: 0,
@@ -96,9 +100,15 @@ impl Chunks {
 
     /// Adds a range, in any order.
     pub fn push(&mut self, number: u64, offset: u64, length: u64) {
+        self.push_of(0, number, offset, length);
+    }
+
+    /// Adds a range of one of several files, in any order.
+    pub fn push_of(&mut self, file: u64, number: u64, offset: u64, length: u64) {
         self.ordered &= number >= self.next;
         self.next = number.saturating_add(1); // a bound
         self.numbers.push(number);
+        self.files.push(file);
         self.offsets.push(offset);
         self.lengths.push(length);
     }
@@ -108,12 +118,13 @@ impl Chunks {
         if self.ordered {
             return true;
         }
-        let ranges = self.numbers.iter().zip(self.offsets.iter()).zip(self.lengths.iter());
-        let mut all: Vec<(u64, u64, u64)> =
-            ranges.map(|((number, offset), length)| (number, offset, length)).collect();
+        let (files, offsets, lengths) = (self.files.iter(), self.offsets.iter(), self.lengths.iter());
+        let ranges = self.numbers.iter().zip(files).zip(offsets.zip(lengths));
+        let mut all: Vec<((u64, u64), (u64, u64))> = ranges.collect();
         all.sort_unstable();
         let mut sorted = Self::new(std::mem::take(&mut self.grid));
-        all.into_iter().for_each(|(number, offset, length)| sorted.push(number, offset, length));
+        all.into_iter()
+            .for_each(|((number, file), (offset, length))| sorted.push_of(file, number, offset, length));
         *self = sorted;
         self.ordered
     }
@@ -121,8 +132,12 @@ impl Chunks {
     /// Returns the number and the place of each stored chunk.
     pub fn iter(&self) -> impl Iterator<Item = (u64, Place<'_>)> {
         let inlined = self.bytes.iter().map(|bytes| (0, Place::Bytes(bytes)));
-        let ranges = self.numbers.iter().zip(self.offsets.iter()).zip(self.lengths.iter());
-        inlined.chain(ranges.map(|((number, offset), length)| (number, Place::Range { offset, length })))
+        let (files, offsets, lengths) = (self.files.iter(), self.offsets.iter(), self.lengths.iter());
+        let ranges = self.numbers.iter().zip(files).zip(offsets.zip(lengths));
+        let range = |file, offset, length| Place::Range { file, offset, length };
+        inlined.chain(
+            ranges.map(move |((number, file), (offset, length))| (number, range(file, offset, length))),
+        )
     }
 }
 
@@ -162,7 +177,9 @@ impl Column {
     fn push(&mut self, number: u64) {
         match self {
             Self::Counting { count } if *count == number => *count += 1,
-            Self::Counting { count: 0 } => *self = Self::Same { value: number, count: 1 },
+            Self::Counting { count: 0 } | Self::Same { count: 0, .. } => {
+                *self = Self::Same { value: number, count: 1 }
+            }
             Self::Same { value, count } if *value == number => *count += 1,
             Self::Narrow(pieces) if u32::try_from(number).is_ok() => {
                 let number = u32::try_from(number).unwrap_or_default();
@@ -236,7 +253,7 @@ mod tests {
         }
         assert!(chunks.sort());
         let found: Vec<_> = chunks.iter().collect();
-        let range = |offset, length| Place::Range { offset, length };
+        let range = |offset, length| Place::Range { file: 0, offset, length };
         assert_eq!(found, [(1, range(0, 2)), (3, range(100, 1)), (5, range(100, 3))]);
         let mut index = Vec::new();
         chunks.index(5, &mut index);

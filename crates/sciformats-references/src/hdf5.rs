@@ -1,5 +1,7 @@
 //! The chunks of HDF5 datasets as ranges of the file.
 
+use std::ops::ControlFlow;
+
 use sciformats::hdf5_pure::structure::{
     BitField, ByteOrder, Chunked, Class, Fill, FilterDescription, FloatOrder, Layout, Padding, StoredChunk,
 };
@@ -43,7 +45,7 @@ pub(crate) fn array(dataset: &Dataset, info: &ArrayInfo, file: &File) -> Result<
     };
     // Every reference lies within the file.
     for (_, place) in chunks.iter() {
-        if let Place::Range { offset, length } = place {
+        if let Place::Range { offset, length, .. } = place {
             let end = offset.checked_add(length).filter(|end| *end <= file.size());
             end.ok_or("a chunk extends beyond the end of the file")?;
         }
@@ -117,22 +119,41 @@ fn chunked_places(dataset: &Dataset, layout: &Chunked, shape: &[u64]) -> Result<
     }
     let bytes = sides.iter().try_fold(layout.element_size, |all, n| all.checked_mul(*n));
     let bytes = bytes.ok_or("a chunk takes more than 64 bits can count")?;
-    let chunks: Vec<StoredChunk> =
-        dataset.chunks().and_then(|all| all.into_iter().collect()).map_err(said)?;
     let pipeline = &dataset.filters().map_err(said)?.filters;
     let edge = |chunk: &StoredChunk| {
         let ends = chunk.scaled.iter().zip(&sides).map(|(n, side)| n.saturating_add(1).saturating_mul(*side)); // a bound
         ends.zip(shape).any(|(end, length)| end > *length)
     };
-    if layout.unfiltered_edges && !pipeline.is_empty() && chunks.iter().any(edge) {
-        return Err("the chunks at its edges are stored without filters".into());
-    }
-    let mask = chunks.first().map_or(0, |chunk| chunk.filter_mask);
-    if chunks.iter().any(|chunk| chunk.filter_mask != mask) {
-        return Err("some of its chunks skip filters".into());
-    }
+    let edges_differ = layout.unfiltered_edges && !pipeline.is_empty();
+    let base = dataset.file().base();
+    let mut places = Chunks::new(grid(shape, &sides));
+    // Their numbers fit into 64 bits.
+    count(places.grid())?;
+    // The filters that the first chunk skips, and whether all chunks have the size of their elements.
+    let (mut mask, mut plain) = (None, true);
+    let mut add = |chunk: StoredChunk| {
+        if edges_differ && edge(&chunk) {
+            return Err("the chunks at its edges are stored without filters".to_owned());
+        }
+        if *mask.get_or_insert(chunk.filter_mask) != chunk.filter_mask {
+            return Err("some of its chunks skip filters".into());
+        }
+        plain &= chunk.size == bytes;
+        let offset = base.checked_add(chunk.address.0).ok_or("a chunk lies beyond 64 bits")?;
+        let number = places.number(&chunk.scaled).ok_or("its index has a chunk outside of its shape")?;
+        places.push(number, offset, chunk.size);
+        Ok(())
+    };
+    let mut added = Ok(());
+    let visited = dataset.for_each_chunk(&mut |chunk| {
+        added = chunk.map_err(said).and_then(&mut add);
+        if added.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    });
+    visited.map_err(said)?;
+    added?;
     let skipped = |position: usize| {
-        u32::try_from(position).ok().and_then(|bit| mask.checked_shr(bit)).unwrap_or(0) & 1 == 1
+        let bit = u32::try_from(position).ok().and_then(|bit| mask.unwrap_or(0).checked_shr(bit));
+        bit.unwrap_or(0) & 1 == 1
     };
     let mut filters = Vec::new();
     for (position, filter) in pipeline.iter().enumerate() {
@@ -140,17 +161,8 @@ fn chunked_places(dataset: &Dataset, layout: &Chunked, shape: &[u64]) -> Result<
             filters.extend(codec(filter, bytes)?);
         }
     }
-    let base = dataset.file().base();
-    let mut places = Chunks::new(grid(shape, &sides));
-    // Their numbers fit into 64 bits.
-    count(places.grid())?;
-    for chunk in chunks {
-        if filters.is_empty() && chunk.size != bytes {
-            return Err("a chunk without filters has another size than its elements".into());
-        }
-        let offset = base.checked_add(chunk.address.0).ok_or("a chunk lies beyond 64 bits")?;
-        let number = places.number(&chunk.scaled).ok_or("its index has a chunk outside of its shape")?;
-        places.push(number, offset, chunk.size);
+    if filters.is_empty() && !plain {
+        return Err("a chunk without filters has another size than its elements".into());
     }
     if !places.sort() {
         return Err("its index has two chunks at one place".into());

@@ -116,7 +116,7 @@ fn large_contiguous_arrays_are_divided_evenly() {
     assert!(large.chunks.len() >= 3 && 40 % large.chunk_shape[0] == 0, "{:?}", large.chunk_shape);
     let mut at = 0;
     for (_, place) in large.chunks.iter() {
-        let Place::Range { offset, length } = place else { panic!("{place:?}") };
+        let Place::Range { offset, length, .. } = place else { panic!("{place:?}") };
         let (offset, length) = (offset as usize, length as usize);
         assert_eq!(bytes[offset..offset + length], values[at..at + length]);
         at += length;

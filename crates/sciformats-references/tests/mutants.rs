@@ -64,7 +64,7 @@ fn references_to_damaged_files_are_within_the_file_and_right() {
                 for (number, place) in array.chunks.iter() {
                     let mut index = Vec::new();
                     array.chunks.index(number, &mut index);
-                    if let Place::Range { offset, length } = place {
+                    if let Place::Range { offset, length, .. } = place {
                         let end = offset.checked_add(length).unwrap();
                         assert!(end <= bytes.len() as u64, "{bound:?} {seed}: {} at {offset}", array.path);
                     }

@@ -26,21 +26,41 @@ pub const RECORD_SIZE: u32 = 10_000;
 /// `Io` if the folder cannot be written, `Usage` if `record_size` is 0, and `Unsupported` if the inlined bytes of one
 /// table exceed 2 GiB. What cannot be referenced is an entry of the report.
 pub fn write(file: &File, options: &Options, folder: &Path, record_size: u32) -> Result<Report> {
-    if record_size == 0 {
-        return Err(Error::usage("record_size", "must not be 0"));
-    }
-    let mut writer = Writer { folder, url: &options.url, record_size, metadata: Map::new() };
+    let mut writer = Writer::new(folder, std::slice::from_ref(&options.url), record_size)?;
     let report = scan(file, options, &mut writer)?;
-    let all = json!({"metadata": writer.metadata, "record_size": record_size});
-    put(&folder.join(".zmetadata"), all.to_string().as_bytes())?;
+    writer.finish()?;
     Ok(report)
 }
 
-struct Writer<'a> {
+/// Receives groups and arrays, and writes their tables at once.
+#[derive(Debug)]
+pub struct Writer<'a> {
     folder: &'a Path,
-    url: &'a str,
+    urls: &'a [String],
     record_size: u32,
     metadata: Map<String, Value>,
+}
+
+impl<'a> Writer<'a> {
+    /// Begins with the URLs of the files that ranges are in.
+    ///
+    /// # Errors
+    /// `Usage` if `record_size` is 0.
+    pub fn new(folder: &'a Path, urls: &'a [String], record_size: u32) -> Result<Self> {
+        if record_size == 0 {
+            return Err(Error::usage("record_size", "must not be 0"));
+        }
+        Ok(Self { folder, urls, record_size, metadata: Map::new() })
+    }
+
+    /// Writes the metadata.
+    ///
+    /// # Errors
+    /// `Io` if the folder cannot be written.
+    pub fn finish(self) -> Result<()> {
+        let all = json!({"metadata": self.metadata, "record_size": self.record_size});
+        put(&self.folder.join(".zmetadata"), all.to_string().as_bytes())
+    }
 }
 
 impl Sink for Writer<'_> {
@@ -56,7 +76,10 @@ impl Sink for Writer<'_> {
         self.metadata.insert(format!("{at}.zarray"), kerchunk::metadata(array));
         self.metadata.insert(format!("{at}.zattrs"), kerchunk::attributes(array));
         // No part of the path leads out of the folder: the scan refuses such names.
-        let folder = at.split('/').filter(|part| !part.is_empty()).fold(self.folder.to_owned(), |path, part| path.join(part));
+        let folder = at
+            .split('/')
+            .filter(|part| !part.is_empty())
+            .fold(self.folder.to_owned(), |path, part| path.join(part));
         fs::create_dir_all(&folder).map_err(unwritten)?;
         let size = u64::from(self.record_size);
         let mut rows: Vec<Option<Place<'_>>> = Vec::new();
@@ -66,7 +89,8 @@ impl Sink for Writer<'_> {
                 self.table(&folder, record, &mut rows)?;
                 record = number / size;
             }
-            let row = usize::try_from(number % size).map_err(|_| Error::internal("a table is larger than memory"))?;
+            let row = usize::try_from(number % size)
+                .map_err(|_| Error::internal("a table is larger than memory"))?;
             rows.resize(row, None);
             rows.push(Some(place));
         }
@@ -81,7 +105,7 @@ impl Writer<'_> {
             return Ok(());
         }
         rows.resize(self.record_size as usize, None);
-        let bytes = table::encode(self.url, rows)?;
+        let bytes = table::encode(self.urls, rows)?;
         rows.clear();
         put(&folder.join(format!("refs.{record}.parq")), &bytes)
     }
@@ -110,7 +134,8 @@ mod tests {
         let file = File::from(tree);
         let report = write(&file, &Options::new("s3://bucket/a.h5"), folder.path(), 3).unwrap();
         assert!(report.is_complete());
-        let told: Value = serde_json::from_slice(&fs::read(folder.path().join(".zmetadata")).unwrap()).unwrap();
+        let told: Value =
+            serde_json::from_slice(&fs::read(folder.path().join(".zmetadata")).unwrap()).unwrap();
         assert_eq!(told["record_size"], 3);
         assert_eq!(told["metadata"]["g/a/.zarray"]["dtype"], "<u2");
         let table = fs::read(folder.path().join("g/a/refs.0.parq")).unwrap();

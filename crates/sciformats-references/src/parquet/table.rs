@@ -2,7 +2,7 @@
 //!
 //! | column | type | content |
 //! |---|---|---|
-//! | `path` | text, or null | the URL of the file; the only value of a dictionary |
+//! | `path` | text, or null | the URL of the file; an index into a dictionary |
 //! | `offset` | 64-bit integer | the first byte of the chunk |
 //! | `size` | 64-bit integer | the number of bytes |
 //! | `raw` | bytes, or null | the bytes of an inlined chunk |
@@ -40,24 +40,34 @@ struct Column {
 ///
 /// # Errors
 /// `Unsupported` if the inlined bytes of one table exceed 2 GiB.
-pub(super) fn encode(url: &str, rows: &[Option<Place<'_>>]) -> Result<Vec<u8>> {
+pub(super) fn encode(urls: &[String], rows: &[Option<Place<'_>>]) -> Result<Vec<u8>> {
     let mut table = Table { out: MAGIC.to_vec(), rows: small(rows.len())?, columns: Vec::new() };
     let range = |row: &Option<Place<'_>>| match row {
-        Some(Place::Range { offset, length }) => (*offset, *length),
+        Some(Place::Range { offset, length, .. }) => (*offset, *length),
         _ => (0, 0),
     };
     let referenced = |row: &Option<Place<'_>>| matches!(row, Some(Place::Range { .. }));
-    let has_url = rows.iter().any(referenced);
-    if has_url {
-        let mut url_bytes = Vec::new();
-        byte_array(url.as_bytes(), &mut url_bytes)?;
-        let mut page = levels(rows, referenced)?;
-        // The indexes take one bit, and all are 0, in one run.
-        page.push(1);
-        run(rows.iter().filter(|row| referenced(row)).count(), 0, &mut page);
-        table.column("path", BYTE_ARRAY, Some(&url_bytes), &page)?;
-    } else {
+    let files: Vec<u64> = rows.iter().filter_map(file).collect();
+    if files.is_empty() {
         table.column("path", BYTE_ARRAY, None, &levels(rows, |_| false)?)?;
+    } else {
+        let mut distinct = files.clone();
+        distinct.sort_unstable();
+        distinct.dedup();
+        let mut values = Vec::new();
+        for file in &distinct {
+            let url = usize::try_from(*file).ok().and_then(|file| urls.get(file));
+            byte_array(url.ok_or_else(|| Error::usage("file", "has no URL"))?.as_bytes(), &mut values)?;
+        }
+        // Each value is an index into the dictionary, of four bytes.
+        let mut page = levels(rows, referenced)?;
+        page.push(32);
+        for same in files.chunk_by(|a, b| a == b) {
+            let place = same.first().and_then(|file| distinct.binary_search(file).ok()).unwrap_or_default();
+            varint((same.len() as u64) << 1, &mut page);
+            page.extend_from_slice(&small(place)?.to_le_bytes());
+        }
+        table.column("path", BYTE_ARRAY, Some((values.as_slice(), small(distinct.len())?)), &page)?;
     }
     let offsets: Vec<u8> = rows.iter().flat_map(|row| range(row).0.to_le_bytes()).collect();
     table.column("offset", INT64, None, &offsets)?;
@@ -81,12 +91,18 @@ struct Table {
 
 impl Table {
     /// Appends the pages of a column. Texts and bytes have nulls, and integers have none.
-    fn column(&mut self, name: &'static str, kind: u32, dictionary: Option<&[u8]>, page: &[u8]) -> Result<()> {
+    fn column(
+        &mut self,
+        name: &'static str,
+        kind: u32,
+        dictionary: Option<(&[u8], u32)>,
+        page: &[u8],
+    ) -> Result<()> {
         let rows = self.rows;
         let (start, mut plain) = (self.out.len(), 0);
-        if let Some(values) = dictionary {
+        if let Some((values, count)) = dictionary {
             plain += self.page(values, DICTIONARY_PAGE, |header| {
-                header.part(7, |dictionary| _ = dictionary.i32(1, 1).i32(2, PLAIN));
+                header.part(7, |dictionary| _ = dictionary.i32(1, count).i32(2, PLAIN));
             })?;
         }
         let at = self.out.len();
@@ -140,8 +156,11 @@ impl Table {
                 group.parts(1, &columns, |column, chunk| {
                     let first = column.dictionary.unwrap_or(column.page);
                     chunk.i64(2, first as u64).part(3, |data| {
-                        let encodings: &[u32] =
-                            if column.dictionary.is_some() { &[PLAIN, RLE, RLE_DICTIONARY] } else { &[PLAIN, RLE] };
+                        let encodings: &[u32] = if column.dictionary.is_some() {
+                            &[PLAIN, RLE, RLE_DICTIONARY]
+                        } else {
+                            &[PLAIN, RLE]
+                        };
                         data.i32(1, column.kind).i32s(2, encodings).texts(3, &[column.name]);
                         data.i32(4, compression::NUMBER).i64(5, rows).i64(6, column.plain as u64);
                         // A bound: pages are appended one after another.
@@ -176,6 +195,14 @@ fn levels(rows: &[Option<Place<'_>>], has: impl Fn(&Option<Place<'_>>) -> bool) 
     let mut out = small(runs.len())?.to_le_bytes().to_vec();
     out.extend(runs);
     Ok(out)
+}
+
+/// The number of the file that a chunk is in.
+fn file(row: &Option<Place<'_>>) -> Option<u64> {
+    match row {
+        Some(Place::Range { file, .. }) => Some(*file),
+        _ => None,
+    }
 }
 
 /// A run of equal values of one bit.

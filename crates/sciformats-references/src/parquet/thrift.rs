@@ -60,7 +60,12 @@ impl<'a> Struct<'a> {
     }
 
     /// A list of structures.
-    pub(super) fn parts<T>(&mut self, number: u8, all: &[T], mut write: impl FnMut(&T, &mut Struct<'_>)) -> &mut Self {
+    pub(super) fn parts<T>(
+        &mut self,
+        number: u8,
+        all: &[T],
+        mut write: impl FnMut(&T, &mut Struct<'_>),
+    ) -> &mut Self {
         self.list(number, STRUCT, all.len());
         all.iter().for_each(|one| structure(self.out, |part| write(one, part)));
         self

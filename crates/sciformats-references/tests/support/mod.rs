@@ -50,7 +50,7 @@ pub(crate) fn assemble(array: &VirtualArray, file: &[u8]) -> std::result::Result
         array.chunks.index(number, &mut index);
         let stored = match place {
             Place::Bytes(bytes) => bytes.to_vec(),
-            Place::Range { offset, length } => file[offset as usize..(offset + length) as usize].to_vec(),
+            Place::Range { offset, length, .. } => file[offset as usize..(offset + length) as usize].to_vec(),
         };
         let mut bytes = stored;
         for filter in array.filters.iter().rev() {
