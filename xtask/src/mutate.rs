@@ -1,4 +1,4 @@
-//! Damages fixtures at random and lets the program read, convert, repack, compare, edit and salvage them, and write references. The program
+//! Damages fixtures at random and lets the program read, convert, repack, compare, edit, salvage and refer to them. The program
 //! may refuse a file, but it must not crash, hang, or use unlimited memory, and a file that it refuses to
 //! edit must not change.
 //!
@@ -196,7 +196,7 @@ fn command(number: u64, file: &Path, new: &Path) -> (&'static str, Vec<OsString>
         3 => ("repack", vec![word("repack"), file, new, word("--lossy")]),
         6 => ("diff", vec![word("diff"), word("--storage"), file.clone(), file]),
         8 => ("salvage", vec![word("salvage"), file, new]),
-        9 => ("references", vec![word("references"), file, word("--output"), new]),
+        9 => ("references", vec![word("references"), file, word("-o"), new]),
         _ => ("edit", vec![word("edit"), file, word("set"), word("/"), word("added"), word("1")]),
     }
 }

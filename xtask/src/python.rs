@@ -219,8 +219,11 @@ mod tests {
 
     #[test]
     fn the_projects_requirements_are_pinned_and_name_known_formats() {
-        let lists =
-            [include_str!("../python/requirements.txt"), include_str!("../python/requirements-wheel.txt")];
+        let lists = [
+            include_str!("../python/requirements.txt"),
+            include_str!("../python/requirements-references.txt"),
+            include_str!("../python/requirements-wheel.txt"),
+        ];
         let requirements = lists.map(|list| parse(list).unwrap());
         assert!(requirements.iter().all(|list| !list.is_empty()));
         for requirement in requirements.into_iter().flatten() {

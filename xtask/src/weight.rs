@@ -29,6 +29,7 @@ const LIBRARIES: &[(&str, Option<usize>, Option<usize>)] = &[
     ("sciformats", Some(45), None),
     ("sciformats-conventions", None, None),
     ("sciformats-convert", None, None),
+    ("sciformats-references", None, None),
     ("sciformats-remote", None, None),
     ("sciformats-salvage", None, None),
     ("sciformats-references", None, None),

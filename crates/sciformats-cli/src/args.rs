@@ -255,6 +255,13 @@ pub(crate) enum Command {
                             refused; stderr tells why.\n\
                             Exit status: 0 if nothing was refused, 1 otherwise.")]
     References(crate::commands::references::References),
+    /// Write references to many files as if they were one, joined along a dimension
+    #[command(after_help = "Examples:\n  sciformats combine day-*.nc -o month.json\n  \
+                            sciformats combine day-*.nc --along time -o month.parquet\n\n\
+                            Types, filters, chunks, units and calendars must agree, and arrays without the dimension must be the \
+                            same in all files; stderr tells what does not fit.\n\
+                            Exit status: 0 if nothing was refused, 1 otherwise.")]
+    Combine(crate::commands::combine::Combine),
     /// Print the paths in a file that begin with some text, for the completion of shells
     #[command(hide = true)]
     Paths {

@@ -6,9 +6,7 @@ use serde_json::{Map, Value};
 use crate::model::{Report, VirtualArray};
 
 /// Attributes with which HDF5 and netCDF-4 keep their own records.
-const HIDDEN: [&str; 8] = [
-    "CLASS",
-    "NAME",
+const HIDDEN: [&str; 6] = [
     "REFERENCE_LIST",
     "DIMENSION_LIST",
     "_Netcdf4Dimid",
@@ -44,6 +42,11 @@ pub(crate) fn of(file: &File, id: ObjectId, path: &str, report: &mut Report) -> 
             Ok(value) => _ = found.insert(name, value),
             Err(reason) => left(name, reason),
         }
+    }
+    // The records of a dimension scale; other objects may have a class and a name of their own.
+    if found.get("CLASS").and_then(Value::as_str) == Some("DIMENSION_SCALE") {
+        found.remove("CLASS");
+        found.remove("NAME");
     }
     found
 }
@@ -129,6 +132,7 @@ pub(crate) fn one(datum: &Datum<'_>) -> Result<Value, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::chunks::Chunks;
     use serde_json::json;
 
     fn marked(dtype: &str, fill: Value, mark: Value) -> (Value, bool) {
@@ -142,7 +146,7 @@ mod tests {
             filters: Vec::new(),
             attributes: Map::from_iter([("_FillValue".to_owned(), mark)]),
             dimensions: vec!["x".into()],
-            chunks: Vec::new(),
+            chunks: Chunks::new(vec![1]),
         };
         mark_missing(&mut array);
         (array.fill, array.attributes.is_empty())

@@ -5,8 +5,9 @@ use sciformats::{ArrayInfo, ElementType};
 use sciformats_core::endian::ByteOrder;
 use serde_json::{Value, json};
 
+use crate::chunks::Chunks;
 use crate::element;
-use crate::model::{Place, VirtualArray};
+use crate::model::VirtualArray;
 
 /// The largest chunk into which contiguous elements are divided, in bytes.
 const PART: u64 = 16 << 20;
@@ -27,14 +28,17 @@ pub(crate) fn array(extent: &Extent, info: &ArrayInfo, file_size: u64) -> Result
         _ => dtype,
     };
     let whole: Vec<u64> = shape.iter().map(|side| (*side).max(1)).collect();
-    let place = Place::Range { offset: extent.offset, length: extent.length };
     let (chunk_shape, chunks) = match extent.compression {
-        _ if shape.contains(&0) => (whole, Vec::new()),
-        None if !extent.columns => {
-            let (sides, chunks) = divided(shape, size, extent.offset, file_size)?;
-            (sides, chunks)
+        _ if shape.contains(&0) => {
+            let grid = grid(shape, &whole);
+            (whole, Chunks::new(grid))
         }
-        _ => (whole, vec![(vec![0; shape.len()], place)]),
+        None if !extent.columns => divided(shape, size, extent.offset, file_size)?,
+        _ => {
+            let mut chunks = Chunks::new(vec![1; shape.len()]);
+            chunks.push(0, extent.offset, extent.length);
+            (whole, chunks)
+        }
     };
     if extent.offset.checked_add(extent.length).is_none_or(|end| end > file_size) {
         return Err("its elements extend beyond the end of the file".into());
@@ -58,21 +62,30 @@ pub(crate) fn too_large() -> String {
     "its elements take more than 64 bits can count".to_owned()
 }
 
-/// Returns the number of chunks that the grid of an array has.
-pub(crate) fn grid(shape: &[u64], sides: &[u64]) -> Result<u64, String> {
-    let mut counts = shape.iter().zip(sides).map(|(n, side)| n.div_ceil((*side).max(1)));
-    counts.try_fold(1u64, u64::checked_mul).ok_or_else(|| "it has too many chunks".into())
+/// Returns the number of chunks along each dimension.
+pub(crate) fn grid(shape: &[u64], sides: &[u64]) -> Vec<u64> {
+    shape.iter().zip(sides).map(|(n, side)| n.div_ceil((*side).max(1))).collect()
 }
 
-/// The lengths of the sides of chunks, and where each chunk is.
-pub(crate) type Chunks = (Vec<u64>, Vec<(Vec<u64>, Place)>);
+/// Returns the number of chunks that a grid has.
+///
+/// # Errors
+/// The reason why that is not a number of 64 bits.
+pub(crate) fn count(grid: &[u64]) -> Result<u64, String> {
+    grid.iter().copied().try_fold(1u64, u64::checked_mul).ok_or_else(|| "it has too many chunks".into())
+}
 
 /// Divides elements of `size` bytes that are stored in C order from `start` on into chunks of equal size, along the slowest
 /// dimension.
 ///
 /// # Errors
 /// The reason why they are not ranges of a file of `file_size` bytes.
-pub(crate) fn divided(shape: &[u64], size: u64, start: u64, file_size: u64) -> Result<Chunks, String> {
+pub(crate) fn divided(
+    shape: &[u64],
+    size: u64,
+    start: u64,
+    file_size: u64,
+) -> Result<(Vec<u64>, Chunks), String> {
     let row = shape.iter().skip(1).try_fold(size, |all, n| all.checked_mul(*n)).ok_or_else(too_large)?;
     let mut sides: Vec<u64> = shape.iter().map(|n| (*n).max(1)).collect();
     // What is stored is within the file, which bounds the number of chunks.
@@ -87,11 +100,10 @@ pub(crate) fn divided(shape: &[u64], size: u64, start: u64, file_size: u64) -> R
         *first = parts.map_or(*first, |parts| (*first / parts).max(1));
     }
     let length = sides.iter().try_fold(size, |all, n| all.checked_mul(*n)).ok_or_else(too_large)?;
-    let (mut chunks, mut offset) = (Vec::new(), start);
-    for first in 0..grid(shape, &sides)? {
-        let mut index = vec![0; shape.len()];
-        index.iter_mut().take(1).for_each(|axis| *axis = first);
-        chunks.push((index, Place::Range { offset, length }));
+    // All dimensions but the slowest have one chunk.
+    let (mut chunks, mut offset) = (Chunks::new(grid(shape, &sides)), start);
+    for number in 0..count(chunks.grid())? {
+        chunks.push(number, offset, length);
         offset = offset.checked_add(length).ok_or_else(too_large)?;
     }
     Ok((sides, chunks))
@@ -100,17 +112,19 @@ pub(crate) fn divided(shape: &[u64], size: u64, start: u64, file_size: u64) -> R
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::chunks::Place;
 
     #[test]
     fn chunks_fill_the_elements_without_a_rest() {
         let (sides, chunks) = divided(&[6, 1 << 20], 8, 100, 1 << 40).unwrap();
         assert_eq!((sides, chunks.len()), (vec![2, 1 << 20], 3));
-        let last = Place::Range { offset: 100 + (2 << 24), length: 1 << 24 };
-        assert_eq!(chunks.last(), Some(&(vec![2, 0], last)));
+        let last = Place::Range { file: 0, offset: 100 + (2 << 24), length: 1 << 24 };
+        assert_eq!(chunks.iter().last(), Some((2, last)));
         assert!(divided(&[6, 1 << 20], 8, 100, 1000).is_err(), "the file is shorter");
         assert!(divided(&[u64::MAX, 3], 8, 0, u64::MAX).is_err());
         // A prime number of rows cannot be divided.
         assert_eq!(divided(&[7], 1 << 22, 0, 1 << 40).unwrap().0, [1]);
-        assert_eq!(divided(&[], 8, 0, 8).unwrap().1, [(vec![], Place::Range { offset: 0, length: 8 })]);
+        let scalar = divided(&[], 8, 0, 8).unwrap().1;
+        assert_eq!(scalar.iter().next(), Some((0, Place::Range { file: 0, offset: 0, length: 8 })));
     }
 }

@@ -1,5 +1,7 @@
 //! The chunks of HDF5 datasets as ranges of the file.
 
+use std::ops::ControlFlow;
+
 use sciformats::hdf5_pure::structure::{
     BitField, ByteOrder, Chunked, Class, Fill, FilterDescription, FloatOrder, Layout, Padding, StoredChunk,
 };
@@ -8,8 +10,9 @@ use sciformats::{ArrayInfo, Decoder, ElementType, File};
 use serde_json::{Value, json};
 
 use crate::attributes;
+use crate::chunks::{Chunks, Place};
 use crate::extent;
-use crate::model::{Place, VirtualArray};
+use crate::model::VirtualArray;
 
 /// Returns the references to a dataset. The path, the attributes and the dimensions remain empty.
 ///
@@ -26,26 +29,23 @@ pub(crate) fn array(dataset: &Dataset, info: &ArrayInfo, file: &File) -> Result<
     }
     let size = u64::from(dataset.datatype().size);
     let shape = dataset.shape();
-    let (mut sides, filters, mut chunks) = match dataset.layout().map_err(said)? {
+    let (mut sides, filters, chunks) = match dataset.layout().map_err(said)? {
         Layout::Compact(_) => return Err("its elements are in the header of the dataset".into()),
         Layout::Virtual(_) => return Err("its elements are in other datasets".into()),
         Layout::Contiguous { address } => contiguous(dataset, address.map(|at| at.0), size, file.size())?,
         Layout::Chunked(chunked) => chunked_places(dataset, chunked, shape)?,
     };
     // Every reference lies within the file.
-    for (_, place) in &chunks {
-        if let Place::Range { offset, length } = place {
-            let end = offset.checked_add(*length).filter(|end| *end <= file.size());
+    for (_, place) in chunks.iter() {
+        if let Place::Range { offset, length, .. } = place {
+            let end = offset.checked_add(length).filter(|end| *end <= file.size());
             end.ok_or("a chunk extends beyond the end of the file")?;
         }
     }
-    let fill =
-        if extent::grid(shape, &sides)? == chunks.len() as u64 { Value::Null } else { fill(dataset, info)? };
+    let fill = if extent::count(chunks.grid())? == chunks.len() { Value::Null } else { fill(dataset, info)? };
     let shape: Vec<u64> = shape.iter().copied().chain(more.iter().copied()).collect();
     sides.extend(more.iter().map(|side| (*side).max(1)));
-    for (index, _) in &mut chunks {
-        index.resize(shape.len(), 0);
-    }
+    let chunks = chunks.with_dimensions(shape.len());
     Ok(VirtualArray {
         path: String::new(),
         shape,
@@ -60,13 +60,15 @@ pub(crate) fn array(dataset: &Dataset, info: &ArrayInfo, file: &File) -> Result<
     })
 }
 
-type Parts = (Vec<u64>, Vec<Value>, Vec<(Vec<u64>, Place)>);
+type Parts = (Vec<u64>, Vec<Value>, Chunks);
 
 /// Divides contiguous elements into chunks.
 fn contiguous(dataset: &Dataset, address: Option<u64>, size: u64, file_size: u64) -> Result<Parts, String> {
     let shape = dataset.shape();
     let Some(address) = address.filter(|_| !shape.contains(&0)) else {
-        return Ok((shape.iter().map(|n| (*n).max(1)).collect(), Vec::new(), Vec::new()));
+        let sides: Vec<u64> = shape.iter().map(|n| (*n).max(1)).collect();
+        let grid = extent::grid(shape, &sides);
+        return Ok((sides, Vec::new(), Chunks::new(grid)));
     };
     let start = dataset.file().base().checked_add(address).ok_or_else(extent::too_large)?;
     let (sides, chunks) = extent::divided(shape, size, start, file_size)?;
@@ -81,22 +83,41 @@ fn chunked_places(dataset: &Dataset, layout: &Chunked, shape: &[u64]) -> Result<
     }
     let bytes = sides.iter().try_fold(layout.element_size, |all, n| all.checked_mul(*n));
     let bytes = bytes.ok_or("a chunk takes more than 64 bits can count")?;
-    let chunks: Vec<StoredChunk> =
-        dataset.chunks().and_then(|all| all.into_iter().collect()).map_err(said)?;
     let pipeline = &dataset.filters().map_err(said)?.filters;
     let edge = |chunk: &StoredChunk| {
         let ends = chunk.scaled.iter().zip(&sides).map(|(n, side)| n.saturating_add(1).saturating_mul(*side)); // a bound
         ends.zip(shape).any(|(end, length)| end > *length)
     };
-    if layout.unfiltered_edges && !pipeline.is_empty() && chunks.iter().any(edge) {
-        return Err("the chunks at its edges are stored without filters".into());
-    }
-    let mask = chunks.first().map_or(0, |chunk| chunk.filter_mask);
-    if chunks.iter().any(|chunk| chunk.filter_mask != mask) {
-        return Err("some of its chunks skip filters".into());
-    }
+    let edges_differ = layout.unfiltered_edges && !pipeline.is_empty();
+    let base = dataset.file().base();
+    let mut places = Chunks::new(extent::grid(shape, &sides));
+    // Their numbers fit into 64 bits.
+    extent::count(places.grid())?;
+    // The filters that the first chunk skips, and whether all chunks have the size of their elements.
+    let (mut mask, mut plain) = (None, true);
+    let mut add = |chunk: StoredChunk| {
+        if edges_differ && edge(&chunk) {
+            return Err("the chunks at its edges are stored without filters".to_owned());
+        }
+        if *mask.get_or_insert(chunk.filter_mask) != chunk.filter_mask {
+            return Err("some of its chunks skip filters".into());
+        }
+        plain &= chunk.size == bytes;
+        let offset = base.checked_add(chunk.address.0).ok_or("a chunk lies beyond 64 bits")?;
+        let number = places.number(&chunk.scaled).ok_or("its index has a chunk outside of its shape")?;
+        places.push(number, offset, chunk.size);
+        Ok(())
+    };
+    let mut added = Ok(());
+    let visited = dataset.for_each_chunk(&mut |chunk| {
+        added = chunk.map_err(said).and_then(&mut add);
+        if added.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    });
+    visited.map_err(said)?;
+    added?;
     let skipped = |position: usize| {
-        u32::try_from(position).ok().and_then(|bit| mask.checked_shr(bit)).unwrap_or(0) & 1 == 1
+        let bit = u32::try_from(position).ok().and_then(|bit| mask.unwrap_or(0).checked_shr(bit));
+        bit.unwrap_or(0) & 1 == 1
     };
     let mut filters = Vec::new();
     for (position, filter) in pipeline.iter().enumerate() {
@@ -104,17 +125,10 @@ fn chunked_places(dataset: &Dataset, layout: &Chunked, shape: &[u64]) -> Result<
             filters.extend(codec(filter, bytes)?);
         }
     }
-    let base = dataset.file().base();
-    let mut places = Vec::with_capacity(chunks.len());
-    for chunk in chunks {
-        if filters.is_empty() && chunk.size != bytes {
-            return Err("a chunk without filters has another size than its elements".into());
-        }
-        let offset = base.checked_add(chunk.address.0).ok_or("a chunk lies beyond 64 bits")?;
-        places.push((chunk.scaled, Place::Range { offset, length: chunk.size }));
+    if filters.is_empty() && !plain {
+        return Err("a chunk without filters has another size than its elements".into());
     }
-    places.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
-    if places.windows(2).any(|pair| matches!(pair, [(a, _), (b, _)] if a == b)) {
+    if !places.sort() {
         return Err("its index has two chunks at one place".into());
     }
     Ok((sides, filters, places))

@@ -3,8 +3,9 @@
 use sciformats::{ArrayInfo, ElementType, File, ObjectId, Slab};
 use serde_json::{Value, json};
 
+use crate::chunks::Chunks;
 use crate::element;
-use crate::model::{Place, VirtualArray};
+use crate::model::VirtualArray;
 
 /// Reads the elements of an array into one chunk. The path, the attributes and the dimensions remain empty.
 ///
@@ -42,10 +43,11 @@ pub(crate) fn array(
     }
     let size = data.len() as u64;
     let shape: Vec<u64> = shape.into_iter().chain(more).collect();
-    let mut chunks = Vec::new();
-    if !shape.contains(&0) {
-        chunks.push((vec![0; shape.len()], Place::Bytes(data)));
-    }
+    let chunks = if shape.contains(&0) {
+        Chunks::new(shape.iter().map(|side| (*side).min(1)).collect())
+    } else {
+        Chunks::inlined(shape.len(), data)
+    };
     let array = VirtualArray {
         path: String::new(),
         chunk_shape: shape.iter().map(|side| (*side).max(1)).collect(),

@@ -18,14 +18,18 @@
 //!
 //! | type | what it is |
 //! |---|---|
-//! | [`VirtualArray`], [`Place`] | an array of Zarr, and where the bytes of a chunk are |
+//! | [`VirtualArray`], [`Chunks`], [`Place`] | an array of Zarr, its stored chunks, and where the bytes of each are |
 //! | [`Report`], [`Entry`], [`Treatment`] | what became of each object of a file |
+//! | [`Part`], [`combine`] | several files as one, joined along a dimension |
 //! | [`Sink`], [`scan`] | receives the groups and arrays of a file one after another |
 //! | [`kerchunk`] | writes them as JSON of kerchunk, version 1 |
+//! | `parquet` | writes them as a folder of Parquet files |
 //!
 #![doc = include_str!("../README.md")]
 
 mod attributes;
+mod chunks;
+mod combine;
 mod element;
 mod extent;
 #[cfg(feature = "hdf5")]
@@ -33,8 +37,12 @@ mod hdf5;
 mod inline;
 pub mod kerchunk;
 mod model;
+#[cfg(feature = "parquet")]
+pub mod parquet;
 mod scan;
 
-pub use model::{Entry, Options, Place, Report, Sink, Treatment, VirtualArray};
+pub use chunks::{Chunks, Place};
+pub use combine::{Part, combine};
+pub use model::{Entry, Options, Report, Sink, Treatment, VirtualArray};
 pub use scan::scan;
 pub use sciformats;

@@ -5,6 +5,8 @@ use std::fmt;
 use sciformats::Result;
 use serde_json::{Map, Value};
 
+use crate::chunks::Chunks;
+
 /// The largest array that is inlined by default, in bytes.
 const INLINE: u64 = 4 << 20;
 
@@ -22,20 +24,6 @@ impl Options {
     pub fn new(url: impl Into<String>) -> Self {
         Self { url: url.into(), inline: INLINE }
     }
-}
-
-/// Where the bytes of a chunk are.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
-    /// They are part of the references.
-    Bytes(Vec<u8>),
-    /// They are a range of the file.
-    Range {
-        /// The absolute offset of the first byte.
-        offset: u64,
-        /// The number of bytes, which all lie within the file.
-        length: u64,
-    },
 }
 
 /// An array of Zarr version 2 whose chunks are in another file.
@@ -59,8 +47,8 @@ pub struct VirtualArray {
     pub attributes: Map<String, Value>,
     /// The names of the dimensions.
     pub dimensions: Vec<String>,
-    /// The index of each stored chunk, and where its bytes are. All other chunks are missing.
-    pub chunks: Vec<(Vec<u64>, Place)>,
+    /// Where the bytes of each stored chunk are. All other chunks are missing.
+    pub chunks: Chunks,
 }
 
 /// What became of an object.

@@ -150,7 +150,7 @@ impl Scan<'_> {
     fn virtual_array(&self, id: ObjectId, info: &ArrayInfo) -> Result<(VirtualArray, Treatment), String> {
         let reason = match self.ranges(id, info) {
             Ok(array) => {
-                let chunks = array.chunks.len() as u64;
+                let chunks = array.chunks.len();
                 return Ok((array, Treatment::Referenced { chunks }));
             }
             Err(reason) => reason,

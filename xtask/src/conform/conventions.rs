@@ -1,6 +1,7 @@
 //! Conventions take part in the run like a format: other programs write files and report what they decode.
 
-use super::{EXAMPLES, REFERENCES};
+use super::EXAMPLES;
+use super::references::REFERENCES;
 use crate::formats::Format;
 use crate::sh::Result;
 

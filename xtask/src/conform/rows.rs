@@ -108,11 +108,23 @@ const ROWS: &[(&str, &[Row])] = &[
     (
         "references",
         &[
-            ("arrays of HDF5 files, read by zarr", &["hdf5"]),
-            ("arrays of ASDF files, read by zarr", &["asdf"]),
-            ("arrays of Blosc2 files, read by zarr", &["blosc2"]),
-            ("arrays of GSD files, read by zarr", &["gsd"]),
-            ("arrays of RawArray and npy files, read by zarr", &["rawarray"]),
+            ("HDF5 fixtures as JSON, in zarr-python", &["json hdf5"]),
+            ("ASDF fixtures as JSON, in zarr-python", &["json asdf"]),
+            ("Blosc2 fixtures as JSON, in zarr-python", &["json blosc2"]),
+            ("GSD fixtures as JSON, in zarr-python", &["json gsd"]),
+            ("RawArray fixtures as JSON, in zarr-python", &["json rawarray"]),
+            (
+                "the same as Parquet, in the mapper of fsspec",
+                &[
+                    "parquet hdf5",
+                    "parquet asdf",
+                    "parquet blosc2",
+                    "parquet gsd",
+                    "parquet rawarray",
+                    "parquet tables",
+                ],
+            ),
+            ("many files as one, in zarr-python", &["combined"]),
         ],
     ),
     (
