@@ -189,7 +189,7 @@ def gsd_frames(name):
         def read(folder, watch):
             with watch, gsd.hoomd.open(str(folder / "run.gsd"), "r") as file:
                 for frame in chosen:
-                    assert file[frame].particles.position[0, 0] == frame
+                    assert file[frame].particles.position[0, 0] == frame + 1
 
     else:
         import sciformats
@@ -197,7 +197,7 @@ def gsd_frames(name):
         def read(folder, watch):
             with watch, sciformats.open(folder / "run.gsd") as file:
                 for frame in chosen:
-                    assert file[f"frames/{frame}/particles/position"][...][0, 0] == frame
+                    assert file[f"frames/{frame}/particles/position"][...][0, 0] == frame + 1
 
     return read
 
@@ -224,7 +224,7 @@ def blosc2_array(name):
 
 #: The name of a case, its goal, and what runs it for each side; ours comes first.
 CASES = [
-    ("read 64 MiB, contiguous", 1.05, {n: (whole, n, "contiguous") for n in ("sciformats", "h5py", "pyfive")}),
+    ("read 64 MiB, contiguous", 1.05, {n: (whole, n, "contiguous") for n in ("sciformats", "h5py")}),
     ("read 64 MiB of gzip and shuffle", 0.5, {n: (whole, n, "gzip") for n in ("sciformats", "h5py", "pyfive")}),
     ("10,000 slabs of 10 × 10, contiguous", 0.3, {n: (slabs, n, "contiguous") for n in ("sciformats", "h5py")}),
     ("10,000 slabs of 10 × 10, plain chunks", 0.3, {n: (slabs, n, "chunks") for n in ("sciformats", "h5py")}),
@@ -292,7 +292,7 @@ def files(folder):
         for i in range(FRAMES):
             frame = gsd.hoomd.Frame()
             frame.particles.N = 1000
-            frame.particles.position = np.full((1000, 3), i, "f4")
+            frame.particles.position = np.full((1000, 3), i + 1, "f4")
             file.append(frame)
     blosc2.asarray(values, urlpath=str(folder / "array.b2nd"), mode="w")
 

@@ -18,6 +18,10 @@ from sciformats import _model, _open, _sciformats
 from sciformats.errors import NotSupported, NotThisFormat
 
 
+#: How the tag of complex numbers begins, whatever its version.
+_COMPLEX = "tag:stsci.edu:asdf/core/complex-"
+
+
 def open(path: str | os.PathLike[str] | bytes, **options: Any) -> AsdfFile:
     """Open a file.
 
@@ -77,7 +81,9 @@ class AsdfFile(Mapping[Any, Any]):
                 built[number] = []
             else:
                 built[number] = self._file._object(number, f"/{number}" if kind == "array" else "")
-            if tag is not None and kind != "array":
+            if kind == "scalar" and tag is not None and tag.startswith(_COMPLEX):
+                built[number] = _complex(built[number])
+            if tag is not None and kind in ("mapping", "sequence"):
                 self._tags[id(built[number])] = tag
         for number, kind, _, content in nodes:
             if kind == "mapping":
@@ -132,3 +138,11 @@ class AsdfFile(Mapping[Any, Any]):
 
     def __repr__(self) -> str:
         return f"<AsdfFile {self._file._shown()}: {len(self)} keys>"
+
+
+def _complex(text: str) -> complex | str:
+    """Return a complex number, or its text if it is none."""
+    try:
+        return complex(text.lower().replace("i", "j").replace("jnf", "inf"))
+    except ValueError:
+        return text
