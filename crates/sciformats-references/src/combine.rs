@@ -378,8 +378,11 @@ fn inlined(pieces: &[Piece<'_>], axis: usize, whole: &mut VirtualArray, most: u6
     let mut parts = Vec::new();
     let mut left = most;
     for (part, array) in pieces {
-        let path =
-            if array.path == "/data" && part.file.resolve("/data").is_err() { "/" } else { array.path.as_str() };
+        let path = if array.path == "/data" && part.file.resolve("/data").is_err() {
+            "/"
+        } else {
+            array.path.as_str()
+        };
         let id = part.file.resolve(path).map_err(said)?;
         let Object::Array(info) = part.file.source().object(id).map_err(said)? else {
             return Err(format!("it is not an array in {}", part.name));

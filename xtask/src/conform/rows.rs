@@ -115,7 +115,14 @@ const ROWS: &[(&str, &[Row])] = &[
             ("RawArray fixtures as JSON, in zarr-python", &["json rawarray"]),
             (
                 "the same as Parquet, in the mapper of fsspec",
-                &["parquet hdf5", "parquet asdf", "parquet blosc2", "parquet gsd", "parquet rawarray", "parquet tables"],
+                &[
+                    "parquet hdf5",
+                    "parquet asdf",
+                    "parquet blosc2",
+                    "parquet gsd",
+                    "parquet rawarray",
+                    "parquet tables",
+                ],
             ),
             ("many files as one, in zarr-python", &["combined"]),
         ],
