@@ -25,7 +25,7 @@ def day(path, start, rows, chunk=6, units="K", **filters):
     with h5py.File(path, "w") as file:
         file["time"], file["lat"], file["lon"] = numpy.arange(start, start + rows, dtype="<i4"), numpy.arange(4.0), numpy.arange(5.0)
         file["time"].attrs["units"] = "hours since 2026-01-01"
-        array = file.create_dataset("heat", data=heat, chunks=(chunk, 2, 5) if chunk else None, **filters)
+        array = file.create_dataset("heat", data=heat, chunks=(chunk, 2, 5) if chunk else None, maxshape=(None, 4, 5) if chunk else None, **filters)
         array.attrs["units"] = units
         for axis, name in enumerate(["time", "lat", "lon"]):
             file[name].make_scale(name)

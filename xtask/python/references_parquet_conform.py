@@ -64,6 +64,8 @@ def compare(path, folder):
             continue
         stored += 1
         found = list(found) if isinstance(place, list) else bytes(found)
+        whole = all(isinstance(number, (int, numpy.integer)) for number in found[1:])
+        assert whole, f"{key}: the numbers are not integers: {found}"
         assert found == place, f"{key}: {str(found)[:100]}, not {str(place)[:100]}"
     rows = 0
     for base, _, names in os.walk(other):

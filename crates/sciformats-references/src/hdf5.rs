@@ -1,7 +1,5 @@
 //! The chunks of HDF5 datasets as ranges of the file.
 
-use std::ops::ControlFlow;
-
 use sciformats::hdf5_pure::structure::{
     BitField, ByteOrder, Chunked, Class, Fill, FilterDescription, FloatOrder, Layout, Padding, StoredChunk,
 };
@@ -108,13 +106,11 @@ fn chunked_places(dataset: &Dataset, layout: &Chunked, shape: &[u64]) -> Result<
         places.push(number, offset, chunk.size);
         Ok(())
     };
-    let mut added = Ok(());
-    let visited = dataset.for_each_chunk(&mut |chunk| {
-        added = chunk.map_err(said).and_then(&mut add);
-        if added.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-    });
-    visited.map_err(said)?;
-    added?;
+    dataset
+        .chunks()
+        .map_err(said)?
+        .into_iter()
+        .try_for_each(|chunk| chunk.map_err(said).and_then(&mut add))?;
     let skipped = |position: usize| {
         let bit = u32::try_from(position).ok().and_then(|bit| mask.unwrap_or(0).checked_shr(bit));
         bit.unwrap_or(0) & 1 == 1

@@ -168,6 +168,10 @@ impl Table {
                         if let Some(dictionary) = column.dictionary {
                             data.i64(11, dictionary as u64);
                         }
+                        if !column.nullable {
+                            // Without the number of nulls, which is 0, readers make numbers with decimals of integers.
+                            data.part(12, |statistics| _ = statistics.i64(3, 0));
+                        }
                     });
                 });
                 group.i64(2, plain as u64).i64(3, rows);

@@ -42,48 +42,19 @@ impl Dataset {
     /// storage are damaged.
     pub fn chunks(&self) -> Result<Vec<Result<StoredChunk>>> {
         let mut found = Vec::new();
-        self.for_each_chunk(&mut |chunk| {
-            found.push(chunk);
-            ControlFlow::Continue(())
-        })?;
-        Ok(found)
-    }
-
-    /// Visits the stored chunks in the order of the chunk index, without a list of them in memory, until the visitor breaks.
-    /// If a part of the index cannot be read, the visitor gets the error.
-    ///
-    /// ```
-    /// use std::ops::ControlFlow;
-    ///
-    /// use hdf5_pure::{CreateOptions, File, Writer};
-    ///
-    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
-    /// file.dataset("temperature").shape([2, 4]).chunks([2, 2]).write(&[281.5f32; 8])?;
-    /// let temperature = File::from_bytes(file.into_bytes()?)?.dataset("temperature")?;
-    /// let mut bytes = 0;
-    /// temperature.for_each_chunk(&mut |chunk| {
-    ///     bytes += chunk.map_or(0, |chunk| chunk.size);
-    ///     ControlFlow::Continue(())
-    /// })?;
-    /// assert_eq!(bytes, 32);
-    /// # Ok::<(), hdf5_pure::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// As [`chunks`](Self::chunks).
-    pub fn for_each_chunk(
-        &self,
-        visit: &mut dyn FnMut(Result<StoredChunk>) -> ControlFlow<()>,
-    ) -> Result<()> {
         let layout = self.chunked()?;
         let shape = self.shape();
         if shape.is_empty() || shape.contains(&0) || shape.len() != layout.dimensions.len() {
-            return Ok(());
+            return Ok(found);
         }
         let last = shape.iter().zip(&layout.dimensions);
         let last = last.map(|(size, n)| bound::left(*size, 1) / (*n).max(1)).collect();
         let bounds = Bounds { first: vec![0; shape.len()], last };
-        self.visit_chunks(&bounds, visit)
+        self.visit_chunks(&bounds, &mut |chunk| {
+            found.push(chunk);
+            ControlFlow::Continue(())
+        })?;
+        Ok(found)
     }
 
     /// Visits the stored chunks that lie within bounds.
