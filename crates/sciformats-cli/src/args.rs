@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use sciformats::External;
+use sciformats_core::bound;
 
 /// Look into, check, compare, convert and edit scientific files: HDF5, ASDF, Blosc2, GSD, RawArray and npy
 #[derive(Debug, Parser)]
@@ -421,7 +422,7 @@ impl Ls {
     /// Returns whether the members of groups and folders at this depth are listed; those at the top have the
     /// depth 0.
     pub(crate) fn descends(&self, depth: usize) -> bool {
-        self.depth.map_or(self.recursive, |most| (depth as u64).saturating_add(1) < most)
+        self.depth.map_or(self.recursive, |most| bound::sum(depth as u64, 1) < most)
     }
 }
 
@@ -440,7 +441,7 @@ impl Rows {
         let length = shape.first()?;
         Some(match self {
             Self::First(rows) => format!(":{}", rows.min(*length)),
-            Self::Last(rows) => format!("{}:", length.saturating_sub(rows)),
+            Self::Last(rows) => format!("{}:", bound::left(*length, rows)),
         })
     }
 }

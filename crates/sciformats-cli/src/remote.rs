@@ -8,6 +8,7 @@ use std::sync::{Mutex, PoisonError};
 
 use sciformats::sciformats_remote::{self, Remote, RemoteOptions, index::Index};
 use sciformats::{Error, File, OpenOptions, Result};
+use sciformats_core::bound;
 
 use crate::args::{Cli, Command};
 use crate::failure::remark;
@@ -124,7 +125,7 @@ impl Far {
 fn standard_input(options: &OpenOptions) -> Result<File> {
     let mut bytes = Vec::new();
     // One byte more than the limit permits shows that there are more; a bound.
-    let most = options.limits.memory.saturating_add(1);
+    let most = bound::sum(options.limits.memory, 1);
     let read = std::io::stdin().lock().take(most).read_to_end(&mut bytes);
     read.map_err(|error| Error::io("read stdin", error))?;
     options.limits.memory("stdin", bytes.len() as u64)?;

@@ -5,6 +5,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
 use clap::CommandFactory;
+use sciformats_core::bound;
 
 use crate::args::Cli;
 
@@ -41,7 +42,7 @@ pub(crate) fn with_command(arguments: Vec<OsString>, far: impl Fn(&OsStr) -> boo
         return arguments;
     }
     // A word after an option may be the value of the option, but then it names no file with a path in it.
-    let found = (at.saturating_add(1)..arguments.len()).find_map(|at| {
+    let found = (bound::sum(at, 1)..arguments.len()).find_map(|at| {
         let word = arguments.get(at).filter(|word| !is_file(word))?;
         Some((at, separated(word, &is_file)?))
     });
