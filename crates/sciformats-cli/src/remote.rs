@@ -124,7 +124,7 @@ impl Far {
 /// Reads the file that is written to stdin, as far as the limit of memory permits.
 fn standard_input(options: &OpenOptions) -> Result<File> {
     let mut bytes = Vec::new();
-    // One byte more than the limit permits shows that there are more.
+    // One byte more than the limit permits shows that there are more; a bound.
     let most = bound::sum(options.limits.memory, 1);
     let read = std::io::stdin().lock().take(most).read_to_end(&mut bytes);
     read.map_err(|error| Error::io("read stdin", error))?;

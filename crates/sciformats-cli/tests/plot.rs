@@ -70,6 +70,14 @@ fn pictures_in_files() {
     stdout(0, &["plot", "blosc2/grid.b2nd", "-o", &path("a.pdf"), "-q"]);
     let pdf = fs::read(path("a.pdf")).unwrap();
     assert!(pdf.starts_with(b"%PDF-1.4") && pdf.ends_with(b"%%EOF\n"));
+    // Values on a logarithmic scale; counts have none.
+    let log = path("log.svg");
+    stdout(0, &["plot", "blosc2/grid.b2nd", "--log", "-o", &log, "-q"]);
+    let (log, linear) = (fs::read_to_string(log).unwrap(), path("linear.svg"));
+    stdout(0, &["plot", "blosc2/grid.b2nd", "-o", &linear, "-q"]);
+    assert!(log != fs::read_to_string(linear).unwrap() && log.contains(">100</text>"), "{log}");
+    let refused = stderr(1, &["plot", "blosc2/grid.b2nd", "--log", "-k", "histogram"]);
+    assert!(refused.contains("no logarithmic scale"), "{refused}");
     // Errors name the file, and leave nothing behind.
     let error = stderr(4, &["plot", "blosc2/grid.b2nd", "-o", &path("no/where.svg")]);
     assert!(error.contains("no/where.svg: the file cannot be written: No such file"), "{error}");

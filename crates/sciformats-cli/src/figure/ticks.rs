@@ -20,6 +20,12 @@ pub(crate) fn ticks(axis: &Axis, most: usize) -> Vec<Tick> {
     if let Some(calendar) = axis.dates {
         return dates::ticks(calendar, (low, high), most);
     }
+    if axis.log {
+        let found = powers((low, high), most);
+        if found.len() > 1 {
+            return found;
+        }
+    }
     let mut step = rounded_up(span / most as f64);
     // Rounding may produce one tick too many at the ends. Numbers that hardly differ have no ticks between
     // them.
@@ -34,6 +40,22 @@ pub(crate) fn ticks(axis: &Axis, most: usize) -> Vec<Tick> {
         step = rounded_up(step * 1.1);
     }
     Vec::new()
+}
+
+/// Returns ticks at powers of ten, at equal distances, and between them at 2 and 5 times a power if there are few.
+fn powers((low, high): (f64, f64), most: usize) -> Vec<Tick> {
+    let (first, last) = (low.log10().floor() as i32, high.log10().ceil() as i32);
+    let most = i32::try_from(most).unwrap_or(i32::MAX).max(1); // a bound
+    let step = (last - first).max(1).div_euclid(most) + 1;
+    let digits: &[f64] = if (last - first) <= most / 3 { &[1.0, 2.0, 5.0] } else { &[1.0] };
+    let powers = (first..=last).filter(|power| power.rem_euclid(step) == 0);
+    let values = powers.flat_map(|power| {
+        // Powers below one are more exact as a quotient.
+        let one = if power < 0 { 1.0 / 10f64.powi(-power) } else { 10f64.powi(power) };
+        digits.iter().map(move |digit| digit * one)
+    });
+    let inside = values.filter(|value| (low..=high).contains(value));
+    inside.map(|value| Tick { value, text: brief(value) }).collect()
 }
 
 /// Returns the next larger number that is 1, 2 or 5 times a power of ten.
@@ -105,6 +127,24 @@ pub(crate) fn brief(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn logarithmic_scales_have_powers_of_ten() {
+        let of = |low: f64, high: f64, most: usize| {
+            let axis = Axis { log: true, ..Axis::new("", low, high) };
+            let ticks = ticks(&axis, most);
+            assert!(ticks.iter().all(|tick| (0.0..=1.0).contains(&axis.position(tick.value))));
+            ticks.into_iter().map(|tick| tick.text).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(of(0.5, 2000.0, 8), "1 10 100 1000");
+        assert_eq!(of(1e-9, 1e6, 5), "1e-8 0.0001 1 10000");
+        assert_eq!(of(1.0, 60.0, 8), "1 2 5 10 20 50");
+        // Within one power the ticks are those of numbers.
+        assert_eq!(of(21.0, 29.0, 4), "22 24 26 28");
+        let axis = Axis { log: true, ..Axis::new("", 1.0, 100.0) };
+        assert_eq!((axis.position(10.0), axis.position(-3.0)), (0.5, 0.0));
+        assert!(axis.position(f64::NAN).is_nan());
+    }
 
     fn texts(low: f64, high: f64, most: usize) -> String {
         let axis = Axis::new("", low, high);

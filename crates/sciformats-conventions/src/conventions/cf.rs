@@ -94,16 +94,16 @@ fn flags(node: &Node) -> Result<Option<Flags>> {
 
 /// Returns the integer of this type that has the same bits. Larger types than those of CF stay as they are.
 fn wrapped(number: i128, element: Option<&ElementType>) -> i128 {
-    let span = |size: &u16| if *size <= 8 { 1i128 << (8 * u32::from(*size)) } else { i128::MAX };
-    match element {
+    let changed = match element {
         Some(ElementType::UInt(size)) if number < 0 && *size <= 8 => {
-            number.checked_add(span(size)).unwrap_or(number)
+            number.checked_add(1i128 << (8 * u32::from(*size)))
         }
-        Some(ElementType::Int(size)) if number >= span(size) / 2 && *size <= 8 => {
-            number.checked_sub(span(size)).unwrap_or(number)
+        Some(ElementType::Int(size)) if *size <= 8 && number >= 1i128 << (8 * u32::from(*size)) >> 1 => {
+            number.checked_sub(1i128 << (8 * u32::from(*size)))
         }
-        _ => number,
-    }
+        _ => None,
+    };
+    changed.unwrap_or(number)
 }
 
 /// Returns units that count time from a date, and the name of their calendar. They are those of the variable,

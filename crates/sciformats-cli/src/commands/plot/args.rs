@@ -28,6 +28,9 @@ pub(crate) struct Plot {
     /// The field to draw if the elements are compounds
     #[arg(long, value_name = "NAME")]
     pub(super) field: Option<String>,
+    /// Draw the values of lines, or the colours of an image, on a logarithmic scale
+    #[arg(long)]
+    pub(super) log: bool,
     /// The number of bars of a histogram
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(super) bins: Option<u32>,

@@ -63,7 +63,11 @@ pub(crate) fn run(args: &Plot, session: &Session) -> Outcome {
     let picture = session.watched("reading", &[thing.source()], || {
         subject.figure(kind, room, args.bins.map(|bins| bins as usize))
     });
-    let figure = picture.map_err(fail)?;
+    let mut figure = picture.map_err(fail)?;
+    if args.log {
+        let refused = |why| Failure::Refused(format!("{}: {object} has {why}", path.display()));
+        figure = figure.logarithmic().map_err(refused)?;
+    }
     session.doubt(path, &thing);
     if session.json {
         let mut out = session.text();
