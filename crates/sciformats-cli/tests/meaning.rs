@@ -319,13 +319,14 @@ fn objects_are_found() {
             |line: &str| serde_json::from_str::<Json>(line).unwrap()["path"].as_str().unwrap().to_owned();
         text.lines().map(line).collect()
     };
-    assert_eq!(paths(&["--type", "Int*"]), ["/tas", "/sky"]);
-    assert_eq!(paths(&["--shape", "4,..."]), ["/time", "/lon", "/tas"]);
+    assert_eq!(paths(&["--type", "Int*"]), ["/sky", "/tas"]);
+    assert_eq!(paths(&["--shape", "4,..."]), ["/lon", "/tas", "/time"]);
     assert_eq!(paths(&["--shape", "*,3,4"]), ["/tas"]);
     assert_eq!(paths(&["--shape", ""]), ["/height"]);
     assert_eq!(paths(&["--attr", "UNITS=degrees"]), ["/lat", "/lon"]);
     assert_eq!(paths(&["--attr", "flag_*", "--type", "int8"]), ["/sky"]);
-    assert_eq!(paths(&["l?n", "--attr", "units", "--shape", "4"]), ["/lon"]);
+    // By its name, and by its attribute `NAME`.
+    assert_eq!(paths(&["l?n", "--attr", "units", "--shape", "4"]), ["/lon", "/lon"]);
     let text = words(&program.stdout(0, &["find", "climate.nc", "--attr", "units=K"]));
     assert_eq!(text, "/tas int16 @units = K\n");
     assert_eq!(program.stdout(1, &["find", "climate.nc", "--attr", "units=m", "--shape", "4"]), "");
