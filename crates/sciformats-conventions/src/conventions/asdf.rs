@@ -233,7 +233,8 @@ impl Convention for Asdf {
     }
 }
 
-#[cfg(all(test, feature = "asdf"))]
+#[cfg(test)]
+#[cfg(feature = "asdf")]
 mod tests {
     use sciformats::{Range, Slab};
 
