@@ -57,6 +57,8 @@ BENCHES = {
     "blosc2": lambda: python() | c_blosc2(),
     "gsd": lambda: python() | packages("gsd", "numpy"),
     "rawarray": lambda: python() | packages("numpy"),
+    "python": lambda: python()
+    | packages("h5py", "pyfive", "h5netcdf", "netCDF4", "xarray", "dask", "asdf", "gsd", "blosc2", "numpy"),
     "encoders": lambda: python() | packages("zlib-ng"),
     "cli": tools,
 }

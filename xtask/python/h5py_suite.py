@@ -22,7 +22,6 @@ import tomllib
 LEFT_OUT = {
     "test_errors.py": "messages of the C library's error stack",
     "test_h5.py": "low-level interface",
-    "test_h5d_direct_chunk.py": "low-level interface",
     "test_h5f.py": "low-level interface",
     "test_h5o.py": "low-level interface",
     "test_h5p.py": "low-level interface",

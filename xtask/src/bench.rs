@@ -1,4 +1,5 @@
-//! Builds and runs the benches of `bench/`, one program per format, and publishes the results.
+//! Builds and runs the benches of `bench/`, one program per format, and publishes the results. The Python package has a
+//! bench in Python.
 //!
 //! A bench that is recorded leaves its rows in `bench/results/`, from which `docs/benchmarks.md` is written.
 //! Until it is finished, the rows are in `target/bench-files/NAME.lines`, so that an interrupted run can be
@@ -23,6 +24,9 @@ use results::Results;
 /// Benches that only run if they are named: the harness's test of itself, and the bench that has a task of
 /// its own.
 const APART: [&str; 2] = ["selftest", "scaling"];
+
+/// The bench of the Python package, which is a script.
+const PACKAGE: &str = "python";
 
 /// What is to be run.
 struct Request {
@@ -49,7 +53,8 @@ pub(crate) fn task(mut args: Args) -> Result {
 }
 
 fn measure(request: &Request) -> Result {
-    let all = programs(&root().join("bench").join("src").join("bin"))?;
+    let mut all = programs(&root().join("bench").join("src").join("bin"))?;
+    all.push(PACKAGE.to_owned());
     let chosen: Vec<&String> = match &request.bench {
         None => all.iter().filter(|name| !APART.contains(&name.as_str())).collect(),
         Some(asked) => all.iter().filter(|name| *name == asked).collect(),
@@ -64,7 +69,10 @@ fn measure(request: &Request) -> Result {
             eprintln!("the Python peers cannot run: {failure}");
         }
         let lines = target_folder()?.join("bench-files").join(format!("{name}.lines"));
-        let mut command = program(name, python.as_ref().ok())?;
+        let mut command = match &python {
+            Ok(python) if name == PACKAGE => script(python, &lines)?,
+            _ => program(name, python.as_ref().ok())?,
+        };
         command.env("SCIFORMATS_BENCH_RECORD", &lines).args(&request.cases);
         if lines.exists() && !request.resume {
             fs::remove_file(&lines).about(&lines)?;
@@ -84,6 +92,7 @@ fn measure(request: &Request) -> Result {
 fn python(bench: &str) -> Result<Python> {
     match bench {
         "encoders" => Python::prepare_in("venv-encoders", "requirements-encoders.txt"),
+        PACKAGE => crate::wheel::released(),
         _ => Python::prepare(),
     }
 }
@@ -98,6 +107,15 @@ pub(crate) fn program(name: &str, python: Option<&Python>) -> Result<std::proces
     if let Some(python) = python {
         command.env("SCIFORMATS_PYTHON", python.interpreter());
     }
+    Ok(command)
+}
+
+/// Returns the command that runs the bench of the Python package.
+fn script(python: &Python, lines: &Path) -> Result<std::process::Command> {
+    let place = target_folder()?.join("bench-files");
+    fs::create_dir_all(&place).about(&place)?;
+    let mut command = python.script(&root().join("bench").join("python").join("package.py"));
+    command.arg("pairs").arg(place.join("package")).arg(lines);
     Ok(command)
 }
 
@@ -118,7 +136,7 @@ fn publish() -> Result {
     let notes_file = root().join("bench").join("notes.toml");
     let text = fs::read_to_string(&notes_file).about(&notes_file)?;
     let mut sections = Vec::new();
-    for bench in FORMATS.iter().map(|format| format.name).chain(["cli", "encoders"]) {
+    for bench in FORMATS.iter().map(|format| format.name).chain(["cli", PACKAGE, "encoders"]) {
         if let Some(results) = Results::read(&Results::path(bench))? {
             sections.push(Section { notes: Notes::parse(&text, bench)?, results });
         }

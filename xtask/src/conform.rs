@@ -5,7 +5,8 @@
 //! check. If the peer writes a content manifest `NAME.jsonl` beside a file, the output of `sciformats
 //! manifest NAME` must agree with it. Scripts `F_PART_conform.py` are given our example and a folder. They
 //! call the example as they need, and print such lines too. The examples that are no side of this run have a
-//! script of their own, which is given a folder with all of them.
+//! script of their own, which is given a folder with all of them. The scripts of the references are given the program, and run
+//! in an environment of their own.
 //!
 //! The results of a run over all formats are in `docs/conformance.md`.
 
@@ -15,6 +16,7 @@ mod examples;
 mod lanes;
 mod manifest;
 mod matrix;
+mod references;
 mod rows;
 
 use std::fs;
@@ -32,6 +34,7 @@ use crate::sh::{About, Result, cargo, root, shown, target_folder};
 pub(crate) use conventions::CONVENTIONS;
 pub(crate) use examples::EXAMPLES;
 use matrix::{Check, Matrix, Outcome, Peer, Way};
+pub(crate) use references::REFERENCES;
 
 /// The task. The last line is `N passed, N failed, N skipped`.
 pub(crate) fn task(mut args: Args) -> Result {
@@ -49,16 +52,18 @@ pub(crate) fn task(mut args: Args) -> Result {
 pub(crate) fn conform(asked: Option<&str>, check: bool) -> Result<Counts> {
     let formats = conventions::beside(asked, with_script)?;
     let python = Python::prepare();
+    let zarr = formats.contains(&REFERENCES).then(references::python);
     let programs = Programs::build_for(&formats)?;
     let mut found: Vec<(Format, Matrix)> =
         formats.iter().map(|format| (*format, Matrix::default())).collect();
     let mut parts = Vec::new();
     for (format, matrix) in &mut found {
-        let lacks = match &python {
+        let python = zarr.as_ref().filter(|_| *format == REFERENCES).unwrap_or(&python);
+        let lacks = match python {
             Ok(python) => python.lacks(*format),
             Err(failure) => Some(failure.message.clone()),
         };
-        match (&python, lacks) {
+        match (python, lacks) {
             (Ok(python), None) => parts.extend(parts_of(*format, python, &programs)?),
             (_, reason) => {
                 let reason = reason.unwrap_or_default();
@@ -100,6 +105,8 @@ fn parts_of<'a>(format: Format, python: &'a Python, programs: &Programs) -> Resu
     let mut parts: Vec<Part<'a>> = Vec::new();
     let example = if format == EXAMPLES {
         examples::copies(programs, &place)?
+    } else if format == REFERENCES {
+        programs.copy("sciformats", &place)?
     } else {
         let program = programs.copy("sciformats", &place)?;
         let example = programs.copy(&format.example(), &place)?;

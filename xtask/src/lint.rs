@@ -32,7 +32,10 @@ fn commands() -> Vec<Command> {
         in_folder("bench", &["fetch", "--locked", "--quiet"]),
         in_folder("wasm", &["fetch", "--locked", "--quiet"]),
         in_folder("", &["fmt", "--all", "--check"]),
-        in_folder("fuzz", &["fmt", "--check"]),
+        in_folder(
+            "fuzz",
+            &["fmt", "--package", "sciformats-fuzz-memory", "--package", "sciformats-fuzz", "--check"],
+        ),
         in_folder("wasm", &["fmt", "--check"]),
         in_folder("bench", &["fmt", "--package", "harness", "--package", "sciformats-bench", "--check"]),
         clippy("", &["--all-features"]),

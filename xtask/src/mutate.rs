@@ -1,4 +1,4 @@
-//! Damages fixtures at random and lets the program read, convert, repack, compare, edit and salvage them. The program
+//! Damages fixtures at random and lets the program read, convert, repack, compare, edit, salvage and refer to them. The program
 //! may refuse a file, but it must not crash, hang, or use unlimited memory, and a file that it refuses to
 //! edit must not change.
 //!
@@ -189,13 +189,14 @@ fn read(program: &Path, file: &Path, number: u64) -> Result<End> {
 fn command(number: u64, file: &Path, new: &Path) -> (&'static str, Vec<OsString>) {
     let word = |word: &str| OsString::from(word);
     let (file, new) = (OsString::from(file), OsString::from(new));
-    match number % 9 {
+    match number % 10 {
         0 | 4 => ("manifest", vec![word("manifest"), file]),
         1 | 5 => ("verify", vec![word("verify"), file]),
         2 => ("convert", vec![word("convert"), file, new, word("--to"), word("hdf5"), word("--lossy")]),
         3 => ("repack", vec![word("repack"), file, new, word("--lossy")]),
         6 => ("diff", vec![word("diff"), word("--storage"), file.clone(), file]),
         8 => ("salvage", vec![word("salvage"), file, new]),
+        9 => ("references", vec![word("references"), file, word("-o"), new]),
         _ => ("edit", vec![word("edit"), file, word("set"), word("/"), word("added"), word("1")]),
     }
 }

@@ -214,19 +214,23 @@ fn last_line(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::conform::CONVENTIONS;
+    use crate::conform::{CONVENTIONS, REFERENCES};
     use crate::formats::FORMATS;
 
     #[test]
     fn the_projects_requirements_are_pinned_and_name_known_formats() {
-        let lists =
-            [include_str!("../python/requirements.txt"), include_str!("../python/requirements-wheel.txt")];
+        let lists = [
+            include_str!("../python/requirements.txt"),
+            include_str!("../python/requirements-references.txt"),
+            include_str!("../python/requirements-wheel.txt"),
+        ];
         let requirements = lists.map(|list| parse(list).unwrap());
         assert!(requirements.iter().all(|list| !list.is_empty()));
         for requirement in requirements.into_iter().flatten() {
             assert!(!requirement.formats.is_empty(), "{} names no format", requirement.pin);
             for name in requirement.formats {
-                let known = FORMATS.iter().chain([&CONVENTIONS]).any(|format| format.name == name);
+                let known =
+                    FORMATS.iter().chain([&CONVENTIONS, &REFERENCES]).any(|format| format.name == name);
                 assert!(known, "{name} is no format");
             }
         }

@@ -89,8 +89,9 @@ pub(crate) fn test(bare: Bare) -> Result<(Counts, Vec<String>)> {
     let (of_these, with_none) = harness(featureless.args(["--", "--show-output"]))?;
     counts += of_these;
 
-    counts += harness(cargo().args(["test", "--lib"]).current_dir(root().join("fuzz")))?.0;
-    counts += harness(cargo().args(["test", "--package", "harness"]).current_dir(root().join("bench")))?.0;
+    for (folder, package) in [("fuzz", "sciformats-fuzz-memory"), ("bench", "harness")] {
+        counts += harness(cargo().args(["test", "--package", package]).current_dir(root().join(folder)))?.0;
+    }
     for (title, told) in [("with all features", &with_all), ("without features", &with_none)] {
         println!("\nOutput of the tests {title}:\n  {}\n", told.join("\n  "));
     }

@@ -29,8 +29,10 @@ const LIBRARIES: &[(&str, Option<usize>, Option<usize>)] = &[
     ("sciformats", Some(45), None),
     ("sciformats-conventions", None, None),
     ("sciformats-convert", None, None),
+    ("sciformats-references", None, None),
     ("sciformats-remote", None, None),
     ("sciformats-salvage", None, None),
+    ("sciformats-references", None, None),
 ];
 
 /// The small libraries, which may have no procedural macro.

@@ -23,13 +23,7 @@ pub(crate) fn task(mut args: Args) -> Result {
     let release = args.flag("--release");
     let suite = args.word();
     args.end()?;
-    let python = Python::prepare_in("venv-wheel", "requirements-wheel.txt")?;
-    if let Some((pin, reason)) = python.missing().next() {
-        return Err(format!("{pin} cannot be installed: {reason}").into());
-    }
-    let wheel = build(&python, if release { "release" } else { "conform" })?;
-    println!("{}", wheel.display());
-    install(&python, &wheel)?;
+    let python = installed(if release { "release" } else { "conform" })?;
     match suite.as_deref() {
         Some("h5py") => theirs(&python),
         Some(name) => test(&python, Some(name)),
@@ -39,6 +33,22 @@ pub(crate) fn task(mut args: Args) -> Result {
             types(&python)
         }
     }
+}
+
+/// Builds the wheel as users get it, and returns an environment with it and with its peers.
+pub(crate) fn released() -> Result<Python> {
+    installed("release")
+}
+
+fn installed(profile: &str) -> Result<Python> {
+    let python = Python::prepare_in("venv-wheel", "requirements-wheel.txt")?;
+    if let Some((pin, reason)) = python.missing().next() {
+        return Err(format!("{pin} cannot be installed: {reason}").into());
+    }
+    let wheel = build(&python, profile)?;
+    println!("{}", wheel.display());
+    install(&python, &wheel)?;
+    Ok(python)
 }
 
 /// Builds the wheel and returns its path.

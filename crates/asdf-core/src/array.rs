@@ -520,11 +520,7 @@ impl<'a> Array<'a> {
     /// Those of [`read`](Self::read).
     #[cfg(feature = "ndarray")]
     pub fn to_ndarray<T: Element>(&self) -> Result<::ndarray::ArrayD<T>> {
-        let shape: Option<Vec<usize>> =
-            self.shape.iter().map(|&dimension| usize::try_from(dimension).ok()).collect();
-        let shape = shape.ok_or_else(|| Error::usage("shape", "is too large for this machine"))?;
-        ::ndarray::ArrayD::from_shape_vec(shape, self.read()?)
-            .map_err(|_| Error::usage("shape", "does not fit the elements"))
+        sciformats_core::nd::array(self.read()?, &self.shape)
     }
 
     /// Returns the decoded bytes that contain the array's elements, for a caller that gathers the elements itself.

@@ -24,6 +24,7 @@ mod parallel;
 mod pieces;
 mod provenance;
 mod reader;
+mod slice;
 mod spec;
 mod stream;
 mod tables;
@@ -43,7 +44,10 @@ pub use provenance::{Extension, HistoryEntry, Software};
 pub use reader::{Asdf, Block, Checksum};
 pub use sciformats_core::endian::ByteOrder;
 pub use sciformats_core::storage::{Access, Durability};
-pub use sciformats_core::{Conversion, Error, External, Fault, Limits, Misfit, Range, ReadAt, Result, Slab};
+pub use sciformats_core::{
+    Conversion, Ellipsis, Error, External, Fault, IntoSelection, Limits, Misfit, Range, ReadAt, Result, Slab,
+    by,
+};
 pub use spec::header_line::Version;
 pub use stream::StreamWriter;
 pub use tables::{Column, ExternalArray, Table};

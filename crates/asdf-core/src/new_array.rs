@@ -98,6 +98,32 @@ impl NewArray {
         Self::from_bytes(T::TYPE, ByteOrder::NATIVE, shape, bytes.to_vec())
     }
 
+    /// Creates an array with the shape and the elements of `values`.
+    ///
+    /// ```
+    /// use asdf_core::{Asdf, Document, NewArray};
+    ///
+    /// let image = ndarray::array![[1.0f32, 2.0, 3.0], [4.0, 5.0, 6.0]];
+    /// let mut document = Document::new();
+    /// document.set_array("image", NewArray::from_ndarray(&image.t())?)?;
+    /// let file = Asdf::from_bytes(document.to_bytes()?)?;
+    /// assert_eq!(file.array("image")?.to_ndarray::<f32>()?, image.t().into_dyn());
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`new`](Self::new).
+    #[cfg(feature = "ndarray")]
+    pub fn from_ndarray<T: Element, S: ndarray::Data<Elem = T>, D: ndarray::Dimension>(
+        values: &ndarray::ArrayBase<S, D>,
+    ) -> Result<Self> {
+        let shape: Vec<u64> = values.shape().iter().map(|&n| n as u64).collect();
+        match values.as_slice() {
+            Some(elements) => Self::new(elements, &shape),
+            None => Self::new(&values.iter().copied().collect::<Vec<_>>(), &shape),
+        }
+    }
+
     /// Creates an array of any type from bytes in `byteorder`, which are packed and in C order. If the bytes are in a storage
     /// other than memory, they are read piece by piece when the array is written.
     ///

@@ -37,12 +37,13 @@ mod model;
 #[cfg(feature = "ndarray")]
 mod nd;
 mod repack;
+mod slice;
 mod spec;
 
 pub use array::Array;
 pub use array_params::ArrayParams;
 pub use codec::registry::{BlockOf, Registry, UserCodec, UserFilter};
-pub use element::Element;
+pub use element::{Element, Store};
 pub use model::anatomy::{Anatomy, ChunkPlace};
 pub use model::chunk::Chunk;
 pub use model::compress::MAX_OVERHEAD;
@@ -53,9 +54,10 @@ pub use model::params::{Params, Split};
 pub use model::schunk::SChunk;
 pub use repack::Repack;
 pub use sciformats_core::endian::ByteOrder;
-pub use sciformats_core::number::Number;
 pub use sciformats_core::storage::Access;
-pub use sciformats_core::{Conversion, Error, Limits, Misfit, Range, ReadAt, Result, Slab};
+pub use sciformats_core::{
+    Conversion, Ellipsis, Error, IntoSelection, Limits, Misfit, Range, ReadAt, Result, Slab, by,
+};
 pub use spec::chunk_header::Special;
 pub use spec::frame_header::{ChunkSize, FrameHeader, FrameType};
 pub use spec::pipeline::{Codec, Filter, Pipeline, SLOTS};

@@ -1,12 +1,11 @@
 //! Conversions from and to arrays of `ndarray`.
 
-use ndarray::{ArrayBase, ArrayD, Data, Dimension, IxDyn};
-use sciformats_core::number::Number;
-use sciformats_core::{Error, Result, Slab};
+use ndarray::{ArrayBase, ArrayD, Data, Dimension};
+use sciformats_core::{Error, Result, Slab, nd};
 
 use crate::array::Array;
 use crate::array_params::ArrayParams;
-use crate::element::Element;
+use crate::element::{Element, Store};
 use crate::model::params::Params;
 
 impl Array {
@@ -22,7 +21,7 @@ impl Array {
     ///
     /// # Errors
     /// Those of [`new`](Self::new) and [`write_slab_bytes`](Self::write_slab_bytes).
-    pub fn from_ndarray<T: Element, S: Data<Elem = T>, D: Dimension>(
+    pub fn from_ndarray<T: Store, S: Data<Elem = T>, D: Dimension>(
         values: &ArrayBase<S, D>,
         params: Params,
     ) -> Result<Self> {
@@ -44,7 +43,7 @@ impl Array {
     ///
     /// # Errors
     /// Those of [`read_slab`](Self::read_slab).
-    pub fn to_ndarray<T: Number>(&self) -> Result<ArrayD<T>> {
+    pub fn to_ndarray<T: Element>(&self) -> Result<ArrayD<T>> {
         self.read_slab_ndarray(&Slab::all(self.shape())?)
     }
 
@@ -61,12 +60,8 @@ impl Array {
     ///
     /// # Errors
     /// Those of [`read_slab`](Self::read_slab).
-    pub fn read_slab_ndarray<T: Number>(&self, slab: &Slab) -> Result<ArrayD<T>> {
-        let shape: Result<Vec<usize>, _> = slab.shape().into_iter().map(usize::try_from).collect();
-        let shape = shape.map_err(|_| Error::usage("shape", "is larger than this machine can address"))?;
-        let values = self.read_slab(slab)?;
-        ArrayD::from_shape_vec(IxDyn(&shape), values)
-            .map_err(|error| Error::usage("shape", format!("is not a possible shape of an array: {error}")))
+    pub fn read_slab_ndarray<T: Element>(&self, slab: &Slab) -> Result<ArrayD<T>> {
+        nd::array(self.read_slab(slab)?, &slab.shape())
     }
 
     /// Overwrites the elements of a selection with those of an array of the same shape.
@@ -83,7 +78,7 @@ impl Array {
     ///
     /// # Errors
     /// Those of [`write_slab`](Self::write_slab); `Usage` if the shapes differ.
-    pub fn write_slab_ndarray<T: Element, S: Data<Elem = T>, D: Dimension>(
+    pub fn write_slab_ndarray<T: Store, S: Data<Elem = T>, D: Dimension>(
         &mut self,
         slab: &Slab,
         values: &ArrayBase<S, D>,

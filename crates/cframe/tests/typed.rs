@@ -1,7 +1,7 @@
 //! Typed reads: which elements are converted because no value changes, and which are not.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
-use cframe::{Array, ArrayParams, Conversion, Error, Number, Range, Slab};
+use cframe::{Array, ArrayParams, Conversion, Element, Error, Range, Slab};
 
 fn array(dtype: &str, bytes: &[u8]) -> Array {
     let size = ArrayParams::new(&[1], dtype).and_then(|params| Array::new(&params)).unwrap().typesize();
@@ -12,7 +12,7 @@ fn array(dtype: &str, bytes: &[u8]) -> Array {
 }
 
 #[track_caller]
-fn misfit<T: Number + std::fmt::Debug>(array: &Array, shown: &str) {
+fn misfit<T: Element + std::fmt::Debug>(array: &Array, shown: &str) {
     let read = array.read::<T>();
     assert!(matches!(read, Err(Error::Misfit(_))), "{read:?}");
     assert_eq!(read.unwrap_err().to_string(), shown);
@@ -52,4 +52,28 @@ fn other_conversions_are_asked_for() {
     {
         assert!(matches!(refused, Some(Error::Usage { argument: "element type", .. })), "{refused:?}");
     }
+}
+
+#[cfg(feature = "num-complex")]
+#[test]
+fn complex_numbers_keep_both_parts() {
+    use cframe::Store;
+    use num_complex::Complex;
+
+    let values = [Complex::new(1.5f32, -2.0), Complex::new(0.0, 1e-3)];
+    let little = array("<c8", &values.map(|z| [z.re.to_le_bytes(), z.im.to_le_bytes()].concat()).concat());
+    let big = array(">c8", &values.map(|z| [z.re.to_be_bytes(), z.im.to_be_bytes()].concat()).concat());
+    for stored in [&little, &big] {
+        assert_eq!(stored.read::<Complex<f32>>().unwrap(), values);
+        let wide = stored.read::<Complex<f64>>().unwrap();
+        assert_eq!(wide, values.map(|z| Complex::new(f64::from(z.re), f64::from(z.im))));
+        assert!(stored.read::<f64>().is_err(), "the imaginary part would be lost");
+    }
+    let mut written = Array::new(&ArrayParams::new(&[0], ">c16").unwrap()).unwrap();
+    written.append(0, &[Complex::new(0.1f64, 2.0), Complex::new(3.0, 4.0)]).unwrap();
+    let raw = [0.1f64, 2.0, 3.0, 4.0].map(f64::to_be_bytes).concat();
+    assert_eq!(written.read_slab_bytes(&Slab::all(&[2]).unwrap()).unwrap(), raw);
+    misfit::<Complex<f32>>(&written, "element 0 is 0.1, which f32 cannot hold");
+    assert_eq!(array("<i4", &[7, 0, 0, 0]).read::<Complex<f64>>().unwrap(), [Complex::new(7.0, 0.0)]);
+    assert_eq!(Complex::<f64>::DTYPE, if cfg!(target_endian = "big") { ">c16" } else { "<c16" });
 }

@@ -22,7 +22,7 @@ mod recorded;
 use array::Array;
 use hdf5_pure::options::{Bound, Flush};
 use hdf5_pure::structure::{BtreeK, IndexKind, Layout};
-use hdf5_pure::{ChunkIndex, CreateOptions, EditOptions, Editor, File, Range, Slab, Writer};
+use hdf5_pure::{ChunkIndex, CreateOptions, DatasetWriter, EditOptions, Editor, File, Range, Slab, Writer};
 use random::Random;
 use recorded::Recorded;
 use sciformats_core::commit::replay::{self, Cuts};
@@ -103,10 +103,41 @@ fn check(bytes: &[u8], model: &Array) {
     assert_eq!(file.dataset("beside").unwrap().read::<u8>().unwrap(), [1, 2, 3]);
 }
 
-fn edit(editor: &mut Editor, model: &mut Array, random: &mut Random) {
+/// Returns a chunk with the elements of `slab`, and the fill value beyond the edges of the dataset.
+fn chunk_of(slab: &Slab, values: &[i32], fill: i32) -> [i32; 4] {
+    let mut chunk = [fill; 4];
+    let columns = slab.ranges()[1].count;
+    for (index, &value) in (0..).zip(values) {
+        chunk[(index / columns * CHUNK[1] + index % columns) as usize] = value;
+    }
+    chunk
+}
+
+/// Stores a chunk past the filters, of which all or only the checksum are skipped.
+fn store(dataset: &mut DatasetWriter<'_>, model: &mut Array, random: &mut Random, filtered: bool) {
+    let scaled: Vec<u64> =
+        model.shape.iter().zip(CHUNK).map(|(&n, side)| random.below(n.div_ceil(side))).collect();
+    let sides = model.shape.iter().zip(CHUNK).zip(&scaled);
+    let ranges: Vec<Range> =
+        sides.map(|((&n, side), &at)| Range::new(at * side, side.min(n - at * side))).collect();
+    let slab = Slab::new(&model.shape, ranges).unwrap();
+    let values = random.values(slab.len());
+    let chunk = chunk_of(&slab, &values, model.fill).map(i32::to_le_bytes);
+    let plain = chunk.concat();
+    let shuffled: Vec<u8> = (0..4).flat_map(|byte| chunk.map(|element| element[byte])).collect();
+    let (mask, bytes) = match (filtered, random.below(2)) {
+        (false, _) => (0, plain),
+        (true, 0) => (0b11, plain),
+        (true, _) => (0b10, shuffled),
+    };
+    dataset.write_chunk(&scaled, mask, &bytes).unwrap();
+    model.write(&slab, &values);
+}
+
+fn edit(editor: &mut Editor, model: &mut Array, random: &mut Random, made: Made) {
     let mut dataset = editor.open_dataset("d").unwrap();
     let empty = model.shape.contains(&0);
-    match random.below(8) {
+    match random.below(10) {
         0..=2 if !empty => {
             let slab = random.slab(&model.shape);
             let values = random.values(slab.len());
@@ -133,6 +164,7 @@ fn edit(editor: &mut Editor, model: &mut Array, random: &mut Random) {
             dataset.resize(&shape).unwrap();
             model.resize(&shape);
         }
+        7 | 8 if !empty => store(&mut dataset, model, random, made.filtered),
         _ => {
             let shape = [model.shape[0] - random.below(5).min(model.shape[0]), model.shape[1]];
             dataset.resize(&shape).unwrap();
@@ -158,7 +190,7 @@ fn arbitrary_edits_of_many_chunks() {
             let mut lost = editor.unaccounted().unwrap();
             let mut last = model.clone();
             for _ in 0..60 {
-                edit(&mut editor, &mut model, &mut random);
+                edit(&mut editor, &mut model, &mut random, made);
                 match random.below(6) {
                     0..=2 => {
                         editor.commit_with([Flush::None, Flush::Ordered][random.below(2) as usize]).unwrap();
@@ -200,11 +232,11 @@ fn every_cut_of_a_commit_leaves_the_old_chunks_or_the_new_ones() {
         let shape = vec![16, 10];
         let mut model = Array { values: random.values(160), shape, fill: -5 };
         let mut bytes = file(made, &model, true);
-        for _ in 0..4 {
+        for _ in 0..5 {
             let recorded = Recorded::new(bytes.clone());
             let mut editor = Editor::in_storage(Box::new(recorded.clone()), &EditOptions::default()).unwrap();
             let before = model.clone();
-            edit(&mut editor, &mut model, &mut random);
+            edit(&mut editor, &mut model, &mut random, made);
             editor.commit_with(Flush::Durable).unwrap();
             drop(editor);
             let after = recorded.bytes();
@@ -243,9 +275,23 @@ fn an_index_stays_of_its_kind() {
         let before = kind(recorded.bytes());
         let mut editor = Editor::in_storage(Box::new(recorded.clone()), &EditOptions::default()).unwrap();
         for _ in 0..10 {
-            edit(&mut editor, &mut model, &mut random);
+            edit(&mut editor, &mut model, &mut random, made);
             editor.commit().unwrap();
         }
         assert_eq!(kind(recorded.bytes()), before, "{made:?}");
     }
+}
+
+/// The size of a chunk that takes more bytes than the index has for it must be refused before anything is pending.
+#[test]
+fn a_size_that_the_index_cannot_hold_is_refused() {
+    let made = Made { k: None, index: Some(ChunkIndex::FixedArray), maximum: MOST.map(Some), filtered: true };
+    let model = Array { values: vec![3; 160], shape: vec![16, 10], fill: -5 };
+    let recorded = Recorded::new(file(made, &model, true));
+    let mut editor = Editor::in_storage(Box::new(recorded.clone()), &EditOptions::default()).unwrap();
+    // A chunk has 16 bytes without filters, so the index has two bytes for the stored size.
+    let problem = editor.open_dataset("d").unwrap().write_chunk(&[0, 0], 0, &vec![0; 1 << 16]).unwrap_err();
+    assert!(problem.to_string().contains("does not fit into the index"), "{problem}");
+    editor.commit().unwrap();
+    check(&recorded.bytes(), &model);
 }

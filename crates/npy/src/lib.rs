@@ -32,6 +32,7 @@ mod element;
 mod gather;
 mod growth;
 mod reader;
+mod slice;
 mod spec;
 mod writer;
 
@@ -40,6 +41,8 @@ pub use element::Element;
 pub use reader::{OpenOptions, Reader, is_npy, whole_size};
 pub use sciformats_core::endian::ByteOrder;
 pub use sciformats_core::storage::{Access, Durability};
-pub use sciformats_core::{Conversion, Error, Limits, Misfit, Range, ReadAt, Result, Slab, WriteAt};
+pub use sciformats_core::{
+    Conversion, Ellipsis, Error, IntoSelection, Limits, Misfit, Range, ReadAt, Result, Slab, WriteAt, by,
+};
 pub use spec::{DType, Field, Header, Kind};
 pub use writer::{Writer, to_bytes, write};

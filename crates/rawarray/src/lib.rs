@@ -38,6 +38,7 @@ mod model;
 #[cfg(feature = "ndarray")]
 mod nd;
 mod reader;
+mod slice;
 mod spec;
 mod stream;
 mod writer;
@@ -53,7 +54,9 @@ pub use model::layout::Encoding;
 pub use reader::{OpenOptions, Reader, is_rawarray};
 pub use sciformats_core::endian::ByteOrder;
 pub use sciformats_core::storage::{Access, Durability, FileStorage};
-pub use sciformats_core::{Conversion, Error, Limits, Misfit, Range, ReadAt, Result, Slab, WriteAt};
+pub use sciformats_core::{
+    Conversion, Ellipsis, Error, IntoSelection, Limits, Misfit, Range, ReadAt, Result, Slab, WriteAt, by,
+};
 pub use spec::{ElementKind, Flags, Header};
 pub use stream::StreamWriter;
 pub use writer::{WriteOptions, Writer};

@@ -248,6 +248,20 @@ pub(crate) enum Command {
                             sciformats ls -r https://data.example/run.h5 --index run.h5.sfi --stats\n\n\
                             If the remote file has been replaced since then, reading it with the index is an error.")]
     Index(Index),
+    /// Write references to the arrays of a file, with which readers of Zarr open it without a copy
+    #[command(after_help = "Examples:\n  sciformats references climate.nc -o climate.json\n  \
+                            sciformats references climate.nc -o climate.json --url s3://bucket/climate.nc\n\n\
+                            The references are JSON of kerchunk. Every array is referenced, or inlined in decoded form, or \
+                            refused; stderr tells why.\n\
+                            Exit status: 0 if nothing was refused, 1 otherwise.")]
+    References(crate::commands::references::References),
+    /// Write references to many files as if they were one, joined along a dimension
+    #[command(after_help = "Examples:\n  sciformats combine day-*.nc -o month.json\n  \
+                            sciformats combine day-*.nc --along time -o month.parquet\n\n\
+                            Types, filters, chunks, units and calendars must agree, and arrays without the dimension must be the \
+                            same in all files; stderr tells what does not fit.\n\
+                            Exit status: 0 if nothing was refused, 1 otherwise.")]
+    Combine(crate::commands::combine::Combine),
     /// Print the paths in a file that begin with some text, for the completion of shells
     #[command(hide = true)]
     Paths {
@@ -538,7 +552,7 @@ fn parse_external(text: &str) -> Result<Place, String> {
 }
 
 /// Parses a number of bytes with a unit of 1024: `64`, `512K`, `2MiB`, `4g`.
-fn parse_size(text: &str) -> Result<u64, String> {
+pub(crate) fn parse_size(text: &str) -> Result<u64, String> {
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
     let shift = match unit.trim().to_ascii_lowercase().trim_end_matches('b').trim_end_matches('i') {

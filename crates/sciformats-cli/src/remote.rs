@@ -128,7 +128,7 @@ fn standard_input(options: &OpenOptions) -> Result<File> {
     let most = bound::sum(options.limits.memory, 1);
     let read = std::io::stdin().lock().take(most).read_to_end(&mut bytes);
     read.map_err(|error| Error::io("read stdin", error))?;
-    options.limits.memory("bytes of memory for the file on stdin", bytes.len() as u64)?;
+    options.limits.memory("bytes of stdin", bytes.len() as u64)?;
     File::from_storage(bytes, options)
 }
 

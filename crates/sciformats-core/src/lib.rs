@@ -51,6 +51,8 @@ pub mod foreign;
 pub mod limits;
 pub mod literal;
 pub mod misfit;
+#[cfg(feature = "ndarray")]
+pub mod nd;
 pub mod number;
 pub mod select;
 pub mod slab;

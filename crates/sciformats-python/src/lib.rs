@@ -5,6 +5,7 @@
 //! and which NumPy type they have (`_dtypes.py`). The interpreter is not needed while a file is read, so
 //! other Python threads can run at the same time.
 
+mod asdf;
 mod element;
 mod error;
 mod file;
@@ -17,6 +18,8 @@ use pyo3::prelude::*;
 /// The module `sciformats._sciformats`.
 #[pymodule]
 mod _sciformats {
+    #[pymodule_export]
+    use crate::asdf::asdf_tree;
     #[pymodule_export]
     use crate::file::{Array, File};
     #[pymodule_export]

@@ -276,3 +276,34 @@ def test_files_close_and_pickle(rich_path: str, tmp_path: pathlib.Path) -> None:
         h5.File(tmp_path / "none.h5")
     assert h5.is_hdf5(rich_path) and not h5.is_hdf5(__file__)
     assert np.array_equal(h5.File(pathlib.Path(rich_path).read_bytes())["gzip"][()], dataset[()])
+
+
+KEYS = [
+    0, -1, 3, (0, 1), (-1, -1), slice(None), slice(1, 99), slice(-3, None, 2), (slice(1, 3), slice(0, 5, 3)), (1, slice(None)),
+    (slice(None), -2), ..., (..., 1), (1, ...), (1, 2, ...), (), slice(3, 1), (slice(0, 0), 1), [0, 2], (slice(None), [1, 3]),
+    np.int64(2), (np.uint8(1), 0), slice(np.int64(1), None),
+]  # fmt: skip
+WRONG = [10, -5, (0, 1, 2), (..., ...), slice(None, None, -1), None, "x", 1.5, (0, "x"), slice("a", None), (0, 1 << 70)]
+
+
+@pytest.mark.parametrize("layout", ["contiguous", "chunks", "gzip", "edges"])
+@pytest.mark.parametrize("dtype", ["<i4", ">f8", "?", "S3", [("a", "<i2"), ("b", "<f4", (2,))]])
+def test_keys_give_what_h5py_gives(tmp_path: pathlib.Path, layout: str, dtype: Any) -> None:
+    path = tmp_path / "keys.h5"
+    data = np.frombuffer(bytes(range(1, 251)) * 8, np.uint8)[: 24 * np.dtype(dtype).itemsize]
+    data = (data % 2 if dtype == "?" else data).view(dtype).reshape(4, 6)
+    options: dict[str, Any] = {
+        "contiguous": {}, "chunks": {"chunks": (4, 6)}, "gzip": {"chunks": (2, 4), "compression": "gzip"}, "edges": {"chunks": (3, 4)},
+    }[layout]  # fmt: skip
+    with h5py.File(path, "w") as file:
+        file.create_dataset("u", data=data, **options)
+    with h5py.File(path) as theirs, h5.File(path) as ours:
+        for key in KEYS:
+            expected, found = theirs["u"][key], ours["u"][key]
+            assert type(found) is type(expected) and found.dtype == expected.dtype, key
+            np.testing.assert_array_equal(found, expected, err_msg=repr(key))
+        for key in WRONG:
+            with pytest.raises(Exception) as expected_error:
+                theirs["u"][key]
+            with pytest.raises(type(expected_error.value)):
+                ours["u"][key]

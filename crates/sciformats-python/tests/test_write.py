@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pathlib
 import threading
+import zlib
 from typing import Any
 
 import h5py
@@ -185,3 +186,109 @@ def test_filters_that_are_objects(tmp_path: pathlib.Path) -> None:
     assert Zstd(7) == Zstd(7) and len({Zstd(7), Zstd(7), Zstd(8)}) == 2
     with pytest.raises(KeyError):
         Zstd(7)["chunks"]
+
+
+def test_chunks_past_the_filters(tmp_path: pathlib.Path) -> None:
+    path, data = tmp_path / "chunks.h5", np.arange(70, dtype="<i4").reshape(10, 7)
+
+    def pressed(rows: np.ndarray[Any, Any]) -> bytes:
+        return zlib.compress(rows.astype("<i4").tobytes(), 9)
+
+    with h5py.File(path, "w", libver="latest") as file:
+        file.create_dataset("grows", data=data, chunks=(5, 7), maxshape=(None, 7), compression="gzip")
+        file.create_dataset("plain", data=data, chunks=(5, 7))
+    with h5.File(path, "r+") as file:
+        grows, plain = file["grows"], file["plain"]
+        assert grows[9, 6] == 69
+        grows[0] = -1
+        grows.id.write_direct_chunk((0, 0), pressed(data[:5] + 100))  # in place of what was just written
+        grows[1] = -2
+        grows.resize((15, 7))
+        grows.id.write_direct_chunk((10, 0), (data[:5] + 200).tobytes(), filter_mask=1)
+        np.testing.assert_array_equal(grows[10:], data[:5] + 200)
+        plain.id.write_direct_chunk((5, 0), data[:5])
+        with pytest.raises(ValueError):
+            plain.id.write_direct_chunk((5, 0), b"short")
+        for offsets in ((3, 0), (0,), (10, 0), (-5, 0)):
+            with pytest.raises(ValueError):
+                plain.id.write_direct_chunk(offsets, data[:5])
+        new = file.create_dataset("new", (10, 7), "<i4", chunks=(5, 7), compression="gzip")
+        assert new[0, 0] == 0
+        new.id.write_direct_chunk((5, 0), pressed(data[5:]))
+        np.testing.assert_array_equal(new[5:], data[5:])
+        out = np.zeros(70, "<i4")
+        mask, found = plain.id.read_direct_chunk((5, 0), out=out)
+        assert (mask, len(found)) == (0, 140) and out[:35].tobytes() == data[:5].tobytes()
+        for refused, error in ((bytes(140), BufferError), (bytearray(139), ValueError), (out[::2], ValueError)):
+            with pytest.raises(error):
+                plain.id.read_direct_chunk((5, 0), out=refused)
+    expected = np.concatenate([data[:5] + 100, data[5:], data[:5] + 200])
+    expected[1] = -2
+    with h5py.File(path) as file:
+        np.testing.assert_array_equal(file["grows"], expected)
+        assert file["grows"].id.read_direct_chunk((10, 0)) == (1, (data[:5] + 200).tobytes())
+        np.testing.assert_array_equal(file["plain"], np.concatenate([data[:5], data[:5]]))
+        np.testing.assert_array_equal(file["new"], np.concatenate([data[:5] * 0, data[5:]]))
+
+
+def test_small_writes_and_reads_in_turn(tmp_path: pathlib.Path) -> None:
+    """Reads show pending changes of elements, however they are stored, and whatever changed since the file was last laid out."""
+    path = tmp_path / "turns.h5"
+    with h5.File(path, "w") as file:
+        kinds = {
+            "chunks": file.create_dataset("chunks", (40, 10), "i4", chunks=(7, 4), compression="gzip", fillvalue=-1),
+            "grows": file.create_dataset("grows", (40, 10), "i4", chunks=(16, 16), maxshape=(None, None), fillvalue=-1),
+            "plain": file.create_dataset("plain", (40, 10), "i4", fillvalue=-1),
+            "turned": file.create_dataset("turned", (40, 10), ">i4", fillvalue=-1),
+            "new": file.create_dataset("new", data=np.full((40, 10), -1, "i4")),
+        }
+        model = np.full((40, 10), -1, "i4")
+        random = np.random.default_rng(5)
+        for step in range(300):
+            rows, columns = sorted(random.integers(0, 41, 2)), sorted(random.integers(0, 11, 2))
+            part = (slice(*rows, int(random.integers(1, 4))), slice(*columns))
+            model[part] = step
+            for dataset in kinds.values():
+                dataset[part] = step
+            rows = sorted(random.integers(0, 41, 2))
+            for name, dataset in kinds.items():
+                np.testing.assert_array_equal(dataset[slice(*rows), ::2], model[slice(*rows), ::2], err_msg=f"{name} {step}")
+            if step % 50 == 20:
+                file.flush()
+            if step % 50 == 30:
+                file[f"beside{step}"] = step
+                assert kinds["grows"].attrs.get("step") == (None if step == 30 else step - 50)
+                kinds["grows"].attrs["step"] = step
+            if step % 50 == 40:
+                assert all((dataset[...] == model).all() for dataset in kinds.values())
+                kinds["grows"].resize((41 + step, 10))
+                assert kinds["grows"][-1, 3] == -1
+                kinds["grows"].resize((40, 10))
+    with h5py.File(path) as file:
+        for name in kinds:
+            np.testing.assert_array_equal(file[name], model, err_msg=name)
+
+
+def test_many_reads_after_a_write(tmp_path: pathlib.Path) -> None:
+    with h5.File(tmp_path / "reads.h5", "w") as file:
+        dataset = file.create_dataset("u", (100, 4), "f8", chunks=(10, 4))
+        dataset[50] = 7.0
+        assert [dataset[i, 2] for i in range(100)] == [7.0 if i == 50 else 0.0 for i in range(100)]
+        dataset[51] = 8.0
+        assert dataset[51, 0] == 8.0
+
+
+def test_names_that_exist_are_refused_without_a_look_at_the_file(tmp_path: pathlib.Path) -> None:
+    with h5.File(tmp_path / "names.h5", "w") as file:
+        made = file.create_group("a").create_dataset("b", data=np.arange(3, dtype="u2"))
+        assert made.name == "/a/b" and made.dtype == "u2" and made[1] == 1
+        file["a/soft"] = h5.SoftLink("/nowhere")
+        for name in ("a/b", "/a/b", "a//b/", "a/soft", "a/./b"):
+            with pytest.raises(ValueError, match="name already exists"):
+                file.create_dataset(name, data=1)
+        with pytest.raises(ValueError):
+            file.create_dataset("a/b/c", data=1)
+        file.create_dataset("new/group/d", data=np.array([300, -5]), dtype="u1")
+        assert list(file["new/group/d"]) == [255, 0]
+        assert file.create_dataset("e", data=2, dtype=h5.enum_dtype({"two": 2}, "i1"))[()] == 2
+        assert file.create_dataset("f", data=[True, False])[0]

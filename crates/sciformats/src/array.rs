@@ -330,7 +330,7 @@ impl<'f> Array<'f> {
         part: impl IntoSelection,
     ) -> Result<ndarray::Array<T, D>> {
         let selection = part.into_selection(self.all()?.of())?;
-        of_shape(self.read_slice(&selection)?, &selection.shape())
+        sciformats_core::nd::array(self.read_slice(&selection)?, &selection.shape())
     }
 
     /// Returns the elements in C order, in pieces of at most `elements` elements (but at least one). This is
@@ -516,25 +516,8 @@ impl<'f> Array<'f> {
     #[cfg(feature = "ndarray")]
     pub fn to_ndarray<T: Element>(&self) -> Result<ndarray::ArrayD<T>> {
         let slab = self.all()?;
-        of_shape(self.read_slab(&slab)?, &slab.shape())
+        sciformats_core::nd::array(self.read_slab(&slab)?, &slab.shape())
     }
-}
-
-/// Returns elements as an array with a shape, which must have as many dimensions as the type of the array.
-#[cfg(feature = "ndarray")]
-pub(crate) fn of_shape<T, D: ndarray::Dimension>(
-    elements: Vec<T>,
-    shape: &[u64],
-) -> Result<ndarray::Array<T, D>> {
-    let wide = |_| Error::usage("shape", "is too large for this machine");
-    let sides: Vec<usize> =
-        shape.iter().map(|&n| usize::try_from(n)).collect::<Result<_, _>>().map_err(wide)?;
-    let array = ndarray::ArrayD::from_shape_vec(sides, elements)
-        .map_err(|error| Error::usage("array", error.to_string()))?;
-    let problem = || {
-        format!("has the shape {shape:?}, which has another number of dimensions than the requested array")
-    };
-    array.into_dimensionality().map_err(|_| Error::usage("array", problem()))
 }
 
 #[cfg(test)]

@@ -63,7 +63,7 @@ impl<T: Element> FromAttribute for Vec<T> {
 impl<T: Element, D: ndarray::Dimension> FromAttribute for ndarray::Array<T, D> {
     fn from_attribute(value: AttributeValue) -> Result<Self> {
         let (elements, shape) = elements(value)?;
-        crate::array::of_shape(elements, &shape)
+        sciformats_core::nd::array(elements, &shape)
     }
 }
 

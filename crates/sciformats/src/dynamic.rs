@@ -64,7 +64,7 @@ impl<T> Shaped<T> {
     /// [`Error::Usage`] if the shape is larger than this machine can address.
     #[cfg(feature = "ndarray")]
     pub fn into_ndarray(self) -> Result<ndarray::ArrayD<T>> {
-        crate::array::of_shape(self.values, &self.shape)
+        sciformats_core::nd::array(self.values, &self.shape)
     }
 }
 

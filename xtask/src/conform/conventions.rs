@@ -1,6 +1,7 @@
 //! Conventions take part in the run like a format: other programs write files and report what they decode.
 
 use super::EXAMPLES;
+use super::references::REFERENCES;
 use crate::formats::Format;
 use crate::sh::Result;
 
@@ -8,7 +9,7 @@ use crate::sh::Result;
 pub(crate) const CONVENTIONS: Format =
     Format { name: "conventions", title: "Conventions", package: "sciformats-conventions", writes: true };
 
-/// Returns what is to be run: conventions, the examples, one format, or everything.
+/// Returns what is to be run: conventions, references, the examples, one format, or everything.
 pub(super) fn beside(
     asked: Option<&str>,
     formats: fn(&str, Option<&str>) -> Result<Vec<Format>>,
@@ -16,7 +17,8 @@ pub(super) fn beside(
     match asked {
         Some(asked) if asked == CONVENTIONS.name || asked == CONVENTIONS.package => Ok(vec![CONVENTIONS]),
         Some(asked) if asked == EXAMPLES.name => Ok(vec![EXAMPLES]),
+        Some(asked) if asked == REFERENCES.name || asked == REFERENCES.package => Ok(vec![REFERENCES]),
         Some(_) => formats("peer", asked),
-        None => Ok([formats("peer", None)?, vec![CONVENTIONS, EXAMPLES]].concat()),
+        None => Ok([formats("peer", None)?, vec![CONVENTIONS, REFERENCES, EXAMPLES]].concat()),
     }
 }

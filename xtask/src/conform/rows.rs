@@ -106,6 +106,28 @@ const ROWS: &[(&str, &[Row])] = &[
         ],
     ),
     (
+        "references",
+        &[
+            ("HDF5 fixtures as JSON, in zarr-python", &["json hdf5"]),
+            ("ASDF fixtures as JSON, in zarr-python", &["json asdf"]),
+            ("Blosc2 fixtures as JSON, in zarr-python", &["json blosc2"]),
+            ("GSD fixtures as JSON, in zarr-python", &["json gsd"]),
+            ("RawArray fixtures as JSON, in zarr-python", &["json rawarray"]),
+            (
+                "the same as Parquet, in the mapper of fsspec",
+                &[
+                    "parquet hdf5",
+                    "parquet asdf",
+                    "parquet blosc2",
+                    "parquet gsd",
+                    "parquet rawarray",
+                    "parquet tables",
+                ],
+            ),
+            ("many files as one, in zarr-python", &["combined"]),
+        ],
+    ),
+    (
         "examples",
         &[
             ("a slab of a climate model's output", &["climate"]),

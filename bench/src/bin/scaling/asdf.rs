@@ -27,6 +27,16 @@ fn nodes() -> Vec<Series> {
             expect(found == [n as u32 / 2; 16])
         })
         .prepare(|folder, n| once(blocks(folder, n), |path| write_blocks(path, n))),
+        Series::new("open, read one block by its number", BLOCKS, Linear, |folder, n, watch| {
+            let found = watch.time(|| -> Outcome<Vec<u8>> {
+                let file = Asdf::open(bare(folder, n))?;
+                Ok(file.block(n as usize / 2)?.data()?.into_owned())
+            })?;
+            expect(found == [n as u8 / 2; 64])
+        })
+        // The index of 100,000 blocks is a text of a megabyte.
+        .within(0.005, 8 << 20)
+        .prepare(|folder, n| once(bare(folder, n), |path| write_bare(path, n))),
         Series::new("put keys into one mapping, write", KEYS, Linear, |folder, n, watch| {
             watch.time(|| write_keys(&folder.join("written.asdf"), n))
         }),
@@ -99,6 +109,10 @@ fn bytes_and_threads() -> Vec<Series> {
     ]
 }
 
+fn bare(folder: &Path, n: u64) -> PathBuf {
+    folder.join(format!("bare-{n}.asdf"))
+}
+
 fn blocks(folder: &Path, n: u64) -> PathBuf {
     folder.join(format!("blocks-{n}.asdf"))
 }
@@ -125,6 +139,13 @@ fn write_blocks(path: &Path, n: u64) -> Outcome {
     let nodes = nodes.collect::<asdf_core::Result<Vec<_>>>()?;
     let list = document.tree_mut().add_sequence(nodes, CollectionStyle::Block);
     document.tree_mut().put("arrays", list)?;
+    Ok(document.save(path)?)
+}
+
+/// Blocks that the tree does not name.
+fn write_bare(path: &Path, n: u64) -> Outcome {
+    let mut document = Document::new();
+    (0..n).for_each(|_| drop(document.add_block(vec![n as u8 / 2; 64], Compression::None)));
     Ok(document.save(path)?)
 }
 

@@ -17,6 +17,8 @@ use crate::spec::yaml_frame;
 
 /// The number of bytes that are read at a time while searching for an end.
 const PIECE: usize = 64 << 10;
+/// The largest piece of a tree that is read at a time while its end is searched for.
+const LARGEST_PIECE: usize = 4 << 20;
 /// The number of bytes at the end of a piece that may be the beginning of a magic token.
 const OVERLAP: usize = MAGIC.len() - 1;
 
@@ -149,9 +151,7 @@ impl Layout {
     /// [`Error::Malformed`] if the standard does not allow a header, tree or block; `LimitExceeded` if there are more blocks than
     /// `limits.items`; `Io`.
     pub fn locate(storage: &dyn ReadAt, limits: &Limits) -> Result<Self> {
-        let start = Start::find(storage)?;
-        let (blocks, _) = start.walk(storage, limits, usize::MAX)?;
-        start.layout(storage, blocks, limits)
+        Start::find(storage)?.whole(storage, limits)
     }
 
     /// Returns the offset up to which the tree can grow: the first block, or the end of the file.
@@ -255,6 +255,12 @@ impl Start {
         Ok((blocks, next.is_some()))
     }
 
+    /// Reads the headers of all blocks, and returns the positions of all parts.
+    pub(super) fn whole(&self, storage: &dyn ReadAt, limits: &Limits) -> Result<Layout> {
+        let (blocks, _) = self.walk(storage, limits, usize::MAX)?;
+        self.layout(storage, blocks, limits)
+    }
+
     /// Returns the positions of all parts; `blocks` are all blocks.
     pub(super) fn layout(
         &self,
@@ -310,29 +316,33 @@ fn tree(storage: &dyn ReadAt, start: u64) -> Result<Option<Range<u64>>> {
     }
     if let Some(all) = storage.as_slice() {
         let text = usize::try_from(start).ok().and_then(|start| all.get(start..)).unwrap_or_default();
-        return end_of_tree(start, yaml_frame::size(text, 0));
+        return end_of_tree(start, yaml_frame::size(text, 0).map(|size| size as u64));
     }
-    let mut text = Vec::new();
+    // The text from the start of the last line on, and the number of bytes before it.
+    let (mut text, mut before, mut size) = (Vec::new(), 0_u64, PIECE);
     loop {
         let done = text.len();
-        // Pieces double in size, so that a long tree is read with few calls.
-        let at = add(start, done as u64)?;
-        let piece = storage.read_at(at, clamped(bound::left(storage.size(), at), done.max(PIECE)))?;
+        let at = add(start, add(before, done as u64)?)?;
+        let piece = storage.read_at(at, clamped(bound::left(storage.size(), at), size))?;
         text.extend_from_slice(&piece);
-        let whole = add(start, text.len() as u64)? >= storage.size();
+        let whole = add(at, piece.len() as u64)? >= storage.size();
+        let end = |size: usize| add(before, size as u64).and_then(|size| end_of_tree(start, Some(size)));
         match yaml_frame::size(&text, done) {
-            Some(size) if whole || yaml_frame::is_complete(&text, size) => {
-                return end_of_tree(start, Some(size));
-            }
+            Some(size) if whole || yaml_frame::is_complete(&text, size) => return end(size),
             None if whole => return end_of_tree(start, None),
             _ => {}
         }
+        let line = text.iter().rposition(|&b| b == b'\n').map_or(0, |newline| bound::sum(newline, 1));
+        text.drain(..line);
+        before = add(before, line as u64)?;
+        // Pieces double in size, so that a long tree is read with few calls.
+        size = bound::product(size, 2).min(LARGEST_PIECE);
     }
 }
 
-fn end_of_tree(start: u64, size: Option<usize>) -> Result<Option<Range<u64>>> {
+fn end_of_tree(start: u64, size: Option<u64>) -> Result<Option<Range<u64>>> {
     match size {
-        Some(size) => Ok(Some(start..add(start, size as u64)?)),
+        Some(size) => Ok(Some(start..add(start, size)?)),
         None => Err(Fault::new("end line `...`", FaultKind::Rule("is missing")).at("tree", start)),
     }
 }

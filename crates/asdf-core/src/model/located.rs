@@ -172,7 +172,7 @@ impl Located {
         if let Some(layout) = self.whole.get() {
             return Ok(layout);
         }
-        let layout = Layout::locate(storage, &self.limits)?;
+        let layout = self.start.whole(storage, &self.limits)?;
         Ok(self.whole.get_or_init(|| layout))
     }
 

@@ -57,6 +57,46 @@ impl<T> Property<T> {
         self.values
     }
 
+    /// Returns all elements as a view of frames × rows × columns.
+    ///
+    /// ```
+    /// use gsd_rs::Reader;
+    /// use gsd_rs::hoomd::Trajectory;
+    /// use ndarray::s;
+    ///
+    /// # let options = gsd_rs::CreateOptions::new("docs", "hoomd", gsd_rs::Version::new(2, 0));
+    /// # let mut writer = gsd_rs::hoomd::TrajectoryWriter::on(gsd_rs::Writer::create_in(Vec::new(), &options)?)?;
+    /// # for step in 0..3u32 {
+    /// #     let mut frame = gsd_rs::hoomd::Frame::new(2);
+    /// #     frame.particles.position = vec![0.0, 0.0, step as f32, 1.0, 1.0, 1.0].into();
+    /// #     writer.append(&frame)?;
+    /// # }
+    /// # let trajectory = Trajectory::new(Reader::from_bytes(writer.into_bytes()?)?)?;
+    /// let position = trajectory.property::<f32>("particles/position", 0..3)?;
+    /// let heights = position.ndarray()?; // frames, particles, coordinates
+    /// assert_eq!(heights.slice(s![.., 0, 2]).to_vec(), [0.0, 1.0, 2.0]);
+    /// assert_eq!(position.into_ndarray()?.mean_axis(ndarray::Axis(0)).unwrap()[[0, 2]], 1.0);
+    /// # Ok::<(), gsd_rs::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if this machine cannot address such an array.
+    #[cfg(feature = "ndarray")]
+    pub fn ndarray(&self) -> Result<ndarray::ArrayView3<'_, T>> {
+        let [frames, rows, columns] = self.shape.map(bound::addressable);
+        ndarray::ArrayView3::from_shape((frames, rows, columns), &self.values)
+            .map_err(|error| Error::usage("array", error.to_string()))
+    }
+
+    /// Returns all elements as an array of frames × rows × columns. No element is moved.
+    ///
+    /// # Errors
+    /// Those of [`ndarray`](Self::ndarray).
+    #[cfg(feature = "ndarray")]
+    pub fn into_ndarray(self) -> Result<ndarray::Array3<T>> {
+        sciformats_core::nd::array(self.values, &self.shape)
+    }
+
     /// Returns the elements of each frame, row by row.
     pub fn frames(&self) -> impl ExactSizeIterator<Item = &[T]> {
         let [frames, ..] = self.shape;

@@ -55,7 +55,7 @@ impl<T: Element> FromAttribute for T {
 impl<T: Element, D: ndarray::Dimension> FromAttribute for ndarray::Array<T, D> {
     fn from_attribute(attribute: &Attribute) -> Result<Self> {
         let shape = attribute.dataspace()?.extent().unwrap_or(&[0]);
-        crate::value::element_features::array(attribute.read()?, shape)
+        sciformats_core::nd::array(attribute.read()?, shape)
     }
 }
 

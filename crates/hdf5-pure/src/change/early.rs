@@ -19,7 +19,7 @@ use sciformats_core::arith::{fit, increase, present, sub};
 use sciformats_core::{Error, Limits, Result, bound};
 
 use crate::change::counts::Counts;
-use crate::change::tree::{Kind, Object, Tree};
+use crate::change::tree::{Kind, Object, Place, Tree};
 use crate::chunk::index::build::Stored;
 use crate::chunk::index::{Bounds, StoredChunk};
 use crate::chunk::write::counts;
@@ -281,13 +281,14 @@ fn object(context: &Context, address: Address, own: &Types<'_>, k: u16) -> Resul
     }
     let room = |(offset, len): (u64, u64)| Ok((Address(sub(offset, context.base)?), fit(len, "room")?));
     let mut rooms = header.blocks().map(room);
+    let first = present(rooms.next().transpose()?, "header of an object")?;
+    let place = Place { header: first, spare: rooms.next().transpose()? };
     Ok(Object {
         kind: Kind::Dataset(Box::new(dataset)),
         attributes,
         comment: header.parse(context, MessageType::Comment, small::comment)?,
         properties: CreationProperties::of(context, &header)?,
-        place: rooms.next().transpose()?,
-        spare: rooms.next().transpose()?,
+        place: Some(Box::new(place)),
         origin: None,
     })
 }

@@ -31,10 +31,11 @@ use crate::spec::object_header::{CONSTANT, Message, SHARED, v2};
 use crate::spec::superblock::{Rest, Superblock};
 use crate::spec::symbol_table::{Cache, Entry};
 
-/// What is known about an object when its header is written.
+/// What is known about an object when its header is written. There is one for each new group of a file until its last commit,
+/// so what few objects have is boxed.
 pub(crate) struct Parts {
-    layout: Option<Layout>,
-    attributes: Option<AttributeInfo>,
+    layout: Option<Box<Layout>>,
+    attributes: Option<Box<AttributeInfo>>,
     links: LinkStorage,
     references: u32,
     version: u8,
@@ -42,7 +43,7 @@ pub(crate) struct Parts {
     address: Option<Address>,
     room: usize,
     /// The header of an object that leads to no others.
-    header: Option<NewHeader>,
+    header: Option<Box<NewHeader>>,
 }
 
 impl Parts {
@@ -57,7 +58,9 @@ impl Tree {
     pub(crate) fn finish(mut self, durability: Durability) -> Result<Target> {
         let counts = self.counts()?;
         self.heap.close(&mut self.output)?;
-        let parts = self.write_new(self.linked(&counts))?;
+        let linked = self.linked(&counts);
+        drop(counts);
+        let parts = self.write_new(linked)?;
         let superblock = self.superblock(parts.get(ObjectId::ROOT.index()))?;
         // Without the superblock the bytes are not an HDF5 file. It is therefore written after everything that it leads
         // to.
@@ -75,7 +78,7 @@ impl Tree {
 
     /// Writes new objects, given by their numbers and the numbers of links to them. Returns what is known about each.
     pub(crate) fn write_new(&mut self, new: Vec<(usize, u32)>) -> Result<NewParts> {
-        let mut parts = NewParts::default();
+        let mut parts = NewParts::of(new.len());
         for (index, links) in new {
             parts.push(index, self.content(index, links)?);
         }
@@ -89,10 +92,10 @@ impl Tree {
                 let places = self.objects.places();
                 let header = self.header(object, part, &|id| places.of(id))?;
                 part.room = header.size()?;
-                part.header = Some(header);
+                part.header = Some(Box::new(header));
             }
-            let (address, room) = match object.place {
-                Some(place) => place,
+            let (address, room) = match &object.place {
+                Some(place) => place.header,
                 None => (self.output.allocate(part.room as u64)?, part.room),
             };
             (part.address, part.room) = (Some(address), room);
@@ -107,11 +110,12 @@ impl Tree {
         for (index, part) in parts.iter() {
             let object = present(self.objects.get(index), "a new object")?;
             let place = (part.address()?, part.room);
+            let spare = object.place.as_ref().and_then(|place| place.spare);
             match &part.header {
-                Some(header) => header.write_again(&mut self.output, place, object.spare)?,
+                Some(header) => header.write_again(&mut self.output, place, spare)?,
                 None => {
                     let header = self.header(object, part, &resolve)?;
-                    header.write_again(&mut self.output, place, object.spare)?;
+                    header.write_again(&mut self.output, place, spare)?;
                 }
             }
         }
@@ -136,7 +140,7 @@ impl Tree {
                 LinkStorage::Compact => {}
                 LinkStorage::Dense(_) => {
                     let info = storage::build(&mut self.output, group, group.order(order), &mut encode)?;
-                    written.push((index, LinkStorage::Dense(info)));
+                    written.push((index, LinkStorage::Dense(Box::new(info))));
                 }
                 LinkStorage::Table(_) => {
                     let plan = Plan { k, places: None, resolve: &resolve };
@@ -165,7 +169,7 @@ impl Tree {
             return Err(Error::internal("an object is missing"));
         };
         let layout = match &mut object.kind {
-            Kind::Dataset(dataset) => Some(dataset.close(&mut self.output, registry, bound)?),
+            Kind::Dataset(dataset) => Some(Box::new(dataset.close(&mut self.output, registry, bound)?)),
             _ => None,
         };
         let fits = attributes::fit(&object.attributes);
@@ -178,7 +182,7 @@ impl Tree {
             version == 2 && !attributes::are_compact(&object.attributes, properties.most_attributes());
         let order = attributes::Order::of(&object.attributes, order)?;
         let attributes = match dense {
-            true => Some(attributes::build(&mut self.output, &object.attributes, order)?),
+            true => Some(Box::new(attributes::build(&mut self.output, &object.attributes, order)?)),
             false => None,
         };
         let links = match &object.kind {

@@ -152,6 +152,11 @@ impl Objects {
 pub(crate) struct NewParts(Vec<(usize, Parts)>);
 
 impl NewParts {
+    /// Returns an empty list with room for `count` objects.
+    pub(crate) fn of(count: usize) -> Self {
+        Self(Vec::with_capacity(count))
+    }
+
     pub(crate) fn get(&self, index: usize) -> Option<&Parts> {
         let at = self.0.binary_search_by_key(&index, |&(index, _)| index).ok()?;
         self.0.get(at).map(|(_, part)| part)
@@ -203,7 +208,6 @@ mod tests {
             comment: None,
             properties: CreationProperties::default(),
             place: None,
-            spare: None,
             origin: address.map(|address| Box::new(Origin { address: Address(address), attributes: None })),
         }
     }

@@ -92,18 +92,25 @@ pub(crate) struct Object {
     pub(crate) comment: Option<Name>,
     /// The creation properties of a new object.
     pub(crate) properties: CreationProperties,
-    /// The place of its header and the room there, if something refers to it already or it has been written before.
-    pub(crate) place: Option<(Address, usize)>,
-    /// The address and the size of an existing continuation of its header.
-    pub(crate) spare: Option<(Address, usize)>,
+    /// Where its header is, if something refers to it already or it has been written before.
+    pub(crate) place: Option<Box<Place>>,
     /// What the file has of it.
     pub(crate) origin: Option<Box<Origin>>,
+}
+
+/// Where the header of a new object is.
+pub(crate) struct Place {
+    /// The address of the header, and the room there.
+    pub(crate) header: (Address, usize),
+    /// The address and the size of an existing continuation of the header.
+    pub(crate) spare: Option<(Address, usize)>,
 }
 
 impl Object {
     /// Frees the space of an object that will not be written.
     pub(crate) fn abandon(&self, output: &mut Output) -> Result<()> {
-        for (address, room) in self.place.into_iter().chain(self.spare) {
+        let places = self.place.iter().flat_map(|place| [Some(place.header), place.spare]);
+        for (address, room) in places.flatten() {
             output.free(address, room as u64, Use::Metadata)?;
         }
         match &self.kind {
@@ -214,7 +221,6 @@ impl Tree {
             comment: None,
             properties,
             place: None,
-            spare: None,
             origin,
         });
         Ok(ObjectId::of(id))
@@ -395,14 +401,14 @@ impl Tree {
             return Ok(address);
         }
         let object = self.object(id)?;
-        let place = object.place.map(|(address, _)| address);
+        let place = object.place.as_ref().map(|place| place.header.0);
         if let Some(address) = place.or(object.origin.as_ref().map(|origin| origin.address)) {
             return Ok(address);
         }
         let address = self.output.allocate(RESERVED as u64)?;
         self.objects.set_address(id.index(), Some(address));
         let object = self.object_mut(id)?;
-        object.place = Some((address, RESERVED));
+        object.place = Some(Box::new(Place { header: (address, RESERVED), spare: None }));
         if matches!(object.kind, Kind::Datatype(_)) {
             self.held.types.insert(address, id);
         }

@@ -158,6 +158,19 @@ impl Placed {
         walk(&self.dimensions, (self.source, self.target), source, target, self.run)
     }
 
+    /// Returns the offset of the first byte of the elements in the source, and the number of bytes up to the last one.
+    pub(crate) fn span(&self) -> Option<(usize, usize)> {
+        let steps = self.dimensions.iter().try_fold(0usize, |sum, &(count, step, _)| {
+            sum.checked_add(count.checked_sub(1)?.checked_mul(step)?)
+        });
+        Some((self.source, steps?.checked_add(self.run)?))
+    }
+
+    /// Copies the elements from a part of the source that begins with the first of them.
+    pub(crate) fn copy_span(&self, span: &[u8], target: &mut [u8]) -> Option<()> {
+        walk(&self.dimensions, (0, self.target), span, target, self.run)
+    }
+
     /// Returns the place of the elements in the target if they are exactly the first `len` bytes of the source, in
     /// order.
     pub(crate) fn whole<'t>(&self, target: &'t mut [u8], len: usize) -> Option<&'t mut [u8]> {

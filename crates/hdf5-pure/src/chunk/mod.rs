@@ -15,6 +15,7 @@ pub(crate) mod copy;
 mod edit;
 mod extents;
 pub(crate) mod index;
+mod pending;
 pub(crate) mod shape;
 pub(crate) mod write;
 

@@ -79,12 +79,12 @@ pub(crate) struct Part {
     within: u64,
 }
 
-/// The part of a write that goes to one chunk.
-struct Task {
-    scaled: Box<[u64]>,
-    from: Rectangle,
-    to: Rectangle,
-    counts: Vec<u64>,
+/// The part of a selection that lies in one chunk: where it is among the selected elements, and inside the chunk.
+pub(super) struct Task {
+    pub(super) scaled: Box<[u64]>,
+    pub(super) from: Rectangle,
+    pub(super) to: Rectangle,
+    pub(super) counts: Vec<u64>,
 }
 
 /// A chunk that was encoded.
@@ -137,12 +137,7 @@ impl Chunked {
         bytes: &[u8],
     ) -> Result<()> {
         let chunk_bytes = self.chunk_bytes(info)?;
-        let parts: Vec<Vec<Part>> = slab
-            .ranges()
-            .iter()
-            .zip(&self.dimensions)
-            .map(|(range, &chunk)| parts(*range, chunk))
-            .collect::<Result<_>>()?;
+        let parts = self.parts(slab)?;
         let batch = div(BATCH_BYTES, (chunk_bytes as u64).max(1))?.max(1);
         let mut tasks = Vec::new();
         let mut looked = false;
@@ -176,7 +171,13 @@ impl Chunked {
         if open > OPEN_BYTES { self.flush(output, info) } else { Ok(()) }
     }
 
-    fn task(&self, slab: &Slab, parts: &[Vec<Part>], position: &[usize]) -> Result<Task> {
+    /// Returns the parts into which chunks divide a selection along each dimension.
+    pub(super) fn parts(&self, slab: &Slab) -> Result<Vec<Vec<Part>>> {
+        let sides = slab.ranges().iter().zip(&self.dimensions);
+        sides.map(|(range, &chunk)| parts(*range, chunk)).collect()
+    }
+
+    pub(super) fn task(&self, slab: &Slab, parts: &[Vec<Part>], position: &[usize]) -> Result<Task> {
         let part =
             |(parts, &at): (&Vec<Part>, &usize)| present(parts.get(at).copied(), "part of a selection");
         let part: Vec<Part> = parts.iter().zip(position).map(part).collect::<Result<_>>()?;
@@ -462,7 +463,7 @@ fn parts(range: sciformats_core::Range, chunk: u64) -> Result<Vec<Part>> {
 }
 
 /// Advances to the next combination, the last dimension varying fastest.
-fn advance(position: &mut [usize], parts: &[Vec<Part>]) -> Result<bool> {
+pub(super) fn advance(position: &mut [usize], parts: &[Vec<Part>]) -> Result<bool> {
     for (at, parts) in position.iter_mut().zip(parts).rev() {
         increase(at, 1)?;
         if *at < parts.len() {

@@ -17,6 +17,10 @@ use crate::spec::message::layout::Chunked;
 #[cfg(feature = "parallel")]
 const WORTH_THREADS: usize = 128 << 10;
 
+/// The bytes of elements from which on other threads help to copy chunks that have no filters.
+#[cfg(feature = "parallel")]
+const WORTH_COPIES: usize = 1 << 20;
+
 /// Reads the selected elements of a chunked dataset.
 pub(crate) fn read(reader: &Reader<'_>, layout: &Chunked, slab: &Slab, out: &mut [u8]) -> Result<()> {
     let Dataspace::Simple { dimensions, maximum } = &reader.content.dataspace else {
@@ -158,11 +162,14 @@ impl Chunks<'_> {
 
     /// Works like [`run`](Self::run), with chunks that are in memory or whose reads cost no round trip.
     fn decode(&self, chunks: &[StoredChunk], out: &mut [u8]) -> Result<()> {
+        #[cfg(feature = "parallel")]
+        let worth = match self.reader.content.storage()?.pipeline.filters.is_empty() {
+            true => out.len() >= WORTH_COPIES,
+            false => bound::product(chunks.len(), self.bytes) >= WORTH_THREADS,
+        };
         let rows = self.rows(chunks, out)?;
         #[cfg(feature = "parallel")]
-        let decoded = bound::product(chunks.len(), self.bytes);
-        #[cfg(feature = "parallel")]
-        if self.reader.threads > 1 && rows.len() > 1 && decoded >= WORTH_THREADS {
+        if self.reader.threads > 1 && rows.len() > 1 && worth {
             // Each thread takes the next row as soon as it has finished one, so that uneven rows do not leave threads
             // idle.
             let threads = self.reader.threads.min(rows.len());
@@ -292,10 +299,18 @@ impl Chunks<'_> {
         {
             return self.reader.opened.context.read_into("chunk", chunk.address, out);
         }
+        let plain = self.reader.is_plain(self.layout, chunk)?;
+        if plain
+            && chunk.size >= self.bytes as u64
+            && let Some(span) = placed.span().filter(|(_, len)| bound::product(*len, 2) <= self.bytes)
+        {
+            // Reading the rest of the chunk would take longer than to read it again when it is wanted.
+            return placed.copy_span(self.reader.piece(chunk, span, scratch)?, part).ok_or_else(wrong);
+        }
         let whole = overlaps.iter().zip(&self.layout.dimensions).all(|(overlap, n)| overlap.count == *n);
         // If only a part of a chunk is wanted, the rest is likely to be wanted soon, so the decoded chunk is cached.
         let cache = &self.reader.opened.chunks;
-        let keep = !whole && cache.takes(self.bytes) && !self.reader.is_plain(self.layout, chunk)?;
+        let keep = !whole && cache.takes(self.bytes) && !plain;
         if keep && let Some(bytes) = cache.get(chunk.address) {
             return placed.copy(&bytes, part).ok_or_else(wrong);
         }

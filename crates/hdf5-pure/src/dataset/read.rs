@@ -216,6 +216,17 @@ impl<'a> Reader<'a> {
         context.registry.decode_with(&filtered, stored, buffers)
     }
 
+    /// Returns `len` bytes of a chunk that is stored without filters, from the byte `start` on.
+    pub(crate) fn piece<'s>(
+        &'s self,
+        chunk: &StoredChunk,
+        (start, len): (usize, usize),
+        scratch: &'s mut Scratch,
+    ) -> Result<&'s [u8]> {
+        let at = Address(add(chunk.address.0, start as u64)?);
+        self.opened.context.read_with("chunk", at, len as u64, &mut scratch.stored)
+    }
+
     /// Returns whether the elements of a chunk are stored without filters.
     pub(crate) fn is_plain(&self, layout: &Chunked, chunk: &StoredChunk) -> Result<bool> {
         let filters = &self.content.storage()?.pipeline.filters;

@@ -174,7 +174,7 @@ impl Dataset {
         self.change(output, registry, slab, bytes)
     }
 
-    /// Stores a chunk of a new dataset that has passed through its filters already, except for those in `mask`.
+    /// Stores a chunk that has passed through its filters already, except for those in `mask`.
     pub(crate) fn write_chunk(
         &mut self,
         output: &mut Output,
@@ -187,13 +187,12 @@ impl Dataset {
         self.flush_tail(output, registry)?;
         let shape = self.shape().to_vec();
         let (filtered, size) = (!self.pipeline.filters.is_empty(), self.element_size());
-        let edited = self.edited.is_some();
-        let Data::Chunked(chunked) = &mut self.data else {
+        let Data::Chunked(chunked) = &self.data else {
             return wrong("cannot be written: the dataset does not store its elements in chunks");
         };
-        if edited || chunked.unfiltered_edges {
+        if chunked.unfiltered_edges {
             return wrong(
-                "can be stored without filtering only in a new dataset that filters its edge chunks too",
+                "can be stored without filtering only in a dataset that filters its edge chunks too",
             );
         }
         let mut sides = scaled.iter().zip(&chunked.dimensions).zip(&shape);
@@ -206,7 +205,20 @@ impl Dataset {
         if !filtered && all != Some(bytes.len() as u64) {
             return wrong("does not have the number of bytes of its elements");
         }
-        chunked.put_filtered(output, scaled, (mask, bytes))
+        let all = present(all, "bytes of a chunk")?;
+        let width = chunked.size_width(filtered, output.sizes, all);
+        let bits = bound::product(8, if chunked.wide { width } else { width.min(4) });
+        if filtered
+            && (bytes.len() as u64)
+                .checked_shr(fit(bits, "width of a chunk size")?)
+                .is_some_and(|over| over > 0)
+        {
+            return wrong("has far more bytes than its elements, and its size does not fit into the index");
+        }
+        self.attempt(|dataset| match &mut dataset.data {
+            Data::Chunked(chunked) => chunked.put_filtered(output, scaled, (mask, bytes)),
+            _ => Err(Error::internal("the elements of a dataset have left its chunks")),
+        })
     }
 
     /// Extends a new dataset along its first dimension by `rows` rows with the packed bytes `bytes`. Rows that do not
@@ -418,7 +430,7 @@ fn gathered(tail: &[u8], row: u64) -> Result<u64> {
 }
 
 /// Calls `write` with the byte offset of each run of adjacent elements, and its range among the packed bytes.
-fn runs(
+pub(super) fn runs(
     slab: &Slab,
     size: u64,
     mut write: impl FnMut(u64, std::ops::Range<usize>) -> Result<()>,

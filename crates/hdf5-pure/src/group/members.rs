@@ -1,7 +1,7 @@
 //! The links of groups that are being written.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, btree_map};
 
 use crate::group::edit::StoredGroup;
 use crate::group::plain::Plain;
@@ -20,14 +20,39 @@ use sciformats_core::{Error, Result, bound};
 pub(crate) struct Group {
     /// The links to objects that have nothing but a name and a number.
     plain: Plain,
-    /// All other links.
-    members: BTreeMap<i64, Member>,
-    /// The numbers of those links by name.
-    names: BTreeMap<Box<[u8]>, i64>,
+    /// All other links. Few groups have one, and there may be very many groups.
+    others: Option<Box<Others>>,
     /// The creation order of the next link.
     next: i64,
     /// What the file has of the group.
     pub(crate) stored: Option<Box<StoredGroup>>,
+}
+
+/// The links of a group that are not plain.
+#[derive(Default)]
+struct Others {
+    members: BTreeMap<i64, Member>,
+    /// The numbers of the links by name.
+    names: BTreeMap<Box<[u8]>, i64>,
+}
+
+impl Others {
+    fn get(&self, name: &[u8]) -> Option<&Member> {
+        self.members.get(self.names.get(name)?)
+    }
+
+    fn get_mut(&mut self, name: &[u8]) -> Option<&mut Member> {
+        self.members.get_mut(self.names.get(name)?)
+    }
+
+    fn insert(&mut self, number: i64, member: Member) {
+        self.names.insert(member.name.as_bytes().into(), number);
+        self.members.insert(number, member);
+    }
+
+    fn remove(&mut self, name: &[u8]) -> bool {
+        self.names.remove(name).and_then(|number| self.members.remove(&number)).is_some()
+    }
 }
 
 /// A link of a group, borrowed from it.
@@ -73,7 +98,7 @@ pub(crate) enum Destination {
 /// Where the links of a group are stored.
 pub(crate) enum LinkStorage {
     Compact,
-    Dense(LinkInfo),
+    Dense(Box<LinkInfo>),
     Table(SymbolTable),
 }
 
@@ -120,17 +145,19 @@ impl Group {
     pub(crate) fn get(&self, name: &[u8]) -> Option<Destination> {
         match self.plain.find(name) {
             Some(place) => self.plain.at(place).map(|(_, object)| Destination::Object(object)),
-            None => self.members.get(self.names.get(name)?).map(|member| member.to.clone()),
+            None => self.others.as_ref()?.get(name).map(|member| member.to.clone()),
         }
     }
 
     pub(crate) fn holds(&self, name: &[u8]) -> bool {
-        self.plain.find(name).is_some() || self.names.contains_key(name)
+        self.plain.find(name).is_some()
+            || self.others.as_ref().is_some_and(|others| others.get(name).is_some())
     }
 
     /// Returns whether a link with that creation order exists.
     pub(crate) fn is_taken(&self, number: i64) -> bool {
-        self.plain.has(number) || self.members.contains_key(&number)
+        self.plain.has(number)
+            || self.others.as_ref().is_some_and(|others| others.members.contains_key(&number))
     }
 
     /// Adds a link, whose name must not exist yet.
@@ -148,7 +175,7 @@ impl Group {
     /// Adds a link with a known creation order. Later links get larger numbers.
     pub(crate) fn insert(&mut self, number: i64, member: Member) {
         // At most this many numbers before it belong to links that are not plain.
-        let gap = self.members.len();
+        let gap = self.others().len();
         let plain = match &member {
             Member { name, to: Destination::Object(id), utf8: None, message: None } => {
                 self.plain.push(number, name.as_bytes(), *id, gap)
@@ -156,8 +183,7 @@ impl Group {
             _ => false,
         };
         if !plain {
-            self.names.insert(member.name.as_bytes().into(), number);
-            self.members.insert(number, member);
+            self.others.get_or_insert_default().insert(number, member);
         }
         // A bound: after the largest number there is no other, and `push` then finds it in use.
         self.start_at(bound::sum(number, 1));
@@ -173,29 +199,33 @@ impl Group {
         if let Some(place) = self.plain.find(name) {
             let (number, to) = (self.plain.number(place), self.plain.remove(place)?);
             let member = Member { name: name.into(), to: Destination::Object(to), utf8: None, message: None };
-            self.names.insert(name.into(), number);
-            self.members.insert(number, member);
+            self.others.get_or_insert_default().insert(number, member);
         }
-        self.members.get_mut(self.names.get(name)?)
+        self.others.as_mut()?.get_mut(name)
     }
 
     /// Removes the link of that name. Returns `false` if there is none.
     pub(crate) fn remove(&mut self, name: &[u8]) -> bool {
         match self.plain.find(name) {
             Some(place) => self.plain.remove(place).is_some(),
-            None => self.names.remove(name).and_then(|number| self.members.remove(&number)).is_some(),
+            None => self.others.as_mut().is_some_and(|others| others.remove(name)),
         }
     }
 
     /// Returns the number of links in memory.
     pub(crate) fn len(&self) -> usize {
-        bound::sum(self.plain.len(), self.members.len())
+        bound::sum(self.plain.len(), self.others().len())
+    }
+
+    /// Returns the links that are not plain, in the order of their numbers.
+    fn others(&self) -> btree_map::Iter<'_, i64, Member> {
+        self.others.as_ref().map(|others| others.members.iter()).unwrap_or_default()
     }
 
     /// Returns the links in the order of their numbers.
     pub(crate) fn members(&self) -> impl Iterator<Item = Seen<'_>> {
         let mut plain = self.plain.iter().map(|link| self.seen(link)).peekable();
-        let mut others = self.members.iter().map(seen).peekable();
+        let mut others = self.others().map(seen).peekable();
         std::iter::from_fn(move || match (plain.peek(), others.peek()) {
             (Some(link), Some(other)) if link.number > other.number => others.next(),
             (Some(_), _) => plain.next(),
@@ -206,7 +236,7 @@ impl Group {
     /// Returns the link that was created last.
     pub(crate) fn last(&self) -> Option<Seen<'_>> {
         let plain = self.plain.iter().next_back().map(|link| self.seen(link));
-        plain.into_iter().chain(self.members.last_key_value().map(seen)).max_by_key(|link| link.number)
+        plain.into_iter().chain(self.others().next_back().map(seen)).max_by_key(|link| link.number)
     }
 
     fn seen<'a>(&self, (place, name, object): (usize, &'a [u8], ObjectId)) -> Seen<'a> {
@@ -219,7 +249,7 @@ impl Group {
     /// # Errors
     /// Returns `Internal` if there are more links than a group can hold.
     pub(crate) fn sorted(&self) -> Result<Sorted<'_>> {
-        let others: Vec<(&i64, &Member)> = self.members.iter().collect();
+        let others: Vec<(&i64, &Member)> = self.others().collect();
         let plain = self.plain.iter().map(|(place, ..)| place);
         let places = plain.chain((self.plain.places()..).take(others.len()));
         let mut sorted = Sorted { group: self, others, order: Vec::new() };
@@ -264,7 +294,7 @@ impl Group {
     pub(crate) fn needs_messages(&self) -> bool {
         let others =
             |member: &Member| matches!(member.to, Destination::External { .. } | Destination::User { .. });
-        self.members.values().any(others)
+        self.others().any(|(_, member)| others(member))
     }
 
     /// Returns whether the links stay in the header, which holds at most `most` links.
@@ -286,7 +316,7 @@ impl Group {
             return LinkStorage::Compact;
         }
         // This message also has the length of the final one.
-        LinkStorage::Dense(self.order(order).info())
+        LinkStorage::Dense(Box::new(self.order(order).info()))
     }
 }
 

@@ -30,8 +30,7 @@ pub(crate) struct Plain {
     places: Vec<Place>,
     names: Vec<u8>,
     /// A hash table of places plus one, by the hashes of names; 0 means that a slot is free. It is empty if the list is short.
-    table: Vec<u32>,
-    seed: Seed,
+    table: Box<[u32]>,
     len: usize,
 }
 
@@ -102,7 +101,7 @@ impl Plain {
     /// Returns the slots of the table in which a name may be, in the order in which they are searched.
     fn probes(&self, name: &[u8]) -> impl Iterator<Item = usize> + use<> {
         let mask = bound::left(self.table.len(), 1);
-        let start = bound::addressable(self.seed.hash_one(name)) & mask;
+        let start = bound::addressable(Seed::default().hash_one(name)) & mask;
         (0..=mask).map(move |step| start.wrapping_add(step) & mask)
     }
 
@@ -139,8 +138,8 @@ impl Plain {
     fn index(&mut self) {
         let len = bound::product(self.places.len(), 4).checked_next_power_of_two();
         // The old table is freed before the new one is allocated.
-        self.table = Vec::new();
-        self.table = vec![0; len.unwrap_or_default()];
+        self.table = Box::default();
+        self.table = vec![0; len.unwrap_or_default()].into();
         (0..self.places.len()).for_each(|place| self.enter(place));
     }
 
@@ -164,7 +163,7 @@ impl Plain {
 
     /// Frees the memory of the table. Names can still be found, but slowly.
     pub(crate) fn forget_table(&mut self) {
-        self.table = Vec::new();
+        self.table = Box::default();
     }
 }
 

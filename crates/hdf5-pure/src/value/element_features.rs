@@ -75,13 +75,9 @@ mod complex {
 }
 
 #[cfg(feature = "ndarray")]
-pub(crate) use arrays::array;
-
-#[cfg(feature = "ndarray")]
 mod arrays {
-    use ndarray::{Array, ArrayD, Dimension, IxDyn};
-
-    use sciformats_core::Error;
+    use ndarray::ArrayD;
+    use sciformats_core::nd;
 
     use super::Element;
     use super::Result;
@@ -102,7 +98,7 @@ mod arrays {
         /// ```
         ///
         /// # Errors
-        /// Returns the errors of [`read`](Self::read), and [`Error::Usage`] for a null dataspace.
+        /// Returns the errors of [`read`](Self::read), and [`Error::Usage`](crate::Error::Usage) for a null dataspace.
         pub fn to_ndarray<T: Element>(&self) -> Result<ArrayD<T>> {
             self.read_slab_ndarray(&self.all()?)
         }
@@ -125,20 +121,7 @@ mod arrays {
         /// # Errors
         /// Returns the errors of [`read`](Self::read).
         pub fn read_slab_ndarray<T: Element>(&self, slab: &Slab) -> Result<ArrayD<T>> {
-            array(self.read_slab(slab)?, &slab.shape())
+            nd::array(self.read_slab(slab)?, &slab.shape())
         }
-    }
-
-    /// Arranges elements as an array. Fails if the shape does not have as many dimensions as the array type.
-    pub(crate) fn array<T, D: Dimension>(elements: Vec<T>, shape: &[u64]) -> Result<Array<T, D>> {
-        let wide = |&n: &u64| {
-            usize::try_from(n).map_err(|_| Error::usage("array", "is larger than the address space"))
-        };
-        let sides = shape.iter().map(wide).collect::<Result<Vec<_>>>()?;
-        let array = ArrayD::from_shape_vec(IxDyn(&sides), elements)
-            .map_err(|error| Error::usage("array", error.to_string()))?;
-        let problem =
-            || format!("has the shape {shape:?}, whose number of dimensions is not the one asked for");
-        array.into_dimensionality().map_err(|_| Error::usage("array", problem()))
     }
 }

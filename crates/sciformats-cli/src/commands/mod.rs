@@ -2,6 +2,7 @@
 
 mod attrs;
 mod cat;
+pub(crate) mod combine;
 pub(crate) mod convert;
 mod diff;
 pub(crate) mod edit;
@@ -15,6 +16,7 @@ mod json;
 mod ls;
 mod manifest;
 pub(crate) mod plot;
+pub(crate) mod references;
 mod salvage;
 mod shell;
 mod stats;
@@ -48,6 +50,8 @@ pub(crate) fn run(command: &Command, session: &Session) -> Outcome {
         Command::Verify(args) => verify::run(args, session),
         Command::Salvage(args) => salvage::run(args, session),
         Command::Index(args) => index::run(args, session),
+        Command::References(args) => references::run(args, session),
+        Command::Combine(args) => combine::run(args, session),
         Command::Inspect(args) => inspect::run(args, session),
         Command::Explode(args) => explode::explode(args, session),
         Command::Implode(args) => explode::implode(args, session),

@@ -233,8 +233,8 @@ impl Convention for Asdf {
     }
 }
 
-#[cfg(test)]
-#[cfg(feature = "asdf")]
+#[cfg(all(test, feature = "asdf"))]
+#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
     use sciformats::{Range, Slab};
 

@@ -184,14 +184,25 @@ impl Table {
         Err(hash)
     }
 
+    /// The link of this name, before and after the links are sorted.
+    fn entry(&self, group: u32, name: &[u8]) -> Option<&Entry> {
+        if self.sorted.is_empty() {
+            return self.find(group, name).ok();
+        }
+        let link = |link: &u32| self.links.get(*link as usize);
+        let key = |one: &u32| link(one).map(|entry| (entry.group, self.name(entry)));
+        let at = self.sorted.binary_search_by(|one| key(one).cmp(&Some((group, name)))).ok()?;
+        link(self.sorted.get(at)?)
+    }
+
     /// What a name in a group leads to.
     pub(super) fn member(&self, group: usize, name: &[u8]) -> Option<Link> {
-        self.find(number(group), name).ok().map(|entry| self.link_of(entry))
+        self.entry(number(group), name).map(|entry| self.link_of(entry))
     }
 
     /// The object that was put at a name in a group. Another link to an object does not count.
     pub(super) fn placed(&self, group: usize, name: &[u8]) -> Option<usize> {
-        let entry = self.find(number(group), name).ok()?;
+        let entry = self.entry(number(group), name)?;
         let Target::Node(node) = entry.target else { return None };
         let place = self.nodes.get(node as usize)?.place?;
         let is_place = self.links.get(place as usize).is_some_and(|place| std::ptr::eq(place, entry));
@@ -270,6 +281,8 @@ impl Table {
         // Groups and names mostly come in their order, which this sort makes use of.
         sorted.sort_by(|a, b| key(a).cmp(&key(b)));
         self.sorted = sorted;
+        // From now on, links are found in their order.
+        self.by_name = HashMap::new();
         let names = &self.attribute_names;
         let key = |one: &Attribute| (one.node, names.get(one.name as usize));
         self.attributes.sort_by(|a, b| key(a).cmp(&key(b)));

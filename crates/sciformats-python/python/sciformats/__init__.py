@@ -1,13 +1,20 @@
 """Scientific files as NumPy arrays: HDF5 and netCDF-4, ASDF, Blosc2, GSD, RawArray and npy.
 
 >>> import sciformats
->>> file = sciformats.open("run.h5")  # doctest: +SKIP
->>> file["fields/u"][0, ::2]  # doctest: +SKIP
+>>> file = sciformats.open("run.h5")
+>>> file["fields/u"][0, ::2]
+array([0., 2.])
 
-====================  ======================================================================
-:func:`open`          opens a file of any format: a tree of groups, arrays and attributes
-:mod:`sciformats.errors`  the exceptions
-====================  ======================================================================
+=========================  ======================================================================
+:func:`open`               opens a file of any format: a tree of groups, arrays and attributes
+:mod:`sciformats.errors`   the exceptions
+:mod:`sciformats.h5`       files that are read and written with the interface of h5py
+:mod:`sciformats.asdf`     trees of ASDF, with arrays that are read when they are indexed
+:mod:`sciformats.gsd`      trajectories of HOOMD-blue
+:mod:`sciformats.blosc2`   arrays of Blosc2
+:mod:`sciformats.rawarray` RawArray files that are mapped into memory
+:mod:`sciformats.xarray`   the engine of xarray, and writing netCDF-4
+=========================  ======================================================================
 
 Reading holds no lock, so any number of threads can read one file at the same time. Objects can be pickled; a pickle contains the path.
 """

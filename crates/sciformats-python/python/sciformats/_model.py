@@ -276,8 +276,12 @@ class Array:
     Examples
     --------
     >>> import sciformats
-    >>> array = sciformats.open("run.h5")["fields/u"]  # doctest: +SKIP
-    >>> array[0, ::-1]  # doctest: +SKIP
+    >>> array = sciformats.open("run.h5")["fields/u"]
+    >>> array.shape, array[1, ::-1]
+    ((3, 4), array([7., 6., 5., 4.]))
+    >>> array.oindex(([2, 0], slice(1, 3)))
+    array([[ 9., 10.],
+           [ 1.,  2.]])
     """
 
     def __init__(self, file: File, number: int, path: str, raw: _sciformats.Array) -> None:

@@ -12,6 +12,7 @@ use hdf5_pure::options::{Bound as Release, Flush};
 use hdf5_pure::{
     Address, CreateOptions, EditOptions, Editor, Error, Node as Found, ObjectId, Range, Result, Slab, Writer,
 };
+use numpy::{IntoPyArray, PyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -134,6 +135,12 @@ impl Edit {
         closed.map_err(|error| raise(&error, self.path.as_deref()))
     }
 
+    /// Returns whether there is a link at a path, or `None` if this cannot be found out without reading other files or
+    /// objects that are not groups.
+    fn has_link(&self, py: Python<'_>, path: &str) -> PyResult<Option<bool>> {
+        self.change(py, |state| Ok(state.editor.has_link(path).ok()))
+    }
+
     /// Creates a group and returns its address. Missing groups are created.
     fn group(&self, py: Python<'_>, path: &str) -> PyResult<u64> {
         self.change(py, |state| {
@@ -226,6 +233,32 @@ impl Edit {
             dataset.write_encoded(&slab, |to| item::put_all(&datatype, &elements, to))?;
             Ok(())
         })
+    }
+
+    /// Reads elements of a dataset whose elements are bytes, with all pending changes and without writing them. Returns
+    /// `None` if they are better read from [`root`](Self::root): if they are many or outside of the file, or if the
+    /// object is not at the path any more.
+    fn read<'py>(
+        &self,
+        py: Python<'py>,
+        object: (u64, String),
+        ranges: Ranges,
+    ) -> PyResult<Option<Bound<'py, PyArray1<u8>>>> {
+        /// The largest number of elements that are read without threads.
+        const FEW: u64 = 1 << 16;
+        let read = |state: &mut State| -> Result<Option<Vec<u8>>> {
+            let Ok(id) = state.id(object) else { return Ok(None) };
+            let Ok(mut dataset) = state.editor.open_id(id) else { return Ok(None) };
+            let slab = slab(dataset.shape(), ranges)?;
+            if slab.len() > FEW {
+                return Ok(None);
+            }
+            match dataset.read_raw(&slab) {
+                Err(Error::Unsupported { .. }) => Ok(None),
+                read => read.map(Some),
+            }
+        };
+        Ok(self.change(py, read)?.map(|bytes| bytes.into_pyarray(py)))
     }
 
     /// Stores a chunk that has passed through the filters already.

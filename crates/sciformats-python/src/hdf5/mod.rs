@@ -3,6 +3,7 @@
 
 mod edit;
 mod item;
+mod key;
 mod types;
 
 pub(crate) use edit::{Edit, edit_hdf5};
@@ -161,6 +162,15 @@ impl Node {
         Ok(list)
     }
 
+    /// Returns the type, the shape, whether the elements are bytes of that type, and the elements of one attribute. The result
+    /// is `None` if there is no such attribute.
+    fn attribute_named<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Option<Parts<'py>>> {
+        let (file, address) = (self.file()?, self.place());
+        let attributes = self.ok(py.detach(|| file.attributes_at(address)))?;
+        let named = |of: &&Attribute| of.name().is_some_and(|found| found.to_text() == name);
+        attributes.iter().find(named).map(|attribute| self.attribute(py, attribute)).transpose()
+    }
+
     /// Returns the number of hard links, and the comment.
     fn info(&self, py: Python<'_>) -> PyResult<(u32, Option<String>)> {
         let (file, address) = (self.file()?, self.place());
@@ -310,6 +320,35 @@ impl Node {
         }
         let bytes = self.ok(py.detach(|| dataset.read_canonical(&slab)))?;
         self.objects(py, dataset.datatype(), &bytes)
+    }
+
+    /// Reads the elements that integers, slices and an ellipsis select, as an array of the type `dtype`, or as a scalar if
+    /// integers select a single one. Returns `None` if the elements are not bytes of that type, or the key is one for which
+    /// Python has to find out more.
+    fn take<'py>(
+        &self,
+        py: Python<'py>,
+        key: &Bound<'py, PyAny>,
+        dtype: &Bound<'py, PyAny>,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let dataset = self.dataset()?;
+        if !types::is_direct(dataset.datatype()) {
+            return Ok(None);
+        }
+        let Some(key::Selected { ranges, shape }) = key::selected(key, dataset.shape())? else {
+            return Ok(None);
+        };
+        let slab = self.ok(Slab::new(dataset.shape(), ranges))?;
+        let bytes = self.ok(py.detach(|| dataset.read_raw(&slab)))?;
+        let elements = bytes.into_pyarray(py).call_method1(pyo3::intern!(py, "view"), (dtype,))?;
+        if shape.is_empty() {
+            return elements.get_item(0).map(Some);
+        }
+        if shape.len() == 1 {
+            return Ok(Some(elements));
+        }
+        let shape = pyo3::types::PyTuple::new(py, shape)?;
+        elements.call_method1(pyo3::intern!(py, "reshape"), (shape,)).map(Some)
     }
 
     /// Does the same as `read`, but reads into the bytes of an existing array. This is only possible if elements are bytes.

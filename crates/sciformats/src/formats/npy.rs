@@ -9,7 +9,7 @@ use crate::file::Storage;
 use crate::model::{ArrayInfo, ElementType, Name, Object, ObjectId, Target, Value};
 use crate::options::OpenOptions;
 use crate::pieces::{copied, grow};
-use crate::source::{Fact, Finding, Members, Source, Structure};
+use crate::source::{Extent, Fact, Finding, Members, Source, Structure};
 use crate::{Format, Result};
 
 struct Adapter {
@@ -172,6 +172,17 @@ impl Source for Adapter {
 
     fn member(&self, _: ObjectId, _: &Name) -> Result<Option<Target>> {
         Ok(None)
+    }
+
+    fn extent(&self, _: ObjectId) -> Result<Option<Extent>> {
+        let reader = &self.reader;
+        let DType::Scalar { kind, order, .. } = reader.dtype() else { return Ok(None) };
+        if matches!(kind, Kind::Bool | Kind::Bytes | Kind::Text) {
+            return Ok(None);
+        }
+        let (offset, length) = (reader.data_offset(), reader.stored_size());
+        let columns = reader.header().fortran_order;
+        Ok(Some(Extent { offset, length, order: *order, columns, compression: None }))
     }
 
     fn read(&self, _: ObjectId, slab: &Slab, out: &mut Vec<u8>) -> Result<()> {

@@ -11,7 +11,7 @@ use crate::file::Storage;
 use crate::model::{ArrayInfo, ElementType, Name, Object, ObjectId, Target, Value};
 use crate::options::OpenOptions;
 use crate::pieces::grow;
-use crate::source::{Fact, Members, Source, Structure};
+use crate::source::{Extent, Fact, Members, Source, Structure};
 use crate::{Format, Result};
 
 /// The number of bytes after the data that are shown, if they are text.
@@ -116,6 +116,16 @@ impl Source for Adapter {
 
     fn member(&self, _group: ObjectId, _name: &Name) -> Result<Option<Target>> {
         Ok(None)
+    }
+
+    fn extent(&self, _array: ObjectId) -> Result<Option<Extent>> {
+        let reader = &self.reader;
+        if reader.encoding() != Encoding::Raw || reader.element() == rawarray::ElementType::Bool {
+            return Ok(None);
+        }
+        let offset = add(48, mul(reader.dims().len() as u64, 8)?)?;
+        let (length, order) = (reader.stored_size(), reader.byte_order());
+        Ok(Some(Extent { offset, length, order, columns: false, compression: None }))
     }
 
     fn read(&self, _array: ObjectId, slab: &Slab, out: &mut Vec<u8>) -> Result<()> {

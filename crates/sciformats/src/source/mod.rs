@@ -10,7 +10,7 @@ use std::ops::ControlFlow;
 use sciformats_core::{Error, Slab};
 
 pub use self::listing::{Listed, Listing, Member, Members, Run, Runs};
-pub use self::stored::{ReadStored, Stored, StoredPiece};
+pub use self::stored::{Extent, ReadStored, Stored, StoredPiece};
 
 use crate::details::Details;
 use crate::model::{Attribute, Name, Object, ObjectId, Target, Value};
@@ -217,6 +217,15 @@ pub trait Source: Send + Sync {
     ///
     /// Those of reading the structures that lead to the pieces.
     fn stored(&self, _array: ObjectId) -> Result<Option<Stored<'_>>> {
+        Ok(None)
+    }
+
+    /// Returns where the elements of an array are, if they are numbers or opaque bytes that are stored one after another.
+    ///
+    /// # Errors
+    ///
+    /// Those of reading the structures that lead to the elements.
+    fn extent(&self, _array: ObjectId) -> Result<Option<Extent>> {
         Ok(None)
     }
 

@@ -1,5 +1,7 @@
 //! Elements as a file stores them, to be compared or copied without decoding.
 
+use sciformats_core::endian::ByteOrder;
+
 use crate::Result;
 
 /// The stored form of the elements of an array.
@@ -21,6 +23,34 @@ pub type ReadStored<'a> =
 
 /// See [`Stored`].
 pub type StoredPiece = (Vec<u64>, u32, usize);
+
+/// Where a file stores all elements of an array one after another, so that other programs can read them without this library.
+/// The elements are numbers of the same size as in canonical bytes, or opaque bytes.
+///
+/// ```
+/// use sciformats::{File, Source};
+///
+/// let bytes = npy::to_bytes(&[3], &[1u16, 2, 300])?;
+/// let file = File::from_bytes(bytes.clone())?;
+/// let extent = file.source().extent(file.source().root())?.unwrap();
+/// assert_eq!((extent.length, extent.compression), (6, None));
+/// let at = extent.offset as usize;
+/// assert_eq!(bytes[at..at + 6], [1, 0, 2, 0, 0x2c, 1]);
+/// # Ok::<(), sciformats::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Extent {
+    /// The offset of the first byte in the file.
+    pub offset: u64,
+    /// The number of stored bytes, which all lie within the file.
+    pub length: u64,
+    /// The byte order of the numbers.
+    pub order: ByteOrder,
+    /// Whether the first dimension varies fastest, instead of the last one.
+    pub columns: bool,
+    /// How the bytes are compressed as a whole: `zlib` or `bz2`.
+    pub compression: Option<&'static str>,
+}
 
 #[cfg(feature = "hdf5")]
 impl<'a> Stored<'a> {

@@ -96,6 +96,6 @@ impl Dataset {
         part: impl IntoSelection,
     ) -> Result<ndarray::Array<T, D>> {
         let selection = part.into_selection(self.all()?.of())?;
-        crate::value::element_features::array(self.read_slice(&selection)?, &selection.shape())
+        sciformats_core::nd::array(self.read_slice(&selection)?, &selection.shape())
     }
 }

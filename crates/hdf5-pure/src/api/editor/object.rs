@@ -1,8 +1,43 @@
 //! Objects of a file that is being edited, of any kind.
 
+use sciformats_core::{Error, Result};
+
+use crate::api::editor::Editor;
 use crate::api::writer::object_methods;
 use crate::change::tree::Tree;
 use crate::object::id::ObjectId;
+
+impl Editor {
+    /// Returns whether there is a link at `path`, with all pending changes. Its target need not exist.
+    ///
+    /// ```
+    /// use hdf5_pure::Editor;
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("weather.h5");
+    /// # let mut made = hdf5_pure::Writer::create(&path)?;
+    /// # made.root().attribute("title", "a week in May")?;
+    /// # let made_dataset = made.dataset("surface/temperature").shape([2, 3]).max_shape([None, Some(3)]);
+    /// # made_dataset.attribute("units", "K").write(&[281.5, 282.0, 282.5, 280.0, 280.5, 281.0])?;
+    /// # made.finish()?;
+    /// let mut file = Editor::open(&path)?;
+    /// file.root().soft_link("main", "/not/yet/there")?;
+    /// assert!(file.has_link("main")? && file.has_link("surface/temperature")?);
+    /// assert!(!file.has_link("surface/pressure")? && !file.has_link("soil/temperature")?);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns [`Error::Usage`] if the path leads through an object that is not a group, or to another file, and any
+    /// error of reading groups.
+    pub fn has_link(&mut self, path: &str) -> Result<bool> {
+        let (group, name) = match self.tree.holder(ObjectId::ROOT, path) {
+            Err(Error::NotFound { .. }) => return Ok(false),
+            found => found?,
+        };
+        Ok(self.tree.member(group, name.as_bytes())?.is_some())
+    }
+}
 
 /// An object of a file that is being edited: a group, a dataset or a committed datatype.
 ///

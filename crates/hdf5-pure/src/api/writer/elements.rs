@@ -2,11 +2,13 @@
 
 use std::borrow::Cow;
 
+use sciformats_core::storage::zeroed;
 use sciformats_core::{Conversion, Error, IntoSelection, Range, Result, Slab};
 
 use crate::api::dataset::part_of_chunk;
 use crate::api::writer::value::{self, Value};
 use crate::change::tree::Tree;
+use crate::chunk::too_large;
 use crate::dataset::write::Data;
 use crate::object::id::ObjectId;
 use crate::spec::message::filter_pipeline::Pipeline;
@@ -212,7 +214,35 @@ impl<'w> DatasetWriter<'w> {
         }
     }
 
-    /// Stores a chunk of a new dataset without filtering it. `bytes` are the chunk after its filters, except for the
+    /// Reads the selected elements, with everything that was written so far, and returns their bytes as they are stored,
+    /// in C order. Nothing is filtered or written for this, so that small writes and reads can alternate. Many elements are
+    /// read faster from [`Editor::file`](crate::Editor::file).
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, Slab, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// let mut counts = file.dataset("counts").shape([4]).chunks([4]).deflate(6).create::<u8>()?;
+    /// let part = Slab::new(&[4], [(1..3).into()])?;
+    /// for round in 1..9u8 {
+    ///     counts.write_slab(&part, &[round, round + 1])?;
+    ///     assert_eq!(counts.read_raw(&part)?, [round, round + 1]);
+    /// }
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns [`Error::Usage`] if `slab` was made for another shape, `Unsupported` if the elements are in other files or
+    /// datasets, or a filter is missing, `Malformed` and `Io`.
+    pub fn read_raw(&mut self, slab: &Slab) -> Result<Vec<u8>> {
+        let (dataset, output, registry) = self.tree.dataset_mut(self.id)?;
+        let bytes = slab.len().checked_mul(dataset.element_size());
+        let mut out = zeroed(bytes.and_then(|bytes| usize::try_from(bytes).ok()).ok_or_else(too_large)?)?;
+        dataset.read_pending(output, registry, slab, &mut out)?;
+        Ok(out)
+    }
+
+    /// Stores a chunk without filtering it. `bytes` are the chunk after its filters, except for the
     /// filters whose bit is set in `filter_mask`, which were skipped. `scaled` is the position of the chunk, counted in
     /// chunks along each dimension.
     ///
@@ -228,8 +258,8 @@ impl<'w> DatasetWriter<'w> {
     /// ```
     ///
     /// # Errors
-    /// Returns [`Error::Usage`] if the dataset has no such chunk, is not new, or has no filters and `bytes` are not the
-    /// elements of a chunk, and `Io`. The call does not check that the filters can be undone.
+    /// Returns [`Error::Usage`] if the dataset has no such chunk, does not filter the chunks at its edges, or has no
+    /// filters and `bytes` are not the elements of a chunk, and `Io`. The call does not check that the filters can be undone.
     pub fn write_chunk(&mut self, scaled: &[u64], filter_mask: u32, bytes: &[u8]) -> Result<&mut Self> {
         let (dataset, output, registry) = self.tree.dataset_mut(self.id)?;
         dataset.write_chunk(output, registry, scaled, (filter_mask, bytes))?;

@@ -46,14 +46,14 @@ pub struct CreateOptions {
     pub btree_k: BtreeK,
     /// The version of the superblock. If this is `None`, it follows from the bound.
     pub superblock: Option<u8>,
-    /// The approximate number of bytes that the descriptions of new datasets take in memory before they are written; 8 MiB if
+    /// The approximate number of bytes that the descriptions of new datasets take in memory before they are written; 4 MiB if
     /// this is `None`. They wait because later calls may add to them. A dataset that is changed after it was written is read
     /// back.
     pub held: Option<usize>,
 }
 
 /// The default number of bytes that the descriptions of new datasets take in memory.
-pub(super) const HELD: usize = 8 << 20;
+pub(super) const HELD: usize = 4 << 20;
 
 impl CreateOptions {
     /// Sets the K values of version 1 B-trees.

@@ -25,14 +25,11 @@ class AttributeManager(MutableMapping[str, Any]):
     def __getitem__(self, name: str) -> Any:
         if isinstance(name, bytes):
             name = name.decode()
-        try:
-            described, shape, _, data, _ = self._all()[name]
-        except KeyError:
-            raise KeyError(
-                f"Unable to synchronously open attribute (can't locate attribute: '{name}')"
-            ) from None
-        if isinstance(data, Exception):
-            raise data
+        self._parent._file_of.check_open()
+        found = self._parent._node.attribute_named(name) if isinstance(name, str) else None
+        if found is None:
+            raise KeyError(f"Unable to synchronously open attribute (can't locate attribute: '{name}')")
+        described, shape, _, data = found
         if shape is None:
             return _types.Empty(_types.dtype_of(described))
         value = _types.shaped(data, described, tuple(shape))

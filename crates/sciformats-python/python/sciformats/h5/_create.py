@@ -40,7 +40,11 @@ class Wanted:
             self.shape: tuple[int, ...] = ()
             return
         if data is not None:
-            self.data = _encode.array_of(data, dtype)
+            # NumPy would wrap numbers that an integer cannot hold; they become the nearest that it can when they are written.
+            numbers = isinstance(data, np.ndarray) and data.dtype.kind in "iuf"
+            integers = None if dtype is None else np.dtype(dtype)
+            kept = numbers and integers is not None and integers.kind in "iu" and not _types.check_enum_dtype(integers)
+            self.data = _encode.array_of(data, None if kept else dtype)
             self.dtype = np.dtype(dtype) if dtype is not None else self.data.dtype
             if self.dtype.kind in "UMm" and not _types.check_opaque_dtype(self.dtype):
                 raise TypeError(f"No conversion path for dtype: {self.dtype!r}")

@@ -5,13 +5,12 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from sciformats import _index
-from sciformats.errors import NotSupported
 from sciformats.h5 import _selection, _types
 from sciformats.h5._dims import DimensionManager, is_scale
 from sciformats.h5._elements import DatasetWriting
@@ -86,36 +85,48 @@ class DatasetID(ObjectID):
     def read_direct_chunk(
         self, offsets: tuple[int, ...], dxpl: Any = None, out: Any = None
     ) -> tuple[int, bytes | memoryview]:
-        """Return the filters that were skipped for a chunk, and its stored bytes."""
+        """Return the filters that were skipped for a chunk, and its stored bytes, or the part of ``out`` that holds them.
+
+        Raises
+        ------
+        BufferError
+            If ``out`` cannot be written to.
+        ValueError
+            If ``out`` is not contiguous, or smaller than the chunk.
+        """
+        view = None if out is None else memoryview(out)
+        if view is not None and view.readonly:
+            raise BufferError("out cannot be written to")
+        if view is not None and not view.c_contiguous:
+            raise ValueError("out must be C-contiguous")
         found = self._dataset._node.chunk(list(offsets))
         if found is None:
             raise OSError(f"no chunk that begins at {tuple(offsets)} is stored")
         mask, data = found
-        if out is None:
+        if view is None:
             return mask, data
-        view = memoryview(out).cast("B")
+        view = view.cast("B")
         if len(view) < len(data):
             raise ValueError(f"out has {len(view)} bytes, but the chunk has {len(data)}")
         view[: len(data)] = data
         return mask, view[: len(data)]
 
     def write_direct_chunk(self, offsets: tuple[int, ...], data: Any, filter_mask: int = 0, dxpl: Any = None) -> None:
-        """Store a chunk that has passed through the filters already.
+        """Store a chunk that has passed through the filters already, except for those whose bit is set in ``filter_mask``.
 
         Raises
         ------
-        NotSupported
-            If elements of the dataset were written or read before.
+        ValueError
+            If the dataset has no such chunk, or has no filters and ``data`` is not a whole chunk.
         """
         chunks = self._dataset.chunks
         if chunks is None:
             raise TypeError("Chunked dataset required")
+        if len(offsets) != len(chunks) or any(at < 0 or at % side for at, side in zip(offsets, chunks)):
+            raise ValueError(f"no chunk of shape {chunks} begins at {tuple(offsets)}")
         scaled = [at // side for at, side in zip(offsets, chunks)]
-        content = memoryview(data).cast("B").tobytes()
-        try:
-            self._dataset._file_of.change("write_chunk", self._dataset._place, (scaled, filter_mask), content)
-        except ValueError as error:
-            raise NotSupported(str(error), self._dataset.file.filename) from None
+        content = memoryview(data).tobytes()
+        self._dataset._file_of.change("write_chunk", self._dataset._place, (scaled, filter_mask), content)
         self._chunks = None
 
     def get_offset(self) -> int | None:
@@ -150,6 +161,9 @@ class Dataset(DatasetWriting, HLObject):
 
     #: What the caller asked of the cache of chunks.
     _cache: tuple[int, int, float] | None = None
+
+    #: The type of the elements of a file that is only read, if they are bytes of that type. It is ``False`` before it is known.
+    _plain: np.dtype[Any] | Literal[False] | None = False
 
     def _extent(self) -> tuple[list[int], list[int | None]] | None:
         extent: tuple[list[int], list[int | None]] | None = self._node.extent()
@@ -320,6 +334,14 @@ class Dataset(DatasetWriting, HLObject):
 
     def __getitem__(self, key: Any) -> Any:
         self._file_of.check_open()
+        if self._found is not None and key is not Ellipsis:
+            if self._plain is False:
+                plain = self.shape and self.dtype.subdtype is None and self.dtype.itemsize
+                self._plain = self.dtype if plain and self._node.direct else None
+            if self._plain is not None:
+                found = self._found.take(key, self._plain)
+                if found is not None:
+                    return found
         names, parts = _selection.split(key)
         if self.shape is None:
             if parts in ((), (Ellipsis,)) and not names:

@@ -38,8 +38,18 @@ class DatasetWriting:
         def _is_mask(self, part: Any) -> bool: ...
         def _ranges(self, ranges: list[_index.Range]) -> NDArray[Any]: ...
 
-    def _write_ranges(self, ranges: list[_index.Range], array: NDArray[Any]) -> None:
-        described = self._node.datatype()
+    def _write_first(self, wanted: Any, described: Any) -> None:
+        """Write the elements of a new dataset. Nothing is read if numbers are stored in the way in which NumPy has them."""
+        own = wanted.dtype.kind in "iuf" and described == _encode.describe(wanted.dtype)
+        if wanted.committed is not None or not own or described[0] not in ("int", "float"):
+            self._write_all(wanted.data)
+            return
+        array = self._converted(wanted.data, wanted.dtype)
+        self._write_ranges([(0, n, 1) for n in wanted.shape], array, described)
+
+    def _write_ranges(self, ranges: list[_index.Range], array: NDArray[Any], described: Any = None) -> None:
+        if described is None:
+            described = self._node.datatype()
         if described[0] == "compound" and not _encode.is_direct(described):
             described = ("compound", described[1], described[2])
         items = _encode.elements(array, described, self)
@@ -48,9 +58,9 @@ class DatasetWriting:
     def _write_all(self, array: NDArray[Any]) -> None:
         self._write_ranges([(0, n, 1) for n in self.shape or ()], self._converted(array))
 
-    def _converted(self, array: NDArray[Any]) -> NDArray[Any]:
+    def _converted(self, array: NDArray[Any], dtype: np.dtype[Any] | None = None) -> NDArray[Any]:
         """Return elements as the type of the dataset; integers that it cannot hold become the nearest that it can."""
-        dtype = self.dtype.base
+        dtype = (self.dtype if dtype is None else dtype).base
         if array.dtype == dtype or dtype.kind == "O":
             return array
         if dtype.kind in "iu" and array.dtype.kind in "iuf" and not _types.check_enum_dtype(dtype):
@@ -227,8 +237,7 @@ class DatasetWriting:
 
     def flush(self) -> None:
         """Write all changes to the file."""
-        if self._file_of.editor is not None:
-            self._file_of.editor.commit()
+        self._file_of.commit()
 
     def refresh(self) -> None:
         """Do nothing, because every read shows all changes."""

@@ -46,8 +46,7 @@ class ObjectID:
         """Return the bytes of the file, with all changes."""
         opened = self._object._file_of
         opened.check_open()
-        if opened.editor is not None:
-            opened.editor.commit()
+        opened.commit()
         if opened.address.path is None:
             return bytes(opened.address.state)
         with open(opened.address.path, "rb") as file:

@@ -44,7 +44,7 @@ class HLObject:
         if self._found is not None:
             return self._found
         self._file_of.check_open()
-        return Guarded(self._file_of, self._address)
+        return Guarded(self._file_of, self._address, self._name)
 
     @property
     def _place(self) -> tuple[int, str]:
@@ -247,12 +247,28 @@ class Group(GroupWriting, HLObject, MutableMapping[str, Any]):
         return _link_of(*found)
 
     def __iter__(self) -> Iterator[str]:
+        return iter([name for name, _ in self._links()])
+
+    def _links(self) -> list[tuple[str, tuple[str, Any]]]:
+        """Return the names and the links, in the order in which they are shown."""
         self._file_of.check_open()
         links = self._node.links()
         if links and all(order is not None for _, _, order in links):
-            return iter([name for name, _, _ in sorted(links, key=lambda link: link[2])])
-        names = [name for name, _, _ in links]
-        return iter(sorted(names, key=lambda name: name.encode("utf-8", "surrogatepass")))
+            links.sort(key=lambda link: link[2])
+        else:
+            links.sort(key=lambda link: link[0].encode("utf-8", "surrogatepass"))
+        return [(name, link) for name, link, _ in links]
+
+    def _members(self) -> Iterator[tuple[str, Any]]:
+        """Return the names and the members; a link that leads nowhere is ``None``."""
+        node, before = self._node, f"/{(self._name or '').strip('/')}".rstrip("/")
+        for name, (kind, target) in self._links():
+            if kind == "hard" and self._found is not None:
+                # The link leads to the object, so that its name need not be looked up again.
+                self._file_of.check_open()
+                yield name, wrap(self._file_of, node.object_at(target), f"{before}/{name}")
+            else:
+                yield name, self.get(name)
 
     def __reversed__(self) -> Iterator[str]:
         return reversed(list(self))
@@ -334,7 +350,7 @@ class Members(ValuesView[Any]):
     _mapping: Any
 
     def __iter__(self) -> Iterator[Any]:
-        found: list[Any] = [self._mapping.get(name) for name in self._mapping]
+        found: list[Any] = [member for _, member in self._mapping._members()]
         return iter(found)
 
     def __contains__(self, value: object) -> bool:
@@ -353,7 +369,7 @@ class NamedMembers(ItemsView[str, Any]):
     _mapping: Any
 
     def __iter__(self) -> Iterator[tuple[str, Any]]:
-        found: list[tuple[str, Any]] = [(name, self._mapping.get(name)) for name in self._mapping]
+        found: list[tuple[str, Any]] = list(self._mapping._members())
         return iter(found)
 
     def __contains__(self, item: object) -> bool:
@@ -489,8 +505,7 @@ class File(Group):
 
     def flush(self) -> None:
         """Write all changes to the file."""
-        if self._file_of.editor is not None:
-            self._file_of.editor.commit()
+        self._file_of.commit()
 
     def __enter__(self) -> File:
         return self
@@ -508,10 +523,12 @@ def wrap(opened: Opened, node: Any, name: str | None) -> Any:
     """Return the object for a node."""
     from sciformats.h5._dataset import Dataset
 
-    kinds: dict[str, type[HLObject]] = {"group": Group, "dataset": Dataset, "datatype": Datatype}
-    if node.kind == "group" and name == "/":
-        return File._of(opened)
-    return kinds[node.kind](opened, node, name)
+    kind = node.kind
+    if kind == "dataset":
+        return Dataset(opened, node, name)
+    if kind == "group":
+        return File._of(opened) if name == "/" else Group(opened, node, name)
+    return Datatype(opened, node, name)
 
 
 def _link_of(kind: str, target: Any) -> HardLink | SoftLink | ExternalLink:

@@ -11,6 +11,16 @@ from sciformats._open import Address
 #: The number of bytes of changes that wait in memory at most.
 _WAITING = 1 << 28
 
+#: The methods of the editor that change nothing but elements.
+_OF_ELEMENTS = frozenset({"write", "write_chunk"})
+
+#: The methods of nodes whose results depend on elements, and on where they are stored.
+_SHOWS_ELEMENTS = frozenset({"chunk", "chunks", "layout", "read", "read_into"})
+
+#: The number of reads after a change that look for elements in memory. After so many reads, it is cheaper to lay out the
+#: changes in the file, because later reads can then use caches and threads.
+_READS = 16
+
 
 class Opened:
     """An open file, which all of its objects share."""
@@ -32,9 +42,12 @@ class Opened:
         self._lock = threading.RLock()
         #: The objects that were used since the last change, by their addresses.
         self._nodes: dict[int, Any] = {}
-        #: How many times the file was changed, and the number of changes that ``_root`` shows.
+        #: How many times something other than elements was changed, and the number of these changes that ``_root`` shows.
         self.changes = 0
         self._seen = -1
+        #: Whether elements were changed that ``_root`` does not show, and how many reads there have been since.
+        self._stale = False
+        self._reads = 0
         self._waiting = 0
         self.root_address: int = 0 if editor is None else editor.root().address
 
@@ -43,16 +56,45 @@ class Opened:
         """The root group, with all changes so far."""
         return self._root if self.editor is None else Guarded(self, self.root_address)
 
-    def at(self, address: int) -> Any:
-        """Return the object at an address of a file that is written, with all changes. The lock must be held."""
-        if self._seen != self.changes:
+    def at(self, address: int, elements: bool = True) -> Any:
+        """Return the object at an address of a file that is written, with all changes. The lock must be held.
+
+        Changes of elements are shown only if ``elements`` is true, because they have to be laid out in the file for that.
+        """
+        if self._seen != self.changes or (self._stale and elements):
             self._nodes = {}
             self._root = self.editor.root()
             self._seen = self.changes
+            self._stale = False
         found = self._nodes.get(address)
         if found is None:
             found = self._nodes[address] = self._root.object_at(address)
         return found
+
+    def read(self, address: int, path: str, ranges: Any) -> Any:
+        """Return elements of a dataset of a file that is written, with all changes. The lock must be held."""
+        node = self.at(address, elements=False)
+        if self._stale and self._reads < _READS and node.direct:
+            self._reads += 1
+            found = self.editor.read((address, path), ranges)
+            if found is not None:
+                return found
+        return self.at(address).read(ranges)
+
+    def has_link(self, path: str) -> bool | None:
+        """Return whether a file that is written has a link, or ``None`` if this cannot be found out without its objects."""
+        with self._lock:
+            self.check_open()
+            found: bool | None = self.editor.has_link(path)
+            return found
+
+    def commit(self) -> None:
+        """Write all changes to the file."""
+        with self._lock:
+            if self.editor is not None:
+                self.editor.commit()
+                self.changes += 1
+                self._waiting = 0
 
     @property
     def is_closed(self) -> bool:
@@ -78,11 +120,13 @@ class Opened:
             try:
                 return getattr(self.editor, method)(*arguments)
             finally:
-                self.changes += 1
+                if method in _OF_ELEMENTS:
+                    self._stale, self._reads = True, 0
+                else:
+                    self.changes += 1
                 self._waiting += sum(len(each) for each in arguments if isinstance(each, (bytes, list)))
                 if self._waiting > _WAITING:
-                    self.editor.commit()
-                    self._waiting = 0
+                    self.commit()
 
     def close(self) -> None:
         """Write what is pending, and close the file."""
@@ -106,19 +150,28 @@ class Opened:
 class Guarded:
     """An object of a file that is written. Each call sees all changes, and no change happens meanwhile."""
 
-    def __init__(self, opened: Opened, address: int) -> None:
+    def __init__(self, opened: Opened, address: int, path: str | None = None) -> None:
         self._opened = opened
+        self._path = path
         self.address = address
+
+    def read(self, ranges: Any) -> Any:
+        """Return the selected elements."""
+        opened = self._opened
+        with opened._lock:
+            opened.check_open()
+            return opened.read(self.address, self._path or "", ranges)
 
     def __getattr__(self, name: str) -> Any:
         opened, address = self._opened, self.address
+        elements = name in _SHOWS_ELEMENTS
 
         def call(*arguments: Any) -> Any:
             with opened._lock:
                 opened.check_open()
-                return getattr(opened.at(address), name)(*arguments)
+                return getattr(opened.at(address, elements), name)(*arguments)
 
         with opened._lock:
             opened.check_open()
-            value = getattr(opened.at(address), name)
+            value = getattr(opened.at(address, elements), name)
         return call if callable(value) else value

@@ -96,7 +96,7 @@ def choose(parts: tuple[Any, ...], shape: tuple[int, ...]) -> Chosen:
         raise ValueError("Only one ellipsis may be used.")
     named = sum(1 for part in parts if part is not Ellipsis)
     if named > len(shape):
-        raise TypeError(f"{named} indexing arguments for {len(shape)} dimensions")
+        raise ValueError(f"{named} indexing arguments for {len(shape)} dimensions")
     options: list[list[_index.Range]] = []
     result: list[int] = []
     lists = 0

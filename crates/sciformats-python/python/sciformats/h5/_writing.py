@@ -11,6 +11,7 @@ import numpy as np
 
 from sciformats.h5 import _create, _encode
 from sciformats.h5._links import ExternalLink, HardLink, SoftLink
+from sciformats.h5._opened import Guarded
 
 if TYPE_CHECKING:
     from sciformats.h5._objects import Datatype, Group
@@ -52,9 +53,11 @@ class GroupWriting:
             raise ValueError(f"Unable to synchronously create {what} (no write intent on file)")
         if not path.strip("/"):
             raise ValueError(f"Unable to synchronously create {what} (no name)")
-        if name in self:
+        full = "/" + "/".join(part for part in path.split("/") if part not in ("", "."))
+        found = self._file_of.has_link(full)
+        if found if found is not None else name in self:
             raise ValueError(f"Unable to synchronously create {what} (name already exists)")
-        return "/" + "/".join(part for part in path.split("/") if part not in ("", "."))
+        return full
 
     def create_group(self, name: Any, track_order: bool | None = None, **_: Any) -> Group:
         """Create a group. Missing groups on the path are created.
@@ -65,9 +68,10 @@ class GroupWriting:
             If the name exists.
         """
         path = self._target(name, "group")
-        self._file_of.change("group", path)
-        found: Group = self[path]
-        return found
+        from sciformats.h5._objects import Group
+
+        address = self._file_of.change("group", path)
+        return Group(self._file_of, Guarded(self._file_of, address, path), path)
 
     def require_group(self, name: Any) -> Group:
         """Return a group, which is created if it does not exist.
@@ -115,11 +119,13 @@ class GroupWriting:
             # The files exist from now on, as they do once the C library has written the first element.
             with open(os.path.join(os.path.dirname(self._file_of.address.path or ""), external), "ab"):
                 pass
-        self._file_of.change("dataset", path, settings)
-        made: Dataset = self[path]
+        from sciformats.h5._dataset import Dataset
+
+        address = self._file_of.change("dataset", path, settings)
+        made = Dataset(self._file_of, Guarded(self._file_of, address, path), path)
         made._cache = cache
         if wanted.data is not None and wanted.data.size:
-            made._write_all(wanted.data)
+            made._write_first(wanted, settings["datatype"])
         return made
 
     def create_dataset_like(self, name: Any, other: Dataset, **options: Any) -> Dataset:

@@ -15,8 +15,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use asdf_core::structure::{Mask, Source as Stored};
 use asdf_core::yaml::Value as Scalar;
-use asdf_core::{Array, Asdf, ByteOrder, Datatype, NodeId};
-use sciformats_core::arith::{add, fit, present};
+use asdf_core::{Array, Asdf, ByteOrder, Compression, Datatype, NodeId, ScalarType};
+use sciformats_core::arith::{add, fit, mul, present};
 use sciformats_core::{Error, Fault, FaultKind, Limits, Slab};
 
 use super::numbers::{decimal_order, number};
@@ -27,8 +27,19 @@ use crate::model::{
 };
 use crate::options::OpenOptions;
 use crate::pieces::{copied, grow};
-use crate::source::{Attributes, Fact, Finding, Listed, Listing, Member, Members, Source, Structure};
+use crate::source::{Attributes, Extent, Fact, Finding, Listed, Listing, Member, Members, Source, Structure};
 use crate::{Format, Result};
+
+/// Returns whether elements at these distances are in C order without gaps.
+fn is_packed(strides: &[i64], shape: &[u64], size: u64) -> bool {
+    let mut packed = Some(size);
+    let sides = shape.iter().zip(strides).rev();
+    sides.into_iter().all(|(&count, &stride)| {
+        let fits = count < 2 || packed == u64::try_from(stride).ok();
+        packed = packed.and_then(|packed| packed.checked_mul(count));
+        fits
+    })
+}
 
 struct Adapter {
     file: Asdf,
@@ -332,6 +343,40 @@ impl Source for Adapter {
                 AttributeValue { element: ElementType::Bool, shape: Some(array.shape().into()), data };
             Ok(Attribute { name: "mask".into(), value: Ok(value) })
         })))
+    }
+
+    fn extent(&self, array: ObjectId) -> Result<Option<Extent>> {
+        let node = self.node(array)?;
+        if self.inline(node)?.is_some() {
+            return Ok(None);
+        }
+        let array = self.file.array_at(node)?;
+        let description = array.description();
+        let (Some(block), Datatype::Scalar(scalar)) = (array.block(), array.datatype()) else {
+            return Ok(None);
+        };
+        let is_number = !matches!(scalar, ScalarType::Bool8 | ScalarType::Ascii(_) | ScalarType::Ucs4(_));
+        let Some(size) = scalar.size().filter(|_| is_number) else { return Ok(None) };
+        if description.strides.as_ref().is_some_and(|strides| !is_packed(strides, array.shape(), size)) {
+            return Ok(None);
+        }
+        let (block, size) = (self.file.block(block)?, mul(array.len(), size)?);
+        let compression = match block.compression() {
+            Compression::None => None,
+            Compression::Zlib => Some("zlib"),
+            Compression::Bzp2 => Some("bz2"),
+            _ => return Ok(None),
+        };
+        let start = block.entry().data_offset();
+        let (offset, length) = match compression {
+            None => (add(start, description.offset)?, size),
+            // All of the block is decoded.
+            Some(_) if description.offset == 0 && block.data_size() == size => (start, block.stored_size()),
+            Some(_) => return Ok(None),
+        };
+        let inside = add(offset, length)? <= add(start, block.stored_size())?;
+        let order = description.byteorder;
+        Ok(inside.then_some(Extent { offset, length, order, columns: false, compression }))
     }
 
     fn read(&self, array: ObjectId, slab: &Slab, out: &mut Vec<u8>) -> Result<()> {

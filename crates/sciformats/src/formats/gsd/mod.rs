@@ -14,13 +14,14 @@ use std::sync::OnceLock;
 use gsd_rs::{Chunk, Reader};
 use sciformats_core::arith::{add, mul, sub};
 use sciformats_core::bound;
+use sciformats_core::endian::ByteOrder;
 use sciformats_core::{Error, Fault, FaultKind, Limits, Range, Slab, limits};
 
 use super::numbers::{decimal_order, number};
 use crate::file::Storage;
 use crate::model::{ArrayInfo, ElementType, Kind, Name, Object, ObjectId, Target, Value};
 use crate::options::OpenOptions;
-use crate::source::{Fact, Finding, Listed, Listing, Member, Members, Source, Structure, Summary};
+use crate::source::{Extent, Fact, Finding, Listed, Listing, Member, Members, Source, Structure, Summary};
 use crate::{Format, Result};
 
 /// The bits of an object id that contain the position of a name.
@@ -313,6 +314,18 @@ impl Source for Adapter {
             Place::Chunk(..) | Place::Log(_) => None,
         };
         Ok(place.map(|place| Target::Object(place.id())))
+    }
+
+    fn extent(&self, id: ObjectId) -> Result<Option<Extent>> {
+        let Place::Chunk(frame, name) = Place::of(id) else { return Ok(None) };
+        let chunk = self.chunk(frame, name)?;
+        let Some(size) = chunk.element.size() else { return Ok(None) };
+        let length = mul(mul(chunk.n, chunk.m.into())?, size as u64)?;
+        if add(chunk.location, length)? > self.size {
+            return Ok(None);
+        }
+        let (offset, order) = (chunk.location, ByteOrder::Little);
+        Ok(Some(Extent { offset, length, order, columns: false, compression: None }))
     }
 
     fn read(&self, id: ObjectId, slab: &Slab, out: &mut Vec<u8>) -> Result<()> {

@@ -69,6 +69,12 @@ pub(super) fn open(storage: Storage, path: Option<&Path>, options: &OpenOptions)
     }))
 }
 
+/// Returns the dataset behind an array, if the source belongs to this module and the dataset is in the file itself.
+pub fn dataset(source: &dyn Source, id: ObjectId) -> Option<Result<Dataset>> {
+    let adapter: &Adapter = source.as_any()?.downcast_ref()?;
+    (!Elsewhere::has(id)).then(|| adapter.dataset(id))
+}
+
 fn name(of: &hdf5_pure::Name) -> Name {
     Name::from(of.as_bytes())
 }
@@ -188,6 +194,10 @@ impl Adapter {
 }
 
 impl Source for Adapter {
+    fn as_any(&self) -> Option<&dyn std::any::Any> {
+        Some(self)
+    }
+
     fn format(&self) -> Format {
         Format::Hdf5
     }

@@ -1,0 +1,71 @@
+//! Reads slices that are written like `(.., 3.., 0..=9, 5)`.
+
+use sciformats_core::{IntoSelection, Result};
+
+use crate::array::Array;
+use crate::element::Element;
+
+impl Array<'_> {
+    /// Reads the elements of a slice in C order. A slice has one range or index per dimension. Negative numbers count from the
+    /// end, and dimensions that are not named are taken whole. [`IntoSelection`] lists all ways to write a slice.
+    ///
+    /// ```
+    /// use asdf_core::by;
+    ///
+    /// # let mut document = asdf_core::Document::new();
+    /// # document.set_array("image", asdf_core::NewArray::new(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3])?)?;
+    /// # let file = asdf_core::Asdf::from_bytes(document.to_bytes()?)?;
+    /// let image = file.array("image")?; // 2 × 3
+    /// assert_eq!(image.read_slice::<f32>((0, ..))?, [1.0, 2.0, 3.0]);
+    /// assert_eq!(image.read_slice::<f32>((.., -1))?, [3.0, 6.0]);
+    /// assert_eq!(image.read_slice::<f32>((1, by(.., -2)))?, [6.0, 4.0]);
+    /// assert_eq!(image.read_slice::<f32>("1, ::2")?, [4.0, 6.0]);
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `Usage` if the slice is not inside the array, and the errors of [`read_slab`](Self::read_slab).
+    pub fn read_slice<T: Element>(&self, part: impl IntoSelection) -> Result<Vec<T>> {
+        let selection = part.into_selection(self.shape())?;
+        let mut elements = self.read_slab(selection.slab())?;
+        selection.turn(&mut elements);
+        Ok(elements)
+    }
+
+    /// Does the same as [`read_slice`](Self::read_slice), but writes to `out`, which must have as many elements as the slice.
+    ///
+    /// # Errors
+    /// Those of [`read_slice`](Self::read_slice); `Usage` if `out` has another length.
+    pub fn read_slice_into<T: Element>(&self, part: impl IntoSelection, out: &mut [T]) -> Result<()> {
+        let selection = part.into_selection(self.shape())?;
+        self.read_slab_into(selection.slab(), out)?;
+        selection.turn(out);
+        Ok(())
+    }
+
+    /// Does the same as [`read_slice`](Self::read_slice), but returns an array. A dimension of which a single index is selected is
+    /// dropped.
+    ///
+    /// ```
+    /// use ndarray::{Array2, array, s};
+    ///
+    /// # let mut document = asdf_core::Document::new();
+    /// # document.set_array("image", asdf_core::NewArray::new(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3])?)?;
+    /// # let file = asdf_core::Asdf::from_bytes(document.to_bytes()?)?;
+    /// let image = file.array("image")?; // 2 × 3
+    /// let part: Array2<f32> = image.read_slice_ndarray(s![.., 1..;-1])?;
+    /// assert_eq!(part, array![[3.0, 2.0], [6.0, 5.0]]);
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`read_slice`](Self::read_slice); `Usage` if the slice and the array differ in their number of dimensions.
+    #[cfg(feature = "ndarray")]
+    pub fn read_slice_ndarray<T: Element, D: ndarray::Dimension>(
+        &self,
+        part: impl IntoSelection,
+    ) -> Result<ndarray::Array<T, D>> {
+        let selection = part.into_selection(self.shape())?;
+        sciformats_core::nd::array(self.read_slice(&selection)?, &selection.shape())
+    }
+}

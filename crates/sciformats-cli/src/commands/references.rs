@@ -1,0 +1,194 @@
+//! `references`: writes references to the arrays of a file, for readers of Zarr.
+
+use std::fs;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use sciformats::storage::{Durability, Replacement};
+use sciformats::{File, WriteAt};
+use sciformats_references::{Options, Report, Sink, Treatment, kerchunk, parquet, scan};
+
+use super::json::JsonObject;
+use crate::args::parse_size;
+use crate::failure::{Answer, Failure, Outcome, free};
+use crate::look;
+use crate::session::Session;
+
+/// The arguments of `references`.
+#[derive(Debug, Args)]
+pub(crate) struct References {
+    /// The file, or its URL
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// The references to write: JSON, or a folder of Parquet files if it ends in .parquet
+    #[arg(long, short, value_name = "OUT")]
+    output: PathBuf,
+    /// The URL by which readers will open the file [default: its absolute path]
+    #[arg(long, value_name = "URL")]
+    url: Option<String>,
+    /// The largest array that becomes part of the references if its chunks cannot be referenced
+    #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value = "4MiB")]
+    inline: u64,
+    /// Overwrite an existing file
+    #[arg(long, short)]
+    force: bool,
+}
+
+pub(super) fn run(args: &References, session: &Session) -> Outcome {
+    free(&args.output, args.force)?;
+    let file = session.open_whole(&args.file)?;
+    let mut options = Options::new(match &args.url {
+        Some(url) => url.clone(),
+        None => url(&file, &args.file)?,
+    });
+    options.inline = args.inline;
+    let urls = [options.url.clone()];
+    let report = session.watched("referencing", &[&file], || {
+        write(&args.output, &urls, |sink| scan(&file, &options, sink))
+    })?;
+    tell(&report, &args.file, session)?;
+    Ok(Answer::of(report.is_complete()))
+}
+
+/// Writes what `make` passes to a sink: a folder of Parquet files if the name of the output says so, and otherwise JSON.
+pub(super) fn write(
+    output: &Path,
+    urls: &[String],
+    make: impl FnOnce(&mut dyn Sink) -> sciformats::Result<Report>,
+) -> Outcome<Report> {
+    let failed = |error: sciformats::Error| match error {
+        sciformats::Error::Usage { .. } => Failure::Usage(error.to_string()),
+        error => Failure::unwritten(output, &error),
+    };
+    if output.extension().is_some_and(|end| end == "parquet" || end == "parq") {
+        return folder(output, |new| {
+            let mut writer = parquet::Writer::new(new, urls, parquet::RECORD_SIZE).map_err(failed)?;
+            let report = make(&mut writer).map_err(failed)?;
+            writer.finish().map_err(failed)?;
+            Ok(report)
+        });
+    }
+    let target = Replacement::create(output).map_err(failed)?;
+    let mut out = BufWriter::with_capacity(1 << 20, Output { target, at: 0 });
+    let mut writer = kerchunk::Writer::new(&mut out, urls).map_err(failed)?;
+    let report = make(&mut writer).map_err(failed)?;
+    writer.finish().map_err(failed)?;
+    let out =
+        out.into_inner().map_err(|error| Failure::Unwritten(output.to_owned(), error.error().to_string()))?;
+    out.target.finish(Durability::Process).map_err(failed)?;
+    Ok(report)
+}
+
+/// Fills a new folder, which takes its name when it is complete. A folder of that name is only removed if it has references.
+fn folder(output: &Path, fill: impl FnOnce(&Path) -> Outcome<Report>) -> Outcome<Report> {
+    let unwritten = |error: io::Error| Failure::Unwritten(output.to_owned(), error.to_string());
+    if output.exists() && !output.join(".zmetadata").is_file() {
+        return Err(Failure::Unwritten(
+            output.to_owned(),
+            "it exists, and is no folder of references".into(),
+        ));
+    }
+    let name = output.file_name().unwrap_or_default().to_string_lossy();
+    let new = output.with_file_name(format!(".{name}.{}", std::process::id()));
+    fs::create_dir(&new).map_err(unwritten)?;
+    let done = fill(&new).and_then(|report| {
+        if output.exists() {
+            fs::remove_dir_all(output).map_err(unwritten)?;
+        }
+        fs::rename(&new, output).map_err(unwritten)?;
+        Ok(report)
+    });
+    if done.is_err() {
+        let _ = fs::remove_dir_all(&new);
+    }
+    done
+}
+
+/// Returns the URL of a file: its absolute path, or that by which it was opened.
+pub(super) fn url(file: &File, path: &Path) -> Outcome<String> {
+    if file.path().is_none() {
+        return Ok(path.to_string_lossy().into_owned());
+    }
+    local(path)
+}
+
+/// Returns the URL of a local file.
+fn local(path: &Path) -> Outcome<String> {
+    let whole = std::fs::canonicalize(path);
+    let whole = whole.map_err(|error| Failure::Input(format!("{}: {error}", path.display())))?;
+    match whole.to_str() {
+        Some(text) => Ok(format!("file://{text}")),
+        None => Err(Failure::Usage("the path of the file is not UTF-8; choose a URL with --url".into())),
+    }
+}
+
+/// Writes the report to stderr: one line for each array that is not referenced, and a summary; or one JSON value for each
+/// object.
+pub(super) fn tell(report: &Report, path: &Path, session: &Session) -> Outcome<()> {
+    let mut out = io::stderr().lock();
+    let (mut referenced, mut inlined, mut links, mut refused) = (0u64, 0u64, 0u64, 0u64);
+    for entry in &report.entries {
+        match &entry.treatment {
+            Treatment::Referenced { .. } => referenced += 1,
+            Treatment::Inlined { .. } => inlined += 1,
+            Treatment::Link { .. } => links += 1,
+            Treatment::Refused { .. } => refused += 1,
+        }
+        if session.json {
+            let mut object = JsonObject::new();
+            object.value("path", entry.path.as_str()).value("treatment", entry.treatment.word());
+            match &entry.treatment {
+                Treatment::Referenced { chunks } => _ = object.value("chunks", *chunks),
+                Treatment::Inlined { bytes, reason } => {
+                    object.value("bytes", *bytes).value("reason", reason.as_str());
+                }
+                Treatment::Link { reason } | Treatment::Refused { reason } => {
+                    object.value("reason", reason.as_str());
+                }
+            }
+            writeln!(out, "{}", object.finish())?;
+        } else if !session.quiet && !matches!(entry.treatment, Treatment::Referenced { .. }) {
+            let line = format!("{}: {}", entry.path, entry.treatment);
+            writeln!(out, "{}", look::safe(&line))?;
+        }
+    }
+    for (object, name, reason) in &report.attributes {
+        if session.json {
+            let mut line = JsonObject::new();
+            line.value("path", object.as_str()).value("attribute", name.as_str());
+            line.value("treatment", "refused").value("reason", reason.as_str());
+            writeln!(out, "{}", line.finish())?;
+        } else if !session.quiet {
+            let line = format!("{object}: the attribute {name} is left out, because {reason}");
+            writeln!(out, "{}", look::safe(&line))?;
+        }
+    }
+    if !session.quiet && !session.json {
+        let file = path.display().to_string();
+        writeln!(
+            out,
+            "{}: {referenced} referenced, {inlined} inlined, {links} links not followed, {refused} refused",
+            look::safe(&file)
+        )?;
+    }
+    Ok(())
+}
+
+/// A new file that is written from its beginning to its end.
+struct Output {
+    target: Replacement,
+    at: u64,
+}
+
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.target.write_at(self.at, bytes).map_err(io::Error::other)?;
+        self.at = self.at.checked_add(bytes.len() as u64).ok_or(io::ErrorKind::FileTooLarge)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

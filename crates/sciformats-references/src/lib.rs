@@ -1,0 +1,48 @@
+//! References to the arrays of scientific files, which make one virtual Zarr store of a file without copying it.
+//!
+//! A reader of Zarr asks for metadata and for chunks by name. References answer each of these requests with
+//! bytes, or with a range of bytes of the file. Every array of a file is either referenced, or inlined in
+//! decoded form, or refused with a reason; the [`Report`] names all of them, and none is left out in silence.
+//!
+//! ```no_run
+//! use sciformats_references::{Options, kerchunk};
+//!
+//! let file = sciformats::open("weather.h5")?;
+//! let mut json = Vec::new();
+//! let report = kerchunk::write(&file, &Options::new("s3://bucket/weather.h5"), &mut json)?;
+//! for entry in &report.entries {
+//!     println!("{}: {}", entry.path, entry.treatment);
+//! }
+//! # Ok::<(), sciformats::Error>(())
+//! ```
+//!
+//! | type | what it is |
+//! |---|---|
+//! | [`VirtualArray`], [`Chunks`], [`Place`] | an array of Zarr, its stored chunks, and where the bytes of each are |
+//! | [`Report`], [`Entry`], [`Treatment`] | what became of each object of a file |
+//! | [`Part`], [`combine`] | several files as one, joined along a dimension |
+//! | [`Sink`], [`scan`] | receives the groups and arrays of a file one after another |
+//! | [`kerchunk`] | writes them as JSON of kerchunk, version 1 |
+//! | `parquet` | writes them as a folder of Parquet files |
+//!
+#![doc = include_str!("../README.md")]
+
+mod attributes;
+mod chunks;
+mod combine;
+mod element;
+mod extent;
+#[cfg(feature = "hdf5")]
+mod hdf5;
+mod inline;
+pub mod kerchunk;
+mod model;
+#[cfg(feature = "parquet")]
+pub mod parquet;
+mod scan;
+
+pub use chunks::{Chunks, Place};
+pub use combine::{Part, combine};
+pub use model::{Entry, Options, Report, Sink, Treatment, VirtualArray};
+pub use scan::scan;
+pub use sciformats;

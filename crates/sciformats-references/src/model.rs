@@ -1,0 +1,142 @@
+//! Virtual arrays, and what became of each object of a file.
+
+use std::fmt;
+
+use sciformats::Result;
+use serde_json::{Map, Value};
+
+use crate::chunks::Chunks;
+
+/// The largest array that is inlined by default, in bytes.
+const INLINE: u64 = 4 << 20;
+
+/// How references are made.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The URL of the file, as the reader will open it.
+    pub url: String,
+    /// The largest array that is inlined, in bytes of decoded elements.
+    pub inline: u64,
+}
+
+impl Options {
+    /// References to the file at `url`. Arrays of up to 4 MiB that cannot be referenced are inlined.
+    pub fn new(url: impl Into<String>) -> Self {
+        Self { url: url.into(), inline: INLINE }
+    }
+}
+
+/// An array of Zarr version 2 whose chunks are in another file.
+#[derive(Clone, Debug)]
+pub struct VirtualArray {
+    /// The path of the array, which begins with `/`.
+    pub path: String,
+    /// The number of elements along each dimension, slowest first.
+    pub shape: Vec<u64>,
+    /// The number of elements of a chunk along each dimension, each at least 1.
+    pub chunk_shape: Vec<u64>,
+    /// The type of the elements in the notation of NumPy.
+    pub dtype: Value,
+    /// The elements of chunks that are missing; null if no chunk is missing, or if the elements are zero bytes.
+    pub fill: Value,
+    /// Whether the first dimension varies fastest in a chunk, instead of the last one.
+    pub columns: bool,
+    /// The filters in the order of encoding, with the names of numcodecs.
+    pub filters: Vec<Value>,
+    /// The attributes.
+    pub attributes: Map<String, Value>,
+    /// The names of the dimensions.
+    pub dimensions: Vec<String>,
+    /// Where the bytes of each stored chunk are. All other chunks are missing.
+    pub chunks: Chunks,
+}
+
+/// What became of an object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Treatment {
+    /// The chunks are ranges of the file.
+    Referenced {
+        /// The number of chunks that are stored.
+        chunks: u64,
+    },
+    /// The decoded elements are part of the references.
+    Inlined {
+        /// The number of decoded bytes.
+        bytes: u64,
+        /// Why they are not ranges of the file.
+        reason: String,
+    },
+    /// The entry is a link whose target has no copy here: nothing is lost.
+    Link {
+        /// What it leads to.
+        reason: String,
+    },
+    /// The object is not part of the references.
+    Refused {
+        /// Why it is not.
+        reason: String,
+    },
+}
+
+impl Treatment {
+    /// Returns one word: `referenced`, `inlined`, `link` or `refused`.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Referenced { .. } => "referenced",
+            Self::Inlined { .. } => "inlined",
+            Self::Link { .. } => "link",
+            Self::Refused { .. } => "refused",
+        }
+    }
+}
+
+impl fmt::Display for Treatment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Referenced { chunks } => write!(f, "referenced, {chunks} chunks"),
+            Self::Inlined { bytes, reason } => write!(f, "inlined, {bytes} bytes, because {reason}"),
+            Self::Link { reason } => write!(f, "not followed, because {reason}"),
+            Self::Refused { reason } => write!(f, "refused, because {reason}"),
+        }
+    }
+}
+
+/// An object of a file and its treatment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// The path of the object.
+    pub path: String,
+    /// What became of it.
+    pub treatment: Treatment,
+}
+
+/// What became of each array, link, and other object that is not a group.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    /// The objects in the order in which the file was walked.
+    pub entries: Vec<Entry>,
+    /// Attributes that references cannot hold: the path of the object, the name, and the reason.
+    pub attributes: Vec<(String, String, String)>,
+}
+
+impl Report {
+    /// Returns whether no object was refused.
+    pub fn is_complete(&self) -> bool {
+        !self.entries.iter().any(|entry| matches!(entry.treatment, Treatment::Refused { .. }))
+    }
+}
+
+/// Receives the groups and the arrays of a file, each group before its members.
+pub trait Sink {
+    /// Takes a group.
+    ///
+    /// # Errors
+    /// An error if the output cannot be written, which ends the scan.
+    fn group(&mut self, path: &str, attributes: &Map<String, Value>) -> Result<()>;
+
+    /// Takes an array.
+    ///
+    /// # Errors
+    /// As [`group`](Self::group).
+    fn array(&mut self, array: &VirtualArray) -> Result<()>;
+}

@@ -1,0 +1,145 @@
+//! References as a folder of Parquet files, which readers load in parts.
+//!
+//! The folder has the metadata of Zarr in `.zmetadata`, and for each array files `NAME/refs.N.parq`. File N has the
+//! references to the chunks from N × `record_size` on; a file without a stored chunk is left out. Memory holds one file.
+
+mod table;
+mod thrift;
+
+use std::fs;
+use std::path::Path;
+
+use sciformats::{Error, File, Result};
+use serde_json::{Map, Value, json};
+
+use crate::chunks::Place;
+use crate::kerchunk;
+use crate::model::{Options, Report, Sink, VirtualArray};
+use crate::scan::scan;
+
+/// The number of references in a file that other writers use.
+pub const RECORD_SIZE: u32 = 10_000;
+
+/// Writes the references to a file into an existing, empty folder, with `record_size` references per table.
+///
+/// # Errors
+/// `Io` if the folder cannot be written, `Usage` if `record_size` is 0, and `Unsupported` if the inlined bytes of one
+/// table exceed 2 GiB. What cannot be referenced is an entry of the report.
+pub fn write(file: &File, options: &Options, folder: &Path, record_size: u32) -> Result<Report> {
+    let mut writer = Writer::new(folder, std::slice::from_ref(&options.url), record_size)?;
+    let report = scan(file, options, &mut writer)?;
+    writer.finish()?;
+    Ok(report)
+}
+
+/// Receives groups and arrays, and writes their tables at once.
+#[derive(Debug)]
+pub struct Writer<'a> {
+    folder: &'a Path,
+    urls: &'a [String],
+    record_size: u32,
+    metadata: Map<String, Value>,
+}
+
+impl<'a> Writer<'a> {
+    /// Begins with the URLs of the files that ranges are in.
+    ///
+    /// # Errors
+    /// `Usage` if `record_size` is 0.
+    pub fn new(folder: &'a Path, urls: &'a [String], record_size: u32) -> Result<Self> {
+        if record_size == 0 {
+            return Err(Error::usage("record_size", "must not be 0"));
+        }
+        Ok(Self { folder, urls, record_size, metadata: Map::new() })
+    }
+
+    /// Writes the metadata.
+    ///
+    /// # Errors
+    /// `Io` if the folder cannot be written.
+    pub fn finish(self) -> Result<()> {
+        let all = json!({"metadata": self.metadata, "record_size": self.record_size});
+        put(&self.folder.join(".zmetadata"), all.to_string().as_bytes())
+    }
+}
+
+impl Sink for Writer<'_> {
+    fn group(&mut self, path: &str, attributes: &Map<String, Value>) -> Result<()> {
+        let at = kerchunk::prefix(path);
+        self.metadata.insert(format!("{at}.zgroup"), json!({"zarr_format": 2}));
+        self.metadata.insert(format!("{at}.zattrs"), Value::Object(attributes.clone()));
+        Ok(())
+    }
+
+    fn array(&mut self, array: &VirtualArray) -> Result<()> {
+        let at = kerchunk::prefix(&array.path);
+        self.metadata.insert(format!("{at}.zarray"), kerchunk::metadata(array));
+        self.metadata.insert(format!("{at}.zattrs"), kerchunk::attributes(array));
+        // No part of the path leads out of the folder: the scan refuses such names.
+        let folder = at
+            .split('/')
+            .filter(|part| !part.is_empty())
+            .fold(self.folder.to_owned(), |path, part| path.join(part));
+        fs::create_dir_all(&folder).map_err(unwritten)?;
+        let size = u64::from(self.record_size);
+        let mut rows: Vec<Option<Place<'_>>> = Vec::new();
+        let mut record = 0;
+        for (number, place) in array.chunks.iter() {
+            if number / size != record {
+                self.table(&folder, record, &mut rows)?;
+                record = number / size;
+            }
+            let row = usize::try_from(number % size)
+                .map_err(|_| Error::internal("a table is larger than memory"))?;
+            rows.resize(row, None);
+            rows.push(Some(place));
+        }
+        self.table(&folder, record, &mut rows)
+    }
+}
+
+impl Writer<'_> {
+    /// Writes the table of a record, unless it is empty. All tables have the same number of rows.
+    fn table(&self, folder: &Path, record: u64, rows: &mut Vec<Option<Place<'_>>>) -> Result<()> {
+        if rows.is_empty() {
+            return Ok(());
+        }
+        rows.resize(self.record_size as usize, None);
+        let bytes = table::encode(self.urls, rows)?;
+        rows.clear();
+        put(&folder.join(format!("refs.{record}.parq")), &bytes)
+    }
+}
+
+fn put(path: &Path, bytes: &[u8]) -> Result<()> {
+    fs::write(path, bytes).map_err(unwritten)
+}
+
+fn unwritten(error: std::io::Error) -> Error {
+    Error::io("write the references", error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sciformats::Format;
+    use sciformats::memory::{Memory, array};
+
+    #[test]
+    fn each_array_has_a_folder_with_its_tables() {
+        let mut tree = Memory::new(Format::Hdf5);
+        let group = tree.group(tree.root(), "g");
+        tree.array(group, "a", array::<u16>(&[2], &[1, 515]));
+        let folder = tempfile::tempdir().unwrap();
+        let file = File::from(tree);
+        let report = write(&file, &Options::new("s3://bucket/a.h5"), folder.path(), 3).unwrap();
+        assert!(report.is_complete());
+        let told: Value =
+            serde_json::from_slice(&fs::read(folder.path().join(".zmetadata")).unwrap()).unwrap();
+        assert_eq!(told["record_size"], 3);
+        assert_eq!(told["metadata"]["g/a/.zarray"]["dtype"], "<u2");
+        let table = fs::read(folder.path().join("g/a/refs.0.parq")).unwrap();
+        assert!(table.starts_with(b"PAR1") && table.ends_with(b"PAR1"));
+        assert!(write(&file, &Options::new("s3://bucket/a.h5"), folder.path(), 0).is_err());
+    }
+}

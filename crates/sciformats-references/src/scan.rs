@@ -1,0 +1,239 @@
+//! The walk through a file, in which each array is referenced, inlined or refused.
+
+use std::collections::HashMap;
+use std::ops::ControlFlow;
+
+use sciformats::walk::{self, Found};
+use sciformats::{ArrayInfo, File, Kind, Object, ObjectId, Result};
+
+use crate::attributes;
+use crate::extent;
+use crate::inline;
+use crate::model::{Entry, Options, Report, Sink, Treatment, VirtualArray};
+
+/// Passes the groups and the arrays of a file to `sink`, and returns what became of each object.
+///
+/// # Errors
+/// The first error of `sink`. What cannot be read of the file is an entry of the report.
+pub fn scan(file: &File, options: &Options, sink: &mut dyn Sink) -> Result<Report> {
+    let source = file.source();
+    let mut scan = Scan {
+        file,
+        options,
+        sink,
+        moved: moved(file).err(),
+        report: Report::default(),
+        rooted: false,
+        lengths: HashMap::new(),
+    };
+    let mut failure = Ok(());
+    let _ = walk::breadth_first(source, ("/", source.root()), file.limits(), &mut |entry| {
+        failure = scan.entry(&entry.path, entry.what);
+        if failure.is_err() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    failure.map(|()| scan.report)
+}
+
+/// Returns whether the bytes of the file are where its structures say.
+///
+/// # Errors
+/// The reason why they are not.
+fn moved(file: &File) -> std::result::Result<(), String> {
+    let Some(path) = file.path() else { return Ok(()) };
+    let said = |error: sciformats::Error| error.to_string();
+    if std::fs::metadata(path).map(|data| (data.is_file(), data.len())).ok() != Some((true, file.size())) {
+        return Err("the file consists of several parts".into());
+    }
+    let storage = sciformats_core::storage::FileStorage::open(path).map_err(said)?;
+    if sciformats_core::commit::journal::is_interrupted(&storage).map_err(said)? {
+        return Err("a commit of the file was interrupted, which the next edit of the file completes".into());
+    }
+    Ok(())
+}
+
+struct Scan<'a> {
+    file: &'a File,
+    options: &'a Options,
+    sink: &'a mut dyn Sink,
+    /// Why ranges of the file would not have the bytes that its structures lead to.
+    moved: Option<String>,
+    report: Report,
+    /// Whether the group at the root is written.
+    rooted: bool,
+    /// The lengths of the named dimensions of each group.
+    lengths: HashMap<(String, String), u64>,
+}
+
+impl Scan<'_> {
+    fn entry(&mut self, path: &str, what: Found) -> Result<()> {
+        let refusal = match what {
+            Found::Object(id, Object::Array(info)) => return self.array(path, id, &info),
+            Found::Object(id, Object::Group) => match nameable(path) {
+                Err(reason) => reason,
+                Ok(()) => {
+                    self.rooted |= path == "/";
+                    let attributes = attributes::of(self.file, id, path, &mut self.report);
+                    return self.sink.group(path, &attributes);
+                }
+            },
+            Found::Object(_, Object::Datatype(_)) => return Ok(()),
+            Found::Object(_, Object::Value(_)) => "a scalar of the tree is not an array".into(),
+            Found::Object(_, Object::Damaged { error, .. })
+            | Found::Unreadable(error)
+            | Found::Unlisted(error) => error.to_string(),
+            Found::HardLink(first) => return self.again(path, &first),
+            Found::Soft(target) => return self.link(path, format!("it is a soft link to {target}")),
+            Found::External { file, target } => {
+                return self.link(path, format!("it is a link to {target} in {file}"));
+            }
+            Found::User(class) => {
+                return self.link(path, format!("it is a link of the user-defined class {class}"));
+            }
+        };
+        self.refuse(path, refusal);
+        self.root(path)
+    }
+
+    fn link(&mut self, path: &str, reason: String) -> Result<()> {
+        self.report.entries.push(Entry { path: path.into(), treatment: Treatment::Link { reason } });
+        Ok(())
+    }
+
+    /// A store has a group at its root, whatever the file has there.
+    fn root(&mut self, path: &str) -> Result<()> {
+        if path == "/" && !std::mem::replace(&mut self.rooted, true) {
+            self.sink.group("/", &serde_json::Map::new())?;
+        }
+        Ok(())
+    }
+
+    fn refuse(&mut self, path: &str, reason: String) {
+        self.report.entries.push(Entry { path: path.into(), treatment: Treatment::Refused { reason } });
+    }
+
+    /// A second hard link: an array is referenced again, and a group is not walked again.
+    fn again(&mut self, path: &str, first: &str) -> Result<()> {
+        let found = self.file.resolve(first).and_then(|id| Ok((id, self.file.source().object(id)?)));
+        match found {
+            Ok((id, Object::Array(info))) => self.array(path, id, &info),
+            Ok((_, object)) if object.kind() == Kind::Datatype => Ok(()),
+            Ok(_) => self.link(path, format!("it is a second link to {first}, whose members are there")),
+            Err(error) => {
+                self.refuse(path, error.to_string());
+                Ok(())
+            }
+        }
+    }
+
+    fn array(&mut self, path: &str, id: ObjectId, info: &ArrayInfo) -> Result<()> {
+        // An array at the root becomes the member `data` of the store.
+        let name = if path == "/" { "/data" } else { path };
+        let made = nameable(name).and_then(|()| self.virtual_array(id, info));
+        let made = made.and_then(|(array, treatment)| countable(&array.shape).map(|()| (array, treatment)));
+        let (mut array, treatment) = match made {
+            Ok(made) => made,
+            Err(reason) => {
+                self.refuse(path, reason);
+                return self.root(path);
+            }
+        };
+        self.root(path)?;
+        array.path = name.into();
+        array.attributes = attributes::of(self.file, id, path, &mut self.report);
+        attributes::mark_missing(&mut array);
+        array.dimensions = self.dimensions(name, id, &array.shape);
+        self.report.entries.push(Entry { path: path.into(), treatment });
+        self.sink.array(&array)
+    }
+
+    /// Returns the references to an array, or its elements.
+    fn virtual_array(&self, id: ObjectId, info: &ArrayInfo) -> Result<(VirtualArray, Treatment), String> {
+        let reason = match self.ranges(id, info) {
+            Ok(array) => {
+                let chunks = array.chunks.len();
+                return Ok((array, Treatment::Referenced { chunks }));
+            }
+            Err(reason) => reason,
+        };
+        match inline::array(self.file, id, info, self.options.inline) {
+            Ok((array, bytes)) => Ok((array, Treatment::Inlined { bytes, reason })),
+            Err(other) if other == reason => Err(reason),
+            Err(other) => Err(format!("{reason}, and {other}")),
+        }
+    }
+
+    fn ranges(&self, id: ObjectId, info: &ArrayInfo) -> Result<VirtualArray, String> {
+        if let Some(reason) = &self.moved {
+            return Err(reason.clone());
+        }
+        #[cfg(feature = "hdf5")]
+        if let Some(dataset) = sciformats::formats::hdf5::dataset(self.file.source(), id) {
+            let dataset = dataset.map_err(|error| error.to_string())?;
+            return crate::hdf5::array(&dataset, info, self.file);
+        }
+        match self.file.source().extent(id).map_err(|error| error.to_string())? {
+            Some(extent) => extent::array(&extent, info, self.file.size()),
+            None => Err("its elements are not stored in one piece that readers of Zarr can decode".into()),
+        }
+    }
+
+    /// Returns the names of the dimensions. Within a group a name has one length, and dimensions without a name are
+    /// named after their length.
+    fn dimensions(&mut self, path: &str, id: ObjectId, shape: &[u64]) -> Vec<String> {
+        #[cfg(feature = "hdf5")]
+        let named = sciformats::formats::hdf5::dataset(self.file.source(), id)
+            .and_then(std::result::Result::ok)
+            .and_then(|dataset| sciformats::hdf5_pure::conventions::netcdf_dimensions_of(&dataset).ok())
+            .unwrap_or_default();
+        #[cfg(not(feature = "hdf5"))]
+        let named: Vec<String> = {
+            let _ = id;
+            Vec::new()
+        };
+        let group = path.rsplit_once('/').map_or("", |(group, _)| group);
+        let mut names: Vec<String> = Vec::new();
+        for (axis, &length) in shape.iter().enumerate() {
+            let wanted = named.get(axis).filter(|name| !name.is_empty() && !names.contains(name)).cloned();
+            let numbers = (0u64..).map(|n| match n {
+                0 => format!("dim_{length}"),
+                n => format!("dim_{length}_{n}"),
+            });
+            let name = wanted.into_iter().chain(numbers).find(|name| {
+                let free = !names.contains(name);
+                free && *self.lengths.entry((group.into(), name.clone())).or_insert(length) == length
+            });
+            names.extend(name);
+        }
+        names
+    }
+}
+
+/// Returns whether NumPy can count the bytes of an array, for which sides of length 0 do not count.
+///
+/// # Errors
+/// The reason why it cannot.
+fn countable(shape: &[u64]) -> Result<(), String> {
+    // Elements of the types that NumPy has here, texts of a fixed width among them, are seldom wider.
+    const WIDEST: u64 = 16;
+    let sides = shape.iter().filter(|side| **side > 0);
+    let bytes = sides.copied().try_fold(WIDEST, u64::checked_mul);
+    match bytes.and_then(|bytes| i64::try_from(bytes).ok()) {
+        Some(_) => Ok(()),
+        None => Err("NumPy cannot count the bytes of an array of that shape".into()),
+    }
+}
+
+/// Returns whether a store of Zarr can have an object at a path.
+///
+/// # Errors
+/// The reason why it cannot.
+fn nameable(path: &str) -> Result<(), String> {
+    let wrong = |name: &str| name.is_empty() || name == "." || name == ".." || name.starts_with(".z");
+    if path != "/" && path.trim_start_matches('/').split('/').any(wrong) {
+        return Err("Zarr cannot hold an object of that name".into());
+    }
+    if path.contains("{{") || path.contains('\\') {
+        return Err("readers of references would change that name".into());
+    }
+    Ok(())
+}

@@ -1,0 +1,145 @@
+//! References to HDF5 files of every layout and index, put together by a reader of its own.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, clippy::expect_used)]
+
+mod support;
+
+use sciformats::hdf5_pure::filters::Filters;
+use sciformats::hdf5_pure::options::Bound;
+use sciformats::hdf5_pure::{CreateOptions, Writer};
+use sciformats::{File, Range, Slab};
+use sciformats_references::{Place, Treatment, VirtualArray};
+use support::{assemble, collect};
+
+fn numbers(count: usize) -> Vec<i32> {
+    (0..count as i32).map(|i| i.wrapping_mul(40_503) % 100_003).collect()
+}
+
+fn written(make: impl FnOnce(&mut Writer)) -> (File, Vec<u8>) {
+    written_in(Bound::V110, make)
+}
+
+fn written_in(bound: Bound, make: impl FnOnce(&mut Writer)) -> (File, Vec<u8>) {
+    let mut writer = Writer::in_memory(&CreateOptions::default().with_bound(bound)).unwrap();
+    make(&mut writer);
+    let bytes = writer.into_bytes().unwrap();
+    (File::from_bytes(bytes.clone()).unwrap(), bytes)
+}
+
+fn one(arrays: &[VirtualArray], path: &str) -> VirtualArray {
+    arrays.iter().find(|array| array.path == path).unwrap_or_else(|| panic!("there is no {path}")).clone()
+}
+
+fn bytes_of(values: &[i32]) -> Vec<Option<u8>> {
+    values.iter().flat_map(|value| value.to_le_bytes()).map(Some).collect()
+}
+
+#[test]
+fn chunks_of_every_index_are_ranges_with_the_right_bytes() {
+    for bound in [Bound::Earliest, Bound::V110, Bound::V200] {
+        let (file, bytes) = written_in(bound, |writer| {
+            let values = numbers(77);
+            let plain = writer.dataset("plain").shape([11, 7]);
+            plain.write(&values).unwrap();
+            writer.dataset("single").shape([11, 7]).chunks([11, 7]).write(&values).unwrap();
+            writer.dataset("fixed").shape([11, 7]).chunks([4, 3]).write(&values).unwrap();
+            let one_axis = writer.dataset("extensible").shape([11, 7]).max_shape([None, Some(7)]);
+            one_axis.chunks([4, 3]).write(&values).unwrap();
+            let both = writer.dataset("tree").shape([11, 7]).max_shape([None, None]);
+            both.chunks([4, 3])
+                .filters(Filters::new().shuffle().deflate(6).fletcher32())
+                .write(&values)
+                .unwrap();
+        });
+        let (found, report) = collect(&file);
+        assert!(report.is_complete());
+        for path in ["/plain", "/single", "/fixed", "/extensible", "/tree"] {
+            let array = one(&found.arrays, path);
+            assert!(array.chunks.iter().all(|(_, place)| matches!(place, Place::Range { .. })), "{path}");
+            assert_eq!(array.dtype, "<i4");
+            assert_eq!(assemble(&array, &bytes).unwrap(), bytes_of(&numbers(77)), "{bound:?} {path}");
+        }
+    }
+}
+
+#[test]
+fn what_readers_of_zarr_cannot_decode_is_inlined() {
+    // LZF makes these smaller, so that its filter is not skipped.
+    let values: Vec<i32> = (0..64).map(|i| i % 4).collect();
+    let (file, bytes) = written(|writer| {
+        writer.dataset("compact").shape([64]).compact().write(&values).unwrap();
+        writer.dataset("lzf").shape([64]).chunks([16]).lzf().write(&values).unwrap();
+        let edges = writer.dataset("edges").shape([64]).chunks([48]).deflate(6).unfiltered_edges();
+        edges.write(&values).unwrap();
+        writer
+            .dataset("offset")
+            .shape([64])
+            .chunks([16])
+            .filters(Filters::new().scale_offset())
+            .write(&values)
+            .unwrap();
+    });
+    let (found, report) = collect(&file);
+    for path in ["/compact", "/lzf", "/edges", "/offset"] {
+        let entry = report.entries.iter().find(|entry| entry.path == path).unwrap();
+        assert!(matches!(entry.treatment, Treatment::Inlined { .. }), "{path} is {}", entry.treatment);
+        assert_eq!(assemble(&one(&found.arrays, path), &bytes).unwrap(), bytes_of(&values), "{path}");
+    }
+}
+
+#[test]
+fn missing_chunks_have_the_fill_value() {
+    let (file, bytes) = written(|writer| {
+        let dataset = writer.dataset("part").shape([10]).chunks([4]).fill(7i32);
+        let mut dataset = dataset.create::<i32>().unwrap();
+        dataset.write_slab(&Slab::new(&[10], [Range::new(4, 4)]).unwrap(), &[1i32, 2, 3, 4]).unwrap();
+        writer.dataset("none").shape([3]).fill(5i32).create::<i32>().unwrap();
+    });
+    let (found, _) = collect(&file);
+    let part = one(&found.arrays, "/part");
+    assert_eq!(part.fill, 7);
+    let values = assemble(&part, &bytes).unwrap();
+    assert_eq!(values.iter().filter(|byte| byte.is_none()).count(), 6 * 4);
+    assert_eq!(values[16..32], bytes_of(&[1, 2, 3, 4]));
+    let none = one(&found.arrays, "/none");
+    assert_eq!((none.fill, none.chunks.len()), (5.into(), 0));
+}
+
+#[test]
+fn large_contiguous_arrays_are_divided_evenly() {
+    let values: Vec<u8> = (0..40u32 << 20).map(|i| (i >> 12) as u8).collect();
+    let (file, bytes) = written(|writer| {
+        writer.dataset("large").shape([40, 1 << 20]).contiguous().write(&values).unwrap();
+    });
+    let (found, _) = collect(&file);
+    let large = one(&found.arrays, "/large");
+    assert!(large.chunks.len() >= 3 && 40 % large.chunk_shape[0] == 0, "{:?}", large.chunk_shape);
+    let mut at = 0;
+    for (_, place) in large.chunks.iter() {
+        let Place::Range { offset, length, .. } = place else { panic!("{place:?}") };
+        let (offset, length) = (offset as usize, length as usize);
+        assert_eq!(bytes[offset..offset + length], values[at..at + length]);
+        at += length;
+    }
+    assert_eq!(at, values.len());
+}
+
+#[test]
+fn every_link_is_in_the_report_and_every_group_in_the_store() {
+    let (file, _) = written(|writer| {
+        let x = writer.dataset("a/x").write(&[1i32, 2]).unwrap();
+        writer.group("b").unwrap();
+        writer.root().hard_link("b/again", x).unwrap();
+        writer.root().soft_link("soft", "/a/x").unwrap();
+        writer.root().external_link("elsewhere", "other.h5", "/x").unwrap();
+    });
+    let (found, report) = collect(&file);
+    assert_eq!(found.groups, ["/", "/a", "/b"]);
+    let mut words: Vec<(&str, &str)> =
+        report.entries.iter().map(|entry| (entry.path.as_str(), entry.treatment.word())).collect();
+    words.sort_unstable();
+    assert_eq!(
+        words,
+        [("/a/x", "referenced"), ("/b/again", "referenced"), ("/elsewhere", "link"), ("/soft", "link")]
+    );
+}

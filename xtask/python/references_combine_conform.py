@@ -1,0 +1,89 @@
+"""Many files as one beside xarray: `combine` makes references that read as the arrays of the files, one after another.
+
+    references_combine_conform.py PROGRAM DIR
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+import warnings
+
+import h5py
+import numpy
+import xarray
+
+from checks import check
+
+warnings.simplefilter("ignore")
+PROGRAM = sys.argv[1]
+
+
+def day(path, start, rows, chunk=6, units="K", **filters):
+    """A file of h5py with scales, and its temperatures."""
+    heat = (numpy.arange(rows * 20, dtype="<f4").reshape(rows, 4, 5) + start * 100) / 7
+    with h5py.File(path, "w") as file:
+        file["time"], file["lat"], file["lon"] = numpy.arange(start, start + rows, dtype="<i4"), numpy.arange(4.0), numpy.arange(5.0)
+        file["time"].attrs["units"] = "hours since 2026-01-01"
+        array = file.create_dataset("heat", data=heat, chunks=(chunk, 2, 5) if chunk else None, maxshape=(None, 4, 5) if chunk else None, **filters)
+        array.attrs["units"] = units
+        for axis, name in enumerate(["time", "lat", "lon"]):
+            file[name].make_scale(name)
+            array.dims[axis].attach_scale(file[name])
+    return heat
+
+
+def combined(folder, days, out, status=0):
+    """What xarray reads of references to files that are made of `days`, and the values of the files."""
+    wanted, paths = [], []
+    for number, keywords in enumerate(days):
+        paths.append(os.path.join(folder, f"{number}.nc"))
+        wanted.append(day(paths[-1], **keywords))
+    out = os.path.join(folder, out)
+    done = subprocess.run([PROGRAM, "combine", *paths, "-o", out, "--force", "--inline", "4K"], capture_output=True, text=True)
+    assert done.returncode == status, f"{done.returncode}: {done.stderr}"
+    if status == 2:
+        return None, done.stderr
+    return xarray.open_dataset(out, engine="kerchunk", decode_times=False), (numpy.concatenate(wanted), done.stderr)
+
+
+def same(folder, days, out):
+    """All values, the coordinates, and a part in the middle."""
+    found, (wanted, _) = combined(folder, days, out)
+    assert numpy.array_equal(found["heat"].values, wanted), "values differ"
+    assert numpy.array_equal(found["time"].values, numpy.arange(len(wanted))), "the times differ"
+    assert found["heat"].dims == ("time", "lat", "lon") and found["heat"].attrs["units"] == "K", found["heat"]
+    assert numpy.array_equal(found["heat"][3:-2, 1].values, wanted[3:-2, 1]), "a part differs"
+
+
+def refused(folder, days, why):
+    """An array that does not fit is told, and the others are there."""
+    found, (_, said) = combined(folder, days, "all.json", status=1)
+    assert "heat" not in found and "time" in found, found
+    assert f"/heat: refused, because {why}" in said and "1.nc" in said, said
+
+
+def backwards(folder):
+    """Files in the wrong order."""
+    _, said = combined(folder, [{"start": 6, "rows": 6}, {"start": 0, "rows": 6}], "order.json", status=2)
+    assert "not in order" in said and not os.path.exists(os.path.join(folder, "order.json")), said
+
+
+if __name__ == "__main__":
+    whole = [{"start": 0, "rows": 12}, {"start": 12, "rows": 6}, {"start": 18, "rows": 5}]
+    zipped = [{**one, "compression": "gzip", "shuffle": True, "fletcher32": True} for one in whole]
+    plain = [{**one, "chunk": None} for one in [{"start": 0, "rows": 90}, {"start": 90, "rows": 60}, {"start": 150, "rows": 45}]]
+    odd = [{"start": 0, "rows": 5, "compression": "gzip"}, {"start": 5, "rows": 7, "compression": "gzip"}]
+    cases = {
+        "chunks": lambda folder: same(folder, whole, "all.json"),
+        "chunks as Parquet": lambda folder: same(folder, whole, "all.parquet"),
+        "filters": lambda folder: same(folder, zipped, "all.json"),
+        "contiguous, of other lengths": lambda folder: same(folder, plain, "all.json"),
+        "chunks that do not fill the files, inlined": lambda folder: same(folder, odd, "all.json"),
+        "another unit": lambda folder: refused(folder, [whole[0], {**whole[1], "units": "degC"}], "the unit differs"),
+        "another filter": lambda folder: refused(folder, [whole[0], zipped[1]], "a filter differs"),
+        "the wrong order": backwards,
+    }
+    for case, work in cases.items():
+        with tempfile.TemporaryDirectory(dir=sys.argv[2]) as folder:
+            check(f"combined: {case}", lambda: work(folder))
