@@ -28,7 +28,7 @@ fn csv_has_columns_for_coordinates() {
     assert_eq!(lines.len(), 1 + 48);
     assert_eq!(lines[0], "time,lat (degrees_north),lon (degrees_east),tas (K)");
     assert_eq!(lines[1], "2001-07-01T00:00:00,50.0,0.0,280.0");
-    assert_eq!(lines[6], "2001-07-01T00:00:00,52.5,2.5,NaN");
+    assert_eq!(lines[6], "2001-07-01T00:00:00,52.5,2.5,nan");
     assert_eq!(lines[48], "2001-07-04T00:00:00,55.0,7.5,291.75");
     assert!(program.stderr(2, &["convert", "climate.nc", "tas.csv"]).contains("exists already"));
     program.stdout(0, &["convert", "climate.nc", "sky.csv", "--select", "/sky"]);

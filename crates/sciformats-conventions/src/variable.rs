@@ -232,7 +232,7 @@ impl Variable {
         let same = self.order == Order::Same && self.dimensions.len() == plain.dimensions.len();
         let dimensions = if same { self.dimensions } else { plain.dimensions };
         // A value that is no array is always the same.
-        let held = self.held.filter(|_| self.info.shape.as_ref().is_some_and(|shape| shape.is_empty()));
+        let held = self.held.filter(|_| self.info.shape.as_ref().is_some_and(Vec::is_empty));
         Self { dimensions, decoding: Decoding::Stored, order: Order::Same, held, missing: None, ..self }
     }
 

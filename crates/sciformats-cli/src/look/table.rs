@@ -63,7 +63,7 @@ impl Cell {
         if whole.width() > room {
             let ends = whole.match_indices(BETWEEN).map(|(at, _)| at + 1); // a position in the text
             let fitting = ends.filter(|&at| whole.get(..at).is_some_and(|kept| kept.width() <= room));
-            room = fitting.last().and_then(|at| whole.get(..at)).map_or(0, |kept| kept.width());
+            room = fitting.last().and_then(|at| whole.get(..at)).map_or(0, UnicodeWidthStr::width);
         }
         let mut parts = Vec::new();
         for (style, text) in &self.parts {
