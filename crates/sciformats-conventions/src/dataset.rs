@@ -146,7 +146,7 @@ impl Dataset {
         let root = self.node("/")?;
         // Conventions look at different members and attributes, which are fetched together if the file is remote.
         self.tree.file.ahead(|| {
-            for convention in REGISTRY.iter().copied() {
+            for convention in REGISTRY {
                 let _ = convention.identify(&root);
             }
         })?;
