@@ -276,6 +276,38 @@ def from_s3(bench, folder):
         if bench.row(what, "sciformats", read) is None:
             bench.failures.append(f"{what}: no answer")
 
+        def described():
+            address = "s3://measured/a folder/latest.h5"
+            for arguments in (("info",), ("--json", "ls", "-r", "--attrs"), ("manifest",)):
+                far = program(*arguments, address)
+                near = program(*arguments, os.path.join(folder, "latest.h5"))
+                name = os.path.join(folder, "latest.h5").encode()
+                if far.returncode or far.stdout.replace(address.encode(), name) != near.stdout:
+                    raise RuntimeError(f"{arguments} differs from the local file: {far.stderr.decode()}")
+            return len(near.stdout)
+
+        what = "s3://: info, ls and manifest of latest.h5"
+        if bench.row(what, "sciformats", described) is None:
+            bench.failures.append(f"{what}: no answer")
+
+        def converted():
+            made = os.path.join(folder, "from-s3.h5")
+            if os.path.exists(made):
+                os.remove(made)
+            done = program("convert", "s3://measured/a folder/run.gsd", made, "--check")
+            if done.returncode:
+                raise RuntimeError(done.stderr.decode())
+            with gsd.hoomd.open(os.path.join(folder, "run.gsd"), "r") as frames, h5py.File(made) as file:
+                for number, frame in enumerate(frames):
+                    found = file[f"frames/{number}/particles/position"][()]
+                    if not np.array_equal(found, frame.particles.position):
+                        raise RuntimeError(f"the positions of frame {number} differ")
+            return number
+
+        what = "s3://: run.gsd converted into an HDF5 file"
+        if bench.row(what, "sciformats", converted) is None:
+            bench.failures.append(f"{what}: no answer")
+
         def refused():
             done = program("info", "s3://measured/missing.h5")
             text = done.stderr.decode()

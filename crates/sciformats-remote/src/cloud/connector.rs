@@ -12,9 +12,9 @@ use object_store::client::{
 };
 use sciformats_core::Result;
 use ureq::Agent;
-use ureq::http::{HeaderMap, Request, Response, header};
+use ureq::http::{HeaderMap, Request, Response, StatusCode, header};
 
-use crate::http::{SLOWEST, agent, explained};
+use crate::http::{SLOWEST, agent, explained, is_identity};
 use crate::options::RemoteOptions;
 
 /// The largest answer to a request without a range, such as one for credentials.
@@ -51,6 +51,10 @@ impl Connector {
             }
         };
         let (parts, body) = response.map_err(|error| unanswered(explained(error)))?.into_parts();
+        if parts.status == StatusCode::PARTIAL_CONTENT && !is_identity(&parts.headers) {
+            let text = "the store answered with a range of compressed bytes";
+            return Err(unanswered((false, io::Error::new(io::ErrorKind::InvalidData, text))));
+        }
         let expected = body.content_length();
         let mut bytes = Vec::new();
         let reader = body.into_with_config().limit(u64::MAX).reader();

@@ -113,6 +113,9 @@ impl Place {
             Ok(Part { bytes: found.bytes().await?.to_vec(), range, version, size })
         };
         let part: Part = self.wait(request)?;
+        if part.bytes.len() as u64 != length(&part.range) {
+            return Err(self.named(other_bytes()));
+        }
         if pinned.is_some_and(|pinned| !pinned.agrees(&part.version)) {
             return Err(self.named(replaced()));
         }
@@ -122,7 +125,10 @@ impl Place {
     /// Requests the front of a file whose size is unknown.
     fn front(&self, count: u64) -> Result<Part> {
         self.fetch(GetRange::Bounded(0..count.max(1)), None).or_else(|error| {
-            // A file without bytes has no range.
+            // A file without bytes has no range, and is refused with a status that has no name.
+            if !matches!(&error, Error::Io { source, .. } if source.kind() == io::ErrorKind::Other) {
+                return Err(error);
+            }
             match self.wait(self.store.head(&self.key)) {
                 Ok(meta) if meta.size == 0 => {
                     Ok(Part { bytes: Vec::new(), range: 0..0, version: version(&meta), size: 0 })
@@ -206,12 +212,21 @@ impl Ranges for Object {
     fn get(&self, ranges: &[Range<u64>]) -> Result<Vec<Vec<u8>>> {
         side_by_side(ranges, self.place.connections, |range| {
             let part = self.place.fetch(GetRange::Bounded(range.clone()), Some(&self.version))?;
-            if part.size != self.size || part.range != *range || part.bytes.len() as u64 != length(range) {
+            if part.size != self.size {
                 return Err(self.place.named(replaced()));
+            }
+            if part.range != *range {
+                return Err(self.place.named(other_bytes()));
             }
             Ok(part.bytes)
         })
     }
+}
+
+/// Returns the error for an answer with other bytes than were requested.
+fn other_bytes() -> Error {
+    let text = "the store answered with another range than was requested";
+    Error::io("read", io::Error::new(io::ErrorKind::InvalidData, text))
 }
 
 fn version(meta: &ObjectMeta) -> Version {

@@ -20,6 +20,8 @@ mod object;
 
 pub use answer::Version;
 #[cfg(feature = "cloud")]
+pub(crate) use answer::is_identity;
+#[cfg(feature = "cloud")]
 pub(crate) use client::{LONGEST_WAIT, SLOWEST, agent, explained, replaced};
 pub(crate) use object::Http;
 #[cfg(feature = "cloud")]
