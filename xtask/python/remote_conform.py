@@ -11,6 +11,7 @@ import argparse
 import hashlib
 import http.server
 import json
+import logging
 import os
 import re
 import subprocess
@@ -20,12 +21,14 @@ import time
 
 import asdf
 import blosc2
+import boto3
 import fsspec
 import gsd.hoomd
 import h5netcdf
 import h5py
 import numpy as np
 import pyfive
+from moto.server import ThreadedMotoServer
 
 MIB = 1 << 20
 
@@ -161,7 +164,7 @@ class Bench:
         self.program, self.url, self.log, self.only = program, url, log, only
         self.rows, self.failures = [], []
 
-    def row(self, what, who, work, most=None):
+    def row(self, what, who, work, most=None, counted=True):
         self.log.clear()
         start = time.monotonic()
         try:
@@ -172,7 +175,8 @@ class Bench:
             return None
         taken = time.monotonic() - start
         requests, depth, sent = len(self.log.spans), self.log.depth(), self.log.sent
-        self.rows.append((what, who, requests, depth, f"{sent / MIB:.2f}", f"{taken:.2f}"))
+        counts = (requests, depth, f"{sent / MIB:.2f}") if counted else ("-", "-", "-")
+        self.rows.append((what, who, *counts, f"{taken:.2f}"))
         print(*self.rows[-1], sep=" | ", flush=True)
         for name, found, bound in zip(("requests", "depth", "MiB", "s"), (requests, depth, sent / MIB, taken), most or ()):
             if bound is not None and found > bound:
@@ -233,6 +237,111 @@ def listed(file):
     return count
 
 
+def s3_store(folder):
+    """A server of S3 on the loopback with the files of `folder` in a private bucket, and the environment for the program."""
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    secrets = {
+        "AWS_ACCESS_KEY_ID": "AKIDEXAMPLE", "AWS_SECRET_ACCESS_KEY": "secret/example", "AWS_REGION": "us-east-1",
+        "AWS_ENDPOINT_URL": f"http://{host}:{port}", "AWS_ALLOW_HTTP": "true",
+    }
+    client = boto3.client(
+        "s3", endpoint_url=secrets["AWS_ENDPOINT_URL"], region_name="us-east-1",
+        aws_access_key_id="AKIDEXAMPLE", aws_secret_access_key="secret/example",
+    )
+    client.create_bucket(Bucket="measured")
+    for name in ("latest.h5", "run.gsd"):
+        client.upload_file(os.path.join(folder, name), "measured", f"a folder/{name}")
+    return server, client, secrets
+
+
+def from_s3(bench, folder):
+    """The program reads from a server of S3: the same elements, signed requests, and errors without secrets."""
+    server, client, secrets = s3_store(folder)
+    try:
+        def program(*arguments, **changed):
+            return subprocess.run([bench.program, "--quiet", *arguments], capture_output=True, timeout=PATIENCE,
+                                  env={**os.environ, **secrets, **changed})
+
+        path = "/group 11/data 4"
+        with h5py.File(os.path.join(folder, "latest.h5")) as file:
+            expected = file[path][()].tobytes()
+
+        def read():
+            done = program("cat", "--format", "raw", "s3://measured/a folder/latest.h5", path)
+            if done.stdout != expected:
+                raise RuntimeError(f"another answer than that of h5py: {done.stderr.decode()}")
+            return expected
+
+        what = "s3://: one dataset of latest.h5"
+        if bench.row(what, "sciformats", read, counted=False) is None:
+            bench.failures.append(f"{what}: no answer")
+
+        def described():
+            address = "s3://measured/a folder/latest.h5"
+            for arguments in (("info",), ("--json", "ls", "-r", "--attrs"), ("manifest",)):
+                far = program(*arguments, address)
+                near = program(*arguments, os.path.join(folder, "latest.h5"))
+                name = os.path.join(folder, "latest.h5").encode()
+                if far.returncode or far.stdout.replace(address.encode(), name) != near.stdout:
+                    raise RuntimeError(f"{arguments} differs from the local file: {far.stderr.decode()}")
+            return len(near.stdout)
+
+        what = "s3://: info, ls and manifest of latest.h5"
+        if bench.row(what, "sciformats", described, counted=False) is None:
+            bench.failures.append(f"{what}: no answer")
+
+        def converted():
+            made = os.path.join(folder, "from-s3.h5")
+            if os.path.exists(made):
+                os.remove(made)
+            done = program("convert", "s3://measured/a folder/run.gsd", made, "--check")
+            if done.returncode:
+                raise RuntimeError(done.stderr.decode())
+            with gsd.hoomd.open(os.path.join(folder, "run.gsd"), "r") as frames, h5py.File(made) as file:
+                for number, frame in enumerate(frames):
+                    found = file[f"frames/{number}/particles/position"][()]
+                    if not np.array_equal(found, frame.particles.position):
+                        raise RuntimeError(f"the positions of frame {number} differ")
+            return number
+
+        what = "s3://: run.gsd converted into an HDF5 file"
+        if bench.row(what, "sciformats", converted, counted=False) is None:
+            bench.failures.append(f"{what}: no answer")
+
+        def refused():
+            done = program("info", "s3://measured/missing.h5")
+            text = done.stderr.decode()
+            if not done.returncode or "no such file" not in text or secrets["AWS_SECRET_ACCESS_KEY"] in text:
+                raise RuntimeError(f"a missing object is told by: {text}")
+            return text
+
+        what = "s3://: an object that is missing"
+        if bench.row(what, "sciformats", refused, counted=False) is None:
+            bench.failures.append(f"{what}: no answer")
+
+        def replaced():
+            index = os.path.join(folder, "s3.sfi")
+            address = "s3://measured/a folder/run.gsd"
+            made = program("index", address, "-o", index, "--force")
+            with open(os.path.join(folder, "run.gsd"), "rb") as file:
+                changed = bytearray(file.read())
+            changed[-1] ^= 1
+            client.put_object(Bucket="measured", Key="a folder/run.gsd", Body=bytes(changed))
+            done = program("cat", "--format", "raw", "--index", index, address, "/frames/77/particles/position")
+            if made.returncode or not done.returncode or b"replaced" not in done.stderr:
+                raise RuntimeError(f"a replaced object is told by: {made.stderr.decode()} {done.stderr.decode()}")
+            return done.returncode
+
+        what = "s3://: an object that was replaced"
+        if bench.row(what, "sciformats", replaced, counted=False) is None:
+            bench.failures.append(f"{what}: no answer")
+    finally:
+        server.stop()
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("program")
@@ -288,6 +397,9 @@ def main():
     bench.both("array.b2nd: a row of 3000", "array.b2nd",
                lambda address: bench.exactly(expected, "cat", "--format", "raw", address, "--slice", "1500"), None, (4, 3))
     bench.both("large.ra: info of 1 TiB", "large.ra", lambda address: bench.ours("info", address), None, (2, 2, None, 0.5))
+
+    if re.search(arguments.only, "s3://"):
+        from_s3(bench, arguments.folder)
 
     for failure in bench.failures:
         print("FAILED", failure)

@@ -25,6 +25,9 @@ pub struct RemoteOptions {
     /// A file of user names and passwords by host, in the format of `curl` and NASA's tools. The default is
     /// none.
     pub netrc: Option<PathBuf>,
+    /// Settings of object stores, with the names that they have in the environment, for example
+    /// `AWS_ACCESS_KEY_ID` or `AZURE_STORAGE_ACCOUNT_NAME`. The default is none.
+    pub settings: Vec<(String, String)>,
     /// The number of simultaneous requests for one file, each over its own connection. The default is 64.
     pub connections: usize,
     /// How long connecting may take, and how long a server may send nothing. The default is 20 s.
@@ -54,6 +57,7 @@ impl Default for RemoteOptions {
         Self {
             headers: Vec::new(),
             netrc: None,
+            settings: Vec::new(),
             connections: 64,
             timeout: Duration::from_secs(20),
             retries: 6,
@@ -67,12 +71,13 @@ impl Default for RemoteOptions {
     }
 }
 
-/// Shows the names of headers, but not their values.
+/// Shows the names of headers and settings, but not their values.
 impl std::fmt::Debug for RemoteOptions {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let names: Vec<&str> = self.headers.iter().map(|(name, _)| name.as_str()).collect();
+        let names = |all: &[(String, String)]| all.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>();
         f.debug_struct("RemoteOptions")
-            .field("headers", &names)
+            .field("headers", &names(&self.headers))
+            .field("settings", &names(&self.settings))
             .field("connections", &self.connections)
             .field("timeout", &self.timeout)
             .field("retries", &self.retries)
@@ -93,6 +98,13 @@ impl RemoteOptions {
     #[must_use]
     pub fn with_netrc(self, path: impl AsRef<Path>) -> Self {
         Self { netrc: Some(path.as_ref().to_path_buf()), ..self }
+    }
+
+    /// Adds a setting of an object store, with the name that it has in the environment.
+    #[must_use]
+    pub fn with_setting(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.settings.push((name.into(), value.into()));
+        self
     }
 
     /// Sets the number of connections, which is at least one.
@@ -131,7 +143,8 @@ impl RemoteOptions {
         Self { plan, ..self }
     }
 
-    /// Returns the options that the environment selects: `NETRC`, or `.netrc` in the home folder.
+    /// Returns the options that the environment selects: `NETRC`, or `.netrc` in the home folder, and the
+    /// settings of object stores, which begin with `AWS_`, `GOOGLE_` and `AZURE_`.
     ///
     /// ```
     /// let options = sciformats_remote::RemoteOptions::from_environment();
@@ -141,6 +154,12 @@ impl RemoteOptions {
         let home =
             || Some(PathBuf::from(std::env::var_os("HOME")?).join(".netrc")).filter(|path| path.is_file());
         let netrc = std::env::var_os("NETRC").map(PathBuf::from).or_else(home);
-        Self { netrc, ..Self::default() }
+        let stores = ["AWS_", "GOOGLE_", "AZURE_"];
+        let settings = std::env::vars_os().filter_map(|(name, value)| {
+            let name =
+                name.into_string().ok().filter(|name| stores.iter().any(|store| name.starts_with(store)));
+            Some((name?, value.into_string().ok()?))
+        });
+        Self { netrc, settings: settings.collect(), ..Self::default() }
     }
 }

@@ -6,6 +6,7 @@ use std::ops::Range;
 use sciformats_core::storage::{Planned, Purpose, Ranges, Statistics};
 use sciformats_core::{ReadAt, Result};
 
+use crate::cloud::Address;
 use crate::http::{Http, Version};
 use crate::index::Index;
 use crate::options::RemoteOptions;
@@ -54,15 +55,17 @@ impl std::fmt::Debug for Remote {
     }
 }
 
-/// Returns whether a text is a URL that [`open`] accepts, with the features of this build.
+/// Returns whether a text is a URL of a remote file: one of `http` or `https`, or of an object store (`s3`, `gs`
+/// or `az`), which [`open`] reads with the feature of that store.
 ///
 /// ```
 /// assert!(sciformats_remote::is_url("https://data.example/run.gsd"));
+/// assert!(sciformats_remote::is_url("s3://data/run.gsd"));
 /// assert!(!sciformats_remote::is_url("run.gsd"));
 /// ```
 pub fn is_url(text: &str) -> bool {
     let scheme = text.split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase());
-    matches!(scheme.as_deref(), Some("http" | "https"))
+    matches!(scheme.as_deref(), Some("http" | "https")) || Address::is_address(text)
 }
 
 /// Returns the part of a URL that may be shown, without the password and without the query, which contains
@@ -73,6 +76,9 @@ pub fn is_url(text: &str) -> bool {
 /// assert_eq!(sciformats_remote::shown(url), "https://data.example/run.gsd");
 /// ```
 pub fn shown(url: &str) -> String {
+    if Address::is_address(url) {
+        return Address::parse(url).map_or_else(|_| "an invalid address".into(), |found| found.to_string());
+    }
     Url::parse(url).map_or_else(|_| "an invalid URL".into(), |url| url.to_string())
 }
 
@@ -81,8 +87,14 @@ pub fn shown(url: &str) -> String {
 /// # Errors
 ///
 /// `Io` with the URL, but without its query and password; [`Usage`](sciformats_core::Error::Usage) if the
-/// text is not a URL.
+/// text is not a URL; `Unsupported` if it is in an object store whose feature this build lacks.
 pub fn open(url: &str, options: &RemoteOptions) -> Result<Remote> {
+    if Address::is_address(url) {
+        #[cfg(feature = "cloud")]
+        return Ok(Remote::new(crate::cloud::Object::open(url, options)?, options));
+        #[cfg(not(feature = "cloud"))]
+        return Err(Address::parse(url)?.unsupported());
+    }
     Ok(Remote::new(Http::open(url, options)?, options))
 }
 
@@ -121,7 +133,17 @@ impl Remote {
     ///
     /// [`Usage`](sciformats_core::Error::Usage) if `url` is not a URL.
     pub fn with_index(url: &str, index: Index, options: &RemoteOptions) -> Result<Self> {
-        let store: Box<dyn Store> = Box::new(Http::known(url, index.size, index.version, options)?);
+        let (size, version) = (index.size, index.version);
+        let store: Box<dyn Store> = if Address::is_address(url) {
+            #[cfg(feature = "cloud")]
+            let store = Box::new(crate::cloud::Object::known(url, size, version, options)?);
+            #[cfg(not(feature = "cloud"))]
+            return Err(Address::parse(url)?.unsupported());
+            #[cfg(feature = "cloud")]
+            store
+        } else {
+            Box::new(Http::known(url, size, version, options)?)
+        };
         let planned = Planned::with_options(store, options.plan.clone());
         for (start, bytes) in index.extents {
             planned.supply_known(start, bytes);

@@ -56,7 +56,7 @@ fn provider() -> Result<std::sync::Arc<rustls::crypto::CryptoProvider>> {
 /// Returns whether the processor has the instructions that `graviola` needs, which ends the process if they
 /// are missing.
 #[cfg(all(feature = "tls", target_arch = "x86_64"))]
-fn has_vectors() -> bool {
+pub(crate) fn has_vectors() -> bool {
     use std::arch::is_x86_feature_detected as has;
     has!("aes")
         && has!("pclmulqdq")
@@ -71,7 +71,7 @@ fn has_vectors() -> bool {
 
 /// As above.
 #[cfg(all(feature = "tls", target_arch = "aarch64"))]
-fn has_vectors() -> bool {
+pub(crate) fn has_vectors() -> bool {
     use std::arch::is_aarch64_feature_detected as has;
     has!("neon") && has!("aes") && has!("pmull") && has!("sha2")
 }

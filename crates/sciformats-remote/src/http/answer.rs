@@ -117,7 +117,7 @@ pub(super) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
 }
 
 /// Returns whether the body is not compressed. Ranges of compressed bytes have another meaning.
-pub(super) fn is_identity(headers: &HeaderMap) -> bool {
+pub(crate) fn is_identity(headers: &HeaderMap) -> bool {
     text(headers, header::CONTENT_ENCODING).is_none_or(|encoding| encoding.eq_ignore_ascii_case("identity"))
 }
 

@@ -24,7 +24,7 @@ use crate::url::Url;
 const REDIRECTS: usize = 12;
 
 /// A body may take one second longer per this many bytes.
-const SLOWEST: u64 = 16 << 10;
+pub(crate) const SLOWEST: u64 = 16 << 10;
 
 /// The largest number of times that a request is continued, even if some bytes were received each time.
 const RESUMES: u32 = 64;
@@ -33,7 +33,7 @@ const RESUMES: u32 = 64;
 const ENOUGH: u64 = 64 << 10;
 
 /// The longest wait between attempts.
-const LONGEST_WAIT: Duration = Duration::from_secs(10);
+pub(crate) const LONGEST_WAIT: Duration = Duration::from_secs(10);
 
 /// Makes the requests for one file.
 pub(crate) struct Client {
@@ -85,14 +85,8 @@ struct Coming {
 
 impl Client {
     pub(super) fn new(url: Url, options: &RemoteOptions) -> Result<Self> {
-        let encrypted = tls::configure(settings(options), options.certificates.as_deref());
-        let config = match encrypted {
-            Ok(config) => config,
-            Err(error) if url.is_encrypted() => return Err(error),
-            Err(_) => settings(options),
-        };
         Ok(Self {
-            agent: config.build().new_agent(),
+            agent: agent(options, url.is_encrypted())?,
             credentials: Credentials::new(&url, options)?,
             place: RwLock::new(None),
             url,
@@ -367,6 +361,16 @@ impl Client {
     }
 }
 
+/// Returns what makes connections, which are `encrypted` if that is needed.
+pub(crate) fn agent(options: &RemoteOptions, encrypted: bool) -> Result<Agent> {
+    let config = match tls::configure(settings(options), options.certificates.as_deref()) {
+        Ok(config) => config,
+        Err(error) if encrypted => return Err(error),
+        Err(_) => settings(options),
+    };
+    Ok(config.build().new_agent())
+}
+
 /// Returns the settings for every request.
 fn settings(options: &RemoteOptions) -> ConfigBuilder<AgentScope> {
     let silence = Some(options.timeout);
@@ -412,7 +416,7 @@ fn fatal(text: &'static str) -> Failure {
 }
 
 /// Returns the error for a file that was replaced since it was opened.
-pub(super) fn replaced() -> Error {
+pub(crate) fn replaced() -> Error {
     let text = "the file was replaced on the server since it was opened; open it again";
     Error::io("read", io::Error::new(io::ErrorKind::StaleNetworkFileHandle, text))
 }
@@ -436,9 +440,16 @@ fn refusal(status: StatusCode, wait: Option<Duration>) -> Failure {
 
 /// Returns the failure for a request that was not answered.
 fn failure(error: ureq::Error) -> Failure {
-    let passing = |kind, text: String| Failure::Passing(Error::io("read", io::Error::new(kind, text)), None);
+    let (passing, error) = explained(error);
+    let error = Error::io("read", error);
+    if passing { Failure::Passing(error, None) } else { Failure::Final(error) }
+}
+
+/// Returns why a request was not answered, and whether another attempt may succeed.
+pub(crate) fn explained(error: ureq::Error) -> (bool, io::Error) {
+    let passing = |kind, text: String| (true, io::Error::new(kind, text));
     match error {
-        ureq::Error::Io(error) => Failure::Passing(Error::io("read", told(&error)), None),
+        ureq::Error::Io(error) => (true, told(&error)),
         ureq::Error::Timeout(_) => {
             passing(io::ErrorKind::TimedOut, "the server did not answer in time".into())
         }
@@ -449,7 +460,7 @@ fn failure(error: ureq::Error) -> Failure {
         ureq::Error::Protocol(error) => {
             passing(io::ErrorKind::InvalidData, format!("the answer is not valid HTTP: {error}"))
         }
-        other => Failure::Final(Error::io("read", io::Error::other(other.to_string()))),
+        other => (false, io::Error::other(other.to_string())),
     }
 }
 

@@ -19,4 +19,10 @@ mod client;
 mod object;
 
 pub use answer::Version;
+#[cfg(feature = "cloud")]
+pub(crate) use answer::is_identity;
+#[cfg(feature = "cloud")]
+pub(crate) use client::{LONGEST_WAIT, SLOWEST, agent, explained, replaced};
 pub(crate) use object::Http;
+#[cfg(feature = "cloud")]
+pub(crate) use object::side_by_side;
