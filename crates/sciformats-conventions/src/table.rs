@@ -8,6 +8,7 @@ use crate::decoded::For;
 use crate::decoding::Decoding;
 use crate::fields;
 use crate::node::Node;
+use crate::time::Calendar;
 use crate::values::Values;
 use crate::variable::Variable;
 
@@ -220,6 +221,31 @@ impl Column {
         }
     }
 
+    /// Returns how many values each row has in each further dimension; a plain column has no such dimension.
+    pub fn shape(&self) -> Vec<u64> {
+        match &self.cells {
+            Cells::Variable(variable) | Cells::Masked(variable, _) => {
+                variable.shape().into_iter().skip(1).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// Returns the calendar of its dates; `None` if its values are not dates.
+    pub fn calendar(&self) -> Option<Calendar> {
+        let decoding = match &self.cells {
+            Cells::Variable(variable) | Cells::Masked(variable, _) | Cells::Block(variable, ..) => {
+                &variable.decoding
+            }
+            Cells::Field(_, _, decoding) | Cells::Element(_, _, (_, decoding)) => decoding,
+            Cells::Texts(_) => return None,
+        };
+        match decoding {
+            Decoding::Time { units, .. } => Some(units.calendar()),
+            _ => None,
+        }
+    }
+
     /// Returns the type of its values for people.
     pub fn type_name(&self) -> String {
         let of = |decoding: &Decoding, element: &ElementType| match decoding {
@@ -302,6 +328,25 @@ impl Table {
     /// Returns the columns of the index, followed by the others.
     pub fn all_columns(&self) -> impl Iterator<Item = &Column> {
         self.index.iter().chain(&self.columns)
+    }
+
+    /// Creates a table whose columns are arrays; `None` if there are none, or if they have different lengths.
+    pub fn of_variables(path: impl Into<String>, variables: Vec<Variable>) -> Option<Self> {
+        let rows = variables.first()?.shape().first().copied()?;
+        let same = variables.iter().all(|variable| variable.shape().first() == Some(&rows));
+        let columns = variables.into_iter().map(Column::variable).collect();
+        same.then(|| Self { path: path.into(), rows, index: Vec::new(), columns })
+    }
+
+    /// Reads some columns of `count` rows, starting at `first`. Records that several of these columns belong
+    /// to are read once.
+    ///
+    /// # Errors
+    ///
+    /// As [`Column::read`].
+    pub fn read_columns(columns: &[&Column], (first, count): (u64, u64)) -> Result<Vec<Values>> {
+        let mut beside = None;
+        columns.iter().map(|column| column.read_beside(&mut beside, (first, count))).collect()
     }
 
     /// Returns whether the table is a list of records in which nothing is decoded.

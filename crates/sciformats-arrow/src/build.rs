@@ -1,0 +1,328 @@
+//! Builds Arrow arrays from canonical bytes.
+
+use std::sync::Arc;
+
+use arrow_array::types::Int32Type;
+use arrow_array::{
+    Array, ArrayRef, ArrowPrimitiveType, BooleanArray, DictionaryArray, FixedSizeBinaryArray,
+    FixedSizeListArray, Int32Array, LargeListArray, LargeStringArray, PrimitiveArray, StructArray, types,
+};
+use arrow_buffer::{Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
+use arrow_schema::{ArrowError, DataType, Field, Fields};
+use sciformats_conventions::sciformats::{ElementType, Error, Result};
+
+/// Collects elements of one type.
+pub(crate) enum Builder {
+    /// Numbers, which have the same bytes in the file's canonical form and in Arrow.
+    Numbers { of: Number, bytes: Vec<u8> },
+    /// Truth values.
+    Truths(Vec<bool>),
+    /// Texts, with the ends of all of them.
+    Texts { bytes: Vec<u8>, ends: Vec<i64> },
+    /// Bytes without a meaning; all elements have the same size.
+    Opaque { size: i32, bytes: Vec<u8> },
+    /// Values with names, as indices into the names.
+    Names { base: Number, values: Vec<i128>, names: Arc<dyn Array>, codes: Vec<i32> },
+    /// Records.
+    Records { fields: Fields, of: Vec<Builder>, count: usize },
+    /// Lists of one length.
+    Equal { item: Arc<Field>, of: Box<Builder>, size: i32, count: usize },
+    /// Lists of any length, with the ends of all of them.
+    Lists { item: Arc<Field>, of: Box<Builder>, ends: Vec<i64> },
+}
+
+/// A type of numbers that both sides have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Number {
+    /// Signed integers of so many bytes.
+    Int(usize),
+    /// Unsigned integers of so many bytes.
+    UInt(usize),
+    /// Floating-point numbers of so many bytes.
+    Float(usize),
+    /// The upper half of a 32-bit float, which becomes one.
+    Brain,
+}
+
+impl Number {
+    fn of(element: &ElementType) -> Option<Self> {
+        let width = |bytes: u64| usize::try_from(bytes).ok().filter(|bytes| matches!(bytes, 1 | 2 | 4 | 8));
+        Some(match element {
+            ElementType::Int(bytes) => Self::Int(width((*bytes).into())?),
+            ElementType::UInt(bytes) => Self::UInt(width((*bytes).into())?),
+            ElementType::Bits(bytes) => Self::UInt(width(*bytes)?),
+            // The standard only says that they are times; programs store seconds.
+            ElementType::Time(bytes) => Self::Int(width(*bytes)?),
+            ElementType::F16 => Self::Float(2),
+            ElementType::BF16 => Self::Brain,
+            ElementType::F32 => Self::Float(4),
+            ElementType::F64 | ElementType::FloatOther => Self::Float(8),
+            _ => return None,
+        })
+    }
+
+    fn width(self) -> usize {
+        match self {
+            Self::Int(width) | Self::UInt(width) | Self::Float(width) => width,
+            Self::Brain => 2,
+        }
+    }
+
+    fn data_type(self) -> DataType {
+        match self {
+            Self::Int(1) => DataType::Int8,
+            Self::Int(2) => DataType::Int16,
+            Self::Int(4) => DataType::Int32,
+            Self::Int(_) => DataType::Int64,
+            Self::UInt(1) => DataType::UInt8,
+            Self::UInt(2) => DataType::UInt16,
+            Self::UInt(4) => DataType::UInt32,
+            Self::UInt(_) => DataType::UInt64,
+            Self::Float(2) => DataType::Float16,
+            Self::Float(4) | Self::Brain => DataType::Float32,
+            Self::Float(_) => DataType::Float64,
+        }
+    }
+
+    fn array(self, bytes: &[u8], nulls: Option<NullBuffer>) -> Result<ArrayRef, ArrowError> {
+        match self {
+            Self::Int(1) => primitive::<types::Int8Type, 1>(bytes, nulls, i8::from_le_bytes),
+            Self::Int(2) => primitive::<types::Int16Type, 2>(bytes, nulls, i16::from_le_bytes),
+            Self::Int(4) => primitive::<types::Int32Type, 4>(bytes, nulls, i32::from_le_bytes),
+            Self::Int(_) => primitive::<types::Int64Type, 8>(bytes, nulls, i64::from_le_bytes),
+            Self::UInt(1) => primitive::<types::UInt8Type, 1>(bytes, nulls, u8::from_le_bytes),
+            Self::UInt(2) => primitive::<types::UInt16Type, 2>(bytes, nulls, u16::from_le_bytes),
+            Self::UInt(4) => primitive::<types::UInt32Type, 4>(bytes, nulls, u32::from_le_bytes),
+            Self::UInt(_) => primitive::<types::UInt64Type, 8>(bytes, nulls, u64::from_le_bytes),
+            Self::Float(2) => primitive::<types::Float16Type, 2>(bytes, nulls, half::f16::from_le_bytes),
+            Self::Float(4) => primitive::<types::Float32Type, 4>(bytes, nulls, f32::from_le_bytes),
+            Self::Float(_) => primitive::<types::Float64Type, 8>(bytes, nulls, f64::from_le_bytes),
+            Self::Brain => primitive::<types::Float32Type, 2>(bytes, nulls, |two| {
+                half::bf16::from_le_bytes(two).to_f32()
+            }),
+        }
+    }
+
+    /// Returns an integer.
+    fn integer(self, bytes: &[u8]) -> Option<i128> {
+        let mut wide = [0; 8];
+        wide.get_mut(..bytes.len())?.copy_from_slice(bytes);
+        let value = u64::from_le_bytes(wide);
+        let unused = 64 - 8 * u32::try_from(bytes.len()).ok()?;
+        match self {
+            Self::UInt(_) => Some(value.into()),
+            Self::Int(_) => Some((value.checked_shl(unused)?.cast_signed() >> unused).into()),
+            _ => None,
+        }
+    }
+}
+
+fn primitive<T: ArrowPrimitiveType, const N: usize>(
+    bytes: &[u8],
+    nulls: Option<NullBuffer>,
+    number: impl Fn([u8; N]) -> T::Native,
+) -> Result<ArrayRef, ArrowError> {
+    let numbers: Vec<T::Native> = bytes.as_chunks::<N>().0.iter().map(|bytes| number(*bytes)).collect();
+    Ok(Arc::new(PrimitiveArray::<T>::try_new(ScalarBuffer::from(numbers), nulls)?))
+}
+
+/// The error for an element type without a counterpart.
+fn unsupported(element: &ElementType) -> Error {
+    Error::unsupported(format!("elements of type {element} in Arrow"))
+}
+
+fn short() -> Error {
+    Error::usage("canonical bytes", "end inside an element")
+}
+
+fn take<'a>(bytes: &mut &'a [u8], count: usize) -> Result<&'a [u8]> {
+    let (taken, rest) = bytes.split_at_checked(count).ok_or_else(short)?;
+    *bytes = rest;
+    Ok(taken)
+}
+
+fn count(bytes: &mut &[u8]) -> Result<usize> {
+    let eight = take(bytes, 8)?.try_into().map_err(|_| short())?;
+    usize::try_from(u64::from_le_bytes(eight)).map_err(|_| short())
+}
+
+fn item(of: &Builder) -> Arc<Field> {
+    Arc::new(Field::new("item", of.data_type(), true))
+}
+
+impl Builder {
+    /// Starts without elements.
+    pub(crate) fn new(element: &ElementType) -> Result<Self> {
+        if let Some(of) = Number::of(element) {
+            return Ok(Self::Numbers { of, bytes: Vec::new() });
+        }
+        // Any number of elements without bytes fits into a small file.
+        if element.size() == Some(0) {
+            return Err(unsupported(element));
+        }
+        Ok(match element {
+            ElementType::Bool => Self::Truths(Vec::new()),
+            // References are paths.
+            ElementType::Text | ElementType::Reference | ElementType::Region => {
+                Self::Texts { bytes: Vec::new(), ends: vec![0] }
+            }
+            ElementType::Opaque(size) | ElementType::Bits(size) | ElementType::Time(size) => {
+                let size = i32::try_from(*size).map_err(|_| unsupported(element))?;
+                Self::Opaque { size, bytes: Vec::new() }
+            }
+            ElementType::Complex(size @ (8 | 16)) => {
+                let half = Self::Numbers { of: Number::Float(usize::from(*size) / 2), bytes: Vec::new() };
+                Self::equal(half, 2)
+            }
+            ElementType::Enum { base, members } => {
+                let base = Number::of(base).ok_or_else(|| unsupported(element))?;
+                let names = members.iter().map(|(name, _)| Some(name.shown().into_owned()));
+                let names: LargeStringArray = names.collect();
+                let values = members.iter().map(|(_, value)| *value).collect();
+                Self::Names { base, values, names: Arc::new(names), codes: Vec::new() }
+            }
+            ElementType::Compound(fields) => {
+                let of = fields.iter().map(|(_, field)| Self::new(field)).collect::<Result<Vec<_>>>()?;
+                let named = fields.iter().zip(&of);
+                let fields =
+                    named.map(|((name, _), of)| Field::new(name.shown(), of.data_type(), true)).collect();
+                Self::Records { fields, of, count: 0 }
+            }
+            ElementType::Array { element: of, shape } => {
+                let mut builder = Self::new(of)?;
+                for side in shape.iter().rev() {
+                    let side = i32::try_from(*side).map_err(|_| unsupported(element))?;
+                    builder = Self::equal(builder, side);
+                }
+                builder
+            }
+            ElementType::Vlen(of) => {
+                if of.size() == Some(0) {
+                    return Err(unsupported(element));
+                }
+                let of = Box::new(Self::new(of)?);
+                Self::Lists { item: item(&of), of, ends: vec![0] }
+            }
+            _ => return Err(unsupported(element)),
+        })
+    }
+
+    /// Starts lists of one length.
+    pub(crate) fn equal(of: Self, size: i32) -> Self {
+        Self::Equal { item: item(&of), of: Box::new(of), size, count: 0 }
+    }
+
+    /// Returns the type of the array.
+    pub(crate) fn data_type(&self) -> DataType {
+        match self {
+            Self::Numbers { of, .. } => of.data_type(),
+            Self::Truths(_) => DataType::Boolean,
+            Self::Texts { .. } => DataType::LargeUtf8,
+            Self::Opaque { size, .. } => DataType::FixedSizeBinary(*size),
+            Self::Names { .. } => names(),
+            Self::Records { fields, .. } => DataType::Struct(fields.clone()),
+            Self::Equal { item, size, .. } => DataType::FixedSizeList(Arc::clone(item), *size),
+            Self::Lists { item, .. } => DataType::LargeList(Arc::clone(item)),
+        }
+    }
+
+    /// Appends all elements.
+    pub(crate) fn extend(&mut self, mut all: &[u8]) -> Result<()> {
+        if let Self::Numbers { of, bytes } = self {
+            if !all.len().is_multiple_of(of.width()) {
+                return Err(short());
+            }
+            bytes.extend_from_slice(all);
+            return Ok(());
+        }
+        while !all.is_empty() {
+            self.push(&mut all)?;
+        }
+        Ok(())
+    }
+
+    /// Appends one element.
+    fn push(&mut self, from: &mut &[u8]) -> Result<()> {
+        match self {
+            Self::Numbers { of, bytes } => bytes.extend_from_slice(take(from, of.width())?),
+            Self::Truths(truths) => truths.push(take(from, 1)? != [0]),
+            Self::Texts { bytes, ends } => {
+                let length = count(from)?;
+                let text = take(from, length)?;
+                if std::str::from_utf8(text).is_err() {
+                    return Err(Error::unsupported("texts in Arrow that are not UTF-8"));
+                }
+                bytes.extend_from_slice(text);
+                ends.push(i64::try_from(bytes.len()).map_err(|_| short())?);
+            }
+            Self::Opaque { size, bytes } => {
+                bytes.extend_from_slice(take(from, usize::try_from(*size).map_err(|_| short())?)?);
+            }
+            Self::Names { base, values, codes, .. } => {
+                let value = base.integer(take(from, base.width())?);
+                let code = values.iter().position(|known| Some(*known) == value);
+                let code = code.and_then(|code| i32::try_from(code).ok()).ok_or_else(|| {
+                    let value = value.unwrap_or_default();
+                    Error::unsupported(format!("the value {value} of an enumeration, which has no name,"))
+                })?;
+                codes.push(code);
+            }
+            Self::Records { of, count, .. } => {
+                of.iter_mut().try_for_each(|field| field.push(from))?;
+                *count += 1;
+            }
+            Self::Equal { of, size, count, .. } => {
+                (0..*size).try_for_each(|_| of.push(from))?;
+                *count += 1;
+            }
+            Self::Lists { of, ends, .. } => {
+                let length = count(from)?;
+                (0..length).try_for_each(|_| of.push(from))?;
+                let before = ends.last().copied().unwrap_or_default();
+                let end = i64::try_from(length).ok().and_then(|length| before.checked_add(length));
+                ends.push(end.ok_or_else(short)?);
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the array. `nulls` says which of its elements are missing.
+    pub(crate) fn finish(self, nulls: Option<NullBuffer>) -> Result<ArrayRef, ArrowError> {
+        Ok(match self {
+            Self::Numbers { of, bytes } => of.array(&bytes, nulls)?,
+            Self::Truths(truths) => {
+                let present = |at: usize| nulls.as_ref().is_none_or(|nulls| nulls.is_valid(at));
+                let truths = truths.into_iter().enumerate();
+                Arc::new(truths.map(|(at, truth)| present(at).then_some(truth)).collect::<BooleanArray>())
+            }
+            Self::Texts { bytes, ends } => {
+                let ends = OffsetBuffer::new(ScalarBuffer::from(ends));
+                Arc::new(LargeStringArray::try_new(ends, Buffer::from_vec(bytes), nulls)?)
+            }
+            Self::Opaque { size, bytes } => {
+                Arc::new(FixedSizeBinaryArray::try_new(size, Buffer::from_vec(bytes), nulls)?)
+            }
+            Self::Names { names, codes, .. } => {
+                let codes = Int32Array::try_new(ScalarBuffer::from(codes), nulls)?;
+                Arc::new(DictionaryArray::<Int32Type>::try_new(codes, names)?)
+            }
+            Self::Records { fields, of, count } => {
+                let arrays = of.into_iter().map(|field| field.finish(None)).collect::<Result<_, _>>()?;
+                Arc::new(StructArray::try_new_with_length(fields, arrays, nulls, count)?)
+            }
+            Self::Equal { item, of, size, count } => {
+                let of = of.finish(None)?;
+                Arc::new(FixedSizeListArray::try_new_with_length(item, size, of, nulls, count)?)
+            }
+            Self::Lists { item, of, ends } => {
+                let ends = OffsetBuffer::new(ScalarBuffer::from(ends));
+                Arc::new(LargeListArray::try_new(item, ends, of.finish(None)?, nulls)?)
+            }
+        })
+    }
+}
+
+/// The type of values with names.
+pub(crate) fn names() -> DataType {
+    DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::LargeUtf8))
+}
