@@ -222,7 +222,7 @@ impl Column {
     }
 
     /// Returns how many values each row has in each further dimension; a plain column has no such dimension.
-    pub fn shape(&self) -> Vec<u64> {
+    pub fn row_shape(&self) -> Vec<u64> {
         match &self.cells {
             Cells::Variable(variable) | Cells::Masked(variable, _) => {
                 variable.shape().into_iter().skip(1).collect()
@@ -238,7 +238,7 @@ impl Column {
                 &variable.decoding
             }
             Cells::Field(_, _, decoding) | Cells::Element(_, _, (_, decoding)) => decoding,
-            Cells::Texts(_) => return None,
+            Cells::Texts(_) | Cells::Computed(..) => return None,
         };
         match decoding {
             Decoding::Time { units, .. } => Some(units.calendar()),
