@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 
 use sciformats_core::storage::Purpose;
 use sciformats_core::{Error, ReadAt, Result};
-use sciformats_remote::index::Index;
 use sciformats_remote::{Remote, RemoteOptions, open};
 use support::{Fault, Server};
 
@@ -68,15 +67,10 @@ fn requests_are_signed_and_ask_for_the_version_that_was_opened() {
     assert!(!format!("{seen:?}").contains(SECRET));
     // A store that replaces the file causes an error, whose text contains neither the key nor a signature.
     *server.shared.etag.lock().unwrap() = Some("\"v2\"".into());
-    let file = Remote::with_index(ADDRESS, index(&file), &options).unwrap();
+    file.record();
+    let file = Remote::with_index(ADDRESS, file.index().unwrap(), &options).unwrap();
     let error = file.read_at(250_000, 10).unwrap_err().to_string();
     assert!(error.contains("was replaced on the server") && error.contains(ADDRESS), "{error}");
-}
-
-/// An index without structures.
-fn index(file: &Remote) -> Index {
-    file.record();
-    file.index().unwrap()
 }
 
 #[test]
