@@ -166,7 +166,7 @@ impl Batches {
         let options = RecordBatchOptions::new().with_row_count(Some(height));
         let batch = RecordBatch::try_new_with_options(Arc::clone(&self.schema), arrays, &options);
         self.rows.start = first.saturating_add(count).min(self.rows.end);
-        batch.map_err(internal)
+        batch.map_err(|error| internal(&error))
     }
 }
 
@@ -215,7 +215,7 @@ fn data_type(column: &Column, none: &Values) -> Result<DataType> {
         Values::Text(_) | Values::Times(_) => DataType::LargeUtf8,
         Values::Categories { .. } => names(),
     };
-    for side in column.shape().iter().rev() {
+    for side in column.row_shape().iter().rev() {
         let side = i32::try_from(*side).map_err(|_| too_wide(column))?;
         kind = DataType::FixedSizeList(Arc::new(Field::new("item", kind, true)), side);
     }
@@ -226,14 +226,14 @@ fn too_wide(column: &Column) -> Error {
     Error::unsupported(format!("the column {}, whose rows have more than 2^31 values, in Arrow", column.name))
 }
 
-fn internal(error: ArrowError) -> Error {
+fn internal(error: &ArrowError) -> Error {
     Error::internal(error.to_string())
 }
 
 /// Returns the array of some rows.
 fn array(column: &Column, (kind, height): (&DataType, usize), values: Values) -> Result<ArrayRef> {
     let flat = flat(column, values)?;
-    nested(kind, flat, height).map_err(internal)
+    nested(kind, flat, height).map_err(|error| internal(&error))
 }
 
 /// Returns values as lists, if the type says so.
@@ -269,7 +269,7 @@ fn flat(column: &Column, values: Values) -> Result<ArrayRef> {
                 Some(missing) => Some(valid(column, &missing, Values::plain(element, bytes).len()?)?),
                 None => None,
             };
-            builder.finish(nulls).map_err(internal)?
+            builder.finish(nulls).map_err(|error| internal(&error))?
         }
         Values::Text(texts) => Arc::new(texts.into_iter().collect::<LargeStringArray>()),
         Values::Times(times) if is_real(column.calendar()) => {
@@ -290,7 +290,8 @@ fn flat(column: &Column, values: Values) -> Result<ArrayRef> {
             let codes = codes.map_err(|_| Error::unsupported("more than 2^31 categories in Arrow"))?;
             let names = names.iter().map(|name| Some(name.as_str())).collect::<LargeStringArray>();
             let array: DictionaryArray<Int32Type> =
-                DictionaryArray::try_new(codes, Arc::new(names) as Arc<dyn Array>).map_err(internal)?;
+                DictionaryArray::try_new(codes, Arc::new(names) as Arc<dyn Array>)
+                    .map_err(|error| internal(&error))?;
             Arc::new(array)
         }
     })

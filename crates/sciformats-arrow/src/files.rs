@@ -20,7 +20,7 @@ pub fn write_csv(table: &Table, options: &Options, out: &mut impl Write) -> Resu
     let batches = crate::Batches::new(table, options)?;
     let columns: Vec<&Column> = batches.columns().collect();
     for column in &columns {
-        if !column.shape().is_empty() {
+        if !column.row_shape().is_empty() {
             let name = &column.name;
             return Err(Error::unsupported(format!(
                 "the column {name}, whose rows have several values, in CSV"

@@ -1,4 +1,5 @@
 //! Tables become record batches with the values that the file has.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::sync::Arc;
 
@@ -16,7 +17,7 @@ use sciformats_arrow::{Batches, Options, table, write_csv};
 /// Returns an array of elements of any type.
 fn stored(element: ElementType, rows: u64, bytes: Vec<u8>) -> MemoryArray {
     let mut stored = array::<u8>(&[0], &[]);
-    stored.info = ArrayInfo::new(element, &[rows]);
+    stored.info = ArrayInfo::new(element, [rows]);
     stored.bytes = bytes;
     stored
 }
