@@ -30,6 +30,7 @@ const LIBRARIES: &[(&str, Option<usize>, Option<usize>)] = &[
     ("sciformats-conventions", None, None),
     ("sciformats-convert", None, None),
     ("sciformats-references", None, None),
+    ("sciformats-arrow", None, None),
     ("sciformats-remote", None, None),
     ("sciformats-salvage", None, None),
     ("sciformats-references", None, None),
