@@ -136,6 +136,9 @@ fn arrays_of_ndarray() -> Result {
         (Some(7), Some(6))
     );
     let error = file.attr::<Array1<f64>>("array").unwrap_err();
-    assert!(error.to_string().ends_with("which has another number of dimensions than the requested array"), "{error}");
+    assert!(
+        error.to_string().ends_with("which has another number of dimensions than the requested array"),
+        "{error}"
+    );
     Ok(())
 }

@@ -65,8 +65,8 @@ fn a_filtered_chunk_that_its_index_does_not_count() {
             let mut file = Writer::create(&path).unwrap();
             let dataset = file.dataset("counts").shape([8]).chunks([4]).filters(Filters::new().lzf());
             let dataset = if grows { dataset.max_shape([None]) } else { dataset };
-            dataset.create::<u8>().unwrap().write_chunk(&[0], 0, &vec![7; len]).unwrap();
-            let done = file.finish();
+            let put = dataset.create::<u8>().unwrap().write_chunk(&[0], 0, &vec![7; len]).map(drop);
+            let done = put.and_then(|()| file.finish());
             if fits {
                 done.unwrap();
                 let file = File::open(&path).unwrap();
