@@ -73,7 +73,7 @@ fn a_filtered_chunk_that_its_index_does_not_count() {
                 let chunks = file.dataset("counts").unwrap().chunks().unwrap();
                 assert_eq!(chunks[0].as_ref().unwrap().size, len as u64);
             } else {
-                refused(done, "does not fit into the index");
+                refused(done, "bytes after filtering");
                 assert!(!path.exists());
             }
         }

@@ -206,8 +206,14 @@ impl Dataset {
             return wrong("does not have the number of bytes of its elements");
         }
         let all = present(all, "bytes of a chunk")?;
-        let width = chunked.size_width(filtered, output.sizes, all);
-        let bits = bound::product(8, if chunked.wide { width } else { width.min(4) });
+        let width = match chunked.index {
+            Some(IndexKind::BtreeV1) => 4,
+            Some(_) if chunked.wide => chunked.size_width(filtered, output.sizes, all),
+            Some(_) => chunked.size_width(filtered, output.sizes, all).min(4),
+            // The kind of a new index is chosen when the file is completed, which checks the sizes then.
+            None => 8,
+        };
+        let bits = bound::product(8, width);
         if filtered
             && (bytes.len() as u64)
                 .checked_shr(fit(bits, "width of a chunk size")?)
