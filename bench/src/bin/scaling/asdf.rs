@@ -145,7 +145,9 @@ fn write_blocks(path: &Path, n: u64) -> Outcome {
 /// Blocks that the tree does not name.
 fn write_bare(path: &Path, n: u64) -> Outcome {
     let mut document = Document::new();
-    (0..n).for_each(|_| drop(document.add_block(vec![n as u8 / 2; 64], Compression::None)));
+    for _ in 0..n {
+        document.add_block(vec![n as u8 / 2; 64], Compression::None);
+    }
     Ok(document.save(path)?)
 }
 
