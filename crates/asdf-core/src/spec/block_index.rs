@@ -83,7 +83,8 @@ fn note<'a>(mark: u8) -> impl Fn(&'a [u8]) -> Parsed<'a, ()> {
 }
 
 fn number(i: &[u8]) -> Parsed<'_, u64> {
-    let decimal = |digits| std::str::from_utf8(digits).ok()?.parse().ok();
+    let digit = |number: u64, digit: &u8| number.checked_mul(10)?.checked_add((digit & 0xf).into());
+    let decimal = |digits: &[u8]| digits.iter().try_fold(0, digit);
     let after = alt((blank, value((), tag(&[0][..])), value((), eof)));
     terminated(map_opt(digit1, decimal), peek(after)).parse(i)
 }
