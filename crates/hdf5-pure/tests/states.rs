@@ -78,6 +78,27 @@ fn a_filtered_chunk_that_its_index_does_not_count() {
             }
         }
     }
+    // The index of a dataset that exists already is known when the chunk is written.
+    for (bound, fits) in [(Bound::V18, true), (Bound::V110, false)] {
+        let (_folder, path) = folder();
+        let mut file = Writer::create_with(&path, &CreateOptions::default().with_bound(bound)).unwrap();
+        file.dataset("counts").shape([8]).chunks([4]).filters(Filters::new().lzf()).write(&[1u8; 8]).unwrap();
+        file.finish().unwrap();
+        let before = std::fs::read(&path).unwrap();
+        let mut file = Editor::open(&path).unwrap();
+        let put = file.open_dataset("counts").unwrap().write_chunk(&[0], 0, &vec![7; 70_000]).map(drop);
+        if fits {
+            put.unwrap();
+            file.commit().unwrap();
+            let size =
+                File::open(&path).unwrap().dataset("counts").unwrap().chunk_at(&[0]).unwrap().unwrap().size;
+            assert_eq!(size, 70_000);
+        } else {
+            refused(put, "does not fit into the index");
+            drop(file);
+            assert_eq!(std::fs::read(&path).unwrap(), before);
+        }
+    }
     // Version 1 B-trees have four bytes for the size.
     let mut file = Writer::in_memory(&CreateOptions::default().with_bound(Bound::V18)).unwrap();
     let dataset = file.dataset("counts").shape([8]).chunks([4]).filters(Filters::new().lzf());

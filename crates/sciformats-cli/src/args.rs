@@ -6,6 +6,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use sciformats::External;
 use sciformats_core::bound;
 
+use crate::commands::ends::Rows;
+
 /// Look into, check, compare, convert and edit scientific files: HDF5, ASDF, Blosc2, GSD, RawArray and npy
 #[derive(Debug, Parser)]
 #[command(
@@ -437,26 +439,6 @@ impl Ls {
     /// depth 0.
     pub(crate) fn descends(&self, depth: usize) -> bool {
         self.depth.map_or(self.recursive, |most| bound::sum(depth as u64, 1) < most)
-    }
-}
-
-/// Rows at one end of an array.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Rows {
-    /// The first ones.
-    First(u64),
-    /// The last ones.
-    Last(u64),
-}
-
-impl Rows {
-    /// Returns the slice of an array of this shape that consists of these rows; `None` if it has no rows.
-    pub(crate) fn slice(self, shape: &[u64]) -> Option<String> {
-        let length = shape.first()?;
-        Some(match self {
-            Self::First(rows) => format!(":{}", rows.min(*length)),
-            Self::Last(rows) => format!("{}:", bound::left(*length, rows)),
-        })
     }
 }
 

@@ -5,16 +5,10 @@ mod support;
 use std::time::{Duration, Instant};
 
 use sciformats_core::storage::{PlanOptions, Purpose};
-use sciformats_core::{Error, ReadAt, Result};
+use sciformats_core::{Error, ReadAt};
 use sciformats_remote::index::Index;
 use sciformats_remote::{Remote, RemoteOptions, open};
-use support::{Fault, Server};
-
-const SIZE: usize = 300_000;
-
-fn bytes() -> Vec<u8> {
-    (0..SIZE).map(|i| ((i >> 2) ^ (i >> 9)) as u8).collect()
-}
+use support::{Fault, SIZE, Server, bytes, read};
 
 /// Short waits, and ends that are a small part of the file.
 fn options() -> RemoteOptions {
@@ -71,23 +65,6 @@ fn small_empty_and_absent_files() {
     );
     let error = open("http://127.0.0.1:1/x", &options()).unwrap_err();
     assert!(matches!(error, Error::Io { .. }), "{error}");
-}
-
-/// What is read of a file that is open.
-fn read(file: &Remote) -> Result<()> {
-    let all = bytes();
-    let check =
-        |offset: usize, found: &[u8]| assert_eq!(found, &all[offset..offset + found.len()], "at {offset}");
-    check(123_456, &file.read_at(123_456, 77)?);
-    let chunks: Vec<_> = (0..5).map(|i| i * 50_000 + 7..i * 50_000 + 1007).collect();
-    file.prefetch(&chunks, Purpose::Elements)?;
-    for chunk in chunks {
-        check(chunk.start as usize, &file.read_at(chunk.start, 1000)?);
-    }
-    let mut long = vec![0; 270_000];
-    file.read_into(11, &mut long)?;
-    check(11, &long);
-    Ok(())
 }
 
 /// Which faults pass when a request is made again.

@@ -4,18 +4,12 @@ mod support;
 
 use std::time::{Duration, Instant};
 
-use sciformats_core::storage::Purpose;
-use sciformats_core::{Error, ReadAt, Result};
+use sciformats_core::{Error, ReadAt};
 use sciformats_remote::{Remote, RemoteOptions, open};
-use support::{Fault, Server};
+use support::{Fault, SIZE, Server, bytes, read};
 
-const SIZE: usize = 300_000;
 const SECRET: &str = "wJalrXUtnFEMI/EXAMPLEKEY";
 const ADDRESS: &str = "s3://bucket/a folder/run.h5";
-
-fn bytes() -> Vec<u8> {
-    (0..SIZE).map(|i| ((i >> 2) ^ (i >> 9)) as u8).collect()
-}
 
 /// Short waits, ends that are a small part of the file, and credentials for the server.
 fn options(server: &Server) -> RemoteOptions {
@@ -28,22 +22,6 @@ fn options(server: &Server) -> RemoteOptions {
         .with_setting("AWS_REGION", "us-east-1")
         .with_setting("AWS_ACCESS_KEY_ID", "AKIDEXAMPLE")
         .with_setting("AWS_SECRET_ACCESS_KEY", SECRET)
-}
-
-fn read(file: &Remote) -> Result<()> {
-    let all = bytes();
-    let check =
-        |offset: usize, found: &[u8]| assert_eq!(found, &all[offset..offset + found.len()], "at {offset}");
-    check(123_456, &file.read_at(123_456, 77)?);
-    let chunks: Vec<_> = (0..5).map(|i| i * 50_000 + 7..i * 50_000 + 1007).collect();
-    file.prefetch(&chunks, Purpose::Elements)?;
-    for chunk in chunks {
-        check(chunk.start as usize, &file.read_at(chunk.start, 1000)?);
-    }
-    let mut long = vec![0; 270_000];
-    file.read_into(11, &mut long)?;
-    check(11, &long);
-    Ok(())
 }
 
 #[test]

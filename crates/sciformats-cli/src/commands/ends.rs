@@ -1,13 +1,34 @@
 //! `head` and `tail`: print the first or the last rows of an array or a table.
 
 use clap::Args;
+use sciformats_core::bound;
 
-use crate::args::{Cat, CatFormat, Object, Rows};
+use crate::args::{Cat, CatFormat, Object};
 use crate::failure::Outcome;
 use crate::session::Session;
 
 /// The number of rows that are printed by default.
 const ROWS: &str = "10";
+
+/// Rows at one end of an array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rows {
+    /// The first ones.
+    First(u64),
+    /// The last ones.
+    Last(u64),
+}
+
+impl Rows {
+    /// Returns the slice of an array of this shape that consists of these rows; `None` if it has no rows.
+    pub(crate) fn slice(self, shape: &[u64]) -> Option<String> {
+        let length = shape.first()?;
+        Some(match self {
+            Self::First(rows) => format!(":{}", rows.min(*length)),
+            Self::Last(rows) => format!("{}:", bound::left(*length, rows)),
+        })
+    }
+}
 
 #[derive(Debug, Args)]
 pub(crate) struct Ends {

@@ -7,7 +7,7 @@ import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from html import escape
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -179,6 +179,25 @@ class Group(Mapping[str, Any]):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _open.member_of, (self._file, self.path)
+
+
+_Holder = TypeVar("_Holder", bound="Holder")
+
+
+class Holder:
+    """What reads from an open file, which it closes at the end of a ``with`` block."""
+
+    _file: File
+
+    def close(self) -> None:
+        """Close the file. Values that were read remain valid."""
+        self._file.close()
+
+    def __enter__(self: _Holder) -> _Holder:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
 
 class File(Group):

@@ -45,7 +45,7 @@ def open(path: str | os.PathLike[str] | bytes, **options: Any) -> AsdfFile:
     return AsdfFile(file)
 
 
-class AsdfFile(Mapping[Any, Any]):
+class AsdfFile(_model.Holder, Mapping[Any, Any]):
     """An ASDF file: the mapping at the root of its tree."""
 
     def __init__(self, file: _model.File) -> None:
@@ -122,16 +122,6 @@ class AsdfFile(Mapping[Any, Any]):
 
     def __len__(self) -> int:
         return len(self.tree)
-
-    def close(self) -> None:
-        """Close the file. Values that were read remain valid."""
-        self._file.close()
-
-    def __enter__(self) -> AsdfFile:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def __reduce__(self) -> tuple[Any, ...]:
         return AsdfFile, (self._file,)

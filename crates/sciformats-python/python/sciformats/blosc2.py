@@ -53,7 +53,7 @@ def open(path: str | os.PathLike[str] | bytes, **options: Any) -> NDArray:
     return NDArray(file)
 
 
-class NDArray:
+class NDArray(_model.Holder):
     """An array of a frame, which is read when it is indexed. Any number of threads can read it at the same time."""
 
     def __init__(self, file: _model.File) -> None:
@@ -153,16 +153,6 @@ class NDArray:
             raise ValueError("elements of a file are always copied")
         found: npt.NDArray[Any] = np.asarray(self._array[...], dtype)
         return found
-
-    def close(self) -> None:
-        """Close the file. Values that were read remain valid."""
-        self._file.close()
-
-    def __enter__(self) -> NDArray:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def __reduce__(self) -> tuple[Any, ...]:
         return NDArray, (self._file,)

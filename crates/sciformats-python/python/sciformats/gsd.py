@@ -238,7 +238,7 @@ class Log(Mapping[str, NDArray[Any]]):
         return f"<Log {list(self)}>"
 
 
-class Trajectory(Sequence[Frame]):
+class Trajectory(_model.Holder, Sequence[Frame]):
     """A trajectory: its frames by number."""
 
     def __init__(self, file: _model.File) -> None:
@@ -295,16 +295,6 @@ class Trajectory(Sequence[Frame]):
         ``dask.array.from_array(trajectory.stack("particles/position"), chunks=(1, -1, -1))``.
         """
         return Stacked(self, name)
-
-    def close(self) -> None:
-        """Close the file. Values that were read remain valid."""
-        self._file.close()
-
-    def __enter__(self) -> Trajectory:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Trajectory, (self._file,)

@@ -13,6 +13,13 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use sciformats_core::storage::Purpose;
+use sciformats_core::{ReadAt, Result};
+use sciformats_remote::Remote;
+
+/// The number of bytes of the file.
+pub const SIZE: usize = 300_000;
+
 /// What the server does instead of answering rightly.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fault {
@@ -261,4 +268,26 @@ impl Shared {
         }
         Ok(!matches!(fault, Fault::Cut(_) | Fault::Stall(_)))
     }
+}
+
+/// The bytes of the file.
+pub fn bytes() -> Vec<u8> {
+    (0..SIZE).map(|i| ((i >> 2) ^ (i >> 9)) as u8).collect()
+}
+
+/// What is read of a file that is open.
+pub fn read(file: &Remote) -> Result<()> {
+    let all = bytes();
+    let check =
+        |offset: usize, found: &[u8]| assert_eq!(found, &all[offset..offset + found.len()], "at {offset}");
+    check(123_456, &file.read_at(123_456, 77)?);
+    let chunks: Vec<_> = (0..5).map(|i| i * 50_000 + 7..i * 50_000 + 1007).collect();
+    file.prefetch(&chunks, Purpose::Elements)?;
+    for chunk in chunks {
+        check(chunk.start as usize, &file.read_at(chunk.start, 1000)?);
+    }
+    let mut long = vec![0; 270_000];
+    file.read_into(11, &mut long)?;
+    check(11, &long);
+    Ok(())
 }
