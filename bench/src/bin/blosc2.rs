@@ -345,7 +345,7 @@ fn prepare_array(folder: &Path) -> Outcome {
     }
     let params = ArrayParams::new(&SHAPE, "<f4")?;
     let mut array = Array::overwrite(path, &params)?;
-    let rows = u64::from(array.chunk_shape()[0]);
+    let rows = array.chunk_shape()[0];
     let mut at = 0;
     while at < SHAPE[0] {
         let count = rows.min(SHAPE[0] - at);

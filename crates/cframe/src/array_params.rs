@@ -22,8 +22,8 @@ use crate::spec::chunk_header::MAX_NBYTES;
 pub struct ArrayParams {
     shape: Vec<u64>,
     dtype: String,
-    chunks: Option<Vec<u32>>,
-    blocks: Option<Vec<u32>>,
+    chunks: Option<Vec<u64>>,
+    blocks: Option<Vec<u64>>,
     pub(crate) params: Params,
 }
 
@@ -75,13 +75,13 @@ impl ArrayParams {
 
     /// Returns the same parameters with this shape of the chunks.
     #[must_use]
-    pub fn with_chunks(self, chunks: &[u32]) -> Self {
+    pub fn with_chunks(self, chunks: &[u64]) -> Self {
         Self { chunks: Some(chunks.into()), ..self }
     }
 
     /// Returns the same parameters with this shape of the blocks.
     #[must_use]
-    pub fn with_blocks(self, blocks: &[u32]) -> Self {
+    pub fn with_blocks(self, blocks: &[u64]) -> Self {
         Self { blocks: Some(blocks.into()), ..self }
     }
 
@@ -95,7 +95,7 @@ impl ArrayParams {
     pub(crate) fn b2nd(&self) -> Result<B2nd> {
         let size = u64::from(self.params.typesize);
         let chunks = match &self.chunks {
-            Some(chunks) => chunks.clone(),
+            Some(chunks) => lengths("chunks", chunks)?,
             None => {
                 // An empty dimension is expected to grow.
                 let grown = |&n: &u64| if n == 0 { EMPTY } else { n };
@@ -104,7 +104,7 @@ impl ArrayParams {
         };
         let block_bytes = self.params.blocksize_for(MAX_NBYTES);
         let blocks = match &self.blocks {
-            Some(blocks) => blocks.clone(),
+            Some(blocks) => lengths("blocks", blocks)?,
             None => {
                 part_of(&chunks.iter().map(|&n| n.into()).collect::<Vec<_>>(), u64::from(block_bytes) / size)
             }
@@ -118,6 +118,15 @@ impl ArrayParams {
         let dtype = Some(StoredType { format: 0, text: self.dtype.clone() });
         Ok(B2nd { shape: self.shape.clone(), chunks, blocks, dtype })
     }
+}
+
+/// Returns lengths as the format stores them.
+///
+/// # Errors
+/// Returns `Usage` if one of them has more than 32 bits.
+pub(crate) fn lengths(argument: &'static str, shape: &[u64]) -> Result<Vec<u32>> {
+    let narrow = shape.iter().map(|&n| u32::try_from(n)).collect::<std::result::Result<_, _>>();
+    narrow.map_err(|_| Error::usage(argument, "have 2^32 or more elements along a dimension"))
 }
 
 /// Returns the shape of a box inside `shape` that has at most `elements` elements (at least one), with sides as equal as

@@ -250,7 +250,7 @@ fn numbered(shape: &[u64], size: usize) -> Vec<u8> {
 
 #[test]
 fn arrays_of_every_rank() {
-    let cases: [(&[u64], &[u32], &[u32]); 7] = [
+    let cases: [(&[u64], &[u64], &[u64]); 7] = [
         (&[], &[], &[]),
         (&[17], &[5], &[3]),
         (&[10, 11], &[4, 5], &[3, 2]),
@@ -329,7 +329,7 @@ fn arrays_grow_and_shrink() {
 #[test]
 fn chosen_shapes_fit() {
     let array = Array::new(&ArrayParams::new(&[3000, 5000], "<f8").unwrap()).unwrap();
-    let chunk: u64 = array.chunk_shape().iter().map(|&n| u64::from(n)).product();
+    let chunk: u64 = array.chunk_shape().iter().product();
     assert!((1 << 16..=1 << 19).contains(&chunk), "{:?}", array.chunk_shape());
     assert!(array.block_shape().iter().zip(array.chunk_shape()).all(|(block, chunk)| block <= chunk));
     assert!(array.schunk().to_bytes().unwrap().len() < 400);

@@ -82,7 +82,7 @@ fn arrays() {
     array.schunk_mut().set_vlmeta("note", b"kept").unwrap();
     array.commit().unwrap();
     let params = Params::new(4).with_codec(Codec::Zlib).with_level(9);
-    let cases: [(Repack, [u32; 2], [u32; 2]); 4] = [
+    let cases: [(Repack, [u64; 2], [u64; 2]); 4] = [
         (Repack::new(), [10, 12], [3, 5]),
         (Repack::new().with_params(params), [10, 12], [3, 5]),
         (Repack::new().with_chunks(&[23, 4]).with_blocks(&[23, 4]), [23, 4], [23, 4]),

@@ -67,3 +67,19 @@ fn other_conversions_are_asked_for() {
         assert!(matches!(refused, Some(Error::Usage { argument: "element type", .. })), "{refused:?}");
     }
 }
+
+#[test]
+fn a_writer_that_continues_names_the_file_that_it_cannot_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("cut.gsd");
+    let options = CreateOptions::new("tests", "points", Version::new(1, 0));
+    let mut writer = Writer::create(&path, &options).unwrap();
+    writer.write("a", 1, &[1.0f32, 2.0]).unwrap();
+    writer.end_frame().unwrap();
+    writer.finish().unwrap();
+    let bytes = std::fs::read(&path).unwrap();
+    std::fs::write(&path, &bytes[..300]).unwrap();
+    let error = Writer::append_to(&path).unwrap_err();
+    assert!(matches!(&error, Error::Malformed { .. }), "{error}");
+    assert_eq!(error.path(), Some(&*path));
+}

@@ -2,7 +2,7 @@
 
 use hdf5_pure::filters::{BloscCodec, BloscShuffle, Filters};
 use hdf5_pure::values::Committed;
-use hdf5_pure::{Conversion, CreateOptions, Datatype, Error, File, Writer};
+use hdf5_pure::{Conversion, CreateOptions, Datatype, Editor, Error, File, Writer};
 
 type Result<T = ()> = hdf5_pure::Result<T>;
 
@@ -153,5 +153,39 @@ fn names_that_may_have_been_meant() -> Result {
     assert_eq!(error.to_string(), message);
     let error = file.dataset("surface/temperature")?.read_field::<i32>("tpye").unwrap_err();
     assert_eq!(error.to_string(), "no member named \"tpye\" (did you mean \"type\"?)");
+    Ok(())
+}
+
+#[test]
+fn an_editor_tells_where_it_met_damage() -> Result {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.h5");
+    let mut file = Writer::create(&path)?;
+    file.dataset("fields/pressure").chunks([2]).deflate(1).write(&[1i32, 2, 3, 4])?;
+    file.finish()?;
+    let address = File::open(&path)?.dataset("fields/pressure")?.chunks()?.remove(0)?.address.0;
+    let mut bytes = std::fs::read(&path).unwrap();
+    let at = usize::try_from(address).unwrap();
+    bytes[at..at + 4].fill(0xff);
+    std::fs::write(&path, &bytes).unwrap();
+
+    // A part of a chunk can only be written after the rest of the chunk has been read.
+    let mut editor = Editor::open(&path)?;
+    let damaged = editor.open_dataset("fields/pressure")?.write_slice(1.., &[7, 8, 9]).map(drop).unwrap_err();
+    assert!(matches!(&damaged, Error::Malformed { .. }), "{damaged}");
+    assert_eq!((damaged.path(), damaged.object()), (Some(&*path), Some("fields/pressure")));
+
+    let absent = editor.open_dataset("fields/presure").map(drop).unwrap_err();
+    let Error::NotFound { nearest, .. } = &absent else { panic!("{absent}") };
+    assert_eq!(**nearest, [Box::from("fields/pressure")]);
+    editor.dataset("fields/velocity").write(&[1])?;
+    let absent = editor.unlink("fields/velocty/x").unwrap_err();
+    assert_eq!(absent.to_string(), r#"no object named "fields/velocty" (did you mean "fields/velocity"?)"#);
+
+    bytes.truncate(bytes.len() - 1);
+    std::fs::write(&path, &bytes).unwrap();
+    drop(editor);
+    let cut = Editor::open(&path).unwrap_err();
+    assert_eq!((cut.path(), cut.offset().is_some()), (Some(&*path), true));
     Ok(())
 }

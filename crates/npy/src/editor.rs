@@ -5,6 +5,7 @@ use std::path::Path;
 
 use sciformats_core::commit::{Plan, Session, Syncs};
 use sciformats_core::endian::ByteOrder;
+use sciformats_core::error::Within;
 use sciformats_core::storage::{Durability, FileStorage};
 use sciformats_core::{Error, Fault, FaultKind, Limits, ReadAt, Result, Slab, WriteAt};
 
@@ -62,7 +63,8 @@ impl Editor {
     /// # Errors
     /// Those of [`Reader::open`](crate::Reader::open); `Conflict` if another editor has it open.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
-        Self::over(Session::open(path)?)
+        let path = path.as_ref();
+        Session::open(path).and_then(Self::over).within(Some(path), None)
     }
 }
 

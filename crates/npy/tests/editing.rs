@@ -154,3 +154,14 @@ proptest! {
 fn values_len(slab: &Slab) -> usize {
     slab.len() as usize
 }
+
+#[test]
+fn an_editor_names_the_file_that_it_cannot_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.npy");
+    std::fs::write(&path, told("{'descr': '<i4', 'fortran_order': Perhaps, 'shape': (1,)}", &[0; 4]))
+        .unwrap();
+    let error = Editor::open(&path).unwrap_err();
+    assert!(matches!(&error, Error::Malformed { .. }), "{error}");
+    assert_eq!(error.path(), Some(&*path));
+}

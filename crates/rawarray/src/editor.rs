@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use sciformats_core::commit::{Session, Syncs};
+use sciformats_core::error::Within;
 use sciformats_core::storage::{Durability, FileStorage};
 use sciformats_core::{Error, ReadAt, Result, Slab, WriteAt};
 
@@ -63,7 +64,8 @@ impl Editor {
     /// # Errors
     /// Those of [`Reader::open`](crate::Reader::open); `Conflict` if another editor has it open.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
-        Self::over(Session::open(path)?)
+        let path = path.as_ref();
+        Session::open(path).and_then(Self::over).within(Some(path), None)
     }
 }
 

@@ -5,6 +5,7 @@ use std::path::Path;
 use sciformats_core::arith::{add, increase, sub};
 use sciformats_core::commit::{SECTOR, Session, Step, apply};
 use sciformats_core::endian::ByteOrder;
+use sciformats_core::error::Within;
 use sciformats_core::storage::{Durability, FileStorage};
 use sciformats_core::{Error, ReadAt, Result, WriteAt, bound};
 
@@ -104,7 +105,9 @@ impl StreamWriter<FileStorage> {
     /// # Errors
     /// `Usage` if the file is finished; `Conflict` if another writer has it open; `Malformed`, `Io`.
     pub fn resume(path: impl AsRef<Path>) -> Result<Self> {
-        Self::resume_in(Session::open(path)?.into_storage())
+        let path = path.as_ref();
+        let session = Session::open(path);
+        session.and_then(|session| Self::resume_in(session.into_storage())).within(Some(path), None)
     }
 }
 

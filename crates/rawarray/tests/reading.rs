@@ -288,3 +288,18 @@ fn the_magic_tells_a_rawarray() {
     assert!(is_rawarray(&b"rawarray"[..]) && is_rawarray(&b"rawarray and more"[..]));
     assert!(!is_rawarray(&b"rawarra"[..]) && !is_rawarray(&b"RAWARRAY"[..]));
 }
+
+#[test]
+fn an_editor_and_a_stream_name_the_file_that_they_cannot_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("cut.ra");
+    rawarray::Writer::new(vec![3]).write(&path, &[1u16, 2, 3]).unwrap();
+    let bytes = std::fs::read(&path).unwrap();
+    std::fs::write(&path, &bytes[..40]).unwrap();
+    let edited = rawarray::Editor::open(&path).unwrap_err();
+    let resumed = rawarray::StreamWriter::resume(&path).unwrap_err();
+    for error in [edited, resumed] {
+        assert!(matches!(&error, rawarray::Error::Malformed { .. }), "{error}");
+        assert_eq!(error.path(), Some(&*path));
+    }
+}

@@ -33,7 +33,7 @@ pub(crate) const SPLITS: [(u32, Split); 4] =
     [(1, Split::Always), (2, Split::Never), (3, Split::Auto), (4, Split::ForwardCompatible)];
 
 /// The shapes of an array, a chunk and a block.
-pub(crate) type Shapes = (&'static [u64], &'static [u32], &'static [u32]);
+pub(crate) type Shapes = (&'static [u64], &'static [u64], &'static [u64]);
 
 pub(crate) const ARRAYS: [Shapes; 11] = [
     (&[], &[], &[]),

@@ -256,13 +256,13 @@ impl Array {
     /// assert_eq!((pressure.len(), pressure.typesize(), pressure.dtype()), (500_000, 8, Some("<f8")));
     /// # Ok::<(), cframe::Error>(())
     /// ```
-    pub fn chunk_shape(&self) -> &[u32] {
-        &self.b2nd.chunks
+    pub fn chunk_shape(&self) -> &[u64] {
+        &self.grid.chunk
     }
 
     /// Returns the shape of a block.
-    pub fn block_shape(&self) -> &[u32] {
-        &self.b2nd.blocks
+    pub fn block_shape(&self) -> &[u64] {
+        &self.grid.block
     }
 
     /// Returns the stored name of the element type, which is `None` in the oldest files.

@@ -42,7 +42,6 @@ pub(crate) struct Touched {
 impl Grid {
     /// Returns the grid of a metalayer; `None` if its shapes cannot be a grid.
     pub(crate) fn new(b2nd: &B2nd) -> Option<Self> {
-        let wide = |sizes: &[u32]| sizes.iter().map(|&size| u64::from(size)).collect::<Vec<_>>();
         let grid = Self { shape: b2nd.shape.clone(), chunk: wide(&b2nd.chunks), block: wide(&b2nd.blocks) };
         let right = |((&n, &chunk), &block): ((&u64, &u64), &u64)| n == 0 || (block >= 1 && block <= chunk);
         let sane = grid.shape.contains(&0) || grid.shape.iter().zip(&grid.chunk).zip(&grid.block).all(right);
@@ -131,6 +130,11 @@ impl Grid {
     fn dimensions(&self) -> impl Iterator<Item = (u64, u64, u64)> + '_ {
         self.shape.iter().zip(&self.chunk).zip(&self.block).map(|((&n, &chunk), &block)| (n, chunk, block))
     }
+}
+
+/// Returns stored lengths of chunks or blocks as lengths of an array.
+pub(crate) fn wide(sizes: &[u32]) -> Vec<u64> {
+    sizes.iter().map(|&size| size.into()).collect()
 }
 
 /// Returns the boxes of length `side` that contain indices of a range.

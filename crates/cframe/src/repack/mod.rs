@@ -33,8 +33,8 @@ pub struct Repack {
     codec: Option<Codec>,
     level: Option<u8>,
     chunk_bytes: Option<u32>,
-    chunks: Option<Vec<u32>>,
-    blocks: Option<Vec<u32>>,
+    chunks: Option<Vec<u64>>,
+    blocks: Option<Vec<u64>>,
     sparse: Option<bool>,
     cancel: Option<Arc<AtomicBool>>,
 }
@@ -114,13 +114,13 @@ impl Repack {
     /// Selects another shape of the chunks of an array. Blocks keep their shape as far as it fits the chunks, unless another one
     /// is [selected](Self::with_blocks). If a chunk was a single block, a shape is chosen automatically.
     #[must_use]
-    pub fn with_chunks(self, chunks: &[u32]) -> Self {
+    pub fn with_chunks(self, chunks: &[u64]) -> Self {
         Self { chunks: Some(chunks.into()), ..self }
     }
 
     /// Selects another shape of the blocks of an array.
     #[must_use]
-    pub fn with_blocks(self, blocks: &[u32]) -> Self {
+    pub fn with_blocks(self, blocks: &[u64]) -> Self {
         Self { blocks: Some(blocks.into()), ..self }
     }
 

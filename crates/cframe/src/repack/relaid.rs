@@ -6,9 +6,9 @@ use sciformats_core::{Range, Result, Slab, bound, slab::elements};
 
 use super::job::Job;
 use crate::array::{Array, fill, position_of, unfit};
-use crate::array_params::ArrayParams;
+use crate::array_params::{ArrayParams, lengths};
 use crate::model::chunk::Context;
-use crate::model::grid::Grid;
+use crate::model::grid::{Grid, wide};
 use crate::model::params::Params;
 use crate::model::schunk::stream::Stream;
 use crate::spec::b2nd::B2nd;
@@ -22,20 +22,23 @@ impl Job<'_> {
     /// Returns the shapes of chunks and blocks that the array will have.
     pub(super) fn shapes(&self, array: &Array) -> Result<B2nd> {
         let old = array.b2nd();
-        let chunks = self.options.chunks.as_ref().unwrap_or(&old.chunks).clone();
+        let chunks = match &self.options.chunks {
+            Some(chunks) => lengths("chunks", chunks)?,
+            None => old.chunks.clone(),
+        };
         let cut = || old.blocks.iter().zip(&chunks).map(|(&block, &chunk)| block.min(chunk)).collect();
         let blocks = match &self.options.blocks {
-            Some(blocks) => blocks.clone(),
+            Some(blocks) => lengths("blocks", blocks)?,
             None if old.blocks.len() == chunks.len() && old.blocks != old.chunks => cut(),
             None => {
                 let params = Params { blocksize: 0, ..self.params()? };
                 let spec = ArrayParams::raw(&old.shape, "", array.typesize()).with_params(params);
-                spec.with_chunks(&chunks).b2nd()?.blocks
+                spec.with_chunks(&wide(&chunks)).b2nd()?.blocks
             }
         };
         let spec = ArrayParams::raw(&old.shape, "", array.typesize());
         // This checks the number of dimensions.
-        spec.with_chunks(&chunks).with_blocks(&blocks).b2nd()?;
+        spec.with_chunks(&wide(&chunks)).with_blocks(&wide(&blocks)).b2nd()?;
         Ok(B2nd { chunks, blocks, ..old.clone() })
     }
 

@@ -14,6 +14,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use sciformats_core::commit::{Session, apply};
+use sciformats_core::error::Within;
 use sciformats_core::storage::{Durability, FileStorage, Replacement};
 use sciformats_core::{Error, ReadAt, Result, Step, WriteAt};
 
@@ -173,7 +174,8 @@ impl Writer {
     /// # Errors
     /// Those of [`Reader::open`](crate::Reader::open); [`Error::Conflict`](crate::Error::Conflict) if another writer has it open.
     pub fn append_to(path: impl AsRef<Path>) -> Result<Self> {
-        Self::over(Session::open(path)?)
+        let path = path.as_ref();
+        Session::open(path).and_then(Self::over).within(Some(path), None)
     }
 }
 

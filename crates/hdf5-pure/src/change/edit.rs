@@ -1,7 +1,10 @@
 //! Objects of a file that is being edited, as objects of a [`Tree`].
 
+use std::ops::ControlFlow;
+
 use sciformats_core::arith::add;
-use sciformats_core::{Error, Result, bound};
+use sciformats_core::error::Within;
+use sciformats_core::{Error, Result, bound, spelling};
 
 use crate::change::counts::Counts;
 use crate::change::objects::NewParts;
@@ -9,8 +12,9 @@ use crate::change::tree::{Kind, Origin, Settings, Tree};
 use crate::dataset;
 use crate::file::session::Session;
 use crate::group;
+use crate::group::links;
 use crate::group::members::{Destination, Group};
-use crate::group::path::MAX_LINKS;
+use crate::group::path::{self, MAX_LINKS};
 use crate::object::attributes::{self, AttributeList};
 use crate::object::header::Object as Stored;
 use crate::object::id::ObjectId;
@@ -35,6 +39,11 @@ impl Tree {
         self.session
             .as_ref()
             .ok_or_else(|| Error::usage("object", "does not belong to a file that is being edited"))
+    }
+
+    /// Adds to an error the file that is being edited, and the path of the object that was asked for.
+    pub(crate) fn within<T>(&self, object: Option<&str>, result: Result<T>) -> Result<T> {
+        result.within(self.session.as_ref().and_then(|session| session.opened.path.as_deref()), object)
     }
 
     /// Returns the object of the file at `address`.
@@ -157,7 +166,8 @@ impl Tree {
     /// Returns [`Error::NotFound`], [`Error::Usage`] if the path leads to another file, and any error of reading
     /// groups.
     pub(crate) fn find(&mut self, from: ObjectId, path: &str) -> Result<ObjectId> {
-        self.follow(from, path.as_bytes(), &mut 0)
+        let found = self.follow(from, path.as_bytes(), &mut 0);
+        self.within(Some(path), found)
     }
 
     fn follow(&mut self, from: ObjectId, path: &[u8], followed: &mut usize) -> Result<ObjectId> {
@@ -180,10 +190,42 @@ impl Tree {
                         "leads through an external or user-defined link, which is not followed",
                     ));
                 }
-                None => return Err(Error::not_found("object", String::from_utf8_lossy(path))),
+                None => return Err(self.absent(at, path, name)),
             };
         }
         Ok(at)
+    }
+
+    /// Returns an [`Error::NotFound`] for a path that ends at the group `at`, which has no link `name`. It lists similar
+    /// names of that group.
+    fn absent(&self, at: ObjectId, path: &[u8], name: &[u8]) -> Error {
+        let names = self.names(at);
+        let (path, name) = (String::from_utf8_lossy(path), String::from_utf8_lossy(name));
+        let near = spelling::nearest(&name, names.iter().map(String::as_str));
+        // The groups before the name that is missing.
+        let before = path.rfind(&*name).and_then(|end| path.get(..end)).unwrap_or_default();
+        let near: Vec<String> = near.into_iter().map(|name| format!("{before}{name}")).collect();
+        Error::not_found("object", path.clone()).with_nearest(near)
+    }
+
+    /// Returns the names of the links of a group, up to a limit.
+    fn names(&self, group: ObjectId) -> Vec<String> {
+        let mut names = Vec::new();
+        let Ok(object) = self.object(group) else { return names };
+        if let Kind::Group(links) = &object.kind {
+            let new = links.members().take(path::LOOKED_AT);
+            names.extend(new.map(|link| String::from_utf8_lossy(link.name).into_owned()));
+        }
+        // These names only improve an error message, so an error here is not reported.
+        if let (Some(origin), Ok(session)) = (&object.origin, self.session())
+            && let Ok(stored) = Stored::read(session.context(), origin.address)
+        {
+            let _ = links::each(session.context(), &stored, &mut |link| {
+                names.extend(link.ok().map(|link| link.name.to_text().into_owned()));
+                if names.len() < path::LOOKED_AT { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+            });
+        }
+        names
     }
 
     /// Returns the group that holds the last component of `path`, and that component. The group must exist.
@@ -202,6 +244,11 @@ impl Tree {
     /// # Errors
     /// Returns [`Error::NotFound`], and the errors of [`find`](Self::find).
     pub(crate) fn unlink(&mut self, from: ObjectId, path: &str) -> Result<()> {
+        let done = self.unlink_at(from, path);
+        self.within(Some(path), done)
+    }
+
+    fn unlink_at(&mut self, from: ObjectId, path: &str) -> Result<()> {
         let (group, name) = self.holder(from, path)?;
         let to = self.member(group, name.as_bytes())?.ok_or_else(|| Error::not_found("link", path))?;
         self.take_link(group, name.as_bytes(), &to)
@@ -213,6 +260,11 @@ impl Tree {
     /// Returns [`Error::NotFound`], and [`Error::Usage`] if the new name exists already, is not a valid name, or lies
     /// inside the object that is moved.
     pub(crate) fn move_link(&mut self, from: ObjectId, path: &str, to: &str) -> Result<()> {
+        let done = self.move_link_at(from, path, to);
+        self.within(Some(path), done)
+    }
+
+    fn move_link_at(&mut self, from: ObjectId, path: &str, to: &str) -> Result<()> {
         let (group, name) = self.holder(from, path)?;
         let Some(destination) = self.member(group, name.as_bytes())? else {
             return Err(Error::not_found("link", path));
@@ -398,10 +450,11 @@ impl Tree {
     /// # Errors
     /// Returns the errors of [`Session::commit`].
     pub(crate) fn commit(&mut self, flush: Flush) -> Result<()> {
-        match &mut self.session {
+        let done = match &mut self.session {
             Some(session) => session.commit(&mut self.output, flush),
             None => Ok(()),
-        }
+        };
+        self.within(None, done)
     }
 
     /// Writes the list of free space to the file if the file tracks it.
@@ -409,10 +462,11 @@ impl Tree {
     /// # Errors
     /// Returns the errors of [`Session::commit`].
     pub(crate) fn keep_free_space(&mut self, flush: Flush) -> Result<()> {
-        match &mut self.session {
+        let done = match &mut self.session {
             Some(session) => session.keep_free_space(&mut self.output, flush),
             None => Ok(()),
-        }
+        };
+        self.within(None, done)
     }
 }
 

@@ -303,6 +303,11 @@ impl Tree {
 
     /// Returns the group at `path`, relative to `from`. Missing groups are created.
     pub(crate) fn group_at(&mut self, from: ObjectId, path: &str) -> Result<ObjectId> {
+        let found = self.group_along(from, path);
+        self.within(Some(path), found)
+    }
+
+    fn group_along(&mut self, from: ObjectId, path: &str) -> Result<ObjectId> {
         let mut at = if path.starts_with('/') { ObjectId::ROOT } else { from };
         for name in path.split('/').filter(|name| !name.is_empty()) {
             at = match self.member(at, name.as_bytes())? {
@@ -325,6 +330,11 @@ impl Tree {
 
     /// Adds an object at `path`, relative to `from`. Missing groups are created.
     pub(crate) fn insert(&mut self, from: ObjectId, path: &str, kind: Kind) -> Result<ObjectId> {
+        let inserted = self.insert_at(from, path, kind);
+        self.within(Some(path), inserted)
+    }
+
+    fn insert_at(&mut self, from: ObjectId, path: &str, kind: Kind) -> Result<ObjectId> {
         let (parent, name) = self.parent(from, path)?;
         // An invalid name must be reported before anything changes.
         self.check_name(parent, &name)?;

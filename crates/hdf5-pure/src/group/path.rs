@@ -8,6 +8,10 @@ use crate::object::header::Object;
 use crate::spec::Address;
 use crate::spec::message::link::Target;
 
+/// The number of links that are looked at for names that resemble one that is missing. A wrong name must not cost the reading
+/// of a large group.
+pub(crate) const LOOKED_AT: usize = 1000;
+
 /// The largest number of soft links that are followed for one path.
 pub(crate) const MAX_LINKS: usize = 16;
 

@@ -61,25 +61,23 @@ fn with_chunks(repack: Repack, parts: &Parts<'_>, chunks: &[u64]) -> Result<Repa
         let problem = format!("have {} dimensions, but the array has {dimensions}", chunks.len());
         return Err(Error::usage("chunks", problem));
     }
-    let large = |_| Error::usage("chunks", "have more than 2^32 elements in a dimension");
     let Some(array) = parts.array else {
         let Some(&items) = chunks.first() else { return Ok(repack) };
         if parts.frame.chunk_size() == ChunkSize::Variable {
             return Err(Error::unsupported("changing the chunks of a frame whose chunks vary in size"));
         }
-        let bytes = u32::try_from(bound::product(items, parts.size)).map_err(large)?;
+        let bytes = u32::try_from(bound::product(items, parts.size))
+            .map_err(|_| Error::usage("chunks", "have more than 2^32 bytes"))?;
         return Ok(repack.with_chunk_bytes(bytes));
     };
     let named = chunks.iter().copied().map(Some).chain(std::iter::repeat(None));
     let axes = array.shape().iter().zip(array.chunk_shape()).zip(named);
-    let cut = axes.map(|((&length, &old), named)| {
-        u32::try_from(match named {
-            // An array without elements can still grow.
-            Some(chunk) if length == 0 => chunk,
-            None if length == 0 => old.into(),
-            Some(chunk) => chunk.min(length),
-            None => length,
-        })
+    let cut = axes.map(|((&length, &old), named)| match named {
+        // An array without elements can still grow.
+        Some(chunk) if length == 0 => chunk,
+        None if length == 0 => old,
+        Some(chunk) => chunk.min(length),
+        None => length,
     });
-    Ok(repack.with_chunks(&cut.collect::<Result<Vec<_>, _>>().map_err(large)?))
+    Ok(repack.with_chunks(&cut.collect::<Vec<_>>()))
 }

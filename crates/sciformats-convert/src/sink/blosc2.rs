@@ -112,7 +112,7 @@ impl Sink for Writing {
                 array.schunk_mut().set_metalayer(name, content)?;
             }
         }
-        let chunks: Vec<u64> = array.chunk_shape().iter().map(|&n| n.into()).collect();
+        let chunks = array.chunk_shape().to_vec();
         let (mut waiting, mut piece) = (0u64, Vec::new());
         elements.in_chunks(chunks).for_each_piece(&mut |slab, bytes| {
             if fixed.is_as_is() {
@@ -159,10 +159,9 @@ impl Writing {
         }
         let missing = std::iter::repeat(&u64::MAX);
         let cut = shape.iter().zip(chunks.iter().chain(missing)).map(|(&length, &chunk)| length.min(chunk));
-        match cut.map(u32::try_from).collect::<Result<Vec<_>, _>>() {
-            Ok(chunks) => Ok(params.with_chunks(&chunks)),
-            Err(_) if self.chunks.is_none() => Ok(params),
-            Err(_) => Err(Error::usage("chunks", "have more than 2^32 elements in a dimension")),
-        }
+        let cut: Vec<u64> = cut.collect();
+        let fits = cut.iter().all(|&length| u32::try_from(length).is_ok());
+        // Chunks that the caller did not choose, and that the format cannot hold, are chosen by the format's crate.
+        Ok(if fits || self.chunks.is_some() { params.with_chunks(&cut) } else { params })
     }
 }

@@ -357,6 +357,10 @@ impl SChunk {
     /// # Errors
     /// Those of [`Frame::chunk`].
     pub fn chunk(&self, index: u64) -> Result<Chunk<'_>> {
+        self.chunk_at_index(index).within(self.path(), None)
+    }
+
+    fn chunk_at_index(&self, index: u64) -> Result<Chunk<'_>> {
         let Some(entries) = &self.entries else {
             return match &self.base {
                 Some(base) => base.chunk(index),

@@ -50,7 +50,9 @@ impl Editor {
     /// [`OpenOptions::external`](crate::OpenOptions::external).
     pub fn open_dataset(&mut self, path: &str) -> Result<DatasetWriter<'_>> {
         let id = self.id(path)?;
-        self.open_id(id)
+        let loaded = self.tree.load_dataset(id);
+        self.tree.within(Some(path), loaded)?;
+        Ok(DatasetWriter::new(&mut self.tree, id)?.named(path))
     }
 
     /// Works like [`open_dataset`](Self::open_dataset), for a dataset that [`id`](Self::id) has found before.
@@ -78,7 +80,8 @@ impl Editor {
     /// # Errors
     /// Returns the errors of [`open_dataset`](Self::open_dataset).
     pub fn open_id(&mut self, dataset: ObjectId) -> Result<DatasetWriter<'_>> {
-        self.tree.load_dataset(dataset)?;
+        let loaded = self.tree.load_dataset(dataset);
+        self.tree.within(None, loaded)?;
         DatasetWriter::new(&mut self.tree, dataset)
     }
 }

@@ -168,7 +168,7 @@ impl Editor {
     pub fn open_with(path: impl AsRef<Path>, options: &EditOptions) -> Result<Self> {
         let path = path.as_ref();
         let storage = commit::Session::open_with(path, lock::lock)?.into_storage();
-        Self::start(Box::new(storage), Some(path), options)
+        Self::start(Box::new(storage), Some(path), options).map_err(|error| error.in_file(path, None))
     }
 
     /// Edits a file in any storage.
@@ -575,7 +575,8 @@ impl Editor {
             ));
         }
         self.failed = true;
-        self.tree.settle()?;
+        let settled = self.tree.settle();
+        self.tree.within(None, settled)?;
         self.failed = false;
         Ok(())
     }
@@ -635,6 +636,7 @@ impl Editor {
     /// free space.
     pub fn unaccounted(&mut self) -> Result<u64> {
         self.settle()?;
-        self.tree.session()?.unaccounted()
+        let bytes = self.tree.session()?.unaccounted();
+        self.tree.within(None, bytes)
     }
 }

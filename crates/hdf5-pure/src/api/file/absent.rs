@@ -10,9 +10,6 @@ use crate::group::path::{self, Found};
 use crate::object::header::Object;
 use crate::spec::Address;
 
-/// The number of links that are looked at. A wrong name must not cost the reading of a large group.
-const LOOKED_AT: usize = 1000;
-
 impl File {
     /// Returns an [`Error::NotFound`] for a path, with similar paths that exist.
     pub(super) fn absent(&self, from: Address, path: &[u8]) -> Error {
@@ -60,7 +57,7 @@ impl File {
         if let Ok(object) = Object::read(context, group) {
             let _ = links::each(context, &object, &mut |link| {
                 names.extend(link.ok().map(|link| link.name.to_text().into_owned()));
-                if names.len() < LOOKED_AT { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+                if names.len() < path::LOOKED_AT { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
             });
         }
         names

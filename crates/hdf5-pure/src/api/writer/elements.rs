@@ -39,6 +39,8 @@ pub struct DatasetWriter<'w> {
     pub(super) id: ObjectId,
     shape: Vec<u64>,
     conversion: Conversion,
+    /// The path by which it was found or created, for errors.
+    path: Option<Box<str>>,
 }
 
 impl std::fmt::Debug for DatasetWriter<'_> {
@@ -50,7 +52,16 @@ impl std::fmt::Debug for DatasetWriter<'_> {
 impl<'w> DatasetWriter<'w> {
     pub(crate) fn new(tree: &'w mut Tree, id: ObjectId) -> Result<Self> {
         let shape = tree.dataset(id)?.shape().to_vec();
-        Ok(Self { tree, id, shape, conversion: Conversion::Exact })
+        Ok(Self { tree, id, shape, conversion: Conversion::Exact, path: None })
+    }
+
+    /// Remembers the path by which it was found or created.
+    pub(crate) fn named(self, path: impl Into<Box<str>>) -> Self {
+        Self { path: Some(path.into()), ..self }
+    }
+
+    fn within<T>(&self, result: Result<T>) -> Result<T> {
+        self.tree.within(self.path.as_deref(), result)
     }
 
     /// Sets what happens to values that the stored datatype cannot hold. By default they are an [`Error::Misfit`] with
@@ -131,7 +142,7 @@ impl<'w> DatasetWriter<'w> {
         let (dataset, output, registry) = self.tree.dataset_mut(self.id)?;
         let resized = dataset.resize(output, registry, shape);
         self.shape = dataset.shape().to_vec();
-        resized.map(|()| self)
+        self.within(resized).map(|()| self)
     }
 
     /// Writes the elements of a part of the dataset in C order. `encode` appends them in the datatype of the dataset;
@@ -170,9 +181,7 @@ impl<'w> DatasetWriter<'w> {
         encode: impl FnOnce(&mut Encoder<'_>) -> Result<()>,
     ) -> Result<&mut Self> {
         let ((), bytes) = store::encoded(self.tree.elsewhere(), encode)?;
-        let (dataset, output, registry) = self.tree.dataset_mut(self.id)?;
-        dataset.write(output, registry, slab, &bytes)?;
-        Ok(self)
+        self.write_stored(slab, &bytes)
     }
 
     /// Writes the elements of a part of the dataset, in C order.
@@ -198,8 +207,8 @@ impl<'w> DatasetWriter<'w> {
 
     fn write_stored(&mut self, slab: &Slab, bytes: &[u8]) -> Result<&mut Self> {
         let (dataset, output, registry) = self.tree.dataset_mut(self.id)?;
-        dataset.write(output, registry, slab, bytes)?;
-        Ok(self)
+        let written = dataset.write(output, registry, slab, bytes);
+        self.within(written).map(|()| self)
     }
 
     /// Converts values to the datatype of the dataset.
@@ -209,7 +218,8 @@ impl<'w> DatasetWriter<'w> {
             Some(bytes) => Ok(Cow::Borrowed(bytes)),
             None => {
                 let datatype = datatype.clone();
-                store::convert(self.tree.elsewhere(), values, (&datatype, self.conversion)).map(Cow::Owned)
+                let stored = store::convert(self.tree.elsewhere(), values, (&datatype, self.conversion));
+                self.within(stored).map(Cow::Owned)
             }
         }
     }
@@ -238,8 +248,8 @@ impl<'w> DatasetWriter<'w> {
         let (dataset, output, registry) = self.tree.dataset_mut(self.id)?;
         let bytes = slab.len().checked_mul(dataset.element_size());
         let mut out = zeroed(bytes.and_then(|bytes| usize::try_from(bytes).ok()).ok_or_else(too_large)?)?;
-        dataset.read_pending(output, registry, slab, &mut out)?;
-        Ok(out)
+        let read = dataset.read_pending(output, registry, slab, &mut out);
+        self.within(read).map(|()| out)
     }
 
     /// Stores a chunk without filtering it. `bytes` are the chunk after its filters, except for the
@@ -262,8 +272,8 @@ impl<'w> DatasetWriter<'w> {
     /// filters and `bytes` are not the elements of a chunk, and `Io`. The call does not check that the filters can be undone.
     pub fn write_chunk(&mut self, scaled: &[u64], filter_mask: u32, bytes: &[u8]) -> Result<&mut Self> {
         let (dataset, output, registry) = self.tree.dataset_mut(self.id)?;
-        dataset.write_chunk(output, registry, scaled, (filter_mask, bytes))?;
-        Ok(self)
+        let written = dataset.write_chunk(output, registry, scaled, (filter_mask, bytes));
+        self.within(written).map(|()| self)
     }
 
     /// Writes the elements of one chunk, in C order and without those that lie beyond the edges of the dataset.
@@ -406,7 +416,7 @@ impl<'w> DatasetWriter<'w> {
         let appended = dataset.append(output, registry, rows, &bytes);
         self.shape.clear();
         self.shape.extend_from_slice(dataset.shape());
-        appended.map(|()| self)
+        self.within(appended).map(|()| self)
     }
 
     /// Extends the dataset along one dimension by the elements in `values`, and writes them there.

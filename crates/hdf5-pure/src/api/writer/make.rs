@@ -248,7 +248,7 @@ impl<'w> DatasetBuilder<'w> {
             self.tree.attribute(id, attribute)?;
         }
         self.tree.object_mut(id)?.comment = self.comment;
-        Ok(DatasetWriter::new(self.tree, id)?.with_conversion(self.conversion))
+        Ok(DatasetWriter::new(self.tree, id)?.with_conversion(self.conversion).named(self.path))
     }
 
     fn fill_value(&mut self, datatype: &Datatype) -> Result<Fill> {

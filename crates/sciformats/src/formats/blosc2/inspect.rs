@@ -48,12 +48,8 @@ pub(super) fn pipeline(frame: &Frame) -> Vec<String> {
     names
 }
 
-fn shape(sizes: impl Iterator<Item = u64>) -> Value {
-    Value::List(sizes.map(Value::from).collect())
-}
-
-fn wide(sizes: &[u32]) -> Value {
-    shape(sizes.iter().map(|&n| n.into()))
+fn shape(sizes: &[u64]) -> Value {
+    Value::List(sizes.iter().copied().map(Value::from).collect())
 }
 
 /// Returns the metalayer of an array as JSON.
@@ -61,9 +57,9 @@ pub(super) fn shapes(array: &Array) -> String {
     let dtype = array.dtype().map_or(Value::Null, Value::from);
     format!(
         r#"{{"shape":{},"chunks":{},"blocks":{},"dtype":{}}}"#,
-        shape(array.shape().iter().copied()).to_json(),
-        wide(array.chunk_shape()).to_json(),
-        wide(array.block_shape()).to_json(),
+        shape(array.shape()).to_json(),
+        shape(array.chunk_shape()).to_json(),
+        shape(array.block_shape()).to_json(),
         dtype.to_json()
     )
 }
@@ -100,8 +96,8 @@ pub(super) fn facts(frame: &Frame, array: Option<&Array>) -> Vec<Fact> {
         ("split", split(header.other_flags).into()),
     ];
     if let Some(array) = array {
-        facts.push(("chunk shape", wide(array.chunk_shape())));
-        facts.push(("block shape", wide(array.block_shape())));
+        facts.push(("chunk shape", shape(array.chunk_shape())));
+        facts.push(("block shape", shape(array.block_shape())));
         facts.extend(array.dtype().map(|text| ("dtype", text.into())));
     }
     if header.other_flags2 & 1 != 0 {

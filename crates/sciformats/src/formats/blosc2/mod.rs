@@ -108,7 +108,7 @@ impl Adapter {
                 let opaque = || ElementType::Opaque(array.typesize().into());
                 let element = dtype.as_ref().map_or_else(opaque, canonical::element);
                 let mut info = ArrayInfo::new(element, array.shape());
-                info.chunks = Some(array.chunk_shape().iter().map(|&n| n.into()).collect());
+                info.chunks = Some(array.chunk_shape().to_vec());
                 info.facts.extend(array.dtype().map(|text| ("dtype", text.into())));
                 info
             }
