@@ -52,7 +52,16 @@ fn references_of_the_standard_type() -> Result {
         assert_eq!((region.object, &region.part), (data, &Part::Region(block)));
         let all = |start, stride, count| Regular { start, stride, count: Some(count), block: Some(1) };
         let steps_found = Selection::Regular(vec![all(0, 4, 2), all(0, 1, 10)]);
-        assert_eq!((steps.object, &steps.part), (data, &Part::Region(steps_found)));
+        assert_eq!((steps.object, &steps.part), (data, &Part::Region(steps_found.clone())));
+        // The type that writes them also reads them.
+        let back: Vec<StandardReference> = file.dataset("references")?.read()?;
+        let StandardReference::Object(to_data) = back[0] else { return Err(format!("{back:?}").into()) };
+        assert_eq!((to_data.address(), &back[3]), (Some(data), &StandardReference::Object(Default::default())));
+        assert!(matches!(&back[2], StandardReference::Attribute(to, name) if to.address() == Some(group) && name == "name"));
+        assert_eq!(back[4], StandardReference::Region(RegionReference::of(to_data, steps_found, 2)));
+        assert!(file.dataset("references")?.read::<RegionReference>().is_err(), "only two of them are regions");
+        let one: Option<RegionReference> = file.root()?.attr("one")?;
+        assert_eq!(one.map(StandardReference::Region).as_ref(), Some(&back[1]));
     }
     assert!(write(&mut writer(Bound::V110)?).is_err(), "1.10 has no such references");
     Ok(())
@@ -286,5 +295,26 @@ fn blosc_needs_its_feature() -> Result {
     let filters = Filters::new().blosc2(Default::default(), 5, Default::default());
     let written = file.dataset("d").chunks([10]).filters(filters).write(&[1u8; 100]);
     assert!(matches!(written, Err(Error::Unsupported { feature: Some("blosc2"), .. })), "{written:?}");
+    Ok(())
+}
+
+#[test]
+fn region_references_are_read_by_the_type_that_writes_them() -> Result {
+    for bound in [Bound::Earliest, Bound::V110] {
+        let mut file = writer(bound)?;
+        let data = file.dataset("data").shape([4, 5]).write(&[0u8; 20])?;
+        let data = file.reference(data)?;
+        let part = RegionReference::new(data, Slab::new(&[4, 5], [Range::new(1, 2), Range::all(5)])?);
+        let points = RegionReference::of(data, Selection::Points(vec![vec![3, 4], vec![0, 0]]), 2);
+        let whole = RegionReference::of(data, Selection::All, 2);
+        let nowhere = RegionReference::of(hdf5_pure::references::Reference::default(), Selection::None, 0);
+        let all = [part, points, whole, nowhere];
+        file.dataset("regions").write(&all)?;
+        let file = read(file)?;
+        let back: Vec<RegionReference> = file.dataset("regions")?.read()?;
+        assert_eq!(back, all);
+        assert_eq!(back[0].dataset().address(), Some(file.dataset("data")?.address()));
+        assert_eq!((back[2].rank(), back[3].dataset().address()), (2, None));
+    }
     Ok(())
 }

@@ -53,6 +53,10 @@ impl<'a> Values<'a> {
         Self { conversion, ..self }
     }
 
+    pub(crate) fn opened(&self) -> &'a Opened {
+        self.opened
+    }
+
     /// Returns how the caller wants the elements to be converted.
     pub fn conversion(&self) -> Conversion {
         self.conversion

@@ -1,11 +1,17 @@
 //! References that elements can hold.
 
+use std::collections::HashMap;
+
+use sciformats_core::arith::present;
 use sciformats_core::fault::locate;
 use sciformats_core::{Result, Slab};
 
 use crate::file::open::Opened;
 use crate::heap::global::GlobalHeap;
 use crate::object::bound::Bound;
+use crate::object::header::Object;
+use crate::spec::message::MessageType;
+use crate::spec::message::dataspace::Dataspace;
 use crate::spec::message::datatype::{Class, Datatype, ReferenceKind};
 use crate::spec::reference::{self, Part};
 use crate::spec::selection::Selection;
@@ -83,7 +89,6 @@ impl Store for Reference {
 /// A reference to a part of a dataset of the file.
 ///
 /// ```
-/// use hdf5_pure::structure::{Part, Reference};
 /// use hdf5_pure::{CreateOptions, File, Slab, Writer};
 /// use hdf5_pure::references::RegionReference;
 ///
@@ -92,9 +97,12 @@ impl Store for Reference {
 /// let warm = RegionReference::new(file.reference(temperature)?, Slab::new(&[3], [(1..3).into()])?);
 /// file.root().attribute("warm", warm)?;
 /// let file = File::from_bytes(file.into_bytes()?)?;
-/// let warm: Vec<Option<Reference>> = file.root()?.attribute("warm")?.read()?;
-/// if let Some(Reference { object, part: Part::Region(selection), .. }) = &warm[0] {
-///     assert_eq!(file.dataset_at(*object)?.read_selection::<f64>(selection)?, [282.0, 282.5]);
+/// let warm: Option<RegionReference> = file.root()?.attr("warm")?;
+/// # assert!(warm.as_ref().is_some_and(|warm| warm.dataset().address().is_some()));
+/// if let Some(warm) = warm
+///     && let Some(address) = warm.dataset().address()
+/// {
+///     assert_eq!(file.dataset_at(address)?.read_selection::<f64>(warm.selection())?, [282.0, 282.5]);
 /// }
 /// # Ok::<(), hdf5_pure::Error>(())
 /// ```
@@ -143,7 +151,27 @@ impl RegionReference {
         Self { object: dataset, selection, rank }
     }
 
-    fn selection(&self, bound: Bound) -> Result<&Selection> {
+    /// Returns the reference to the dataset, which is null if the reference to its part is null.
+    pub fn dataset(&self) -> Reference {
+        self.object
+    }
+
+    /// Returns which elements of the dataset are meant.
+    pub fn selection(&self) -> &Selection {
+        &self.selection
+    }
+
+    /// Returns the number of dimensions of the dataset, or 0 if the reference is null.
+    pub fn rank(&self) -> usize {
+        self.rank
+    }
+
+    fn null() -> Self {
+        Self::of(Reference::default(), Selection::None, 0)
+    }
+
+    /// Returns the selection, if a file with this bound can hold it.
+    fn within(&self, bound: Bound) -> Result<&Selection> {
         let narrow = |coordinates: &[u64]| coordinates.iter().all(|&at| u32::try_from(at).is_ok());
         let old = match &self.selection {
             Selection::None | Selection::All => true,
@@ -167,6 +195,51 @@ impl RegionReference {
     }
 }
 
+/// The numbers of dimensions of datasets, which a selection of all elements or of none does not tell.
+#[derive(Default)]
+struct Ranks(HashMap<Address, usize>);
+
+impl Ranks {
+    /// Returns the reference that was found in a file.
+    fn region(&mut self, opened: &Opened, object: Address, selection: Selection) -> Result<RegionReference> {
+        let rank = match selection.rank() {
+            Some(rank) => rank,
+            None => self.of(opened, object)?,
+        };
+        Ok(RegionReference::of(Reference::to(object.0), selection, rank))
+    }
+
+    fn of(&mut self, opened: &Opened, object: Address) -> Result<usize> {
+        if let Some(rank) = self.0.get(&object) {
+            return Ok(*rank);
+        }
+        let context = &opened.context;
+        let header = Object::read(context, object)?;
+        let dataspace =
+            header.parse(context, MessageType::Dataspace, |i| Dataspace::parse(i, context.sizes))?;
+        let rank = dataspace.as_ref().map_or(0, |dataspace| dataspace.shape().len());
+        self.0.insert(object, rank);
+        Ok(rank)
+    }
+}
+
+/// Reads region references, and references of the standard type that all lead to regions of this file.
+impl Element for RegionReference {
+    fn read(values: &Values<'_>) -> Result<Vec<Self>> {
+        let mut ranks = Ranks::default();
+        let all = <Option<reference::Reference> as Element>::read(values)?;
+        all.into_iter()
+            .map(|found| match found {
+                None => Ok(Self::null()),
+                Some(reference::Reference { file: None, object, part: Part::Region(selection) }) => {
+                    ranks.region(values.opened(), object, selection)
+                }
+                Some(_) => Err(values.mismatch("RegionReference")),
+            })
+            .collect()
+    }
+}
+
 impl Store for RegionReference {
     fn datatype() -> Datatype {
         Datatype { version: 1, size: 12, class: Class::Reference(ReferenceKind::Region) }
@@ -180,7 +253,7 @@ impl Store for RegionReference {
             };
             let mut bytes = Vec::new();
             put_uint(&mut bytes, object, to.address_width())?;
-            value.selection(to.bound)?.encode(&mut bytes)?;
+            value.within(to.bound)?.encode(&mut bytes)?;
             to.heap_object(&bytes)?;
         }
         Ok(())
@@ -191,7 +264,6 @@ impl Store for RegionReference {
 /// part of a dataset, or to an attribute.
 ///
 /// ```
-/// use hdf5_pure::structure::{Part, Reference};
 /// use hdf5_pure::{CreateOptions, File, Writer};
 /// use hdf5_pure::options::Bound;
 /// use hdf5_pure::references::StandardReference;
@@ -201,8 +273,8 @@ impl Store for RegionReference {
 /// let units = StandardReference::Attribute(file.reference(temperature)?, "units".to_owned());
 /// file.dataset("references").write(&[units])?;
 /// let file = File::from_bytes(file.into_bytes()?)?;
-/// let found: Vec<Option<Reference>> = file.dataset("references")?.read()?;
-/// assert_eq!(found[0].as_ref().map(|reference| &reference.part), Some(&Part::Attribute("units".into())));
+/// let found: Vec<StandardReference> = file.dataset("references")?.read()?;
+/// assert!(matches!(&found[0], StandardReference::Attribute(_, name) if name == "units"));
 /// # Ok::<(), hdf5_pure::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -248,12 +320,36 @@ impl StandardReference {
         let (object, part, rank) = match self {
             Self::Object(object) => (object, Part::Object, 0),
             Self::Region(region) => {
-                (&region.object, Part::Region(region.selection(bound)?.clone()), region.rank)
+                (&region.object, Part::Region(region.within(bound)?.clone()), region.rank)
             }
             Self::Attribute(object, name) => (object, Part::Attribute(name.as_str().into()), 0),
             Self::External(_) => return Ok(None),
         };
         Ok(object.0.map(|address| (Address(address), part, rank)))
+    }
+}
+
+/// Reads references of every type.
+impl Element for StandardReference {
+    fn read(values: &Values<'_>) -> Result<Vec<Self>> {
+        let opened = values.opened();
+        let mut ranks = Ranks::default();
+        let all = <Option<reference::Reference> as Element>::read(values)?;
+        let of = |(found, element): (Option<reference::Reference>, &[u8])| {
+            let Some(reference::Reference { file, object, part }) = found else {
+                return Ok(Self::Object(Reference::default()));
+            };
+            if file.is_some() {
+                let external = ExternalReference::read(opened, element)?;
+                return Ok(Self::External(present(external, "a reference into another file")?));
+            }
+            Ok(match part {
+                Part::Object => Self::Object(Reference::to(object.0)),
+                Part::Region(selection) => Self::Region(ranks.region(opened, object, selection)?),
+                Part::Attribute(name) => Self::Attribute(Reference::to(object.0), name.to_text().into_owned()),
+            })
+        };
+        all.into_iter().zip(values.elements()).map(of).collect()
     }
 }
 
