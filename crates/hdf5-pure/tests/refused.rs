@@ -189,3 +189,43 @@ fn an_editor_tells_where_it_met_damage() -> Result {
     assert_eq!((cut.path(), cut.offset().is_some()), (Some(&*path), true));
     Ok(())
 }
+
+hdf5_pure::record! {
+    #[derive(Clone, Debug, PartialEq)]
+    struct Station { name: String, code: String, visits: Vec<u16>, height: f64 }
+}
+
+hdf5_pure::record! {
+    #[derive(Clone, Debug, PartialEq)]
+    struct Named { code: String, text: [String; 2] }
+}
+
+#[test]
+fn texts_of_a_record_take_the_form_that_the_dataset_stores() -> Result {
+    let fixed = |length: u32| Datatype::fixed_string(length);
+    let stored = Datatype::compound([
+        ("height", Datatype::float32()),
+        ("code", fixed(4)),
+        ("visits", Datatype::sequence(&Datatype::integer(false, 2))),
+        ("name", Datatype::string()),
+    ]);
+    let station = |name: &str, code: &str, visits: &[u16]| Station {
+        name: name.into(),
+        code: code.into(),
+        visits: visits.into(),
+        height: 2.5,
+    };
+    let rows = [station("north", "N", &[1, 500]), station("", "SSSW", &[]), station("süd", "", &[7])];
+    let mut file = writer()?;
+    file.dataset("stations").datatype(stored.clone()).write(&rows)?;
+    let long = file.dataset("x").datatype(stored).write(&[station("a", "too long", &[])]).unwrap_err();
+    assert_eq!(long.to_string(), "values include a string of 8 bytes, but the datatype has room for 4");
+    let named = [Named { code: "ab".into(), text: ["c".into(), "defg".into()] }];
+    let stored = Datatype::compound([("code", Datatype::string()), ("text", Datatype::array(&[2], &fixed(5)))]);
+    file.dataset("named").datatype(stored).write(&named)?;
+    let file = File::from_bytes(file.into_bytes()?)?;
+    assert_eq!(file.dataset("stations")?.read::<Station>()?, rows);
+    assert_eq!(file.dataset("named")?.read::<Named>()?, named);
+    assert_eq!(file.dataset("stations")?.datatype().size, 4 + 4 + 16 + 16);
+    Ok(())
+}

@@ -10,8 +10,12 @@ use sciformats_core::endian::ByteOrder;
 use sciformats_core::number::{BFloat16, Float16, Number, NumberType, Real, not_stored_as};
 use sciformats_core::{Conversion, Error, Misfit, Result, bound};
 
-use crate::spec::message::datatype::{Class, Datatype, FixedPoint, FloatOrder, Member, VariableLength};
+use crate::spec::message::datatype::{
+    Class, Datatype, FixedPoint, FloatOrder, Member, Padding, VariableLength,
+};
+use crate::value::canonical::unpadded;
 use crate::value::element_type::{self, ElementType};
+use crate::value::store::{self, Kept};
 
 /// Returns the base type of an enumeration, and every other datatype as it is.
 fn numeric(datatype: &Datatype) -> &Datatype {
@@ -98,14 +102,43 @@ pub(crate) fn elements(
     raw: Vec<u8>,
     conversion: Conversion,
 ) -> Result<Vec<u8>> {
+    kept_elements(from, to, raw, conversion, None)
+}
+
+/// Returns whether converting elements changes how texts are stored: whether they have a fixed length, and which.
+pub(crate) fn changes_texts(from: &Datatype, to: &Datatype) -> bool {
+    match (&from.class, &to.class) {
+        (Class::Compound(own), Class::Compound(wanted)) => {
+            let source = |member: &Member| own.iter().find(|source| source.name == member.name);
+            wanted.iter().any(|member| {
+                source(member).is_some_and(|source| changes_texts(&source.datatype, &member.datatype))
+            })
+        }
+        (Class::Array { base: inner, .. }, Class::Array { base: outer, .. }) => changes_texts(inner, outer),
+        _ => is_text(from) && is_text(to) && !same(from, to),
+    }
+}
+
+fn is_text(datatype: &Datatype) -> bool {
+    matches!(datatype.class, Class::String { .. } | Class::VariableLength(VariableLength::String { .. }))
+}
+
+/// Works like [`elements`]. If elements of variable length are kept, these are stored too.
+pub(crate) fn kept_elements(
+    from: &Datatype,
+    to: &Datatype,
+    raw: Vec<u8>,
+    conversion: Conversion,
+    mut kept: Option<&mut Kept<'_>>,
+) -> Result<Vec<u8>> {
     /// The size of the largest number. Sizes come from the file, and an absurd one must not cause a large allocation.
     const MOST: u32 = 32;
-    if same(from, to) {
+    if same(from, to) && (kept.is_none() || !from.is_variable()) {
         return Ok(raw);
     }
     match (&from.class, &to.class) {
         (Class::Compound(own), Class::Compound(wanted)) => {
-            return compounds((from, own), (to, wanted), &raw, conversion);
+            return compounds((from, own), (to, wanted), &raw, (conversion, kept));
         }
         (Class::Array { dimensions: own, base: inner }, Class::Array { dimensions: wanted, base: outer })
             if own == wanted =>
@@ -113,10 +146,15 @@ pub(crate) fn elements(
             let size = bound::addressable(from.size.into()).max(1);
             let mut out = Vec::new();
             for (index, array) in raw.chunks_exact(size).enumerate() {
-                let converted = elements(inner, outer, array.to_vec(), conversion);
+                let converted = kept_elements(inner, outer, array.to_vec(), conversion, kept.as_deref_mut());
                 out.extend(converted.map_err(|error| error.part_of(index as u64))?);
             }
             return Ok(out);
+        }
+        _ if is_text(from) && is_text(to) || from.is_variable() && same(from, to) => {
+            if let Some(converted) = texts((from, to), &raw, (conversion, kept))? {
+                return Ok(converted);
+            }
         }
         _ => {}
     }
@@ -153,7 +191,7 @@ fn compounds(
     (from, own): (&Datatype, &[Member]),
     (to, wanted): (&Datatype, &[Member]),
     raw: &[u8],
-    conversion: Conversion,
+    (conversion, mut kept): (Conversion, Option<&mut Kept<'_>>),
 ) -> Result<Vec<u8>> {
     let place = |offset: u32, size: u32| {
         let start = bound::addressable(offset.into());
@@ -171,7 +209,8 @@ fn compounds(
         for element in raw.chunks_exact(old) {
             column.extend_from_slice(present(element.get(part.clone()), "the part of an element")?);
         }
-        let column = elements(&source.datatype, &member.datatype, column, conversion)?;
+        let column =
+            kept_elements(&source.datatype, &member.datatype, column, conversion, kept.as_deref_mut())?;
         let part = place(member.offset, member.datatype.size);
         for (value, element) in column.chunks_exact(part.len().max(1)).zip(out.chunks_exact_mut(new.max(1))) {
             present(element.get_mut(part.clone()), "the part of an element")?.copy_from_slice(value);
@@ -182,6 +221,39 @@ fn compounds(
         return Err(Error::usage("values", problem));
     }
     Ok(out)
+}
+
+/// Converts texts from one storage to another, and stores elements of variable length that are kept. Returns `None` if there is
+/// no place to store them.
+fn texts(
+    (from, to): (&Datatype, &Datatype),
+    raw: &[u8],
+    (conversion, mut kept): (Conversion, Option<&mut Kept<'_>>),
+) -> Result<Option<Vec<u8>>> {
+    let fixed = |text: &[u8], padding: Padding, out: &mut Vec<u8>| {
+        // The C library cuts text that is too long.
+        let room = bound::addressable(to.size.into()).min(text.len());
+        let text = if conversion == Conversion::Lossy { text.get(..room).unwrap_or(text) } else { text };
+        store::fixed_string(text, to.size, padding, out)
+    };
+    let mut out = Vec::new();
+    for element in raw.chunks_exact(bound::addressable(from.size.into()).max(1)) {
+        match (&from.class, &to.class, &mut kept) {
+            (Class::String { padding, .. }, Class::String { padding: wanted, .. }, _) => {
+                fixed(unpadded(element, *padding), *wanted, &mut out)?;
+            }
+            (Class::String { padding, .. }, _, Some(kept)) => {
+                let text = unpadded(element, *padding);
+                out.extend(kept.put_new(text.len(), text)?);
+            }
+            (_, Class::String { padding, .. }, Some(kept)) => {
+                fixed(kept.get(element)?.1, *padding, &mut out)?;
+            }
+            (_, _, Some(kept)) => out.extend(kept.put(element)?),
+            (_, _, None) => return Ok(None),
+        }
+    }
+    Ok(Some(out))
 }
 
 /// Returns whether both datatypes are numbers of the same type, in any byte order.

@@ -1,5 +1,6 @@
 //! Rust types that can be stored as elements.
 
+use sciformats_core::arith::{add, fit, present};
 use sciformats_core::{Conversion, Error, Result, bound};
 
 use crate::heap::global::GlobalHeapWriter;
@@ -30,6 +31,9 @@ pub struct Encoder<'a> {
     output: &'a mut Output,
     heap: &'a mut GlobalHeapWriter,
     pub(crate) bound: Bound,
+    /// Elements of variable length that have not been stored yet, because they may become text of a fixed length. In the
+    /// element, the number of such an element in this list stands for its heap ID.
+    kept: Option<Vec<Vec<u8>>>,
 }
 
 impl std::fmt::Debug for Encoder<'_> {
@@ -97,6 +101,13 @@ impl Encoder<'_> {
             self.out.resize(self.out.len() + self.address_width() + 4, 0);
             return Ok(());
         }
+        if let Some(kept) = &mut self.kept {
+            let number = kept.len() as u64;
+            kept.push(bytes.to_vec());
+            self.address(number)?;
+            self.out.extend([0; 4]);
+            return Ok(());
+        }
         self.heap_object(bytes)
     }
 
@@ -154,7 +165,10 @@ impl Encoder<'_> {
     /// Returns the errors of [`sequence`](Self::sequence) and of `encode`.
     pub fn sequence_of(&mut self, count: usize, encode: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
         let outer = std::mem::take(&mut self.out);
+        // What is inside of an element of variable length is not converted.
+        let kept = self.kept.take();
         let result = encode(self);
+        self.kept = kept;
         let inner = std::mem::replace(&mut self.out, outer);
         result?;
         self.sequence(count, &inner)
@@ -349,7 +363,7 @@ pub(crate) struct Elsewhere<'a> {
 impl Elsewhere<'_> {
     fn encoded<T>(self, encode: impl FnOnce(&mut Encoder<'_>) -> Result<T>) -> Result<(T, Vec<u8>)> {
         let Elsewhere { output, heap, bound } = self;
-        let mut encoder = Encoder { out: Vec::new(), output, heap, bound };
+        let mut encoder = Encoder { out: Vec::new(), output, heap, bound, kept: None };
         let result = encode(&mut encoder)?;
         Ok((result, encoder.out))
     }
@@ -381,26 +395,76 @@ pub(crate) fn convert<T: Store>(
         {
             encoded(to)
         }
+        _ if crate::value::convert::changes_texts(&own, datatype) => {
+            let Elsewhere { output, heap, bound } = to;
+            let mut encoder = Encoder { out: Vec::new(), output, heap, bound, kept: Some(Vec::new()) };
+            T::encode(values, &mut encoder)?;
+            let raw = std::mem::take(&mut encoder.out);
+            let kept = encoder.kept.take().unwrap_or_default();
+            let mut kept = Kept { kept, to: encoder };
+            crate::value::convert::kept_elements(&own, datatype, raw, conversion, Some(&mut kept))
+        }
         _ => crate::value::convert::elements(&own, datatype, encoded(to)?, conversion),
     }
 }
 
+/// Elements of variable length that are not stored yet, and the place where they will be.
+pub(crate) struct Kept<'a> {
+    kept: Vec<Vec<u8>>,
+    to: Encoder<'a>,
+}
+
+impl Kept<'_> {
+    /// Returns the number of items, and the bytes, of an element of variable length.
+    pub(crate) fn get<'s>(&'s self, element: &[u8]) -> Result<(usize, &'s [u8])> {
+        const WHAT: &str = "an element of variable length";
+        let (count, rest) = present(element.split_first_chunk::<4>(), WHAT)?;
+        let count: usize = fit(u32::from_le_bytes(*count), WHAT)?;
+        if count == 0 {
+            return Ok((0, &[]));
+        }
+        let mut number = [0u8; 8];
+        number.iter_mut().zip(rest.iter().take(self.to.address_width())).for_each(|(to, &from)| *to = from);
+        let number: usize = fit(u64::from_le_bytes(number), WHAT)?;
+        Ok((count, present(self.kept.get(number), WHAT)?))
+    }
+
+    /// Stores an element of variable length, and returns the element that refers to it.
+    pub(crate) fn put(&mut self, element: &[u8]) -> Result<Vec<u8>> {
+        let (count, bytes) = self.get(element)?;
+        let bytes = bytes.to_vec();
+        self.put_new(count, &bytes)
+    }
+
+    /// Does the same for items that do not come from the list.
+    pub(crate) fn put_new(&mut self, count: usize, bytes: &[u8]) -> Result<Vec<u8>> {
+        self.to.sequence(count, bytes)?;
+        Ok(std::mem::take(&mut self.to.out))
+    }
+}
+
 pub(crate) fn fixed_strings<T: Store>(values: &[T], size: u32, padding: Padding) -> Result<Vec<u8>> {
-    let size = bound::addressable(size.into());
     let mut out = Vec::new();
     for value in values {
         let Some(text) = value.text() else {
             return Err(Error::usage("values", "must be strings, as the dataset holds strings"));
         };
-        if text.len() > size {
-            return Err(Error::usage(
-                "values",
-                format!("include a string of {} bytes, but the datatype has room for {size}", text.len()),
-            ));
-        }
-        let end = out.len() + size;
-        out.extend_from_slice(text.as_bytes());
-        out.resize(end, if padding == Padding::SpacePadded { b' ' } else { 0 });
+        fixed_string(text.as_bytes(), size, padding, &mut out)?;
     }
     Ok(out)
+}
+
+/// Appends a string of fixed length.
+pub(crate) fn fixed_string(text: &[u8], size: u32, padding: Padding, out: &mut Vec<u8>) -> Result<()> {
+    let size = bound::addressable(size.into());
+    if text.len() > size {
+        return Err(Error::usage(
+            "values",
+            format!("include a string of {} bytes, but the datatype has room for {size}", text.len()),
+        ));
+    }
+    let end = add(out.len(), size)?;
+    out.extend_from_slice(text);
+    out.resize(end, if padding == Padding::SpacePadded { b' ' } else { 0 });
+    Ok(())
 }
