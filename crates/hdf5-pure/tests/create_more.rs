@@ -56,10 +56,18 @@ fn references_of_the_standard_type() -> Result {
         // The type that writes them also reads them.
         let back: Vec<StandardReference> = file.dataset("references")?.read()?;
         let StandardReference::Object(to_data) = back[0] else { return Err(format!("{back:?}").into()) };
-        assert_eq!((to_data.address(), &back[3]), (Some(data), &StandardReference::Object(Default::default())));
-        assert!(matches!(&back[2], StandardReference::Attribute(to, name) if to.address() == Some(group) && name == "name"));
+        assert_eq!(
+            (to_data.address(), &back[3]),
+            (Some(data), &StandardReference::Object(Default::default()))
+        );
+        assert!(
+            matches!(&back[2], StandardReference::Attribute(to, name) if to.address() == Some(group) && name == "name")
+        );
         assert_eq!(back[4], StandardReference::Region(RegionReference::of(to_data, steps_found, 2)));
-        assert!(file.dataset("references")?.read::<RegionReference>().is_err(), "only two of them are regions");
+        assert!(
+            file.dataset("references")?.read::<RegionReference>().is_err(),
+            "only two of them are regions"
+        );
         let one: Option<RegionReference> = file.root()?.attr("one")?;
         assert_eq!(one.map(StandardReference::Region).as_ref(), Some(&back[1]));
     }

@@ -221,7 +221,8 @@ fn texts_of_a_record_take_the_form_that_the_dataset_stores() -> Result {
     let long = file.dataset("x").datatype(stored).write(&[station("a", "too long", &[])]).unwrap_err();
     assert_eq!(long.to_string(), "values include a string of 8 bytes, but the datatype has room for 4");
     let named = [Named { code: "ab".into(), text: ["c".into(), "defg".into()] }];
-    let stored = Datatype::compound([("code", Datatype::string()), ("text", Datatype::array(&[2], &fixed(5)))]);
+    let stored =
+        Datatype::compound([("code", Datatype::string()), ("text", Datatype::array(&[2], &fixed(5)))]);
     file.dataset("named").datatype(stored).write(&named)?;
     let file = File::from_bytes(file.into_bytes()?)?;
     assert_eq!(file.dataset("stations")?.read::<Station>()?, rows);

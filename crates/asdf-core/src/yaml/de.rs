@@ -7,7 +7,7 @@ use sciformats_core::{Error, Result, bound};
 use serde::de::{self, DeserializeOwned, IntoDeserializer, Visitor};
 
 use super::resolve::Value;
-use super::ser::SerdeError;
+use super::ser::{SerdeError, is_tag};
 use super::tree::{Content, NodeId, Tree};
 
 impl de::Error for SerdeError {
@@ -18,7 +18,26 @@ impl de::Error for SerdeError {
 
 impl Tree {
     /// Returns the subtree of a node as a value of any type that serde can deserialize. Aliases become copies, merge keys are
-    /// expanded, and tags other than YAML's own are ignored.
+    /// expanded, and tags other than YAML's own are ignored, unless the name of a type is one.
+    ///
+    /// If the name of a struct is a full tag, a node with another tag is refused. The versions at the end of tags, and nodes
+    /// without a tag, make no difference. If the names of variants are full tags, the tag of the node selects the variant.
+    ///
+    /// ```
+    /// #[derive(serde::Deserialize, Debug, PartialEq)]
+    /// enum Detector {
+    ///     #[serde(rename = "asdf://example.org/tags/ccd-1.0.0")]
+    ///     Ccd { gain: f64 },
+    ///     #[serde(rename = "asdf://example.org/tags/bolometer-1.0.0")]
+    ///     Bolometer { kelvin: f64 },
+    /// }
+    ///
+    /// let text = "- !<asdf://example.org/tags/bolometer-1.0.0> {kelvin: 0.1}\n- !<asdf://example.org/tags/ccd-1.1.0> {gain: 2.0}\n";
+    /// let tree = asdf_core::Tree::parse(text)?;
+    /// let detectors: Vec<Detector> = tree.deserialize(tree.root())?;
+    /// assert_eq!(detectors, [Detector::Bolometer { kelvin: 0.1 }, Detector::Ccd { gain: 2.0 }]);
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
     ///
     /// ```
     /// #[derive(serde::Deserialize)]
@@ -34,7 +53,7 @@ impl Tree {
     /// `Usage` if the subtree does not fit the type, or if it expands to more nodes than the tree's limits allow.
     pub fn deserialize<T: DeserializeOwned>(&self, node: NodeId) -> Result<T> {
         let budget = Cell::new(self.unfolding_limit());
-        T::deserialize(Deserializer { tree: self, node, level: 0, budget: &budget })
+        T::deserialize(Deserializer { tree: self, node, level: 0, is_expected: false, budget: &budget })
             .map_err(|e| Error::usage("node", e.0))
     }
 
@@ -61,6 +80,8 @@ struct Deserializer<'t> {
     tree: &'t Tree,
     node: NodeId,
     level: usize,
+    /// Whether the type asks for the tag of the node, which therefore does not tell how its text is read.
+    is_expected: bool,
     /// The number of nodes that may still be visited. Aliases become copies, and copies of copies could go on without end.
     budget: &'t Cell<u64>,
 }
@@ -73,11 +94,25 @@ impl<'t> Deserializer<'t> {
         self.budget.set(left.ok_or_else(|| {
             SerdeError(format!("expands to more than {} nodes", self.tree.unfolding_limit()))
         })?);
-        Ok(Self { node, level, ..self })
+        Ok(Self { node, level, is_expected: false, ..self })
     }
 
     fn scalar(self) -> Result<Option<Value<'t>>, SerdeError> {
-        self.tree.value(self.node).map_err(|e| SerdeError(e.to_string()))
+        let value = match self.is_expected {
+            true => self.tree.value_without_tag(self.node),
+            false => self.tree.value(self.node),
+        };
+        value.map_err(|e| SerdeError(e.to_string()))
+    }
+
+    /// Fails if the name of a type is a tag, and the node has the tag of another type.
+    fn of_type(self, name: &'static str) -> Result<Self, SerdeError> {
+        match self.tree.tag(self.node) {
+            Some(tag) if is_tag(name) && !is_same_type(tag, name) => {
+                Err(SerdeError(format!("has the tag {tag:?}, not {name:?}")))
+            }
+            _ => Ok(Self { is_expected: is_tag(name), ..self }),
+        }
     }
 
     fn pairs(self) -> Result<Vec<(NodeId, NodeId)>, SerdeError> {
@@ -121,18 +156,52 @@ impl<'de, 't> de::Deserializer<'de> for Deserializer<'t> {
 
     fn deserialize_newtype_struct<V: Visitor<'de>>(
         self,
-        _: &'static str,
+        name: &'static str,
         visitor: V,
     ) -> Result<V::Value, SerdeError> {
-        visitor.visit_newtype_struct(self)
+        visitor.visit_newtype_struct(self.of_type(name)?)
+    }
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, SerdeError> {
+        self.of_type(name)?.deserialize_any(visitor)
+    }
+
+    fn deserialize_tuple_struct<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        _: usize,
+        visitor: V,
+    ) -> Result<V::Value, SerdeError> {
+        self.of_type(name)?.deserialize_any(visitor)
+    }
+
+    fn deserialize_unit_struct<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, SerdeError> {
+        self.of_type(name)?.deserialize_any(visitor)
     }
 
     fn deserialize_enum<V: Visitor<'de>>(
         self,
         _: &'static str,
-        _: &'static [&'static str],
+        variants: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, SerdeError> {
+        let tag = self.tree.tag(self.node);
+        let of_tag = |variant: &&&str| is_tag(variant) && tag.is_some_and(|tag| is_same_type(tag, variant));
+        if let Some(variant) = variants.iter().find(of_tag) {
+            return visitor.visit_enum(Variant {
+                name: (*variant).to_owned(),
+                value: Self { is_expected: true, ..self },
+            });
+        }
         if let Some(Value::Str(text)) = self.scalar()? {
             return visitor.visit_enum(text.into_owned().into_deserializer());
         }
@@ -146,9 +215,18 @@ impl<'de, 't> de::Deserializer<'de> for Deserializer<'t> {
     }
 
     serde::forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct seq tuple
-        tuple_struct map struct identifier ignored_any
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit seq tuple map identifier
+        ignored_any
     }
+}
+
+/// Returns whether two tags are those of one type, in any version. A version follows the last hyphen, and begins with a digit.
+fn is_same_type(a: &str, b: &str) -> bool {
+    let name = |tag| match str::rsplit_once(tag, '-') {
+        Some((name, version)) if version.starts_with(|first: char| first.is_ascii_digit()) => name,
+        _ => tag,
+    };
+    name(a) == name(b)
 }
 
 struct Items<'t> {
@@ -277,6 +355,62 @@ mod tests {
         let again = Tree::parse(&text).unwrap();
         assert_eq!(again.get_as::<Sample>("sample").unwrap(), sample, "{text}");
         assert!(again.get_as::<Vec<u8>>("sample").is_err());
+    }
+
+    #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(rename = "asdf://example.org/tags/pair-2.0.0")]
+    struct Pair(i32, i32);
+
+    #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(rename = "tag:example.org:name-1.0.0")]
+    struct Name(String);
+
+    #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(rename = "tag:example.org:kelvin-1.0.0")]
+    struct Kelvin(f64);
+
+    #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    enum Thing {
+        #[serde(rename = "tag:example.org:nothing-1.0.0")]
+        Nothing,
+        #[serde(rename = "tag:example.org:name-1.0.0")]
+        Named(String),
+        #[serde(rename = "asdf://example.org/tags/pair-2.0.0")]
+        Pair(i32, i32),
+        #[serde(rename = "asdf://example.org/tags/box-1.0.0")]
+        Box {
+            width: u8,
+        },
+        Plain(u8),
+    }
+
+    #[test]
+    fn names_with_a_colon_are_tags() {
+        let mut tree = Tree::new();
+        let things = [
+            Thing::Nothing,
+            Thing::Named("a".into()),
+            Thing::Pair(1, 2),
+            Thing::Box { width: 3 },
+            Thing::Plain(4),
+        ];
+        tree.set("things", &things).unwrap();
+        tree.set("pair", &Pair(5, 6)).unwrap();
+        tree.set("name", &Name("b".into())).unwrap();
+        tree.set("kelvin", &Some(Kelvin(2.5))).unwrap();
+        let again = Tree::parse(&tree.to_text().unwrap()).unwrap();
+        assert_eq!(again.get_as::<Option<Kelvin>>("kelvin").unwrap(), Some(Kelvin(2.5)));
+        assert_eq!(again.get_as::<[Thing; 5]>("things").unwrap(), things);
+        assert_eq!(again.get_as::<Pair>("pair").unwrap(), Pair(5, 6));
+        assert_eq!(again.get_as::<Name>("name").unwrap(), Name("b".into()));
+        assert_eq!(again.get_as::<Thing>("name").unwrap(), Thing::Named("b".into()));
+        assert_eq!(again.tag(again.get("things/3").unwrap()), Some("asdf://example.org/tags/box-1.0.0"));
+        let other = again.get_as::<Pair>("things/3").unwrap_err().to_string();
+        let expected = "node has the tag \"asdf://example.org/tags/box-1.0.0\", not \"asdf://example.org/tags/pair-2.0.0\"";
+        assert_eq!(other, expected);
+        // Another version, and no tag at all.
+        let loose = Tree::parse("- !<asdf://example.org/tags/pair-3.1.0> [1, 2]\n- [3, 4]\n").unwrap();
+        assert_eq!(loose.deserialize::<Vec<Pair>>(loose.root()).unwrap(), [Pair(1, 2), Pair(3, 4)]);
     }
 
     #[test]

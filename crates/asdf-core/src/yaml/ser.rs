@@ -27,9 +27,30 @@ impl ser::Error for SerdeError {
     }
 }
 
+/// Returns whether the name of a type is the tag of its values. Names of Rust have no colon, and every full tag has one, so a
+/// type chooses its tag with `#[serde(rename = "asdf://…")]`.
+pub(super) fn is_tag(name: &str) -> bool {
+    name.contains(':')
+}
+
 impl Tree {
     /// Adds a node for any value that serde can serialize. Structs and maps become mappings, unit variants become strings, and
     /// other variants become mappings with one pair.
+    ///
+    /// If the name of a struct is a full tag, its node gets this tag. If the name of a variant is a full tag, its node is that of
+    /// the content with this tag, so that an enumeration stands for values of different types.
+    ///
+    /// ```
+    /// #[derive(serde::Serialize, serde::Deserialize)]
+    /// #[serde(rename = "asdf://example.org/tags/camera-1.0.0")]
+    /// struct Camera { name: String, gain: f64 }
+    ///
+    /// let mut tree = asdf_core::Tree::new();
+    /// let camera = tree.set("camera", &Camera { name: "WFC3".into(), gain: 1.5 })?;
+    /// assert_eq!(tree.tag(camera), Some("asdf://example.org/tags/camera-1.0.0"));
+    /// assert_eq!(tree.get_as::<Camera>("camera")?.gain, 1.5);
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
     ///
     /// ```
     /// use asdf_core::Tree;
@@ -192,11 +213,16 @@ impl<'t> ser::Serializer for Serializer<'t> {
     }
 
     fn serialize_unit_variant(self, _: &'static str, _: u32, variant: &'static str) -> Done {
+        if is_tag(variant) {
+            let node = self.tree.add_plain("null");
+            return Ok(tagged(self.tree, Some(variant), node));
+        }
         Ok(self.tree.add_str(variant))
     }
 
-    fn serialize_newtype_struct<T: Serialize + ?Sized>(self, _: &'static str, value: &T) -> Done {
-        value.serialize(self)
+    fn serialize_newtype_struct<T: Serialize + ?Sized>(self, name: &'static str, value: &T) -> Done {
+        let node = value.serialize(Serializer { tree: self.tree, style: self.style })?;
+        Ok(tagged(self.tree, Some(name), node))
     }
 
     fn serialize_newtype_variant<T: Serialize + ?Sized>(
@@ -211,15 +237,15 @@ impl<'t> ser::Serializer for Serializer<'t> {
     }
 
     fn serialize_seq(self, _: Option<usize>) -> Result<Items<'t>, SerdeError> {
-        Ok(Items { tree: self.tree, style: self.style, variant: None, items: Vec::new() })
+        Ok(Items { tree: self.tree, style: self.style, name: None, variant: None, items: Vec::new() })
     }
 
     fn serialize_tuple(self, len: usize) -> Result<Items<'t>, SerdeError> {
         self.serialize_seq(Some(len))
     }
 
-    fn serialize_tuple_struct(self, _: &'static str, len: usize) -> Result<Items<'t>, SerdeError> {
-        self.serialize_seq(Some(len))
+    fn serialize_tuple_struct(self, name: &'static str, len: usize) -> Result<Items<'t>, SerdeError> {
+        self.serialize_seq(Some(len)).map(|items| Items { name: Some(name), ..items })
     }
 
     fn serialize_tuple_variant(
@@ -233,11 +259,12 @@ impl<'t> ser::Serializer for Serializer<'t> {
     }
 
     fn serialize_map(self, _: Option<usize>) -> Result<Pairs<'t>, SerdeError> {
-        Ok(Pairs { tree: self.tree, style: self.style, variant: None, entries: Vec::new(), key: None })
+        let (tree, style) = (self.tree, self.style);
+        Ok(Pairs { tree, style, name: None, variant: None, entries: Vec::new(), key: None })
     }
 
-    fn serialize_struct(self, _: &'static str, len: usize) -> Result<Pairs<'t>, SerdeError> {
-        self.serialize_map(Some(len))
+    fn serialize_struct(self, name: &'static str, len: usize) -> Result<Pairs<'t>, SerdeError> {
+        self.serialize_map(Some(len)).map(|pairs| Pairs { name: Some(name), ..pairs })
     }
 
     fn serialize_struct_variant(
@@ -251,7 +278,18 @@ impl<'t> ser::Serializer for Serializer<'t> {
     }
 }
 
-fn variant_node(tree: &mut Tree, variant: &str, node: NodeId, style: CollectionStyle) -> NodeId {
+/// Gives a node the name of its type as its tag, if the name is one.
+fn tagged(tree: &mut Tree, name: Option<&'static str>, node: NodeId) -> NodeId {
+    if let Some(name) = name.filter(|name| is_tag(name)) {
+        tree.set_tag(node, name);
+    }
+    node
+}
+
+fn variant_node(tree: &mut Tree, variant: &'static str, node: NodeId, style: CollectionStyle) -> NodeId {
+    if is_tag(variant) {
+        return tagged(tree, Some(variant), node);
+    }
     let key = tree.add_str(variant);
     tree.add_mapping(vec![(key, node)], style)
 }
@@ -259,6 +297,8 @@ fn variant_node(tree: &mut Tree, variant: &str, node: NodeId, style: CollectionS
 struct Items<'t> {
     tree: &'t mut Tree,
     style: CollectionStyle,
+    /// The name of the type, which may be a tag.
+    name: Option<&'static str>,
     variant: Option<&'static str>,
     items: Vec<NodeId>,
 }
@@ -278,6 +318,7 @@ impl Items<'_> {
             .all(|&item| self.tree.node(item).text().is_some_and(|text| !text.contains('\n')));
         let style = if flat && self.items.len() <= 16 { CollectionStyle::Flow } else { self.style };
         let node = self.tree.add_sequence(self.items, style);
+        let node = tagged(self.tree, self.name, node);
         Ok(match self.variant {
             Some(variant) => variant_node(self.tree, variant, node, self.style),
             None => node,
@@ -311,6 +352,8 @@ items!(
 struct Pairs<'t> {
     tree: &'t mut Tree,
     style: CollectionStyle,
+    /// The name of the type, which may be a tag.
+    name: Option<&'static str>,
     variant: Option<&'static str>,
     entries: Vec<(NodeId, NodeId)>,
     key: Option<NodeId>,
@@ -330,6 +373,7 @@ impl Pairs<'_> {
 
     fn finish(self) -> Done {
         let node = self.tree.add_mapping(self.entries, self.style);
+        let node = tagged(self.tree, self.name, node);
         Ok(match self.variant {
             Some(variant) => variant_node(self.tree, variant, node, self.style),
             None => node,

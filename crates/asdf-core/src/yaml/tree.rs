@@ -598,6 +598,14 @@ impl Tree {
         }
     }
 
+    /// Returns the value of a scalar as if it had no tag.
+    pub(super) fn value_without_tag(&self, id: NodeId) -> Result<Option<Value<'_>>> {
+        let node = self.node(id);
+        let Content::Scalar { text, style } = &node.content else { return Ok(None) };
+        let value = resolve::resolve(text, *style == ScalarStyle::Plain, None);
+        value.map(Some).map_err(|fault| fault.at("scalar", node.offset))
+    }
+
     /// Returns the items of a sequence; `None` for other nodes.
     ///
     /// ```

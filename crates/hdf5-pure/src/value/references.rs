@@ -346,7 +346,9 @@ impl Element for StandardReference {
             Ok(match part {
                 Part::Object => Self::Object(Reference::to(object.0)),
                 Part::Region(selection) => Self::Region(ranks.region(opened, object, selection)?),
-                Part::Attribute(name) => Self::Attribute(Reference::to(object.0), name.to_text().into_owned()),
+                Part::Attribute(name) => {
+                    Self::Attribute(Reference::to(object.0), name.to_text().into_owned())
+                }
             })
         };
         all.into_iter().zip(values.elements()).map(of).collect()
