@@ -76,7 +76,7 @@ pub use file::{File, VisitPiece};
 pub use format::Format;
 pub use model::{
     ArrayInfo, Attribute, AttributeValue, Datum, Decoder, ElementType, FloatKind, Kind, Name, Object,
-    ObjectId, Target, Value,
+    ObjectId, Target, TextForm, Value,
 };
 pub use options::OpenOptions;
 pub use registered::{Opening, Registered};

@@ -14,7 +14,7 @@ use crate::compare::is_selected;
 use crate::sink::{Fit, Layout, Rules, rules};
 use sciformats::memory::MemoryArray;
 use sciformats::model::{
-    ArrayInfo, AttributeValue, Datum, Decoder, ElementType, Name, Object, ObjectId, Value,
+    ArrayInfo, AttributeValue, Datum, Decoder, ElementType, Name, Object, ObjectId, TextForm, Value,
 };
 use sciformats::options::Unfolding;
 use sciformats::pieces::Pieces;
@@ -297,6 +297,11 @@ impl Builder {
         }
         let mut fitted = ArrayInfo { shape, ..ArrayInfo::new(element, []) };
         fitted.width = info.width.filter(|_| fitted.element.size().is_none());
+        // The texts in an element of another type are at other positions.
+        fitted.texts = info.texts.clone().filter(|_| fitted.element == info.element);
+        if fitted.texts.as_deref().is_some_and(|forms| !self.rules.keeps(forms)) {
+            self.remark(Remark::TextsOfAnyLength);
+        }
         fitted.chunks = info.chunks.clone().filter(|_| fitted.shape == info.shape);
         fitted.facts = info.facts.iter().filter(|(key, _)| *key == "holds").cloned().collect();
         if info.facts.iter().any(|(key, _)| *key == "numbers") {
@@ -306,18 +311,21 @@ impl Builder {
     }
 
     /// Returns whether the target can hold the texts in canonical bytes.
-    fn texts_fit(&self, element: &ElementType, bytes: &[u8]) -> bool {
-        fn fit(rules: &Rules, datum: &Datum<'_>) -> bool {
+    fn texts_fit(&self, info: &ArrayInfo, bytes: &[u8]) -> bool {
+        fn fit(rule: &dyn Fn(&[u8]) -> bool, datum: &Datum<'_>) -> bool {
             match datum {
-                Datum::Text(text) => rules.text(text),
-                Datum::List(items) => items.iter().all(|item| fit(rules, item)),
-                Datum::Record(fields) => fields.iter().all(|(_, field)| fit(rules, field)),
+                Datum::Text(text) => rule(text),
+                Datum::List(items) => items.iter().all(|item| fit(rule, item)),
+                Datum::Record(fields) => fields.iter().all(|(_, field)| fit(rule, field)),
                 _ => true,
             }
         }
-        let fits = |datum: Result<Datum<'_>>| datum.is_ok_and(|datum| fit(&self.rules, &datum));
+        let of_bytes = |forms: &[TextForm]| forms.iter().all(|form| matches!(form, TextForm::Bytes(_)));
+        let of_bytes = info.texts.as_deref().is_some_and(of_bytes);
+        let rule = |text: &[u8]| self.rules.text(text) || of_bytes && self.rules.bytes(text);
+        let fits = |datum: Result<Datum<'_>>| datum.is_ok_and(|datum| fit(&rule, &datum));
         // Elements with a fixed size contain no text.
-        element.size().is_some() || Decoder::new(element, bytes).all(fits)
+        info.element.size().is_some() || Decoder::new(&info.element, bytes).all(fits)
     }
 
     /// Returns whether the target can hold all texts of an array of the source. Texts that cannot be read are
@@ -337,7 +345,7 @@ impl Builder {
         let mut fit = true;
         let pieces = Pieces::new(info, &slab, origin.limits().memory);
         let looked = pieces.into_iter().try_for_each(|piece| {
-            fit = fit && self.texts_fit(&info.element, &rescue.read(from, &piece)?);
+            fit = fit && self.texts_fit(info, &rescue.read(from, &piece)?);
             Ok::<_, Error>(())
         });
         if let Err(error) = looked {
@@ -400,7 +408,7 @@ impl Builder {
             self.lose(path, format!("is left out: its elements are of type {}", array.info.element));
             return None;
         }
-        if !self.texts_fit(&array.info.element, &array.bytes) {
+        if !self.texts_fit(&array.info, &array.bytes) {
             self.lose(path, NO_TEXT);
             return None;
         }

@@ -134,6 +134,8 @@ pub enum Remark {
     Metadata,
     /// Floating-point numbers of a size that no other format has become bytes.
     NumbersAsBytes,
+    /// Texts of a fixed number of characters get lengths of their own.
+    TextsOfAnyLength,
 }
 
 impl Remark {
@@ -155,6 +157,7 @@ impl Remark {
             Self::NumbersAsBytes => {
                 "floating-point numbers of this size remain bytes, because the file does not say what they mean"
             }
+            Self::TextsOfAnyLength => "texts of a fixed number of characters become texts of any length",
         }
     }
 }

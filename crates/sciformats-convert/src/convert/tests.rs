@@ -508,3 +508,47 @@ fn a_rescue_goes_on_past_what_cannot_be_read() {
         }
     }
 }
+
+#[test]
+fn texts_keep_the_widths_that_both_formats_have() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| dir.path().join(name);
+    let row = |s: &[u8; 6], u: &str| {
+        let mut wide: Vec<u8> = u.chars().flat_map(|c| u32::from(c).to_le_bytes()).collect();
+        wide.resize(16, 0);
+        [&s[..], &wide].concat()
+    };
+    let descr = "[('s', 'S6'), ('u', '<U4')]";
+    let mut bytes = npy::Header::new(npy::DType::parse(descr).unwrap(), [2]).to_bytes().unwrap();
+    bytes.extend([row(b"a\0b\0\0\0", "\u{e9}"), row(b"\0\0\0\0\0\0", "xyz")].concat());
+    let mut plain = npy::Header::new(npy::DType::parse("'S6'").unwrap(), [2]).to_bytes().unwrap();
+    plain.extend(b"ab\0\0\0\0c\0\0\0\0\0");
+    let of = |bytes: &[u8]| Arc::new(File::from_bytes(bytes.to_vec()).unwrap());
+    let dtype = |path: &Path| npy::Reader::open(path).unwrap().dtype().to_string();
+
+    // Through each format and back. HDF5 has no texts of a fixed number of characters.
+    for via in [Format::Hdf5, Format::Asdf, Format::Blosc2] {
+        let there = Plan::new(&of(&plain), via, &Options::default()).unwrap();
+        assert_eq!(there.losses(), [], "{via}");
+        let back = Plan::new(&written(&there, &at("there")), Format::Npy, &Options::default()).unwrap();
+        written(&back, &at("back.npy"));
+        assert_eq!(dtype(&at("back.npy")), "'|S6'", "{via}");
+    }
+    let there = Plan::new(&of(&bytes), Format::Hdf5, &Options::default()).unwrap();
+    assert_eq!(there.losses().len(), 1, "a text of any length must not contain a NUL");
+    bytes.iter_mut().rev().take(22 * 2).filter(|byte| **byte == b'b').for_each(|byte| *byte = 0);
+    let there = Plan::new(&of(&bytes), Format::Hdf5, &Options::default()).unwrap();
+    assert_eq!(there.losses(), []);
+    assert!(there.remarks().contains(&(Remark::TextsOfAnyLength, 1)), "{:?}", there.remarks());
+    written(&there, &at("there.h5"));
+    let stored = hdf5_pure::File::open(at("there.h5")).unwrap().dataset("data").unwrap().datatype().clone();
+    assert_eq!((stored.member("s").unwrap().1.size, stored.member("u").unwrap().1.size), (6, 16));
+    let back = Plan::new(&written(&there, &at("there.h5")), Format::Npy, &Options::default()).unwrap();
+    written(&back, &at("back.npy"));
+    assert_eq!(dtype(&at("back.npy")), "[('s', '|S6'), ('u', '<U3')]");
+    let asdf = Plan::new(&of(&bytes), Format::Asdf, &Options::default()).unwrap();
+    written(&asdf, &at("there.asdf"));
+    let file = asdf_core::Asdf::open(at("there.asdf")).unwrap();
+    let text = format!("{:?}", file.array("data").unwrap().datatype());
+    assert!(text.contains("Ascii(6)") && text.contains("Ucs4(4)"), "{text}");
+}

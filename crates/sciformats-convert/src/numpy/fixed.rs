@@ -7,7 +7,7 @@ use sciformats_core::{Error, bound};
 use super::encode::{is_text, with_texts};
 use crate::parts::{Part, each};
 use sciformats::Result;
-use sciformats::model::ElementType;
+use sciformats::model::{ElementType, TextForm};
 
 /// Converts elements with text to NumPy's form, in which every element has the same size. All elements are
 /// examined once to find the widths of their texts, and then converted piece by piece.
@@ -42,15 +42,27 @@ struct Width {
     characters: usize,
     ascii: bool,
     utf8: bool,
+    /// How the source stores the texts.
+    form: TextForm,
 }
 
 impl Default for Width {
     fn default() -> Self {
-        Self { bytes: 0, characters: 0, ascii: true, utf8: true }
+        Self { bytes: 0, characters: 0, ascii: true, utf8: true, form: TextForm::Variable }
     }
 }
 
 impl Width {
+    /// Returns the width of texts that a file stores in this form. No text in memory is longer than the bounds.
+    fn of(form: TextForm) -> Self {
+        let width = Self { form, ..Self::default() };
+        match form {
+            TextForm::Variable => width,
+            TextForm::Bytes(size) => Self { bytes: bound::addressable(size), ..width },
+            TextForm::Characters(count) => Self { characters: bound::addressable(count), ..width },
+        }
+    }
+
     fn see(&mut self, text: &[u8]) {
         self.bytes = self.bytes.max(text.len());
         self.ascii &= text.is_ascii();
@@ -62,7 +74,12 @@ impl Width {
 
     /// Returns whether the texts are stored as bytes.
     fn in_bytes(&self, alone: bool) -> bool {
-        !self.utf8 || (self.ascii && !alone)
+        let in_bytes = match self.form {
+            TextForm::Variable => !alone,
+            TextForm::Bytes(_) => true,
+            TextForm::Characters(_) => false,
+        };
+        !self.utf8 || (self.ascii && in_bytes)
     }
 }
 
@@ -70,6 +87,13 @@ impl Fixed {
     /// Prepares the conversion of elements of this type.
     pub fn new(element: &ElementType) -> Self {
         Self { element: element.clone(), places: Vec::new() }
+    }
+
+    /// Gives the texts at least the widths that they have in their source. Texts that the source stores as bytes have the type
+    /// `S` if all of them are ASCII, and texts that it stores as characters have the type `U`.
+    #[must_use]
+    pub fn with_texts(self, forms: &[TextForm]) -> Self {
+        Self { places: forms.iter().copied().map(Width::of).collect(), ..self }
     }
 
     /// Returns whether the elements contain no text and therefore need no conversion.

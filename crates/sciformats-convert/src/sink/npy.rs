@@ -16,7 +16,8 @@ pub(super) fn create(path: &Path, options: &WriteOptions) -> Result<Box<dyn Sink
 }
 
 fn write(path: &Path, elements: &Elements) -> Result<()> {
-    let mut fixed = Fixed::new(&elements.info.element);
+    let forms = elements.info.texts.as_deref().unwrap_or_default();
+    let mut fixed = Fixed::new(&elements.info.element).with_texts(forms);
     if !fixed.is_as_is() {
         elements.for_each_piece(&mut |_, bytes| {
             fixed.look(bytes)?;

@@ -3,7 +3,7 @@
 use sciformats_core::Error;
 
 use super::Elements;
-use sciformats::model::{ArrayInfo, ElementType, Name};
+use sciformats::model::{ArrayInfo, ElementType, Name, TextForm};
 use sciformats::{Format, Result};
 
 /// How the objects of a file are arranged.
@@ -212,6 +212,16 @@ impl Rules {
             // Texts of a fixed width are padded with NULs.
             _ => !text.ends_with(b"\0") && std::str::from_utf8(text).is_ok(),
         }
+    }
+
+    /// Returns whether the target can hold a text that it stores as bytes of a fixed number.
+    pub(crate) fn bytes(&self, text: &[u8]) -> bool {
+        self.format == Format::Hdf5 && !text.ends_with(b"\0")
+    }
+
+    /// Returns whether the target can store texts in these forms.
+    pub(crate) fn keeps(&self, forms: &[TextForm]) -> bool {
+        self.format != Format::Hdf5 || forms.iter().all(|form| !matches!(form, TextForm::Characters(_)))
     }
 
     /// Returns whether an object may have an attribute of this name and type; `shape` is that of the object,

@@ -6,7 +6,7 @@ use npy::{ByteOrder, DType, Kind, Reader};
 use sciformats_core::{Error, Fault, FaultKind, Slab, endian};
 
 use crate::file::Storage;
-use crate::model::{ArrayInfo, ElementType, Name, Object, ObjectId, Target, Value};
+use crate::model::{ArrayInfo, ElementType, Name, Object, ObjectId, Target, TextForm, Value};
 use crate::options::OpenOptions;
 use crate::pieces::{copied, grow};
 use crate::source::{Extent, Fact, Finding, Members, Source, Structure};
@@ -52,6 +52,20 @@ fn element(of: &DType) -> ElementType {
             ElementType::Array { element: Box::new(element(item)), shape: shape.clone() }
         }
         _ => ElementType::Opaque(of.size().unwrap_or_default()),
+    }
+}
+
+/// Appends how the texts in elements are stored.
+fn texts(of: &DType, forms: &mut Vec<TextForm>) {
+    match of {
+        DType::Scalar { kind: Kind::Bytes, size, .. } => forms.push(TextForm::Bytes(*size)),
+        DType::Scalar { kind: Kind::Text, size, .. } => forms.push(TextForm::Characters(*size / 4)),
+        DType::Record(fields) => {
+            let named = fields.iter().filter(|field| !field.name.is_empty());
+            named.for_each(|field| texts(&field.dtype, forms));
+        }
+        DType::Array { item, .. } => texts(item, forms),
+        _ => {}
     }
 }
 
@@ -163,7 +177,9 @@ impl Source for Adapter {
         info.stored = Some(self.reader.stored_size());
         info.width = self.reader.dtype().size();
         info.facts = vec![("offset", self.reader.data_offset().into())];
-        Ok(Object::Array(Box::new(info)))
+        let mut forms = Vec::new();
+        texts(self.reader.dtype(), &mut forms);
+        Ok(Object::Array(Box::new(info.with_texts(forms))))
     }
 
     fn members(&self, _: ObjectId) -> Result<Members<'_>> {

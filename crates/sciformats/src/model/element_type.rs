@@ -84,6 +84,18 @@ pub enum ElementType {
     Region,
 }
 
+/// How the texts in one position of elements are stored. It makes no difference to their values.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TextForm {
+    /// Each text has a length of its own.
+    #[default]
+    Variable,
+    /// Each text has this number of bytes, or fewer and a padding.
+    Bytes(u64),
+    /// Each text has this number of characters of four bytes, or fewer and a padding.
+    Characters(u64),
+}
+
 impl ElementType {
     /// Returns the number of canonical bytes of one element, if all elements have the same; `None` if they
     /// differ, or if the number exceeds 64 bits.

@@ -25,7 +25,7 @@ mod type_json;
 mod value;
 
 pub use datum::{Datum, Decoder, FloatKind};
-pub use element_type::ElementType;
+pub use element_type::{ElementType, TextForm};
 pub use name::Name;
 pub use object::{ArrayInfo, Attribute, AttributeValue, Kind, Object, ObjectId, Target};
 pub use value::{Value, write_float, write_text};

@@ -4,7 +4,7 @@ use std::fmt;
 
 use sciformats_core::Error;
 
-use super::{ElementType, Name, Value};
+use super::{ElementType, Name, TextForm, Value};
 use crate::Result;
 
 /// Identifies an object inside its file. Equal ids mean the same object, which is how several hard links to
@@ -186,6 +186,9 @@ pub struct ArrayInfo {
     /// Bytes that each element takes as it is stored, where that is the same for all of them; what texts of a fixed width mean has
     /// no size of its own, but what is gone through for them has.
     pub width: Option<u64>,
+    /// How the texts in elements are stored: one entry for each text or reference in an element, in order, where an array counts
+    /// once. It is `None` if this is not known, or if all of them have lengths of their own.
+    pub texts: Option<Box<[TextForm]>>,
     /// Further facts: layout, byte order, fill value.
     pub facts: Vec<(&'static str, Value)>,
 }
@@ -207,8 +210,16 @@ impl ArrayInfo {
             filters: Vec::new(),
             stored: None,
             width: None,
+            texts: None,
             facts: Vec::new(),
         }
+    }
+
+    /// Sets how the texts in elements are stored.
+    pub(crate) fn with_texts(mut self, forms: Vec<TextForm>) -> Self {
+        let is_fixed = forms.iter().any(|form| *form != TextForm::Variable);
+        self.texts = is_fixed.then(|| forms.into_boxed_slice());
+        self
     }
 
     /// Returns the number of elements; `None` if it exceeds 64 bits.

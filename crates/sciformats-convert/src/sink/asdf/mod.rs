@@ -184,11 +184,12 @@ fn key(name: &Name) -> Result<String> {
 
 fn array(elements: &Elements) -> Result<NewArray> {
     let shape = elements.dimensions()?.to_vec();
-    if elements.info.element == ElementType::Text {
+    let forms = elements.info.texts.as_deref().unwrap_or_default();
+    if elements.info.element == ElementType::Text && forms.is_empty() {
         return NewArray::from_strings(&texts(elements)?, &shape);
     }
     if elements.info.element.size().is_none() {
-        let (datatype, bytes) = wide::fixed(&elements.info.element, &elements.to_bytes()?)?;
+        let (datatype, bytes) = wide::fixed((&elements.info.element, forms), &elements.to_bytes()?)?;
         return NewArray::from_bytes(datatype, ByteOrder::Little, &shape, bytes);
     }
     let datatype = datatype(&elements.info.element, &mut std::iter::empty())?;
@@ -210,8 +211,8 @@ fn texts(elements: &Elements) -> Result<Vec<String>> {
     Ok(texts)
 }
 
-/// Returns the type of elements in a file; `widths` are the widths of the texts in them, in characters.
-fn datatype(element: &ElementType, widths: &mut dyn Iterator<Item = u64>) -> Result<Datatype> {
+/// Returns the type of elements in a file; `texts` are the types of the texts in them.
+fn datatype(element: &ElementType, texts: &mut dyn Iterator<Item = ScalarType>) -> Result<Datatype> {
     use ElementType as T;
     let scalar = match element {
         T::Int(1) => ScalarType::Int8,
@@ -228,14 +229,14 @@ fn datatype(element: &ElementType, widths: &mut dyn Iterator<Item = u64>) -> Res
         T::Complex(8) => ScalarType::Complex64,
         T::Complex(16) => ScalarType::Complex128,
         T::Bool => ScalarType::Bool8,
-        T::Text => ScalarType::Ucs4(widths.next().unwrap_or(1)),
+        T::Text => texts.next().unwrap_or(ScalarType::Ucs4(1)),
         T::Compound(fields) => {
             let fields = fields.iter().map(|(name, element)| {
                 let (element, shape) = match element {
                     T::Array { element, shape } => (&**element, shape.clone()),
                     plain => (plain, Vec::new()),
                 };
-                let field = Field::new(name.shown(), datatype(element, widths)?, ByteOrder::Little);
+                let field = Field::new(name.shown(), datatype(element, texts)?, ByteOrder::Little);
                 Ok(Field { shape, ..field })
             });
             return Ok(Datatype::Struct(fields.collect::<Result<_>>()?));

@@ -1,6 +1,7 @@
 //! Encodes canonical bytes as elements of HDF5. Numbers have the same bytes in both.
 
 use std::collections::HashMap;
+use std::slice::Iter;
 
 use hdf5_pure::references::{Reference, RegionReference};
 use hdf5_pure::structure::Selection;
@@ -11,7 +12,7 @@ use sciformats_core::arith::fit;
 
 use crate::sink::refused;
 use sciformats::model::canonical::{length, take};
-use sciformats::model::{ElementType, Name};
+use sciformats::model::{ElementType, Name, TextForm};
 use sciformats::{Format, Result};
 
 /// References by the paths that they lead to.
@@ -24,6 +25,16 @@ pub(crate) fn encode(
     references: &References,
     to: &mut Encoder<'_>,
 ) -> Result<()> {
+    encode_in((element, &[]), bytes, references, to)
+}
+
+/// Works like [`encode`], with the forms of the texts in elements.
+pub(super) fn encode_in(
+    (element, forms): (&ElementType, &[TextForm]),
+    bytes: &[u8],
+    references: &References,
+    to: &mut Encoder<'_>,
+) -> Result<()> {
     if element.size().is_some() {
         to.bytes(bytes);
         return Ok(());
@@ -31,7 +42,7 @@ pub(crate) fn encode(
     let mut rest = bytes;
     while !rest.is_empty() {
         let before = rest.len();
-        one(element, &mut rest, references, to)?;
+        part((element, &mut forms.iter()), &mut rest, references, to)?;
         if rest.len() == before {
             return Err(Error::usage("elements", "without bytes have no end"));
         }
@@ -46,6 +57,16 @@ pub(crate) fn one(
     references: &References,
     to: &mut Encoder<'_>,
 ) -> Result<()> {
+    part((element, &mut [].iter()), rest, references, to)
+}
+
+/// Appends a part of an element. `forms` are those of its texts and of the texts after it.
+fn part(
+    (element, forms): (&ElementType, &mut Iter<'_, TextForm>),
+    rest: &mut &[u8],
+    references: &References,
+    to: &mut Encoder<'_>,
+) -> Result<()> {
     use ElementType as T;
     if let Some(size) = element.size() {
         to.bytes(take(rest, size)?);
@@ -54,15 +75,20 @@ pub(crate) fn one(
     match element {
         T::Text => {
             let text = sciformats::model::canonical::text(rest)?;
-            to.sequence(text.len(), text)
+            match forms.next() {
+                Some(&TextForm::Bytes(size)) => fixed(text, size, to),
+                _ => to.sequence(text.len(), text),
+            }
         }
         T::Reference => {
+            forms.next();
             let path = String::from_utf8_lossy(sciformats::model::canonical::text(rest)?);
             // A missing object becomes a null reference; the plan has reported it.
             let reference = references.get(&*path).copied().unwrap_or_default();
             Reference::encode(&[reference], to)
         }
         T::Region => {
+            forms.next();
             let text = String::from_utf8_lossy(sciformats::model::canonical::text(rest)?);
             // Names may contain spaces; selections cannot.
             let (path, selection) = text.rsplit_once(' ').unwrap_or_default();
@@ -77,14 +103,34 @@ pub(crate) fn one(
             let items = fit(count, "items of a sequence")?;
             to.sequence_of(items, |to| (0..count).try_for_each(|_| one(element, rest, references, to)))
         }
-        T::Compound(fields) => fields.iter().try_for_each(|(_, field)| one(field, rest, references, to)),
+        T::Compound(fields) => {
+            fields.iter().try_for_each(|(_, field)| part((field, &mut *forms), rest, references, to))
+        }
         T::Array { element, shape } => {
             let wide = || Error::usage("elements", "have more than 2^64 parts");
             let count = sciformats_core::slab::elements(shape).ok_or_else(wide)?;
-            (0..count).try_for_each(|_| one(element, rest, references, to))
+            // The texts in one position of each item have one form.
+            let mut after = forms.clone();
+            for _ in 0..count {
+                after = forms.clone();
+                part((element, &mut after), rest, references, to)?;
+            }
+            *forms = after;
+            Ok(())
         }
         other => Err(refused(Format::Hdf5, format!("elements of type {other}"))),
     }
+}
+
+/// Appends a text of this number of bytes, filled up with NULs.
+fn fixed(text: &[u8], size: u64, to: &mut Encoder<'_>) -> Result<()> {
+    let padding = usize::try_from(size).ok().and_then(|size| size.checked_sub(text.len()));
+    let padding = padding.ok_or_else(|| {
+        Error::usage("elements", format!("include a text of {} bytes, which has room for {size}", text.len()))
+    })?;
+    to.bytes(text);
+    to.bytes(&vec![0; padding.max(usize::from(size == 0))]);
+    Ok(())
 }
 
 /// Returns the number of dimensions that a selection is stored with; 0 for all and for none of the elements,
@@ -136,6 +182,11 @@ pub(super) fn text(name: &Name) -> Result<&str> {
 
 /// Returns the type of elements in a file, packed and little-endian.
 pub(crate) fn datatype(element: &ElementType) -> Result<Datatype> {
+    datatype_in(element, &mut [].iter())
+}
+
+/// Works like [`datatype`], with the forms of the texts in elements.
+pub(super) fn datatype_in(element: &ElementType, forms: &mut Iter<'_, TextForm>) -> Result<Datatype> {
     use ElementType as T;
     let wide = || refused(Format::Hdf5, format!("elements of type {element}"));
     let bytes = |size: u64| u32::try_from(size).map_err(|_| wide());
@@ -149,10 +200,20 @@ pub(crate) fn datatype(element: &ElementType) -> Result<Datatype> {
         T::Complex(4) => Datatype::complex(&Datatype::float16()),
         T::Complex(8) => Datatype::complex(&Datatype::float32()),
         T::Complex(16) => Datatype::complex(&Datatype::float64()),
-        T::Text => Datatype::string(),
+        T::Text => match forms.next() {
+            // HDF5 has no text without bytes.
+            Some(&TextForm::Bytes(size)) => Datatype::fixed_string(bytes(size)?.max(1)),
+            _ => Datatype::string(),
+        },
         T::Vlen(element) => Datatype::sequence(&datatype(element)?),
-        T::Reference => Reference::datatype(),
-        T::Region => RegionReference::datatype(),
+        T::Reference => {
+            forms.next();
+            Reference::datatype()
+        }
+        T::Region => {
+            forms.next();
+            RegionReference::datatype()
+        }
         T::Opaque(size) => Datatype::opaque(bytes(*size)?, ""),
         T::Bits(size) => Datatype::bits(bytes(*size)?),
         T::Time(size) => Datatype::time(bytes(*size)?),
@@ -166,13 +227,13 @@ pub(crate) fn datatype(element: &ElementType) -> Result<Datatype> {
         T::Compound(fields) => {
             let mut members = Vec::new();
             for (name, field) in fields {
-                members.push((text(name)?, datatype(field)?));
+                members.push((text(name)?, datatype_in(field, forms)?));
             }
             Datatype::compound(members)
         }
         T::Array { element, shape } => {
             let shape: Result<Vec<u32>> = shape.iter().map(|&length| bytes(length)).collect();
-            Datatype::array(&shape?, &datatype(element)?)
+            Datatype::array(&shape?, &datatype_in(element, forms)?)
         }
         _ => return Err(wide()),
     })

@@ -12,7 +12,7 @@ use hdf5_pure::{CreateOptions, DatasetBuilder, ObjectId, Writer};
 use sciformats_core::Error;
 use sciformats_core::arith::sub;
 
-use self::encode::{Packed, References, datatype, encode, text};
+use self::encode::{Packed, References, datatype, datatype_in, encode_in, text};
 use super::{Elements, Handle, New, Place, Sink, WriteOptions, moderate, refused, rules};
 use sciformats::model::{AttributeValue, ElementType, Name};
 use sciformats::{Format, Result};
@@ -132,7 +132,9 @@ impl Writing {
 
     fn array(&mut self, path: &str, elements: &Elements) -> Result<ObjectId> {
         rules(Format::Hdf5)?.check(elements)?;
-        let dataset = self.writer.dataset(path).datatype(datatype(&elements.info.element)?);
+        let forms = elements.info.texts.clone().unwrap_or_default();
+        let datatype = datatype_in(&elements.info.element, &mut forms.iter())?;
+        let dataset = self.writer.dataset(path).datatype(datatype);
         let Some(shape) = elements.info.shape.as_deref() else { return dataset.write_null() };
         let mut elements = elements.clone();
         let dataset = match shape {
@@ -147,7 +149,7 @@ impl Writing {
         }
         elements.for_each_piece(&mut |slab, bytes| {
             let element = &elements.info.element;
-            dataset.write_encoded(slab, |to| encode(element, bytes, &References::new(), to))?;
+            dataset.write_encoded(slab, |to| encode_in((element, &forms), bytes, &References::new(), to))?;
             Ok(ControlFlow::Continue(()))
         })?;
         Ok(id)
@@ -167,9 +169,10 @@ impl Writing {
         }
         for (id, elements) in std::mem::take(&mut self.arrays) {
             let mut dataset = self.writer.open_id(id)?;
+            let forms = elements.info.texts.clone().unwrap_or_default();
             elements.for_each_piece(&mut |slab, bytes| {
                 let element = &elements.info.element;
-                dataset.write_encoded(slab, |to| encode(element, bytes, &references, to))?;
+                dataset.write_encoded(slab, |to| encode_in((element, &forms), bytes, &references, to))?;
                 Ok(ControlFlow::Continue(()))
             })?;
         }

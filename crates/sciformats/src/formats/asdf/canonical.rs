@@ -5,7 +5,7 @@ use sciformats_core::bound;
 use sciformats_core::slab::elements;
 use sciformats_core::{Error, Fault, FaultKind};
 
-use crate::model::ElementType;
+use crate::model::{ElementType, TextForm};
 use crate::{Name, Result};
 
 /// The number of bytes before a text, which contain its length.
@@ -42,6 +42,16 @@ pub(super) fn element(of: &Datatype) -> ElementType {
             };
             ElementType::Compound(fields.iter().map(field).collect())
         }
+    }
+}
+
+/// Appends how the texts in elements are stored.
+pub(super) fn texts(of: &Datatype, forms: &mut Vec<TextForm>) {
+    match of {
+        Datatype::Scalar(ScalarType::Ascii(size)) => forms.push(TextForm::Bytes(*size)),
+        Datatype::Scalar(ScalarType::Ucs4(size)) => forms.push(TextForm::Characters(*size)),
+        Datatype::Scalar(_) => {}
+        Datatype::Struct(fields) => fields.iter().for_each(|field| texts(&field.datatype, forms)),
     }
 }
 

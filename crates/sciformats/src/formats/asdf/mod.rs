@@ -147,7 +147,9 @@ impl Adapter {
     fn info(&self, node: NodeId) -> Result<ArrayInfo> {
         let array = self.file.array_at(node)?;
         let datatype = array.datatype();
-        let mut info = ArrayInfo::new(canonical::element(datatype), array.shape());
+        let mut forms = Vec::new();
+        canonical::texts(datatype, &mut forms);
+        let mut info = ArrayInfo::new(canonical::element(datatype), array.shape()).with_texts(forms);
         info.width = datatype.size();
         let packed = datatype.size().and_then(|size| size.checked_mul(array.len()));
         let available = self.place(&array, packed, &mut info)?;

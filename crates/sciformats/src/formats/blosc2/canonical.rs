@@ -4,7 +4,7 @@ use cframe::{ByteOrder, DType, Kind};
 use sciformats_core::bound;
 use sciformats_core::{Error, Fault, FaultKind, endian};
 
-use crate::model::ElementType;
+use crate::model::{ElementType, TextForm};
 use crate::{Name, Result};
 
 /// The number of bytes before a text, which contain its length.
@@ -36,6 +36,17 @@ pub(super) fn element(of: &DType) -> ElementType {
             element: Box::new(element(item)),
             shape: shape.iter().map(|&n| n as u64).collect(),
         },
+    }
+}
+
+/// Appends how the texts in elements are stored.
+pub(super) fn texts(of: &DType, forms: &mut Vec<TextForm>) {
+    match of {
+        DType::Scalar { kind: Kind::Bytes, size, .. } => forms.push(TextForm::Bytes(*size as u64)),
+        DType::Scalar { kind: Kind::Text, size, .. } => forms.push(TextForm::Characters(*size as u64 / 4)),
+        DType::Scalar { .. } => {}
+        DType::Record { fields, .. } => fields.iter().for_each(|field| texts(&field.dtype, forms)),
+        DType::Array { item, .. } => texts(item, forms),
     }
 }
 

@@ -107,7 +107,11 @@ impl Adapter {
             Content::Array { array, dtype } => {
                 let opaque = || ElementType::Opaque(array.typesize().into());
                 let element = dtype.as_ref().map_or_else(opaque, canonical::element);
-                let mut info = ArrayInfo::new(element, array.shape());
+                let mut forms = Vec::new();
+                if let Some(dtype) = dtype {
+                    canonical::texts(dtype, &mut forms);
+                }
+                let mut info = ArrayInfo::new(element, array.shape()).with_texts(forms);
                 info.chunks = Some(array.chunk_shape().to_vec());
                 info.facts.extend(array.dtype().map(|text| ("dtype", text.into())));
                 info

@@ -11,7 +11,7 @@ use sciformats_core::endian::ByteOrder;
 
 use super::name;
 use crate::Result;
-use crate::model::{ArrayInfo, ElementType, Value};
+use crate::model::{ArrayInfo, ElementType, TextForm, Value};
 use crate::source::Fact;
 
 /// The largest number of chunks that are added up to find the stored size. More of them would take longer
@@ -53,6 +53,19 @@ pub fn element(of: &hdf5_pure::ElementType) -> ElementType {
         Stored::RegionReference => ElementType::Region,
         // The meaning was added to the format later, so only the bytes are known.
         _ => ElementType::Opaque(0),
+    }
+}
+
+/// Appends how the texts and references in elements are stored.
+fn texts(of: &Datatype, forms: &mut Vec<TextForm>) {
+    match &of.class {
+        Class::String { .. } => forms.push(TextForm::Bytes(of.size.into())),
+        Class::VariableLength(VariableLength::String { .. }) | Class::Reference(_) => {
+            forms.push(TextForm::Variable);
+        }
+        Class::Compound(members) => members.iter().for_each(|member| texts(&member.datatype, forms)),
+        Class::Array { base, .. } => texts(base, forms),
+        _ => {}
     }
 }
 
@@ -230,6 +243,9 @@ pub(super) fn array(file: &File, dataset: &Dataset) -> Result<ArrayInfo> {
     let datatype = dataset.datatype();
     let mut info = ArrayInfo::new(element(&datatype.element_type()?), Vec::new());
     info.shape = dataset.dataspace().extent().map(<[u64]>::to_vec);
+    let mut forms = Vec::new();
+    texts(datatype, &mut forms);
+    info = info.with_texts(forms);
     // Of what stands elsewhere it is not known how much it is.
     info.width = (!leads_elsewhere(datatype)).then(|| datatype.size.into());
     // What is wrong with the storage is told when elements are read.
