@@ -3,9 +3,8 @@
 use std::borrow::Cow;
 use std::path::Path;
 
-use sciformats_core::commit::{Plan, Session, Syncs};
+use sciformats_core::commit::{Edited, Head, Session, check_elements};
 use sciformats_core::endian::ByteOrder;
-use sciformats_core::error::Within;
 use sciformats_core::storage::{Durability, FileStorage};
 use sciformats_core::{Error, Fault, FaultKind, Limits, ReadAt, Result, Slab, WriteAt};
 
@@ -38,11 +37,7 @@ use crate::spec::{DType, Header};
 /// ```
 #[derive(Debug)]
 pub struct Editor<S = FileStorage> {
-    session: Session<S>,
-    layout: Layout,
-    durability: Durability,
-    /// Whether the device failed, so that the header must be read again.
-    stale: bool,
+    file: Edited<S, Layout>,
 }
 
 impl Editor {
@@ -63,8 +58,7 @@ impl Editor {
     /// # Errors
     /// Those of [`Reader::open`](crate::Reader::open); `Conflict` if another editor has it open.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
-        let path = path.as_ref();
-        Session::open(path).and_then(Self::over).within(Some(path), None)
+        Ok(Self { file: Edited::open(path)? })
     }
 }
 
@@ -83,38 +77,33 @@ impl<S: ReadAt + WriteAt> Editor<S> {
     /// # Errors
     /// Those of [`Reader::open`](crate::Reader::open).
     pub fn in_storage(storage: S) -> Result<Self> {
-        Self::over(Session::over(storage))
-    }
-
-    fn over(mut session: Session<S>) -> Result<Self> {
-        let layout = read(&mut session)?;
-        Ok(Self { session, layout, durability: Durability::default(), stale: false })
+        Ok(Self { file: Edited::over(storage)? })
     }
 
     /// Returns the same editor with another durability.
     #[must_use]
     pub fn with_durability(self, durability: Durability) -> Self {
-        Self { durability, ..self }
+        Self { file: self.file.with_durability(durability) }
     }
 
     /// Returns the header, which describes the array.
     pub fn header(&self) -> &Header {
-        &self.layout.header
+        &self.layout().header
     }
 
     /// Returns the type of the elements.
     pub fn dtype(&self) -> &DType {
-        &self.layout.header.dtype
+        &self.layout().header.dtype
     }
 
     /// Returns the dimensions.
     pub fn shape(&self) -> &[u64] {
-        &self.layout.header.shape
+        &self.layout().header.shape
     }
 
     /// Returns the storage.
     pub fn into_storage(self) -> S {
-        self.session.into_storage()
+        self.file.into_storage()
     }
 
     /// Appends rows along the dimension that varies slowest, which is the first dimension, or in Fortran order the last. The rows
@@ -159,9 +148,10 @@ impl<S: ReadAt + WriteAt> Editor<S> {
     /// # Errors
     /// Those of [`append`](Self::append).
     pub fn append_bytes(&mut self, rows: &[u8]) -> Result<()> {
-        self.settle()?;
-        let (plan, header) = edit::append(self.session.storage(), &self.layout, Cow::Borrowed(rows))?;
-        self.commit(plan, header)
+        self.file.settle()?;
+        let (plan, header) = edit::append(self.file.storage(), self.layout(), Cow::Borrowed(rows))?;
+        let layout = Layout { header, file_len: plan.new_len, ..self.layout().clone() };
+        self.file.commit(plan, layout)
     }
 
     /// Overwrites the selected elements.
@@ -199,24 +189,11 @@ impl<S: ReadAt + WriteAt> Editor<S> {
     /// # Errors
     /// Those of [`write_slab`](Self::write_slab).
     pub fn write_slab_bytes(&mut self, slab: &Slab, bytes: &[u8]) -> Result<()> {
-        self.settle()?;
-        if slab.of() != self.shape() {
-            let problem = format!(
-                "selects from an array of {:?}, but this array has the shape {:?}",
-                slab.of(),
-                self.shape()
-            );
-            return Err(Error::usage("slab", problem));
-        }
-        let expected = slab.len().checked_mul(self.layout.size);
-        let expected = expected.ok_or_else(|| Error::usage("slab", "has more than 2^64 bytes"))?;
-        if bytes.len() as u64 != expected {
-            let problem = format!("have {} bytes, but the slab selects {expected} bytes", bytes.len());
-            return Err(Error::usage("elements", problem));
-        }
-        let plan = edit::overwrite(self.session.storage(), &self.layout, slab, Cow::Borrowed(bytes))?;
-        let header = self.layout.header.clone();
-        self.commit(plan, header)
+        self.file.settle()?;
+        check_elements(slab, self.shape(), self.layout().size, bytes)?;
+        let plan = edit::overwrite(self.file.storage(), self.layout(), slab, Cow::Borrowed(bytes))?;
+        let layout = Layout { file_len: plan.new_len, ..self.layout().clone() };
+        self.file.commit(plan, layout)
     }
 
     /// Returns elements as the bytes of the file's type.
@@ -238,51 +215,31 @@ impl<S: ReadAt + WriteAt> Editor<S> {
         }
     }
 
-    fn commit(&mut self, plan: Plan<'_>, header: Header) -> Result<()> {
-        // The syncs in between protect the stored bytes; the last sync makes the new bytes durable.
-        let syncs = if self.durability == Durability::Power { Syncs::Durable } else { Syncs::Ordered };
-        let file_len = plan.new_len;
-        self.stale = true;
-        self.session.commit(plan, syncs)?;
-        self.layout = Layout { header, file_len, ..self.layout.clone() };
-        self.stale = watch(&mut self.session, &self.layout).is_err();
-        Ok(())
+    fn layout(&self) -> &Layout {
+        self.file.head()
     }
+}
 
-    /// Completes or takes back an edit that failed.
-    fn settle(&mut self) -> Result<()> {
-        if self.stale {
-            self.session.settle()?;
-            self.session.verify()?;
-            self.session.unwatch();
-            self.layout = read(&mut self.session)?;
-            self.stale = false;
+impl Head for Layout {
+    fn read<S: ReadAt + WriteAt>(session: &mut Session<S>) -> Result<Self> {
+        let limits = Limits::default();
+        let (_, header, data) = read_header(session.storage(), &limits)?;
+        if may_have_journal(&header, data, session.storage().size()) {
+            session.recover()?;
         }
-        Ok(())
+        let (preamble, header, data) = read_header(session.storage(), &limits)?;
+        if header.dtype.has_objects() {
+            return Err(Error::unsupported("editing an array of Python objects"));
+        }
+        let file_len = session.storage().size();
+        let whole = header.stored_size().and_then(|size| data.checked_add(size));
+        let size = header.dtype.size().filter(|_| whole.is_some_and(|whole| whole <= file_len));
+        let short = || Fault::new("elements", FaultKind::Truncated).at("array", file_len);
+        Ok(Self { preamble, header, data, size: size.ok_or_else(short)?, file_len })
     }
-}
 
-/// Completes an interrupted edit, if there is one, and reads the header.
-fn read<S: ReadAt + WriteAt>(session: &mut Session<S>) -> Result<Layout> {
-    let limits = Limits::default();
-    let (_, header, data) = read_header(session.storage(), &limits)?;
-    if may_have_journal(&header, data, session.storage().size()) {
-        session.recover()?;
+    /// Edits build upon the header, which also determines the length of the file.
+    fn size(&self) -> u64 {
+        self.data
     }
-    let (preamble, header, data) = read_header(session.storage(), &limits)?;
-    if header.dtype.has_objects() {
-        return Err(Error::unsupported("editing an array of Python objects"));
-    }
-    let file_len = session.storage().size();
-    let whole = header.stored_size().and_then(|size| data.checked_add(size));
-    let size = header.dtype.size().filter(|_| whole.is_some_and(|whole| whole <= file_len));
-    let short = || Fault::new("elements", FaultKind::Truncated).at("array", file_len);
-    let layout = Layout { preamble, header, data, size: size.ok_or_else(short)?, file_len };
-    watch(session, &layout)?;
-    Ok(layout)
-}
-
-/// Makes the session watch what edits build upon: the header, which also determines the length of the file.
-fn watch<S: ReadAt + WriteAt>(session: &mut Session<S>, layout: &Layout) -> Result<()> {
-    session.watch(0, layout.data)
 }

@@ -2,8 +2,7 @@
 
 use std::path::Path;
 
-use sciformats_core::commit::{Session, Syncs};
-use sciformats_core::error::Within;
+use sciformats_core::commit::{Edited, Head, Session, check_elements};
 use sciformats_core::storage::{Durability, FileStorage};
 use sciformats_core::{Error, ReadAt, Result, Slab, WriteAt};
 
@@ -39,11 +38,7 @@ use crate::writer::{little, typed};
 /// ```
 #[derive(Debug)]
 pub struct Editor<S = FileStorage> {
-    session: Session<S>,
-    layout: Layout,
-    durability: Durability,
-    /// Whether the device failed, so that the layout must be read again.
-    stale: bool,
+    file: Edited<S, Layout>,
 }
 
 impl Editor {
@@ -64,8 +59,7 @@ impl Editor {
     /// # Errors
     /// Those of [`Reader::open`](crate::Reader::open); `Conflict` if another editor has it open.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
-        let path = path.as_ref();
-        Session::open(path).and_then(Self::over).within(Some(path), None)
+        Ok(Self { file: Edited::open(path)? })
     }
 }
 
@@ -85,43 +79,38 @@ impl<S: ReadAt + WriteAt> Editor<S> {
     /// # Errors
     /// Those of [`Reader::open`](crate::Reader::open).
     pub fn in_storage(storage: S) -> Result<Self> {
-        Self::over(Session::over(storage))
-    }
-
-    fn over(mut session: Session<S>) -> Result<Self> {
-        let layout = read(&mut session)?;
-        Ok(Self { session, layout, durability: Durability::default(), stale: false })
+        Ok(Self { file: Edited::over(storage)? })
     }
 
     /// Returns the same editor with another durability.
     #[must_use]
     pub fn with_durability(self, durability: Durability) -> Self {
-        Self { durability, ..self }
+        Self { file: self.file.with_durability(durability) }
     }
 
     /// Returns the header as it is stored.
     pub fn header(&self) -> &Header {
-        &self.layout.header
+        &self.layout().header
     }
 
     /// Returns the dimensions, the fastest varying first.
     pub fn dims(&self) -> &[u64] {
-        &self.layout.header.dims
+        &self.layout().header.dims
     }
 
     /// Returns the dimensions in C order, the slowest varying first.
     pub fn shape(&self) -> &[u64] {
-        &self.layout.shape
+        &self.layout().shape
     }
 
     /// Returns the type of the elements.
     pub fn element(&self) -> ElementType {
-        self.layout.element
+        self.layout().element
     }
 
     /// Returns the storage.
     pub fn into_storage(self) -> S {
-        self.session.into_storage()
+        self.file.into_storage()
     }
 
     /// Appends rows along the slowest dimension, which is the last of [`dims`](Self::dims). The metadata stay after the data.
@@ -162,7 +151,7 @@ impl<S: ReadAt + WriteAt> Editor<S> {
     /// # Errors
     /// Those of [`append`](Self::append).
     pub fn append_bytes(&mut self, rows: &[u8]) -> Result<()> {
-        self.append_elements(little(self.layout.element, rows))
+        self.append_elements(little(self.layout().element, rows))
     }
 
     /// Overwrites the selected elements. The last dimension of [`shape`](Self::shape) varies fastest.
@@ -201,7 +190,7 @@ impl<S: ReadAt + WriteAt> Editor<S> {
     /// # Errors
     /// Those of [`write_slab`](Self::write_slab).
     pub fn write_slab_bytes(&mut self, slab: &Slab, bytes: &[u8]) -> Result<()> {
-        self.overwrite(slab, little(self.layout.element, bytes))
+        self.overwrite(slab, little(self.layout().element, bytes))
     }
 
     /// Replaces the bytes after the data with `metadata`.
@@ -221,61 +210,33 @@ impl<S: ReadAt + WriteAt> Editor<S> {
     /// `Usage` if the data are a LEB128 payload, which extends to the end of the file; `Unsupported` if they are a `BitArray` of
     /// Julia, whose number of dimensions follows from the length of the file; `Io`.
     pub fn set_metadata(&mut self, metadata: &[u8]) -> Result<()> {
-        self.settle()?;
-        let edit = edit::set_metadata(&self.layout, metadata)?;
+        self.file.settle()?;
+        let edit = edit::set_metadata(self.layout(), metadata)?;
         self.commit(edit)
     }
 
     fn append_elements(&mut self, rows: Elements<'_>) -> Result<()> {
-        self.settle()?;
-        let rows = rows.in_order(self.layout.order);
-        let edit = edit::append(self.session.storage(), &self.layout, rows)?;
+        self.file.settle()?;
+        let rows = rows.in_order(self.layout().order);
+        let edit = edit::append(self.file.storage(), self.layout(), rows)?;
         self.commit(edit)
     }
 
     fn overwrite(&mut self, slab: &Slab, elements: Elements<'_>) -> Result<()> {
-        self.settle()?;
-        if slab.of() != self.shape() {
-            let problem = format!(
-                "selects from an array of {:?}, but this array has the shape {:?}",
-                slab.of(),
-                self.shape()
-            );
-            return Err(Error::usage("slab", problem));
-        }
-        let expected = slab.len().checked_mul(self.element().size());
-        let expected = expected.ok_or_else(|| Error::usage("slab", "has more than 2^64 bytes"))?;
-        if elements.bytes.len() as u64 != expected {
-            let problem =
-                format!("have {} bytes, but the slab selects {expected} bytes", elements.bytes.len());
-            return Err(Error::usage("elements", problem));
-        }
-        let bytes = elements.in_order(self.layout.order);
-        let edit = edit::overwrite(self.session.storage(), &self.layout, slab, &bytes)?;
+        self.file.settle()?;
+        check_elements(slab, self.shape(), self.element().size(), elements.bytes)?;
+        let bytes = elements.in_order(self.layout().order);
+        let edit = edit::overwrite(self.file.storage(), self.layout(), slab, &bytes)?;
         self.commit(edit)
     }
 
     fn commit(&mut self, edit: Edit<'_>) -> Result<()> {
         let layout = Layout::new(edit.header, edit.plan.new_len, true)?;
-        // The syncs in between protect the stored bytes; the last sync makes the new bytes durable.
-        let syncs = if self.durability == Durability::Power { Syncs::Durable } else { Syncs::Ordered };
-        self.stale = true;
-        self.session.commit(edit.plan, syncs)?;
-        self.layout = layout;
-        self.stale = watch(&mut self.session, &self.layout).is_err();
-        Ok(())
+        self.file.commit(edit.plan, layout)
     }
 
-    /// Completes or takes back an edit that failed.
-    fn settle(&mut self) -> Result<()> {
-        if self.stale {
-            self.session.settle()?;
-            self.session.verify()?;
-            self.session.unwatch();
-            self.layout = read(&mut self.session)?;
-            self.stale = false;
-        }
-        Ok(())
+    fn layout(&self) -> &Layout {
+        self.file.head()
     }
 
     fn check_type<T: Element>(&self) -> Result<()> {
@@ -290,18 +251,17 @@ impl<S: ReadAt + WriteAt> Editor<S> {
     }
 }
 
-/// Completes an interrupted edit, if there is one, and reads the layout.
-fn read<S: ReadAt + WriteAt>(session: &mut Session<S>) -> Result<Layout> {
-    let header = read_header(session.storage())?;
-    if crate::model::layout::may_have_journal(&header, session.storage().size()) {
-        session.recover()?;
+impl Head for Layout {
+    fn read<S: ReadAt + WriteAt>(session: &mut Session<S>) -> Result<Self> {
+        let header = read_header(session.storage())?;
+        if crate::model::layout::may_have_journal(&header, session.storage().size()) {
+            session.recover()?;
+        }
+        Self::new(read_header(session.storage())?, session.storage().size(), false)
     }
-    let layout = Layout::new(read_header(session.storage())?, session.storage().size(), false)?;
-    watch(session, &layout)?;
-    Ok(layout)
-}
 
-/// Makes the session watch what edits build upon: the header, which also determines the length of the file.
-fn watch<S: ReadAt + WriteAt>(session: &mut Session<S>, layout: &Layout) -> Result<()> {
-    session.watch(0, layout.data)
+    /// Edits build upon the header, which also determines the length of the file.
+    fn size(&self) -> u64 {
+        self.data
+    }
 }

@@ -10,6 +10,7 @@
 //! and which of them decide. A [`Session`] carries the plan out: under a lock, only on the file that was
 //! read, and completely or not at all.
 
+mod edited;
 pub mod journal;
 #[cfg(feature = "replay")]
 pub mod kill;
@@ -22,6 +23,7 @@ mod session;
 
 use std::borrow::Cow;
 
+pub use edited::{Edited, Head, check_elements};
 pub use plan::{Decisive, Plan, Steps, Write};
 pub use session::{Fate, Generation, Session, Syncs};
 
