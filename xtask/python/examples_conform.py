@@ -286,6 +286,45 @@ def usage():
     return {OURS: ours, EDITED: edited}
 
 
+def doubled():
+    """NumPy writes arrays of each type, order and version of the header, and reads them after the example has changed them."""
+    types = "? i1 <i2 >i4 <i8 u1 >u2 <u4 >u8 <f2 >f4 <f8 <c8 >c16 S5 <U3 >U3 V3 <M8[s] >m8[ms]".split()
+    types += [[("a", "<f4"), ("b", ">i2", (2,)), ("c", "S3")]]
+
+    def one(name, values, version=None):
+        with open(FOLDER / name, "wb") as file:
+            np.lib.format.write_array(file, values, version=version)
+        run("doubled", name)
+        found = np.load(FOLDER / name)
+        fortran = values.flags.f_contiguous and not values.flags.c_contiguous
+        axis = values.ndim - 1 if fortran else 0
+        expected = np.concatenate([values, values], axis).astype(values.dtype)
+        place = (slice(None),) * axis
+        expected[place + (0,)] = values[place + (-1,)]
+        assert found.dtype == values.dtype and found.shape == expected.shape
+        assert found.flags.f_contiguous == expected.flags.f_contiguous or not fortran
+        assert found.tobytes() == expected.tobytes(), f"{name}: {found} is not {expected}"
+
+    def values(dtype, shape):
+        count = int(np.prod(shape))
+        size = np.dtype(dtype).itemsize
+        numbers = rng.integers(0, 2 if dtype == "?" else 100, count * size, dtype="u1")
+        return np.frombuffer(numbers.tobytes(), dtype).reshape(shape).copy()
+
+    def edited():
+        for number, dtype in enumerate(types):
+            for order in "CF":
+                one(f"{number}{order}.npy", np.array(values(dtype, (4, 3)), order=order))
+            one(f"{number}-1d.npy", values(dtype, (5,)))
+            one(f"{number}-3d.npy", np.asfortranarray(values(dtype, (2, 3, 4))))
+
+    def versions():
+        for version in [(1, 0), (2, 0), (3, 0)]:
+            one(f"version{version[0]}.npy", values("<f8", (3, 2)), version)
+
+    return {EDITED: edited, THEIRS: versions}
+
+
 def every_format():
     """A file of each format with the numbers 0 to 11, where they are in it, and its name."""
     values = np.arange(12.0).reshape(4, 3)
@@ -376,6 +415,7 @@ CHECKS = {
     "hoomd": hoomd,
     "heights": heights,
     "usage": usage,
+    "doubled": doubled,
     "contents": contents,
     "maximum": maximum,
     "errors": errors,

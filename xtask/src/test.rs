@@ -17,6 +17,7 @@ const RUN_ELSEWHERE: &[&str] = &[
     "appends_until_killed",
     "climate",
     "contents",
+    "doubled",
     "edit_until_killed",
     "edits_until_killed",
     "errors",

@@ -18,6 +18,7 @@ const PROGRAMS: &[(&str, &[&str])] = &[
     ("cframe", &["heights"]),
     ("gsd-rs", &["hoomd"]),
     ("hdf5-pure", &["climate", "errors", "particles", "simulation"]),
+    ("npy", &["doubled"]),
     ("rawarray", &["usage"]),
     ("sciformats", &["contents", "maximum", "server", "tokio_sums"]),
     ("sciformats-conventions", &["anndata"]),
