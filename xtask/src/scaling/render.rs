@@ -77,6 +77,9 @@ logarithmic axes: 0 means no growth, 1 means proportional growth, and 2 would be
 1.25, because large sizes do not fit into the processor's caches. Work that concerns one thing may reach 0.5, and a change of one
 entry of an index may reach 0.25. A goal applies to the largest size. A number that misses its bound is bold.
 
+Reading a gigabyte fills fresh memory, for which large pages are requested. If the free memory of the machine is in small pieces, the
+system first has to move other memory to make room. The same row can then take ten times as long as in another run.
+
 ```sh
 cargo xtask scaling          # measures, and writes this document and its plots; fails if an exponent is too large
 cargo xtask scaling GSD      # measures one subject, and prints only to the terminal
