@@ -28,9 +28,10 @@ use serde_json::Value;
 
 use crate::args::Args;
 use crate::counts::Counts;
-use crate::formats::{FORMATS, Format, with_script};
+use crate::formats::{Format, with_script};
 use crate::python::Python;
 use crate::sh::{About, Result, cargo, root, shown, target_folder};
+#[cfg(test)]
 pub(crate) use conventions::CONVENTIONS;
 pub(crate) use examples::EXAMPLES;
 use matrix::{Check, Matrix, Outcome, Peer, Way};
@@ -53,7 +54,7 @@ pub(crate) fn conform(asked: Option<&str>, check: bool) -> Result<Counts> {
     let formats = conventions::beside(asked, with_script)?;
     let python = Python::prepare();
     let zarr = formats.contains(&REFERENCES).then(references::python);
-    let programs = Programs::build_for(&formats)?;
+    let programs = Programs::build()?;
     let mut found: Vec<(Format, Matrix)> =
         formats.iter().map(|format| (*format, Matrix::default())).collect();
     let mut parts = Vec::new();
@@ -96,7 +97,7 @@ type Part<'a> = Box<dyn FnOnce() -> (Format, Result<Matrix>) + Send + 'a>;
 /// Returns the parts of one format: the four steps with the manifests, and each script that drives both sides
 /// itself.
 fn parts_of<'a>(format: Format, python: &'a Python, programs: &Programs) -> Result<Vec<Part<'a>>> {
-    // `target/conform` belongs to cargo, which puts what it builds with the profile of that name there.
+    // `target/conform` belongs to cargo, which puts there what it builds with the profile of that name.
     let place = target_folder()?.join("conform-files").join(format.name);
     if place.exists() {
         fs::remove_dir_all(&place).about(&place)?;
@@ -236,34 +237,19 @@ fn read_line(line: &str) -> Line {
     Line::Check(Check { case: case.to_owned(), way: way.flatten(), outcome })
 }
 
-/// The program and our sides, built with the profile `conform`.
+/// The run of cargo that builds all programs and examples of the workspace.
+pub(crate) const BUILT: [&str; 5] = ["build", "--workspace", "--all-features", "--bins", "--examples"];
+
+/// The program and our sides, built as the tests build them.
 #[derive(Debug)]
 pub(crate) struct Programs(Vec<(String, PathBuf)>);
 
 impl Programs {
-    /// Builds all of them with one run of cargo, whatever is needed later, so that common parts are built
-    /// once.
+    /// Builds all of them with one run of cargo, with the features and the profile of the tests, so that each library is built
+    /// once for both. Arithmetic that overflows is caught.
     pub(crate) fn build() -> Result<Self> {
-        Self::build_for(&[])
-    }
-
-    /// As [`build`](Self::build), but if nothing else than the examples takes part, only these.
-    fn build_for(formats: &[Format]) -> Result<Self> {
         let mut command = cargo();
-        command.args([
-            "build",
-            "--profile",
-            "conform",
-            "--all-features",
-            "--message-format=json-render-diagnostics",
-        ]);
-        examples::add_to(&mut command);
-        if formats != [EXAMPLES] {
-            command.args(["--package", "sciformats-cli", "--bin", "sciformats"]);
-            for format in FORMATS.iter().chain([&CONVENTIONS]) {
-                command.args(["--package", format.package, "--example", &format.example()]);
-            }
-        }
+        command.args(BUILT).arg("--message-format=json-render-diagnostics");
         eprintln!("$ {}", shown(&command));
         let text = crate::sh::output(&mut command)?;
         let messages = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::args::Args;
+use crate::conform::BUILT;
 use crate::counts::Counts;
 use crate::sh::{About, Result, cargo, metadata, root, run, shown, target_folder};
 
@@ -59,7 +60,7 @@ pub(crate) enum Bare {
 pub(crate) fn test(bare: Bare) -> Result<(Counts, Vec<String>)> {
     let mut counts = Counts::default();
     // Tests start examples as separate processes.
-    run(cargo().args(["build", "--workspace", "--examples", "--all-features"]))?;
+    run(cargo().args(BUILT))?;
     let mut whole = cargo();
     whole.args(["test", "--workspace", "--tests", "--all-features", "--no-fail-fast", "--", "--show-output"]);
     let (of_these, with_all) = harness(&mut whole)?;

@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use super::Programs;
 use crate::formats::Format;
@@ -26,16 +25,6 @@ const PROGRAMS: &[(&str, &[&str])] = &[
 
 fn names() -> impl Iterator<Item = &'static str> {
     PROGRAMS.iter().flat_map(|(_, names)| names.iter().copied())
-}
-
-/// Adds them to a run of `cargo build`.
-pub(super) fn add_to(build: &mut Command) {
-    for (package, names) in PROGRAMS {
-        build.args(["--package", package]);
-        for name in *names {
-            build.args(["--example", name]);
-        }
-    }
 }
 
 /// Copies them to a folder in `place`, which is returned.
