@@ -31,7 +31,7 @@ pub(crate) fn task(mut args: Args) -> Result {
     args.end()?;
     check(renew)?;
     if !without_examples {
-        examples()?;
+        examples(renew)?;
     }
     let pages = build()?;
     println!("{}", pages.join("index.html").display());
@@ -50,6 +50,15 @@ pub(crate) fn check(renew: bool) -> Result {
         return Err(wrong.join("\n").into());
     }
     println!("{} pages are in the table of contents", pages.len() - 1);
+    let mut sources = String::new();
+    for file in files_below(&root().join("crates"))?.iter().filter(|file| file.ends_with("/src/lib.rs")) {
+        sources.push_str(&read(&root().join("crates").join(file))?);
+    }
+    for page in pages {
+        if has_rust(&read(&docs.join(page))?) && !sources.contains(&format!("docs/{page}\")")) {
+            return Err(format!("docs/{page}: no library runs its examples: add it to the module `book` of one").into());
+        }
+    }
     figures::check(&docs, renew)?;
     screen::check(&docs, renew)
 }
@@ -75,11 +84,24 @@ fn contents(summary: &str, pages: &[&str]) -> Vec<String> {
     wrong
 }
 
-/// Runs the examples: Rust as tests of documentation, sessions of the program with what they print, and Python with the
-/// wheel, if `cargo xtask wheel` has installed it.
-fn examples() -> Result {
-    run(cargo().args(["test", "--package", "sciformats", "--doc", "--all-features", "--", "Book", "Readme"]))?;
-    run(cargo().args(["test", "--package", "sciformats-cli", "--test", "readme"]))?;
+/// Whether a page has examples in Rust that are compiled.
+fn has_rust(page: &str) -> bool {
+    page.lines().any(|line| line.starts_with("```rust") && !line.contains("ignore"))
+}
+
+/// Runs the examples: Rust as tests of documentation, sessions of the program with what they print (with `renew`, what they
+/// print is written), and Python with the wheel, if `cargo xtask wheel` has installed it.
+fn examples(renew: bool) -> Result {
+    let mut sessions = cargo();
+    sessions.args(["test", "--package", "sciformats-cli", "--test", "readme"]);
+    if renew {
+        sessions.env("SCIFORMATS_RENEW", "1");
+    }
+    run(&mut sessions)?;
+    for package in ["sciformats", "sciformats-convert"] {
+        let filter = if package == "sciformats" { "README" } else { "docs" };
+        run(cargo().args(["test", "--package", package, "--doc", "--all-features", "--", filter]))?;
+    }
     let python = if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" };
     let python = root().join("target").join("venv-wheel").join(python);
     let there = |python: &Path| {
