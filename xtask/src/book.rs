@@ -30,6 +30,7 @@ pub(crate) fn task(mut args: Args) -> Result {
     let (renew, without_examples) = (args.flag("--renew"), args.flag("--without-examples"));
     args.end()?;
     check(renew)?;
+    screen::check(&root().join("docs"), renew)?;
     if !without_examples {
         examples(renew)?;
     }
@@ -38,8 +39,8 @@ pub(crate) fn task(mut args: Args) -> Result {
     Ok(())
 }
 
-/// Checks the table of contents, the figures that are quoted from other documents, and the pictures, without building the
-/// book. With `renew`, figures and pictures are written anew.
+/// Checks what can be checked without building anything: the table of contents, and the figures that are quoted from other
+/// documents. With `renew`, figures are written anew.
 pub(crate) fn check(renew: bool) -> Result {
     let docs = root().join("docs");
     let summary = read(&docs.join(SUMMARY))?;
@@ -59,8 +60,7 @@ pub(crate) fn check(renew: bool) -> Result {
             return Err(format!("docs/{page}: no library runs its examples: add it to the module `book` of one").into());
         }
     }
-    figures::check(&docs, renew)?;
-    screen::check(&docs, renew)
+    figures::check(&docs, renew)
 }
 
 /// What is wrong with the table of contents: pages that it lacks or names twice, and names without a page.

@@ -85,7 +85,7 @@ const TASKS: &[Task] = &[
         name: "release",
         usage: "--dry-run [--verify] [--debug] | PART [TARGET]",
         run: release::task,
-        help: "build what a release consists of (program, wheel, npm, page, crates, sums), as far as this machine can",
+        help: "build what a release consists of (program, wheel, npm, page, book, crates, sums), as far as this machine can",
     },
     Task {
         name: "bench",
@@ -169,7 +169,7 @@ const TASKS: &[Task] = &[
         name: "ci",
         usage: "",
         run: ci::task,
-        help: "run tidy, weight --check, lint, msrv, fixtures --check, conform, mutate, mpi and test",
+        help: "run tidy, weight --check, lint, msrv, fixtures --check, the checks of book that build nothing, conform, mutate, mpi and test",
     },
     Task {
         name: "python",

@@ -14,6 +14,7 @@ use std::process::Command;
 use sha2::{Digest, Sha256};
 
 use crate::args::Args;
+use crate::book;
 use crate::fixtures::{files_below, hex};
 use crate::python::Python;
 use crate::sh::{About, Failure, Result, cargo, metadata, output, quiet, root, run, target_folder};
@@ -32,17 +33,18 @@ pub(crate) fn task(mut args: Args) -> Result {
     let argument = args.word();
     args.end()?;
     if !dry_run && part.is_none() {
-        return Err(Failure::setup("name a part (program, wheel, npm, page, crates, sums, upload) or --dry-run"));
+        return Err(Failure::setup("name a part (program, wheel, npm, page, book, crates, sums, upload) or --dry-run"));
     }
     let target = argument.as_deref();
     match part.as_deref() {
         None => everything(profile, verify),
-        Some("program") => program(target, profile).map(drop),
-        Some("wheel") => wheel(target, profile).map(drop),
-        Some("npm") => npm().map(drop),
-        Some("page") => page().map(drop),
+        Some("program") => told(program(target, profile)),
+        Some("wheel") => told(wheel(target, profile)),
+        Some("npm") => told(npm()),
+        Some("page") => told(page()),
+        Some("book") => told(book_pages()),
         Some("crates") => crates::check(verify),
-        Some("sums") => sums().map(drop),
+        Some("sums") => told(sums()),
         Some("upload") => upload(target),
         Some(other) => Err(Failure::setup(format!("a release has no part `{other}`"))),
     }
@@ -54,6 +56,15 @@ enum Part {
     Files(Vec<PathBuf>),
     /// This machine or the project lacks something.
     LeftOut(String),
+}
+
+/// Names the files of a part that was asked for. If it cannot be built here, this is a failure of the setup.
+fn told(part: Result<Part>) -> Result {
+    match part? {
+        Part::Files(files) => files.iter().for_each(|file| println!("{}", file.display())),
+        Part::LeftOut(why) => return Err(Failure::setup(why)),
+    }
+    Ok(())
 }
 
 /// Builds everything that can be built here. A part that fails does not stop the others.
@@ -82,6 +93,7 @@ fn everything(profile: &str, verify: bool) -> Result {
     note("wheel", wheel(None, profile));
     note("npm", npm());
     note("page", page());
+    note("book", book_pages());
     note("crates", crates::check(verify).map(|()| Part::Files(Vec::new())));
     note("sums", sums());
     println!("\n{}", lines.join("\n"));
@@ -219,6 +231,20 @@ fn page() -> Result<Part> {
     fs::create_dir_all(&files).about(&files)?;
     let archive = files.join(format!("sciformats-{}-page.tar.gz", version()?));
     run(Command::new("tar").arg("-czf").arg(&archive).arg("-C").arg(&folder).arg("page"))?;
+    Ok(Part::Files(vec![archive]))
+}
+
+/// Archives the book.
+fn book_pages() -> Result<Part> {
+    let pages = match book::build() {
+        Ok(pages) => pages,
+        Err(failure) if failure.status == 2 => return Ok(Part::LeftOut(failure.message)),
+        Err(failure) => return Err(failure),
+    };
+    let files = files()?;
+    fs::create_dir_all(&files).about(&files)?;
+    let archive = files.join(format!("sciformats-{}-book.tar.gz", version()?));
+    run(Command::new("tar").arg("-czf").arg(&archive).arg("-C").arg(&pages).arg("."))?;
     Ok(Part::Files(vec![archive]))
 }
 
