@@ -33,7 +33,6 @@ const LIBRARIES: &[(&str, Option<usize>, Option<usize>)] = &[
     ("sciformats-arrow", None, None),
     ("sciformats-remote", None, None),
     ("sciformats-salvage", None, None),
-    ("sciformats-references", None, None),
 ];
 
 /// The small libraries, which may have no procedural macro.

@@ -39,32 +39,56 @@ fn main() {
     }
 }
 
+/// Half of the inputs are mutants of the seeds, and half are mutants of the slowest inputs so far, because a fuzzer keeps these
+/// too: whatever takes long usually reaches more code.
 fn measure(name: &str, body: fn(&[u8]), seeds: Option<&str>, time: Duration) {
     let mut random = Random(0x9E37_79B9_7F4A_7C15);
-    let seeds = match seeds {
+    let mut inputs = match seeds {
         Some(folder) => files(&Path::new(env!("CARGO_MANIFEST_DIR")).join(folder)),
         None => (0..50).map(|_| ("random".to_owned(), (0..300).map(|_| random.byte()).collect())).collect(),
     };
-    let mut slowest: Vec<(Duration, String, usize)> = Vec::new();
-    let (begin, mut runs) = (Instant::now(), 0u64);
+    let seeds = inputs.clone();
+    let mut slowest: Vec<(Duration, String, Vec<u8>)> = Vec::new();
+    let mut times = [Vec::new(), Vec::new()];
+    let begin = Instant::now();
     while begin.elapsed() < time {
-        let (seed, bytes) = &seeds[random.below(seeds.len())];
-        let input = if (runs as usize) < seeds.len() { seeds[runs as usize].1.clone() } else { random.mutant(bytes) };
-        let seed = if (runs as usize) < seeds.len() { &seeds[runs as usize].0 } else { seed };
+        let from_slowest = inputs.is_empty() && random.below(2) == 1;
+        let (seed, input) = match inputs.pop() {
+            Some(whole) => whole,
+            None if from_slowest => {
+                let (_, seed, bytes) = &slowest[random.below(slowest.len())];
+                (seed.clone(), random.mutant(bytes))
+            }
+            None => {
+                let (seed, bytes) = &seeds[random.below(seeds.len())];
+                (seed.clone(), random.mutant(bytes))
+            }
+        };
         let start = Instant::now();
         body(&input);
-        slowest.push((start.elapsed(), seed.clone(), input.len()));
-        runs += 1;
+        let took = start.elapsed();
+        times[usize::from(from_slowest)].push(took);
+        let place = slowest.partition_point(|(other, ..)| *other > took);
+        if place < KEPT {
+            slowest.insert(place, (took, seed, input));
+            slowest.truncate(KEPT);
+        }
     }
-    let rate = runs as f64 / begin.elapsed().as_secs_f64();
-    println!("{name}: {runs} runs, {rate:.0} runs a second");
-    slowest.sort();
-    let middle = slowest[slowest.len() / 2].0;
-    println!("  median {middle:?}; slowest:");
-    for (took, seed, len) in slowest.iter().rev().take(8) {
-        println!("  {took:?}  {len} bytes  from {seed}");
+    println!("{name}:");
+    for (from, mut times) in ["seeds", "slowest inputs"].into_iter().zip(times) {
+        times.sort();
+        let sum: Duration = times.iter().sum();
+        let rate = times.len() as f64 / sum.as_secs_f64().max(f64::MIN_POSITIVE);
+        let middle = times.get(times.len() / 2).copied().unwrap_or_default();
+        println!("  mutants of {from}: {} runs, {rate:.0} a second, median {middle:?}", times.len());
+    }
+    for (took, seed, input) in slowest.iter().take(5) {
+        println!("  {took:?}  {} bytes  from {seed}", input.len());
     }
 }
+
+/// How many of the slowest inputs are kept.
+const KEPT: usize = 30;
 
 /// The files below a folder, but for expected manifests.
 fn files(folder: &Path) -> Vec<(String, Vec<u8>)> {
