@@ -3,8 +3,15 @@ use gsd_rs::hoomd::Trajectory;
 use gsd_rs::{Chunk, Element, Limits, OpenOptions, Reader, Writer};
 use sciformats_fuzz_memory::bounded;
 
+/// The longest input. Longer ones only have more of the same: a file with as many names as there can be takes a hundred times as
+/// long as all others, and tests of the crate read it.
+const MOST: usize = 32 << 10;
+
 /// One run.
 pub(crate) fn run(data: &[u8]) {
+    if data.len() > MOST {
+        return;
+    }
     let limits = Limits::default().with_memory(2 << 20).with_items(10_000);
     let options = OpenOptions::default().with_limits(limits);
     let file = data.to_vec();

@@ -163,8 +163,54 @@ const CELL: (usize, usize) = (8, 18);
 /// The space around the text.
 const MARGIN: usize = 16;
 
+/// The largest number of characters of a line; the rest goes to the next line, as on a terminal.
+const COLUMNS: usize = 96;
+
+/// Divides lines that are too long.
+fn wrapped(lines: &[Vec<Run>]) -> Vec<Vec<Run>> {
+    let mut wrapped = Vec::new();
+    for line in lines {
+        let (mut runs, mut room) = (Vec::new(), COLUMNS);
+        for run in line {
+            let mut rest = run.text.as_str();
+            while rest.chars().count() > room {
+                let end = rest.char_indices().nth(room).map_or(rest.len(), |(at, _)| at);
+                runs.push(Run { text: rest[..end].to_owned(), style: run.style });
+                wrapped.push(std::mem::take(&mut runs));
+                (rest, room) = (&rest[end..], COLUMNS);
+            }
+            room -= rest.chars().count();
+            runs.push(Run { text: rest.to_owned(), style: run.style });
+        }
+        wrapped.push(runs);
+    }
+    wrapped
+}
+
+/// The parts of a text between which there is more than one blank, and the column of each. Blanks in a row would be drawn as one.
+fn words(text: &str) -> Vec<(usize, String)> {
+    let mut words: Vec<(usize, String)> = Vec::new();
+    let mut blanks = 2;
+    for (column, c) in text.chars().enumerate() {
+        if c == ' ' {
+            blanks += 1;
+            continue;
+        }
+        match words.last_mut() {
+            Some((_, word)) if blanks < 2 => {
+                word.extend(std::iter::repeat_n(' ', blanks));
+                word.push(c);
+            }
+            _ => words.push((column, c.to_string())),
+        }
+        blanks = 0;
+    }
+    words
+}
+
 /// Draws a screen.
 fn picture(title: &str, lines: &[Vec<Run>]) -> String {
+    let lines = wrapped(lines);
     let columns = lines.iter().map(|line| line.iter().map(|run| run.text.chars().count()).sum()).max();
     let width = columns.unwrap_or(0).max(80) * CELL.0 + 2 * MARGIN;
     let height = lines.len() * CELL.1 + 2 * MARGIN + 18;
@@ -174,28 +220,23 @@ fn picture(title: &str, lines: &[Vec<Run>]) -> String {
          role=\"img\">\n<title>{title}</title>\n<rect width=\"{width}\" height=\"{height}\" rx=\"8\" fill=\"#161b22\" \
          stroke=\"#57606a\"/>\n<circle cx=\"18\" cy=\"16\" r=\"5\" fill=\"#ff7b72\"/><circle cx=\"34\" cy=\"16\" r=\"5\" \
          fill=\"#e3b341\"/><circle cx=\"50\" cy=\"16\" r=\"5\" fill=\"#7ee787\"/>\n<g font-family=\"ui-monospace, \
-         SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace\" font-size=\"13\" fill=\"#c9d1d9\" \
-         xml:space=\"preserve\">\n"
+         SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace\" font-size=\"13\" fill=\"#c9d1d9\">\n"
     );
     for (row, line) in lines.iter().enumerate() {
         let y = MARGIN + 18 + row * CELL.1 + 13;
         let mut column = 0;
         for run in line {
-            let length = run.text.chars().count();
-            // Blanks in front need no glyphs.
-            let blanks = run.text.chars().take_while(|c| *c == ' ').count();
-            let text = run.text.trim();
-            if !text.is_empty() {
-                let (x, cells) = (MARGIN + (column + blanks) * CELL.0, text.chars().count() * CELL.0);
+            for (at, text) in words(&run.text) {
+                let (x, cells) = (MARGIN + (column + at) * CELL.0, text.chars().count() * CELL.0);
                 // Writing to a String cannot fail.
                 let _ = writeln!(
                     svg,
                     "<text x=\"{x}\" y=\"{y}\" textLength=\"{cells}\"{}>{}</text>",
                     attributes(run.style),
-                    escaped(text)
+                    escaped(&text)
                 );
             }
-            column += length;
+            column += run.text.chars().count();
         }
     }
     svg + "</g>\n</svg>\n"
@@ -236,6 +277,13 @@ mod tests {
         assert_eq!(lines[0][1], Run { text: "blue".to_owned(), style: blue });
         assert_eq!(lines[0][2], Run { text: " end".to_owned(), style: Style::default() });
         assert!(lines[1].is_empty());
+    }
+
+    #[test]
+    fn blanks_in_a_row_divide_words_and_long_lines_are_divided() {
+        assert_eq!(words("  a b   c"), [(2, "a b".to_owned()), (8, "c".to_owned())]);
+        let lines = wrapped(&styled(&"x".repeat(COLUMNS + 3)));
+        assert_eq!(lines.iter().map(|line| line[0].text.len()).collect::<Vec<_>>(), [COLUMNS, 3]);
     }
 
     #[test]
