@@ -40,12 +40,21 @@ pub(crate) fn task(mut args: Args) -> Result {
 }
 
 /// Checks what can be checked without building anything: the table of contents, and the figures that are quoted from other
-/// documents. With `renew`, figures are written anew.
+/// documents. With `renew`, figures are written anew, and pages that are not in the table of contents get a line there.
 pub(crate) fn check(renew: bool) -> Result {
     let docs = root().join("docs");
-    let summary = read(&docs.join(SUMMARY))?;
+    let mut summary = read(&docs.join(SUMMARY))?;
     let files = files_below(&docs)?;
     let pages: Vec<&str> = files.iter().map(String::as_str).filter(|file| file.ends_with(".md")).collect();
+    if renew {
+        for page in lacking(&summary, &pages) {
+            let text = read(&docs.join(page))?;
+            let title = text.lines().find_map(|line| line.strip_prefix("# ")).unwrap_or(page).to_owned();
+            summary = listed_too(&summary, &title, page);
+            println!("docs/{SUMMARY} has a line for {page} now; move it to its place");
+        }
+        fs::write(docs.join(SUMMARY), &summary).about(&docs.join(SUMMARY))?;
+    }
     let wrong = contents(&summary, &pages);
     if !wrong.is_empty() {
         return Err(wrong.join("\n").into());
@@ -63,12 +72,27 @@ pub(crate) fn check(renew: bool) -> Result {
     figures::check(&docs, renew)
 }
 
+/// The pages that the table of contents names.
+fn listed(summary: &str) -> impl Iterator<Item = &str> {
+    summary.lines().filter_map(|line| line.rsplit_once("](").and_then(|(_, rest)| rest.strip_suffix(')')))
+}
+
+/// The pages that the table of contents lacks.
+fn lacking<'a>(summary: &str, pages: &[&'a str]) -> Vec<&'a str> {
+    let is_listed = |page: &str| page == SUMMARY || listed(summary).any(|name| name == page);
+    pages.iter().copied().filter(|page| !is_listed(page)).collect()
+}
+
+/// The table of contents with one more page, at the end of the reference.
+fn listed_too(summary: &str, title: &str, page: &str) -> String {
+    let at = summary.find("\n# How it works").unwrap_or(summary.len());
+    let (before, after) = summary.split_at(at);
+    format!("{}\n- [{title}]({page})\n{after}", before.trim_end())
+}
+
 /// What is wrong with the table of contents: pages that it lacks or names twice, and names without a page.
 fn contents(summary: &str, pages: &[&str]) -> Vec<String> {
-    let listed: Vec<&str> = summary
-        .lines()
-        .filter_map(|line| line.rsplit_once("](").and_then(|(_, rest)| rest.strip_suffix(')')))
-        .collect();
+    let listed: Vec<&str> = listed(summary).collect();
     let mut wrong = Vec::new();
     let mut seen = BTreeSet::new();
     for page in &listed {
@@ -79,8 +103,8 @@ fn contents(summary: &str, pages: &[&str]) -> Vec<String> {
             wrong.push(format!("docs/{SUMMARY}: `{page}` is there twice"));
         }
     }
-    let lacking = pages.iter().filter(|page| **page != SUMMARY && !listed.contains(page));
-    wrong.extend(lacking.map(|page| format!("docs/{SUMMARY}: the page `{page}` is not in it")));
+    let lacking = lacking(summary, pages).into_iter();
+    wrong.extend(lacking.map(|page| format!("docs/{SUMMARY}: the page `{page}` is not in it; add a line, or use --renew")));
     wrong
 }
 
@@ -247,10 +271,12 @@ mod tests {
             [
                 "docs/SUMMARY.md: `x/c.md` is there twice",
                 "docs/SUMMARY.md: there is no page `d.md`",
-                "docs/SUMMARY.md: the page `e.md` is not in it",
+                "docs/SUMMARY.md: the page `e.md` is not in it; add a line, or use --renew",
             ]
         );
         assert!(contents("[A](README.md)", &["SUMMARY.md", "README.md"]).is_empty());
+        let more = listed_too("# R\n\n- [B](b.md)\n\n# How it works\n\n- [C](c.md)\n", "E", "e.md");
+        assert_eq!(more, "# R\n\n- [B](b.md)\n- [E](e.md)\n\n# How it works\n\n- [C](c.md)\n");
     }
 
     #[test]

@@ -19,9 +19,6 @@ use crate::fixtures::{files_below, hex};
 use crate::python::Python;
 use crate::sh::{About, Failure, Result, cargo, metadata, output, quiet, root, run, target_folder};
 
-/// The folder of a package for browsers and Node.js, if the project has one.
-const WEB: &str = "crates/sciformats-web";
-
 /// The file with the checksums of all others.
 const SUMS: &str = "SHA256SUMS";
 
@@ -135,7 +132,8 @@ fn program(target: Option<&str>, profile: &str) -> Result<Part> {
     }
     run(&mut build)?;
     let built = if profile == "dev" { "debug" } else { profile };
-    let folder = target.map_or(target_folder()?, |target| target_folder().unwrap_or_default().join(target));
+    let folder = target_folder()?;
+    let folder = target.map_or_else(|| folder.clone(), |target| folder.join(target));
     let suffix = if target_name.contains("windows") { ".exe" } else { "" };
     let binary = folder.join(built).join(format!("sciformats{suffix}"));
 
@@ -207,31 +205,48 @@ fn compatibility(target: &str) -> Option<&'static str> {
 
 /// Packs the package for browsers and Node.js.
 fn npm() -> Result<Part> {
-    let Some(folder) = web("package.json") else {
-        return Ok(Part::LeftOut(format!("the project has no {WEB} with a package.json")));
-    };
-    let files = files()?;
-    fs::create_dir_all(&files).about(&files)?;
-    let before = files_below(&files)?;
+    let Some(folder) = web() else { return Ok(Part::LeftOut(NO_MODULE.to_owned())) };
     let program = if cfg!(windows) { "npm.cmd" } else { "npm" };
     if quiet(Command::new(program).arg("--version")).is_err() {
         return Ok(Part::LeftOut("npm is not in the path".to_owned()));
     }
-    run(Command::new(program).args(["pack", "--pack-destination"]).arg(&files).current_dir(folder))?;
+    let files = files()?;
+    fs::create_dir_all(&files).about(&files)?;
+    let before = files_below(&files)?;
+    let mut pack = Command::new(program);
+    run(pack.args(["pack", "--pack-destination"]).arg(&files).current_dir(folder.join("npm")))?;
     let new = files_below(&files)?.into_iter().filter(|file| !before.contains(file) && file.ends_with(".tgz"));
     Ok(Part::Files(new.map(|file| files.join(file)).collect()))
 }
 
-/// Archives the page of the viewer, as its own task has built it.
+/// Archives the page of the viewer: its own files, and those of the package in the folder where it looks for them.
 fn page() -> Result<Part> {
-    let Some(folder) = web("page") else {
-        return Ok(Part::LeftOut(format!("{WEB} has no built page")));
-    };
+    let Some(folder) = web() else { return Ok(Part::LeftOut(NO_MODULE.to_owned())) };
     let files = files()?;
-    fs::create_dir_all(&files).about(&files)?;
+    let place = files.join("page");
+    for (from, to) in [("page", place.clone()), ("npm", place.join("sciformats"))] {
+        let from = folder.join(from);
+        for file in files_below(&from)? {
+            let target = to.join(&file);
+            if let Some(parent) = target.parent() {
+                fs::create_dir_all(parent).about(parent)?;
+            }
+            fs::copy(from.join(&file), &target).about(&target)?;
+        }
+    }
     let archive = files.join(format!("sciformats-{}-page.tar.gz", version()?));
-    run(Command::new("tar").arg("-czf").arg(&archive).arg("-C").arg(&folder).arg("page"))?;
+    run(Command::new("tar").arg("-czf").arg(&archive).arg("-C").arg(&files).arg("page"))?;
+    fs::remove_dir_all(&place).about(&place)?;
     Ok(Part::Files(vec![archive]))
+}
+
+/// Why there is no package and no page.
+const NO_MODULE: &str = "crates/sciformats-web/npm has no sciformats.wasm; its own task builds it";
+
+/// The folder of the package for browsers and of the viewer, if the module has been built.
+fn web() -> Option<PathBuf> {
+    let folder = root().join("crates").join("sciformats-web");
+    folder.join("npm").join("sciformats.wasm").exists().then_some(folder)
 }
 
 /// Archives the book.
@@ -246,12 +261,6 @@ fn book_pages() -> Result<Part> {
     let archive = files.join(format!("sciformats-{}-book.tar.gz", version()?));
     run(Command::new("tar").arg("-czf").arg(&archive).arg("-C").arg(&pages).arg("."))?;
     Ok(Part::Files(vec![archive]))
-}
-
-/// The folder of the package for browsers, if it contains something.
-fn web(part: &str) -> Option<PathBuf> {
-    let folder = root().join(WEB);
-    folder.join(part).exists().then_some(folder)
 }
 
 /// Writes the checksums of all files, in the form that `sha256sum --check` reads.
