@@ -108,6 +108,12 @@ fn stage(place: &Path, order: &[String]) -> Result {
         } else {
             fs::copy(&from, &to).about(&from)?;
         }
+        // Each package has the texts of the licences.
+        if let Some(folder) = to.parent().filter(|_| file.starts_with("crates/") && file.ends_with("/Cargo.toml")) {
+            for licence in ["LICENSE-MIT", "LICENSE-APACHE"] {
+                fs::copy(root().join(licence), folder.join(licence)).about(folder)?;
+            }
+        }
     }
     Ok(())
 }
