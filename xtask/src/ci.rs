@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use crate::args::Args;
 use crate::counts::Counts;
 use crate::sh::Result;
-use crate::{conform, fixtures, lint, mpi, msrv, mutate, reliability, test, tidy, weight};
+use crate::{TASKS, book, conform, fixtures, lint, mpi, msrv, mutate, reliability, test, tidy, weight};
 
 /// The number of damaged fixtures per format, which is enough to find a gross fault.
 const MUTANTS: u64 = 300;
@@ -31,6 +31,7 @@ pub(crate) fn task(args: Args) -> Result {
         step("lint", || lint::lint().map(|()| None)),
         step("msrv", || msrv::stated().map(|()| None)),
         step("fixtures", || fixtures::check_all(None).map(|()| None)),
+        step("book", || book::check(false).map(|()| None)),
         step("conform", || conform::conform(None, true).map(Some)),
         step("mutate", || mutate::mutate(None, MUTANTS, 1).map(Some)),
         step("mpi", || mpi::if_available().map(Some)),
@@ -63,7 +64,13 @@ fn step(name: &'static str, run: impl FnOnce() -> Result<Option<Counts>>) -> Ste
     Step { name, took, counts, outcome }
 }
 
-/// Lists the times and the counts.
+/// The tasks that are no step of this one. Most of them run every night, because they take long or need more tools.
+fn not_run(steps: &[Step]) -> Vec<&'static str> {
+    let is_step = |name: &str| steps.iter().any(|step| step.name == name);
+    TASKS.iter().map(|task| task.name).filter(|name| !is_step(name) && !["ci", "python"].contains(name)).collect()
+}
+
+/// Lists the times and the counts, and what was not run.
 fn summary(steps: &[Step]) -> String {
     let mut text = String::new();
     for Step { name, took, counts, outcome } in steps {
@@ -75,6 +82,7 @@ fn summary(steps: &[Step]) -> String {
     }
     let total: Duration = steps.iter().map(|step| step.took).sum();
     let _ = writeln!(text, "{:9} {:6} {:7.1} s", "all", "", total.as_secs_f64());
+    let _ = writeln!(text, "not run   {}", not_run(steps).join(", "));
     let tests = steps.iter().find(|step| step.name == "test").and_then(|step| step.counts);
     text + &tests.unwrap_or_default().to_string()
 }
@@ -95,6 +103,8 @@ mod tests {
         assert_eq!(text.lines().next_back(), Some("3 passed, 0 failed, 0 skipped"));
         assert!(text.contains("7 passed, 0 failed, 0 skipped"));
         assert!(text.lines().any(|line| line.starts_with("tidy") && line.contains("FAILED")));
+        let not_run = text.lines().find_map(|line| line.strip_prefix("not run   ")).unwrap();
+        assert!(not_run.contains("fuzz") && not_run.contains("lint") && !not_run.contains("conform"), "{not_run}");
     }
 
     #[test]

@@ -5,6 +5,7 @@
 
 mod args;
 mod bench;
+mod book;
 mod ci;
 mod conform;
 mod counts;
@@ -19,6 +20,7 @@ mod mpi;
 mod msrv;
 mod mutate;
 mod python;
+mod release;
 mod reliability;
 mod remote;
 mod salvage;
@@ -72,6 +74,18 @@ const TASKS: &[Task] = &[
         usage: "[FORMAT | conventions | examples] [--check] [--allow-skip]",
         run: conform::task,
         help: "exchange files with independent implementations, compare every value, write docs/conformance.md",
+    },
+    Task {
+        name: "book",
+        usage: "[--renew] [--without-examples]",
+        run: book::task,
+        help: "check the pages of docs/, their figures, pictures and examples, and build them as a book; needs mdBook or installs it",
+    },
+    Task {
+        name: "release",
+        usage: "--dry-run [--verify] [--debug] | PART [TARGET]",
+        run: release::task,
+        help: "build what a release consists of (program, wheel, npm, page, book, crates, sums), as far as this machine can",
     },
     Task {
         name: "bench",
@@ -155,7 +169,7 @@ const TASKS: &[Task] = &[
         name: "ci",
         usage: "",
         run: ci::task,
-        help: "run tidy, weight --check, lint, msrv, fixtures --check, conform, mutate, mpi and test",
+        help: "run tidy, weight --check, lint, msrv, fixtures --check, the checks of book that build nothing, conform, mutate, mpi and test",
     },
     Task {
         name: "python",

@@ -222,6 +222,7 @@ mod tests {
         let lists = [
             include_str!("../python/requirements.txt"),
             include_str!("../python/requirements-references.txt"),
+            include_str!("../python/requirements-release.txt"),
             include_str!("../python/requirements-wheel.txt"),
         ];
         let requirements = lists.map(|list| parse(list).unwrap());

@@ -38,3 +38,25 @@ mod parts;
 pub mod repack;
 pub mod sink;
 pub mod verify;
+
+/// Runs the examples of the book as tests. They use all formats.
+#[cfg(all(
+    doctest,
+    feature = "asdf",
+    feature = "blosc2",
+    feature = "gsd",
+    feature = "hdf5",
+    feature = "rawarray"
+))]
+mod book {
+    #[doc = include_str!("../../../docs/tour/rust.md")]
+    struct Tour;
+    #[doc = include_str!("../../../docs/recipes/look.md")]
+    struct Look;
+    #[doc = include_str!("../../../docs/recipes/check.md")]
+    struct Check;
+    #[doc = include_str!("../../../docs/recipes/grow.md")]
+    struct Grow;
+    #[doc = include_str!("../../../docs/recipes/large.md")]
+    struct Large;
+}

@@ -147,3 +147,8 @@ pub fn open_url(url: &str) -> Result<File> {
 #[cfg(all(doctest, feature = "rawarray"))]
 #[doc = include_str!("../../../README.md")]
 struct Readme;
+
+/// Runs those of the page about remote files.
+#[cfg(all(doctest, feature = "hdf5", feature = "remote"))]
+#[doc = include_str!("../../../docs/remote.md")]
+struct Remote;

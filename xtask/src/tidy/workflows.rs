@@ -7,8 +7,9 @@ use super::tree::Tree;
 /// emulators.
 const COMMANDS: &[&str] = &["cargo xtask ", "rustup ", "cargo install ", "sudo apt-get "];
 
-/// Steps of others, which get the sources and keep what was built.
-const STEPS: &[&str] = &["actions/checkout@", "actions/cache@"];
+/// Steps of others, which get the sources, and keep what was built or hand it to another machine.
+const STEPS: &[&str] =
+    &["actions/checkout@", "actions/cache@", "actions/upload-artifact@", "actions/download-artifact@"];
 
 /// Checks all workflows.
 pub(crate) fn rule(tree: &Tree) -> Vec<Finding> {
