@@ -7,6 +7,8 @@ mod clashes;
 mod groups;
 mod reach;
 
+pub(crate) use self::causes::round_length;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
