@@ -154,7 +154,9 @@ pub mod structure {
     pub use sciformats_core::endian::ByteOrder;
 
     pub use crate::api::file::ObjectInfo;
-    pub use crate::audit::carve::{Carved, Carver, FoundHeader, FoundMessage, FoundNode, FoundSymbol};
+    pub use crate::audit::carve::{
+        Carved, Carver, FoundHeader, FoundMessage, FoundNode, FoundSymbol, IndexedDataset,
+    };
     pub use crate::audit::structures::StructureInfo;
     pub use crate::chunk::index::StoredChunk;
     pub use crate::group::links::BrokenLink;

@@ -7,6 +7,7 @@ mod hdf5;
 mod laid;
 mod map;
 mod others;
+mod repair;
 mod report;
 mod scan;
 mod spliced;
@@ -21,6 +22,7 @@ use sciformats_core::storage::Access;
 use sciformats_core::{Error, ReadAt, Result};
 
 pub use crate::map::{Map, Part};
+pub use crate::repair::{Repair, RepairPlan};
 pub use crate::report::{Action, Cause, Confidence, ObjectReport, Report, State};
 pub use crate::write::{DAMAGE, MISSING};
 
