@@ -60,6 +60,7 @@ pub use api::file::{CommittedDatatype, File, Node};
 pub use api::group::Group;
 pub use api::writer::{ChunkIndex, CreateOptions, DatasetBuilder, DatasetWriter, GroupWriter, Value, Writer};
 pub use api::{conventions, swmr};
+pub use file::onion::{Revision, Revisions};
 pub use file::options::OpenOptions;
 #[cfg(feature = "derive")]
 pub use hdf5_pure_derive::Record;
