@@ -126,7 +126,7 @@ impl RepairPlan {
         let Ok((base, superblock)) = Carver::find_superblock(&*self.view(storage)) else { return Ok(()) };
         let is_new = superblock.version >= 2;
         if superblock.version >= 3 && superblock.consistency_flags & 5 != 0 {
-            let cleared = superblock.consistency_flags & !5;
+            let cleared = u8::try_from(superblock.consistency_flags & 0xff & !5).unwrap_or_default();
             let reason = format!(
                 "the flags {} say that a writer has the file open; while one has, it must not be repaired",
                 superblock.consistency_flags
