@@ -21,7 +21,7 @@ const EXTENSION: &str = "onion";
 /// use hdf5_pure::Revision;
 ///
 /// let revision =
-///     Revision { number: 1, parent: 0, time: "20261125T120000Z".into(), length: 4096, comment: String::new() };
+///     Revision { number: 1, parent: 0, time: "20261125T120000".into(), length: 4096, comment: String::new() };
 /// assert!(revision.number > revision.parent);
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,7 +30,7 @@ pub struct Revision {
     pub number: u64,
     /// The number of the revision that it was made from.
     pub parent: u64,
-    /// The time of its creation, as `YYYYMMDDTHHMMSSZ`.
+    /// The time of its creation, as `YYYYMMDDTHHMMSS`.
     pub time: String,
     /// The number of bytes of the file.
     pub length: u64,
@@ -220,7 +220,7 @@ mod tests {
             let bytes = record(&OnionRecord {
                 number,
                 parent: 0,
-                time: *b"20261125T120000Z",
+                time: *b"20261125T120000\0",
                 length,
                 page_size: 4,
                 pages: changed,

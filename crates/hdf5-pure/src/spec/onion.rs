@@ -28,7 +28,7 @@
 //! | 5 | 3 | zeros |
 //! | 8 | 8 | number of the revision |
 //! | 16 | 8 | number of the revision that it was made from |
-//! | 24 | 16 | time of creation, as `YYYYMMDDTHHMMSSZ` |
+//! | 24 | 16 | time of creation, as `YYYYMMDDTHHMMSS` and a NUL |
 //! | 40 | 8 | length of the file in this revision |
 //! | 48 | 4 | page size |
 //! | 52 | 8 | number of pages, n |
@@ -224,7 +224,7 @@ pub(crate) mod tests {
         let expected = OnionRecord {
             number: 1,
             parent: 0,
-            time: *b"20261125T120000Z",
+            time: *b"20261125T120000\0",
             length: 5000,
             page_size: 4096,
             pages: vec![(0, 100), (4096, 4196)],
