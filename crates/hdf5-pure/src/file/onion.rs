@@ -10,7 +10,8 @@ use sciformats_core::fault::{FaultKind, locate, locate_all};
 use sciformats_core::storage::Access;
 use sciformats_core::{Error, Fault, Limits, ReadAt, Result, bound};
 
-use crate::spec::onion::{OnionHeader, OnionRecord, history};
+use crate::codec::fletcher32::checksum;
+use crate::spec::onion::{OnionHeader, OnionRecord, Sum, history};
 
 /// The extension of the file with the revisions, which follows the whole name of the original.
 const EXTENSION: &str = "onion";
@@ -57,6 +58,7 @@ pub struct Revisions {
     /// Where the record of each revision is.
     places: Vec<(u64, u64)>,
     limits: Limits,
+    sum: Sum,
 }
 
 impl Revisions {
@@ -79,27 +81,32 @@ impl Revisions {
     /// # Errors
     /// `Malformed` if the history is damaged; `LimitExceeded`.
     pub fn of(original: Arc<dyn ReadAt>, onion: Arc<dyn ReadAt>) -> Result<Self> {
+        Self::summed(original, onion, checksum)
+    }
+
+    fn summed(original: Arc<dyn ReadAt>, onion: Arc<dyn ReadAt>, sum: Sum) -> Result<Self> {
         const HEADER: &str = "onion header";
         let limits = Limits::default();
         let head = onion.read_at(0, bound::addressable(onion.size()).min(OnionHeader::SIZE))?;
         if !head.starts_with(b"OHDH") {
             return Err(Error::not_this_format("revisions of HDF5", &*onion));
         }
-        let header = locate_all(HEADER, 0, &head, OnionHeader::parse)?;
+        let header = locate_all(HEADER, 0, &head, |i| OnionHeader::parse(i, sum))?;
         let (at, size) = header.history;
         let mut places = Vec::new();
         if size > 0 {
             let len = limits.memory("bytes of the history", size)?;
-            places = locate_all("onion history", at, &onion.read_at(at, len)?, history)?;
+            places = locate_all("onion history", at, &onion.read_at(at, len)?, |i| history(i, sum))?;
         }
-        Ok(Self { original, onion, header, places, limits })
+        Ok(Self { original, onion, header, places, limits, sum })
     }
 
     fn record(&self, number: u64) -> Result<OnionRecord> {
         let place = usize::try_from(number).ok().and_then(|number| self.places.get(number));
         let &(at, size) = place.ok_or_else(|| Error::not_found("revision", number.to_string()))?;
         let len = self.limits.memory("bytes of a revision's record", size)?;
-        let record = locate("onion record", at, &self.onion.read_at(at, len)?, OnionRecord::parse)?;
+        let record =
+            locate("onion record", at, &self.onion.read_at(at, len)?, |i| OnionRecord::parse(i, self.sum))?;
         if record.number != number || record.page_size != self.header.page_size {
             let kind = FaultKind::Mismatch { expected: number, found: record.number };
             return Err(Fault::new("number of the revision", kind).at("onion record", at));
@@ -205,7 +212,7 @@ mod tests {
     #![allow(clippy::arithmetic_side_effects)]
 
     use super::*;
-    use crate::spec::onion::tests::{record, seal};
+    use crate::spec::onion::tests::{record, seal, sum};
 
     /// An onion file with two revisions of a file of 10 bytes, with pages of 4 bytes.
     fn sample() -> Revisions {
@@ -246,7 +253,7 @@ mod tests {
         let head = seal(head.concat());
         onion[..head.len()].copy_from_slice(&head);
         onion.extend(all);
-        Revisions::of(original, Arc::new(onion)).unwrap()
+        Revisions::summed(original, Arc::new(onion), sum).unwrap()
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Onion files, which keep the revisions of an HDF5 file beside it. The standard does not describe them; the layout is that of the
-//! C library. Checksums are those of the Fletcher-32 filter, over all bytes before them.
+//! C library. Checksums are those of the Fletcher-32 filter, over all bytes before them; the function that computes them is passed, because
+//! it is a codec.
 //!
 //! | offset | size | field of the header |
 //! |---|---|---|
@@ -46,7 +47,9 @@ use sciformats_core::bound;
 use sciformats_core::fault::{FaultKind, Parsed, checked, fail, field};
 
 use super::{signature, version};
-use crate::codec::fletcher32;
+
+/// Computes a checksum.
+pub(crate) type Sum = fn(&[u8]) -> u32;
 
 /// The size of an entry of a page.
 const ENTRY: usize = 20;
@@ -77,11 +80,15 @@ pub(crate) struct OnionRecord {
 }
 
 /// Parses what is followed by its checksum at the end of `whole`.
-fn sealed<'a, T>(whole: &'a [u8], mut parser: impl FnMut(&'a [u8]) -> Parsed<'a, T>) -> Parsed<'a, T> {
+fn sealed<'a, T>(
+    whole: &'a [u8],
+    sum: Sum,
+    mut parser: impl FnMut(&'a [u8]) -> Parsed<'a, T>,
+) -> Parsed<'a, T> {
     let (rest, value) = parser(whole)?;
     let used = whole.get(..bound::left(whole.len(), rest.len())).unwrap_or_default();
     let (after, stored) = field("checksum", le_u32)(rest)?;
-    let computed = fletcher32::checksum(used);
+    let computed = sum(used);
     if stored != computed {
         let kind = FaultKind::Checksum { stored: stored.into(), computed: computed.into() };
         return field("checksum", |_| fail(rest, kind))(rest);
@@ -98,8 +105,8 @@ fn page_size(i: &[u8]) -> Parsed<'_, u32> {
 impl OnionHeader {
     pub(crate) const SIZE: usize = 40;
 
-    pub(crate) fn parse(i: &[u8]) -> Parsed<'_, Self> {
-        sealed(i, |i| {
+    pub(crate) fn parse(i: &[u8], sum: Sum) -> Parsed<'_, Self> {
+        sealed(i, sum, |i| {
             let (i, ()) = signature(b"OHDH")(i)?;
             let (i, _) = version(1)(i)?;
             let (i, _) = field("flags", take(3usize)).parse(i)?;
@@ -113,8 +120,8 @@ impl OnionHeader {
 }
 
 /// Parses the history: where the record of each revision is.
-pub(crate) fn history(i: &[u8]) -> Parsed<'_, Vec<(u64, u64)>> {
-    sealed(i, |i| {
+pub(crate) fn history(i: &[u8], sum: Sum) -> Parsed<'_, Vec<(u64, u64)>> {
+    sealed(i, sum, |i| {
         let (i, ()) = signature(b"OWHS")(i)?;
         let (i, _) = version(1)(i)?;
         let (i, _) = take(3usize)(i)?;
@@ -132,8 +139,8 @@ pub(crate) fn history(i: &[u8]) -> Parsed<'_, Vec<(u64, u64)>> {
 }
 
 impl OnionRecord {
-    pub(crate) fn parse(i: &[u8]) -> Parsed<'_, Self> {
-        sealed(i, |i| {
+    pub(crate) fn parse(i: &[u8], sum: Sum) -> Parsed<'_, Self> {
+        sealed(i, sum, |i| {
             let whole = i.len();
             let (i, ()) = signature(b"ORRS")(i)?;
             let (i, _) = version(1)(i)?;
@@ -147,7 +154,7 @@ impl OnionRecord {
                 (pages > (bound::left(whole, RECORD) / ENTRY) as u64).then_some(FaultKind::Truncated)
             })(i)?;
             let (i, comment) = field("size of the comment", le_u32)(i)?;
-            let (i, pages) = count(|i| page(i, page_size), bound::addressable(pages)).parse(i)?;
+            let (i, pages) = count(|i| page(i, page_size, sum), bound::addressable(pages)).parse(i)?;
             let (i, comment) = field("comment", take(comment)).parse(i)?;
             let comment = comment.split(|&byte| byte == 0).next().unwrap_or_default().to_vec();
             Ok((i, Self { number, parent, time, length, page_size, pages, comment }))
@@ -155,9 +162,9 @@ impl OnionRecord {
     }
 }
 
-fn page(i: &[u8], size: u32) -> Parsed<'_, Page> {
+fn page(i: &[u8], size: u32, sum: Sum) -> Parsed<'_, Page> {
     let entry = i.get(..ENTRY).unwrap_or(i);
-    let (_, found) = sealed(entry, |i| {
+    let (_, found) = sealed(entry, sum, |i| {
         let (i, offset) = checked("offset of a page", le_u64, |&offset| {
             (!offset.is_multiple_of(size.into()))
                 .then_some(FaultKind::Rule("is not at a multiple of its size"))
@@ -175,8 +182,13 @@ pub(crate) mod tests {
 
     use super::*;
 
+    /// A checksum for tests.
+    pub(crate) fn sum(bytes: &[u8]) -> u32 {
+        bytes.iter().fold(1, |sum: u32, &byte| sum.rotate_left(5) ^ u32::from(byte))
+    }
+
     pub(crate) fn seal(mut bytes: Vec<u8>) -> Vec<u8> {
-        bytes.extend(fletcher32::checksum(&bytes).to_le_bytes());
+        bytes.extend(sum(&bytes).to_le_bytes());
         bytes
     }
 
@@ -194,11 +206,11 @@ pub(crate) mod tests {
             .concat(),
         );
         assert_eq!(bytes.len(), OnionHeader::SIZE);
-        let header = locate_all("onion header", 0, &bytes, OnionHeader::parse).unwrap();
+        let header = locate_all("onion header", 0, &bytes, |i| OnionHeader::parse(i, sum)).unwrap();
         assert_eq!(header, OnionHeader { page_size: 4096, original: 2248, history: (8192, 60) });
         let mut wrong = bytes.clone();
         wrong[13] ^= 1;
-        assert!(locate_all("onion header", 0, &wrong, OnionHeader::parse).is_err());
+        assert!(locate_all("onion header", 0, &wrong, |i| OnionHeader::parse(i, sum)).is_err());
     }
 
     /// Returns the bytes of a record.
@@ -231,20 +243,20 @@ pub(crate) mod tests {
             comment: b"second".to_vec(),
         };
         let bytes = record(&expected);
-        assert_eq!(locate_all("onion record", 0, &bytes, OnionRecord::parse).unwrap(), expected);
+        assert_eq!(locate_all("onion record", 0, &bytes, |i| OnionRecord::parse(i, sum)).unwrap(), expected);
         for end in 0..bytes.len() {
-            assert!(OnionRecord::parse(&bytes[..end]).is_err());
+            assert!(OnionRecord::parse(&bytes[..end], sum).is_err());
         }
     }
 
     proptest! {
         #[test]
         fn no_bytes_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-            let _ = OnionHeader::parse(&bytes);
-            let _ = history(&bytes);
-            let _ = OnionRecord::parse(&bytes);
-            let _ = history(&seal([b"OWHS\x01\0\0\0", &bytes[..]].concat()));
-            let _ = OnionRecord::parse(&seal([b"ORRS\x01\0\0\0", &bytes[..]].concat()));
+            let _ = OnionHeader::parse(&bytes, sum);
+            let _ = history(&bytes, sum);
+            let _ = OnionRecord::parse(&bytes, sum);
+            let _ = history(&seal([b"OWHS\x01\0\0\0", &bytes[..]].concat()), sum);
+            let _ = OnionRecord::parse(&seal([b"ORRS\x01\0\0\0", &bytes[..]].concat()), sum);
         }
     }
 }

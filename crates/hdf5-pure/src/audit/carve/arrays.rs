@@ -114,7 +114,7 @@ impl Carver {
         if chunked.index != IndexKind::BtreeV2 {
             return None;
         }
-        let node = u64::from(u32::from_le_bytes(*parameters.first_chunk()?));
+        let (_, node) = spec::uint(4)(&parameters).ok()?;
         let index = self.index_of(dataset, &chunked);
         let (width, rank) = (index.size_width(address).ok()?, chunked.dimensions.len());
         let of_filters = if width == 0 { 0 } else { bound::sum(width, 4) };
@@ -129,8 +129,8 @@ impl Carver {
         let end = (1..=most).rev().map(|count| bound::sum(bound::product(count, size), NODE_PREFIX)).find(
             |&end| {
                 let stored =
-                    bytes.get(end..).and_then(<[u8]>::first_chunk).map(|four| u32::from_le_bytes(*four));
-                stored == bytes.get(..end).map(|body| lookup3::hash(body, 0))
+                    bytes.get(end..).and_then(|rest| spec::uint(4)(rest).ok()).map(|(_, stored)| stored);
+                stored == bytes.get(..end).map(|body| u64::from(lookup3::hash(body, 0)))
             },
         )?;
         let plain = index.bytes(address).ok()?;
