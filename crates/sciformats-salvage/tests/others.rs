@@ -417,3 +417,16 @@ fn blosc2_folders() {
     let saved_frame = cframe::Frame::open(&saved_path).unwrap();
     assert_eq!((saved_frame.chunks(), saved_frame.typesize()), (5, 4));
 }
+
+#[test]
+fn maps_of_damaged_files_leave_nothing_out() {
+    for bytes in [trajectory().0, document().0, frame(false).0] {
+        for (name, damaged) in damages(&bytes).into_iter().step_by(5) {
+            let Some(found) = examined(&damaged) else { continue };
+            let parts = found.report().map.parts();
+            assert!(parts.windows(2).all(|two| two[0].1 == two[1].0), "{name}");
+            assert!(parts.first().is_none_or(|(start, ..)| *start == 0), "{name}");
+            assert!(found.report().json()["objects"].is_array());
+        }
+    }
+}

@@ -86,7 +86,7 @@ pub(crate) fn examine(source: &Arc<dyn ReadAt>, scan: Scan) -> Result<Found> {
             }
         }
         let mut report = object(format!("/blocks/{number}"), slot.offset, "block");
-        if left.sound && slot.doubt.is_none() && (slot.placed || !damaged && !listed) {
+        if left.sound && slot.doubt.is_none() && (slot.placed && listed || !damaged) {
             report.state = State::Whole;
             report.unchecked = false;
         }
