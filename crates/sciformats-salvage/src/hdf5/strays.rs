@@ -18,6 +18,10 @@ const ARRAY_BLOCKS: [&str; 3] =
 const SEARCHED: u64 = 1 << 30;
 /// The most ends that are tried for a stream.
 const ENDS: usize = 4;
+/// The bytes that may be read and decoded for each byte that is searched, and how many more. Overlapping streams would otherwise take
+/// time that grows with the square of the size of the file.
+const PER_BYTE: u64 = 64;
+const BUDGET: u64 = 64 << 20;
 /// The most chunks that are placed by their order.
 const PLACED: u64 = 100_000;
 /// The number of deflate.
@@ -187,6 +191,10 @@ impl Work {
         if filters.last() != Some(&DEFLATE) {
             return Vec::new();
         }
+        let searched = gaps.iter().map(|(start, end)| end - start).fold(0, bound::sum);
+        let mut budget = bound::sum(BUDGET, bound::product(PER_BYTE, searched));
+        // Deflate adds five bytes to every 16 KiB that it cannot compress, and a few to each stream.
+        let longest = bound::addressable(bound::sum(found.bytes(), found.bytes() / 1024)).saturating_add(64); // a bound
         for &(start, end) in gaps {
             let len = bound::addressable(end - start);
             let Ok(bytes) = self.source.read_at(start, len) else { continue };
@@ -198,8 +206,12 @@ impl Work {
                     continue;
                 }
                 let ends = starts.iter().skip(i + 1).copied().chain([len]).take(ENDS).chain([len]);
-                for to in ends {
+                for to in ends.filter(|to| to - from <= longest) {
                     let chunk = at(start + from as u64, (to - from) as u64);
+                    let Some(left) = budget.checked_sub(bound::sum(chunk.size, found.bytes())) else {
+                        return chunks;
+                    };
+                    budget = left;
                     // A stream ends in a checksum, and must have exactly the bytes of a chunk.
                     if dataset.chunk_decoded(&chunk).is_ok() {
                         chunks.push(chunk);

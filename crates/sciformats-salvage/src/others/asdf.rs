@@ -27,6 +27,8 @@ const ARRAY: &str = "!<tag:stsci.edu:asdf/core/ndarray-1.0.0>";
 const TREE: u64 = 64 << 20;
 /// The bytes at the end of a file in which the index is searched for.
 const TAIL: u64 = 4 << 20;
+/// The bytes of trees that are parsed in all.
+const PARSED: usize = 256 << 20;
 /// The most lines that are left out of a damaged tree.
 const LINES: usize = 64;
 /// The most paths of the tree that are looked at.
@@ -401,10 +403,12 @@ fn text(source: &dyn ReadAt, end: Option<u64>, notes: &mut Notes) -> Result<Opti
         mended |= whole < body.len() || cut;
         body.truncate(whole);
     }
-    for attempt in 0..=LINES {
+    // A large tree is parsed fewer times.
+    let most = LINES.min(PARSED.checked_div(body.len()).unwrap_or(LINES).max(1));
+    for attempt in 0..=most {
         let Err(error) = Tree::parse_at(&body, 0, &limits) else { break };
         let at = error.offset().map(bound::addressable);
-        let Some(at) = at.filter(|_| attempt < LINES && !body.is_empty()) else {
+        let Some(at) = at.filter(|_| attempt < most && !body.is_empty()) else {
             notes.cause("lost tree", error.to_string());
             notes.act("make a tree", start as u64, "the tree cannot be parsed", Confidence::High);
             return Ok(None);

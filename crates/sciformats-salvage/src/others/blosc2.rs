@@ -23,6 +23,10 @@ const SPARSE_INDEX: &str = "chunks.b2frame";
 const HEADER: u64 = 32;
 /// The bytes that are looked at together.
 const WINDOW: u64 = 4 << 20;
+/// The bytes that may be decoded for each byte of the file, and how many more, while chunks are searched for; and the headers that may be
+/// read.
+const PER_BYTE: u64 = 64;
+const BUDGET: u64 = 256 << 20;
 /// The most chunks.
 const CHUNKS: u64 = 10_000_000;
 /// The metalayers of variable length that say what is missing.
@@ -365,6 +369,7 @@ fn resync(source: &Arc<dyn ReadAt>, frame: &Frame, places: &mut BTreeMap<u64, Pl
     let fits = |nbytes: u32| nbytes == size || u64::from(nbytes) == last;
     // Every place behind the lost chunk from which a chain of chunks leads exactly to the end of the chunks.
     let mut at = from + 1;
+    let mut headers = bound::sum(1 << 20, bound::product(2, source.size() / 16));
     while at + 16 <= end {
         let len = bound::addressable((end - at).min(WINDOW + HEADER));
         let Ok(bytes) = source.read_at(at, len) else { return };
@@ -375,11 +380,14 @@ fn resync(source: &Arc<dyn ReadAt>, frame: &Frame, places: &mut BTreeMap<u64, Pl
             let mut chain = Vec::new();
             let mut next = at + i as u64;
             while next < end {
-                let Some((nbytes, cbytes)) = chunk_head(&**source, next).filter(|(nbytes, _)| fits(*nbytes))
+                let Some((_, cbytes)) = chunk_head(&**source, next).filter(|(nbytes, _)| fits(*nbytes))
                 else {
                     break;
                 };
-                let _ = nbytes;
+                headers = match headers.checked_sub(1) {
+                    Some(left) => left,
+                    None => return,
+                };
                 chain.push((next, u64::from(cbytes)));
                 next += u64::from(cbytes);
             }
@@ -411,6 +419,13 @@ fn carved(source: &Arc<dyn ReadAt>, mut notes: Notes) -> Result<Found> {
     let mut best: Vec<(u64, u32, u32)> = Vec::new();
     let mut at = 0;
     let mut skip = 0;
+    let mut budget = bound::sum(BUDGET, bound::product(PER_BYTE, size));
+    let mut spend = |nbytes: u32, cbytes: u32| {
+        let cost = bound::sum(u64::from(nbytes), u64::from(cbytes));
+        let left = budget.checked_sub(cost);
+        budget = left.unwrap_or(0);
+        left.is_some()
+    };
     while at < size {
         let len = bound::addressable((size - at).min(WINDOW + HEADER));
         let bytes = source.read_at(at, len)?;
@@ -424,15 +439,19 @@ fn carved(source: &Arc<dyn ReadAt>, mut notes: Notes) -> Result<Found> {
             else {
                 continue;
             };
-            if source
-                .read_at(place, bound::addressable(first.1.into()))
-                .is_ok_and(|bytes| decoded(&bytes, None).is_err())
-            {
+            if !spend(first.0, first.1) {
+                break;
+            }
+            let whole = source.read_at(place, bound::addressable(first.1.into()))?;
+            if decoded(&whole, None).is_err() {
                 continue;
             }
             let mut chain = Vec::new();
             let mut next = place;
             while let Some((nbytes, cbytes)) = chunk_head(&**source, next) {
+                if !spend(nbytes, cbytes) {
+                    break;
+                }
                 let whole = source.read_at(next, bound::addressable(cbytes.into()))?;
                 if decoded(&whole, None).is_err() {
                     break;

@@ -291,16 +291,17 @@ fn in_order(slots: &[Option<FoundEntry>]) -> (Vec<FoundEntry>, BTreeSet<u64>) {
     chosen.reverse();
     let mut kept: Vec<FoundEntry> = Vec::new();
     let mut frames = BTreeSet::new();
+    // The names of the frame of the last entry.
+    let mut ids = BTreeSet::new();
     let mut next = 0;
     for i in chosen {
         let Some(entry) = slots.get(i).copied().flatten() else { continue };
         let last = kept.last().map(|last| last.frame);
         let far = entry.frame > bound::sum(last.unwrap_or(0), GAP);
-        let twice = kept
-            .iter()
-            .rev()
-            .take_while(|other| other.frame == entry.frame)
-            .any(|other| other.id == entry.id);
+        if last != Some(entry.frame) {
+            ids.clear();
+        }
+        let twice = ids.contains(&entry.id);
         if i > next || far || twice {
             // The lost entries are of the frames between their neighbours.
             frames.extend(last);
@@ -311,6 +312,7 @@ fn in_order(slots: &[Option<FoundEntry>]) -> (Vec<FoundEntry>, BTreeSet<u64>) {
         }
         next = i + 1;
         if !far && !twice {
+            ids.insert(entry.id);
             kept.push(entry);
         }
     }
