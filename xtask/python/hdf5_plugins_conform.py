@@ -2,22 +2,27 @@
 
     hdf5_plugins_conform.py EXAMPLE DIR
 
-The program `sciformats` is beside the example. zfp and Blosc are those of hdf5plugin, VBZ is that of Oxford Nanopore, and Snappy has no
-plug-in that can be installed, so its blocks are stored and fetched as they are, and cramjam undoes them.
+The program `sciformats` is beside the example. zfp, FCIDECOMP and Blosc are those of hdf5plugin, VBZ is that of Oxford Nanopore. Snappy, LZO,
+JPEG and CBF have no plug-in that can be installed, so their blocks are stored and fetched as they are, and cramjam, lzallright,
+imagecodecs and fabio make or undo them.
 """
 
 import json
 import sys
+import zlib
 from importlib.metadata import version
 from pathlib import Path
 
+import fabio.compression
 import h5py
 import hdf5plugin
+import imagecodecs
+import lzallright
 import numpy as np
 import vbz_h5py_plugin  # noqa: F401, the library finds the filter by it
 from cramjam import snappy
-from h5py import h5d, h5p, h5s, h5t
-from hdf5plugin import Blosc, Zfp
+from h5py import h5d, h5p, h5s, h5t, h5z
+from hdf5plugin import Blosc, FciDecomp, Zfp
 
 from checks import check, program_in
 
@@ -25,6 +30,7 @@ FOLDER = Path(sys.argv[2]).resolve()
 program = program_in(Path(sys.argv[1]).resolve().parent / "sciformats", FOLDER)
 THEIRS, OURS = "we read theirs", "they read ours"
 SNAPPY, ZFP, VBZ = 32003, 32013, 32020
+LZO, CBF, JPEG_LS, FCIDECOMP, JPEG, GROOM, GRANULAR, ROUND = 305, 32006, 32012, 32018, 32019, 32022, 32023, 32032
 rng = np.random.default_rng(32)
 WAVES = np.sin(np.arange(32) / 5)[:, None] * np.cos(np.arange(64) / 7)
 MODES = {
@@ -194,6 +200,134 @@ def snappy_blocks():
         check(f"snappy: {form}", theirs, THEIRS)
 
 
+def placed(path, name, data, number, values, chunk):
+    """A dataset of one chunk, whose stored bytes are given. The filter need not be available."""
+    created = h5p.create(h5p.DATASET_CREATE)
+    created.set_chunk(data.shape)
+    created.set_filter(number, h5z.FLAG_OPTIONAL, values)
+    with h5py.File(path, "a") as file:
+        kind = h5t.py_create(data.dtype, logical=1)
+        found = h5d.create(file.id, name.encode(), kind, h5s.create_simple(data.shape), created)
+        found.write_direct_chunk((0,) * data.ndim, chunk)
+
+
+def undone(name, wanted, tolerance=0):
+    """The program undoes all filters, and the elements are those that are wanted."""
+    program("repack", "--filter", "none", name, f"plain-{name}")
+    with h5py.File(FOLDER / f"plain-{name}") as file:
+        assert sorted(file) == sorted(wanted) and len(wanted) > 0
+        for path, data in wanted.items():
+            assert file[path].dtype == data.dtype and file[path].shape == data.shape, path
+            assert np.abs(file[path][...].astype("i8") - data.astype("i8")).max() <= tolerance, path
+
+
+def image(kind, bits, shape=(60, 90)):
+    """A smooth image with noise, edges and flat parts."""
+    data = np.add.outer(np.arange(shape[0]) * 3, np.arange(shape[1]) * 2) + rng.integers(0, 5, shape)
+    data[10:30, 20:60] = 77
+    data[40:, 50:] += 1 << (bits - 1)
+    return (data % (1 << bits)).astype(kind)
+
+
+def images():
+    with h5py.File(FOLDER / "fcidecomp.h5", "w") as file:
+        for kind, bits in (("u1", 8), ("u2", 12), ("u2", 16), ("i2", 15)):
+            file.create_dataset(f"{kind} {bits}", data=image(kind, bits), chunks=(60, 90), **FciDecomp())
+            file.create_dataset(f"{kind} {bits} lines", data=image(kind, bits), chunks=(1, 90), **FciDecomp())
+    read("jpeg-ls: fcidecomp", "fcidecomp.h5")
+
+    def ours():
+        with h5py.File(FOLDER / "plain-images.h5", "w") as file:
+            for kind, bits in (("u1", 8), ("u2", 12), ("u2", 16), ("i2", 15)):
+                file.create_dataset(f"{kind} {bits}", data=image(kind, bits), chunks=(20, 90))
+        program("repack", "--filter", "fcidecomp", "plain-images.h5", "ours-images.h5")
+        equal("plain-images.h5", "ours-images.h5", FCIDECOMP)
+
+    check("jpeg-ls: fcidecomp", ours, OURS)
+
+    def near():
+        wanted = {}
+        for kind, bits in (("u1", 8), ("u2", 12), ("u2", 16)):
+            for error in (0, 1, 3, 10):
+                data = image(kind, bits)
+                stream = imagecodecs.jpegls_encode(data, level=error)
+                values = (data.itemsize, 1, *data.shape, 8 * data.itemsize, 1)
+                name = f"{kind} {bits} {error}"
+                placed(FOLDER / "near.h5", name, data, JPEG_LS, values, stream)
+                wanted[name] = imagecodecs.jpegls_decode(stream)
+                assert np.abs(wanted[name].astype("i8") - data.astype("i8")).max() <= error
+        undone("near.h5", wanted)
+
+    check("jpeg-ls: with and without loss", near, THEIRS)
+
+    def jpeg():
+        wanted = {}
+        for quality in (60, 95):
+            for name, data in {"grey": image("u1", 8), "colours": np.stack([image("u1", 8)] * 3, -1)}.items():
+                stream = imagecodecs.jpeg8_encode(data, level=quality)
+                values = (quality, data.shape[1], data.shape[0], int(data.ndim == 3))
+                placed(FOLDER / "jpeg.h5", f"{name} {quality}", data, JPEG, values, stream)
+                wanted[f"{name} {quality}"] = imagecodecs.jpeg8_decode(stream)
+        # Decoders may round differently.
+        undone("jpeg.h5", wanted, tolerance=4)
+
+    check("jpeg: grey and colours", jpeg, THEIRS)
+
+
+def bytes_of_others():
+    def lzo():
+        wanted = {}
+        for kind in ("i1", "i2", "i4", "i8"):
+            data = signal(kind)
+            raw = data.tobytes()
+            stream = lzallright.LZOCompressor().compress(raw)
+            tail = zlib.adler32(raw).to_bytes(4, "little") + len(raw).to_bytes(4, "little")
+            placed(FOLDER / "lzo.h5", kind, data, LZO, (1, 20, 1), stream + tail)
+            placed(FOLDER / "lzo.h5", f"{kind} old table", data, LZO, (1, 10, 0), stream)
+            wanted[kind] = wanted[f"{kind} old table"] = data
+        undone("lzo.h5", wanted)
+
+    check("lzo: with and without checksums", lzo, THEIRS)
+
+    def ours():
+        data = np.cumsum(rng.integers(-3, 3, 5000)).astype("i4") // 50
+        with h5py.File(FOLDER / "plain-lzo.h5", "w") as file:
+            file.create_dataset("data", data=data, chunks=(5000,))
+        program("repack", "--filter", "lzo", "plain-lzo.h5", "ours-lzo.h5")
+        with h5py.File(FOLDER / "ours-lzo.h5") as file:
+            plist = file["data"].id.get_create_plist()
+            assert [plist.get_filter(i)[0] for i in range(plist.get_nfilters())] == [2, LZO]
+            mask, chunk = file["data"].id.read_direct_chunk((0,))
+        assert mask == 0
+        raw = lzallright.LZOCompressor.decompress(chunk[:-8])
+        assert zlib.adler32(raw).to_bytes(4, "little") + len(raw).to_bytes(4, "little") == chunk[-8:]
+        assert (np.ascontiguousarray(np.frombuffer(raw, "u1").reshape(4, -1).T).view("<i4").ravel() == data).all()
+
+    check("lzo: streams", ours, OURS)
+
+    def cbf():
+        data = np.cumsum(rng.integers(-9, 9, 5400)).astype("i4").reshape(60, 90)
+        data[3, 4], data[5, 6], data[7, 8] = 40_000, -2_000_000_000, 2_000_000_000
+        stream = bytes(fabio.compression.compByteOffset(data))
+        values = (0x70, 0, 1, 0, 4, 1, 0, 90, 60, 1)
+        placed(FOLDER / "cbf.h5", "bare", data, CBF, values, stream)
+        head = b"--CIF-BINARY-FORMAT-SECTION--\r\nContent-Type: application/octet-stream\r\n\r\n\x0c\x1a\x04\xd5"
+        placed(FOLDER / "cbf.h5", "section", data, CBF, values, head + stream + bytes(100))
+        undone("cbf.h5", {"bare": data, "section": data})
+
+    check("cbf: byte offsets", cbf, THEIRS)
+
+    def rounding():
+        data = WAVES.astype("f4")
+        for number, name in ((GROOM, "groom"), (GRANULAR, "granular"), (ROUND, "round")):
+            placed(FOLDER / "rounding.h5", name, data, number, (3, 4, 0, 0, 0), data.tobytes())
+        program("repack", "--filter", "none", "rounding.h5", "plain-rounding.h5")
+        with h5py.File(FOLDER / "plain-rounding.h5") as file:
+            assert all((file[name][...] == data).all() for name in file) and len(file) == 3
+
+    check("rounding: reading changes nothing", rounding, THEIRS)
+
+
 def blosc():
     with h5py.File(FOLDER / "blosc-snappy.h5", "w") as file:
         for shuffle in (Blosc.NOSHUFFLE, Blosc.SHUFFLE, Blosc.BITSHUFFLE):
@@ -216,10 +350,12 @@ def refused():
         check(f"refused: {name}", work, THEIRS)
 
 
-for package in ("h5py", "hdf5plugin", "vbz-h5py-plugin", "cramjam"):
+for package in ("h5py", "hdf5plugin", "vbz-h5py-plugin", "cramjam", "imagecodecs", "lzallright", "fabio"):
     print(json.dumps({"peer": f"{package} {version(package)}"}))
 zfp()
 vbz()
 snappy_blocks()
 blosc()
+images()
+bytes_of_others()
 refused()

@@ -406,6 +406,187 @@ def dumps(path):
     return done.returncode == 0
 
 
+def numbers_at(seed, count):
+    return values(seed, (count,), "u4")
+
+
+def make_asdf(path):
+    import asdf
+
+    arrays = {f"a{i}": numbers_at(i, 3000).reshape(100, 30) for i in range(6)}
+    tree = {"title": "sample", "group": dict(arrays)}
+    with asdf.AsdfFile(tree) as f:
+        for i, name in enumerate(arrays):
+            f.set_array_compression(f["group"][name], ["", "zlib", "lz4"][i % 3])
+        f.write_to(path)
+    return {f"group/{name}": data for name, data in arrays.items()}
+
+
+def make_blosc2(path):
+    import blosc2
+
+    data = numbers_at(5, 120 * 60).reshape(120, 60)
+    if os.path.exists(path):
+        os.remove(path)
+    blosc2.asarray(data, chunks=(10, 60), blocks=(5, 30), urlpath=path, mode="w")
+    return {"": data}
+
+
+def make_gsd(path):
+    import gsd.fl
+
+    chunks = {}
+    with gsd.fl.open(path, "w", application="lab", schema="walk", schema_version=(1, 0)) as f:
+        for frame in range(100):
+            for i, name in enumerate(("step", "particles/position", "log/energy")):
+                data = numbers_at(frame * 10 + i, (1, 90, 8)[i]).reshape(-1, (1, 3, 1)[i])
+                f.write_chunk(name, data)
+                chunks[f"{frame}/{name}"] = data
+            f.end_frame()
+            if frame % 10 == 9:
+                f.flush()
+    return chunks
+
+
+def make_rawarray(path):
+    data = numbers_at(3, 90 * 8 * 10).reshape(90, 8, 10)
+    head = [0, 2, 4, data.nbytes, 3, *reversed(data.shape)]
+    with open(path, "wb") as f:
+        f.write(b"rawarray" + np.array(head, "<u8").tobytes() + data.tobytes())
+    return {"": data}
+
+
+def read_asdf(path, chunks):
+    import asdf
+
+    with asdf.open(path, memmap=False) as f:
+        return {name: np.array(f["group"][name.split("/")[1]]) for name in chunks if name.split("/")[1] in f["group"]}
+
+
+def read_blosc2(path, chunks):
+    import blosc2
+
+    return {"": blosc2.open(path)[...]}
+
+
+def read_gsd(path, chunks):
+    import gsd.fl
+
+    with gsd.fl.open(path, "r") as f:
+        names = [name.split("/", 1) for name in chunks]
+        return {f"{at}/{name}": f.read_chunk(int(at), name) for at, name in names if f.chunk_exists(int(at), name)}
+
+
+def read_rawarray(path, chunks):
+    data = open(path, "rb").read()
+    count = int(np.frombuffer(data[40:48], "<u8")[0])
+    shape = np.frombuffer(data[48:48 + 8 * count], "<u8")[::-1].astype(int)
+    at = 48 + 8 * count
+    size = 4 * int(np.prod(shape))
+    return {"": np.frombuffer(data[at:at + size], "<u4").reshape(shape)}
+
+
+OTHERS = {
+    "ASDF": (make_asdf, read_asdf, "asdf"), "Blosc2": (make_blosc2, read_blosc2, "b2nd"), "GSD": (make_gsd, read_gsd, "gsd"),
+    "RawArray": (make_rawarray, read_rawarray, "ra"),
+}
+
+
+def rows_of(name, data, chunks, label):
+    """The parts of an array that are counted: whole ones if they are compressed or small, and otherwise rows."""
+    if label == "RawArray":
+        return [((i,), data[i:i + 1]) for i in range(len(data))]
+    if label == "Blosc2":
+        return [((i,), data[i:i + 10]) for i in range(0, len(data), 10)]
+    return [((), data)]
+
+
+def stored_in(label, original, name, data):
+    """The bytes with which a part is stored, if they can be known without the program."""
+    if label == "ASDF":
+        number = int(name[-1])
+        at = -1
+        for _ in range(number + 1):
+            at = original.index(b"\xd3BLK", at + 1)
+        used = int.from_bytes(original[at + 22:at + 30], "big")
+        return original[at + 54:at + 54 + used]
+    return data.tobytes()
+
+
+def blosc2_chunks(path):
+    import blosc2
+
+    schunk = blosc2.open(path).schunk
+    return [bytes(schunk.get_chunk(i)) for i in range(schunk.nchunks)]
+
+
+def check_other(program, label, original, damaged, saved, chunks, stored):
+    """As `check`, for a file of another format."""
+    if os.path.exists(saved):
+        os.remove(saved)
+    after = open(damaged, "rb").read()
+    run = salvage(program, damaged, saved)
+    assert open(damaged, "rb").read() == after, "the damaged file was changed"
+    report = json.loads(run.stdout) if run.returncode in (0, 1) and run.stdout.strip() else None
+    objects = {obj["path"]: obj for obj in (report or {}).get("objects", [])}
+    found = {}
+    if os.path.exists(saved):
+        found = OTHERS[label][1](saved, chunks)
+    there = good = 0
+    wrong = []
+    for name, data in chunks.items():
+        path = {"ASDF": f"/{name}", "GSD": f"/frames/{name}"}.get(label, "/")
+        obj = objects.get(path)
+        for at, part in rows_of(name, data, chunks, label):
+            intact = stored[name, at] in after
+            there += intact
+            have = found.get(name)
+            equal = have is not None and have.shape == data.shape and np.array_equal(have[at[0]:at[0] + len(part)] if at else have, part)
+            good += bool(equal and intact)
+            listed = obj is not None and overlaps((slice(at[0], at[0] + len(part)),) if at else (slice(0, len(data)),), data.shape, obj["missing"])
+            if have is not None and obj is not None and not equal and not listed and obj["state"] in ("whole", "unchecked", "partial"):
+                state = "partial, unchecked" if obj["state"] == "partial" and obj["unchecked"] else obj["state"]
+                wrong.append((state, name, str(at)))
+    # Nothing left to write is no failure.
+    return there, good, wrong, report is None and "no structure" not in run.stderr and "not all there" not in run.stderr
+
+
+def others(program, folder, count):
+    """Damages files of the other formats. Their peers have no way to save anything, so that only the program is measured."""
+    for label, (make_one, _, extension) in OTHERS.items():
+        original = f"{folder}/other.{extension}"
+        try:
+            chunks = make_one(original)
+        except ImportError:
+            print("skipped", label, file=sys.stderr)
+            continue
+        before = open(original, "rb").read()
+        parts = [(name, at, part) for name, data in chunks.items() for at, part in rows_of(name, data, chunks, label)]
+        if label == "Blosc2":
+            stored = {(name, at): chunk for (name, at, _), chunk in zip(parts, blosc2_chunks(original))}
+        else:
+            stored = {(name, at): stored_in(label, before, name, part) for name, at, part in parts}
+        for kind in KINDS[1:]:
+            row = dict(writer=label, damage=kind, files=0, there=0, saved=0, h5py=None, h5clear=None, h5dump=None, failed=0, wrong=[])
+            for i in range(count):
+                rng = random.Random(f"{SEED} {label} {kind} {i}")
+                damaged = f"{folder}/damaged-other.{extension}"
+                open(damaged, "wb").write(damage(kind, before, rng))
+                saved = f"{folder}/saved-other.{extension}"
+                there, good, wrong, failed = check_other(program, label, original, damaged, saved, chunks, stored)
+                row["files"] += 1
+                row["there"] += there
+                row["saved"] += good
+                row["failed"] += failed
+                row["wrong"] += wrong
+                if failed or good < 0.8 * there or any(claim[0] in ("whole", "partial") for claim in wrong):
+                    tag = "failed" if failed else "wrong" if wrong else "low"
+                    keep = f"{folder}/{tag}-{label}-{kind.replace(' ', '_')}-{i}.{extension}"
+                    shutil.copy(damaged, keep)
+                    print(tag, keep, there, good, wrong[:3], file=sys.stderr)
+            yield row
+
+
 def run(program, folder, output, count, kills, minutes):
     find_tools()
     began = time.monotonic()
@@ -474,6 +655,9 @@ def run(program, folder, output, count, kills, minutes):
             killed(program, kind, folder, random.Random(f"{SEED} {kind} {i}"), row)
         rows.append(row)
         done += 1
+        print(json.dumps(row), flush=True)
+    for row in others(program, folder, count):
+        rows.append(row)
         print(json.dumps(row), flush=True)
     json.dump(rows, open(output, "w"), indent=1)
 

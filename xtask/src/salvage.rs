@@ -1,4 +1,4 @@
-//! Damages HDF5 files in many ways, lets the program salvage them, and compares what was saved with the undamaged files. A claim that
+//! Damages files in many ways, lets the program salvage them, and compares what was saved with the undamaged files. A claim that
 //! an object is whole, or that a part of it was checked, although a byte of it differs, is a failure; so is a file that cannot be salvaged.
 
 use std::fmt::Write as _;
@@ -87,6 +87,11 @@ fn render(rows: &[Value]) -> String {
     );
     for row in rows {
         let text = |key: &str| row.get(key).and_then(Value::as_str).unwrap_or_default();
+        // The other formats have no programs to compare with.
+        let peer = |key: &str| match row.get(key) {
+            Some(Value::Null) => "·".to_owned(),
+            _ => number(row, key).to_string(),
+        };
         let there = match number(row, "there") {
             0 => "·".to_owned(),
             there => there.to_string(),
@@ -102,9 +107,9 @@ fn render(rows: &[Value]) -> String {
             text("damage"),
             number(row, "files"),
             number(row, "saved"),
-            number(row, "h5py"),
-            number(row, "h5clear"),
-            number(row, "h5dump"),
+            peer("h5py"),
+            peer("h5clear"),
+            peer("h5dump"),
             claims(row, "whole") + claims(row, "partial"),
             claims(row, "unchecked") + claims(row, "partial, unchecked"),
         );
@@ -123,6 +128,8 @@ mod tests {
             "failed": 0, "wrong": [["unchecked", "a", "elements"], ["whole", "b", "elements"], ["partial", "c", "1"]],
         });
         assert_eq!((claims(&row, "whole"), claims(&row, "unchecked"), claims(&row, "partial")), (1, 1, 1));
+        let other = serde_json::json!({"writer": "GSD", "damage": "cut", "files": 1, "there": 4, "saved": 4, "h5py": null, "h5clear": null, "h5dump": null});
+        assert!(render(&[other]).ends_with("| GSD | cut | 1 | 4 | 4 (100.0 %) | · | · | · | 0 | 0 |\n"));
         assert!(render(&[row]).ends_with("| h5py | cut | 2 | 200 | 199 (99.5 %) | 0 | 3 | 1 | 2 | 1 |\n"));
     }
 }

@@ -33,6 +33,7 @@
 //!
 #![doc = include_str!("../README.md")]
 
+mod carve;
 mod chunk;
 mod element;
 pub mod hoomd;
@@ -53,3 +54,8 @@ pub use sciformats_core::storage::{self, Access, Durability, FileStorage};
 pub use sciformats_core::{Conversion, Error, Limits, Misfit, ReadAt, Result, WriteAt};
 pub use spec::{Block, ElementType, Header, Label, Version};
 pub use writer::Writer;
+
+/// The structures of a damaged file one by one, without the file having to be opened.
+pub mod structure {
+    pub use crate::carve::{FoundEntry, header, names};
+}

@@ -60,6 +60,7 @@ pub use api::file::{CommittedDatatype, File, Node};
 pub use api::group::Group;
 pub use api::writer::{ChunkIndex, CreateOptions, DatasetBuilder, DatasetWriter, GroupWriter, Value, Writer};
 pub use api::{conventions, swmr};
+pub use file::onion::{Revision, Revisions};
 pub use file::options::OpenOptions;
 #[cfg(feature = "derive")]
 pub use hdf5_pure_derive::Record;
@@ -154,7 +155,9 @@ pub mod structure {
     pub use sciformats_core::endian::ByteOrder;
 
     pub use crate::api::file::ObjectInfo;
-    pub use crate::audit::carve::{Carved, Carver, FoundHeader, FoundMessage, FoundNode, FoundSymbol};
+    pub use crate::audit::carve::{
+        Carved, Carver, FoundHeader, FoundMessage, FoundNode, FoundSymbol, IndexedDataset,
+    };
     pub use crate::audit::structures::StructureInfo;
     pub use crate::chunk::index::StoredChunk;
     pub use crate::group::links::BrokenLink;

@@ -189,9 +189,11 @@ pub(crate) enum Command {
     Diff(Diff),
     /// Read everything and report every fault with its offset
     #[command(after_help = "Examples:\n  sciformats verify run.gsd\n  sciformats verify data/\n  \
-                            sciformats verify --json data/*.ra\n\nGiven a folder, it checks all scientific files in it.")]
-    Verify(Files),
-    /// Find out what is left of a damaged HDF5 file, and write it to a clean file
+                            sciformats verify --json data/*.ra\n  sciformats verify --repair-plan run.h5\n  \
+                            sciformats verify --repair-plan run.h5 --repair-to mended.h5\n\n\
+                            Given a folder, it checks all scientific files in it.")]
+    Verify(Verify),
+    /// Find out what is left of a damaged file, and write it to a clean file of the same format
     #[command(
         after_help = "Examples:\n  sciformats salvage cut.h5\n  sciformats salvage cut.h5 saved.h5\n  \
                             sciformats salvage cut.h5 --map cut.svg --json\n\nThe damaged file is only read. In the new file, \
@@ -297,6 +299,24 @@ pub(crate) struct Files {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct Verify {
+    #[command(flatten)]
+    pub(crate) files: Files,
+    /// Show how faults can be mended without loss: stale flags, checksums of structures, counts
+    #[arg(long)]
+    pub(crate) repair_plan: bool,
+    /// Write a mended copy
+    #[arg(long, value_name = "OUT", requires = "repair_plan", conflicts_with = "repair_in_place")]
+    pub(crate) repair_to: Option<PathBuf>,
+    /// Mend the file itself, through a journal, so that an interruption leaves it old or new
+    #[arg(long, requires = "repair_plan")]
+    pub(crate) repair_in_place: bool,
+    /// Overwrite an existing OUT
+    #[arg(long, short)]
+    pub(crate) force: bool,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct InOut {
     /// The file to read
     #[arg(value_name = "IN")]
@@ -351,8 +371,8 @@ pub(crate) struct Salvage {
     /// Overwrite an existing file
     #[arg(long, short)]
     pub(crate) force: bool,
-    /// Draw what the bytes of the file are as a strip
-    #[arg(long, value_name = "SVG")]
+    /// Draw what the bytes of the file are as a strip, as SVG, or as PNG if the name ends so
+    #[arg(long, value_name = "PICTURE")]
     pub(crate) map: Option<PathBuf>,
 }
 

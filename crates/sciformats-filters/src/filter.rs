@@ -31,6 +31,11 @@ pub trait Filter: Send + Sync {
         true
     }
 
+    /// Returns whether [`decode`](Self::decode) returns its input, because the filter changes elements only when they are written.
+    fn is_identity(&self) -> bool {
+        false
+    }
+
     /// Returns the client data values that are stored with a dataset, for those that a caller gives: the values of the original
     /// plug-in's interface. Some filters add the type of the elements and the shape of chunks.
     ///

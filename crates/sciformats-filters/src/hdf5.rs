@@ -55,6 +55,10 @@ impl Filter for Adapter {
         self.0.encode(values, input)
     }
 
+    fn is_identity(&self) -> bool {
+        self.0.is_identity()
+    }
+
     fn configure(&self, values: &[u32], datatype: &Datatype, chunk: &[u64]) -> Result<Vec<u32>, Fault> {
         self.0.configure(values, &Chunk { element: element(datatype), shape: chunk })
     }

@@ -27,10 +27,16 @@
 
 #[cfg(feature = "blosc2")]
 pub mod blosc2;
+mod cbf;
 mod filter;
 #[cfg(feature = "hdf5")]
 pub mod hdf5;
+#[cfg(feature = "jpeg")]
+mod jpeg;
+mod jpegls;
+mod lzo;
 mod registry;
+mod rounding;
 #[cfg(feature = "snappy")]
 mod snappy;
 mod vbz;
@@ -40,4 +46,5 @@ mod zstd;
 
 pub use filter::{Chunk, Element, Filter, Kind};
 pub use registry::{Refused, all, by_name, find, refused};
+pub use rounding::bits_to_keep;
 pub use sciformats_core::{Fault, FaultKind};

@@ -9,6 +9,15 @@ static ALL: &[&dyn Filter] = &[
     #[cfg(feature = "zfp")]
     &crate::zfp::Zfp,
     &crate::vbz::Vbz,
+    &crate::lzo::Lzo,
+    &crate::cbf::Cbf,
+    &crate::jpegls::JpegLs { id: 32018 },
+    &crate::jpegls::JpegLs { id: 32012 },
+    #[cfg(feature = "jpeg")]
+    &crate::jpeg::Jpeg,
+    &crate::rounding::Rounding::Groom,
+    &crate::rounding::Rounding::Granular,
+    &crate::rounding::Rounding::Round,
 ];
 
 /// Returns every filter of this build.
@@ -53,17 +62,23 @@ pub struct Refused {
 const REFUSED: &[Refused] = &[
     refusal(257, "hzip", "the plug-in of HZIP"),
     refusal(258, "fpzip", "the plug-in H5Z-FPZIP"),
+    refusal(32002, "mafisc", "the plug-in MAFISC of the DKRZ"),
     refusal(32005, "apax", "the library of Samplify Systems"),
     refusal(32007, "jpeg-xr", "the library jxrlib"),
+    refusal(32009, "spdp", "the plug-in SPDP"),
+    refusal(32010, "lpc-rice", "the plug-in LPC-Rice"),
     refusal(32011, "ccsds-123", "the plug-in of the Universitat Autònoma de Barcelona"),
     refusal(32014, "fpzip", "the plug-in H5Z-FPZIP"),
     refusal(32016, "b3d", "the plug-in B³D on a GPU of NVIDIA"),
     refusal(32017, "sz", "Python's hdf5plugin"),
     refusal(32021, "fapec", "the library of DAPCOM"),
     refusal(32024, "sz3", "Python's hdf5plugin"),
+    refusal(32025, "delta-rice", "the plug-in deltaRice"),
     refusal(32027, "flac", "the plug-in hdf5-flac"),
     refusal(32028, "sperr", "Python's hdf5plugin"),
+    refusal(32029, "terse", "the library of Senik Matinyan and Jan Pieter Abrahams"),
     refusal(32030, "ffmpeg", "the plug-in FFMPEG HDF5"),
+    refusal(32031, "jpeg2000", "the plug-in of the ESRF"),
     refusal(32033, "htj2k", "Python's hdf5plugin"),
 ];
 

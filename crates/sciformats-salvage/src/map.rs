@@ -31,14 +31,20 @@ impl Part {
         }
     }
 
-    fn color(self) -> &'static str {
+    /// Returns the red, green and blue with which it is drawn.
+    pub fn colour(self) -> [u8; 3] {
         match self {
-            Self::Reached => "#2f855a",
-            Self::Carved => "#2b6cb0",
-            Self::Unknown => "#a0aec0",
-            Self::Zero => "#edf2f7",
-            Self::Missing => "#c53030",
+            Self::Reached => [0x2f, 0x85, 0x5a],
+            Self::Carved => [0x2b, 0x6c, 0xb0],
+            Self::Unknown => [0xa0, 0xae, 0xc0],
+            Self::Zero => [0xed, 0xf2, 0xf7],
+            Self::Missing => [0xc5, 0x30, 0x30],
         }
+    }
+
+    fn color(self) -> String {
+        let [red, green, blue] = self.colour();
+        format!("#{red:02x}{green:02x}{blue:02x}")
     }
 }
 
@@ -87,6 +93,39 @@ impl Map {
     /// Returns the number of bytes of a kind.
     pub fn bytes(&self, part: Part) -> u64 {
         self.parts.iter().filter(|(.., kind)| *kind == part).map(|(start, end, _)| end - start).sum()
+    }
+
+    /// Returns the kind that has most of the bytes in each of `count` columns of equal length.
+    ///
+    /// ```
+    /// use sciformats_salvage::Map;
+    ///
+    /// assert!(Map::default().columns(100).is_empty());
+    /// ```
+    pub fn columns(&self, count: usize) -> Vec<Part> {
+        let size = u128::from(self.parts.last().map_or(0, |&(_, end, _)| end));
+        if size == 0 {
+            return Vec::new();
+        }
+        let border =
+            |column: usize| u64::try_from(column as u128 * size / count.max(1) as u128).unwrap_or(u64::MAX);
+        (0..count)
+            .map(|column| {
+                // A column of a short file may be less than a byte.
+                let (from, to) = (border(column), border(column + 1).max(border(column) + 1));
+                let first = self.parts.partition_point(|&(_, end, _)| end <= from);
+                let mut bytes: Vec<(Part, u64)> = Vec::new();
+                for &(start, end, part) in self.parts.iter().skip(first).take_while(|(start, ..)| *start < to)
+                {
+                    let len = end.min(to) - start.max(from).min(end.min(to));
+                    match bytes.iter_mut().find(|(known, _)| *known == part) {
+                        Some((_, sum)) => *sum += len,
+                        None => bytes.push((part, len)),
+                    }
+                }
+                bytes.into_iter().max_by_key(|(_, len)| *len).map_or(Part::Unknown, |(part, _)| part)
+            })
+            .collect()
     }
 
     pub(crate) fn json(&self) -> Value {
@@ -157,6 +196,9 @@ mod tests {
             ]
         );
         assert_eq!(map.bytes(Part::Unknown), 20);
+        let all = [Part::Unknown, Part::Reached, Part::Carved, Part::Unknown, Part::Zero, Part::Missing];
+        assert_eq!(map.columns(6), all);
+        assert_eq!(map.columns(600).len(), 600);
         let svg = map.svg();
         assert!(svg.contains("reached: 10 bytes") && svg.ends_with("</svg>\n"), "{svg}");
     }

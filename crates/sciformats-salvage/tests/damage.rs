@@ -235,3 +235,55 @@ fn a_shape_that_the_file_cannot_fill_is_left_out_and_told() {
     );
     assert!(std::fs::metadata(&output).unwrap().len() < 1 << 20);
 }
+
+/// Overwrites everything that begins with a signature with zeros.
+fn erased(mut bytes: Vec<u8>, signature: &[u8; 4], len: usize) -> (Vec<u8>, usize) {
+    let places: Vec<usize> = (0..bytes.len() - 4).filter(|&at| bytes[at..].starts_with(signature)).collect();
+    for &at in &places {
+        let end = bytes.len().min(at + len);
+        bytes[at..end].fill(0);
+    }
+    (bytes, places.len())
+}
+
+#[test]
+fn chunks_of_arrays_whose_headers_are_lost() {
+    for (max, signature) in [(Some(ROWS as u64), b"FAHD"), (None, b"EAHD")] {
+        let mut file = Writer::in_memory(&CreateOptions::default().with_bound(Bound::LATEST)).unwrap();
+        for (name, seed) in [("a/chunked", 2), ("a/zipped", 3)] {
+            let dataset = file.dataset(name).shape([ROWS as u64]).max_shape([max]).chunks([1]);
+            let filters = hdf5_pure::filters::Filters::default().shuffle().deflate(6);
+            let dataset = if seed == 3 { dataset.chunks([5]).filters(filters) } else { dataset };
+            dataset.write(&numbers(seed, ROWS)).unwrap();
+        }
+        let (damaged, count) = erased(file.into_bytes().unwrap(), signature, 16);
+        assert_eq!(count, 2);
+        let found = examined(damaged);
+        let (_, equal) = check(&found);
+        assert_eq!(equal, 2 * ROWS, "{:#?}", found.report().actions);
+    }
+}
+
+#[test]
+fn chunks_without_any_index_are_placed_by_their_order_and_listed() {
+    let mut file = Writer::in_memory(&CreateOptions::default().with_bound(Bound::Earliest)).unwrap();
+    let filters = hdf5_pure::filters::Filters::default().shuffle().deflate(6);
+    let dataset = file.dataset("a/zipped").shape([ROWS as u64]).chunks([50]).filters(filters);
+    dataset.write(&numbers(3, ROWS)).unwrap();
+    file.dataset("a/plain").write(&numbers(1, ROWS)).unwrap();
+    let bytes = file.into_bytes().unwrap();
+    let sound = File::from_bytes(bytes.clone()).unwrap();
+    let hdf5_pure::structure::Layout::Chunked(layout) =
+        sound.dataset("a/zipped").unwrap().layout().unwrap().clone()
+    else {
+        panic!("it has chunks")
+    };
+    let tree = layout.address.unwrap().0 as usize;
+    let mut damaged = bytes;
+    damaged[tree..tree + 400].fill(0);
+    let found = examined(damaged);
+    let (_, equal) = check(&found);
+    assert_eq!(equal, 2 * ROWS, "{:#?}", found.report().actions);
+    let zipped = found.report().objects.iter().find(|object| object.path == "/a/zipped").unwrap();
+    assert_eq!((zipped.state, zipped.missing.len()), (State::Partial, 4));
+}

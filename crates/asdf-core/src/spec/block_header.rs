@@ -101,6 +101,25 @@ impl BlockHeader {
         bound::sum(u64::from(self.header_size), PREFIX as u64)
     }
 
+    /// Parses the header at the start of `bytes`, and ignores what follows. Only its form is checked.
+    ///
+    /// ```
+    /// use asdf_core::structure::BlockHeader;
+    ///
+    /// # let mut document = asdf_core::Document::new();
+    /// # document.set_array("image", asdf_core::NewArray::new(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3])?)?;
+    /// let bytes = document.to_bytes()?;
+    /// let at = bytes.windows(4).position(|four| four == b"\xd3BLK").unwrap();
+    /// assert_eq!(BlockHeader::from_bytes(&bytes[at..])?.used_size, 24); // found without the file's tree
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `Malformed`, with the offset in `bytes`.
+    pub fn from_bytes(bytes: &[u8]) -> sciformats_core::Result<Self> {
+        sciformats_core::fault::locate("block header", 0, bytes, Self::parse)
+    }
+
     /// Parses a header without the additional bytes that `header_size` may declare.
     pub(crate) fn parse(i: &[u8]) -> Parsed<'_, Self> {
         let (i, _) = field("magic token", |i| match take(MAGIC.len())(i)? {

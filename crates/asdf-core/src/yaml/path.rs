@@ -83,7 +83,16 @@ impl Tree {
 
     /// Returns up to `most` paths with their nodes, level by level from the root. A shared node has the first of its paths. Items
     /// of sequences are left out if they are scalars.
-    fn paths(&self, most: usize) -> Vec<(String, NodeId)> {
+    ///
+    /// ```
+    /// use asdf_core::Tree;
+    ///
+    /// let tree = Tree::parse("{dark: {gain: 1.5}, sizes: [1, 2]}\n")?;
+    /// let paths: Vec<String> = tree.paths(100).into_iter().map(|(path, _)| path).collect();
+    /// assert_eq!(paths, ["", "dark", "sizes", "dark/gain"]);
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
+    pub fn paths(&self, most: usize) -> Vec<(String, NodeId)> {
         let mut found = vec![(String::new(), self.root())];
         let mut seen = HashSet::from([self.root()]);
         for at in 0..most {

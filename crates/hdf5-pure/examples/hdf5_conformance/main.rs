@@ -8,6 +8,8 @@
 //! | `edit-empty FILE` | removes everything from a file |
 //! | `edit-many FILE SCRIPT` | makes the small edits that a script describes |
 //! | `chunk-edits FILE` | edits datasets as its input describes |
+//! | `revisions FILE` | lists the revisions that an onion file keeps of a file |
+//! | `revision FILE NUMBER OUT` | writes the bytes of a revision |
 //!
 //! Element k of a numeric array is (k * 31 + 7) % 251 as an integer, or a quarter of this number as a float. Every array is
 //! read as a whole, by rows, and by a slab with steps; the manifests compare everything else. An array `X_as_T` has the
@@ -46,6 +48,8 @@ fn main() -> ExitCode {
         ["edit-many", file, script] => ended(many::run(Path::new(file), Path::new(script))),
         ["edit-empty", file] => ended(edit::empty(Path::new(file))),
         ["chunk-edits", file] => ended(chunks::edit(Path::new(file))),
+        ["revisions", file] => ended(revisions(Path::new(file))),
+        ["revision", file, number, out] => ended(revision(Path::new(file), number, Path::new(out))),
         ["check", folder] => match files(Path::new(folder)) {
             Ok(files) => {
                 files.iter().for_each(|path| check(path));
@@ -59,6 +63,24 @@ fn main() -> ExitCode {
             None => ExitCode::from(2),
         },
     }
+}
+
+#[allow(clippy::print_stdout)]
+fn revisions(file: &Path) -> hdf5_pure::Result<()> {
+    let all = hdf5_pure::Revisions::open(file)?.list()?;
+    let all: Vec<_> = all
+        .into_iter()
+        .map(|one| json!({"number": one.number, "parent": one.parent, "length": one.length, "comment": one.comment}))
+        .collect();
+    println!("{}", json!(all));
+    Ok(())
+}
+
+fn revision(file: &Path, number: &str, out: &Path) -> hdf5_pure::Result<()> {
+    let number = number.parse().map_err(|_| Error::usage("NUMBER", "is not a number"))?;
+    let storage = hdf5_pure::Revisions::open(file)?.storage(number)?;
+    let bytes = storage.read_at(0, usize::try_from(storage.size()).unwrap_or(usize::MAX))?;
+    std::fs::write(out, bytes).map_err(|error| Error::io("write", error))
 }
 
 fn ended(result: hdf5_pure::Result<()>) -> ExitCode {

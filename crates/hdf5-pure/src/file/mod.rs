@@ -11,6 +11,7 @@
 
 pub(crate) mod cache_image;
 pub(crate) mod missing;
+pub(crate) mod onion;
 pub(crate) mod open;
 pub(crate) mod options;
 pub(crate) mod session;

@@ -80,7 +80,7 @@ pub(crate) fn assemble(
             let info = locate("multi driver information", at, &info.information, MultiInfo::parse)?;
             multi(path, &info, open)?
         }
-        b"Subfilin" => return Err(Error::unsupported("a file whose data are striped over subfiles")),
+        b"Subfilin" => return striped(path, open).map(Some),
         _ => return Ok(None),
     };
     Ok(Some(Arc::new(parts)))
@@ -189,9 +189,135 @@ fn multi(
     Ok(Parts::new(parts))
 }
 
+/// The bytes of a file in stripes, which are in its subfiles in turn.
+struct Striped {
+    subfiles: Vec<Arc<dyn ReadAt>>,
+    stripe: u64,
+    len: u64,
+}
+
+impl Striped {
+    fn new(subfiles: Vec<Arc<dyn ReadAt>>, stripe: u64) -> Self {
+        let count = subfiles.len() as u64;
+        // The end of the last byte that a subfile has.
+        let end = |(i, size): (u64, u64)| {
+            let last = size.checked_sub(1)?;
+            let row = last.checked_div(stripe)?;
+            let first = bound::product(bound::sum(bound::product(row, count), i), stripe);
+            Some(bound::sum(bound::sum(first, last.checked_rem(stripe)?), 1))
+        };
+        let len = (0..).zip(subfiles.iter().map(|subfile| subfile.size())).filter_map(end).max().unwrap_or(0); // a bound
+        Self { subfiles, stripe, len }
+    }
+}
+
+impl ReadAt for Striped {
+    fn size(&self) -> u64 {
+        self.len
+    }
+
+    fn read_at(&self, offset: u64, len: usize) -> Result<Cow<'_, [u8]>> {
+        let end = sciformats_core::storage::check_range(self.len, offset, len as u64)?;
+        let count = self.subfiles.len() as u64;
+        let mut out = Vec::new();
+        let mut at = offset;
+        while at < end {
+            let (number, within) =
+                (at.checked_div(self.stripe).unwrap_or(0), at.checked_rem(self.stripe).unwrap_or(0)); // bounds: no stripe is empty
+            let piece = bound::left(self.stripe, within).min(bound::left(end, at));
+            let (row, which) =
+                (number.checked_div(count).unwrap_or(0), number.checked_rem(count).unwrap_or(0)); // bounds: there are subfiles
+            let from = bound::sum(bound::product(row, self.stripe), within);
+            if let Some(subfile) = self.subfiles.get(bound::addressable(which)) {
+                // A subfile ends where nothing was written behind.
+                let there = bound::left(subfile.size(), from).min(piece);
+                if there > 0 {
+                    out.extend_from_slice(&subfile.read_at(from, bound::addressable(there))?);
+                }
+                out.resize(bound::sum(out.len(), bound::addressable(bound::left(piece, there))), 0);
+            }
+            at = bound::sum(at, piece);
+        }
+        Ok(Cow::Owned(out))
+    }
+}
+
+/// Assembles a file whose data are striped over subfiles. A text file beside it says how many there are and how long a stripe is. Its
+/// name has the number by which the file system knew the file when it was made, which a copy no longer has.
+fn striped(path: Option<&Path>, open: &dyn Fn(&Path) -> Result<Arc<dyn ReadAt>>) -> Result<Arc<dyn ReadAt>> {
+    const CONFIGURATION: &str = "subfiling configuration";
+    let path = path.ok_or_else(|| Error::unsupported("a file of subfiles that was not opened by a path"))?;
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let base = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let prefix = format!("{base}.subfile_");
+    let listed = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let names = std::fs::read_dir(listed).map_err(|error| Error::io("read", error))?;
+    let mut found: Vec<String> = names
+        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+        .filter(|name| name.starts_with(&prefix) && name.ends_with(".config"))
+        .collect();
+    found.sort_unstable();
+    let [configuration] = found.as_slice() else {
+        let what = match found.len() {
+            0 => "a file of subfiles without the file that describes them",
+            _ => "a file of subfiles beside several files that describe them",
+        };
+        return Err(Error::unsupported(what));
+    };
+    let storage = open(&folder.join(configuration))?;
+    let text = storage.read_at(0, bound::addressable(storage.size()).min(1 << 20))?;
+    let text = String::from_utf8_lossy(&text);
+    let value = |key: &str| {
+        let line = text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix('='));
+        line.and_then(|line| line.trim().parse::<u64>().ok()).filter(|&number| number > 0)
+    };
+    let missing = |field| Fault::new(field, FaultKind::Truncated).at(CONFIGURATION, 0);
+    let stripe = value("stripe_size").ok_or_else(|| missing("stripe_size"))?;
+    let count = value("subfile_count").or_else(|| value("aggregator_count"));
+    let count = count.filter(|&count| count <= SUBFILES).ok_or_else(|| missing("subfile_count"))?;
+    let stem = configuration.strip_suffix(".config").unwrap_or(configuration);
+    let width = count.to_string().len();
+    let mut subfiles = Vec::new();
+    for number in 1..=count {
+        subfiles.push(open(&folder.join(format!("{stem}_{number:0width$}_of_{count}")))?);
+    }
+    Ok(Arc::new(Striped::new(subfiles, stripe)))
+}
+
+/// The most subfiles.
+const SUBFILES: u64 = 1 << 16;
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn stripes_of_subfiles() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut file = crate::Writer::in_memory(&crate::CreateOptions::default()).unwrap();
+        file.dataset("a").write(&(0..5000u32).collect::<Vec<_>>()).unwrap();
+        let bytes = file.into_bytes().unwrap();
+        let (stripe, count) = (1000, 3);
+        for i in 0..count {
+            let own = bytes.chunks(stripe).skip(i).step_by(count).flatten().copied().collect::<Vec<u8>>();
+            std::fs::write(folder.path().join(format!("run.h5.subfile_77_{}_of_{count}", i + 1)), own)
+                .unwrap();
+        }
+        let text = format!(
+            "stripe_size={stripe}\naggregator_count={count}\nsubfile_count={count}\nhdf5_file=/x/run.h5\n"
+        );
+        std::fs::write(folder.path().join("run.h5.subfile_77.config"), text).unwrap();
+        let info = DriverInfo { identification: *b"Subfilin", information: Vec::new() };
+        let first: Arc<dyn ReadAt> = Arc::new(bytes.get(..96).unwrap_or_default().to_vec());
+        let open = |path: &Path| sciformats_core::storage::Access::default().open(path);
+        let path = folder.path().join("run.h5");
+        let whole = assemble(&first, Some(&path), &info, 0, &open).unwrap().unwrap();
+        assert_eq!(*whole.read_at(0, bytes.len()).unwrap(), bytes);
+        assert_eq!(*whole.read_at(990, 2020).unwrap(), bytes[990..3010]);
+        assert_eq!(whole.size(), bytes.len() as u64);
+        std::fs::remove_file(folder.path().join("run.h5.subfile_77_2_of_3")).unwrap();
+        assert!(assemble(&first, Some(&path), &info, 0, &open).is_err());
+    }
 
     #[test]
     fn reads_cross_parts() {

@@ -65,6 +65,12 @@ pub trait Filter: Send + Sync {
         let _ = (datatype, chunk);
         Ok(values.to_vec())
     }
+
+    /// Returns whether undoing the filter changes nothing, so that stored elements can be used as they are. Filters that round are
+    /// of this kind. The default implementation returns false.
+    fn is_identity(&self) -> bool {
+        false
+    }
 }
 
 /// The filters that can be used for reading and writing: those of this crate and those that the caller adds.
@@ -227,7 +233,10 @@ impl Registry {
 
     /// Returns whether decoding the filter changes nothing. Filters that round lose bits only when they write.
     fn keeps(&self, filter: &FilterDescription) -> bool {
-        matches!(filter.id, 32022 | 32023 | 32032) && !self.added.contains_key(&filter.id)
+        match self.added.get(&filter.id) {
+            Some(added) => added.is_identity(),
+            None => matches!(filter.id, 32022 | 32023 | 32032),
+        }
     }
 
     fn undo_one(

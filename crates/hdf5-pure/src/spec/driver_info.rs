@@ -5,7 +5,7 @@
 //! | 0 | 1 | version: 0 |
 //! | 1 | 3 | reserved |
 //! | 4 | 4 | driver information size, n |
-//! | 8 | 8 | driver identification: `NCSAfami`, `NCSAmult` |
+//! | 8 | 8 | driver identification: `NCSAfami`, `NCSAmult`, `Subfilin` |
 //! | 16 | n | driver information |
 //!
 //! | offset | size | field of the message |

@@ -40,6 +40,7 @@ pub(crate) mod local_heap;
 pub(crate) mod lookup3;
 pub(crate) mod message;
 pub(crate) mod object_header;
+pub(crate) mod onion;
 pub(crate) mod reference;
 pub(crate) mod selection;
 pub(crate) mod shared_table;

@@ -5,13 +5,18 @@ use std::io::{self, ErrorKind, Write};
 use std::path::Path;
 
 use sciformats::Error;
-use sciformats_salvage::{Examination, ObjectReport, Options, Part, Report, State, examine};
+use sciformats_salvage::{Examination, Map, ObjectReport, Options, Part, Report, State, examine};
 
 use crate::args::Salvage;
 use crate::failure::{Answer, Failure, Outcome, free};
+use crate::figure::canvas::Pixels;
+use crate::figure::raster::png;
 use crate::look::{self, FAINT, TITLE, WELL, WRONG};
 use crate::session::Session;
 
+/// The columns and rows of a map that is written as PNG.
+const WIDTH: usize = 1000;
+const HEIGHT: usize = 32;
 /// The actions and the objects that are printed one by one; `--json` prints all of them.
 const SHOWN: usize = 40;
 
@@ -28,7 +33,8 @@ pub(super) fn run(args: &Salvage, session: &Session) -> Outcome {
         Options::default().with_threads(session.options().threads()).with_written(session.options().written);
     let found = examine(input, &options).map_err(|error| Failure::of(input, &error))?;
     if let Some(map) = &args.map {
-        let written = fs::write(map, found.report().map.svg()).map_err(|error| Error::io("write", error));
+        let written = picture(map, &found.report().map)
+            .and_then(|bytes| fs::write(map, bytes).map_err(|error| Error::io("write", error)));
         written.map_err(|error| Failure::unwritten(map, &error))?;
     }
     let losses = match &args.output {
@@ -51,6 +57,15 @@ pub(super) fn run(args: &Salvage, session: &Session) -> Outcome {
         return Err(error.into());
     }
     Ok(Answer::of(found.report().is_sound()))
+}
+
+/// Returns the map of a file as a picture: PNG if the name ends so, and SVG otherwise.
+fn picture(path: &Path, map: &Map) -> Result<Vec<u8>, Error> {
+    if !path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("png")) {
+        return Ok(map.svg().into_bytes());
+    }
+    let row: Vec<_> = map.columns(WIDTH).into_iter().map(Part::colour).collect();
+    png(&Pixels { width: row.len(), colours: row.repeat(HEIGHT) })
 }
 
 fn text(out: &mut impl Write, path: &Path, found: &Examination, losses: &[String]) -> io::Result<()> {

@@ -6,14 +6,19 @@ use std::path::Path;
 use sciformats::source::Finding;
 use sciformats::{Blame, Error, File};
 use sciformats_convert::verify;
+use sciformats_salvage::RepairPlan;
 
 use super::json::JsonObject;
-use crate::args::Files;
-use crate::failure::{Answer, Failure, Outcome, complain, explain};
+use crate::args::Verify;
+use crate::failure::{Answer, Failure, Outcome, complain, explain, free};
 use crate::look::{self, FAINT, LINK, TITLE, WELL, WRONG};
 use crate::session::Session;
 
-pub(super) fn run(args: &Files, session: &Session) -> Outcome {
+pub(super) fn run(args: &Verify, session: &Session) -> Outcome {
+    if args.repair_plan {
+        return repair(args, session);
+    }
+    let args = &args.files;
     let mut out = session.text();
     let mut answer = Answer::Yes;
     let mut unreadable = false;
@@ -38,6 +43,68 @@ pub(super) fn run(args: &Files, session: &Session) -> Outcome {
     }
     out.flush()?;
     if unreadable { Err(Failure::Reported) } else { Ok(answer) }
+}
+
+/// Shows how each file can be mended, and mends a copy or the file itself if that is wanted.
+fn repair(args: &Verify, session: &Session) -> Outcome {
+    let paths = super::expanded(&args.files.files);
+    if let Some(output) = &args.repair_to {
+        if paths.len() > 1 {
+            return Err(Failure::of(output, &Error::usage("--repair-to", "takes one file at a time")));
+        }
+        free(output, args.force)?;
+    }
+    let mut out = session.text();
+    let mut sound = true;
+    for path in &paths {
+        let plan = RepairPlan::of(path).map_err(|error| Failure::of(path, &error))?;
+        if !plan.repairs.is_empty() {
+            if let Some(output) = &args.repair_to {
+                plan.copy(path, output).map_err(|error| Failure::unwritten(output, &error))?;
+            } else if args.repair_in_place {
+                plan.apply(path).map_err(|error| Failure::unwritten(path, &error))?;
+            }
+        }
+        sound &= plan.before == 0 && plan.repairs.is_empty();
+        if session.json {
+            let mut value = plan.json();
+            if let Some(object) = value.as_object_mut() {
+                object.insert("file".into(), path.display().to_string().into());
+            }
+            writeln!(out, "{value}")?;
+        } else {
+            planned(&mut out, path, &plan)?;
+        }
+    }
+    out.flush()?;
+    Ok(Answer::of(sound))
+}
+
+fn planned(out: &mut impl Write, path: &Path, plan: &RepairPlan) -> io::Result<()> {
+    let name = path.display().to_string();
+    let file = look::safe(&name);
+    for repair in &plan.repairs {
+        let (kind, confidence) = (repair.kind, repair.confidence.word());
+        let reason = look::safe(&repair.reason).to_string();
+        writeln!(
+            out,
+            "{TITLE}{file}{TITLE:#}: {:#x} {kind}: {reason}  {FAINT}{confidence}{FAINT:#}",
+            repair.offset
+        )?;
+    }
+    let style = if plan.after == 0 { WELL } else { WRONG };
+    let verdict = match (plan.repairs.len(), plan.after) {
+        (0, 0) => "nothing to mend".to_owned(),
+        (0, faults) => {
+            format!("{} that cannot be mended without loss; use salvage", look::count(faults, "fault"))
+        }
+        (repairs, 0) => format!("{} mend everything", look::count(repairs as u64, "change")),
+        (repairs, faults) => {
+            let (repairs, faults) = (look::count(repairs as u64, "change"), look::count(faults, "fault"));
+            format!("{repairs}, after which {faults} remain; use salvage for these")
+        }
+    };
+    writeln!(out, "{TITLE}{file}{TITLE:#}: {style}{verdict}{style:#}")
 }
 
 fn one(out: &mut impl Write, path: &Path, file: &File, session: &Session) -> Outcome<bool> {

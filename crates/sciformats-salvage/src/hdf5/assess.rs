@@ -18,6 +18,8 @@ const CHECKING: [u16; 2] = [1, 3];
 const ZEROS: &str = "elements are in sectors of zeros, and nothing tells whether they were written so";
 /// Why elements count as missing that other parts of the file claim.
 const CLASH: &str = "bytes of elements also belong to something else";
+/// Why elements count as missing that were placed by their order.
+const PLACED: &str = "the place of chunks is guessed by their order in the file";
 /// The most missing chunks that are listed.
 const LISTED: u64 = 1 << 20;
 /// The elements that are read at a time to see whether what they lead to is there.
@@ -240,6 +242,11 @@ impl Work {
                 continue;
             }
             match self.chunk(dataset, layout, &chunk, elsewhere) {
+                Ok(()) if self.is_placed(at, layout, &chunk) => {
+                    found += 1;
+                    report.missing.push(chunk_box(dataset.shape(), &layout.dimensions, &chunk.scaled));
+                    spoil(report, State::Partial, PLACED.into());
+                }
                 Ok(()) => {
                     found += 1;
                     let offset = self.carver.offset(chunk.address);
@@ -292,6 +299,14 @@ impl Work {
             report.state = report.state.max(State::Metadata);
         }
         Ok(())
+    }
+
+    /// Returns whether nothing but its order in the file tells the place of a chunk.
+    fn is_placed(&self, at: u64, layout: &Chunked, chunk: &StoredChunk) -> bool {
+        let Some(placed) = self.placed.get(&at) else { return false };
+        let scaled = chunk.scaled.iter().zip(&layout.dimensions);
+        let first: Vec<u64> = scaled.map(|(at, n)| bound::product(*at, *n)).collect();
+        placed.contains(&first)
     }
 
     /// Reads one chunk.

@@ -14,6 +14,16 @@ const TEXT: [(&[u8], &str); 4] = [
     (b"\x09HDF\r\n\x1a\n", "the highest bit of each byte was removed"),
 ];
 
+/// Returns what is remarkable about the length of a file that was cut off.
+pub(crate) fn round_length(size: u64) -> &'static str {
+    match size {
+        size if size == (1 << 31) - 1 => ", which is the limit of 2 GiB",
+        size if size.is_power_of_two() => ", which is a power of two",
+        size if size % 512 == 0 => ", which is a multiple of 512",
+        _ => "",
+    }
+}
+
 impl Work {
     /// Returns the kinds of damage that the superblock and the length of the file show.
     pub(super) fn causes(&self) -> Result<Vec<Cause>> {
@@ -52,12 +62,7 @@ impl Work {
         }
         let end = bound::sum(bound::left(superblock.end_of_file, superblock.base), self.base);
         if size < end {
-            let even = match size {
-                size if size == (1 << 31) - 1 => ", which is the limit of 2 GiB",
-                size if size.is_power_of_two() => ", which is a power of two",
-                size if size % 512 == 0 => ", which is a multiple of 512",
-                _ => "",
-            };
+            let even = round_length(size);
             cause("cut off", format!("the file has {size} bytes{even}, and the superblock declares {end}"));
         }
         let written = superblock.version >= 3 && superblock.consistency_flags & 5 != 0;

@@ -10,19 +10,21 @@ use super::Work;
 use crate::report::Confidence;
 
 /// A dataset whose index is damaged.
-struct Broken {
-    at: u64,
-    layout: Chunked,
-    shape: Vec<u64>,
-    filters: usize,
+pub(super) struct Broken {
+    pub(super) at: u64,
+    pub(super) layout: Chunked,
+    pub(super) shape: Vec<u64>,
+    pub(super) filters: usize,
     /// The chunks by the index of their first element.
-    known: BTreeMap<Vec<u64>, StoredChunk>,
+    pub(super) known: BTreeMap<Vec<u64>, StoredChunk>,
+    /// Those of them whose places are guessed.
+    pub(super) placed: BTreeSet<Vec<u64>>,
     /// The nodes of its tree, read or not.
     nodes: BTreeSet<u64>,
     /// The addresses of chunks that an index names twice or out of order.
     doubtful: BTreeSet<u64>,
     why: String,
-    added: usize,
+    pub(super) added: usize,
 }
 
 impl Work {
@@ -55,6 +57,7 @@ impl Work {
                 shape: dataset.shape().to_vec(),
                 filters,
                 known: BTreeMap::new(),
+                placed: BTreeSet::new(),
                 nodes,
                 doubtful: BTreeSet::new(),
                 why,
@@ -78,6 +81,8 @@ impl Work {
             return Ok(false);
         }
         self.adopt_leaves(&mut broken, &healthy);
+        self.adopt_blocks(file, &mut broken);
+        self.place_by_order(file, &mut broken);
         for found in broken {
             self.index_anew(&found)?;
         }
@@ -219,6 +224,9 @@ impl Work {
         let reason = format!("{}; {} chunks are known", found.why, found.known.len());
         self.act("make an index of chunks", found.at, reason, Confidence::High);
         self.reindexed.insert(found.at);
+        if !found.placed.is_empty() {
+            self.placed.insert(found.at, found.placed.clone());
+        }
         Ok(())
     }
 }
@@ -279,7 +287,7 @@ fn unambiguous(chunks: &[StoredChunk], ordered: bool) -> Vec<&StoredChunk> {
 
 impl Broken {
     /// Returns whether a chunk can be one of this dataset.
-    fn fits(&self, first: &[u64], chunk: &StoredChunk, work: &Work) -> bool {
+    pub(super) fn fits(&self, first: &[u64], chunk: &StoredChunk, work: &Work) -> bool {
         let dimensions = &self.layout.dimensions;
         let grid = first.iter().zip(dimensions).zip(&self.shape);
         let placed = first.len() == self.shape.len()
@@ -293,7 +301,7 @@ impl Broken {
     }
 
     /// Adds a chunk whose bytes are all in the file.
-    fn add(&mut self, first: Vec<u64>, chunk: &StoredChunk, work: &Work) -> bool {
+    pub(super) fn add(&mut self, first: Vec<u64>, chunk: &StoredChunk, work: &Work) -> bool {
         let there = chunk.size <= bound::left(work.source.size(), work.carver.offset(chunk.address));
         if !there
             || self.doubtful.contains(&chunk.address.0)

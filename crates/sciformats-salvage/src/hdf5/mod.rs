@@ -6,6 +6,9 @@ mod chunks;
 mod clashes;
 mod groups;
 mod reach;
+mod strays;
+
+pub(crate) use self::causes::round_length;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -60,6 +63,8 @@ struct Work {
     made: Vec<(u64, Vec<Link>)>,
     /// Datasets of which the index of chunks was made anew.
     reindexed: BTreeSet<u64>,
+    /// The first elements of chunks of datasets that were placed by their order in the file.
+    placed: BTreeMap<u64, BTreeSet<Vec<u64>>>,
     /// Bytes with two owners.
     clashes: Clashes,
     /// Objects whose headers were made, and why a part of them is lost.
@@ -177,6 +182,7 @@ impl Work {
             actions: Vec::new(),
             made: Vec::new(),
             reindexed: BTreeSet::new(),
+            placed: BTreeMap::new(),
             clashes: Clashes::default(),
             mended: BTreeMap::new(),
             rootless: false,

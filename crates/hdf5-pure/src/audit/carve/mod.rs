@@ -1,10 +1,12 @@
 //! Recognises structures at any place of a file, whether or not something leads to them, and makes the structures that lay a damaged
 //! object over the file anew.
 
+mod arrays;
 mod header;
 mod rebuild;
 mod recognise;
 
+pub use self::arrays::IndexedDataset;
 pub use self::header::{FoundHeader, FoundMessage};
 pub use self::recognise::Carved;
 

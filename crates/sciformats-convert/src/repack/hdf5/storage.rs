@@ -149,7 +149,7 @@ fn kept(pipeline: &Pipeline, same_chunks: bool) -> Result<Filters> {
             2 => filters.shuffle(),
             3 => filters.fletcher32(),
             32000 => filters.lzf(),
-            1 | 307 | 32003 | 32004 | 32008 | 32015 | 32020 => filters.custom(*id, values.clone()),
+            1 | 305 | 307 | 32003 | 32004 | 32008 | 32015 | 32020 => filters.custom(*id, values.clone()),
             _ => {
                 let name = hdf5::filter(filter);
                 let problem = format!(

@@ -84,13 +84,15 @@ pub(crate) fn filters(options: &WriteOptions) -> Result<Option<Filters>> {
         Some("zstd") => new().zstd(signed(3)?),
         Some("shuffle") => new(),
         Some("fletcher32") => Filters::new().fletcher32(),
-        // Values as the original plug-ins take them. Elements that zfp and VBZ cannot have are stored without them.
+        // Values as the original plug-ins take them. Elements that zfp, VBZ and FCIDECOMP cannot have are stored without them.
         Some("snappy") => new().custom(32003, Vec::new()),
         Some("zfp") => Filters::new().suitable(32013, vec![5]),
         Some("vbz") => Filters::new().suitable(32020, Vec::new()),
+        Some("lzo") => new().custom(305, Vec::new()),
+        Some("fcidecomp") => Filters::new().suitable(32018, Vec::new()),
         Some(other) => {
             let problem = format!(
-                "{other} is unknown; choose none, zlib, lzf, bzip2, lz4, zstd, snappy, zfp, vbz, shuffle or fletcher32"
+                "{other} is unknown; choose none, zlib, lzf, bzip2, lz4, zstd, snappy, zfp, vbz, lzo, fcidecomp, shuffle or fletcher32"
             );
             return Err(Error::usage("filter", problem));
         }

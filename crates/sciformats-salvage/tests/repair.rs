@@ -1,0 +1,119 @@
+//! Faults that are mended without loss, in a copy and in place.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, clippy::expect_used)]
+
+use hdf5_pure::options::Bound;
+use hdf5_pure::structure::checksum;
+use hdf5_pure::{CreateOptions, File, Writer};
+use sciformats_salvage::RepairPlan;
+
+fn sample(bound: Bound) -> Vec<u8> {
+    let mut file = Writer::in_memory(&CreateOptions::default().with_bound(bound)).unwrap();
+    file.dataset("a/energy").attribute("units", "K").write(&(0..500).collect::<Vec<i64>>()).unwrap();
+    file.dataset("b/chunks").shape([500]).chunks([50]).write(&(0..500).collect::<Vec<i64>>()).unwrap();
+    file.into_bytes().unwrap()
+}
+
+/// Mends `damaged` in a copy and in place; both must then be equal to `sound`.
+fn mended(damaged: &[u8], sound: &[u8], kinds: &[&str]) {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, copy) = (folder.path().join("damaged.h5"), folder.path().join("mended.h5"));
+    std::fs::write(&path, damaged).unwrap();
+    let plan = RepairPlan::of(&path).unwrap();
+    let found: Vec<&str> = plan.repairs.iter().map(|repair| repair.kind).collect();
+    assert_eq!(found, kinds, "{:#?}", plan.repairs);
+    assert_eq!(plan.after, 0);
+    plan.copy(&path, &copy).unwrap();
+    assert!(std::fs::read(&copy).unwrap() == sound, "the copy is as it was before the damage");
+    assert!(std::fs::read(&path).unwrap() == damaged, "the file itself is only read");
+    plan.apply(&path).unwrap();
+    assert!(std::fs::read(&path).unwrap() == sound, "the file is as it was before the damage");
+    assert!(plan.apply(&path).is_err(), "what has changed is not changed again");
+    let values = File::open(&path).unwrap().dataset("a/energy").unwrap().read::<i64>().unwrap();
+    assert_eq!(values[499], 499);
+}
+
+#[test]
+fn a_sound_file_needs_nothing() {
+    for bound in [Bound::Earliest, Bound::LATEST] {
+        let storage: std::sync::Arc<dyn sciformats_core::ReadAt> = std::sync::Arc::new(sample(bound));
+        let plan = RepairPlan::of_storage(&storage).unwrap();
+        assert_eq!((plan.repairs.len(), plan.before, plan.after), (0, 0, 0));
+    }
+}
+
+#[test]
+fn checksums_of_structures() {
+    let sound = sample(Bound::LATEST);
+    for at in [44, 46] {
+        let mut damaged = sound.clone();
+        damaged[at] ^= 8;
+        mended(&damaged, &sound, &["correct a checksum"]);
+    }
+}
+
+#[test]
+fn status_flags() {
+    // Only version 3 of the superblock has flags; its other fields are those of version 2.
+    let summed = |mut bytes: Vec<u8>| {
+        let sum = checksum(&bytes[..44]).to_le_bytes();
+        bytes[44..48].copy_from_slice(&sum);
+        bytes
+    };
+    let mut sound = sample(Bound::LATEST);
+    sound[8] = 3;
+    let sound = summed(sound);
+    let mut damaged = sound.clone();
+    damaged[11] |= 1;
+    let damaged = summed(damaged);
+    mended(&damaged, &sound, &["clear the status flags", "correct a checksum"]);
+}
+
+#[test]
+fn elements_are_never_taken_for_right() {
+    let mut file = Writer::in_memory(&CreateOptions::default().with_bound(Bound::LATEST)).unwrap();
+    let filters = hdf5_pure::filters::Filters::default().fletcher32();
+    file.dataset("a")
+        .shape([500])
+        .chunks([500])
+        .filters(filters)
+        .write(&(1..501).collect::<Vec<i64>>())
+        .unwrap();
+    let mut bytes = file.into_bytes().unwrap();
+    let at = (0..bytes.len() - 16).find(|&at| bytes[at..].starts_with(&[7, 0, 0, 0, 0, 0, 0, 0, 8])).unwrap();
+    bytes[at] ^= 1;
+    let storage: std::sync::Arc<dyn sciformats_core::ReadAt> = std::sync::Arc::new(bytes);
+    let plan = RepairPlan::of_storage(&storage).unwrap();
+    assert!(plan.repairs.is_empty() && plan.before > 0 && plan.after == plan.before, "{plan:#?}");
+}
+
+#[test]
+fn a_block_index_and_the_size_of_an_array() {
+    let mut document = asdf_core::Document::new();
+    for i in 0..3 {
+        let array = asdf_core::NewArray::new(&[i; 100], &[100]).unwrap();
+        document.set_array(&format!("a{i}"), array).unwrap();
+    }
+    let sound = document.to_bytes().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.asdf");
+    let mut damaged = sound.clone();
+    let digit = (0..damaged.len()).rev().find(|&at| damaged[at].is_ascii_digit()).unwrap();
+    damaged[digit] = if damaged[digit] == b'1' { b'2' } else { b'1' };
+    std::fs::write(&path, &damaged).unwrap();
+    let plan = RepairPlan::of(&path).unwrap();
+    assert_eq!(plan.repairs.len(), 1, "{plan:#?}");
+    plan.apply(&path).unwrap();
+    assert!(std::fs::read(&path).unwrap() == sound);
+
+    let sound = rawarray::RawArray::new([7, 5], (0..35u32).collect::<Vec<_>>())
+        .unwrap()
+        .encode(&Default::default())
+        .unwrap();
+    let path = folder.path().join("a.ra");
+    let mut damaged = sound.clone();
+    damaged[32] ^= 4;
+    std::fs::write(&path, &damaged).unwrap();
+    RepairPlan::of(&path).unwrap().apply(&path).unwrap();
+    assert!(std::fs::read(&path).unwrap() == sound);
+}
