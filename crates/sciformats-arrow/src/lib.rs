@@ -13,6 +13,7 @@ mod ipc;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod predicate;
+mod source;
 #[cfg(feature = "sql")]
 pub mod sql;
 mod text;
@@ -30,4 +31,5 @@ pub use ipc::{read_ipc, write_ipc};
 pub use parquet::{ParquetOptions, read_parquet, write_parquet};
 pub use predicate::{Comparison, Predicate, Scalar};
 pub use sciformats_conventions;
+pub use source::{Files, Open, Scan, Whole, open_file};
 pub use text::{Style, write_cell};

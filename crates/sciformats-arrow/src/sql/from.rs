@@ -13,9 +13,8 @@ use super::expr::Ex;
 use super::run::{Context, Rows};
 use super::sort::{collected, joined, taken};
 use super::vector::Value;
-use super::Scan;
 use crate::csv::of_arrow;
-use crate::{Comparison, Options, Predicate, Scalar};
+use crate::{Comparison, Options, Predicate, Scalar, Scan};
 
 /// The tables of a query, joined from left to right.
 pub(super) struct From {

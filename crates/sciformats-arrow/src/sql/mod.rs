@@ -23,20 +23,7 @@ use sqlparser::ast::Statement;
 use sqlparser::dialect::GenericDialect;
 use sqlparser::parser::Parser;
 
-use crate::{Options, Reader};
-
-/// A table that can be read several times.
-pub trait Scan: Send + Sync {
-    /// Returns the columns.
-    fn schema(&self) -> SchemaRef;
-
-    /// Reads the part that options select.
-    ///
-    /// # Errors
-    ///
-    /// The error of reading.
-    fn scan(&self, options: &Options) -> Result<Reader>;
-}
+use crate::{Options, Reader, Scan};
 
 /// Finds the tables that a query names.
 pub trait Tables {

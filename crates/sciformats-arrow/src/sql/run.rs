@@ -17,7 +17,8 @@ use super::expr::Ex;
 use super::from::{From, filtered, table_name};
 use super::sort::{Key, collected, sorted};
 use super::vector::Value;
-use super::{Held, Scan, SqlOptions, Tables};
+use super::{Held, SqlOptions, Tables};
+use crate::Scan;
 use crate::csv::of_arrow;
 
 /// A stream of batches.
