@@ -36,7 +36,7 @@ pub(crate) use conventions::CONVENTIONS;
 pub(crate) use examples::EXAMPLES;
 use matrix::{Check, Matrix, Outcome, Peer, Way};
 pub(crate) use references::REFERENCES;
-pub(crate) use tables::TABLES;
+pub(crate) use tables::{TABLES, python as tables_python};
 
 /// The task. The last line is `N passed, N failed, N skipped`.
 pub(crate) fn task(mut args: Args) -> Result {

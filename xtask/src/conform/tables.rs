@@ -10,6 +10,6 @@ pub(crate) const TABLES: Format =
     Format { name: "tables", title: "Tables", package: "sciformats-arrow", writes: true };
 
 /// Returns their environment: the libraries of tables need other versions than the peers of the formats.
-pub(super) fn python() -> Result<Python> {
+pub(crate) fn python() -> Result<Python> {
     Python::prepare_in("venv-tables", "requirements-tables.txt")
 }

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     #: A condition on a column: its name, one of ``=``, ``!=``, ``<``, ``<=``, ``>`` and ``>=``, and a value.
     Condition = tuple[str, str, bool | int | float | str]
 
-_OPTIONS: dict[str, Any] = {"threads": 0, "memory": None, "external": "same folder", "cut": False, "changing": False}
+_OPTIONS: dict[str, Any] = {"threads": 0, "external": "same folder"}
 
 
 class Table:
@@ -149,7 +149,9 @@ def table(
         files, column = sorted(glob.glob(name)), file_column or "file"
         if not files:
             raise FileNotFoundError(2, "there is no such file", name)
-    options = {**_OPTIONS, "threads": threads, "memory": memory, "external": external}
+    options = {**_OPTIONS, "threads": threads, "external": external}
+    if memory is not None:
+        options["memory"] = memory
     shown = name if path is None else f"{name}:{path}"
     return Table(_sciformats.open_table(files, path, column, options), shown)
 
