@@ -230,8 +230,10 @@ mod tests {
         for requirement in requirements.into_iter().flatten() {
             assert!(!requirement.formats.is_empty(), "{} names no format", requirement.pin);
             for name in requirement.formats {
-                let known =
-                    FORMATS.iter().chain([&CONVENTIONS, &REFERENCES, &TABLES]).any(|format| format.name == name);
+                let known = FORMATS
+                    .iter()
+                    .chain([&CONVENTIONS, &REFERENCES, &TABLES])
+                    .any(|format| format.name == name);
                 assert!(known, "{name} is no format");
             }
         }

@@ -71,13 +71,7 @@ fn main() -> ExitCode {
                 })
                 .python("PyTables where"),
         )
-        .case(
-            Case::new("to Parquet", 0.5)
-                .fresh()
-                .prepare(prepare)
-                .ours(parquet)
-                .python("pandas"),
-        )
+        .case(Case::new("to Parquet", 0.5).fresh().prepare(prepare).ours(parquet).python("pandas"))
         .main()
 }
 
@@ -89,7 +83,11 @@ fn prepare(folder: &Path) -> Outcome {
     let python = std::env::var_os("SCIFORMATS_PYTHON").unwrap_or_else(|| "python3".into());
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/python/tables_make.py");
     let status = Command::new(python).arg(script).arg(folder).status()?;
-    if status.success() { Ok(std::fs::write(folder.join("done"), "")?) } else { Err("no files were made".into()) }
+    if status.success() {
+        Ok(std::fs::write(folder.join("done"), "")?)
+    } else {
+        Err("no files were made".into())
+    }
 }
 
 fn scan(

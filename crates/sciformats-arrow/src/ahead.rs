@@ -181,7 +181,8 @@ mod tests {
             let mut ahead = Ahead::new(0..10, threads, |task| {
                 if task == 3 { Err(Error::usage("task", "is 3")) } else { Ok(task) }
             });
-            let results: Vec<bool> = std::iter::from_fn(|| ahead.take()).map(|result| result.is_ok()).collect();
+            let results: Vec<bool> =
+                std::iter::from_fn(|| ahead.take()).map(|result| result.is_ok()).collect();
             assert_eq!(results, [true, true, true, false]);
         }
     }

@@ -257,7 +257,8 @@ impl Batches {
         if let (Some(limit), true) = (options.limit, tests.is_empty()) {
             rows.end = rows.end.min(rows.start.saturating_add(limit)); // a bound
         }
-        let read: Vec<&Column> = chosen.iter().copied().chain(tests.iter().map(|test| &test.column)).collect();
+        let read: Vec<&Column> =
+            chosen.iter().copied().chain(tests.iter().map(|test| &test.column)).collect();
         let cuts = Cuts { rows, batch: options.batch_rows, chunk: Table::chunk_rows(&read) };
         let plan = Plan {
             columns,
@@ -462,7 +463,12 @@ impl Plan {
     }
 
     /// Reads some of the columns, and those of conditions.
-    fn both(&self, places: &[usize], tests: &[&Test], (first, height): (u64, usize)) -> Result<Vec<ArrayRef>> {
+    fn both(
+        &self,
+        places: &[usize],
+        tests: &[&Test],
+        (first, height): (u64, usize),
+    ) -> Result<Vec<ArrayRef>> {
         let mut columns: Vec<(&Column, &DataType)> = Vec::new();
         for &place in places {
             columns.extend(self.columns.get(place).map(|(column, kind)| (column, kind)));
@@ -471,7 +477,8 @@ impl Plan {
         let alone: Vec<&Column> = columns.iter().map(|(column, _)| *column).collect();
         let read = Table::read_undecoded(&alone, (first, height as u64))?;
         let arrays = columns.iter().zip(read).map(|((column, kind), read)| {
-            let array = decode::array(column, (kind, height), read).map_err(|error| error_of(column, error))?;
+            let array =
+                decode::array(column, (kind, height), read).map_err(|error| error_of(column, error))?;
             if array.len() != height {
                 let (name, found) = (&column.name, array.len());
                 return Err(Error::internal(format!("the column {name} has {found} of {height} rows")));

@@ -180,8 +180,7 @@ fn endless(found: u64) -> Error {
 const EMPTY: u64 = 1 << 16;
 
 fn take<'a>(bytes: &mut &'a [u8], count: usize) -> Result<&'a [u8]> {
-    let (taken, rest) =
-        bytes.split_at_checked(count).ok_or_else(|| short(count as u64, bytes.len()))?;
+    let (taken, rest) = bytes.split_at_checked(count).ok_or_else(|| short(count as u64, bytes.len()))?;
     *bytes = rest;
     Ok(taken)
 }

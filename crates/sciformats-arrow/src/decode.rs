@@ -111,7 +111,11 @@ fn span(numbers: &Numbers) -> Option<TimeUnit> {
 }
 
 /// Returns the array of some rows.
-pub(crate) fn array(column: &Column, (kind, height): (&DataType, usize), from: Undecoded) -> Result<ArrayRef> {
+pub(crate) fn array(
+    column: &Column,
+    (kind, height): (&DataType, usize),
+    from: Undecoded,
+) -> Result<ArrayRef> {
     let mut leaf = kind;
     let mut sides = column.row_shape().len();
     while let (DataType::FixedSizeList(item, _), 1..) = (leaf, sides) {
@@ -280,7 +284,8 @@ fn truths(column: &Column, bytes: &[u8], missing: Option<Vec<bool>>) -> Result<A
 fn categories(codes: Int32Array, known: &[String]) -> Result<ArrayRef> {
     let names = known.iter().map(|name| Some(name.as_str())).collect::<LargeStringArray>();
     let array: DictionaryArray<Int32Type> =
-        DictionaryArray::try_new(codes, Arc::new(names) as Arc<dyn Array>).map_err(|error| internal(&error))?;
+        DictionaryArray::try_new(codes, Arc::new(names) as Arc<dyn Array>)
+            .map_err(|error| internal(&error))?;
     Ok(Arc::new(array))
 }
 
@@ -342,7 +347,9 @@ fn moments_array(kind: &DataType, moments: Vec<i64>, present: Vec<bool>) -> Resu
         TimeUnit::Microsecond => {
             Arc::new(TimestampMicrosecondArray::new(moments, nulls).with_timezone_opt(zone))
         }
-        TimeUnit::Nanosecond => Arc::new(TimestampNanosecondArray::new(moments, nulls).with_timezone_opt(zone)),
+        TimeUnit::Nanosecond => {
+            Arc::new(TimestampNanosecondArray::new(moments, nulls).with_timezone_opt(zone))
+        }
     })
 }
 

@@ -70,7 +70,8 @@ impl<R: RecordBatchReader> Part<R> {
             if self.left == 0 {
                 return Ok(None);
             }
-            let Some(mut batch) = guarded(self.what, || self.from.next().transpose().map_err(of_arrow))? else {
+            let Some(mut batch) = guarded(self.what, || self.from.next().transpose().map_err(of_arrow))?
+            else {
                 return Ok(None);
             };
             if let Some(rows) = &self.options.rows {

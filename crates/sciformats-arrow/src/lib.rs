@@ -23,8 +23,8 @@ pub mod write;
 pub use arrow_array;
 pub use arrow_schema;
 pub use batches::{Batches, Options, table};
-pub use guarded::Reader;
 pub use csv::{Csv, write_csv};
+pub use guarded::Reader;
 #[cfg(feature = "ipc")]
 pub use ipc::{read_ipc, write_ipc};
 #[cfg(feature = "parquet")]

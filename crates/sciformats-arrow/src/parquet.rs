@@ -204,7 +204,10 @@ fn column(
     for batch in group {
         let of = compute_leaves(field, batch.column(at)).map_err(of_parquet)?;
         if of.len() != writers.len() {
-            return Err(Error::internal(format!("the column {} has other parts than its type", field.name())));
+            return Err(Error::internal(format!(
+                "the column {} has other parts than its type",
+                field.name()
+            )));
         }
         for (writer, leaf) in writers.iter_mut().zip(&of) {
             writer.write(leaf).map_err(of_parquet)?;

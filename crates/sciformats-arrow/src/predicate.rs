@@ -238,9 +238,9 @@ impl Predicate {
     ) -> Result<BooleanArray> {
         let values = array.values();
         Ok(match self.value {
-            Scalar::Int(wanted) => {
-                self.each(values.len(), array.nulls(), |at| values.get(at).map(|&value| wide(value).cmp(&wanted)))
-            }
+            Scalar::Int(wanted) => self.each(values.len(), array.nulls(), |at| {
+                values.get(at).map(|&value| wide(value).cmp(&wanted))
+            }),
             Scalar::Float(wanted) => self.each(values.len(), array.nulls(), |at| {
                 values.get(at).and_then(|&value| order_of_mixed(wide(value), wanted))
             }),

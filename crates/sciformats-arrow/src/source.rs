@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow_array::{
-    Array, ArrayRef, LargeStringArray, RecordBatch, RecordBatchIterator, RecordBatchOptions, RecordBatchReader,
+    Array, ArrayRef, LargeStringArray, RecordBatch, RecordBatchIterator, RecordBatchOptions,
+    RecordBatchReader,
 };
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use sciformats_conventions::sciformats::{Error, Result};
@@ -89,11 +90,14 @@ impl Kind {
         let mut magic = [0; 8];
         let mut file = File::open(path).ok()?;
         let read = file.read(&mut magic).ok()?;
-        let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default().to_ascii_lowercase();
+        let ending =
+            path.extension().and_then(|ending| ending.to_str()).unwrap_or_default().to_ascii_lowercase();
         match magic.get(..read).unwrap_or_default() {
             [b'P', b'A', b'R', b'1', ..] => Some(Self::Parquet),
             [b'A', b'R', b'R', b'O', b'W', b'1', ..] => Some(Self::Ipc),
-            [0xff, 0xff, 0xff, 0xff, ..] if matches!(ending.as_str(), "arrow" | "arrows" | "ipc") => Some(Self::Ipc),
+            [0xff, 0xff, 0xff, 0xff, ..] if matches!(ending.as_str(), "arrow" | "arrows" | "ipc") => {
+                Some(Self::Ipc)
+            }
             _ if ending == "csv" => Some(Self::Csv),
             _ => None,
         }
@@ -160,7 +164,8 @@ impl Files {
     ///
     /// [`Error::Usage`] if there is no file, or if its table has a column of that name; as [`open_file`].
     pub fn new(files: Vec<PathBuf>, path: Option<&str>, column: &str, open: &Open) -> Result<Self> {
-        let first = files.first().ok_or_else(|| Error::usage("files", "are none, so there are no columns"))?;
+        let first =
+            files.first().ok_or_else(|| Error::usage("files", "are none, so there are no columns"))?;
         let schema = open_file(first, path, open)?.schema();
         if schema.fields().iter().any(|field| field.name() == column) {
             return Err(Error::usage("column", format!("{column} is already one of the table")));

@@ -268,9 +268,7 @@ impl Column {
                 let (element, bytes) = of.read(*at, rows, records)?;
                 stored(fields::item(&element, *inner, &bytes)?, decoding, None)
             }
-            Cells::Texts(_) | Cells::Computed(..) => {
-                self.read_beside(records, rows).map(Undecoded::Decoded)
-            }
+            Cells::Texts(_) | Cells::Computed(..) => self.read_beside(records, rows).map(Undecoded::Decoded),
         }
     }
 

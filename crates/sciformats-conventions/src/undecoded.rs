@@ -228,7 +228,8 @@ impl Layout {
             }
             #[cfg(feature = "hdf5")]
             Origin::Hdf5(dataset) => {
-                let size = place(slab.len()).and_then(|rows| rows.checked_mul(self.row)).ok_or_else(too_many)?;
+                let size =
+                    place(slab.len()).and_then(|rows| rows.checked_mul(self.row)).ok_or_else(too_many)?;
                 node.file().limits().memory("bytes of the selected elements", size as u64)?;
                 raw.resize(size, 0);
                 dataset.read_raw_into(slab, raw)?;
@@ -309,7 +310,11 @@ mod hdf5 {
         }
         let fields = members.iter().map(|member| {
             let form = form(&member.datatype)?;
-            Some(Place { offset: place(member.offset.into())?, size: place(member.datatype.size.into())?, form })
+            Some(Place {
+                offset: place(member.offset.into())?,
+                size: place(member.datatype.size.into())?,
+                form,
+            })
         });
         let fields: Vec<Option<Place>> = fields.collect();
         let chunk = match dataset.layout().ok()? {

@@ -58,7 +58,8 @@ fn capsule_of_schema<'py>(
     py: Python<'py>,
     schema: &sciformats_arrow::arrow_schema::Schema,
 ) -> PyResult<Bound<'py, PyCapsule>> {
-    let schema = FFI_ArrowSchema::try_from(schema).map_err(|error| PyValueError::new_err(error.to_string()))?;
+    let schema =
+        FFI_ArrowSchema::try_from(schema).map_err(|error| PyValueError::new_err(error.to_string()))?;
     PyCapsule::new_with_value(py, schema, c"arrow_schema")
 }
 
@@ -121,7 +122,8 @@ impl Table {
             options.batch_rows = rows;
         }
         for (column, comparison, value) in conditions.unwrap_or_default() {
-            options = options.with_filter(Predicate::new(column, self::comparison(&comparison)?, scalar(&value)?));
+            options =
+                options.with_filter(Predicate::new(column, self::comparison(&comparison)?, scalar(&value)?));
         }
         // What does not fit is an error now, not when the part is read.
         let reader = self.scan.scan(&options).map_err(|error| raise(&error, Some(&self.shown)))?;
@@ -190,7 +192,12 @@ impl Answer {
 /// Runs a query. `find` gives, for the name of a table, its files, the path in them, and the column that names the
 /// files if there is one.
 #[pyfunction]
-pub(crate) fn run_query(py: Python<'_>, text: &str, find: Py<PyAny>, options: &Bound<'_, PyDict>) -> PyResult<Answer> {
+pub(crate) fn run_query(
+    py: Python<'_>,
+    text: &str,
+    find: Py<PyAny>,
+    options: &Bound<'_, PyDict>,
+) -> PyResult<Answer> {
     struct Found {
         find: Py<PyAny>,
         open: Open,

@@ -136,7 +136,10 @@ const ROWS: &[(&str, &[Row])] = &[
             ("frames of AnnData", &["anndata"]),
             ("logs of HOOMD, tables of ASDF, NXdata", &["others"]),
             ("files of Parquet, Arrow and CSV", &["foreign"]),
-            ("tables that the program writes: PyTables, h5py, AnnData, pyarrow, DuckDB, Polars", &["written"]),
+            (
+                "tables that the program writes: PyTables, h5py, AnnData, pyarrow, DuckDB, Polars",
+                &["written"],
+            ),
             ("queries beside DuckDB", &["sql"]),
             ("damaged and hostile tables", &["hostile"]),
         ],

@@ -109,7 +109,9 @@ fn cells(text: &str, offset: u64) -> Result<Vec<Cell>> {
             let mut value = String::new();
             let mut left = quoted;
             loop {
-                let end = left.find('"').ok_or_else(|| fault(FaultKind::Rule("has a quote without its end"), offset))?;
+                let end = left
+                    .find('"')
+                    .ok_or_else(|| fault(FaultKind::Rule("has a quote without its end"), offset))?;
                 value.push_str(left.get(..end).unwrap_or_default());
                 left = left.get(end + 1..).unwrap_or_default();
                 match left.strip_prefix('"') {
@@ -127,7 +129,8 @@ fn cells(text: &str, offset: u64) -> Result<Vec<Cell>> {
                 _ => return Err(fault(FaultKind::Rule("continues after the end of a quote"), offset)),
             };
         } else {
-            let (value, more) = rest.split_once(',').map_or((rest, None), |(value, more)| (value, Some(more)));
+            let (value, more) =
+                rest.split_once(',').map_or((rest, None), |(value, more)| (value, Some(more)));
             cells.push((!value.is_empty()).then(|| value.to_owned()));
             match more {
                 Some(more) => rest = more,
@@ -183,7 +186,8 @@ fn truth(cell: &str) -> Option<bool> {
 /// Returns a date as microseconds since the start of 1970.
 fn moment(cell: &str) -> Option<i64> {
     let digits = cell.get(..4).is_some_and(|year| year.bytes().all(|byte| byte.is_ascii_digit()));
-    let nanoseconds = crate::predicate::moment(cell).filter(|_| digits && cell.as_bytes().get(4) == Some(&b'-'))?;
+    let nanoseconds =
+        crate::predicate::moment(cell).filter(|_| digits && cell.as_bytes().get(4) == Some(&b'-'))?;
     i64::try_from(nanoseconds.div_euclid(1_000)).ok()
 }
 

@@ -29,7 +29,10 @@ pub(super) enum Kind {
     Least,
     Greatest,
     /// The variance of a sample or of everything, or its square root.
-    Variance { sample: bool, root: bool },
+    Variance {
+        sample: bool,
+        root: bool,
+    },
     Median,
     First,
 }
@@ -128,15 +131,16 @@ impl Grouping {
         let at = self.values.len();
         let size = key.len() + 64 * (self.keys.len() + self.aggregates.len()) + 128;
         self.hold(size)?;
-        let states = self.aggregates.iter().zip(&self.kinds.1).map(|(aggregate, kind)| match aggregate.kind {
-            Kind::Count => State::Count(0),
-            Kind::Sum if matches!(kind, Some(Vector::Int(_) | Vector::Null(_))) => State::Int(None),
-            Kind::Sum | Kind::Mean => State::Float(0.0, 0.0, 0),
-            Kind::Least | Kind::Greatest => State::Best(Value::Null),
-            Kind::Variance { .. } => State::Moments(0, 0.0, 0.0),
-            Kind::Median => State::All(Vec::new()),
-            Kind::First => State::First(Value::Null),
-        });
+        let states =
+            self.aggregates.iter().zip(&self.kinds.1).map(|(aggregate, kind)| match aggregate.kind {
+                Kind::Count => State::Count(0),
+                Kind::Sum if matches!(kind, Some(Vector::Int(_) | Vector::Null(_))) => State::Int(None),
+                Kind::Sum | Kind::Mean => State::Float(0.0, 0.0, 0),
+                Kind::Least | Kind::Greatest => State::Best(Value::Null),
+                Kind::Variance { .. } => State::Moments(0, 0.0, 0.0),
+                Kind::Median => State::All(Vec::new()),
+                Kind::First => State::First(Value::Null),
+            });
         self.states.push(states.collect());
         self.values.push(values);
         self.places.insert(key, at);
@@ -213,7 +217,8 @@ impl Grouping {
             let values = self.values.iter().map(|values| values.get(at).cloned().unwrap_or(Value::Null));
             columns.push(collected(kind, values));
         }
-        let mut states: Vec<std::vec::IntoIter<State>> = self.states.into_iter().map(Vec::into_iter).collect();
+        let mut states: Vec<std::vec::IntoIter<State>> =
+            self.states.into_iter().map(Vec::into_iter).collect();
         for (aggregate, kind) in self.aggregates.iter().zip(&self.kinds.1) {
             let mut values = Vec::with_capacity(groups);
             for states in &mut states {
@@ -221,7 +226,9 @@ impl Grouping {
             }
             let kind = match aggregate.kind {
                 Kind::Count => Vector::Int(Vec::new()),
-                Kind::Sum if matches!(kind, Some(Vector::Int(_) | Vector::Null(_))) => Vector::Int(Vec::new()),
+                Kind::Sum if matches!(kind, Some(Vector::Int(_) | Vector::Null(_))) => {
+                    Vector::Int(Vec::new())
+                }
                 Kind::Least | Kind::Greatest | Kind::First => kind.clone().unwrap_or(Vector::Null(0)),
                 _ => Vector::Float(Vec::new()),
             };
@@ -236,7 +243,9 @@ pub(super) fn collected(kind: &Vector, values: impl Iterator<Item = Value>) -> V
     macro_rules! of {
         ($variant:ident) => {
             Vector::$variant(
-                values.map(|value| if let Value::$variant(value) = value { Some(value) } else { None }).collect(),
+                values
+                    .map(|value| if let Value::$variant(value) = value { Some(value) } else { None })
+                    .collect(),
             )
         };
     }
@@ -270,7 +279,8 @@ impl State {
                 let value = number();
                 let next = *sum + value;
                 if next.is_finite() {
-                    *lost += if sum.abs() >= value.abs() { (*sum - next) + value } else { (value - next) + *sum };
+                    *lost +=
+                        if sum.abs() >= value.abs() { (*sum - next) + value } else { (value - next) + *sum };
                 }
                 *sum = next;
                 *count = count.saturating_add(1); // a bound: there are fewer rows

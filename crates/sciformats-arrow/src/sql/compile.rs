@@ -162,7 +162,10 @@ impl<'s> Compiler<'s> {
                     Value::Text(text) => text,
                     _ => return Err(unsupported(of)),
                 };
-                let is_date = matches!(typed.data_type, DataType::Date | DataType::Timestamp(..) | DataType::Datetime(_));
+                let is_date = matches!(
+                    typed.data_type,
+                    DataType::Date | DataType::Timestamp(..) | DataType::Datetime(_)
+                );
                 let moment = crate::predicate::moment(&text).filter(|_| is_date);
                 Ex::Literal(Value::Moment(
                     moment.ok_or_else(|| Error::usage("sql", format!("has {of}, which is not a date")))?,
@@ -310,7 +313,10 @@ impl<'s> Compiler<'s> {
             return Err(unsupported("a window function"));
         }
         if Kind::named(&name).is_some() {
-            return Err(Error::usage("sql", format!("uses the aggregate {name} where there are single rows")));
+            return Err(Error::usage(
+                "sql",
+                format!("uses the aggregate {name} where there are single rows"),
+            ));
         }
         let Some(known) = Function::named(&name) else {
             return Err(unsupported(format!("the function {name}")));
@@ -411,9 +417,11 @@ fn to(kind: &DataType) -> Result<To> {
         | DataType::SmallInt(_)
         | DataType::TinyInt(_)
         | DataType::Int64 => To::Int,
-        DataType::Float(_) | DataType::Double(_) | DataType::DoublePrecision | DataType::Real | DataType::Float64 => {
-            To::Float
-        }
+        DataType::Float(_)
+        | DataType::Double(_)
+        | DataType::DoublePrecision
+        | DataType::Real
+        | DataType::Float64 => To::Float,
         DataType::Text | DataType::Varchar(_) | DataType::String(_) | DataType::Char(_) => To::Text,
         DataType::Timestamp(..) | DataType::Date | DataType::Datetime(_) => To::Moment,
         other => return Err(unsupported(format!("the type {other}"))),

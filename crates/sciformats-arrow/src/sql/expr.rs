@@ -30,8 +30,17 @@ pub(super) enum Ex {
     /// Whether a truth value is this one; a missing one is neither.
     IsTruth(Box<Ex>, bool, bool),
     In(Box<Ex>, Vec<Ex>, bool),
-    Like { of: Box<Ex>, pattern: Box<Ex>, escape: Option<char>, negated: bool, fold: bool },
-    Case { when: Vec<(Ex, Ex)>, otherwise: Box<Ex> },
+    Like {
+        of: Box<Ex>,
+        pattern: Box<Ex>,
+        escape: Option<char>,
+        negated: bool,
+        fold: bool,
+    },
+    Case {
+        when: Vec<(Ex, Ex)>,
+        otherwise: Box<Ex>,
+    },
     Cast(Box<Ex>, To, bool),
     Call(Function, Vec<Ex>),
 }
@@ -150,12 +159,9 @@ impl Function {
             Self::Round => (1, 2),
             Self::Substring => (2, 3),
             Self::Replace => (3, 3),
-            Self::Atan2
-            | Self::Power
-            | Self::StartsWith
-            | Self::Contains
-            | Self::NullIf
-            | Self::Truncate => (2, 2),
+            Self::Atan2 | Self::Power | Self::StartsWith | Self::Contains | Self::NullIf | Self::Truncate => {
+                (2, 2)
+            }
             _ => (1, 1),
         }
     }
@@ -310,13 +316,17 @@ fn compared(left: &Vector, right: &Vector, of: impl Fn(Ordering) -> bool) -> Res
         (Vector::Float(left), Vector::Float(right)) => {
             pairs(left, right, |left, right| of(order_of_floats(*left, *right)))
         }
-        (Vector::Int(left), Vector::Float(right)) => pairs(left, right, |left, right| of(mixed(*left, *right))),
+        (Vector::Int(left), Vector::Float(right)) => {
+            pairs(left, right, |left, right| of(mixed(*left, *right)))
+        }
         (Vector::Float(left), Vector::Int(right)) => {
             pairs(left, right, |left, right| of(mixed(*right, *left).reverse()))
         }
         (Vector::Text(left), Vector::Text(right)) => pairs(left, right, |left, right| of(left.cmp(right))),
         (Vector::Bool(left), Vector::Bool(right)) => pairs(left, right, |left, right| of(left.cmp(right))),
-        (Vector::Moment(left), Vector::Moment(right)) => pairs(left, right, |left, right| of(left.cmp(right))),
+        (Vector::Moment(left), Vector::Moment(right)) => {
+            pairs(left, right, |left, right| of(left.cmp(right)))
+        }
         (left, right) => {
             return Err(Error::usage("sql", format!("compares a {} with a {}", left.kind(), right.kind())));
         }
@@ -481,7 +491,8 @@ pub(super) fn chosen_of(results: &[Vector], chosen: &[usize]) -> Result<Vector> 
 
 /// Converts values.
 pub(super) fn cast(values: Vector, to: To, lenient: bool) -> Result<Vector> {
-    let refused = |text: &str, what: &str| -> Error { Error::usage("sql", format!("takes {text:?} for {what}")) };
+    let refused =
+        |text: &str, what: &str| -> Error { Error::usage("sql", format!("takes {text:?} for {what}")) };
     Ok(match (values, to) {
         (Vector::Null(rows), To::Bool) => Vector::Bool(vec![None; rows]),
         (Vector::Null(rows), To::Int) => Vector::Int(vec![None; rows]),
@@ -494,7 +505,9 @@ pub(super) fn cast(values: Vector, to: To, lenient: bool) -> Result<Vector> {
         | (values @ Vector::Text(_), To::Text)
         | (values @ Vector::Moment(_), To::Moment) => values,
         (Vector::Bool(values), To::Int) => Vector::Int(each(values, |truth| Ok(i64::from(truth)))?),
-        (Vector::Bool(values), To::Float) => Vector::Float(each(values, |truth| Ok(f64::from(u8::from(truth))))?),
+        (Vector::Bool(values), To::Float) => {
+            Vector::Float(each(values, |truth| Ok(f64::from(u8::from(truth))))?)
+        }
         (Vector::Int(values), To::Float) => Vector::Float(each(values, |value| Ok(value as f64))?),
         (Vector::Int(values), To::Bool) => Vector::Bool(each(values, |value| Ok(value != 0))?),
         (Vector::Float(values), To::Int) => {
@@ -561,7 +574,8 @@ pub(super) fn text_of(values: Vector) -> Result<Vec<Option<Arc<str>>>> {
     if let Vector::Moment(values) = values {
         let shown = |moment| {
             let date = DateTime::at(Calendar::ProlepticGregorian, moment);
-            date.map(|date| Arc::from(date.to_string())).ok_or_else(|| Error::usage("sql", "has a date out of range"))
+            date.map(|date| Arc::from(date.to_string()))
+                .ok_or_else(|| Error::usage("sql", "has a date out of range"))
         };
         return each(values, shown);
     }

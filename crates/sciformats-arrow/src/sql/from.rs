@@ -87,9 +87,9 @@ impl From {
 
     fn add(&mut self, context: &Context<'_>, factor: &TableFactor) -> Result<()> {
         let (scan, alias, default) = match factor {
-            TableFactor::Table { name, alias, args: None, with_hints, version: None, sample: None, .. }
-                if with_hints.is_empty() =>
-            {
+            TableFactor::Table {
+                name, alias, args: None, with_hints, version: None, sample: None, ..
+            } if with_hints.is_empty() => {
                 let name = table_name(name)?;
                 (context.table(&name)?, alias, name)
             }
@@ -170,7 +170,8 @@ impl From {
             (Ex::Literal(value), Ex::Column(at)) => (turned(*comparison), *at, value),
             _ => return None,
         };
-        let place = self.tables.iter().position(|table| (table.first..table.first + table.columns).contains(&at))?;
+        let place =
+            self.tables.iter().position(|table| (table.first..table.first + table.columns).contains(&at))?;
         let table = self.tables.get(place).filter(|table| table.early)?;
         let schema = table.scan.schema();
         let field = schema.fields().get(at - table.first)?;
@@ -221,7 +222,11 @@ impl From {
         let mut moved = |of: &mut Ex| of.columns(&mut |at| *at = places.get(at).copied().unwrap_or(*at));
         expressions.iter_mut().for_each(|of| moved(of));
         for join in &mut self.joins {
-            join.keys.iter_mut().flat_map(|(left, right)| [left, right]).chain(&mut join.rest).for_each(&mut moved);
+            join.keys
+                .iter_mut()
+                .flat_map(|(left, right)| [left, right])
+                .chain(&mut join.rest)
+                .for_each(&mut moved);
         }
         for table in &mut self.tables {
             let range = table.first..table.first + table.columns;
@@ -286,7 +291,8 @@ impl Table {
             options.sorted = Some(sorted.clone());
         }
         if unique {
-            options.columns = Some(self.used.iter().filter_map(|&at| names.get(at).map(|name| (*name).clone())).collect());
+            options.columns =
+                Some(self.used.iter().filter_map(|&at| names.get(at).map(|name| (*name).clone())).collect());
         }
         let reader = self.scan.scan(&options)?;
         let schema = Arc::new(schema.project(&self.used).map_err(of_arrow)?);
@@ -306,7 +312,8 @@ impl Join {
         let first = left.schema.fields().len();
         let mut held = joined(&right_schema, &collected(right, limits)?)?;
         let fields = left.schema.fields().iter().chain(right_schema.fields());
-        let fields: Vec<_> = fields.map(|field| Arc::new(field.as_ref().clone().with_nullable(true))).collect();
+        let fields: Vec<_> =
+            fields.map(|field| Arc::new(field.as_ref().clone().with_nullable(true))).collect();
         let schema: SchemaRef = Arc::new(Schema::new(fields));
         let mut keys = self.keys;
         // Columns of the right side have their places after those of the left side.
@@ -317,7 +324,8 @@ impl Join {
         let mut places: HashMap<Vec<u8>, Vec<u64>> = HashMap::new();
         if !keys.is_empty() {
             let values = keys.iter().map(|(_, right)| right.eval(&held)).collect::<Result<Vec<_>>>()?;
-            let values: Vec<_> = values.into_iter().zip(&floats).map(|(of, float)| as_float(of, *float)).collect();
+            let values: Vec<_> =
+                values.into_iter().zip(&floats).map(|(of, float)| as_float(of, *float)).collect();
             let mut key = Vec::new();
             let mut size = 0u64;
             for row in 0..held.num_rows() {

@@ -21,7 +21,9 @@ pub(super) fn call(function: Function, arguments: Vec<Vector>, rows: usize) -> R
     };
     Ok(match function {
         Function::Abs => match next() {
-            Vector::Int(values) => Vector::Int(each(values, |value| value.checked_abs().ok_or_else(overflow))?),
+            Vector::Int(values) => {
+                Vector::Int(each(values, |value| value.checked_abs().ok_or_else(overflow))?)
+            }
             other => float(other, f64::abs)?,
         },
         Function::Sign => match next() {
@@ -54,7 +56,8 @@ pub(super) fn call(function: Function, arguments: Vec<Vector>, rows: usize) -> R
         Function::Cos => float(next(), f64::cos)?,
         Function::Tan => float(next(), f64::tan)?,
         Function::Atan2 | Function::Power => {
-            let (left, right) = (next().floats("a function of numbers")?, next().floats("a function of numbers")?);
+            let (left, right) =
+                (next().floats("a function of numbers")?, next().floats("a function of numbers")?);
             let of = |l: f64, r: f64| if function == Function::Power { l.powf(r) } else { l.atan2(r) };
             Vector::Float(left.into_iter().zip(right).map(|(l, r)| Some(of(l?, r?))).collect())
         }
@@ -71,7 +74,8 @@ pub(super) fn call(function: Function, arguments: Vec<Vector>, rows: usize) -> R
             substrings(texts, &from, count.as_ref())?
         }
         Function::Replace => {
-            let (texts, from, to) = (next().texts("replace")?, next().texts("replace")?, next().texts("replace")?);
+            let (texts, from, to) =
+                (next().texts("replace")?, next().texts("replace")?, next().texts("replace")?);
             let replaced = texts.into_iter().zip(from).zip(to).map(|((text, from), to)| {
                 let (text, from, to) = (text?, from?, to?);
                 Some(if from.is_empty() { text } else { Arc::from(text.replace(&*from, &to)) })
@@ -194,7 +198,9 @@ fn day_of(moment: i128) -> Option<(i64, i64, i64)> {
 fn parts(values: Vector, part: Part) -> Result<Vector> {
     let of = |moment: i128| -> Result<i64> {
         let seconds = moment.div_euclid(SECOND);
-        let clock = |unit: i128, most: i128| i64::try_from(seconds.div_euclid(unit).rem_euclid(most)).unwrap_or_default();
+        let clock = |unit: i128, most: i128| {
+            i64::try_from(seconds.div_euclid(unit).rem_euclid(most)).unwrap_or_default()
+        };
         let day = || day_of(moment).ok_or_else(|| Error::usage("sql", "has a date out of range"));
         Ok(match part {
             Part::Year => day()?.0,
@@ -218,7 +224,9 @@ fn truncated(values: Vector, unit: &str) -> Result<Vector> {
         _ => {
             return Err(Error::usage(
                 "sql",
-                format!("truncates dates to {unit:?}, which is none of second, minute, hour, day, month, year"),
+                format!(
+                    "truncates dates to {unit:?}, which is none of second, minute, hour, day, month, year"
+                ),
             ));
         }
     };
@@ -226,7 +234,8 @@ fn truncated(values: Vector, unit: &str) -> Result<Vector> {
     let of = |moment: i128| match fixed {
         Some(length) => Ok(moment.div_euclid(length) * length),
         None => {
-            let (of, month, _) = day_of(moment).ok_or_else(|| Error::usage("sql", "has a date out of range"))?;
+            let (of, month, _) =
+                day_of(moment).ok_or_else(|| Error::usage("sql", "has a date out of range"))?;
             let first = if year { 1 } else { month };
             crate::predicate::moment(&format!("{of:04}-{first:02}-01"))
                 .ok_or_else(|| Error::usage("sql", "has a date out of range"))

@@ -133,7 +133,8 @@ impl Memory {
     /// [`Error::Usage`] if there is no batch, or if batches have other columns than the first one.
     pub fn with(mut self, name: impl Into<String>, batches: Vec<RecordBatch>) -> Result<Self> {
         let schema = batches.first().map(RecordBatch::schema);
-        let schema = schema.ok_or_else(|| Error::usage("table", "has no batch, so its columns are unknown"))?;
+        let schema =
+            schema.ok_or_else(|| Error::usage("table", "has no batch, so its columns are unknown"))?;
         if batches.iter().any(|batch| batch.schema() != schema) {
             return Err(Error::usage("table", "has batches with other columns than the first one"));
         }

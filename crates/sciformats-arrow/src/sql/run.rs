@@ -242,7 +242,12 @@ impl Context<'_> {
     }
 
     /// Groups all rows.
-    fn grouped(&self, rows: Rows, keys: Vec<Ex>, aggregates: Vec<super::aggregate::Aggregate>) -> Result<Rows> {
+    fn grouped(
+        &self,
+        rows: Rows,
+        keys: Vec<Ex>,
+        aggregates: Vec<super::aggregate::Aggregate>,
+    ) -> Result<Rows> {
         let empty = RecordBatch::new_empty(Arc::clone(&rows.schema));
         let mut fields: Vec<Field> = Vec::new();
         let mut grouping = Grouping::new(keys, aggregates, (&empty, self.options.limits))?;
@@ -258,7 +263,8 @@ impl Context<'_> {
         let schema = Arc::new(Schema::new(fields));
         let count = arrays.first().map_or(0, arrow_array::Array::len);
         let options = RecordBatchOptions::new().with_row_count(Some(count));
-        let batch = RecordBatch::try_new_with_options(Arc::clone(&schema), arrays, &options).map_err(of_arrow)?;
+        let batch =
+            RecordBatch::try_new_with_options(Arc::clone(&schema), arrays, &options).map_err(of_arrow)?;
         Ok(Rows { schema, from: Box::new(std::iter::once(Ok(batch))) })
     }
 
@@ -269,7 +275,8 @@ impl Context<'_> {
         let (mut seen, mut held) = (HashSet::new(), 0u64);
         let batches = rows.from.map(move |batch| {
             let batch = batch?;
-            let columns = batch.columns().iter().map(super::vector::Vector::of).collect::<Result<Vec<_>>>()?;
+            let columns =
+                batch.columns().iter().map(super::vector::Vector::of).collect::<Result<Vec<_>>>()?;
             let mut mask = Vec::with_capacity(batch.num_rows());
             for row in 0..batch.num_rows() {
                 let mut key = Vec::new();
@@ -318,7 +325,8 @@ fn renamed(held: &Arc<dyn Scan>, names: Vec<String>) -> Result<Arc<dyn Scan>> {
     });
     let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
     let batches = reader.map(|batch| {
-        RecordBatch::try_new(Arc::clone(&schema), batch.map_err(of_arrow)?.columns().to_vec()).map_err(of_arrow)
+        RecordBatch::try_new(Arc::clone(&schema), batch.map_err(of_arrow)?.columns().to_vec())
+            .map_err(of_arrow)
     });
     let batches = batches.collect::<Result<Vec<_>>>()?;
     Ok(Arc::new(Held { schema, batches }))
@@ -342,7 +350,9 @@ fn end(query: &Query) -> Result<End<'_>> {
     };
     let count = |of: &Expr| match of {
         Expr::Value(value) => match &value.value {
-            ast::Value::Number(digits, _) => digits.parse().map_err(|_| Error::usage("sql", format!("has the limit {of}"))),
+            ast::Value::Number(digits, _) => {
+                digits.parse().map_err(|_| Error::usage("sql", format!("has the limit {of}")))
+            }
             _ => Err(Error::usage("sql", format!("has the limit {of}"))),
         },
         _ => Err(unsupported("a limit that is not a number")),
@@ -370,7 +380,8 @@ fn ordinal(of: &Expr, outputs: usize) -> Result<Option<usize>> {
     let Expr::Value(value) = of else { return Ok(None) };
     let ast::Value::Number(digits, _) = &value.value else { return Ok(None) };
     let at = digits.parse::<usize>().ok().and_then(|at| at.checked_sub(1)).filter(|at| *at < outputs);
-    at.map(Some).ok_or_else(|| Error::usage("sql", format!("orders by the output {digits}, which is not there")))
+    at.map(Some)
+        .ok_or_else(|| Error::usage("sql", format!("orders by the output {digits}, which is not there")))
 }
 
 /// Returns the output that an expression of ORDER BY or GROUP BY means.

@@ -85,7 +85,9 @@ impl Vector {
             DataType::Float16 => Self::numbers(numbers!(array, types::Float16Type, Float, half::f16::to_f64)),
             DataType::Float32 => Self::numbers(numbers!(array, types::Float32Type, Float, f64::from)),
             DataType::Float64 => Self::numbers(numbers!(array, types::Float64Type, Float, |value| value)),
-            DataType::Utf8 => Self::Text(array.as_string::<i32>().iter().map(|text| text.map(Arc::from)).collect()),
+            DataType::Utf8 => {
+                Self::Text(array.as_string::<i32>().iter().map(|text| text.map(Arc::from)).collect())
+            }
             DataType::LargeUtf8 => {
                 Self::Text(array.as_string::<i64>().iter().map(|text| text.map(Arc::from)).collect())
             }
@@ -95,19 +97,23 @@ impl Vector {
             DataType::Timestamp(TimeUnit::Second, _) => {
                 moments(TimeUnit::Second, array.as_primitive::<types::TimestampSecondType>().values())
             }
-            DataType::Timestamp(TimeUnit::Millisecond, _) => {
-                moments(TimeUnit::Millisecond, array.as_primitive::<types::TimestampMillisecondType>().values())
-            }
-            DataType::Timestamp(TimeUnit::Microsecond, _) => {
-                moments(TimeUnit::Microsecond, array.as_primitive::<types::TimestampMicrosecondType>().values())
-            }
+            DataType::Timestamp(TimeUnit::Millisecond, _) => moments(
+                TimeUnit::Millisecond,
+                array.as_primitive::<types::TimestampMillisecondType>().values(),
+            ),
+            DataType::Timestamp(TimeUnit::Microsecond, _) => moments(
+                TimeUnit::Microsecond,
+                array.as_primitive::<types::TimestampMicrosecondType>().values(),
+            ),
             DataType::Timestamp(TimeUnit::Nanosecond, _) => {
                 moments(TimeUnit::Nanosecond, array.as_primitive::<types::TimestampNanosecondType>().values())
             }
             DataType::Date32 => {
                 numbers!(array, types::Date32Type, Moment, |days| i128::from(days) * 86_400_000_000_000)
             }
-            DataType::Date64 => numbers!(array, types::Date64Type, Moment, |count| i128::from(count) * 1_000_000),
+            DataType::Date64 => {
+                numbers!(array, types::Date64Type, Moment, |count| i128::from(count) * 1_000_000)
+            }
             DataType::Dictionary(key, _) => match **key {
                 DataType::Int8 => Self::names::<types::Int8Type>(array)?,
                 DataType::Int16 => Self::names::<types::Int16Type>(array)?,
@@ -237,8 +243,8 @@ impl Vector {
             Self::Moment(values) => {
                 let count = |value: Option<i128>| value.map(i64::try_from).transpose();
                 let counts = values.into_iter().map(count).collect::<Result<Vec<_>, _>>();
-                let counts =
-                    counts.map_err(|_| Error::unsupported("a date outside of 1677 to 2262 in expressions"))?;
+                let counts = counts
+                    .map_err(|_| Error::unsupported("a date outside of 1677 to 2262 in expressions"))?;
                 Arc::new(TimestampNanosecondArray::from(counts))
             }
             Self::Other(array) => array,

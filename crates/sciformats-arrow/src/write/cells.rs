@@ -20,7 +20,10 @@ pub(super) struct Cell {
 #[derive(Clone, Debug)]
 pub(super) enum Kind {
     /// Numbers of so many bytes, which Arrow has in the same form; the bytes of a missing one, if there is one.
-    Plain { width: usize, missing: Option<Vec<u8>> },
+    Plain {
+        width: usize,
+        missing: Option<Vec<u8>>,
+    },
     /// Bytes without a meaning, of one size.
     Bytes(usize),
     Truth,
@@ -95,13 +98,16 @@ impl Cell {
                     (Datatype::enumeration(&Datatype::integer(true, 1), truths)?, Kind::Truth)
                 }
             },
-            DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View | DataType::Dictionary(..) => match taste {
-                Taste::PyTables => {
-                    let size = u32::try_from(width.max(1)).map_err(|_| unsupported(name, "texts this long"))?;
-                    (Datatype::fixed_string(size), Kind::Padded(width.max(1)))
+            DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View | DataType::Dictionary(..) => {
+                match taste {
+                    Taste::PyTables => {
+                        let size =
+                            u32::try_from(width.max(1)).map_err(|_| unsupported(name, "texts this long"))?;
+                        (Datatype::fixed_string(size), Kind::Padded(width.max(1)))
+                    }
+                    Taste::Plain => (Datatype::string(), Kind::Text),
                 }
-                Taste::Plain => (Datatype::string(), Kind::Text),
-            },
+            }
             DataType::FixedSizeBinary(size) => {
                 let bytes = usize::try_from(*size).unwrap_or_default();
                 let size = u32::try_from(*size).unwrap_or_default();
@@ -161,7 +167,8 @@ impl Cell {
         }
         Ok(match &self.kind {
             Kind::Plain { width, missing } => {
-                let mut bytes = plain_bytes(array, *width).ok_or_else(|| unsupported(&self.name, "other values"))?;
+                let mut bytes =
+                    plain_bytes(array, *width).ok_or_else(|| unsupported(&self.name, "other values"))?;
                 if let (Some(missing), Some(nulls)) = (missing, array.nulls()) {
                     for (place, valid) in bytes.chunks_exact_mut((*width).max(1)).zip(nulls) {
                         if !valid {
@@ -205,7 +212,9 @@ impl Cell {
             }
             Kind::Record(of) => {
                 let columns = array.as_struct().columns().iter();
-                Values::Record(of.iter().zip(columns).map(|(of, column)| of.values(column)).collect::<Result<_>>()?)
+                Values::Record(
+                    of.iter().zip(columns).map(|(of, column)| of.values(column)).collect::<Result<_>>()?,
+                )
             }
         })
     }
@@ -235,7 +244,8 @@ impl Values {
                 to.sequence(text.len(), text)
             }
             Self::Equal(of, count, first) => {
-                let start = row.checked_add(*first).and_then(|row| row.checked_mul(*count)).ok_or_else(lost)?;
+                let start =
+                    row.checked_add(*first).and_then(|row| row.checked_mul(*count)).ok_or_else(lost)?;
                 (start..start.saturating_add(*count)).try_for_each(|at| of.append(at, to)) // a bound
             }
             Self::List(of, ends) => {

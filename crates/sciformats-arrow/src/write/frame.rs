@@ -61,7 +61,10 @@ fn index(table: &dyn Scan, schema: &SchemaRef) -> Result<(Option<usize>, Vec<Str
     let array = whole(table, field.name())?;
     for batch in &array {
         for text in texts(batch)? {
-            names.push(String::from_utf8(text).map_err(|_| Error::unsupported("names of rows that are not UTF-8"))?);
+            names.push(
+                String::from_utf8(text)
+                    .map_err(|_| Error::unsupported("names of rows that are not UTF-8"))?,
+            );
         }
     }
     Ok((found, names))
@@ -88,7 +91,9 @@ fn column(frame: &mut Frame<'_>, name: &str, arrays: &[ArrayRef]) -> Result<()> 
             let mut values: Vec<$number> = Vec::with_capacity(missing.len());
             for array in arrays {
                 let bytes = plain_bytes(array, $width).ok_or_else(|| unsupported(name, &kind))?;
-                values.extend(bytes.as_chunks::<$width>().0.iter().map(|bytes| <$number>::from_le_bytes(*bytes)));
+                values.extend(
+                    bytes.as_chunks::<$width>().0.iter().map(|bytes| <$number>::from_le_bytes(*bytes)),
+                );
             }
             if any {
                 frame.nullable(name, "nullable-integer", &values, &missing)?;
@@ -108,13 +113,21 @@ fn column(frame: &mut Frame<'_>, name: &str, arrays: &[ArrayRef]) -> Result<()> 
         DataType::UInt64 => integers!(u64, 8),
         DataType::Float32 => {
             let of = |array: &ArrayRef| -> Vec<f32> {
-                array.as_primitive::<types::Float32Type>().iter().map(|value| value.unwrap_or(f32::NAN)).collect()
+                array
+                    .as_primitive::<types::Float32Type>()
+                    .iter()
+                    .map(|value| value.unwrap_or(f32::NAN))
+                    .collect()
             };
             frame.column(name, &arrays.iter().flat_map(of).collect::<Vec<_>>())?;
         }
         DataType::Float64 => {
             let of = |array: &ArrayRef| -> Vec<f64> {
-                array.as_primitive::<types::Float64Type>().iter().map(|value| value.unwrap_or(f64::NAN)).collect()
+                array
+                    .as_primitive::<types::Float64Type>()
+                    .iter()
+                    .map(|value| value.unwrap_or(f64::NAN))
+                    .collect()
             };
             frame.column(name, &arrays.iter().flat_map(of).collect::<Vec<_>>())?;
         }
@@ -152,7 +165,10 @@ fn all_texts(arrays: &[ArrayRef]) -> Result<Vec<String>> {
     let mut all = Vec::new();
     for array in arrays {
         for text in texts(array)? {
-            all.push(String::from_utf8(text).map_err(|_| Error::unsupported("texts that are not UTF-8 in AnnData"))?);
+            all.push(
+                String::from_utf8(text)
+                    .map_err(|_| Error::unsupported("texts that are not UTF-8 in AnnData"))?,
+            );
         }
     }
     Ok(all)
@@ -172,9 +188,11 @@ fn categories(frame: &mut Frame<'_>, name: &str, arrays: &[ArrayRef], missing: &
         }
     }
     let texts = all_texts(arrays)?;
-    let codes = texts.iter().zip(missing).map(|(text, missing)| {
-        if *missing { None } else { places.get(text).copied() }
-    });
+    let codes = texts.iter().zip(missing).map(
+        |(text, missing)| {
+            if *missing { None } else { places.get(text).copied() }
+        },
+    );
     let codes: Vec<Option<usize>> = codes.collect();
     let known: Vec<&str> = known.iter().map(String::as_str).collect();
     frame.categories(name, &known, &codes, false)?;

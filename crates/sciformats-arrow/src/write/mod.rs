@@ -98,7 +98,11 @@ impl WriteOptions {
 
     fn writer(&self, file: &Path) -> Result<Writer> {
         let options = CreateOptions::default().with_threads(self.threads).with_track_order(true);
-        if self.overwrite { Writer::overwrite_with(file, &options) } else { Writer::create_with(file, &options) }
+        if self.overwrite {
+            Writer::overwrite_with(file, &options)
+        } else {
+            Writer::create_with(file, &options)
+        }
     }
 }
 

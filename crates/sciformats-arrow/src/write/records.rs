@@ -22,12 +22,14 @@ pub(super) fn write(table: &dyn Scan, (file, place): (&Path, &str), options: &Wr
         return Err(Error::usage("table", "has no columns, but a record needs a field"));
     }
     let taste = if options.form == Form::PyTables { Taste::PyTables } else { Taste::Plain };
-    let widths = if taste == Taste::PyTables { widths(table, &schema)? } else { vec![0; schema.fields().len()] };
+    let widths =
+        if taste == Taste::PyTables { widths(table, &schema)? } else { vec![0; schema.fields().len()] };
     let fields = schema.fields().iter().zip(widths);
     let cells = fields.map(|(field, width)| Cell::new(field.name(), field.data_type(), taste, width));
     let cells = cells.collect::<Result<Vec<_>>>()?;
     let members = schema.fields().iter().zip(&cells);
-    let datatype = Datatype::compound(members.map(|(field, cell)| (field.name().as_str(), cell.datatype.clone())));
+    let datatype =
+        Datatype::compound(members.map(|(field, cell)| (field.name().as_str(), cell.datatype.clone())));
     let mut writer = options.writer(file)?;
     parents(&mut writer, place, taste)?;
     let id = started(&mut writer, (place, &datatype, &[]), options)?;
@@ -144,7 +146,10 @@ fn append(
     id: ObjectId,
     (before, count): (u64, usize),
     sides: &[u64],
-    mut row: impl FnMut(usize, &mut sciformats_conventions::sciformats::hdf5_pure::values::Encoder<'_>) -> Result<()>,
+    mut row: impl FnMut(
+        usize,
+        &mut sciformats_conventions::sciformats::hdf5_pure::values::Encoder<'_>,
+    ) -> Result<()>,
 ) -> Result<u64> {
     let rows = before.checked_add(count as u64).ok_or_else(|| Error::usage("rows", "are more than 2^64"))?;
     if count == 0 {
@@ -153,7 +158,8 @@ fn append(
     let shape: Vec<u64> = std::iter::once(rows).chain(sides.iter().copied()).collect();
     let mut dataset = writer.open_id(id)?;
     dataset.resize(&shape)?;
-    let ranges = std::iter::once(Range::new(before, count as u64)).chain(sides.iter().map(|side| Range::all(*side)));
+    let ranges =
+        std::iter::once(Range::new(before, count as u64)).chain(sides.iter().map(|side| Range::all(*side)));
     let slab = Slab::new(&shape, ranges.collect::<Vec<_>>())?;
     dataset.write_encoded(&slab, |to| (0..count).try_for_each(|at| row(at, to)))?;
     Ok(rows)
@@ -204,12 +210,18 @@ fn widths(table: &dyn Scan, schema: &SchemaRef) -> Result<Vec<usize>> {
         }
     }
     let mut widths = vec![0; schema.fields().len()];
-    let places: Vec<usize> =
-        schema.fields().iter().enumerate().filter(|(_, field)| is_text(field.data_type())).map(|(at, _)| at).collect();
+    let places: Vec<usize> = schema
+        .fields()
+        .iter()
+        .enumerate()
+        .filter(|(_, field)| is_text(field.data_type()))
+        .map(|(at, _)| at)
+        .collect();
     if places.is_empty() {
         return Ok(widths);
     }
-    let names: Vec<&str> = places.iter().filter_map(|&at| schema.fields().get(at)).map(|field| field.name().as_str()).collect();
+    let names: Vec<&str> =
+        places.iter().filter_map(|&at| schema.fields().get(at)).map(|field| field.name().as_str()).collect();
     for batch in table.scan(&Options::default().with_columns(names))? {
         let batch = batch.map_err(of_arrow)?;
         for (&place, column) in places.iter().zip(batch.columns()) {

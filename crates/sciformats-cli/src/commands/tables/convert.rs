@@ -74,7 +74,10 @@ fn is_foreign(file: &Path) -> bool {
     let mut magic = [0; 6];
     let read = std::fs::File::open(file).and_then(|mut file| file.read(&mut magic)).unwrap_or_default();
     let magic = magic.get(..read).unwrap_or_default();
-    let text = file.extension().and_then(|ending| ending.to_str()).is_some_and(|ending| ending.eq_ignore_ascii_case("csv"));
+    let text = file
+        .extension()
+        .and_then(|ending| ending.to_str())
+        .is_some_and(|ending| ending.eq_ignore_ascii_case("csv"));
     magic.starts_with(b"PAR1") || magic.starts_with(b"ARROW1") || text
 }
 
@@ -86,10 +89,13 @@ fn to_hdf5(args: &Convert, table: &std::sync::Arc<dyn Scan>, session: &Session) 
         Some((file, place)) if !file.is_empty() => (PathBuf::from(file), Some(format!("/{place}"))),
         _ => (output.clone(), None),
     };
-    let hdf5 = matches!(args.to, Some(Target::Format(Format::Hdf5))) || Format::expected_of(&file) == Some(Format::Hdf5);
+    let hdf5 = matches!(args.to, Some(Target::Format(Format::Hdf5)))
+        || Format::expected_of(&file) == Some(Format::Hdf5);
     if !hdf5 {
         let output = output.display();
-        return Err(Failure::Refused(format!("{output}: tables of other programs become HDF5, Parquet, Arrow or CSV")));
+        return Err(Failure::Refused(format!(
+            "{output}: tables of other programs become HDF5, Parquet, Arrow or CSV"
+        )));
     }
     free(&file, args.files.force)?;
     let is_frame = file.extension().is_some_and(|ending| ending == "h5ad");
@@ -98,10 +104,13 @@ fn to_hdf5(args: &Convert, table: &std::sync::Arc<dyn Scan>, session: &Session) 
         (None | Some("none"), None) => 0,
         (None | Some("zlib"), level) => level.unwrap_or(4),
         (Some(filter), _) => {
-            return Err(Failure::Usage(format!("--filter {filter} has no meaning for a table, but zlib and none have")));
+            return Err(Failure::Usage(format!(
+                "--filter {filter} has no meaning for a table, but zlib and none have"
+            )));
         }
     };
-    let mut options = WriteOptions::default().with_form(form).with_level(level).with_overwrite(args.files.force);
+    let mut options =
+        WriteOptions::default().with_form(form).with_level(level).with_overwrite(args.files.force);
     options.threads = session.options().threads;
     options.path = place;
     let written = session.watched("converting", &[], || write_hdf5(table.as_ref(), &file, &options));
@@ -136,7 +145,10 @@ fn told(
                 let what = format!("{rows} of {columns} of {from}, {size}");
                 writeln!(out, "{TITLE}{path}{TITLE:#}: {WELL}written{WELL:#}  {FAINT}{what}{FAINT:#}")?;
             }
-            None => writeln!(out, "{TITLE}{path}{TITLE:#}: not written, because of --dry-run  {FAINT}{columns}{FAINT:#}")?,
+            None => writeln!(
+                out,
+                "{TITLE}{path}{TITLE:#}: not written, because of --dry-run  {FAINT}{columns}{FAINT:#}"
+            )?,
         }
     }
     out.flush()?;

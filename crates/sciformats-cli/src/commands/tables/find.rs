@@ -102,7 +102,10 @@ mod tests {
             std::fs::write(at(name), "").unwrap();
         }
         let one = find(&at("a.h5:/log/x"));
-        assert_eq!((one.files, one.path.as_deref(), one.is_pattern), (vec![at("a.h5").into()], Some("/log/x"), false));
+        assert_eq!(
+            (one.files, one.path.as_deref(), one.is_pattern),
+            (vec![at("a.h5").into()], Some("/log/x"), false)
+        );
         assert_eq!(find(&at("a.h5")).path, None);
         assert_eq!(find(&at("odd::/log")).path.as_deref(), Some("/log"));
         let many = find(&at("*.h5:/log"));

@@ -74,7 +74,8 @@ pub(in crate::commands) fn run(args: &Sql, session: &Session) -> Outcome {
         write::to_stdout(found, format, session)?;
         return Ok(Answer::Yes);
     };
-    let written = session.watched("querying", &[], || write::to_file(found, format, (output, output), session));
+    let written =
+        session.watched("querying", &[], || write::to_file(found, format, (output, output), session));
     let (rows, size) = written?;
     if !session.quiet && !session.json {
         use std::io::Write;

@@ -87,8 +87,10 @@ pub(super) fn to_file(
 ) -> Outcome<(u64, u64)> {
     let file = Replacement::create(output).map_err(|error| Failure::unwritten(output, &error))?;
     let mut out = io::BufWriter::with_capacity(1 << 18, Out { file, at: 0 });
-    let rows = write(table, format, &mut out, session.options().threads).map_err(|error| failed(&error, input, output))?;
-    let out = out.into_inner().map_err(|error| Failure::Unwritten(output.into(), error.error().to_string()))?;
+    let rows = write(table, format, &mut out, session.options().threads)
+        .map_err(|error| failed(&error, input, output))?;
+    let out =
+        out.into_inner().map_err(|error| Failure::Unwritten(output.into(), error.error().to_string()))?;
     let size = out.at;
     out.file.finish(Durability::Process).map_err(|error| Failure::unwritten(output, &error))?;
     Ok((rows, size))
@@ -106,7 +108,9 @@ pub(super) fn failed(error: &Error, input: &Path, output: &Path) -> Failure {
 /// Writes a table to stdout.
 pub(super) fn to_stdout(table: Reader, format: TableFormat, session: &Session) -> Outcome<()> {
     let from = |error: Error| match error {
-        Error::Io { action: "write", source, .. } => Failure::Output(io::Error::new(source.kind(), source.to_string())),
+        Error::Io { action: "write", source, .. } => {
+            Failure::Output(io::Error::new(source.kind(), source.to_string()))
+        }
         Error::Usage { .. } | Error::NotFound { .. } => Failure::Usage(error.to_string()),
         Error::Unsupported { .. } => Failure::Refused(error.to_string()),
         other => Failure::Input(other.to_string()),
