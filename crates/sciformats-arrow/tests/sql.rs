@@ -34,7 +34,7 @@ fn tables() -> Memory {
 
 /// The rows of a result as JSON.
 fn rows(text: &str) -> Vec<String> {
-    let found = query(&text.replace(" t", " \"run.h5:/t\" AS t"), &tables(), &SqlOptions::default());
+    let found = query(&text.replace("FROM t", "FROM \"run.h5:/t\" AS t"), &tables(), &SqlOptions::default());
     let mut rows = Vec::new();
     for batch in found.unwrap_or_else(|error| panic!("{text}: {error}")) {
         let batch = batch.unwrap();

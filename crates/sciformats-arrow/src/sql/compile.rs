@@ -32,6 +32,54 @@ pub(super) struct Named {
 /// The deepest nesting of expressions.
 const DEPTH: usize = 200;
 
+/// Refuses chains of operators that are too long to be followed. What is nested by parentheses, the parser has
+/// limited already.
+pub(super) fn shallow<'e>(all: impl IntoIterator<Item = &'e Expr>) -> Result<()> {
+    let mut waiting: Vec<(&Expr, usize)> = all.into_iter().map(|of| (of, 0)).collect();
+    while let Some((of, depth)) = waiting.pop() {
+        if depth > DEPTH {
+            return Err(Error::usage("sql", format!("nests expressions more than {DEPTH} deep")));
+        }
+        let deeper = depth.saturating_add(1); // a bound
+        match of {
+            Expr::BinaryOp { left, right, .. } => waiting.extend([(&**left, deeper), (&**right, deeper)]),
+            Expr::Nested(of)
+            | Expr::UnaryOp { expr: of, .. }
+            | Expr::Cast { expr: of, .. }
+            | Expr::Between { expr: of, .. }
+            | Expr::Like { expr: of, .. }
+            | Expr::ILike { expr: of, .. }
+            | Expr::In { expr: of, .. }
+            | Expr::Collate { expr: of, .. }
+            | Expr::AtTimeZone { timestamp: of, .. }
+            | Expr::JsonAccess { value: of, .. }
+            | Expr::CompoundFieldAccess { root: of, .. }
+            | Expr::IsNull(of)
+            | Expr::IsNotNull(of)
+            | Expr::IsTrue(of)
+            | Expr::IsNotTrue(of)
+            | Expr::IsFalse(of)
+            | Expr::IsNotFalse(of)
+            | Expr::IsUnknown(of)
+            | Expr::IsNotUnknown(of) => waiting.push((of, deeper)),
+            Expr::IsDistinctFrom(left, right) | Expr::IsNotDistinctFrom(left, right) => {
+                waiting.extend([(&**left, deeper), (&**right, deeper)]);
+            }
+            Expr::Function(function) => {
+                if let FunctionArguments::List(list) = &function.args {
+                    for argument in &list.args {
+                        if let FunctionArg::Unnamed(FunctionArgExpr::Expr(of)) = argument {
+                            waiting.push((of, deeper));
+                        }
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
 pub(super) fn unsupported(what: impl std::fmt::Display) -> Error {
     Error::unsupported(format!("{what} in SQL"))
 }

@@ -8,7 +8,7 @@ use arrow_schema::{DataType, Schema, SchemaRef};
 use sciformats_conventions::sciformats::{Error, Limits, Result};
 use sqlparser::ast::{JoinConstraint, JoinOperator, ObjectName, ObjectNamePart, TableFactor, TableWithJoins};
 
-use super::compile::{Compiler, Named, Scope, unsupported};
+use super::compile::{Compiler, Named, Scope, shallow, unsupported};
 use super::expr::Ex;
 use super::run::{Context, Rows};
 use super::sort::{collected, joined, taken};
@@ -122,6 +122,7 @@ impl From {
         match on {
             JoinConstraint::None => {}
             JoinConstraint::On(on) => {
+                shallow([on])?;
                 let on = Compiler::new(&self.scope, None).expr(on)?;
                 for condition in on.conditions() {
                     match equality(condition, first) {

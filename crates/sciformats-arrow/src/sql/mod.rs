@@ -68,7 +68,7 @@ impl SqlOptions {
 }
 
 /// The largest number of bytes of a query.
-const TEXT: usize = 1 << 20;
+const TEXT: usize = 1 << 16;
 
 /// Runs a query. The result is computed while it is read.
 ///
@@ -95,7 +95,7 @@ const TEXT: usize = 1 << 20;
 /// dialect lacks; the error of opening a table. Errors of reading are those of the batches.
 pub fn query(text: &str, tables: &dyn Tables, options: &SqlOptions) -> Result<Reader> {
     if text.len() > TEXT {
-        return Err(Error::usage("sql", "is longer than 1 MiB"));
+        return Err(Error::usage("sql", "is longer than 64 KiB"));
     }
     let parsed = Parser::parse_sql(&GenericDialect {}, text);
     let parsed = parsed.map_err(|error| {

@@ -12,7 +12,7 @@ use sqlparser::ast::{
 };
 
 use super::aggregate::{Grouping, Kind};
-use super::compile::{Compiler, Groups, Named, Scope, name_of, same, unsupported};
+use super::compile::{Compiler, Groups, Named, Scope, name_of, same, shallow, unsupported};
 use super::expr::Ex;
 use super::from::{From, filtered, table_name};
 use super::sort::{Key, collected, sorted};
@@ -64,6 +64,14 @@ impl Context<'_> {
     pub(super) fn query(&self, query: &Query) -> Result<Rows> {
         if query.fetch.is_some() || !query.locks.is_empty() || !query.pipe_operators.is_empty() {
             return Err(unsupported("FETCH, FOR and pipes"));
+        }
+        let (mut unions, mut first) = (0, &*query.body);
+        while let SetExpr::SetOperation { left, .. } = first {
+            unions += 1;
+            first = left;
+        }
+        if unions > 100 {
+            return Err(Error::usage("sql", "unites more than 100 queries"));
         }
         let mut context = self.clone();
         if let Some(with) = &query.with {
@@ -138,6 +146,16 @@ impl Context<'_> {
 
     fn select(&self, select: &Select, end: &End<'_>) -> Result<Rows> {
         refuse(select)?;
+        for item in &select.projection {
+            if let SelectItem::UnnamedExpr(of) | SelectItem::ExprWithAlias { expr: of, .. } = item {
+                shallow([of])?;
+            }
+        }
+        shallow(select.selection.iter().chain(&select.having))?;
+        shallow(end.order.iter().map(|of| &of.expr))?;
+        if let GroupByExpr::Expressions(of, _) = &select.group_by {
+            shallow(of)?;
+        }
         let mut from = From::new(self, &select.from)?;
         let scope = from.scope.clone();
         let conditions = match &select.selection {
