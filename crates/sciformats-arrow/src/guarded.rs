@@ -52,7 +52,7 @@ impl<R: RecordBatchReader> Part<R> {
         let place = |name: &String| {
             whole.fields().iter().position(|field| field.name() == name).ok_or_else(|| {
                 let known = whole.fields().iter().map(|field| field.name().as_str());
-                Error::not_found("column", name).with_nearest(known)
+                Error::not_found("column", name.as_str()).with_nearest(known)
             })
         };
         let places = match &options.columns {

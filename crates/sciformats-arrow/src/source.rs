@@ -14,7 +14,7 @@ use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use sciformats_conventions::sciformats::{Error, Result};
 use sciformats_conventions::{Dataset, Table};
 
-use crate::csv::{Csv, of_arrow};
+use crate::csv::Csv;
 use crate::guarded::{Part, Reader};
 use crate::{Batches, Options, table};
 
@@ -194,7 +194,7 @@ impl Scan for Files {
             Some(field) => Ok(Arc::clone(field)),
             None => {
                 let known = self.schema.fields().iter().map(|field| field.name().as_str());
-                Err(Error::not_found("column", name).with_nearest(known))
+                Err(Error::not_found("column", name.as_str()).with_nearest(known))
             }
         });
         let schema = Arc::new(Schema::new(fields.collect::<Result<Vec<_>>>()?));

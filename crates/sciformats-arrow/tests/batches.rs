@@ -263,8 +263,10 @@ fn the_file_is_to_blame_for_lists_without_end() {
 
 /// A long list of records: a column in ascending order, and one that repeats.
 fn long() -> Dataset {
-    let element =
-        ElementType::Compound(vec![("at".into(), ElementType::Int(4)), ("kind".into(), ElementType::UInt(1))]);
+    let element = ElementType::Compound(vec![
+        ("at".into(), ElementType::Int(4)),
+        ("kind".into(), ElementType::UInt(1)),
+    ]);
     let mut bytes = Vec::new();
     for at in 0..10_000i32 {
         bytes.extend((at * 2).to_le_bytes());
@@ -289,7 +291,8 @@ fn conditions_order_and_limits_choose_rows() {
         let whole = column_of(&all(&data, "/run", &options), 0);
         assert!(whole.iter().copied().eq((0..10_000).map(|at| at * 2)));
         let some = options.clone().with_filter(at(Comparison::Greater, 5_000)).with_filter(kind.clone());
-        let expected: Vec<i32> = (0..10_000).filter(|at| at % 3 == 1 && at * 2 > 5_000).map(|at| at * 2).collect();
+        let expected: Vec<i32> =
+            (0..10_000).filter(|at| at % 3 == 1 && at * 2 > 5_000).map(|at| at * 2).collect();
         assert_eq!(column_of(&all(&data, "/run", &some), 0), expected);
         assert_eq!(column_of(&all(&data, "/run", &some.clone().with_sorted("at")), 0), expected);
         let limited = some.with_columns(["at"]).with_limit(5);
@@ -311,7 +314,8 @@ fn a_search_finds_the_rows_of_every_comparison() {
     ];
     for comparison in comparisons {
         for value in [-1, 0, 1, 2, 9_999, 19_997, 19_998, 30_000] {
-            let options = Options::default().with_filter(Predicate::new("at", comparison, Scalar::from(value)));
+            let options =
+                Options::default().with_filter(Predicate::new("at", comparison, Scalar::from(value)));
             let plain = column_of(&all(&data, "/run", &options), 0);
             let searched = column_of(&all(&data, "/run", &options.with_sorted("at")), 0);
             assert_eq!(plain, searched, "{comparison:?} {value}");
@@ -326,14 +330,22 @@ fn conditions_that_cannot_be_compared_are_refused() {
     let refused = |predicate: Predicate| {
         Batches::open(&data, "/run", &Options::default().with_filter(predicate)).unwrap_err()
     };
-    assert!(matches!(refused(Predicate::new("at", Comparison::Less, Scalar::from("x"))), Error::Usage { .. }));
-    assert!(matches!(refused(Predicate::new("att", Comparison::Less, Scalar::from(1))), Error::NotFound { .. }));
+    assert!(matches!(
+        refused(Predicate::new("at", Comparison::Less, Scalar::from("x"))),
+        Error::Usage { .. }
+    ));
+    assert!(matches!(
+        refused(Predicate::new("att", Comparison::Less, Scalar::from(1))),
+        Error::NotFound { .. }
+    ));
 }
 
 #[test]
 fn truth_values_of_h5py_are_truth_values() {
-    let truth =
-        ElementType::Enum { base: Box::new(ElementType::Int(1)), members: vec![("FALSE".into(), 0), ("TRUE".into(), 1)] };
+    let truth = ElementType::Enum {
+        base: Box::new(ElementType::Int(1)),
+        members: vec![("FALSE".into(), 0), ("TRUE".into(), 1)],
+    };
     let element = ElementType::Compound(vec![("yes".into(), truth)]);
     let mut tree = Memory::new(Format::Hdf5);
     tree.array(tree.root(), "run", stored(element, 3, vec![1, 0, 1]));

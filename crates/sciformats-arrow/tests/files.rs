@@ -124,7 +124,8 @@ fn what_is_written_is_read_again() {
     let table = open_file(&csv, None, &opener()).unwrap();
     for form in Form::ALL {
         let path = folder.path().join(format!("{}.h5", form.word()));
-        let rows = write_hdf5(table.as_ref(), &path, &WriteOptions::default().with_form(form).with_level(1)).unwrap();
+        let rows = write_hdf5(table.as_ref(), &path, &WriteOptions::default().with_form(form).with_level(1))
+            .unwrap();
         assert_eq!(rows, 2, "{form:?}");
         let again = open_file(&path, Some(form.place()), &opener()).unwrap();
         let options = Options::default().with_columns(["at", "share", "name", "yes"]);

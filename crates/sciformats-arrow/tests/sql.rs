@@ -52,7 +52,10 @@ fn rows(text: &str) -> Vec<String> {
 
 #[test]
 fn columns_conditions_and_order() {
-    assert_eq!(rows("SELECT id, kind FROM t WHERE x > 0 AND kind <> 'c' ORDER BY id DESC"), ["4 \"b\"", "1 \"a\""]);
+    assert_eq!(
+        rows("SELECT id, kind FROM t WHERE x > 0 AND kind <> 'c' ORDER BY id DESC"),
+        ["4 \"b\"", "1 \"a\""]
+    );
     assert_eq!(rows("SELECT ID FROM t WHERE few IS NULL"), ["2", "4"]);
     assert_eq!(rows("SELECT id / 2, id % 2, -id FROM t LIMIT 2 OFFSET 1"), ["1.0 0 -2", "1.5 1 -3"]);
     assert_eq!(rows("SELECT DISTINCT kind FROM t ORDER BY kind"), ["\"a\"", "\"b\"", "\"c\""]);
@@ -70,13 +73,15 @@ fn what_is_not_a_number_is_missing() {
 
 #[test]
 fn groups() {
-    let found = rows("SELECT kind, count(*) AS n, avg(x) FROM t GROUP BY kind HAVING count(*) > 1 ORDER BY n, kind");
+    let found =
+        rows("SELECT kind, count(*) AS n, avg(x) FROM t GROUP BY kind HAVING count(*) > 1 ORDER BY n, kind");
     assert_eq!(found, ["\"a\" 2 -0.5", "\"b\" 2 2.0"]);
     assert_eq!(rows("SELECT count(*), sum(id), max(kind) FROM t WHERE id > 9"), ["0 null null"]);
     assert_eq!(rows("SELECT count(DISTINCT few), median(id), var_pop(id) FROM t"), ["2 3.0 2.0"]);
-    assert_eq!(rows("SELECT id % 2 AS odd, sum(id) FILTER (WHERE good) FROM t GROUP BY odd ORDER BY odd"), [
-        "0 4", "1 4"
-    ]);
+    assert_eq!(
+        rows("SELECT id % 2 AS odd, sum(id) FILTER (WHERE good) FROM t GROUP BY odd ORDER BY odd"),
+        ["0 4", "1 4"]
+    );
 }
 
 #[test]
@@ -84,12 +89,10 @@ fn joins() {
     let found = rows("SELECT id, name FROM t JOIN names ON t.kind = names.kind ORDER BY id");
     assert_eq!(found, ["1 \"first\"", "3 \"first\"", "5 \"third\""]);
     let found = rows("SELECT id, name FROM t FULL JOIN names USING (kind) ORDER BY id, name");
-    assert_eq!(
-        found,
-        ["1 \"first\"", "2 null", "3 \"first\"", "4 null", "5 \"third\"", "null \"none\""]
-    );
+    assert_eq!(found, ["1 \"first\"", "2 null", "3 \"first\"", "4 null", "5 \"third\"", "null \"none\""]);
     assert_eq!(rows("SELECT count(*) FROM t CROSS JOIN names"), ["15"]);
-    let found = rows("WITH few AS (SELECT id FROM t WHERE id < 3) SELECT sum(id) FROM few UNION ALL SELECT 8");
+    let found =
+        rows("WITH few AS (SELECT id FROM t WHERE id < 3) SELECT sum(id) FROM few UNION ALL SELECT 8");
     assert_eq!(found, ["3", "8"]);
 }
 
@@ -100,7 +103,9 @@ fn what_is_wrong_is_named() {
         Ok(found) => {
             let error = found.map(|batch| batch.unwrap_err()).next().unwrap_or_else(|| panic!("{text}"));
             match error {
-                sciformats_arrow::arrow_schema::ArrowError::ExternalError(error) => *error.downcast().unwrap(),
+                sciformats_arrow::arrow_schema::ArrowError::ExternalError(error) => {
+                    *error.downcast().unwrap()
+                }
                 other => panic!("{other}"),
             }
         }
@@ -123,7 +128,10 @@ fn what_is_wrong_is_named() {
         ("SELECT name FROM names WHERE kind IN (SELECT kind FROM names)", "SQL"),
     ] {
         let error = refused(text);
-        assert!(matches!(error, Error::Unsupported { .. }) && error.to_string().contains(word), "{text}: {error}");
+        assert!(
+            matches!(error, Error::Unsupported { .. }) && error.to_string().contains(word),
+            "{text}: {error}"
+        );
     }
     assert!(matches!(refused("SELECT * FROM nams"), Error::NotFound { .. }));
     let deep = format!("SELECT {}1{}", "abs(".repeat(40), ")".repeat(40));

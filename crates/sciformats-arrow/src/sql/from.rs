@@ -212,11 +212,15 @@ impl From {
     pub(super) fn pruned(&mut self, expressions: &mut [&mut Ex]) {
         let mut used = std::collections::BTreeSet::new();
         for of in expressions.iter_mut() {
-            of.columns(&mut |at| drop(used.insert(*at)));
+            of.columns(&mut |at| {
+                let _ = used.insert(*at);
+            });
         }
         for join in &mut self.joins {
             for of in join.keys.iter_mut().flat_map(|(left, right)| [left, right]).chain(&mut join.rest) {
-                of.columns(&mut |at| drop(used.insert(*at)));
+                of.columns(&mut |at| {
+                    let _ = used.insert(*at);
+                });
             }
         }
         let places: HashMap<usize, usize> = used.iter().enumerate().map(|(new, &old)| (old, new)).collect();
@@ -353,7 +357,7 @@ impl Join {
             }
             match from.next() {
                 Some(Err(error)) => Some(Err(error)),
-                Some(Ok(batch)) => Some((|| {
+                Some(Ok(batch)) => Some((|| -> Result<RecordBatch> {
                     let pairs = pairs(&batch, (&keys, &floats), &places, held.num_rows(), &limits)?;
                     let mut found = paired(&out, (&batch, &held), &pairs)?;
                     let mut kept = pairs;
