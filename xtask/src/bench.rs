@@ -92,6 +92,7 @@ fn measure(request: &Request) -> Result {
 fn python(bench: &str) -> Result<Python> {
     match bench {
         "encoders" => Python::prepare_in("venv-encoders", "requirements-encoders.txt"),
+        "tables" => crate::conform::tables_python(),
         PACKAGE => crate::wheel::released(),
         _ => Python::prepare(),
     }

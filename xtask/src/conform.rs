@@ -5,8 +5,8 @@
 //! check. If the peer writes a content manifest `NAME.jsonl` beside a file, the output of `sciformats
 //! manifest NAME` must agree with it. Scripts `F_PART_conform.py` are given our example and a folder. They
 //! call the example as they need, and print such lines too. The examples that are no side of this run have a
-//! script of their own, which is given a folder with all of them. The scripts of the references are given the program, and run
-//! in an environment of their own.
+//! script of their own, which is given a folder with all of them. The scripts of the references and of
+//! tables are given the program, and run in environments of their own.
 //!
 //! The results of a run over all formats are in `docs/conformance.md`.
 
@@ -18,6 +18,7 @@ mod manifest;
 mod matrix;
 mod references;
 mod rows;
+mod tables;
 
 use std::fs;
 use std::io;
@@ -36,6 +37,7 @@ pub(crate) use conventions::CONVENTIONS;
 pub(crate) use examples::EXAMPLES;
 use matrix::{Check, Matrix, Outcome, Peer, Way};
 pub(crate) use references::REFERENCES;
+pub(crate) use tables::{TABLES, python as tables_python};
 
 /// The task. The last line is `N passed, N failed, N skipped`.
 pub(crate) fn task(mut args: Args) -> Result {
@@ -54,12 +56,18 @@ pub(crate) fn conform(asked: Option<&str>, check: bool) -> Result<Counts> {
     let formats = conventions::beside(asked, with_script)?;
     let python = Python::prepare();
     let zarr = formats.contains(&REFERENCES).then(references::python);
+    let frames = formats.contains(&TABLES).then(tables::python);
     let programs = Programs::build()?;
     let mut found: Vec<(Format, Matrix)> =
         formats.iter().map(|format| (*format, Matrix::default())).collect();
     let mut parts = Vec::new();
     for (format, matrix) in &mut found {
-        let python = zarr.as_ref().filter(|_| *format == REFERENCES).unwrap_or(&python);
+        let own = match *format {
+            REFERENCES => zarr.as_ref(),
+            TABLES => frames.as_ref(),
+            _ => None,
+        };
+        let python = own.unwrap_or(&python);
         let lacks = match python {
             Ok(python) => python.lacks(*format),
             Err(failure) => Some(failure.message.clone()),
@@ -106,7 +114,7 @@ fn parts_of<'a>(format: Format, python: &'a Python, programs: &Programs) -> Resu
     let mut parts: Vec<Part<'a>> = Vec::new();
     let example = if format == EXAMPLES {
         examples::copies(programs, &place)?
-    } else if format == REFERENCES {
+    } else if format == REFERENCES || format == TABLES {
         programs.copy("sciformats", &place)?
     } else {
         let program = programs.copy("sciformats", &place)?;

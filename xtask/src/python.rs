@@ -214,7 +214,7 @@ fn last_line(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::conform::{CONVENTIONS, REFERENCES};
+    use crate::conform::{CONVENTIONS, REFERENCES, TABLES};
     use crate::formats::FORMATS;
 
     #[test]
@@ -223,6 +223,7 @@ mod tests {
             include_str!("../python/requirements.txt"),
             include_str!("../python/requirements-references.txt"),
             include_str!("../python/requirements-release.txt"),
+            include_str!("../python/requirements-tables.txt"),
             include_str!("../python/requirements-wheel.txt"),
         ];
         let requirements = lists.map(|list| parse(list).unwrap());
@@ -230,8 +231,10 @@ mod tests {
         for requirement in requirements.into_iter().flatten() {
             assert!(!requirement.formats.is_empty(), "{} names no format", requirement.pin);
             for name in requirement.formats {
-                let known =
-                    FORMATS.iter().chain([&CONVENTIONS, &REFERENCES]).any(|format| format.name == name);
+                let known = FORMATS
+                    .iter()
+                    .chain([&CONVENTIONS, &REFERENCES, &TABLES])
+                    .any(|format| format.name == name);
                 assert!(known, "{name} is no format");
             }
         }

@@ -7,9 +7,10 @@ use arrow_array::{
     Array, ArrayRef, ArrowPrimitiveType, BooleanArray, DictionaryArray, FixedSizeBinaryArray,
     FixedSizeListArray, Int32Array, LargeListArray, LargeStringArray, PrimitiveArray, StructArray, types,
 };
-use arrow_buffer::{Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
+use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::{ArrowError, DataType, Field, Fields};
 use sciformats_conventions::sciformats::{ElementType, Error, Result};
+use sciformats_core::{Fault, FaultKind};
 
 /// Collects elements of one type.
 pub(crate) enum Builder {
@@ -27,8 +28,8 @@ pub(crate) enum Builder {
     Records { fields: Fields, of: Vec<Builder>, count: usize },
     /// Lists of one length.
     Equal { item: Arc<Field>, of: Box<Builder>, size: i32, count: usize },
-    /// Lists of any length, with the ends of all of them.
-    Lists { item: Arc<Field>, of: Box<Builder>, ends: Vec<i64> },
+    /// Lists of any length, with the ends of all of them. Elements without bytes could be any number.
+    Lists { item: Arc<Field>, of: Box<Builder>, ends: Vec<i64>, empty: bool },
 }
 
 /// A type of numbers that both sides have.
@@ -84,7 +85,39 @@ impl Number {
         }
     }
 
-    fn array(self, bytes: &[u8], nulls: Option<NullBuffer>) -> Result<ArrayRef, ArrowError> {
+    fn array(self, bytes: Vec<u8>, nulls: Option<NullBuffer>) -> Result<ArrayRef, ArrowError> {
+        let kept = self != Self::Brain && cfg!(target_endian = "little");
+        // What the allocator returns is aligned for numbers, but this is only its habit.
+        if kept && bytes.as_ptr().addr().is_multiple_of(self.width()) {
+            return self.lent(bytes, nulls);
+        }
+        self.copied(&bytes, nulls)
+    }
+
+    /// Returns an array that has the bytes themselves.
+    fn lent(self, bytes: Vec<u8>, nulls: Option<NullBuffer>) -> Result<ArrayRef, ArrowError> {
+        fn of<T: ArrowPrimitiveType>(
+            bytes: Vec<u8>,
+            nulls: Option<NullBuffer>,
+        ) -> Result<ArrayRef, ArrowError> {
+            Ok(Arc::new(PrimitiveArray::<T>::try_new(ScalarBuffer::from(Buffer::from_vec(bytes)), nulls)?))
+        }
+        match self {
+            Self::Int(1) => of::<types::Int8Type>(bytes, nulls),
+            Self::Int(2) => of::<types::Int16Type>(bytes, nulls),
+            Self::Int(4) => of::<types::Int32Type>(bytes, nulls),
+            Self::Int(_) => of::<types::Int64Type>(bytes, nulls),
+            Self::UInt(1) => of::<types::UInt8Type>(bytes, nulls),
+            Self::UInt(2) => of::<types::UInt16Type>(bytes, nulls),
+            Self::UInt(4) => of::<types::UInt32Type>(bytes, nulls),
+            Self::UInt(_) => of::<types::UInt64Type>(bytes, nulls),
+            Self::Float(2) => of::<types::Float16Type>(bytes, nulls),
+            Self::Float(4) | Self::Brain => of::<types::Float32Type>(bytes, nulls),
+            Self::Float(_) => of::<types::Float64Type>(bytes, nulls),
+        }
+    }
+
+    fn copied(self, bytes: &[u8], nulls: Option<NullBuffer>) -> Result<ArrayRef, ArrowError> {
         match self {
             Self::Int(1) => primitive::<types::Int8Type, 1>(bytes, nulls, i8::from_le_bytes),
             Self::Int(2) => primitive::<types::Int16Type, 2>(bytes, nulls, i16::from_le_bytes),
@@ -131,19 +164,106 @@ fn unsupported(element: &ElementType) -> Error {
     Error::unsupported(format!("elements of type {element} in Arrow"))
 }
 
-fn short() -> Error {
-    Error::usage("canonical bytes", "end inside an element")
+/// The error for elements that are shorter than they declare.
+fn short(found: u64, left: usize) -> Error {
+    Fault { field: Some("length"), kind: FaultKind::OutOfBounds { found, end: left as u64 } }
+        .at("element of a table", 0)
 }
 
+/// The error for lists that have more elements than there can be.
+fn endless(found: u64) -> Error {
+    Fault { field: Some("number of elements"), kind: FaultKind::OutOfBounds { found, end: EMPTY } }
+        .at("list of a table", 0)
+}
+
+/// The largest number of elements without bytes in one list.
+const EMPTY: u64 = 1 << 16;
+
 fn take<'a>(bytes: &mut &'a [u8], count: usize) -> Result<&'a [u8]> {
-    let (taken, rest) = bytes.split_at_checked(count).ok_or_else(short)?;
+    let (taken, rest) = bytes.split_at_checked(count).ok_or_else(|| short(count as u64, bytes.len()))?;
     *bytes = rest;
     Ok(taken)
 }
 
-fn count(bytes: &mut &[u8]) -> Result<usize> {
-    let eight = take(bytes, 8)?.try_into().map_err(|_| short())?;
-    usize::try_from(u64::from_le_bytes(eight)).map_err(|_| short())
+fn count(bytes: &mut &[u8]) -> Result<u64> {
+    let left = bytes.len();
+    let eight = take(bytes, 8)?.try_into().map_err(|_| short(8, left))?;
+    Ok(u64::from_le_bytes(eight))
+}
+
+fn length(bytes: &mut &[u8]) -> Result<usize> {
+    let found = count(bytes)?;
+    usize::try_from(found).map_err(|_| short(found, bytes.len()))
+}
+
+/// Returns integers of any type as those of 64 bits.
+///
+/// # Errors
+///
+/// [`Error::Unsupported`] if the elements are not integers, or too large.
+pub(crate) fn integers(element: &ElementType, bytes: &[u8]) -> Result<Vec<i64>> {
+    fn all<const N: usize>(bytes: &[u8], number: impl Fn([u8; N]) -> i64) -> Vec<i64> {
+        bytes.as_chunks::<N>().0.iter().map(|bytes| number(*bytes)).collect()
+    }
+    Ok(match Number::of(element) {
+        Some(Number::Int(1)) => all(bytes, |n| i8::from_le_bytes(n).into()),
+        Some(Number::Int(2)) => all(bytes, |n| i16::from_le_bytes(n).into()),
+        Some(Number::Int(4)) => all(bytes, |n| i32::from_le_bytes(n).into()),
+        Some(Number::Int(_)) => all(bytes, i64::from_le_bytes),
+        Some(Number::UInt(1)) => all(bytes, |n| u8::from_le_bytes(n).into()),
+        Some(Number::UInt(2)) => all(bytes, |n| u16::from_le_bytes(n).into()),
+        Some(Number::UInt(4)) => all(bytes, |n| u32::from_le_bytes(n).into()),
+        _ => return Err(unsupported(element)),
+    })
+}
+
+/// Returns texts as an array; those that equal `missing` are null.
+///
+/// # Errors
+///
+/// [`Error::Unsupported`] if a text is not UTF-8.
+pub(crate) fn texts<'a>(
+    texts: impl Iterator<Item = &'a [u8]>,
+    missing: Option<&[u8]>,
+    size: usize,
+) -> Result<ArrayRef> {
+    let mut bytes = Vec::with_capacity(size);
+    let mut ends = Vec::with_capacity(texts.size_hint().0.saturating_add(1)); // a hint
+    let mut present = Vec::new();
+    ends.push(0);
+    for text in texts {
+        if missing.is_some() {
+            present.push(missing != Some(text));
+        }
+        if missing != Some(text) {
+            bytes.extend_from_slice(text);
+        }
+        ends.push(i64::try_from(bytes.len()).map_err(|_| short(0, 0))?);
+    }
+    let nulls = missing.is_some().then(|| NullBuffer::from(present)).filter(|nulls| nulls.null_count() > 0);
+    text_array(bytes, ends, nulls)
+}
+
+/// Returns texts as an array; each begins with the number of its bytes.
+///
+/// # Errors
+///
+/// As [`texts`].
+pub(crate) fn counted_texts(mut all: &[u8], missing: Option<&[u8]>) -> Result<ArrayRef> {
+    let mut found = Vec::new();
+    let size = all.len();
+    while !all.is_empty() {
+        let length = length(&mut all)?;
+        found.push(take(&mut all, length)?);
+    }
+    texts(found.into_iter(), missing, size)
+}
+
+/// Returns an array of texts, which must be UTF-8 and end between characters.
+fn text_array(bytes: Vec<u8>, ends: Vec<i64>, nulls: Option<NullBuffer>) -> Result<ArrayRef> {
+    let ends = OffsetBuffer::new(ScalarBuffer::from(ends));
+    let array = LargeStringArray::try_new(ends, Buffer::from_vec(bytes), nulls);
+    Ok(Arc::new(array.map_err(|_| Error::unsupported("texts in Arrow that are not UTF-8"))?))
 }
 
 fn item(of: &Builder) -> Arc<Field> {
@@ -174,6 +294,7 @@ impl Builder {
                 let half = Self::Numbers { of: Number::Float(usize::from(*size) / 2), bytes: Vec::new() };
                 Self::equal(half, 2)
             }
+            ElementType::Enum { base, members } if is_truth(base, members) => Self::Truths(Vec::new()),
             ElementType::Enum { base, members } => {
                 let base = Number::of(base).ok_or_else(|| unsupported(element))?;
                 let names = members.iter().map(|(name, _)| Some(name.shown().into_owned()));
@@ -200,8 +321,9 @@ impl Builder {
                 if of.size() == Some(0) {
                     return Err(unsupported(element));
                 }
+                let empty = of.can_be_empty();
                 let of = Box::new(Self::new(of)?);
-                Self::Lists { item: item(&of), of, ends: vec![0] }
+                Self::Lists { item: item(&of), of, ends: vec![0], empty }
             }
             _ => return Err(unsupported(element)),
         })
@@ -226,11 +348,62 @@ impl Builder {
         }
     }
 
+    /// Returns the number of bytes of each element, if all have the same.
+    fn width(&self) -> Option<usize> {
+        match self {
+            Self::Numbers { of, .. } => Some(of.width()),
+            Self::Equal { of, size, .. } => of.width()?.checked_mul(usize::try_from(*size).ok()?),
+            _ => None,
+        }
+    }
+
+    /// Returns the number of elements.
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Self::Numbers { of, bytes } => bytes.len() / of.width().max(1),
+            Self::Truths(truths) => truths.len(),
+            Self::Texts { ends, .. } | Self::Lists { ends, .. } => ends.len().saturating_sub(1), // a bound
+            Self::Opaque { size, bytes } => {
+                bytes.len().checked_div(usize::try_from(*size).unwrap_or_default()).unwrap_or_default()
+            }
+            Self::Names { codes, .. } => codes.len(),
+            Self::Records { count, .. } | Self::Equal { count, .. } => *count,
+        }
+    }
+
+    /// Appends all elements, whose bytes are kept if nothing has been appended yet.
+    pub(crate) fn extend_owned(&mut self, all: Vec<u8>) -> Result<()> {
+        match self {
+            Self::Numbers { of, bytes } if bytes.is_empty() && all.len().is_multiple_of(of.width()) => {
+                *bytes = all;
+                Ok(())
+            }
+            Self::Opaque { size, bytes } if bytes.is_empty() => {
+                let size = usize::try_from(*size).unwrap_or_default();
+                if size == 0 || !all.len().is_multiple_of(size) {
+                    return Err(short(size as u64, all.len()));
+                }
+                *bytes = all;
+                Ok(())
+            }
+            Self::Equal { .. } if self.width().is_some() => {
+                let width = self.width().unwrap_or_default();
+                let Self::Equal { of, count, .. } = self else { return Ok(()) };
+                if width == 0 || !all.len().is_multiple_of(width) {
+                    return Err(short(width as u64, all.len()));
+                }
+                *count += all.len() / width;
+                of.extend_owned(all)
+            }
+            _ => self.extend(&all),
+        }
+    }
+
     /// Appends all elements.
     pub(crate) fn extend(&mut self, mut all: &[u8]) -> Result<()> {
         if let Self::Numbers { of, bytes } = self {
             if !all.len().is_multiple_of(of.width()) {
-                return Err(short());
+                return Err(short(of.width() as u64, all.len()));
             }
             bytes.extend_from_slice(all);
             return Ok(());
@@ -247,16 +420,16 @@ impl Builder {
             Self::Numbers { of, bytes } => bytes.extend_from_slice(take(from, of.width())?),
             Self::Truths(truths) => truths.push(take(from, 1)? != [0]),
             Self::Texts { bytes, ends } => {
-                let length = count(from)?;
+                let length = length(from)?;
                 let text = take(from, length)?;
                 if std::str::from_utf8(text).is_err() {
                     return Err(Error::unsupported("texts in Arrow that are not UTF-8"));
                 }
                 bytes.extend_from_slice(text);
-                ends.push(i64::try_from(bytes.len()).map_err(|_| short())?);
+                ends.push(i64::try_from(bytes.len()).map_err(|_| short(length as u64, 0))?);
             }
             Self::Opaque { size, bytes } => {
-                bytes.extend_from_slice(take(from, usize::try_from(*size).map_err(|_| short())?)?);
+                bytes.extend_from_slice(take(from, usize::try_from(*size).unwrap_or_default())?);
             }
             Self::Names { base, values, codes, .. } => {
                 let value = base.integer(take(from, base.width())?);
@@ -275,12 +448,15 @@ impl Builder {
                 (0..*size).try_for_each(|_| of.push(from))?;
                 *count += 1;
             }
-            Self::Lists { of, ends, .. } => {
+            Self::Lists { of, ends, empty, .. } => {
                 let length = count(from)?;
+                if *empty && length > EMPTY.max(from.len() as u64) {
+                    return Err(endless(length));
+                }
                 (0..length).try_for_each(|_| of.push(from))?;
                 let before = ends.last().copied().unwrap_or_default();
                 let end = i64::try_from(length).ok().and_then(|length| before.checked_add(length));
-                ends.push(end.ok_or_else(short)?);
+                ends.push(end.ok_or_else(|| endless(length))?);
             }
         }
         Ok(())
@@ -289,12 +465,8 @@ impl Builder {
     /// Returns the array. `nulls` says which of its elements are missing.
     pub(crate) fn finish(self, nulls: Option<NullBuffer>) -> Result<ArrayRef, ArrowError> {
         Ok(match self {
-            Self::Numbers { of, bytes } => of.array(&bytes, nulls)?,
-            Self::Truths(truths) => {
-                let present = |at: usize| nulls.as_ref().is_none_or(|nulls| nulls.is_valid(at));
-                let truths = truths.into_iter().enumerate();
-                Arc::new(truths.map(|(at, truth)| present(at).then_some(truth)).collect::<BooleanArray>())
-            }
+            Self::Numbers { of, bytes } => of.array(bytes, nulls)?,
+            Self::Truths(truths) => Arc::new(BooleanArray::new(BooleanBuffer::from(truths), nulls)),
             Self::Texts { bytes, ends } => {
                 let ends = OffsetBuffer::new(ScalarBuffer::from(ends));
                 Arc::new(LargeStringArray::try_new(ends, Buffer::from_vec(bytes), nulls)?)
@@ -314,12 +486,18 @@ impl Builder {
                 let of = of.finish(None)?;
                 Arc::new(FixedSizeListArray::try_new_with_length(item, size, of, nulls, count)?)
             }
-            Self::Lists { item, of, ends } => {
+            Self::Lists { item, of, ends, .. } => {
                 let ends = OffsetBuffer::new(ScalarBuffer::from(ends));
                 Arc::new(LargeListArray::try_new(item, ends, of.finish(None)?, nulls)?)
             }
         })
     }
+}
+
+/// Returns whether an enumeration stands for truth values, as h5py writes them.
+fn is_truth(base: &ElementType, members: &[(sciformats_conventions::sciformats::Name, i128)]) -> bool {
+    let has = |name: &[u8], value| members.iter().any(|(of, is)| of.as_bytes() == name && *is == value);
+    base.size() == Some(1) && members.len() == 2 && has(b"FALSE", 0) && has(b"TRUE", 1)
 }
 
 /// The type of values with names.

@@ -2,12 +2,34 @@
 //!
 #![doc = include_str!("../README.md")]
 
+mod ahead;
 mod batches;
 mod build;
-mod files;
+mod csv;
+mod decode;
+mod guarded;
+#[cfg(feature = "ipc")]
+mod ipc;
+#[cfg(feature = "parquet")]
+mod parquet;
+mod predicate;
+mod source;
+#[cfg(feature = "sql")]
+pub mod sql;
+mod text;
+#[cfg(feature = "hdf5")]
+pub mod write;
 
 pub use arrow_array;
 pub use arrow_schema;
 pub use batches::{Batches, Options, table};
-pub use files::write_csv;
+pub use csv::{Csv, write_csv};
+pub use guarded::Reader;
+#[cfg(feature = "ipc")]
+pub use ipc::{read_ipc, write_ipc};
+#[cfg(feature = "parquet")]
+pub use parquet::{ParquetOptions, read_parquet, write_parquet};
+pub use predicate::{Comparison, Predicate, Scalar};
 pub use sciformats_conventions;
+pub use source::{Files, Open, Scan, Whole, open_file};
+pub use text::{Style, write_cell};

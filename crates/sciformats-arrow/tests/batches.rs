@@ -12,7 +12,7 @@ use sciformats_arrow::arrow_schema::{ArrowError, DataType, TimeUnit};
 use sciformats_arrow::sciformats_conventions::Dataset;
 use sciformats_arrow::sciformats_conventions::sciformats::memory::{Memory, MemoryArray, array, texts};
 use sciformats_arrow::sciformats_conventions::sciformats::{ArrayInfo, ElementType, Error, File, Format};
-use sciformats_arrow::{Batches, Options, table, write_csv};
+use sciformats_arrow::{Batches, Comparison, Options, Predicate, Scalar, table, write_csv};
 
 /// Returns an array of elements of any type.
 fn stored(element: ElementType, rows: u64, bytes: Vec<u8>) -> MemoryArray {
@@ -160,7 +160,8 @@ fn frames_have_an_index_categories_and_missing_values() {
     assert!(count.is_valid(2) && count.as_primitive::<Float32Type>().value(2).is_nan());
     let mut out = Vec::new();
     let data = cells();
-    let rows = write_csv(&table(&data, "/obs").unwrap(), &Options::default().with_batch_rows(3), &mut out);
+    let reader = Batches::open(&data, "/obs", &Options::default().with_batch_rows(3)).unwrap();
+    let rows = write_csv(reader, &mut out);
     assert_eq!(rows.unwrap(), 4);
     let expected =
         "cell,kind,count,few\r\na,T,0.5,7\r\n\"b,\"\"c\"\"\",B cell,1.5,\r\n\"\",,,9\r\nd,T,3.5,1\r\n";
@@ -228,4 +229,127 @@ fn what_arrow_cannot_hold_is_refused_by_name() {
     assert!(failure(&data, "/unnamed").contains("value 2"));
     let empty = Batches::open(&data, "/empty", &Options::default()).unwrap_err();
     assert!(matches!(empty, Error::Unsupported { .. }), "{empty}");
+}
+
+/// A list whose only element has `claimed` items without bytes.
+fn list_of_nothing(claimed: u64) -> Dataset {
+    let nothing = ElementType::Array { element: Box::new(ElementType::Text), shape: vec![0] };
+    let lists = ElementType::Vlen(Box::new(nothing));
+    let tree = stored(lists, 1, claimed.to_le_bytes().to_vec());
+    let mut memory = Memory::new(Format::Hdf5);
+    memory.array(memory.root(), "lists", tree);
+    Dataset::new(File::from(memory))
+}
+
+#[test]
+fn the_file_is_to_blame_for_lists_without_end() {
+    for claimed in [u64::MAX, i64::MAX as u64 + 1, 1 << 40] {
+        let data = list_of_nothing(claimed);
+        let error = Batches::open(&data, "/lists", &Options::default()).unwrap().next().unwrap().unwrap_err();
+        let ArrowError::ExternalError(error) = error else { panic!("{error}") };
+        assert!(matches!(error.downcast_ref(), Some(Error::Malformed { .. })), "{error}");
+    }
+    let few = all(&list_of_nothing(3), "/lists", &Options::default());
+    assert_eq!(few[0].column(0).as_list::<i64>().value_length(0), 3);
+    // Lists that claim more bytes than there are.
+    let numbers = ElementType::Vlen(Box::new(ElementType::UInt(1)));
+    let mut memory = Memory::new(Format::Hdf5);
+    memory.array(memory.root(), "lists", stored(numbers, 1, u64::MAX.to_le_bytes().to_vec()));
+    let data = Dataset::new(File::from(memory));
+    let error = Batches::open(&data, "/lists", &Options::default()).unwrap().next().unwrap().unwrap_err();
+    let ArrowError::ExternalError(error) = error else { panic!("{error}") };
+    assert!(matches!(error.downcast_ref(), Some(Error::Malformed { .. })), "{error}");
+}
+
+/// A long list of records: a column in ascending order, and one that repeats.
+fn long() -> Dataset {
+    let element = ElementType::Compound(vec![
+        ("at".into(), ElementType::Int(4)),
+        ("kind".into(), ElementType::UInt(1)),
+    ]);
+    let mut bytes = Vec::new();
+    for at in 0..10_000i32 {
+        bytes.extend((at * 2).to_le_bytes());
+        bytes.push((at % 3) as u8);
+    }
+    let mut tree = Memory::new(Format::Hdf5);
+    tree.array(tree.root(), "run", stored(element, 10_000, bytes));
+    Dataset::new(File::from(tree))
+}
+
+fn column_of(batches: &[RecordBatch], at: usize) -> Vec<i32> {
+    batches.iter().flat_map(|batch| batch.column(at).as_primitive::<Int32Type>().values().to_vec()).collect()
+}
+
+#[test]
+fn conditions_order_and_limits_choose_rows() {
+    let data = long();
+    let at = |comparison, value: i32| Predicate::new("at", comparison, Scalar::from(value));
+    let kind = Predicate::new("kind", Comparison::Equal, Scalar::from(1));
+    for threads in [1, 3] {
+        let options = Options::default().with_batch_rows(700).with_threads(threads);
+        let whole = column_of(&all(&data, "/run", &options), 0);
+        assert!(whole.iter().copied().eq((0..10_000).map(|at| at * 2)));
+        let some = options.clone().with_filter(at(Comparison::Greater, 5_000)).with_filter(kind.clone());
+        let expected: Vec<i32> =
+            (0..10_000).filter(|at| at % 3 == 1 && at * 2 > 5_000).map(|at| at * 2).collect();
+        assert_eq!(column_of(&all(&data, "/run", &some), 0), expected);
+        assert_eq!(column_of(&all(&data, "/run", &some.clone().with_sorted("at")), 0), expected);
+        let limited = some.with_columns(["at"]).with_limit(5);
+        assert_eq!(column_of(&all(&data, "/run", &limited), 0), expected[..5]);
+        assert_eq!(column_of(&all(&data, "/run", &options.with_limit(1_000)), 0), whole[..1_000]);
+    }
+}
+
+#[test]
+fn a_search_finds_the_rows_of_every_comparison() {
+    let data = long();
+    let comparisons = [
+        Comparison::Equal,
+        Comparison::NotEqual,
+        Comparison::Less,
+        Comparison::LessOrEqual,
+        Comparison::Greater,
+        Comparison::GreaterOrEqual,
+    ];
+    for comparison in comparisons {
+        for value in [-1, 0, 1, 2, 9_999, 19_997, 19_998, 30_000] {
+            let options =
+                Options::default().with_filter(Predicate::new("at", comparison, Scalar::from(value)));
+            let plain = column_of(&all(&data, "/run", &options), 0);
+            let searched = column_of(&all(&data, "/run", &options.with_sorted("at")), 0);
+            assert_eq!(plain, searched, "{comparison:?} {value}");
+            assert!(plain.iter().all(|at| comparison.allows(at.cmp(&value))));
+        }
+    }
+}
+
+#[test]
+fn conditions_that_cannot_be_compared_are_refused() {
+    let data = long();
+    let refused = |predicate: Predicate| {
+        Batches::open(&data, "/run", &Options::default().with_filter(predicate)).unwrap_err()
+    };
+    assert!(matches!(
+        refused(Predicate::new("at", Comparison::Less, Scalar::from("x"))),
+        Error::Usage { .. }
+    ));
+    assert!(matches!(
+        refused(Predicate::new("att", Comparison::Less, Scalar::from(1))),
+        Error::NotFound { .. }
+    ));
+}
+
+#[test]
+fn truth_values_of_h5py_are_truth_values() {
+    let truth = ElementType::Enum {
+        base: Box::new(ElementType::Int(1)),
+        members: vec![("FALSE".into(), 0), ("TRUE".into(), 1)],
+    };
+    let element = ElementType::Compound(vec![("yes".into(), truth)]);
+    let mut tree = Memory::new(Format::Hdf5);
+    tree.array(tree.root(), "run", stored(element, 3, vec![1, 0, 1]));
+    let batches = all(&Dataset::new(File::from(tree)), "/run", &Options::default());
+    let truths: Vec<_> = batches[0].column(0).as_boolean().iter().collect();
+    assert_eq!(truths, [Some(true), Some(false), Some(true)]);
 }

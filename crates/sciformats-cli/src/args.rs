@@ -230,14 +230,29 @@ pub(crate) enum Command {
                             checks that the syntax is right, that every array lies inside its block, and that no array is \
                             lost.")]
     Edit(crate::commands::edit::args::Edit),
+    /// Query tables in files with SQL
+    #[cfg(feature = "tables")]
+    #[command(
+        after_help = "Examples:\n  sciformats sql 'SELECT time, energy FROM \"run.h5:/log\" WHERE energy < 0'\n  \
+                            sciformats sql 'SELECT cell_type, count(*), avg(n_genes) FROM \"cells.h5ad:/obs\" GROUP BY cell_type'\n  \
+                            sciformats sql 'SELECT file, max(t) FROM \"runs/*.h5:/log\" GROUP BY file' -o last.parquet\n\n\
+                            A table is a list of records, a table of PyTables or pandas, a frame of AnnData, a group of arrays of \
+                            one length, an array, or a file of Parquet, Arrow or CSV. With `*` and `?` in its name, all files \
+                            together are one table with a column `file`.\n\n\
+                            Columns that the query does not name are not read. What is not a number is a missing value."
+    )]
+    Sql(crate::commands::tables::sql::Sql),
     /// Write the contents of a file in another format
     #[command(
         after_help = "Examples:\n  sciformats convert run.gsd run.h5 --check\n  sciformats convert a.npy a.b2nd --filter zstd\n  \
                             sciformats convert run.h5 u.npy --select /fields/u\n  sciformats convert run.h5 run.asdf --dry-run\n  \
-                            sciformats convert climate.nc tas.csv --select /tas\n  sciformats convert climate.nc climate.npz\n\n\
+                            sciformats convert climate.nc tas.csv --select /tas\n  sciformats convert climate.nc climate.npz\n  \
+                            sciformats convert cells.h5ad:/obs cells.parquet\n  \
+                            sciformats convert log.parquet log.h5:/run/log --form pytables\n\n\
                             CSV, JSON and npz contain the values that the convention of the file defines, as `cat` prints them: \
                             CSV one table, or arrays of one shape with a column for each and for the coordinates of each dimension; \
                             JSON and npz all arrays that are selected.\n\n\
+                            A table, `FILE:/PATH`, becomes Parquet, Arrow or CSV; tables in such files become HDF5.\n\n\
                             Before anything is written, the program lists what the target format cannot hold. If there is \
                             anything to list, it writes nothing unless you give --lossy."
     )]

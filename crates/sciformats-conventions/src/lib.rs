@@ -43,6 +43,7 @@ mod pickle;
 mod sparse;
 mod table;
 pub mod time;
+mod undecoded;
 mod values;
 mod variable;
 #[cfg(feature = "hdf5")]
@@ -56,5 +57,6 @@ pub use node::Node;
 pub use sciformats;
 pub use sparse::{Major, SparseMatrix, Stored};
 pub use table::{Column, Table};
+pub use undecoded::{TextPadding, Undecoded};
 pub use values::Values;
 pub use variable::{Coordinate, Dimension, Flags, Role, Spacing, Variable, type_name};

@@ -1,6 +1,6 @@
 //! Tables: columns with names, an index, and values by rows.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use sciformats::{ElementType, Error, File, Range, Result, Slab};
 
@@ -9,6 +9,7 @@ use crate::decoding::Decoding;
 use crate::fields;
 use crate::node::Node;
 use crate::time::Calendar;
+use crate::undecoded::{self, Layout, Undecoded};
 use crate::values::Values;
 use crate::variable::Variable;
 
@@ -76,6 +77,7 @@ pub(crate) struct Records {
     node: Node,
     fields: ElementType,
     rows: u64,
+    layout: OnceLock<Option<Layout>>,
 }
 
 impl Records {
@@ -84,7 +86,8 @@ impl Records {
         let Some(info) = node.info()? else { return Ok(None) };
         match (&info.element, info.shape.as_deref()) {
             (ElementType::Compound(_), Some(&[rows])) => {
-                Ok(Some(Arc::new(Self { node: node.clone(), fields: info.element, rows })))
+                let layout = OnceLock::new();
+                Ok(Some(Arc::new(Self { node: node.clone(), fields: info.element, rows, layout })))
             }
             _ => Ok(None),
         }
@@ -100,6 +103,20 @@ impl Records {
 
     pub(crate) fn rows(&self) -> u64 {
         self.rows
+    }
+
+    /// Returns the type of the records.
+    pub(crate) fn element(&self) -> &ElementType {
+        &self.fields
+    }
+
+    pub(crate) fn node(&self) -> &Node {
+        &self.node
+    }
+
+    /// Returns where the fields are, if they can be read one by one.
+    pub(crate) fn layout(&self) -> Option<&Layout> {
+        self.layout.get_or_init(|| Layout::of(self)).as_ref()
     }
 }
 
@@ -218,6 +235,40 @@ impl Column {
             }
             Cells::Texts(texts) => Ok(Values::Text(part(texts, first, count)?.to_vec())),
             Cells::Computed(node, compute) => Ok(Values::Text(compute(node, (first, count))?)),
+        }
+    }
+
+    /// As [`read`](Self::read), without decoding what can be decoded later.
+    fn undecoded(&self, records: &mut Beside, rows: (u64, u64)) -> Result<Undecoded> {
+        let stored = |(element, bytes), decoding: &Decoding, missing| {
+            let decoding = decoding.clone();
+            Ok(Undecoded::Stored { element, bytes, decoding, missing })
+        };
+        match &self.cells {
+            Cells::Variable(variable) => match variable.read_stored(&self::rows(variable, rows)?)? {
+                Some(read) => stored(read, &variable.decoding, None),
+                None => self.read_beside(records, rows).map(Undecoded::Decoded),
+            },
+            Cells::Masked(variable, mask) => match variable.read_stored(&self::rows(variable, rows)?)? {
+                Some(read) => stored(read, &variable.decoding, Some(mask.read(rows.0, rows.1)?)),
+                None => self.read_beside(records, rows).map(Undecoded::Decoded),
+            },
+            Cells::Block(matrix, at, turned) => {
+                let mut ranges = vec![Range::new(rows.0, rows.1), Range::new(*at, 1)];
+                if *turned {
+                    ranges.reverse();
+                }
+                match matrix.read_stored(&Slab::new(&matrix.shape(), ranges)?)? {
+                    Some(read) => stored(read, &matrix.decoding, None),
+                    None => self.read_beside(records, rows).map(Undecoded::Decoded),
+                }
+            }
+            Cells::Field(of, at, decoding) => stored(of.read(*at, rows, records)?, decoding, None),
+            Cells::Element(of, at, (inner, decoding)) => {
+                let (element, bytes) = of.read(*at, rows, records)?;
+                stored(fields::item(&element, *inner, &bytes)?, decoding, None)
+            }
+            Cells::Texts(_) | Cells::Computed(..) => self.read_beside(records, rows).map(Undecoded::Decoded),
         }
     }
 
@@ -347,6 +398,51 @@ impl Table {
     pub fn read_columns(columns: &[&Column], (first, count): (u64, u64)) -> Result<Vec<Values>> {
         let mut beside = None;
         columns.iter().map(|column| column.read_beside(&mut beside, (first, count))).collect()
+    }
+
+    /// Reads some columns of `count` rows, starting at `first`, without decoding them if that can be done later.
+    /// Of records, only the bytes of these columns are kept.
+    ///
+    /// # Errors
+    ///
+    /// As [`Column::read`].
+    pub fn read_undecoded(columns: &[&Column], (first, count): (u64, u64)) -> Result<Vec<Undecoded>> {
+        let wanted: Vec<_> = columns
+            .iter()
+            .map(|column| match &column.cells {
+                Cells::Field(records, at, decoding) => Some((records, *at, None, decoding)),
+                Cells::Element(records, at, (inner, decoding)) => {
+                    Some((records, *at, Some(*inner), decoding))
+                }
+                _ => None,
+            })
+            .collect();
+        let mut read = Vec::new();
+        let mut beside = None;
+        for (column, found) in columns.iter().zip(undecoded::of_records(&wanted, (first, count))?) {
+            read.push(match found {
+                Some(found) => found,
+                None => column.undecoded(&mut beside, (first, count))?,
+            });
+        }
+        Ok(read)
+    }
+
+    /// Returns the number of rows that are stored together, if the table is one list of records in chunks or if all
+    /// of its columns have chunks of one height.
+    pub fn chunk_rows(columns: &[&Column]) -> Option<u64> {
+        let mut heights = columns.iter().map(|column| match &column.cells {
+            Cells::Field(records, ..) | Cells::Element(records, ..) => {
+                let chunks = records.node.info().ok().flatten()?.chunks?;
+                chunks.first().copied()
+            }
+            Cells::Variable(variable) | Cells::Masked(variable, _) | Cells::Block(variable, _, false) => {
+                variable.stored().chunks.as_ref()?.first().copied()
+            }
+            _ => None,
+        });
+        let first = heights.next()??;
+        heights.all(|height| height == Some(first)).then_some(first)
     }
 
     /// Returns whether the table is a list of records in which nothing is decoded.

@@ -367,6 +367,21 @@ impl Variable {
         }
     }
 
+    /// Reads the stored elements of a selection of [`shape`](Self::shape); `None` if they only become values
+    /// together.
+    pub(crate) fn read_stored(&self, slab: &Slab) -> Result<Option<(ElementType, Vec<u8>)>> {
+        let whole = self.held.is_some() || self.missing.is_some();
+        if whole || self.order == Order::Reversed || self.decoding == Decoding::Characters {
+            return Ok(None);
+        }
+        let stored = self.stored_slab(slab)?;
+        let size = bound::product(stored.len(), self.info.element.size().unwrap_or(1));
+        self.node.file().limits().memory("bytes of the elements to read", size)?;
+        let mut bytes = Vec::new();
+        self.node.file().read(self.node.id(), &stored, &mut bytes)?;
+        Ok(Some((self.info.element.clone(), bytes)))
+    }
+
     /// Reads the values of a selection piece by piece, so that not all of them need to fit in memory. If the
     /// dimensions are stored in the order of the variable, the pieces are in C order, and the next piece is
     /// read while `visit` works on the current one.

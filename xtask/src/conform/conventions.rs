@@ -2,6 +2,7 @@
 
 use super::EXAMPLES;
 use super::references::REFERENCES;
+use super::tables::TABLES;
 use crate::formats::Format;
 use crate::sh::Result;
 
@@ -9,7 +10,7 @@ use crate::sh::Result;
 pub(crate) const CONVENTIONS: Format =
     Format { name: "conventions", title: "Conventions", package: "sciformats-conventions", writes: true };
 
-/// Returns what is to be run: conventions, references, the examples, one format, or everything.
+/// Returns what is to be run: conventions, references, tables, the examples, one format, or everything.
 pub(super) fn beside(
     asked: Option<&str>,
     formats: fn(&str, Option<&str>) -> Result<Vec<Format>>,
@@ -18,7 +19,8 @@ pub(super) fn beside(
         Some(asked) if asked == CONVENTIONS.name || asked == CONVENTIONS.package => Ok(vec![CONVENTIONS]),
         Some(asked) if asked == EXAMPLES.name => Ok(vec![EXAMPLES]),
         Some(asked) if asked == REFERENCES.name || asked == REFERENCES.package => Ok(vec![REFERENCES]),
+        Some(asked) if asked == TABLES.name || asked == TABLES.package => Ok(vec![TABLES]),
         Some(_) => formats("peer", asked),
-        None => Ok([formats("peer", None)?, vec![CONVENTIONS, REFERENCES, EXAMPLES]].concat()),
+        None => Ok([formats("peer", None)?, vec![CONVENTIONS, REFERENCES, TABLES, EXAMPLES]].concat()),
     }
 }

@@ -128,6 +128,23 @@ const ROWS: &[(&str, &[Row])] = &[
         ],
     ),
     (
+        "tables",
+        &[
+            ("structured arrays of h5py, and groups of arrays", &["h5py"]),
+            ("tables of PyTables", &["pytables"]),
+            ("frames and series of pandas, fixed and table", &["pandas"]),
+            ("frames of AnnData", &["anndata"]),
+            ("logs of HOOMD, tables of ASDF, NXdata", &["others"]),
+            ("files of Parquet, Arrow and CSV", &["foreign"]),
+            (
+                "tables that the program writes: PyTables, h5py, AnnData, pyarrow, DuckDB, Polars",
+                &["written"],
+            ),
+            ("queries beside DuckDB", &["sql"]),
+            ("damaged and hostile tables", &["hostile"]),
+        ],
+    ),
+    (
         "examples",
         &[
             ("a slab of a climate model's output", &["climate"]),

@@ -20,6 +20,8 @@ pub(crate) mod references;
 mod salvage;
 mod shell;
 mod stats;
+#[cfg(feature = "tables")]
+pub(crate) mod tables;
 mod verify;
 mod view;
 
@@ -58,6 +60,8 @@ pub(crate) fn run(command: &Command, session: &Session) -> Outcome {
         Command::Edit(args) => edit::run(args, session),
         Command::Plot(args) => plot::run(args, session),
         Command::View(args) => view::run(args, session),
+        #[cfg(feature = "tables")]
+        Command::Sql(args) => tables::sql::run(args, session),
         Command::Convert(args) => convert::run(args, session),
         Command::Repack(args) => convert::repack(args, session),
         Command::Completions { shell } => shell::completions(*shell, session),

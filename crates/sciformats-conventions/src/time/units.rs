@@ -92,6 +92,11 @@ impl TimeUnits {
         self.calendar
     }
 
+    /// Returns the length of a step, and the date of zero as the time since the start of 1970, in nanoseconds.
+    pub fn line(&self) -> (i128, i128) {
+        (self.step, self.origin)
+    }
+
     /// Returns the date after an integer number of steps; `None` if it is out of range.
     pub fn moment_of_integer(&self, value: i128) -> Option<DateTime> {
         let since = value.checked_mul(self.step)?.checked_add(self.origin)?;

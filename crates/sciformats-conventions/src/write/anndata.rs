@@ -280,6 +280,36 @@ impl Frame<'_> {
         Ok(self)
     }
 
+    /// Adds a column of which values are missing: `nullable-integer`, `nullable-boolean` or `nullable-string-array`.
+    /// Missing values are those for which `missing` is true, whatever is in their place.
+    ///
+    /// # Errors
+    ///
+    /// As [`column`](Self::column).
+    pub fn nullable<T: Store>(
+        &mut self,
+        name: &str,
+        kind: &str,
+        values: &[T],
+        missing: &[bool],
+    ) -> Result<&mut Self> {
+        if values.len() != self.rows || missing.len() != self.rows {
+            return Err(Error::usage("column", format!("{name} has another number of rows than the frame")));
+        }
+        let mut group = self.group.group(name)?;
+        encoded(&mut group, kind, "0.1.0")?;
+        let inner = if kind == "nullable-string-array" { "string-array" } else { "array" };
+        if inner == "string-array" {
+            group.attribute("na-value", "NA")?;
+        }
+        let part = group.dataset("values").attribute("encoding-type", inner);
+        part.attribute("encoding-version", "0.2.0").write(values)?;
+        let part = group.dataset("mask").attribute("encoding-type", "array");
+        part.attribute("encoding-version", "0.2.0").write(missing)?;
+        self.columns.push(name.to_owned());
+        Ok(self)
+    }
+
     /// Writes the order of the columns.
     ///
     /// # Errors

@@ -11,24 +11,54 @@ use super::export;
 #[derive(Debug, Args)]
 pub(crate) struct Convert {
     #[command(flatten)]
-    pub(super) files: Files,
+    pub(in crate::commands) files: Files,
     /// The format to write; csv, json and npz contain decoded values [default: chosen by the ending of OUT]
     #[arg(long, value_name = "FORMAT", value_parser = parse_format)]
-    pub(super) to: Option<Target>,
+    pub(in crate::commands) to: Option<Target>,
     /// Convert only objects whose path matches, with everything in them; may be repeated
     #[arg(long, value_name = "PATTERN")]
-    pub(super) select: Vec<String>,
+    pub(in crate::commands) select: Vec<String>,
+    /// How a table of another program is stored in HDF5 [default: records, or anndata if OUT ends in .h5ad]
+    #[cfg(feature = "tables")]
+    #[arg(long, value_name = "FORM", value_enum)]
+    pub(in crate::commands) form: Option<TableForm>,
     /// Write the file even if the target cannot hold everything, and list what is lost
     #[arg(long)]
-    pub(super) lossy: bool,
+    pub(in crate::commands) lossy: bool,
     /// Compare the manifest of the new file with what was to be written
     #[arg(long)]
-    pub(super) check: bool,
+    pub(in crate::commands) check: bool,
     /// Report what would be written and lost, but write nothing
     #[arg(long)]
-    pub(super) dry_run: bool,
+    pub(in crate::commands) dry_run: bool,
     #[command(flatten)]
-    pub(super) storage: Storage,
+    pub(in crate::commands) storage: Storage,
+}
+
+/// How a table is stored in HDF5.
+#[cfg(feature = "tables")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(in crate::commands) enum TableForm {
+    /// A list of records
+    Records,
+    /// A table of `PyTables`
+    Pytables,
+    /// A group with an array for each column
+    Columns,
+    /// A frame of `AnnData`
+    Anndata,
+}
+
+#[cfg(feature = "tables")]
+impl From<TableForm> for sciformats_arrow::write::Form {
+    fn from(form: TableForm) -> Self {
+        match form {
+            TableForm::Records => Self::Records,
+            TableForm::Pytables => Self::PyTables,
+            TableForm::Columns => Self::Columns,
+            TableForm::Anndata => Self::AnnData,
+        }
+    }
 }
 
 #[derive(Debug, Args)]
@@ -49,40 +79,40 @@ pub(crate) struct Repack {
 }
 
 #[derive(Clone, Debug, Args)]
-pub(super) struct Files {
+pub(in crate::commands) struct Files {
     /// The file to read
     #[arg(value_name = "IN")]
-    pub(super) input: PathBuf,
+    pub(in crate::commands) input: PathBuf,
     /// The file to write
     #[arg(value_name = "OUT")]
-    pub(super) output: PathBuf,
+    pub(in crate::commands) output: PathBuf,
     /// Overwrite an existing file
     #[arg(long, short)]
-    pub(super) force: bool,
+    pub(in crate::commands) force: bool,
 }
 
 /// How elements are stored.
 #[derive(Clone, Debug, Args)]
-pub(super) struct Storage {
+pub(in crate::commands) struct Storage {
     /// The shape of chunks, such as `100,100`
     #[arg(long, value_name = "SHAPE", value_parser = parse_shape)]
-    pub(super) chunks: Option<Shape>,
+    pub(in crate::commands) chunks: Option<Shape>,
     /// The compression, in the terms of the format: none, zlib, lz4, zstd, …
     #[arg(long, value_name = "NAME")]
-    pub(super) filter: Option<String>,
+    pub(in crate::commands) filter: Option<String>,
     /// The compression level
     #[arg(long, value_name = "N")]
-    pub(super) level: Option<u32>,
+    pub(in crate::commands) level: Option<u32>,
     /// The oldest release of the HDF5 library that must be able to read the file: earliest, 1.8, 1.10, 1.12
     /// or 2.0
     #[arg(long, value_name = "RELEASE")]
-    pub(super) bound: Option<String>,
+    pub(in crate::commands) bound: Option<String>,
 }
 
 /// The extents of dimensions. This is a type of its own because clap would take a list for an argument that
 /// may be repeated.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Shape(pub(super) Vec<u64>);
+pub(in crate::commands) struct Shape(pub(super) Vec<u64>);
 
 impl Storage {
     pub(super) fn options(&self) -> WriteOptions {
@@ -97,24 +127,37 @@ impl Storage {
 
 /// What can be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Target {
+pub(in crate::commands) enum Target {
     /// One of our formats, with everything that the file contains.
     Format(Format),
     /// Arrays for other programs.
     Export(export::Target),
+    /// A table for other programs.
+    #[cfg(feature = "tables")]
+    Table(crate::commands::tables::TableFormat),
 }
 
 impl Target {
     /// Returns all words that select a target.
     pub(super) fn words() -> Vec<&'static str> {
         let others = export::Target::ALL.map(export::Target::word);
-        Format::ALL.map(Format::word).into_iter().chain(others).collect()
+        let tables: &[&str] = if cfg!(feature = "tables") { &["parquet", "arrow"] } else { &[] };
+        Format::ALL.map(Format::word).into_iter().chain(others).chain(tables.iter().copied()).collect()
     }
 }
 
 fn parse_format(text: &str) -> Result<Target, String> {
     let format = Format::ALL.into_iter().find(|format| format.word() == text).map(Target::Format);
     let other = || export::Target::ALL.into_iter().find(|other| other.word() == text).map(Target::Export);
+    #[cfg(feature = "tables")]
+    {
+        use crate::commands::tables::TableFormat;
+        match text {
+            "parquet" => return Ok(Target::Table(TableFormat::Parquet)),
+            "arrow" => return Ok(Target::Table(TableFormat::Arrow)),
+            _ => {}
+        }
+    }
     format.or_else(other).ok_or_else(|| format!("expected one of {}", Target::words().join(", ")))
 }
 

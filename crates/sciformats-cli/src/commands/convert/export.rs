@@ -23,7 +23,7 @@ use crate::session::Session;
 
 /// A format that contains arrays for other programs, and nothing else of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Target {
+pub(in crate::commands) enum Target {
     Csv,
     Json,
     Npz,

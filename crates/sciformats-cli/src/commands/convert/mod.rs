@@ -1,7 +1,7 @@
 //! `convert` writes a file in another format; `repack` writes the same contents anew in the same format.
 
 pub(crate) mod args;
-mod export;
+pub(super) mod export;
 mod repack;
 mod zip;
 
@@ -26,10 +26,18 @@ pub(super) use repack::run as repack;
 const SHOWN: usize = 20;
 
 pub(super) fn run(args: &Convert, session: &Session) -> Outcome {
+    #[cfg(feature = "tables")]
+    if let Some(answer) = super::tables::convert::run(args, session)? {
+        return Ok(answer);
+    }
     let Files { input, output, .. } = &args.files;
     let target = match target(args)? {
         Target::Format(format) => format,
         Target::Export(target) => return export::run(args, target, session),
+        #[cfg(feature = "tables")]
+        Target::Table(_) => {
+            return Err(Failure::Usage(format!("{}: name a table in it as FILE:/PATH", input.display())));
+        }
     };
     if !args.dry_run {
         free(output, args.files.force)?;

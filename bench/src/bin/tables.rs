@@ -1,0 +1,118 @@
+//! Tables beside pandas, PyTables, and h5py with pyarrow: 5 million rows of 12 columns.
+
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::Path;
+use std::process::{Command, ExitCode};
+
+use harness::{Bench, Case, Outcome, Watch};
+use sciformats_arrow::arrow_array::RecordBatch;
+use sciformats_arrow::sciformats_conventions::Dataset;
+use sciformats_arrow::{Batches, Comparison, Options, ParquetOptions, Predicate, Scalar, write_parquet};
+
+/// The number of rows.
+const ROWS: usize = 5_000_000;
+
+fn main() -> ExitCode {
+    Bench::new("tables", "python/tables_bench.py")
+        .case(
+            Case::new("all of 12 columns, table of pandas", 0.3)
+                .prepare(prepare)
+                .ours(|folder, watch| scan(folder, ("pandas.h5", "/log"), Options::default(), ROWS, watch))
+                .python("pandas.read_hdf"),
+        )
+        .case(
+            Case::new("all of 12 columns, records", 0.3)
+                .prepare(prepare)
+                .ours(|folder, watch| scan(folder, ("records.h5", "/log"), Options::default(), ROWS, watch))
+                .python("PyTables")
+                .python("h5py and pyarrow"),
+        )
+        .case(
+            Case::new("2 of 12 columns, table of pandas", 0.15)
+                .prepare(prepare)
+                .ours(|folder, watch| {
+                    let options = Options::default().with_columns(["count", "x3"]);
+                    scan(folder, ("pandas.h5", "/log"), options, ROWS, watch)
+                })
+                .python("pandas.read_hdf"),
+        )
+        .case(
+            Case::new("2 of 12 columns, records", 0.15)
+                .prepare(prepare)
+                .ours(|folder, watch| {
+                    let options = Options::default().with_columns(["count", "x3"]);
+                    scan(folder, ("records.h5", "/log"), options, ROWS, watch)
+                })
+                .python("PyTables")
+                .python("h5py and pyarrow"),
+        )
+        .case(
+            Case::new("1,000 rows by a condition on a sorted column", 0.05)
+                .prepare(prepare)
+                .ours(|folder, watch| {
+                    let from = Predicate::new("time", Comparison::GreaterOrEqual, Scalar::from(3_000_000));
+                    let to = Predicate::new("time", Comparison::Less, Scalar::from(3_001_000));
+                    let options = Options::default().with_filter(from).with_filter(to).with_sorted("time");
+                    scan(folder, ("records.h5", "/log"), options, 1_000, watch)
+                })
+                .python("PyTables where")
+                .python("PyTables where, indexed")
+                .python("pandas.read_hdf where"),
+        )
+        .case(
+            Case::new("1,000 rows by a condition on any column", 0.5)
+                .prepare(prepare)
+                .ours(|folder, watch| {
+                    let from = Predicate::new("time", Comparison::GreaterOrEqual, Scalar::from(3_000_000));
+                    let to = Predicate::new("time", Comparison::Less, Scalar::from(3_001_000));
+                    let options = Options::default().with_filter(from).with_filter(to);
+                    scan(folder, ("records.h5", "/log"), options, 1_000, watch)
+                })
+                .python("PyTables where"),
+        )
+        .case(Case::new("to Parquet", 0.5).fresh().prepare(prepare).ours(parquet).python("pandas"))
+        .main()
+}
+
+/// Writes the files with the libraries of others.
+fn prepare(folder: &Path) -> Outcome {
+    if folder.join("done").exists() {
+        return Ok(());
+    }
+    let python = std::env::var_os("SCIFORMATS_PYTHON").unwrap_or_else(|| "python3".into());
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/python/tables_make.py");
+    let status = Command::new(python).arg(script).arg(folder).status()?;
+    if status.success() {
+        Ok(std::fs::write(folder.join("done"), "")?)
+    } else {
+        Err("no files were made".into())
+    }
+}
+
+fn scan(
+    folder: &Path,
+    (file, path): (&str, &str),
+    options: Options,
+    rows: usize,
+    watch: &mut Watch,
+) -> Outcome {
+    let batches = watch.time(|| -> Outcome<Vec<RecordBatch>> {
+        let data = Dataset::open(folder.join(file))?;
+        Ok(Batches::open(&data, path, &options)?.collect::<Result<_, _>>()?)
+    })?;
+    let found: usize = batches.iter().map(RecordBatch::num_rows).sum();
+    if found == rows { Ok(()) } else { Err(format!("{found} rows").into()) }
+}
+
+fn parquet(folder: &Path, watch: &mut Watch) -> Outcome {
+    let path = folder.join("ours.parquet");
+    let rows = watch.time(|| -> Outcome<u64> {
+        let data = Dataset::open(folder.join("pandas.h5"))?;
+        let out = BufWriter::new(File::create(&path)?);
+        let batches = Batches::open(&data, "/log", &Options::default())?;
+        Ok(write_parquet(batches, out, &ParquetOptions::default())?)
+    })?;
+    std::fs::remove_file(path)?;
+    if rows == ROWS as u64 { Ok(()) } else { Err(format!("{rows} rows").into()) }
+}

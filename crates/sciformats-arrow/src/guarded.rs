@@ -1,0 +1,134 @@
+//! Streams of record batches that come from other libraries.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use arrow_array::{BooleanArray, RecordBatch, RecordBatchReader};
+use arrow_buffer::BooleanBuffer;
+use arrow_schema::{ArrowError, SchemaRef};
+use sciformats_conventions::sciformats::{Error, Result};
+
+use crate::Options;
+use crate::csv::of_arrow;
+
+/// A stream of record batches of any origin.
+pub type Reader = Box<dyn RecordBatchReader + Send>;
+
+/// Calls a library that may not expect every damage; a panic in it is an error about the file.
+pub(crate) fn guarded<T>(what: &'static str, call: impl FnOnce() -> Result<T>) -> Result<T> {
+    catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|_| Err(damaged(what)))
+}
+
+/// The error for a file that its library cannot read.
+pub(crate) fn damaged(what: &'static str) -> Error {
+    use sciformats_core::{Fault, FaultKind};
+    Fault::from(FaultKind::Rule("contradicts itself")).at(what, 0)
+}
+
+/// The part of a stream that options select.
+pub(crate) struct Part<R> {
+    from: R,
+    what: &'static str,
+    schema: SchemaRef,
+    /// The places of the columns that are kept.
+    places: Vec<usize>,
+    options: Options,
+    /// The places of the columns of the conditions.
+    tests: Vec<usize>,
+    /// The number of rows that were read.
+    at: u64,
+    left: u64,
+    over: bool,
+}
+
+impl<R: RecordBatchReader> Part<R> {
+    /// Selects a part; `what` names the format of the stream.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotFound`] if there is no such column.
+    pub(crate) fn new(from: R, what: &'static str, options: &Options) -> Result<Self> {
+        let whole = from.schema();
+        let place = |name: &String| {
+            whole.fields().iter().position(|field| field.name() == name).ok_or_else(|| {
+                let known = whole.fields().iter().map(|field| field.name().as_str());
+                Error::not_found("column", name.as_str()).with_nearest(known)
+            })
+        };
+        let places = match &options.columns {
+            None => (0..whole.fields().len()).collect(),
+            Some(names) => names.iter().map(place).collect::<Result<Vec<_>>>()?,
+        };
+        let tests = options.filter.iter().map(|test| place(&test.column)).collect::<Result<Vec<_>>>()?;
+        let schema = Arc::new(whole.project(&places).map_err(of_arrow)?);
+        let left = options.limit.unwrap_or(u64::MAX);
+        Ok(Self { from, what, schema, places, options: options.clone(), tests, at: 0, left, over: false })
+    }
+
+    fn batch(&mut self) -> Result<Option<RecordBatch>> {
+        loop {
+            if self.left == 0 {
+                return Ok(None);
+            }
+            let Some(mut batch) = guarded(self.what, || self.from.next().transpose().map_err(of_arrow))?
+            else {
+                return Ok(None);
+            };
+            if let Some(rows) = &self.options.rows {
+                let (first, count) = (self.at, batch.num_rows() as u64);
+                self.at = first.saturating_add(count); // a bound
+                let start = rows.start.clamp(first, self.at);
+                let end = rows.end.clamp(start, self.at);
+                let place = |row: u64| usize::try_from(row.saturating_sub(first)).unwrap_or(usize::MAX);
+                batch = batch.slice(place(start), place(end).saturating_sub(place(start)));
+                if first >= rows.end {
+                    return Ok(None);
+                }
+            }
+            let mut mask: Option<BooleanBuffer> = None;
+            for (test, place) in self.options.filter.iter().zip(&self.tests) {
+                let found = test.mask(batch.column(*place).as_ref())?;
+                mask = Some(match mask {
+                    Some(mask) => &mask & &found,
+                    None => found,
+                });
+            }
+            let mut batch = batch.project(&self.places).map_err(of_arrow)?;
+            if let Some(mask) = mask {
+                let mask = BooleanArray::new(mask, None);
+                batch = arrow_select::filter::filter_record_batch(&batch, &mask).map_err(of_arrow)?;
+            }
+            let kept = (batch.num_rows() as u64).min(self.left);
+            self.left -= kept;
+            if kept > 0 {
+                let kept = usize::try_from(kept).unwrap_or(usize::MAX);
+                return RecordBatch::try_new_with_options(
+                    Arc::clone(&self.schema),
+                    batch.slice(0, kept).columns().to_vec(),
+                    &arrow_array::RecordBatchOptions::new().with_row_count(Some(kept)),
+                )
+                .map(Some)
+                .map_err(of_arrow);
+            }
+        }
+    }
+}
+
+impl<R: RecordBatchReader> Iterator for Part<R> {
+    type Item = Result<RecordBatch, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.over {
+            return None;
+        }
+        let batch = self.batch();
+        self.over = !matches!(batch, Ok(Some(_)));
+        batch.map_err(|error| ArrowError::ExternalError(Box::new(error))).transpose()
+    }
+}
+
+impl<R: RecordBatchReader> RecordBatchReader for Part<R> {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+}

@@ -1,0 +1,250 @@
+//! Tables that can be read several times, in files of any kind.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use arrow_array::{
+    Array, ArrayRef, LargeStringArray, RecordBatch, RecordBatchIterator, RecordBatchOptions,
+    RecordBatchReader,
+};
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use sciformats_conventions::sciformats::{Error, Result};
+use sciformats_conventions::{Dataset, Table};
+
+use crate::csv::Csv;
+use crate::guarded::{Part, Reader};
+use crate::{Batches, Options, table};
+
+/// A table that can be read several times.
+pub trait Scan: Send + Sync {
+    /// Returns the columns.
+    fn schema(&self) -> SchemaRef;
+
+    /// Reads the part that options select.
+    ///
+    /// # Errors
+    ///
+    /// The error of reading.
+    fn scan(&self, options: &Options) -> Result<Reader>;
+
+    /// Returns the number of rows, if it is known without reading them.
+    fn rows(&self) -> Option<u64> {
+        None
+    }
+}
+
+/// A table of a scientific file.
+#[derive(Clone, Debug)]
+pub struct Whole {
+    table: Table,
+    schema: SchemaRef,
+}
+
+impl Whole {
+    /// Uses the table at a path of a file.
+    ///
+    /// # Errors
+    ///
+    /// As [`Batches::open`].
+    pub fn new(data: &Dataset, path: &str) -> Result<Self> {
+        let table = table(data, path)?;
+        let schema = Batches::new(&table, &Options::default())?.schema();
+        Ok(Self { table, schema })
+    }
+}
+
+impl Scan for Whole {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+
+    fn scan(&self, options: &Options) -> Result<Reader> {
+        Ok(Box::new(Batches::new(&self.table, options)?))
+    }
+
+    fn rows(&self) -> Option<u64> {
+        Some(self.table.rows)
+    }
+}
+
+/// A file of Parquet, Arrow or comma-separated values.
+struct Foreign {
+    path: PathBuf,
+    kind: Kind,
+    schema: SchemaRef,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Parquet,
+    Ipc,
+    Csv,
+}
+
+impl Kind {
+    /// Returns the kind of a file by its first bytes, or by its name if it is text.
+    fn of(path: &Path) -> Option<Self> {
+        let mut magic = [0; 8];
+        let mut file = File::open(path).ok()?;
+        let read = file.read(&mut magic).ok()?;
+        let ending =
+            path.extension().and_then(|ending| ending.to_str()).unwrap_or_default().to_ascii_lowercase();
+        match magic.get(..read).unwrap_or_default() {
+            [b'P', b'A', b'R', b'1', ..] => Some(Self::Parquet),
+            [b'A', b'R', b'R', b'O', b'W', b'1', ..] => Some(Self::Ipc),
+            [0xff, 0xff, 0xff, 0xff, ..] if matches!(ending.as_str(), "arrow" | "arrows" | "ipc") => {
+                Some(Self::Ipc)
+            }
+            _ if ending == "csv" => Some(Self::Csv),
+            _ => None,
+        }
+    }
+
+    fn read(self, path: &Path, options: &Options) -> Result<Reader> {
+        let file = File::open(path).map_err(|error| Error::io("open", error).in_file(path, None))?;
+        match self {
+            #[cfg(feature = "parquet")]
+            Self::Parquet => crate::read_parquet(file, options),
+            #[cfg(not(feature = "parquet"))]
+            Self::Parquet => Err(Error::missing_feature("reading files of Parquet", "parquet")),
+            #[cfg(feature = "ipc")]
+            Self::Ipc => crate::read_ipc(file, options),
+            #[cfg(not(feature = "ipc"))]
+            Self::Ipc => Err(Error::missing_feature("reading files of Arrow", "ipc")),
+            Self::Csv => Ok(Box::new(Part::new(Csv::new(file)?, "comma-separated values", options)?)),
+        }
+    }
+}
+
+impl Scan for Foreign {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+
+    fn scan(&self, options: &Options) -> Result<Reader> {
+        self.kind.read(&self.path, options)
+    }
+}
+
+/// Opens scientific files, for [`open_file`] and [`Files`].
+pub type Open = Arc<dyn Fn(&Path) -> Result<Dataset> + Send + Sync>;
+
+/// Opens the table in a file: that of a file of Parquet, Arrow or comma-separated values, or the one at a path of a
+/// scientific file, which `open` opens.
+///
+/// # Errors
+///
+/// The error of opening the file; as [`Whole::new`].
+pub fn open_file(file: &Path, path: Option<&str>, open: &Open) -> Result<Arc<dyn Scan>> {
+    let foreign = if path.is_none() { Kind::of(file) } else { None };
+    let Some(kind) = foreign else {
+        return Ok(Arc::new(Whole::new(&open(file)?, path.unwrap_or("/"))?));
+    };
+    let schema = kind.read(file, &Options::default())?.schema();
+    Ok(Arc::new(Foreign { path: file.to_owned(), kind, schema }))
+}
+
+/// Many files as one table, with a first column that names the file of each row.
+pub struct Files {
+    files: Vec<PathBuf>,
+    path: Option<String>,
+    open: Open,
+    column: String,
+    schema: SchemaRef,
+}
+
+impl Files {
+    /// Uses the tables at one path of all files. Files are opened when their rows are read; the columns are those of
+    /// the first one, and `column` has their names.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Usage`] if there is no file, or if its table has a column of that name; as [`open_file`].
+    pub fn new(files: Vec<PathBuf>, path: Option<&str>, column: &str, open: &Open) -> Result<Self> {
+        let first =
+            files.first().ok_or_else(|| Error::usage("files", "are none, so there are no columns"))?;
+        let schema = open_file(first, path, open)?.schema();
+        if schema.fields().iter().any(|field| field.name() == column) {
+            return Err(Error::usage("column", format!("{column} is already one of the table")));
+        }
+        let own = Arc::new(Field::new(column, DataType::LargeUtf8, false));
+        let fields: Vec<_> = std::iter::once(own).chain(schema.fields().iter().cloned()).collect();
+        let schema = Arc::new(Schema::new(fields));
+        let (path, open) = (path.map(str::to_owned), Arc::clone(open));
+        Ok(Self { files, path, open, column: column.to_owned(), schema })
+    }
+}
+
+impl Scan for Files {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+
+    fn scan(&self, options: &Options) -> Result<Reader> {
+        let names: Vec<String> = match &options.columns {
+            Some(names) => names.clone(),
+            None => self.schema.fields().iter().map(|field| field.name().clone()).collect(),
+        };
+        let known: HashMap<&String, &Arc<Field>> =
+            self.schema.fields().iter().map(|field| (field.name(), field)).collect();
+        let fields = names.iter().map(|name| match known.get(name) {
+            Some(field) => Ok(Arc::clone(field)),
+            None => {
+                let known = self.schema.fields().iter().map(|field| field.name().as_str());
+                Err(Error::not_found("column", name.as_str()).with_nearest(known))
+            }
+        });
+        let schema = Arc::new(Schema::new(fields.collect::<Result<Vec<_>>>()?));
+        let (own, inner): (Vec<_>, Vec<_>) =
+            options.filter.iter().cloned().partition(|test| test.column == self.column);
+        let mut part = Options { filter: inner, rows: None, ..options.clone() };
+        part.columns = Some(names.iter().filter(|name| **name != self.column).cloned().collect());
+        let (files, path, open) = (self.files.clone(), self.path.clone(), Arc::clone(&self.open));
+        let (out, column) = (Arc::clone(&schema), self.column.clone());
+        let batches = files.into_iter().flat_map(move |file| -> Box<dyn Iterator<Item = _> + Send> {
+            let shown = file.display().to_string();
+            let of_file = |error: Error| arrow_schema::ArrowError::ExternalError(Box::new(error.within(Some(&file), None)));
+            let name = LargeStringArray::from(vec![shown.as_str()]);
+            let wanted = own.iter().map(|test| test.mask(&name)).collect::<Result<Vec<_>>>();
+            match wanted {
+                Ok(masks) if masks.iter().all(|mask| mask.count_set_bits() == 1) => {}
+                Ok(_) => return Box::new(std::iter::empty()),
+                Err(error) => return Box::new(std::iter::once(Err(of_file(error)))),
+            }
+            let reader = match open_file(&file, path.as_deref(), &open).and_then(|table| table.scan(&part)) {
+                Ok(reader) => reader,
+                Err(error) => return Box::new(std::iter::once(Err(of_file(error)))),
+            };
+            let (out, column) = (Arc::clone(&out), column.clone());
+            Box::new(reader.map(move |batch| {
+                let batch = batch?;
+                let rows = batch.num_rows();
+                let mut columns = batch.columns().iter();
+                let mut arrays: Vec<ArrayRef> = Vec::new();
+                for field in out.fields() {
+                    if *field.name() == column {
+                        arrays.push(Arc::new(LargeStringArray::from_iter_values((0..rows).map(|_| &shown))));
+                        continue;
+                    }
+                    let Some(array) = columns.next() else { break };
+                    if array.data_type() != field.data_type() {
+                        let (name, found) = (field.name(), array.data_type());
+                        let wanted = field.data_type();
+                        let what = format!("the column {name} of type {found} in {shown}, which is {wanted} in the first file,");
+                        return Err(arrow_schema::ArrowError::ExternalError(Box::new(Error::unsupported(what))));
+                    }
+                    arrays.push(Arc::clone(array));
+                }
+                let options = RecordBatchOptions::new().with_row_count(Some(rows));
+                RecordBatch::try_new_with_options(Arc::clone(&out), arrays, &options)
+            }))
+        });
+        let reader = RecordBatchIterator::new(batches, schema);
+        // Only the limit and the rows are left to apply.
+        let rest = Options { columns: None, filter: Vec::new(), ..options.clone() };
+        Ok(Box::new(Part::new(reader, "table of many files", &rest)?))
+    }
+}

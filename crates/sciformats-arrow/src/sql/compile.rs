@@ -1,0 +1,477 @@
+//! Turns parsed expressions into those that are computed, with columns by their places.
+
+use std::sync::Arc;
+
+use sciformats_conventions::sciformats::{Error, Result};
+use sciformats_core::spelling;
+use sqlparser::ast::{
+    self, BinaryOperator, CeilFloorKind, DataType, DateTimeField, Expr, FunctionArg, FunctionArgExpr,
+    FunctionArguments, Ident, InTarget, UnaryOperator,
+};
+
+use super::aggregate::{Aggregate, Kind};
+use super::expr::{Ex, Function, Math, Part, To};
+use super::vector::Value;
+use crate::Comparison;
+
+/// The columns that expressions can name.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Scope {
+    pub(super) columns: Vec<Named>,
+}
+
+/// A column with the name of its table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Named {
+    pub(super) table: String,
+    pub(super) name: String,
+    /// Another column of the same name stands for it, unless its table is named too.
+    pub(super) hidden: bool,
+}
+
+/// The deepest nesting of expressions.
+const DEPTH: usize = 200;
+
+/// Refuses chains of operators that are too long to be followed. What is nested by parentheses, the parser has
+/// limited already.
+pub(super) fn shallow<'e>(all: impl IntoIterator<Item = &'e Expr>) -> Result<()> {
+    let mut waiting: Vec<(&Expr, usize)> = all.into_iter().map(|of| (of, 0)).collect();
+    while let Some((of, depth)) = waiting.pop() {
+        if depth > DEPTH {
+            return Err(Error::usage("sql", format!("nests expressions more than {DEPTH} deep")));
+        }
+        let deeper = depth.saturating_add(1); // a bound
+        match of {
+            Expr::BinaryOp { left, right, .. } => waiting.extend([(&**left, deeper), (&**right, deeper)]),
+            Expr::Nested(of)
+            | Expr::UnaryOp { expr: of, .. }
+            | Expr::Cast { expr: of, .. }
+            | Expr::Between { expr: of, .. }
+            | Expr::Like { expr: of, .. }
+            | Expr::ILike { expr: of, .. }
+            | Expr::In { expr: of, .. }
+            | Expr::Collate { expr: of, .. }
+            | Expr::AtTimeZone { timestamp: of, .. }
+            | Expr::JsonAccess { value: of, .. }
+            | Expr::CompoundFieldAccess { root: of, .. }
+            | Expr::IsNull(of)
+            | Expr::IsNotNull(of)
+            | Expr::IsTrue(of)
+            | Expr::IsNotTrue(of)
+            | Expr::IsFalse(of)
+            | Expr::IsNotFalse(of)
+            | Expr::IsUnknown(of)
+            | Expr::IsNotUnknown(of) => waiting.push((of, deeper)),
+            Expr::IsDistinctFrom(left, right) | Expr::IsNotDistinctFrom(left, right) => {
+                waiting.extend([(&**left, deeper), (&**right, deeper)]);
+            }
+            Expr::Function(function) => {
+                if let FunctionArguments::List(list) = &function.args {
+                    for argument in &list.args {
+                        if let FunctionArg::Unnamed(FunctionArgExpr::Expr(of)) = argument {
+                            waiting.push((of, deeper));
+                        }
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn unsupported(what: impl std::fmt::Display) -> Error {
+    Error::unsupported(format!("{what} in SQL"))
+}
+
+impl Scope {
+    /// Returns the place of a column. A name in other letters is the same if no other column has it.
+    pub(super) fn find(&self, table: Option<&str>, name: &str) -> Result<usize> {
+        for exact in [true, false] {
+            let same = |one: &str, other: &str| {
+                if exact { one == other } else { one.eq_ignore_ascii_case(other) }
+            };
+            let mut found = self.columns.iter().enumerate().filter(|(_, column)| {
+                let named = table.map_or(!column.hidden, |table| same(&column.table, table));
+                named && same(&column.name, name)
+            });
+            match (found.next(), found.next()) {
+                (Some((at, _)), None) => return Ok(at),
+                (Some(_), Some(_)) => {
+                    return Err(Error::usage("sql", format!("names {name}, which several tables have")));
+                }
+                (None, _) => {}
+            }
+        }
+        let known: Vec<&str> = self.columns.iter().map(|column| column.name.as_str()).collect();
+        let near = spelling::nearest(name, known.iter().copied()).first().copied();
+        let shown = table.map(|table| format!("{table}.")).unwrap_or_default();
+        Err(Error::usage(
+            "sql",
+            match near {
+                Some(near) => format!("names no column {shown}{name} (did you mean {near}?)"),
+                None => format!("names the column {shown}{name}, which no table has"),
+            },
+        ))
+    }
+}
+
+/// What the expressions of a query with groups may use.
+#[derive(Debug, Default)]
+pub(super) struct Groups {
+    /// The expressions by which rows are grouped.
+    pub(super) keys: Vec<Expr>,
+    /// The aggregates in the order of their columns, which follow those of the keys.
+    pub(super) aggregates: Vec<(Expr, Aggregate)>,
+}
+
+/// Compiles expressions.
+pub(super) struct Compiler<'s> {
+    pub(super) scope: &'s Scope,
+    /// With groups, columns are those of the groups.
+    pub(super) groups: Option<&'s mut Groups>,
+    depth: usize,
+}
+
+impl<'s> Compiler<'s> {
+    pub(super) fn new(scope: &'s Scope, groups: Option<&'s mut Groups>) -> Self {
+        Self { scope, groups, depth: 0 }
+    }
+
+    pub(super) fn expr(&mut self, of: &Expr) -> Result<Ex> {
+        self.depth += 1;
+        if self.depth > DEPTH {
+            return Err(Error::usage("sql", format!("nests expressions more than {DEPTH} deep")));
+        }
+        let found = self.grouped(of);
+        self.depth -= 1;
+        found
+    }
+
+    fn boxed(&mut self, of: &Expr) -> Result<Box<Ex>> {
+        self.expr(of).map(Box::new)
+    }
+
+    /// With groups, an expression is that of a group, an aggregate, or consists of these.
+    fn grouped(&mut self, of: &Expr) -> Result<Ex> {
+        let Some(groups) = self.groups.as_deref_mut() else { return self.plain(of) };
+        if let Some(at) = groups.keys.iter().position(|key| same(key, of)) {
+            return Ok(Ex::Column(at));
+        }
+        if let Expr::Function(function) = of
+            && let Some(kind) = Kind::named(&name_of(&function.name)?)
+        {
+            let first = groups.keys.len();
+            if let Some(at) = groups.aggregates.iter().position(|(known, _)| known == of) {
+                return Ok(Ex::Column(first + at));
+            }
+            let aggregate = self.aggregate(function, kind)?;
+            let Some(groups) = self.groups.as_deref_mut() else { return self.plain(of) };
+            groups.aggregates.push((of.clone(), aggregate));
+            return Ok(Ex::Column(first + groups.aggregates.len() - 1));
+        }
+        match of {
+            Expr::Identifier(name) => Err(ungrouped(&name.value)),
+            Expr::CompoundIdentifier(names) => {
+                Err(ungrouped(&names.iter().map(|name| name.value.as_str()).collect::<Vec<_>>().join(".")))
+            }
+            _ => self.plain(of),
+        }
+    }
+
+    fn aggregate(&self, function: &ast::Function, kind: Kind) -> Result<Aggregate> {
+        if function.over.is_some() {
+            return Err(unsupported("a window function"));
+        }
+        let (arguments, distinct) = arguments(function)?;
+        let mut inner = Compiler::new(self.scope, None);
+        let of = match (arguments.as_slice(), kind) {
+            ([Argument::All], Kind::Count) => None,
+            ([Argument::Of(of)], _) => Some(inner.expr(of)?),
+            _ => {
+                return Err(Error::usage("sql", format!("calls {} without its one argument", function.name)));
+            }
+        };
+        let filter = function.filter.as_ref().map(|filter| inner.expr(filter)).transpose()?;
+        Ok(Aggregate { kind, of, distinct, filter })
+    }
+
+    fn plain(&mut self, of: &Expr) -> Result<Ex> {
+        Ok(match of {
+            Expr::Identifier(name) => Ex::Column(self.scope.find(None, &name.value)?),
+            Expr::CompoundIdentifier(names) => match names.as_slice() {
+                [table, name] => Ex::Column(self.scope.find(Some(&table.value), &name.value)?),
+                _ => return Err(unsupported(format!("the name {of}"))),
+            },
+            Expr::Nested(of) => self.expr(of)?,
+            Expr::Value(value) => Ex::Literal(literal(&value.value)?),
+            Expr::TypedString(typed) => {
+                let text = match literal(&typed.value.value)? {
+                    Value::Text(text) => text,
+                    _ => return Err(unsupported(of)),
+                };
+                let is_date = matches!(
+                    typed.data_type,
+                    DataType::Date | DataType::Timestamp(..) | DataType::Datetime(_)
+                );
+                let moment = crate::predicate::moment(&text).filter(|_| is_date);
+                Ex::Literal(Value::Moment(
+                    moment.ok_or_else(|| Error::usage("sql", format!("has {of}, which is not a date")))?,
+                ))
+            }
+            Expr::UnaryOp { op, expr } => match op {
+                UnaryOperator::Plus => self.expr(expr)?,
+                UnaryOperator::Minus => match self.expr(expr)? {
+                    Ex::Literal(Value::Int(value)) => {
+                        Ex::Literal(Value::Int(value.checked_neg().ok_or_else(super::expr::overflow)?))
+                    }
+                    Ex::Literal(Value::Float(value)) => Ex::Literal(Value::Float(-value)),
+                    other => Ex::Negative(Box::new(other)),
+                },
+                UnaryOperator::Not => Ex::Not(self.boxed(expr)?),
+                _ => return Err(unsupported(format!("the operator {op}"))),
+            },
+            Expr::BinaryOp { left, op, right } => self.binary(left, op, right)?,
+            Expr::IsNull(of) => Ex::IsNull(self.boxed(of)?, false),
+            Expr::IsNotNull(of) => Ex::IsNull(self.boxed(of)?, true),
+            Expr::IsTrue(of) => Ex::IsTruth(self.boxed(of)?, true, false),
+            Expr::IsNotTrue(of) => Ex::IsTruth(self.boxed(of)?, true, true),
+            Expr::IsFalse(of) => Ex::IsTruth(self.boxed(of)?, false, false),
+            Expr::IsNotFalse(of) => Ex::IsTruth(self.boxed(of)?, false, true),
+            Expr::IsDistinctFrom(left, right) => Ex::Same(self.boxed(left)?, self.boxed(right)?, true),
+            Expr::IsNotDistinctFrom(left, right) => Ex::Same(self.boxed(left)?, self.boxed(right)?, false),
+            Expr::Between { expr, negated, low, high } => {
+                let of = self.boxed(expr)?;
+                let low = Ex::Compare(Comparison::GreaterOrEqual, of.clone(), self.boxed(low)?);
+                let high = Ex::Compare(Comparison::LessOrEqual, of, self.boxed(high)?);
+                let both = Ex::And(Box::new(low), Box::new(high));
+                if *negated { Ex::Not(Box::new(both)) } else { both }
+            }
+            Expr::In { expr, target: InTarget::List(list), negated, .. } => {
+                let list = list.iter().map(|item| self.expr(item)).collect::<Result<_>>()?;
+                Ex::In(self.boxed(expr)?, list, *negated)
+            }
+            Expr::Like { negated, any: false, expr, pattern, escape_char } => {
+                self.like((expr, pattern), escape_char.as_deref(), (*negated, false))?
+            }
+            Expr::ILike { negated, any: false, expr, pattern, escape_char } => {
+                self.like((expr, pattern), escape_char.as_deref(), (*negated, true))?
+            }
+            Expr::Case { operand, conditions, else_result, .. } => {
+                let operand = operand.as_ref().map(|of| self.boxed(of)).transpose()?;
+                let mut when = Vec::new();
+                for arm in conditions {
+                    let condition = self.expr(&arm.condition)?;
+                    let condition = match &operand {
+                        Some(of) => Ex::Compare(Comparison::Equal, of.clone(), Box::new(condition)),
+                        None => condition,
+                    };
+                    when.push((condition, self.expr(&arm.result)?));
+                }
+                let otherwise = match else_result {
+                    Some(of) => self.expr(of)?,
+                    None => Ex::Literal(Value::Null),
+                };
+                Ex::Case { when, otherwise: Box::new(otherwise) }
+            }
+            Expr::Cast { kind, expr, data_type, .. } => {
+                let lenient = matches!(kind, ast::CastKind::TryCast | ast::CastKind::SafeCast);
+                Ex::Cast(self.boxed(expr)?, to(data_type)?, lenient)
+            }
+            Expr::Extract { field, expr, .. } => {
+                let function = match field {
+                    DateTimeField::Year => Function::Part(Part::Year),
+                    DateTimeField::Month => Function::Part(Part::Month),
+                    DateTimeField::Day => Function::Part(Part::Day),
+                    DateTimeField::Hour => Function::Part(Part::Hour),
+                    DateTimeField::Minute => Function::Part(Part::Minute),
+                    DateTimeField::Second => Function::Part(Part::Second),
+                    DateTimeField::Epoch => Function::Epoch,
+                    _ => return Err(unsupported(of)),
+                };
+                Ex::Call(function, vec![self.expr(expr)?])
+            }
+            Expr::Ceil { expr, field } => self.rounded(Function::Ceil, expr, field)?,
+            Expr::Floor { expr, field } => self.rounded(Function::Floor, expr, field)?,
+            Expr::Substring { expr, substring_from, substring_for, .. } => {
+                let mut of = vec![self.expr(expr)?];
+                of.push(match substring_from {
+                    Some(from) => self.expr(from)?,
+                    None => Ex::Literal(Value::Int(1)),
+                });
+                if let Some(count) = substring_for {
+                    of.push(self.expr(count)?);
+                }
+                Ex::Call(Function::Substring, of)
+            }
+            Expr::Trim { expr, trim_where: None, trim_what: None, trim_characters: None } => {
+                Ex::Call(Function::Trim, vec![self.expr(expr)?])
+            }
+            Expr::Function(function) => self.call(function)?,
+            _ => return Err(unsupported(format!("the expression {of}"))),
+        })
+    }
+
+    fn rounded(&mut self, function: Function, of: &Expr, field: &CeilFloorKind) -> Result<Ex> {
+        match field {
+            CeilFloorKind::DateTimeField(DateTimeField::NoDateTime) => {
+                Ok(Ex::Call(function, vec![self.expr(of)?]))
+            }
+            _ => Err(unsupported("rounding to a unit")),
+        }
+    }
+
+    fn like(
+        &mut self,
+        (of, pattern): (&Expr, &Expr),
+        escape: Option<&Expr>,
+        (negated, fold): (bool, bool),
+    ) -> Result<Ex> {
+        let escape = match escape {
+            None => Some('\\'),
+            Some(of) => match self.expr(of)? {
+                Ex::Literal(Value::Text(text)) => text.chars().next(),
+                _ => return Err(unsupported("an ESCAPE that is not a text")),
+            },
+        };
+        Ok(Ex::Like { of: self.boxed(of)?, pattern: self.boxed(pattern)?, escape, negated, fold })
+    }
+
+    fn binary(&mut self, left: &Expr, op: &BinaryOperator, right: &Expr) -> Result<Ex> {
+        let (left, right) = (self.boxed(left)?, self.boxed(right)?);
+        Ok(match op {
+            BinaryOperator::Plus => Ex::Math(Math::Add, left, right),
+            BinaryOperator::Minus => Ex::Math(Math::Subtract, left, right),
+            BinaryOperator::Multiply => Ex::Math(Math::Multiply, left, right),
+            BinaryOperator::Divide => Ex::Math(Math::Divide, left, right),
+            BinaryOperator::Modulo => Ex::Math(Math::Remainder, left, right),
+            BinaryOperator::StringConcat => Ex::Join(left, right),
+            BinaryOperator::And => Ex::And(left, right),
+            BinaryOperator::Or => Ex::Or(left, right),
+            _ => match comparison(op) {
+                Some(comparison) => Ex::Compare(comparison, left, right),
+                None => return Err(unsupported(format!("the operator {op}"))),
+            },
+        })
+    }
+
+    fn call(&mut self, function: &ast::Function) -> Result<Ex> {
+        let name = name_of(&function.name)?;
+        if function.over.is_some() {
+            return Err(unsupported("a window function"));
+        }
+        if Kind::named(&name).is_some() {
+            return Err(Error::usage(
+                "sql",
+                format!("uses the aggregate {name} where there are single rows"),
+            ));
+        }
+        let Some(known) = Function::named(&name) else {
+            return Err(unsupported(format!("the function {name}")));
+        };
+        let mut of = Vec::new();
+        for argument in arguments(function)?.0 {
+            match argument {
+                Argument::Of(argument) => of.push(self.expr(argument)?),
+                Argument::All => return Err(Error::usage("sql", format!("calls {name} with *"))),
+            }
+        }
+        let (least, most) = known.arguments();
+        if of.len() < least || of.len() > most {
+            return Err(Error::usage("sql", format!("calls {name} with {} arguments", of.len())));
+        }
+        Ok(Ex::Call(known, of))
+    }
+}
+
+fn ungrouped(name: &str) -> Error {
+    Error::usage("sql", format!("selects {name}, which is neither in GROUP BY nor in an aggregate"))
+}
+
+/// Returns whether two expressions are the same, whatever parentheses they have.
+pub(super) fn same(one: &Expr, other: &Expr) -> bool {
+    match (one, other) {
+        (Expr::Nested(one), other) => same(one, other),
+        (one, Expr::Nested(other)) => same(one, other),
+        (Expr::Identifier(one), Expr::Identifier(other)) => one.value == other.value,
+        (one, other) => one == other,
+    }
+}
+
+/// Returns the comparison of an operator.
+pub(super) fn comparison(op: &BinaryOperator) -> Option<Comparison> {
+    Some(match op {
+        BinaryOperator::Eq => Comparison::Equal,
+        BinaryOperator::NotEq => Comparison::NotEqual,
+        BinaryOperator::Lt => Comparison::Less,
+        BinaryOperator::LtEq => Comparison::LessOrEqual,
+        BinaryOperator::Gt => Comparison::Greater,
+        BinaryOperator::GtEq => Comparison::GreaterOrEqual,
+        _ => return None,
+    })
+}
+
+/// An argument of a function.
+pub(super) enum Argument<'e> {
+    All,
+    Of(&'e Expr),
+}
+
+/// Returns the arguments of a function, and whether only different ones count.
+fn arguments(function: &ast::Function) -> Result<(Vec<Argument<'_>>, bool)> {
+    let list = match &function.args {
+        FunctionArguments::None => return Ok((Vec::new(), false)),
+        FunctionArguments::List(list) if list.clauses.is_empty() => list,
+        _ => return Err(unsupported(format!("the function {function}"))),
+    };
+    let distinct = list.duplicate_treatment == Some(ast::DuplicateTreatment::Distinct);
+    let of = list.args.iter().map(|argument| match argument {
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(of)) => Ok(Argument::Of(of)),
+        FunctionArg::Unnamed(FunctionArgExpr::Wildcard) => Ok(Argument::All),
+        _ => Err(unsupported(format!("the argument {argument}"))),
+    });
+    Ok((of.collect::<Result<_>>()?, distinct))
+}
+
+/// Returns the name of a function in lower case.
+pub(super) fn name_of(name: &ast::ObjectName) -> Result<String> {
+    match name.0.as_slice() {
+        [ast::ObjectNamePart::Identifier(Ident { value, .. })] => Ok(value.to_ascii_lowercase()),
+        _ => Err(unsupported(format!("the function {name}"))),
+    }
+}
+
+fn literal(value: &ast::Value) -> Result<Value> {
+    Ok(match value {
+        ast::Value::Number(digits, _) => match digits.parse::<i64>() {
+            Ok(value) => Value::Int(value),
+            Err(_) => Value::Float(
+                digits.parse().map_err(|_| Error::usage("sql", format!("has the number {digits}")))?,
+            ),
+        },
+        ast::Value::SingleQuotedString(text) => Value::Text(Arc::from(text.as_str())),
+        ast::Value::Boolean(truth) => Value::Bool(*truth),
+        ast::Value::Null => Value::Null,
+        other => return Err(unsupported(format!("the literal {other}"))),
+    })
+}
+
+fn to(kind: &DataType) -> Result<To> {
+    Ok(match kind {
+        DataType::Bool | DataType::Boolean => To::Bool,
+        DataType::Int(_)
+        | DataType::Integer(_)
+        | DataType::BigInt(_)
+        | DataType::SmallInt(_)
+        | DataType::TinyInt(_)
+        | DataType::Int64 => To::Int,
+        DataType::Float(_)
+        | DataType::Double(_)
+        | DataType::DoublePrecision
+        | DataType::Real
+        | DataType::Float64 => To::Float,
+        DataType::Text | DataType::Varchar(_) | DataType::String(_) | DataType::Char(_) => To::Text,
+        DataType::Timestamp(..) | DataType::Date | DataType::Datetime(_) => To::Moment,
+        other => return Err(unsupported(format!("the type {other}"))),
+    })
+}

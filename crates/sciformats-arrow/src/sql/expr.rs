@@ -1,0 +1,723 @@
+//! Expressions, and their values for the rows of a batch.
+
+use std::cmp::Ordering;
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, RecordBatch};
+use sciformats_conventions::sciformats::{Error, Result};
+use sciformats_conventions::time::{Calendar, DateTime};
+
+use super::vector::{Value, Vector, mixed, order_of_floats, wrong};
+use crate::Comparison;
+
+/// An expression over the columns of a batch.
+#[derive(Clone, Debug)]
+pub(super) enum Ex {
+    Column(usize),
+    Literal(Value),
+    Compare(Comparison, Box<Ex>, Box<Ex>),
+    /// Whether two values are the same, where missing ones are too; `true` negates it.
+    Same(Box<Ex>, Box<Ex>, bool),
+    Math(Math, Box<Ex>, Box<Ex>),
+    Negative(Box<Ex>),
+    Join(Box<Ex>, Box<Ex>),
+    And(Box<Ex>, Box<Ex>),
+    Or(Box<Ex>, Box<Ex>),
+    Not(Box<Ex>),
+    /// Whether a value is missing; `true` negates it.
+    IsNull(Box<Ex>, bool),
+    /// Whether a truth value is this one; a missing one is neither.
+    IsTruth(Box<Ex>, bool, bool),
+    In(Box<Ex>, Vec<Ex>, bool),
+    Like {
+        of: Box<Ex>,
+        pattern: Box<Ex>,
+        escape: Option<char>,
+        negated: bool,
+        fold: bool,
+    },
+    Case {
+        when: Vec<(Ex, Ex)>,
+        otherwise: Box<Ex>,
+    },
+    Cast(Box<Ex>, To, bool),
+    Call(Function, Vec<Ex>),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Math {
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+    Remainder,
+}
+
+/// The type of a conversion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum To {
+    Bool,
+    Int,
+    Float,
+    Text,
+    Moment,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Function {
+    Abs,
+    Ceil,
+    Floor,
+    Round,
+    Sqrt,
+    Exp,
+    Ln,
+    Log10,
+    Sin,
+    Cos,
+    Tan,
+    Atan2,
+    Power,
+    Sign,
+    IsFinite,
+    Lower,
+    Upper,
+    Length,
+    Trim,
+    Substring,
+    Replace,
+    StartsWith,
+    Contains,
+    Coalesce,
+    NullIf,
+    Greatest,
+    Least,
+    Part(Part),
+    Truncate,
+    Epoch,
+}
+
+/// A part of a date.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    Year,
+    Month,
+    Day,
+    Hour,
+    Minute,
+    Second,
+}
+
+impl Function {
+    /// Returns a function by its name in lower case.
+    pub(super) fn named(name: &str) -> Option<Self> {
+        Some(match name {
+            "abs" => Self::Abs,
+            "ceil" | "ceiling" => Self::Ceil,
+            "floor" => Self::Floor,
+            "round" => Self::Round,
+            "sqrt" => Self::Sqrt,
+            "exp" => Self::Exp,
+            "ln" | "log" => Self::Ln,
+            "log10" => Self::Log10,
+            "sin" => Self::Sin,
+            "cos" => Self::Cos,
+            "tan" => Self::Tan,
+            "atan2" => Self::Atan2,
+            "pow" | "power" => Self::Power,
+            "sign" => Self::Sign,
+            "isfinite" => Self::IsFinite,
+            "lower" => Self::Lower,
+            "upper" => Self::Upper,
+            "length" | "char_length" | "character_length" => Self::Length,
+            "trim" => Self::Trim,
+            "substr" | "substring" => Self::Substring,
+            "replace" => Self::Replace,
+            "starts_with" => Self::StartsWith,
+            "contains" => Self::Contains,
+            "coalesce" | "ifnull" => Self::Coalesce,
+            "nullif" => Self::NullIf,
+            "greatest" => Self::Greatest,
+            "least" => Self::Least,
+            "year" => Self::Part(Part::Year),
+            "month" => Self::Part(Part::Month),
+            "day" => Self::Part(Part::Day),
+            "hour" => Self::Part(Part::Hour),
+            "minute" => Self::Part(Part::Minute),
+            "second" => Self::Part(Part::Second),
+            "date_trunc" => Self::Truncate,
+            "epoch" => Self::Epoch,
+            _ => return None,
+        })
+    }
+
+    /// Returns the smallest and the largest number of arguments.
+    pub(super) fn arguments(self) -> (usize, usize) {
+        match self {
+            Self::Coalesce | Self::Greatest | Self::Least => (1, usize::MAX),
+            Self::Round => (1, 2),
+            Self::Substring => (2, 3),
+            Self::Replace => (3, 3),
+            Self::Atan2 | Self::Power | Self::StartsWith | Self::Contains | Self::NullIf | Self::Truncate => {
+                (2, 2)
+            }
+            _ => (1, 1),
+        }
+    }
+}
+
+impl Ex {
+    /// Returns the values for the rows of a batch as an array. A column is passed on as it is.
+    pub(super) fn array(&self, batch: &RecordBatch) -> Result<ArrayRef> {
+        match self {
+            Self::Column(at) => match batch.columns().get(*at) {
+                Some(column) => Ok(Arc::clone(column)),
+                None => Err(Error::internal("an expression names a column that is not there")),
+            },
+            other => other.eval(batch)?.into_array(),
+        }
+    }
+
+    /// Returns which rows satisfy a condition.
+    pub(super) fn mask(&self, batch: &RecordBatch) -> Result<Vec<bool>> {
+        let truths = self.eval(batch)?.truths("a condition")?;
+        Ok(truths.into_iter().map(|truth| truth == Some(true)).collect())
+    }
+
+    /// Returns the values for the rows of a batch.
+    pub(super) fn eval(&self, batch: &RecordBatch) -> Result<Vector> {
+        self.computed(batch).map(Vector::numbers)
+    }
+
+    fn computed(&self, batch: &RecordBatch) -> Result<Vector> {
+        let rows = batch.num_rows();
+        Ok(match self {
+            Self::Column(_) => Vector::of(&self.array(batch)?)?,
+            Self::Literal(value) => Vector::constant(value, rows),
+            Self::Compare(comparison, left, right) => {
+                let (left, right) = alike(left.eval(batch)?, right.eval(batch)?)?;
+                Vector::Bool(compared(&left, &right, |order| comparison.allows(order))?)
+            }
+            Self::Same(left, right, negated) => {
+                let (left, right) = alike(left.eval(batch)?, right.eval(batch)?)?;
+                let orders = compared(&left, &right, Ordering::is_eq)?;
+                let same = orders.into_iter().enumerate().map(|(at, equal)| {
+                    let same = equal.unwrap_or_else(|| left.is_null(at) && right.is_null(at));
+                    Some(same != *negated)
+                });
+                Vector::Bool(same.collect())
+            }
+            Self::Math(math, left, right) => math.of(left.eval(batch)?, right.eval(batch)?)?,
+            Self::Negative(of) => match of.eval(batch)? {
+                Vector::Float(values) => Vector::Float(each(values, |value| Ok(-value))?),
+                Vector::Int(values) => {
+                    Vector::Int(each(values, |value| value.checked_neg().ok_or_else(overflow))?)
+                }
+                Vector::Null(rows) => Vector::Null(rows),
+                other => return Err(wrong("a negation", &other)),
+            },
+            Self::Join(left, right) => {
+                let left = text_of(left.eval(batch)?)?;
+                let right = text_of(right.eval(batch)?)?;
+                let joined = left.into_iter().zip(right).map(|pair| match pair {
+                    (Some(left), Some(right)) => Some(Arc::from(format!("{left}{right}"))),
+                    _ => None,
+                });
+                Vector::Text(joined.collect())
+            }
+            Self::And(left, right) => {
+                let (left, right) = (left.eval(batch)?.truths("AND")?, right.eval(batch)?.truths("AND")?);
+                let both = left.into_iter().zip(right).map(|pair| match pair {
+                    (Some(false), _) | (_, Some(false)) => Some(false),
+                    (Some(true), Some(true)) => Some(true),
+                    _ => None,
+                });
+                Vector::Bool(both.collect())
+            }
+            Self::Or(left, right) => {
+                let (left, right) = (left.eval(batch)?.truths("OR")?, right.eval(batch)?.truths("OR")?);
+                let any = left.into_iter().zip(right).map(|pair| match pair {
+                    (Some(true), _) | (_, Some(true)) => Some(true),
+                    (Some(false), Some(false)) => Some(false),
+                    _ => None,
+                });
+                Vector::Bool(any.collect())
+            }
+            Self::Not(of) => Vector::Bool(each(of.eval(batch)?.truths("NOT")?, |truth| Ok(!truth))?),
+            Self::IsNull(of, negated) => {
+                let values = of.eval(batch)?;
+                Vector::Bool((0..rows).map(|row| Some(values.is_null(row) != *negated)).collect())
+            }
+            Self::IsTruth(of, wanted, negated) => {
+                let truths = of.eval(batch)?.truths("IS")?;
+                let is = truths.into_iter().map(|truth| Some((truth == Some(*wanted)) != *negated));
+                Vector::Bool(is.collect())
+            }
+            Self::In(of, list, negated) => among(of.eval(batch)?, list, *negated, batch)?,
+            Self::Like { of, pattern, escape, negated, fold } => {
+                let texts = of.eval(batch)?.texts("LIKE")?;
+                let patterns = pattern.eval(batch)?.texts("LIKE")?;
+                let mut known: Option<(Arc<str>, Pattern)> = None;
+                let mut found = Vec::with_capacity(rows);
+                for (text, pattern) in texts.into_iter().zip(patterns) {
+                    let (Some(text), Some(pattern)) = (text, pattern) else {
+                        found.push(None);
+                        continue;
+                    };
+                    if known.as_ref().is_none_or(|(known, _)| *known != pattern) {
+                        known = Some((Arc::clone(&pattern), Pattern::new(&pattern, *escape, *fold)));
+                    }
+                    found.push(known.as_ref().map(|(_, pattern)| pattern.matches(&text) != *negated));
+                }
+                Vector::Bool(found)
+            }
+            Self::Case { when, otherwise } => case(when, otherwise, batch)?,
+            Self::Cast(of, to, lenient) => cast(of.eval(batch)?, *to, *lenient)?,
+            Self::Call(function, arguments) => {
+                let values = arguments.iter().map(|of| of.eval(batch)).collect::<Result<Vec<_>>>()?;
+                super::functions::call(*function, values, rows)?
+            }
+        })
+    }
+}
+
+pub(super) fn overflow() -> Error {
+    Error::usage("sql", "computes an integer beyond 64 bits")
+}
+
+/// Computes each value that is not missing.
+pub(super) fn each<T, U>(values: Vec<Option<T>>, of: impl Fn(T) -> Result<U>) -> Result<Vec<Option<U>>> {
+    values.into_iter().map(|value| value.map(&of).transpose()).collect()
+}
+
+/// Makes the types of two sides equal where one stands for the other: texts beside dates are dates.
+fn alike(left: Vector, right: Vector) -> Result<(Vector, Vector)> {
+    Ok(match (&left, &right) {
+        (Vector::Moment(_), Vector::Text(_)) => (left, cast(right, To::Moment, false)?),
+        (Vector::Text(_), Vector::Moment(_)) => (cast(left, To::Moment, false)?, right),
+        _ => (left, right),
+    })
+}
+
+/// Compares each pair; a missing value makes the result a missing one.
+fn compared(left: &Vector, right: &Vector, of: impl Fn(Ordering) -> bool) -> Result<Vec<Option<bool>>> {
+    fn pairs<T, U>(
+        left: &[Option<T>],
+        right: &[Option<U>],
+        of: impl Fn(&T, &U) -> bool,
+    ) -> Vec<Option<bool>> {
+        let pairs = left.iter().zip(right);
+        pairs.map(|(left, right)| Some(of(left.as_ref()?, right.as_ref()?))).collect()
+    }
+    Ok(match (left, right) {
+        (Vector::Null(rows), _) | (_, Vector::Null(rows)) => vec![None; *rows],
+        (Vector::Int(left), Vector::Int(right)) => pairs(left, right, |left, right| of(left.cmp(right))),
+        (Vector::Float(left), Vector::Float(right)) => {
+            pairs(left, right, |left, right| of(order_of_floats(*left, *right)))
+        }
+        (Vector::Int(left), Vector::Float(right)) => {
+            pairs(left, right, |left, right| of(mixed(*left, *right)))
+        }
+        (Vector::Float(left), Vector::Int(right)) => {
+            pairs(left, right, |left, right| of(mixed(*right, *left).reverse()))
+        }
+        (Vector::Text(left), Vector::Text(right)) => pairs(left, right, |left, right| of(left.cmp(right))),
+        (Vector::Bool(left), Vector::Bool(right)) => pairs(left, right, |left, right| of(left.cmp(right))),
+        (Vector::Moment(left), Vector::Moment(right)) => {
+            pairs(left, right, |left, right| of(left.cmp(right)))
+        }
+        (left, right) => {
+            return Err(Error::usage("sql", format!("compares a {} with a {}", left.kind(), right.kind())));
+        }
+    })
+}
+
+impl Math {
+    fn of(self, left: Vector, right: Vector) -> Result<Vector> {
+        fn zipped<T: Copy, U: Copy, V>(
+            left: &[Option<T>],
+            right: &[Option<U>],
+            of: impl Fn(T, U) -> Result<Option<V>>,
+        ) -> Result<Vec<Option<V>>> {
+            let pairs = left.iter().zip(right).map(|pair| match pair {
+                (Some(left), Some(right)) => of(*left, *right),
+                _ => Ok(None),
+            });
+            pairs.collect()
+        }
+        Ok(match (left, right) {
+            (Vector::Null(rows), _) | (_, Vector::Null(rows)) => Vector::Null(rows),
+            (Vector::Int(left), Vector::Int(right)) => {
+                let exact = |value: Option<i64>| value.map(Some).ok_or_else(overflow);
+                match self {
+                    Self::Add => Vector::Int(zipped(&left, &right, |l, r| exact(l.checked_add(r)))?),
+                    Self::Subtract => Vector::Int(zipped(&left, &right, |l, r| exact(l.checked_sub(r)))?),
+                    Self::Multiply => Vector::Int(zipped(&left, &right, |l, r| exact(l.checked_mul(r)))?),
+                    // Measurements are divided into fractions; nothing is divided by zero.
+                    Self::Divide => Vector::Float(zipped(&left, &right, |l: i64, r: i64| {
+                        Ok((r != 0).then(|| l as f64 / r as f64))
+                    })?),
+                    Self::Remainder => Vector::Int(zipped(&left, &right, |l, r: i64| {
+                        if r == 0 { Ok(None) } else { Ok(Some(l.checked_rem(r).unwrap_or_default())) }
+                    })?),
+                }
+            }
+            (Vector::Moment(left), Vector::Moment(right)) if self == Self::Subtract => {
+                Vector::Float(zipped(&left, &right, |l, r| Ok(Some((l - r) as f64 / 1e9)))?)
+            }
+            (Vector::Moment(left), right) if matches!(self, Self::Add | Self::Subtract) => {
+                // What is added to a date is a number of seconds.
+                let seconds = right.floats("a number of seconds beside a date")?;
+                let sign = if self == Self::Add { 1.0 } else { -1.0 };
+                Vector::Moment(zipped(&left, &seconds, |moment, seconds: f64| {
+                    Ok(seconds.is_finite().then(|| moment.saturating_add((sign * seconds * 1e9) as i128)))
+                })?)
+            }
+            (left, right) => {
+                let left = left.floats("arithmetic")?;
+                let right = right.floats("arithmetic")?;
+                let of = |l: f64, r: f64| match self {
+                    Self::Add => l + r,
+                    Self::Subtract => l - r,
+                    Self::Multiply => l * r,
+                    Self::Divide => l / r,
+                    Self::Remainder => l % r,
+                };
+                Vector::Float(zipped(&left, &right, |l, r| Ok(Some(of(l, r))))?)
+            }
+        })
+    }
+}
+
+fn among(of: Vector, list: &[Ex], negated: bool, batch: &RecordBatch) -> Result<Vector> {
+    let literals: Option<Vec<&Value>> = list
+        .iter()
+        .map(|item| match item {
+            Ex::Literal(value) => Some(value),
+            _ => None,
+        })
+        .collect();
+    // Equal values of one type have equal keys.
+    let same = |value: &Value| match (&of, value) {
+        (Vector::Int(_), Value::Int(_)) | (Vector::Text(_), Value::Text(_)) => true,
+        (_, Value::Null) => false,
+        _ => false,
+    };
+    if let Some(literals) = literals.filter(|all| all.iter().all(|value| same(value))) {
+        let mut keys = HashSet::new();
+        for value in literals {
+            let mut key = Vec::new();
+            Vector::constant(value, 1).key(0, &mut key)?;
+            keys.insert(key);
+        }
+        let mut found = Vec::with_capacity(of.len());
+        let mut key = Vec::new();
+        for row in 0..of.len() {
+            key.clear();
+            of.key(row, &mut key)?;
+            found.push((!of.is_null(row)).then(|| keys.contains(&key) != negated));
+        }
+        return Ok(Vector::Bool(found));
+    }
+    let mut any: Vec<Option<bool>> = vec![Some(false); of.len()];
+    for item in list {
+        let (left, right) = alike(of.clone(), item.eval(batch)?)?;
+        for (any, equal) in any.iter_mut().zip(compared(&left, &right, Ordering::is_eq)?) {
+            *any = match (*any, equal) {
+                (Some(true), _) | (_, Some(true)) => Some(true),
+                (Some(false), Some(false)) => Some(false),
+                _ => None,
+            };
+        }
+    }
+    Ok(Vector::Bool(each(any, |any| Ok(any != negated))?))
+}
+
+/// Chooses the result of the first condition that is true.
+fn case(when: &[(Ex, Ex)], otherwise: &Ex, batch: &RecordBatch) -> Result<Vector> {
+    let rows = batch.num_rows();
+    let mut chosen: Vec<Option<usize>> = vec![None; rows];
+    let mut results = Vec::new();
+    for (at, (condition, result)) in when.iter().enumerate() {
+        let truths = condition.eval(batch)?.truths("CASE")?;
+        for (chosen, truth) in chosen.iter_mut().zip(truths) {
+            if chosen.is_none() && truth == Some(true) {
+                *chosen = Some(at);
+            }
+        }
+        results.push(result.eval(batch)?);
+    }
+    let last = results.len();
+    results.push(otherwise.eval(batch)?);
+    chosen_of(&results, &chosen.into_iter().map(|chosen| chosen.unwrap_or(last)).collect::<Vec<_>>())
+}
+
+/// Returns one value of several for each row.
+pub(super) fn chosen_of(results: &[Vector], chosen: &[usize]) -> Result<Vector> {
+    let value = |row: usize, at: usize| results.get(at).map_or(Value::Null, |result| result.value(row));
+    let values = chosen.iter().enumerate().map(|(row, &at)| value(row, at));
+    if results.iter().any(|result| matches!(result, Vector::Other(_))) {
+        return Err(Error::unsupported("CASE and COALESCE of nested values"));
+    }
+    let has = |of: fn(&Vector) -> bool| results.iter().any(of);
+    let only = |of: fn(&Vector) -> bool| results.iter().all(|r| of(r) || matches!(r, Vector::Null(_)));
+    let error = || Error::usage("sql", "chooses between values of several types");
+    if only(|r| matches!(r, Vector::Null(_))) {
+        return Ok(Vector::Null(chosen.len()));
+    }
+    if only(|r| matches!(r, Vector::Int(_) | Vector::Float(_))) && has(|r| matches!(r, Vector::Float(_))) {
+        let floats = values.map(|value| match value {
+            Value::Int(value) => Some(value as f64),
+            Value::Float(value) => Some(value),
+            _ => None,
+        });
+        return Ok(Vector::Float(floats.collect()));
+    }
+    macro_rules! of {
+        ($variant:ident) => {
+            if only(|r| matches!(r, Vector::$variant(_))) {
+                let of = |value| if let Value::$variant(value) = value { Some(value) } else { None };
+                return Ok(Vector::$variant(values.map(of).collect()));
+            }
+        };
+    }
+    of!(Int);
+    of!(Bool);
+    of!(Text);
+    of!(Moment);
+    Err(error())
+}
+
+/// Converts values.
+pub(super) fn cast(values: Vector, to: To, lenient: bool) -> Result<Vector> {
+    let refused =
+        |text: &str, what: &str| -> Error { Error::usage("sql", format!("takes {text:?} for {what}")) };
+    Ok(match (values, to) {
+        (Vector::Null(rows), To::Bool) => Vector::Bool(vec![None; rows]),
+        (Vector::Null(rows), To::Int) => Vector::Int(vec![None; rows]),
+        (Vector::Null(rows), To::Float) => Vector::Float(vec![None; rows]),
+        (Vector::Null(rows), To::Text) => Vector::Text(vec![None; rows]),
+        (Vector::Null(rows), To::Moment) => Vector::Moment(vec![None; rows]),
+        (values @ Vector::Bool(_), To::Bool)
+        | (values @ Vector::Int(_), To::Int)
+        | (values @ Vector::Float(_), To::Float)
+        | (values @ Vector::Text(_), To::Text)
+        | (values @ Vector::Moment(_), To::Moment) => values,
+        (Vector::Bool(values), To::Int) => Vector::Int(each(values, |truth| Ok(i64::from(truth)))?),
+        (Vector::Bool(values), To::Float) => {
+            Vector::Float(each(values, |truth| Ok(f64::from(u8::from(truth))))?)
+        }
+        (Vector::Int(values), To::Float) => Vector::Float(each(values, |value| Ok(value as f64))?),
+        (Vector::Int(values), To::Bool) => Vector::Bool(each(values, |value| Ok(value != 0))?),
+        (Vector::Float(values), To::Int) => {
+            let whole = |value: f64| {
+                let whole = value.round_ties_even();
+                // 2^63 is the first number that does not fit.
+                let fits = (-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0).contains(&whole);
+                if fits { Some(whole as i64) } else { None }
+            };
+            let found = values.into_iter().map(|value| match value.map(|value| (value, whole(value))) {
+                None => Ok(None),
+                Some((_, Some(value))) => Ok(Some(value)),
+                Some(_) if lenient => Ok(None),
+                Some((value, None)) => Err(refused(&value.to_string(), "an integer")),
+            });
+            Vector::Int(found.collect::<Result<_>>()?)
+        }
+        (values, To::Text) => Vector::Text(text_of(values)?),
+        (Vector::Text(values), to) => {
+            let parsed = |what: &str, found: Option<bool>, text: &str| match found {
+                Some(true) => Ok(true),
+                _ if lenient => Ok(false),
+                _ => Err(refused(text, what)),
+            };
+            macro_rules! parse {
+                ($variant:ident, $what:expr, $parse:expr) => {{
+                    let mut out = Vec::with_capacity(values.len());
+                    for text in values {
+                        let Some(text) = text else {
+                            out.push(None);
+                            continue;
+                        };
+                        let found = $parse(text.trim());
+                        parsed($what, Some(found.is_some()), &text)?;
+                        out.push(found);
+                    }
+                    Vector::$variant(out)
+                }};
+            }
+            match to {
+                To::Int => parse!(Int, "an integer", |text: &str| text.parse().ok()),
+                To::Float => parse!(Float, "a number", |text: &str| text.parse().ok()),
+                To::Bool => parse!(Bool, "a truth value", |text: &str| match text {
+                    "true" | "t" | "1" => Some(true),
+                    "false" | "f" | "0" => Some(false),
+                    _ => None,
+                }),
+                _ => parse!(Moment, "a date", crate::predicate::moment),
+            }
+        }
+        (Vector::Moment(values), To::Float) => Vector::Float(each(values, |moment| Ok(moment as f64 / 1e9))?),
+        (Vector::Int(values), To::Moment) => {
+            Vector::Moment(each(values, |seconds| Ok(i128::from(seconds) * 1_000_000_000))?)
+        }
+        (other, _) => return Err(wrong("a conversion to another type", &other)),
+    })
+}
+
+/// Returns values as texts.
+pub(super) fn text_of(values: Vector) -> Result<Vec<Option<Arc<str>>>> {
+    if let Vector::Text(values) = values {
+        return Ok(values);
+    }
+    if let Vector::Moment(values) = values {
+        let shown = |moment| {
+            let date = DateTime::at(Calendar::ProlepticGregorian, moment);
+            date.map(|date| Arc::from(date.to_string()))
+                .ok_or_else(|| Error::usage("sql", "has a date out of range"))
+        };
+        return each(values, shown);
+    }
+    let array = values.into_array()?;
+    let mut texts = Vec::with_capacity(array.len());
+    for row in 0..array.len() {
+        let mut text = String::new();
+        let present = crate::text::write_cell(&mut text, crate::text::Style::Plain, array.as_ref(), row);
+        texts.push(present.then(|| Arc::from(text)));
+    }
+    Ok(texts)
+}
+
+/// A pattern of LIKE.
+struct Pattern {
+    parts: Vec<Letter>,
+    fold: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Letter {
+    Any,
+    One,
+    Is(char),
+}
+
+impl Pattern {
+    fn new(text: &str, escape: Option<char>, fold: bool) -> Self {
+        let mut parts = Vec::new();
+        let mut letters = text.chars();
+        while let Some(letter) = letters.next() {
+            parts.push(match letter {
+                letter if Some(letter) == escape => match letters.next() {
+                    Some(letter) => Letter::Is(letter),
+                    None => Letter::Is(letter),
+                },
+                '%' => Letter::Any,
+                '_' => Letter::One,
+                letter => Letter::Is(letter),
+            });
+        }
+        Self { parts, fold }
+    }
+
+    fn matches(&self, text: &str) -> bool {
+        let text: Vec<char> = text.chars().collect();
+        let same = |one: char, other: char| {
+            one == other || (self.fold && one.to_lowercase().eq(other.to_lowercase()))
+        };
+        // After a mismatch only the last `%` can take another letter.
+        let (mut at, mut place, mut star) = (0, 0, None);
+        while at < text.len() {
+            let letter = text.get(at).copied().unwrap_or_default();
+            match self.parts.get(place) {
+                Some(Letter::Any) => {
+                    star = Some((place, at));
+                    place += 1;
+                }
+                Some(Letter::One) => {
+                    at += 1;
+                    place += 1;
+                }
+                Some(Letter::Is(wanted)) if same(*wanted, letter) => {
+                    at += 1;
+                    place += 1;
+                }
+                _ => match star {
+                    Some((of, taken)) => {
+                        star = Some((of, taken + 1));
+                        at = taken + 1;
+                        place = of + 1;
+                    }
+                    None => return false,
+                },
+            }
+        }
+        self.parts.iter().skip(place).all(|part| *part == Letter::Any)
+    }
+}
+
+impl Ex {
+    /// Calls `visit` with the place of each column.
+    pub(super) fn columns(&mut self, visit: &mut dyn FnMut(&mut usize)) {
+        match self {
+            Self::Column(at) => visit(at),
+            Self::Literal(_) => {}
+            Self::Compare(_, left, right)
+            | Self::Same(left, right, _)
+            | Self::Math(_, left, right)
+            | Self::Join(left, right)
+            | Self::And(left, right)
+            | Self::Or(left, right) => {
+                left.columns(visit);
+                right.columns(visit);
+            }
+            Self::Negative(of)
+            | Self::Not(of)
+            | Self::IsNull(of, _)
+            | Self::IsTruth(of, ..)
+            | Self::Cast(of, ..) => of.columns(visit),
+            Self::In(of, list, _) => {
+                of.columns(visit);
+                list.iter_mut().for_each(|item| item.columns(visit));
+            }
+            Self::Like { of, pattern, .. } => {
+                of.columns(visit);
+                pattern.columns(visit);
+            }
+            Self::Case { when, otherwise } => {
+                for (condition, result) in when {
+                    condition.columns(visit);
+                    result.columns(visit);
+                }
+                otherwise.columns(visit);
+            }
+            Self::Call(_, of) => of.iter_mut().for_each(|of| of.columns(visit)),
+        }
+    }
+
+    /// Returns the conditions that all have to be true.
+    pub(super) fn conditions(self) -> Vec<Self> {
+        match self {
+            Self::And(left, right) => {
+                let mut all = left.conditions();
+                all.extend(right.conditions());
+                all
+            }
+            other => vec![other],
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns() {
+        let like = |text: &str, pattern: &str| Pattern::new(pattern, Some('\\'), false).matches(text);
+        assert!(like("T cell", "T%") && like("T cell", "%cell") && like("T cell", "_ c%l"));
+        assert!(like("", "%") && like("a%b", "a\\%b") && like("aXbXc", "a%X_"));
+        assert!(!like("T cell", "B%") && !like("axb", "a\\%b") && !like("ab", "a_b") && !like("a", ""));
+        assert!(Pattern::new("ü%", None, true).matches("Üb"));
+    }
+}

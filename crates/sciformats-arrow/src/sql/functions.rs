@@ -1,0 +1,245 @@
+//! Functions of single rows.
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use sciformats_conventions::sciformats::{Error, Result};
+use sciformats_conventions::time::{Calendar, DateTime};
+
+use super::expr::{Function, Part, chosen_of, each, overflow, text_of};
+use super::vector::{Value, Vector, wrong};
+
+/// The number of nanoseconds in a second.
+const SECOND: i128 = 1_000_000_000;
+
+/// Returns the values of a function, whose number of arguments was checked.
+pub(super) fn call(function: Function, arguments: Vec<Vector>, rows: usize) -> Result<Vector> {
+    let mut arguments = arguments.into_iter();
+    let mut next = || arguments.next().unwrap_or(Vector::Null(rows));
+    let float = |values: Vector, of: fn(f64) -> f64| -> Result<Vector> {
+        Ok(Vector::Float(each(values.floats("a function of numbers")?, |value| Ok(of(value)))?))
+    };
+    Ok(match function {
+        Function::Abs => match next() {
+            Vector::Int(values) => {
+                Vector::Int(each(values, |value| value.checked_abs().ok_or_else(overflow))?)
+            }
+            other => float(other, f64::abs)?,
+        },
+        Function::Sign => match next() {
+            Vector::Int(values) => Vector::Int(each(values, |value| Ok(value.signum()))?),
+            other => float(other, |value| if value == 0.0 { 0.0 } else { value.signum() })?,
+        },
+        Function::Ceil => whole(next(), f64::ceil)?,
+        Function::Floor => whole(next(), f64::floor)?,
+        Function::Round => {
+            let of = next();
+            let digits = match arguments.next() {
+                Some(Vector::Int(digits)) => digits.into_iter().next().flatten().unwrap_or_default(),
+                Some(other) => return Err(wrong("a number of digits", &other)),
+                None => 0,
+            };
+            let factor = 10f64.powi(i32::try_from(digits.clamp(-300, 300)).unwrap_or_default());
+            match of {
+                Vector::Int(values) if digits >= 0 => Vector::Int(values),
+                other => Vector::Float(each(other.floats("round")?, |value| {
+                    let rounded = (value * factor).round() / factor;
+                    Ok(if rounded.is_finite() { rounded } else { value })
+                })?),
+            }
+        }
+        Function::Sqrt => float(next(), f64::sqrt)?,
+        Function::Exp => float(next(), f64::exp)?,
+        Function::Ln => float(next(), f64::ln)?,
+        Function::Log10 => float(next(), f64::log10)?,
+        Function::Sin => float(next(), f64::sin)?,
+        Function::Cos => float(next(), f64::cos)?,
+        Function::Tan => float(next(), f64::tan)?,
+        Function::Atan2 | Function::Power => {
+            let (left, right) =
+                (next().floats("a function of numbers")?, next().floats("a function of numbers")?);
+            let of = |l: f64, r: f64| if function == Function::Power { l.powf(r) } else { l.atan2(r) };
+            Vector::Float(left.into_iter().zip(right).map(|(l, r)| Some(of(l?, r?))).collect())
+        }
+        Function::IsFinite => Vector::Bool(each(next().floats("isfinite")?, |value| Ok(value.is_finite()))?),
+        Function::Lower => text(next(), |text| text.to_lowercase())?,
+        Function::Upper => text(next(), |text| text.to_uppercase())?,
+        Function::Trim => text(next(), |text| text.trim().to_owned())?,
+        Function::Length => {
+            let texts = next().texts("length")?;
+            Vector::Int(each(texts, |text| Ok(i64::try_from(text.chars().count()).unwrap_or(i64::MAX)))?)
+        }
+        Function::Substring => {
+            let (texts, from, count) = (next().texts("substring")?, next(), arguments.next());
+            substrings(texts, &from, count.as_ref())?
+        }
+        Function::Replace => {
+            let (texts, from, to) =
+                (next().texts("replace")?, next().texts("replace")?, next().texts("replace")?);
+            let replaced = texts.into_iter().zip(from).zip(to).map(|((text, from), to)| {
+                let (text, from, to) = (text?, from?, to?);
+                Some(if from.is_empty() { text } else { Arc::from(text.replace(&*from, &to)) })
+            });
+            Vector::Text(replaced.collect())
+        }
+        Function::StartsWith | Function::Contains => {
+            let (texts, parts) = (next().texts("a search in texts")?, next().texts("a search in texts")?);
+            let start = function == Function::StartsWith;
+            let found = texts.into_iter().zip(parts).map(|(text, part)| {
+                let (text, part) = (text?, part?);
+                Some(if start { text.starts_with(&*part) } else { text.contains(&*part) })
+            });
+            Vector::Bool(found.collect())
+        }
+        Function::Coalesce => {
+            let all: Vec<Vector> = arguments.collect();
+            let first = |row| all.iter().position(|of| !of.is_null(row)).unwrap_or_default();
+            chosen_of(&all, &(0..rows).map(first).collect::<Vec<_>>())?
+        }
+        Function::NullIf => {
+            let (left, right) = (next(), next());
+            let kept = (0..rows).map(|row| {
+                let equal = left.value(row).order(&right.value(row)).is_some_and(Ordering::is_eq);
+                (!equal).then_some(row)
+            });
+            left.taken(&kept.collect::<Vec<_>>())
+        }
+        Function::Greatest | Function::Least => {
+            let all: Vec<Vector> = arguments.collect();
+            let wanted = if function == Function::Greatest { Ordering::Greater } else { Ordering::Less };
+            let best = |row: usize| {
+                let mut best = 0;
+                for (at, of) in all.iter().enumerate().skip(1) {
+                    let before = all.get(best).map_or(Value::Null, |of| of.value(row));
+                    let value = of.value(row);
+                    if before == Value::Null || value.order(&before) == Some(wanted) {
+                        best = at;
+                    }
+                }
+                best
+            };
+            chosen_of(&all, &(0..rows).map(best).collect::<Vec<_>>())?
+        }
+        Function::Part(part) => parts(next(), part)?,
+        Function::Truncate => {
+            let (unit, values) = (next(), next());
+            let unit = match unit.value(0) {
+                Value::Text(unit) => unit,
+                _ if rows == 0 => Arc::from("day"),
+                _ => return Err(wrong("a unit of time", &unit)),
+            };
+            truncated(values, &unit)?
+        }
+        Function::Epoch => match next() {
+            Vector::Moment(values) => Vector::Float(each(values, |moment| Ok(moment as f64 / 1e9))?),
+            other => return Err(wrong("a date", &other)),
+        },
+    })
+}
+
+fn whole(values: Vector, of: fn(f64) -> f64) -> Result<Vector> {
+    match values {
+        Vector::Int(values) => Ok(Vector::Int(values)),
+        other => Ok(Vector::Float(each(other.floats("rounding")?, |value| Ok(of(value)))?)),
+    }
+}
+
+fn text(values: Vector, of: fn(&str) -> String) -> Result<Vector> {
+    Ok(Vector::Text(each(text_of(values)?, |text| Ok(Arc::from(of(&text))))?))
+}
+
+/// Returns parts of texts; the first letter has the number 1.
+fn substrings(texts: Vec<Option<Arc<str>>>, from: &Vector, count: Option<&Vector>) -> Result<Vector> {
+    let number = |of: &Vector, row: usize| match of.value(row) {
+        Value::Int(value) => Ok(Some(value)),
+        Value::Null => Ok(None),
+        _ => Err(wrong("a place in a text", of)),
+    };
+    let mut parts = Vec::with_capacity(texts.len());
+    for (row, text) in texts.into_iter().enumerate() {
+        let from = number(from, row)?;
+        let count = count.map(|count| number(count, row)).transpose()?;
+        let (Some(text), Some(from)) = (text, from) else {
+            parts.push(None);
+            continue;
+        };
+        let Some(count) = count.unwrap_or(Some(i64::MAX)) else {
+            parts.push(None);
+            continue;
+        };
+        let end = from.saturating_add(count).max(1); // a bound: no text is longer
+        let start = from.max(1);
+        let skipped = usize::try_from(start - 1).unwrap_or(usize::MAX);
+        let taken = usize::try_from(end.saturating_sub(start)).unwrap_or_default();
+        parts.push(Some(Arc::from(text.chars().skip(skipped).take(taken).collect::<String>())));
+    }
+    Ok(Vector::Text(parts))
+}
+
+fn moments(values: Vector) -> Result<Vec<Option<i128>>> {
+    match values {
+        Vector::Moment(values) => Ok(values),
+        Vector::Null(rows) => Ok(vec![None; rows]),
+        text @ Vector::Text(_) => moments(super::expr::cast(text, super::expr::To::Moment, false)?),
+        other => Err(wrong("a date", &other)),
+    }
+}
+
+/// Returns the year, month and day of a date.
+fn day_of(moment: i128) -> Option<(i64, i64, i64)> {
+    let shown = DateTime::at(Calendar::ProlepticGregorian, moment)?.to_string();
+    let (date, _) = shown.split_once('T')?;
+    let mut numbers = date.rsplitn(3, '-');
+    let day = numbers.next()?.parse().ok()?;
+    let month = numbers.next()?.parse().ok()?;
+    Some((numbers.next()?.parse().ok()?, month, day))
+}
+
+fn parts(values: Vector, part: Part) -> Result<Vector> {
+    let of = |moment: i128| -> Result<i64> {
+        let seconds = moment.div_euclid(SECOND);
+        let clock = |unit: i128, most: i128| {
+            i64::try_from(seconds.div_euclid(unit).rem_euclid(most)).unwrap_or_default()
+        };
+        let day = || day_of(moment).ok_or_else(|| Error::usage("sql", "has a date out of range"));
+        Ok(match part {
+            Part::Year => day()?.0,
+            Part::Month => day()?.1,
+            Part::Day => day()?.2,
+            Part::Hour => clock(3600, 24),
+            Part::Minute => clock(60, 60),
+            Part::Second => clock(1, 60),
+        })
+    };
+    Ok(Vector::Int(each(moments(values)?, of)?))
+}
+
+fn truncated(values: Vector, unit: &str) -> Result<Vector> {
+    let fixed = match unit.to_ascii_lowercase().as_str() {
+        "second" => Some(SECOND),
+        "minute" => Some(60 * SECOND),
+        "hour" => Some(3600 * SECOND),
+        "day" => Some(86_400 * SECOND),
+        "month" | "year" => None,
+        _ => {
+            return Err(Error::usage(
+                "sql",
+                format!(
+                    "truncates dates to {unit:?}, which is none of second, minute, hour, day, month, year"
+                ),
+            ));
+        }
+    };
+    let year = unit.eq_ignore_ascii_case("year");
+    let of = |moment: i128| match fixed {
+        Some(length) => Ok(moment.div_euclid(length) * length),
+        None => {
+            let (of, month, _) =
+                day_of(moment).ok_or_else(|| Error::usage("sql", "has a date out of range"))?;
+            let first = if year { 1 } else { month };
+            crate::predicate::moment(&format!("{of:04}-{first:02}-01"))
+                .ok_or_else(|| Error::usage("sql", "has a date out of range"))
+        }
+    };
+    Ok(Vector::Moment(each(moments(values)?, of)?))
+}

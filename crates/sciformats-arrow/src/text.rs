@@ -1,0 +1,196 @@
+//! Values of Arrow arrays as text: for people and CSV, and as JSON.
+
+use std::fmt::Write;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{self, ArrowDictionaryKeyType, ArrowPrimitiveType};
+use arrow_array::{Array, OffsetSizeTrait};
+use arrow_schema::{DataType, TimeUnit};
+use sciformats_conventions::sciformats::model::write_text;
+use sciformats_conventions::time::{Calendar, DateTime};
+
+/// How values become text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Style {
+    /// For people and CSV: texts as they are, and nothing for missing values and NaN.
+    Plain,
+    /// JSON, in which missing values, NaN and infinities are `null`.
+    Json,
+}
+
+/// Appends the value at a row; returns whether there is one.
+///
+/// ```
+/// use sciformats_arrow::arrow_array::Int32Array;
+/// use sciformats_arrow::{Style, write_cell};
+///
+/// let mut out = String::new();
+/// let column = Int32Array::from(vec![Some(7), None]);
+/// assert!(write_cell(&mut out, Style::Json, &column, 0) && !write_cell(&mut out, Style::Json, &column, 1));
+/// assert_eq!(out, "7null");
+/// ```
+pub fn write_cell(out: &mut String, style: Style, array: &dyn Array, row: usize) -> bool {
+    if row >= array.len() || array.is_null(row) {
+        return missing(out, style);
+    }
+    macro_rules! number {
+        ($kind:ty) => {{
+            let _ = write!(out, "{}", array.as_primitive::<$kind>().value(row));
+            true
+        }};
+    }
+    match array.data_type() {
+        DataType::Int8 => number!(types::Int8Type),
+        DataType::Int16 => number!(types::Int16Type),
+        DataType::Int32 => number!(types::Int32Type),
+        DataType::Int64 => number!(types::Int64Type),
+        DataType::UInt8 => number!(types::UInt8Type),
+        DataType::UInt16 => number!(types::UInt16Type),
+        DataType::UInt32 => number!(types::UInt32Type),
+        DataType::UInt64 => number!(types::UInt64Type),
+        DataType::Float16 => {
+            let value = array.as_primitive::<types::Float16Type>().value(row).to_f32();
+            float(out, style, value.is_finite(), value.is_nan(), value)
+        }
+        DataType::Float32 => {
+            let value = array.as_primitive::<types::Float32Type>().value(row);
+            float(out, style, value.is_finite(), value.is_nan(), value)
+        }
+        DataType::Float64 => {
+            let value = array.as_primitive::<types::Float64Type>().value(row);
+            float(out, style, value.is_finite(), value.is_nan(), value)
+        }
+        DataType::Boolean => {
+            let _ = write!(out, "{}", array.as_boolean().value(row));
+            true
+        }
+        DataType::Utf8 => text(out, style, array.as_string::<i32>().value(row)),
+        DataType::LargeUtf8 => text(out, style, array.as_string::<i64>().value(row)),
+        DataType::Utf8View => text(out, style, array.as_string_view().value(row)),
+        DataType::Binary => bytes(out, style, array.as_binary::<i32>().value(row)),
+        DataType::LargeBinary => bytes(out, style, array.as_binary::<i64>().value(row)),
+        DataType::BinaryView => bytes(out, style, array.as_binary_view().value(row)),
+        DataType::FixedSizeBinary(_) => bytes(out, style, array.as_fixed_size_binary().value(row)),
+        DataType::Timestamp(unit, zone) => {
+            let count = match unit {
+                TimeUnit::Second => array.as_primitive::<types::TimestampSecondType>().value(row),
+                TimeUnit::Millisecond => array.as_primitive::<types::TimestampMillisecondType>().value(row),
+                TimeUnit::Microsecond => array.as_primitive::<types::TimestampMicrosecondType>().value(row),
+                TimeUnit::Nanosecond => array.as_primitive::<types::TimestampNanosecondType>().value(row),
+            };
+            moment(out, style, i128::from(count) * crate::decode::length(*unit), zone.is_some())
+        }
+        DataType::Date32 => {
+            let days = array.as_primitive::<types::Date32Type>().value(row);
+            moment(out, style, i128::from(days) * 86_400_000_000_000, false)
+        }
+        DataType::Date64 => {
+            let count = array.as_primitive::<types::Date64Type>().value(row);
+            moment(out, style, i128::from(count) * 1_000_000, false)
+        }
+        DataType::Duration(unit) => {
+            let count = match unit {
+                TimeUnit::Second => array.as_primitive::<types::DurationSecondType>().value(row),
+                TimeUnit::Millisecond => array.as_primitive::<types::DurationMillisecondType>().value(row),
+                TimeUnit::Microsecond => array.as_primitive::<types::DurationMicrosecondType>().value(row),
+                TimeUnit::Nanosecond => array.as_primitive::<types::DurationNanosecondType>().value(row),
+            };
+            // A span is a number of seconds.
+            let seconds = count as f64 * (crate::decode::length(*unit) as f64 / 1e9);
+            float(out, style, true, false, seconds)
+        }
+        DataType::Dictionary(key, _) => match **key {
+            DataType::Int8 => name::<types::Int8Type>(out, style, array, row),
+            DataType::Int16 => name::<types::Int16Type>(out, style, array, row),
+            DataType::Int32 => name::<types::Int32Type>(out, style, array, row),
+            DataType::Int64 => name::<types::Int64Type>(out, style, array, row),
+            DataType::UInt8 => name::<types::UInt8Type>(out, style, array, row),
+            DataType::UInt16 => name::<types::UInt16Type>(out, style, array, row),
+            DataType::UInt32 => name::<types::UInt32Type>(out, style, array, row),
+            _ => name::<types::UInt64Type>(out, style, array, row),
+        },
+        DataType::FixedSizeList(..) => list(out, style, array.as_fixed_size_list().value(row).as_ref()),
+        DataType::List(_) => of_list::<i32>(out, style, array, row),
+        DataType::LargeList(_) => of_list::<i64>(out, style, array, row),
+        DataType::Struct(fields) => {
+            out.push('{');
+            for (at, (field, column)) in fields.iter().zip(array.as_struct().columns()).enumerate() {
+                out.push_str(if at > 0 { "," } else { "" });
+                write_text(out, field.name());
+                out.push(':');
+                write_cell(out, Style::Json, column.as_ref(), row);
+            }
+            out.push('}');
+            true
+        }
+        other => text(out, style, &format!("({other})")),
+    }
+}
+
+fn missing(out: &mut String, style: Style) -> bool {
+    if style == Style::Json {
+        out.push_str("null");
+    }
+    false
+}
+
+fn float(out: &mut String, style: Style, finite: bool, nan: bool, value: impl std::fmt::Debug) -> bool {
+    if nan || (!finite && style == Style::Json) {
+        return missing(out, style);
+    }
+    let _ = write!(out, "{value:?}");
+    true
+}
+
+fn text(out: &mut String, style: Style, text: &str) -> bool {
+    match style {
+        Style::Plain => out.push_str(text),
+        Style::Json => write_text(out, text),
+    }
+    true
+}
+
+/// Bytes in hexadecimal digits.
+fn bytes(out: &mut String, style: Style, bytes: &[u8]) -> bool {
+    let quote = if style == Style::Json { "\"" } else { "" };
+    out.push_str(quote);
+    for byte in bytes {
+        let _ = write!(out, "{byte:02x}");
+    }
+    out.push_str(quote);
+    true
+}
+
+fn moment(out: &mut String, style: Style, nanoseconds: i128, zoned: bool) -> bool {
+    let Some(moment) = DateTime::at(Calendar::ProlepticGregorian, nanoseconds) else {
+        return missing(out, style);
+    };
+    let quote = if style == Style::Json { "\"" } else { "" };
+    let _ = write!(out, "{quote}{moment}{}{quote}", if zoned { "Z" } else { "" });
+    true
+}
+
+fn name<K: ArrowDictionaryKeyType>(out: &mut String, style: Style, array: &dyn Array, row: usize) -> bool
+where
+    <K as ArrowPrimitiveType>::Native: TryInto<usize>,
+{
+    let names = array.as_dictionary::<K>();
+    match names.keys().value(row).try_into() {
+        Ok(key) => write_cell(out, style, names.values().as_ref(), key),
+        Err(_) => missing(out, style),
+    }
+}
+
+fn of_list<O: OffsetSizeTrait>(out: &mut String, style: Style, array: &dyn Array, row: usize) -> bool {
+    list(out, style, array.as_list::<O>().value(row).as_ref())
+}
+
+fn list(out: &mut String, _style: Style, values: &dyn Array) -> bool {
+    out.push('[');
+    for at in 0..values.len() {
+        out.push_str(if at > 0 { "," } else { "" });
+        write_cell(out, Style::Json, values, at);
+    }
+    out.push(']');
+    true
+}

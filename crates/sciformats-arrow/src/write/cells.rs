@@ -1,0 +1,318 @@
+//! The values of Arrow arrays as elements of HDF5.
+
+use arrow_array::cast::AsArray;
+use arrow_array::types;
+use arrow_array::{Array, ArrayRef};
+use arrow_buffer::ArrowNativeType;
+use arrow_schema::{DataType, TimeUnit};
+use sciformats_conventions::sciformats::hdf5_pure::Datatype;
+use sciformats_conventions::sciformats::hdf5_pure::values::Encoder;
+use sciformats_conventions::sciformats::{Error, Result};
+
+/// How the values of a column are stored.
+#[derive(Clone, Debug)]
+pub(super) struct Cell {
+    pub(super) datatype: Datatype,
+    pub(super) kind: Kind,
+    name: String,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum Kind {
+    /// Numbers of so many bytes, which Arrow has in the same form; the bytes of a missing one, if there is one.
+    Plain {
+        width: usize,
+        missing: Option<Vec<u8>>,
+    },
+    /// Bytes without a meaning, of one size.
+    Bytes(usize),
+    Truth,
+    /// Texts, or bytes, of any length.
+    Text,
+    /// Texts in places of this size.
+    Padded(usize),
+    /// Lists of one length.
+    Equal(Box<Cell>, usize),
+    /// Lists of any length.
+    List(Box<Cell>),
+    /// Records.
+    Record(Vec<Cell>),
+}
+
+/// What differs between the forms in which tables are stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Taste {
+    Plain,
+    PyTables,
+}
+
+fn unsupported(name: &str, what: impl std::fmt::Display) -> Error {
+    Error::unsupported(format!("the column {name} of {what} in this form of a table"))
+}
+
+/// The units of dates and spans, which are stored as integers.
+pub(super) fn units(kind: &DataType) -> Option<String> {
+    let name = |unit: &TimeUnit| match unit {
+        TimeUnit::Second => "seconds",
+        TimeUnit::Millisecond => "milliseconds",
+        TimeUnit::Microsecond => "microseconds",
+        TimeUnit::Nanosecond => "nanoseconds",
+    };
+    match kind {
+        DataType::Timestamp(unit, _) => Some(format!("{} since 1970-01-01", name(unit))),
+        DataType::Duration(unit) => Some(name(unit).to_owned()),
+        DataType::Date32 => Some("days since 1970-01-01".into()),
+        DataType::Date64 => Some("milliseconds since 1970-01-01".into()),
+        _ => None,
+    }
+}
+
+impl Cell {
+    /// Returns how values of a type are stored; `widths` has the sizes of the longest texts, if texts have one size.
+    pub(super) fn new(name: &str, kind: &DataType, taste: Taste, width: usize) -> Result<Self> {
+        let number = |datatype: Datatype, missing: Option<Vec<u8>>| {
+            let width = usize::try_from(datatype.size).unwrap_or_default();
+            (datatype, Kind::Plain { width, missing })
+        };
+        let integer = |signed, size| number(Datatype::integer(signed, size), None);
+        // NumPy's missing date.
+        let moment = || number(Datatype::integer(true, 8), Some(i64::MIN.to_le_bytes().to_vec()));
+        let (datatype, kind) = match kind {
+            DataType::Int8 => integer(true, 1),
+            DataType::Int16 => integer(true, 2),
+            DataType::Int32 => integer(true, 4),
+            DataType::Int64 => integer(true, 8),
+            DataType::UInt8 => integer(false, 1),
+            DataType::UInt16 => integer(false, 2),
+            DataType::UInt32 => integer(false, 4),
+            DataType::UInt64 => integer(false, 8),
+            DataType::Float16 => number(Datatype::float16(), Some(half::f16::NAN.to_le_bytes().to_vec())),
+            DataType::Float32 => number(Datatype::float32(), Some(f32::NAN.to_le_bytes().to_vec())),
+            DataType::Float64 => number(Datatype::float64(), Some(f64::NAN.to_le_bytes().to_vec())),
+            DataType::Timestamp(..) | DataType::Duration(_) | DataType::Date64 => moment(),
+            DataType::Date32 => integer(true, 4),
+            DataType::Boolean => match taste {
+                Taste::PyTables => (Datatype::bits(1), Kind::Truth),
+                Taste::Plain => {
+                    let truths = [("FALSE", 0), ("TRUE", 1)];
+                    (Datatype::enumeration(&Datatype::integer(true, 1), truths)?, Kind::Truth)
+                }
+            },
+            DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View | DataType::Dictionary(..) => {
+                match taste {
+                    Taste::PyTables => {
+                        let size =
+                            u32::try_from(width.max(1)).map_err(|_| unsupported(name, "texts this long"))?;
+                        (Datatype::fixed_string(size), Kind::Padded(width.max(1)))
+                    }
+                    Taste::Plain => (Datatype::string(), Kind::Text),
+                }
+            }
+            DataType::FixedSizeBinary(size) => {
+                let bytes = usize::try_from(*size).unwrap_or_default();
+                let size = u32::try_from(*size).unwrap_or_default();
+                (Datatype::opaque(size, "bytes"), Kind::Bytes(bytes))
+            }
+            DataType::Binary | DataType::LargeBinary | DataType::BinaryView if taste == Taste::Plain => {
+                (Datatype::sequence(&Datatype::integer(false, 1)), Kind::Text)
+            }
+            DataType::FixedSizeList(item, size) => {
+                let of = Self::new(name, item.data_type(), taste, width)?;
+                let count = usize::try_from(*size).unwrap_or_default();
+                let shape = [u32::try_from(*size).unwrap_or_default()];
+                if count == 0 {
+                    return Err(unsupported(name, "lists without values"));
+                }
+                (Datatype::array(&shape, &of.datatype), Kind::Equal(Box::new(of), count))
+            }
+            DataType::List(item) | DataType::LargeList(item) if taste == Taste::Plain => {
+                let of = Self::new(name, item.data_type(), taste, width)?;
+                if !of.is_flat() {
+                    return Err(unsupported(name, "lists of texts or lists"));
+                }
+                (Datatype::sequence(&of.datatype), Kind::List(Box::new(of)))
+            }
+            DataType::Struct(fields) => {
+                let of = fields.iter().map(|field| Self::new(field.name(), field.data_type(), taste, width));
+                let of = of.collect::<Result<Vec<_>>>()?;
+                let members = of.iter().map(|cell| (cell.name.as_str(), cell.datatype.clone()));
+                (Datatype::compound(members), Kind::Record(of))
+            }
+            other => return Err(unsupported(name, format!("values of type {other}"))),
+        };
+        Ok(Self { datatype, kind, name: name.to_owned() })
+    }
+
+    /// Returns whether the bytes of values are all there is to store.
+    fn is_flat(&self) -> bool {
+        match &self.kind {
+            Kind::Text | Kind::List(_) => false,
+            Kind::Equal(of, _) => of.is_flat(),
+            Kind::Record(of) => of.iter().all(Self::is_flat),
+            _ => true,
+        }
+    }
+
+    fn missing(&self) -> Error {
+        let name = &self.name;
+        Error::unsupported(format!(
+            "a missing value in the column {name}, for which this form has no place (AnnData has one),"
+        ))
+    }
+
+    /// Prepares the values of an array to be appended row by row.
+    pub(super) fn values(&self, array: &ArrayRef) -> Result<Values> {
+        if array.null_count() > 0 && !matches!(self.kind, Kind::Plain { missing: Some(_), .. }) {
+            return Err(self.missing());
+        }
+        Ok(match &self.kind {
+            Kind::Plain { width, missing } => {
+                let mut bytes =
+                    plain_bytes(array, *width).ok_or_else(|| unsupported(&self.name, "other values"))?;
+                if let (Some(missing), Some(nulls)) = (missing, array.nulls()) {
+                    for (place, valid) in bytes.chunks_exact_mut((*width).max(1)).zip(nulls) {
+                        if !valid {
+                            place.copy_from_slice(missing);
+                        }
+                    }
+                }
+                Values::Fixed(*width, bytes)
+            }
+            Kind::Bytes(size) => {
+                let of = array.as_fixed_size_binary();
+                Values::Fixed(*size, (0..of.len()).flat_map(|row| of.value(row).to_vec()).collect())
+            }
+            Kind::Truth => Values::Fixed(1, array.as_boolean().values().iter().map(u8::from).collect()),
+            Kind::Text => Values::Text(texts(array)?),
+            Kind::Padded(size) => {
+                let mut bytes = Vec::with_capacity(array.len().saturating_mul(*size)); // a hint
+                for text in texts(array)? {
+                    let before = bytes.len();
+                    bytes.extend_from_slice(text.get(..text.len().min(*size)).unwrap_or_default());
+                    bytes.resize(before.saturating_add(*size), 0); // a bound
+                }
+                Values::Fixed(*size, bytes)
+            }
+            Kind::Equal(of, count) => {
+                let lists = array.as_fixed_size_list();
+                Values::Equal(Box::new(of.values(lists.values())?), *count, lists.offset())
+            }
+            Kind::List(of) => {
+                let (values, ends): (&ArrayRef, Vec<usize>) = match array.data_type() {
+                    DataType::List(_) => {
+                        let lists = array.as_list::<i32>();
+                        (lists.values(), lists.offsets().iter().map(|end| end.as_usize()).collect())
+                    }
+                    _ => {
+                        let lists = array.as_list::<i64>();
+                        (lists.values(), lists.offsets().iter().map(|end| end.as_usize()).collect())
+                    }
+                };
+                Values::List(Box::new(of.values(values)?), ends)
+            }
+            Kind::Record(of) => {
+                let columns = array.as_struct().columns().iter();
+                Values::Record(
+                    of.iter().zip(columns).map(|(of, column)| of.values(column)).collect::<Result<_>>()?,
+                )
+            }
+        })
+    }
+}
+
+/// Values that are ready to be appended.
+pub(super) enum Values {
+    Fixed(usize, Vec<u8>),
+    Text(Vec<Vec<u8>>),
+    Equal(Box<Values>, usize, usize),
+    List(Box<Values>, Vec<usize>),
+    Record(Vec<Values>),
+}
+
+impl Values {
+    /// Appends the value at a row.
+    pub(super) fn append(&self, row: usize, to: &mut Encoder<'_>) -> Result<()> {
+        let lost = || Error::internal("a column that is shorter than its table");
+        match self {
+            Self::Fixed(width, bytes) => {
+                let start = row.checked_mul(*width).ok_or_else(lost)?;
+                to.bytes(bytes.get(start..).and_then(|rest| rest.get(..*width)).ok_or_else(lost)?);
+                Ok(())
+            }
+            Self::Text(texts) => {
+                let text = texts.get(row).ok_or_else(lost)?;
+                to.sequence(text.len(), text)
+            }
+            Self::Equal(of, count, first) => {
+                let start =
+                    row.checked_add(*first).and_then(|row| row.checked_mul(*count)).ok_or_else(lost)?;
+                (start..start.saturating_add(*count)).try_for_each(|at| of.append(at, to)) // a bound
+            }
+            Self::List(of, ends) => {
+                let (start, end) = (ends.get(row), ends.get(row.saturating_add(1))); // a bound
+                let (Some(&start), Some(&end)) = (start, end) else { return Err(lost()) };
+                let Self::Fixed(width, bytes) = &**of else { return Err(lost()) };
+                let part = start.checked_mul(*width).zip(end.checked_mul(*width));
+                let part = part.and_then(|(start, end)| bytes.get(start..end)).ok_or_else(lost)?;
+                to.sequence(end.saturating_sub(start), part) // a bound: offsets are in order
+            }
+            Self::Record(of) => of.iter().try_for_each(|of| of.append(row, to)),
+        }
+    }
+}
+
+/// Returns the texts of an array, or its bytes.
+pub(super) fn texts(array: &ArrayRef) -> Result<Vec<Vec<u8>>> {
+    let rows = 0..array.len();
+    Ok(match array.data_type() {
+        DataType::Utf8 => rows.map(|row| array.as_string::<i32>().value(row).into()).collect(),
+        DataType::LargeUtf8 => rows.map(|row| array.as_string::<i64>().value(row).into()).collect(),
+        DataType::Utf8View => rows.map(|row| array.as_string_view().value(row).into()).collect(),
+        DataType::Binary => rows.map(|row| array.as_binary::<i32>().value(row).to_vec()).collect(),
+        DataType::LargeBinary => rows.map(|row| array.as_binary::<i64>().value(row).to_vec()).collect(),
+        DataType::BinaryView => rows.map(|row| array.as_binary_view().value(row).to_vec()).collect(),
+        _ => {
+            let mut texts = Vec::with_capacity(array.len());
+            for row in rows {
+                let mut text = String::new();
+                crate::write_cell(&mut text, crate::Style::Plain, array.as_ref(), row);
+                texts.push(text.into_bytes());
+            }
+            texts
+        }
+    })
+}
+
+/// Returns the little-endian bytes of numbers.
+pub(super) fn plain_bytes(array: &ArrayRef, width: usize) -> Option<Vec<u8>> {
+    macro_rules! of {
+        ($kind:ty) => {
+            array.as_primitive::<$kind>().values().iter().flat_map(|value| value.to_le_bytes()).collect()
+        };
+    }
+    let bytes: Vec<u8> = match array.data_type() {
+        DataType::Int8 => of!(types::Int8Type),
+        DataType::Int16 => of!(types::Int16Type),
+        DataType::Int32 => of!(types::Int32Type),
+        DataType::Int64 => of!(types::Int64Type),
+        DataType::UInt8 => of!(types::UInt8Type),
+        DataType::UInt16 => of!(types::UInt16Type),
+        DataType::UInt32 => of!(types::UInt32Type),
+        DataType::UInt64 => of!(types::UInt64Type),
+        DataType::Float16 => of!(types::Float16Type),
+        DataType::Float32 => of!(types::Float32Type),
+        DataType::Float64 => of!(types::Float64Type),
+        DataType::Date32 => of!(types::Date32Type),
+        DataType::Date64 => of!(types::Date64Type),
+        DataType::Timestamp(TimeUnit::Second, _) => of!(types::TimestampSecondType),
+        DataType::Timestamp(TimeUnit::Millisecond, _) => of!(types::TimestampMillisecondType),
+        DataType::Timestamp(TimeUnit::Microsecond, _) => of!(types::TimestampMicrosecondType),
+        DataType::Timestamp(TimeUnit::Nanosecond, _) => of!(types::TimestampNanosecondType),
+        DataType::Duration(TimeUnit::Second) => of!(types::DurationSecondType),
+        DataType::Duration(TimeUnit::Millisecond) => of!(types::DurationMillisecondType),
+        DataType::Duration(TimeUnit::Microsecond) => of!(types::DurationMicrosecondType),
+        DataType::Duration(TimeUnit::Nanosecond) => of!(types::DurationNanosecondType),
+        _ => return None,
+    };
+    (bytes.len() == array.len().checked_mul(width)?).then_some(bytes)
+}

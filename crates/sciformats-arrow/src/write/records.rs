@@ -1,0 +1,235 @@
+//! Tables as lists of records, and as groups of arrays.
+
+use std::path::Path;
+
+use arrow_array::ArrayRef;
+use arrow_schema::{DataType, SchemaRef};
+use sciformats_conventions::sciformats::hdf5_pure::{Datatype, ObjectId, Range, Slab, Writer};
+use sciformats_conventions::sciformats::{Error, Result};
+
+use super::cells::{Cell, Taste, texts, units};
+use super::{Form, WriteOptions};
+use crate::csv::of_arrow;
+use crate::{Options, Scan};
+
+/// The size of chunks.
+const CHUNK: u64 = 1 << 18;
+
+/// Writes a list of records.
+pub(super) fn write(table: &dyn Scan, (file, place): (&Path, &str), options: &WriteOptions) -> Result<u64> {
+    let schema = table.schema();
+    if schema.fields().is_empty() {
+        return Err(Error::usage("table", "has no columns, but a record needs a field"));
+    }
+    let taste = if options.form == Form::PyTables { Taste::PyTables } else { Taste::Plain };
+    let widths =
+        if taste == Taste::PyTables { widths(table, &schema)? } else { vec![0; schema.fields().len()] };
+    let fields = schema.fields().iter().zip(widths);
+    let cells = fields.map(|(field, width)| Cell::new(field.name(), field.data_type(), taste, width));
+    let cells = cells.collect::<Result<Vec<_>>>()?;
+    let members = schema.fields().iter().zip(&cells);
+    let datatype =
+        Datatype::compound(members.map(|(field, cell)| (field.name().as_str(), cell.datatype.clone())));
+    let mut writer = options.writer(file)?;
+    parents(&mut writer, place, taste)?;
+    let id = started(&mut writer, (place, &datatype, &[]), options)?;
+    let reader = table.scan(&Options::default())?;
+    let mut rows = 0u64;
+    for batch in reader {
+        let batch = batch.map_err(of_arrow)?;
+        let values = cells.iter().zip(batch.columns()).map(|(cell, column)| cell.values(column));
+        let values = values.collect::<Result<Vec<_>>>()?;
+        rows = append(&mut writer, id, (rows, batch.num_rows()), &[], |row, to| {
+            values.iter().try_for_each(|of| of.append(row, to))
+        })?;
+    }
+    for (at, field) in schema.fields().iter().enumerate() {
+        if taste == Taste::PyTables {
+            writer.attribute(id, &format!("FIELD_{at}_NAME"), field.name().as_str())?;
+        }
+        let units = units(field.data_type()).or_else(|| field.metadata().get("units").cloned());
+        if let Some(units) = units {
+            writer.attribute(id, &format!("{}.units", field.name()), units.as_str())?;
+        }
+    }
+    if taste == Taste::PyTables {
+        let count = i64::try_from(rows).map_err(|_| Error::usage("rows", "are too many for PyTables"))?;
+        writer.attribute(id, "NROWS", count)?;
+        for (name, text) in [("CLASS", "TABLE"), ("VERSION", "2.7"), ("TITLE", ""), ("FLAVOR", "numpy")] {
+            writer.attribute(id, name, text)?;
+        }
+    }
+    writer.finish()?;
+    Ok(rows)
+}
+
+/// Writes a group with an array for each column.
+pub(super) fn columns(table: &dyn Scan, (file, place): (&Path, &str), options: &WriteOptions) -> Result<u64> {
+    let schema = table.schema();
+    let mut writer = options.writer(file)?;
+    parents(&mut writer, place, Taste::Plain)?;
+    writer.group(place)?;
+    let mut arrays = Vec::new();
+    for field in schema.fields() {
+        // Lists of one length are further dimensions.
+        let (mut kind, mut sides) = (field.data_type(), Vec::new());
+        while let DataType::FixedSizeList(item, side) = kind {
+            sides.push(u64::try_from(*side).unwrap_or_default());
+            kind = item.data_type();
+        }
+        let cell = Cell::new(field.name(), kind, Taste::Plain, 0)?;
+        let inner = format!("{place}/{}", field.name());
+        if field.name().contains('/') || field.name().is_empty() {
+            let name = field.name();
+            return Err(Error::unsupported(format!("the name {name:?} of a column as that of an array")));
+        }
+        let id = started(&mut writer, (&inner, &cell.datatype, &sides), options)?;
+        let units = units(kind).or_else(|| field.metadata().get("units").cloned());
+        if let Some(units) = units {
+            writer.attribute(id, "units", units.as_str())?;
+        }
+        arrays.push((id, cell, sides));
+    }
+    let mut rows = 0u64;
+    for batch in table.scan(&Options::default())? {
+        let batch = batch.map_err(of_arrow)?;
+        for ((id, cell, sides), column) in arrays.iter().zip(batch.columns()) {
+            let mut flat: ArrayRef = std::sync::Arc::clone(column);
+            let mut inner = 1usize;
+            for side in sides {
+                use arrow_array::Array;
+                use arrow_array::cast::AsArray;
+                let lists = flat.as_fixed_size_list();
+                if lists.null_count() > 0 {
+                    return Err(Error::unsupported("a missing list in this form of a table"));
+                }
+                let side = usize::try_from(*side).unwrap_or_default();
+                let start = lists.offset().saturating_mul(side); // a bound
+                let next = lists.values().slice(start, lists.len().saturating_mul(side)); // a bound
+                inner = inner.saturating_mul(side); // a bound
+                flat = next;
+            }
+            let values = cell.values(&flat)?;
+            append(&mut writer, *id, (rows, batch.num_rows()), sides, |row, to| {
+                let start = row.saturating_mul(inner); // a bound
+                (start..start.saturating_add(inner)).try_for_each(|at| values.append(at, to)) // a bound
+            })?;
+        }
+        rows = rows.saturating_add(batch.num_rows() as u64); // a bound
+    }
+    writer.finish()?;
+    Ok(rows)
+}
+
+/// Starts a dataset without rows.
+fn started(
+    writer: &mut Writer,
+    (place, datatype, sides): (&str, &Datatype, &[u64]),
+    options: &WriteOptions,
+) -> Result<ObjectId> {
+    let inner = sides.iter().fold(1u64, |all, side| all.saturating_mul(*side)); // a bound
+    let row = inner.saturating_mul(datatype.size.into()).max(1); // a bound
+    let with = |first: u64| -> Vec<u64> { std::iter::once(first).chain(sides.iter().copied()).collect() };
+    let most = std::iter::once(None).chain(sides.iter().map(|side| Some(*side))).collect::<Vec<_>>();
+    let chunk = (CHUNK / row).max(1);
+    let mut builder =
+        writer.dataset(place).datatype(datatype.clone()).shape(with(0)).max_shape(most).chunks(with(chunk));
+    if options.level > 0 {
+        builder = builder.shuffle().deflate(options.level);
+    }
+    Ok(builder.create_encoded()?.id())
+}
+
+/// Appends rows, and returns the number of all of them.
+fn append(
+    writer: &mut Writer,
+    id: ObjectId,
+    (before, count): (u64, usize),
+    sides: &[u64],
+    mut row: impl FnMut(
+        usize,
+        &mut sciformats_conventions::sciformats::hdf5_pure::values::Encoder<'_>,
+    ) -> Result<()>,
+) -> Result<u64> {
+    let rows = before.checked_add(count as u64).ok_or_else(|| Error::usage("rows", "are more than 2^64"))?;
+    if count == 0 {
+        return Ok(rows);
+    }
+    let shape: Vec<u64> = std::iter::once(rows).chain(sides.iter().copied()).collect();
+    let mut dataset = writer.open_id(id)?;
+    dataset.resize(&shape)?;
+    let ranges =
+        std::iter::once(Range::new(before, count as u64)).chain(sides.iter().map(|side| Range::all(*side)));
+    let slab = Slab::new(&shape, ranges.collect::<Vec<_>>())?;
+    dataset.write_encoded(&slab, |to| (0..count).try_for_each(|at| row(at, to)))?;
+    Ok(rows)
+}
+
+/// Creates the groups above a table.
+fn parents(writer: &mut Writer, place: &str, taste: Taste) -> Result<()> {
+    let marked = |group: &mut sciformats_conventions::sciformats::hdf5_pure::GroupWriter<'_>| -> Result<()> {
+        for (name, text) in [("CLASS", "GROUP"), ("VERSION", "1.0"), ("TITLE", "")] {
+            group.attribute(name, text)?;
+        }
+        Ok(())
+    };
+    if taste == Taste::PyTables {
+        let mut root = writer.root();
+        marked(&mut root)?;
+        root.attribute("PYTABLES_FORMAT_VERSION", "2.1")?;
+    }
+    let ends = place.match_indices('/').map(|(at, _)| at).filter(|&at| at > 0);
+    for end in ends {
+        let mut group = writer.group(place.get(..end).unwrap_or_default())?;
+        if taste == Taste::PyTables {
+            marked(&mut group)?;
+        }
+    }
+    Ok(())
+}
+
+/// Returns the size of the longest text of each column, for which the table is read.
+fn widths(table: &dyn Scan, schema: &SchemaRef) -> Result<Vec<usize>> {
+    fn is_text(kind: &DataType) -> bool {
+        match kind {
+            DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View | DataType::Dictionary(..) => true,
+            DataType::FixedSizeList(item, _) => is_text(item.data_type()),
+            DataType::Struct(fields) => fields.iter().any(|field| is_text(field.data_type())),
+            _ => false,
+        }
+    }
+    fn longest(array: &ArrayRef) -> Result<usize> {
+        use arrow_array::cast::AsArray;
+        match array.data_type() {
+            DataType::FixedSizeList(..) => longest(array.as_fixed_size_list().values()),
+            DataType::Struct(_) => {
+                array.as_struct().columns().iter().try_fold(0, |most, column| Ok(most.max(longest(column)?)))
+            }
+            kind if is_text(kind) => Ok(texts(array)?.iter().map(Vec::len).max().unwrap_or_default()),
+            _ => Ok(0),
+        }
+    }
+    let mut widths = vec![0; schema.fields().len()];
+    let places: Vec<usize> = schema
+        .fields()
+        .iter()
+        .enumerate()
+        .filter(|(_, field)| is_text(field.data_type()))
+        .map(|(at, _)| at)
+        .collect();
+    if places.is_empty() {
+        return Ok(widths);
+    }
+    let names: Vec<&str> =
+        places.iter().filter_map(|&at| schema.fields().get(at)).map(|field| field.name().as_str()).collect();
+    for batch in table.scan(&Options::default().with_columns(names))? {
+        let batch = batch.map_err(of_arrow)?;
+        for (&place, column) in places.iter().zip(batch.columns()) {
+            let found = longest(column)?;
+            if let Some(width) = widths.get_mut(place) {
+                *width = (*width).max(found);
+            }
+        }
+    }
+    Ok(widths)
+}

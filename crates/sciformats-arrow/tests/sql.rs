@@ -1,0 +1,148 @@
+//! Queries over tables in memory. `cargo xtask conform tables` compares many more with DuckDB.
+#![cfg(feature = "sql")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use std::sync::Arc;
+
+use sciformats_arrow::arrow_array::{
+    ArrayRef, BooleanArray, Float64Array, Int64Array, LargeStringArray, RecordBatch, TimestampSecondArray,
+    UInt64Array,
+};
+use sciformats_arrow::sciformats_conventions::sciformats::{Error, Limits};
+use sciformats_arrow::sql::{Memory, SqlOptions, query};
+use sciformats_arrow::{Style, write_cell};
+
+fn tables() -> Memory {
+    let id: ArrayRef = Arc::new(Int64Array::from(vec![1, 2, 3, 4, 5]));
+    let x: ArrayRef = Arc::new(Float64Array::from(vec![0.5, f64::NAN, -1.5, 2.0, 4.0]));
+    let few: ArrayRef = Arc::new(Int64Array::from(vec![Some(7), None, Some(9), None, Some(7)]));
+    let kind: ArrayRef = Arc::new(LargeStringArray::from(vec!["a", "b", "a", "b", "c"]));
+    let good: ArrayRef = Arc::new(BooleanArray::from(vec![true, false, true, true, false]));
+    let at: ArrayRef = Arc::new(TimestampSecondArray::from(vec![0, 3600, 7200, 86_400, 90_000]));
+    let columns = [("id", id), ("x", x), ("few", few), ("kind", kind), ("good", good), ("at", at)];
+    let t = RecordBatch::try_from_iter(columns).unwrap();
+    let key: ArrayRef = Arc::new(LargeStringArray::from(vec!["a", "c", "d"]));
+    let name: ArrayRef = Arc::new(LargeStringArray::from(vec!["first", "third", "none"]));
+    let names = RecordBatch::try_from_iter([("kind", key), ("name", name)]).unwrap();
+    let large: ArrayRef = Arc::new(UInt64Array::from(vec![u64::MAX]));
+    let wide = RecordBatch::try_from_iter([("n", large)]).unwrap();
+    // Several batches, of which one has no rows.
+    let parts = vec![t.slice(0, 2), t.slice(2, 0), t.slice(2, 3)];
+    let memory = Memory::default().with("run.h5:/t", parts).unwrap();
+    memory.with("names", vec![names]).unwrap().with("wide", vec![wide]).unwrap()
+}
+
+/// The rows of a result as JSON.
+fn rows(text: &str) -> Vec<String> {
+    let found = query(&text.replace("FROM t", "FROM \"run.h5:/t\" AS t"), &tables(), &SqlOptions::default());
+    let mut rows = Vec::new();
+    for batch in found.unwrap_or_else(|error| panic!("{text}: {error}")) {
+        let batch = batch.unwrap();
+        for row in 0..batch.num_rows() {
+            let mut line = String::new();
+            for (at, column) in batch.columns().iter().enumerate() {
+                line.push_str(if at > 0 { " " } else { "" });
+                write_cell(&mut line, Style::Json, column.as_ref(), row);
+            }
+            rows.push(line);
+        }
+    }
+    rows
+}
+
+#[test]
+fn columns_conditions_and_order() {
+    assert_eq!(
+        rows("SELECT id, kind FROM t WHERE x > 0 AND kind <> 'c' ORDER BY id DESC"),
+        ["4 \"b\"", "1 \"a\""]
+    );
+    assert_eq!(rows("SELECT ID FROM t WHERE few IS NULL"), ["2", "4"]);
+    assert_eq!(rows("SELECT id / 2, id % 2, -id FROM t LIMIT 2 OFFSET 1"), ["1.0 0 -2", "1.5 1 -3"]);
+    assert_eq!(rows("SELECT DISTINCT kind FROM t ORDER BY kind"), ["\"a\"", "\"b\"", "\"c\""]);
+    assert_eq!(rows("SELECT id FROM t WHERE at >= '1970-01-02' ORDER BY 1"), ["4", "5"]);
+    assert_eq!(rows("SELECT 2 + 3 * 4, 'it''s', NULL"), ["14 \"it's\" null"]);
+}
+
+#[test]
+fn what_is_not_a_number_is_missing() {
+    assert_eq!(rows("SELECT count(*), count(x), sum(x), min(x), max(x) FROM t"), ["5 4 5.0 -1.5 4.0"]);
+    assert_eq!(rows("SELECT id FROM t WHERE x IS NULL"), ["2"]);
+    assert_eq!(rows("SELECT id FROM t WHERE NOT x > 1 ORDER BY id"), ["1", "3"]);
+    assert_eq!(rows("SELECT coalesce(x, 0) FROM t WHERE id = 2"), ["0.0"]);
+}
+
+#[test]
+fn groups() {
+    let found =
+        rows("SELECT kind, count(*) AS n, avg(x) FROM t GROUP BY kind HAVING count(*) > 1 ORDER BY n, kind");
+    assert_eq!(found, ["\"a\" 2 -0.5", "\"b\" 2 2.0"]);
+    assert_eq!(rows("SELECT count(*), sum(id), max(kind) FROM t WHERE id > 9"), ["0 null null"]);
+    assert_eq!(rows("SELECT count(DISTINCT few), median(id), var_pop(id) FROM t"), ["2 3.0 2.0"]);
+    assert_eq!(
+        rows("SELECT id % 2 AS odd, sum(id) FILTER (WHERE good) FROM t GROUP BY odd ORDER BY odd"),
+        ["0 4", "1 4"]
+    );
+}
+
+#[test]
+fn joins() {
+    let found = rows("SELECT id, name FROM t JOIN names ON t.kind = names.kind ORDER BY id");
+    assert_eq!(found, ["1 \"first\"", "3 \"first\"", "5 \"third\""]);
+    let found = rows("SELECT id, name FROM t FULL JOIN names USING (kind) ORDER BY id, name");
+    assert_eq!(found, ["1 \"first\"", "2 null", "3 \"first\"", "4 null", "5 \"third\"", "null \"none\""]);
+    assert_eq!(rows("SELECT count(*) FROM t CROSS JOIN names"), ["15"]);
+    let found =
+        rows("WITH few AS (SELECT id FROM t WHERE id < 3) SELECT sum(id) FROM few UNION ALL SELECT 8");
+    assert_eq!(found, ["3", "8"]);
+}
+
+#[test]
+fn what_is_wrong_is_named() {
+    let refused = |text: &str| match query(text, &tables(), &SqlOptions::default()) {
+        Err(error) => error,
+        Ok(found) => {
+            let error = found.map(|batch| batch.unwrap_err()).next().unwrap_or_else(|| panic!("{text}"));
+            match error {
+                sciformats_arrow::arrow_schema::ArrowError::ExternalError(error) => {
+                    *error.downcast().unwrap()
+                }
+                other => panic!("{other}"),
+            }
+        }
+    };
+    for (text, word) in [
+        ("SELEC 1", "parsed"),
+        ("SELECT nam FROM names", "name"),
+        ("SELECT name + 1 FROM names", "text"),
+        ("SELECT name, count(*) FROM names", "GROUP BY"),
+        ("SELECT 9223372036854775807 + 1", "64 bits"),
+        ("SELECT name FROM names ORDER BY 3", "3"),
+    ] {
+        let error = refused(text);
+        assert!(matches!(error, Error::Usage { .. }) && error.to_string().contains(word), "{text}: {error}");
+    }
+    for (text, word) in [
+        ("DELETE FROM names", "query"),
+        ("SELECT rank() OVER () FROM names", "window"),
+        ("SELECT n + 1 FROM wide", "18446744073709551615"),
+        ("SELECT name FROM names WHERE kind IN (SELECT kind FROM names)", "SQL"),
+    ] {
+        let error = refused(text);
+        assert!(
+            matches!(error, Error::Unsupported { .. }) && error.to_string().contains(word),
+            "{text}: {error}"
+        );
+    }
+    assert!(matches!(refused("SELECT * FROM nams"), Error::NotFound { .. }));
+    let deep = format!("SELECT {}1{}", "abs(".repeat(40), ")".repeat(40));
+    assert_eq!(rows(&deep), ["1"]);
+    let endless = format!("SELECT 1{}", " + 1".repeat(5_000));
+    assert!(matches!(refused(&endless), Error::Usage { .. }));
+}
+
+#[test]
+fn memory_is_limited() {
+    let options = SqlOptions::default().with_limits(Limits::default().with_memory(500));
+    let found = query("SELECT kind, count(*) FROM names GROUP BY kind", &tables(), &options);
+    assert!(matches!(found.err(), Some(Error::LimitExceeded { .. })));
+}
