@@ -28,4 +28,4 @@ mod tls;
 mod url;
 
 pub use options::RemoteOptions;
-pub use remote::{Remote, is_url, open, shown};
+pub use remote::{Remote, exists, is_url, open, shown, upload};
