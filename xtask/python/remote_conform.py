@@ -41,6 +41,10 @@ MIB = 1 << 20
 PATIENCE = 60
 
 
+# The requests of which the task draws a picture, by the program that makes them.
+KEPT = {"sciformats": "ours", "h5py + fsspec, blocks of 4 MiB": "theirs"}
+
+
 class Log:
     """The counts of the server."""
 
@@ -49,6 +53,9 @@ class Log:
 
     def clear(self):
         urllib.request.urlopen(self.url + "_clear").close()
+
+    def keep(self, name):
+        urllib.request.urlopen(f"{self.url}_keep?{name}").close()
 
     def read(self):
         """The numbers of requests, of requests each of which came after the one before was answered, and of bytes."""
@@ -116,6 +123,8 @@ class Bench:
             print(*self.rows[-1], sep=" | ", flush=True)
             return None
         taken = time.monotonic() - start
+        if what == "latest.h5: open, one dataset of 200" and who in KEPT:
+            self.log.keep(KEPT[who])
         requests, depth, sent = self.log.read() if counted else (0, 0, 0)
         counts = (requests, depth, f"{sent / MIB:.2f}") if counted else ("-", "-", "-")
         self.rows.append((what, who, *counts, f"{taken:.2f}"))
@@ -398,6 +407,63 @@ def from_s3(bench, folder):
 
         what = "s3://: run.gsd converted into an HDF5 file"
         if bench.row(what, "sciformats", converted, counted=False) is None:
+            bench.failures.append(f"{what}: no answer")
+
+        def written():
+            """A file of several parts, packed anew into the store by the program; whole or not at all."""
+            address = "s3://measured/made/latest.h5"
+            done = program("repack", os.path.join(folder, "latest.h5"), address)
+            if done.returncode:
+                raise RuntimeError(done.stderr.decode())
+            size = client.head_object(Bucket="measured", Key="made/latest.h5")["ContentLength"]
+            made = os.path.join(folder, "from-s3.h5")
+            client.download_file("measured", "made/latest.h5", made)
+            with h5py.File(made) as file:
+                found = file[path][()].tobytes()
+            for arguments in (("cat", "--format", "raw", address, path), ("diff", os.path.join(folder, "latest.h5"), address)):
+                done = program(*arguments)
+                if done.returncode or arguments[0] == "cat" and done.stdout != expected or found != expected:
+                    raise RuntimeError(f"{arguments} of what was written: {done.stderr.decode()}")
+            done = program("repack", os.path.join(folder, "earliest.h5"), address)
+            if done.returncode != 2 or b"exists already" not in done.stderr:
+                raise RuntimeError(f"an existing object is told by: {done.stderr.decode()}")
+            if client.list_multipart_uploads(Bucket="measured").get("Uploads"):
+                raise RuntimeError("an upload was left unfinished")
+            return size
+
+        what = "s3://: latest.h5 packed anew into the store"
+        if bench.row(what, "sciformats", written, counted=False) is None:
+            bench.failures.append(f"{what}: no answer")
+
+        def from_store_to_store():
+            address = "s3://measured/made/run.h5"
+            done = program("convert", "s3://measured/a folder/run.gsd", address, "--check")
+            if done.returncode:
+                raise RuntimeError(done.stderr.decode())
+            made = os.path.join(folder, "from-s3.h5")
+            client.download_file("measured", "made/run.h5", made)
+            with gsd.hoomd.open(os.path.join(folder, "run.gsd"), "r") as frames, h5py.File(made) as file:
+                if not np.array_equal(file["frames/77/particles/position"][()], frames[77].particles.position):
+                    raise RuntimeError("the positions of frame 77 differ")
+            done = program("convert", "s3://measured/a folder/run.gsd", "s3://measured/made/no.asdf", "--dry-run")
+            missing = client.list_objects_v2(Bucket="measured", Prefix="made/no")["KeyCount"] == 0
+            if done.returncode > 1 or not missing:
+                raise RuntimeError(f"--dry-run: {done.stderr.decode()}")
+            return 1
+
+        what = "s3://: run.gsd converted from store to store"
+        if bench.row(what, "sciformats", from_store_to_store, counted=False) is None:
+            bench.failures.append(f"{what}: no answer")
+
+        def presigned():
+            url = client.generate_presigned_url("get_object", Params={"Bucket": "measured", "Key": "a folder/latest.h5"})
+            done = subprocess.run([bench.program, "--quiet", "cat", "--format", "raw", url, path], capture_output=True, timeout=PATIENCE)
+            if done.stdout != expected:
+                raise RuntimeError(f"another answer than that of h5py: {done.stderr.decode()}")
+            return expected
+
+        what = "s3://: one dataset by a presigned URL"
+        if bench.row(what, "sciformats", presigned, counted=False) is None:
             bench.failures.append(f"{what}: no answer")
 
         def refused():

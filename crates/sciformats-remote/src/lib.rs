@@ -20,6 +20,7 @@
 pub mod http;
 pub mod index;
 
+mod cache;
 mod cloud;
 mod credentials;
 mod options;

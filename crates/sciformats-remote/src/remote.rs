@@ -6,6 +6,7 @@ use std::ops::Range;
 use sciformats_core::storage::{Planned, Purpose, Ranges, Statistics};
 use sciformats_core::{Error, ReadAt, Result};
 
+use crate::cache::Cached;
 use crate::cloud::Address;
 use crate::http::{Http, Version};
 use crate::index::Index;
@@ -91,11 +92,11 @@ pub fn shown(url: &str) -> String {
 pub fn open(url: &str, options: &RemoteOptions) -> Result<Remote> {
     if Address::is_address(url) {
         #[cfg(feature = "cloud")]
-        return Ok(Remote::new(crate::cloud::Object::open(url, options)?, options));
+        return Remote::new(crate::cloud::Object::open(url, options)?, url, options);
         #[cfg(not(feature = "cloud"))]
         return Err(Address::parse(url)?.unsupported());
     }
-    Ok(Remote::new(Http::open(url, options)?, options))
+    Remote::new(Http::open(url, options)?, url, options)
 }
 
 /// Writes a file into an object store, as a whole or not at all: `s3://BUCKET/KEY`, `gs://BUCKET/KEY` or
@@ -150,8 +151,11 @@ fn writable(url: &str) -> Result<()> {
 }
 
 impl Remote {
-    fn new(opening: Opening, options: &RemoteOptions) -> Self {
-        let Opening { store, front, back } = opening;
+    fn new(opening: Opening, url: &str, options: &RemoteOptions) -> Result<Self> {
+        let Opening { mut store, front, back } = opening;
+        if let Some(place) = &options.cache {
+            store = Cached::wrap(store, url, place)?;
+        }
         let size = store.size();
         let planned = Planned::with_options(store, options.plan.clone());
         let bytes = back.as_ref().map_or(0, |(_, bytes)| bytes.len() as u64) + front.len() as u64;
@@ -165,7 +169,7 @@ impl Remote {
                 planned.supply_known(start, bytes);
             }
         }
-        Self(planned)
+        Ok(Self(planned))
     }
 
     /// Opens a file with its index. No request is made until something is read that the index does not

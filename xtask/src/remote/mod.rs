@@ -2,6 +2,7 @@
 //! loopback interface waits before each answer, sends as fast as a connection to an object store does, and
 //! counts requests. Each row has bounds on the number of requests, on consecutive requests, and on bytes.
 
+mod picture;
 mod server;
 
 use std::fmt::Write as _;
@@ -16,6 +17,16 @@ use crate::python::Python;
 use crate::sh::{About, Failure, Result, cargo, root, run, shown, target_folder};
 
 const DOCUMENT: &str = "docs/remote.md";
+/// The picture of the plans with which one dataset is read.
+const PICTURE: &str = "docs/remote-plan.svg";
+
+/// The file of the picture, and the names under which the script keeps the requests of each program, with their titles.
+const PICTURED: &str = "latest.h5";
+const PANELS: [(&str, &str); 2] = [
+    ("ours", "sciformats: opening latest.h5 and reading one dataset of 200"),
+    ("theirs", "h5py over fsspec with blocks of 4 MiB: the same"),
+];
+
 const HEADING: &str = "## Measured";
 
 /// The milliseconds before each answer, as long as S3 takes.
@@ -39,12 +50,26 @@ pub(crate) fn task(mut args: Args) -> Result {
         Some(program) => PathBuf::from(program),
         None => built()?,
     };
-    let table = measure(&program, (delay, rate), only.as_deref())?;
+    let folder = target_folder()?.join("remote");
+    fs::create_dir_all(&folder).about(&folder)?;
+    let settings = server::Settings {
+        folder: folder.clone(),
+        delay: Duration::from_millis(delay),
+        rate: rate.saturating_mul(1_000_000),
+    };
+    let server = server::start(settings).about(Path::new("the server"))?;
+    let table = measure(&program, (&folder, &server.url), only.as_deref())?;
     let counts = table.counts();
     if publish {
         let path = root().join(DOCUMENT);
         let text = fs::read_to_string(&path).about(&path)?;
         fs::write(&path, published(&text, &table.render(delay, rate))).about(&path)?;
+        let panels =
+            PANELS.map(|(name, title)| picture::Panel { title: title.to_owned(), requests: server.kept(name) });
+        let file = folder.join(PICTURED);
+        let size = file.metadata().about(&file)?.len();
+        let path = root().join(PICTURE);
+        fs::write(&path, picture::draw(&panels, size)).about(&path)?;
     }
     println!("{counts}");
     counts.verdict(false)
@@ -59,21 +84,13 @@ fn built() -> Result<PathBuf> {
 }
 
 /// Lets the script read files with the program.
-fn measure(program: &Path, (delay, rate): (u64, u64), only: Option<&str>) -> Result<Table> {
+fn measure(program: &Path, (folder, url): (&Path, &str), only: Option<&str>) -> Result<Table> {
     let python = Python::prepare_in("venv-remote", "requirements-remote.txt")?;
     if let Some((pin, reason)) = python.missing().next() {
         return Err(Failure::setup(format!("{pin} cannot be installed: {reason}")));
     }
-    let place = target_folder()?.join("remote");
-    fs::create_dir_all(&place).about(&place)?;
-    let settings = server::Settings {
-        folder: place.clone(),
-        delay: Duration::from_millis(delay),
-        rate: rate.saturating_mul(1_000_000),
-    };
-    let url = server::start(settings).about(Path::new("the server"))?;
     let mut script = python.script(&root().join("xtask").join("python").join("remote_conform.py"));
-    script.arg(program).arg(&place).arg(&url);
+    script.arg(program).arg(folder).arg(url);
     if let Some(only) = only {
         script.arg("--only").arg(only);
     }

@@ -5,6 +5,7 @@
 //! |---|---|
 //! | `/NAME` | the file, or the requested range of it |
 //! | `/_clear` | nothing; the counts start anew |
+//! | `/_keep?NAME` | nothing; the requests since then are kept under this name |
 //! | `/_log` | the numbers of requests, of consecutive requests, and of bytes since then, separated by spaces |
 
 use std::fs::File;
@@ -14,6 +15,8 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
+
+use super::picture::Request;
 
 /// The largest number of bytes that are sent before the rate is looked at.
 const PIECE: u64 = 256 << 10;
@@ -31,14 +34,15 @@ pub(super) struct Settings {
 /// The requests since the counts started.
 #[derive(Debug, Default)]
 struct Log {
-    spans: Vec<(Instant, Instant)>,
+    spans: Vec<(Instant, Instant, Range<u64>)>,
     sent: u64,
+    kept: Vec<(String, Vec<Request>)>,
 }
 
 impl Log {
     /// Returns the largest number of requests of which each came after the one before was answered.
     fn depth(&self) -> usize {
-        let mut spans = self.spans.clone();
+        let mut spans: Vec<_> = self.spans.iter().map(|(start, end, _)| (*start, *end)).collect();
         spans.sort_unstable_by_key(|&(start, end)| (end, start));
         let mut last: Option<Instant> = None;
         let follows = |(start, end): (Instant, Instant)| {
@@ -50,13 +54,40 @@ impl Log {
         };
         spans.into_iter().map(follows).filter(|&follows| follows).count()
     }
+
+    fn requests(&self) -> Vec<Request> {
+        let Some(first) = self.spans.iter().map(|(start, ..)| *start).min() else { return Vec::new() };
+        let since = |time: &Instant| time.duration_since(first).as_secs_f64() * 1000.0;
+        let request = |(start, end, bytes): &(Instant, Instant, Range<u64>)| Request {
+            time: since(start)..since(end),
+            bytes: bytes.clone(),
+        };
+        self.spans.iter().map(request).collect()
+    }
 }
 
-/// Starts the server, which ends with the process, and returns its address.
-pub(super) fn start(settings: Settings) -> io::Result<String> {
+/// A server that runs.
+#[derive(Clone, Debug)]
+pub(super) struct Server {
+    pub(super) url: String,
+    log: Arc<Mutex<Log>>,
+}
+
+impl Server {
+    /// Returns the requests that were kept under a name.
+    pub(super) fn kept(&self, name: &str) -> Vec<Request> {
+        let log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = log.kept.iter().find(|(kept, _)| kept == name);
+        found.map(|(_, requests)| requests.clone()).unwrap_or_default()
+    }
+}
+
+/// Starts the server, which ends with the process.
+pub(super) fn start(settings: Settings) -> io::Result<Server> {
     let listener = TcpListener::bind("127.0.0.1:0")?;
-    let address = format!("http://{}/", listener.local_addr()?);
+    let url = format!("http://{}/", listener.local_addr()?);
     let (settings, log) = (Arc::new(settings), Arc::new(Mutex::new(Log::default())));
+    let server = Server { url, log: log.clone() };
     std::thread::spawn(move || {
         for connection in listener.incoming().flatten() {
             let (settings, log) = (settings.clone(), log.clone());
@@ -64,7 +95,7 @@ pub(super) fn start(settings: Settings) -> io::Result<String> {
             std::thread::spawn(move || talk(&connection, &settings, &log));
         }
     });
-    Ok(address)
+    Ok(server)
 }
 
 /// Answers the requests of one connection.
@@ -104,7 +135,15 @@ fn answer(
     let text = |text: &str| format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{text}", text.len());
     match path {
         "/_clear" => {
-            *log.lock().unwrap_or_else(PoisonError::into_inner) = Log::default();
+            let mut log = log.lock().unwrap_or_else(PoisonError::into_inner);
+            log.spans.clear();
+            log.sent = 0;
+            return out.write_all(text("").as_bytes());
+        }
+        _ if path.starts_with("/_keep?") => {
+            let mut log = log.lock().unwrap_or_else(PoisonError::into_inner);
+            let requests = log.requests();
+            log.kept.push((path.trim_start_matches("/_keep?").to_owned(), requests));
             return out.write_all(text("").as_bytes());
         }
         "/_log" => {
@@ -134,10 +173,10 @@ fn answer(
     if method == "HEAD" {
         out.write_all(head.as_bytes())?;
     } else {
-        sent = send(out, head, &mut file, body, settings.rate)?;
+        sent = send(out, head, &mut file, body.clone(), settings.rate)?;
     }
     let mut log = log.lock().unwrap_or_else(PoisonError::into_inner);
-    log.spans.push((begun, Instant::now()));
+    log.spans.push((begun, Instant::now(), body));
     log.sent += sent;
     Ok(())
 }
@@ -197,8 +236,8 @@ mod tests {
         std::fs::write(folder.path().join("a"), b"0123456789").unwrap();
         let settings =
             Settings { folder: folder.path().to_path_buf(), delay: Duration::from_millis(20), rate: 1 << 30 };
-        let address = start(settings).unwrap();
-        let host = address.trim_start_matches("http://").trim_end_matches('/').to_owned();
+        let server = start(settings).unwrap();
+        let host = server.url.trim_start_matches("http://").trim_end_matches('/').to_owned();
         let ask = |path: &str, range: &str| {
             let mut connection = TcpStream::connect(&host).unwrap();
             write!(connection, "GET {path} HTTP/1.1\r\nRange: {range}\r\n\r\n").unwrap();
@@ -217,5 +256,11 @@ mod tests {
         });
         assert!(ask("/a", "").ends_with("\r\n\r\n0123456789"));
         assert!(ask("/_log", "").ends_with("\r\n\r\n3 2 15"));
+        ask("/_keep?it", "");
+        let kept = server.kept("it");
+        assert_eq!(kept.iter().map(|request| request.bytes.end - request.bytes.start).sum::<u64>(), 15);
+        assert!(kept.iter().all(|request| request.time.end - request.time.start >= 20.0));
+        ask("/_clear", "");
+        assert!(ask("/_log", "").ends_with("\r\n\r\n0 0 0"));
     }
 }

@@ -42,12 +42,12 @@ pub(crate) fn upload(
     let upload = Mutex::new(Upload { multipart, next: 0 });
     let sent = send(&place, (file, length), &upload);
     let mut upload = upload.into_inner().unwrap_or_else(PoisonError::into_inner);
-    if let Err(error) = sent {
+    let done = sent.and_then(|()| place.wait(upload.multipart.complete()).map(drop));
+    if let Err(error) = done {
         // The parts that arrived are not part of any file, and are deleted now or by the rules of the store.
         let _ = place.wait(upload.multipart.abort());
         return Err(error);
     }
-    place.wait(upload.multipart.complete())?;
     let found = place.wait(place.store.head(&place.key))?;
     if found.size != size {
         let text = "the store has another file than the one that was written";
