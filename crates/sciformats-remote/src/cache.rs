@@ -251,7 +251,7 @@ impl Kept {
         if room < self.len {
             return None;
         }
-        file.by_ref().take(self.len).read_to_end(&mut bytes).ok()?;
+        (&file).take(self.len).read_to_end(&mut bytes).ok()?;
         if bytes.len() as u64 != self.len || checksum(&bytes) != self.checksum {
             let _ = fs::remove_file(&*self.pack);
             return None;
@@ -306,7 +306,7 @@ impl Head {
         let mut more = |bytes: &mut Vec<u8>, end: u64| -> Option<()> {
             let len = end.checked_sub(bytes.len() as u64)?;
             (end <= most).then_some(())?;
-            let came = file.by_ref().take(len).read_to_end(bytes).ok()?;
+            let came = (&file).take(len).read_to_end(bytes).ok()?;
             (came as u64 == len).then_some(())
         };
         more(&mut bytes, ranges_at.checked_add(4)?)?;
@@ -346,18 +346,18 @@ fn known(folder: &Path, identity: &str) -> BTreeMap<u64, Kept> {
     all
 }
 
-fn entries(folder: &Path) -> impl Iterator<Item = PathBuf> {
-    fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path())
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
 }
 
-fn packs(folder: &Path) -> impl Iterator<Item = PathBuf> {
-    entries(folder).filter(|path| path.extension().is_some_and(|ending| ending == PACK))
+fn packs(folder: &Path) -> Vec<PathBuf> {
+    entries(folder).into_iter().filter(|path| path.extension().is_some_and(|ending| ending == PACK)).collect()
 }
 
 /// Returns the number of bytes of all packs of a cache.
 fn occupied(folder: &Path) -> u64 {
     let size = |path: PathBuf| path.metadata().map_or(0, |metadata| metadata.len());
-    entries(folder).flat_map(|version| packs(&version)).map(size).fold(0, bound::sum)
+    entries(folder).into_iter().flat_map(|version| packs(&version)).map(size).fold(0, bound::sum)
 }
 
 /// Removes packs until the others need at most seven eighths of the permitted space, and returns how much they need.
@@ -488,7 +488,7 @@ mod tests {
         check(&*weak, "W/\"1\"", &[0..100]);
         check(&*weak, "W/\"1\"", &[0..100]);
         assert_eq!(taken(&asked).len(), 2);
-        for path in entries(folder.path()).flat_map(|version| packs(&version)) {
+        for path in entries(folder.path()).into_iter().flat_map(|version| packs(&version)) {
             let bytes = fs::read(path).unwrap();
             assert!(!bytes.windows(6).any(|window| window == b"secret"));
         }
@@ -499,7 +499,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let (store, _) = cached(folder.path(), 1 << 20, "\"1\"");
         check(&*store, "\"1\"", &[0..40, 100..160]);
-        let path = entries(folder.path()).flat_map(|version| packs(&version)).next().unwrap();
+        let path = entries(folder.path()).into_iter().flat_map(|version| packs(&version)).next().unwrap();
         let bytes = fs::read(&path).unwrap();
         for at in 0..bytes.len() {
             let mut damaged = bytes.clone();
@@ -510,7 +510,7 @@ mod tests {
             fs::write(&path, &damaged[..at]).unwrap();
             let (again, _) = cached(folder.path(), 1 << 20, "\"1\"");
             check(&*again, "\"1\"", &[0..160]);
-            for other in entries(folder.path()).flat_map(|version| packs(&version)) {
+            for other in entries(folder.path()).into_iter().flat_map(|version| packs(&version)) {
                 if other != path {
                     fs::remove_file(other).unwrap();
                 }
@@ -533,7 +533,7 @@ mod tests {
         assert_eq!(taken(&asked).iter().filter(|range| range.start == 0).count(), 1);
         check(&*store, "\"1\"", &[0..80_000]); // too long to be kept
         assert!(occupied(folder.path()) <= limit + limit / 8);
-        let abandoned = entries(folder.path()).next().unwrap().join(".1-2-3");
+        let abandoned = entries(folder.path()).into_iter().next().unwrap().join(".1-2-3");
         fs::write(&abandoned, b"x").unwrap();
         File::options().write(true).open(&abandoned).unwrap().set_modified(SystemTime::UNIX_EPOCH).unwrap();
         tidy(&Place { folder: folder.path().to_path_buf(), bytes: 0 });
