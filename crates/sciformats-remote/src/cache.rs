@@ -25,7 +25,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
-use nom::Parser;
 use nom::multi::{count, length_data};
 use nom::number::complete::{le_u32, le_u64};
 use sciformats_core::fault::{FaultKind, Parsed, constant, fail, field, locate_all};
@@ -271,7 +270,7 @@ impl Head {
         if (i.len() as u64) / 24 < u64::from(number) {
             return fail(i, FaultKind::Truncated);
         }
-        let (i, ranges) = field("ranges", count((le_u64, le_u64, le_u64), number as usize)).parse(i)?;
+        let (i, ranges) = field("ranges", count((le_u64, le_u64, le_u64), number as usize))(i)?;
         Ok((i, Self { identity: String::from_utf8_lossy(identity).into_owned(), ranges }))
     }
 

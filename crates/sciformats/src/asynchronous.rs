@@ -1,10 +1,9 @@
 //! Files that are opened and read without blocking the caller.
 
-use std::future::Future;
 use std::sync::Arc;
 
 use sciformats_core::IntoSelection;
-use sciformats_core::storage::{AsyncRanges, Awaited, PlanOptions, Planned, Workers};
+use sciformats_core::storage::{AsyncRanges, Awaited, PlanOptions, Planned, Work, Workers};
 
 use crate::{Element, File, OpenOptions, Result, Slab};
 
@@ -131,7 +130,7 @@ impl AsyncFile {
     pub fn run<T: Send + 'static>(
         &self,
         work: impl FnOnce(&File) -> Result<T> + Send + 'static,
-    ) -> impl Future<Output = Result<T>> + Send + 'static {
+    ) -> Work<T> {
         let file = self.file.clone();
         self.workers.run(move || work(&file))
     }
@@ -143,7 +142,7 @@ impl AsyncFile {
     pub fn read<T: Element + Send + 'static>(
         &self,
         path: &str,
-    ) -> impl Future<Output = Result<Vec<T>>> + Send + 'static {
+    ) -> Work<Vec<T>> {
         let path = path.to_owned();
         self.run(move |file| file.array(&path)?.read())
     }
@@ -156,7 +155,7 @@ impl AsyncFile {
         &self,
         path: &str,
         slab: &Slab,
-    ) -> impl Future<Output = Result<Vec<T>>> + Send + 'static {
+    ) -> Work<Vec<T>> {
         let (path, slab) = (path.to_owned(), slab.clone());
         self.run(move |file| file.array(&path)?.read_slab(&slab))
     }
@@ -169,7 +168,7 @@ impl AsyncFile {
         &self,
         path: &str,
         part: impl IntoSelection + Send + 'static,
-    ) -> impl Future<Output = Result<Vec<T>>> + Send + 'static {
+    ) -> Work<Vec<T>> {
         let path = path.to_owned();
         self.run(move |file| file.array(&path)?.read_slice(part))
     }

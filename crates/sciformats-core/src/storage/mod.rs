@@ -12,7 +12,6 @@
 //! | [`Replacement`] of a file | no | yes | – |
 
 mod access;
-#[cfg(feature = "async")]
 mod awaited;
 mod bulk;
 mod elsewhere;
@@ -34,7 +33,6 @@ use std::ops::Range;
 use std::sync::Arc;
 
 pub use access::Access;
-#[cfg(feature = "async")]
 pub use awaited::{AsyncRanges, Awaited, Fetching, Work, Workers};
 pub use bulk::{machine_threads, read_into_threads, zeroed};
 pub use elsewhere::Elsewhere;
