@@ -302,7 +302,7 @@ impl Head {
         let most = file.metadata().ok()?.len().min(LONGEST_HEAD);
         let identity = number(&bytes, 12)?;
         let ranges_at = identity.checked_add(16)?;
-        let mut more = |bytes: &mut Vec<u8>, end: u64| -> Option<()> {
+        let more = |bytes: &mut Vec<u8>, end: u64| -> Option<()> {
             let len = end.checked_sub(bytes.len() as u64)?;
             (end <= most).then_some(())?;
             let came = (&file).take(len).read_to_end(bytes).ok()?;

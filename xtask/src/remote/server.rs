@@ -189,7 +189,7 @@ fn send(mut out: &TcpStream, head: String, file: &mut File, body: Range<u64>, ra
     let mut left = body.end - body.start;
     loop {
         let piece = left.min(PIECE);
-        file.by_ref().take(piece).read_to_end(&mut buffer)?;
+        Read::by_ref(file).take(piece).read_to_end(&mut buffer)?;
         out.write_all(&buffer)?;
         buffer.clear();
         left -= piece;
