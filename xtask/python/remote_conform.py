@@ -1,23 +1,26 @@
 """What reading files far away costs, beside h5py, h5netcdf and pyfive over fsspec.
 
-A server on the loopback counts requests and bytes, and waits before each answer. The same files are read by the program
-of this project and by the others over fsspec with its block cache, as xarray uses it. Prints a table; fails when an answer is
-wrong or the program takes more requests, batches or bytes than it may.
+A server on the loopback, which `cargo xtask remote` starts, counts requests and bytes, and waits before each answer. The same
+files are read by the program of this project and by the others over fsspec with its block cache, as xarray uses it. Then the
+program reads from servers that others wrote: nginx, and moto's server of S3. Prints a table; fails when an answer is wrong or
+the program takes more requests, batches, bytes or time than it may.
 
-usage: remote_conform.py PROGRAM FOLDER [--delay MS] [--only REGEX]
+usage: remote_conform.py PROGRAM FOLDER URL [--only REGEX]
 """
 
 import argparse
 import hashlib
-import http.server
 import json
 import logging
 import os
 import re
+import shutil
+import socket
 import subprocess
 import sys
-import threading
+import tempfile
 import time
+import urllib.request
 
 import asdf
 import blosc2
@@ -30,89 +33,34 @@ import numpy as np
 import pyfive
 from moto.server import ThreadedMotoServer
 
+import debian
+
 MIB = 1 << 20
 
 # No run of the program takes longer; the slowest row takes a third of this at 60 ms.
 PATIENCE = 60
 
 
-class Log:
-    """The requests of one run: when they came and when they were answered."""
+# The requests of which the task draws a picture, by the program that makes them.
+KEPT = {"sciformats": "ours", "h5py + fsspec, blocks of 4 MiB": "theirs"}
 
-    def __init__(self):
-        self.lock = threading.Lock()
-        self.clear()
+
+class Log:
+    """The counts of the server."""
+
+    def __init__(self, url):
+        self.url = url
 
     def clear(self):
-        self.spans, self.sent = [], 0
+        urllib.request.urlopen(self.url + "_clear").close()
 
-    def add(self, start, end, sent):
-        with self.lock:
-            self.spans.append((start, end))
-            self.sent += sent
+    def keep(self, name):
+        urllib.request.urlopen(f"{self.url}_keep?{name}").close()
 
-    def depth(self):
-        """The most requests each of which came after the one before was answered."""
-        depth, last = 0, 0.0
-        for end, start in sorted((end, start) for start, end in self.spans):
-            if start >= last:
-                depth, last = depth + 1, end
-        return depth
-
-
-def serve(folder, delay, log):
-    class Handler(http.server.BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-        disable_nagle_algorithm = True
-
-        def log_message(self, *_):
-            pass
-
-        def do_HEAD(self):
-            self.answer(False)
-
-        def do_GET(self):
-            self.answer(True)
-
-        def answer(self, body):
-            start = time.monotonic()
-            time.sleep(delay)
-            path = os.path.join(folder, os.path.basename(self.path))
-            size = os.path.getsize(path)
-            first, last, status = 0, size - 1, 200
-            found = re.fullmatch(r"bytes=(\d*)-(\d*)", self.headers.get("Range", ""))
-            if found:
-                status = 206
-                if found[1]:
-                    first = int(found[1])
-                    last = min(int(found[2] or size - 1), size - 1)
-                else:
-                    first = max(size - int(found[2]), 0)
-            length = last - first + 1
-            self.send_response(status)
-            self.send_header("Content-Length", str(length))
-            self.send_header("Accept-Ranges", "bytes")
-            self.send_header("ETag", '"1"')
-            if status == 206:
-                self.send_header("Content-Range", f"bytes {first}-{last}/{size}")
-            self.end_headers()
-            if body:
-                with open(path, "rb") as file:
-                    file.seek(first)
-                    left = length
-                    while left:
-                        piece = file.read(min(left, MIB))
-                        self.wfile.write(piece)
-                        left -= len(piece)
-            log.add(start, time.monotonic(), length if body else 0)
-
-    class Server(http.server.ThreadingHTTPServer):
-        request_queue_size = 256
-        daemon_threads = True
-
-    server = Server(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    return f"http://127.0.0.1:{server.server_port}/"
+    def read(self):
+        """The numbers of requests, of requests each of which came after the one before was answered, and of bytes."""
+        with urllib.request.urlopen(self.url + "_log") as answer:
+            return tuple(int(word) for word in answer.read().split())
 
 
 def make(folder):
@@ -162,10 +110,11 @@ def make(folder):
 class Bench:
     def __init__(self, program, url, log, only):
         self.program, self.url, self.log, self.only = program, url, log, only
-        self.rows, self.failures = [], []
+        self.rows, self.failures, self.times = [], [], {}
 
     def row(self, what, who, work, most=None, counted=True):
-        self.log.clear()
+        if counted:
+            self.log.clear()
         start = time.monotonic()
         try:
             answer = work()
@@ -174,9 +123,12 @@ class Bench:
             print(*self.rows[-1], sep=" | ", flush=True)
             return None
         taken = time.monotonic() - start
-        requests, depth, sent = len(self.log.spans), self.log.depth(), self.log.sent
+        if what == "latest.h5: open, one dataset of 200" and who in KEPT:
+            self.log.keep(KEPT[who])
+        requests, depth, sent = self.log.read() if counted else (0, 0, 0)
         counts = (requests, depth, f"{sent / MIB:.2f}") if counted else ("-", "-", "-")
         self.rows.append((what, who, *counts, f"{taken:.2f}"))
+        self.times.setdefault(what, {})[who] = taken
         print(*self.rows[-1], sep=" | ", flush=True)
         for name, found, bound in zip(("requests", "depth", "MiB", "s"), (requests, depth, sent / MIB, taken), most or ()):
             if bound is not None and found > bound:
@@ -217,6 +169,14 @@ class Bench:
             self.failures.append(f"{what}: no answer")
 
 
+    def faster(self, what, times):
+        """The program must be this many times faster than each reader over fsspec."""
+        taken = self.times.get(what, {})
+        for who, other in taken.items():
+            if "fsspec" in who and other < times * taken.get("sciformats", 0):
+                self.failures.append(f"{what}: {other / taken['sciformats']:.1f} times faster than {who}, {times} were expected")
+
+
 def same(found, expected):
     if isinstance(expected, int):
         return found == expected
@@ -235,6 +195,144 @@ def listed(file):
 
     file.visititems(visit)
     return count
+
+
+NGINX = """
+daemon off;
+master_process off;
+worker_processes 1;
+pid {place}/pid;
+error_log {place}/error.log;
+events {{ worker_connections 512; }}
+http {{
+    access_log off;
+    client_body_temp_path {place}/body;
+    proxy_temp_path {place}/proxy;
+    fastcgi_temp_path {place}/fastcgi;
+    uwsgi_temp_path {place}/uwsgi;
+    scgi_temp_path {place}/scgi;
+    gzip on;
+    gzip_types *;
+    limit_req_zone $binary_remote_addr zone=few:1m rate=20r/s;
+    limit_conn_zone $binary_remote_addr zone=narrow:1m;
+    server {{
+        listen 127.0.0.1:{port};
+        root {folder};
+        location /moved/ {{ rewrite ^/moved/(.*)$ /$1?signature=secret redirect; }}
+        location /limited/ {{ limit_req zone=few burst=2 nodelay; alias {folder}/; }}
+        location /narrow/ {{ limit_conn narrow 4; alias {folder}/; }}
+        location /whole/ {{ max_ranges 0; alias {folder}/; }}
+        location /login/ {{ auth_basic "data"; auth_basic_user_file {place}/passwords; alias {folder}/; }}
+    }}
+}}
+"""
+
+
+def from_nginx(bench, folder):
+    """The program reads from nginx: plainly, over redirects, with limits of requests and connections, without ranges, with a login."""
+    nginx = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
+    if not nginx:
+        try:
+            nginx = str(debian.unpacked("nginx-light") / "usr/sbin/nginx")
+        except debian.Missing as why:
+            print(f"nginx is left out: {why}", file=sys.stderr)
+            return
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    place = tempfile.mkdtemp(prefix="nginx")
+    with open(os.path.join(place, "conf"), "w") as file:
+        file.write(NGINX.format(place=place, port=port, folder=os.path.abspath(folder)))
+    with open(os.path.join(place, "passwords"), "w") as file:
+        file.write("me:{PLAIN}secret\n")
+    with open(os.path.join(place, "netrc"), "w") as file:
+        file.write("machine 127.0.0.1 login me password secret\n")
+    # The workers are the user of the process, who can read the files.
+    server = subprocess.Popen([nginx, "-p", place, "-c", os.path.join(place, "conf")], stderr=subprocess.DEVNULL)
+    url = f"http://127.0.0.1:{port}/"
+    try:
+        for _ in range(100):
+            try:
+                urllib.request.urlopen(url + "run.gsd").close()
+                break
+            except OSError:
+                time.sleep(0.05)
+        path = "/group 11/data 4"
+        with h5py.File(os.path.join(folder, "latest.h5")) as file:
+            expected = file[path][()].tobytes()
+
+        def program(*arguments, **changed):
+            return subprocess.run([bench.program, "--quiet", *arguments], capture_output=True, timeout=PATIENCE,
+                                  env={**os.environ, **changed})
+
+        def read(place, **changed):
+            def work():
+                done = program("cat", "--format", "raw", url + place + "latest.h5", path, **changed)
+                if done.stdout != expected:
+                    raise RuntimeError(f"another answer than that of h5py: {done.stderr.decode()}")
+                return expected
+            return work
+
+        def described():
+            address = url + "latest.h5"
+            near_by = os.path.join(folder, "latest.h5")
+            for arguments in (("info",), ("--json", "ls", "-r", "--attrs"), ("manifest",)):
+                far, near = program(*arguments, address), program(*arguments, near_by)
+                if far.returncode or far.stdout.replace(address.encode(), near_by.encode()) != near.stdout:
+                    raise RuntimeError(f"{arguments} differs from the local file: {far.stderr.decode()}")
+            return len(near.stdout)
+
+        def all_frames(place):
+            def work():
+                made = os.path.join(folder, "from-nginx.h5")
+                if os.path.exists(made):
+                    os.remove(made)
+                done = program("convert", url + place + "run.gsd", made, "--check")
+                if done.returncode:
+                    raise RuntimeError(done.stderr.decode())
+                return 1
+            return work
+
+        def refused():
+            done = program("info", url + "login/latest.h5", NETRC=os.devnull)
+            if not done.returncode or b"login" not in done.stderr:
+                raise RuntimeError(f"a missing login is told by: {done.stderr.decode()}")
+            return 1
+
+        def replaced():
+            changing = os.path.join(folder, "changing.gsd")
+            shutil.copyfile(os.path.join(folder, "run.gsd"), changing)
+            index = os.path.join(folder, "nginx.sfi")
+            made = program("index", url + "changing.gsd", "-o", index, "--force")
+            with open(changing, "r+b") as file:
+                file.seek(-1, os.SEEK_END)
+                file.write(b"x")
+            os.utime(changing, (1, 1))
+            done = program("cat", "--format", "raw", "--index", index, url + "changing.gsd", "/frames/77/particles/position")
+            if made.returncode or not done.returncode or b"replaced" not in done.stderr:
+                raise RuntimeError(f"a replaced file is told by: {made.stderr.decode()} {done.stderr.decode()}")
+            return 1
+
+        for what, work in (
+            ("one dataset of latest.h5", read("")),
+            ("one dataset over a redirect", read("moved/")),
+            ("one dataset with 20 requests a second", read("limited/")),
+            ("one dataset over 4 connections", read("narrow/")),
+            ("one dataset without ranges", read("whole/")),
+            ("one dataset with a login of a netrc file", read("login/", NETRC=os.path.join(place, "netrc"))),
+            ("a login that is missing", refused),
+            ("info, ls and manifest of latest.h5", described),
+            ("run.gsd converted into an HDF5 file", all_frames("")),
+            ("run.gsd converted with 20 requests a second", all_frames("limited/")),
+            ("a file that was replaced", replaced),
+        ):
+            what = f"nginx: {what}"
+            if bench.row(what, "sciformats", work, counted=False) is None:
+                bench.failures.append(f"{what}: no answer")
+    finally:
+        server.terminate()
+        server.wait()
+        shutil.rmtree(place, ignore_errors=True)
 
 
 def s3_store(folder):
@@ -311,6 +409,63 @@ def from_s3(bench, folder):
         if bench.row(what, "sciformats", converted, counted=False) is None:
             bench.failures.append(f"{what}: no answer")
 
+        def written():
+            """A file of several parts, packed anew into the store by the program; whole or not at all."""
+            address = "s3://measured/made/latest.h5"
+            done = program("repack", os.path.join(folder, "latest.h5"), address)
+            if done.returncode:
+                raise RuntimeError(done.stderr.decode())
+            size = client.head_object(Bucket="measured", Key="made/latest.h5")["ContentLength"]
+            made = os.path.join(folder, "from-s3.h5")
+            client.download_file("measured", "made/latest.h5", made)
+            with h5py.File(made) as file:
+                found = file[path][()].tobytes()
+            for arguments in (("cat", "--format", "raw", address, path), ("diff", os.path.join(folder, "latest.h5"), address)):
+                done = program(*arguments)
+                if done.returncode or arguments[0] == "cat" and done.stdout != expected or found != expected:
+                    raise RuntimeError(f"{arguments} of what was written: {done.stderr.decode()}")
+            done = program("repack", os.path.join(folder, "earliest.h5"), address)
+            if done.returncode != 2 or b"exists already" not in done.stderr:
+                raise RuntimeError(f"an existing object is told by: {done.stderr.decode()}")
+            if client.list_multipart_uploads(Bucket="measured").get("Uploads"):
+                raise RuntimeError("an upload was left unfinished")
+            return size
+
+        what = "s3://: latest.h5 packed anew into the store"
+        if bench.row(what, "sciformats", written, counted=False) is None:
+            bench.failures.append(f"{what}: no answer")
+
+        def from_store_to_store():
+            address = "s3://measured/made/run.h5"
+            done = program("convert", "s3://measured/a folder/run.gsd", address, "--check")
+            if done.returncode:
+                raise RuntimeError(done.stderr.decode())
+            made = os.path.join(folder, "from-s3.h5")
+            client.download_file("measured", "made/run.h5", made)
+            with gsd.hoomd.open(os.path.join(folder, "run.gsd"), "r") as frames, h5py.File(made) as file:
+                if not np.array_equal(file["frames/77/particles/position"][()], frames[77].particles.position):
+                    raise RuntimeError("the positions of frame 77 differ")
+            done = program("convert", "s3://measured/a folder/run.gsd", "s3://measured/made/no.asdf", "--dry-run")
+            missing = client.list_objects_v2(Bucket="measured", Prefix="made/no")["KeyCount"] == 0
+            if done.returncode > 1 or not missing:
+                raise RuntimeError(f"--dry-run: {done.stderr.decode()}")
+            return 1
+
+        what = "s3://: run.gsd converted from store to store"
+        if bench.row(what, "sciformats", from_store_to_store, counted=False) is None:
+            bench.failures.append(f"{what}: no answer")
+
+        def presigned():
+            url = client.generate_presigned_url("get_object", Params={"Bucket": "measured", "Key": "a folder/latest.h5"})
+            done = subprocess.run([bench.program, "--quiet", "cat", "--format", "raw", url, path], capture_output=True, timeout=PATIENCE)
+            if done.stdout != expected:
+                raise RuntimeError(f"another answer than that of h5py: {done.stderr.decode()}")
+            return expected
+
+        what = "s3://: one dataset by a presigned URL"
+        if bench.row(what, "sciformats", presigned, counted=False) is None:
+            bench.failures.append(f"{what}: no answer")
+
         def refused():
             done = program("info", "s3://measured/missing.h5")
             text = done.stderr.decode()
@@ -346,14 +501,14 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("program")
     parser.add_argument("folder")
-    parser.add_argument("--delay", type=float, default=60)
+    parser.add_argument("url")
     parser.add_argument("--only", default="", help="rows whose name matches this expression")
     arguments = parser.parse_args()
     print("what", "who", "requests", "depth", "MiB", "s", sep=" | ")
-    log = Log()
     os.makedirs(arguments.folder, exist_ok=True)
+    url = arguments.url
     make(arguments.folder)
-    url = serve(arguments.folder, arguments.delay / 1000, log)
+    log = Log(url)
     bench = Bench(arguments.program, url, log, arguments.only)
 
     def ls(address):
@@ -383,8 +538,9 @@ def main():
         "column.h5: a column through 10,000 chunks", "column.h5",
         lambda address: bench.ours("cat", "--format", "raw", address, "/grid", "--slice", ":, 100"),
         lambda file: file["grid"][:, 100],
-        (None, None, 1.1 * 10_000 * 32 * 64 * 8 / MIB + 20),
+        (None, None, 1.1 * 10_000 * 32 * 64 * 8 / MIB),
     )
+    bench.faster("column.h5: a column through 10,000 chunks", 10)
     bench.both("run.gsd: a frame of 200", "run.gsd",
                lambda address: bench.ours("cat", "--format", "raw", address, "/frames/77/particles/position"), None, (4, 3))
     bench.both("array.ra: a row of 3000", "array.ra",
@@ -398,6 +554,8 @@ def main():
                lambda address: bench.exactly(expected, "cat", "--format", "raw", address, "--slice", "1500"), None, (4, 3))
     bench.both("large.ra: info of 1 TiB", "large.ra", lambda address: bench.ours("info", address), None, (2, 2, None, 0.5))
 
+    if re.search(arguments.only, "nginx"):
+        from_nginx(bench, arguments.folder)
     if re.search(arguments.only, "s3://"):
         from_s3(bench, arguments.folder)
 

@@ -27,6 +27,15 @@ impl Args {
         Ok(Some(value))
     }
 
+    /// Returns the text after `--name`.
+    pub(crate) fn value(&mut self, name: &str) -> Result<Option<String>> {
+        let Some(at) = self.0.iter().position(|word| word == name) else { return Ok(None) };
+        let value = self.0.get(at + 1).cloned();
+        let value = value.ok_or_else(|| Failure::setup(format!("{name} needs a value")))?;
+        self.0.drain(at..at + 2);
+        Ok(Some(value))
+    }
+
     /// Returns the next argument that is not an option.
     pub(crate) fn word(&mut self) -> Option<String> {
         let at = self.0.iter().position(|word| !word.starts_with('-'))?;
@@ -54,7 +63,8 @@ mod tests {
 
     #[test]
     fn words_options_and_numbers_come_in_any_order() {
-        let mut args = args("--seconds 30 gsd_read --check");
+        let mut args = args("--seconds 30 gsd_read --only .*5 --check");
+        assert_eq!(args.value("--only"), Ok(Some(".*5".to_owned())));
         assert!(args.flag("--check"));
         assert_eq!(args.number("--seconds"), Ok(Some(30)));
         assert_eq!(args.word().as_deref(), Some("gsd_read"));

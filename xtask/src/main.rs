@@ -131,9 +131,9 @@ const TASKS: &[Task] = &[
     },
     Task {
         name: "remote",
-        usage: "[--delay MS] [--publish]",
+        usage: "[--delay MS] [--rate MB] [--program FILE] [--only REGEX] [--publish]",
         run: remote::task,
-        help: "measure requests, bytes and time of remote reads beside h5py over fsspec, on a loopback server; write docs/remote.md",
+        help: "measure requests, bytes and time of remote reads beside h5py over fsspec, on a loopback server, and read from nginx and moto; write docs/remote.md",
     },
     Task {
         name: "salvage",

@@ -9,9 +9,10 @@ use std::sync::{Mutex, PoisonError};
 use sciformats::sciformats_remote::{self, Remote, RemoteOptions, index::Index};
 use sciformats::{Error, File, OpenOptions, Result};
 use sciformats_core::bound;
+use sciformats_core::storage::FileStorage;
 
 use crate::args::{Cli, Command};
-use crate::failure::remark;
+use crate::failure::{Failure, Outcome, remark};
 use crate::look;
 
 /// The full URLs, by the part of them that may be shown.
@@ -66,6 +67,32 @@ impl Far {
     /// Returns whether a path is a URL.
     pub(crate) fn is_far(&self, path: &Path) -> bool {
         self.urls.contains_key(path)
+    }
+
+    /// Fails if a file cannot be written at a URL, or if there is one already and it is not to be replaced.
+    pub(crate) fn vacant(&self, path: &Path, replace: bool) -> Outcome<()> {
+        let url = self.urls.get(path).map(String::as_str).unwrap_or_default();
+        match sciformats_remote::exists(url, &RemoteOptions::from_environment()) {
+            Ok(true) if !replace => {
+                let text = format!("{}: the file exists already (--force overwrites it)", path.display());
+                Err(Failure::Usage(text))
+            }
+            Ok(_) => Ok(()),
+            Err(error @ (Error::Usage { .. } | Error::Unsupported { .. })) => {
+                Err(Failure::Usage(format!("{}: {error}", path.display())))
+            }
+            Err(error) => Err(Failure::unwritten(path, &error)),
+        }
+    }
+
+    /// Writes a local file to a URL.
+    pub(crate) fn upload(&self, file: &Path, path: &Path, replace: bool) -> Outcome<()> {
+        let url = self.urls.get(path).map(String::as_str).unwrap_or_default();
+        let write = || {
+            let file = FileStorage::open(file)?;
+            sciformats_remote::upload(&file, url, &RemoteOptions::from_environment(), replace)
+        };
+        write().map_err(|error| Failure::unwritten(path, &error))
     }
 
     /// Opens a file by its path or its URL.

@@ -20,6 +20,7 @@
 pub mod http;
 pub mod index;
 
+mod cache;
 mod cloud;
 mod credentials;
 mod options;
@@ -28,4 +29,4 @@ mod tls;
 mod url;
 
 pub use options::RemoteOptions;
-pub use remote::{Remote, is_url, open, shown};
+pub use remote::{Remote, exists, is_url, open, shown, upload};

@@ -3,7 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use sciformats_core::bound;
 use sciformats_core::storage::PlanOptions;
+
+use crate::cache::Place;
 
 /// How a remote file is opened and read.
 ///
@@ -28,7 +31,8 @@ pub struct RemoteOptions {
     /// Settings of object stores, with the names that they have in the environment, for example
     /// `AWS_ACCESS_KEY_ID` or `AZURE_STORAGE_ACCOUNT_NAME`. The default is none.
     pub settings: Vec<(String, String)>,
-    /// The number of simultaneous requests for one file, each over its own connection. The default is 64.
+    /// The number of simultaneous requests for one file, each over its own connection. The default is 256. More than 64 are only
+    /// made if there are at least four ranges for each, and fewer if the server answers that it is busy.
     pub connections: usize,
     /// How long connecting may take, and how long a server may send nothing. The default is 20 s.
     pub timeout: Duration,
@@ -46,6 +50,9 @@ pub struct RemoteOptions {
     /// If a server does not support ranges, a file of at most this many bytes is fetched as a whole. The
     /// default is 64 MiB.
     pub whole: u64,
+    /// A folder in which ranges are kept for later openings of the same version of a file; see
+    /// [`with_cache`](Self::with_cache). The default is none.
+    pub(crate) cache: Option<Place>,
     /// Certificates, as PEM, that are trusted instead of Mozilla's.
     pub certificates: Option<Vec<u8>>,
     /// How reads are planned.
@@ -58,13 +65,14 @@ impl Default for RemoteOptions {
             headers: Vec::new(),
             netrc: None,
             settings: Vec::new(),
-            connections: 64,
+            connections: 256,
             timeout: Duration::from_secs(20),
             retries: 6,
             backoff: Duration::from_millis(100),
             front: 1 << 20,
             back: 64 << 10,
             whole: 64 << 20,
+            cache: None,
             certificates: None,
             plan: PlanOptions::default(),
         }
@@ -131,6 +139,15 @@ impl RemoteOptions {
         Self { front: front.max(1), back, ..self }
     }
 
+    /// Keeps ranges in a folder, which later openings of the same version of a file use, and other processes too. They need at most
+    /// `bytes` of space, or an eighth more while several processes write. What is kept is checked whenever it is read. Opening a
+    /// file still takes its requests, which tell its version. A file whose server tells no entity tag is not kept, and neither is
+    /// one that is opened with an index.
+    #[must_use]
+    pub fn with_cache(self, folder: impl AsRef<Path>, bytes: u64) -> Self {
+        Self { cache: Some(Place { folder: folder.as_ref().to_path_buf(), bytes }), ..self }
+    }
+
     /// Sets the certificates, as PEM, that are trusted instead of Mozilla's.
     #[must_use]
     pub fn with_certificates(self, pem: impl Into<Vec<u8>>) -> Self {
@@ -143,12 +160,13 @@ impl RemoteOptions {
         Self { plan, ..self }
     }
 
-    /// Returns the options that the environment selects: `NETRC`, or `.netrc` in the home folder, and the
-    /// settings of object stores, which begin with `AWS_`, `GOOGLE_` and `AZURE_`.
+    /// Returns the options that the environment selects: `NETRC`, or `.netrc` in the home folder, the settings of object stores,
+    /// which begin with `AWS_`, `GOOGLE_` and `AZURE_`, and a [cache](Self::with_cache) in the folder `SCIFORMATS_CACHE` of
+    /// `SCIFORMATS_CACHE_MIB`, by default 4096 MiB.
     ///
     /// ```
     /// let options = sciformats_remote::RemoteOptions::from_environment();
-    /// assert_eq!(options.connections, 64);
+    /// assert_eq!(options.connections, 256);
     /// ```
     pub fn from_environment() -> Self {
         let home =
@@ -160,6 +178,10 @@ impl RemoteOptions {
                 name.into_string().ok().filter(|name| stores.iter().any(|store| name.starts_with(store)));
             Some((name?, value.into_string().ok()?))
         });
-        Self { netrc, settings: settings.collect(), ..Self::default() }
+        let mib = std::env::var("SCIFORMATS_CACHE_MIB").ok().and_then(|mib| mib.parse().ok());
+        let bytes = bound::product(mib.unwrap_or(4096), 1 << 20);
+        let folder = std::env::var_os("SCIFORMATS_CACHE").filter(|folder| !folder.is_empty());
+        let cache = folder.map(|folder| Place { folder: PathBuf::from(folder), bytes });
+        Self { netrc, settings: settings.collect(), cache, ..Self::default() }
     }
 }

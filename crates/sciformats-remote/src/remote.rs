@@ -4,8 +4,9 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use sciformats_core::storage::{Planned, Purpose, Ranges, Statistics};
-use sciformats_core::{ReadAt, Result};
+use sciformats_core::{Error, ReadAt, Result};
 
+use crate::cache::Cached;
 use crate::cloud::Address;
 use crate::http::{Http, Version};
 use crate::index::Index;
@@ -91,16 +92,70 @@ pub fn shown(url: &str) -> String {
 pub fn open(url: &str, options: &RemoteOptions) -> Result<Remote> {
     if Address::is_address(url) {
         #[cfg(feature = "cloud")]
-        return Ok(Remote::new(crate::cloud::Object::open(url, options)?, options));
+        return Remote::new(crate::cloud::Object::open(url, options)?, url, options);
         #[cfg(not(feature = "cloud"))]
         return Err(Address::parse(url)?.unsupported());
     }
-    Ok(Remote::new(Http::open(url, options)?, options))
+    Remote::new(Http::open(url, options)?, url, options)
+}
+
+/// Writes a file into an object store, as a whole or not at all: `s3://BUCKET/KEY`, `gs://BUCKET/KEY` or
+/// `az://CONTAINER/KEY`, with the feature of that store. Long files are sent in parts, several at the same time, which become a
+/// file when all of them have arrived. What was written is read by [`open`].
+///
+/// Without `replace`, an existing file stays as it is. For files of more than 8 MiB this is checked before the first part is sent,
+/// because the stores offer no later check.
+///
+/// ```no_run
+/// let file = sciformats_core::storage::FileStorage::open("run.h5")?;
+/// sciformats_remote::upload(&file, "s3://data/run.h5", &Default::default(), false)?;
+/// # Ok::<(), sciformats_core::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// `Io`, also if the file exists and is not to be replaced; [`Usage`](sciformats_core::Error::Usage) if the address is none;
+/// `Unsupported` for other URLs, or if this build lacks the feature of the store.
+pub fn upload(file: &dyn ReadAt, url: &str, options: &RemoteOptions, replace: bool) -> Result<()> {
+    writable(url)?;
+    #[cfg(feature = "cloud")]
+    return crate::cloud::upload(file, url, options, replace);
+    #[cfg(not(feature = "cloud"))]
+    {
+        let _ = (file, options, replace);
+        Err(Address::parse(url)?.unsupported())
+    }
+}
+
+/// Returns whether there is a file at an address in an object store.
+///
+/// # Errors
+///
+/// As those of [`upload`].
+pub fn exists(url: &str, options: &RemoteOptions) -> Result<bool> {
+    writable(url)?;
+    #[cfg(feature = "cloud")]
+    return crate::cloud::is_occupied(url, options);
+    #[cfg(not(feature = "cloud"))]
+    {
+        let _ = options;
+        Err(Address::parse(url)?.unsupported())
+    }
+}
+
+fn writable(url: &str) -> Result<()> {
+    if Address::is_address(url) {
+        return Ok(());
+    }
+    Err(Error::unsupported("writing to another URL than one of s3://, gs:// and az://"))
 }
 
 impl Remote {
-    fn new(opening: Opening, options: &RemoteOptions) -> Self {
-        let Opening { store, front, back } = opening;
+    fn new(opening: Opening, url: &str, options: &RemoteOptions) -> Result<Self> {
+        let Opening { mut store, front, back } = opening;
+        if let Some(place) = &options.cache {
+            store = Cached::wrap(store, url, place)?;
+        }
         let size = store.size();
         let planned = Planned::with_options(store, options.plan.clone());
         let bytes = back.as_ref().map_or(0, |(_, bytes)| bytes.len() as u64) + front.len() as u64;
@@ -114,7 +169,7 @@ impl Remote {
                 planned.supply_known(start, bytes);
             }
         }
-        Self(planned)
+        Ok(Self(planned))
     }
 
     /// Opens a file with its index. No request is made until something is read that the index does not

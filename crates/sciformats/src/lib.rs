@@ -31,6 +31,8 @@
 #![doc = include_str!("../README.md")]
 
 mod array;
+#[cfg(feature = "async")]
+mod asynchronous;
 mod attr;
 mod cut;
 pub mod details;
@@ -70,6 +72,8 @@ pub use rawarray;
 pub use sciformats_remote;
 
 pub use array::Array;
+#[cfg(feature = "async")]
+pub use asynchronous::{AsyncFile, open_async};
 pub use attr::FromAttribute;
 pub use dynamic::{DynArray, Shaped};
 pub use file::{File, VisitPiece};

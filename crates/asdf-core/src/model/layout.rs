@@ -22,6 +22,9 @@ const LARGEST_PIECE: usize = 4 << 20;
 /// The number of bytes at the end of a piece that may be the beginning of a magic token.
 const OVERLAP: usize = MAGIC.len() - 1;
 
+/// If each read costs a round trip, the headers of further blocks are only read up to this offset when a file is opened.
+const NEAR: u64 = 512 << 10;
+
 /// One block of a file.
 ///
 /// ```
@@ -233,7 +236,8 @@ impl Start {
         Ok(Self { header, header_end, tree, first, len: storage.size() })
     }
 
-    /// Reads the headers of at most `count` blocks, and returns whether more blocks follow.
+    /// Reads the headers of at most `count` blocks, and returns whether more blocks follow. If each read costs a round trip, fewer
+    /// headers are read when `count` is limited: those near the front of the file, which are fetched anyway.
     pub(super) fn walk(
         &self,
         storage: &dyn ReadAt,
@@ -242,12 +246,16 @@ impl Start {
     ) -> Result<(Vec<BlockEntry>, bool)> {
         let mut blocks = Vec::new();
         let mut next = self.first;
+        let near = if count == usize::MAX || storage.read_ahead() == 0 { u64::MAX } else { NEAR };
         while let Some(at) = next.filter(|_| blocks.len() < count) {
             let entry = block(storage, at)?;
             blocks.push(entry);
             limits.items("blocks", blocks.len() as u64)?;
             let end = entry.end();
             let has_room = bound::left(storage.size(), end) >= MAGIC.len() as u64;
+            if end >= near {
+                return Ok((blocks, has_room && !entry.header.is_streamed()));
+            }
             let is_last =
                 entry.header.is_streamed() || !has_room || *storage.read_at(end, MAGIC.len())? != MAGIC;
             next = (!is_last).then_some(end);

@@ -6,7 +6,7 @@
 //!
 //! | what is checked | when |
 //! |---|---|
-//! | the first [`WALKED`] entries are the blocks whose headers were read | when the file is opened |
+//! | the first [`WALKED`] entries are the blocks whose headers were read; for remote files, those in the first half MiB | when the file is opened |
 //! | the offsets ascend, each by at least the size of a header | when the file is opened |
 //! | a block begins at the last entry, and the index begins where this block ends | when the file is opened |
 //! | only zeros follow the index | when the file is opened |

@@ -41,6 +41,9 @@ pub(crate) struct Context {
 /// The number of bytes of which [`Context::read_some`] always has to find the first.
 const SHORTEST: u64 = 16;
 
+/// The longest structure that [`Context::expect`] fetches, in bytes.
+const LONGEST_HINT: u64 = 16 << 10;
+
 impl Context {
     /// Returns a context for the same file that can be kept for lookups. It has no shared messages.
     pub(crate) fn for_lookups(&self) -> Self {
@@ -139,6 +142,17 @@ impl Context {
     /// each other are fetched in one batch. For other storages `work` is not called.
     pub(crate) fn together(&self, work: impl FnMut()) -> Result<()> {
         if self.storage.read_ahead() == 0 { Ok(()) } else { storage::together(work) }
+    }
+
+    /// Fetches a structure of which the beginning is read first, if each read costs a round trip. For other storages nothing
+    /// happens. Structures that are longer than [`LONGEST_HINT`] are not fetched, because a file may declare any length.
+    pub(crate) fn expect(&self, at: Address, len: u64) -> Result<()> {
+        if self.storage.read_ahead() == 0 || len > LONGEST_HINT {
+            return Ok(());
+        }
+        let start = self.offset(at);
+        let end = bound::sum(start, len).min(self.storage.size());
+        self.storage.prefetch(std::slice::from_ref(&(start..end)), Purpose::Structure)
     }
 
     /// Announces the addresses and lengths of elements that will be read.

@@ -12,6 +12,7 @@
 //! | [`Replacement`] of a file | no | yes | – |
 
 mod access;
+mod awaited;
 mod bulk;
 mod elsewhere;
 mod file;
@@ -32,6 +33,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 pub use access::Access;
+pub use awaited::{AsyncRanges, Awaited, Fetching, Work, Workers};
 pub use bulk::{machine_threads, read_into_threads, zeroed};
 pub use elsewhere::Elsewhere;
 pub use file::FileStorage;

@@ -8,13 +8,15 @@ use std::time::Duration;
 
 use object_store::ClientOptions;
 use object_store::client::{
-    HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpService,
+    HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpResponse,
+    HttpResponseBody, HttpService,
 };
 use sciformats_core::Result;
 use ureq::Agent;
-use ureq::http::{HeaderMap, Request, Response, StatusCode, header};
+use ureq::http::request::Parts;
+use ureq::http::{HeaderMap, Method, Request, Response, StatusCode, header};
 
-use crate::http::{SLOWEST, agent, explained, is_identity};
+use crate::http::{Gate, SLOWEST, agent, explained, is_busy, is_identity};
 use crate::options::RemoteOptions;
 
 /// The largest answer to a request without a range, such as one for credentials.
@@ -25,30 +27,29 @@ const LARGEST: u64 = 1 << 20;
 pub(super) struct Connector {
     agent: Agent,
     timeout: Duration,
+    pub(super) gate: Arc<Gate>,
     /// The number of requests that failed for the moment, each of which is repeated.
     pub(super) failed: Arc<AtomicU64>,
 }
 
 impl Connector {
     pub(super) fn new(options: &RemoteOptions) -> Result<Self> {
-        Ok(Self { agent: agent(options, false)?, timeout: options.timeout, failed: Arc::default() })
+        let gate = Arc::new(Gate::new(options.connections));
+        Ok(Self { agent: agent(options, false)?, timeout: options.timeout, gate, failed: Arc::default() })
     }
 
     /// Makes a request and waits for its answer.
-    fn answer(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
-        let (parts, body) = request.into_parts();
+    fn answer(&self, parts: Parts, body: &[u8]) -> Result<HttpResponse, HttpError> {
         let most = most(&parts.headers);
-        let body = body.as_bytes().filter(|body| !body.is_empty()).map(|body| body.to_vec());
-        let patience = self.timeout.saturating_add(Duration::from_secs(most / SLOWEST)); // a bound
-        let response = match body {
-            None => {
-                let request = self.agent.configure_request(Request::from_parts(parts, ()));
-                self.agent.run(request.timeout_recv_body(Some(patience)).build())
-            }
-            Some(body) => {
-                let request = self.agent.configure_request(Request::from_parts(parts, body));
-                self.agent.run(request.timeout_recv_body(Some(patience)).build())
-            }
+        let patience = |bytes: u64| self.timeout.saturating_add(Duration::from_secs(bytes / SLOWEST)); // a bound
+        let has_body = matches!(parts.method, Method::PUT | Method::POST | Method::PATCH);
+        let response = if has_body {
+            let request = self.agent.configure_request(Request::from_parts(parts, body));
+            let request = request.timeout_send_body(Some(patience(body.len() as u64)));
+            self.agent.run(request.timeout_recv_body(Some(patience(most))).build())
+        } else {
+            let request = self.agent.configure_request(Request::from_parts(parts, ()));
+            self.agent.run(request.timeout_recv_body(Some(patience(most))).build())
         };
         let (parts, body) = response.map_err(|error| unanswered(explained(error)))?.into_parts();
         if parts.status == StatusCode::PARTIAL_CONTENT && !is_identity(&parts.headers) {
@@ -118,7 +119,17 @@ impl HttpService for Connector {
         Self: 'b,
     {
         Box::pin(async move {
-            let outcome = self.answer(request);
+            let (parts, body) = request.into_parts();
+            // A body in several pieces is only told as a stream, which is what an answer is made of.
+            let body = HttpResponseBody::new(body).bytes().await?;
+            let turn = self.gate.enter();
+            let outcome = self.answer(parts, &body);
+            match &outcome {
+                Ok(response) if is_busy(response.status().as_u16()) => turn.refused(),
+                Ok(_) => turn.answered(),
+                Err(_) => {}
+            }
+            drop(turn);
             let passing = match &outcome {
                 Ok(response) => matches!(response.status().as_u16(), 408 | 429 | 500..),
                 Err(error) => error.kind() != HttpErrorKind::Decode,

@@ -11,7 +11,11 @@ mod connector;
 mod crypto;
 #[cfg(feature = "cloud")]
 mod object;
+#[cfg(feature = "cloud")]
+mod upload;
 
 pub(crate) use address::Address;
 #[cfg(feature = "cloud")]
 pub(crate) use object::Object;
+#[cfg(feature = "cloud")]
+pub(crate) use upload::{is_occupied, upload};

@@ -17,7 +17,7 @@ use sciformats_core::{Error, Result};
 use super::address::{Address, Service};
 use super::connector::Connector;
 use super::crypto::Crypto;
-use crate::http::{LONGEST_WAIT, Version, replaced, side_by_side};
+use crate::http::{Gate, LONGEST_WAIT, Version, replaced, side_by_side};
 use crate::options::RemoteOptions;
 use crate::remote::{Opening, Store};
 
@@ -29,11 +29,11 @@ pub(crate) struct Object {
 }
 
 /// Where a file is, and how it is reached.
-struct Place {
-    store: Arc<dyn ObjectStore>,
-    key: object_store::path::Path,
+pub(super) struct Place {
+    pub(super) store: Arc<dyn ObjectStore>,
+    pub(super) key: object_store::path::Path,
     address: Address,
-    connections: usize,
+    gate: Arc<Gate>,
     failed: Arc<AtomicU64>,
 }
 
@@ -65,12 +65,12 @@ macro_rules! built {
 }
 
 impl Place {
-    fn new(text: &str, options: &RemoteOptions) -> Result<Self> {
+    pub(super) fn new(text: &str, options: &RemoteOptions) -> Result<Self> {
         let address = Address::parse(text)?;
         let key = object_store::path::Path::parse(&address.key)
             .map_err(|_| Error::usage("address", "contains a key with empty parts or control characters"))?;
         let connector = Connector::new(options)?;
-        let failed = connector.failed.clone();
+        let (gate, failed) = (connector.gate.clone(), connector.failed.clone());
         let (built, needs) = match address.service {
             #[cfg(feature = "s3")]
             Service::S3 => {
@@ -100,7 +100,7 @@ impl Place {
             let source = io::Error::new(io::ErrorKind::InvalidInput, needs);
             Error::io("open", source).in_file(Path::new(&address.to_string()), None)
         })?;
-        Ok(Self { store, key, address, connections: options.connections, failed })
+        Ok(Self { store, key, address, gate, failed })
     }
 
     /// Requests a part, of the given version if one is known.
@@ -139,7 +139,7 @@ impl Place {
     }
 
     /// Drives a request to its end with a runtime of its own.
-    fn wait<T: Send>(&self, request: impl Future<Output = object_store::Result<T>> + Send) -> Result<T> {
+    pub(super) fn wait<T: Send>(&self, request: impl Future<Output = object_store::Result<T>> + Send) -> Result<T> {
         let drive = || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
             runtime.map(|runtime| runtime.block_on(request))
@@ -156,7 +156,7 @@ impl Place {
         outcome.map_err(|error| self.named(understood(&error)))
     }
 
-    fn named(&self, error: Error) -> Error {
+    pub(super) fn named(&self, error: Error) -> Error {
         error.in_file(Path::new(&self.address.to_string()), None)
     }
 }
@@ -210,7 +210,7 @@ impl Ranges for Object {
     }
 
     fn get(&self, ranges: &[Range<u64>]) -> Result<Vec<Vec<u8>>> {
-        side_by_side(ranges, self.place.connections, |range| {
+        side_by_side(ranges, self.place.gate.threads(ranges.len()), |range| {
             let part = self.place.fetch(GetRange::Bounded(range.clone()), Some(&self.version))?;
             if part.size != self.size {
                 return Err(self.place.named(replaced()));
@@ -256,6 +256,7 @@ fn understood(error: &object_store::Error) -> Error {
         Problem::Unauthenticated { .. } => {
             (io::ErrorKind::PermissionDenied, "the store does not accept the credentials".into())
         }
+        Problem::AlreadyExists { .. } => return super::upload::occupied(),
         Problem::Precondition { .. } | Problem::NotModified { .. } => return replaced(),
         other => failed(other),
     };

@@ -4,7 +4,7 @@ use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
 use std::io::{self, Read};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Condvar, Mutex, PoisonError, RwLock};
+use std::sync::{PoisonError, RwLock};
 use std::time::Duration;
 
 use sciformats_core::storage::length;
@@ -15,6 +15,7 @@ use ureq::typestate::AgentScope;
 use ureq::{Agent, Body};
 
 use super::answer::{ContentRange, Version, Wanted, is_identity, retry_after, text};
+use super::gate::Gate;
 use crate::credentials::Credentials;
 use crate::options::RemoteOptions;
 use crate::tls;
@@ -43,9 +44,7 @@ pub(crate) struct Client {
     place: RwLock<Option<Url>>,
     credentials: Credentials,
     options: RemoteOptions,
-    /// The number of current requests.
-    busy: Mutex<usize>,
-    free: Condvar,
+    gate: Gate,
     repeated: AtomicU64,
 }
 
@@ -91,8 +90,7 @@ impl Client {
             place: RwLock::new(None),
             url,
             options: options.clone(),
-            busy: Mutex::new(0),
-            free: Condvar::new(),
+            gate: Gate::new(options.connections),
             repeated: AtomicU64::new(0),
         })
     }
@@ -101,8 +99,8 @@ impl Client {
         &self.url
     }
 
-    pub(super) fn options(&self) -> &RemoteOptions {
-        &self.options
+    pub(super) fn gate(&self) -> &Gate {
+        &self.gate
     }
 
     /// Returns the number of repeated requests.
@@ -165,7 +163,7 @@ impl Client {
     }
 
     fn try_once(&self, wanted: &Wanted, pinned: Option<&Pinned>, coming: &mut Coming) -> Result<(), Failure> {
-        let _turn = Turn::take(self);
+        let turn = self.gate.enter();
         let response = self.follow(wanted, pinned, coming)?;
         let version = Version::of(response.headers());
         let known = pinned.map(|pinned| &pinned.version).or(coming.start.map(|_| &coming.version));
@@ -174,7 +172,9 @@ impl Client {
             StatusCode::PARTIAL_CONTENT if known.is_some_and(|known| !known.agrees(&version)) => {
                 Err(changed())
             }
-            StatusCode::PARTIAL_CONTENT => self.part(wanted, pinned, response, coming),
+            StatusCode::PARTIAL_CONTENT => {
+                self.part(wanted, pinned, response, coming).inspect(|()| turn.answered())
+            }
             StatusCode::OK => self.all(wanted, pinned, response, coming),
             StatusCode::PRECONDITION_FAILED => Err(changed()),
             StatusCode::RANGE_NOT_SATISFIABLE => {
@@ -189,7 +189,12 @@ impl Client {
                     _ => Err(fatal("the server reports that the range is outside of the file")),
                 }
             }
-            status => Err(refusal(status, retry_after(response.headers()))),
+            status => {
+                if is_busy(status.as_u16()) {
+                    turn.refused();
+                }
+                Err(refusal(status, retry_after(response.headers())))
+            }
         }
     }
 
@@ -388,29 +393,6 @@ fn settings(options: &RemoteOptions) -> ConfigBuilder<AgentScope> {
         .user_agent(concat!("sciformats/", env!("CARGO_PKG_VERSION")))
 }
 
-/// A place among the simultaneous requests.
-struct Turn<'a>(&'a Client);
-
-impl<'a> Turn<'a> {
-    fn take(client: &'a Client) -> Self {
-        let mut busy = client.busy.lock().unwrap_or_else(PoisonError::into_inner);
-        while *busy >= client.options.connections.max(1) {
-            busy = client.free.wait(busy).unwrap_or_else(PoisonError::into_inner);
-        }
-        *busy += 1;
-        Self(client)
-    }
-}
-
-impl Drop for Turn<'_> {
-    fn drop(&mut self) {
-        let mut busy = self.0.busy.lock().unwrap_or_else(PoisonError::into_inner);
-        *busy -= 1;
-        drop(busy);
-        self.0.free.notify_one();
-    }
-}
-
 fn fatal(text: &'static str) -> Failure {
     Failure::Final(Error::io("read", io::Error::new(io::ErrorKind::InvalidData, text)))
 }
@@ -419,6 +401,11 @@ fn fatal(text: &'static str) -> Failure {
 pub(crate) fn replaced() -> Error {
     let text = "the file was replaced on the server since it was opened; open it again";
     Error::io("read", io::Error::new(io::ErrorKind::StaleNetworkFileHandle, text))
+}
+
+/// Returns whether a status says that there are too many requests.
+pub(crate) fn is_busy(status: u16) -> bool {
+    matches!(status, 429 | 503)
 }
 
 /// Returns the failure for a status without bytes.

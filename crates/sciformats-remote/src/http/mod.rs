@@ -16,13 +16,16 @@
 
 mod answer;
 mod client;
+mod gate;
 mod object;
 
 pub use answer::Version;
 #[cfg(feature = "cloud")]
 pub(crate) use answer::is_identity;
 #[cfg(feature = "cloud")]
-pub(crate) use client::{LONGEST_WAIT, SLOWEST, agent, explained, replaced};
+pub(crate) use client::{LONGEST_WAIT, SLOWEST, agent, explained, is_busy, replaced};
+#[cfg(feature = "cloud")]
+pub(crate) use gate::Gate;
 pub(crate) use object::Http;
 #[cfg(feature = "cloud")]
 pub(crate) use object::side_by_side;

@@ -92,7 +92,7 @@ impl Ranges for Http {
     }
 
     fn get(&self, ranges: &[Range<u64>]) -> Result<Vec<Vec<u8>>> {
-        side_by_side(ranges, self.client.options().connections, |range| {
+        side_by_side(ranges, self.client.gate().threads(ranges.len()), |range| {
             self.client.fetch(&Wanted::Bytes(range.clone()), Some(&self.pinned)).map(|answer| answer.bytes)
         })
     }

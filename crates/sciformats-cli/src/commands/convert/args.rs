@@ -1,12 +1,16 @@
 //! The command lines of `convert` and `repack`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 
 use clap::Args;
 use sciformats::Format;
 use sciformats_convert::sink::WriteOptions;
+use tempfile::TempDir;
 
 use super::export;
+use crate::failure::{Failure, Outcome, free};
+use crate::session::Session;
 
 #[derive(Debug, Args)]
 pub(crate) struct Convert {
@@ -89,6 +93,48 @@ pub(in crate::commands) struct Files {
     /// Overwrite an existing file
     #[arg(long, short)]
     pub(in crate::commands) force: bool,
+    /// The local file that is written if OUT is in an object store.
+    #[arg(skip)]
+    staged: OnceLock<Staged>,
+}
+
+/// A file that is written before it is uploaded.
+#[derive(Clone, Debug)]
+struct Staged {
+    path: PathBuf,
+    /// The folder, which is removed at the end.
+    _folder: Arc<TempDir>,
+}
+
+impl Files {
+    /// Checks that the file to write does not exist or may be replaced. If it is in an object store, a local file is written first.
+    pub(in crate::commands) fn prepare(&self, dry_run: bool, session: &Session) -> Outcome<()> {
+        if self.staged.get().is_some() {
+            return Ok(());
+        }
+        if !session.far().is_far(&self.output) {
+            return if dry_run { Ok(()) } else { free(&self.output, self.force) };
+        }
+        session.far().vacant(&self.output, self.force || dry_run)?;
+        let unwritten = |error: std::io::Error| Failure::Unwritten(self.output.clone(), error.to_string());
+        let folder = TempDir::with_prefix("sciformats").map_err(unwritten)?;
+        let path = folder.path().join(self.output.file_name().unwrap_or_default());
+        let _ = self.staged.set(Staged { path, _folder: Arc::new(folder) });
+        Ok(())
+    }
+
+    /// Returns the place where the file is written.
+    pub(in crate::commands) fn place(&self) -> &Path {
+        self.staged.get().map_or(&self.output, |staged| &staged.path)
+    }
+
+    /// Uploads the file that was written, if it is to be in an object store.
+    pub(in crate::commands) fn publish(&self, session: &Session) -> Outcome<()> {
+        match self.staged.get() {
+            Some(staged) => session.far().upload(&staged.path, &self.output, self.force),
+            None => Ok(()),
+        }
+    }
 }
 
 /// How elements are stored.

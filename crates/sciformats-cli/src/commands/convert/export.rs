@@ -16,7 +16,7 @@ use super::args::Convert;
 use super::zip::Zip;
 use crate::commands::cat::{Part, Stop, csv, json, npy};
 use crate::commands::json::JsonObject;
-use crate::failure::{Answer, Failure, Outcome, free};
+use crate::failure::{Answer, Failure, Outcome};
 use crate::look::{self, FAINT, TITLE, WELL, WRONG};
 use crate::meaning::{Thing, View, along};
 use crate::session::Session;
@@ -59,9 +59,6 @@ pub(super) fn run(args: &Convert, target: Target, session: &Session) -> Outcome 
             target.word()
         )));
     }
-    if !args.dry_run {
-        free(output, args.files.force)?;
-    }
     let data = Dataset::new(session.open_whole(input)?);
     let paths = chosen(&data, args);
     let paths = if target == Target::Csv { of_one_shape(&data, paths) } else { Ok(paths) };
@@ -85,11 +82,12 @@ pub(super) fn run(args: &Convert, target: Target, session: &Session) -> Outcome 
         return Ok(Answer::of(!stopped && !things.is_empty()));
     }
     let sources: Vec<_> = things.iter().map(|(_, thing)| thing.source()).collect();
-    let written = session.watched("converting", &sources, || write(output, target, &data, &things));
+    let written = session.watched("converting", &sources, || write(args.files.place(), target, &data, &things));
     let size = written.map_err(|stop| match stop {
         Stop::Read(error) => Failure::of(input, &error),
         Stop::Write(error) => Failure::Unwritten(output.clone(), error.to_string()),
     })?;
+    args.files.publish(session)?;
     end(&mut out, (output, things.len()), Some(size), session)?;
     Ok(Answer::Yes)
 }

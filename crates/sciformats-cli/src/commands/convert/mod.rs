@@ -15,7 +15,7 @@ use sciformats_core::bound;
 
 use self::args::{Convert, Files, Target};
 use super::json::JsonObject;
-use crate::failure::{Answer, Failure, Outcome, advice, free};
+use crate::failure::{Answer, Failure, Outcome, advice};
 use crate::interrupt;
 use crate::look::{self, FAINT, TITLE, WELL, WRONG};
 use crate::session::Session;
@@ -31,6 +31,8 @@ pub(super) fn run(args: &Convert, session: &Session) -> Outcome {
         return Ok(answer);
     }
     let Files { input, output, .. } = &args.files;
+    args.files.prepare(args.dry_run, session)?;
+    let place = args.files.place();
     let target = match target(args)? {
         Target::Format(format) => format,
         Target::Export(target) => return export::run(args, target, session),
@@ -39,9 +41,6 @@ pub(super) fn run(args: &Convert, session: &Session) -> Outcome {
             return Err(Failure::Usage(format!("{}: name a table in it as FILE:/PATH", input.display())));
         }
     };
-    if !args.dry_run {
-        free(output, args.files.force)?;
-    }
     let file = Arc::new(session.open_cut(input)?);
     // Within one format nothing has to change, unless the file holds something that cannot be written in
     // full.
@@ -82,7 +81,7 @@ pub(super) fn run(args: &Convert, session: &Session) -> Outcome {
     let reading = session.options();
     let write = args.storage.options().with_threads(reading.threads).with_limits(reading.limits);
     let written = session.watched_over("converting", &[&file], Some(plan.counts().bytes), || {
-        if args.lossy { plan.rescue(output, &write) } else { plan.write(output, &write).map(|()| Vec::new()) }
+        if args.lossy { plan.rescue(place, &write) } else { plan.write(place, &write).map(|()| Vec::new()) }
     });
     let lost = written.map_err(|error| match plan.unread() {
         Some(object) if !matches!(error, Error::Io { .. }) => unread(&args.files, &object, &error),
@@ -91,7 +90,7 @@ pub(super) fn run(args: &Convert, session: &Session) -> Outcome {
     losses(&mut out, &lost, session)?;
     let mut checked = None;
     if args.check {
-        let compared = session.watched("checking", &[plan.tree()], || plan.check(output, session.options()));
+        let compared = session.watched("checking", &[plan.tree()], || plan.check(place, session.options()));
         let difference = compared.map_err(|error| Failure::of(output, &error))?;
         if let (Some((planned, found)), false) = (&difference, session.json) {
             writeln!(out, "  planned  {}", look::safe(planned))?;
@@ -99,6 +98,11 @@ pub(super) fn run(args: &Convert, session: &Session) -> Outcome {
         }
         checked = Some(difference.is_none());
     }
+    if checked == Some(false) && session.far().is_far(output) {
+        let problem = "it would differ from what was to be written".to_owned();
+        return Err(Failure::Unwritten(output.clone(), problem));
+    }
+    args.files.publish(session)?;
     let losses = bound::sum(planned, lost.len());
     let end = Written { file: &args.files, written: true, checked, losses, notes: &[] };
     conclude(&mut out, &plan, end, session)?;
@@ -300,7 +304,7 @@ fn conclude(out: &mut impl Write, plan: &Plan, end: Written<'_>, session: &Sessi
         (true, _) if session.quiet => {}
         (true, checked) => {
             let checked = if checked.is_some() { " and checked" } else { "" };
-            let size = look::size(size(&end.file.output));
+            let size = look::size(size(end.file.place()));
             writeln!(out, "{TITLE}{path}{TITLE:#}: {WELL}written{checked}{WELL:#}  {FAINT}{size}{FAINT:#}")?;
         }
     }

@@ -14,16 +14,14 @@ use sciformats_convert::sink::WriteOptions;
 use super::args::{Convert, Files, Repack, Storage};
 use super::{broken, size};
 use crate::commands::json::JsonObject;
-use crate::failure::{Answer, Failure, Outcome, free};
+use crate::failure::{Answer, Failure, Outcome};
 use crate::interrupt::{self, Unfinished};
 use crate::look::{self, FAINT, TITLE, WELL, WRONG};
 use crate::session::Session;
 
 pub(crate) fn run(args: &Repack, session: &Session) -> Outcome {
     let Files { input, output, .. } = &args.files;
-    if !args.dry_run {
-        free(output, args.files.force)?;
-    }
+    args.files.prepare(args.dry_run, session)?;
     if args.lossy {
         let format = session.open_cut(input)?.format();
         return super::run(&rescue(args, format), session);
@@ -31,7 +29,7 @@ pub(crate) fn run(args: &Repack, session: &Session) -> Outcome {
     let file = Arc::new(session.open_whole(input)?);
     let before = size(input);
     // The new file is read back as a whole and compared with the old one before it takes its place.
-    let mut unfinished = Unfinished::beside(output).map_err(|error| broken(&args.files, &error))?;
+    let mut unfinished = Unfinished::beside(args.files.place()).map_err(|error| broken(&args.files, &error))?;
     let place = unfinished.path().to_path_buf();
     let new = place.as_path();
     let lost = session.watched("repacking", &[&file], || rewrite(args, (&file, new), session))?;
@@ -57,6 +55,7 @@ pub(crate) fn run(args: &Repack, session: &Session) -> Outcome {
     let written = summary.is_same() && !args.dry_run;
     if written {
         unfinished.finish().map_err(|error| broken(&args.files, &error))?;
+        args.files.publish(session)?;
     }
     let mut out = session.text();
     let path = output.display().to_string();
@@ -106,7 +105,7 @@ pub(super) fn whole(args: &Convert, file: &Arc<File>, session: &Session) -> Outc
     let mut write = args.storage.options();
     (write.threads, write.limits) = (session.options().threads, session.options().limits);
     let refused = |error: &sciformats::Error| broken(&args.files, error);
-    let unfinished = Unfinished::beside(&args.files.output).map_err(|error| refused(&error))?;
+    let unfinished = Unfinished::beside(args.files.place()).map_err(|error| refused(&error))?;
     let new = unfinished.path();
     let written = session.watched("converting", &[file], || {
         sciformats_convert::repack::rewrite_selected(file, new, &select, &write, Some(interrupt::asked()))
@@ -148,6 +147,7 @@ pub(super) fn whole(args: &Convert, file: &Arc<File>, session: &Session) -> Outc
     let notes = notes.map_err(|error| refused(&error))?;
     if !args.dry_run {
         unfinished.finish().map_err(|error| refused(&error))?;
+        args.files.publish(session)?;
     }
     Ok(Some(Whole { written: !args.dry_run, checked, lost, notes }))
 }

@@ -58,8 +58,9 @@ const SHORT: u64 = 1 << 10;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PlanOptions {
-    /// The number of bytes that are fetched around a single short read that was not announced. The default is 2 MiB, which is
-    /// about a third of what a connection of 100 MB/s transfers in a round trip of 60 ms.
+    /// The number of bytes that are fetched around a single short read that was not announced, and twice as many around one of
+    /// less than 1 KiB. The default is 2 MiB, which is about a third of what a connection of 100 MB/s transfers in a round trip of
+    /// 60 ms.
     pub window: u64,
     /// The number of bytes of structures that are kept. The default is 256 MiB, which is enough for the nodes of an index of
     /// several hundred thousand chunks, each in a page of its own.
@@ -356,18 +357,27 @@ impl<R: Ranges + 'static> Inner<R> {
         outcome
     }
 
-    /// Returns the pages around those that a read needs.
-    fn window(&self, missing: &[u64]) -> BTreeSet<u64> {
+    /// Returns the pages around those that a read of `len` bytes needs.
+    fn window(&self, missing: &[u64], len: u64) -> BTreeSet<u64> {
         let (Some(&first), Some(&last)) = (missing.first(), missing.last()) else { return BTreeSet::new() };
         let mut state = self.lock();
         let cache = &mut state.cache;
         let follows = cache.after == first;
         let pages = (self.options.window / PAGE).max(1);
         let most = (self.options.structures.longest / PAGE).max(pages);
-        cache.run = if follows { (cache.run * 2).clamp(pages, most) } else { pages };
-        let start = if follows { first } else { first - first % pages };
-        // Something that leads to a structure is mostly before it. At the end of a window, half of the next one is fetched too.
-        let ahead = if follows { 0 } else { pages / 2 };
+        // Something that leads to a structure is mostly before it. At the end of a window, half of the next one is fetched too. The
+        // beginning of a structure mostly leads to others in its neighbourhood, so two windows are fetched around it.
+        let lone = !follows && len < SHORT;
+        let (start, ahead) = match (follows, lone) {
+            (true, _) => (first, 0),
+            (false, true) => (bound::left(first, pages / 2), 0),
+            (false, false) => (first - first % pages, pages / 2),
+        };
+        cache.run = match (follows, lone) {
+            (true, _) => (cache.run * 2).clamp(pages, most),
+            (false, true) => (pages + pages / 2 * 2).min(most),
+            (false, false) => pages,
+        };
         let end = bound::sum(start, cache.run).max(bound::sum(first, ahead)).max(last + 1);
         let end = end.min(self.size.div_ceil(PAGE));
         cache.after = end;
@@ -375,7 +385,8 @@ impl<R: Ranges + 'static> Inner<R> {
     }
 
     /// Returns the blocks that contain a batch of structures, if there are so many structures and they are so far apart that most
-    /// of the pages around them would contain something else, such as chunks between the nodes of an index.
+    /// of the pages around them would contain something else, such as chunks between the nodes of an index. If the whole
+    /// structures are known, it is enough that they are far apart.
     fn loose(&self, ranges: &[Range<u64>]) -> Option<Vec<Range<u64>>> {
         let blocks = |range: &Range<u64>| match length(range) < SHORT {
             true => range.start / BLOCK * BLOCK..bound::product(range.end.div_ceil(BLOCK), BLOCK),
@@ -387,7 +398,11 @@ impl<R: Ranges + 'static> Inner<R> {
         let loose: Vec<Range<u64>> = merged.iter().map(blocks).collect();
         let loose = plan::merged(&loose, self.size);
         let (all, part) = (pages.len() as u64 * PAGE, loose.iter().map(length).sum::<u64>());
-        (all > bound::product(self.options.window, WINDOWS) && part < all / 4).then_some(loose)
+        let span = pages.last().zip(pages.first()).map_or(0, |(last, first)| (last - first) * PAGE);
+        let whole = merged.iter().all(|range| length(range) >= SHORT);
+        let apart = whole && span / self.options.window > bound::product(pages.len() as u64, 2);
+        let many = all > bound::product(self.options.window, WINDOWS);
+        ((many || apart) && part < all / 4).then_some(loose)
     }
 
     /// Returns the pages that contain a batch of ranges, and more pages around them if there are few.
@@ -448,7 +463,7 @@ impl<R: Ranges + 'static> Inner<R> {
             }
             drop(state);
             tries += 1;
-            self.bring(&self.window(&missing), &[], &[])?;
+            self.bring(&self.window(&missing, out.len() as u64), &[], &[])?;
         }
     }
 

@@ -4,7 +4,7 @@ use crate::chunk::index::{Bounds, Index, StoredChunk, Visit};
 use crate::space::context::Budget;
 use crate::spec::Address;
 use crate::spec::btree_v1::{ChunkNode, Prefix};
-use sciformats_core::Result;
+use sciformats_core::{Result, bound};
 use sciformats_core::fault::{Fault, FaultKind, locate};
 use std::ops::ControlFlow;
 
@@ -55,6 +55,8 @@ impl Index<'_> {
     fn btree_v1_node(&self, at: Address, level: Option<u8>) -> Result<ChunkNode> {
         const NODE: &str = "chunk B-tree node";
         let (sizes, rank) = (self.context.sizes, self.dimensions.len());
+        let most = bound::product(usize::from(self.context.btree_k.chunk), 2);
+        self.context.expect(at, ChunkNode::size(sizes, most, rank)? as u64)?;
         let start = self.context.read(NODE, at, Prefix::size(sizes) as u64)?;
         let prefix = locate(NODE, self.context.offset(at), &start, |i| ChunkNode::prefix(i, sizes))?;
         if let Some(expected) = level.filter(|&level| level != prefix.level) {

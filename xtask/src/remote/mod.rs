@@ -1,11 +1,15 @@
 //! Measures reads of remote files by the program, with h5py over fsspec for comparison. A server on the
-//! loopback interface waits before each answer and counts requests. Each row has bounds on the number of
-//! requests, on consecutive requests, and on bytes.
+//! loopback interface waits before each answer, sends as fast as a connection to an object store does, and
+//! counts requests. Each row has bounds on the number of requests, on consecutive requests, and on bytes.
+
+mod picture;
+mod server;
 
 use std::fmt::Write as _;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::time::Duration;
 
 use crate::args::Args;
 use crate::counts::Counts;
@@ -13,42 +17,83 @@ use crate::python::Python;
 use crate::sh::{About, Failure, Result, cargo, root, run, shown, target_folder};
 
 const DOCUMENT: &str = "docs/remote.md";
+/// The picture of the plans with which one dataset is read.
+const PICTURE: &str = "docs/remote-plan.svg";
+
+/// The file of the picture, and the names under which the script keeps the requests of each program, with their titles.
+const PICTURED: &str = "latest.h5";
+const PANELS: [(&str, &str); 2] = [
+    ("ours", "sciformats: opening latest.h5 and reading one dataset of 200"),
+    ("theirs", "h5py over fsspec with blocks of 4 MiB: the same"),
+];
+
 const HEADING: &str = "## Measured";
 
 /// The milliseconds before each answer, as long as S3 takes.
 const DELAY: u64 = 60;
 
+/// The MB per second that a connection to S3 receives.
+const RATE: u64 = 100;
+
 /// The task. The last line is `N passed, N failed, N skipped`, with one check per row of the program.
 pub(crate) fn task(mut args: Args) -> Result {
     let publish = args.flag("--publish");
     let delay = args.number("--delay")?.unwrap_or(DELAY);
+    let rate = args.number("--rate")?.unwrap_or(RATE);
+    // A program that is there already, and rows whose names match an expression.
+    let (program, only) = (args.value("--program")?, args.value("--only")?);
     args.end()?;
-    let table = measure(delay)?;
+    if publish && only.is_some() {
+        return Err(Failure::setup("--publish needs all rows"));
+    }
+    let program = match program {
+        Some(program) => PathBuf::from(program),
+        None => built()?,
+    };
+    let folder = target_folder()?.join("remote");
+    fs::create_dir_all(&folder).about(&folder)?;
+    let settings = server::Settings {
+        folder: folder.clone(),
+        delay: Duration::from_millis(delay),
+        rate: rate.saturating_mul(1_000_000),
+    };
+    let server = server::start(settings).about(Path::new("the server"))?;
+    let table = measure(&program, (&folder, &server.url), only.as_deref())?;
     let counts = table.counts();
     if publish {
         let path = root().join(DOCUMENT);
         let text = fs::read_to_string(&path).about(&path)?;
-        fs::write(&path, published(&text, &table.render(delay))).about(&path)?;
+        fs::write(&path, published(&text, &table.render(delay, rate))).about(&path)?;
+        let panels =
+            PANELS.map(|(name, title)| picture::Panel { title: title.to_owned(), requests: server.kept(name) });
+        let file = folder.join(PICTURED);
+        let size = file.metadata().about(&file)?.len();
+        let path = root().join(PICTURE);
+        fs::write(&path, picture::draw(&panels, size)).about(&path)?;
     }
     println!("{counts}");
     counts.verdict(false)
 }
 
-/// Builds the program, and lets the script read files with it.
-fn measure(delay: u64) -> Result<Table> {
+/// Builds the program, and returns its place.
+fn built() -> Result<PathBuf> {
+    let mut build = cargo();
+    build.args(["build", "--profile", "conform", "--all-features", "--package", "sciformats-cli"]);
+    run(build.args(["--bin", "sciformats"]))?;
+    Ok(target_folder()?.join("conform").join(format!("sciformats{}", std::env::consts::EXE_SUFFIX)))
+}
+
+/// Lets the script read files with the program.
+fn measure(program: &Path, (folder, url): (&Path, &str), only: Option<&str>) -> Result<Table> {
     let python = Python::prepare_in("venv-remote", "requirements-remote.txt")?;
     if let Some((pin, reason)) = python.missing().next() {
         return Err(Failure::setup(format!("{pin} cannot be installed: {reason}")));
     }
-    let mut build = cargo();
-    build.args(["build", "--profile", "conform", "--all-features", "--package", "sciformats-cli"]);
-    run(build.args(["--bin", "sciformats"]))?;
-    let target = target_folder()?;
-    let program = target.join("conform").join(format!("sciformats{}", std::env::consts::EXE_SUFFIX));
-    let place = target.join("remote");
-    fs::create_dir_all(&place).about(&place)?;
     let mut script = python.script(&root().join("xtask").join("python").join("remote_conform.py"));
-    script.arg(&program).arg(&place).arg("--delay").arg(delay.to_string());
+    script.arg(program).arg(folder).arg(url);
+    if let Some(only) = only {
+        script.arg("--only").arg(only);
+    }
     eprintln!("$ {}", shown(&script));
     let done =
         script.stdin(Stdio::null()).stderr(Stdio::inherit()).output().about(Path::new("the script"))?;
@@ -93,13 +138,13 @@ impl Table {
     }
 
     /// The section of the document.
-    fn render(&self, delay: u64) -> String {
+    fn render(&self, delay: u64, rate: u64) -> String {
         let mut text = format!(
             "{HEADING}\n\nThe table shows the number of requests, the number of consecutive requests (depth: how many had to wait for an \
              earlier one), MiB and\nseconds. Nothing was cached, and the server on the loopback interface waited {delay} ms before \
-             each answer. `cargo xtask remote --publish`\ncreates the files, measures, and writes this table. It fails if the \
-             program needs more than a row permits, or if its answer differs from\nthat of h5py; the missed rows are listed below \
-             the table.\n\n| what | program | requests | depth | MiB | s |\n|---|---|---:|---:|---:|---:|\n"
+             each answer and sent at most\n{rate} MB/s over each connection, as S3 does. `cargo xtask remote --publish` creates the \
+             files, measures, and writes this table. It\nfails if the program needs more than a row permits, or if its answer \
+             differs from that of h5py; the missed rows are listed below the\ntable.\n\n| what | program | requests | depth | MiB | s |\n|---|---|---:|---:|---:|---:|\n"
         );
         for row in &self.rows {
             // A string takes every text.
@@ -144,7 +189,7 @@ mod tests {
 
     #[test]
     fn a_section_is_replaced_or_added() {
-        let section = Table::of(PRINTED).render(60);
+        let section = Table::of(PRINTED).render(60, 100);
         assert!(section.contains("| a: open | sciformats | 2 | 1 | 0.50 | 0.20 |\n"));
         assert!(section.ends_with("\n\nMissed bounds: b: list: 9.00 requests, at most 4 were expected.\n"));
         let once = published("# Files\n\ntext\n", &section);
