@@ -101,6 +101,9 @@ fn anew(
     cancel: Option<Arc<AtomicBool>>,
 ) -> Result<Vec<Loss>> {
     let input = file.path();
+    if file.format() != Format::Hdf5 || input.is_none() {
+        options.refuse_layout("a file that is not a local HDF5 file")?;
+    }
     match (file.format(), input) {
         #[cfg(feature = "asdf")]
         (Format::Asdf, Some(input)) if select.is_empty() => asdf(input, output, options).map(|()| Vec::new()),
