@@ -11,6 +11,7 @@
 
 mod elements;
 mod hollow;
+mod joined;
 mod regions;
 mod rounder;
 mod storage;
@@ -31,6 +32,7 @@ use hdf5_pure::{Address, Attribute, CreateOptions, Dataset, Node, ObjectId, Writ
 
 use self::elements::{Kept, Stored};
 pub use self::hollow::Hollow;
+pub use self::joined::Joined;
 use self::rounder::Rounder;
 pub(super) use self::structures::changes;
 use crate::compare::{Pattern, is_selected};
@@ -41,7 +43,7 @@ use sciformats::options::Unfolding;
 use sciformats::{Error, File, Result};
 
 /// Returns the size of a chunk of the new file after its filters, from the dataset and the size before them.
-pub(super) type Guess<'a> = &'a dyn Fn(&Dataset, u64) -> Result<u64>;
+pub(in crate::repack) type Guess<'a> = &'a (dyn Fn(&Dataset, u64) -> Result<u64> + Sync);
 
 /// The end of the room for structures in a file whose structures are counted, far behind every file.
 const FAR: u64 = 1 << 46;
@@ -56,6 +58,20 @@ pub(super) fn rewrite(
     attempt((file, &source), (input, output), (select, options), cancel, &|job, bound| {
         let room = if options.metadata_first { job.room(input, bound)? } else { 0 };
         job.run(Writer::overwrite_with(output, &job.create(input, bound)?.with_metadata_room(room))?)
+    })
+}
+
+/// Writes a copy of a file in which some datasets show those of several files.
+pub(super) fn join(
+    (file, input): (&File, &Path),
+    output: &Path,
+    ((joined, without), options): ((&[Joined], &[&str]), &WriteOptions),
+    cancel: Option<&AtomicBool>,
+) -> Result<Vec<Loss>> {
+    let source = source((file, input))?;
+    attempt((file, &source), (input, output), (&[], options), cancel, &|job, bound| {
+        let job = Job { joined, without, ..*job };
+        job.run(Writer::overwrite_with(output, &job.create(input, bound)?)?)
     })
 }
 
@@ -109,7 +125,7 @@ fn attempt<T>(
     let moved = super::is_moved(input, output);
     let unfolding = file.writing();
     let job =
-        Job { file, source, select, options, wanted, moved, cancel, unfolding: &unfolding, output, hollow: None };
+        Job { file, source, select, options, wanted, moved, cancel, unfolding: &unfolding, output, hollow: None, joined: &[], without: &[] };
     match work(&job, bound) {
         // A file with an old superblock may contain newer structures, each with its own version.
         Err(Error::Usage { argument: "bound", .. }) if wanted.is_none() && bound < Bound::LATEST => {
@@ -137,6 +153,10 @@ struct Job<'a> {
     output: &'a Path,
     /// How large chunks will be, if no elements are written.
     hollow: Option<Guess<'a>>,
+    /// The datasets that show those of several files.
+    joined: &'a [Joined],
+    /// The paths of objects that are left out.
+    without: &'a [&'a str],
 }
 
 impl Job<'_> {
@@ -270,6 +290,9 @@ impl Copy<'_> {
                 self.job.interrupted()?;
                 let (parent, name) = (path.as_str(), text(&name)?);
                 let path = format!("{path}/{name}");
+                if self.job.without.contains(&path.as_str()) {
+                    continue;
+                }
                 if !self.job.is_selected(&path) {
                     if let Target::Hard(address) = target
                         && passed.insert(address)
@@ -425,6 +448,10 @@ impl Copy<'_> {
     }
 
     fn dataset(&mut self, path: &str, dataset: &Dataset) -> Result<ObjectId> {
+        let job = self.job;
+        if let Some(joined) = job.joined.iter().find(|joined| joined.path == path) {
+            return self.joined(path, dataset, joined);
+        }
         let stored = Stored::new(self.job.source, dataset.datatype())?;
         let committed = dataset.committed()?.map(|address| self.committed(address)).transpose()?;
         let builder = self.writer.dataset(path).datatype(stored.datatype().clone());

@@ -32,11 +32,11 @@ impl Rounder {
         }
         let (mut marks, mut scale) = (Vec::new(), false);
         for attribute in dataset.attributes()? {
-            match attribute.name().unwrap_or_default() {
-                name if name.as_bytes() == b"CLASS" => {
+            match attribute.name().map(hdf5_pure::Name::as_bytes).unwrap_or_default() {
+                b"CLASS" => {
                     scale |= attribute.read::<String>().is_ok_and(|class| class.iter().any(|class| class == "DIMENSION_SCALE"));
                 }
-                name if matches!(name.as_bytes(), b"_FillValue" | b"missing_value") => {
+                b"_FillValue" | b"missing_value" => {
                     marks.extend(attribute.read::<f64>().unwrap_or_default());
                 }
                 _ => {}

@@ -254,8 +254,9 @@ impl Copy<'_> {
                 })?;
             }
             Plan::Once(sides) | Plan::Scratch(_, sides) => {
+                let several = sides.iter().zip(shape).any(|(side, n)| side < n);
                 let regions = Parts::of(shape, &sides).filter(|region| sparse.touches(region));
-                pieces::read_ahead(regions, threads != 1, &read, &mut put)?;
+                pieces::read_ahead(regions, several && threads != 1, &read, &mut put)?;
             }
         }
         self.lose(dataset.address(), None, lost)

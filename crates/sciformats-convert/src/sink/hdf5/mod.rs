@@ -82,6 +82,7 @@ pub(crate) fn filters(options: &WriteOptions) -> Result<Option<Filters>> {
         Some("bzip2") => new().bzip2(level(9)),
         Some("lz4") => new().lz4(),
         Some("zstd") => new().zstd(signed(3)?),
+        Some("bitshuffle") => Filters::new().bitshuffle_zstd(signed(3)?),
         Some("shuffle") => new(),
         Some("fletcher32") => Filters::new().fletcher32(),
         // Values as the original plug-ins take them. Elements that zfp and VBZ cannot have are stored without them.
@@ -90,7 +91,7 @@ pub(crate) fn filters(options: &WriteOptions) -> Result<Option<Filters>> {
         Some("vbz") => Filters::new().suitable(32020, Vec::new()),
         Some(other) => {
             let problem = format!(
-                "{other} is unknown; choose none, zlib, lzf, bzip2, lz4, zstd, snappy, zfp, vbz, shuffle or fletcher32"
+                "{other} is unknown; choose none, zlib, lzf, bzip2, lz4, zstd, bitshuffle, snappy, zfp, vbz, shuffle or fletcher32"
             );
             return Err(Error::usage("filter", problem));
         }
