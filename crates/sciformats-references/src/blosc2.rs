@@ -1,6 +1,6 @@
 //! The chunks of Blosc2 frames as ranges of the file, for readers that have the codec of the Python package.
 
-use sciformats::cframe::{Array, ChunkSize, Frame, Special};
+use sciformats::cframe::{Array, ChunkPlace, ChunkSize, Frame, Special};
 use sciformats::{ArrayInfo, ElementType};
 use serde_json::{Value, json};
 
@@ -56,14 +56,16 @@ pub(crate) fn array(
         }
         for number in 0..count {
             match frame.chunk_place(number).map_err(said)? {
-                Some(place) if place.end <= file_size => {
-                    let length = place.end.checked_sub(place.start).ok_or("a chunk ends before it starts")?;
-                    chunks.push(number, place.start, length);
+                ChunkPlace::At(start) => {
+                    let length = frame.chunk(number).map_err(said)?.cbytes() as u64;
+                    let end = start.checked_add(length).filter(|end| *end <= file_size);
+                    end.ok_or("a chunk extends beyond the end of the file")?;
+                    chunks.push(number, start, length);
                 }
-                Some(_) => return Err("a chunk extends beyond the end of the file".into()),
                 // Missing chunks are zeros.
-                None if frame.special(number).map_err(said)? == Some(Special::Zeros) => {}
-                None => return Err("a chunk that is not stored has other elements than zeros".into()),
+                ChunkPlace::Nowhere(Special::Zeros) => {}
+                ChunkPlace::Nowhere(_) => return Err("a chunk that is not stored has other elements than zeros".into()),
+                ChunkPlace::File(_) => return Err("its chunks are files of their own".into()),
             }
         }
     }

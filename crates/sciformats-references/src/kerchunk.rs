@@ -158,8 +158,10 @@ pub fn read(json: &[u8]) -> Result<Existing> {
         let found = refs.get(&format!("{prefix}.zattrs")).map(text).transpose()?;
         Ok(found.and_then(|found| found.as_object().cloned()).unwrap_or_default())
     };
-    // The files keep their numbers.
-    for (name, url) in &templates {
+    // The files keep their numbers, which the names end with.
+    let mut named: Vec<(&String, &Value)> = templates.iter().collect();
+    named.sort_by_key(|(name, _)| (name.len(), *name));
+    for (name, url) in named {
         let url = url.as_str().ok_or_else(|| odd("templates are not texts"))?;
         let count = existing.urls.len() as u64;
         numbers.insert(format!("{{{{{name}}}}}"), count);

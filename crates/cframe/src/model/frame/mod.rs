@@ -316,43 +316,6 @@ impl Frame {
         }
     }
 
-    /// Returns the range of bytes of the file in which a chunk is stored, header included; `None` if nothing but its kind is stored,
-    /// or if the frame is a folder.
-    ///
-    /// ```
-    /// use cframe::{Frame, Params, SChunk, Special};
-    ///
-    /// let mut schunk = SChunk::new(Params::new(4));
-    /// schunk.append(&[21; 4000])?;
-    /// schunk.append_special(Special::Zeros, &[], 4000)?;
-    /// let bytes = schunk.to_bytes()?;
-    /// let frame = Frame::from_bytes(bytes.clone())?;
-    /// let place = frame.chunk_place(0)?.expect("a stored chunk");
-    /// let stored = &bytes[place.start as usize..place.end as usize];
-    /// assert_eq!(cframe::decompress(stored)?, [21; 4000]);
-    /// assert_eq!(frame.chunk_place(1)?, None);
-    /// # Ok::<(), cframe::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// `Usage` if there is no such chunk; `Malformed` if the chunk is not where the offsets say, or does not lie within the frame.
-    pub fn chunk_place(&self, index: u64) -> Result<Option<Range<u64>>> {
-        let offset = self.offset(index)?;
-        let Offset::At(position) = offset else { return Ok(None) };
-        if self.folder.is_some() {
-            return Ok(None);
-        }
-        let size = read_header(&self.source(position)?)?.cbytes as u64;
-        let start = self.position(offset);
-        let end = add(start, size)?;
-        let last = add(self.header.cbytes, self.header.header_len.into())?;
-        if end > last {
-            let kind = FaultKind::OutOfBounds { found: end, end: last };
-            return Err(Fault::new("cbytes", kind).at("chunk header", bound::sum(start, 12)));
-        }
-        Ok(Some(start..end))
-    }
-
     /// Returns the range of decoded bytes that a chunk contains.
     ///
     /// ```
