@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from zarr.abc.codec import BytesBytesCodec
 from zarr.core.array_spec import ArraySpec
@@ -26,8 +26,8 @@ class _Reading(BytesBytesCodec):
     config: tuple[tuple[str, Any], ...]
 
     is_fixed_size = False
-    name = ""
-    undo: Callable[[dict[str, Any], bytes], bytes] = staticmethod(undo_hdf5)
+    name: ClassVar[str] = ""
+    undo: ClassVar[Callable[[dict[str, Any], bytes], bytes]] = staticmethod(undo_hdf5)
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:
@@ -54,13 +54,13 @@ class _Reading(BytesBytesCodec):
 class Hdf5(_Reading):
     """A pipeline of filters of HDF5; see :class:`sciformats.numcodecs.Hdf5`."""
 
-    name = "sciformats.hdf5"
-    undo = staticmethod(undo_hdf5)
+    name: ClassVar[str] = "sciformats.hdf5"
+    undo: ClassVar[Callable[[dict[str, Any], bytes], bytes]] = staticmethod(undo_hdf5)
 
 
 @dataclass(frozen=True)
 class Blosc2(_Reading):
     """A chunk of Blosc2; see :class:`sciformats.numcodecs.Blosc2`."""
 
-    name = "sciformats.blosc2"
-    undo = staticmethod(undo_blosc2)
+    name: ClassVar[str] = "sciformats.blosc2"
+    undo: ClassVar[Callable[[dict[str, Any], bytes], bytes]] = staticmethod(undo_blosc2)
