@@ -281,6 +281,13 @@ pub(crate) enum Command {
                             same in all files; stderr tells what does not fit.\n\
                             Exit status: 0 if nothing was refused, 1 otherwise.")]
     Combine(crate::commands::combine::Combine),
+    /// Measure what reading a file costs, and tell how to repack it
+    #[command(after_help = "Examples:\n  sciformats advise climate.nc\n  \
+                            sciformats advise climate.nc --profile cmip7 --json\n\n\
+                            Samples of chunks are encoded with several filters, and named accesses are replayed over a store that \
+                            counts requests, for the file as it is and as the planned `repack` would write it.\n\
+                            Exit status: 0 if the file suits the profile, 1 otherwise.")]
+    Advise(crate::commands::advise::Advise),
     /// Print the paths in a file that begin with some text, for the completion of shells
     #[command(hide = true)]
     Paths {

@@ -4,12 +4,12 @@ use std::collections::HashMap;
 use std::ffi::OsString;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use sciformats::sciformats_remote::{self, Remote, RemoteOptions, index::Index};
 use sciformats::{Error, File, OpenOptions, Result};
-use sciformats_core::bound;
 use sciformats_core::storage::FileStorage;
+use sciformats_core::{ReadAt, bound};
 
 use crate::args::{Cli, Command};
 use crate::failure::{Failure, Outcome, remark};
@@ -107,6 +107,22 @@ impl Far {
             None => sciformats_remote::open(url, &far)?,
         };
         self.gathered(remote, options)
+    }
+
+    /// Opens a file that is named by other means than the command line: by its path, or by its URL.
+    pub(crate) fn open_url(&self, path: &Path, options: &OpenOptions) -> Result<File> {
+        match path.to_str().filter(|text| sciformats_remote::is_url(text)) {
+            Some(url) => self.gathered(sciformats_remote::open(url, &RemoteOptions::from_environment())?, options),
+            None => self.open(path, options),
+        }
+    }
+
+    /// Returns the storage of a file, if its path is a URL, with nothing read of it.
+    pub(crate) fn storage(&self, path: &Path) -> Result<Option<Arc<dyn ReadAt>>> {
+        let Some(url) = self.urls.get(path) else { return Ok(None) };
+        let remote = sciformats_remote::open(url, &RemoteOptions::from_environment())?;
+        self.opened.lock().unwrap_or_else(PoisonError::into_inner).push(remote.clone());
+        Ok(Some(Arc::new(remote)))
     }
 
     /// Opens a file by its URL, if it is a URL, and records all structures from its first byte on.

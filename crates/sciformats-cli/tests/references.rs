@@ -47,3 +47,97 @@ fn an_existing_file_is_kept_and_what_is_refused_is_the_exit_status() {
     program.stderr(3, &["references", "none.h5", "-o", "c.json"]);
     assert!(!folder.path().join("c.json").exists());
 }
+
+/// A day of a field, whose time counts from the beginning of that day.
+fn day(path: &std::path::Path, number: i32, since: &str) {
+    let mut made = sciformats::hdf5_pure::Writer::overwrite(path).unwrap();
+    let hours: Vec<i32> = (0..6).map(|i| if since.contains("01-01") { number * 6 + i } else { i }).collect();
+    let time = made.dataset("time").attribute("units", since).write(&hours).unwrap();
+    let place = made.dataset("place").write(&[10i32, 20]).unwrap();
+    let heat: Vec<f32> = (0..12).map(|i| (number * 12 + i) as f32).collect();
+    let chunks = [2, 2 - u64::from(number == 1)];
+    let heat = made.dataset("heat").shape([6, 2]).chunks(chunks).deflate(3).attribute("units", "K").write(&heat).unwrap();
+    made.make_scale(time, "time").unwrap();
+    made.make_scale(place, "place").unwrap();
+    made.attach_scale(heat, 0, time).unwrap();
+    made.attach_scale(heat, 1, place).unwrap();
+    made.finish().unwrap();
+}
+
+#[test]
+fn many_files_are_shown_by_one_of_hdf5_and_later_ones_are_added() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    std::fs::create_dir(path("days")).unwrap();
+    let hours = "hours since 2026-01-01";
+    for number in 0..3 {
+        day(&path(&format!("days/{number}.nc")), number, hours);
+    }
+    day(&path("days/3.nc"), 3, "hours since 2026-01-01 18:00");
+    day(&path("days/4.nc"), 4, hours);
+    let program = Program::at(folder.path());
+    // The chunks of the second day differ, which references refuse and virtual datasets do not.
+    program.stderr(1, &["combine", "days/0.nc", "days/1.nc", "-o", "two.json", "--inline", "10"]);
+    let said = program.stderr(0, &["combine", "days/0.nc", "days/1.nc", "-o", "all.h5"]);
+    assert!(said.ends_with("0 refused\n"), "{said}");
+    let wanted = |days: i32| (0..days * 12).map(|i| i as f32).collect::<Vec<_>>();
+    let read = |name: &str| {
+        let file = sciformats::open(path("all.h5")).unwrap();
+        file.array(name).unwrap().read::<f32>().unwrap()
+    };
+    assert_eq!(read("/heat"), wanted(2));
+    program.stderr(2, &["combine", "days/2.nc", "-o", "all.h5"]);
+    program.stderr(0, &["combine", "days/2.nc", "-o", "all.h5", "--add"]);
+    assert_eq!(read("/heat"), wanted(3));
+    let size = std::fs::metadata(path("all.h5")).unwrap().len();
+    assert!(size < 20_000, "{size}");
+    // A day that counts from another hour: its time is converted and stored.
+    let said = program.stderr(2, &["combine", "days/2.nc", "-o", "all.h5", "--add"]);
+    assert!(said.contains("are not in order"), "{said}");
+    day(&path("days/3.nc"), 3, "hours since 2026-01-01 00:00");
+    program.stderr(0, &["combine", "days/3.nc", "-o", "all.h5", "--add"]);
+    program.stderr(0, &["combine", "days/4.nc", "-o", "all.h5", "--add"]);
+    assert_eq!(read("/heat"), wanted(5));
+    assert_eq!(read("/time"), (0..30).map(|i| i as f32).collect::<Vec<_>>());
+    // JSON that grows has the same references as JSON of all files.
+    let days: Vec<String> = [0, 2, 4].iter().map(|number| format!("days/{number}.nc")).collect();
+    let days: Vec<&str> = days.iter().map(String::as_str).collect();
+    program.stderr(0, &[&["combine"], &days[..], &["-o", "whole.json"]].concat());
+    program.stderr(0, &["combine", days[0], "-o", "grown.json"]);
+    for later in &days[1..] {
+        program.stderr(0, &["combine", later, "-o", "grown.json", "--add"]);
+    }
+    let json = |name: &str| serde_json::from_slice::<Value>(&fs::read(path(name)).unwrap()).unwrap();
+    let refs = |name: &str| json(name)["refs"].as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+    assert_eq!(refs("whole.json"), refs("grown.json"));
+    let said = program.stderr(2, &["combine", days[0], "-o", "grown.json", "--add"]);
+    assert!(said.contains("among the files already"), "{said}");
+}
+
+#[test]
+fn advice_is_given_and_can_be_followed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("old.h5");
+    let mut made = sciformats::hdf5_pure::Writer::create(&path).unwrap();
+    let values: Vec<f32> = (0..3000 * 64).map(|i| ((i / 64) as f32 / 50.0).sin()).collect();
+    made.dataset("tas").shape([3000, 64]).max_shape([None, Some(64)]).chunks([1, 64]).write(&values).unwrap();
+    made.finish().unwrap();
+    let program = Program::at(folder.path());
+    let text = program.stdout(1, &["advise", "old.h5"]);
+    assert!(text.contains("tiny-chunks") && text.contains("sciformats repack old.h5 OUT --chunk /tas="), "{text}");
+    let told: Value = serde_json::from_str(&program.stdout(1, &["advise", "old.h5", "--json"])).unwrap();
+    let mut words = vec!["repack", "old.h5", "new.h5"];
+    words.extend(told["plan"]["arguments"].as_array().unwrap().iter().map(|word| word.as_str().unwrap()));
+    program.stdout(0, &words);
+    let after: Value = serde_json::from_str(&program.stdout(0, &["advise", "new.h5", "--json"])).unwrap();
+    assert_eq!(after["suits"], true);
+    let size = |of: &Value| of.as_f64().unwrap();
+    assert!((size(&told["plan"]["size"]) / size(&after["size"]) - 1.0).abs() < 0.05, "{told} {after}");
+    // Each rounding is checked against its bound.
+    program.stdout(0, &["repack", "old.h5", "rounded.h5", "--keep-digits", "2", "--filter", "zlib"]);
+    program.stdout(0, &["repack", "old.h5", "bits.h5", "--keep-bits", "5", "--page-size", "1M", "--metadata-first"]);
+    program.stderr(2, &["repack", "old.h5", "bad.h5", "--keep-bits", "60"]);
+    program.stderr(2, &["repack", "old.h5", "bad.h5", "--page-size", "100"]);
+    program.stderr(2, &["advise", "old.h5", "--bandwidth", "0"]);
+    program.stderr(3, &["advise", "none.h5"]);
+}

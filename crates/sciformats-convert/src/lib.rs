@@ -18,6 +18,7 @@
 //! |---|---|
 //! | [`convert`] | writes the tree of one format in another, and lists everything that is lost |
 //! | [`repack`] | writes a file anew in its own format |
+//! | [`advise`] | measures what reading a file costs, and plans how to repack it |
 //! | [`sink`] | writes a file of any format, as far as the format can hold the contents |
 //! | [`compare`] | finds where two files differ, with tolerances |
 //! | [`verify`] | reads everything and reports every fault |
@@ -30,6 +31,7 @@
 //!
 #![doc = include_str!("../README.md")]
 
+pub mod advise;
 pub mod compare;
 pub mod convert;
 pub mod manifest;

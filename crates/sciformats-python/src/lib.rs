@@ -6,6 +6,7 @@
 //! other Python threads can run at the same time.
 
 mod asdf;
+mod codec;
 mod element;
 mod error;
 mod file;
@@ -21,6 +22,8 @@ use pyo3::prelude::*;
 mod _sciformats {
     #[pymodule_export]
     use crate::asdf::asdf_tree;
+    #[pymodule_export]
+    use crate::codec::{references, undo_blosc2, undo_hdf5};
     #[pymodule_export]
     use crate::file::{Array, File};
     #[pymodule_export]

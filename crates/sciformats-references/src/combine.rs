@@ -2,15 +2,17 @@
 //! same in every file.
 
 use std::cmp::Ordering;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use sciformats::{Error, File, Object, Result, Slab};
+use sciformats::{ElementType, Error, File, Object, Result, Slab};
+use sciformats_conventions::time::{Calendar, TimeUnits};
 use serde_json::{Map, Value};
 
+use crate::attributes;
 use crate::chunks::{Chunks, Place};
 use crate::inline;
 use crate::model::{Entry, Options, Report, Sink, Treatment, VirtualArray};
-use crate::scan::scan;
+use crate::scan::{named_dimensions, scan};
 
 /// The largest array without the dimension that is compared element by element, in bytes.
 const COMPARED: u64 = 256 << 20;
@@ -24,37 +26,80 @@ pub struct Part<'a> {
     pub name: &'a str,
 }
 
+/// References that exist already, to which later files are added.
+#[derive(Debug, Default)]
+pub struct Existing {
+    /// The URLs of the files that the ranges are in.
+    pub urls: Vec<String>,
+    pub(crate) found: Collected,
+}
+
+/// Opens one of the files that existing references lead to, by its URL.
+pub type Open<'a> = &'a dyn Fn(&str) -> Result<File>;
+
 /// Passes the groups and the joined arrays of the files to `sink`. Files are joined in their order, and their numbers in
 /// [`Place::Range`] are their positions.
 ///
 /// An array is joined if its types, filters, chunks, units and calendars agree and the chunks of the files fit together. If
 /// they do not, chunks without filters are divided, or the elements become part of the references if they take no more
-/// than [`Options::inline`]; otherwise the array is refused. The URL of `options` is not used.
+/// than [`Options::inline`]; otherwise the array is refused. Numbers of a coordinate that count time from another date, or in other
+/// steps of the same calendar, are converted to the units of the first file. The URL of `options` is not used.
 ///
 /// # Errors
 /// `Usage` if there are no files, if no array has the dimension, or if the coordinate of that name does not go on from one
 /// file to the next; and the first error of `sink`.
 pub fn combine(parts: &[Part<'_>], along: &str, options: &Options, sink: &mut dyn Sink) -> Result<Report> {
-    let mut all = Vec::new();
-    for part in parts {
-        let mut found = Collected::default();
-        let report = scan(part.file, options, &mut found)?;
-        all.push((part, found, report));
+    all(scanned(parts, options)?, along, options, sink)
+}
+
+/// As [`combine`], for files that come after those of existing references, which are not opened again; only to compare an array
+/// without the dimension, and to find where the coordinate ends, one of them may be. The numbers of the new files in
+/// [`Place::Range`] follow those of the existing URLs.
+///
+/// # Errors
+/// Those of [`combine`], and those of `open`.
+pub fn extend(
+    existing: &Existing,
+    open: Open<'_>,
+    parts: &[Part<'_>],
+    (along, options): (&str, &Options),
+    sink: &mut dyn Sink,
+) -> Result<Report> {
+    let before = Piece { name: "the existing references", origin: Origin::Existing(existing, open), first: 0 };
+    let mut files = vec![Scanned { piece: before, found: existing.found.clone(), told: Report::default() }];
+    let count = existing.urls.len() as u64;
+    for mut file in scanned(parts, options)? {
+        file.piece.first = file.piece.first.checked_add(count).ok_or_else(|| Error::usage("files", "are too many"))?;
+        files.push(file);
     }
-    let joined =
-        all.iter().any(|(_, found, _)| found.arrays.iter().any(|array| axis(array, along).is_some()));
+    all(files, along, options, sink)
+}
+
+fn scanned<'a>(parts: &'a [Part<'a>], options: &Options) -> Result<Vec<Scanned<'a>>> {
+    let mut files = Vec::new();
+    for (number, part) in parts.iter().enumerate() {
+        let mut found = Collected::default();
+        let told = scan(part.file, options, &mut found)?;
+        let piece = Piece { name: part.name, origin: Origin::File(part.file), first: number as u64 };
+        files.push(Scanned { piece, found, told });
+    }
+    Ok(files)
+}
+
+fn all(files: Vec<Scanned<'_>>, along: &str, options: &Options, sink: &mut dyn Sink) -> Result<Report> {
+    let joined = files.iter().any(|file| file.found.arrays.iter().any(|array| axis(array, along).is_some()));
     if !joined {
         return Err(Error::usage("dimension", format!("`{along}` is a dimension of no array")));
     }
-    in_order(&all, along)?;
+    in_order(&files, along)?;
     let mut report = Report::default();
-    for group in groups(&all) {
+    for group in groups(&files) {
         sink.group(&group.0, &group.1)?;
     }
     let paths: BTreeSet<&str> =
-        all.iter().flat_map(|(_, found, _)| found.arrays.iter().map(|array| array.path.as_str())).collect();
+        files.iter().flat_map(|file| file.found.arrays.iter().map(|array| array.path.as_str())).collect();
     for path in paths {
-        let treatment = match join(&all, path, along, options) {
+        let treatment = match join(&files, path, along, options) {
             Ok((array, treatment)) => {
                 sink.array(&array)?;
                 treatment
@@ -63,36 +108,278 @@ pub fn combine(parts: &[Part<'_>], along: &str, options: &Options, sink: &mut dy
         };
         report.entries.push(Entry { path: path.into(), treatment });
     }
-    // What the files do not have as arrays.
-    for (part, _, told) in &all {
-        for entry in &told.entries {
-            let known = report.entries.iter().any(|other| other.path == entry.path);
-            if let (Treatment::Refused { reason }, false) = (&entry.treatment, known) {
-                let reason = format!("{}: {reason}", part.name);
-                report
-                    .entries
-                    .push(Entry { path: entry.path.clone(), treatment: Treatment::Refused { reason } });
-            }
-        }
-        for left in told
-            .attributes
-            .iter()
-            .filter(|left| !report.attributes.contains(left))
-            .cloned()
-            .collect::<Vec<_>>()
-        {
-            report.attributes.push(left);
-        }
-    }
+    left_out(&files, &mut report);
     Ok(report)
 }
 
-type Scanned<'a> = (&'a Part<'a>, Collected, Report);
+/// Adds what the files do not have as arrays.
+fn left_out(files: &[Scanned<'_>], report: &mut Report) {
+    for Scanned { piece, told, .. } in files {
+        for entry in &told.entries {
+            let known = report.entries.iter().any(|other| other.path == entry.path);
+            if let (Treatment::Refused { reason }, false) = (&entry.treatment, known) {
+                let reason = format!("{}: {reason}", piece.name);
+                report.entries.push(Entry { path: entry.path.clone(), treatment: Treatment::Refused { reason } });
+            }
+        }
+        for left in &told.attributes {
+            if !report.attributes.contains(left) {
+                report.attributes.push(left.clone());
+            }
+        }
+    }
+}
 
-#[derive(Default)]
-struct Collected {
-    groups: Vec<(String, Map<String, Value>)>,
-    arrays: Vec<VirtualArray>,
+/// How an array of several files becomes one virtual dataset of HDF5.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Virtual {
+    /// The path of the array.
+    pub path: String,
+    /// The position of the dimension among its dimensions, and the length along it in each file; `None` for an array without
+    /// the dimension, which is the same in all files.
+    pub along: Option<(usize, Vec<u64>)>,
+    /// The numbers of all files, if they had to be converted to the units of the first one.
+    pub values: Option<Vec<f64>>,
+}
+
+/// Tells how the arrays of files become virtual datasets, whose chunks and filters may differ from file to file.
+///
+/// # Errors
+/// As [`combine`].
+pub fn virtual_arrays(parts: &[Part<'_>], along: &str, options: &Options) -> Result<(Vec<Virtual>, Report)> {
+    // Elements are not copied, so none have to become part of anything.
+    let files = scanned(parts, &Options { inline: 0, ..options.clone() })?;
+    let has = |file: &Scanned<'_>| file.piece.axes(along).is_ok_and(|axes| !axes.is_empty());
+    if !files.iter().any(has) {
+        return Err(Error::usage("dimension", format!("`{along}` is a dimension of no array")));
+    }
+    in_order(&files, along)?;
+    let (mut found, mut report) = (Vec::new(), Report::default());
+    let paths: BTreeSet<String> = match files.first() {
+        Some(file) => file.piece.shapes()?.into_keys().collect(),
+        None => return Err(Error::usage("files", "are missing")),
+    };
+    for path in paths {
+        let treatment = match as_virtual(&files, &path, along) {
+            Ok(array) => {
+                let chunks = files.len() as u64;
+                found.push(array);
+                Treatment::Referenced { chunks }
+            }
+            Err(reason) => Treatment::Refused { reason },
+        };
+        report.entries.push(Entry { path, treatment });
+    }
+    // What only later files have is told too.
+    for file in files.iter().skip(1) {
+        for path in file.piece.shapes()?.into_keys() {
+            if !report.entries.iter().any(|entry| entry.path == path) {
+                let reason = format!("there is no such array in the files before {}", file.piece.name);
+                report.entries.push(Entry { path, treatment: Treatment::Refused { reason } });
+            }
+        }
+    }
+    Ok((found, report))
+}
+
+fn as_virtual(files: &[Scanned<'_>], path: &str, along: &str) -> Result<Virtual, String> {
+    let mut shapes = Vec::new();
+    for file in files {
+        let said = |error: Error| format!("{}: {error}", file.piece.name);
+        let mut all = file.piece.shapes().map_err(said)?;
+        let missing = || format!("{}: there is no such array", file.piece.name);
+        shapes.push((file, all.remove(path).ok_or_else(missing)?));
+    }
+    let Some(((start, first), others)) = shapes.split_first() else { return Err("there are no files".into()) };
+    let mut units = false;
+    for (file, array) in others {
+        let differs = |what: &str| format!("{what} differs in {}", file.piece.name);
+        if array.dimensions != first.dimensions {
+            return Err(differs("the dimensions"));
+        }
+        if array.element != first.element {
+            return Err(differs("the type"));
+        }
+        for name in ["calendar", "scale_factor", "add_offset", "_FillValue", "missing_value"] {
+            if array.attributes.get(name) != first.attributes.get(name) {
+                return Err(differs(&format!("the attribute {name}")));
+            }
+        }
+        units |= array.attributes.get("units") != first.attributes.get("units");
+    }
+    let Some(axis) = first.dimensions.iter().position(|name| name == along) else {
+        if units {
+            return Err("the unit differs".into());
+        }
+        let elements = start.piece.elements(path)?;
+        for (file, array) in others {
+            if array.shape != first.shape {
+                return Err(format!("its shape differs in {}", file.piece.name));
+            }
+            if file.piece.elements(path)? != elements {
+                return Err(format!("its elements differ in {}", file.piece.name));
+            }
+        }
+        return Ok(Virtual { path: path.into(), along: None, values: None });
+    };
+    let mut lengths = Vec::new();
+    for (file, array) in &shapes {
+        let others = |shape: &[u64]| -> Vec<u64> {
+            shape.iter().enumerate().filter(|(at, _)| *at != axis).map(|(_, side)| *side).collect()
+        };
+        if others(&array.shape) != others(&first.shape) {
+            return Err(format!("its shape differs in {}", file.piece.name));
+        }
+        lengths.push(array.shape.get(axis).copied().unwrap_or(0));
+    }
+    let mut values = None;
+    if units {
+        let mut all = Vec::new();
+        for (file, array) in &shapes {
+            let convert = conversion(&first.attributes, &array.attributes)
+                .ok_or_else(|| format!("the unit differs in {}", file.piece.name))?;
+            let numbers = file.piece.numbers(path).map_err(|error| error.to_string())?;
+            all.extend(numbers.into_iter().map(convert));
+        }
+        if first.shape.len() != 1 {
+            return Err("the unit differs".into());
+        }
+        values = Some(all);
+    }
+    Ok(Virtual { path: path.into(), along: Some((axis, lengths)), values })
+}
+
+/// Returns how numbers of `from` become numbers in the units of `to`, if both count time in one calendar.
+fn conversion(to: &Map<String, Value>, from: &Map<String, Value>) -> Option<impl Fn(f64) -> f64 + use<>> {
+    let text = |of: &Map<String, Value>, name: &str| of.get(name).and_then(Value::as_str).map(str::to_owned);
+    let calendar = |of| Calendar::parse(text(of, "calendar").as_deref().unwrap_or("standard"));
+    let units = |of| TimeUnits::parse(&text(of, "units")?, calendar(of)?);
+    let (new, old) = (units(to)?, units(from)?);
+    (new.calendar() == old.calendar()).then(|| {
+        move |value: f64| if new == old { value } else { old.moment(value).map_or(f64::NAN, |moment| new.value(&moment)) }
+    })
+}
+
+/// A file, or the references that exist already.
+#[derive(Clone, Copy)]
+struct Piece<'a> {
+    name: &'a str,
+    origin: Origin<'a>,
+    /// The number of its first file.
+    first: u64,
+}
+
+#[derive(Clone, Copy)]
+enum Origin<'a> {
+    File(&'a File),
+    Existing(&'a Existing, Open<'a>),
+}
+
+/// What virtual datasets must agree in.
+struct Shape {
+    shape: Vec<u64>,
+    element: ElementType,
+    dimensions: Vec<String>,
+    attributes: Map<String, Value>,
+}
+
+impl Piece<'_> {
+    /// Returns the arrays of a file.
+    fn shapes(&self) -> Result<BTreeMap<String, Shape>> {
+        let Origin::File(file) = self.origin else { return Ok(BTreeMap::new()) };
+        let mut found = BTreeMap::new();
+        for array in file.arrays() {
+            let array = array?;
+            let (path, info) = (array.path().to_owned(), array.info());
+            let Some(shape) = info.shape.clone() else { continue };
+            let id = file.resolve(&path)?;
+            let attributes = attributes::of(file, id, &path, &mut Report::default());
+            let dimensions = named_dimensions(file, id);
+            found.insert(path, Shape { shape, element: info.element.clone(), dimensions, attributes });
+        }
+        Ok(found)
+    }
+
+    /// Returns the arrays that have the dimension.
+    fn axes(&self, along: &str) -> Result<Vec<String>> {
+        let all = self.shapes()?;
+        Ok(all.into_iter().filter(|(_, shape)| shape.dimensions.iter().any(|name| name == along)).map(|(path, _)| path).collect())
+    }
+
+    /// Returns the number of a file among all.
+    fn file(&self, own: u64) -> Result<u64, String> {
+        self.first.checked_add(own).ok_or_else(|| "there are too many files".to_owned())
+    }
+
+    /// Reads the numbers of an array; of existing references, those of their last file.
+    fn numbers(&self, path: &str) -> Result<Vec<f64>> {
+        match self.origin {
+            Origin::File(file) => file.array(path)?.read(),
+            Origin::Existing(existing, open) => match existing.urls.last() {
+                Some(url) => open(url)?.array(path)?.read(),
+                None => Ok(Vec::new()),
+            },
+        }
+    }
+
+    /// Reads all elements in canonical form; of existing references, those of their first file.
+    fn elements(&self, path: &str) -> Result<Vec<u8>, String> {
+        match self.origin {
+            Origin::File(file) => elements(file, path),
+            Origin::Existing(existing, open) => {
+                let known = existing.found.arrays.iter().find(|array| array.path == path);
+                let inlined = known.filter(|array| array.filters.is_empty() && array.chunks.len() == 1).and_then(|array| {
+                    array.chunks.iter().find_map(|(_, place)| match place {
+                        Place::Bytes(bytes) => Some(bytes.to_vec()),
+                        Place::Range { .. } => None,
+                    })
+                });
+                match (inlined, existing.urls.first()) {
+                    (Some(bytes), _) => Ok(bytes),
+                    (None, Some(url)) => elements(&open(url).map_err(|error| error.to_string())?, path),
+                    (None, None) => Err("the existing references have no file".into()),
+                }
+            }
+        }
+    }
+
+    /// Reads an array into one chunk.
+    fn inlined(&self, array: &VirtualArray, most: u64) -> Result<(VirtualArray, u64), String> {
+        let said = |error: Error| error.to_string();
+        let file = match self.origin {
+            Origin::File(file) => file,
+            Origin::Existing(..) => {
+                let inlined = array.chunks.iter().all(|(_, place)| matches!(place, Place::Bytes(_)));
+                if !inlined {
+                    return Err("its chunks do not fit to those of the existing references, which would have to be read again".into());
+                }
+                let size = array.chunks.iter().fold(0u64, |size, (_, place)| match place {
+                    Place::Bytes(bytes) => size.saturating_add(bytes.len() as u64), // a bound
+                    Place::Range { .. } => size,
+                });
+                return Ok((array.clone(), size));
+            }
+        };
+        let path = if array.path == "/data" && file.resolve("/data").is_err() { "/" } else { array.path.as_str() };
+        let id = file.resolve(path).map_err(said)?;
+        let Object::Array(info) = file.source().object(id).map_err(said)? else {
+            return Err(format!("it is not an array in {}", self.name));
+        };
+        inline::array(file, id, &info, most)
+    }
+}
+
+struct Scanned<'a> {
+    piece: Piece<'a>,
+    found: Collected,
+    told: Report,
+}
+
+/// Groups and arrays.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Collected {
+    pub(crate) groups: Vec<(String, Map<String, Value>)>,
+    pub(crate) arrays: Vec<VirtualArray>,
 }
 
 impl Sink for Collected {
@@ -110,7 +397,7 @@ impl Sink for Collected {
 /// Every group that a file has, with the attributes that it has in the first of them; each before its members.
 fn groups(all: &[Scanned<'_>]) -> Vec<(String, Map<String, Value>)> {
     let mut groups: Vec<(String, Map<String, Value>)> = Vec::new();
-    for (path, attributes) in all.iter().flat_map(|(_, found, _)| &found.groups) {
+    for (path, attributes) in all.iter().flat_map(|file| &file.found.groups) {
         if !groups.iter().any(|(known, _)| known == path) {
             groups.push((path.clone(), attributes.clone()));
         }
@@ -127,16 +414,22 @@ fn axis(array: &VirtualArray, along: &str) -> Option<usize> {
 fn in_order(all: &[Scanned<'_>], along: &str) -> Result<()> {
     let mut before: Option<(&str, f64)> = None;
     let mut direction = None;
-    for (part, found, _) in all {
+    let mut first_attributes: Option<&Map<String, Value>> = None;
+    for Scanned { piece, found, .. } in all {
         let coordinate = found.arrays.iter().find(|array| {
             array.path.rsplit('/').next() == Some(along)
                 && array.dimensions.len() == 1
                 && axis(array, along).is_some()
         });
         let Some(coordinate) = coordinate else { return Ok(()) };
-        let Ok(values) = part.file.array(&coordinate.path).and_then(|array| array.read::<f64>()) else {
-            return Ok(());
-        };
+        let Ok(mut values) = piece.numbers(&coordinate.path) else { return Ok(()) };
+        // Numbers are compared in the units of the first file.
+        let to = *first_attributes.get_or_insert(&coordinate.attributes);
+        if to.get("units") != coordinate.attributes.get("units")
+            && let Some(convert) = conversion(to, &coordinate.attributes)
+        {
+            values.iter_mut().for_each(|value| *value = convert(*value));
+        }
         let (Some(first), Some(last)) = (values.first(), values.last()) else { continue };
         let within = last.partial_cmp(first).filter(|way| *way != Ordering::Equal);
         let between = before.map(|(_, end)| first.partial_cmp(&end));
@@ -146,11 +439,11 @@ fn in_order(all: &[Scanned<'_>], along: &str) -> Result<()> {
         if let (Some((name, end)), false) = (before, goes_on) {
             let problem = format!(
                 "are not in order: `{along}` ends at {end} in {name} and begins at {first} in {}",
-                part.name
+                piece.name
             );
             return Err(Error::usage("files", problem));
         }
-        before = Some((part.name, *last));
+        before = Some((piece.name, *last));
     }
     Ok(())
 }
@@ -163,36 +456,127 @@ fn join(
     options: &Options,
 ) -> Result<(VirtualArray, Treatment), String> {
     let mut pieces = Vec::new();
-    for (part, found, told) in all {
+    for Scanned { piece, found, told } in all {
         let Some(array) = found.arrays.iter().find(|array| array.path == path) else {
             let refused =
                 told.entries.iter().find(|entry| entry.path == path).map(|entry| entry.treatment.to_string());
             return Err(format!(
                 "{}: {}",
-                part.name,
+                piece.name,
                 refused.unwrap_or_else(|| "there is no such array".into())
             ));
         };
-        pieces.push((*part, array));
+        pieces.push((*piece, array));
     }
     let Some(((_, first), others)) = pieces.split_first() else { return Err("there are no files".into()) };
-    for (part, array) in others {
-        agree(first, array).map_err(|what| format!("{what} differs in {}", part.name))?;
+    let mut converted = false;
+    for (piece, array) in others {
+        let differs = |what: &str| format!("{what} differs in {}", piece.name);
+        agree(first, array).map_err(differs)?;
+        if first.attributes.get("units") != array.attributes.get("units") {
+            let time = first.dimensions.len() == 1 && conversion(&first.attributes, &array.attributes).is_some();
+            converted |= time;
+            if !time {
+                return Err(differs("the unit"));
+            }
+        }
     }
     match axis(first, along) {
+        Some(axis) if converted => {
+            let mut whole = (*first).clone();
+            let bytes = converted_numbers(&pieces, axis, &mut whole, options.inline)?;
+            let reason = "its files count time in different units".to_owned();
+            Ok((whole, Treatment::Inlined { bytes, reason }))
+        }
         Some(axis) => joined(&pieces, axis, options),
         None => {
-            for (part, array) in others {
-                same(all, first, (*part, *array))?;
+            for (piece, array) in others {
+                same(&pieces, first, (*piece, *array))?;
             }
             let array = (*first).clone();
             let told =
-                all.first().and_then(|(_, _, told)| told.entries.iter().find(|entry| entry.path == path));
+                all.first().and_then(|file| file.told.entries.iter().find(|entry| entry.path == path));
             let chunks = array.chunks.len();
             let treatment = told.map_or(Treatment::Referenced { chunks }, |entry| entry.treatment.clone());
             Ok((array, treatment))
         }
     }
+}
+
+/// Puts the numbers of the files one after another, in the units of the first.
+fn converted_numbers(pieces: &[Pair<'_>], axis: usize, whole: &mut VirtualArray, most: u64) -> Result<u64, String> {
+    let Some((_, first)) = pieces.first() else { return Err("there are no files".into()) };
+    let mut all = Vec::new();
+    for (piece, array) in pieces {
+        if let Origin::Existing(..) = piece.origin {
+            // They were converted when they were joined.
+            let Some((_, Place::Bytes(bytes))) = array.chunks.iter().next() else {
+                return Err("the existing references do not contain its elements, which count time in other units".into());
+            };
+            all.push((bytes.to_vec(), true));
+            continue;
+        }
+        let convert = conversion(&first.attributes, &array.attributes).ok_or("its units are unknown")?;
+        let numbers = piece.numbers(&array.path).map_err(|error| error.to_string())?;
+        all.push((numbers.into_iter().flat_map(|number| convert(number).to_le_bytes()).collect(), false));
+    }
+    let dtype = whole.dtype.as_str().unwrap_or_default().trim_start_matches(['<', '>', '|']).to_owned();
+    let mut out = Vec::new();
+    for (bytes, stored) in all {
+        if stored {
+            if whole.dtype.as_str().is_some_and(|dtype| dtype.starts_with('>')) {
+                return Err("the existing references have its elements in another byte order".into());
+            }
+            out.extend(bytes);
+            continue;
+        }
+        for number in bytes.chunks_exact(8).filter_map(|number| number.first_chunk().copied()).map(f64::from_le_bytes) {
+            encode(&dtype, number, &mut out)?;
+        }
+    }
+    let size = out.len() as u64;
+    if size > most {
+        return Err(format!("its elements take more than the {most} bytes that may be inlined"));
+    }
+    let length = pieces.iter().try_fold(0u64, |all, (_, array)| all.checked_add(*array.shape.get(axis)?));
+    whole.shape = vec![length.ok_or("it is too long")?];
+    whole.chunk_shape = whole.shape.iter().map(|side| (*side).max(1)).collect();
+    whole.dtype = Value::String(if dtype.ends_with('1') { format!("|{dtype}") } else { format!("<{dtype}") });
+    whole.filters = Vec::new();
+    whole.chunks = if size == 0 { Chunks::new(vec![0]) } else { Chunks::inlined(1, out) };
+    Ok(size)
+}
+
+/// Appends a number in a type of NumPy, if the type has it.
+fn encode(dtype: &str, number: f64, out: &mut Vec<u8>) -> Result<(), String> {
+    let misfit = || format!("its type cannot hold {number} in the units of the first file");
+    if dtype == "f8" {
+        out.extend(number.to_le_bytes());
+        return Ok(());
+    }
+    if dtype == "f4" {
+        // The cast rounds to the nearest.
+        let narrow = number as f32;
+        if (f64::from(narrow) - number).abs() > number.abs() * 1e-6 {
+            return Err(misfit());
+        }
+        out.extend(narrow.to_le_bytes());
+        return Ok(());
+    }
+    if number.fract() != 0.0 || number.abs() > 9e15 {
+        return Err(misfit());
+    }
+    // A cast of a whole number in this range is exact.
+    let whole = number as i64;
+    match dtype {
+        "i8" => out.extend(whole.to_le_bytes()),
+        "i4" => out.extend(i32::try_from(whole).map_err(|_| misfit())?.to_le_bytes()),
+        "i2" => out.extend(i16::try_from(whole).map_err(|_| misfit())?.to_le_bytes()),
+        "u8" => out.extend(u64::try_from(whole).map_err(|_| misfit())?.to_le_bytes()),
+        "u4" => out.extend(u32::try_from(whole).map_err(|_| misfit())?.to_le_bytes()),
+        _ => return Err("its type is not one that units are converted in".into()),
+    }
+    Ok(())
 }
 
 /// Returns what differs, of what must not.
@@ -204,7 +588,6 @@ fn agree(a: &VirtualArray, b: &VirtualArray) -> Result<(), &'static str> {
         (a.filters == b.filters, "a filter"),
         (a.columns == b.columns, "the order of elements"),
         (a.fill == b.fill || a.fill.is_null() || b.fill.is_null(), "the fill value"),
-        (attribute("units"), "the unit"),
         (attribute("calendar"), "the calendar"),
         (attribute("scale_factor") && attribute("add_offset"), "the packing"),
         (attribute("_FillValue") && attribute("missing_value"), "the mark of missing values"),
@@ -213,17 +596,13 @@ fn agree(a: &VirtualArray, b: &VirtualArray) -> Result<(), &'static str> {
 }
 
 /// Checks that an array without the dimension is the same in another file.
-fn same(
-    all: &[Scanned<'_>],
-    first: &VirtualArray,
-    (part, array): (&Part<'_>, &VirtualArray),
-) -> Result<(), String> {
-    let Some((start, ..)) = all.first() else { return Ok(()) };
+fn same(pieces: &[Pair<'_>], first: &VirtualArray, (piece, array): Pair<'_>) -> Result<(), String> {
+    let Some((start, _)) = pieces.first() else { return Ok(()) };
     if first.shape != array.shape {
-        return Err(format!("its shape differs in {}", part.name));
+        return Err(format!("its shape differs in {}", piece.name));
     }
-    let (a, b) = (elements(start.file, &first.path)?, elements(part.file, &array.path)?);
-    if a == b { Ok(()) } else { Err(format!("its elements differ in {}", part.name)) }
+    let (a, b) = (start.elements(&first.path)?, piece.elements(&array.path)?);
+    if a == b { Ok(()) } else { Err(format!("its elements differ in {}", piece.name)) }
 }
 
 /// All elements in canonical form.
@@ -244,10 +623,10 @@ fn elements(file: &File, path: &str) -> Result<Vec<u8>, String> {
     Ok(out)
 }
 
-type Piece<'a> = (&'a Part<'a>, &'a VirtualArray);
+type Pair<'a> = (Piece<'a>, &'a VirtualArray);
 
 /// Joins arrays along a dimension.
-fn joined(pieces: &[Piece<'_>], axis: usize, options: &Options) -> Result<(VirtualArray, Treatment), String> {
+fn joined(pieces: &[Pair<'_>], axis: usize, options: &Options) -> Result<(VirtualArray, Treatment), String> {
     let Some((_, first)) = pieces.first() else { return Err("there are no files".into()) };
     let mut length = 0u64;
     for (part, array) in pieces {
@@ -279,7 +658,7 @@ fn joined(pieces: &[Piece<'_>], axis: usize, options: &Options) -> Result<(Virtu
 }
 
 /// Puts the ranges of the files one after another.
-fn ranges(pieces: &[Piece<'_>], axis: usize, whole: &mut VirtualArray, small: u64) -> Result<(), String> {
+fn ranges(pieces: &[Pair<'_>], axis: usize, whole: &mut VirtualArray, small: u64) -> Result<(), String> {
     let side = side(pieces, axis, whole, small)?;
     if let Some(old) = whole.chunk_shape.get_mut(axis) {
         *old = side;
@@ -289,14 +668,15 @@ fn ranges(pieces: &[Piece<'_>], axis: usize, whole: &mut VirtualArray, small: u6
     grid.iter().copied().try_fold(1u64, u64::checked_mul).ok_or("it has too many chunks")?;
     let mut chunks = Chunks::new(grid);
     let (mut start, mut index) = (0u64, Vec::new());
-    for (file, (_, array)) in pieces.iter().enumerate() {
+    for (piece, array) in pieces {
         let at = |of: &[u64]| of.get(axis).copied().unwrap_or(1);
         let (old, rows) = (at(&array.chunk_shape), at(&array.shape));
         let parts = old / side;
         for (number, place) in array.chunks.iter() {
-            let Place::Range { offset, length, .. } = place else {
+            let Place::Range { file, offset, length } = place else {
                 return Err("some of it is inlined".into());
             };
+            let file = piece.file(file)?;
             index.clear();
             array.chunks.index(number, &mut index);
             let own = at(&index).checked_mul(parts).ok_or("it is too long")?;
@@ -315,7 +695,7 @@ fn ranges(pieces: &[Piece<'_>], axis: usize, whole: &mut VirtualArray, small: u6
                     .checked_mul(part)
                     .and_then(|more| offset.checked_add(more))
                     .ok_or("it is too long")?;
-                chunks.push_of(file as u64, number, offset, each);
+                chunks.push_of(file, number, offset, each);
             }
         }
         start = start.checked_add(rows.div_ceil(side)).ok_or("it is too long")?;
@@ -328,7 +708,7 @@ fn ranges(pieces: &[Piece<'_>], axis: usize, whole: &mut VirtualArray, small: u6
 }
 
 /// Returns the length of the chunks along the dimension with which all files can be referenced.
-fn side(pieces: &[Piece<'_>], axis: usize, whole: &VirtualArray, small: u64) -> Result<u64, String> {
+fn side(pieces: &[Pair<'_>], axis: usize, whole: &VirtualArray, small: u64) -> Result<u64, String> {
     let at = |of: &[u64]| of.get(axis).copied().unwrap_or(1);
     let mut common = 0;
     let mut equal = true;
@@ -374,21 +754,11 @@ fn divisor(a: u64, b: u64) -> u64 {
 }
 
 /// Puts the decoded elements of the files one after another.
-fn inlined(pieces: &[Piece<'_>], axis: usize, whole: &mut VirtualArray, most: u64) -> Result<u64, String> {
-    let said = |error: Error| error.to_string();
+fn inlined(pieces: &[Pair<'_>], axis: usize, whole: &mut VirtualArray, most: u64) -> Result<u64, String> {
     let mut parts = Vec::new();
     let mut left = most;
     for (part, array) in pieces {
-        let path = if array.path == "/data" && part.file.resolve("/data").is_err() {
-            "/"
-        } else {
-            array.path.as_str()
-        };
-        let id = part.file.resolve(path).map_err(said)?;
-        let Object::Array(info) = part.file.source().object(id).map_err(said)? else {
-            return Err(format!("it is not an array in {}", part.name));
-        };
-        let (own, bytes) = inline::array(part.file, id, &info, left)?;
+        let (own, bytes) = part.inlined(array, left)?;
         left = left.saturating_sub(bytes); // a bound
         let data = own.chunks.iter().find_map(|(_, place)| match place {
             Place::Bytes(bytes) => Some(bytes.to_vec()),

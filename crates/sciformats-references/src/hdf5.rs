@@ -1,9 +1,11 @@
 //! The chunks of HDF5 datasets as ranges of the file.
 
+use std::ops::ControlFlow;
+
 use sciformats::hdf5_pure::structure::{
     BitField, ByteOrder, Chunked, Class, Fill, FilterDescription, FloatOrder, Layout, Padding, StoredChunk,
 };
-use sciformats::hdf5_pure::{self, Dataset, Datatype};
+use sciformats::hdf5_pure::{self, Dataset, Datatype, Slab};
 use sciformats::{ArrayInfo, Decoder, ElementType, File};
 use serde_json::{Value, json};
 
@@ -16,7 +18,11 @@ use crate::model::VirtualArray;
 ///
 /// # Errors
 /// The reason why its elements are not ranges of the file that readers of Zarr can decode.
-pub(crate) fn array(dataset: &Dataset, info: &ArrayInfo, file: &File) -> Result<VirtualArray, String> {
+pub(crate) fn array(
+    dataset: &Dataset,
+    info: &ArrayInfo,
+    (file, codecs): (&File, bool),
+) -> Result<VirtualArray, String> {
     let said = |error: hdf5_pure::Error| error.to_string();
     if dataset.is_null() {
         return Err("a null dataspace has no elements".into());
@@ -31,7 +37,7 @@ pub(crate) fn array(dataset: &Dataset, info: &ArrayInfo, file: &File) -> Result<
         Layout::Compact(_) => return Err("its elements are in the header of the dataset".into()),
         Layout::Virtual(_) => return Err("its elements are in other datasets".into()),
         Layout::Contiguous { address } => contiguous(dataset, address.map(|at| at.0), size, file.size())?,
-        Layout::Chunked(chunked) => chunked_places(dataset, chunked, shape)?,
+        Layout::Chunked(chunked) => chunked_places(dataset, (chunked, codecs), shape)?,
     };
     // Every reference lies within the file.
     for (_, place) in chunks.iter() {
@@ -73,7 +79,7 @@ fn contiguous(dataset: &Dataset, address: Option<u64>, size: u64, file_size: u64
     Ok((sides, Vec::new(), chunks))
 }
 
-fn chunked_places(dataset: &Dataset, layout: &Chunked, shape: &[u64]) -> Result<Parts, String> {
+fn chunked_places(dataset: &Dataset, (layout, codecs): (&Chunked, bool), shape: &[u64]) -> Result<Parts, String> {
     let said = |error: hdf5_pure::Error| error.to_string();
     let sides = layout.dimensions.clone();
     if sides.len() != shape.len() || sides.contains(&0) {
@@ -87,47 +93,114 @@ fn chunked_places(dataset: &Dataset, layout: &Chunked, shape: &[u64]) -> Result<
         ends.zip(shape).any(|(end, length)| end > *length)
     };
     let edges_differ = layout.unfiltered_edges && !pipeline.is_empty();
+    let every = skipping_all(pipeline.len());
     let base = dataset.file().base();
     let mut places = Chunks::new(extent::grid(shape, &sides));
     // Their numbers fit into 64 bits.
     extent::count(places.grid())?;
-    // The filters that the first chunk skips, and whether all chunks have the size of their elements.
-    let (mut mask, mut plain) = (None, true);
-    let mut add = |chunk: StoredChunk| {
-        if edges_differ && edge(&chunk) {
-            return Err("the chunks at its edges are stored without filters".to_owned());
+    let mut masks = Masks::default();
+    let all = Slab::all(shape).map_err(said)?;
+    let mut wrong = None;
+    let visited = dataset.for_each_chunk(&all, &mut |chunk| {
+        let mask = if edges_differ && edge(&chunk) { every } else { chunk.filter_mask & every };
+        masks.add(mask, chunk.size == bytes);
+        let place = base.checked_add(chunk.address.0).ok_or("a chunk lies beyond 64 bits");
+        let number = places.number(&chunk.scaled).ok_or("its index has a chunk outside of its shape");
+        match (place, number) {
+            (Ok(offset), Ok(number)) => places.push(number, offset, chunk.size),
+            (Err(reason), _) | (_, Err(reason)) => {
+                wrong = Some(reason);
+                return Ok(ControlFlow::Break(()));
+            }
         }
-        if *mask.get_or_insert(chunk.filter_mask) != chunk.filter_mask {
-            return Err("some of its chunks skip filters".into());
-        }
-        plain &= chunk.size == bytes;
-        let offset = base.checked_add(chunk.address.0).ok_or("a chunk lies beyond 64 bits")?;
-        let number = places.number(&chunk.scaled).ok_or("its index has a chunk outside of its shape")?;
-        places.push(number, offset, chunk.size);
-        Ok(())
-    };
-    dataset
-        .chunks()
-        .map_err(said)?
-        .into_iter()
-        .try_for_each(|chunk| chunk.map_err(said).and_then(&mut add))?;
-    let skipped = |position: usize| {
-        let bit = u32::try_from(position).ok().and_then(|bit| mask.unwrap_or(0).checked_shr(bit));
-        bit.unwrap_or(0) & 1 == 1
-    };
-    let mut filters = Vec::new();
-    for (position, filter) in pipeline.iter().enumerate() {
-        if !skipped(position) {
-            filters.extend(codec(filter, bytes)?);
-        }
+        Ok(ControlFlow::Continue(()))
+    });
+    visited.map_err(said)?;
+    if let Some(reason) = wrong {
+        return Err(reason.into());
     }
-    if filters.is_empty() && !plain {
-        return Err("a chunk without filters has another size than its elements".into());
-    }
+    let filters = match general(pipeline, &masks, (bytes, edges_differ)) {
+        Ok(filters) => filters,
+        Err(reason) if codecs && !pipeline.is_empty() => vec![own(pipeline, &masks, bytes).ok_or(reason)?],
+        Err(reason) => return Err(reason),
+    };
     if !places.sort() {
         return Err("its index has two chunks at one place".into());
     }
     Ok((sides, filters, places))
+}
+
+/// The mask of a chunk that skips that many filters.
+fn skipping_all(filters: usize) -> u32 {
+    u32::try_from(filters).ok().and_then(|n| 1u32.checked_shl(n)).map_or(u32::MAX, |bit| bit.wrapping_sub(1))
+}
+
+/// Which filters chunks skip.
+#[derive(Default)]
+struct Masks {
+    /// The masks of the chunks that have the size of their elements, and of the others: one of each, and whether there are more.
+    plain: Option<(u32, bool)>,
+    coded: Option<(u32, bool)>,
+}
+
+impl Masks {
+    fn add(&mut self, mask: u32, plain: bool) {
+        let known = if plain { &mut self.plain } else { &mut self.coded };
+        match known {
+            None => *known = Some((mask, false)),
+            Some((one, several)) => *several |= *one != mask,
+        }
+    }
+
+    /// The mask of all chunks, if it is one.
+    fn common(&self) -> Option<u32> {
+        match (self.plain, self.coded) {
+            (None, None) => Some(0),
+            (Some((mask, false)), None) | (None, Some((mask, false))) => Some(mask),
+            (Some((a, false)), Some((b, false))) if a == b => Some(a),
+            _ => None,
+        }
+    }
+}
+
+/// Returns the codecs of numcodecs that undo the filters of all chunks.
+///
+/// # Errors
+/// The reason why they cannot.
+fn general(
+    pipeline: &[FilterDescription],
+    masks: &Masks,
+    (bytes, edges_differ): (u64, bool),
+) -> Result<Vec<Value>, String> {
+    let Some(mask) = masks.common() else {
+        return Err(match edges_differ {
+            true => "the chunks at its edges are stored without filters".into(),
+            false => "some of its chunks skip filters".into(),
+        });
+    };
+    let mut filters = Vec::new();
+    for (position, filter) in pipeline.iter().enumerate() {
+        let bit = u32::try_from(position).ok().and_then(|bit| mask.checked_shr(bit));
+        if bit.unwrap_or(0) & 1 == 0 {
+            filters.extend(codec(filter, bytes)?);
+        }
+    }
+    if filters.is_empty() && masks.coded.is_some() {
+        return Err("a chunk without filters has another size than its elements".into());
+    }
+    Ok(filters)
+}
+
+/// Returns the codec of the Python package that undoes the whole pipeline, if each chunk tells by its size which filters it skips.
+fn own(pipeline: &[FilterDescription], masks: &Masks, bytes: u64) -> Option<Value> {
+    let one = |mask: Option<(u32, bool)>| match mask {
+        None => Some(0),
+        Some((mask, false)) => Some(mask),
+        Some((_, true)) => None,
+    };
+    let (plain, coded) = (one(masks.plain)?, one(masks.coded)?);
+    let filters: Vec<Value> = pipeline.iter().map(|filter| json!([filter.id, filter.values])).collect();
+    Some(json!({"id": "sciformats.hdf5", "filters": filters, "size": bytes, "mask": coded, "mask_plain": plain}))
 }
 
 /// Returns the codec of numcodecs that undoes a filter; `None` if reading has nothing to undo.

@@ -2,6 +2,7 @@
 //!
 //! Each array is written as soon as it is known, so memory holds the references of one array at a time.
 
+use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
 use std::io::Write;
 
@@ -10,7 +11,8 @@ use base64::engine::general_purpose::STANDARD;
 use sciformats::{Error, File, Result};
 use serde_json::{Map, Value, json};
 
-use crate::chunks::Place;
+use crate::chunks::{Chunks, Place};
+use crate::combine::Existing;
 use crate::model::{Options, Report, Sink, VirtualArray};
 use crate::scan::scan;
 
@@ -114,6 +116,148 @@ impl Sink for Writer<'_> {
         }
         Ok(())
     }
+}
+
+/// Reads references, to which later files are added with [`extend`](crate::extend). Their arrays must have metadata of Zarr 2, and their
+/// templates must be names in place of URLs, as this crate and kerchunk write them.
+///
+/// ```
+/// use sciformats_references::kerchunk;
+///
+/// let json = br#"{"version": 1, "templates": {"u": "s3://bucket/a.h5"}, "refs": {
+///     ".zgroup": "{\"zarr_format\":2}", "t/0": ["{{u}}", 100, 16],
+///     "t/.zarray": "{\"shape\":[2],\"chunks\":[2],\"dtype\":\"<f8\",\"fill_value\":null,\"order\":\"C\",\"filters\":null,\"compressor\":null,\"zarr_format\":2}",
+///     "t/.zattrs": "{\"_ARRAY_DIMENSIONS\":[\"x\"]}"}}"#;
+/// assert_eq!(kerchunk::read(json)?.urls, ["s3://bucket/a.h5"]);
+/// # Ok::<(), sciformats::Error>(())
+/// ```
+///
+/// # Errors
+/// `Malformed` if the text is not JSON, and `Unsupported` if it has something that this crate would not write.
+pub fn read(json: &[u8]) -> Result<Existing> {
+    let all: Value = serde_json::from_slice(json)
+        .map_err(|error| Error::unsupported(format!("references that are not JSON ({error})")))?;
+    let odd = |what: &str| Error::unsupported(format!("references whose {what}"));
+    if all.get("version").and_then(Value::as_u64) != Some(1) {
+        return Err(odd("version is not 1"));
+    }
+    if all.get("gen").is_some() {
+        return Err(odd("references are generated"));
+    }
+    let templates = all.get("templates").and_then(Value::as_object).cloned().unwrap_or_default();
+    let refs = all.get("refs").and_then(Value::as_object).ok_or_else(|| odd("references are missing"))?;
+    let mut existing = Existing::default();
+    let mut numbers: HashMap<String, u64> = HashMap::new();
+    let text = |value: &Value| -> Result<Value> {
+        match value {
+            Value::String(text) => serde_json::from_str(text).map_err(|_| odd("metadata is not JSON")),
+            value => Ok(value.clone()),
+        }
+    };
+    let attributes = |prefix: &str| -> Result<Map<String, Value>> {
+        let found = refs.get(&format!("{prefix}.zattrs")).map(text).transpose()?;
+        Ok(found.and_then(|found| found.as_object().cloned()).unwrap_or_default())
+    };
+    // The files keep their numbers, which the names end with.
+    let mut named: Vec<(&String, &Value)> = templates.iter().collect();
+    named.sort_by_key(|(name, _)| (name.len(), *name));
+    for (name, url) in named {
+        let url = url.as_str().ok_or_else(|| odd("templates are not texts"))?;
+        let count = existing.urls.len() as u64;
+        numbers.insert(format!("{{{{{name}}}}}"), count);
+        existing.urls.push(url.into());
+    }
+    let mut arrays: BTreeMap<String, VirtualArray> = BTreeMap::new();
+    for (key, value) in refs {
+        if let Some(prefix) = key.strip_suffix(".zgroup") {
+            existing.found.groups.push((format!("/{}", prefix.trim_end_matches('/')), attributes(prefix)?));
+        } else if let Some(prefix) = key.strip_suffix(".zarray") {
+            let path = prefix.trim_end_matches('/');
+            arrays.insert(path.into(), described(&text(value)?, path, attributes(prefix)?)?);
+        }
+    }
+    for (key, value) in refs {
+        let (path, name) = key.rsplit_once('/').unwrap_or(("", key));
+        if name.starts_with(".z") {
+            continue;
+        }
+        let array = arrays.get_mut(path).ok_or_else(|| odd("chunks belong to no array"))?;
+        let index: Option<Vec<u64>> = name.split('.').map(|part| part.parse().ok()).collect();
+        let index = index.map(|index| if array.shape.is_empty() && index == [0] { Vec::new() } else { index });
+        let number = index.and_then(|index| array.chunks.number(&index)).ok_or_else(|| odd("chunks are outside of their array"))?;
+        match value {
+            Value::String(text) => {
+                let bytes = match text.strip_prefix("base64:") {
+                    Some(text) => STANDARD.decode(text).map_err(|_| odd("bytes are not base64"))?,
+                    None => text.as_bytes().to_vec(),
+                };
+                if !array.chunks.is_empty() || number != 0 || array.chunks.grid().iter().any(|count| *count != 1) {
+                    return Err(odd("arrays have several chunks, one of which is inlined"));
+                }
+                array.chunks = Chunks::inlined(array.shape.len(), bytes);
+            }
+            Value::Array(place) => {
+                let (Some(url), Some(offset), Some(length)) = (
+                    place.first().and_then(Value::as_str),
+                    place.get(1).and_then(Value::as_u64),
+                    place.get(2).and_then(Value::as_u64),
+                ) else {
+                    return Err(odd("chunks are whole files"));
+                };
+                let file = match numbers.get(url) {
+                    Some(file) => *file,
+                    None => {
+                        let count = existing.urls.len() as u64;
+                        existing.urls.push(url.into());
+                        numbers.insert(url.into(), count);
+                        count
+                    }
+                };
+                array.chunks.push_of(file, number, offset, length);
+            }
+            _ => return Err(odd("chunks are neither bytes nor ranges")),
+        }
+    }
+    for mut array in arrays.into_values() {
+        if !array.chunks.sort() {
+            return Err(odd("chunks are at one place"));
+        }
+        existing.found.arrays.push(array);
+    }
+    existing.found.groups.sort_by(|(a, _), (b, _)| a.cmp(b));
+    Ok(existing)
+}
+
+/// Returns an array without its chunks.
+fn described(zarray: &Value, path: &str, mut attributes: Map<String, Value>) -> Result<VirtualArray> {
+    let odd = |what: &str| Error::unsupported(format!("references whose array {path} {what}"));
+    let numbers = |name: &str| -> Option<Vec<u64>> {
+        zarray.get(name)?.as_array()?.iter().map(Value::as_u64).collect()
+    };
+    let shape = numbers("shape").ok_or_else(|| odd("has no shape"))?;
+    let sides = numbers("chunks").filter(|sides| sides.len() == shape.len() && !sides.contains(&0));
+    let chunk_shape = sides.ok_or_else(|| odd("has no chunks"))?;
+    if zarray.get("compressor").is_some_and(|compressor| !compressor.is_null()) {
+        return Err(odd("has a compressor beside its filters"));
+    }
+    let dimensions = attributes.remove("_ARRAY_DIMENSIONS");
+    let dimensions: Option<Vec<String>> = dimensions.as_ref().and_then(Value::as_array).and_then(|names| {
+        names.iter().map(|name| name.as_str().map(str::to_owned)).collect()
+    });
+    let grid: Vec<u64> = shape.iter().zip(&chunk_shape).map(|(n, side)| n.div_ceil(*side)).collect();
+    grid.iter().try_fold(1u64, |all, n| all.checked_mul(*n)).ok_or_else(|| odd("has too many chunks"))?;
+    Ok(VirtualArray {
+        path: format!("/{path}"),
+        shape,
+        chunk_shape,
+        dtype: zarray.get("dtype").cloned().ok_or_else(|| odd("has no type"))?,
+        fill: zarray.get("fill_value").cloned().unwrap_or(Value::Null),
+        columns: zarray.get("order").and_then(Value::as_str) == Some("F"),
+        filters: zarray.get("filters").and_then(Value::as_array).cloned().unwrap_or_default(),
+        attributes,
+        dimensions: dimensions.ok_or_else(|| odd("has no names of its dimensions"))?,
+        chunks: Chunks::new(grid),
+    })
 }
 
 /// The metadata of an array in Zarr 2.

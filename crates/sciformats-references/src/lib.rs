@@ -21,6 +21,8 @@
 //! | [`VirtualArray`], [`Chunks`], [`Place`] | an array of Zarr, its stored chunks, and where the bytes of each are |
 //! | [`Report`], [`Entry`], [`Treatment`] | what became of each object of a file |
 //! | [`Part`], [`combine`] | several files as one, joined along a dimension |
+//! | [`Existing`], [`extend`] | files that come later, added to references that exist already |
+//! | [`virtual_arrays`] | how several files become virtual datasets of HDF5 |
 //! | [`Sink`], [`scan`] | receives the groups and arrays of a file one after another |
 //! | [`kerchunk`] | writes them as JSON of kerchunk, version 1 |
 //! | `parquet` | writes them as a folder of Parquet files |
@@ -28,6 +30,8 @@
 #![doc = include_str!("../README.md")]
 
 mod attributes;
+#[cfg(feature = "blosc2")]
+mod blosc2;
 mod chunks;
 mod combine;
 mod element;
@@ -42,7 +46,7 @@ pub mod parquet;
 mod scan;
 
 pub use chunks::{Chunks, Place};
-pub use combine::{Part, combine};
+pub use combine::{Existing, Open, Part, Virtual, combine, extend, virtual_arrays};
 pub use model::{Entry, Options, Report, Sink, Treatment, VirtualArray};
 pub use scan::scan;
 pub use sciformats;

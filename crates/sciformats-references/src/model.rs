@@ -17,12 +17,21 @@ pub struct Options {
     pub url: String,
     /// The largest array that is inlined, in bytes of decoded elements.
     pub inline: u64,
+    /// Whether readers have the codecs `sciformats.hdf5` and `sciformats.blosc2` of the Python package `sciformats`. With them,
+    /// chunks are referenced that no other codec can decode.
+    pub codecs: bool,
 }
 
 impl Options {
     /// References to the file at `url`. Arrays of up to 4 MiB that cannot be referenced are inlined.
     pub fn new(url: impl Into<String>) -> Self {
-        Self { url: url.into(), inline: INLINE }
+        Self { url: url.into(), inline: INLINE, codecs: false }
+    }
+
+    /// Sets whether readers have the codecs of the Python package.
+    #[must_use]
+    pub fn with_codecs(self, codecs: bool) -> Self {
+        Self { codecs, ..self }
     }
 }
 

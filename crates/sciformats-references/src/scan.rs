@@ -169,7 +169,14 @@ impl Scan<'_> {
         #[cfg(feature = "hdf5")]
         if let Some(dataset) = sciformats::formats::hdf5::dataset(self.file.source(), id) {
             let dataset = dataset.map_err(|error| error.to_string())?;
-            return crate::hdf5::array(&dataset, info, self.file);
+            return crate::hdf5::array(&dataset, info, (self.file, self.options.codecs));
+        }
+        #[cfg(feature = "blosc2")]
+        if self.options.codecs
+            && let Some(frame) = sciformats::formats::blosc2::frame(self.file.source())
+        {
+            let (frame, array) = frame.map_err(|error| error.to_string())?;
+            return crate::blosc2::array(frame, array, info, self.file.size());
         }
         match self.file.source().extent(id).map_err(|error| error.to_string())? {
             Some(extent) => extent::array(&extent, info, self.file.size()),
@@ -180,16 +187,7 @@ impl Scan<'_> {
     /// Returns the names of the dimensions. Within a group a name has one length, and dimensions without a name are
     /// named after their length.
     fn dimensions(&mut self, path: &str, id: ObjectId, shape: &[u64]) -> Vec<String> {
-        #[cfg(feature = "hdf5")]
-        let named = sciformats::formats::hdf5::dataset(self.file.source(), id)
-            .and_then(std::result::Result::ok)
-            .and_then(|dataset| sciformats::hdf5_pure::conventions::netcdf_dimensions_of(&dataset).ok())
-            .unwrap_or_default();
-        #[cfg(not(feature = "hdf5"))]
-        let named: Vec<String> = {
-            let _ = id;
-            Vec::new()
-        };
+        let named = named_dimensions(self.file, id);
         let group = path.rsplit_once('/').map_or("", |(group, _)| group);
         let mut names: Vec<String> = Vec::new();
         for (axis, &length) in shape.iter().enumerate() {
@@ -206,6 +204,16 @@ impl Scan<'_> {
         }
         names
     }
+}
+
+/// Returns the names that a file gives the dimensions of an array; those without a name are empty.
+pub(crate) fn named_dimensions(file: &File, id: ObjectId) -> Vec<String> {
+    #[cfg(feature = "hdf5")]
+    if let Some(Ok(dataset)) = sciformats::formats::hdf5::dataset(file.source(), id) {
+        return sciformats::hdf5_pure::conventions::netcdf_dimensions_of(&dataset).unwrap_or_default();
+    }
+    let _ = (file, id);
+    Vec::new()
 }
 
 /// Returns whether NumPy can count the bytes of an array, for which sides of length 0 do not count.

@@ -4,7 +4,9 @@
 
 use sciformats::File;
 use sciformats::hdf5_pure::{CreateOptions, Writer};
-use sciformats_references::{Options, Part, Place, Report, Treatment, VirtualArray, combine, kerchunk};
+use sciformats_references::{
+    Options, Part, Place, Report, Treatment, VirtualArray, combine, extend, kerchunk, virtual_arrays,
+};
 use serde_json::Value;
 
 #[allow(dead_code, reason = "another test needs the rest of it")]
@@ -17,10 +19,11 @@ struct Day {
     rows: u64,
     chunk: Option<u64>,
     units: &'static str,
+    since: &'static str,
     shift: i32,
 }
 
-const DAY: Day = Day { start: 0, rows: 6, chunk: Some(3), units: "K", shift: 0 };
+const DAY: Day = Day { start: 0, rows: 6, chunk: Some(3), units: "K", since: "hours since 2026-01-01", shift: 0 };
 
 fn values(day: Day) -> Vec<i32> {
     (0..day.rows as i32 * 4).map(|i| day.start * 4 + i).collect()
@@ -29,7 +32,7 @@ fn values(day: Day) -> Vec<i32> {
 fn written(day: Day) -> Vec<u8> {
     let mut writer = Writer::in_memory(&CreateOptions::default()).unwrap();
     let times: Vec<i32> = (0..day.rows as i32).map(|i| day.start + i).collect();
-    let time = writer.dataset("time").attribute("units", "hours since 2026-01-01").write(&times).unwrap();
+    let time = writer.dataset("time").attribute("units", day.since).write(&times).unwrap();
     let places: Vec<i32> = (0..4).map(|i| i * 10 + day.shift).collect();
     let place = writer.dataset("place").write(&places).unwrap();
     let heat = writer.dataset("heat").shape([day.rows, 4]).attribute("units", day.units);
@@ -146,4 +149,76 @@ fn each_file_has_a_template() {
     assert_eq!((&json["templates"]["u0"], &json["templates"]["u1"]), (&"s3://a".into(), &"s3://b".into()));
     assert_eq!(json["refs"]["heat/0.0"][0], "{{u0}}");
     assert_eq!(json["refs"]["heat/3.0"][0], "{{u1}}");
+}
+
+/// References to the files as JSON.
+fn json(days: &[Day], first: usize, before: Option<&[u8]>) -> sciformats::Result<(Vec<u8>, Report)> {
+    let files: Vec<File> = days.iter().map(|day| File::from_bytes(written(*day)).unwrap()).collect();
+    let names: Vec<String> = (0..files.len()).map(|number| format!("{}.nc", first + number)).collect();
+    let parts: Vec<Part<'_>> = files.iter().zip(&names).map(|(file, name)| Part { file, name }).collect();
+    let existing = before.map(|json| kerchunk::read(json).unwrap());
+    let mut urls = existing.as_ref().map(|existing| existing.urls.clone()).unwrap_or_default();
+    urls.extend(names.iter().map(|name| format!("s3://bucket/{name}")));
+    let mut out = Vec::new();
+    let mut writer = kerchunk::Writer::new(&mut out, &urls)?;
+    let mut options = Options::new("");
+    options.inline = 256;
+    // The files before are those of the days before, each with its number in the URL.
+    let open = |url: &str| {
+        let number: i32 = url.trim_start_matches("s3://bucket/").trim_end_matches(".nc").parse().unwrap();
+        Ok(File::from_bytes(written(Day { start: number * 6, ..DAY })).unwrap())
+    };
+    let report = match &existing {
+        Some(existing) => extend(existing, &open, &parts, ("time", &options), &mut writer)?,
+        None => combine(&parts, "time", &options, &mut writer)?,
+    };
+    writer.finish()?;
+    Ok((out, report))
+}
+
+#[test]
+fn files_that_come_later_are_added() {
+    let days: Vec<Day> = (0..13).map(|number| Day { start: number * 6, ..DAY }).collect();
+    let (all, _) = json(&days, 0, None).unwrap();
+    let (before, _) = json(&days[..11], 0, None).unwrap();
+    let (added, report) = json(&days[11..], 11, Some(&before)).unwrap();
+    assert!(report.is_complete());
+    let parsed = |json: &[u8]| serde_json::from_slice::<Value>(json).unwrap();
+    assert_eq!(parsed(&added), parsed(&all));
+    // What does not follow the files before is refused as a whole.
+    let error = json(&[days[5]], 11, Some(&before)).unwrap_err();
+    assert!(error.to_string().contains("are not in order"), "{error}");
+    for wrong in ["{", "{}", r#"{"version":1,"refs":{"a/0":["x",1,2]}}"#, r#"{"version":1,"gen":[],"refs":{}}"#] {
+        assert!(kerchunk::read(wrong.as_bytes()).is_err(), "{wrong}");
+    }
+}
+
+#[test]
+fn time_in_other_units_is_converted() {
+    let days = [DAY, Day { start: 0, since: "hours since 2026-01-01 06:00", ..DAY }];
+    let (arrays, report, _) = combined(&days).unwrap();
+    let Treatment::Inlined { reason, .. } = treatment(&report, "/time") else { panic!("{report:?}") };
+    assert!(reason.contains("different units"));
+    let (_, place) = array(&arrays, "/time").chunks.iter().next().unwrap();
+    let wanted: Vec<u8> = (0..12i32).flat_map(i32::to_le_bytes).collect();
+    assert_eq!(place, Place::Bytes(&wanted));
+    // Half an hour is no whole number of hours.
+    let days = [DAY, Day { start: 0, since: "hours since 2026-01-01 06:30", ..DAY }];
+    assert_eq!(treatment(&combined(&days).unwrap().1, "/time").word(), "refused");
+    // Another calendar has no common units.
+    let days = [DAY, Day { start: 6, since: "K", ..DAY }];
+    assert_eq!(treatment(&combined(&days).unwrap().1, "/time").word(), "refused");
+}
+
+#[test]
+fn virtual_datasets_need_no_common_chunks() {
+    let days = [DAY, Day { start: 6, rows: 5, chunk: None, ..DAY }, Day { start: 0, since: "hours since 2026-01-01 11:00", ..DAY }];
+    let files: Vec<File> = days.iter().map(|day| File::from_bytes(written(*day)).unwrap()).collect();
+    let parts: Vec<Part<'_>> = files.iter().map(|file| Part { file, name: "day" }).collect();
+    let (arrays, report) = virtual_arrays(&parts, "time", &Options::new("")).unwrap();
+    assert!(report.is_complete(), "{report:?}");
+    let found = |path: &str| arrays.iter().find(|array| array.path == path).unwrap();
+    assert_eq!(found("/heat").along, Some((0, vec![6, 5, 6])));
+    assert_eq!((&found("/place").along, &found("/heat").values), (&None, &None));
+    assert_eq!(found("/time").values.clone().unwrap(), (0..17).map(f64::from).collect::<Vec<_>>());
 }

@@ -143,3 +143,61 @@ fn every_link_is_in_the_report_and_every_group_in_the_store() {
         [("/a/x", "referenced"), ("/b/again", "referenced"), ("/elsewhere", "link"), ("/soft", "link")]
     );
 }
+
+#[test]
+fn pipelines_without_a_codec_of_zarr_are_undone_by_one_of_ours() {
+    use sciformats::hdf5_pure::filters::Registry;
+    use sciformats::hdf5_pure::structure::{FilterDescription, Pipeline};
+    use sciformats_references::{Options, scan};
+
+    let values = numbers(70);
+    let (file, bytes) = written(|writer| {
+        let mut add = |name: &str, filters: Filters| {
+            writer.dataset(name).shape([7, 10]).chunks([4, 4]).filters(filters).write(&values).unwrap();
+        };
+        add("lzf", Filters::new().lzf());
+        add("lz4", Filters::new().shuffle().lz4());
+        add("szip", Filters::new().szip(true, 16));
+        add("scaled", Filters::new().scale_offset());
+        writer.dataset("edges").shape([7, 10]).chunks([4, 4]).unfiltered_edges().deflate(6).write(&values).unwrap();
+        let mut mixed = writer.dataset("mixed").shape([16]).chunks([8]).shuffle().deflate(6).create::<i32>().unwrap();
+        mixed.write_chunk_values(&[0], &[7i32; 8]).unwrap();
+        // The second chunk skips both filters.
+        let plain: Vec<u8> = values[..8].iter().flat_map(|value| value.to_le_bytes()).collect();
+        mixed.write_chunk(&[1], 3, &plain).unwrap();
+    });
+    let mut found = support::Collected::default();
+    let mut options = Options::new("file:///a.h5").with_codecs(true);
+    options.inline = 0;
+    let report = scan(&file, &options, &mut found).unwrap();
+    for name in ["lzf", "lz4", "szip", "scaled", "edges", "mixed"] {
+        let array = one(&found.arrays, &format!("/{name}"));
+        assert_eq!(array.filters[0]["id"], "sciformats.hdf5", "{name}: {report:?}");
+        let config = &array.filters[0];
+        let number = |value: &serde_json::Value| value.as_u64().unwrap();
+        let filters = config["filters"].as_array().unwrap().iter().map(|filter| FilterDescription {
+            id: number(&filter[0]) as u16,
+            name: None,
+            optional: false,
+            values: filter[1].as_array().unwrap().iter().map(|value| number(value) as u32).collect(),
+        });
+        let pipeline = Pipeline { filters: filters.collect() };
+        let (mut plain, mut chunks) = (array.clone(), sciformats_references::Chunks::new(array.chunks.grid().to_vec()));
+        let mut decoded = Vec::new();
+        for (at, place) in array.chunks.iter() {
+            let Place::Range { offset, length, .. } = place else { panic!("{name} is inlined") };
+            let stored = &bytes[offset as usize..(offset + length) as usize];
+            let mask = if length == number(&config["size"]) { &config["mask_plain"] } else { &config["mask"] };
+            let chunk = Registry::default().undo(&pipeline, number(mask) as u32, stored, number(&config["size"]) as usize).unwrap();
+            chunks.push(at, decoded.len() as u64, chunk.len() as u64);
+            decoded.extend(chunk);
+        }
+        (plain.filters, plain.chunks) = (Vec::new(), chunks);
+        let wanted = if name == "mixed" { [&[7i32; 8][..], &values[..8]].concat() } else { values.clone() };
+        assert_eq!(assemble(&plain, &decoded).unwrap(), bytes_of(&wanted), "{name}");
+    }
+    // Without the codecs they are refused, as before.
+    options.codecs = false;
+    let report = scan(&file, &options, &mut support::Collected::default()).unwrap();
+    assert!(report.entries.iter().all(|entry| entry.treatment.word() == "refused"), "{report:?}");
+}

@@ -48,6 +48,8 @@ pub(crate) struct Settings {
     pub(crate) superblock: Option<u8>,
     /// The approximate number of bytes of datasets of a new file that stay in memory.
     pub(crate) held: usize,
+    /// The number of bytes behind the superblock of a new file that are kept for structures.
+    pub(crate) metadata_room: u64,
 }
 
 impl Settings {
@@ -184,6 +186,7 @@ impl Tree {
             _ => 48,
         };
         output.allocate(superblock)?;
+        output.keep_front(settings.metadata_room)?;
         let mut tree = Self::with(output, settings, None);
         tree.add(Kind::Group(Group::default()), None)?;
         Ok(tree)

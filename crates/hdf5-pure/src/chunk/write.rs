@@ -227,6 +227,28 @@ impl Chunked {
         self.store(output, Encoded { scaled: scaled.into(), bytes: bytes.to_vec(), mask })
     }
 
+    /// Allocates the space of a chunk whose bytes come later, in place of the existing one.
+    pub(crate) fn reserve(
+        &mut self,
+        output: &mut Output,
+        scaled: &[u64],
+        (mask, size): (u32, u64),
+    ) -> Result<Address> {
+        self.open.remove(scaled);
+        let before = match self.implicit {
+            Some(_) => self.find_by_number(scaled)?,
+            None => self.stored.get(scaled).copied(),
+        };
+        if let Some(before) = before.filter(|before| before.size == size && !before.live) {
+            self.stored.insert(scaled.into(), Stored { mask, ..before });
+            return Ok(before.address);
+        }
+        let address = output.allocate_zeroed(size)?;
+        self.left.extend(before.filter(|before| !before.live));
+        self.stored.insert(scaled.into(), Stored { address, size, mask, live: false });
+        Ok(address)
+    }
+
     /// Writes elements to a chunk that stays in memory until it is complete.
     fn put(
         &mut self,

@@ -182,6 +182,48 @@ impl Dataset {
         scaled: &[u64],
         (mask, bytes): (u32, &[u8]),
     ) -> Result<()> {
+        self.check_chunk(output, registry, scaled, bytes.len() as u64)?;
+        self.attempt(|dataset| match &mut dataset.data {
+            Data::Chunked(chunked) => chunked.put_filtered(output, scaled, (mask, bytes)),
+            _ => Err(Error::internal("the elements of a dataset have left its chunks")),
+        })
+    }
+
+    /// Allocates the space of a chunk of `len` bytes, and returns its address. Its bytes are zeros, or what it had before.
+    pub(crate) fn reserve_chunk(
+        &mut self,
+        output: &mut Output,
+        registry: &Registry,
+        scaled: &[u64],
+        (mask, len): (u32, u64),
+    ) -> Result<Address> {
+        self.check_chunk(output, registry, scaled, len)?;
+        let mut address = None;
+        self.attempt(|dataset| match &mut dataset.data {
+            Data::Chunked(chunked) => {
+                address = Some(chunked.reserve(output, scaled, (mask, len))?);
+                Ok(())
+            }
+            _ => Err(Error::internal("the elements of a dataset have left its chunks")),
+        })?;
+        present(address, "address of a chunk")
+    }
+
+    /// Allocates the space of elements that are stored one after another. They are zeros, or what was written before.
+    pub(crate) fn reserve(&mut self, output: &mut Output) -> Result<()> {
+        let total = self.bytes()?;
+        match &mut self.data {
+            Data::Contiguous(place) if place.is_none() && total > 0 => {
+                *place = Some(output.allocate_zeroed(total)?);
+                Ok(())
+            }
+            Data::Contiguous(_) => Ok(()),
+            _ => Err(Error::usage("dataset", "does not store its elements one after another")),
+        }
+    }
+
+    /// Checks that a chunk of `len` bytes after its filters can be stored.
+    fn check_chunk(&mut self, output: &mut Output, registry: &Registry, scaled: &[u64], len: u64) -> Result<()> {
         let wrong = |problem: &'static str| Err(Error::usage("chunk", problem));
         self.sound()?;
         self.flush_tail(output, registry)?;
@@ -202,7 +244,7 @@ impl Dataset {
             return wrong("lies outside the dataset");
         }
         let all = chunked.dimensions.iter().try_fold(size, |product, &n| product.checked_mul(n));
-        if !filtered && all != Some(bytes.len() as u64) {
+        if !filtered && all != Some(len) {
             return wrong("does not have the number of bytes of its elements");
         }
         let all = present(all, "bytes of a chunk")?;
@@ -214,17 +256,10 @@ impl Dataset {
             None => 8,
         };
         let bits = bound::product(8, width);
-        if filtered
-            && (bytes.len() as u64)
-                .checked_shr(fit(bits, "width of a chunk size")?)
-                .is_some_and(|over| over > 0)
-        {
+        if filtered && len.checked_shr(fit(bits, "width of a chunk size")?).is_some_and(|over| over > 0) {
             return wrong("has far more bytes than its elements, and its size does not fit into the index");
         }
-        self.attempt(|dataset| match &mut dataset.data {
-            Data::Chunked(chunked) => chunked.put_filtered(output, scaled, (mask, bytes)),
-            _ => Err(Error::internal("the elements of a dataset have left its chunks")),
-        })
+        Ok(())
     }
 
     /// Extends a new dataset along its first dimension by `rows` rows with the packed bytes `bytes`. Rows that do not

@@ -1,6 +1,7 @@
 //! Where new structures go: allocation at the end of the file, and small writes that are collected into larger ones.
 
 use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::Arc;
 
 use sciformats_core::arith::{add, div, fit, increase, present, sub};
@@ -138,6 +139,8 @@ pub(crate) struct Output {
     pub(crate) threads: usize,
     /// The pages of a file that is allocated in pages.
     pub(crate) pages: Option<Pages>,
+    /// What is left of the space that a new file keeps for structures before all elements.
+    front: Range<u64>,
 }
 
 impl Output {
@@ -154,6 +157,7 @@ impl Output {
             pending_part: false,
             threads: 0,
             pages: None,
+            front: 0..0,
         }
     }
 
@@ -245,8 +249,36 @@ impl Output {
         }
     }
 
+    /// Keeps `room` bytes at the end of a new file, which has only its superblock, for structures.
+    pub(crate) fn keep_front(&mut self, room: u64) -> Result<()> {
+        if room == 0 {
+            return Ok(());
+        }
+        let end = self.end;
+        let kept = match &mut self.pages {
+            Some(pages) => pages.keep_front(end, room),
+            None => end.checked_add(room).inspect(|after| self.front = end..*after),
+        };
+        let after = kept.filter(|after| after.checked_add(self.base).is_some_and(|end| end < i64::MAX.cast_unsigned()));
+        self.end = after.ok_or_else(|| Error::usage("file", "would become longer than 2^63 bytes"))?;
+        Ok(())
+    }
+
+    /// Allocates `len` bytes of the space that is kept for structures, if it has room.
+    fn take_front(&mut self, len: u64) -> Option<Address> {
+        let start = self.front.start.checked_next_multiple_of(ALIGNMENT)?;
+        let behind = start.checked_add(len)?;
+        (behind <= self.front.end).then(|| {
+            self.front.start = behind;
+            Address(start)
+        })
+    }
+
     /// Allocates `len` bytes at the end of the file, or in a page that has room.
     fn append(&mut self, len: u64, elements: bool) -> Result<Address> {
+        if let (false, Some(address)) = (elements || self.front.is_empty(), self.take_front(len)) {
+            return Ok(address);
+        }
         let (end, pages) = (self.end, &mut self.pages);
         let mut place = || {
             let (start, end) = match pages {

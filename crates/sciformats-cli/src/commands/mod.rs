@@ -1,5 +1,6 @@
 //! The commands, with one module per command: what each computes, and how it prints the result.
 
+pub(crate) mod advise;
 mod attrs;
 mod cat;
 pub(crate) mod combine;
@@ -52,6 +53,7 @@ pub(crate) fn run(command: &Command, session: &Session) -> Outcome {
         Command::Verify(args) => verify::run(args, session),
         Command::Salvage(args) => salvage::run(args, session),
         Command::Index(args) => index::run(args, session),
+        Command::Advise(args) => advise::run(args, session),
         Command::References(args) => references::run(args, session),
         Command::Combine(args) => combine::run(args, session),
         Command::Inspect(args) => inspect::run(args, session),

@@ -30,6 +30,9 @@ pub(crate) struct References {
     /// The largest array that becomes part of the references if its chunks cannot be referenced
     #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value = "4MiB")]
     inline: u64,
+    /// Reference chunks that only the codecs of the Python package sciformats can decode
+    #[arg(long)]
+    codecs: bool,
     /// Overwrite an existing file
     #[arg(long, short)]
     force: bool,
@@ -43,6 +46,7 @@ pub(super) fn run(args: &References, session: &Session) -> Outcome {
         None => url(&file, &args.file)?,
     });
     options.inline = args.inline;
+    options.codecs = args.codecs;
     let urls = [options.url.clone()];
     let report = session.watched("referencing", &[&file], || {
         write(&args.output, &urls, |sink| scan(&file, &options, sink))

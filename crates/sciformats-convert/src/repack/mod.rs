@@ -12,6 +12,9 @@ mod gsd;
 mod hdf5;
 mod plain;
 
+#[cfg(feature = "hdf5")]
+pub use hdf5::{Hollow, Joined};
+
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -101,6 +104,9 @@ fn anew(
     cancel: Option<Arc<AtomicBool>>,
 ) -> Result<Vec<Loss>> {
     let input = file.path();
+    if file.format() != Format::Hdf5 || input.is_none() {
+        options.refuse_layout("a file that is not a local HDF5 file")?;
+    }
     match (file.format(), input) {
         #[cfg(feature = "asdf")]
         (Format::Asdf, Some(input)) if select.is_empty() => asdf(input, output, options).map(|()| Vec::new()),
@@ -134,6 +140,82 @@ fn anew(
                 None => plan.write(output, options).map(|()| Vec::new()),
             }
         }
+    }
+}
+
+/// Writes a copy of an HDF5 file in which some datasets are virtual, and show those of several files one after another. The copy
+/// contains no elements of the other files, and the HDF5 library reads it as one file. The names of the files are those that the new
+/// file stores: relative ones are looked for in the folder of the new file. Datasets whose paths are in the second list are left out.
+///
+/// ```
+/// use sciformats_convert::repack::{Joined, join};
+///
+/// # let dir = tempfile::tempdir().unwrap();
+/// # for (name, values) in [("monday.h5", [281.5, 282.0]), ("tuesday.h5", [280.0, 280.5])] {
+/// #     let mut made = hdf5_pure::Writer::create(dir.path().join(name))?;
+/// #     made.dataset("t").write(&values)?;
+/// #     made.finish()?;
+/// # }
+/// let parts = vec![("monday.h5".to_owned(), 2), ("tuesday.h5".to_owned(), 2)];
+/// let joined = Joined { path: "/t".into(), axis: 0, parts, continued: false, values: None };
+/// let (monday, week) = (dir.path().join("monday.h5"), dir.path().join("week.h5"));
+/// join(&sciformats::open(&monday)?, &week, (&[joined], &[]), &Default::default(), None)?;
+/// assert_eq!(sciformats::open(&week)?.array("/t")?.read::<f64>()?, [281.5, 282.0, 280.0, 280.5]);
+/// # Ok::<(), sciformats::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::Usage`] if the file is not a local HDF5 file or has no such dimension, and those of [`rewrite`].
+#[cfg(feature = "hdf5")]
+pub fn join(
+    file: &File,
+    output: impl AsRef<Path>,
+    (joined, without): (&[Joined], &[&str]),
+    options: &WriteOptions,
+    cancel: Option<Arc<AtomicBool>>,
+) -> Result<Vec<Loss>> {
+    match (file.format(), file.path()) {
+        (Format::Hdf5, Some(input)) => {
+            let written = hdf5::join((file, input), output.as_ref(), ((joined, without), options), cancel.as_deref());
+            written.map_err(|error| file.explained(error))
+        }
+        _ => Err(Error::usage("file", "is not a local HDF5 file")),
+    }
+}
+
+/// Returns an HDF5 file as it would be repacked, with zeros in place of its elements, and the size of the room for structures before
+/// the elements. `guess` tells the size of a chunk after its filters, from the dataset and the size of its elements; chunks that
+/// are copied keep their size.
+///
+/// ```
+/// use sciformats_convert::repack::planned;
+/// use sciformats_convert::sink::WriteOptions;
+/// use sciformats_core::ReadAt;
+///
+/// # let dir = tempfile::tempdir().unwrap();
+/// # let path = dir.path().join("run.h5");
+/// # let mut made = hdf5_pure::Writer::create(&path)?;
+/// # made.dataset("u").shape([1000]).chunks([10]).write(&[1.0f32; 1000])?;
+/// # made.finish()?;
+/// let file = sciformats::open(&path)?;
+/// let options = WriteOptions::default().with_chunks([1000]);
+/// let (new, _) = planned(&file, &[], &options, &|_, bytes| Ok(bytes))?;
+/// assert!(new.size() < file.size());
+/// # Ok::<(), sciformats::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::Usage`] if the file is not a local HDF5 file, and those of [`rewrite`].
+#[cfg(feature = "hdf5")]
+pub fn planned(
+    file: &File,
+    select: &[Pattern],
+    options: &WriteOptions,
+    guess: &(dyn Fn(&hdf5_pure::Dataset, u64) -> Result<u64> + Sync),
+) -> Result<(Hollow, u64)> {
+    match (file.format(), file.path()) {
+        (Format::Hdf5, Some(input)) => hdf5::planned((file, input), (select, options), guess),
+        _ => Err(Error::usage("file", "is not a local HDF5 file")),
     }
 }
 

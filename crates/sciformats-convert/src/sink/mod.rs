@@ -35,6 +35,7 @@ mod hdf5;
 mod npy;
 #[cfg(feature = "rawarray")]
 pub(crate) mod rawarray;
+mod rounding;
 mod rules;
 #[cfg(feature = "asdf")]
 mod stream;
@@ -55,6 +56,8 @@ pub(crate) use elements::elements_of;
 pub(crate) use hdf5::{bound as hdf5_bound, encode as hdf5_encode, filters as hdf5_filters};
 pub use rules::{Fit, Layout, Rules, rules};
 
+use crate::compare::Pattern;
+pub use rounding::Rounding;
 use sciformats::model::{AttributeValue, ElementType, Name, Value};
 use sciformats::{Format, Result};
 
@@ -102,6 +105,43 @@ pub struct WriteOptions {
     pub facts: Vec<(String, Value)>,
     /// The bytes that follow the elements in RawArray; other formats ignore them.
     pub metadata: Vec<u8>,
+    /// The size in bytes of the pages in which `repack` allocates an HDF5 file, from 512 bytes to 1 GiB. Without it, `repack`
+    /// keeps what the file has.
+    pub page_size: Option<u64>,
+    /// Whether `repack` puts all structures of an HDF5 file before its elements.
+    pub metadata_first: bool,
+    /// How `repack` rounds the floating-point numbers of an HDF5 file. The new file does not have the same values then.
+    pub rounding: Option<Rounding>,
+    /// How `repack` stores single datasets of an HDF5 file. Of the rules whose pattern matches a dataset the first one holds, in
+    /// place of `chunks`, `filter` and `level`.
+    pub rules: Vec<Rule>,
+}
+
+/// How the datasets whose paths match a pattern are stored.
+///
+/// ```
+/// use sciformats_convert::sink::{Rule, WriteOptions};
+///
+/// let rule = Rule { chunks: Some(vec![100, 10, 10]), ..Rule::of("/tas") };
+/// assert_eq!(WriteOptions::default().with_rule(rule.clone()).rules, [rule]);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rule {
+    /// The pattern of the paths.
+    pub path: Pattern,
+    /// The shape of the chunks. It is cut to the dataset; without it, the chunks stay as they are.
+    pub chunks: Option<Vec<u64>>,
+    /// The compression. Without it, the filters stay as they are.
+    pub filter: Option<String>,
+    /// The compression level.
+    pub level: Option<u32>,
+}
+
+impl Rule {
+    /// A rule that changes nothing.
+    pub fn of(path: &str) -> Self {
+        Self { path: path.into(), chunks: None, filter: None, level: None }
+    }
 }
 
 impl WriteOptions {
@@ -151,6 +191,46 @@ impl WriteOptions {
     #[must_use]
     pub fn with_facts(self, facts: Vec<(String, Value)>) -> Self {
         Self { facts, ..self }
+    }
+
+    /// Sets the size of pages.
+    #[must_use]
+    pub fn with_page_size(self, bytes: u64) -> Self {
+        Self { page_size: Some(bytes), ..self }
+    }
+
+    /// Sets whether structures are before elements.
+    #[must_use]
+    pub fn with_metadata_first(self, metadata_first: bool) -> Self {
+        Self { metadata_first, ..self }
+    }
+
+    /// Sets how floating-point numbers are rounded.
+    #[must_use]
+    pub fn with_rounding(self, rounding: Rounding) -> Self {
+        Self { rounding: Some(rounding), ..self }
+    }
+
+    /// Adds a rule for single datasets, after those that it has.
+    #[must_use]
+    pub fn with_rule(mut self, rule: Rule) -> Self {
+        self.rules.push(rule);
+        self
+    }
+
+    /// Fails if there are options that only the repacking of HDF5 files knows.
+    ///
+    /// # Errors
+    /// [`Error::Usage`].
+    pub(crate) fn refuse_layout(&self, format: &str) -> Result<()> {
+        let refuse = |argument: &'static str| Err(Error::usage(argument, format!("has no meaning in {format}")));
+        match self {
+            Self { page_size: Some(_), .. } => refuse("page size"),
+            Self { metadata_first: true, .. } => refuse("metadata first"),
+            Self { rounding: Some(_), .. } => refuse("rounding"),
+            Self { rules, .. } if !rules.is_empty() => refuse("rule"),
+            _ => Ok(()),
+        }
     }
 
     /// Returns the fact with this key as text.
@@ -313,6 +393,7 @@ pub trait Sink {
 /// does not know; `Io`.
 pub fn overwrite(path: impl AsRef<Path>, format: Format, options: &WriteOptions) -> Result<Box<dyn Sink>> {
     let path = path.as_ref();
+    options.refuse_layout("a file that is not repacked")?;
     match format {
         #[cfg(feature = "asdf")]
         Format::Asdf => asdf::create(path, options),
@@ -375,6 +456,7 @@ pub(crate) fn refuse_options(
 }
 
 pub(crate) fn refuse_bound(format: Format, options: &WriteOptions) -> Result<()> {
+    options.refuse_layout(format.word())?;
     match options.bound {
         Some(_) => Err(Error::usage("bound", format!("has no meaning in {format}"))),
         None => Ok(()),

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ops::ControlFlow;
 
-use sciformats_core::{Error, Result, bound};
+use sciformats_core::{Error, Range, Result, Slab, bound};
 
 use crate::api::dataset::Dataset;
 use crate::chunk::index::{Bounds, Index, StoredChunk, chunk_bytes};
@@ -55,6 +55,60 @@ impl Dataset {
             ControlFlow::Continue(())
         })?;
         Ok(found)
+    }
+
+    /// Calls `visit` with each stored chunk that has elements of `within`, in the order of the chunk index. Only the parts of the
+    /// index that lead to them are read, and no list of them is made. Visiting ends when `visit` breaks.
+    ///
+    /// ```
+    /// use std::ops::ControlFlow;
+    ///
+    /// use hdf5_pure::{CreateOptions, File, Slab, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.dataset("temperature").shape([2, 4]).chunks([2, 2]).write(&[281.5f32; 8])?;
+    /// let temperature = File::from_bytes(file.into_bytes()?)?.dataset("temperature")?;
+    /// let mut places = Vec::new();
+    /// temperature.for_each_chunk(&Slab::new(&[2, 4], [(0..1).into(), (3..4).into()])?, &mut |chunk| {
+    ///     places.push(chunk.scaled);
+    ///     Ok(ControlFlow::Continue(()))
+    /// })?;
+    /// assert_eq!(places, [[0, 1]]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns the errors of [`chunks`](Self::chunks) and of `visit`, `Malformed` if a part of the index is damaged, and
+    /// [`Error::Usage`] if `within` was made for another shape.
+    pub fn for_each_chunk(
+        &self,
+        within: &Slab,
+        visit: &mut dyn FnMut(StoredChunk) -> Result<ControlFlow<()>>,
+    ) -> Result<()> {
+        let layout = self.chunked()?;
+        if within.of() != self.shape() {
+            return Err(Error::usage("selection", "was made for another shape"));
+        }
+        if within.is_empty() || self.shape().is_empty() || self.shape().len() != layout.dimensions.len() {
+            return Ok(());
+        }
+        let places = |at: fn(&Range) -> u64| -> Vec<u64> {
+            let sides = within.ranges().iter().zip(&layout.dimensions);
+            sides.map(|(range, side)| at(range).checked_div(*side).unwrap_or(0)).collect()
+        };
+        let last = |range: &Range| {
+            bound::sum(range.start, bound::product(bound::left(range.count, 1), range.step))
+        };
+        let bounds = Bounds { first: places(|range| range.start), last: places(last) };
+        let mut ended = Ok(());
+        self.visit_chunks(&bounds, &mut |chunk| match chunk.and_then(&mut *visit) {
+            Ok(way) => way,
+            Err(error) => {
+                ended = Err(error);
+                ControlFlow::Break(())
+            }
+        })?;
+        ended
     }
 
     /// Visits the stored chunks that lie within bounds.

@@ -211,6 +211,7 @@ impl Editor {
             btree_k: session.opened.context.btree_k,
             superblock: None,
             held: 0, // what is new waits for the commit
+            metadata_room: 0,
         };
         Ok(Self {
             tree: Tree::edit(session, settings)?,

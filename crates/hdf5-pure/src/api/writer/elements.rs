@@ -11,6 +11,7 @@ use crate::change::tree::Tree;
 use crate::chunk::too_large;
 use crate::dataset::write::Data;
 use crate::object::id::ObjectId;
+use crate::spec::Address;
 use crate::spec::message::filter_pipeline::Pipeline;
 use crate::value::store::{self, Encoder, Store};
 
@@ -274,6 +275,52 @@ impl<'w> DatasetWriter<'w> {
         let (dataset, output, registry) = self.tree.dataset_mut(self.id)?;
         let written = dataset.write_chunk(output, registry, scaled, (filter_mask, bytes));
         self.within(written).map(|()| self)
+    }
+
+    /// Allocates the space of a chunk that has `len` bytes after its filters, and returns its address, which counts from the
+    /// superblock. Nothing is written: the bytes are zeros until something else writes them, such as several programs that
+    /// each fill some of the chunks, or a plan that only needs the places. `scaled` and `filter_mask` are those of
+    /// [`write_chunk`](Self::write_chunk).
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    ///
+    /// let mut writer = Writer::in_memory(&CreateOptions::default())?;
+    /// let mut u = writer.dataset("u").shape([4]).chunks([2]).shuffle().create::<u16>()?;
+    /// let place = u.reserve_chunk(&[1], 0, 4)?;
+    /// let mut bytes = writer.into_bytes()?;
+    /// bytes[place.0 as usize..][..4].copy_from_slice(&[1, 2, 0, 0]);
+    /// assert_eq!(File::from_bytes(bytes)?.dataset("u")?.read::<u16>()?, [0, 0, 1, 2]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns the errors of [`write_chunk`](Self::write_chunk).
+    pub fn reserve_chunk(&mut self, scaled: &[u64], filter_mask: u32, len: u64) -> Result<Address> {
+        let (dataset, output, registry) = self.tree.dataset_mut(self.id)?;
+        dataset.reserve_chunk(output, registry, scaled, (filter_mask, len))
+    }
+
+    /// Allocates the space of the elements of a contiguous dataset without writing anything: they are zeros until something else
+    /// writes them.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    ///
+    /// let mut writer = Writer::in_memory(&CreateOptions::default())?;
+    /// writer.dataset("u").shape([1000]).create::<u16>()?.reserve()?;
+    /// let bytes = writer.into_bytes()?;
+    /// assert!(bytes.len() > 2000);
+    /// assert_eq!(File::from_bytes(bytes)?.dataset("u")?.read::<u16>()?, [0; 1000]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns [`Error::Usage`] if the elements are stored in another way.
+    pub fn reserve(&mut self) -> Result<&mut Self> {
+        let (dataset, output, _) = self.tree.dataset_mut(self.id)?;
+        dataset.reserve(output)?;
+        Ok(self)
     }
 
     /// Writes the elements of one chunk, in C order and without those that lie beyond the edges of the dataset.

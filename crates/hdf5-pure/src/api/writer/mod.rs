@@ -207,6 +207,7 @@ impl Writer {
             btree_k: options.btree_k,
             superblock: options.superblock,
             held: options.held.unwrap_or(HELD),
+            metadata_room: options.metadata_room,
         };
         Ok(Self {
             tree: Tree::new(target, &options.user_block, settings)?,

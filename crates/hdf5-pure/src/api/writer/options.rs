@@ -50,6 +50,9 @@ pub struct CreateOptions {
     /// this is `None`. They wait because later calls may add to them. A dataset that is changed after it was written is read
     /// back.
     pub held: Option<usize>,
+    /// The number of bytes behind the superblock that are kept for structures: object headers, indexes, attributes and links. What
+    /// does not fit is stored behind the elements.
+    pub metadata_room: u64,
 }
 
 /// The default number of bytes that the descriptions of new datasets take in memory.
@@ -90,6 +93,27 @@ impl CreateOptions {
     #[must_use]
     pub fn with_held(self, held: usize) -> Self {
         Self { held: Some(held), ..self }
+    }
+
+    /// Keeps this many bytes behind the superblock for structures, so that a reader finds them at the front of the file, before
+    /// all elements. In a file of pages, the number is rounded up to whole pages.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default().with_metadata_room(4096))?;
+    /// file.dataset("temperature").chunks([2]).write(&[281.5, 282.0, 282.5, 280.0])?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// let temperature = file.dataset("temperature")?;
+    /// assert!(temperature.address().0 < 4096);
+    /// for chunk in temperature.chunks()? {
+    ///     assert!(chunk?.address.0 >= 4096);
+    /// }
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_metadata_room(self, bytes: u64) -> Self {
+        Self { metadata_room: bytes, ..self }
     }
 
     /// Sets the bound.

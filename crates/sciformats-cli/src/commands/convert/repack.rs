@@ -23,6 +23,10 @@ pub(crate) fn run(args: &Repack, session: &Session) -> Outcome {
     let Files { input, output, .. } = &args.files;
     args.files.prepare(args.dry_run, session)?;
     if args.lossy {
+        let asked = args.options();
+        if args.moves() || asked.page_size.is_some() || asked.metadata_first {
+            return Err(Failure::Usage("--lossy rescues what can be read, and has no options for the layout".into()));
+        }
         let format = session.open_cut(input)?.format();
         return super::run(&rescue(args, format), session);
     }
@@ -42,7 +46,7 @@ pub(crate) fn run(args: &Repack, session: &Session) -> Outcome {
     let new_file = session.open_whole(new)?;
     let mut first = None;
     let summary = session.watched("comparing", &[&file, &new_file], || {
-        compare(&file, &new_file, &storage_too(&args.storage, args.inline), &mut |difference| {
+        compare(&file, &new_file, &compared(args), &mut |difference| {
             first = Some(difference);
             ControlFlow::Break(())
         })
@@ -173,6 +177,19 @@ fn storage_too(storage: &Storage, inline: bool) -> compare::Options {
     compare::Options::exact().with_stored(true).with_storage(stays)
 }
 
+/// Compares what must stay the same. Numbers that were rounded may differ within the bound of the rounding, and an attribute tells
+/// of it.
+fn compared(args: &Repack) -> compare::Options {
+    let options = storage_too(&args.storage, args.inline || args.moves());
+    match args.options().rounding {
+        Some(rounding) => {
+            let told = format!("*@{}", rounding.attribute().0);
+            options.with_rtol(rounding.relative_error()).with_ignore([told.as_str()])
+        }
+        None => options,
+    }
+}
+
 /// Reports what the new file would lack.
 fn refused(lost: &[Loss], args: &Repack, session: &Session) -> Outcome {
     let mut out = session.text();
@@ -197,8 +214,7 @@ pub(super) fn noted(line: &mut JsonObject, notes: &[String]) {
 }
 
 fn options(args: &Repack, session: &Session) -> WriteOptions {
-    let mut write = args.storage.options();
-    write.inline = args.inline;
+    let mut write = args.options();
     write.threads = session.options().threads;
     write.limits = session.options().limits;
     write

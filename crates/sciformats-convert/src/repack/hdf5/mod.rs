@@ -10,9 +10,14 @@
 //! | comments, times, versions of headers, the user block, sizes of nodes, the free-space strategy | |
 
 mod elements;
+mod hollow;
+mod joined;
+mod regions;
+mod rounder;
 mod storage;
 mod structures;
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::fs;
 use std::io::Read;
@@ -26,13 +31,22 @@ use hdf5_pure::structure::{
 use hdf5_pure::{Address, Attribute, CreateOptions, Dataset, Node, ObjectId, Writer};
 
 use self::elements::{Kept, Stored};
+pub use self::hollow::Hollow;
+pub use self::joined::Joined;
+use self::rounder::Rounder;
 pub(super) use self::structures::changes;
 use crate::compare::{Pattern, is_selected};
 use crate::convert::Loss;
-use crate::sink::WriteOptions;
+use crate::sink::{Rounding, WriteOptions};
 use crate::sink::hdf5_encode::References;
 use sciformats::options::Unfolding;
 use sciformats::{Error, File, Result};
+
+/// Returns the size of a chunk of the new file after its filters, from the dataset and the size before them.
+pub(in crate::repack) type Guess<'a> = &'a (dyn Fn(&Dataset, u64) -> Result<u64> + Sync);
+
+/// The end of the room for structures in a file whose structures are counted, far behind every file.
+const FAR: u64 = 1 << 46;
 
 pub(super) fn rewrite(
     (file, input): (&File, &Path),
@@ -40,6 +54,46 @@ pub(super) fn rewrite(
     (select, options): (&[Pattern], &WriteOptions),
     cancel: Option<&AtomicBool>,
 ) -> Result<Vec<Loss>> {
+    let source = source((file, input))?;
+    attempt((file, &source), (input, output), (select, options), cancel, &|job, bound| {
+        let room = if options.metadata_first { job.room(input, bound)? } else { 0 };
+        job.run(Writer::overwrite_with(output, &job.create(input, bound)?.with_metadata_room(room))?)
+    })
+}
+
+/// Writes a copy of a file in which some datasets show those of several files.
+pub(super) fn join(
+    (file, input): (&File, &Path),
+    output: &Path,
+    ((joined, without), options): ((&[Joined], &[&str]), &WriteOptions),
+    cancel: Option<&AtomicBool>,
+) -> Result<Vec<Loss>> {
+    let source = source((file, input))?;
+    attempt((file, &source), (input, output), (&[], options), cancel, &|job, bound| {
+        let job = Job { joined, without, ..*job };
+        job.run(Writer::overwrite_with(output, &job.create(input, bound)?)?)
+    })
+}
+
+/// Returns what the repacked file would be, with zeros in place of its elements, and the size of the room for structures before
+/// the elements. `guess` tells the sizes of chunks.
+pub(super) fn planned(
+    (file, input): (&File, &Path),
+    (select, options): (&[Pattern], &WriteOptions),
+    guess: Guess<'_>,
+) -> Result<(Hollow, u64)> {
+    let source = source((file, input))?;
+    attempt((file, &source), (input, input), (select, options), None, &|job, bound| {
+        let room = if options.metadata_first { job.room(input, bound)? } else { 0 };
+        let hollow = Hollow::new(room);
+        let job = Job { hollow: Some(guess), ..*job };
+        let create = job.create(input, bound)?.with_metadata_room(room);
+        job.run(Writer::in_storage(Box::new(hollow.clone()), &create)?)?;
+        Ok((hollow, room))
+    })
+}
+
+fn source((file, input): (&File, &Path)) -> Result<hdf5_pure::File> {
     let read = hdf5_pure::OpenOptions::default()
         .with_limits(*file.limits())
         .with_external(file.options().external.clone())
@@ -48,8 +102,19 @@ pub(super) fn rewrite(
         .with_access(file.options().access)
         .with_registry(sciformats::filters::hdf5())
         .with_threads(file.options().threads());
-    let source = hdf5_pure::File::open_with(input, &read)?;
+    hdf5_pure::File::open_with(input, &read)
+}
+
+/// Does `work` with the bound that the file seems to have, or if that does not suffice with the latest one.
+fn attempt<T>(
+    (file, source): (&File, &hdf5_pure::File),
+    (input, output): (&Path, &Path),
+    (select, options): (&[Pattern], &WriteOptions),
+    cancel: Option<&AtomicBool>,
+    work: &dyn Fn(&Job<'_>, Bound) -> Result<T>,
+) -> Result<T> {
     let wanted = options.bound.as_deref().map(crate::sink::hdf5_bound).transpose()?;
+    options.rounding.map_or(Ok(()), Rounding::check)?;
     let old = source.object_info(source.root()?.address())?.header_version == 1;
     let bound = wanted.unwrap_or(match source.superblock().version {
         0 | 1 => Bound::Earliest,
@@ -58,13 +123,14 @@ pub(super) fn rewrite(
         _ => Bound::V110,
     });
     let moved = super::is_moved(input, output);
-    let unfolding = || file.writing();
+    let unfolding = file.writing();
     let job =
-        || Job { file, source: &source, select, options, wanted, moved, cancel, unfolding: unfolding() };
-    match job().run(input, output, bound) {
+        Job { file, source, select, options, wanted, moved, cancel, unfolding: &unfolding, output, hollow: None, joined: &[], without: &[] };
+    match work(&job, bound) {
         // A file with an old superblock may contain newer structures, each with its own version.
         Err(Error::Usage { argument: "bound", .. }) if wanted.is_none() && bound < Bound::LATEST => {
-            job().run(input, output, Bound::LATEST)
+            let unfolding = file.writing();
+            work(&Job { unfolding: &unfolding, ..job }, Bound::LATEST)
         }
         result => result,
     }
@@ -82,27 +148,67 @@ struct Job<'a> {
     /// Whether the new file is in another folder.
     moved: bool,
     cancel: Option<&'a AtomicBool>,
-    unfolding: Unfolding,
+    unfolding: &'a Unfolding,
+    /// Where the new file will be.
+    output: &'a Path,
+    /// How large chunks will be, if no elements are written.
+    hollow: Option<Guess<'a>>,
+    /// The datasets that show those of several files.
+    joined: &'a [Joined],
+    /// The paths of objects that are left out.
+    without: &'a [&'a str],
 }
 
 impl Job<'_> {
-    fn run(&self, input: &Path, output: &Path, bound: Bound) -> Result<Vec<Loss>> {
+    /// How the new file is created.
+    fn create(&self, input: &Path, bound: Bound) -> Result<CreateOptions> {
+        let space = match (self.options.page_size, self.source.file_space()) {
+            (Some(size), info) => FileSpace::Paged { size, tracked: info.is_some_and(|info| info.persist) },
+            (None, Some(info)) => file_space(info),
+            (None, None) => FileSpace::Untracked,
+        };
         let create = CreateOptions::default()
             .with_bound(bound)
             .with_user_block(user_block(input, self.source.base())?)
             .with_threads(self.options.threads)
             .with_registry(sciformats::filters::hdf5())
             .with_btree_k(self.source.btree_k())
-            .with_file_space(self.source.file_space().map_or(FileSpace::Untracked, file_space));
+            .with_file_space(space);
         let create = match self.source.file_space() {
             Some(info) => create.with_free_space_threshold(info.threshold),
             None => create,
         };
-        let create = match self.wanted {
+        Ok(match self.wanted {
             Some(_) => create,
             None => create.with_superblock(self.source.superblock().version),
-        };
-        let writer = Writer::overwrite_with(output, &create)?;
+        })
+    }
+
+    /// Returns how many bytes all structures of the new file take, which is found by writing them without the elements.
+    fn room(&self, input: &Path, bound: Bound) -> Result<u64> {
+        /// The size of the smallest superblock, which stands before the room.
+        const SUPERBLOCK: u64 = 48;
+        let hollow = Hollow::new(FAR);
+        let job = Job { hollow: Some(&|_, bytes| Ok(bytes)), ..*self };
+        let create = job.create(input, bound)?.with_metadata_room(FAR / 2);
+        job.run(Writer::in_storage(Box::new(hollow.clone()), &create)?)?;
+        Ok(hollow.front().saturating_sub(self.source.base()).saturating_sub(SUPERBLOCK)) // a bound: what does not fit is written behind
+    }
+
+    /// Returns the options for a dataset: those of the rule for it, if there is one.
+    fn of(&self, dataset: &Dataset) -> Result<Cow<'_, WriteOptions>> {
+        if self.options.rules.is_empty() {
+            return Ok(Cow::Borrowed(self.options));
+        }
+        let path = self.source.path_of(dataset.address())?.map(String::from_utf8_lossy).unwrap_or_default();
+        let rule = self.options.rules.iter().find(|rule| rule.path.matches(&path));
+        Ok(rule.map_or(Cow::Borrowed(self.options), |rule| {
+            let (chunks, filter) = (rule.chunks.clone(), rule.filter.clone());
+            Cow::Owned(WriteOptions { chunks, filter, level: rule.level, ..self.options.clone() })
+        }))
+    }
+
+    fn run(&self, writer: Writer) -> Result<Vec<Loss>> {
         let copy = Copy {
             job: self,
             writer,
@@ -184,6 +290,9 @@ impl Copy<'_> {
                 self.job.interrupted()?;
                 let (parent, name) = (path.as_str(), text(&name)?);
                 let path = format!("{path}/{name}");
+                if self.job.without.contains(&path.as_str()) {
+                    continue;
+                }
                 if !self.job.is_selected(&path) {
                     if let Target::Hard(address) = target
                         && passed.insert(address)
@@ -339,6 +448,10 @@ impl Copy<'_> {
     }
 
     fn dataset(&mut self, path: &str, dataset: &Dataset) -> Result<ObjectId> {
+        let job = self.job;
+        if let Some(joined) = job.joined.iter().find(|joined| joined.path == path) {
+            return self.joined(path, dataset, joined);
+        }
         let stored = Stored::new(self.job.source, dataset.datatype())?;
         let committed = dataset.committed()?.map(|address| self.committed(address)).transpose()?;
         let builder = self.writer.dataset(path).datatype(stored.datatype().clone());
@@ -346,16 +459,21 @@ impl Copy<'_> {
             Some(id) => builder.committed(id),
             None => builder,
         };
-        let builder = storage::filled(builder, dataset, &stored, self.job.options)?;
+        let options = self.job.of(dataset)?;
+        let builder = storage::filled(builder, dataset, &stored, &options)?;
         if *dataset.dataspace() == Dataspace::Null {
             return builder.write_null();
         }
         let elsewhere = storage::elsewhere(builder, (path, dataset), self.job)?;
         let builder = match elsewhere {
             Ok(kept) => return Ok(kept.create_encoded()?.id()),
-            Err(builder) => storage::placed(builder, dataset, self.job.options)?,
+            Err(builder) => storage::placed(builder, dataset, (&options, self.job.hollow.is_some()))?,
         };
         let id = builder.create_encoded()?.id();
+        if let (Some(rounding), true) = (options.rounding, Rounder::of(dataset, &options)?.is_some()) {
+            let (name, value) = rounding.attribute();
+            self.writer.attribute(id, name, value)?;
+        }
         if stored.refers() {
             self.arrays.push((id, dataset.clone()));
         } else {

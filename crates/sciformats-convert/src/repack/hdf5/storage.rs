@@ -1,5 +1,6 @@
 //! Copies the storage of datasets: the layout, and the elements.
 
+use std::collections::HashSet;
 use std::ops::ControlFlow;
 
 use hdf5_pure::filters::Filters;
@@ -7,10 +8,12 @@ use hdf5_pure::structure::StoredChunk;
 use hdf5_pure::structure::{Dataspace, Fill, FilterDescription, Layout, Pipeline};
 use hdf5_pure::{Dataset, DatasetBuilder, DatasetWriter, Name, ObjectId};
 use sciformats_core::arith::{fit, increase};
-use sciformats_core::{Range, Slab, bound};
+use sciformats_core::{Slab, bound};
 
 use super::elements::Stored;
-use super::{Copy, Job};
+use super::regions::{Parts, Plan, Scratch, gather, plan};
+use super::rounder::Rounder;
+use super::{Copy, Guess, Job};
 use crate::sink::hdf5_encode::References;
 use crate::sink::{WriteOptions, hdf5_filters};
 use sciformats::formats::hdf5;
@@ -80,11 +83,12 @@ pub(super) fn elsewhere<'w>(
     Ok(Ok(mappings.into_iter().fold(builder, DatasetBuilder::map_selection)))
 }
 
-/// Sets the shape, the chunks and the filters: those of the source, unless `options` names others.
+/// Sets the shape, the chunks and the filters: those of the source, unless `options` names others. In a `hollow` file the chunks
+/// at the edges are like the others, which changes no size.
 pub(super) fn placed<'w>(
     mut builder: DatasetBuilder<'w>,
     dataset: &Dataset,
-    options: &WriteOptions,
+    (options, hollow): (&WriteOptions, bool),
 ) -> Result<DatasetBuilder<'w>> {
     let layout = dataset.layout()?;
     let Dataspace::Simple { dimensions, maximum } = dataset.dataspace() else {
@@ -118,7 +122,7 @@ pub(super) fn placed<'w>(
     };
     let Some(filters) = filters else { return Ok(builder) };
     builder = if chunks.is_none() { builder.automatic_chunks() } else { builder };
-    let edges = stored.is_some_and(|stored| stored.unfiltered_edges);
+    let edges = !hollow && stored.is_some_and(|stored| stored.unfiltered_edges);
     builder = if edges { builder.unfiltered_edges() } else { builder };
     Ok(builder.filters(filters))
 }
@@ -175,48 +179,121 @@ impl Copy<'_> {
         if !external && matches!(dataset.layout()?, Layout::Contiguous { address: None }) {
             return Ok(());
         }
+        let options = job.of(dataset)?;
         let stored = Stored::new(job.source, dataset.datatype())?;
+        let rounder = Rounder::of(dataset, &options)?;
+        let sparse = Sparse::of(dataset)?;
         let (mut writer, places) = (self.writer.open_id(id)?, self.places.as_ref());
-        if stored.is_direct() && stays(dataset, writer.filters()?, job.options)? {
+        let stays = stored.is_direct() && rounder.is_none() && stays(dataset, writer.filters()?, &options)?;
+        if let Some(guess) = job.hollow.filter(|_| stored.is_direct() || shape.iter().product::<u64>() > FEW) {
+            return reserved(guess, dataset, (&options, stays, &sparse), &mut writer);
+        }
+        if stays {
             // The bytes are equal, so nothing has to be decoded and encoded again.
             return copied(job, dataset, &mut writer);
         }
         let mut lost = 0u64;
+        let size = u64::from(dataset.datatype().size);
+        let mut info = ArrayInfo::new(ElementType::Opaque(size), shape);
+        info.chunks = chunks(dataset, &options)?;
+        let sides = info.chunks.clone();
+        job.unfolding.add(sparse.elements().unwrap_or_else(|| info.elements().unwrap_or(u64::MAX)), &info)?; // a bound
         let mut write = |slab: &Slab, raw: &[u8]| {
             let canonical = if stored.is_direct() { Vec::new() } else { dataset.read_canonical(slab)? };
             let (canonical, count) = stored.leading(canonical, places)?;
             increase(&mut lost, count)?;
             writer.write_encoded(slab, |to| stored.encode((raw, &canonical), references, to))?;
-            Ok(ControlFlow::Continue(()))
+            Ok::<(), Error>(())
         };
-        let size = u64::from(dataset.datatype().size);
+        let width = usize::try_from(size).unwrap_or(usize::MAX);
+        // Chunks that the source does not store stay out of the new file.
+        let mut put = |slab: &Slab, raw: &[u8]| match sides.as_deref().filter(|_| sparse.is_sparse()) {
+            None => write(slab, raw).map(ControlFlow::Continue),
+            Some(sides) => {
+                let mut part = Vec::new();
+                for chunk in Parts::inside(slab, sides).filter(|chunk| sparse.touches(chunk)) {
+                    part.clear();
+                    gather((&chunk, slab), width, raw, &mut part)?;
+                    write(&chunk, &part)?;
+                }
+                Ok(ControlFlow::Continue(()))
+            }
+        };
         let read = |slab: &Slab, out: &mut Vec<u8>| {
             job.interrupted()?;
             let wide = || Error::usage("selection", "has more than 2^64 bytes");
             let bytes = slab.len().checked_mul(size).ok_or_else(wide)?;
             let bytes = job.file.limits().memory("bytes of the selected elements", bytes)?;
-            dataset.read_raw_into(slab, grow(out, bytes)?)?;
+            let out = grow(out, bytes)?;
+            dataset.read_raw_into(slab, out)?;
+            if let Some(rounder) = &rounder {
+                rounder.round(out);
+            }
             job.file.count_read(bytes as u64);
             Ok(())
         };
-        let mut info = ArrayInfo::new(ElementType::Opaque(size), shape);
-        if let Some(slabs) = sparse(dataset)? {
-            let stored = slabs.iter().fold(0, |sum, slab| bound::sum(sum, slab.len()));
-            job.unfolding.add(stored, &info)?;
-            let mut bytes = Vec::new();
-            for slab in slabs {
-                bytes.clear();
-                read(&slab, &mut bytes)?;
-                let _ = write(&slab, &bytes)?;
+        let threads = job.file.options().threads();
+        let (is_direct, memory) = (stored.is_direct(), job.file.limits().memory);
+        let from = match dataset.layout()? {
+            Layout::Chunked(chunked) => Some(chunked.dimensions.as_slice()),
+            _ => None,
+        };
+        match plan(shape, (from, sides.as_deref()), (size, memory)) {
+            // Elements that are no longer than a piece, or lead elsewhere, need no regions.
+            _ if !is_direct && !sparse.is_sparse() => {
+                let pieces = Pieces::new(&info, &Slab::all(shape)?, memory);
+                pieces::for_each(pieces, threads, &read, &mut put)?;
             }
-            return self.lose(dataset.address(), None, lost);
+            Plan::Scratch(reading, writing) if is_direct => {
+                let mut scratch = Scratch::beside(job.output, shape, &writing, width)?;
+                let mut take = |slab: &Slab, raw: &[u8]| scratch.put(slab, raw).map(ControlFlow::Continue);
+                pieces::read_ahead(Parts::of(shape, &reading), threads != 1, &read, &mut take)?;
+                scratch.each(|slab, raw| {
+                    job.interrupted()?;
+                    put(slab, raw).map(|_| ())
+                })?;
+            }
+            Plan::Once(sides) | Plan::Scratch(_, sides) => {
+                let several = sides.iter().zip(shape).any(|(side, n)| side < n);
+                let regions = Parts::of(shape, &sides).filter(|region| sparse.touches(region));
+                pieces::read_ahead(regions, several && threads != 1, &read, &mut put)?;
+            }
         }
-        info.chunks = chunks(dataset, job.options)?;
-        job.unfolding.add(info.elements().unwrap_or(u64::MAX), &info)?; // a bound
-        let pieces = Pieces::new(&info, &Slab::all(shape)?, job.file.limits().memory);
-        pieces::for_each(pieces, job.file.options().threads(), &read, &mut write)?;
         self.lose(dataset.address(), None, lost)
     }
+}
+
+/// Texts and references up to this number are written even if only the places of elements are wanted, because they stand outside
+/// of the elements.
+const FEW: u64 = 1 << 18;
+
+/// Allocates the space of elements without writing them.
+fn reserved(
+    guess: Guess<'_>,
+    dataset: &Dataset,
+    (options, stays, sparse): (&WriteOptions, bool, &Sparse),
+    writer: &mut DatasetWriter<'_>,
+) -> Result<()> {
+    let shape = dataset.shape();
+    let Some(sides) = chunks(dataset, options)? else {
+        return match dataset.layout()? {
+            Layout::Compact(_) => Ok(()),
+            _ => writer.reserve().map(|_| ()),
+        };
+    };
+    if stays {
+        return dataset.for_each_chunk(&Slab::all(shape)?, &mut |chunk| {
+            writer.reserve_chunk(&chunk.scaled, chunk.filter_mask, chunk.size)?;
+            Ok(ControlFlow::Continue(()))
+        });
+    }
+    let bytes = sides.iter().fold(u64::from(dataset.datatype().size), |all, side| bound::product(all, *side));
+    let size = if writer.filters()?.filters.is_empty() { bytes } else { guess(dataset, bytes)?.clamp(1, bytes.max(1)) };
+    for chunk in Parts::of(shape, &sides).filter(|chunk| sparse.touches(chunk)) {
+        let place = chunk.ranges().iter().zip(&sides).map(|(range, side)| range.start / (*side).max(1));
+        writer.reserve_chunk(&place.collect::<Vec<_>>(), 0, size)?;
+    }
+    Ok(())
 }
 
 /// The number of stored bytes that are read at once, unless a chunk has more.
@@ -267,24 +344,65 @@ fn stays(dataset: &Dataset, filters: &Pipeline, options: &WriteOptions) -> Resul
     Ok(same && chunks(dataset, options)?.as_ref() == Some(&stored.dimensions))
 }
 
-/// Returns the stored chunks if some chunks are not stored; these stay out of the new file.
-fn sparse(dataset: &Dataset) -> Result<Option<Vec<Slab>>> {
-    let (Layout::Chunked(chunked), Some(shape)) = (dataset.layout()?, dataset.dataspace().extent()) else {
-        return Ok(None);
-    };
-    let stored = dataset.chunks()?.into_iter().collect::<Result<Vec<_>>>()?;
-    let sides = || shape.iter().zip(&chunked.dimensions);
-    let counts = sides().map(|(length, side)| length.div_ceil((*side).max(1)));
-    let all = counts.into_iter().try_fold(1u64, u64::checked_mul);
-    if all == Some(stored.len() as u64) {
-        return Ok(None);
+/// Which chunks of a dataset are stored, if some are not.
+pub(super) struct Sparse {
+    sides: Vec<u64>,
+    /// The places of the stored chunks, and the number of their elements.
+    stored: Option<(HashSet<Box<[u64]>>, u64)>,
+}
+
+impl Sparse {
+    fn of(dataset: &Dataset) -> Result<Self> {
+        let (Layout::Chunked(chunked), Some(shape)) = (dataset.layout()?, dataset.dataspace().extent()) else {
+            return Ok(Self { sides: Vec::new(), stored: None });
+        };
+        let sides = chunked.dimensions.clone();
+        let counts = shape.iter().zip(&sides).map(|(length, side)| length.div_ceil((*side).max(1)));
+        let all = counts.into_iter().try_fold(1u64, u64::checked_mul);
+        let mut count = 0u64;
+        dataset.for_each_chunk(&Slab::all(shape)?, &mut |_| {
+            increase(&mut count, 1)?;
+            Ok(ControlFlow::Continue(()))
+        })?;
+        if all == Some(count) {
+            return Ok(Self { sides, stored: None });
+        }
+        let (mut stored, mut elements) = (HashSet::new(), 0u64);
+        dataset.for_each_chunk(&Slab::all(shape)?, &mut |chunk| {
+            elements = bound::sum(elements, dataset.chunk_slab(&chunk)?.len());
+            stored.insert(chunk.scaled.into());
+            Ok(ControlFlow::Continue(()))
+        })?;
+        Ok(Self { sides, stored: Some((stored, elements)) })
     }
-    let slab = |scaled: &[u64]| {
-        let ranges = scaled.iter().zip(sides()).map(|(at, (&length, &side))| {
-            let start = bound::product(*at, side).min(length);
-            Range::new(start, side.min(bound::left(length, start)))
+
+    fn is_sparse(&self) -> bool {
+        self.stored.is_some()
+    }
+
+    /// Returns the number of stored elements, if some are not stored.
+    fn elements(&self) -> Option<u64> {
+        self.stored.as_ref().map(|(_, elements)| *elements)
+    }
+
+    /// Returns whether a box has elements of a stored chunk.
+    fn touches(&self, slab: &Slab) -> bool {
+        let Some((stored, _)) = &self.stored else { return true };
+        let places = slab.ranges().iter().zip(&self.sides).map(|(range, side)| {
+            let side = (*side).max(1);
+            (range.start / side, bound::left(bound::sum(range.start, range.count), 1) / side)
         });
-        Slab::new(shape, ranges.collect::<Vec<_>>())
-    };
-    stored.iter().map(|chunk| slab(&chunk.scaled)).collect::<Result<_>>().map(Some)
+        let places: Vec<(u64, u64)> = places.collect();
+        let count = places.iter().fold(1u64, |all, (first, last)| bound::product(all, bound::sum(bound::left(*last, *first), 1)));
+        if count > stored.len() as u64 {
+            let within = |at: &[u64]| at.iter().zip(&places).all(|(at, (first, last))| first <= at && at <= last);
+            return stored.iter().any(|at| within(at));
+        }
+        let mut all = vec![Vec::new()];
+        for (first, last) in places {
+            let with = |start: Vec<u64>| (first..=last).map(move |at| [&start[..], &[at]].concat());
+            all = all.into_iter().flat_map(with).collect();
+        }
+        all.iter().any(|at| stored.contains(at.as_slice()))
+    }
 }

@@ -82,6 +82,7 @@ pub(crate) fn filters(options: &WriteOptions) -> Result<Option<Filters>> {
         Some("bzip2") => new().bzip2(level(9)),
         Some("lz4") => new().lz4(),
         Some("zstd") => new().zstd(signed(3)?),
+        Some("bitshuffle") => Filters::new().bitshuffle_zstd(signed(3)?),
         Some("shuffle") => new(),
         Some("fletcher32") => Filters::new().fletcher32(),
         // Values as the original plug-ins take them. Elements that zfp, VBZ and FCIDECOMP cannot have are stored without them.
@@ -92,7 +93,7 @@ pub(crate) fn filters(options: &WriteOptions) -> Result<Option<Filters>> {
         Some("fcidecomp") => Filters::new().suitable(32018, Vec::new()),
         Some(other) => {
             let problem = format!(
-                "{other} is unknown; choose none, zlib, lzf, bzip2, lz4, zstd, snappy, zfp, vbz, lzo, fcidecomp, shuffle or fletcher32"
+                "{other} is unknown; choose none, zlib, lzf, bzip2, lz4, zstd, bitshuffle, snappy, zfp, vbz, lzo, fcidecomp, shuffle or fletcher32"
             );
             return Err(Error::usage("filter", problem));
         }

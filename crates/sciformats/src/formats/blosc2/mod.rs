@@ -76,6 +76,16 @@ pub(in crate::formats) fn open_folder(folder: &Path, with: &OpenOptions) -> Resu
     Ok((Box::new(Adapter::new(frame, with.limits, unfolding)?), size))
 }
 
+/// Returns the frame behind an array, and the array if it has a shape of its own, if the source belongs to this module.
+pub fn frame(source: &dyn Source) -> Option<Result<(&Frame, Option<&Array>)>> {
+    let adapter: &Adapter = source.as_any()?.downcast_ref()?;
+    let array = match &adapter.content {
+        Content::Array { array, .. } => Some(&**array),
+        Content::Items { .. } => None,
+    };
+    Some(adapter.frame().map(|frame| (frame, array)))
+}
+
 impl Adapter {
     fn new(frame: Frame, limits: Limits, unfolding: Unfolding) -> Result<Self> {
         let typesize = u64::from(frame.typesize());
