@@ -22,6 +22,7 @@ mod shell;
 mod stats;
 mod verify;
 mod view;
+pub(crate) mod watch;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -58,6 +59,7 @@ pub(crate) fn run(command: &Command, session: &Session) -> Outcome {
         Command::Edit(args) => edit::run(args, session),
         Command::Plot(args) => plot::run(args, session),
         Command::View(args) => view::run(args, session),
+        Command::Watch(args) => watch::run(args, session),
         Command::Convert(args) => convert::run(args, session),
         Command::Repack(args) => convert::repack(args, session),
         Command::Completions { shell } => shell::completions(*shell, session),

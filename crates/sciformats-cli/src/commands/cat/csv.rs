@@ -47,7 +47,7 @@ fn spread(field: &ElementType) -> Option<&[u64]> {
 }
 
 /// Returns the names of the columns of a field: its own name, or `name[0][1]` for each element.
-fn columns(name: &str, field: &ElementType) -> Vec<String> {
+pub(in crate::commands) fn columns(name: &str, field: &ElementType) -> Vec<String> {
     let mut names = vec![name.to_owned()];
     for &count in spread(field).unwrap_or_default() {
         names = names.iter().flat_map(|name| (0..count).map(move |i| format!("{name}[{i}]"))).collect();
@@ -56,7 +56,7 @@ fn columns(name: &str, field: &ElementType) -> Vec<String> {
 }
 
 /// Returns the cells of a field, one per column.
-fn cells(datum: &Datum<'_>, field: &ElementType) -> Vec<String> {
+pub(in crate::commands) fn cells(datum: &Datum<'_>, field: &ElementType) -> Vec<String> {
     match (datum, field) {
         (Datum::List(elements), _) if spread(field).is_some() => elements.iter().map(value).collect(),
         (Datum::List(elements), ElementType::Vlen(_)) => vec![match elements.as_slice() {

@@ -1,6 +1,6 @@
 //! The command lines of `convert` and `repack`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use sciformats::Format;
@@ -8,7 +8,7 @@ use sciformats_convert::sink::WriteOptions;
 
 use super::export;
 
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct Convert {
     #[command(flatten)]
     pub(super) files: Files,
@@ -31,7 +31,7 @@ pub(crate) struct Convert {
     pub(super) storage: Storage,
 }
 
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct Repack {
     #[command(flatten)]
     pub(super) files: Files,
@@ -53,12 +53,19 @@ pub(super) struct Files {
     /// The file to read
     #[arg(value_name = "IN")]
     pub(super) input: PathBuf,
-    /// The file to write
+    /// The file to write; `-` is stdout
     #[arg(value_name = "OUT")]
     pub(super) output: PathBuf,
     /// Overwrite an existing file
     #[arg(long, short)]
     pub(super) force: bool,
+}
+
+impl Files {
+    /// Returns the same files with another one to write.
+    pub(super) fn to(&self, output: &Path) -> Self {
+        Self { output: output.into(), ..self.clone() }
+    }
 }
 
 /// How elements are stored.

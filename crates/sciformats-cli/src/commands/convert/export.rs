@@ -19,6 +19,7 @@ use crate::commands::json::JsonObject;
 use crate::failure::{Answer, Failure, Outcome, free};
 use crate::look::{self, FAINT, TITLE, WELL, WRONG};
 use crate::meaning::{Thing, View, along};
+use crate::output::{is_stdout, redirected};
 use crate::session::Session;
 
 /// A format that contains arrays for other programs, and nothing else of a file.
@@ -59,7 +60,13 @@ pub(super) fn run(args: &Convert, target: Target, session: &Session) -> Outcome 
             target.word()
         )));
     }
-    if !args.dry_run {
+    let streamed = is_stdout(output) && !args.dry_run;
+    let aside = streamed.then(|| session.aside());
+    let session = aside.as_ref().unwrap_or(session);
+    if streamed && target == Target::Npz {
+        redirected()?;
+    }
+    if !args.dry_run && !streamed {
         free(output, args.files.force)?;
     }
     let data = Dataset::new(session.open_whole(input)?);
@@ -85,9 +92,10 @@ pub(super) fn run(args: &Convert, target: Target, session: &Session) -> Outcome 
         return Ok(Answer::of(!stopped && !things.is_empty()));
     }
     let sources: Vec<_> = things.iter().map(|(_, thing)| thing.source()).collect();
-    let written = session.watched("converting", &sources, || write(output, target, &data, &things));
+    let written = session.watched("converting", &sources, || write(output, target, &data, &things, session));
     let size = written.map_err(|stop| match stop {
         Stop::Read(error) => Failure::of(input, &error),
+        Stop::Write(error) if streamed => Failure::Output(error),
         Stop::Write(error) => Failure::Unwritten(output.clone(), error.to_string()),
     })?;
     end(&mut out, (output, things.len()), Some(size), session)?;
@@ -263,15 +271,40 @@ fn unwritten(error: Error) -> io::Error {
     }
 }
 
-/// Writes the file and returns its size.
-fn write(output: &Path, target: Target, data: &Dataset, things: &[(String, Thing)]) -> Result<u64, Stop> {
+/// Writes the file, or to stdout, and returns its size, of which nothing is told if it is stdout.
+fn write(
+    output: &Path,
+    target: Target,
+    data: &Dataset,
+    things: &[(String, Thing)],
+    session: &Session,
+) -> Result<u64, Stop> {
+    if is_stdout(output) {
+        let mut out = session.bytes();
+        contents(&mut out, target, data, things)?;
+        out.flush()?;
+        return Ok(0);
+    }
     let file = Replacement::create(output).map_err(unwritten)?;
     let mut out = io::BufWriter::with_capacity(1 << 18, Out { file, at: 0 });
+    contents(&mut out, target, data, things)?;
+    let out = out.into_inner().map_err(io::IntoInnerError::into_error)?;
+    let size = out.at;
+    out.file.finish(Durability::Process).map_err(unwritten)?;
+    Ok(size)
+}
+
+fn contents(
+    out: &mut impl Write,
+    target: Target,
+    data: &Dataset,
+    things: &[(String, Thing)],
+) -> Result<(), Stop> {
     match target {
-        Target::Csv => lines(data, things, &mut out)?,
-        Target::Json => objects(data, things, &mut out)?,
+        Target::Csv => lines(data, things, out)?,
+        Target::Json => objects(data, things, out)?,
         Target::Npz => {
-            let mut zip = Zip::new(&mut out);
+            let mut zip = Zip::new(out);
             for (path, thing) in things {
                 let name = path.trim_start_matches('/');
                 let name = if name.is_empty() { "data" } else { name };
@@ -282,10 +315,7 @@ fn write(output: &Path, target: Target, data: &Dataset, things: &[(String, Thing
             zip.finish()?;
         }
     }
-    let out = out.into_inner().map_err(io::IntoInnerError::into_error)?;
-    let size = out.at;
-    out.file.finish(Durability::Process).map_err(unwritten)?;
-    Ok(size)
+    Ok(())
 }
 
 /// Writes one JSON object with the arrays by their paths: dimensions, units and values.

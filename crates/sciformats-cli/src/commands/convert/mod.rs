@@ -18,6 +18,7 @@ use super::json::JsonObject;
 use crate::failure::{Answer, Failure, Outcome, advice, free};
 use crate::interrupt;
 use crate::look::{self, FAINT, TITLE, WELL, WRONG};
+use crate::output::{is_stdout, through_file};
 use crate::session::Session;
 
 pub(super) use repack::run as repack;
@@ -31,6 +32,12 @@ pub(super) fn run(args: &Convert, session: &Session) -> Outcome {
         Target::Format(format) => format,
         Target::Export(target) => return export::run(args, target, session),
     };
+    if is_stdout(output) && !args.dry_run {
+        return through_file("", session, |path, session| {
+            let (files, to) = (args.files.to(path), Some(Target::Format(target)));
+            run(&Convert { files, to, ..args.clone() }, session)
+        });
+    }
     if !args.dry_run {
         free(output, args.files.force)?;
     }
@@ -106,7 +113,7 @@ fn target(args: &Convert) -> Outcome<Target> {
     };
     args.to.or_else(by_name).ok_or_else(|| {
         let words = Target::words().join(", ");
-        let output = output.display();
+        let output = if is_stdout(output) { "stdout".into() } else { output.display().to_string() };
         Failure::Usage(format!(
             "{output}: the ending of this name selects no format; choose one with --to: {words}"
         ))
