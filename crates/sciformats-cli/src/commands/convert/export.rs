@@ -1,4 +1,4 @@
-//! `convert` to CSV, JSON and npz: arrays and tables as the convention of the file defines them.
+//! `convert` to CSV, JSON, npz, netCDF-4 and PNG: arrays and tables as the convention of the file defines them.
 
 use std::io::{self, Write};
 use std::ops::ControlFlow;
@@ -14,6 +14,7 @@ use sciformats_convert::numpy::{self, Fixed};
 
 use super::args::Convert;
 use super::zip::Zip;
+use super::{netcdf, pictures};
 use crate::commands::cat::{Part, Stop, csv, json, npy};
 use crate::commands::json::JsonObject;
 use crate::failure::{Answer, Failure, Outcome, free};
@@ -28,22 +29,31 @@ pub(super) enum Target {
     Csv,
     Json,
     Npz,
+    /// netCDF-4, from formats that are not HDF5.
+    NetCdf,
+    /// One picture of an array, or a series of them.
+    Png,
 }
 
 impl Target {
-    pub(super) const ALL: [Self; 3] = [Self::Csv, Self::Json, Self::Npz];
+    pub(super) const ALL: [Self; 5] = [Self::Csv, Self::Json, Self::Npz, Self::NetCdf, Self::Png];
 
     pub(super) fn word(self) -> &'static str {
         match self {
             Self::Csv => "csv",
             Self::Json => "json",
             Self::Npz => "npz",
+            Self::NetCdf => "netcdf",
+            Self::Png => "png",
         }
     }
 
     /// Returns the target that the ending of a name selects.
     pub(super) fn of(path: &Path) -> Option<Self> {
         let ending = path.extension()?.to_str()?.to_ascii_lowercase();
+        if ending == "nc" || ending == "nc4" {
+            return Some(Self::NetCdf);
+        }
         Self::ALL.into_iter().find(|target| target.word() == ending)
     }
 }
@@ -53,6 +63,11 @@ const AT_ONCE: u64 = 1 << 16;
 
 pub(super) fn run(args: &Convert, target: Target, session: &Session) -> Outcome {
     let (input, output) = (&args.files.input, &args.files.output);
+    match target {
+        Target::NetCdf => return netcdf::run(args, session),
+        Target::Png => return pictures::run(args, session),
+        Target::Csv | Target::Json | Target::Npz => {}
+    }
     let storage = &args.storage;
     if storage.chunks.is_some() || storage.filter.is_some() || storage.level.is_some() || args.check {
         return Err(Failure::Usage(format!(
@@ -104,7 +119,7 @@ pub(super) fn run(args: &Convert, target: Target, session: &Session) -> Outcome 
 
 /// Returns the arrays, tables and sparse matrices that are selected, or all of them. The parts of a table and of a
 /// sparse matrix are not listed.
-fn chosen(data: &Dataset, args: &Convert) -> Vec<String> {
+pub(super) fn chosen(data: &Dataset, args: &Convert) -> Vec<String> {
     let patterns: Vec<Pattern> = args.select.iter().map(|text| Pattern::from(text.as_str())).collect();
     let selected = |path: &str| {
         let ends = path.match_indices('/').map(|(at, _)| at).filter(|&at| at > 0).chain([path.len()]);
@@ -201,7 +216,11 @@ fn lost(things: &mut Vec<(String, Thing)>) -> Vec<(String, Error)> {
     losses
 }
 
-fn told(out: &mut impl Write, losses: &[(String, Error)], session: &Session) -> Outcome<()> {
+pub(super) fn told<W: std::fmt::Display>(
+    out: &mut impl Write,
+    losses: &[(String, W)],
+    session: &Session,
+) -> Outcome<()> {
     for (path, error) in losses {
         if session.json {
             let mut line = JsonObject::new();
@@ -220,7 +239,7 @@ fn told(out: &mut impl Write, losses: &[(String, Error)], session: &Session) -> 
 }
 
 /// Reports what was written; `None` if nothing was.
-fn end(
+pub(super) fn end(
     out: &mut impl Write,
     (output, count): (&Path, usize),
     size: Option<u64>,
@@ -314,6 +333,8 @@ fn contents(
             }
             zip.finish()?;
         }
+        // They have been written by others.
+        Target::NetCdf | Target::Png => {}
     }
     Ok(())
 }

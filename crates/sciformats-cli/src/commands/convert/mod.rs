@@ -2,6 +2,8 @@
 
 pub(crate) mod args;
 mod export;
+mod netcdf;
+mod pictures;
 mod repack;
 mod zip;
 
@@ -28,7 +30,7 @@ const SHOWN: usize = 20;
 
 pub(super) fn run(args: &Convert, session: &Session) -> Outcome {
     let Files { input, output, .. } = &args.files;
-    let target = match target(args)? {
+    let target = match target(args, session)? {
         Target::Format(format) => format,
         Target::Export(target) => return export::run(args, target, session),
     };
@@ -105,9 +107,16 @@ pub(super) fn run(args: &Convert, session: &Session) -> Outcome {
 }
 
 /// Returns the format to write.
-fn target(args: &Convert) -> Outcome<Target> {
+fn target(args: &Convert, session: &Session) -> Outcome<Target> {
     let output = &args.files.output;
     let by_name = || {
+        // What is HDF5 already remains as it is; everything else becomes netCDF by this name.
+        let netcdf = export::Target::of(output) == Some(export::Target::NetCdf);
+        let input = &args.files.input;
+        let other = || matches!(session.try_open_cut(input), Ok(file) if file.format() != Format::Hdf5);
+        if netcdf && input.as_path() != Path::new("-") && other() {
+            return Some(Target::Export(export::Target::NetCdf));
+        }
         let format = Format::expected_of(output).map(Target::Format);
         format.or_else(|| export::Target::of(output).map(Target::Export))
     };
