@@ -10,7 +10,7 @@ use sciformats_conventions::Dataset;
 
 use super::List;
 use super::cells::{self, Style, describe, described, wrong};
-use super::meant::{mark, meant};
+use super::meant::{mark, meant, refused};
 use super::shorten::{Line, Shortened};
 use super::sizes::{Sizes, Totals};
 use crate::commands::attrs;
@@ -182,6 +182,11 @@ impl<W: Write> List<'_, W> {
                     Some(sizes) => sizes.cells(data.file().size()),
                     None => cells::array(info, meant.as_ref(), style),
                 });
+                if meant.is_none() && glance && sizes.is_none() {
+                    let why = refused(data, (at.path, id));
+                    let last = why.as_ref().and_then(|_| row.pop());
+                    row.extend(last.zip(why).map(|(last, why)| last.and(FAINT, format!(" {}", look::safe(&why)))));
+                }
                 row
             }
             (other, _) => vec![lead.and(PLAIN, name), described(other)],

@@ -16,7 +16,6 @@ use super::names::{Names, Side};
 use super::{NetCdfCopy, Origin, Planned, Told, describe};
 use crate::convention::Meaning;
 use crate::dataset::Dataset;
-use crate::decoding::Decoding;
 use crate::variable::Variable;
 use crate::write::NetCdf;
 
@@ -103,7 +102,7 @@ fn quantity(
         _ => None,
     };
     let alone = inherits && stored.len() == 1 && first == 0;
-    let texts = variable.as_ref().is_some_and(|variable| variable.decoding == Decoding::Characters);
+    let texts = variable.as_ref().is_some_and(|variable| variable.decoding.joins_characters());
     if let (Some(variable), true) = (&variable, alone || texts) {
         if texts && !alone && stored.len() > 1 {
             copy.lose(&shown, "are texts that several frames store, of which the first ones are written");
