@@ -222,6 +222,15 @@ def window(folder, watch):
         assert file["d"][5000:5064, 700:764].shape == (64, 64)
 
 
+def decoded(folder, watch):
+    import xarray
+
+    with watch, xarray.open_dataset(folder / "packed.nc", engine="netcdf4") as data:
+        assert data["tas"].values.dtype == "f4"
+
+
+XARRAY = {"decode 256 MiB of packed numbers, netCDF4": decoded}
+
 H5PY = {
     "1 GiB contiguous, fresh memory": whole("contiguous.h5"),
     "1 GiB contiguous, memory in use": whole("contiguous.h5", True),
@@ -260,4 +269,4 @@ if __name__ == "__main__":
     if sys.argv[1] == "prepare":
         {step.__name__: step for step in PREPARE}[sys.argv[2]](pathlib.Path(sys.argv[3]))
     else:
-        worker.serve({"h5py": H5PY | hdf5_write.H5PY, "libhdf5": LIBHDF5 | hdf5_write.libhdf5(c)})
+        worker.serve({"h5py": H5PY | hdf5_write.H5PY, "libhdf5": LIBHDF5 | hdf5_write.libhdf5(c), "xarray": XARRAY})

@@ -60,7 +60,7 @@ BENCHES = {
     "python": lambda: python()
     | packages("h5py", "pyfive", "h5netcdf", "netCDF4", "xarray", "dask", "asdf", "gsd", "blosc2", "numpy"),
     "encoders": lambda: python() | packages("zlib-ng"),
-    "cli": tools,
+    "cli": lambda: tools() | packages("xarray", "netCDF4"),
 }
 
 print(json.dumps(BENCHES.get(sys.argv[1], dict)()))

@@ -1,4 +1,5 @@
-//! The program against those of the HDF5 library: h5ls, h5repack, h5diff; and its manifest against the speed of SHA-256.
+//! The program against those of the HDF5 library: h5ls, h5repack, h5diff; its manifest against the speed of SHA-256; and what it
+//! makes of netCDF files against a limit of time, against the same without decoding, and against xarray.
 //!
 //! The programs are those of the folder that HDF5_TOOLS names, those on the path, or those of Debian's package, which is
 //! fetched and unpacked without being installed. The memory that the table shows is that of the programs.
@@ -61,6 +62,36 @@ fn main() -> ExitCode {
                 .rust("h5diff", move |folder, watch| tool(folder, watch, "h5diff", &[a, b])),
         );
     }
+    for (name, command) in [
+        ("info of a sparse netCDF file of 10 GB", "info"),
+        ("ls of a sparse netCDF file of 10 GB", "ls"),
+        ("plot of a sparse netCDF file of 10 GB", "plot"),
+    ] {
+        bench = bench.case(
+            Case::new(name, 1.0)
+                .prepare(|folder| prepare(folder, "climate"))
+                .ours(move |folder, watch| ours(folder, watch, &[command, SPARSE]))
+                .rust("50 ms", |_, watch| {
+                    watch.time(|| std::thread::sleep(std::time::Duration::from_millis(50)));
+                    Ok(())
+                }),
+        );
+    }
+    let decoded = ["cat", PACKED, "/tas", "--format", "npy", "--threads", "2"];
+    let stored = [&decoded[..], &["--raw"]].concat();
+    bench = bench
+        .case(
+            Case::new("decode 256 MiB of packed numbers", 1.1)
+                .prepare(|folder| prepare(folder, "climate"))
+                .ours(move |folder, watch| ours(folder, watch, &decoded))
+                .rust("without decoding", move |folder, watch| ours(folder, watch, &stored)),
+        )
+        .case(
+            Case::new("decode 256 MiB of packed numbers, netCDF4", 0.33)
+                .prepare(|folder| prepare(folder, "climate"))
+                .ours(move |folder, watch| ours(folder, watch, &decoded))
+                .python("xarray"),
+        );
     bench
         .case(
             // Four fifths of the speed.
@@ -77,6 +108,8 @@ const NEW: &str = "objects-new.h5";
 const GZIP: &str = "gzip.h5";
 const CONTIGUOUS: &str = "flat.h5";
 const NOISE: &str = "noise.h5";
+const SPARSE: &str = "sparse.nc";
+const PACKED: &str = "packed.nc";
 
 /// What cannot be had otherwise is told to the caller.
 fn expect(right: bool, what: &str) -> Outcome {
@@ -112,6 +145,7 @@ fn prepare(folder: &Path, files: &str) -> Outcome {
         let scripts = Path::new(env!("CARGO_MANIFEST_DIR")).join("python");
         let mut command = python();
         match files {
+            "climate" => command.args(["-c", NETCDF]).arg(folder),
             "objects" => command.arg(scripts.join("hdf5.py")).args(["prepare", files]).arg(folder),
             _ => command.args(["-c", ARRAYS]).arg(folder).env("PYTHONPATH", scripts),
         };
@@ -140,6 +174,40 @@ with h5py.File(folder / 'noise.h5', 'w', libver=('earliest', 'v110')) as file:
     random = numpy.random.default_rng(1)
     for i in range(0, 8192, 1024):
         data[i : i + 1024] = random.integers(0, 1 << 32, (1024, 16384), 'u4').view('<f4')
+";
+
+/// A netCDF file of 10 GB with a time axis, of which only the last step is stored; and 256 MiB of packed temperatures in chunks.
+const NETCDF: &str = "
+import netCDF4, numpy, pathlib, sys
+folder = pathlib.Path(sys.argv[1])
+def axes(file, sizes):
+    for name, size, units, values in (
+        ('time', sizes[0], 'hours since 2001-01-01', lambda n: numpy.arange(n) * 6.0),
+        ('lat', sizes[1], 'degrees_north', lambda n: numpy.linspace(-89.5, 89.5, n)),
+        ('lon', sizes[2], 'degrees_east', lambda n: numpy.linspace(0, 359, n)),
+    ):
+        file.createDimension(name, size)
+        axis = file.createVariable(name, 'f8', (name,))
+        axis.units = units
+        axis[:] = values(size)
+    file.Conventions = 'CF-1.11'
+with netCDF4.Dataset(folder / 'sparse.nc', 'w') as file:
+    axes(file, (40000, 180, 360))
+    tas = file.createVariable('tas', 'f4', ('time', 'lat', 'lon'), contiguous=True, fill_value=False)
+    tas.units = 'K'
+    tas.long_name = 'near-surface air temperature'
+    tas[-1] = 280 + numpy.random.default_rng(1).random((180, 360), 'f4')
+assert (folder / 'sparse.nc').stat().st_size > 10**10
+with netCDF4.Dataset(folder / 'packed.nc', 'w') as file:
+    axes(file, (1024, 256, 512))
+    tas = file.createVariable('tas', 'i2', ('time', 'lat', 'lon'), zlib=True, complevel=4, shuffle=True,
+                              chunksizes=(16, 256, 512), fill_value=numpy.int16(-32767))
+    tas.units, tas.scale_factor, tas.add_offset = 'K', numpy.float32(0.01), numpy.float32(273.15)
+    tas.set_auto_maskandscale(False)
+    random = numpy.random.default_rng(1)
+    field = numpy.cumsum(random.integers(-3, 4, (256, 512)), 1)
+    for step in range(0, 1024, 16):
+        tas[step : step + 16] = field + random.integers(-9, 10, (16, 256, 512))
 ";
 
 fn python() -> Command {

@@ -41,6 +41,9 @@ pub struct OpenOptions {
     /// How files are accessed. The default is to use system calls. If it is certain that nobody changes the files, they can be
     /// [mapped](Access::mapped) into memory; stored bytes then need not be copied.
     pub access: Access,
+    /// Whether a file that a [`StreamWriter`](crate::StreamWriter) has not finished is opened with the rows that are in it. The
+    /// default is false, because the writer may be gone, and nothing says whether all rows are there.
+    pub unfinished: bool,
 }
 
 impl OpenOptions {
@@ -71,6 +74,26 @@ impl OpenOptions {
     #[must_use]
     pub fn with_access(self, access: Access) -> Self {
         Self { access, ..self }
+    }
+
+    /// Returns the same options; a file that is being written row by row is opened with its whole rows, or not.
+    ///
+    /// ```
+    /// use rawarray::{OpenOptions, Reader, StreamWriter, WriteOptions};
+    ///
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let path = dir.path().join("position.ra");
+    /// let mut stream = StreamWriter::create::<f64>(&path, &[2], &WriteOptions::default())?;
+    /// stream.write(&[0.1, 0.2, 0.3])?; // a row and a half
+    /// stream.sync()?;
+    /// assert!(Reader::open(&path).is_err());
+    /// let reader = Reader::open_with(&path, &OpenOptions::default().with_unfinished(true))?;
+    /// assert_eq!((reader.shape(), reader.read::<f64>()?), (&[1, 2][..], vec![0.1, 0.2]));
+    /// # Ok::<(), rawarray::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_unfinished(self, unfinished: bool) -> Self {
+        Self { unfinished, ..self }
     }
 }
 
@@ -193,6 +216,12 @@ impl Reader {
     /// Those of [`open`](Self::open).
     pub fn from_storage(storage: impl ReadAt + 'static, options: &OpenOptions) -> Result<Self> {
         let (header, storage) = layout::open(storage)?;
+        if header.size == Header::UNFINISHED && options.unfinished {
+            let header = layout::so_far(header, storage.size())?;
+            // What follows the whole rows is a part of a row.
+            let whole = Window::new(storage, 0, bound::sum(header.end(), header.size))?;
+            return Self::of(header, Arc::new(whole), *options, 0);
+        }
         Self::of(header, storage, *options, 0)
     }
 

@@ -114,7 +114,7 @@ pub(crate) enum Command {
     Info(Files),
     /// List the members of a group, or all scientific files in a folder
     #[command(after_help = "Examples:\n  sciformats ls run.gsd\n  sciformats ls -r run.gsd /frames/0\n  \
-                            sciformats ls -rl data/\n\nConsecutive numbered members, such as frames, are shown \
+                            sciformats ls -rl data/\n  sciformats ls -r --sizes run.h5\n\nConsecutive numbered members, such as frames, are shown \
                             as one range like `1…4` if everything in them has the same names, types and shapes.\nWith --json \
                             every member is listed.")]
     Ls(Ls),
@@ -155,6 +155,14 @@ pub(crate) enum Command {
         after_help = "Example:\n  sciformats view run.h5\n\nPress `?` to see the keys, and `q` to quit."
     )]
     View(View),
+    /// Show how a file grows: new rows of an array or a table, or the lengths of everything in a file
+    #[command(
+        after_help = "Examples:\n  sciformats watch run.gsd:/log\n  sciformats watch run.h5\n  \
+                            sciformats watch stream.ra --interval 0.2\n  sciformats watch run.h5 /u --csv --idle 60 > u.csv\n\n\
+                            The file may be an HDF5 file in the mode SWMR, a GSD trajectory, a RawArray file that is written row by \
+                            row, or any file that its writer replaces. Only what changes is read. Ctrl-C ends the command."
+    )]
+    Watch(crate::commands::watch::Watch),
     /// Show the minimum, maximum, mean, standard deviation and quantiles of an array, or one line per array
     #[command(
         after_help = "Examples:\n  sciformats stats climate.nc\n  sciformats stats climate.nc /tas --slice time=0\n  sciformats stats year-*.nc /tas\n  \
@@ -168,9 +176,12 @@ pub(crate) enum Command {
         override_usage = "sciformats find [OPTIONS] <FILE>... [PATTERN]",
         after_help = "Examples:\n  sciformats find climate.nc temperature\n  sciformats find data/ '*_bnds'\n  sciformats find *.nc temperature\n  \
                             sciformats find run.h5 --type 'float*' --shape '...,3'\n  \
-                            sciformats find climate.nc --attr units=degrees\n\nThe case of letters does not matter. In a \
+                            sciformats find climate.nc --attr units=degrees\n  \
+                            sciformats find climate.nc -E 'ta[sx]|precip(itation)?'\n\nThe case of letters does not matter. In a \
                             pattern, `*` stands for any characters and `?` for one character; a pattern that has one of these \
                             must match a whole name or value.\n\
+                            With -E they are regular expressions, which match a part of a name or a value unless `^` and `$` \
+                            are in them; `(?-i)` makes the case of letters matter.\n\
                             Exit status: 0 if something was found, 1 if nothing was found."
     )]
     Find(crate::commands::find::Find),
@@ -338,12 +349,12 @@ pub(crate) struct Verify {
     pub(crate) force: bool,
 }
 
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct InOut {
     /// The file to read
     #[arg(value_name = "IN")]
     pub(crate) input: PathBuf,
-    /// The file to write [default: beside the input, with a name derived from its name]
+    /// The file to write; with `implode` it may be `-` for stdout [default: beside the input, with a name derived from its name]
     #[arg(value_name = "OUT")]
     pub(crate) output: Option<PathBuf>,
     /// Overwrite existing files
@@ -351,12 +362,12 @@ pub(crate) struct InOut {
     pub(crate) force: bool,
 }
 
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct Index {
     /// The URL of the file
     #[arg(value_name = "URL")]
     pub(crate) file: PathBuf,
-    /// The index to write [default: the last part of the URL with .sfi appended]
+    /// The index to write; `-` is stdout [default: the last part of the URL with .sfi appended]
     #[arg(long, short)]
     pub(crate) output: Option<PathBuf>,
     /// Overwrite an existing file
@@ -438,6 +449,9 @@ pub(crate) struct Ls {
     /// Show chunks, filters, and stored and uncompressed sizes
     #[arg(long, short)]
     pub(crate) long: bool,
+    /// Show how many bytes each array occupies and the arrays of each group together, stored and uncompressed
+    #[arg(long, conflicts_with_all = ["long", "attrs"])]
+    pub(crate) sizes: bool,
     /// Show attributes
     #[arg(long)]
     pub(crate) attrs: bool,

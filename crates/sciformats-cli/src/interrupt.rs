@@ -1,7 +1,7 @@
 //! Ctrl-C: a command that writes is asked to stop, and is forced to if it does not stop soon. Other commands
 //! end immediately.
 
-use std::fs;
+use std::{fs, io};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -75,6 +75,29 @@ pub(crate) fn left_to_another<T>(work: impl FnOnce() -> T) -> T {
     let done = work();
     ELSEWHERE.store(false, Ordering::SeqCst);
     done
+}
+
+/// A folder for a file that is only passed on. It is removed in any case.
+#[derive(Debug)]
+pub(crate) struct Passing(tempfile::TempDir);
+
+impl Passing {
+    pub(crate) fn new() -> io::Result<Self> {
+        let _ = asked();
+        let folder = tempfile::Builder::new().prefix("sciformats-").tempdir()?;
+        left().push(folder.path().to_path_buf());
+        Ok(Self(folder))
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.0.path()
+    }
+}
+
+impl Drop for Passing {
+    fn drop(&mut self) {
+        left().retain(|path| path != self.0.path());
+    }
 }
 
 /// A new file that is not complete yet. It is removed when Ctrl-C ends the program.

@@ -8,6 +8,7 @@ mod gather;
 mod interrupt;
 mod look;
 mod meaning;
+mod output;
 mod remote;
 mod session;
 mod strange;

@@ -1,7 +1,8 @@
 //! What every command needs: the options, a way to open files, and the output.
 
-use std::io::{self, BufWriter, Stdout, StdoutLock, Write};
+use std::io::{self, BufWriter, Stderr, Stdout, StdoutLock, Write};
 use std::path::Path;
+use std::sync::Arc;
 
 use anstream::adapter::StripBytes;
 use sciformats::options::Missing;
@@ -22,7 +23,9 @@ pub(crate) struct Session {
     pub(crate) json: bool,
     pub(crate) quiet: bool,
     options: OpenOptions,
-    far: Far,
+    far: Arc<Far>,
+    /// Whether stdout is for the contents of a file, so that text is written to stderr.
+    aside: bool,
 }
 
 impl Session {
@@ -43,7 +46,7 @@ impl Session {
         if let Some(unfolded) = global.limit_unfolded {
             options = options.with_unfolded(unfolded);
         }
-        Ok(Self { json: global.json, quiet: global.quiet, options, far })
+        Ok(Self { json: global.json, quiet: global.quiet, options, far: Arc::new(far), aside: false })
     }
 
     /// Returns the remote files of this run.
@@ -67,6 +70,19 @@ impl Session {
     pub(crate) fn try_open_cut(&self, path: &Path) -> Result<File> {
         let options = self.options.clone().with_missing(Missing::Filled).with_cut(true);
         self.far.open(path, &options)
+    }
+
+    /// As [`try_open`](Self::try_open), but also opens a file that is being written row by row.
+    pub(crate) fn open_growing(&self, path: &Path) -> Result<File> {
+        let options = self.options.clone().with_missing(Missing::Filled).with_unfinished(true);
+        self.far.open(path, &options)
+    }
+
+    /// Returns the same session with stdout left for the contents of a file: text is written to stderr, and only what
+    /// matters.
+    pub(crate) fn aside(&self) -> Self {
+        let (options, far) = (self.options.clone(), Arc::clone(&self.far));
+        Self { json: self.json, quiet: true, options, far, aside: true }
     }
 
     /// Opens a file whose elements are to be written. Missing elements are an error.
@@ -98,7 +114,9 @@ impl Session {
 
     /// Returns the output for text: stdout, with colours if it is a terminal that shows them.
     pub(crate) fn text(&self) -> impl Write + use<> {
-        if look::plain() {
+        if self.aside {
+            Text::Aside(BufWriter::with_capacity(BUFFER, anstream::stderr()))
+        } else if look::plain() {
             Text::Plain(BufWriter::with_capacity(BUFFER, io::stdout()), StripBytes::new())
         } else {
             let stream = anstream::AutoStream::auto(io::stdout());
@@ -141,6 +159,8 @@ impl Session {
 enum Text {
     Plain(BufWriter<Stdout>, StripBytes),
     Styled(BufWriter<anstream::AutoStream<Stdout>>),
+    /// On its way to stderr, because stdout is for something else.
+    Aside(BufWriter<anstream::AutoStream<Stderr>>),
 }
 
 impl Write for Text {
@@ -151,6 +171,7 @@ impl Write for Text {
                 Ok(bytes.len())
             }
             Self::Styled(out) => out.write(bytes),
+            Self::Aside(out) => out.write(bytes),
         }
     }
 
@@ -158,6 +179,7 @@ impl Write for Text {
         match self {
             Self::Plain(out, _) => out.flush(),
             Self::Styled(out) => out.flush(),
+            Self::Aside(out) => out.flush(),
         }
     }
 }

@@ -14,7 +14,7 @@ const WITH_VALUES: [&str; 6] =
     ["--threads", "--limit-memory", "--limit-unfolded", "--external", "--index", "--color"];
 
 /// The commands whose arguments are a file and a path in it.
-const WITH_PATHS: [&str; 7] = ["ls", "cat", "head", "tail", "plot", "stats", "attrs"];
+const WITH_PATHS: [&str; 8] = ["ls", "cat", "head", "tail", "plot", "stats", "attrs", "watch"];
 
 /// Inserts the command `ls` if the first word is not a command but an existing file or a URL, and separates
 /// the first `FILE:/PATH` into two words.

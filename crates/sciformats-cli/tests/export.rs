@@ -101,3 +101,58 @@ fn commands_take_several_files() {
     assert_eq!(shapes.lines().count(), 2, "{shapes}");
     assert!(program.stderr(2, &["find", "climate.nc"]).contains("what to find is missing"));
 }
+
+#[test]
+fn what_is_written_to_stdout() {
+    let (dir, _) = program();
+    let passing = dir.path().join("passing");
+    fs::create_dir(&passing).unwrap();
+    let program = Program::at(dir.path()).with("TMPDIR", passing.to_str().unwrap());
+    let bytes = |args: &[&str]| {
+        let output = program.run(args);
+        assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+        output.stdout
+    };
+    let csv = bytes(&["convert", "climate.nc", "-", "--to", "csv"]);
+    program.stdout(0, &["convert", "climate.nc", "tas.csv"]);
+    assert_eq!(csv, fs::read(dir.path().join("tas.csv")).unwrap());
+    // A file that is put together out of order, and is then passed on.
+    let asdf = bytes(&["convert", "climate.nc", "-", "--to", "asdf", "--lossy"]);
+    assert!(asdf.starts_with(b"#ASDF"));
+    fs::write(dir.path().join("passed.asdf"), asdf).unwrap();
+    assert!(program.stdout(0, &["ls", "passed.asdf"]).contains("tas"));
+    let repacked = bytes(&["repack", "cells.h5ad", "-"]);
+    fs::write(dir.path().join("repacked.h5ad"), repacked).unwrap();
+    program.stdout(0, &["diff", "cells.h5ad", "repacked.h5ad"]);
+    assert!(bytes(&["convert", "climate.nc", "-", "--to", "npz", "--select", "/tas"]).starts_with(b"PK"));
+    let unknown = program.stderr(2, &["convert", "climate.nc", "-"]);
+    assert!(unknown.contains("stdout: the ending of this name selects no format; choose one with --to"), "{unknown}");
+    // What is lost is told on stderr, and nothing is written.
+    let output = program.run(&["convert", "climate.nc", "-", "--to", "npy"]);
+    assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0), "{output:?}");
+    assert_eq!(fs::read_dir(&passing).unwrap().count(), 0);
+}
+
+#[test]
+fn netcdf_from_other_formats() {
+    let fixtures = Program::in_fixtures();
+    let dir = tempfile::tempdir().unwrap();
+    let path = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
+    let nc = path("run.nc");
+    let text = fixtures.stdout(0, &["convert", "gsd/hoomd-log.gsd", &nc, "--lossy"]);
+    assert!(text.contains("written"), "{text}");
+    let listed = fixtures.stdout(0, &["ls", &nc]);
+    assert!(listed.contains("frame: unlimited 5") && listed.contains("log_energy"), "{listed}");
+    let energy = |file: &str, path: &str| fixtures.stdout(0, &["cat", file, path, "--csv"]);
+    assert_eq!(energy(&nc, "/log_energy"), energy("gsd/hoomd-log.gsd", "/log/energy"));
+    let grid = path("grid.nc");
+    fixtures.stdout(0, &["convert", "blosc2/grid.b2nd", &grid, "--filter", "zlib", "--lossy"]);
+    assert_eq!(energy(&grid, "/data"), energy("blosc2/grid.b2nd", "/"));
+    assert!(fixtures.stdout(0, &["ls", "-l", &grid]).contains("deflate"), "not compressed");
+    let refused = fixtures.stderr(2, &["convert", "blosc2/grid.b2nd", &path("x.nc"), "--filter", "zstd"]);
+    assert!(refused.contains("zlib"), "{refused}");
+    // What is HDF5 already stays as it is.
+    let copy = path("copy.nc");
+    fixtures.stdout(0, &["convert", "hdf5/filters.h5", &copy, "-q"]);
+    fixtures.stdout(0, &["diff", "hdf5/filters.h5", &copy]);
+}

@@ -88,6 +88,100 @@ fn pictures_in_files() {
 }
 
 #[test]
+fn several_lines_have_names_in_every_format() {
+    let dir = tempfile::tempdir().unwrap();
+    common::climate(&dir.path().join("a.nc"));
+    common::climate(&dir.path().join("b.nc"));
+    common::spiral(&dir.path().join("spiral.h5"));
+    let program = Program::at(dir.path());
+    let svg = |args: &[&str]| {
+        let args = [&["plot"], args, &["-o", "-", "--format", "svg"]].concat();
+        program.stdout(0, &args)
+    };
+    // Of several arrays, of several files, and of several fields.
+    let arrays = svg(&["a.nc", "/lat", "/lon"]);
+    assert!(arrays.contains(">lat</text>") && arrays.contains(">lon</text>"), "{arrays}");
+    assert!(arrays.contains(">a.nc</text>"), "{arrays}");
+    let files = svg(&["a.nc", "b.nc", "/lat"]);
+    assert!(files.contains(">a.nc</text>") && files.contains(">b.nc</text>") && files.contains(">/lat</text>"), "{files}");
+    let fields = svg(&["spiral.h5", "/spiral", "--field", "x", "--field", "y"]);
+    assert!(fields.contains(">x</text>") && fields.contains(">y</text>"), "{fields}");
+    assert_eq!(fields.matches("stroke-width=\"3\"").count(), 2, "{fields}");
+    for (args, status, why) in [
+        (&["a.nc", "/lat", "/lon", "-k", "image"][..], 2, "only be drawn as lines"),
+        (&["a.nc", "/lat", "/time"], 1, "dates"),
+        (&["spiral.h5", "/spiral", "--field", "x", "--field", "z"], 2, "has no field z"),
+        (&["spiral.h5", "/spiral", "--field", "x", "--field", "y", "-k", "histogram"], 2, "several times"),
+    ] {
+        let error = program.stderr(status, &[&["plot"], args].concat());
+        assert!(error.contains(why), "{args:?}: {error}");
+    }
+}
+
+#[test]
+fn points_in_every_format() {
+    let dir = tempfile::tempdir().unwrap();
+    common::spiral(&dir.path().join("spiral.h5"));
+    let program = Program::at(dir.path());
+    let drawn = |format: &str| {
+        let args = ["plot", "spiral.h5", "/spiral", "--field", "x", "--field", "y", "--field", "t", "-k", "scatter"];
+        program.run(&[&args[..], &["-o", "-", "--format", format]].concat()).stdout
+    };
+    let svg = String::from_utf8(drawn("svg")).unwrap();
+    assert_eq!(svg.matches("<circle").count(), 200);
+    // The third number is the colour, which a bar explains.
+    assert!(svg.contains(">t</text>") && svg.contains("<image"), "{svg}");
+    let pdf = drawn("pdf");
+    assert!(pdf.starts_with(b"%PDF-1.4") && pdf.ends_with(b"%%EOF\n"));
+    assert_eq!(String::from_utf8_lossy(&pdf).matches("RG 6 w").count(), 200);
+    let png = drawn("png");
+    let info = png::Decoder::new(std::io::Cursor::new(&png)).read_info().unwrap();
+    assert_eq!(info.info().size(), (1000, 700));
+    let large = program.run(&["plot", "spiral.h5", "/spiral", "--field", "x", "-o", "-", "--scale", "2"]).stdout;
+    let info = png::Decoder::new(std::io::Cursor::new(&large)).read_info().unwrap();
+    assert_eq!(info.info().size(), (2000, 1400));
+    let json: Json = serde_json::from_str(&stdout(
+        0,
+        &["plot", "--json", "gsd/hoomd-single.gsd", "/frames/0/particles/position", "-k", "scatter"],
+    ))
+    .unwrap();
+    assert_eq!(json["kind"], "scatter");
+}
+
+#[test]
+fn a_series_has_one_scale() {
+    let dir = tempfile::tempdir().unwrap();
+    common::climate(&dir.path().join("climate.nc"));
+    common::photo(&dir.path().join("photo.h5"));
+    let program = Program::at(dir.path());
+    let text = program.stdout(0, &["plot", "climate.nc", "/tas", "--each", "time", "-o", "tas.svg"]);
+    assert!(text.contains("tas-000.svg … tas-003.svg") && text.contains("4 pictures"), "{text}");
+    let read = |name: &str| fs::read_to_string(dir.path().join(name)).unwrap();
+    let ticks = |svg: &str| svg.lines().filter(|line| line.contains("text-anchor=\"start\"")).map(str::to_owned).collect::<Vec<_>>();
+    let (first, last) = (read("tas-000.svg"), read("tas-003.svg"));
+    assert_eq!(ticks(&first), ticks(&last).iter().filter(|line| !line.contains("missing")).cloned().collect::<Vec<_>>());
+    assert!(first.contains("[0, :, :]") && first != last, "{first}");
+    let exists = program.stderr(2, &["plot", "climate.nc", "/tas", "--each", "0", "-o", "tas.svg"]);
+    assert!(exists.contains("tas-000.svg: the file exists already"), "{exists}");
+    let none = program.stderr(2, &["plot", "climate.nc", "/tas", "--each", "depth", "-o", "x.svg"]);
+    assert!(none.contains("no dimension depth; there are time, lat, lon, or 0 to 2"), "{none}");
+    // As pixels without axes: one for each element, or one for each colour.
+    let text = program.stdout(0, &["convert", "climate.nc", "t.png", "--select", "/tas"]);
+    assert!(text.contains("4 pictures"), "{text}");
+    let size = |name: &str| {
+        let file = fs::File::open(dir.path().join(name)).map(std::io::BufReader::new).unwrap();
+        png::Decoder::new(file).read_info().unwrap().info().size()
+    };
+    assert_eq!(size("t-002.png"), (4, 3));
+    program.stdout(0, &["convert", "photo.h5", "photo.png", "-q"]);
+    let file = fs::File::open(dir.path().join("photo.png")).map(std::io::BufReader::new).unwrap();
+    let mut reader = png::Decoder::new(file).read_info().unwrap();
+    let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
+    reader.next_frame(&mut pixels).unwrap();
+    assert_eq!((reader.info().size(), &pixels[..6]), ((20, 12), &[0, 0, 128, 0, 12, 128][..]));
+}
+
+#[test]
 fn pictures_as_json() {
     let json = |args: &[&str]| -> Json { serde_json::from_str(&stdout(0, args)).unwrap() };
     let line = json(&["plot", "--json", "gsd/hoomd-log.gsd", "/log/energy"]);

@@ -6,6 +6,8 @@
 
 use std::sync::Arc;
 
+use crate::time::Period;
+
 /// The contents of a pickle.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Item {
@@ -13,12 +15,14 @@ pub(crate) enum Item {
     Nothing,
     /// A text, or bytes that form one.
     Text(String),
-    /// A number.
+    /// A floating-point number, or a truth value.
     Number(f64),
+    /// An integer.
+    Whole(i128),
     /// A list, a tuple, or the alternating keys and values of a dictionary.
     List(Vec<Arc<Item>>),
-    /// An object of some class: the arguments of its call, and its state.
-    Object(Vec<Arc<Item>>),
+    /// An object of the class with this name: the arguments of its call, and its state.
+    Object(String, Vec<Arc<Item>>),
     /// The start of a list.
     Mark,
 }
@@ -80,7 +84,7 @@ impl<'a> Reader<'a> {
     fn extend(&mut self, items: Vec<Arc<Item>>) -> Option<()> {
         let mut top = self.stack.pop()?;
         match Arc::make_mut(&mut top) {
-            Item::List(list) | Item::Object(list) => list.extend(items),
+            Item::List(list) | Item::Object(_, list) => list.extend(items),
             _ => return None,
         }
         self.stack.push(top);
@@ -104,6 +108,19 @@ impl<'a> Reader<'a> {
 
     fn number_of(line: &[u8]) -> Option<f64> {
         std::str::from_utf8(line).ok()?.trim_end_matches('L').parse().ok()
+    }
+
+    fn whole_of(line: &[u8]) -> Option<i128> {
+        std::str::from_utf8(line).ok()?.trim_end_matches('L').parse().ok()
+    }
+
+    /// Takes a little-endian integer of some bytes in the two's complement.
+    fn signed(&mut self, size: usize) -> Option<i128> {
+        let bytes = self.take(size).filter(|_| size <= 16)?;
+        let negative = bytes.last().is_some_and(|byte| byte & 0x80 != 0);
+        let mut all = [if negative { 0xff } else { 0 }; 16];
+        all.get_mut(..size)?.copy_from_slice(bytes);
+        Some(i128::from_le_bytes(all))
     }
 
     fn step(&mut self, opcode: u8) -> Option<()> {
@@ -153,26 +170,30 @@ impl<'a> Reader<'a> {
             b'X' | b'T' | b'B' => self.text(4),
             0x8c | b'U' | b'C' => self.text(1),
             0x8d | 0x8e => self.text(8),
-            b'I' | b'L' | b'F' => {
+            b'I' | b'L' => {
+                let number = Self::whole_of(self.line()?)?;
+                self.push(Item::Whole(number))
+            }
+            b'F' => {
                 let number = Self::number_of(self.line()?)?;
                 self.push(Item::Number(number))
             }
             b'K' => {
                 let number = self.unsigned(1)?;
-                self.push(Item::Number(number as f64))
+                self.push(Item::Whole(number as i128))
             }
             b'M' => {
                 let number = self.unsigned(2)?;
-                self.push(Item::Number(number as f64))
+                self.push(Item::Whole(number as i128))
             }
             b'J' => {
-                let number = i32::from_le_bytes(self.take(4)?.try_into().ok()?);
-                self.push(Item::Number(number.into()))
+                let number = self.signed(4)?;
+                self.push(Item::Whole(number))
             }
             0x8a => {
                 let length = self.unsigned(1)?;
-                let number = self.unsigned(length)?;
-                self.push(Item::Number(number as f64))
+                let number = self.signed(length)?;
+                self.push(Item::Whole(number))
             }
             b'G' => {
                 let number = f64::from_be_bytes(self.take(8)?.try_into().ok()?);
@@ -212,12 +233,16 @@ impl<'a> Reader<'a> {
             // This names a class by its module and name, which is not looked up.
             b'c' => {
                 self.line()?;
-                self.line()?;
-                self.push(Item::Object(Vec::new()))
+                let class = String::from_utf8_lossy(self.line()?).into_owned();
+                self.push(Item::Object(class, Vec::new()))
             }
             0x93 => {
-                self.last(2)?;
-                self.push(Item::Object(Vec::new()))
+                let names = self.last(2)?;
+                let class = match names.last().map(|name| &**name) {
+                    Some(Item::Text(class)) => class.clone(),
+                    _ => return None,
+                };
+                self.push(Item::Object(class, Vec::new()))
             }
             // A call and a state are only recorded.
             b'R' | 0x81 | b'b' => {
@@ -254,8 +279,65 @@ pub(crate) fn name(item: &Item) -> Option<String> {
     match item {
         Item::Text(text) => Some(text.clone()),
         Item::Number(number) => Some(number.to_string()),
+        Item::Whole(number) => Some(number.to_string()),
+        Item::Object(class, parts) => match (class.as_str(), parts.first().map(|parts| &**parts)) {
+            ("Period", Some(Item::List(parts))) => {
+                let [_, length, ordinal] = parts.as_slice() else { return None };
+                let Item::Whole(ordinal) = **ordinal else { return None };
+                period(length)?.label(i64::try_from(ordinal).ok()?)
+            }
+            ("Interval", Some(Item::List(parts))) => interval(parts),
+            _ => None,
+        },
         _ => None,
     }
+}
+
+/// Returns the length of the periods that an object of pandas describes, such as `MonthEnd`.
+pub(crate) fn period(item: &Item) -> Option<Period> {
+    let Item::Object(class, parts) = item else { return None };
+    let arguments = match parts.first().map(|arguments| &**arguments) {
+        Some(Item::List(arguments)) => arguments.as_slice(),
+        _ => &[],
+    };
+    // Years and quarters may end in any month, and are labelled differently then.
+    let december = match arguments.get(2).map(|month| &**month) {
+        None => true,
+        Some(Item::Whole(month)) => *month == 12,
+        Some(_) => false,
+    };
+    Some(match class.as_str() {
+        "YearEnd" if december => Period::Year,
+        "QuarterEnd" if december => Period::Quarter,
+        "MonthEnd" => Period::Month,
+        "Day" => Period::Day,
+        "Hour" => Period::Hour,
+        "Minute" => Period::Minute,
+        "Second" => Period::Second,
+        "Milli" => Period::Millisecond,
+        "Micro" => Period::Microsecond,
+        "Nano" => Period::Nanosecond,
+        _ => return None,
+    })
+}
+
+/// Formats an interval as pandas does: `(0, 1]`.
+fn interval(parts: &[Arc<Item>]) -> Option<String> {
+    let [left, right, closed] = parts else { return None };
+    let Item::Text(closed) = &**closed else { return None };
+    let end = |item: &Item| match item {
+        // As Python shows it: with a point.
+        Item::Number(number) => Some(format!("{number:?}")),
+        other => name(other),
+    };
+    let (first, last) = match closed.as_str() {
+        "right" => ('(', ']'),
+        "left" => ('[', ')'),
+        "both" => ('[', ']'),
+        "neither" => ('(', ')'),
+        _ => return None,
+    };
+    Some(format!("{first}{}, {}{last}", end(left)?, end(right)?))
 }
 
 /// Returns the elements of a pickled array of objects, in which anything that is not a text or a number is
@@ -264,7 +346,7 @@ pub(crate) fn elements(bytes: &[u8]) -> Option<Vec<Option<String>>> {
     /// The deepest nesting of lists that is searched.
     const DEPTH: usize = 4;
     fn longest(item: &Item, depth: usize) -> Option<&Vec<Arc<Item>>> {
-        let (Item::List(list) | Item::Object(list)) = item else { return None };
+        let (Item::List(list) | Item::Object(_, list)) = item else { return None };
         let inner = if depth == 0 {
             None
         } else {
@@ -278,7 +360,7 @@ pub(crate) fn elements(bytes: &[u8]) -> Option<Vec<Option<String>>> {
     let item = parse(bytes)?;
     // The state is the last part of the object: version, shape, type, order, elements.
     let state = match &*item {
-        Item::Object(parts) => match parts.last().map(|state| &**state) {
+        Item::Object(_, parts) => match parts.last().map(|state| &**state) {
             Some(Item::List(state)) => state.last().and_then(|elements| longest(elements, DEPTH)),
             _ => None,
         },
@@ -306,10 +388,25 @@ mod tests {
     }
 
     #[test]
+    fn periods_and_intervals() {
+        let month = b"cpandas._libs.tslibs.offsets\nMonthEnd\np0\n(I1\nI00\ntp1\nRp2\n.";
+        assert_eq!(period(&parse(month).unwrap()), Some(Period::Month));
+        // A quarter that ends in another month than those of the calendar.
+        let quarter = b"cpandas._libs.tslibs.offsets\nQuarterEnd\n(I1\nI00\nI11\ntR.";
+        assert_eq!(period(&parse(quarter).unwrap()), None);
+        let july = b"cpandas\nPeriod\n(NcX\nMonthEnd\n(I1\ntRI378\ntR.";
+        assert_eq!(name(&parse(july).unwrap()).as_deref(), Some("2001-07"));
+        let interval = b"cpandas\nInterval\n(F0.5\nI2\nVright\ntR.";
+        assert_eq!(name(&parse(interval).unwrap()).as_deref(), Some("(0.5, 2]"));
+        assert_eq!(name(&parse(b"cpandas\nInterval\n(I1\ntR.").unwrap()), None);
+        assert_eq!(*parse(b"\x8a\x02\x00\xff.").unwrap(), Item::Whole(-256));
+    }
+
+    #[test]
     fn calls_are_noted_and_not_made() {
         let call = parse(b"cos\nsystem\n(S'true'\ntR.").unwrap();
         let text = Arc::new(Item::Text("true".into()));
-        assert_eq!(*call, Item::Object(vec![Arc::new(Item::List(vec![text]))]));
+        assert_eq!(*call, Item::Object("system".into(), vec![Arc::new(Item::List(vec![text]))]));
     }
 
     proptest! {

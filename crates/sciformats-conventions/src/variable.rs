@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use sciformats::options::Unfolding;
 use sciformats::{ArrayInfo, ElementType, Error, Range, Result, Slab};
 use sciformats_core::bound;
 
@@ -195,7 +196,7 @@ impl Variable {
     /// Sets how stored elements become values. Characters use the last dimension.
     #[must_use]
     pub(crate) fn decoded(mut self, decoding: Decoding) -> Self {
-        if decoding == Decoding::Characters {
+        if decoding.joins_characters() {
             self.dimensions.pop();
         }
         self.decoding = decoding;
@@ -358,6 +359,21 @@ impl Variable {
             .file()
             .limits()
             .memory("bytes of the elements to read", bound::product(stored.len(), size))?;
+        if let (Decoding::Numbers(numbers), Order::Same, None) = (&self.decoding, self.order, &self.missing)
+            && numbers.to.is_some()
+            && bound::product(stored.len(), size) >= PIECEWISE
+        {
+            // Each piece is decoded as soon as it is there, while the next one is read.
+            let mut out = Vec::with_capacity(bound::addressable(bound::product(stored.len(), size)));
+            let file = self.node.file();
+            // How much one call reads is limited by the memory that it takes.
+            let unfolding = Unfolding::new(&file.options().clone().with_unfolded(u64::MAX), file.size());
+            file.go_through(&unfolding, (self.node.id(), &self.info), &stored, &mut |_, bytes| {
+                numbers.decode_into(bytes, &mut out)?;
+                Ok(ControlFlow::Continue(()))
+            })?;
+            return Ok(Values::plain(numbers.element().clone(), out));
+        }
         let mut bytes = Vec::new();
         self.node.file().read(self.node.id(), &stored, &mut bytes)?;
         let values = self.decode(&stored, bytes)?;
@@ -395,7 +411,7 @@ impl Variable {
         visit: &mut dyn FnMut(Values) -> Result<ControlFlow<()>>,
     ) -> Result<()> {
         let whole = self.held.is_some() || self.missing.is_some();
-        if whole || self.order == Order::Reversed || self.decoding == Decoding::Characters {
+        if whole || self.order == Order::Reversed || self.decoding.joins_characters() {
             return visit(self.read_slab(slab)?).map(drop);
         }
         let stored = self.stored_slab(slab)?;
@@ -425,7 +441,7 @@ impl Variable {
             Order::Reversed => transposed(&self.info.element, bytes, &shape)?,
         };
         match self.decoding {
-            Decoding::Characters => {
+            Decoding::Characters | Decoding::Latin1 => {
                 let length = self.order.turned(&shape).last().copied().unwrap_or(1);
                 self.decoding.decode_texts(&self.info.element, &bytes, length)
             }
@@ -433,6 +449,9 @@ impl Variable {
         }
     }
 }
+
+/// From this number of bytes on, elements are decoded while others are still read.
+const PIECEWISE: u64 = 8 << 20;
 
 /// Returns the truth values of a selection of elements.
 fn marks(missing: &[bool], slab: &Slab) -> Result<Vec<bool>> {

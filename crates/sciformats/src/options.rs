@@ -90,6 +90,9 @@ pub struct OpenOptions {
     /// Whether a file that was cut short is opened, as far as that can be: its elements beyond the cut cannot be read. Of a Blosc2
     /// frame, whose index stands at its end, the chunks are searched for, also where that end is damaged. Default: no.
     pub cut: bool,
+    /// Whether a RawArray file that is being written row by row is opened with its whole rows, although its header says that it
+    /// is unfinished. Default: no.
+    pub unfinished: bool,
     /// Formats of the caller, which are recognised before all others. The default is none.
     pub formats: Vec<Registered>,
 }
@@ -106,6 +109,7 @@ impl Default for OpenOptions {
             written: 256 << 20,
             stored: None,
             cut: false,
+            unfinished: false,
             formats: Vec::new(),
         }
     }
@@ -162,6 +166,19 @@ impl OpenOptions {
     #[must_use]
     pub fn with_cut(self, cut: bool) -> Self {
         Self { cut, ..self }
+    }
+
+    /// Sets whether a RawArray file is opened while it is being written row by row.
+    ///
+    /// ```
+    /// use sciformats::OpenOptions;
+    ///
+    /// let options = OpenOptions::default().with_unfinished(true);
+    /// assert!(options.unfinished);
+    /// ```
+    #[must_use]
+    pub fn with_unfinished(self, unfinished: bool) -> Self {
+        Self { unfinished, ..self }
     }
 
     /// Adds a format of the caller: see [`Registered`].

@@ -4,8 +4,9 @@
 use sciformats_core::commit::journal;
 use sciformats_core::endian::ByteOrder;
 use sciformats_core::fault::locate;
-use sciformats_core::{Error, Fault, FaultKind, ReadAt, Result, bound, slab};
+use sciformats_core::{Error, Fault, FaultKind, ReadAt, Result, arith, bound, slab};
 
+use super::edit::row_size;
 use super::element_type::ElementType;
 use crate::codec::{bits, leb128, lz4};
 use crate::spec::header::{DIMS_AT, FLAGS_AT, NDIMS_AT, Preamble, SIZE_AT, dims};
@@ -146,6 +147,17 @@ pub(crate) fn read_header(storage: &(impl ReadAt + ?Sized)) -> Result<Header> {
     if julia && !(has_bits(&header) && header.end().checked_add(header.size) == Some(len)) {
         return Ok(counted_in_words(storage, preamble)?.unwrap_or(header));
     }
+    Ok(header)
+}
+
+/// Returns the header of an unfinished file of this length as it would be if the file were finished after its last whole row.
+pub(crate) fn so_far(mut header: Header, file_len: u64) -> Result<Header> {
+    let unfinished = || Fault::new("size", FaultKind::Unfinished).at("header", SIZE_AT);
+    let row = row_size(&header, ElementType::of(&header)?.size()).map_err(|_| unfinished())?;
+    let rows = bound::left(file_len, header.end()) / row;
+    let size = arith::mul(rows, row)?;
+    let slowest = header.dims.last_mut().ok_or_else(unfinished)?;
+    (*slowest, header.size) = (rows, size);
     Ok(header)
 }
 

@@ -9,6 +9,7 @@ use sciformats::asdf_core::{Document, OpenOptions};
 use crate::args::InOut;
 use crate::failure::{Answer, Failure, Outcome, free};
 use crate::look;
+use crate::output::{is_stdout, through_file};
 use crate::session::Session;
 
 pub(super) fn explode(args: &InOut, session: &Session) -> Outcome {
@@ -39,6 +40,11 @@ pub(super) fn explode(args: &InOut, session: &Session) -> Outcome {
 }
 
 pub(super) fn implode(args: &InOut, session: &Session) -> Outcome {
+    if args.output.as_deref().is_some_and(is_stdout) {
+        return through_file(".asdf", session, |path, session| {
+            implode(&InOut { output: Some(path.into()), ..args.clone() }, session)
+        });
+    }
     let target = args.output.clone().unwrap_or_else(|| beside(&args.input, "_all"));
     free(&target, args.force)?;
     let mut document = open(&args.input, session)?;

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use clap::Args;
+use regex_lite::{Regex, RegexBuilder};
 use sciformats::walk::{Entry, Found, breadth_first};
 use sciformats::{Decoder, Object, ObjectId, Source};
 use sciformats_conventions::{Dataset, Meaning, type_name};
@@ -19,7 +20,7 @@ use crate::session::Session;
 #[derive(Debug, Args)]
 pub(crate) struct Find {
     /// Files, or folders of files; the last word is text that a name, an attribute or a value contains, or a
-    /// pattern for the whole of it
+    /// pattern for the whole of it, or a regular expression with -E
     #[arg(value_name = "FILE", required = true)]
     words: Vec<PathBuf>,
     /// Find only arrays with this type of element, as `ls` prints it, or `group` for groups; a pattern is permitted
@@ -31,6 +32,9 @@ pub(crate) struct Find {
     /// Find only objects with this attribute, and with this text or pattern in its value
     #[arg(long = "attr", value_name = "NAME[=VALUE]")]
     attribute: Option<String>,
+    /// Texts and patterns are regular expressions; those of --type and of the name of an attribute must match the whole of it
+    #[arg(long, short = 'E')]
+    regex: bool,
 }
 
 /// The lengths of dimensions that are wanted; `None` is any length.
@@ -85,6 +89,63 @@ const MOST: usize = 1 << 20;
 /// The number of characters of a value that are shown.
 const SHOWN: usize = 60;
 
+/// What a text must be like. The case of letters does not matter.
+#[derive(Debug)]
+enum Like {
+    /// It contains this text of small letters.
+    Contains(String),
+    /// It matches this pattern of small letters as a whole.
+    Pattern(Pattern),
+    /// A part of it matches.
+    Regex(Regex),
+}
+
+impl Like {
+    /// Returns what a text must contain, or match as a whole if `*` (any characters) or `?` (one character) is in it.
+    fn part(text: &str, regex: bool) -> Outcome<Self> {
+        match regex {
+            true => Self::regex(text),
+            false if text.contains(['*', '?']) => Self::whole(text, false),
+            false => Ok(Self::Contains(text.to_lowercase())),
+        }
+    }
+
+    /// Returns what a text must match as a whole.
+    fn whole(text: &str, regex: bool) -> Outcome<Self> {
+        if regex {
+            // An expression that is wrong by itself must not become right by what stands around it.
+            Self::regex(text)?;
+            return Self::regex(&format!("^(?:{text})$"));
+        }
+        Ok(Self::Pattern(Pattern::from(text.to_lowercase().as_str())))
+    }
+
+    fn regex(text: &str) -> Outcome<Self> {
+        let built = RegexBuilder::new(text).case_insensitive(true).build();
+        built
+            .map(Self::Regex)
+            .map_err(|error| Failure::Usage(format!("`{text}` is not a regular expression: {error}")))
+    }
+
+    fn fits(&self, text: &str) -> bool {
+        match self {
+            Self::Contains(part) => text.to_lowercase().contains(part.as_str()),
+            Self::Pattern(pattern) => pattern.matches(&text.to_lowercase()),
+            Self::Regex(regex) => regex.is_match(text),
+        }
+    }
+}
+
+/// Everything that an object must be like.
+struct Wanted<'a> {
+    /// One of its names, attributes and values.
+    text: Option<Like>,
+    kind: Option<Like>,
+    shape: Option<&'a Shape>,
+    /// The name of an attribute, and its value.
+    attribute: Option<(Like, Option<Like>)>,
+}
+
 /// An object that was found, and what matched.
 struct Hit {
     path: String,
@@ -112,12 +173,28 @@ impl Find {
             )),
         }
     }
+
+    /// Returns what is wanted.
+    fn wanted(&self, text: Option<&str>) -> Outcome<Wanted<'_>> {
+        let attribute = self.attribute.as_deref().map(|text| -> Outcome<_> {
+            let (name, value) = text.split_once('=').map_or((text, None), |(name, value)| (name, Some(value)));
+            let value = value.map(|value| Like::part(value, self.regex)).transpose()?;
+            Ok((Like::whole(name, self.regex)?, value))
+        });
+        Ok(Wanted {
+            text: text.map(|text| Like::part(text, self.regex)).transpose()?,
+            kind: self.kind.as_deref().map(|kind| Like::whole(kind, self.regex)).transpose()?,
+            shape: self.shape.as_ref(),
+            attribute: attribute.transpose()?,
+        })
+    }
 }
 
 pub(super) fn run(args: &Find, session: &Session) -> Outcome {
     let mut out = session.text();
     let mut answer = Answer::No;
     let (files, pattern) = args.words(session)?;
+    let wanted = args.wanted(pattern)?;
     let files = super::expanded(files);
     let several = files.len() > 1;
     let mut table = Table::new([Align::Left, Align::Left, Align::Left]).fitted();
@@ -127,7 +204,7 @@ pub(super) fn run(args: &Find, session: &Session) -> Outcome {
         let mut failure = Ok(());
         let walked = breadth_first(source, ("/", source.root()), file.limits(), &mut |entry| {
             let mut write = || -> Outcome<()> {
-                for hit in hits((args, pattern), (source, &data), &entry) {
+                for hit in hits(&wanted, (source, &data), &entry) {
                     answer = Answer::Yes;
                     if session.json {
                         writeln!(out, "{}", json(path, &hit))?;
@@ -168,45 +245,43 @@ fn json(file: &Path, hit: &Hit) -> String {
 
 /// Returns everything of an object that matches.
 fn hits(
-    (args, pattern): (&Find, Option<&str>),
+    wanted: &Wanted<'_>,
     (source, data): (&dyn Source, &Dataset),
     entry: &Entry,
 ) -> Vec<Hit> {
     let Found::Object(id, object) = &entry.what else { return Vec::new() };
     let kind = kind(object);
-    if let Some(wanted) = &args.kind
-        && !is_whole(wanted, &kind)
-    {
+    if wanted.kind.as_ref().is_some_and(|wanted| !wanted.fits(&kind)) {
         return Vec::new();
     }
-    if let Some(wanted) = &args.shape
+    if let Some(wanted) = wanted.shape
         && !shape((data, object), entry, *id).is_some_and(|shape| wanted.fits(&shape))
     {
         return Vec::new();
     }
-    let mut wanted = None;
-    if let Some(attribute) = &args.attribute {
-        wanted = with_attribute(source, *id, attribute);
-        if wanted.is_none() {
+    let mut held = None;
+    if let Some(attribute) = &wanted.attribute {
+        held = with_attribute(source, *id, attribute);
+        if held.is_none() {
             return Vec::new();
         }
     }
     let hit = |what: String| Hit { path: entry.path.clone(), what, kind: kind.clone() };
-    let Some(pattern) = pattern else {
-        return vec![hit(wanted.unwrap_or_else(|| said(data, entry, *id)))];
+    let Some(like) = &wanted.text else {
+        return vec![hit(held.unwrap_or_else(|| said(data, entry, *id)))];
     };
     let last = entry.path.rsplit('/').next().unwrap_or_default();
     let mut found = Vec::new();
-    if matches(pattern, last) || matches(pattern, &entry.path) {
+    if like.fits(last) || like.fits(&entry.path) {
         found.push(hit(said(data, entry, *id)));
     }
     for (name, value) in attributes(source, *id) {
-        if matches(pattern, &name) || matches(pattern, &value) {
+        if like.fits(&name) || like.fits(&value) {
             found.push(hit(format!("@{name} = {}", look::clipped(&value, SHOWN))));
         }
     }
     if let Object::Value(value) = object
-        && matches(pattern, &value.to_string())
+        && like.fits(&value.to_string())
     {
         found.push(hit(look::clipped(&value.to_string(), SHOWN)));
     }
@@ -222,11 +297,10 @@ fn shape((data, object): (&Dataset, &Object), entry: &Entry, id: ObjectId) -> Op
     }
 }
 
-/// Returns an attribute with this name, and with this text or pattern in its value: `name` or `name=value`.
-fn with_attribute(source: &dyn Source, id: ObjectId, wanted: &str) -> Option<String> {
-    let (name, value) = wanted.split_once('=').map_or((wanted, None), |(name, value)| (name, Some(value)));
+/// Returns an attribute with this name and this value.
+fn with_attribute(source: &dyn Source, id: ObjectId, (name, value): &(Like, Option<Like>)) -> Option<String> {
     let fits = |found: &(String, String)| {
-        is_whole(name, &found.0) && value.is_none_or(|value| matches(value, &found.1))
+        name.fits(&found.0) && value.as_ref().is_none_or(|value| value.fits(&found.1))
     };
     let (name, value) = attributes(source, id).into_iter().find(fits)?;
     Some(format!("@{name} = {}", look::clipped(&value, SHOWN)))
@@ -264,21 +338,6 @@ fn attributes(source: &dyn Source, id: ObjectId) -> Vec<(String, String)> {
         all.push((attribute.name.shown().into_owned(), text.join(", ")));
     }
     all
-}
-
-/// Returns whether a text contains a pattern, ignoring the case of letters. A pattern with `*` (any
-/// characters) or `?` (one character) must match the whole text.
-fn matches(pattern: &str, text: &str) -> bool {
-    let (pattern, text) = (pattern.to_lowercase(), text.to_lowercase());
-    if !pattern.contains(['*', '?']) {
-        return text.contains(&pattern);
-    }
-    Pattern::from(pattern.as_str()).matches(&text)
-}
-
-/// Returns whether a whole text matches a pattern, ignoring the case of letters.
-fn is_whole(pattern: &str, text: &str) -> bool {
-    Pattern::from(pattern.to_lowercase().as_str()).matches(&text.to_lowercase())
 }
 
 #[cfg(test)]
@@ -321,7 +380,28 @@ mod tests {
             ("*", "", true),
             ("?", "", false),
         ] {
-            assert_eq!(matches(pattern, text), held, "{pattern} {text}");
+            assert_eq!(Like::part(pattern, false).unwrap().fits(text), held, "{pattern} {text}");
+        }
+    }
+
+    #[test]
+    fn regular_expressions() {
+        for (regex, text, whole, part) in [
+            ("ta[sx]", "/tas", false, true),
+            ("ta[sx]", "TAX", true, true),
+            ("(?-i)ta[sx]", "TAX", false, false),
+            ("^float(32|64)$", "float32", true, true),
+            ("float32|int", "float32", true, true),
+            ("float32|int", "int16", false, true),
+            (r"\d{4}-\d\d", "on 2001-07-01", false, true),
+            ("", "anything", false, true),
+        ] {
+            assert_eq!(Like::whole(regex, true).unwrap().fits(text), whole, "{regex} {text}");
+            assert_eq!(Like::part(regex, true).unwrap().fits(text), part, "{regex} {text}");
+        }
+        for wrong in ["(", "a)|(b", "*", "[z-a]", "x{99999}{99999}"] {
+            assert!(matches!(Like::part(wrong, true), Err(Failure::Usage(_))), "{wrong}");
+            assert!(matches!(Like::whole(wrong, true), Err(Failure::Usage(_))), "{wrong}");
         }
     }
 }

@@ -10,9 +10,15 @@ use sciformats::{File, Object};
 use crate::args::Index;
 use crate::failure::{Answer, Failure, Outcome, free};
 use crate::look;
+use crate::output::{is_stdout, through_file};
 use crate::session::Session;
 
 pub(super) fn run(args: &Index, session: &Session) -> Outcome {
+    if args.output.as_deref().is_some_and(is_stdout) {
+        return through_file(".sfi", session, |path, session| {
+            run(&Index { output: Some(path.into()), ..args.clone() }, session)
+        });
+    }
     let last = || args.file.file_name().map(|name| PathBuf::from(format!("{}.sfi", name.to_string_lossy())));
     let output = args.output.clone().or_else(last);
     let nameless =

@@ -25,6 +25,7 @@ mod stats;
 pub(crate) mod tables;
 mod verify;
 mod view;
+pub(crate) mod watch;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -64,6 +65,7 @@ pub(crate) fn run(command: &Command, session: &Session) -> Outcome {
         Command::View(args) => view::run(args, session),
         #[cfg(feature = "tables")]
         Command::Sql(args) => tables::sql::run(args, session),
+        Command::Watch(args) => watch::run(args, session),
         Command::Convert(args) => convert::run(args, session),
         Command::Repack(args) => convert::repack(args, session),
         Command::Completions { shell } => shell::completions(*shell, session),

@@ -39,7 +39,7 @@ impl Pixels {
     }
 }
 
-/// The height of characters, in pixels.
+/// The size of letters, in pixels.
 pub(crate) const TEXT: f64 = 16.0;
 
 /// A surface to draw on: pixels, or a list of shapes.
@@ -49,6 +49,12 @@ pub(crate) trait Canvas {
 
     /// Draws a line through the points.
     fn line(&mut self, points: &[Point], width: f64, colour: Colour);
+
+    /// Draws a round dot.
+    fn dot(&mut self, at: Point, radius: f64, colour: Colour) {
+        // The ends of lines are round.
+        self.line(&[at, at], radius * 2.0, colour);
+    }
 
     /// Writes text, vertically centred at `at`.
     fn text(&mut self, at: Point, text: &str, anchor: Anchor);

@@ -1,27 +1,25 @@
-//! A canvas of pixels, and the PNG encoder for it. Text is drawn with the 8 × 8 dots of `font8x8`, so a
-//! picture looks the same on every machine.
+//! A canvas of pixels, and the PNG encoder for it.
 
-use font8x8::{BASIC_FONTS, GREEK_FONTS, LATIN_FONTS, MISC_FONTS, UnicodeFonts};
 use sciformats::{Error, Result};
 use sciformats_core::arith::fit;
 
 use super::canvas::{Anchor, Area, Canvas, Pixels, Point, Size, TEXT};
+use super::font;
 use super::palette::{BLACK, Colour, WHITE};
-
-/// The number of pixels per dot of a character.
-const DOT: usize = TEXT as usize / 8;
 
 /// A picture that consists of pixels.
 #[derive(Debug)]
 pub(crate) struct Raster {
     pixels: Pixels,
+    /// The number of pixels for each unit of length on the canvas.
+    scale: f64,
 }
 
 impl Raster {
-    /// Creates a white picture of this size.
-    pub(crate) fn new(Size { width, height }: Size) -> Self {
-        let (width, height) = (width as usize, height as usize);
-        Self { pixels: Pixels { width, colours: vec![WHITE; width * height] } }
+    /// Creates a white picture of this size, which has `scale` times as many pixels in both directions.
+    pub(crate) fn new(Size { width, height }: Size, scale: u32) -> Self {
+        let (width, height) = ((width * scale) as usize, (height * scale) as usize);
+        Self { pixels: Pixels { width, colours: vec![WHITE; width * height] }, scale: f64::from(scale) }
     }
 
     /// Returns the PNG file.
@@ -76,37 +74,47 @@ impl Canvas for Raster {
     }
 
     fn line(&mut self, points: &[Point], width: f64, colour: Colour) {
+        let scale = self.scale;
+        let scaled = |(x, y): Point| (x * scale, y * scale);
         for pair in points.windows(2) {
-            if let [from, to] = pair {
-                self.stroke(*from, *to, width, colour);
+            if let &[from, to] = pair {
+                self.stroke(scaled(from), scaled(to), width * scale, colour);
             }
         }
     }
 
     fn text(&mut self, (x, y): Point, text: &str, anchor: Anchor) {
-        let length = text.chars().count() as f64 * TEXT;
+        let size = TEXT * self.scale;
+        let length = font::width(text, size);
         let before = match anchor {
             Anchor::Start => 0.0,
             Anchor::Middle | Anchor::Upwards => length / 2.0,
             Anchor::End => length,
         };
-        let (along, across) = (-before, -TEXT / 2.0);
-        for (i, character) in text.chars().enumerate() {
-            let dots = dots(character);
-            for (row, dots) in dots.into_iter().enumerate() {
-                for column in (0..8).filter(|column| dots >> column & 1 == 1) {
-                    let (a, b) =
-                        (along + i as f64 * TEXT + (column * DOT) as f64, across + (row * DOT) as f64);
-                    let side = DOT as f64;
-                    let (x, y) =
-                        if anchor == Anchor::Upwards { (x + b, y - a - side) } else { (x + a, y + b) };
-                    self.fill(Area { x: x.round(), y: y.round(), width: side, height: side }, BLACK);
-                }
+        // The middle of most letters is this far above the line on which they stand.
+        let down = 0.36 * size;
+        let (x, y) = (x * self.scale, y * self.scale);
+        // Letters stand on whole pixels, so that their edges are sharp.
+        let (x, y) = match anchor {
+            Anchor::Upwards => ((x + down).round(), (y + before).round()),
+            _ => ((x - before).round(), (y + down).round()),
+        };
+        let (x, y) = (x as i64, y as i64);
+        font::draw(text, size, &mut |across, below, cover| {
+            let (x, y) = match anchor {
+                Anchor::Upwards => (x + below, y - across - 1),
+                _ => (x + across, y + below),
+            };
+            if let (Ok(x), Ok(y)) = (usize::try_from(x), usize::try_from(y)) {
+                self.mix((x, y), BLACK, cover);
             }
-        }
+        });
     }
 
     fn image(&mut self, area: Area, pixels: &Pixels) {
+        let Area { x, y, width, height } = area;
+        let [x, y, width, height] = [x, y, width, height].map(|length| length * self.scale);
+        let area = Area { x, y, width, height };
         let edge = |value: f64, most: usize| (value.round().max(0.0) as usize).min(most);
         let (width, height) = (self.pixels.width, self.pixels.height());
         let (left, right) = (edge(area.x, width), edge(area.x + area.width, width));
@@ -126,20 +134,6 @@ impl Canvas for Raster {
             }
         }
     }
-}
-
-/// Returns the rows of a character, with the first dot in the lowest bit, or a question mark if the font
-/// lacks the character.
-fn dots(character: char) -> [u8; 8] {
-    let character = match character {
-        '×' => 'x',
-        '…' => '.',
-        '−' | '–' => '-',
-        other => other,
-    };
-    let known = BASIC_FONTS.get(character).or_else(|| LATIN_FONTS.get(character));
-    let known = known.or_else(|| GREEK_FONTS.get(character)).or_else(|| MISC_FONTS.get(character));
-    known.or_else(|| BASIC_FONTS.get('?')).unwrap_or_default()
 }
 
 /// Encodes pixels as a PNG file.
@@ -169,24 +163,59 @@ mod tests {
         raster.pixels.colours.iter().filter(|colour| **colour == BLACK).count()
     }
 
+    /// The number of black pixels that all others make together.
+    fn ink(raster: &Raster) -> f64 {
+        raster.pixels.colours.iter().map(|[red, ..]| 1.0 - f64::from(*red) / 255.0).sum()
+    }
+
     #[test]
     fn lines_rectangles_and_text() {
         let size = Size { width: 40, height: 30 };
-        let mut raster = Raster::new(size);
+        let mut raster = Raster::new(size, 1);
         raster.line(&[(5.0, 10.5), (25.0, 10.5)], 1.0, BLACK);
         assert_eq!(dark(&raster), 20);
         raster.fill(Area { x: -5.0, y: 28.0, width: 100.0, height: 100.0 }, BLACK);
         assert_eq!(dark(&raster), 20 + 80);
-        let mut raster = Raster::new(size);
-        raster.text((20.0, 15.0), "I", Anchor::Middle);
-        let upright = dark(&raster);
-        let mut raster = Raster::new(size);
-        raster.text((20.0, 15.0), "I", Anchor::Upwards);
-        assert_eq!(dark(&raster), upright);
-        assert!(upright > 40);
+        raster.dot((20.0, 20.0), 3.0, BLACK);
+        assert!((25..=32).contains(&(dark(&raster) - 100)));
+        let drawn = |anchor| {
+            let mut raster = Raster::new(size, 1);
+            raster.text((20.0, 15.0), "I", anchor);
+            raster
+        };
+        let upright = ink(&drawn(Anchor::Middle));
+        assert!((12.0..40.0).contains(&upright), "{upright}");
+        assert!((ink(&drawn(Anchor::Upwards)) - upright).abs() < 0.1);
+        // The middle of the letter is where it should be, whichever way it stands.
+        for anchor in [Anchor::Middle, Anchor::Upwards] {
+            let raster = drawn(anchor);
+            let each = raster.pixels.colours.iter().enumerate().filter(|(_, colour)| **colour != WHITE);
+            let (mut sum, mut count) = ((0.0, 0.0), 0.0);
+            for (at, _) in each {
+                sum = (sum.0 + (at % 40) as f64 + 0.5, sum.1 + (at / 40) as f64 + 0.5);
+                count += 1.0;
+            }
+            assert!((sum.0 / count - 20.0).abs() < 1.5 && (sum.1 / count - 15.0).abs() < 1.5, "{anchor:?}");
+        }
         // What is not on the canvas is not drawn.
+        let mut raster = Raster::new(size, 1);
         raster.text((-300.0, 900.0), "far away", Anchor::End);
-        assert_eq!(dark(&raster), upright);
+        assert_eq!(ink(&raster), 0.0);
+    }
+
+    #[test]
+    fn a_larger_scale_has_more_pixels_of_the_same_picture() {
+        let drawn = |scale| {
+            let mut raster = Raster::new(Size { width: 60, height: 30 }, scale);
+            raster.fill(Area { x: 2.0, y: 2.0, width: 10.0, height: 5.0 }, BLACK);
+            raster.line(&[(20.0, 10.0), (50.0, 25.0)], 2.0, BLACK);
+            raster.text((30.0, 10.0), "Kelvin", Anchor::Middle);
+            raster
+        };
+        let (small, large) = (drawn(1), drawn(3));
+        assert_eq!((large.pixels.width, large.pixels.height()), (180, 90));
+        let ratio = ink(&large) / ink(&small) / 9.0;
+        assert!((0.9..1.1).contains(&ratio), "{ratio}");
     }
 
     #[test]
@@ -199,12 +228,5 @@ mod tests {
         assert_eq!(back, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]);
         let none = Pixels { width: 0, colours: Vec::new() };
         assert!(matches!(png(&none), Err(Error::Internal { .. })));
-    }
-
-    #[test]
-    fn units_have_their_letters() {
-        for character in ['m', '/', 'µ', 'Å', '°', '²', 'λ', 'Ω'] {
-            assert_ne!(dots(character), dots('?'), "{character}");
-        }
     }
 }

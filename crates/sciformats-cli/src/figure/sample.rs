@@ -3,6 +3,8 @@
 //! At each place along a line, the first, last, lowest and highest value are kept, so no peak is lost. Each
 //! place of an image keeps the mean. Values that are not finite are counted and left out.
 
+use std::collections::BTreeMap;
+
 use sciformats_core::bound;
 
 /// The values at one place of a line.
@@ -202,6 +204,74 @@ impl Bars {
     }
 }
 
+/// A point of a scatter plot, or several that fall into one place.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Spot {
+    /// Where the first of them is.
+    pub(crate) x: f64,
+    pub(crate) y: f64,
+    /// The sum of their third numbers.
+    sum: f64,
+    count: u64,
+}
+
+impl Spot {
+    /// Returns the mean of the third numbers.
+    pub(crate) fn value(&self) -> f64 {
+        self.sum / self.count as f64
+    }
+}
+
+/// Points in a plane. Those that fall into one place of the picture become one.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Cloud {
+    x: (f64, f64),
+    y: (f64, f64),
+    /// The columns and rows of the picture.
+    room: (usize, usize),
+    spots: BTreeMap<usize, Spot>,
+    pub(crate) count: u64,
+    pub(crate) left_out: u64,
+}
+
+impl Cloud {
+    /// Creates an empty cloud for points with x and y within these ranges.
+    pub(crate) fn new(x: (f64, f64), y: (f64, f64), (columns, rows): (usize, usize)) -> Self {
+        let room = (columns.max(1), rows.max(1));
+        Self { x, y, room, spots: BTreeMap::new(), count: 0, left_out: 0 }
+    }
+
+    /// Adds a point with a third number, which its colour shows.
+    pub(crate) fn add(&mut self, (x, y): (f64, f64), value: f64) {
+        if !(x.is_finite() && y.is_finite() && value.is_finite()) {
+            self.left_out += 1;
+            return;
+        }
+        self.count += 1;
+        let within = |value: f64, (low, high): (f64, f64)| {
+            let span = high / 2.0 - low / 2.0;
+            if span == 0.0 { 0.0 } else { (value / 2.0 - low / 2.0) / span }
+        };
+        let (column, row) = (place(within(x, self.x), self.room.0), place(within(y, self.y), self.room.1));
+        let spot = self.spots.entry(row * self.room.0 + column);
+        let spot = spot.or_insert(Spot { x, y, sum: 0.0, count: 0 });
+        spot.sum += value;
+        spot.count += 1;
+    }
+
+    /// Returns the points that are drawn.
+    pub(crate) fn spots(&self) -> impl Iterator<Item = &Spot> {
+        self.spots.values()
+    }
+
+    /// Returns the lowest and the highest third number.
+    pub(crate) fn range(&self) -> (f64, f64) {
+        self.spots().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), spot| {
+            (low.min(spot.value()), high.max(spot.value()))
+        })
+    }
+}
+
 /// Statistics of many values, computed without keeping the values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Statistics {
@@ -320,6 +390,21 @@ fn between(values: &[f64], part: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn points_at_one_place_become_one() {
+        let mut cloud = Cloud::new((0.0, 10.0), (0.0, 1.0), (10, 10));
+        for (x, y, z) in [(0.0, 0.0, 1.0), (0.5, 0.05, 3.0), (10.0, 1.0, 7.0), (f64::NAN, 0.0, 1.0), (1.0, 0.5, f64::INFINITY)] {
+            cloud.add((x, y), z);
+        }
+        let spots: Vec<(f64, f64, f64)> = cloud.spots().map(|spot| (spot.x, spot.y, spot.value())).collect();
+        assert_eq!(spots, [(0.0, 0.0, 2.0), (10.0, 1.0, 7.0)]);
+        assert_eq!((cloud.count, cloud.left_out, cloud.range()), (3, 2, (2.0, 7.0)));
+        // Without any extent, all are at one place.
+        let mut cloud = Cloud::new((1.0, 1.0), (1.0, 1.0), (5, 5));
+        (0..3).for_each(|_| cloud.add((1.0, 1.0), 0.0));
+        assert_eq!(cloud.spots().count(), 1);
+    }
 
     #[test]
     fn a_line_keeps_its_peaks_and_gaps() {

@@ -64,6 +64,11 @@ impl Canvas for Svg {
         ));
     }
 
+    fn dot(&mut self, (x, y): Point, radius: f64, colour: Colour) {
+        let (x, y, radius, colour) = (short(x), short(y), short(radius), hex(colour));
+        self.put(format_args!("<circle cx=\"{x}\" cy=\"{y}\" r=\"{radius}\" fill=\"{colour}\"/>\n"));
+    }
+
     fn text(&mut self, (x, y): Point, text: &str, anchor: Anchor) {
         let (x, y, text) = (short(x), short(y), escaped(text));
         let word = match anchor {
@@ -157,6 +162,7 @@ mod tests {
         let mut svg = Svg::new(Size { width: 300, height: 200 });
         svg.fill(Area { x: 1.0, y: 2.005, width: 3.5, height: 4.0 }, [255, 0, 16]);
         svg.line(&[(0.0, 0.0), (1.0 / 3.0, 2.0)], 1.5, [0, 0, 0]);
+        svg.dot((7.0, 8.0), 2.5, [0, 0, 255]);
         svg.text((5.0, 6.0), "a<b & \u{1}", Anchor::Upwards);
         let text = String::from_utf8(svg.finish().unwrap()).unwrap();
         assert!(
@@ -164,6 +170,7 @@ mod tests {
             "{text}"
         );
         assert!(text.contains("points=\"0,0 0.33,2\""), "{text}");
+        assert!(text.contains("<circle cx=\"7\" cy=\"8\" r=\"2.5\" fill=\"#0000ff\"/>"), "{text}");
         assert!(text.contains("rotate(-90 5 6)\">a&lt;b &amp; \u{FFFD}</text>"), "{text}");
         assert!(text.starts_with("<svg ") && text.ends_with("</svg>\n"));
     }

@@ -3,8 +3,9 @@
 use sciformats_core::bound;
 use unicode_width::UnicodeWidthStr;
 
+use super::canvas::Pixels;
 use super::palette::{self, Colour};
-use super::sample::{Bars, Grid, Line};
+use super::sample::{Bars, Cloud, Grid, Line};
 use super::screen::{Depth, Glyph, Look, Screen};
 use super::ticks::{Tick, brief, ticks};
 use super::{Axis, Body, Figure};
@@ -43,7 +44,7 @@ pub(crate) fn draw(figure: &Figure, (width, height): (usize, usize), depth: Dept
             lines.iter().enumerate().for_each(|(i, line)| frame.line(&mut screen, figure, (line, i)));
         }
         Body::Image { grid, values } => {
-            let (columns, rows) = fitted(grid, (frame.width, frame.height), depth);
+            let (columns, rows) = fitted((grid.columns, grid.rows), (frame.width, frame.height), depth);
             let frame = Frame { width: columns, height: rows, ..frame };
             named = frame.axes(&mut screen, figure, false);
             frame.image(&mut screen, (grid, values), depth);
@@ -54,6 +55,25 @@ pub(crate) fn draw(figure: &Figure, (width, height): (usize, usize), depth: Dept
         Body::Bars(bars) => {
             named = frame.axes(&mut screen, figure, true);
             frame.bars(&mut screen, (bars, figure.y.high));
+        }
+        Body::Points { cloud, values } => {
+            // A braille character has two columns and four rows of dots, which are about equally far from each other.
+            let (x, y) = figure.even(frame.width as f64 * 2.0 / (frame.height as f64 * 4.0));
+            let even = Figure { x, y, ..figure.clone() };
+            named = frame.axes(&mut screen, &even, true);
+            frame.points(&mut screen, &even, (cloud, values.as_ref()));
+            if let Some(values) = values.as_ref().filter(|_| depth != Depth::None) {
+                frame.colours(&mut screen, (values, foot), depth);
+                foot += 1;
+            }
+        }
+        Body::Picture { pixels, .. } => {
+            let size = (pixels.width, pixels.height());
+            let (columns, rows) = fitted(size, (frame.width, frame.height), depth);
+            let frame = Frame { width: columns, height: rows, ..frame };
+            named = frame.axes(&mut screen, figure, false);
+            frame.picture(&mut screen, pixels, depth);
+            foot = frame.top + frame.height + 2;
         }
     }
     // A label that does not fit below the picture is written above it.
@@ -78,10 +98,14 @@ pub(crate) fn draw(figure: &Figure, (width, height): (usize, usize), depth: Dept
 }
 
 /// Returns the columns and rows that an image occupies, with cells as square as possible.
-fn fitted(grid: &Grid, (width, height): (usize, usize), depth: Depth) -> (usize, usize) {
+fn fitted(
+    (columns, rows): (usize, usize),
+    (width, height): (usize, usize),
+    depth: Depth,
+) -> (usize, usize) {
     // With colours, a character shows two cells.
     let lines = if depth == Depth::None { 1 } else { 2 };
-    let (columns, rows) = (grid.columns.max(1), grid.rows.max(1));
+    let (columns, rows) = (columns.max(1), rows.max(1));
     let by_width = width / columns;
     // A shade is twice as high as wide, so each cell gets two columns if there is room.
     let wide = if lines == 1 { by_width / 2 } else { by_width };
@@ -170,6 +194,59 @@ impl Frame {
             let character = char::from_u32(0x2800 + u32::from(dots)).unwrap_or('?');
             let at = (self.left + i % self.width, self.top + i / self.width);
             screen.put(at, Glyph { character, ink, ground: None, look: Look::Plain });
+        }
+    }
+
+    /// Draws points as dots; a character has the colour of the last one in it.
+    fn points(&self, screen: &mut Screen, figure: &Figure, (cloud, values): (&Cloud, Option<&Axis>)) {
+        let (width, height) = (self.width * 2, self.height * 4);
+        let mut cells = vec![(0u8, palette::line(0)); self.width * self.height];
+        for spot in cloud.spots() {
+            let place = |part: f64, count: usize| {
+                ((part * (count - 1) as f64).round().max(0.0) as usize).min(count - 1)
+            };
+            let x = place(figure.x.position(spot.x), width);
+            let y = place(1.0 - figure.y.position(spot.y), height);
+            if let Some((dots, colour)) = cells.get_mut(y / 4 * self.width + x / 2) {
+                *dots |= match (x % 2, y % 4) {
+                    (0, 3) => 0x40,
+                    (_, 3) => 0x80,
+                    (column, row) => 1 << (row + 3 * column),
+                };
+                if let Some(values) = values {
+                    *colour = palette::scale(values.position(spot.value()));
+                }
+            }
+        }
+        for (i, (dots, colour)) in cells.into_iter().enumerate().filter(|(_, (dots, _))| *dots > 0) {
+            let character = char::from_u32(0x2800 + u32::from(dots)).unwrap_or('?');
+            let at = (self.left + i % self.width, self.top + i / self.width);
+            screen.put(at, Glyph { character, ink: Some(colour), ground: None, look: Look::Plain });
+        }
+    }
+
+    /// Draws colours as they are; without colours, as shades of their brightness.
+    fn picture(&self, screen: &mut Screen, pixels: &Pixels, depth: Depth) {
+        let lines = if depth == Depth::None { 1 } else { 2 };
+        let (columns, rows) = (pixels.width.max(1), pixels.height().max(1));
+        let colour = |x: usize, y: usize| {
+            let column = (x * columns / self.width.max(1)).min(columns - 1);
+            let row = (y * rows / (self.height * lines).max(1)).min(rows - 1);
+            pixels.colours.get(row * columns + column).copied().unwrap_or_default()
+        };
+        for y in 0..self.height {
+            for x in 0..self.width {
+                let upper = colour(x, y * lines);
+                let glyph = if depth == Depth::None {
+                    let [red, green, blue] = upper.map(f64::from);
+                    let light = (0.299 * red + 0.587 * green + 0.114 * blue) / 255.0;
+                    Glyph { character: shade(light), ink: None, ground: None, look: Look::Plain }
+                } else {
+                    let ground = Some(colour(x, y * 2 + 1));
+                    Glyph { character: '▀', ink: Some(upper), ground, look: Look::Plain }
+                };
+                screen.put((self.left + x, self.top + y), glyph);
+            }
         }
     }
 
@@ -328,6 +405,11 @@ mod tests {
         figures.push(Figure { body: Body::Bars(Bars::new((0.0, 0.0), 3)), ..line(&[0.0]) });
         let grid = Grid { rows: 1, columns: 1, values: vec![f64::NAN], left_out: 1 };
         figures.push(Figure { body: Body::Image { grid, values: axis("", 0.0, 0.0) }, ..line(&[0.0]) });
+        let mut cloud = Cloud::new((0.0, 0.0), (0.0, 0.0), (1, 1));
+        cloud.add((0.0, 0.0), 0.0);
+        figures.push(Figure { body: Body::Points { cloud, values: Some(axis("", 0.0, 0.0)) }, ..line(&[0.0]) });
+        let pixels = Pixels { width: 1, colours: vec![[1, 2, 3]] };
+        figures.push(Figure { body: Body::Picture { pixels, left_out: 0 }, ..line(&[0.0]) });
         for figure in &figures {
             for size in [(0, 0), (1, 1), (5, 3), (12, 6), (200, 60)] {
                 for depth in [Depth::None, Depth::Indexed, Depth::Full] {

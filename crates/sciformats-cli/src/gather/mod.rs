@@ -7,20 +7,22 @@ mod numbers;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use sciformats::{Array, Error, Result, SelectedAxis, Selection};
+use sciformats::{Array, ElementType, Error, Result, SelectedAxis, Selection};
+use sciformats_conventions::Role;
 use sciformats_core::bound;
 
 pub(crate) use numbers::{Numbers, is_number};
 
 use self::labels::{Dimension, of_dimension, of_values};
+use crate::figure::canvas::Pixels;
 use crate::figure::palette;
-use crate::figure::sample::{Bars, Line, Mean, Statistics};
+use crate::figure::sample::{Bars, Cloud, Line, Mean, Statistics};
 use crate::figure::{Axis, Body, Figure};
 use crate::look;
-use crate::meaning::{Thing, selection};
+use crate::meaning::{Thing, along, selection};
 
 /// The number of lines that can be told apart in one picture.
-const LINES: u64 = 7;
+pub(crate) const LINES: u64 = 7;
 
 /// A kind of picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -31,6 +33,9 @@ pub(crate) enum Kind {
     Image,
     /// A histogram
     Histogram,
+    /// Points: x, y, and a third number that their colour shows, from the last dimension of length 2 or 3, or from two or three
+    /// fields
+    Scatter,
 }
 
 /// The room that a picture has.
@@ -53,6 +58,8 @@ pub(crate) struct Subject<'a> {
     /// The selection as text, unless it is the whole array.
     pub(crate) slice: Option<String>,
     pub(crate) field: Option<&'a str>,
+    /// More fields, each of which becomes a line or a coordinate of points.
+    pub(crate) more: Vec<&'a str>,
     /// Reading ends with an error when this becomes true.
     stop: Option<&'a AtomicBool>,
 }
@@ -70,13 +77,15 @@ impl<'a> Subject<'a> {
             .shape
             .as_deref()
             .ok_or_else(|| Error::usage("array", "has a null dataspace and no elements"))?;
-        let more = bound::left(shape.len(), 2);
+        // Colours are a dimension of their own.
+        let of_picture = if colours(thing, shape) { 3 } else { 2 };
+        let more = bound::left(shape.len(), of_picture);
         let first = || Some(first_entries(thing, more)).filter(|_| more > 0 && kind != Some(Kind::Histogram));
         let slice = slice.map(str::to_owned).or_else(|| if at.is_none() { first() } else { None });
         let (selection, chosen) = selection(thing, slice.as_deref(), at)?;
         let parts: Vec<&str> = slice.as_deref().into_iter().chain(at).collect();
         let slice = (!parts.is_empty()).then(|| parts.join(", "));
-        Ok((Self { thing, array, selection, slice, field: None, stop: None }, chosen))
+        Ok((Self { thing, array, selection, slice, field: None, more: Vec::new(), stop: None }, chosen))
     }
 
     /// Returns the same part; reading it ends when `stop` becomes true.
@@ -86,7 +95,29 @@ impl<'a> Subject<'a> {
 
     /// Returns the kind of picture that suits the part.
     pub(crate) fn kind(&self) -> Kind {
-        if self.selection.shape().len() >= 2 { Kind::Image } else { Kind::Line }
+        let axes = self.selection.axes();
+        match axes.as_slice() {
+            [points, columns] if self.are_points(points, columns) => Kind::Scatter,
+            [_, _, ..] => Kind::Image,
+            _ => Kind::Line,
+        }
+    }
+
+    /// Returns whether two dimensions are those of a list of points: two or three coordinates, which have no coordinates
+    /// themselves, of more points than that.
+    fn are_points(&self, points: &SelectedAxis, columns: &SelectedAxis) -> bool {
+        let length = self.array.shape().get(columns.dimension).copied();
+        let few = (2..=3).contains(&columns.count) && length == Some(columns.count) && points.count > 3;
+        let variable = self.thing.variable();
+        let known = |axis: &SelectedAxis| variable.is_some_and(|variable| along::path(variable, axis.dimension).is_some());
+        let spaced = |axis: &SelectedAxis| {
+            let dimension = variable.and_then(|variable| variable.dimensions.get(axis.dimension));
+            dimension.is_some_and(|dimension| dimension.spacing.is_some())
+        };
+        few && columns.dimension == bound::left(self.array.shape().len(), 1)
+            && !known(columns)
+            && ![points, columns].iter().any(|axis| spaced(axis))
+            && matches!(self.array.element(), ElementType::F16 | ElementType::F32 | ElementType::F64 | ElementType::Int(_))
     }
 
     /// Returns the picture. `bars` is the number of bars of a histogram, if the user chose one.
@@ -96,7 +127,29 @@ impl<'a> Subject<'a> {
         }
         let numbers = Numbers::new(self.array.element(), self.field)?;
         let axes = self.selection.axes();
+        if !self.more.is_empty() {
+            let fields = self.fields()?;
+            return match (kind, axes.as_slice()) {
+                (Kind::Line, [along]) => self.lines_of_fields(&fields, along, room.line),
+                (Kind::Scatter, _) if fields.len() <= 3 => self.scatter_of_fields(&fields, room.image),
+                (Kind::Scatter, _) => Err(Error::usage("field", "can be given two or three times for points")),
+                _ => Err(Error::usage("field", "can only be given several times for lines and points")),
+            };
+        }
         match (kind, axes.as_slice()) {
+            (Kind::Scatter, [points, columns]) if (2..=3).contains(&columns.count) => {
+                self.scatter(&numbers, (points, columns), room.image)
+            }
+            (Kind::Scatter, _) => Err(Error::usage(
+                "array",
+                format!(
+                    "has the shape {} in this part, but points need two dimensions, of which the last has length 2 or 3",
+                    look::shape(Some(&self.selection.shape()))
+                ),
+            )),
+            (Kind::Image, [down, across, colours]) if (3..=4).contains(&colours.count) => {
+                self.photo(&numbers, (down, across, colours.count), room.image)
+            }
             (Kind::Histogram, _) => self.histogram(&numbers, bars, room.bars),
             (_, []) => Err(Error::usage("array", "has a single value in this part, which makes no picture")),
             (Kind::Line, [along]) => self.lines(&numbers, (along, None), room.line),
@@ -109,7 +162,10 @@ impl<'a> Subject<'a> {
                     "has more than {LINES} lines in this part; select some with a slice, or choose another kind of picture"
                 ),
             )),
-            (Kind::Image, [down, across]) => self.image(&numbers, (down, across), room.image),
+            (Kind::Image, [down, across]) => match self.palette() {
+                Some(palette) => self.painted(&numbers, (down, across), &palette, room.image),
+                None => self.image(&numbers, (down, across), room.image),
+            },
             (Kind::Image, axes) => {
                 let problem = format!(
                     "has {} in this part, but an image needs 2",
@@ -140,6 +196,11 @@ impl<'a> Subject<'a> {
             visit(&values);
             Ok(ControlFlow::Continue(()))
         })
+    }
+
+    /// Returns the title without a field.
+    fn plain_title(&self) -> String {
+        Self { field: None, more: Vec::new(), ..self.clone() }.title()
     }
 
     fn title(&self) -> String {
@@ -236,6 +297,192 @@ impl<'a> Subject<'a> {
         Ok(self.finish((x, y), Body::Image { grid, values }, left_out))
     }
 
+    /// Returns how each of the chosen fields becomes numbers, with its name.
+    fn fields(&self) -> Result<Vec<(&'a str, Numbers)>> {
+        let names = self.field.iter().chain(&self.more);
+        names.map(|name| Ok((*name, Numbers::new(self.array.element(), Some(name))?))).collect()
+    }
+
+    fn lines_of_fields(&self, fields: &[(&str, Numbers)], along: &SelectedAxis, room: usize) -> Result<Figure> {
+        if fields.len() as u64 > LINES {
+            return Err(Error::usage("field", format!("can be given at most {LINES} times")));
+        }
+        let dimension = of_dimension(self.thing, along);
+        let ends = (dimension.at(along, 0), dimension.at(along, bound::left(along.count, 1)));
+        let mut lines: Vec<Line> =
+            fields.iter().map(|(name, _)| Line::new(look::safe(name).into_owned(), ends, room)).collect();
+        let mut start = 0u64;
+        self.for_each_row(fields, &mut |columns| {
+            for (line, values) in lines.iter_mut().zip(columns) {
+                for (index, &value) in (start..).zip(values) {
+                    line.add(dimension.at(along, index), value);
+                }
+            }
+            start = bound::sum(start, columns.first().map_or(0, Vec::len) as u64);
+        })?;
+        let range = lines.iter().map(Line::range);
+        let (low, high) = range.fold((f64::INFINITY, f64::NEG_INFINITY), |a, b| (a.0.min(b.0), a.1.max(b.1)));
+        let left_out = lines.iter().map(|line| line.left_out).sum();
+        let x = Axis { dates: dimension.dates, ..Axis::new(safe_label(&dimension), ends.0, ends.1) };
+        let x = if ends.0 > ends.1 { x } else { x.widened() };
+        let figure = self.finish((x, Axis::new("", low, high).widened()), Body::Lines(lines), left_out);
+        Ok(Figure { title: self.plain_title(), ..figure })
+    }
+
+    /// Calls `visit` with the numbers of each field of some records at a time.
+    fn for_each_row(&self, fields: &[(&str, Numbers)], visit: &mut dyn FnMut(&[Vec<f64>])) -> Result<()> {
+        let mut columns: Vec<Vec<f64>> = vec![Vec::new(); fields.len()];
+        self.array.for_each_piece(&self.selection, &mut |bytes| {
+            if self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+                return Err(Error::io("read", std::io::ErrorKind::Interrupted.into()));
+            }
+            for (column, (_, numbers)) in columns.iter_mut().zip(fields) {
+                column.clear();
+                numbers.append(bytes, column)?;
+            }
+            visit(&columns);
+            Ok(ControlFlow::Continue(()))
+        })
+    }
+
+    fn scatter_of_fields(&self, fields: &[(&str, Numbers)], room: (usize, usize)) -> Result<Figure> {
+        let labels: Vec<String> = fields.iter().map(|(name, _)| look::safe(name).into_owned()).collect();
+        let figure = cloud(&labels, room, &mut |visit| {
+            self.for_each_row(fields, &mut |columns| {
+                let third = columns.get(2);
+                if let [x, y, ..] = columns {
+                    for (at, (&x, &y)) in x.iter().zip(y).enumerate() {
+                        visit((x, y), third.and_then(|third| third.get(at)).copied().unwrap_or(0.0));
+                    }
+                }
+            })
+        })?;
+        Ok(self.finish_cloud(figure, self.plain_title()))
+    }
+
+    fn scatter(
+        &self,
+        numbers: &Numbers,
+        (_, columns): (&SelectedAxis, &SelectedAxis),
+        room: (usize, usize),
+    ) -> Result<Figure> {
+        let units = self.thing.variable().and_then(|variable| variable.units.as_deref());
+        let units = units.map(|units| format!(" ({})", look::safe(units))).unwrap_or_default();
+        let count = bound::addressable(columns.count);
+        let labels: Vec<String> = ["x", "y", "z"].iter().take(count).map(|name| format!("{name}{units}")).collect();
+        let figure = cloud(&labels, room, &mut |visit| {
+            // A piece may end inside a point.
+            let mut point: Vec<f64> = Vec::new();
+            self.for_each(numbers, &mut |values| {
+                for &value in values {
+                    point.push(value);
+                    if let (true, [x, y, rest @ ..]) = (point.len() == count, point.as_slice()) {
+                        visit((*x, *y), rest.first().copied().unwrap_or(0.0));
+                        point.clear();
+                    }
+                }
+            })
+        })?;
+        Ok(self.finish_cloud(figure, self.title()))
+    }
+
+    fn finish_cloud(&self, (x, y, body): (Axis, Axis, Body), title: String) -> Figure {
+        let left_out = match &body {
+            Body::Points { cloud, .. } => cloud.left_out,
+            _ => 0,
+        };
+        let figure = self.finish((x, y), body, left_out);
+        let note = figure.note.replace("value", "point");
+        Figure { title, note, ..figure }
+    }
+
+    /// Returns the palette of an image, if it has one of 8-bit colours.
+    fn palette(&self) -> Option<Vec<[f64; 3]>> {
+        let variable = self.thing.variable()?;
+        let palette = variable.coordinates.iter().find(|other| other.role == Role::Palette)?;
+        let array = self.thing.file().array(&palette.path).ok()?;
+        let &[count @ 1..=65_536, 3] = array.shape() else { return None };
+        let numbers = Numbers::new(array.element(), None).ok()?;
+        let mut values = Vec::new();
+        numbers.append(&array.bytes(&array.all().ok()?).ok()?, &mut values).ok()?;
+        let colours: Vec<[f64; 3]> = values.as_chunks().0.to_vec();
+        (colours.len() as u64 == count).then_some(colours)
+    }
+
+    /// Returns a picture in the colours of a palette.
+    fn painted(
+        &self,
+        numbers: &Numbers,
+        (down, across): (&SelectedAxis, &SelectedAxis),
+        palette: &[[f64; 3]],
+        room: (usize, usize),
+    ) -> Result<Figure> {
+        let of = (down.count, across.count);
+        let mut means = [0; 3].map(|_| Mean::new(of, fitted(of, room)));
+        self.for_each(numbers, &mut |values| {
+            for (part, mean) in means.iter_mut().enumerate() {
+                let colour = |value: f64| {
+                    let colour = if value >= 0.0 { palette.get(value as usize) } else { None };
+                    colour.and_then(|colour| colour.get(part)).copied().unwrap_or(f64::NAN)
+                };
+                mean.add_all(&values.iter().map(|&value| colour(value)).collect::<Vec<f64>>());
+            }
+        })?;
+        Ok(self.coloured(means, (down, across), 1.0))
+    }
+
+    /// Returns a picture whose colours are red, green and blue parts; a fourth part is left out.
+    fn photo(
+        &self,
+        numbers: &Numbers,
+        (down, across, parts): (&SelectedAxis, &SelectedAxis, u64),
+        room: (usize, usize),
+    ) -> Result<Figure> {
+        let of = (down.count, across.count);
+        let mut means = [0; 3].map(|_| Mean::new(of, fitted(of, room)));
+        let parts = bound::addressable(parts);
+        let (mut at, mut most) = (0usize, 0f64);
+        let mut split: [Vec<f64>; 3] = Default::default();
+        self.for_each(numbers, &mut |values| {
+            for &value in values {
+                if let Some(part) = split.get_mut(at) {
+                    part.push(value);
+                    most = most.max(if value.is_finite() { value } else { 0.0 });
+                }
+                at = if at + 1 == parts { 0 } else { at + 1 };
+            }
+            for (mean, values) in means.iter_mut().zip(&mut split) {
+                mean.add_all(values);
+                values.clear();
+            }
+        })?;
+        // Bytes and words go to their largest number, and other numbers to 1 or to 255.
+        let whole = match self.array.element() {
+            ElementType::UInt(2) => 65_535.0,
+            ElementType::UInt(1) => 255.0,
+            _ if most <= 1.0 => 1.0,
+            _ => 255.0,
+        };
+        Ok(self.coloured(means, (down, across), 255.0 / whole))
+    }
+
+    fn coloured(&self, means: [Mean; 3], (down, across): (&SelectedAxis, &SelectedAxis), scale: f64) -> Figure {
+        let [red, green, blue] = means.map(Mean::finish);
+        let part = |value: f64| (value * scale).round().clamp(0.0, 255.0) as u8;
+        let parts = red.values.iter().zip(&green.values).zip(&blue.values);
+        let colours = parts.map(|((red, green), blue)| {
+            if red.is_nan() { palette::NOTHING } else { [part(*red), part(*green), part(*blue)] }
+        });
+        let pixels = Pixels { width: red.columns, colours: colours.collect() };
+        let left_out = red.left_out;
+        let axis = |axis: &SelectedAxis| {
+            let dimension = of_dimension(self.thing, axis);
+            let label = if matches!(dimension.label.as_str(), "height" | "width") { String::new() } else { safe_label(&dimension) };
+            Axis::new(label, axis.first as f64, axis.first as f64 + axis.step as f64 * axis.count as f64)
+        };
+        self.finish((axis(across), axis(down)), Body::Picture { pixels, left_out }, left_out)
+    }
+
     fn histogram(&self, numbers: &Numbers, asked: Option<usize>, room: usize) -> Result<Figure> {
         let statistics = self.statistics()?;
         let (mut low, mut high, mut count) = (statistics.low, statistics.high, asked.unwrap_or(room));
@@ -254,6 +501,44 @@ impl<'a> Subject<'a> {
         let y = Axis::new("count", 0.0, bars.most().max(1) as f64);
         Ok(self.finish((x, y), Body::Bars(bars), statistics.left_out))
     }
+}
+
+/// Goes through points: their x and y, and a third number.
+type Points<'v> = &'v mut dyn FnMut(&mut dyn FnMut((f64, f64), f64)) -> Result<()>;
+
+/// Returns the axes and the points of a scatter plot, for which all points are visited twice.
+fn cloud(labels: &[String], room: (usize, usize), points: Points<'_>) -> Result<(Axis, Axis, Body)> {
+    let none = (f64::INFINITY, f64::NEG_INFINITY);
+    let (mut x, mut y) = (none, none);
+    points(&mut |(px, py), value| {
+        if px.is_finite() && py.is_finite() && value.is_finite() {
+            x = (x.0.min(px), x.1.max(px));
+            y = (y.0.min(py), y.1.max(py));
+        }
+    })?;
+    let label = |at: usize| labels.get(at).cloned().unwrap_or_default();
+    let (x, y) = (Axis::new(label(0), x.0, x.1).widened(), Axis::new(label(1), y.0, y.1).widened());
+    // Two places for each column and row, so that points that are not at one place stay apart.
+    let (columns, rows) = (bound::product(room.0, 2), bound::product(room.1, 2));
+    let mut cloud = Cloud::new((x.low, x.high), (y.low, y.high), (columns, rows));
+    points(&mut |point, value| cloud.add(point, value))?;
+    let (low, high) = cloud.range();
+    let values = labels.get(2).map(|label| Axis::new(label.clone(), low, high).widened());
+    Ok((x, y, Body::Points { cloud, values }))
+}
+
+/// Returns whether the last dimension of an array is that of red, green and blue.
+fn colours(thing: &Thing, shape: &[u64]) -> bool {
+    let [.., _, _, 3 | 4] = shape else { return false };
+    let last = thing.variable().and_then(|variable| variable.dimensions.last()?.name.as_deref());
+    let named = last.is_some_and(|name| {
+        let name = name.to_ascii_lowercase();
+        ["colour", "color", "rgb", "rgba", "channel", "band"].iter().any(|word| name.starts_with(word))
+    });
+    // Three bytes for each of many points of a grid are nothing else.
+    let bytes = thing.array().is_ok_and(|array| *array.element() == ElementType::UInt(1));
+    let large = matches!(shape, [.., rows, columns, _] if *rows >= 16 && *columns >= 16);
+    named || (bytes && large && last.is_none())
 }
 
 /// Describes the first indices of this many dimensions, by their names if they have some.

@@ -8,8 +8,8 @@ use sciformats_conventions::type_name;
 #[derive(Clone, Debug)]
 pub(crate) struct Numbers {
     element: ElementType,
-    /// The field of a compound that is used.
-    field: Option<Name>,
+    /// The field of a compound that is used, and the field of that one, and so on.
+    field: Vec<Name>,
 }
 
 impl Numbers {
@@ -22,8 +22,8 @@ impl Numbers {
         let problem = |text: String| Err(Error::usage("array", text));
         let (one, field) = match (element, field) {
             (ElementType::Compound(fields), Some(wanted)) => {
-                match fields.iter().find(|(name, _)| name.shown() == wanted) {
-                    Some((name, one)) => (one, Some(name.clone())),
+                match inner(fields, wanted) {
+                    Some((one, path)) => (one, path),
                     None => {
                         return problem(format!("has no field {wanted}; its fields are {}", names(fields)));
                     }
@@ -38,7 +38,7 @@ impl Numbers {
                     type_name(element)
                 ));
             }
-            (plain, None) => (plain, None),
+            (plain, None) => (plain, Vec::new()),
         };
         if !is_number(one) {
             return problem(format!("holds elements of type {}, which are not numbers", type_name(one)));
@@ -74,11 +74,16 @@ impl Numbers {
     }
 
     fn one(&self, datum: &Datum<'_>) -> f64 {
-        match datum {
-            Datum::Record(fields) => {
-                let field = fields.iter().find(|(name, _)| Some(*name) == self.field.as_ref());
-                field.map_or(f64::NAN, |(_, datum)| self.one(datum))
+        let mut datum = datum;
+        let mut path = self.field.iter();
+        while let Datum::Record(fields) = datum {
+            let wanted = path.next();
+            match fields.iter().find(|(name, _)| Some(*name) == wanted) {
+                Some((_, inner)) => datum = inner,
+                None => return f64::NAN,
             }
+        }
+        match datum {
             Datum::Complex(real, imaginary, _) => real.hypot(*imaginary),
             other => other.to_f64().unwrap_or(f64::NAN),
         }
@@ -93,13 +98,29 @@ impl Numbers {
                 other => matches!(other, T::Int(_) | T::UInt(_) | T::Bool | T::Bits(_)),
             }
         }
-        match (&self.element, &self.field) {
-            (ElementType::Compound(fields), Some(field)) => {
-                fields.iter().find(|(name, _)| name == field).is_some_and(|(_, one)| whole(one))
+        let mut element = &self.element;
+        for wanted in &self.field {
+            let ElementType::Compound(fields) = element else { return false };
+            match fields.iter().find(|(name, _)| name == wanted) {
+                Some((_, inner)) => element = inner,
+                None => return false,
             }
-            (plain, _) => whole(plain),
         }
+        whole(element)
     }
+}
+
+/// Returns the field with a name, or the field `b` of the field `a` for the name `a.b`.
+fn inner<'a>(fields: &'a [(Name, ElementType)], wanted: &str) -> Option<(&'a ElementType, Vec<Name>)> {
+    if let Some((name, one)) = fields.iter().find(|(name, _)| name.shown() == wanted) {
+        return Some((one, vec![name.clone()]));
+    }
+    fields.iter().find_map(|(name, one)| {
+        let rest = wanted.strip_prefix(&*name.shown())?.strip_prefix('.')?;
+        let ElementType::Compound(fields) = one else { return None };
+        let (one, path) = inner(fields, rest)?;
+        Some((one, std::iter::once(name.clone()).chain(path).collect()))
+    })
 }
 
 fn words<const N: usize>(bytes: &[u8]) -> impl Iterator<Item = [u8; N]> {
@@ -117,8 +138,19 @@ pub(crate) fn is_number(element: &ElementType) -> bool {
 }
 
 fn names(fields: &[(Name, ElementType)]) -> String {
-    let numbers = fields.iter().filter(|(_, element)| is_number(element));
-    numbers.map(|(name, _)| name.shown().into_owned()).collect::<Vec<_>>().join(", ")
+    fn collect(fields: &[(Name, ElementType)], before: &str, found: &mut Vec<String>) {
+        for (name, element) in fields {
+            let name = format!("{before}{}", name.shown());
+            match element {
+                ElementType::Compound(fields) => collect(fields, &format!("{name}."), found),
+                element if is_number(element) => found.push(name),
+                _ => {}
+            }
+        }
+    }
+    let mut found = Vec::new();
+    collect(fields, "", &mut found);
+    found.join(", ")
 }
 
 #[cfg(test)]
@@ -142,6 +174,23 @@ mod tests {
         assert_eq!(numbers::<u64>(&[u64::MAX]), [2f64.powi(64)]);
         assert_eq!(numbers::<i128>(&[-5]), [-5.0]);
         assert_eq!(numbers::<f32>(&[0.5]), [0.5]);
+    }
+
+    #[test]
+    fn fields_of_fields() {
+        let point = ElementType::Compound(vec![("x".into(), ElementType::UInt(1)), ("y".into(), ElementType::F32)]);
+        let element = ElementType::Compound(vec![("n".into(), ElementType::UInt(1)), ("at".into(), point)]);
+        let mut bytes = vec![9, 5];
+        bytes.extend(0.5f32.to_le_bytes());
+        for (field, value, whole) in [("n", 9.0, true), ("at.x", 5.0, true), ("at.y", 0.5, false)] {
+            let numbers = Numbers::new(&element, Some(field)).unwrap();
+            let mut out = Vec::new();
+            numbers.append(&bytes, &mut out).unwrap();
+            assert_eq!((out.as_slice(), numbers.are_whole()), (&[value][..], whole), "{field}");
+        }
+        let error = Numbers::new(&element, Some("at.z")).unwrap_err().to_string();
+        assert!(error.contains("its fields are n, at.x, at.y"), "{error}");
+        assert!(Numbers::new(&element, Some("at")).is_err());
     }
 
     #[test]

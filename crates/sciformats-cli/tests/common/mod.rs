@@ -128,3 +128,34 @@ pub(crate) fn cells(path: &Path) {
     file.dataset("X/indptr").write(&[0i32, 1, 2, 2, 3]).unwrap();
     file.finish().unwrap();
 }
+
+/// A table of points on a spiral.
+pub(crate) fn spiral(path: &Path) {
+    use sciformats::hdf5_pure::{Datatype, Writer};
+    let element = Datatype::compound([("x", Datatype::float64()), ("y", Datatype::float64()), ("t", Datatype::float64())]);
+    let mut bytes = Vec::new();
+    for step in 0..200 {
+        let t = f64::from(step) / 10.0;
+        for number in [t * t.cos(), t * t.sin(), t] {
+            bytes.extend(number.to_le_bytes());
+        }
+    }
+    let mut file = Writer::create(path).unwrap();
+    file.dataset("spiral").shape([200]).datatype(element).write_raw(&bytes).unwrap();
+    file.finish().unwrap();
+}
+
+/// A photo of 12 by 20 places in red, green and blue.
+pub(crate) fn photo(path: &Path) {
+    use sciformats::hdf5_pure::Writer;
+    let mut colours = Vec::new();
+    for row in 0..12u8 {
+        for column in 0..20u8 {
+            colours.extend([row * 20, column * 12, 128]);
+        }
+    }
+    let mut file = Writer::create(path).unwrap();
+    let image = file.dataset("photo").shape([12, 20, 3]).attribute("CLASS", "IMAGE").attribute("IMAGE_SUBCLASS", "IMAGE_TRUECOLOR");
+    image.attribute("INTERLACE_MODE", "INTERLACE_PIXEL").write(&colours).unwrap();
+    file.finish().unwrap();
+}

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use sciformats::{Kind, Result};
 
-use super::{members, plain};
+use super::{awkward, members, plain};
 use crate::convention::{Convention, Meaning};
 use crate::dataset::DecodeOptions;
 use crate::decoding::Decoding;
@@ -156,6 +156,7 @@ impl Convention for AnnData {
         let compressed = node.text("h5sparse_format")?;
         Ok(match encoding(node)?.as_deref().or(compressed.as_deref()) {
             Some("dataframe") => Some(Meaning::Table(frame(node)?)),
+            Some("awkward-array") => awkward::array(node)?,
             Some("csr_matrix") => sparse(node, Major::Rows, node.numbers("shape")?)?.map(Meaning::Sparse),
             Some("csc_matrix") => sparse(node, Major::Columns, node.numbers("shape")?)?.map(Meaning::Sparse),
             Some("csr") => sparse(node, Major::Rows, node.numbers("h5sparse_shape")?)?.map(Meaning::Sparse),

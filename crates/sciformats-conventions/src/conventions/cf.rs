@@ -231,6 +231,18 @@ fn promoted(integer: &ElementType) -> ElementType {
     }
 }
 
+/// Returns how characters become texts by `_Encoding`, which is UTF-8 if there is none; `None` for encodings that are not
+/// known.
+fn characters(node: &Node) -> Result<Option<Decoding>> {
+    let encoding = node.text("_Encoding")?.unwrap_or_else(|| "utf-8".into());
+    let encoding = encoding.trim().to_ascii_lowercase().replace('_', "-");
+    Ok(match encoding.as_str() {
+        "" | "utf-8" | "utf8" | "ascii" | "us-ascii" | "646" => Some(Decoding::Characters),
+        "latin-1" | "latin1" | "latin" | "l1" | "iso-8859-1" | "iso8859-1" | "8859" | "cp819" => Some(Decoding::Latin1),
+        _ => None,
+    })
+}
+
 fn decoding(
     node: &Node,
     variable: &Variable,
@@ -240,7 +252,7 @@ fn decoding(
     let element = &variable.stored().element;
     if *element == ElementType::Text {
         if !variable.dimensions.is_empty() && node.text_width(None)? == Some(1) {
-            return Ok(Decoding::Characters);
+            return Ok(characters(node)?.unwrap_or(Decoding::Stored));
         }
         let missing = [node.text("_FillValue")?, node.text("missing_value")?].into_iter().flatten().next();
         return Ok(missing.map_or(Decoding::Stored, |missing| Decoding::Text { missing }));

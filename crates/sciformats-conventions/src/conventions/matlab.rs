@@ -5,7 +5,7 @@
 //! into `/#refs#`, a structure is a group, and a sparse matrix is a group with `MATLAB_sparse`. An array
 //! without elements contains its dimensions, and is marked by `MATLAB_empty`.
 
-use sciformats::{Datum, Decoder, ElementType, Kind, Name, Range, Result, Slab};
+use sciformats::{Datum, Decoder, ElementType, Error, Kind, Name, Range, Result, Slab};
 
 use super::plain;
 use crate::convention::{Convention, Meaning};
@@ -24,6 +24,19 @@ const LOOKED_AT: usize = 8;
 
 fn class(node: &Node) -> Result<Option<String>> {
     node.text("MATLAB_class")
+}
+
+/// The value of `MATLAB_object_decode` for objects whose contents are in `/#subsystem#`.
+const MCOS: f64 = 3.0;
+
+/// Returns whether an array only refers to an object, such as a table, a date or a list of strings.
+fn is_object(node: &Node, class: &str) -> Result<bool> {
+    let plain = matches!(
+        class,
+        "double" | "single" | "char" | "logical" | "cell" | "struct" | "int8" | "int16" | "int32" | "int64" | "uint8"
+            | "uint16" | "uint32" | "uint64" | "FileWrapper__" | "canonical empty"
+    );
+    Ok(!plain && node.number("MATLAB_object_decode")? == Some(MCOS))
 }
 
 /// Decodes a variable with its dimensions in MATLAB's order; texts become texts.
@@ -236,6 +249,12 @@ impl Convention for Matlab {
         if let Some(rows) = node.number("MATLAB_sparse")? {
             return Ok(sparse(node, rows as u64)?.map(Meaning::Sparse));
         }
+        if is_object(node, &class)? {
+            return Err(Error::unsupported(format!(
+                "an object of MATLAB's class {class}: MATLAB stores its contents in a form that is not documented (MCOS); \
+                 in MATLAB, convert it first, for example a table with table2struct or a datetime with datestr"
+            )));
+        }
         match (class.as_str(), node.kind()?) {
             ("cell", Kind::Array) => cells(node),
             ("struct", Kind::Group) => structure(node),
@@ -341,6 +360,23 @@ mod tests {
         assert_eq!(columns(&table, 0, 6), [("mixed".to_owned(), all.clone())]);
         assert_eq!(columns(&table, 1, 2), [("mixed".to_owned(), all[1..3].to_vec())]);
         assert_eq!(columns(&table, 6, 0), [("mixed".to_owned(), Vec::new())]);
+    }
+
+    #[test]
+    fn objects_are_refused_by_the_name_of_their_class() {
+        let mut tree = Memory::new(Format::Hdf5);
+        let t = tree.array(tree.root(), "t", array::<u32>(&[6, 1], &[0xdd00_0000, 2, 1, 1, 1, 1]));
+        of_class(&mut tree, t, "table");
+        tree.attribute(t, "MATLAB_object_decode", array::<i32>(&[], &[3]));
+        let n = tree.array(tree.root(), "n", array::<u32>(&[1, 1], &[7]));
+        of_class(&mut tree, n, "uint32");
+        let data = Dataset::new(File::from(tree));
+        let error = data.meaning("/t").unwrap_err().to_string();
+        assert!(error.contains("MATLAB's class table") && error.contains("MCOS"), "{error}");
+        assert!(data.variable("/n").is_ok());
+        // The file itself is known, and what it contains is named.
+        let outline = data.outline().unwrap();
+        assert!(outline.highlights.iter().any(|highlight| highlight.path == "/t" && highlight.what == "table"));
     }
 
     #[test]

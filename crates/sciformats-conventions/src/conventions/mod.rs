@@ -2,6 +2,7 @@
 
 pub(crate) mod anndata;
 pub(crate) mod asdf;
+mod awkward;
 pub(crate) mod cf;
 pub(crate) mod fast5;
 pub(crate) mod h5md;

@@ -17,7 +17,7 @@ use crate::identity::{Identity, Outline};
 use crate::node::Node;
 use crate::pickle;
 use crate::table::{Column, Records, Table};
-use crate::time::{Calendar, TimeUnits};
+use crate::time::{Calendar, Period, TimeUnits};
 
 pub(crate) struct Pandas;
 
@@ -63,19 +63,28 @@ struct Said {
     kind: Option<String>,
     /// Whether the dates belong to a time zone.
     zoned: bool,
+    /// The length of the periods that are counted.
+    period: Option<Period>,
 }
 
 impl Said {
     /// What the attributes of an array say, of which `kind` names the type.
     fn of(node: &Node, kind: &str) -> Result<Self> {
         let zone = word(node, "tz")?;
-        Ok(Self { kind: node.text(kind)?, zoned: zone.is_some_and(|zone| !zone.is_empty()) })
+        let freq = if node.text("index_class")?.as_deref() == Some("period") { node.text("freq")? } else { None };
+        let period = freq.and_then(|freq| pickle::period(&*pickle::parse(freq.as_bytes())?));
+        Ok(Self { kind: node.text(kind)?, zoned: zone.is_some_and(|zone| !zone.is_empty()), period })
     }
 
     /// What is said about a field of a table: by an attribute of its records, and by the dictionary of its group.
     fn of_field(group: &Node, (node, kind): (&Node, &str), field: &str) -> Result<Self> {
         let zone = told(group, field, "tz")?;
-        Ok(Self { kind: node.text(kind)?, zoned: zone.is_some_and(|zone| *zone != pickle::Item::Nothing) })
+        let zoned = zone.is_some_and(|zone| *zone != pickle::Item::Nothing);
+        let kind = node.text(kind)?;
+        // Only the index can consist of periods; the spacing of dates is described in the same way.
+        let counted = field == "index" && kind.as_deref() == Some("integer");
+        let freq = if counted { told(group, field, "freq")? } else { None };
+        Ok(Self { kind, zoned, period: freq.and_then(|freq| pickle::period(&freq)) })
     }
 
     /// The units of the decoded values.
@@ -87,6 +96,9 @@ impl Said {
 
 /// Returns how elements become values; `nan` is the text that means a missing text.
 fn decoding(element: &ElementType, said: &Said, nan: &str) -> Decoding {
+    if let (ElementType::Int(8), Some(period)) = (element, said.period) {
+        return Decoding::Periods(period);
+    }
     match (element, said.kind.as_deref()) {
         (ElementType::Int(8), Some(kind)) if kind.starts_with("datetime64") => {
             moments(kind, said.zoned).unwrap_or(Decoding::Stored)

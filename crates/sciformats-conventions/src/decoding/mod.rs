@@ -10,7 +10,7 @@ use sciformats::{Datum, Decoder, ElementType, Error, Result};
 pub use numbers::Numbers;
 pub(crate) use order::{Order, transposed};
 
-use crate::time::{Calendar, DateTime, TimeUnits};
+use crate::time::{Calendar, DateTime, Period, TimeUnits};
 use crate::values::Values;
 
 /// How the stored elements of a variable become its values.
@@ -43,6 +43,10 @@ pub enum Decoding {
     SecondsAndMicroseconds,
     /// The last dimension consists of characters that form a text: bytes of UTF-8, or units of UTF-16.
     Characters,
+    /// The same, where each byte is a character of Latin-1 (ISO 8859-1).
+    Latin1,
+    /// The integers count periods, such as months since 1970.
+    Periods(Period),
     /// The values are texts, one of which means a missing value.
     Text {
         /// The text that means a missing value.
@@ -62,7 +66,7 @@ pub enum Decoding {
 }
 
 /// Joins the elements of a dimension of characters.
-fn joined(element: &ElementType, bytes: &[u8], length: u64) -> Result<Vec<Option<String>>> {
+fn joined(element: &ElementType, bytes: &[u8], length: u64, latin: bool) -> Result<Vec<Option<String>>> {
     let length = usize::try_from(length).map_err(|_| Error::usage("text", "is too long for this machine"))?;
     let mut texts = Vec::new();
     if let ElementType::UInt(2) = element {
@@ -81,7 +85,12 @@ fn joined(element: &ElementType, bytes: &[u8], length: u64) -> Result<Vec<Option
         count += 1;
         if count == length {
             let ended = text.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
-            texts.push(Some(String::from_utf8_lossy(text.get(..ended).unwrap_or_default()).into_owned()));
+            let bytes = text.get(..ended).unwrap_or_default();
+            texts.push(Some(match latin {
+                // The first characters of Unicode are those of Latin-1.
+                true => bytes.iter().map(|&byte| char::from(byte)).collect(),
+                false => String::from_utf8_lossy(bytes).into_owned(),
+            }));
             text.clear();
             count = 0;
         }
@@ -90,6 +99,11 @@ fn joined(element: &ElementType, bytes: &[u8], length: u64) -> Result<Vec<Option
 }
 
 impl Decoding {
+    /// Returns whether the last dimension of the elements consists of characters.
+    pub fn joins_characters(&self) -> bool {
+        matches!(self, Self::Characters | Self::Latin1)
+    }
+
     /// Returns the type of the values in canonical bytes; see [`Values::into_canonical`].
     pub fn element(&self, stored: &ElementType) -> ElementType {
         match self {
@@ -110,7 +124,7 @@ impl Decoding {
         }
     }
 
-    /// Decodes stored elements. [`Characters`](Self::Characters) need [`Decoding::decode_texts`].
+    /// Decodes stored elements. Characters need [`Decoding::decode_texts`].
     ///
     /// # Errors
     ///
@@ -127,7 +141,15 @@ impl Decoding {
             Self::Time { numbers, units } => Values::Times(times(numbers, units, &bytes)?),
             Self::SecondsAndMicroseconds => Values::Times(halves(&bytes)),
             Self::As(element) => Values::plain(element.clone(), bytes),
-            Self::Characters => Values::Text(joined(element, &bytes, 1)?),
+            Self::Characters | Self::Latin1 => self.decode_texts(element, &bytes, 1)?,
+            Self::Periods(period) => {
+                let mut labels = Vec::new();
+                for datum in Decoder::new(element, &bytes) {
+                    let ordinal = datum?.to_i128().and_then(|ordinal| i64::try_from(ordinal).ok());
+                    labels.push(ordinal.and_then(|ordinal| period.label(ordinal)));
+                }
+                Values::Text(labels)
+            }
             Self::Text { missing } => {
                 let cells = Values::plain(element.clone(), bytes).cells()?;
                 Values::Text(cells.into_iter().map(|cell| cell.filter(|text| text != missing)).collect())
@@ -156,7 +178,7 @@ impl Decoding {
     ///
     /// As [`decode`](Self::decode).
     pub fn decode_texts(&self, element: &ElementType, bytes: &[u8], length: u64) -> Result<Values> {
-        joined(element, bytes, length).map(Values::Text)
+        joined(element, bytes, length, *self == Self::Latin1).map(Values::Text)
     }
 }
 

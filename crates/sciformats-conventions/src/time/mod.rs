@@ -7,11 +7,13 @@
 //! | [`DateTime`] | a date and a time of day, to the nanosecond |
 
 mod calendar;
+mod period;
 mod units;
 
 use std::fmt;
 
 pub use calendar::Calendar;
+pub use period::Period;
 pub use units::TimeUnits;
 
 use units::DAY;

@@ -1,10 +1,13 @@
-//! Writes files in the form that the programs of a convention require: [`NetCdf`], [`NeXus`], [`AnnData`].
+//! Writes files in the form that the programs of a convention require: [`NetCdf`], [`NeXus`], [`AnnData`]; and files of
+//! other formats as netCDF-4 files: [`NetCdfCopy`].
 
 mod anndata;
+mod copy;
 mod netcdf;
 mod nexus;
 
 pub use anndata::{AnnData, Frame};
+pub use copy::NetCdfCopy;
 pub use netcdf::{DimensionId, NetCdf};
 pub use nexus::{NeXus, NxData};
 

@@ -4,8 +4,8 @@
 
 use std::path::Path;
 
-use sciformats::hdf5_pure::{CreateOptions, ObjectId, Store, Value, Writer};
-use sciformats::{Error, Result};
+use sciformats::hdf5_pure::{CreateOptions, DatasetBuilder, ObjectId, Store, Value, Writer};
+use sciformats::{Error, Result, Slab};
 
 /// A dimension of a file that is being written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +40,24 @@ pub struct NetCdf {
     writer: Writer,
     dimensions: Vec<Planned>,
     variables: Vec<(ObjectId, Vec<DimensionId>)>,
+    /// The level at which the elements of variables are compressed.
+    level: Option<u32>,
+}
+
+/// The lengths of dimensions, and the largest ones; `None` is unlimited.
+struct Shape(Vec<u64>, Vec<Option<u64>>);
+
+/// Gives a dataset its shape. It consists of chunks if it can grow, or if that is wanted.
+fn shaped<'w>(dataset: DatasetBuilder<'w>, Shape(shape, most): Shape, chunked: bool) -> DatasetBuilder<'w> {
+    let grows = most.contains(&None);
+    // There is nothing to divide into chunks.
+    let chunked = chunked && !shape.contains(&0);
+    let dataset = dataset.shape(shape);
+    match (grows, chunked) {
+        (true, _) => dataset.max_shape(most).automatic_chunks(),
+        (false, true) => dataset.automatic_chunks(),
+        (false, false) => dataset,
+    }
 }
 
 /// The value of packed integers that are missing.
@@ -67,7 +85,7 @@ impl NetCdf {
     }
 
     fn over(writer: Writer) -> Self {
-        Self { writer, dimensions: Vec::new(), variables: Vec::new() }
+        Self { writer, dimensions: Vec::new(), variables: Vec::new(), level: None }
     }
 
     fn add(&mut self, name: &str, length: u64, unlimited: bool) -> Result<DimensionId> {
@@ -100,23 +118,78 @@ impl NetCdf {
         self.dimensions.get(dimension.0).ok_or_else(|| Error::usage("dimension", "belongs to another file"))
     }
 
-    /// Adds a variable with its values in C order. If it has the name of its only dimension, it contains the
-    /// coordinates along it. With `fill`, elements of this value are missing, and so are elements that are
-    /// never written.
+    /// Compresses the variables that are added from now on with deflate at a level from 1 to 9, after shuffling their bytes.
+    /// Texts and single values are not compressed.
+    pub fn deflate(&mut self, level: u32) {
+        self.level = Some(level);
+    }
+
+    /// Adds a variable whose values are [put](Self::put) in later, part by part. Elements that are never put in are `fill`,
+    /// or zero without it.
+    ///
+    /// ```no_run
+    /// use sciformats_conventions::sciformats::{Range, Slab};
+    /// use sciformats_conventions::write::NetCdf;
+    ///
+    /// let mut file = NetCdf::create("long.nc")?;
+    /// let (time, place) = (file.unlimited("time", 1000)?, file.dimension("place", 3)?);
+    /// let u = file.define("u", &[time, place], Some(f32::NAN))?;
+    /// for step in 0..1000 {
+    ///     let row = Slab::new(&[1000, 3], [Range::new(step, 1), Range::all(3)])?;
+    ///     file.put(u, &row, &[0.5f32, 1.5, 2.5])?;
+    /// }
+    /// file.finish()?;
+    /// # Ok::<(), sciformats_conventions::sciformats::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
-    /// [`Error::Usage`] if the number of values does not match the dimensions; otherwise the error of
-    /// writing.
-    pub fn variable<T: Store + Copy>(
+    /// [`Error::Usage`] if a dimension of another variable has this name.
+    pub fn define<T: Store + Copy>(
         &mut self,
         name: &str,
         dimensions: &[DimensionId],
-        values: &[T],
         fill: Option<T>,
     ) -> Result<ObjectId> {
-        let mut shape = Vec::new();
-        let mut most = Vec::new();
+        let (shape, coordinate) = self.place(name, dimensions)?;
+        let scalar = shape.0.is_empty();
+        let level = self.level.filter(|_| !scalar);
+        let mut dataset = shaped(self.writer.dataset(name), shape, level.is_some());
+        if let Some(level) = level {
+            dataset = dataset.shuffle().deflate(level);
+        }
+        if let Some(fill) = fill {
+            dataset = dataset.fill(fill).attribute("_FillValue", [fill]);
+        }
+        let id = dataset.create::<T>()?.id();
+        self.remember(id, dimensions, coordinate);
+        Ok(id)
+    }
+
+    /// As [`define`](Self::define), for texts of any length.
+    ///
+    /// # Errors
+    ///
+    /// As [`define`](Self::define).
+    pub fn define_texts(&mut self, name: &str, dimensions: &[DimensionId]) -> Result<ObjectId> {
+        let (shape, coordinate) = self.place(name, dimensions)?;
+        let id = shaped(self.writer.dataset(name), shape, false).create::<&str>()?.id();
+        self.remember(id, dimensions, coordinate);
+        Ok(id)
+    }
+
+    /// Puts values into a part of a variable, in C order.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Usage`] if the part is one of another shape, or if the number of values is not its own.
+    pub fn put<T: Store>(&mut self, variable: ObjectId, part: &Slab, values: &[T]) -> Result<()> {
+        self.writer.open_id(variable)?.write_slab(part, values).map(drop)
+    }
+
+    /// Returns the shape of a variable along these dimensions, and the dimension whose coordinates it contains.
+    fn place(&self, name: &str, dimensions: &[DimensionId]) -> Result<(Shape, Option<DimensionId>)> {
+        let (mut shape, mut most) = (Vec::new(), Vec::new());
         for &dimension in dimensions {
             let planned = self.planned(dimension)?;
             shape.push(planned.length);
@@ -132,19 +205,38 @@ impl NetCdf {
                 format!("{name} has the name of a dimension that is not its own"),
             ));
         }
-        let grows = most.contains(&None);
-        let mut dataset = self.writer.dataset(name).shape(shape);
-        if grows {
-            dataset = dataset.max_shape(most).automatic_chunks();
-        }
-        if let Some(fill) = fill {
-            dataset = dataset.fill(fill).attribute("_FillValue", [fill]);
-        }
-        let id = dataset.write(values)?;
+        Ok((Shape(shape, most), coordinate))
+    }
+
+    fn remember(&mut self, id: ObjectId, dimensions: &[DimensionId], coordinate: Option<DimensionId>) {
         self.variables.push((id, dimensions.to_vec()));
         if let Some(planned) = coordinate.and_then(|one| self.dimensions.get_mut(one.0)) {
             planned.coordinate = Some(id);
         }
+    }
+
+    /// Adds a variable with its values in C order. If it has the name of its only dimension, it contains the
+    /// coordinates along it. With `fill`, elements of this value are missing, and so are elements that are
+    /// never written.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Usage`] if the number of values does not match the dimensions; otherwise the error of
+    /// writing.
+    pub fn variable<T: Store + Copy>(
+        &mut self,
+        name: &str,
+        dimensions: &[DimensionId],
+        values: &[T],
+        fill: Option<T>,
+    ) -> Result<ObjectId> {
+        let (shape, coordinate) = self.place(name, dimensions)?;
+        let mut dataset = shaped(self.writer.dataset(name), shape, false);
+        if let Some(fill) = fill {
+            dataset = dataset.fill(fill).attribute("_FillValue", [fill]);
+        }
+        let id = dataset.write(values)?;
+        self.remember(id, dimensions, coordinate);
         Ok(id)
     }
 

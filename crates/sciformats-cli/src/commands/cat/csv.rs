@@ -46,8 +46,12 @@ fn spread(field: &ElementType) -> Option<&[u64]> {
     elements.is_some_and(|n| (1..=SPREAD).contains(&n)).then_some(shape)
 }
 
-/// Returns the names of the columns of a field: its own name, or `name[0][1]` for each element.
-fn columns(name: &str, field: &ElementType) -> Vec<String> {
+/// Returns the names of the columns of a field: its own name, `name[0][1]` for each element, or `name.inner` for each field of
+/// records within records.
+pub(in crate::commands) fn columns(name: &str, field: &ElementType) -> Vec<String> {
+    if let ElementType::Compound(fields) = field {
+        return fields.iter().flat_map(|(inner, field)| columns(&format!("{name}.{}", inner.shown()), field)).collect();
+    }
     let mut names = vec![name.to_owned()];
     for &count in spread(field).unwrap_or_default() {
         names = names.iter().flat_map(|name| (0..count).map(move |i| format!("{name}[{i}]"))).collect();
@@ -56,8 +60,11 @@ fn columns(name: &str, field: &ElementType) -> Vec<String> {
 }
 
 /// Returns the cells of a field, one per column.
-fn cells(datum: &Datum<'_>, field: &ElementType) -> Vec<String> {
+pub(in crate::commands) fn cells(datum: &Datum<'_>, field: &ElementType) -> Vec<String> {
     match (datum, field) {
+        (Datum::Record(values), ElementType::Compound(fields)) => {
+            values.iter().zip(fields).flat_map(|((_, value), (_, field))| cells(value, field)).collect()
+        }
         (Datum::List(elements), _) if spread(field).is_some() => elements.iter().map(value).collect(),
         (Datum::List(elements), ElementType::Vlen(_)) => vec![match elements.as_slice() {
             [] => String::new(),
@@ -95,6 +102,11 @@ mod tests {
         assert_eq!(columns("s", &array(&[2, 2])), ["s[0][0]", "s[0][1]", "s[1][0]", "s[1][1]"]);
         assert_eq!(columns("long", &array(&[65])), ["long"]);
         assert_eq!(columns("none", &array(&[0])), ["none"]);
+        let record = ElementType::Compound(vec![("x".into(), ElementType::F32), ("y".into(), array(&[2]))]);
+        assert_eq!(columns("at", &record), ["at.x", "at.y[0]", "at.y[1]"]);
+        let (x, y) = ("x".into(), "y".into());
+        let pair = Datum::List(vec![Datum::UInt(1), Datum::UInt(2)]);
+        assert_eq!(cells(&Datum::Record(vec![(&x, Datum::UInt(7)), (&y, pair)]), &record), ["7", "1", "2"]);
         let list = |count: u128| Datum::List((0..count).map(Datum::UInt).collect());
         assert_eq!(cells(&list(2), &array(&[2])), ["0", "1"]);
         assert_eq!(cells(&list(0), &array(&[0])), ["[]"]);

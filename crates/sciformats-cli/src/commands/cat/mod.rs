@@ -108,7 +108,7 @@ pub(super) enum Stop {
 }
 
 impl Stop {
-    fn into_failure(self, path: &std::path::Path) -> Failure {
+    pub(super) fn into_failure(self, path: &std::path::Path) -> Failure {
         match self {
             Self::Read(error) => Failure::of(path, &error),
             Self::Write(error) => Failure::Output(error),

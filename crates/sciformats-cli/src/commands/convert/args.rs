@@ -13,7 +13,7 @@ use crate::args::parse_size;
 use crate::failure::{Failure, Outcome, free};
 use crate::session::Session;
 
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct Convert {
     #[command(flatten)]
     pub(in crate::commands) files: Files,
@@ -66,7 +66,7 @@ impl From<TableForm> for sciformats_arrow::write::Form {
     }
 }
 
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct Repack {
     #[command(flatten)]
     pub(super) files: Files,
@@ -147,7 +147,7 @@ pub(in crate::commands) struct Files {
     /// The file to read
     #[arg(value_name = "IN")]
     pub(in crate::commands) input: PathBuf,
-    /// The file to write
+    /// The file to write; `-` is stdout
     #[arg(value_name = "OUT")]
     pub(in crate::commands) output: PathBuf,
     /// Overwrite an existing file
@@ -194,6 +194,13 @@ impl Files {
             Some(staged) => session.far().upload(&staged.path, &self.output, self.force),
             None => Ok(()),
         }
+    }
+}
+
+impl Files {
+    /// Returns the same files with another one to write.
+    pub(super) fn to(&self, output: &Path) -> Self {
+        Self { output: output.into(), ..self.clone() }
     }
 }
 

@@ -1,4 +1,4 @@
-//! `convert` to CSV, JSON and npz: arrays and tables as the convention of the file defines them.
+//! `convert` to CSV, JSON, npz, netCDF-4 and PNG: arrays and tables as the convention of the file defines them.
 
 use std::io::{self, Write};
 use std::ops::ControlFlow;
@@ -14,11 +14,13 @@ use sciformats_convert::numpy::{self, Fixed};
 
 use super::args::Convert;
 use super::zip::Zip;
+use super::{netcdf, pictures};
 use crate::commands::cat::{Part, Stop, csv, json, npy};
 use crate::commands::json::JsonObject;
 use crate::failure::{Answer, Failure, Outcome};
 use crate::look::{self, FAINT, TITLE, WELL, WRONG};
 use crate::meaning::{Thing, View, along};
+use crate::output::{is_stdout, redirected};
 use crate::session::Session;
 
 /// A format that contains arrays for other programs, and nothing else of a file.
@@ -27,22 +29,31 @@ pub(in crate::commands) enum Target {
     Csv,
     Json,
     Npz,
+    /// netCDF-4, from formats that are not HDF5.
+    NetCdf,
+    /// One picture of an array, or a series of them.
+    Png,
 }
 
 impl Target {
-    pub(super) const ALL: [Self; 3] = [Self::Csv, Self::Json, Self::Npz];
+    pub(super) const ALL: [Self; 5] = [Self::Csv, Self::Json, Self::Npz, Self::NetCdf, Self::Png];
 
     pub(super) fn word(self) -> &'static str {
         match self {
             Self::Csv => "csv",
             Self::Json => "json",
             Self::Npz => "npz",
+            Self::NetCdf => "netcdf",
+            Self::Png => "png",
         }
     }
 
     /// Returns the target that the ending of a name selects.
     pub(super) fn of(path: &Path) -> Option<Self> {
         let ending = path.extension()?.to_str()?.to_ascii_lowercase();
+        if ending == "nc" || ending == "nc4" {
+            return Some(Self::NetCdf);
+        }
         Self::ALL.into_iter().find(|target| target.word() == ending)
     }
 }
@@ -52,6 +63,11 @@ const AT_ONCE: u64 = 1 << 16;
 
 pub(super) fn run(args: &Convert, target: Target, session: &Session) -> Outcome {
     let (input, output) = (&args.files.input, &args.files.output);
+    match target {
+        Target::NetCdf => return netcdf::run(args, session),
+        Target::Png => return pictures::run(args, session),
+        Target::Csv | Target::Json | Target::Npz => {}
+    }
     let storage = &args.storage;
     if storage.chunks.is_some() || storage.filter.is_some() || storage.level.is_some() || args.check {
         return Err(Failure::Usage(format!(
@@ -59,6 +75,16 @@ pub(super) fn run(args: &Convert, target: Target, session: &Session) -> Outcome 
             target.word()
         )));
     }
+    let streamed = is_stdout(output) && !args.dry_run;
+    let aside = streamed.then(|| session.aside());
+    let session = aside.as_ref().unwrap_or(session);
+    if streamed && target == Target::Npz {
+        redirected()?;
+    }
+    if !streamed {
+        args.files.prepare(args.dry_run, session)?;
+    }
+    let place = args.files.place();
     let data = Dataset::new(session.open_whole(input)?);
     let paths = chosen(&data, args);
     let paths = if target == Target::Csv { of_one_shape(&data, paths) } else { Ok(paths) };
@@ -82,9 +108,10 @@ pub(super) fn run(args: &Convert, target: Target, session: &Session) -> Outcome 
         return Ok(Answer::of(!stopped && !things.is_empty()));
     }
     let sources: Vec<_> = things.iter().map(|(_, thing)| thing.source()).collect();
-    let written = session.watched("converting", &sources, || write(args.files.place(), target, &data, &things));
+    let written = session.watched("converting", &sources, || write(place, target, &data, &things, session));
     let size = written.map_err(|stop| match stop {
         Stop::Read(error) => Failure::of(input, &error),
+        Stop::Write(error) if streamed => Failure::Output(error),
         Stop::Write(error) => Failure::Unwritten(output.clone(), error.to_string()),
     })?;
     args.files.publish(session)?;
@@ -94,7 +121,7 @@ pub(super) fn run(args: &Convert, target: Target, session: &Session) -> Outcome 
 
 /// Returns the arrays, tables and sparse matrices that are selected, or all of them. The parts of a table and of a
 /// sparse matrix are not listed.
-fn chosen(data: &Dataset, args: &Convert) -> Vec<String> {
+pub(super) fn chosen(data: &Dataset, args: &Convert) -> Vec<String> {
     let patterns: Vec<Pattern> = args.select.iter().map(|text| Pattern::from(text.as_str())).collect();
     let selected = |path: &str| {
         let ends = path.match_indices('/').map(|(at, _)| at).filter(|&at| at > 0).chain([path.len()]);
@@ -191,7 +218,11 @@ fn lost(things: &mut Vec<(String, Thing)>) -> Vec<(String, Error)> {
     losses
 }
 
-fn told(out: &mut impl Write, losses: &[(String, Error)], session: &Session) -> Outcome<()> {
+pub(super) fn told<W: std::fmt::Display>(
+    out: &mut impl Write,
+    losses: &[(String, W)],
+    session: &Session,
+) -> Outcome<()> {
     for (path, error) in losses {
         if session.json {
             let mut line = JsonObject::new();
@@ -210,7 +241,7 @@ fn told(out: &mut impl Write, losses: &[(String, Error)], session: &Session) -> 
 }
 
 /// Reports what was written; `None` if nothing was.
-fn end(
+pub(super) fn end(
     out: &mut impl Write,
     (output, count): (&Path, usize),
     size: Option<u64>,
@@ -261,15 +292,40 @@ fn unwritten(error: Error) -> io::Error {
     }
 }
 
-/// Writes the file and returns its size.
-fn write(output: &Path, target: Target, data: &Dataset, things: &[(String, Thing)]) -> Result<u64, Stop> {
+/// Writes the file, or to stdout, and returns its size, of which nothing is told if it is stdout.
+fn write(
+    output: &Path,
+    target: Target,
+    data: &Dataset,
+    things: &[(String, Thing)],
+    session: &Session,
+) -> Result<u64, Stop> {
+    if is_stdout(output) {
+        let mut out = session.bytes();
+        contents(&mut out, target, data, things)?;
+        out.flush()?;
+        return Ok(0);
+    }
     let file = Replacement::create(output).map_err(unwritten)?;
     let mut out = io::BufWriter::with_capacity(1 << 18, Out { file, at: 0 });
+    contents(&mut out, target, data, things)?;
+    let out = out.into_inner().map_err(io::IntoInnerError::into_error)?;
+    let size = out.at;
+    out.file.finish(Durability::Process).map_err(unwritten)?;
+    Ok(size)
+}
+
+fn contents(
+    out: &mut impl Write,
+    target: Target,
+    data: &Dataset,
+    things: &[(String, Thing)],
+) -> Result<(), Stop> {
     match target {
-        Target::Csv => lines(data, things, &mut out)?,
-        Target::Json => objects(data, things, &mut out)?,
+        Target::Csv => lines(data, things, out)?,
+        Target::Json => objects(data, things, out)?,
         Target::Npz => {
-            let mut zip = Zip::new(&mut out);
+            let mut zip = Zip::new(out);
             for (path, thing) in things {
                 let name = path.trim_start_matches('/');
                 let name = if name.is_empty() { "data" } else { name };
@@ -279,11 +335,10 @@ fn write(output: &Path, target: Target, data: &Dataset, things: &[(String, Thing
             }
             zip.finish()?;
         }
+        // They have been written by others.
+        Target::NetCdf | Target::Png => {}
     }
-    let out = out.into_inner().map_err(io::IntoInnerError::into_error)?;
-    let size = out.at;
-    out.file.finish(Durability::Process).map_err(unwritten)?;
-    Ok(size)
+    Ok(())
 }
 
 /// Writes one JSON object with the arrays by their paths: dimensions, units and values.

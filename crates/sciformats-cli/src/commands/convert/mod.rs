@@ -2,6 +2,8 @@
 
 pub(crate) mod args;
 pub(super) mod export;
+mod netcdf;
+mod pictures;
 mod repack;
 mod zip;
 
@@ -18,6 +20,7 @@ use super::json::JsonObject;
 use crate::failure::{Answer, Failure, Outcome, advice};
 use crate::interrupt;
 use crate::look::{self, FAINT, TITLE, WELL, WRONG};
+use crate::output::{is_stdout, through_file};
 use crate::session::Session;
 
 pub(super) use repack::run as repack;
@@ -31,9 +34,7 @@ pub(super) fn run(args: &Convert, session: &Session) -> Outcome {
         return Ok(answer);
     }
     let Files { input, output, .. } = &args.files;
-    args.files.prepare(args.dry_run, session)?;
-    let place = args.files.place();
-    let target = match target(args)? {
+    let target = match target(args, session)? {
         Target::Format(format) => format,
         Target::Export(target) => return export::run(args, target, session),
         #[cfg(feature = "tables")]
@@ -41,6 +42,14 @@ pub(super) fn run(args: &Convert, session: &Session) -> Outcome {
             return Err(Failure::Usage(format!("{}: name a table in it as FILE:/PATH", input.display())));
         }
     };
+    if is_stdout(output) && !args.dry_run {
+        return through_file("", session, |path, session| {
+            let (files, to) = (args.files.to(path), Some(Target::Format(target)));
+            run(&Convert { files, to, ..args.clone() }, session)
+        });
+    }
+    args.files.prepare(args.dry_run, session)?;
+    let place = args.files.place();
     let file = Arc::new(session.open_cut(input)?);
     // Within one format nothing has to change, unless the file holds something that cannot be written in
     // full.
@@ -110,15 +119,22 @@ pub(super) fn run(args: &Convert, session: &Session) -> Outcome {
 }
 
 /// Returns the format to write.
-fn target(args: &Convert) -> Outcome<Target> {
+fn target(args: &Convert, session: &Session) -> Outcome<Target> {
     let output = &args.files.output;
     let by_name = || {
+        // What is HDF5 already remains as it is; everything else becomes netCDF by this name.
+        let netcdf = export::Target::of(output) == Some(export::Target::NetCdf);
+        let input = &args.files.input;
+        let other = || matches!(session.try_open_cut(input), Ok(file) if file.format() != Format::Hdf5);
+        if netcdf && input.as_path() != Path::new("-") && other() {
+            return Some(Target::Export(export::Target::NetCdf));
+        }
         let format = Format::expected_of(output).map(Target::Format);
         format.or_else(|| export::Target::of(output).map(Target::Export))
     };
     args.to.or_else(by_name).ok_or_else(|| {
         let words = Target::words().join(", ");
-        let output = output.display();
+        let output = if is_stdout(output) { "stdout".into() } else { output.display().to_string() };
         Failure::Usage(format!(
             "{output}: the ending of this name selects no format; choose one with --to: {words}"
         ))

@@ -17,10 +17,16 @@ use crate::commands::json::JsonObject;
 use crate::failure::{Answer, Failure, Outcome};
 use crate::interrupt::{self, Unfinished};
 use crate::look::{self, FAINT, TITLE, WELL, WRONG};
+use crate::output::{is_stdout, through_file};
 use crate::session::Session;
 
 pub(crate) fn run(args: &Repack, session: &Session) -> Outcome {
     let Files { input, output, .. } = &args.files;
+    if is_stdout(output) && !args.dry_run {
+        return through_file("", session, |path, session| {
+            run(&Repack { files: args.files.to(path), ..args.clone() }, session)
+        });
+    }
     args.files.prepare(args.dry_run, session)?;
     if args.lossy {
         let asked = args.options();

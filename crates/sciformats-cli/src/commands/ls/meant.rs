@@ -1,7 +1,7 @@
 //! What a line says about the meaning of an array: dimensions, units, a name for people, and the first
 //! values.
 
-use sciformats::{ArrayInfo, ObjectId, Range, Slab, Value as Told};
+use sciformats::{ArrayInfo, Error, ObjectId, Range, Slab, Value as Told};
 use sciformats_conventions::decoding::Decoding;
 use sciformats_conventions::{Dataset, Meaning, Values, Variable};
 
@@ -33,6 +33,16 @@ pub(super) fn meant(data: &Dataset, (path, id): (&str, ObjectId), glance: bool) 
     let Ok(Some(Meaning::Variable(variable))) = data.meaning_of(&data.known(path, id)) else { return None };
     let glance = if glance { look_at(&variable) } else { None };
     Some(Meant { variable: *variable, glance })
+}
+
+/// Returns the reason why an array is not decoded although its convention is known, such as an object of MATLAB.
+pub(super) fn refused(data: &Dataset, (path, id): (&str, ObjectId)) -> Option<String> {
+    match data.meaning_of(&data.known(path, id)) {
+        Err(Error::Unsupported { what, .. }) => {
+            Some(what.split(':').next().unwrap_or_default().trim_start_matches("an ").to_owned())
+        }
+        _ => None,
+    }
 }
 
 /// Reads one or two values if that costs almost nothing.

@@ -3,6 +3,7 @@
 mod cells;
 mod meant;
 mod shorten;
+mod sizes;
 mod tree;
 
 use std::fs;
@@ -15,6 +16,7 @@ use sciformats_conventions::Dataset;
 
 use self::cells::{Style, describe, described, title};
 use self::meant::{Meant, meant};
+use self::sizes::{Sizes, Totals};
 use self::tree::{Position, Walk};
 use super::FOLDERS;
 use super::json::JsonObject;
@@ -48,7 +50,7 @@ fn one(args: &Ls, session: &Session) -> Outcome {
         session,
         out,
         files: Table::new(columns(2, args.long)).fitted(),
-        table: Table::new(columns(1, args.long)).fitted(),
+        table: Table::new(if args.sizes { SIZES.to_vec() } else { columns(1, args.long) }).fitted(),
         blocks: false,
     };
     // Some files are folders, such as sparse Blosc2 frames.
@@ -82,6 +84,9 @@ fn columns(names: usize, long: bool) -> Vec<Align> {
     columns.push(Align::Left);
     columns
 }
+
+/// The columns of a list of sizes: names, stored size, uncompressed size, part of the file, and a bar.
+const SIZES: [Align; 5] = [Align::Left, Align::Right, Align::Right, Align::Right, Align::Left];
 
 struct List<'a, W> {
     args: &'a Ls,
@@ -200,10 +205,15 @@ impl<W: Write> List<'_, W> {
         let lead = if tree { "│   " } else { "    " };
         self.attributes(source, &Position { file: path, lead, path: at, name: "", several: false }, id)?;
         if tree {
-            let mut walk = Walk { path, data, seen: Seen::default(), several: false };
+            let totals = self.args.sizes.then(|| self.session.watched("listing", &[file], || Totals::new(file, id)));
+            let sum = totals.as_ref().map(|totals| totals.of(id));
+            let mut walk = Walk { path, data, seen: Seen::default(), several: false, totals };
             let _ = walk.seen.first(source, id, at);
             self.group(&mut walk, (at, id), "", 0)?;
             self.table.flush(&mut self.out)?;
+            if let Some(sum) = sum.filter(|_| !self.session.json) {
+                self.summary(sum, (at == "/").then(|| file.size()))?;
+            }
         }
         Ok(())
     }
@@ -241,6 +251,17 @@ impl<W: Write> List<'_, W> {
         let mut row = vec![name, Cell::new(FAINT, format)];
         row.extend(cells::array(info, meant, Style { long: self.args.long, several: false }));
         Ok(self.files.row(&mut self.out, row)?)
+    }
+
+    /// Writes what all arrays occupy together, and what else is in a file of this size.
+    fn summary(&mut self, sum: Sizes, file: Option<u64>) -> Outcome<()> {
+        let Sizes { stored, logical, arrays } = sum;
+        let arrays = look::count(arrays, "array");
+        let sum = format!("{arrays}: {} of {}", look::size(stored), look::size(logical));
+        let rest = file.and_then(|file| file.checked_sub(stored));
+        let rest = rest.map(|rest| format!("; everything else in the file: {}", look::size(rest)));
+        writeln!(self.out, "{FAINT}{sum}{}{FAINT:#}", rest.unwrap_or_default())?;
+        Ok(())
     }
 
     fn json(&mut self, file: &Path, path: &str, fill: impl FnOnce(&mut JsonObject)) -> Outcome<()> {

@@ -10,8 +10,9 @@ use sciformats_conventions::Dataset;
 
 use super::List;
 use super::cells::{self, Style, describe, described, wrong};
-use super::meant::{mark, meant};
+use super::meant::{mark, meant, refused};
 use super::shorten::{Line, Shortened};
+use super::sizes::{Sizes, Totals};
 use crate::commands::attrs;
 use crate::failure::Outcome;
 use crate::look::{self, Cell, FAINT, GROUP, LINK, PLAIN};
@@ -38,6 +39,8 @@ pub(super) struct Walk<'a> {
     pub(super) seen: Seen,
     /// Whether the current group stands for several groups that are alike.
     pub(super) several: bool,
+    /// The bytes of its groups, if they are shown.
+    pub(super) totals: Option<Totals>,
 }
 
 impl<W: Write> List<'_, W> {
@@ -123,7 +126,7 @@ impl<W: Write> List<'_, W> {
             Ok(object) => object,
             Err(error) => return self.damaged(&position, &error),
         };
-        self.object(&position, (walk.data, id), &object)?;
+        self.object(&position, (walk, id), &object)?;
         self.attributes(source, &Position { lead: below, ..position }, id)?;
         if matches!(object, Object::Group) && self.args.descends(depth) {
             let outside = std::mem::replace(&mut walk.several, several);
@@ -136,9 +139,15 @@ impl<W: Write> List<'_, W> {
     fn object(
         &mut self,
         at: &Position<'_>,
-        (data, id): (&Dataset, ObjectId),
+        (walk, id): (&Walk<'_>, ObjectId),
         object: &Object,
     ) -> Outcome<()> {
+        let data = walk.data;
+        let sizes = walk.totals.as_ref().and_then(|totals| match object {
+            Object::Group => Some(totals.of(id)),
+            Object::Array(info) => Some(Sizes::of(info)),
+            _ => None,
+        });
         // Groups that stand for several, and remote ones, are not examined.
         let glance = !at.several && !self.session.far().is_far(at.file);
         let meant = match object {
@@ -146,23 +155,41 @@ impl<W: Write> List<'_, W> {
             _ => None,
         };
         if self.session.json {
-            return self.json(at.file, at.path, |line| describe(line, object, meant.as_ref()));
+            return self.json(at.file, at.path, |line| {
+                describe(line, object, meant.as_ref());
+                if let (Some(sizes), Object::Group) = (sizes, object) {
+                    line.value("arrays", sizes.arrays).value("stored", sizes.stored).value("logical", sizes.logical);
+                }
+            });
         }
         let lead = Cell::new(FAINT, at.lead);
         let name = look::safe(at.name);
-        let row = match object {
-            Object::Group => {
+        let row = match (object, sizes) {
+            (Object::Group, Some(sizes)) => {
+                let mut row = vec![lead.and(GROUP, name).and(FAINT, "/")];
+                row.extend(sizes.cells(data.file().size()));
+                row
+            }
+            (Object::Group, None) => {
                 let mark = mark(data, (at.path, id)).map(|mark| look::safe(&mark).into_owned());
                 let group = lead.and(GROUP, name).and(FAINT, "/");
                 mark.map_or_else(|| vec![group.clone()], |mark| vec![group.clone(), Cell::new(FAINT, mark)])
             }
-            Object::Array(info) => {
+            (Object::Array(info), _) => {
                 let mut row = vec![lead.and_cell(cells::name(at.name, meant.as_ref()))];
                 let style = Style { long: self.args.long, several: at.several };
-                row.extend(cells::array(info, meant.as_ref(), style));
+                row.extend(match sizes {
+                    Some(sizes) => sizes.cells(data.file().size()),
+                    None => cells::array(info, meant.as_ref(), style),
+                });
+                if meant.is_none() && glance && sizes.is_none() {
+                    let why = refused(data, (at.path, id));
+                    let last = why.as_ref().and_then(|_| row.pop());
+                    row.extend(last.zip(why).map(|(last, why)| last.and(FAINT, format!(" {}", look::safe(&why)))));
+                }
                 row
             }
-            other => vec![lead.and(PLAIN, name), described(other)],
+            (other, _) => vec![lead.and(PLAIN, name), described(other)],
         };
         Ok(self.table.row(&mut self.out, row)?)
     }

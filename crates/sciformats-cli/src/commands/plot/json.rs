@@ -13,6 +13,8 @@ pub(super) fn figure(figure: &Figure) -> String {
         Body::Lines(_) => "line",
         Body::Image { .. } => "image",
         Body::Bars(_) => "histogram",
+        Body::Points { .. } => "scatter",
+        Body::Picture { .. } => "picture",
     };
     object.value("kind", kind).value("title", figure.title.as_str());
     object.raw("x", &axis(&figure.x)).raw("y", &axis(&figure.y));
@@ -29,6 +31,23 @@ pub(super) fn figure(figure: &Figure) -> String {
         Body::Bars(bars) => {
             let counts = bars.counts.iter().map(|&count| count.into()).collect();
             object.value("counts", Value::List(counts)).value("not_finite", bars.left_out);
+        }
+        Body::Points { cloud, values } => {
+            object.raw("points_x", &numbers(cloud.spots().map(|spot| spot.x)));
+            object.raw("points_y", &numbers(cloud.spots().map(|spot| spot.y)));
+            if let Some(values) = values {
+                object.raw("values", &axis(values));
+                object.raw("points_value", &numbers(cloud.spots().map(|spot| spot.value())));
+            }
+            object.value("count", cloud.count).value("not_finite", cloud.left_out);
+        }
+        Body::Picture { pixels, left_out } => {
+            let row = |row: &[[u8; 3]]| {
+                let colours = row.iter().map(|colour| numbers(colour.iter().map(|&part| f64::from(part))));
+                list(colours)
+            };
+            object.raw("image", &list(pixels.colours.chunks(pixels.width.max(1)).map(row)));
+            object.value("not_finite", *left_out);
         }
     }
     object.finish()

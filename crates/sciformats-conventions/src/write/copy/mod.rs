@@ -1,0 +1,565 @@
+//! Files of other formats as netCDF-4 files: variables with dimensions and units, as far as the source has them.
+//!
+//! | source | becomes |
+//! |---|---|
+//! | an array, a quantity of ASDF | a variable; `/a/b` is called `a_b` |
+//! | a list of records, a table | a variable for each column |
+//! | complex numbers | two variables, with `_real` and `_imag` after the name |
+//! | dates | microseconds since 1970 in their calendar |
+//! | truth values | bytes with the attribute `dtype` = `bool`, as xarray writes them |
+//! | enumerations | integers with `flag_values` and `flag_meanings` |
+//! | what a GSD file stores in each frame | a variable along the dimension `frame`; rows that a frame lacks are missing |
+//! | single values of a tree | attributes of the file |
+//!
+//! A dimension has the name that the source gives it. Others are called `dim_N` after their length.
+
+mod frames;
+mod kind;
+mod names;
+
+use std::collections::HashMap;
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use sciformats::hdf5_pure::ObjectId;
+use sciformats::walk::{Found, breadth_first};
+use sciformats::{AttributeValue, Decoder, ElementType, Error, Format, Object, Result, Slab, Value};
+
+use self::frames::Frames;
+use self::kind::{Kind, NO_TIME, half};
+use self::names::{Names, Side};
+use super::{DimensionId, NetCdf};
+use crate::convention::Meaning;
+use crate::dataset::Dataset;
+use crate::decoding::Decoding;
+use crate::table::{Column, Table};
+use crate::time::Calendar;
+use crate::values::Values;
+use crate::variable::Variable;
+
+/// The number of elements that are copied at once.
+const AT_ONCE: u64 = 1 << 20;
+
+/// Attributes that belong to the way in which netCDF stores its files.
+const OWN: [&str; 9] = [
+    "CLASS",
+    "NAME",
+    "DIMENSION_LIST",
+    "REFERENCE_LIST",
+    "DIMENSION_LABELS",
+    "_FillValue",
+    "_NCProperties",
+    "_Netcdf4Dimid",
+    "_Netcdf4Coordinates",
+];
+
+/// The plan of a netCDF-4 file with the contents of another file.
+///
+/// ```no_run
+/// use sciformats_conventions::Dataset;
+/// use sciformats_conventions::write::NetCdfCopy;
+///
+/// let data = Dataset::open("run.gsd")?;
+/// let copy = NetCdfCopy::new(&data, &|_| true)?;
+/// for (path, why) in copy.losses() {
+///     println!("{path} is left out: {why}");
+/// }
+/// copy.create("run.nc", None)?;
+/// # Ok::<(), sciformats_conventions::sciformats::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct NetCdfCopy {
+    variables: Vec<Planned>,
+    globals: Vec<(String, Told)>,
+    losses: Vec<(String, String)>,
+}
+
+/// A variable that is going to be written.
+#[derive(Debug)]
+struct Planned {
+    name: String,
+    dimensions: Vec<Side>,
+    kind: Kind,
+    /// Whether some elements may be missing.
+    missing: bool,
+    attributes: Vec<(String, Told)>,
+    origin: Origin,
+}
+
+/// Where the elements of a variable come from.
+#[derive(Debug)]
+enum Origin {
+    Variable(Box<Variable>, As),
+    Column(Box<Column>, As),
+    Frames(Frames),
+}
+
+/// What of the elements is stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum As {
+    Same,
+    Real,
+    Imaginary,
+    /// Microseconds since 1970.
+    Time(Calendar),
+}
+
+/// The value of an attribute.
+#[derive(Clone, Debug, PartialEq)]
+enum Told {
+    Text(String),
+    Texts(Vec<String>),
+    Whole(Vec<i64>),
+    Numbers(Vec<f64>),
+    /// Integers of the type of the variable.
+    Own(Vec<i128>),
+}
+
+impl NetCdfCopy {
+    /// Plans a file with the objects for whose path `selected` is true.
+    ///
+    /// # Errors
+    ///
+    /// An error if the file cannot be listed.
+    pub fn new(data: &Dataset, selected: &dyn Fn(&str) -> bool) -> Result<Self> {
+        let mut copy = Self { variables: Vec::new(), globals: Vec::new(), losses: Vec::new() };
+        let mut names = Names::default();
+        let file = data.file();
+        let source = file.source();
+        let frames = file.format() == Format::Gsd;
+        let mut wholes: Vec<String> = Vec::new();
+        let mut failed = None;
+        let _ = breadth_first(source, ("/", source.root()), file.limits(), &mut |entry| {
+            let path = entry.path.as_str();
+            let inside = |whole: &String| path.starts_with(whole.as_str());
+            if wholes.iter().any(inside) || (frames && (path == "/frames" || path.starts_with("/frames/"))) {
+                return ControlFlow::Continue(());
+            }
+            let object = match &entry.what {
+                Found::Object(_, object) => object,
+                Found::Unreadable(error) | Found::Unlisted(error) if selected(path) => {
+                    copy.lose(path, error.to_string());
+                    return ControlFlow::Continue(());
+                }
+                _ => return ControlFlow::Continue(()),
+            };
+            let Found::Object(id, _) = &entry.what else { return ControlFlow::Continue(()) };
+            let meaning = match object {
+                Object::Group | Object::Array(_) => data.meaning_of(&data.known(path, *id)),
+                Object::Value(value) => {
+                    if selected(path) {
+                        copy.global(path, value);
+                    }
+                    return ControlFlow::Continue(());
+                }
+                Object::Datatype(_) => return ControlFlow::Continue(()),
+                Object::Damaged { error, .. } => {
+                    copy.lose(path, error.to_string());
+                    return ControlFlow::Continue(());
+                }
+            };
+            if matches!((object, &meaning), (Object::Group, Ok(Some(_)))) {
+                wholes.push(format!("{}/", path.trim_end_matches('/')));
+            }
+            if !selected(path) {
+                return ControlFlow::Continue(());
+            }
+            match meaning {
+                Ok(Some(Meaning::Variable(variable))) if variable.is_dimension() => {}
+                Ok(Some(Meaning::Variable(variable))) => copy.variable(path, *variable, &mut names),
+                Ok(Some(Meaning::Table(table))) => copy.table(path, &table, &mut names),
+                Ok(Some(Meaning::Sparse(_))) => copy.lose(path, "is a sparse matrix, which netCDF does not have"),
+                Ok(None) if matches!(object, Object::Array(_)) => copy.lose(path, "has no elements"),
+                Ok(None) => {}
+                Err(error) => copy.lose(path, error.to_string()),
+            }
+            ControlFlow::Continue(())
+        });
+        if frames && selected("/frames") {
+            if let Err(error) = frames::plan(data, &mut copy, &mut names) {
+                failed = Some(error);
+            }
+        }
+        if let Some(error) = failed {
+            return Err(error);
+        }
+        copy.root(data)?;
+        Ok(copy)
+    }
+
+    /// Returns what is left out, with the reasons.
+    pub fn losses(&self) -> &[(String, String)] {
+        &self.losses
+    }
+
+    /// Returns the number of variables.
+    pub fn variables(&self) -> usize {
+        self.variables.len()
+    }
+
+    fn lose(&mut self, path: &str, why: impl Into<String>) {
+        self.losses.push((path.to_owned(), why.into()));
+    }
+
+    /// Plans the attributes of the file.
+    fn root(&mut self, data: &Dataset) -> Result<()> {
+        let source = data.file().source();
+        let said = format!("{} {}", data.file().format(), source.headline());
+        self.globals.insert(0, ("source_format".into(), Told::Text(said.trim().to_owned())));
+        let root = data.node("/")?;
+        // The attributes of a single array are those of its variable.
+        if matches!(root.object()?, Object::Group) {
+            let attributes = attributes(data, "/", &mut self.losses)?;
+            self.globals.extend(attributes);
+        }
+        Ok(())
+    }
+
+    /// Plans an attribute of the file for a value of a tree: `/meta/name` is called `meta.name`.
+    fn global(&mut self, path: &str, value: &Value) {
+        let name = path.trim_start_matches('/').replace('/', ".");
+        match told(value) {
+            Some(told) if !name.is_empty() => self.globals.push((name, told)),
+            _ if matches!(value, Value::Null) => {}
+            _ => self.lose(path, "is a value that an attribute of netCDF cannot be"),
+        }
+    }
+
+    fn variable(&mut self, path: &str, variable: Variable, names: &mut Names) {
+        let mut sides: Vec<Side> = Vec::new();
+        for dimension in &variable.dimensions {
+            sides.push(names.side(dimension.name.as_deref(), dimension.length, dimension.unlimited));
+        }
+        let name = names.variable(path, &sides);
+        let time = match &variable.decoding {
+            Decoding::Time { units, .. } => Some(units.calendar()),
+            Decoding::SecondsAndMicroseconds => Some(Calendar::ProlepticGregorian),
+            _ => None,
+        };
+        let mut attributes = Vec::new();
+        let text = |name: &str, text: &Option<String>| {
+            text.as_ref().map(|text| (name.to_owned(), Told::Text(text.clone())))
+        };
+        attributes.extend(text("long_name", &variable.long_name));
+        attributes.extend(text("standard_name", &variable.standard_name));
+        attributes.extend(text("units", &variable.units).filter(|_| time.is_none()));
+        if let Ok(others) = self::attributes_of(&variable, &mut self.losses) {
+            attributes.extend(others);
+        }
+        let mut element = variable.element();
+        while let ElementType::Array { element: inner, shape } = element {
+            sides.extend(shape.iter().map(|&length| names.side(None, length, false)));
+            element = *inner;
+        }
+        let of = Of { path, name, sides, attributes, time };
+        let origin = |part| Origin::Variable(Box::new(variable.clone()), part);
+        self.add(of, &element, &origin);
+    }
+
+    fn table(&mut self, path: &str, table: &Table, names: &mut Names) {
+        let rows = names.rows(path, table.rows);
+        for column in table.all_columns() {
+            let name = if column.name.is_empty() { "index" } else { column.name.as_str() };
+            let inside = format!("{}/{name}", path.trim_end_matches('/'));
+            let mut sides = vec![rows.clone()];
+            sides.extend(column.row_shape().into_iter().map(|length| names.side(None, length, false)));
+            let mut element = column.element_for(crate::decoded::For::Programs);
+            while let ElementType::Array { element: inner, shape } = element {
+                // The dimensions of a column of arrays are known already.
+                if sides.len() == 1 {
+                    sides.extend(shape.iter().map(|&length| names.side(None, length, false)));
+                }
+                element = *inner;
+            }
+            let units = column.units.clone().map(|units| ("units".to_owned(), Told::Text(units)));
+            let time = column.calendar();
+            let name = names.variable(&inside, &sides);
+            let attributes = units.into_iter().filter(|_| time.is_none()).collect();
+            let of = Of { path: &inside, name, sides, attributes, time };
+            let origin = |part| Origin::Column(Box::new(column.clone()), part);
+            self.add(of, &element, &origin);
+        }
+    }
+
+    /// Adds one variable, or two for complex numbers.
+    fn add(&mut self, of: Of<'_>, element: &ElementType, origin: &dyn Fn(As) -> Origin) {
+        let Of { path, name, sides: dimensions, mut attributes, time } = of;
+        if let Some(calendar) = time {
+            let text = |text: &str| Told::Text(text.to_owned());
+            attributes.push(("units".into(), text("microseconds since 1970-01-01")));
+            attributes.push(("calendar".into(), text(calendar.name())));
+            let (kind, origin) = (Kind::I64, origin(As::Time(calendar)));
+            self.variables.push(Planned { name, dimensions, kind, missing: true, attributes, origin });
+            return;
+        }
+        if let Some((part, _)) = half(element, &[], false) {
+            let Some(kind) = Kind::of(&part) else { return };
+            for (end, part) in [("real", As::Real), ("imag", As::Imaginary)] {
+                self.variables.push(Planned {
+                    name: format!("{name}_{end}"),
+                    dimensions: dimensions.clone(),
+                    kind,
+                    missing: false,
+                    attributes: attributes.clone(),
+                    origin: origin(part),
+                });
+            }
+            return;
+        }
+        let Some(kind) = Kind::of(element) else {
+            return self.lose(path, format!("has elements of type {element}, which netCDF does not have"));
+        };
+        describe(element, &mut attributes);
+        let origin = origin(As::Same);
+        self.variables.push(Planned { name, dimensions, kind, missing: false, attributes, origin });
+    }
+
+    /// Writes the file at `path`, where there must not be one yet. With `level`, elements are compressed with deflate.
+    ///
+    /// # Errors
+    ///
+    /// An error if elements cannot be read, or if the file cannot be written; `Io` if there is a file already.
+    pub fn create(&self, path: impl AsRef<Path>, level: Option<u32>) -> Result<()> {
+        self.write(NetCdf::create(path)?, level)
+    }
+
+    /// As [`create`](Self::create), but replaces an existing file when the new one is complete.
+    ///
+    /// # Errors
+    ///
+    /// As [`create`](Self::create).
+    pub fn overwrite(&self, path: impl AsRef<Path>, level: Option<u32>) -> Result<()> {
+        self.write(NetCdf::overwrite(path)?, level)
+    }
+
+    fn write(&self, mut file: NetCdf, level: Option<u32>) -> Result<()> {
+        if let Some(level) = level {
+            file.deflate(level);
+        }
+        let mut known: HashMap<&str, DimensionId> = HashMap::new();
+        for side in self.variables.iter().flat_map(|variable| &variable.dimensions) {
+            if !known.contains_key(side.name.as_str()) {
+                let id = match side.unlimited {
+                    true => file.unlimited(&side.name, side.length)?,
+                    false => file.dimension(&side.name, side.length)?,
+                };
+                known.insert(&side.name, id);
+            }
+        }
+        for (name, told) in &self.globals {
+            match told {
+                Told::Text(text) => file.global(name, text.as_str())?,
+                Told::Texts(texts) => file.global(name, texts.iter().map(String::as_str).collect::<Vec<_>>())?,
+                Told::Whole(numbers) => file.global(name, numbers.clone())?,
+                Told::Numbers(numbers) => file.global(name, numbers.clone())?,
+                Told::Own(_) => {}
+            }
+        }
+        for variable in &self.variables {
+            let sides = variable.dimensions.iter();
+            let dimensions: Vec<DimensionId> = sides.filter_map(|side| known.get(side.name.as_str()).copied()).collect();
+            let id = variable.kind.define(&mut file, (&variable.name, &dimensions), variable.missing)?;
+            for (name, told) in &variable.attributes {
+                match told {
+                    Told::Text(text) => file.attribute(id, name, text.as_str())?,
+                    Told::Texts(texts) => {
+                        file.attribute(id, name, texts.iter().map(String::as_str).collect::<Vec<_>>())?;
+                    }
+                    Told::Whole(numbers) => file.attribute(id, name, numbers.clone())?,
+                    Told::Numbers(numbers) => file.attribute(id, name, numbers.clone())?,
+                    Told::Own(numbers) => {
+                        variable.kind.attribute(&mut file, id, name, numbers)?;
+                    }
+                }
+            }
+            variable.fill(&mut file, id)?;
+        }
+        file.finish()
+    }
+}
+
+/// What several variables of one object have in common.
+struct Of<'a> {
+    path: &'a str,
+    name: String,
+    sides: Vec<Side>,
+    attributes: Vec<(String, Told)>,
+    time: Option<Calendar>,
+}
+
+/// Adds the attributes that say what integers stand for.
+fn describe(element: &ElementType, attributes: &mut Vec<(String, Told)>) {
+    match element {
+        ElementType::Bool => attributes.push(("dtype".into(), Told::Text("bool".into()))),
+        ElementType::Enum { members, .. } => {
+            let words = members.iter().map(|(name, _)| name.shown().replace([' ', '\t', '\n'], "_"));
+            attributes.push(("flag_values".into(), Told::Own(members.iter().map(|(_, value)| *value).collect())));
+            attributes.push(("flag_meanings".into(), Told::Text(words.collect::<Vec<_>>().join(" "))));
+        }
+        _ => {}
+    }
+}
+
+impl Planned {
+    fn shape(&self) -> Vec<u64> {
+        self.dimensions.iter().map(|side| side.length).collect()
+    }
+
+    /// Copies the elements.
+    fn fill(&self, file: &mut NetCdf, id: ObjectId) -> Result<()> {
+        let shape = self.shape();
+        let whole = Slab::all(&shape)?;
+        match &self.origin {
+            Origin::Variable(variable, part) => {
+                let rank = variable.dimensions.len();
+                let own = Slab::all(&variable.shape())?;
+                let each = shape.get(rank..).unwrap_or_default().iter().try_fold(1u64, |all, &side| all.checked_mul(side));
+                for piece in own.pieces((AT_ONCE / each.unwrap_or(1).max(1)).max(1)) {
+                    let mut ranges = piece.ranges().to_vec();
+                    ranges.extend(whole.ranges().iter().skip(rank));
+                    self.put(file, (id, &Slab::new(&shape, ranges)?), variable.read_slab(&piece)?, *part)?;
+                }
+                Ok(())
+            }
+            Origin::Column(column, part) => {
+                let rows = shape.first().copied().unwrap_or(1).max(1);
+                let each = (whole.len() / rows).max(1);
+                for piece in whole.pieces_along(0, (AT_ONCE / each).max(1)) {
+                    let Some(range) = piece.ranges().first() else { continue };
+                    self.put(file, (id, &piece), column.read(range.start, range.count)?, *part)?;
+                }
+                Ok(())
+            }
+            Origin::Frames(frames) => frames.fill(file, (id, self.kind, &shape)),
+        }
+    }
+
+    fn put(&self, file: &mut NetCdf, place: (ObjectId, &Slab), values: Values, part: As) -> Result<()> {
+        if let (As::Time(calendar), Values::Times(times)) = (part, &values) {
+            let micro = |time: &Option<crate::time::DateTime>| match time {
+                None => Ok(NO_TIME),
+                Some(time) => i64::try_from(time.nanoseconds(calendar).div_euclid(1000))
+                    .map_err(|_| Error::unsupported(format!("the date {time} in microseconds"))),
+            };
+            let numbers = times.iter().map(micro).collect::<Result<Vec<i64>>>()?;
+            return file.put(place.0, place.1, &numbers);
+        }
+        let (mut element, bytes) = values.into_canonical()?;
+        while let ElementType::Array { element: inner, .. } = element {
+            element = *inner;
+        }
+        match half(&element, &bytes, part == As::Imaginary) {
+            Some((element, bytes)) => self.kind.put(file, place, (&element, &bytes)),
+            None => self.kind.put(file, place, (&element, &bytes)),
+        }
+    }
+}
+
+/// Returns the attributes of the array of a variable, except those that its description contains.
+fn attributes_of(variable: &Variable, losses: &mut Vec<(String, String)>) -> Result<Vec<(String, Told)>> {
+    const SAID: [&str; 14] = [
+        "units",
+        "unit",
+        "long_name",
+        "standard_name",
+        "scale_factor",
+        "add_offset",
+        "missing_value",
+        "valid_min",
+        "valid_max",
+        "valid_range",
+        "_Unsigned",
+        "calendar",
+        "flag_values",
+        "flag_masks",
+    ];
+    let data = Dataset::new(std::sync::Arc::clone(variable.node().file()));
+    let mut all = attributes(&data, variable.path(), losses)?;
+    all.retain(|(name, _)| !SAID.contains(&name.as_str()));
+    Ok(all)
+}
+
+/// Returns the attributes of an object as far as netCDF can have them.
+fn attributes(data: &Dataset, path: &str, losses: &mut Vec<(String, String)>) -> Result<Vec<(String, Told)>> {
+    let node = data.node(path)?;
+    let mut all = Vec::new();
+    for attribute in data.file().source().attributes(node.id())? {
+        let attribute = attribute?;
+        let name = attribute.name.shown().into_owned();
+        if OWN.contains(&name.as_str()) {
+            continue;
+        }
+        match attribute.value.ok().as_ref().and_then(said) {
+            Some(told) => all.push((name.replace('/', "_"), told)),
+            None => losses.push((format!("{path}@{name}"), "is a value that an attribute of netCDF cannot be".into())),
+        }
+    }
+    Ok(all)
+}
+
+/// Returns the value of an attribute: numbers, texts, or anything else as JSON.
+fn said(value: &AttributeValue) -> Option<Told> {
+    let shape = value.shape.as_ref()?;
+    let bytes = value.data.as_ref().ok()?;
+    let (mut numbers, mut whole, mut texts) = (Vec::new(), Vec::new(), Vec::new());
+    let mut others = Vec::new();
+    for datum in Decoder::new(&value.element, bytes) {
+        let datum = datum.ok()?;
+        whole.extend(datum.to_i128().and_then(|value| i64::try_from(value).ok()));
+        numbers.extend(datum.to_f64());
+        if value.element == ElementType::Text {
+            texts.push(datum.to_string());
+        } else {
+            let mut text = String::new();
+            datum.write_json(&mut text);
+            others.push(text);
+        }
+    }
+    let count = others.len().max(texts.len());
+    match () {
+        () if count == 0 => None,
+        () if whole.len() == count && value.element != ElementType::Bool => Some(Told::Whole(whole)),
+        () if numbers.len() == count && value.element.is_real() => Some(Told::Numbers(numbers)),
+        () if texts.len() == count && shape.is_empty() => texts.pop().map(Told::Text),
+        () if texts.len() == count => Some(Told::Texts(texts)),
+        () if count == 1 => others.pop().map(Told::Text),
+        () => Some(Told::Text(format!("[{}]", others.join(", ")))),
+    }
+}
+
+/// Returns a value of a tree as the value of an attribute; `None` for what has no meaning there.
+fn told(value: &Value) -> Option<Told> {
+    Some(match value {
+        Value::Text(text) => Told::Text(text.clone()),
+        Value::Bool(truth) => Told::Text(truth.to_string()),
+        Value::Integer(digits) => match digits.parse() {
+            Ok(number) => Told::Whole(vec![number]),
+            Err(_) => Told::Text(digits.to_string()),
+        },
+        Value::Float(number) => Told::Numbers(vec![*number]),
+        Value::List(values) if !values.is_empty() => {
+            let each: Option<Vec<Told>> = values.iter().map(told).collect();
+            let mut whole = Vec::new();
+            let (mut numbers, mut texts) = (Vec::new(), Vec::new());
+            for one in each? {
+                match one {
+                    Told::Whole(one) => {
+                        numbers.extend(one.iter().map(|&number| number as f64));
+                        whole.extend(one);
+                    }
+                    Told::Numbers(one) => numbers.extend(one),
+                    Told::Text(one) => texts.push(one),
+                    _ => return Some(Told::Text(value.to_json())),
+                }
+            }
+            match values.len() {
+                count if whole.len() == count => Told::Whole(whole),
+                count if numbers.len() == count => Told::Numbers(numbers),
+                count if texts.len() == count => Told::Texts(texts),
+                _ => Told::Text(value.to_json()),
+            }
+        }
+        Value::Null | Value::Bytes(_) => return None,
+        Value::List(_) | Value::Record(_) | Value::Complex(..) => Told::Text(value.to_json()),
+    })
+}
