@@ -11,6 +11,7 @@ mod error;
 mod file;
 mod hdf5;
 mod program;
+mod remote;
 mod storage;
 
 use pyo3::prelude::*;
@@ -23,7 +24,7 @@ mod _sciformats {
     #[pymodule_export]
     use crate::file::{Array, File};
     #[pymodule_export]
-    use crate::hdf5::{Edit, Node, edit_hdf5, open_hdf5};
+    use crate::hdf5::{Edit, Node, edit_hdf5, open_hdf5, open_hdf5_url};
     #[pymodule_export]
     use crate::program::run;
 }

@@ -25,15 +25,25 @@ class AttributeManager(MutableMapping[str, Any]):
     def __getitem__(self, name: str) -> Any:
         if isinstance(name, bytes):
             name = name.decode()
-        self._parent._file_of.check_open()
-        found = self._parent._node.attribute_named(name) if isinstance(name, str) else None
+        parent = self._parent
+        parent._file_of.check_open()
+        found = parent._node.attribute_named(name) if isinstance(name, str) else None
         if found is None:
             raise KeyError(f"Unable to synchronously open attribute (can't locate attribute: '{name}')")
-        described, shape, _, data = found
+        return self._value(*found)
+
+    def _values(self) -> dict[str, Any]:
+        """Return all attributes, which are read together. A damaged one is its exception."""
+        return {name: found[3] if found[0] is None else self._value(*found[:4]) for name, found in self._all().items()}
+
+    def _value(self, described: Any, shape: list[int] | None, direct: bool, data: Any) -> Any:
         if shape is None:
             return _types.Empty(_types.dtype_of(described))
+        dtype = _types.dtype_of(described)
+        if direct and not shape and dtype.subdtype is None and dtype.itemsize:
+            return data.view(dtype)[0]
         value = _types.shaped(data, described, tuple(shape))
-        string = _types.check_string_dtype(_types.dtype_of(described))
+        string = _types.check_string_dtype(dtype)
         if string is not None and string.length is None:
             # As in h5py, texts of attributes are str, and texts of datasets are bytes.
             for index in np.ndindex(value.shape):

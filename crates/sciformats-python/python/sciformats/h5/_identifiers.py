@@ -49,7 +49,9 @@ class ObjectID:
         opened.commit()
         if opened.address.path is None:
             return bytes(opened.address.state)
-        with open(opened.address.path, "rb") as file:
+        if opened.address.local is None:
+            raise NotSupported("the bytes of a remote file can only be read in parts", opened.address.shown)
+        with open(opened.address.local, "rb") as file:
             return file.read()
 
     @property
