@@ -530,7 +530,7 @@ class Array:
         """Return the elements, which are read for this, as a buffer. Python calls this from version 3.12 on."""
         if self.dtype.hasobject:
             raise BufferError(f"elements of the type {self.dtype} are objects, which have no bytes")
-        return memoryview(np.asarray(self))
+        return np.asarray(self).data
 
     def __dlpack__(self, **options: Any) -> Any:
         """Return the elements, which are read for this, for libraries that exchange arrays by DLPack."""

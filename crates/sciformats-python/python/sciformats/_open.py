@@ -187,11 +187,12 @@ def open(
     if isinstance(file, (str, os.PathLike)):
         path = os.path.abspath(os.fspath(file))
         return _opened(Address(path, fixed, state_of(path)))
-    if hasattr(file, "read"):
-        if hasattr(file, "seek"):
-            file.seek(0)
-        file = file.read()
-    return _opened(Address(None, fixed, file if isinstance(file, bytes) else bytes(file)))
+    content: Any = file
+    if hasattr(content, "read"):
+        if hasattr(content, "seek"):
+            content.seek(0)
+        content = content.read()
+    return _opened(Address(None, fixed, content if isinstance(content, bytes) else bytes(content)))
 
 
 def _opened(address: Address) -> File:

@@ -134,7 +134,7 @@ def storage_of(url: str, options: Mapping[str, Any] | None) -> Storage:
     for name, value in [*given.items(), *more.items()]:
         if value is None:
             continue
-        upper = short.get(name, name.upper())
+        upper: str = short[name] if name in short else name.upper()
         if name in _GENERAL and name not in short:
             (secret if _GENERAL[name] else shown)[name] = _checked(name, value)
         elif upper.startswith(_STORES) and scheme not in ("http", "https"):

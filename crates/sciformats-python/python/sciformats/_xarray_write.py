@@ -143,4 +143,5 @@ def _blocks(variable: Variable) -> Iterator[tuple[Any, Any]]:
         bounds.append([slice(int(end - size), int(end)) for size, end in zip(sizes, ends)])
     for index in np.ndindex(*(len(each) for each in bounds)):
         part = tuple(each[at] for each, at in zip(bounds, index))
-        yield part, variable.data[part].compute()
+        block: Any = variable.data[part]
+        yield part, block.compute()

@@ -11,7 +11,7 @@ pub(crate) use edit::{Edit, edit_hdf5};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use hdf5_pure::structure::{Fill, Layout, StoredChunk, Target};
+use hdf5_pure::structure::{CreationOrder, Fill, Layout, StoredChunk, Target};
 use hdf5_pure::{Address, Attribute, Dataset, File, Group, Node as Found, OpenOptions, Range, Result, Slab};
 use numpy::{IntoPyArray, PyArray1, PyArrayMethods};
 use pyo3::IntoPyObjectExt;
@@ -215,7 +215,7 @@ impl Node {
         let numbered = attributes.iter().any(|attribute| attribute.creation_order().is_some());
         let tracked = numbered && {
             let properties = self.ok(py.detach(|| file.creation_properties(address)))?;
-            properties.attribute_order != hdf5_pure::structure::CreationOrder::Unknown
+            properties.attribute_order != CreationOrder::Unknown
         };
         for attribute in attributes {
             let name = attribute.name().map(|name| name.to_text().into_owned()).unwrap_or_default();
@@ -246,6 +246,20 @@ impl Node {
         let (file, address) = (self.file()?, self.place());
         let info = self.ok(py.detach(|| file.object_info(address)))?;
         Ok((info.references, info.comment.map(|comment| comment.to_text().into_owned())))
+    }
+
+    /// Returns whether the object keeps the order in which its attributes, and its links, were created: 0 if not, 1 if it does,
+    /// and 3 if it has an index by it.
+    fn orders(&self, py: Python<'_>) -> PyResult<(u8, u8)> {
+        let (file, address) = (self.file()?, self.place());
+        let properties = self.ok(py.detach(|| file.creation_properties(address)))?;
+        let number = |order: CreationOrder| match order {
+            CreationOrder::Unknown => 0,
+            CreationOrder::Tracked => 1,
+            CreationOrder::Indexed => 3,
+        };
+        let links = properties.links.map_or(CreationOrder::Unknown, |links| links.order);
+        Ok((number(properties.attribute_order), number(links)))
     }
 
     /// Returns the type of a dataset's elements, or a committed datatype.

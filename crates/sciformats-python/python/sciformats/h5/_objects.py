@@ -572,13 +572,13 @@ def _again(address: Address, name: str | None) -> Any:
     if address.local is not None:
         checked(address, state_of(address.local))
     if address.path is None:
-        found = again(address)
+        file = File._of(again(address))
     else:
         with _open._lock:
-            found = _known.get(address)
-            if found is None or found.is_closed:
-                found = _known.put(address, again(address))
-    file = File._of(found)
+            known = _known.get(address)
+            if known is None or known.is_closed:
+                known = _known.put(address, again(address))
+        file = File._of(known)
     return file if name in (None, "/") else file[name]
 
 

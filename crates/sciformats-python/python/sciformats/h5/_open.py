@@ -41,7 +41,7 @@ def opened(name: Any, mode: str, fixed: tuple[tuple[str, Any], ...], options: di
     _check_user_block(options["userblock_size"], mode)
     if isinstance(name, bytes) and not name.startswith(b"\x89HDF"):
         name = os.fsdecode(name)
-    if _remote.is_url(name):
+    if isinstance(name, str) and _remote.is_url(name):
         if mode != "r":
             raise NotSupported(f"mode is {mode!r}: remote files are only read", _remote.bare(name))
         return again(Address(name, fixed, None, _remote.storage_of(name, options["storage_options"])))
@@ -67,10 +67,11 @@ def opened(name: Any, mode: str, fixed: tuple[tuple[str, Any], ...], options: di
         found.driver = driver or "sec2"
         return found
     if mode == "r":
-        if hasattr(name, "read"):
-            name.seek(0)
-            name = name.read()
-        content = bytes(name)
+        given: Any = name
+        if hasattr(given, "read"):
+            given.seek(0)
+            given = given.read()
+        content = bytes(given)
         address = Address(None, fixed, content)
         return Opened(address, _sciformats.open_hdf5(None, content, dict(fixed)))
     if not (hasattr(name, "write") and hasattr(name, "seek")):

@@ -27,7 +27,7 @@ class Opened:
 
     def __init__(self, address: Address, root: Any, editor: Any = None, mode: str = "r") -> None:
         self.address = address
-        self.editor = editor
+        self.editor: Any = editor
         self.mode = mode
         self.libver = ("earliest", "v200")
         self.track_order = False

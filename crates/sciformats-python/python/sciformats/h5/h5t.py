@@ -83,7 +83,7 @@ class TypeID:
     """A datatype, as it is stored."""
 
     def __init__(self, described: _types.Described, committed: bool = False) -> None:
-        self.described = described
+        self.described: Any = described
         self._committed = committed
 
     @property
