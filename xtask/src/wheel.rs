@@ -37,14 +37,21 @@ pub(crate) fn task(mut args: Args) -> Result {
         Some("types") => types(&python),
         Some("threads") => threads(&python),
         Some(name) => test(&python, Some(name)),
-        None => {
-            test(&python, None)?;
-            threads(&python)?;
-            theirs(&python)?;
-            USERS.iter().try_for_each(|name| user(&python, name))?;
-            types(&python)
-        }
+        None => every(&python),
     }
+}
+
+/// Builds the wheel and runs everything.
+pub(crate) fn all() -> Result {
+    every(&installed("conform")?)
+}
+
+fn every(python: &Python) -> Result {
+    test(python, None)?;
+    threads(python)?;
+    theirs(python)?;
+    USERS.iter().try_for_each(|name| user(python, name))?;
+    types(python)
 }
 
 /// Builds the wheel as users get it, and returns an environment with it and with its peers.
