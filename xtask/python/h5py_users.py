@@ -37,7 +37,7 @@ SUITES: dict[str, tuple[list[str], list[str]]] = {
             "tests/test_io_warnings.py",
             "tests/test_readwrite.py",
         ],
-        ["-ptesting.anndata._pytest", "-o", "addopts=--import-mode=importlib", "-o", "strict_config=false"],
+        ["-ptesting.anndata._pytest", "-o", "addopts=--import-mode=importlib", "-o", "strict=false"],
     ),
 }
 

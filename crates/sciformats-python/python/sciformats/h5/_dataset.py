@@ -127,6 +127,16 @@ class DatasetID(ObjectID):
         self._dataset._file_of.change("write_chunk", self._dataset._place, (scaled, filter_mask), content)
         self._chunks = None
 
+    def read(self, mspace: Any, fspace: Any, arr: NDArray[Any], mtype: Any = None) -> None:
+        """Read all elements into an array. Selections are not supported."""
+        _all_of(mspace, fspace)
+        self._dataset.read_direct(arr)
+
+    def write(self, mspace: Any, fspace: Any, arr: NDArray[Any], mtype: Any = None) -> None:
+        """Write all elements. Selections are not supported."""
+        _all_of(mspace, fspace)
+        self._dataset[()] = arr
+
     def get_offset(self) -> int | None:
         """Return the offset of the elements in the file, if they are stored in one piece."""
         word, value = self._dataset._node.layout()
@@ -152,6 +162,11 @@ class DatasetID(ObjectID):
     def get_create_plist(self) -> Properties:
         """Return the properties with which the dataset was created."""
         return Properties(self._dataset)
+
+
+def _all_of(*spaces: Any) -> None:
+    if any(space not in (None, 0) for space in spaces):
+        raise NotImplementedError("the low-level interface reads and writes all elements; use brackets for selections")
 
 
 class Dataset(DatasetWriting, HLObject):

@@ -219,7 +219,7 @@ def _dtype_of(described: Described) -> np.dtype[Any]:
     if word == "bits":
         size, order = rest
         return np.dtype(f"{order}u{size}") if size in (1, 2, 4, 8) else np.dtype((np.void, size))
-    if word == "string":
+    if word in ("string", "terminated"):
         return string_dtype("utf-8" if rest[1] else "ascii", rest[0])
     if word == "text":
         return string_dtype("utf-8" if rest[0] else "ascii")
