@@ -144,6 +144,27 @@ def opened(engine, workers):
     return mean
 
 
+def cluster(engine):
+    """A cluster of two processes that is started once, and in which each process has imported what it needs."""
+    import atexit
+
+    import xarray
+    from distributed import Client, LocalCluster
+
+    options = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "host": "127.0.0.1"}
+    started = LocalCluster(**options, dashboard_address=None)
+    client = Client(started)
+    atexit.register(started.close)
+    atexit.register(client.close)
+
+    def mean(folder, watch):
+        with watch, xarray.open_dataset(folder / "weather.nc", engine=engine, chunks={}) as data:
+            found = float(data["t"].mean().compute())
+        assert abs(found - 280.0) < 0.1
+
+    return mean
+
+
 def imported(module):
     code = f"import time, numpy; begin = time.perf_counter(); import {module}; print(time.perf_counter() - begin)"
 
@@ -250,6 +271,11 @@ CASES = [
         "xarray with Dask, 2 threads: open, mean of 64 MiB",
         0.5,
         {"sciformats": (opened, "sciformats", 2), "h5netcdf": (opened, "h5netcdf", 2), "netCDF4": (opened, "netcdf4", 2)},
+    ),
+    (
+        "xarray on a cluster of 2 processes: open, mean of 64 MiB",
+        0.7,
+        {"sciformats": (cluster, "sciformats"), "h5netcdf": (cluster, "h5netcdf"), "netCDF4": (cluster, "netcdf4")},
     ),
     (
         "import, after NumPy",

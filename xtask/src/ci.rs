@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use crate::args::Args;
 use crate::counts::Counts;
 use crate::sh::Result;
-use crate::{TASKS, book, conform, fixtures, lint, mpi, msrv, mutate, reliability, test, tidy, weight};
+use crate::{TASKS, book, conform, fixtures, lint, mpi, msrv, mutate, reliability, test, tidy, weight, wheel};
 
 /// The number of damaged fixtures per format, which is enough to find a gross fault.
 const MUTANTS: u64 = 300;
@@ -33,6 +33,7 @@ pub(crate) fn task(args: Args) -> Result {
         step("fixtures", || fixtures::check_all(None).map(|()| None)),
         step("book", || book::check(false).map(|()| None)),
         step("conform", || conform::conform(None, true).map(Some)),
+        step("wheel", || wheel::all().map(|()| None)),
         step("mutate", || mutate::mutate(None, MUTANTS, 1).map(Some)),
         step("mpi", || mpi::if_available().map(Some)),
         step("test", || {

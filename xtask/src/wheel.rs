@@ -1,5 +1,9 @@
 //! Builds the wheel of the Python package, installs it in an environment of its own, and runs its test suites
-//! there, and the suite of h5py in which `sciformats.h5` takes the place of h5py.
+//! there, and the suites of h5py, h5netcdf and anndata in which `sciformats.h5` takes the place of h5py.
+//!
+//! A word selects a part: the name of a suite, `h5py`, `h5netcdf`, `anndata`, `threads` (the suites of reading, each
+//! test in several threads at once) or `types` (mypy and pyright). `--installed` tests the wheel that is installed
+//! already.
 //!
 //! The wheel is built in the same way as the program for the conformance run, so that overflowing arithmetic
 //! is found; `--release` builds what users get. A wheel that was installed before is removed first, so that
@@ -20,19 +24,34 @@ fn package() -> PathBuf {
 
 /// The task.
 pub(crate) fn task(mut args: Args) -> Result {
-    let release = args.flag("--release");
+    let (release, kept) = (args.flag("--release"), args.flag("--installed"));
     let suite = args.word();
     args.end()?;
-    let python = installed(if release { "release" } else { "conform" })?;
+    let python = match kept {
+        true => environment()?,
+        false => installed(if release { "release" } else { "conform" })?,
+    };
     match suite.as_deref() {
         Some("h5py") => theirs(&python),
+        Some(name) if USERS.contains(&name) => user(&python, name),
+        Some("types") => types(&python),
+        Some("threads") => threads(&python),
         Some(name) => test(&python, Some(name)),
-        None => {
-            test(&python, None)?;
-            theirs(&python)?;
-            types(&python)
-        }
+        None => every(&python),
     }
+}
+
+/// Builds the wheel and runs everything.
+pub(crate) fn all() -> Result {
+    every(&installed("conform")?)
+}
+
+fn every(python: &Python) -> Result {
+    test(python, None)?;
+    threads(python)?;
+    theirs(python)?;
+    USERS.iter().try_for_each(|name| user(python, name))?;
+    types(python)
 }
 
 /// Builds the wheel as users get it, and returns an environment with it and with its peers.
@@ -41,30 +60,36 @@ pub(crate) fn released() -> Result<Python> {
 }
 
 fn installed(profile: &str) -> Result<Python> {
-    let python = Python::prepare_in("venv-wheel", "requirements-wheel.txt")?;
-    if let Some((pin, reason)) = python.missing().next() {
-        return Err(format!("{pin} cannot be installed: {reason}").into());
-    }
+    let python = environment()?;
     let wheel = build(&python, profile)?;
     println!("{}", wheel.display());
     install(&python, &wheel)?;
     Ok(python)
 }
 
-/// Builds the wheel and returns its path.
+fn environment() -> Result<Python> {
+    let python = Python::prepare_in("venv-wheel", "requirements-wheel.txt")?;
+    if let Some((pin, reason)) = python.missing().next() {
+        return Err(format!("{pin} cannot be installed: {reason}").into());
+    }
+    Ok(python)
+}
+
+/// Builds the wheel and returns its path. `pip` does it in the same way for `pip install .` in the folder of the crate.
 fn build(python: &Python, profile: &str) -> Result<PathBuf> {
     let folder = target_folder()?.join("wheels");
     if folder.exists() {
         fs::remove_dir_all(&folder).about(&folder)?;
     }
     let mut command = Command::new(python.interpreter());
-    command.args(["-m", "maturin", "build", "--profile", profile, "--locked", "--interpreter"]);
-    command.arg(python.interpreter()).arg("--out").arg(&folder).current_dir(package());
+    command.args(["-m", "pip", "wheel", "--no-deps", "--no-build-isolation", "--disable-pip-version-check"]);
+    command.args(["--quiet", ".", "--wheel-dir"]).arg(&folder).current_dir(package());
+    command.env("MATURIN_PEP517_ARGS", format!("--profile {profile} --locked"));
     run(&mut command)?;
     let entries = fs::read_dir(&folder).about(&folder)?;
     let wheels = entries.filter_map(|entry| entry.ok().map(|entry| entry.path()));
     let wheel = wheels.into_iter().find(|path| path.extension().is_some_and(|kind| kind == "whl"));
-    wheel.ok_or_else(|| format!("maturin did not write a wheel into {}", folder.display()).into())
+    wheel.ok_or_else(|| format!("pip did not write a wheel into {}", folder.display()).into())
 }
 
 fn install(python: &Python, wheel: &Path) -> Result {
@@ -92,10 +117,34 @@ fn theirs(python: &Python) -> Result {
     run(&mut command)
 }
 
-/// Checks that the type annotations of the package agree with its code.
+/// The programs for h5py whose suites run on `sciformats.h5`.
+const USERS: [&str; 2] = ["h5netcdf", "anndata"];
+
+/// Runs the suite of a program for h5py on `sciformats.h5`. What fails must be in a table with its reason.
+fn user(python: &Python, name: &str) -> Result {
+    let script = root().join("xtask").join("python").join("h5py_users.py");
+    let mut command = python.script(&script);
+    command.arg(name).arg(target_folder()?.join(format!("{name}-suite")));
+    run(command.arg(package().join("tests").join(format!("{name}_suite.toml"))))
+}
+
+/// Runs the suites of reading with each test in several threads at once.
+fn threads(python: &Python) -> Result {
+    let tests = package().join("tests");
+    let mut command = Command::new(python.interpreter());
+    command.args(["-m", "pytest", "-q", "-p", "no:cacheprovider", "--parallel-threads=8", "--iterations=2"]);
+    command.args(["test_parallel.py", "test_formats.py"]).current_dir(tests);
+    command.env("PYTHONDONTWRITEBYTECODE", "1").env("SCIFORMATS_FIXTURES", root().join("fixtures"));
+    run(&mut command)
+}
+
+/// Checks with mypy and with pyright that the type annotations of the package agree with its code.
 fn types(python: &Python) -> Result {
     let cache = target_folder()?.join("mypy");
     let mut command = Command::new(python.interpreter());
     command.args(["-m", "mypy", "--cache-dir"]).arg(cache).current_dir(package());
-    run(&mut command)
+    run(&mut command)?;
+    let mut command = Command::new(python.interpreter());
+    command.args(["-m", "pyright", "--pythonpath"]).arg(python.interpreter()).current_dir(package());
+    run(command.env("PYRIGHT_PYTHON_IGNORE_WARNINGS", "1"))
 }

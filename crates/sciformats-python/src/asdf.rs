@@ -13,18 +13,20 @@ use pyo3::types::{PyDict, PyList};
 
 use crate::error::raise;
 use crate::file::read_options;
+use crate::remote::remote_options;
 use crate::storage::Buffer;
 
 /// Returns the number of the root and a list of all nodes that it leads to. Each node is a tuple of its number, a word for its
 /// kind, its tag, and its content: the keys with the numbers of values for a mapping, and the numbers of items for a sequence.
 /// The numbers are those of the objects in the common model.
 #[pyfunction]
-#[pyo3(signature = (path, buffer, options))]
+#[pyo3(signature = (path, buffer, options, remote))]
 pub(crate) fn asdf_tree<'py>(
     py: Python<'py>,
     path: Option<PathBuf>,
     buffer: Option<PyBackedBytes>,
     options: &Bound<'py, PyDict>,
+    remote: Option<(String, Bound<'py, PyDict>)>,
 ) -> PyResult<(u32, Bound<'py, PyList>)> {
     let general = read_options(options)?;
     let read = OpenOptions::default()
@@ -32,12 +34,15 @@ pub(crate) fn asdf_tree<'py>(
         .with_threads(general.threads())
         .with_access(general.access)
         .with_external(general.external.clone());
+    let remote = remote.map(|(url, how)| remote_options(&how).map(|how| (url, how))).transpose()?;
     let shown = path.as_ref().map(|path| path.to_string_lossy().into_owned());
+    let shown = shown.or_else(|| remote.as_ref().map(|(url, _)| sciformats_remote::shown(url)));
     let fails = |error: asdf_core::Error| raise(&error, shown.as_deref());
-    let file = py.detach(|| match (path, buffer) {
-        (Some(path), _) => Asdf::open_with(path, &read),
-        (None, Some(buffer)) => Asdf::from_storage(Buffer(buffer), &read),
-        (None, None) => Err(asdf_core::Error::usage("file", "has neither a path nor bytes")),
+    let file = py.detach(|| match (path, buffer, remote) {
+        (Some(path), ..) => Asdf::open_with(path, &read),
+        (None, Some(buffer), _) => Asdf::from_storage(Buffer(buffer), &read),
+        (None, None, Some((url, how))) => Asdf::from_storage(sciformats_remote::open(&url, &how)?, &read),
+        (None, None, None) => Err(asdf_core::Error::usage("file", "has neither a path nor bytes")),
     });
     let file = file.map_err(fails)?;
     let (tree, nodes) = (file.tree(), PyList::empty(py));

@@ -14,12 +14,13 @@ use sciformats::{
 
 use crate::element::{self, name};
 use crate::error::{closed, raise};
+use crate::remote::{self, Place};
 use crate::storage::Buffer;
 
 /// An open file, which all of its objects share. Closing it affects all of them.
 struct Handle {
     file: RwLock<Option<Opened>>,
-    path: Option<PathBuf>,
+    place: Place,
     shown: Option<String>,
     options: OpenOptions,
 }
@@ -43,9 +44,9 @@ impl Handle {
         if opened.process == std::process::id() {
             return Ok(opened.file);
         }
-        let Some(path) = &self.path else { return Ok(opened.file) };
         let options = self.options.clone().with_threads(1);
-        let file = sciformats::open_with(path, &options).map_err(|error| self.raise(&error))?;
+        let file = self.place.open(&options).map_err(|error| self.raise(&error))?;
+        let Some(file) = file else { return Ok(opened.file) };
         let file = Arc::new(file);
         let anew = Opened { file: Arc::clone(&file), process: std::process::id() };
         *self.file.write().unwrap_or_else(PoisonError::into_inner) = Some(anew);
@@ -66,7 +67,21 @@ impl File {
         let shown = path.to_string_lossy().into_owned();
         let file = py.detach(|| sciformats::open_with(&path, &options));
         let file = file.map_err(|error| raise(&error, Some(&shown)))?;
-        Ok(Self::new(file, Some(path), Some(shown), options))
+        Ok(Self::new(file, Place::Path(path), options))
+    }
+
+    /// Opens the file at a URL.
+    #[staticmethod]
+    fn open_url(
+        py: Python<'_>,
+        url: String,
+        storage: &Bound<'_, PyDict>,
+        options: &Bound<'_, PyDict>,
+    ) -> PyResult<Self> {
+        let (options, remote) = (read_options(options)?, remote::remote_options(storage)?);
+        let file = py.detach(|| sciformats::File::open_url(&url, &options, &remote));
+        let file = file.map_err(|error| raise(&error, Some(&sciformats_remote::shown(&url))))?;
+        Ok(Self::new(file, Place::Url(url, Box::new(remote)), options))
     }
 
     /// Opens the file whose bytes are `buffer`, without copying them.
@@ -74,7 +89,7 @@ impl File {
     fn of_bytes(py: Python<'_>, buffer: PyBackedBytes, options: &Bound<'_, PyDict>) -> PyResult<Self> {
         let options = read_options(options)?;
         let file = py.detach(|| sciformats::File::from_storage(Buffer(buffer), &options));
-        Ok(Self::new(file.map_err(|error| raise(&error, None))?, None, None, options))
+        Ok(Self::new(file.map_err(|error| raise(&error, None))?, Place::Memory, options))
     }
 
     /// Closes the file for all objects that read it.
@@ -91,6 +106,20 @@ impl File {
     #[getter]
     fn format(&self) -> PyResult<&'static str> {
         Ok(self.0.file()?.format().word())
+    }
+
+    /// Returns the size, the entity tag and the date of the last change of a remote file.
+    #[getter]
+    fn state(&self) -> PyResult<Option<remote::State>> {
+        Ok(self.0.file()?.remote().map(remote::state))
+    }
+
+    /// Returns the numbers of batches of requests, of requests, and of bytes that were fetched from a remote file.
+    #[getter]
+    fn statistics(&self) -> PyResult<Option<(u64, u64, u64)>> {
+        let file = self.0.file()?;
+        let statistics = file.remote().map(sciformats_remote::Remote::statistics);
+        Ok(statistics.map(|found| (found.batches, found.requests, found.bytes)))
     }
 
     /// Returns what is known about the file as a whole.
@@ -174,14 +203,10 @@ impl File {
 }
 
 impl File {
-    fn new(
-        file: sciformats::File,
-        path: Option<PathBuf>,
-        shown: Option<String>,
-        options: OpenOptions,
-    ) -> Self {
+    fn new(file: sciformats::File, place: Place, options: OpenOptions) -> Self {
         let opened = Opened { file: Arc::new(file), process: std::process::id() };
-        Self(Arc::new(Handle { file: RwLock::new(Some(opened)), path, shown, options }))
+        let shown = place.shown();
+        Self(Arc::new(Handle { file: RwLock::new(Some(opened)), place, shown, options }))
     }
 }
 

@@ -12,6 +12,7 @@ mod error;
 mod file;
 mod hdf5;
 mod program;
+mod remote;
 mod storage;
 mod table;
 
@@ -27,7 +28,7 @@ mod _sciformats {
     #[pymodule_export]
     use crate::file::{Array, File};
     #[pymodule_export]
-    use crate::hdf5::{Edit, Node, edit_hdf5, open_hdf5};
+    use crate::hdf5::{Edit, Node, edit_hdf5, open_hdf5, open_hdf5_url};
     #[pymodule_export]
     use crate::program::run;
     #[pymodule_export]

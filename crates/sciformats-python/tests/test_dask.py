@@ -75,3 +75,63 @@ def test_more_elements_than_memory(tmp_path: pathlib.Path, client: Client) -> No
     part = lazy[19_968:20_096, (1 << 19) - 10 :]
     assert int(part.sum(dtype="u8").compute()) == 3 * part.size + 17
     assert [int(lazy[at].compute()) for at in ((100, 5), (-1, -1), (7, 7))] == [10, 30, 3]
+
+
+def test_groups_new_chunks_and_writing(tmp_path: pathlib.Path, client: Client) -> None:
+    import pandas as pd
+    from sciformats.xarray import write
+
+    times = pd.date_range("2025-01-01", periods=120, freq="D")
+    values = np.random.default_rng(8).normal(280, 5, (120, 16, 12)).astype("f4")
+    source = xr.Dataset({"t": (("time", "y", "x"), values, {"units": "K"})}, {"time": times})
+    encoding = {"t": {"zlib": True, "chunksizes": (10, 16, 12)}}
+    source.to_netcdf(tmp_path / "source.nc", engine="netcdf4", encoding=encoding)
+    with xr.open_dataset(tmp_path / "source.nc", engine="sciformats", chunks={}) as data:
+        assert data["t"].chunks == ((10,) * 12, (16,), (12,))
+        months = data["t"].groupby("time.month").mean().compute()
+        xr.testing.assert_allclose(months, source["t"].groupby("time.month").mean(), rtol=1e-5)
+        turned = data.chunk(time=-1, y=4)
+        turned["t"].encoding.update(chunksizes=(120, 4, 12))
+        write(turned, tmp_path / "turned.nc")
+    with xr.open_dataset(tmp_path / "turned.nc", engine="netcdf4") as found:
+        xr.testing.assert_equal(found.load(), source)
+        assert found["t"].encoding["chunksizes"] == (120, 4, 12)
+
+
+def test_trajectories_and_trees_in_processes(tmp_path: pathlib.Path, client: Client) -> None:
+    import asdf
+    import dask.array
+    import gsd.hoomd
+    import sciformats.asdf
+    import sciformats.gsd
+
+    with gsd.hoomd.open(str(tmp_path / "run.gsd"), "w") as file:
+        for i in range(20):
+            frame = gsd.hoomd.Frame()
+            frame.particles.N = 10
+            frame.particles.position = np.full((10, 3), i, "f4")
+            file.append(frame)
+    stack = sciformats.gsd.open(tmp_path / "run.gsd").stack("particles/position")
+    lazy = dask.array.from_array(stack, chunks=(4, -1, -1))
+    means = lazy.map_blocks(lambda block: block.mean(axis=(1, 2)), drop_axis=(1, 2)).compute()
+    np.testing.assert_array_equal(means, np.arange(20))
+    numbers = np.arange(4000.0).reshape(40, 100)
+    asdf.AsdfFile({"deep": {"u": numbers}}).write_to(tmp_path / "tree.asdf", all_array_compression="zlib")
+    array = sciformats.asdf.open(tmp_path / "tree.asdf")["deep"]["u"]
+    lazy = dask.array.from_array(array, chunks=(10, 100))
+    np.testing.assert_array_equal(lazy.sum(axis=0).compute(), numbers.sum(axis=0))
+
+
+def test_tokens_do_not_depend_on_the_process(tmp_path: pathlib.Path, client: Client) -> None:
+    from dask.base import tokenize
+
+    path = tmp_path / "one.h5"
+    with h5.File(path, "w") as file:
+        file["u"] = np.arange(10)
+
+    def token(path: str) -> tuple[str, str]:
+        import sciformats
+
+        return tokenize(h5.File(path)["u"]), tokenize(sciformats.open(path)["u"])
+
+    assert set(client.run(token, str(path)).values()) == {token(str(path))}

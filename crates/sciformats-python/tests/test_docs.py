@@ -36,6 +36,17 @@ def write_files(folder: pathlib.Path) -> None:
     (folder / "image.ra").write_bytes(header + np.arange(1, 7, dtype="<i4").tobytes())
 
 
+def test_the_tour_of_the_guide(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, fixtures: pathlib.Path) -> None:
+    write_files(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    text = (fixtures.parent / "docs" / "python.md").read_text()
+    example = doctest.DocTestParser().get_doctest(text.replace("```", ""), {}, "python.md", None, 0)
+    runner, report = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS), []
+    runner.run(example, out=report.append)
+    assert not runner.failures, "".join(report)
+    assert runner.tries >= 20
+
+
 def test_examples(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_files(tmp_path)
     monkeypatch.chdir(tmp_path)

@@ -250,6 +250,7 @@ fn object(context: &Context, address: Address, own: &Types<'_>, k: u16) -> Resul
         dataspace: present(dataspace, "dataspace of a dataset")?,
         datatype: present(datatype, "datatype of a dataset")?,
         storage: Ok(read::storage(context, &header)?),
+        places: None,
     };
     let chunks = match &content.dataspace {
         Dataspace::Simple { dimensions, maximum } => {

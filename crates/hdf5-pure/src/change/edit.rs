@@ -430,7 +430,7 @@ impl Tree {
                 object.kind = Kind::Gone;
                 object.origin = None;
                 address.and_then(|address| imported.remove(&address));
-                return (None, false);
+                return None;
             };
             // A dataset of the file stays in memory with its chunk index, because programs usually go on writing to it.
             let kept = matches!(object.kind, Kind::Dataset(_)) && object.origin.is_some();
@@ -441,7 +441,7 @@ impl Tree {
             if let Ok(index) = u32::try_from(index) {
                 imported.insert(stays, ObjectId::of(index));
             }
-            (Some(stays), kept)
+            Some(stays)
         });
     }
 

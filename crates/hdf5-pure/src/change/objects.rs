@@ -21,7 +21,7 @@ pub(crate) struct Objects {
     links: Vec<u32>,
     /// The number of objects at the last commit. Objects after these are new.
     settled: usize,
-    /// The older objects that may have been changed, and those that stay in memory.
+    /// The older objects that may have been changed since the last commit.
     touched: BTreeSet<usize>,
 }
 
@@ -130,18 +130,15 @@ impl Objects {
         Places(&self.addresses)
     }
 
-    /// Starts anew after a commit. `settle` returns the address that each object has now, and whether it stays in
-    /// memory.
-    pub(crate) fn settle(&mut self, mut settle: impl FnMut(usize, &mut Object) -> (Option<Address>, bool)) {
+    /// Starts anew after a commit. `settle` returns the address that each object has now. What it leaves in memory is looked at
+    /// again when it has been used again.
+    pub(crate) fn settle(&mut self, mut settle: impl FnMut(usize, &mut Object) -> Option<Address>) {
         let open = self.open();
         self.touched.clear();
         for index in open {
             let Some(object) = self.all.get_mut(index).and_then(Option::as_deref_mut) else { continue };
-            let (place, stays) = settle(index, object);
+            let place = settle(index, object);
             self.set_address(index, place);
-            if stays {
-                self.touched.insert(index);
-            }
         }
         self.settled = self.all.len();
     }
@@ -223,7 +220,7 @@ mod tests {
                 |origin| origin.address,
             );
             object.origin = Some(Box::new(Origin { address, attributes: None }));
-            (Some(address), false)
+            Some(address)
         });
     }
 

@@ -16,6 +16,7 @@ mod edit;
 mod extents;
 pub(crate) mod index;
 mod pending;
+pub(crate) mod places;
 pub(crate) mod shape;
 pub(crate) mod write;
 

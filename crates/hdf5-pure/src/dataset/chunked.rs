@@ -39,9 +39,28 @@ pub(crate) fn read(reader: &Reader<'_>, layout: &Chunked, slab: &Slab, out: &mut
     let filtered = !reader.content.storage()?.pipeline.filters.is_empty();
     let index = Index { context: &reader.opened.context, layout, dimensions, maximum, filtered };
     let bounds = bounds(slab, &layout.dimensions)?;
+    let found = found(reader, &index, &bounds)?;
+    if bounds.volume() != Some(found.len() as u64) {
+        reader.fill(out)?;
+    }
+    let bytes = chunk_bytes(layout).ok_or_else(|| reader.layout_fault("chunk size", FaultKind::Overflow))?;
+    let bytes = reader.opened.context.limits.memory("bytes of a chunk", bytes)?;
+    let distances = Distances::new(&layout.dimensions, &slab.shape(), reader.element());
+    let distances = distances.ok_or_else(|| reader.layout_fault("chunk size", FaultKind::Overflow))?;
+    Chunks { reader, layout, dimensions, slab, bytes, distances }.run(&found, out)
+}
+
+/// Returns the stored chunks within bounds, in the order of their positions.
+fn found(reader: &Reader<'_>, index: &Index<'_>, bounds: &Bounds) -> Result<Vec<StoredChunk>> {
     let mut found = Vec::new();
+    if let Some(places) = &reader.content.places
+        && places.find(index, bounds, &mut found)
+    {
+        return Ok(found);
+    }
+    found.clear();
     let mut failed = None;
-    index.visit(&bounds, &mut |chunk| match chunk {
+    index.visit(bounds, &mut |chunk| match chunk {
         Ok(chunk) => {
             found.push(chunk);
             ControlFlow::Continue(())
@@ -57,14 +76,7 @@ pub(crate) fn read(reader: &Reader<'_>, layout: &Chunked, slab: &Slab, out: &mut
     // Two chunks with the same coordinates would hide that another chunk is missing.
     found.sort_by(|a, b| a.scaled.cmp(&b.scaled));
     found.dedup_by(|a, b| a.scaled == b.scaled);
-    if bounds.volume() != Some(found.len() as u64) {
-        reader.fill(out)?;
-    }
-    let bytes = chunk_bytes(layout).ok_or_else(|| reader.layout_fault("chunk size", FaultKind::Overflow))?;
-    let bytes = reader.opened.context.limits.memory("bytes of a chunk", bytes)?;
-    let distances = Distances::new(&layout.dimensions, &slab.shape(), reader.element());
-    let distances = distances.ok_or_else(|| reader.layout_fault("chunk size", FaultKind::Overflow))?;
-    Chunks { reader, layout, dimensions, slab, bytes, distances }.run(&found, out)
+    Ok(found)
 }
 
 /// Returns the bounds of the chunks that a selection touches.

@@ -7,6 +7,7 @@ use sciformats_core::{Error, Result, Slab, bound};
 
 use crate::chunk::copy::{self, Rectangle};
 use crate::chunk::index::StoredChunk;
+use crate::chunk::places::Places;
 use crate::dataset::virtual_layout::{self, Nesting};
 use crate::dataset::{chunked, external};
 use crate::file::open::Opened;
@@ -31,6 +32,8 @@ pub(crate) struct Content {
     /// The storage, or an error if the messages that describe it are damaged. The shape and the datatype may be known
     /// all the same.
     pub(crate) storage: Result<Storage>,
+    /// Where its chunks are, or `None` if the file may change while it is open.
+    pub(crate) places: Option<Places>,
 }
 
 impl Content {
@@ -79,7 +82,8 @@ pub(crate) fn storage(context: &Context, object: &Object<'_>) -> Result<Storage>
 /// Reads all messages of a dataset.
 pub(crate) fn content(opened: &Opened, object: &Object<'_>) -> Result<Content> {
     let (dataspace, datatype) = shape_and_type(opened, object)?;
-    Ok(Content { address: object.address, dataspace, datatype, storage: storage(&opened.context, object) })
+    let storage = storage(&opened.context, object);
+    Ok(Content { address: object.address, dataspace, datatype, storage, places: None })
 }
 
 /// Runs of adjacent elements of at least this many bytes are read with a system call of their own.

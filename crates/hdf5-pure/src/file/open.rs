@@ -33,6 +33,8 @@ pub(crate) struct Opened {
     pub(crate) file_space: Option<FileSpaceInfo>,
     pub(crate) options: OpenOptions,
     pub(crate) chunks: ChunkCache,
+    /// Whether nobody changes the file while it is open, as far as this is known.
+    pub(crate) unchanging: bool,
     /// The path by which a walk first reaches each object. It is computed when it is first needed.
     pub(crate) paths: OnceLock<HashMap<Address, Box<[u8]>>>,
     /// The sources that were missing, for this file and for the files that were opened on its behalf.
@@ -116,6 +118,7 @@ impl Opened {
             file_space,
             options: options.clone(),
             chunks: ChunkCache::new(options.chunk_cache),
+            unchanging: options.access != Access::direct(),
             paths: OnceLock::new(),
             missing_list: Arc::default(),
         })

@@ -218,13 +218,22 @@ class File(Group):
 
     @property
     def filename(self) -> str | None:
-        """The path of the file; ``None`` if it was opened from bytes."""
-        return self._address.path
+        """The path of the file, or its URL without secrets; ``None`` if it was opened from bytes."""
+        return self._address.shown
 
     @property
     def facts(self) -> dict[str, Any]:
         """Facts about the file as a whole: version, writer, unusual features."""
         return self._raw.facts()
+
+    @property
+    def statistics(self) -> dict[str, int] | None:
+        """What a remote file has cost so far: the numbers of ``batches`` that were waited for, of ``requests``, and of fetched ``bytes``.
+
+        It is ``None`` for a file that is not remote.
+        """
+        found = self._raw.statistics
+        return None if found is None else dict(zip(("batches", "requests", "bytes"), found))
 
     @property
     def closed(self) -> bool:
@@ -516,6 +525,20 @@ class Array:
             raise ValueError("the elements of a file must be read, so copy=False is not possible")
         array = np.asarray(self[...])
         return array if dtype is None else array.astype(dtype, copy=False)
+
+    def __buffer__(self, flags: int) -> memoryview:
+        """Return the elements, which are read for this, as a buffer. Python calls this from version 3.12 on."""
+        if self.dtype.hasobject:
+            raise BufferError(f"elements of the type {self.dtype} are objects, which have no bytes")
+        return np.asarray(self).data
+
+    def __dlpack__(self, **options: Any) -> Any:
+        """Return the elements, which are read for this, for libraries that exchange arrays by DLPack."""
+        return np.asarray(self).__dlpack__(**options)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """Return the device of the elements, which is the main memory."""
+        return (1, 0)
 
     def __iter__(self) -> Iterator[Any]:
         return (self[i] for i in range(len(self)))

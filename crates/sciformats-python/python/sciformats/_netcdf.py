@@ -5,6 +5,7 @@ This module is necessary until the project's Rust crates provide the same.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -34,12 +35,37 @@ def _text(value: Any) -> str:
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
 
 
-def is_bare_dimension(dataset: h5.Dataset) -> bool:
-    """Return whether a dataset only contains the length of a dimension."""
-    return _text(dataset.attrs.get("NAME", "")).startswith(_NO_VARIABLE)
+class Attributes:
+    """The attributes of an object, which are read together. A damaged one is reported when it is used."""
+
+    def __init__(self, of: h5.HLObject) -> None:
+        self._values = of.attrs._values()
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """Return an attribute, or ``default`` if there is none of this name."""
+        value = self._values.get(name, default)
+        if isinstance(value, Exception):
+            raise value
+        return value
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._values
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._values:
+            raise KeyError(name)
+        return self.get(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
 
 
-def dimensions(dataset: h5.Dataset, phony: dict[str, int]) -> tuple[str, ...]:
+def is_bare_dimension(attributes: Attributes) -> bool:
+    """Return whether the dataset with these attributes only contains the length of a dimension."""
+    return _text(attributes.get("NAME", "")).startswith(_NO_VARIABLE)
+
+
+def dimensions(dataset: h5.Dataset, attributes: Attributes, phony: dict[str, int]) -> tuple[str, ...]:
     """Return the names of the dimensions of a variable; ``phony_dim_0`` and so on if the file has none.
 
     ``phony`` contains those that the group has so far, with their lengths.
@@ -48,12 +74,12 @@ def dimensions(dataset: h5.Dataset, phony: dict[str, int]) -> tuple[str, ...]:
     name = (dataset.name or "").rsplit("/", 1)[-1]
     if name.startswith("_nc4_non_coord_"):
         name = name[len("_nc4_non_coord_") :]
-    lists = dataset.attrs.get("DIMENSION_LIST")
+    lists = attributes.get("DIMENSION_LIST")
     if lists is None:
-        if is_scale(dataset.attrs) and len(shape) == 1:
+        if is_scale(attributes) and len(shape) == 1:
             return (name,)
-        if is_scale(dataset.attrs) and "_Netcdf4Coordinates" in dataset.attrs:
-            return _by_number(dataset)
+        if is_scale(attributes) and "_Netcdf4Coordinates" in attributes:
+            return _by_number(dataset, attributes)
         return _phony(shape, phony)
     found: list[str] = []
     for axis, scales in enumerate(lists):
@@ -62,7 +88,7 @@ def dimensions(dataset: h5.Dataset, phony: dict[str, int]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _by_number(dataset: h5.Dataset) -> tuple[str, ...]:
+def _by_number(dataset: h5.Dataset, attributes: Attributes) -> tuple[str, ...]:
     """Return the dimensions of a coordinate with several of them, which netCDF stores as numbers."""
     numbers: dict[int, str] = {}
     group = dataset.parent
@@ -73,7 +99,7 @@ def _by_number(dataset: h5.Dataset) -> tuple[str, ...]:
         if group.name == "/":
             break
         group = group.parent
-    return tuple(numbers[int(number)] for number in dataset.attrs["_Netcdf4Coordinates"])
+    return tuple(numbers[int(number)] for number in attributes["_Netcdf4Coordinates"])
 
 
 def _phony(shape: tuple[int, ...], known: dict[str, int]) -> tuple[str, ...]:
@@ -87,13 +113,13 @@ def _phony(shape: tuple[int, ...], known: dict[str, int]) -> tuple[str, ...]:
     return tuple(names)
 
 
-def attributes(of: h5.HLObject) -> dict[str, Any]:
+def shown(of: Attributes) -> dict[str, Any]:
     """Return the attributes as in netCDF: an attribute with one element is this element, and bytes are texts."""
     found: dict[str, Any] = {}
-    for name in of.attrs:
+    for name in of:
         if name in HIDDEN:
             continue
-        value = of.attrs[name]
+        value = of[name]
         if isinstance(value, h5.Empty):
             value = "" if h5.check_string_dtype(value.dtype) else np.empty(0, value.dtype)
         if isinstance(value, np.ndarray):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -14,6 +15,9 @@ from sciformats import h5
 #: The number of bytes that wait in memory before they are written to the file.
 _WAITING = 1 << 28
 
+#: The number of bytes of blocks that Dask computes together, in its threads or processes.
+_TOGETHER = 1 << 26
+
 
 def write(
     data: Dataset | DataTree,
@@ -24,7 +28,8 @@ def write(
 ) -> None:
     """Write a dataset, or a tree with all of its groups, as a netCDF-4 file.
 
-    Arrays of Dask are computed and written block by block, so that memory is bounded. An existing file is replaced.
+    Arrays of Dask are computed and written a few blocks at a time, so that memory is bounded; the blocks are computed in parallel, and
+    their chunks are compressed in several threads. An existing file is replaced.
 
     Parameters
     ----------
@@ -134,13 +139,23 @@ def _elements(made: Any, variable: Variable) -> None:
 
 
 def _blocks(variable: Variable) -> Iterator[tuple[Any, Any]]:
+    """Return the blocks with their places. Those of Dask are computed together, a limited number of bytes at a time."""
     if variable.chunks is None:
         yield (), variable.values
         return
+    import dask
+
+    lazy: Any = variable.data
     bounds = []
     for sizes in variable.chunks:
         ends = np.cumsum(sizes)
         bounds.append([slice(int(end - size), int(end)) for size, end in zip(sizes, ends)])
-    for index in np.ndindex(*(len(each) for each in bounds)):
-        part = tuple(each[at] for each, at in zip(bounds, index))
-        yield part, variable.data[part].compute()
+    parts = [tuple(each[at] for each, at in zip(bounds, index)) for index in np.ndindex(*(len(each) for each in bounds))]
+    batch: list[Any] = []
+    bytes_ = 0
+    for number, part in enumerate(parts):
+        batch.append(part)
+        bytes_ += lazy.dtype.itemsize * math.prod(each.stop - each.start for each in part)
+        if bytes_ >= _TOGETHER or number + 1 == len(parts):
+            yield from zip(batch, dask.compute(*(lazy[each] for each in batch)))  # type: ignore[attr-defined]
+            batch, bytes_ = [], 0

@@ -72,7 +72,8 @@ class AsdfFile(_model.Holder, Mapping[Any, Any]):
     def _build(self) -> Any:
         address = self._file._address
         buffer = None if address.path is not None else address.state
-        root, nodes = _sciformats.asdf_tree(address.path, buffer, dict(address.options))
+        remote = None if address.storage is None else (address.path or "", address.storage.arguments())
+        root, nodes = _sciformats.asdf_tree(address.local, buffer, dict(address.options), remote)
         built = self._built
         for number, kind, tag, _ in nodes:
             if kind == "mapping":

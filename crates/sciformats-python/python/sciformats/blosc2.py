@@ -103,9 +103,9 @@ class NDArray(_model.Holder):
     @property
     def cbytes(self) -> int:
         """The number of bytes of the file, or of all files of a sparse frame."""
-        path, state = self._file._address.path, self._file._address.state
+        path, state = self._file._address.local, self._file._address.state
         if path is None:
-            return len(state)
+            return int(state[0]) if isinstance(state, tuple) else len(state)
         if os.path.isdir(path):
             return sum(os.path.getsize(os.path.join(path, name)) for name in os.listdir(path))
         return os.path.getsize(path)

@@ -347,7 +347,7 @@ class Stacked:
         return found
 
     def __dask_tokenize__(self) -> tuple[Any, ...]:
-        return ("sciformats.gsd", self._trajectory._file._address, self.name)
+        return ("sciformats.gsd", *self._trajectory._file._address.token(), self.name)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Stacked, (self._trajectory, self.name)

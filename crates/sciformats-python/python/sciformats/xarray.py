@@ -7,8 +7,10 @@ threads can read at the same time without a lock. Dask sends the path of an arra
 
 from __future__ import annotations
 
+import io
 import os
-from collections.abc import Iterable, Iterator, Mapping
+import threading
+from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -100,25 +102,52 @@ def _texts(found: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return out
 
 
+class _Shared:
+    """A file that several datasets of xarray use. It is closed with the last of them."""
+
+    def __init__(self, file: Any) -> None:
+        self.file = file
+        self._users = 0
+        self._lock = threading.Lock()
+
+    def use(self) -> None:
+        """Count one more dataset."""
+        with self._lock:
+            self._users += 1
+
+    def close(self) -> None:
+        """Count one dataset less, and close the file if it was the last one."""
+        with self._lock:
+            self._users -= 1
+            last = self._users == 0
+        if last:
+            self.file.close()
+
+
 class SciformatsStore(AbstractDataStore):
     """A group of a file as variables, attributes and dimensions."""
 
-    def __init__(self, file: Any, group: Any) -> None:
+    def __init__(self, file: _Shared, group: Any) -> None:
         self._file = file
+        self._file.use()
+        self._open = True
         self._group = group
         self._read: dict[str, Variable] | None = None
+        self._growing: set[str] = set()
 
     def get_variables(self) -> Mapping[str, Variable]:
         """Return the variables. None of them is read."""
         if self._read is None:
-            of = _hdf5_variables if isinstance(self._group, h5.Group) else _plain_variables
-            self._read = of(self._group)
+            if isinstance(self._group, h5.Group):
+                self._read = _hdf5_variables(self._group, self._growing)
+            else:
+                self._read = _plain_variables(self._group)
         return FrozenDict(self._read)
 
     def get_attrs(self) -> Mapping[str, Any]:
         """Return the attributes of the group."""
         if isinstance(self._group, h5.Group):
-            return FrozenDict(_netcdf.attributes(self._group))
+            return FrozenDict(_netcdf.shown(_netcdf.Attributes(self._group)))
         if isinstance(self._group, sciformats.Group):
             return FrozenDict(dict(self._group.attrs))
         return FrozenDict({})
@@ -134,42 +163,39 @@ class SciformatsStore(AbstractDataStore):
         """Return the dimensions that can grow."""
         if not isinstance(self._group, h5.Group):
             return {}
-        growing: set[str] = set()
-        for _, member in _datasets(self._group):
-            if member.maxshape and None in member.maxshape:
-                names = _netcdf.dimensions(member, {})
-                growing.update(name for name, most in zip(names, member.maxshape) if most is None)
-        return {"unlimited_dims": growing}
+        self.get_variables()
+        return {"unlimited_dims": set(self._growing)}
 
     def close(self) -> None:
-        """Close the file."""
-        self._file.close()
+        """Close the file, if no other dataset uses it."""
+        if self._open:
+            self._open = False
+            self._file.close()
 
 
-def _datasets(group: h5.Group) -> Iterator[tuple[str, h5.Dataset]]:
-    for name in group:
-        try:
-            member = group[name]
-        except KeyError:  # A soft link whose target does not exist is not a variable.
-            continue
-        if isinstance(member, h5.Dataset):
-            yield name, member
-
-
-def _hdf5_variables(group: h5.Group) -> dict[str, Variable]:
+def _hdf5_variables(group: h5.Group, growing: set[str]) -> dict[str, Variable]:
+    """Return the variables of a group, and add its dimensions that can grow to ``growing``."""
     phony: dict[str, int] = {}
     found = {}
-    for name, member in _datasets(group):
-        if member.shape is None or _netcdf.is_bare_dimension(member):
+    # A link that leads nowhere is not a variable.
+    for name, member in group.items():
+        if not isinstance(member, h5.Dataset) or member.shape is None:
+            continue
+        attributes = _netcdf.Attributes(member)
+        most = member.maxshape or ()
+        if _netcdf.is_bare_dimension(attributes):
+            if None in most:
+                growing.update(_netcdf.dimensions(member, attributes, {}))
             continue
         shown = name[len("_nc4_non_coord_") :] if name.startswith("_nc4_non_coord_") else name
-        found[shown] = _hdf5_variable(member, phony)
+        found[shown] = variable = _hdf5_variable(member, attributes, phony)
+        growing.update(str(dim) for dim, size in zip(variable.dims, most) if size is None)
     return found
 
 
-def _hdf5_variable(dataset: h5.Dataset, phony: dict[str, int]) -> Variable:
-    dims = _netcdf.dimensions(dataset, phony)
-    attributes = _netcdf.attributes(dataset)
+def _hdf5_variable(dataset: h5.Dataset, read: _netcdf.Attributes, phony: dict[str, int]) -> Variable:
+    dims = _netcdf.dimensions(dataset, read, phony)
+    attributes = _netcdf.shown(read)
     dtype, shape = dataset.dtype, dataset.shape or ()
     if dtype.subdtype is not None:
         base, inner = dtype.subdtype
@@ -179,14 +205,15 @@ def _hdf5_variable(dataset: h5.Dataset, phony: dict[str, int]) -> Variable:
     if string is not None and string.length is None:
         dtype = _TEXT
     chunks = dataset.chunks
+    compression = dataset.compression
     encoding: dict[str, Any] = {
         "dtype": str if string is not None and string.length is None else dtype,
         "original_shape": shape,
-        "source": dataset.file.filename,
+        "source": dataset._file_of.shown,
         "chunksizes": chunks,
         "contiguous": chunks is None,
-        "zlib": dataset.compression == "gzip",
-        "complevel": dataset.compression_opts if dataset.compression == "gzip" else 0,
+        "zlib": compression == "gzip",
+        "complevel": dataset.compression_opts if compression == "gzip" else 0,
         "shuffle": dataset.shuffle,
         "fletcher32": dataset.fletcher32,
     }
@@ -225,13 +252,21 @@ def _plain_variable(array: sciformats.Array, name: str) -> Variable:
     return Variable(dims, indexing.LazilyIndexedArray(SciformatsArray(array, dtype, shape)), dict(array.attrs), encoding)
 
 
-def _open(filename_or_obj: Any) -> Any:
+def _open(filename_or_obj: Any, storage_options: Mapping[str, Any] | None) -> Any:
     """Return the file, by the HDF5 interface for HDF5 files, and by the common interface for others."""
-    file = sciformats.open(filename_or_obj)
-    if file.format != "hdf5":
-        return file
-    file.close()
-    return h5.File(filename_or_obj)
+    if hasattr(filename_or_obj, "read"):
+        if hasattr(filename_or_obj, "seek"):
+            filename_or_obj.seek(0)
+        filename_or_obj = filename_or_obj.read()
+    if isinstance(filename_or_obj, (bytes, bytearray, memoryview)):
+        content = bytes(filename_or_obj)
+        return h5.File(io.BytesIO(content)) if _is_hdf5(content) else sciformats.open(content)
+    try:
+        return h5.File(filename_or_obj, storage_options=storage_options)
+    except sciformats.NotThisFormat:
+        return sciformats.open(filename_or_obj, storage_options=storage_options)
+    except IsADirectoryError:
+        return sciformats.open(filename_or_obj)
 
 
 def _paths(group: Any, path: str = "/") -> Iterable[str]:
@@ -279,13 +314,16 @@ class SciformatsBackendEntrypoint(BackendEntrypoint):
         use_cftime: bool | None = None,
         decode_timedelta: bool | None = None,
         group: str | None = None,
+        storage_options: Mapping[str, Any] | None = None,
     ) -> Dataset:
-        """Return one group of a file, which is the root unless ``group`` names another."""
-        file = _open(filename_or_obj)
-        where = file.root if isinstance(file, sciformats.File) else file
-        store = SciformatsStore(file, file[group] if group not in (None, "", "/") else where)
-        return StoreBackendEntrypoint().open_dataset(
-            store,
+        """Return one group of a file, which is the root unless ``group`` names another.
+
+        ``storage_options`` say how a URL is opened; see :func:`sciformats.open`.
+        """
+        file = _Shared(_open(filename_or_obj, storage_options))
+        return _dataset(
+            file,
+            group or "/",
             mask_and_scale=mask_and_scale,
             decode_times=decode_times,
             concat_characters=concat_characters,
@@ -307,14 +345,16 @@ class SciformatsBackendEntrypoint(BackendEntrypoint):
         use_cftime: bool | None = None,
         decode_timedelta: bool | None = None,
         group: str | None = None,
+        storage_options: Mapping[str, Any] | None = None,
     ) -> dict[str, Dataset]:
-        """Return all groups of a file by their paths."""
-        file = _open(filename_or_obj)
+        """Return all groups of a file by their paths. The file is opened once, and closed with the last of them."""
+        file = _Shared(_open(filename_or_obj, storage_options))
         top = (group or "/").strip("/")
-        start = file[top] if top else file
+        start = file.file[top] if top else file.file
         return {
-            path: self.open_dataset(
-                filename_or_obj,
+            path: _dataset(
+                file,
+                f"{top}/{path.strip('/')}".strip("/") or "/",
                 mask_and_scale=mask_and_scale,
                 decode_times=decode_times,
                 concat_characters=concat_characters,
@@ -322,7 +362,6 @@ class SciformatsBackendEntrypoint(BackendEntrypoint):
                 drop_variables=drop_variables,
                 use_cftime=use_cftime,
                 decode_timedelta=decode_timedelta,
-                group=f"{top}/{path.strip('/')}".strip("/") or None,
             )
             for path in _paths(start)
         }
@@ -332,5 +371,32 @@ class SciformatsBackendEntrypoint(BackendEntrypoint):
         return DataTree.from_dict(self.open_groups_as_dict(filename_or_obj, **options))
 
 
+def _dataset(file: _Shared, group: str, **decoders: Any) -> Dataset:
+    """Return a group of a file. If that is not possible, the file is closed."""
+    opened = file.file
+    root = opened.root if isinstance(opened, sciformats.File) else opened
+    try:
+        where = opened[group] if group.strip("/") else root
+    except BaseException:
+        opened.close()
+        raise
+    store = SciformatsStore(file, where)
+    try:
+        return StoreBackendEntrypoint().open_dataset(store, **decoders)
+    except BaseException:
+        store.close()
+        raise
+
+
 def _begins(first: bytes) -> bool:
     return any(first.startswith(signature) for signature in _SIGNATURES)
+
+
+def _is_hdf5(content: bytes) -> bool:
+    """Return whether the signature of HDF5 is at the start, or behind a user block, whose size is a power of two."""
+    at = 0
+    while at < len(content):
+        if content.startswith(_SIGNATURES[0], at):
+            return True
+        at = 2 * at or 512
+    return False

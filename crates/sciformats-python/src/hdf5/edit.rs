@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use hdf5_pure::filters::Filters;
 use hdf5_pure::options::{Bound as Release, Flush};
@@ -16,7 +16,7 @@ use numpy::{IntoPyArray, PyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use super::Node;
+use super::{Home, Node};
 use super::item::{self, Given};
 use super::types;
 use crate::error::raise;
@@ -119,7 +119,7 @@ impl Edit {
     /// Returns the root group of the file with all pending changes.
     fn root(&self, py: Python<'_>) -> PyResult<Node> {
         let found = self.change(py, |state| state.editor.file()?.root())?;
-        Ok(Node { found: Found::Group(found), path: self.path.clone() })
+        Ok(Node::new(Found::Group(found), Arc::new(Home::written(self.path.clone()))))
     }
 
     /// Writes all pending changes to the file.

@@ -9,9 +9,10 @@ mod types;
 pub(crate) use edit::{Edit, edit_hdf5};
 
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use hdf5_pure::structure::{Fill, Layout, Target};
-use hdf5_pure::{Address, Attribute, Dataset, File, Node as Found, Range, Result, Slab};
+use hdf5_pure::structure::{CreationOrder, Fill, Layout, StoredChunk, Target};
+use hdf5_pure::{Address, Attribute, Dataset, File, Group, Node as Found, OpenOptions, Range, Result, Slab};
 use numpy::{IntoPyArray, PyArray1, PyArrayMethods};
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::{PyOverflowError, PyValueError};
@@ -22,6 +23,7 @@ use pyo3::types::{PyBytes, PyDict, PyList};
 use crate::element;
 use crate::error::raise;
 use crate::file::read_options;
+use crate::remote::{self, Place};
 use crate::storage::Buffer;
 
 /// Opens an HDF5 file by its path or from its bytes, and returns its root group.
@@ -33,39 +35,113 @@ pub(crate) fn open_hdf5(
     buffer: Option<PyBackedBytes>,
     options: &Bound<'_, PyDict>,
 ) -> PyResult<Node> {
-    let general = read_options(options)?;
-    let options = hdf5_pure::OpenOptions::default()
+    let options = options_of(options)?;
+    let place = path.map_or(Place::Memory, Place::Path);
+    opened(py, place, options, |place, options| match (place, buffer) {
+        (Place::Path(path), _) => File::open_with(path, options),
+        (_, Some(buffer)) => File::from_storage(Buffer(buffer), options),
+        (_, None) => Err(hdf5_pure::Error::usage("file", "has neither a path nor bytes")),
+    })
+}
+
+/// Opens an HDF5 file by its URL, and returns its root group, with the size, the entity tag and the date of the last change of
+/// the file.
+#[pyfunction]
+pub(crate) fn open_hdf5_url(
+    py: Python<'_>,
+    url: String,
+    storage: &Bound<'_, PyDict>,
+    options: &Bound<'_, PyDict>,
+) -> PyResult<(Node, remote::State)> {
+    let (options, how) = (options_of(options)?, remote::remote_options(storage)?);
+    let shown = sciformats_remote::shown(&url);
+    let remote = py.detach(|| sciformats_remote::open(&url, &how));
+    let remote = remote.map_err(|error| raise(&error, Some(&shown)))?;
+    let place = Place::Url(url, Box::new(how));
+    let root = opened(py, place, options, |_, options| File::from_storage(remote.clone(), options))?;
+    Ok((root, remote::state(&remote)))
+}
+
+fn options_of(given: &Bound<'_, PyDict>) -> PyResult<OpenOptions> {
+    let general = read_options(given)?;
+    Ok(OpenOptions::default()
         .with_limits(general.limits)
         .with_external(general.external.clone())
         .with_threads(general.threads())
         .with_registry(sciformats::filters::hdf5())
         .with_missing(hdf5_pure::options::MissingSources::Filled)
-        .with_access(general.access);
-    let shown = path.as_ref().map(|path| path.to_string_lossy().into_owned());
-    let root = py.detach(|| {
-        let file = match (path, buffer) {
-            (Some(path), _) => File::open_with(path, &options)?,
-            (None, Some(buffer)) => File::from_storage(Buffer(buffer), &options)?,
-            (None, None) => return Err(hdf5_pure::Error::usage("file", "has neither a path nor bytes")),
+        .with_access(general.access))
+}
+
+fn opened(
+    py: Python<'_>,
+    place: Place,
+    options: OpenOptions,
+    open: impl FnOnce(&Place, &OpenOptions) -> Result<File> + Send,
+) -> PyResult<Node> {
+    let shown = place.shown();
+    let root = py.detach(|| open(&place, &options)?.root().map(Found::Group));
+    let root = root.map_err(|error| raise(&error, shown.as_deref()))?;
+    Ok(Node::new(root, Arc::new(Home::new(place, options))))
+}
+
+/// What all objects of a file have in common.
+pub(crate) struct Home {
+    place: Place,
+    /// The path of the file, for messages.
+    shown: Option<String>,
+    options: OpenOptions,
+    /// The process that opened the file. Locks that another thread held are never released in a forked process, and its
+    /// connections belong to the first process.
+    process: u32,
+    /// The file as a forked process has opened it again.
+    anew: Mutex<Option<(u32, File)>>,
+}
+
+impl Home {
+    fn new(place: Place, options: OpenOptions) -> Self {
+        let shown = place.shown();
+        Self { place, shown, options, process: std::process::id(), anew: Mutex::new(None) }
+    }
+
+    /// Returns what the objects of a file that is being written have in common. Such a file is not opened again.
+    fn written(shown: Option<String>) -> Self {
+        Self { shown, ..Self::new(Place::Memory, OpenOptions::default()) }
+    }
+
+    /// Returns the file as this process, which was forked, opens it. The result is `None` if the file has no place.
+    fn again(&self) -> Result<Option<File>> {
+        let mut anew = self.anew.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((process, file)) = &*anew
+            && *process == std::process::id()
+        {
+            return Ok(Some(file.clone()));
+        }
+        let options = self.options.clone().with_threads(1);
+        let file = match &self.place {
+            Place::Path(path) => File::open_with(path, &options)?,
+            Place::Url(url, how) => File::from_storage(sciformats_remote::open(url, how)?, &options)?,
+            Place::Memory => return Ok(None),
         };
-        file.root().map(Found::Group)
-    });
-    root.map(|found| Node { found, path: shown.clone() }).map_err(|error| raise(&error, shown.as_deref()))
+        *anew = Some((std::process::id(), file.clone()));
+        Ok(Some(file))
+    }
 }
 
 /// A group, a dataset or a committed datatype.
 #[pyclass(frozen, module = "sciformats._sciformats", name = "Hdf5Node")]
 pub(crate) struct Node {
-    found: Found,
-    /// The path of the file, for messages.
-    path: Option<String>,
+    first: Arc<Found>,
+    home: Arc<Home>,
+    /// The object as a forked process has found it again.
+    anew: RwLock<Option<(u32, Arc<Found>)>>,
 }
 
 #[pymethods]
 impl Node {
     #[getter]
     fn kind(&self) -> &'static str {
-        match self.found {
+        match &*self.first {
             Found::Group(_) => "group",
             Found::Dataset(_) => "dataset",
             Found::Datatype(_) => "datatype",
@@ -85,9 +161,7 @@ impl Node {
 
     /// Returns the object at `path`, relative to this group.
     fn object(&self, py: Python<'_>, path: &str) -> PyResult<Self> {
-        let Found::Group(group) = &self.found else {
-            return Err(PyValueError::new_err("the object is not a group"));
-        };
+        let group = self.group()?;
         self.node(py.detach(|| group.object(path)))
     }
 
@@ -106,9 +180,7 @@ impl Node {
 
     /// Returns the links of a group: the name, kind, target and creation order of each.
     fn links<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        let Found::Group(group) = &self.found else {
-            return Err(PyValueError::new_err("the object is not a group"));
-        };
+        let group = self.group()?;
         let list = PyList::empty(py);
         for link in self.ok(py.detach(|| group.links()))? {
             match link {
@@ -118,7 +190,7 @@ impl Node {
                 }
                 Err(broken) => {
                     let name = broken.name.map(|name| name.to_text().into_owned());
-                    let error = raise(&broken.error, self.path.as_deref()).into_value(py);
+                    let error = raise(&broken.error, self.home.shown.as_deref()).into_value(py);
                     list.append((name.unwrap_or_default(), ("damaged", error), py.None()))?;
                 }
             }
@@ -128,9 +200,7 @@ impl Node {
 
     /// Returns one link of a group.
     fn link<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let Found::Group(group) = &self.found else {
-            return Err(PyValueError::new_err("the object is not a group"));
-        };
+        let group = self.group()?;
         let link = self.ok(py.detach(|| group.link(name)))?;
         link.map(|link| target(py, link.target)).transpose()
     }
@@ -145,7 +215,7 @@ impl Node {
         let numbered = attributes.iter().any(|attribute| attribute.creation_order().is_some());
         let tracked = numbered && {
             let properties = self.ok(py.detach(|| file.creation_properties(address)))?;
-            properties.attribute_order != hdf5_pure::structure::CreationOrder::Unknown
+            properties.attribute_order != CreationOrder::Unknown
         };
         for attribute in attributes {
             let name = attribute.name().map(|name| name.to_text().into_owned()).unwrap_or_default();
@@ -178,10 +248,24 @@ impl Node {
         Ok((info.references, info.comment.map(|comment| comment.to_text().into_owned())))
     }
 
+    /// Returns whether the object keeps the order in which its attributes, and its links, were created: 0 if not, 1 if it does,
+    /// and 3 if it has an index by it.
+    fn orders(&self, py: Python<'_>) -> PyResult<(u8, u8)> {
+        let (file, address) = (self.file()?, self.place());
+        let properties = self.ok(py.detach(|| file.creation_properties(address)))?;
+        let number = |order: CreationOrder| match order {
+            CreationOrder::Unknown => 0,
+            CreationOrder::Tracked => 1,
+            CreationOrder::Indexed => 3,
+        };
+        let links = properties.links.map_or(CreationOrder::Unknown, |links| links.order);
+        Ok((number(properties.attribute_order), number(links)))
+    }
+
     /// Returns the type of a dataset's elements, or a committed datatype.
     fn datatype<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let raise = |error: &hdf5_pure::Error| raise(error, self.path.as_deref());
-        match &self.found {
+        let raise = |error: &hdf5_pure::Error| raise(error, self.home.shown.as_deref());
+        match &*self.found()? {
             Found::Datatype(committed) => types::describe(py, &self.ok(committed.datatype())?, &raise),
             _ => types::describe(py, self.dataset()?.datatype(), &raise),
         }
@@ -230,7 +314,8 @@ impl Node {
 
     /// Returns when space is allocated, and when fill values are written, in the numbers of the standard.
     fn times(&self) -> PyResult<(u8, u8)> {
-        let fill = self.ok(self.dataset()?.fill_value())?;
+        let dataset = self.dataset()?;
+        let fill = self.ok(dataset.fill_value())?;
         Ok((fill.allocation_time, fill.write_time))
     }
 
@@ -259,7 +344,8 @@ impl Node {
     /// Returns the filters in the order of writing: the number, the name, whether it is optional, and the
     /// parameters of each.
     fn filters(&self) -> PyResult<Vec<Filter>> {
-        let filters = &self.ok(self.dataset()?.filters())?.filters;
+        let dataset = self.dataset()?;
+        let filters = &self.ok(dataset.filters())?.filters;
         let one = |filter: &hdf5_pure::structure::FilterDescription| {
             let name = filter.name.as_ref().map(|name| name.to_text().into_owned());
             (filter.id, name, filter.optional, filter.values.clone())
@@ -286,7 +372,7 @@ impl Node {
         let chunks =
             py.detach(|| dataset.chunks().and_then(|chunks| chunks.into_iter().collect::<Result<Vec<_>>>()));
         let base = dataset.file().base();
-        let one = |chunk: hdf5_pure::structure::StoredChunk| {
+        let one = |chunk: StoredChunk| {
             let corner = first_of(&chunk, &chunked.dimensions).ok_or_else(beyond)?;
             Ok((corner, chunk.filter_mask, placed(base, chunk.address)?, chunk.size))
         };
@@ -297,23 +383,30 @@ impl Node {
     /// skipped.
     fn chunk<'py>(&self, py: Python<'py>, corner: Vec<u64>) -> PyResult<Option<(u32, Bound<'py, PyBytes>)>> {
         let dataset = self.dataset()?;
-        let Layout::Chunked(chunked) = self.ok(dataset.layout())? else { return Ok(None) };
-        let corner = Some(corner);
-        let begins =
-            |chunk: &hdf5_pure::structure::StoredChunk| first_of(chunk, &chunked.dimensions) == corner;
         let found = py.detach(|| {
-            let Some(chunk) = dataset.chunks()?.into_iter().flatten().find(begins) else { return Ok(None) };
+            let Some(chunk) = chunk_from(&dataset, &corner)? else { return Ok(None) };
             let bytes = dataset.chunk_raw(&chunk)?.into_owned();
             Ok(Some((chunk.filter_mask, bytes)))
         });
         Ok(self.ok(found)?.map(|(mask, bytes)| (mask, PyBytes::new(py, &bytes))))
     }
 
+    /// Returns the chunk that begins at the element `corner`, in the form of [`chunks`](Self::chunks).
+    fn chunk_info(&self, py: Python<'_>, corner: Vec<u64>) -> PyResult<Option<Chunk>> {
+        let dataset = self.dataset()?;
+        let found = self.ok(py.detach(|| chunk_from(&dataset, &corner)))?;
+        let base = dataset.file().base();
+        let one = |chunk: StoredChunk| {
+            Ok((corner, chunk.filter_mask, placed(base, chunk.address)?, chunk.size))
+        };
+        found.map(one).transpose()
+    }
+
     /// Reads the selected elements: their bytes if [`direct`](Self::direct), and otherwise a list of objects,
     /// in which texts are `bytes` and references are paths.
     fn read<'py>(&self, py: Python<'py>, ranges: Vec<(u64, u64, u64)>) -> PyResult<Bound<'py, PyAny>> {
         let dataset = self.dataset()?;
-        let slab = self.ok(selected(dataset, ranges))?;
+        let slab = self.ok(selected(&dataset, ranges))?;
         if types::is_direct(dataset.datatype()) {
             let bytes = self.ok(py.detach(|| dataset.read_raw(&slab)))?;
             return Ok(bytes.into_pyarray(py).into_any());
@@ -359,7 +452,7 @@ impl Node {
         out: &Bound<'_, PyArray1<u8>>,
     ) -> PyResult<()> {
         let dataset = self.dataset()?;
-        let slab = self.ok(selected(dataset, ranges))?;
+        let slab = self.ok(selected(&dataset, ranges))?;
         let mut out = out
             .try_readwrite()
             .map_err(|_| PyValueError::new_err("out is read-only, or in use by another thread"))?;
@@ -369,8 +462,30 @@ impl Node {
 }
 
 impl Node {
+    pub(crate) fn new(found: Found, home: Arc<Home>) -> Self {
+        Self { first: Arc::new(found), home, anew: RwLock::new(None) }
+    }
+
+    /// Returns the object. A forked process finds it again in a file of its own.
+    fn found(&self) -> PyResult<Arc<Found>> {
+        let process = std::process::id();
+        if self.home.process == process {
+            return Ok(Arc::clone(&self.first));
+        }
+        if let Some((of, found)) = &*self.anew.read().unwrap_or_else(PoisonError::into_inner)
+            && *of == process
+        {
+            return Ok(Arc::clone(found));
+        }
+        let again = self.ok(self.home.again())?;
+        let Some(file) = again else { return Ok(Arc::clone(&self.first)) };
+        let found = Arc::new(self.ok(file.object_at(self.place()))?);
+        *self.anew.write().unwrap_or_else(PoisonError::into_inner) = Some((process, Arc::clone(&found)));
+        Ok(found)
+    }
+
     fn place(&self) -> Address {
-        match &self.found {
+        match &*self.first {
             Found::Group(group) => group.address(),
             Found::Dataset(dataset) => dataset.address(),
             Found::Datatype(committed) => committed.address(),
@@ -378,32 +493,39 @@ impl Node {
     }
 
     fn file(&self) -> PyResult<File> {
-        match &self.found {
-            Found::Group(group) => Ok(group.file().clone()),
-            Found::Dataset(dataset) => Ok(dataset.file().clone()),
-            Found::Datatype(committed) => Ok(committed.file().clone()),
+        Ok(match &*self.found()? {
+            Found::Group(group) => group.file().clone(),
+            Found::Dataset(dataset) => dataset.file().clone(),
+            Found::Datatype(committed) => committed.file().clone(),
+        })
+    }
+
+    fn group(&self) -> PyResult<Group> {
+        match &*self.found()? {
+            Found::Group(group) => Ok(group.clone()),
+            _ => Err(PyValueError::new_err("the object is not a group")),
         }
     }
 
-    fn dataset(&self) -> PyResult<&Dataset> {
-        match &self.found {
-            Found::Dataset(dataset) => Ok(dataset),
+    fn dataset(&self) -> PyResult<Dataset> {
+        match &*self.found()? {
+            Found::Dataset(dataset) => Ok(dataset.clone()),
             _ => Err(PyValueError::new_err("the object is not a dataset")),
         }
     }
 
     fn ok<T>(&self, result: Result<T>) -> PyResult<T> {
-        result.map_err(|error| raise(&error, self.path.as_deref()))
+        result.map_err(|error| raise(&error, self.home.shown.as_deref()))
     }
 
     fn node(&self, found: Result<Found>) -> PyResult<Self> {
-        Ok(Self { found: self.ok(found)?, path: self.path.clone() })
+        Ok(Self::new(self.ok(found)?, Arc::clone(&self.home)))
     }
 
     fn attribute<'py>(&self, py: Python<'py>, of: &Attribute) -> PyResult<Parts<'py>> {
         let datatype = self.ok(of.datatype())?;
         let shape = self.ok(of.dataspace())?.extent().map(<[u64]>::to_vec);
-        let raise = |error: &hdf5_pure::Error| raise(error, self.path.as_deref());
+        let raise = |error: &hdf5_pure::Error| raise(error, self.home.shown.as_deref());
         let described = types::describe(py, datatype, &raise)?;
         let direct = types::is_direct(datatype);
         let data = if shape.is_none() {
@@ -423,7 +545,7 @@ impl Node {
         bytes: &[u8],
     ) -> PyResult<Bound<'py, PyAny>> {
         let of = sciformats::formats::hdf5::element(&self.ok(datatype.element_type())?);
-        let raise = |error: &hdf5_pure::Error| raise(error, self.path.as_deref());
+        let raise = |error: &hdf5_pure::Error| raise(error, self.home.shown.as_deref());
         Ok(element::objects(py, &of, bytes, element::Text::Bytes, &raise)?.into_any())
     }
 }
@@ -446,8 +568,19 @@ fn placed(base: u64, address: Address) -> PyResult<u64> {
     base.checked_add(address.0).ok_or_else(beyond)
 }
 
+/// Returns the stored chunk whose first element is at `corner`. Only the nodes of the index that lead to it are read.
+fn chunk_from(dataset: &Dataset, corner: &[u64]) -> Result<Option<StoredChunk>> {
+    let Layout::Chunked(chunked) = dataset.layout()? else { return Ok(None) };
+    let shape = dataset.shape();
+    let inside = corner.len() == shape.len() && corner.iter().zip(shape).all(|(at, size)| at < size);
+    if !inside || !corner.iter().zip(&chunked.dimensions).all(|(at, side)| at.is_multiple_of(*side)) {
+        return Ok(None);
+    }
+    dataset.chunk_at(corner)
+}
+
 /// Returns the indices of the first element of a chunk, if they fit their type.
-fn first_of(chunk: &hdf5_pure::structure::StoredChunk, sides: &[u64]) -> Option<Vec<u64>> {
+fn first_of(chunk: &StoredChunk, sides: &[u64]) -> Option<Vec<u64>> {
     chunk.scaled.iter().zip(sides).map(|(n, side)| n.checked_mul(*side)).collect()
 }
 

@@ -125,7 +125,8 @@ pub(crate) fn parse(of: &Bound<'_, PyAny>) -> PyResult<Datatype> {
             Datatype { version: 1, size: size()?, class }
         }
         "terminated" => {
-            let class = Class::String { padding: Padding::NullTerminated, charset: CharacterSet::Ascii };
+            let charset = set(of.get_item(2)?.extract()?);
+            let class = Class::String { padding: Padding::NullTerminated, charset };
             Datatype { version: 1, size: size()?, class }
         }
         "text" => {

@@ -18,6 +18,7 @@ use sciformats_core::{Conversion, Error, Result, Slab, bound};
 use crate::api::attribute::Attribute;
 use crate::api::file::File;
 use crate::dataset::external;
+use crate::chunk::places::Places;
 use crate::dataset::read::{self, Content, Reader};
 use crate::dataset::virtual_layout::{self, Nesting};
 use crate::object::header::Object;
@@ -67,6 +68,10 @@ impl Dataset {
         // the same error.
         if let Err(error) = virtual_layout::update(file.opened(), &mut content, &Nesting::default()) {
             content.storage = Err(error);
+        }
+        // If a read costs a round trip, the nodes of an index are kept, and those that are not wanted are not fetched.
+        if file.opened().unchanging && file.opened().context.storage.read_ahead() == 0 {
+            content.places = Some(Places::default());
         }
         Ok(Self { file, path: None, content: Arc::new(content), conversion: Conversion::Exact })
     }

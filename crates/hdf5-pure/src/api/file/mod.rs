@@ -157,6 +157,7 @@ impl File {
     ) -> Result<Self> {
         let mut opened = Opened::plain(Arc::new(storage), path, options)?;
         opened.superblock = superblock.clone();
+        opened.unchanging = false;
         Ok(Self::new(opened))
     }
 

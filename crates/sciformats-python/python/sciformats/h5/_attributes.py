@@ -6,6 +6,7 @@ from collections.abc import Iterator, MutableMapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sciformats.h5 import _encode, _types
 
@@ -25,15 +26,25 @@ class AttributeManager(MutableMapping[str, Any]):
     def __getitem__(self, name: str) -> Any:
         if isinstance(name, bytes):
             name = name.decode()
-        self._parent._file_of.check_open()
-        found = self._parent._node.attribute_named(name) if isinstance(name, str) else None
+        parent = self._parent
+        parent._file_of.check_open()
+        found = parent._node.attribute_named(name) if isinstance(name, str) else None
         if found is None:
             raise KeyError(f"Unable to synchronously open attribute (can't locate attribute: '{name}')")
-        described, shape, _, data = found
+        return self._value(*found)
+
+    def _values(self) -> dict[str, Any]:
+        """Return all attributes, which are read together. A damaged one is its exception."""
+        return {name: found[3] if found[0] is None else self._value(*found[:4]) for name, found in self._all().items()}
+
+    def _value(self, described: Any, shape: list[int] | None, direct: bool, data: Any) -> Any:
         if shape is None:
             return _types.Empty(_types.dtype_of(described))
+        dtype = _types.dtype_of(described)
+        if direct and not shape and dtype.subdtype is None and dtype.itemsize:
+            return data.view(dtype)[0]
         value = _types.shaped(data, described, tuple(shape))
-        string = _types.check_string_dtype(_types.dtype_of(described))
+        string = _types.check_string_dtype(dtype)
         if string is not None and string.length is None:
             # As in h5py, texts of attributes are str, and texts of datasets are bytes.
             for index in np.ndindex(value.shape):
@@ -81,10 +92,17 @@ class AttributeManager(MutableMapping[str, Any]):
         extent = None if shape is None else list(shape)
         parent._file_of.change("attribute", parent._place, _name_of(name), (described, extent, items, committed))
 
+    def _described(self, name: str, described: Any, shape: Any, array: Any) -> None:
+        """Set an attribute of a described type, which may have properties that no type of NumPy has."""
+        parent = self._parent
+        items = b"" if shape is None else _encode.elements(array, described, parent)
+        extent = None if shape is None else list(shape)
+        parent._file_of.change("attribute", parent._place, name, (described, extent, items, None))
+
     def _set_terminated(self, name: str, text: bytes) -> None:
         """Set a single text that ends in a NUL, as the C library expects it of scales."""
         parent, content = self._parent, text + b"\0"
-        parent._file_of.change("attribute", parent._place, name, (("terminated", len(content)), [], content, None))
+        parent._file_of.change("attribute", parent._place, name, (("terminated", len(content), False), [], content, None))
 
     def modify(self, name: str, value: Any) -> None:
         """Change the value of an attribute, whose type and shape stay."""
@@ -118,7 +136,7 @@ class AttributeManager(MutableMapping[str, Any]):
             raise KeyError(f"Unable to synchronously open attribute (can't locate attribute: '{name}')")
         described, shape, *_ = self._all()[name]
         committed = bool(self._parent._node.attribute_is_committed(name))
-        return AttributeID(name, described, None if shape is None else tuple(shape), committed)
+        return AttributeID(name, described, None if shape is None else tuple(shape), committed, self)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._all())
@@ -154,10 +172,13 @@ def _name_of(name: Any) -> str:
 class AttributeID:
     """The type and shape of an attribute."""
 
-    def __init__(self, name: str, described: Any, shape: tuple[int, ...] | None, committed: bool) -> None:
+    def __init__(
+        self, name: str, described: Any, shape: tuple[int, ...] | None, committed: bool, manager: AttributeManager
+    ) -> None:
         dtype = _types.dtype_of(described)
         self._described = described
         self._committed = committed
+        self._manager = manager
         self.name = name.encode()
         self.dtype = dtype
         self.shape = shape
@@ -167,3 +188,24 @@ class AttributeID:
         from sciformats.h5 import h5t
 
         return h5t.of(self._described, self._committed)
+
+    def get_space(self) -> Any:
+        """Return the dataspace."""
+        from sciformats.h5 import h5s
+
+        if self.shape is None:
+            return h5s.create(h5s.NULL)
+        return h5s.create_simple(self.shape) if self.shape else h5s.create(h5s.SCALAR)
+
+    def read(self, arr: NDArray[Any], mtype: Any = None) -> None:
+        """Read the elements into an array."""
+        arr[...] = self._manager[self.name.decode()]
+
+    def write(self, arr: Any, mtype: Any = None) -> None:
+        """Write the elements, whose number must be that of the attribute."""
+        if self.shape is None:
+            raise ValueError("an attribute with a null dataspace has no elements")
+        array = np.asarray(arr)
+        if array.dtype != self.dtype:
+            array = _encode.as_type(array, self.dtype)
+        self._manager._described(self.name.decode(), self._described, self.shape, array.reshape(self.shape))

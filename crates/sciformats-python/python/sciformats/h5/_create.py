@@ -36,7 +36,8 @@ class Wanted:
         self.data: Any = None
         self.null = isinstance(data, _types.Empty) or (shape is None and data is None and dtype is not None)
         if self.null:
-            self.dtype = np.dtype(dtype) if dtype is not None else data.dtype
+            empty: Any = data
+            self.dtype = np.dtype(dtype) if dtype is not None else empty.dtype
             self.shape: tuple[int, ...] = ()
             return
         if data is not None:

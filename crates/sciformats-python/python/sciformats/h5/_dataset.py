@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from sciformats import _index
-from sciformats.h5 import _selection, _types
+from sciformats.h5 import _objects, _selection, _types
 from sciformats.h5._dims import DimensionManager, is_scale
 from sciformats.h5._elements import DatasetWriting
 from sciformats.h5._identifiers import ObjectID, Properties
@@ -68,11 +68,9 @@ class DatasetID(ObjectID):
 
     def get_chunk_info_by_coord(self, chunk_offset: tuple[int, ...]) -> StoreInfo:
         """Return the stored chunk that begins at this element."""
-        wanted = tuple(chunk_offset)
-        for chunk in self._all():
-            if chunk.chunk_offset == wanted:
-                return chunk
-        return StoreInfo(wanted, 0, 0, 0)
+        wanted = tuple(int(at) for at in chunk_offset)
+        found = self._dataset._node.chunk_info(list(wanted)) if all(at >= 0 for at in wanted) else None
+        return StoreInfo(wanted, 0, 0, 0) if found is None else StoreInfo(tuple(found[0]), *found[1:])
 
     def chunk_iter(self, callback: Callable[[StoreInfo], Any]) -> Any:
         """Call a function with each stored chunk, until it returns something other than ``None``."""
@@ -129,6 +127,16 @@ class DatasetID(ObjectID):
         self._dataset._file_of.change("write_chunk", self._dataset._place, (scaled, filter_mask), content)
         self._chunks = None
 
+    def read(self, mspace: Any, fspace: Any, arr: NDArray[Any], mtype: Any = None) -> None:
+        """Read all elements into an array. Selections are not supported."""
+        _all_of(mspace, fspace)
+        self._dataset.read_direct(arr)
+
+    def write(self, mspace: Any, fspace: Any, arr: NDArray[Any], mtype: Any = None) -> None:
+        """Write all elements. Selections are not supported."""
+        _all_of(mspace, fspace)
+        self._dataset[()] = arr
+
     def get_offset(self) -> int | None:
         """Return the offset of the elements in the file, if they are stored in one piece."""
         word, value = self._dataset._node.layout()
@@ -156,8 +164,16 @@ class DatasetID(ObjectID):
         return Properties(self._dataset)
 
 
+def _all_of(*spaces: Any) -> None:
+    if any(space not in (None, 0) for space in spaces):
+        raise NotImplementedError("the low-level interface reads and writes all elements; use brackets for selections")
+
+
 class Dataset(DatasetWriting, HLObject):
     """A dataset of the file. Its elements are read when it is indexed."""
+
+    #: The type of the elements of a file that is only read, once it is known.
+    _dtype: np.dtype[Any] | None = None
 
     #: What the caller asked of the cache of chunks.
     _cache: tuple[int, int, float] | None = None
@@ -166,7 +182,7 @@ class Dataset(DatasetWriting, HLObject):
     _plain: np.dtype[Any] | Literal[False] | None = False
 
     def _extent(self) -> tuple[list[int], list[int | None]] | None:
-        extent: tuple[list[int], list[int | None]] | None = self._node.extent()
+        extent: tuple[list[int], list[int | None]] | None = self._fact("extent")
         return extent
 
     @property
@@ -192,7 +208,12 @@ class Dataset(DatasetWriting, HLObject):
     @property
     def dtype(self) -> np.dtype[Any]:
         """NumPy's type of an element."""
-        return _types.dtype_of(self._node.datatype())
+        found = self._dtype
+        if found is None:
+            found = _types.dtype_of(self._fact("datatype"))
+            if self._found is not None:
+                self._dtype = found
+        return found
 
     @property
     def ndim(self) -> int:
@@ -212,13 +233,13 @@ class Dataset(DatasetWriting, HLObject):
     @property
     def chunks(self) -> tuple[int, ...] | None:
         """The shape of a chunk."""
-        word, value = self._node.layout()
+        word, value = self._fact("layout")
         return tuple(value) if word == "chunked" else None
 
     @property
     def is_virtual(self) -> bool:
         """Whether the elements are those of other datasets."""
-        return bool(self._node.layout()[0] == "virtual")
+        return bool(self._fact("layout")[0] == "virtual")
 
     @property
     def external(self) -> list[tuple[str, int, int]] | None:
@@ -245,7 +266,7 @@ class Dataset(DatasetWriting, HLObject):
 
     @property
     def _pipeline(self) -> dict[int, list[int]]:
-        return {number: values for number, _, _, values in self._node.filters()}
+        return {number: values for number, _, _, values in self._fact("filters")}
 
     @property
     def filter_ids(self) -> tuple[int, ...]:
@@ -380,7 +401,7 @@ class Dataset(DatasetWriting, HLObject):
 
     def _ranges(self, ranges: list[_index.Range]) -> NDArray[Any]:
         counts = tuple(count for _, count, _ in ranges)
-        return _types.shaped(self._node.read(ranges), self._node.datatype(), counts)
+        return _types.shaped(self._node.read(ranges), self._fact("datatype"), counts)
 
     def _read(self, chosen: _selection.Chosen) -> NDArray[Any]:
         self._file_of.check_open()
@@ -472,6 +493,9 @@ class Dataset(DatasetWriting, HLObject):
         name = f'"{self.name.rsplit("/", 1)[-1]}"' if self.name else "(anonymous)"
         shape = "shape None" if self.shape is None else f"shape {self.shape}"
         return f'<HDF5 dataset {name}: {shape}, type "{self.dtype.str}">'
+
+
+_objects._dataset_class = Dataset
 
 
 class _View:

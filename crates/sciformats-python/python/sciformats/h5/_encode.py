@@ -109,7 +109,8 @@ def element(value: Any, described: Described, of: Any) -> Any:
             if isinstance(value, (int, float)) and value == 0:
                 return b""
             return np.ascontiguousarray(value, _types.dtype_of(base)).tobytes()
-        return [element(each, base, of) for each in (() if isinstance(value, int) and value == 0 else value)]
+        items: Any = () if isinstance(value, int) and value == 0 else value
+        return [element(each, base, of) for each in items]
     if word == "array" and not is_direct(described):
         return [element(each, rest[0], of) for each in np.asarray(value, object).reshape(-1)]
     if word == "compound" and not is_direct(described):
@@ -134,8 +135,7 @@ def _text(value: Any, utf8: bool = True) -> bytes:
 def _address(value: Any, of: Any) -> int:
     if value is None or (isinstance(value, int) and value == 0) or not value:
         return 0
-    if hasattr(value, "ref"):
-        value = value.ref
+    value = getattr(value, "ref", value)
     if not isinstance(value, _types.Reference):
         raise TypeError(f"Can't convert incompatible object to HDF5 object reference: {type(value)}")
     root = of._file_of.root

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from sciformats.errors import NotSupported
+
 
 class ObjectID:
     """An identifier: ``object.id``. It is true until it or its file is closed."""
@@ -49,8 +51,14 @@ class ObjectID:
         opened.commit()
         if opened.address.path is None:
             return bytes(opened.address.state)
-        with open(opened.address.path, "rb") as file:
+        if opened.address.local is None:
+            raise NotSupported("the bytes of a remote file can only be read in parts", opened.address.shown)
+        with open(opened.address.local, "rb") as file:
             return file.read()
+
+    def get_create_plist(self) -> Properties:
+        """Return the properties with which the object was created."""
+        return Properties(self._object)
 
     @property
     def links(self) -> Links:
@@ -104,6 +112,14 @@ class Properties:
 
     def __init__(self, of: Any) -> None:
         self._object = of
+
+    def get_attr_creation_order(self) -> int:
+        """Return whether the order of attributes is kept (1), and whether there is an index by it (2)."""
+        return int(self._object._node.orders()[0])
+
+    def get_link_creation_order(self) -> int:
+        """Return whether the order of links is kept (1), and whether there is an index by it (2)."""
+        return int(self._object._node.orders()[1])
 
     def get_fill_time(self) -> int:
         """Return when fill values are written."""

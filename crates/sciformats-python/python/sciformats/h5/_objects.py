@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, ItemsView, Iterator, KeysView, MutableMapping, ValuesView
+from collections.abc import Callable, ItemsView, Iterator, KeysView, Mapping, MutableMapping, ValuesView
 from typing import Any
 
 import numpy as np
 
-from sciformats import _sciformats
-from sciformats._open import Address, state_of
-from sciformats.errors import Conflict, Forbidden, MissingFile
+from sciformats._open import Address, Recent, checked, state_of
+from sciformats.errors import Forbidden, MissingFile
 from sciformats.h5 import _types
 from sciformats.h5._attributes import AttributeManager
 from sciformats.h5._identifiers import ObjectID
 from sciformats.h5._links import ExternalLink, HardLink, SoftLink
-from sciformats.h5._open import opened
+from sciformats.h5._open import again, opened
 from sciformats.h5._opened import Guarded, Opened
 from sciformats.h5._writing import GroupWriting
 
 
 class HLObject:
     """The common part of files, groups, datasets and committed types."""
+
+    #: What the Rust part has said about an object of a file that is only read.
+    _facts: dict[str, Any] | None = None
 
     def __init__(self, opened: Any, node: Any = None, name: str | None = None) -> None:
         if not isinstance(opened, (ObjectID, Opened)):
@@ -92,6 +94,17 @@ class HLObject:
         """A reference to the object."""
         path = self._name or self._node.path_of(self._node.address)
         return _types.Reference(path or "")
+
+    def _fact(self, method: str) -> Any:
+        """Return what a method of the Rust part says. It is asked once if the file is only read."""
+        if self._found is None:
+            return getattr(self._node, method)()
+        facts = self._facts
+        if facts is None:
+            facts = self._facts = {}
+        if method not in facts:
+            facts[method] = getattr(self._found, method)()
+        return facts[method]
 
     def _attributes(self) -> dict[str, tuple[Any, ...]]:
         self._file_of.check_open()
@@ -403,12 +416,14 @@ class File(Group):
     Parameters
     ----------
     name : str, path, bytes or file object
-        The file.
+        The file; a URL can be read.
     mode : str
         ``"r"`` reads; ``"r+"`` also changes; ``"w"`` replaces a file; ``"x"`` or ``"w-"`` creates one that must not exist; ``"a"``
         changes or creates.
     threads : int
         The number of threads that decode chunks; 0 means one per processor.
+    storage_options : dict, optional
+        How a URL is opened; see :func:`sciformats.open`.
 
     Other keywords of h5py, which concern caches and locks, are accepted and have no effect.
     """
@@ -425,6 +440,7 @@ class File(Group):
         track_order: bool | None = None,
         threads: int = 0,
         external: str = "anywhere",
+        storage_options: Mapping[str, Any] | None = None,
         backing_store: bool | None = None,
         locking: Any = None,
         rdcc_nslots: int = 8191,
@@ -445,6 +461,7 @@ class File(Group):
                 "userblock_size": userblock_size,
                 "track_order": bool(track_order),
                 "backing_store": backing_store,
+                "storage_options": storage_options,
             },
         )
         found.cache = (int(rdcc_nslots), int(rdcc_nbytes), float(rdcc_w0))
@@ -521,14 +538,19 @@ class File(Group):
 
 def wrap(opened: Opened, node: Any, name: str | None) -> Any:
     """Return the object for a node."""
-    from sciformats.h5._dataset import Dataset
-
     kind = node.kind
     if kind == "dataset":
-        return Dataset(opened, node, name)
+        made = _dataset_class.__new__(_dataset_class)
+        made._file_of, made._address, made._name, made._id = opened, node.address, name, None
+        made._found = node if opened.editor is None else None
+        return made
     if kind == "group":
         return File._of(opened) if name == "/" else Group(opened, node, name)
     return Datatype(opened, node, name)
+
+
+#: The class of datasets, whose module sets it because it needs this one.
+_dataset_class: Any = None
 
 
 def _link_of(kind: str, target: Any) -> HardLink | SoftLink | ExternalLink:
@@ -547,16 +569,17 @@ def _again(address: Address, name: str | None) -> Any:
     """Return the object for a pickle; each process opens the file once."""
     from sciformats import _open
 
-    if address.path is not None and state_of(address.path) != address.state:
-        raise Conflict("the file was changed since the object was pickled; open it again", address.path)
-    with _open._lock:
-        found = _known.get(address)
-        if found is None or found.is_closed:
-            buffer = address.state if address.path is None else None
-            found = Opened(address, _sciformats.open_hdf5(address.path, buffer, dict(address.options)))
-            _known[address] = found
-    file = File._of(found)
+    if address.local is not None:
+        checked(address, state_of(address.local))
+    if address.path is None:
+        file = File._of(again(address))
+    else:
+        with _open._lock:
+            known = _known.get(address)
+            if known is None or known.is_closed:
+                known = _known.put(address, again(address))
+        file = File._of(known)
     return file if name in (None, "/") else file[name]
 
 
-_known: dict[Address, Opened] = {}
+_known: Recent[Opened] = Recent()

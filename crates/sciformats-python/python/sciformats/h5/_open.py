@@ -6,8 +6,8 @@ import os
 import tempfile
 from typing import Any
 
-from sciformats import _sciformats
-from sciformats._open import Address, state_of
+from sciformats import _remote, _sciformats
+from sciformats._open import Address, checked, state_of
 from sciformats.errors import NotSupported
 from sciformats.h5._opened import Opened
 
@@ -41,6 +41,12 @@ def opened(name: Any, mode: str, fixed: tuple[tuple[str, Any], ...], options: di
     _check_user_block(options["userblock_size"], mode)
     if isinstance(name, bytes) and not name.startswith(b"\x89HDF"):
         name = os.fsdecode(name)
+    if isinstance(name, str) and _remote.is_url(name):
+        if mode != "r":
+            raise NotSupported(f"mode is {mode!r}: remote files are only read", _remote.bare(name))
+        return again(Address(name, fixed, None, _remote.storage_of(name, options["storage_options"])))
+    if options["storage_options"]:
+        raise ValueError("storage_options are for URLs only")
     if isinstance(name, (str, os.PathLike)):
         if driver == "fileobj":
             raise ValueError("the driver 'fileobj' needs a file object and not a path")
@@ -61,10 +67,11 @@ def opened(name: Any, mode: str, fixed: tuple[tuple[str, Any], ...], options: di
         found.driver = driver or "sec2"
         return found
     if mode == "r":
-        if hasattr(name, "read"):
-            name.seek(0)
-            name = name.read()
-        content = bytes(name)
+        given: Any = name
+        if hasattr(given, "read"):
+            given.seek(0)
+            given = given.read()
+        content = bytes(given)
         address = Address(None, fixed, content)
         return Opened(address, _sciformats.open_hdf5(None, content, dict(fixed)))
     if not (hasattr(name, "write") and hasattr(name, "seek")):
@@ -72,6 +79,27 @@ def opened(name: Any, mode: str, fixed: tuple[tuple[str, Any], ...], options: di
     found = _in_memory(name, mode, fixed, options)
     found.shown = repr(name)
     found.driver = "fileobj"
+    return found
+
+
+def again(address: Address) -> Opened:
+    """Open the file at an address for reading.
+
+    Raises
+    ------
+    Conflict
+        If the address has a state, and the file has another one.
+    """
+    fixed = dict(address.options)
+    if address.path is None:
+        return Opened(address, _sciformats.open_hdf5(None, address.state, fixed))
+    if address.storage is None:
+        checked(address, state_of(address.path))
+        return Opened(address, _sciformats.open_hdf5(address.path, None, fixed))
+    root, state = _sciformats.open_hdf5_url(address.path, address.storage.arguments(), fixed)
+    found = Opened(address._replace(state=checked(address, state)), root)
+    found.shown = address.shown or ""
+    found.driver = "ros3"
     return found
 
 

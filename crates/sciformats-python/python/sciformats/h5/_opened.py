@@ -15,7 +15,7 @@ _WAITING = 1 << 28
 _OF_ELEMENTS = frozenset({"write", "write_chunk"})
 
 #: The methods of nodes whose results depend on elements, and on where they are stored.
-_SHOWS_ELEMENTS = frozenset({"chunk", "chunks", "layout", "read", "read_into"})
+_SHOWS_ELEMENTS = frozenset({"chunk", "chunk_info", "chunks", "layout", "read", "read_into"})
 
 #: The number of reads after a change that look for elements in memory. After so many reads, it is cheaper to lay out the
 #: changes in the file, because later reads can then use caches and threads.
@@ -27,7 +27,7 @@ class Opened:
 
     def __init__(self, address: Address, root: Any, editor: Any = None, mode: str = "r") -> None:
         self.address = address
-        self.editor = editor
+        self.editor: Any = editor
         self.mode = mode
         self.libver = ("earliest", "v200")
         self.track_order = False
@@ -36,7 +36,7 @@ class Opened:
         #: What happens when the file has been closed, for files in memory.
         self.after: Callable[[], None] | None = None
         self.driver = "sec2" if address.path else "fileobj"
-        self.shown: str = address.path or ""
+        self.shown: str = address.shown or ""
         self._root: Any = root
         self._closed = root is None and editor is None
         self._lock = threading.RLock()

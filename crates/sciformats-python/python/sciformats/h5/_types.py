@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -194,6 +195,18 @@ def check_dtype(**kinds: Any) -> Any:
 
 def dtype_of(described: Described) -> np.dtype[Any]:
     """Return NumPy's type for a type of HDF5, as the Rust part describes it."""
+    try:
+        return _known(described)
+    except TypeError:  # Descriptions with lists cannot be looked up.
+        return _dtype_of(described)
+
+
+@functools.lru_cache(maxsize=256)
+def _known(described: Described) -> np.dtype[Any]:
+    return _dtype_of(described)
+
+
+def _dtype_of(described: Described) -> np.dtype[Any]:
     word, *rest = described
     if word == "int":
         size, signed, order = rest
@@ -206,7 +219,7 @@ def dtype_of(described: Described) -> np.dtype[Any]:
     if word == "bits":
         size, order = rest
         return np.dtype(f"{order}u{size}") if size in (1, 2, 4, 8) else np.dtype((np.void, size))
-    if word == "string":
+    if word in ("string", "terminated"):
         return string_dtype("utf-8" if rest[1] else "ascii", rest[0])
     if word == "text":
         return string_dtype("utf-8" if rest[0] else "ascii")

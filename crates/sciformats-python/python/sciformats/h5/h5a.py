@@ -14,15 +14,11 @@ def create(loc: Any, name: bytes, tid: h5t.TypeID, space: h5s.SpaceID) -> Any:
     """Create an attribute, whose elements are zero, and return its identifier."""
     import numpy as np
 
-    from sciformats.h5._types import Empty
-
     attributes = loc._object.attrs
     text = name.decode()
-    if space.kind == h5s.NULL:
-        attributes.create(text, Empty(tid.dtype))
-    else:
-        attributes.create(text, np.zeros(space.shape, tid.dtype), dtype=tid.dtype)
-    return attributes.get_id(text)
+    shape = None if space.kind == h5s.NULL else space.shape
+    attributes._described(text, tid.described, shape, None if shape is None else np.zeros(shape, tid.dtype))
+    return AttrID(text, tid.described, shape, False, attributes)
 
 
 def open(loc: Any, name: bytes) -> Any:

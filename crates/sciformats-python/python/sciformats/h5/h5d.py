@@ -4,30 +4,35 @@ from __future__ import annotations
 
 from typing import Any
 
-from sciformats.h5 import h5s, h5t
+import numpy as np
+
+from sciformats.h5 import _encode, h5s, h5t
 
 FILL_TIME_ALLOC = 0
 FILL_TIME_NEVER = 1
 FILL_TIME_IFSET = 2
 COMPACT, CONTIGUOUS, CHUNKED, VIRTUAL = range(4)
 
+_LAYOUTS: dict[int | None, str] = {COMPACT: "compact", CONTIGUOUS: "contiguous", CHUNKED: "chunked"}
+
 
 def create(loc: Any, name: bytes, tid: h5t.TypeID, space: h5s.SpaceID, dcpl: Any = None) -> Any:
-    """Create a dataset, and return its identifier. Property lists are not supported."""
-    if dcpl is not None:
-        raise NotImplementedError("property lists are not supported")
+    """Create a dataset, and return its identifier. ``dcpl`` is a property list of :mod:`sciformats.h5.h5p`."""
+    layout, chunks, filters, fill, fill_time = (None, None, [], None, None) if dcpl is None else dcpl.settings()
     group = loc._object
+    if fill is not None:
+        fill = _encode.element(np.asarray(fill, tid.dtype), tid.described, group)
     settings = {
         "datatype": tid.described,
         "shape": list(space.shape) if space.kind == h5s.SIMPLE else None,
         "null": space.kind == h5s.NULL,
         "maximum": None if space.maximum is None else list(space.maximum),
-        "layout": "chosen",
-        "chunks": None,
-        "filters": [],
-        "fill": None,
+        "layout": "chunked" if chunks is not None else _LAYOUTS.get(layout, "chosen"),
+        "chunks": None if chunks is None else list(chunks),
+        "filters": filters,
+        "fill": fill,
         "undefined": False,
-        "fill_time": None,
+        "fill_time": fill_time,
         "external": [],
         "mappings": [],
         "committed": None,

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from sciformats.h5._create import UNLIMITED
 
+#: All elements, in the place of a selection.
+ALL = 0
 NULL = 2
 SCALAR = 0
 SIMPLE = 1
 
-__all__ = ["NULL", "SCALAR", "SIMPLE", "SpaceID", "UNLIMITED", "create", "create_simple"]
+__all__ = ["ALL", "NULL", "SCALAR", "SIMPLE", "SpaceID", "UNLIMITED", "create", "create_simple"]
 
 
 class SpaceID:

@@ -28,6 +28,9 @@ __all__ = [
     "CSET_ASCII",
     "CSET_UTF8",
     "C_S1",
+    "STR_NULLPAD",
+    "STR_NULLTERM",
+    "STR_SPACEPAD",
     "TypeArrayID",
     "TypeBitfieldID",
     "TypeComplexID",
@@ -47,6 +50,7 @@ __all__ = [
     "check_ref_dtype",
     "check_string_dtype",
     "check_vlen_dtype",
+    "enum_create",
     "enum_dtype",
     "opaque_dtype",
     "py_create",
@@ -60,6 +64,7 @@ __all__ = [
 
 CSET_ASCII = 0
 CSET_UTF8 = 1
+STR_NULLTERM, STR_NULLPAD, STR_SPACEPAD = range(3)
 INTEGER, FLOAT, TIME, STRING, BITFIELD, OPAQUE, COMPOUND, REFERENCE, ENUM, VLEN, ARRAY, COMPLEX = range(12)
 
 _CLASSES = {
@@ -67,6 +72,7 @@ _CLASSES = {
     "float": FLOAT,
     "time": TIME,
     "string": STRING,
+    "terminated": STRING,
     "text": STRING,
     "bits": BITFIELD,
     "opaque": OPAQUE,
@@ -83,7 +89,7 @@ class TypeID:
     """A datatype, as it is stored."""
 
     def __init__(self, described: _types.Described, committed: bool = False) -> None:
-        self.described = described
+        self.described: Any = described
         self._committed = committed
 
     @property
@@ -106,15 +112,36 @@ class TypeID:
             return 16
         if word == "reference":
             return 12 if rest[0] == "region" else 8
-        if word in ("int", "float", "string", "opaque", "bits", "compound", "time"):
+        if word in ("int", "float", "string", "terminated", "opaque", "bits", "compound", "time"):
             return int(rest[0])
         return self.dtype.itemsize
 
     def set_size(self, size: int) -> None:
         """Set the length of strings."""
-        if self.described[0] != "string":
+        if self.described[0] not in ("string", "terminated"):
             raise TypeError("only the size of strings can be set")
-        self.described = ("string", size, self.described[2])
+        self.described = (self.described[0], size, self.described[2])
+
+    def get_strpad(self) -> int:
+        """Return how strings of fixed length end."""
+        return STR_NULLTERM if self.described[0] == "terminated" else STR_NULLPAD
+
+    def set_strpad(self, pad: int) -> None:
+        """Set how strings of fixed length end: in a NUL that is part of them, or filled with NULs."""
+        words = {STR_NULLTERM: "terminated", STR_NULLPAD: "string"}
+        if pad not in words:
+            raise NotImplementedError("strings that are filled with spaces are not written")
+        if self.described[0] in ("string", "terminated"):
+            self.described = (words[pad], *self.described[1:])
+
+    def commit(self, loc: Any, name: bytes, lcpl: Any = None, tcpl: Any = None) -> None:
+        """Make the type an object of a file."""
+        group = loc._object
+        group._file_of.change("datatype", group._target(name.decode(), "datatype"), self.described)
+        self._committed = True
+
+    def close(self) -> None:
+        """Do nothing: types need not be closed."""
 
     def is_variable_str(self) -> bool:
         """Return whether the elements are strings of any length."""
@@ -122,7 +149,7 @@ class TypeID:
 
     def get_cset(self) -> int:
         """Return the encoding of strings."""
-        if self.described[0] not in ("string", "text"):
+        if self.described[0] not in ("string", "terminated", "text"):
             raise TypeError("the type is no string")
         return CSET_UTF8 if self.described[-1] else CSET_ASCII
 
@@ -185,6 +212,28 @@ class TypeReferenceID(TypeID):
 class TypeEnumID(TypeID):
     """Integers with names."""
 
+    def enum_insert(self, name: bytes, value: int) -> None:
+        """Add a name."""
+        word, base, members = self.described
+        self.described = (word, base, [*members, (name.decode(), int(value))])
+
+    def get_nmembers(self) -> int:
+        """Return the number of names."""
+        return len(self.described[2])
+
+    def get_member_name(self, index: int) -> bytes:
+        """Return a name."""
+        name: str = self.described[2][index][0]
+        return name.encode()
+
+    def get_member_value(self, index: int) -> int:
+        """Return the value of a name."""
+        return int(self.described[2][index][1])
+
+    def get_super(self) -> TypeID:
+        """Return the type of the integers."""
+        return of(self.described[1])
+
 
 class TypeVlenID(TypeID):
     """Sequences of any length."""
@@ -226,6 +275,7 @@ def of(described: _types.Described, committed: bool = False) -> TypeID:
         "float": TypeFloatID,
         "time": TypeTimeID,
         "string": TypeStringID,
+        "terminated": TypeStringID,
         "text": TypeStringID,
         "bits": TypeBitfieldID,
         "opaque": TypeOpaqueID,
@@ -250,6 +300,11 @@ def py_create(dt: Any, logical: bool = False, aligned: bool = False) -> TypeID:
     if logical and np.dtype(dt).isalignedstruct and np.dtype(dt).hasobject:
         raise TypeError("a compound with objects has other offsets in the file than in memory")
     return of(_encode.describe(np.dtype(dt)))
+
+
+def enum_create(base: TypeID) -> TypeEnumID:
+    """Return a type of integers without names, to which names can be added."""
+    return TypeEnumID(("enum", base.described, []))
 
 
 C_S1 = TypeStringID(("string", 1, False))
