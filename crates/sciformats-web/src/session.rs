@@ -284,10 +284,6 @@ impl<'a> Request<'a> {
         self.0.get(name).and_then(Value::as_f64)
     }
 
-    pub(crate) fn truth(&self, name: &str) -> bool {
-        self.0.get(name).and_then(Value::as_bool).unwrap_or(false)
-    }
-
     /// Returns a list of whole numbers, which is empty if there is none.
     pub(crate) fn numbers(&self, name: &str) -> Vec<u64> {
         self.0.get(name).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_u64).collect()

@@ -19,12 +19,11 @@ enum View {
     Numbers,
 }
 
-/// An array to read, and the variable that it is.
+/// An array to read.
 pub(crate) struct Thing<'a> {
     file: &'a File,
     path: String,
     meant: Option<File>,
-    pub(crate) variable: Option<Variable>,
     /// Why the object is shown as it is stored, although its convention defines more.
     pub(crate) doubt: Option<Error>,
 }
@@ -43,7 +42,7 @@ impl<'a> Thing<'a> {
 
     fn find(opened: &'a Opened, path: &str, view: View) -> Result<Self> {
         let (data, file) = (opened.data()?, opened.file()?.as_ref());
-        let stored = |doubt| Self { file, path: path.to_owned(), meant: None, variable: None, doubt };
+        let stored = |doubt| Self { file, path: path.to_owned(), meant: None, doubt };
         if view == View::Stored {
             return Ok(stored(None));
         }
@@ -62,7 +61,7 @@ impl<'a> Thing<'a> {
                 let same = meaning.is_stored() && !(view == View::Words && flagged);
                 let whom = if view == View::Words { For::People } else { For::Programs };
                 match if same { Ok(None) } else { meaning.into_file(whom).map(Some) } {
-                    Ok(meant) => Ok(Self { file, path: of, meant, variable, doubt: None }),
+                    Ok(meant) => Ok(Self { file, path: of, meant, doubt: None }),
                     Err(doubt) => Ok(stored(Some(doubt))),
                 }
             }

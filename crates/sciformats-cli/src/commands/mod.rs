@@ -18,6 +18,7 @@ mod manifest;
 pub(crate) mod plot;
 pub(crate) mod references;
 mod salvage;
+pub(crate) mod serve;
 mod shell;
 mod stats;
 mod verify;
@@ -57,7 +58,9 @@ pub(crate) fn run(command: &Command, session: &Session) -> Outcome {
         Command::Implode(args) => explode::implode(args, session),
         Command::Edit(args) => edit::run(args, session),
         Command::Plot(args) => plot::run(args, session),
+        Command::View(args) if args.web => serve::view(&args.file, session),
         Command::View(args) => view::run(args, session),
+        Command::Serve(args) => serve::run(args, session),
         Command::Convert(args) => convert::run(args, session),
         Command::Repack(args) => convert::repack(args, session),
         Command::Completions { shell } => shell::completions(*shell, session),
