@@ -1,5 +1,7 @@
 //! Puts the page of the viewer into the program, if its WebAssembly was built: `cargo xtask web`.
 
+#![allow(clippy::print_stdout, reason = "cargo reads what build scripts print")]
+
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 

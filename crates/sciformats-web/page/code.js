@@ -9,8 +9,10 @@ function indices(parts) {
 
 /** Lines for a file, an object, and what is selected of it. */
 export function lines({ name, url, path, parts, array, decoded, about }) {
+  // An address relative to this page is an address for other programs too.
+  if (url) url = new URL(url, location.href).href;
   const source = url ?? name;
-  const slice = parts?.length ? indices(parts) : "";
+  const slice = parts?.some((part) => typeof part === "number" || part.from !== undefined) ? indices(parts) : "";
   const python_open = `import sciformats\n\nfile = sciformats.open(${python(source)})`;
   const rust_open = url ? `let file = sciformats::open_url(${JSON.stringify(url)})?;` : `let file = sciformats::open(${JSON.stringify(name)})?;`;
   if (!array) {

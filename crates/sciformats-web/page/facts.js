@@ -34,12 +34,18 @@ export function facts(host, { file, info, attributes, problem, go, parts, url })
       : section(attributes?.length ? `Attributes, ${count(attributes.length)}` : "Attributes", problem ? h("p", { class: "wrong" }, problem) : (attributes ?? []).map((one) => attribute(file, info.path, one, go))),
     section("Storage", pairs([
       ["Type", array?.type ?? info.type], ["Shape", array ? sides(array.shape) : null],
+      ["Chunks", array?.chunks ? sides(array.chunks) : null], ["Filters", array?.filters?.join(", ")],
       ["Elements", array?.logical ? size(array.logical) : null],
       ["Stored", array?.stored !== null && array?.stored !== undefined ? `${size(array.stored)}${array.logical && array.stored ? `, ${ratio(array.logical / array.stored)}` : ""}` : null],
-      ...(info.storage ?? []).filter(([key, text]) => text && text !== "none" && key !== "stored").map(([key, text]) => [key[0].toUpperCase() + key.slice(1), text]),
-    ])),
-    section("Lines that read it", Object.entries(lines({ name: file.name, url, path: info.path, parts, array: array ?? (meaning?.kind ? meaning : null), decoded: meaning?.decoded, about: file.about })).map(([title, text]) => code(title, text))),
+    ]), details(info.storage)),
+    section("Lines that read it", Object.entries(lines({ name: file.name, url, path: meaning?.path ?? info.path, parts, array: array ?? (meaning?.kind ? meaning : null), decoded: meaning?.decoded, about: file.about })).map(([title, text]) => code(title, text))),
   ].filter(Boolean));
+}
+
+/** What the format knows beyond that. */
+function details(storage) {
+  const rows = (storage ?? []).filter(([key, text]) => text && !/^(none|\[\]|by default|unknown)$/.test(text) && !/^(stored|chunks|filters)$/.test(key));
+  return rows.length ? h("details", {}, h("summary", {}, "More"), pairs(rows.map(([key, text]) => [key[0].toUpperCase() + key.slice(1), text]))) : null;
 }
 
 const ratio = (times) => (times >= 1.05 ? `${times < 10 ? times.toFixed(1) : Math.round(times)} times smaller` : times < 0.95 ? `${(1 / times).toFixed(1)} times larger` : "as large");

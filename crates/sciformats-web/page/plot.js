@@ -276,6 +276,11 @@ export class Along {
     return String(whole);
   }
 
+  /** The same without units, for the headings of tables. */
+  short(index) {
+    return this.places && this.kind === "numbers" ? brief(this.at(index)) : String(this.name(index));
+  }
+
   title() {
     const units = this.units && !/^(1|none|)$/.test(this.units) ? ` (${this.units})` : "";
     return `${this.label ?? ""}${units}`;

@@ -282,6 +282,8 @@ class View {
     context.setTransform(dense, 0, 0, dense, 0, 0);
     context.clearRect(0, 0, width, height);
     this.picture(new CanvasPainter(context, this.colours.sans), width, height);
+    // Tests wait for this.
+    this.plot.dataset.drawn = String(Number(this.plot.dataset.drawn ?? 0) + 1);
   }
 
   png() {
@@ -1146,8 +1148,10 @@ class Cells extends View {
   constructor(host, context) {
     super(host, context);
     const { choices, of } = this;
-    choices.look ??= of.meaning?.decoded || of.meaning?.flags || !of.array ? "words" : "stored";
-    if (of.array && (of.meaning?.decoded || of.meaning?.flags)) {
+    const names = (fields) => fields?.map(({ name, type }) => `${name} ${type}`).join("\n");
+    const differs = of.meaning?.flags || (of.meaning?.decoded && (of.sort !== "compound" || names(of.fields) !== names(of.array?.fields)));
+    choices.look ??= differs || !of.array ? "words" : "stored";
+    if (of.array && differs) {
       this.select("Values", ["words", "stored"], choices.look, (look) => {
         choices.look = look;
         this.save();
@@ -1197,7 +1201,7 @@ class Cells extends View {
         const along = await this.along(0);
         const left = !NUMBERS.has(stored ? of.array.sort : of.sort);
         const fetch = async (row, many, _x, _w, signal) => (await ask(`${row}:${row + many}`, signal)).cells;
-        this.table = new Table(this.box, { rows: shape[0] ?? 1, columns: 1, left, heads: [{ name: of.title, units: of.units, number: !left }], rowName: (row) => (along.kind === "none" ? String(row) : String(along.name(row))), fetch, ...other });
+        this.table = new Table(this.box, { rows: shape[0] ?? 1, columns: 1, left, heads: [{ name: of.title, units: of.units, number: !left }], rowName: (row) => (along.kind === "none" ? String(row) : along.short(row)), fetch, ...other });
         this.table.widths = [Math.max(this.table.widths[0], left ? 320 : 170)];
       } else {
         const [alongY, alongX] = await Promise.all([this.along(y), this.along(x)]);
@@ -1207,7 +1211,7 @@ class Cells extends View {
           if (y < x) return cells;
           return Array.from({ length: many * wide }, (_, i) => cells[(i % wide) * many + Math.floor(i / wide)]);
         };
-        const name = (along) => (index) => (along.kind === "none" ? String(index) : String(along.name(index)));
+        const name = (along) => (index) => (along.kind === "none" ? String(index) : along.short(index));
         this.table = new Table(this.box, { rows: of.shape[y], columns: of.shape[x], left: !NUMBERS.has(of.sort), rowName: name(alongY), columnName: name(alongX), fetch, ...other });
       }
       this.table.render();

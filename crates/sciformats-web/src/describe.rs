@@ -18,6 +18,9 @@ const SHOWN: usize = 4096;
 /// The number of characters that are shown of a type.
 const TYPE: usize = 80;
 
+/// The number of bytes of a value or a type that is handed to programs.
+const LONG: usize = 1 << 16;
+
 /// The number of objects that a search looks at.
 const SEARCHED: usize = 2_000_000;
 
@@ -242,11 +245,18 @@ fn fields(element: &ElementType) -> Value {
     }
 }
 
+/// Returns a type as the manifest spells it, for programs; `null` if that is very long.
+fn dtype(element: &ElementType) -> Value {
+    let text = element.to_json();
+    if text.len() > LONG { Value::Null } else { serde_json::from_str(&text).unwrap_or(Value::Null) }
+}
+
 fn array(info: &ArrayInfo) -> Value {
     json!({
         "type": clipped(&type_name(&info.element), SHOWN),
         "sort": sort(&info.element),
         "fields": fields(&info.element),
+        "dtype": dtype(&info.element),
         "size": info.element.size(),
         "shape": info.shape,
         "chunks": info.chunks,
@@ -278,6 +288,7 @@ pub(crate) fn object(opened: &Opened, request: &Request<'_>) -> Result<Reply> {
         }
         Object::Datatype(element) => {
             line.insert("type".into(), clipped(&type_name(element), SHOWN).into());
+            line.insert("dtype".into(), dtype(element));
         }
         Object::Value(scalar) => {
             line.insert("value".into(), value(scalar));
@@ -381,13 +392,30 @@ fn role(role: Role) -> &'static str {
 pub(crate) fn attributes(opened: &Opened, request: &Request<'_>) -> Result<Reply> {
     let file = opened.file()?;
     let id = file.resolve(request.text("path")?)?;
+    let for_programs = request.maybe_text("for") == Some("programs");
     let mut found = Vec::new();
     for attribute in file.source().attributes(id)? {
         let attribute = attribute?;
         let meaning = file.source().attribute_json(id, &attribute);
-        found.push(of_attribute(&attribute, meaning.as_deref(), SHOWN));
+        let mut line = of_attribute(&attribute, meaning.as_deref(), SHOWN);
+        if let (Some(line), Ok(value)) = (line.as_object_mut().filter(|_| for_programs), &attribute.value) {
+            line.insert("dtype".into(), dtype(&value.element));
+            line.insert("values".into(), values(value));
+        }
+        found.push(line);
     }
     Ok(json!({ "attributes": found }).into())
+}
+
+/// Returns the elements of an attribute as a list, for programs; `null` if they are too many or damaged.
+fn values(value: &AttributeValue) -> Value {
+    let Some(bytes) = value.data.as_ref().ok().filter(|bytes| bytes.len() <= LONG) else { return Value::Null };
+    let element = |datum: Result<sciformats::Datum<'_>>| {
+        let mut text = String::new();
+        datum.ok()?.write_json(&mut text);
+        serde_json::from_str(&text).ok()
+    };
+    Decoder::new(&value.element, bytes).map(element).collect::<Option<Value>>().unwrap_or(Value::Null)
 }
 
 /// Answers what the whole value of one attribute is.
