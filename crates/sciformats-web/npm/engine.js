@@ -65,7 +65,14 @@ export class Engine {
   /** Opens a source, and returns its key and what the file is. */
   async open(source, signal) {
     const file = { source, queue: Promise.resolve(), generation: 0 };
-    const about = await this.connect(file, signal);
+    let about;
+    try {
+      about = await this.connect(file, signal);
+    } catch (error) {
+      if (file.number !== undefined && file.generation === this.generation) this.wasm.close(file.number);
+      source.close?.();
+      throw error;
+    }
     const key = this.next++;
     this.files.set(key, file);
     return { key, about };

@@ -38,7 +38,7 @@ export function files(folder) {
 /** What the program prints for an array as JSON; null if it fails. */
 export async function cat(program, file, object, more = []) {
   try {
-    const { stdout } = await run(program, ["cat", "--json", "--quiet", file, object, ...more], { maxBuffer: 1 << 30, encoding: "utf8" });
+    const { stdout } = await run(program, ["cat", "--json", "--quiet", file, object, ...more], { maxBuffer: 96 << 20, encoding: "utf8" });
     return { text: stdout.replace(/\n$/, "") };
   } catch (error) {
     return { error: (error.stderr ?? String(error)).trim() };

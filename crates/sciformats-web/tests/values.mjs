@@ -43,20 +43,22 @@ export async function inNode({ sciformats, program, folders }) {
       const names = await arrays(near);
       equal(JSON.stringify(await arrays(far)), JSON.stringify(names), `${file}: the same objects by ranges`);
       await each(names, async (name) => {
-        const [wanted, found, ranged] = await Promise.all([
-          cat(program, file, name),
+        const [found, ranged] = await Promise.all([
           near.json(name, { view: "values" }).then((text) => ({ text }), (error) => ({ error: error.message })),
           far.json(name, { view: "values" }).then((text) => ({ text }), (error) => ({ error: error.message })),
         ]);
         tally.arrays += 1;
         equal(ranged.text ?? ranged.error, found.text ?? found.error, `${file} ${name} by ranges`);
+        // Arrays that are too large for a page are not printed by the program either, because that would take long.
+        if (/elements that one request reads|lists without elements/.test(found.error ?? "") || found.text?.length > 8 * MOST) return;
+        const wanted = await cat(program, file, name);
         if (wanted.text !== undefined && found.error !== undefined) {
-          // Elements in other files, and arrays that are too large for a page.
-          check(/other file|external|missing|not permitted|elements that one request|virtual|no object|may not be opened/i.test(found.error), `${file} ${name}: ${found.error}`);
-        } else if (wanted.error === undefined && wanted.text.length < MOST * 8) {
+          check(/other file|external|missing|not permitted|virtual|no object|may not be opened/i.test(found.error), `${file} ${name}: ${found.error}`);
+        } else if (wanted.error === undefined) {
           equal(found.text, wanted.text, `${file} ${name}`);
-        } else if (wanted.error !== undefined) {
-          check(found.error !== undefined, `${file} ${name} is read as ${found.text?.slice(0, 60)}, but the program says ${wanted.error}`);
+        } else {
+          // Of a file that was cut short, the package reads what is left.
+          check(found.error !== undefined || /cut short|reports every fault/.test(wanted.error), `${file} ${name} is read as ${found.text?.slice(0, 60)}, but the program says ${wanted.error}`);
         }
       });
     } catch (error) {
