@@ -125,8 +125,11 @@ export async function h5webProvider(Base, source, options = {}) {
         return scalar ? values[0] : values;
       }
       const text = await file.json(path, { view: "stored", slice: selection, signal });
-      const flat = scalar ? [JSON.parse(text)] : JSON.parse(text).flat(Math.max(0, selectedRank(shape.dims, selection) - 1));
-      const elements = (Array.isArray(flat) ? flat : [flat]).map((one) => element(one, rawType));
+      const parsed = JSON.parse(text);
+      // A selection may leave a single element, which is no list.
+      const rank = scalar ? 0 : selectedRank(shape.dims, selection);
+      const flat = rank === 0 ? [parsed] : parsed.flat(rank - 1);
+      const elements = flat.map((one) => element(one, rawType));
       return scalar ? elements[0] : elements;
     }
 

@@ -112,12 +112,17 @@ class View {
     return element;
   }
 
+  /** The fields that measure something, rather than count or name it. */
+  get floats() {
+    return (this.of.fields ?? []).filter(({ type }) => /^float\d+$/.test(type ?? "")).map(({ name }) => name);
+  }
+
   /** Choices of a field of compounds, and of a part of complex numbers. */
   aspects() {
     const { of, choices } = this;
     if (of.sort === "compound") {
       const names = of.fields.filter(({ sort, type }) => sort ? NUMBERS.has(sort) : !/text|string|category|time/.test(type)).map(({ name }) => name);
-      choices.field = names.includes(choices.field) ? choices.field : names[0];
+      choices.field = names.includes(choices.field) ? choices.field : this.floats[0] ?? names[0];
       this.select("Field", names, choices.field, (name) => {
         choices.field = name;
         this.changed();
@@ -403,6 +408,9 @@ class View {
   }
 }
 
+/** Says that only some elements were read. */
+const every = (step) => (step > 1 ? [`every ${step}th element`] : []);
+
 /** The range of a dimension that is shown. */
 const rangeOf = (choices, axis, length) => choices.range[axis] ?? { from: 0, to: length };
 
@@ -532,8 +540,11 @@ class HeatMap extends View {
     const title = [this.of.title, this.of.units && !/^1?$/.test(this.of.units) ? `(${this.of.units})` : ""].join(" ");
     const spanY = down.to - down.from;
     const spanX = across.to - across.from;
-    const axis = (along, range, flip) => ({
-      title: along.title(), grid: false,
+    const notes = [];
+    if (grid.down.step > 1 || grid.across.step > 1) notes.push(`every ${grid.down.step > 1 ? `${grid.down.step}th row` : "row"}${grid.across.step > 1 ? `, every ${grid.across.step}th column` : ""}`);
+    if (grid.missing) notes.push(`${count(grid.missing)} of ${count(grid.all)} missing`);
+    const axis = (along, range, flip, more = []) => ({
+      title: [along.title(), ...more].join(" · "), grid: false,
       ticks: (most) => along.ticks(range.from, range.to - 1, most).map(({ at, text }) => {
         const part = (at + 0.5 - range.from) / (range.to - range.from);
         return { at: flip ? 1 - part : part, text };
@@ -543,13 +554,13 @@ class HeatMap extends View {
     const marks = ticksOf(scale, Math.max(2, Math.floor(height / 60)));
     const names = marks.map(brief);
     const right = 40 + Math.max(...names.map((name) => painter.width(name, 11.5)), 16) + 20;
-    let area = frame(painter, { width, height, colours, right, x: axis(alongX, across, false), y: axis(alongY, down, !up) });
+    let area = frame(painter, { width, height, colours, right, x: axis(alongX, across, false, notes), y: axis(alongY, down, !up) });
     if (choices.equal) {
       // The picture is as large as its sides permit, and its axes are painted around it.
       const times = Math.min(area.width / spanX, area.height / spanY);
       const inner = { width: spanX * times, height: spanY * times };
       painter.rect(0, 0, width, height, colours.paper);
-      area = frame(painter, { width: width - (area.width - inner.width), height: height - (area.height - inner.height), colours, right, x: axis(alongX, across, false), y: axis(alongY, down, !up) });
+      area = frame(painter, { width: width - (area.width - inner.width), height: height - (area.height - inner.height), colours, right, x: axis(alongX, across, false, notes), y: axis(alongY, down, !up) });
     }
     this.area = area;
     const key = [choices.map, choices.inverted, scale.kind, scale.low, scale.high, up, choices.minus];
@@ -579,10 +590,6 @@ class HeatMap extends View {
     });
     painter.text(choices.minus ? `${title} − ${choices.minus}` : title, width - 9, bar.y + bar.height / 2, { colour: colours.soft, size: 12, align: "center", turned: true });
     if (this.box) this.outline(painter);
-    const notes = [];
-    if (grid.down.step > 1 || grid.across.step > 1) notes.push(`every ${grid.down.step > 1 ? `${grid.down.step}th row` : "row"}${grid.across.step > 1 ? `, every ${grid.across.step}th column` : ""}`);
-    if (grid.missing) notes.push(`${count(grid.missing)} of ${count(grid.all)} missing`);
-    if (notes.length) painter.text(notes.join("; "), area.x + area.width, height - 10, { colour: colours.faint, size: 11, align: "right" });
   }
 
   outline(painter) {
@@ -722,7 +729,7 @@ class Line extends View {
     const units = this.of.units && !/^1?$/.test(this.of.units) ? ` (${this.of.units})` : "";
     const area = frame(painter, {
       width, height, colours,
-      x: { title: along.title(), ticks: (most) => along.ticks(range.from, range.to - 1, most).map(({ at, text }) => ({ at: (at - range.from) / span, text })) },
+      x: { title: [along.title(), ...every(line.along.step)].join(" · "), ticks: (most) => along.ticks(range.from, range.to - 1, most).map(({ at, text }) => ({ at: (at - range.from) / span, text })) },
       y: { title: `${choices.field ?? this.of.title}${units}`, ticks: (most) => ticksOf(scale, most).map((value) => ({ at: scale.to01(value), text: brief(value) })) },
     });
     this.area = area;
@@ -747,7 +754,6 @@ class Line extends View {
       const apart = this.apart();
       if (apart) painter.text(apart, area.x + area.width - 8, area.y + 15, { colour: colours.soft, size: 12, align: "right" });
     }
-    if (line.along.step > 1) painter.text(`every ${line.along.step}th element`, area.x + area.width, height - 10, { colour: colours.faint, size: 11, align: "right" });
   }
 
   /** How far two lines of the same length are apart. */
@@ -831,8 +837,9 @@ class Scatter extends View {
     const { choices, of } = this;
     if (of.sort === "compound") {
       const names = of.fields.filter(({ sort, type }) => sort ? NUMBERS.has(sort) : !/text|string|category|time/.test(type)).map(({ name }) => name);
-      choices.fieldX = names.includes(choices.fieldX) ? choices.fieldX : names[0];
-      choices.fieldY = names.includes(choices.fieldY) ? choices.fieldY : names[1] ?? names[0];
+      const first = [...this.floats, ...names];
+      choices.fieldX = names.includes(choices.fieldX) ? choices.fieldX : first[0];
+      choices.fieldY = names.includes(choices.fieldY) ? choices.fieldY : first.find((name) => name !== choices.fieldX) ?? first[0];
       for (const [label, key] of [["Across", "fieldX"], ["Up", "fieldY"]]) {
         this.select(label, names, choices[key], (name) => {
           choices[key] = name;
@@ -896,7 +903,7 @@ class Scatter extends View {
     };
     const [x, y] = [scale(data.x), scale(data.y)];
     const marks = (of) => (most) => ticksOf(of, most).map((value) => ({ at: of.to01(value), text: brief(value) }));
-    const area = frame(painter, { width, height, colours, x: { title: data.title, ticks: marks(x) }, y: { title: choices.fieldY ?? of.title, ticks: marks(y) } });
+    const area = frame(painter, { width, height, colours, x: { title: [data.title, ...every(data.step)].join(" · "), ticks: marks(x) }, y: { title: choices.fieldY ?? of.title, ticks: marks(y) } });
     this.area = area;
     this.scales = { x, y };
     const points = [];
@@ -906,7 +913,6 @@ class Scatter extends View {
     }
     const many = points.length / 2;
     painter.within(area.x, area.y, area.width, area.height, () => painter.dots(points, many > 20_000 ? 0.9 : many > 2000 ? 1.4 : 2.6, `${colours.lines[0]}${many > 5000 ? "66" : "aa"}`));
-    if (data.step > 1) painter.text(`every ${data.step}th element`, area.x + area.width, height - 10, { colour: colours.faint, size: 11, align: "right" });
   }
 
   hover(px, py) {

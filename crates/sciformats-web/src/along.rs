@@ -27,7 +27,7 @@ pub(crate) fn along(opened: &Opened, request: &Request<'_>) -> Result<Reply> {
         let places = (0..count).map(|i| spacing.start + spacing.step * (first + i * step) as f64);
         let bytes = places.flat_map(f64::to_le_bytes).collect();
         let json = json!({ "kind": "numbers", "label": dimension.name, "units": spacing.units, "north": false });
-        return Ok(Reply { json, data: bytes });
+        return Ok(Reply::with(&json, bytes));
     }
     let Some(path) = path(&variable, axis) else { return none() };
     let Ok(coordinate) = data.variable(path) else { return none() };
@@ -47,12 +47,12 @@ pub(crate) fn along(opened: &Opened, request: &Request<'_>) -> Result<Reply> {
         let gregorian = matches!(calendar, Calendar::Standard | Calendar::ProlepticGregorian);
         let texts: Vec<Value> = times.iter().map(|time| time.map(|time| time.to_string()).into()).collect();
         let json = json!({ "kind": "times", "label": label, "gregorian": gregorian, "texts": texts, "north": false, "path": path });
-        return Ok(Reply { json, data: bytes });
+        return Ok(Reply::with(&json, bytes));
     }
     match values.numbers() {
         Ok(numbers) => {
             let json = json!({ "kind": "numbers", "label": label, "units": coordinate.units, "north": north, "path": path });
-            Ok(Reply { json, data: numbers.into_iter().flat_map(f64::to_le_bytes).collect() })
+            Ok(Reply::with(&json, numbers.into_iter().flat_map(f64::to_le_bytes).collect()))
         }
         Err(_) => {
             let texts = values.cells()?;

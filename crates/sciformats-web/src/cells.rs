@@ -65,7 +65,7 @@ fn scalar(opened: &Opened, request: &Request<'_>) -> Result<Option<Value>> {
 /// Answers the selected elements as JSON: nested lists, as the program prints them.
 pub(crate) fn json(opened: &Opened, request: &Request<'_>) -> Result<Reply> {
     if let Some(value) = scalar(opened, request)? {
-        return Ok(Reply { json: json!({ "shape": [] }), data: value.to_json().into_bytes() });
+        return Ok(Reply::with(&json!({ "shape": [] }), value.to_json().into_bytes()));
     }
     let thing = Thing::of(opened, request)?;
     let array = thing.array()?;
@@ -94,7 +94,7 @@ pub(crate) fn json(opened: &Opened, request: &Request<'_>) -> Result<Reply> {
             Ok(ControlFlow::Continue(()))
         })?;
     }
-    Ok(Reply { json: json!({ "shape": shape }), data: text.into_bytes() })
+    Ok(Reply::with(&json!({ "shape": shape }), text.into_bytes()))
 }
 
 /// Writes the lists of an array without elements, as deep as the dimensions before the first one of length 0.
@@ -148,7 +148,7 @@ pub(crate) fn csv(opened: &Opened, request: &Request<'_>) -> Result<Reply> {
         }
         Ok(ControlFlow::Continue(()))
     })?;
-    Ok(Reply { json: json!({ "shape": shape }), data: text.into_bytes() })
+    Ok(Reply::with(&json!({ "shape": shape }), text.into_bytes()))
 }
 
 /// Returns a cell as CSV contains it.
@@ -174,7 +174,7 @@ pub(crate) fn npy(opened: &Opened, request: &Request<'_>) -> Result<Reply> {
         out = Header::new(fixed.dtype()?, shape).to_bytes()?;
         fixed.encode(&bytes, &mut out)?;
     }
-    Ok(Reply { json: json!({ "shape": selection.shape() }), data: out })
+    Ok(Reply::with(&json!({ "shape": selection.shape() }), out))
 }
 
 /// Returns the canonical bytes of a selection. They are read at once, so that all of their ranges are fetched

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use sciformats::model::write_text;
 use sciformats::walk::{Found, join};
 use sciformats::{
     ArrayInfo, Attribute, AttributeValue, Decoder, ElementType, Error, File, Kind, Name, Object, ObjectId,
@@ -162,60 +163,73 @@ pub(crate) fn members(opened: &mut Opened, request: &Request<'_>) -> Result<Repl
             }
         }
     })?;
-    let members: Vec<Value> = part().map(|(name, link)| member(&file, path, name, link)).collect();
-    Ok(json!({ "total": all.0.len(), "members": members }).into())
+    // Lists may be long, so their JSON is written without a tree of values.
+    let mut json = format!(r#"{{"total":{},"members":["#, all.0.len());
+    for (at, (name, link)) in part().enumerate() {
+        json.push_str(if at == 0 { "{" } else { ",{" });
+        member(&file, path, (name, link), &mut json);
+        json.push('}');
+    }
+    json.push_str("]}");
+    Ok(Reply { json, data: Vec::new() })
+}
+
+/// Writes a member with a text as its value.
+fn text(out: &mut String, key: &str, value: &str) {
+    out.push_str(key);
+    write_text(out, value);
 }
 
 /// Describes a member: its name and path, the letter of its kind, and what the tree shows of it.
-fn member(file: &File, parent: &str, name: &Name, link: &Link) -> Value {
+fn member(file: &File, parent: &str, (name, link): (&Name, &Link), out: &mut String) {
     let path = join(parent, name);
-    let mut line = Map::new();
-    line.insert("n".into(), name.shown().into());
+    text(out, r#""n":"#, &name.shown());
+    text(out, r#","p":"#, &path);
     let id = match link {
         Link::Object(id) => Ok(*id),
         Link::Soft(target) => {
-            line.insert("to".into(), target.shown().into());
+            text(out, r#","to":"#, &target.shown());
             file.resolve(&path)
         }
         Link::External { file: other, target } => {
-            line.insert("to".into(), format!("{other}: {target}").into());
+            text(out, r#","to":"#, &format!("{other}: {target}"));
             file.resolve(&path)
         }
         Link::User(class) => Err(Error::unsupported(format!("a link of the user-defined class {class}"))),
         Link::Damaged(error) => {
-            line.insert("e".into(), error.as_str().into());
-            line.insert("k".into(), "u".into());
-            line.insert("p".into(), path.into());
-            return line.into();
+            text(out, r#","k":"u","e":"#, error);
+            return;
         }
     };
-    line.insert("p".into(), path.into());
     match id.and_then(|id| file.source().object(id)) {
-        Ok(object) => brief(&object, &mut line),
-        Err(error) => {
-            line.insert("k".into(), "u".into());
-            line.insert("e".into(), error.to_string().into());
-        }
+        Ok(object) => brief(&object, out),
+        Err(error) => text(out, r#","k":"u","e":"#, &error.to_string()),
     }
-    line.into()
 }
 
-fn brief(object: &Object, line: &mut Map<String, Value>) {
-    line.insert("k".into(), letter(object.kind()).to_string().into());
+fn brief(object: &Object, out: &mut String) {
+    out.push_str(r#","k":""#);
+    out.push(letter(object.kind()));
+    out.push('"');
     match object {
         Object::Array(info) => {
-            line.insert("t".into(), clipped(&type_name(&info.element), TYPE).into());
-            line.insert("s".into(), json!(info.shape));
+            text(out, r#","t":"#, &clipped(&type_name(&info.element), TYPE));
+            out.push_str(r#","s":"#);
+            match &info.shape {
+                Some(shape) => {
+                    out.push('[');
+                    for (at, length) in shape.iter().enumerate() {
+                        out.push_str(if at == 0 { "" } else { "," });
+                        out.push_str(&length.to_string());
+                    }
+                    out.push(']');
+                }
+                None => out.push_str("null"),
+            }
         }
-        Object::Datatype(element) => {
-            line.insert("t".into(), clipped(&type_name(element), TYPE).into());
-        }
-        Object::Value(value) => {
-            line.insert("v".into(), clipped(&value.to_string(), TYPE).into());
-        }
-        Object::Damaged { error, .. } => {
-            line.insert("e".into(), error.to_string().into());
-        }
+        Object::Datatype(element) => text(out, r#","t":"#, &clipped(&type_name(element), TYPE)),
+        Object::Value(value) => text(out, r#","v":"#, &clipped(&value.to_string(), TYPE)),
+        Object::Damaged { error, .. } => text(out, r#","e":"#, &error.to_string()),
         Object::Group => {}
     }
 }
@@ -413,9 +427,9 @@ fn values(value: &AttributeValue) -> Value {
     let element = |datum: Result<sciformats::Datum<'_>>| {
         let mut text = String::new();
         datum.ok()?.write_json(&mut text);
-        serde_json::from_str(&text).ok()
+        serde_json::from_str::<Value>(&text).ok()
     };
-    Decoder::new(&value.element, bytes).map(element).collect::<Option<Value>>().unwrap_or(Value::Null)
+    Decoder::new(&value.element, bytes).map(element).collect::<Option<Vec<Value>>>().map_or(Value::Null, Value::from)
 }
 
 /// Answers what the whole value of one attribute is.

@@ -139,7 +139,7 @@ pub(crate) fn grid(opened: &Opened, request: &Request<'_>) -> Result<Reply> {
         "down": part(down), "across": part(across),
         "whole": rows == high && columns == wide && down.step == 1 && across.step == 1,
     });
-    Ok(Reply { json, data: bytes(&means) })
+    Ok(Reply::with(&json, bytes(&means)))
 }
 
 fn part(part: Part) -> Value {
@@ -168,7 +168,7 @@ pub(crate) fn line(opened: &Opened, request: &Request<'_>) -> Result<Reply> {
         "raw": raw, "columns": columns, "low": low, "high": high, "missing": missing, "all": numbers.len(),
         "along": part(along),
     });
-    Ok(Reply { json, data: bytes(&data) })
+    Ok(Reply::with(&json, bytes(&data)))
 }
 
 /// Returns the lowest number of each column, and then the highest ones.

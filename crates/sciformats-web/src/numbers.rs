@@ -121,7 +121,7 @@ pub(crate) fn read(opened: &Opened, request: &Request<'_>) -> Result<Reply> {
     if let Some(object) = json.as_object_mut() {
         object.insert("dtype".into(), name.into());
     }
-    Ok(Reply { json, data })
+    Ok(Reply::with(&json, data))
 }
 
 /// Answers the number of elements, their range, sum, mean and squares, and the counts of a histogram. The
@@ -165,5 +165,5 @@ pub(crate) fn statistics(opened: &Opened, request: &Request<'_>) -> Result<Reply
         "from": known(from),
         "to": known(to),
     });
-    Ok(Reply { json, data: counts.into_iter().flat_map(u32::to_le_bytes).collect() })
+    Ok(Reply::with(&json, counts.into_iter().flat_map(u32::to_le_bytes).collect()))
 }

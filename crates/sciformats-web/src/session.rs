@@ -47,13 +47,20 @@ impl Answer {
 
 /// What an operation returns.
 pub(crate) struct Reply {
-    pub(crate) json: Value,
+    pub(crate) json: String,
     pub(crate) data: Vec<u8>,
+}
+
+impl Reply {
+    /// Returns an answer with elements.
+    pub(crate) fn with(json: &Value, data: Vec<u8>) -> Self {
+        Self { json: json.to_string(), data }
+    }
 }
 
 impl From<Value> for Reply {
     fn from(json: Value) -> Self {
-        Self { json, data: Vec::new() }
+        Self::with(&json, Vec::new())
     }
 }
 
@@ -202,7 +209,7 @@ impl Session {
             planned.ranges().forget();
         }
         match outcome {
-            Ok(reply) => (DONE, Answer { json: reply.json.to_string().into(), data: reply.data }),
+            Ok(reply) => (DONE, Answer { json: reply.json.into_bytes(), data: reply.data }),
             Err(error) => match file.file() {
                 Ok(open) => failed(&open.explained(error)),
                 Err(_) => failed(&error),

@@ -24,7 +24,8 @@ async function readable(names, read) {
 export async function table({ sciformats, folders }) {
   await h5wasm.ready;
   const { default: jsfive } = await import("jsfive").then((found) => ({ default: found.File ? found : found.default }));
-  const quiet = console.log;
+  // Both tell of what they cannot read on the console.
+  const loud = { log: console.log, warn: console.warn, error: console.error };
   const rows = { sciformats: [0, 0], h5wasm: [0, 0], jsfive: [0, 0] };
   let [all, arrays] = [0, 0];
   for (const name of folders.flatMap(files)) {
@@ -42,7 +43,7 @@ export async function table({ sciformats, folders }) {
     rows.sciformats[1] += await readable(names, (one) => near.json(one, { view: "stored" }));
     near.close();
     if (!HDF5.test(name)) continue;
-    console.log = () => {};
+    for (const name of Object.keys(loud)) console[name] = () => {};
     try {
       const file = new h5wasm.File(name, "r");
       if (file.keys) {
@@ -63,7 +64,7 @@ export async function table({ sciformats, folders }) {
     } catch {
       // It does not open the file.
     }
-    console.log = quiet;
+    Object.assign(console, loud);
   }
   console.log(`| reader | files opened, of ${all} | arrays read, of ${arrays} |\n|---|---:|---:|`);
   for (const [reader, [opened, read]] of Object.entries(rows)) console.log(`| ${reader} | ${opened} | ${read} |`);

@@ -3,6 +3,7 @@
 import path from "node:path";
 import { parseArgs } from "node:util";
 import { make } from "./data.mjs";
+import { h5web } from "./h5web.mjs";
 import { mutants } from "./mutants.mjs";
 import * as pages from "./page.mjs";
 import { bench, table } from "./peers.mjs";
@@ -34,7 +35,8 @@ await part("bench", () => bench(shared));
 await part("table", () => table(shared));
 
 const prefixes = folders.map((_, at) => `/folder${at}/`);
-const roots = { "/": shared.site, "/data/": shared.data, ...Object.fromEntries(folders.map((folder, at) => [prefixes[at], folder])) };
+const place = path.join(shared.data, "h5web");
+const roots = { "/": shared.site, "/h5web/": place, "/data/": shared.data, ...Object.fromEntries(folders.map((folder, at) => [prefixes[at], folder])) };
 const server = await serve(roots);
 const chromium = await browser();
 try {
@@ -49,6 +51,11 @@ try {
       }
     });
   }
+  await part("h5web", async () => {
+    const context = await chromium.newContext({ viewport: { width: 1400, height: 900 }, serviceWorkers: "block" });
+    await h5web({ ...shared, context, server, place });
+    await context.close();
+  });
   await part("browser-values", async () => {
     const context = await chromium.newContext({ serviceWorkers: "block" });
     const page = await newPage(context, "values");
