@@ -67,15 +67,23 @@ const attributesOf = (attributes) => attributes.filter(({ error }) => !error).ma
 export async function h5webProvider(Base, source, options = {}) {
   const file = typeof source?.describe === "function" ? source : await open(source, options);
 
+  // H5Web begins with a group. A file that is a single array gets one with the array in it.
+  const single = file.about.root !== "g";
+  const inside = (path) => (single ? "/" : path);
+
   class SciformatsApi extends Base {
     file = file;
 
     async attributes(path) {
-      return file.attributes(path, { for: "programs" });
+      return file.attributes(inside(path), { for: "programs" });
     }
 
     async getEntity(path) {
-      const [info, attributes] = await Promise.all([file.describe(path), this.attributes(path)]);
+      if (single && path === "/") {
+        const child = await this.getEntity("/array");
+        return { name: file.name, path: "/", attributes: [], kind: "group", children: [child] };
+      }
+      const [info, attributes] = await Promise.all([file.describe(inside(path)), this.attributes(path)]);
       const name = path.split("/").pop() || file.name;
       const own = { name, path, attributes: attributesOf(attributes) };
       if (info.kind === "group") {
@@ -117,10 +125,11 @@ export async function h5webProvider(Base, source, options = {}) {
     }
 
     async getValue({ dataset, selection }, signal) {
-      const { path, rawType, shape } = dataset;
+      const { rawType, shape } = dataset;
+      const path = inside(dataset.path);
       const scalar = shape.class === "Scalar";
       const kind = typeOf(rawType).class;
-      if ((kind === "Integer" || kind === "Float") && !(await this.single(path))) {
+      if ((kind === "Integer" || kind === "Float") && !(await this.isValue(path))) {
         const { values } = await file.read(path, { view: "stored", slice: selection, signal });
         return scalar ? values[0] : values;
       }
@@ -133,11 +142,13 @@ export async function h5webProvider(Base, source, options = {}) {
       return scalar ? elements[0] : elements;
     }
 
-    async single(path) {
+    /** Whether an object is a single value of a tree. */
+    async isValue(path) {
       return (await file.describe(path)).kind === "value";
     }
 
     async getAttrValues(entity) {
+      if (single && entity.path === "/") return {};
       const attributes = await this.attributes(entity.path);
       return Object.fromEntries(attributes.filter(({ error }) => !error).map(({ name, shape, dtype, values }) => {
         const elements = (values ?? []).map((one) => element(one, dtype));
@@ -146,14 +157,15 @@ export async function h5webProvider(Base, source, options = {}) {
     }
 
     async getSearchablePaths(path) {
+      if (single) return ["/array"];
       const { found } = await file.search("", { count: 1_000_000 });
-      const inside = path === "/" ? "/" : `${path}/`;
-      return found.map(([name]) => name).filter((name) => name !== "/" && name.startsWith(inside));
+      const prefix = path === "/" ? "/" : `${path}/`;
+      return found.map(([name]) => name).filter((name) => name !== "/" && name.startsWith(prefix));
     }
 
     getExportURL(format, dataset, selection, builtIn) {
-      if (format === "npy") return async () => new Blob([await file.npy(dataset.path, { view: "stored", slice: selection })]);
-      if (format === "csv") return async () => new Blob([await file.csv(dataset.path, { view: "stored", slice: selection })], { type: "text/csv" });
+      if (format === "npy") return async () => new Blob([await file.npy(inside(dataset.path), { view: "stored", slice: selection })]);
+      if (format === "csv") return async () => new Blob([await file.csv(inside(dataset.path), { view: "stored", slice: selection })], { type: "text/csv" });
       return builtIn ? async () => new Blob([builtIn()]) : undefined;
     }
   }
