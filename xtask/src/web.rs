@@ -9,7 +9,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use crate::args::Args;
 use crate::cross::{has_standard_library, starts};
@@ -61,7 +61,9 @@ fn build() -> Result<Built> {
     let target = target_folder()?;
     let module = target.join(TARGET).join("web").join("sciformats_web.wasm");
     let web = root().join("crates").join("sciformats-web");
-    copy(&module, &web.join("npm").join("sciformats.wasm"))?;
+    let tools = install()?;
+    let small = web.join("npm").join("sciformats.wasm");
+    optimise(&tools, &module, &small)?;
     let built = Built {
         page: target.join("web").join("page"),
         package: target.join("web").join("npm"),
@@ -75,25 +77,54 @@ fn build() -> Result<Built> {
     copy_all(&web.join("npm"), &built.package, &["js", "ts", "json", "md", "wasm"])?;
     copy_all(&web.join("page"), &built.page, &["html", "js", "css", "svg", "webmanifest"])?;
     copy_all(&web.join("npm"), &built.page.join("sciformats"), &["js", "wasm"])?;
-    weigh(&module)?;
+    weigh(&small)?;
     println!("the page is in {}, and the package in {}", built.page.display(), built.package.display());
     Ok(built)
+}
+
+/// Installs what the build and the tests use of the npm registry, and returns the folder of it.
+fn install() -> Result<PathBuf> {
+    for program in ["node", "npm"] {
+        if !starts(program) {
+            return Err(Failure::setup(format!("the viewer needs {program} to be built, which is missing")));
+        }
+    }
+    let tests = root().join("crates").join("sciformats-web").join("tests");
+    let modules = tests.join("node_modules");
+    if ["binaryen", "playwright-core", "h5wasm", "esbuild"].iter().any(|name| !modules.join(name).exists()) {
+        let mut command = Command::new("npm");
+        command.args(["install", "--no-audit", "--no-fund", "--no-package-lock"]).current_dir(&tests);
+        run(&mut command).map_err(|failure| Failure::setup(failure.message))?;
+    }
+    Ok(modules)
+}
+
+/// Makes the module smaller with the tool of Binaryen.
+fn optimise(tools: &Path, module: &Path, small: &Path) -> Result {
+    let mut command = Command::new("node");
+    command.arg(tools.join("binaryen").join("bin").join("wasm-opt")).arg("-Oz");
+    let features = [
+        "simd",
+        "bulk-memory",
+        "nontrapping-float-to-int",
+        "sign-ext",
+        "mutable-globals",
+        "reference-types",
+        "multivalue",
+    ];
+    command.args(features.map(|feature| format!("--enable-{feature}")));
+    run(command.args(["--strip-debug", "--strip-producers"]).arg(module).arg("-o").arg(small))
 }
 
 /// Prints the size of the module, and fails if it is too large.
 fn weigh(module: &Path) -> Result {
     let size = fs::metadata(module).about(module)?.len();
-    let mut text = format!("the module has {size} bytes");
-    let mut compressed = None;
-    if starts("node") {
-        let script = "const { brotliCompressSync } = require('zlib'); \
-                      console.log(brotliCompressSync(require('fs').readFileSync(process.argv[1])).length)";
-        let printed = output(Command::new("node").args(["-e", script]).arg(module))?;
-        compressed = printed.trim().parse::<u64>().ok();
-        text = format!("{text}, and {} as servers compress it (Brotli)", printed.trim());
-    }
-    println!("{text}");
-    if size > MOST || compressed.is_some_and(|size| size > MOST_COMPRESSED) {
+    let script = "const { brotliCompressSync } = require('zlib'); \
+                  console.log(brotliCompressSync(require('fs').readFileSync(process.argv[1])).length)";
+    let printed = output(Command::new("node").args(["-e", script]).arg(module))?;
+    let compressed = printed.trim().parse::<u64>().map_err(|_| format!("node printed {printed}"))?;
+    println!("the module has {size} bytes, and {compressed} as servers compress it (Brotli)");
+    if size > MOST || compressed > MOST_COMPRESSED {
         return Err(format!("the module may have {MOST} bytes, and {MOST_COMPRESSED} compressed").into());
     }
     Ok(())
@@ -101,22 +132,11 @@ fn weigh(module: &Path) -> Result {
 
 /// Runs the tests of the package in node, and those of the page in Chromium.
 fn check(built: &Built, mutants: u64) -> Result {
-    for program in ["node", "npm"] {
-        if !starts(program) {
-            return Err(Failure::setup(format!("the tests need {program}, which is missing")));
-        }
-    }
     let chromium = std::env::var("CHROMIUM").unwrap_or_else(|_| CHROMIUM.into());
     if !Path::new(&chromium).exists() {
         return Err(Failure::setup(format!("the tests need {chromium}; in Debian, install chromium")));
     }
     let tests = root().join("crates").join("sciformats-web").join("tests");
-    let mut install = Command::new("npm");
-    install.args(["install", "--no-audit", "--no-fund", "--no-package-lock"]).current_dir(&tests);
-    if !tests.join("node_modules").join("playwright-core").exists() {
-        install.stdout(Stdio::null());
-        run(&mut install).map_err(|failure| Failure::setup(failure.message))?;
-    }
     run(cargo().args(["build", "--package", "sciformats-cli", "--bin", "sciformats"]))?;
     let name = format!("sciformats{}", std::env::consts::EXE_SUFFIX);
     let program = target_folder()?.join("debug").join(name);

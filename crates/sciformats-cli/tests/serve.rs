@@ -121,8 +121,15 @@ fn everything_else_is_refused() {
     let folder = folder();
     let server = Server::start(folder.path(), &["serve", "data", "--page", "page"]);
     for path in [
-        "files/../secret.npy", "files/%2e%2e/secret.npy", "files/..%2fsecret.npy", "files//etc/passwd",
-        "files/deep/../../secret.npy", "../page/index.html", "sciformats/../../secret.npy", "nothing.js", "files/deep",
+        "files/../secret.npy",
+        "files/%2e%2e/secret.npy",
+        "files/..%2fsecret.npy",
+        "files//etc/passwd",
+        "files/deep/../../secret.npy",
+        "../page/index.html",
+        "sciformats/../../secret.npy",
+        "nothing.js",
+        "files/deep",
     ] {
         let (status, _, body) = server.get(path, "");
         assert_eq!(status, 404, "{path}");

@@ -26,7 +26,8 @@ pub(crate) fn along(opened: &Opened, request: &Request<'_>) -> Result<Reply> {
     if let Some(spacing) = &dimension.spacing {
         let places = (0..count).map(|i| spacing.start + spacing.step * (first + i * step) as f64);
         let bytes = places.flat_map(f64::to_le_bytes).collect();
-        let json = json!({ "kind": "numbers", "label": dimension.name, "units": spacing.units, "north": false });
+        let json =
+            json!({ "kind": "numbers", "label": dimension.name, "units": spacing.units, "north": false });
         return Ok(Reply::with(&json, bytes));
     }
     let Some(path) = path(&variable, axis) else { return none() };

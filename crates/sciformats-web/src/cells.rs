@@ -153,7 +153,11 @@ pub(crate) fn csv(opened: &Opened, request: &Request<'_>) -> Result<Reply> {
 
 /// Returns a cell as CSV contains it.
 fn quoted(text: &str) -> String {
-    if text.contains(['"', ',', '\n', '\r']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.to_owned() }
+    if text.contains(['"', ',', '\n', '\r']) {
+        format!("\"{}\"", text.replace('"', "\"\""))
+    } else {
+        text.to_owned()
+    }
 }
 
 /// Answers the selected elements as a file of NumPy.

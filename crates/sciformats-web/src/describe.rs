@@ -65,11 +65,8 @@ pub(crate) fn about(opened: &Opened) -> Result<Reply> {
     let source = file.source();
     let identities = data.identities()?;
     let format = file.format().to_string();
-    let conventions: Vec<String> = identities
-        .iter()
-        .filter(|identity| identity.convention != format)
-        .map(ToString::to_string)
-        .collect();
+    let conventions: Vec<String> =
+        identities.iter().filter(|identity| identity.convention != format).map(ToString::to_string).collect();
     let writer = identities.iter().find_map(|identity| identity.writer.clone());
     let outline = data.outline()?;
     let mut highlights = Vec::new();
@@ -423,13 +420,18 @@ pub(crate) fn attributes(opened: &Opened, request: &Request<'_>) -> Result<Reply
 
 /// Returns the elements of an attribute as a list, for programs; `null` if they are too many or damaged.
 fn values(value: &AttributeValue) -> Value {
-    let Some(bytes) = value.data.as_ref().ok().filter(|bytes| bytes.len() <= LONG) else { return Value::Null };
+    let Some(bytes) = value.data.as_ref().ok().filter(|bytes| bytes.len() <= LONG) else {
+        return Value::Null;
+    };
     let element = |datum: Result<sciformats::Datum<'_>>| {
         let mut text = String::new();
         datum.ok()?.write_json(&mut text);
         serde_json::from_str::<Value>(&text).ok()
     };
-    Decoder::new(&value.element, bytes).map(element).collect::<Option<Vec<Value>>>().map_or(Value::Null, Value::from)
+    Decoder::new(&value.element, bytes)
+        .map(element)
+        .collect::<Option<Vec<Value>>>()
+        .map_or(Value::Null, Value::from)
 }
 
 /// Answers what the whole value of one attribute is.
@@ -497,7 +499,10 @@ fn paths(value: &AttributeValue) -> Vec<String> {
     let refers = matches!(value.element, ElementType::Reference);
     let Some(bytes) = value.data.as_ref().ok().filter(|_| refers) else { return Vec::new() };
     let texts = Decoder::new(&value.element, bytes).take(64);
-    texts.filter_map(|datum| datum.ok().map(|datum| datum.to_string())).filter(|path| path.starts_with('/')).collect()
+    texts
+        .filter_map(|datum| datum.ok().map(|datum| datum.to_string()))
+        .filter(|path| path.starts_with('/'))
+        .collect()
 }
 
 /// Answers which paths contain a text, without regard to case: at most `count` of them, and how many there

@@ -156,7 +156,11 @@ pub(crate) fn line(opened: &Opened, request: &Request<'_>) -> Result<Reply> {
     let array = thing.array()?;
     let shape = shape_of(&array)?;
     let x = axis(request, "x", shape.len())?;
-    let whole = Part::new(shape.get(x).copied().unwrap_or(0), request.maybe_number("from"), request.maybe_number("to"));
+    let whole = Part::new(
+        shape.get(x).copied().unwrap_or(0),
+        request.maybe_number("from"),
+        request.maybe_number("to"),
+    );
     let columns = fit(request.maybe_number("columns").unwrap_or(1024).clamp(1, PIXELS));
     let along = if whole.count > MOST { whole.thinned(MOST) } else { whole };
     let selection = select(&array, request, &[(x, along)])?;

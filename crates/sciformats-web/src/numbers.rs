@@ -112,7 +112,8 @@ pub(crate) fn read(opened: &Opened, request: &Request<'_>) -> Result<Reply> {
     let array = thing.array()?;
     let selection = selection(&array, request)?;
     bounded(&selection, array.element())?;
-    let mut json = json!({ "shape": selection.shape(), "sort": sort(array.element()), "decoded": thing.is_meant() });
+    let mut json =
+        json!({ "shape": selection.shape(), "sort": sort(array.element()), "decoded": thing.is_meant() });
     let as_is = native(array.element()).filter(|_| request.maybe_text("as") != Some("float64"));
     let (data, name) = match as_is {
         Some(name) => (bytes_of(&array, &selection)?, name),

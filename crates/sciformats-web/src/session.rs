@@ -204,7 +204,10 @@ impl Session {
                 // What was learnt without these bytes may be wrong.
                 file.data = file.data.take().map(|data| Dataset::new(Arc::clone(data.file())));
                 let ranges: Vec<[u64; 2]> = missing.iter().map(|range| [range.start, range.end]).collect();
-                return (MISSING, Answer { json: json!({ "ranges": ranges }).to_string().into(), data: Vec::new() });
+                return (
+                    MISSING,
+                    Answer { json: json!({ "ranges": ranges }).to_string().into(), data: Vec::new() },
+                );
             }
             planned.ranges().forget();
         }

@@ -31,8 +31,11 @@ pub(crate) fn structures(opened: &Opened, request: &Request<'_>) -> Result<Reply
             more = true;
             return ControlFlow::Break(());
         }
-        let fields: Vec<Value> =
-            structure.fields.iter().map(|(key, value)| json!([key, clipped(&value.to_string(), 200)])).collect();
+        let fields: Vec<Value> = structure
+            .fields
+            .iter()
+            .map(|(key, value)| json!([key, clipped(&value.to_string(), 200)]))
+            .collect();
         found.push(json!([structure.name, structure.offset, structure.size, structure.depth, fields]));
         ControlFlow::Continue(())
     })?;
@@ -46,7 +49,10 @@ pub(crate) fn structures(opened: &Opened, request: &Request<'_>) -> Result<Reply
 /// `Usage` if the bytes of the file are not here, because all of them are read.
 pub(crate) fn verify(opened: &Opened) -> Result<Reply> {
     if !opened.is_here() {
-        return Err(Error::usage("file", "is read by ranges, and only a file that is here as a whole is verified"));
+        return Err(Error::usage(
+            "file",
+            "is read by ranges, and only a file that is here as a whole is verified",
+        ));
     }
     let file = opened.file()?;
     let mut faults: Vec<Value> = Vec::new();

@@ -43,7 +43,9 @@ impl Files {
         let shown = file.display();
         let path = file.canonicalize().map_err(|error| Failure::Input(format!("{shown}: {error}")))?;
         if !path.is_file() {
-            return Err(Failure::Usage(format!("{shown} is no file; `sciformats serve {shown}` serves a folder")));
+            return Err(Failure::Usage(format!(
+                "{shown} is no file; `sciformats serve {shown}` serves a folder"
+            )));
         }
         let name = path.file_name().and_then(|name| name.to_str()).map(str::to_owned);
         let name = name.ok_or_else(|| Failure::Usage(format!("the name of {shown} is not UTF-8")))?;
@@ -86,7 +88,9 @@ impl Files {
                 }
                 let path = format!("{prefix}{name}");
                 match entry.file_type() {
-                    Ok(kind) if kind.is_dir() && depth < DEPTH => folders.push((format!("{path}/"), depth + 1)),
+                    Ok(kind) if kind.is_dir() && depth < DEPTH => {
+                        folders.push((format!("{path}/"), depth + 1))
+                    }
                     _ => found.extend(self.line(&path)),
                 }
             }
@@ -129,8 +133,19 @@ mod tests {
         }
         let absolute = temporary.path().join("secret.npy");
         for name in [
-            "", ".", "..", "../secret.npy", "deep/../../secret.npy", "/etc/passwd", "deep", "link.npy", "a.npy/",
-            "..\\secret.npy", "a.npy\0", "./a.npy", absolute.to_str().unwrap(),
+            "",
+            ".",
+            "..",
+            "../secret.npy",
+            "deep/../../secret.npy",
+            "/etc/passwd",
+            "deep",
+            "link.npy",
+            "a.npy/",
+            "..\\secret.npy",
+            "a.npy\0",
+            "./a.npy",
+            absolute.to_str().unwrap(),
         ] {
             assert!(files.open(name).is_none() || name == "a.npy/" || name == "./a.npy", "{name}");
         }

@@ -87,7 +87,8 @@ fn read_head(reader: &mut impl BufRead) -> io::Result<Read1> {
     }
     let Some(first) = read_line(reader)? else { return Ok(Read1::Wrong) };
     let mut words = first.split(' ');
-    let (Some(method), Some(target), Some(version), None) = (words.next(), words.next(), words.next(), words.next())
+    let (Some(method), Some(target), Some(version), None) =
+        (words.next(), words.next(), words.next(), words.next())
     else {
         return Ok(Read1::Wrong);
     };
@@ -203,7 +204,8 @@ fn send(out: &mut impl Write, head: &Head, mut file: File) -> io::Result<()> {
     let changed = about.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
     // A file that changes gets another tag, so that parts of two versions are never put together.
     let tag = format!("\"{size:x}-{:x}\"", changed.map_or(0, |time| time.as_nanos()));
-    if head.matches.as_ref().is_some_and(|tags| tags != "*" && !tags.split(',').any(|one| one.trim() == tag)) {
+    if head.matches.as_ref().is_some_and(|tags| tags != "*" && !tags.split(',').any(|one| one.trim() == tag))
+    {
         return plain(out, 412, "the file was replaced", only_head);
     }
     let asked = head.range.as_deref().filter(|_| head.if_range.as_ref().is_none_or(|one| *one == tag));
@@ -340,12 +342,24 @@ mod tests {
     #[test]
     fn heads_are_read_and_bounded() {
         let read = |text: &[u8]| read_head(&mut &*text).unwrap();
-        let Read1::Head(head) = read(b"GET /a HTTP/1.1\r\nHost: x\r\nRange: bytes=0-1\r\n\r\n") else { panic!() };
-        assert_eq!((head.method.as_str(), head.target.as_str(), head.host.as_deref()), ("GET", "/a", Some("x")));
+        let Read1::Head(head) = read(b"GET /a HTTP/1.1\r\nHost: x\r\nRange: bytes=0-1\r\n\r\n") else {
+            panic!()
+        };
+        assert_eq!(
+            (head.method.as_str(), head.target.as_str(), head.host.as_deref()),
+            ("GET", "/a", Some("x"))
+        );
         assert_eq!(read(b""), Read1::End);
         let long = [b"GET /".to_vec(), vec![b'a'; 20_000], b" HTTP/1.1\r\n\r\n".to_vec()].concat();
         let many = [b"GET / HTTP/1.1\r\n".to_vec(), b"a: b\r\n".repeat(200), b"\r\n".to_vec()].concat();
-        for text in [&b"GET\r\n\r\n"[..], b"GET / HTTP/3\r\n\r\n", b"GET / HTTP/1.1\r\nno colon\r\n\r\n", b"GET / HTTP/1.1\r\n", &long, &many] {
+        for text in [
+            &b"GET\r\n\r\n"[..],
+            b"GET / HTTP/3\r\n\r\n",
+            b"GET / HTTP/1.1\r\nno colon\r\n\r\n",
+            b"GET / HTTP/1.1\r\n",
+            &long,
+            &many,
+        ] {
             assert_eq!(read(text), Read1::Wrong);
         }
     }

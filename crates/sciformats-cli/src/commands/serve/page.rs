@@ -44,7 +44,9 @@ impl Page {
             Self::Folder(folder) => {
                 // The page is a folder and one in it; names lead nowhere else.
                 let mut parts = name.split('/');
-                let plain = |part: &str| !part.is_empty() && part != "." && part != ".." && !part.contains(['\\', ':']);
+                let plain = |part: &str| {
+                    !part.is_empty() && part != "." && part != ".." && !part.contains(['\\', ':'])
+                };
                 if !parts.clone().all(plain) || parts.by_ref().count() > 2 {
                     return None;
                 }
