@@ -158,13 +158,13 @@ fn in_node(target: &str) -> Result {
 }
 
 /// Returns whether a program can be started.
-fn starts(program: &str) -> bool {
+pub(crate) fn starts(program: &str) -> bool {
     let mut command = Command::new(program);
     command.arg("--version").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     command.status().is_ok_and(|status| status.success())
 }
 
-fn has_standard_library(sysroot: &Path, target: &str) -> bool {
+pub(crate) fn has_standard_library(sysroot: &Path, target: &str) -> bool {
     sysroot.join("lib").join("rustlib").join(target).join("lib").exists()
 }
 

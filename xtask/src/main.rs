@@ -28,6 +28,7 @@ mod scaling;
 mod sh;
 mod test;
 mod tidy;
+mod web;
 mod weight;
 mod wheel;
 
@@ -140,6 +141,12 @@ const TASKS: &[Task] = &[
         usage: "[--count N] [--kills N] [--minutes N] [--publish]",
         run: salvage::task,
         help: "damage files in many ways, salvage them, and compare what was saved with the undamaged files; write docs/salvage.md",
+    },
+    Task {
+        name: "web",
+        usage: "[--test] [--mutants N] [--if-available]",
+        run: web::task,
+        help: "build the WebAssembly, the npm package and the page of the viewer, and test them in node and Chromium",
     },
     Task {
         name: "msrv",

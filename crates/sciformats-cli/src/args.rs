@@ -152,7 +152,7 @@ pub(crate) enum Command {
     Plot(crate::commands::plot::args::Plot),
     /// Browse a file on the terminal: its tree, attributes, statistics, tables and pictures
     #[command(
-        after_help = "Example:\n  sciformats view run.h5\n\nPress `?` to see the keys, and `q` to quit."
+        after_help = "Examples:\n  sciformats view run.h5\n  sciformats view --web run.h5\n\nPress `?` to see the keys, and `q` to quit."
     )]
     View(View),
     /// Show how a file grows: new rows of an array or a table, or the lengths of everything in a file
@@ -163,6 +163,12 @@ pub(crate) enum Command {
                             row, or any file that its writer replaces. Only what changes is read. Ctrl-C ends the command."
     )]
     Watch(crate::commands::watch::Watch),
+    /// Show the files of a folder in the browser, on this machine only
+    #[command(
+        after_help = "Example:\n  sciformats serve data/ --open\n\nThe address that is printed contains a token. Requests without it, \
+                      from other machines, and for files outside of the folder are refused."
+    )]
+    Serve(crate::commands::serve::Serve),
     /// Show the minimum, maximum, mean, standard deviation and quantiles of an array, or one line per array
     #[command(
         after_help = "Examples:\n  sciformats stats climate.nc\n  sciformats stats climate.nc /tas --slice time=0\n  sciformats stats year-*.nc /tas\n  \
@@ -382,6 +388,9 @@ pub(crate) struct View {
     /// Show the stored values instead of what they mean
     #[arg(long)]
     pub(crate) raw: bool,
+    /// Show the file in the browser instead of the terminal
+    #[arg(long, conflicts_with = "raw")]
+    pub(crate) web: bool,
 }
 
 #[derive(Clone, Debug, Args)]

@@ -19,6 +19,7 @@ mod manifest;
 pub(crate) mod plot;
 pub(crate) mod references;
 mod salvage;
+pub(crate) mod serve;
 mod shell;
 mod stats;
 #[cfg(feature = "tables")]
@@ -62,10 +63,12 @@ pub(crate) fn run(command: &Command, session: &Session) -> Outcome {
         Command::Implode(args) => explode::implode(args, session),
         Command::Edit(args) => edit::run(args, session),
         Command::Plot(args) => plot::run(args, session),
+        Command::View(args) if args.web => serve::view(&args.file, session),
         Command::View(args) => view::run(args, session),
         #[cfg(feature = "tables")]
         Command::Sql(args) => tables::sql::run(args, session),
         Command::Watch(args) => watch::run(args, session),
+        Command::Serve(args) => serve::run(args, session),
         Command::Convert(args) => convert::run(args, session),
         Command::Repack(args) => convert::repack(args, session),
         Command::Completions { shell } => shell::completions(*shell, session),

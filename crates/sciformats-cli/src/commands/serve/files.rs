@@ -1,0 +1,159 @@
+//! The files that are served, and nothing outside of their folder.
+
+use std::fs::{self, File};
+use std::path::{Component, Path, PathBuf};
+
+use sciformats::Format;
+use sciformats_core::storage::FileStorage;
+
+use crate::commands::json::JsonObject;
+use crate::failure::{Failure, Outcome};
+
+/// The number of files that are listed.
+const LISTED: usize = 5000;
+
+/// The number of files that are looked at for the list.
+const VISITED: usize = 50_000;
+
+/// How deep in the folder files are listed.
+const DEPTH: usize = 12;
+
+/// A folder, or a single file in it.
+#[derive(Debug)]
+pub(super) struct Files {
+    /// The folder with links and `..` resolved.
+    root: PathBuf,
+    only: Option<String>,
+}
+
+impl Files {
+    /// All files of a folder.
+    pub(super) fn of_folder(folder: &Path) -> Outcome<Self> {
+        let shown = folder.display();
+        let root = folder.canonicalize().map_err(|error| Failure::Input(format!("{shown}: {error}")))?;
+        if root.is_dir() {
+            Ok(Self { root, only: None })
+        } else {
+            Err(Failure::Usage(format!("{shown} is no folder; `sciformats view --web {shown}` opens a file")))
+        }
+    }
+
+    /// One file, and its name.
+    pub(super) fn of_file(file: &Path) -> Outcome<(Self, String)> {
+        let shown = file.display();
+        let path = file.canonicalize().map_err(|error| Failure::Input(format!("{shown}: {error}")))?;
+        if !path.is_file() {
+            return Err(Failure::Usage(format!(
+                "{shown} is no file; `sciformats serve {shown}` serves a folder"
+            )));
+        }
+        let name = path.file_name().and_then(|name| name.to_str()).map(str::to_owned);
+        let name = name.ok_or_else(|| Failure::Usage(format!("the name of {shown} is not UTF-8")))?;
+        let root = path.parent().map(Path::to_path_buf).unwrap_or_default();
+        Ok((Self { root, only: Some(name.clone()) }, name))
+    }
+
+    /// Opens the file with a name relative to the folder; `None` if there is none, or if it is elsewhere.
+    pub(super) fn open(&self, name: &str) -> Option<File> {
+        if self.only.as_deref().is_some_and(|only| only != name) {
+            return None;
+        }
+        let relative = Path::new(name);
+        let plain = relative.components().all(|part| matches!(part, Component::Normal(_)));
+        if !plain || name.is_empty() || name.contains(['\\', '\0', ':']) {
+            return None;
+        }
+        // Links may lead anywhere, so it is the resolved path that must be in the folder.
+        let path = self.root.join(relative).canonicalize().ok()?;
+        if !path.starts_with(&self.root) || !path.is_file() {
+            return None;
+        }
+        File::open(path).ok()
+    }
+
+    /// Returns the scientific files as JSON: a list of objects with `name`, `size` and `format`.
+    pub(super) fn list(&self) -> String {
+        let mut found = Vec::new();
+        let mut folders = vec![(String::new(), 0)];
+        let mut visited = 0;
+        while let Some((prefix, depth)) = folders.pop() {
+            let mut entries: Vec<_> =
+                fs::read_dir(self.root.join(&prefix)).into_iter().flatten().flatten().collect();
+            entries.sort_by_key(fs::DirEntry::file_name);
+            for entry in entries {
+                let Ok(name) = entry.file_name().into_string() else { continue };
+                visited += 1;
+                if name.starts_with('.') || found.len() >= LISTED || visited > VISITED {
+                    continue;
+                }
+                let path = format!("{prefix}{name}");
+                match entry.file_type() {
+                    Ok(kind) if kind.is_dir() && depth < DEPTH => {
+                        folders.push((format!("{path}/"), depth + 1))
+                    }
+                    _ => found.extend(self.line(&path)),
+                }
+            }
+        }
+        found.sort();
+        format!("[{}]", found.into_iter().map(|(_, line)| line).collect::<Vec<_>>().join(","))
+    }
+
+    /// Describes a file, if it can be served and has a known format.
+    fn line(&self, name: &str) -> Option<(String, String)> {
+        let size = self.open(name)?.metadata().ok()?.len();
+        let storage = FileStorage::open(self.root.join(name)).ok()?;
+        let format = Format::detect(&storage).ok()??;
+        let mut line = JsonObject::new();
+        line.value("name", name).value("size", size).value("format", format.to_string());
+        Some((name.to_owned(), line.finish()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_outside_of_the_folder() {
+        let temporary = tempfile::tempdir().unwrap();
+        let inside = temporary.path().join("in");
+        fs::create_dir_all(inside.join("deep")).unwrap();
+        fs::write(temporary.path().join("secret.npy"), "x").unwrap();
+        let npy = sciformats::npy::to_bytes(&[1], &[1u8]).unwrap();
+        for name in ["a.npy", "deep/b.npy", ".hidden.npy"] {
+            fs::write(inside.join(name), &npy).unwrap();
+        }
+        fs::write(inside.join("notes.txt"), "no data").unwrap();
+        #[cfg(unix)]
+        std::os::unix::fs::symlink(temporary.path().join("secret.npy"), inside.join("link.npy")).unwrap();
+        let files = Files::of_folder(&inside).unwrap();
+        for name in ["a.npy", "deep/b.npy", "notes.txt"] {
+            assert!(files.open(name).is_some(), "{name}");
+        }
+        let absolute = temporary.path().join("secret.npy");
+        for name in [
+            "",
+            ".",
+            "..",
+            "../secret.npy",
+            "deep/../../secret.npy",
+            "/etc/passwd",
+            "deep",
+            "link.npy",
+            "a.npy/",
+            "..\\secret.npy",
+            "a.npy\0",
+            "./a.npy",
+            absolute.to_str().unwrap(),
+        ] {
+            assert!(files.open(name).is_none() || name == "a.npy/" || name == "./a.npy", "{name}");
+        }
+        let list = files.list();
+        assert!(list.contains("\"a.npy\"") && list.contains("\"deep/b.npy\""), "{list}");
+        assert!(!list.contains("secret") && !list.contains("hidden") && !list.contains("link"), "{list}");
+        let (one, name) = Files::of_file(&inside.join("a.npy")).unwrap();
+        assert!(one.open(&name).is_some() && one.open("notes.txt").is_none());
+        assert!(!one.list().contains("deep"));
+    }
+}

@@ -1,0 +1,185 @@
+// Runs requests in WebAssembly, and fetches what they lack.
+//
+// The module answers a request, or says which ranges of bytes are missing. These are fetched and supplied, and the request
+// runs again, until nothing is missing.
+
+/** More rounds than this mean that a request makes no progress. */
+const ROUNDS = 400;
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+/** An error of the reader: `blame` says who caused it, and `offset` where in the file. */
+export class SciformatsError extends Error {
+  constructor(message, blame = "program", offset = null) {
+    super(message);
+    this.name = "SciformatsError";
+    this.blame = blame;
+    this.offset = offset;
+  }
+}
+
+/** The bytes of the module, in browsers and in node. */
+async function moduleBytes() {
+  const url = new URL("./sciformats.wasm", import.meta.url);
+  if (url.protocol === "file:") {
+    const { readFile } = await import("node:fs/promises");
+    return readFile(url);
+  }
+  return fetch(url);
+}
+
+async function compile(from) {
+  if (from instanceof WebAssembly.Module) return from;
+  const bytes = await (from ?? moduleBytes());
+  if (typeof Response !== "undefined" && bytes instanceof Response) {
+    if (!bytes.ok) throw new SciformatsError(`the module cannot be fetched: ${bytes.status} ${bytes.statusText}`);
+    const copy = bytes.clone();
+    try {
+      return await WebAssembly.compileStreaming(bytes);
+    } catch {
+      // A server that sends another type than application/wasm.
+      return WebAssembly.compile(await copy.arrayBuffer());
+    }
+  }
+  return WebAssembly.compile(bytes);
+}
+
+export class Engine {
+  /** Compiles the module; `from` may be its bytes, a response, or a compiled module. */
+  static async create(from) {
+    const engine = new Engine();
+    engine.module = await compile(from);
+    engine.files = new Map();
+    engine.next = 1;
+    await engine.start();
+    return engine;
+  }
+
+  async start() {
+    const instance = await WebAssembly.instantiate(this.module, {});
+    this.wasm = instance.exports;
+    this.generation = (this.generation ?? 0) + 1;
+  }
+
+  /** Opens a source, and returns its key and what the file is. */
+  async open(source, signal) {
+    const file = { source, queue: Promise.resolve(), generation: 0 };
+    let about;
+    try {
+      about = await this.connect(file, signal);
+    } catch (error) {
+      if (file.number !== undefined && file.generation === this.generation) this.wasm.close(file.number);
+      source.close?.();
+      throw error;
+    }
+    const key = this.next++;
+    this.files.set(key, file);
+    return { key, about };
+  }
+
+  async connect(file, signal) {
+    const { source } = file;
+    if (!file.opened) {
+      file.front = await source.open(signal);
+      file.opened = true;
+    }
+    file.generation = this.generation;
+    const { front } = file;
+    if (source.whole) {
+      const [bytes] = front && front.length >= source.size ? [front] : await source.get([[0, source.size]], signal);
+      this.put(bytes);
+      file.number = this.wasm.whole();
+    } else {
+      file.number = this.wasm.create(source.size);
+      if (front?.length) {
+        this.put(front);
+        this.wasm.front(file.number, 0);
+      }
+    }
+    return (await this.run(file, { op: "open" }, signal)).json;
+  }
+
+  close(key) {
+    const file = this.files.get(key);
+    if (!file) return;
+    this.files.delete(key);
+    if (file.generation === this.generation) this.wasm.close(file.number);
+    file.source.close?.();
+  }
+
+  /** Answers a request about a file. Requests about one file wait for each other. */
+  request(key, request, signal) {
+    const file = this.files.get(key);
+    if (!file) return Promise.reject(new SciformatsError("the file is closed", "caller"));
+    const answer = file.queue.then(async () => {
+      signal?.throwIfAborted();
+      if (file.generation !== this.generation) await this.connect(file, signal);
+      if (request.op === "verify" && !file.source.whole) return this.verified(file, signal);
+      return this.run(file, request, signal);
+    });
+    file.queue = answer.catch(() => {});
+    return answer;
+  }
+
+  /** Verifies a file that is read by ranges: it is fetched as a whole, if it is not too large. */
+  async verified(file, signal) {
+    const most = 512 << 20;
+    const { source } = file;
+    if (source.size > most) {
+      throw new SciformatsError(`a file of more than ${most >> 20} MiB is verified by the program: sciformats verify FILE`, "limit");
+    }
+    const [bytes] = await source.get([[0, source.size]], signal);
+    this.put(bytes);
+    const number = this.wasm.whole();
+    try {
+      await this.run({ ...file, number }, { op: "open" }, signal);
+      return await this.run({ ...file, number }, { op: "verify" }, signal);
+    } finally {
+      this.wasm.close(number);
+    }
+  }
+
+  put(bytes) {
+    const at = this.wasm.room(bytes.length) >>> 0;
+    new Uint8Array(this.wasm.memory.buffer, at, bytes.length).set(bytes);
+  }
+
+  async run(file, request, signal) {
+    for (let round = 0; round < ROUNDS; round += 1) {
+      signal?.throwIfAborted();
+      const { status, json, data } = this.call({ ...request, file: file.number });
+      if (status === 0) return { json, data };
+      if (status === 2) throw new SciformatsError(json.error, json.blame, json.offset);
+      const pieces = await file.source.get(json.ranges, signal);
+      // Another request may have stopped the module meanwhile.
+      if (file.generation !== this.generation) throw new SciformatsError("the reader was started anew; try again");
+      json.ranges.forEach(([from], at) => {
+        this.put(pieces[at]);
+        this.wasm.supply(file.number, from);
+      });
+    }
+    throw new SciformatsError("the request needs more rounds of bytes than any file should");
+  }
+
+  call(request) {
+    try {
+      this.put(encoder.encode(JSON.stringify(request)));
+      const status = this.wasm.call();
+      const { buffer } = this.wasm.memory;
+      const text = new Uint8Array(buffer, this.wasm.answer() >>> 0, this.wasm.answer_length() >>> 0);
+      const json = JSON.parse(decoder.decode(text));
+      const at = this.wasm.data() >>> 0;
+      const length = this.wasm.data_length() >>> 0;
+      return { status, json, data: length ? buffer.slice(at, at + length) : null };
+    } catch (error) {
+      if (!(error instanceof WebAssembly.RuntimeError) && !(error instanceof RangeError)) throw error;
+      // The memory of a module that stopped is not used again.
+      this.generation += 1;
+      const reason = error.message;
+      const started = new WebAssembly.Instance(this.module, {});
+      this.wasm = started.exports;
+      throw new SciformatsError(`the reader stopped (${reason}); there may be too little memory for this part`);
+    }
+  }
+}

@@ -1,0 +1,266 @@
+// Where the bytes of files come from: blobs, URLs, buffers, and in node paths.
+//
+// A source has a `name`, a `size`, `open()`, which may return the front of the file, and `get(ranges, signal)`, which
+// returns the bytes of each range. `requests` and `bytes` count what was asked for.
+
+/** A file of at most this many bytes is read as a whole if it is near. */
+const NEAR = 64 << 20;
+
+/** The bytes that the first request for a URL asks for. */
+const FRONT = 1 << 20;
+
+/** A server without ranges sends the whole file, which may have this many bytes. */
+const WITHOUT_RANGES = 256 << 20;
+
+/** Browsers open six connections to a host. */
+const AT_ONCE = 6;
+
+const TRIES = 5;
+
+export class SourceError extends Error {
+  constructor(message) {
+    super(message);
+    this.name = "SourceError";
+    this.blame = "machine";
+  }
+}
+
+/** Bytes in memory. */
+export class BytesSource {
+  requests = 0;
+  bytes = 0;
+  whole = true;
+
+  constructor(bytes, name = "memory") {
+    const view = bytes instanceof ArrayBuffer ? new Uint8Array(bytes) : new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    this.view = view;
+    this.size = view.length;
+    this.name = name;
+  }
+
+  async open() {
+    return null;
+  }
+
+  async get(ranges) {
+    this.requests += ranges.length;
+    return ranges.map(([from, to]) => {
+      this.bytes += to - from;
+      return this.view.subarray(from, to);
+    });
+  }
+}
+
+/** A `File` or a `Blob`, of which parts are read. */
+export class BlobSource {
+  requests = 0;
+  bytes = 0;
+
+  constructor(blob, name) {
+    this.blob = blob;
+    this.size = blob.size;
+    this.name = name ?? blob.name ?? "blob";
+    this.whole = blob.size <= NEAR;
+  }
+
+  async open() {
+    return null;
+  }
+
+  async get(ranges) {
+    return Promise.all(ranges.map(async ([from, to]) => {
+      this.requests += 1;
+      this.bytes += to - from;
+      try {
+        return new Uint8Array(await this.blob.slice(from, to).arrayBuffer());
+      } catch (error) {
+        throw new SourceError(`${this.name} cannot be read any more (${error.message}); it may have been changed or moved`);
+      }
+    }));
+  }
+}
+
+/** A path in node. */
+export class PathSource {
+  requests = 0;
+  bytes = 0;
+
+  constructor(path) {
+    this.path = path;
+    this.name = String(path).split(/[\\/]/).pop();
+  }
+
+  async open() {
+    const { open } = await import("node:fs/promises");
+    this.handle = await open(this.path, "r");
+    const { size } = await this.handle.stat();
+    this.size = size;
+    this.whole = size <= NEAR;
+    return null;
+  }
+
+  async get(ranges) {
+    return Promise.all(ranges.map(async ([from, to]) => {
+      this.requests += 1;
+      this.bytes += to - from;
+      const out = new Uint8Array(to - from);
+      let done = 0;
+      while (done < out.length) {
+        const { bytesRead } = await this.handle.read(out, done, out.length - done, from + done);
+        if (bytesRead === 0) throw new SourceError(`${this.name} ends at byte ${from + done}, before its size when it was opened`);
+        done += bytesRead;
+      }
+      return out;
+    }));
+  }
+
+  async close() {
+    await this.handle?.close();
+  }
+}
+
+/** A URL, of which ranges are requested. */
+export class UrlSource {
+  requests = 0;
+  bytes = 0;
+  whole = false;
+
+  constructor(url, options = {}) {
+    this.url = String(url);
+    this.headers = options.headers ?? {};
+    this.credentials = options.credentials ?? "same-origin";
+    let name = this.url;
+    try {
+      name = decodeURIComponent(new URL(this.url, globalThis.location?.href).pathname.split("/").pop()) || this.url;
+    } catch {
+      // A name that is no URL is shown as it is; fetching it will say what is wrong.
+    }
+    this.name = name;
+  }
+
+  async open(signal) {
+    const response = await this.ask(`bytes=0-${FRONT - 1}`, signal);
+    this.tag = response.headers.get("etag");
+    this.modified = response.headers.get("last-modified");
+    if (response.status === 416) {
+      this.size = 0;
+      return new Uint8Array();
+    }
+    const body = async () => {
+      const front = new Uint8Array(await response.arrayBuffer());
+      this.bytes += front.length;
+      return front;
+    };
+    if (response.status === 206) {
+      const total = /\/(\d+)$/.exec(response.headers.get("content-range") ?? "");
+      const front = await body();
+      // Servers of other origins hide the header unless they list it.
+      this.size = total ? Number(total[1]) : front.length < FRONT ? front.length : await this.measure(signal);
+      this.whole = this.size <= front.length;
+      return front;
+    }
+    const length = Number(response.headers.get("content-length") ?? NaN);
+    if (length > WITHOUT_RANGES) {
+      await response.body?.cancel();
+      throw new SourceError(`${this.host()} does not serve ranges, and the file is too large (${length} bytes) to fetch it as a whole`);
+    }
+    const all = await body();
+    this.size = all.length;
+    this.whole = true;
+    this.all = all;
+    return all;
+  }
+
+  async measure(signal) {
+    this.requests += 1;
+    const response = await fetch(this.url, { method: "HEAD", headers: this.headers, credentials: this.credentials, cache: "no-store", signal });
+    const length = response.headers.get("content-length");
+    if (!response.ok || length === null) {
+      throw new SourceError(`${this.host()} does not say how large the file is; it must list Content-Range in Access-Control-Expose-Headers`);
+    }
+    return Number(length);
+  }
+
+  host() {
+    try {
+      return new URL(this.url, globalThis.location?.href).host;
+    } catch {
+      return this.url;
+    }
+  }
+
+  async ask(range, signal) {
+    for (let tries = 1; ; tries += 1) {
+      this.requests += 1;
+      let problem;
+      let wait = 150 * 2 ** tries;
+      try {
+        const headers = { ...this.headers, Range: range };
+        const response = await fetch(this.url, { headers, credentials: this.credentials, cache: "no-store", signal });
+        if (response.ok || response.status === 416) return response;
+        await response.body?.cancel();
+        problem = `${this.host()} answers ${response.status} ${response.statusText}`.trim();
+        if (![408, 425, 429, 500, 502, 503, 504].includes(response.status)) throw new SourceError(problem);
+        const after = Number(response.headers.get("retry-after"));
+        if (after > 0) wait = Math.min(after, 30) * 1000;
+      } catch (error) {
+        if (error instanceof SourceError || error.name === "AbortError") throw error;
+        problem = `${this.host()} cannot be reached (${error.message}); it may be down, or may not permit pages of other origins (CORS)`;
+      }
+      if (tries >= TRIES) throw new SourceError(problem);
+      await new Promise((done) => setTimeout(done, wait));
+    }
+  }
+
+  async get(ranges, signal) {
+    const out = new Array(ranges.length);
+    let next = 0;
+    const worker = async () => {
+      while (next < ranges.length) {
+        const at = next++;
+        out[at] = await this.one(ranges[at], signal);
+      }
+    };
+    await Promise.all(Array.from({ length: Math.min(AT_ONCE, ranges.length) }, worker));
+    return out;
+  }
+
+  async one([from, to], signal) {
+    if (this.all) return this.all.subarray(from, to);
+    for (let tries = 1; ; tries += 1) {
+      const response = await this.ask(`bytes=${from}-${to - 1}`, signal);
+      const tag = response.headers.get("etag");
+      const modified = response.headers.get("last-modified");
+      if ((this.tag && tag && tag !== this.tag) || (this.modified && modified && modified !== this.modified)) {
+        await response.body?.cancel();
+        throw new SourceError(`${this.name} was replaced while it was read; open it again`);
+      }
+      const range = /^bytes (\d+)-/.exec(response.headers.get("content-range") ?? "");
+      if (response.status !== 206 || (range && Number(range[1]) !== from)) {
+        await response.body?.cancel();
+        throw new SourceError(`${this.host()} answers with another range than bytes ${from} to ${to}`);
+      }
+      let body;
+      try {
+        body = new Uint8Array(await response.arrayBuffer());
+      } catch (error) {
+        if (error.name === "AbortError" || tries >= TRIES) throw error;
+        continue;
+      }
+      this.bytes += body.length;
+      if (body.length === to - from) return body;
+      if (tries >= TRIES || body.length > to - from) {
+        throw new SourceError(`${this.host()} sends ${body.length} bytes instead of ${to - from}`);
+      }
+    }
+  }
+}
+
+/** Returns the source of what `open` was given. */
+export function sourceOf(what, options = {}) {
+  if (what && typeof what.get === "function" && typeof what.open === "function") return what;
+  if (typeof Blob !== "undefined" && what instanceof Blob) return new BlobSource(what, options.name);
+  if (what instanceof ArrayBuffer || ArrayBuffer.isView(what)) return new BytesSource(what, options.name);
+  if (what instanceof URL || /^https?:\/\//i.test(what) || globalThis.location) return new UrlSource(what, options);
+  return new PathSource(what);
+}

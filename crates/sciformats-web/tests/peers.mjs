@@ -1,0 +1,127 @@
+// What h5wasm and jsfive open of the same files, and how long both take.
+
+import fs from "node:fs";
+import path from "node:path";
+import * as h5wasm from "h5wasm/node";
+import { check, files } from "./support.mjs";
+
+const HDF5 = /\.(h5|hdf5|nc|h5ad|nxs|mat)$/;
+
+/** Whether each array of a file can be read by a function that returns its values. */
+async function readable(names, read) {
+  let good = 0;
+  for (const name of names) {
+    try {
+      const values = await read(name);
+      good += values === undefined ? 0 : 1;
+    } catch {
+      // It counts as unreadable.
+    }
+  }
+  return good;
+}
+
+export async function table({ sciformats, folders }) {
+  await h5wasm.ready;
+  const { default: jsfive } = await import("jsfive").then((found) => ({ default: found.File ? found : found.default }));
+  // Both tell of what they cannot read on the console.
+  const loud = { log: console.log, warn: console.warn, error: console.error };
+  // Files and arrays of HDF5, and of the other formats.
+  const rows = { sciformats: [0, 0, 0, 0], h5wasm: [0, 0, 0, 0], jsfive: [0, 0, 0, 0] };
+  const all = [0, 0, 0, 0];
+  for (const name of folders.flatMap(files)) {
+    // Damaged files are left out, because the other readers do not return from some of them.
+    if (!/\.(h5|hdf5|nc|asdf|gsd|ra|b2nd|b2frame|npy|cdata)$/.test(name) || /hostile|damaged|corrupt/.test(name)) continue;
+    let near;
+    try {
+      near = await sciformats.open(name);
+    } catch {
+      continue;
+    }
+    const at = HDF5.test(name) ? 0 : 2;
+    all[at] += 1;
+    const names = (await near.search("", { count: 100_000 })).found.filter(([, kind]) => kind === "a").map(([path]) => path).slice(0, 200);
+    all[at + 1] += names.length;
+    rows.sciformats[at] += 1;
+    rows.sciformats[at + 1] += await readable(names, (one) => near.json(one, { view: "stored" }));
+    near.close();
+    if (!HDF5.test(name)) continue;
+    for (const name of Object.keys(loud)) console[name] = () => {};
+    try {
+      const file = new h5wasm.File(name, "r");
+      if (file.keys) {
+        file.keys();
+        rows.h5wasm[0] += 1;
+        rows.h5wasm[1] += await readable(names, (one) => file.get(one)?.value);
+      }
+      file.close();
+    } catch {
+      // It does not open the file.
+    }
+    try {
+      const bytes = fs.readFileSync(name);
+      const file = new jsfive.File(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length), path.basename(name));
+      void file.keys;
+      rows.jsfive[0] += 1;
+      rows.jsfive[1] += await readable(names, (one) => file.get(one)?.value);
+    } catch {
+      // It does not open the file.
+    }
+    Object.assign(console, loud);
+  }
+  console.log(`| reader | HDF5 files, of ${all[0]} | their arrays, of ${all[1]} | other files, of ${all[2]} | their arrays, of ${all[3]} |\n|---|---:|---:|---:|---:|`);
+  for (const [reader, counts] of Object.entries(rows)) console.log(`| ${reader} | ${counts.join(" | ")} |`);
+  check(rows.sciformats[1] >= rows.h5wasm[1], "the package reads at least as many arrays as h5wasm");
+}
+
+const median = (times) => times.sort((a, b) => a - b)[Math.floor(times.length / 2)];
+
+async function timed(work, rounds = 5) {
+  const times = [];
+  for (let round = 0; round < rounds; round += 1) {
+    const start = performance.now();
+    await work();
+    times.push(performance.now() - start);
+  }
+  return median(times);
+}
+
+export async function bench({ sciformats, data }) {
+  await h5wasm.ready;
+  const gzip = path.join(data, "gzip.h5");
+  const many = path.join(data, "many.h5");
+  const ours = {
+    gzip: await timed(async () => {
+      const file = await sciformats.open(gzip);
+      const { values } = await file.read("/a");
+      if (values.length !== 4_000_000) throw new Error("too few elements");
+      file.close();
+    }),
+    many: await timed(async () => {
+      const file = await sciformats.open(many);
+      const { total, members } = await file.members("/runs");
+      if (total !== 100_000 || members[99_999].k !== "a") throw new Error("too few objects");
+      file.close();
+    }, 3),
+  };
+  const theirs = {
+    gzip: await timed(() => {
+      const file = new h5wasm.File(gzip, "r");
+      if (file.get("a").value.length !== 4_000_000) throw new Error("too few elements");
+      file.close();
+    }),
+    many: await timed(() => {
+      const file = new h5wasm.File(many, "r");
+      const group = file.get("runs");
+      let shapes = 0;
+      for (const name of group.keys()) shapes += group.get(name).shape.length === 0 ? 1 : 0;
+      if (shapes !== 100_000) throw new Error("too few objects");
+      file.close();
+    }, 1),
+  };
+  for (const [what, text, most] of [["gzip", "4,000,000 floats in gzip", 0.8], ["many", "100,000 objects with shapes", 0.2]]) {
+    const part = ours[what] / theirs[what];
+    console.log(`${text}: ${ours[what].toFixed(0)} ms, h5wasm ${theirs[what].toFixed(0)} ms, ${part.toFixed(2)} of it (goal ${most})`);
+    check(part <= most, `${text}: ${part.toFixed(2)} of the time of h5wasm, at most ${most} was the goal`);
+  }
+}

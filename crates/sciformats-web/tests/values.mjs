@@ -1,0 +1,107 @@
+// Every array of every fixture and of the corpus, read by the package, is what the program prints.
+
+import fs from "node:fs";
+import path from "node:path";
+import { cat, check, each, equal, files } from "./support.mjs";
+
+/** Arrays of more elements are not compared as texts. */
+const MOST = 1 << 20;
+
+const arrays = async (file) => {
+  const { found } = await file.search("", { count: 1_000_000 });
+  return found.filter(([, kind]) => kind === "a" || kind === "v").map(([name]) => name);
+};
+
+/** In node: whole files, and by ranges through a source that lends parts only. */
+export async function inNode({ sciformats, program, folders }) {
+  const { open, PathSource } = sciformats;
+  class Ranged extends PathSource {
+    async open() {
+      await super.open();
+      this.whole = false;
+      return null;
+    }
+  }
+  const tally = { files: 0, arrays: 0, refused: 0, elsewhere: 0 };
+  for (const file of folders.flatMap(files)) {
+    if (/\.(json|jsonl|md|toml|py|txt|yaml|ddl)$/.test(file)) continue;
+    let near;
+    let far;
+    try {
+      near = await open(file);
+    } catch (error) {
+      // What the package refuses, the program must refuse too.
+      const said = await cat(program, file, "/");
+      const needsMore = /external|other file|beside|missing/i.test(error.message);
+      check(Boolean(said.error) || needsMore, `${file} is refused (${error.message}), but the program reads it`);
+      tally.refused += 1;
+      continue;
+    }
+    tally.files += 1;
+    try {
+      far = await open(new Ranged(file));
+      const names = await arrays(near);
+      equal(JSON.stringify(await arrays(far)), JSON.stringify(names), `${file}: the same objects by ranges`);
+      await each(names, async (name) => {
+        const [found, ranged] = await Promise.all([
+          near.json(name, { view: "values" }).then((text) => ({ text }), (error) => ({ error: error.message })),
+          far.json(name, { view: "values" }).then((text) => ({ text }), (error) => ({ error: error.message })),
+        ]);
+        tally.arrays += 1;
+        equal(ranged.text ?? ranged.error, found.text ?? found.error, `${file} ${name} by ranges`);
+        // Arrays that are too large for a page are not printed by the program either, because that would take long.
+        if (/elements that one request reads|lists without elements/.test(found.error ?? "") || found.text?.length > 8 * MOST) return;
+        const wanted = await cat(program, file, name);
+        // The extent of a virtual array may depend on other files, which a page does not open.
+        if (wanted.text !== undefined && found.text !== wanted.text && /virtual/.test(JSON.stringify((await near.describe(name)).storage ?? []))) {
+          tally.elsewhere += 1;
+        } else if (wanted.text !== undefined && found.error !== undefined) {
+          check(/other file|external|missing|not permitted|virtual|no object|may not be opened/i.test(found.error), `${file} ${name}: ${found.error}`);
+        } else if (wanted.error === undefined) {
+          equal(found.text, wanted.text, `${file} ${name}`);
+        } else {
+          // Of a file that was cut short, the package reads what is left.
+          check(found.error !== undefined || /cut short|reports every fault/.test(wanted.error), `${file} ${name} is read as ${found.text?.slice(0, 60)}, but the program says ${wanted.error}`);
+        }
+      });
+    } catch (error) {
+      check(false, `${file}: ${error.message}`);
+    }
+    near.close();
+    far?.close();
+  }
+  console.log(`values: ${tally.arrays} arrays of ${tally.files} files, ${tally.refused} files refused by both, ${tally.elsewhere} virtual arrays with sources in other files`);
+}
+
+/** In the browser, through the worker and by ranges over HTTP. */
+export async function inBrowser({ page, server, program, folders, prefixes }) {
+  let compared = 0;
+  for (const [folder, prefix] of folders.map((folder, at) => [folder, prefixes[at]])) {
+    for (const file of files(folder)) {
+      if (/\.(json|jsonl|md|toml|py|txt|yaml|ddl)$/.test(file)) continue;
+      const url = `${server.origin}${prefix}${path.relative(folder, file).split(path.sep).map(encodeURIComponent).join("/")}`;
+      if (fs.statSync(file).size > 8 << 20) continue;
+      const found = await page.evaluate(async (url) => {
+        const { open } = await import("./sciformats/index.js");
+        try {
+          const file = await open(url);
+          const { found } = await file.search("", { count: 40 });
+          const out = [];
+          for (const [name, kind] of found.filter(([, kind]) => kind === "a").slice(0, 12)) out.push([name, await file.json(name, { view: "values" }).catch(() => null)]);
+          file.close();
+          return out;
+        } catch {
+          return [];
+        }
+      }, url);
+      for (const [name, text] of found) {
+        if (text === null || text.length > MOST) continue;
+        const wanted = await cat(program, file, name);
+        if (wanted.text !== undefined) equal(text, wanted.text, `in the browser: ${file} ${name}`);
+        compared += 1;
+      }
+    }
+  }
+  check(compared > 200, `only ${compared} arrays were compared in the browser`);
+  console.log(`values in the browser: ${compared} arrays by ranges through the worker`);
+}
