@@ -35,8 +35,7 @@ pub(crate) fn array(
     }
     let (sides, blocks) = match array {
         Some(array) => {
-            let wide = |sides: &[u32]| -> Vec<u64> { sides.iter().map(|side| u64::from(*side)).collect() };
-            (wide(array.chunk_shape()), wide(array.block_shape()))
+            (array.chunk_shape().to_vec(), array.block_shape().to_vec())
         }
         None => {
             let ChunkSize::Fixed(bytes) = frame.chunk_size() else { return Err("its chunks vary in size".into()) };

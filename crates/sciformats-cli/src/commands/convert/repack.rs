@@ -172,6 +172,8 @@ fn rescue(args: &Repack, format: Format) -> Convert {
         check: false,
         dry_run: args.dry_run,
         storage: args.storage.clone(),
+        #[cfg(feature = "tables")]
+        form: None,
     }
 }
 
