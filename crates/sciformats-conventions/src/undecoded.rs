@@ -101,6 +101,8 @@ enum Form {
     /// The bytes are canonical ones in reverse, element by element: the size of an element.
     Reversed(ElementType, usize),
     Text(TextPadding),
+    /// Several texts, of which one is read: their padding, and the size of each.
+    Texts(TextPadding, usize),
 }
 
 /// Where records are read.
@@ -150,6 +152,12 @@ impl Layout {
     /// Returns the place of a field, or of one element of it.
     pub(crate) fn place(&self, field: usize, inner: Option<u64>) -> Option<Place> {
         let found = self.fields.get(field)?.clone()?;
+        if let Form::Texts(padding, size) = found.form {
+            let start = place(inner?)?.checked_mul(size)?;
+            let fits = start.checked_add(size)? <= found.size;
+            let offset = found.offset.checked_add(start)?;
+            return fits.then_some(Place { offset, size, form: Form::Text(padding) });
+        }
         let Some(inner) = inner else { return Some(found) };
         let (element, reversed) = match &found.form {
             Form::Canonical(ElementType::Array { element, .. }) => (element, None),
@@ -251,7 +259,7 @@ impl Place {
             Form::Canonical(element) | Form::Reversed(element, _) => {
                 Undecoded::Stored { element: element.clone(), bytes, decoding, missing: None }
             }
-            Form::Text(padding) => Undecoded::Padded { size: self.size, padding: *padding, bytes, decoding },
+            Form::Text(padding) | Form::Texts(padding, _) => Undecoded::Padded { size: self.size, padding: *padding, bytes, decoding },
         }
     }
 }
@@ -327,12 +335,19 @@ mod hdf5 {
     /// Returns how the bytes of a type differ from the canonical ones; `None` if they have to be converted.
     fn form(datatype: &Datatype) -> Option<Form> {
         let typed = || -> Option<ElementType> { Some(element(&datatype.element_type().ok()?)) };
-        if let Class::String { padding, .. } = &datatype.class {
-            return Some(Form::Text(match padding {
-                Padding::NullTerminated => TextPadding::Terminated,
-                Padding::NullPadded => TextPadding::Zeros,
-                Padding::SpacePadded => TextPadding::Spaces,
-            }));
+        let padded = |padding: &Padding| match padding {
+            Padding::NullTerminated => TextPadding::Terminated,
+            Padding::NullPadded => TextPadding::Zeros,
+            Padding::SpacePadded => TextPadding::Spaces,
+        };
+        match &datatype.class {
+            Class::String { padding, .. } => return Some(Form::Text(padded(padding))),
+            Class::Array { base, .. } => {
+                if let Class::String { padding, .. } = &base.class {
+                    return Some(Form::Texts(padded(padding), place(base.size.into())?));
+                }
+            }
+            _ => {}
         }
         if is_plain(datatype) {
             return Some(Form::Canonical(typed()?));
