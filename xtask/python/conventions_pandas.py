@@ -103,7 +103,33 @@ def of_pytables(folder):
     expected.done()
 
 
+def spans(folder):
+    """Periods as an index, in both formats and of several lengths, and periods and intervals as objects."""
+    expected = Expected(folder, "pandas", "spans.h5", "pandas 0.15.2")
+    months = pandas.period_range("1969-11", periods=4, freq="M", name="month")
+    lengths = {"M": months}
+    for freq in ["Y", "Q", "D", "h", "min", "s", "ms", "us", "ns"]:
+        lengths[freq] = pandas.period_range(pandas.Period("1969-12-31 22:59:59.5", freq), periods=4, name="span")
+    paths = []
+    for freq, index in lengths.items():
+        frame = pandas.DataFrame({"x": [0.5, 1.5, 2.5, 3.5]}, index=index)
+        paths.append((f"/fixed_{freq}", frame, "fixed"))
+    paths.append(("/table", pandas.DataFrame({"x": [0.5, 1.5, 2.5, 3.5]}, index=months), "table"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for path, frame, form in paths:
+            frame.to_hdf(expected.path, key=path, format=form)
+        objects = pandas.DataFrame({"p": pandas.Series(list(months), dtype=object), "i": pandas.Series([pandas.Interval(0.5, 2), pandas.Interval(1, 2, "left"), None, pandas.Interval(0, 1, "both")], dtype=object)})
+        objects.to_hdf(expected.path, key="/objects", format="fixed")
+    for path, frame, _ in paths:
+        read = pandas.read_hdf(expected.path, path)
+        expected.table(path, read, {"x": read["x"].to_numpy(), read.index.name: [str(span) for span in read.index]})
+    texts = {name: [None if value is None else str(value) for value in objects[name]] for name in objects}
+    expected.table("/objects", objects, texts)
+    expected.done()
+
+
 def write(folder):
     """All of them."""
-    for make in [fixed, of_table, of_pytables]:
+    for make in [fixed, of_table, of_pytables, spans]:
         make(folder)

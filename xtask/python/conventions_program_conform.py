@@ -26,6 +26,7 @@ import conventions_netcdf
 import conventions_pandas
 import conventions_peer
 import conventions_tables
+import debian
 from checks import check
 
 warnings.simplefilter("ignore")
@@ -210,6 +211,132 @@ def completed():
         assert found == wanted if wanted else found, f"{words}: {found}, {done.stderr}"
 
 
+def user_types():
+    """Enumerations, records within records, sequences and opaque bytes of netCDF, and characters in Latin-1."""
+    path = FOLDER / "user_types.nc"
+    point = numpy.dtype([("lat", "f4"), ("lon", "f4")])
+    record = numpy.dtype([("at", point), ("values", "f8", (2,)), ("n", "i4")])
+    rows = numpy.zeros(3, record)
+    rows["at"]["lat"], rows["at"]["lon"], rows["n"] = [1, 2, 3], [4.5, 5, 6], [7, 8, 9]
+    rows["values"] = [[1, 2], [3, 4], [5, 6.25]]
+    with netCDF4.Dataset(path, "w") as file:
+        file.createDimension("x", 3)
+        file.createDimension("letters", 4)
+        cloud = file.createEnumType(numpy.uint8, "cloud_t", {"clear": 0, "cumulus": 1, "missing": 255})
+        file.createVariable("cloud", cloud, "x", fill_value=255)[:] = [0, 1, 255]
+        file.createCompoundType(point, "point_t")
+        file.createVariable("seen", file.createCompoundType(record, "record_t"), "x")[:] = rows
+        ragged = file.createVariable("ragged", file.createVLType(numpy.float32, "ragged_t"), "x")
+        for length in range(3):
+            ragged[length] = numpy.arange(length + 1, dtype="f4")
+        for name, encoding in [("latin", "iso-8859-1"), ("unicode", "utf-8")]:
+            variable = file.createVariable(name, "S1", ("x", "letters"))
+            variable.set_auto_chartostring(False)
+            texts = numpy.array([text.encode(encoding) for text in ["ét", "ab", "ü"]], "S4")
+            variable[:] = texts.view("S1").reshape(3, 4)
+            variable._Encoding = encoding
+    show = lambda name, form: run("cat", path, f"/{name}", "--format", form).decode()
+    assert show("cloud", "csv").split() == ["clear", "cumulus", "missing"]
+    table = pandas.read_csv(io.StringIO(show("seen", "csv")))
+    assert list(table.columns) == ["at.lat", "at.lon", "values[0]", "values[1]", "n"], list(table.columns)
+    assert table["at.lon"].tolist() == [4.5, 5, 6] and table["values[1]"].tolist() == [2, 4, 6.25] and table["n"].tolist() == [7, 8, 9]
+    with netCDF4.Dataset(path) as file:
+        assert json.loads(show("ragged", "json")) == [row.tolist() for row in file["ragged"][:]]
+        for name in ["latin", "unicode"]:
+            assert json.loads(show(name, "json")) == file[name][:].tolist() == ["ét", "ab", "ü"], show(name, "json")
+    assert "record_t" in run("ls", path).decode()
+
+
+def recorded():
+    """Lists of records in AnnData, and awkward arrays in the form that `ak.to_buffers` gives."""
+    import anndata
+    import h5py
+
+    path = FOLDER / "records.h5ad"
+    data = anndata.AnnData(numpy.zeros((3, 2), "f4"))
+    records = numpy.array([(1, "a", 2.5), (2, "bc", 3.5)], [("n", "i4"), ("name", "U5"), ("v", "f8")])
+    data.uns["records"] = records
+    data.write_h5ad(path)
+    leaf = lambda kind, key, **more: {"class": "NumpyArray", "primitive": kind, "inner_shape": [], "parameters": more, "form_key": key}
+    option = {"class": "IndexedOptionArray", "index": "i64", "content": leaf("float64", "node3"), "parameters": {}, "form_key": "node2"}
+    text = {"class": "ListOffsetArray", "offsets": "i64", "content": leaf("uint8", "node5", __array__="char"), "parameters": {"__array__": "string"}, "form_key": "node4"}
+    record = {"class": "RecordArray", "fields": ["x", "name"], "contents": [option, text], "parameters": {}, "form_key": "node1"}
+    form = {"class": "ListOffsetArray", "offsets": "i64", "content": record, "parameters": {}, "form_key": "node0"}
+    with h5py.File(path, "a") as file:
+        group = file["obsm"].create_group("awkward")
+        group.attrs.update({"encoding-type": "awkward-array", "encoding-version": "0.1.0", "form": json.dumps(form), "length": 3})
+        for name, values in [("node0-offsets", [0, 2, 2, 3]), ("node2-index", [0, -1, 1]), ("node4-offsets", [0, 1, 4, 4])]:
+            group[name] = numpy.array(values, "i8")
+        group["node3-data"] = numpy.array([1.5, 0.25])
+        group["node5-data"] = numpy.frombuffer("abé".encode(), "u1")
+    rows = json.loads(run("cat", path, "/uns/records", "--json"))
+    assert [list(row.values()) for row in rows] == [[1, "a", 2.5], [2, "bc", 3.5]], rows
+    rows = json.loads(run("cat", path, "/obsm/awkward", "--json"))
+    lists = [json.loads(next(iter(row.values()))) for row in rows]
+    assert lists == [[{"x": 1.5, "name": "a"}, {"x": None, "name": "bé"}], [], [{"x": 0.25, "name": ""}]], lists
+
+
+def ncdump(path):
+    """What `ncdump -h` prints of a file."""
+    root = debian.unpacked("netcdf-bin")
+    libraries = ":".join(debian.libraries(root))
+    done = subprocess.run([root / "usr/bin/ncdump", "-h", path], capture_output=True, text=True, env={"LD_LIBRARY_PATH": libraries})
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def to_netcdf():
+    """Files of GSD, ASDF and Blosc2 as netCDF-4 files, which netCDF4, xarray and ncdump read."""
+    import asdf
+    import astropy.units
+    import blosc2
+    import gsd.hoomd
+
+    made = lambda name: (FOLDER / f"to_netcdf.{name}", FOLDER / f"to_netcdf.{name}.nc")
+    # Frames with more and fewer particles; what a frame does not store is as it was in the first one.
+    source, target = made("gsd")
+    with gsd.hoomd.open(source, "w") as file:
+        for step in range(4):
+            frame = gsd.hoomd.Frame()
+            frame.configuration.step, frame.configuration.box = step * 10, [2, 2, 2, 0, 0, 0]
+            frame.particles.N, frame.particles.types = 3 if step == 2 else 2, ["A", "long"]
+            frame.particles.position = numpy.arange(frame.particles.N * 3).reshape(-1, 3) + step
+            frame.log["energy"] = numpy.array([step / 8])
+            file.append(frame)
+    run("convert", source, target, "--force", "--lossy")
+    with xarray.open_dataset(target) as data, gsd.hoomd.open(source) as file:
+        assert data["particles_position"].dims == ("frame", "particle", "component"), data
+        assert data["particles_types"].values.tolist() == ["A", "long"]
+        for at, frame in enumerate(file):
+            found = data["particles_position"].values[at]
+            assert (found[: frame.particles.N] == frame.particles.position).all() and numpy.isnan(found[frame.particles.N :]).all()
+            assert data["log_energy"].values[at] == frame.log["energy"][0]
+            assert data["configuration_step"].values[at] == frame.configuration.step and data["particles_N"].values[at] == frame.particles.N
+        assert "configuration_step" in data.coords
+    assert "frame = UNLIMITED ; // (4 currently)" in ncdump(target), ncdump(target)
+    # Quantities with units, complex numbers, truth values, and values of the tree.
+    source, target = made("asdf")
+    speed = numpy.arange(6.0).reshape(2, 3)
+    tree = {"speed": speed * astropy.units.m / astropy.units.s, "wave": numpy.exp(1j * numpy.arange(3)), "good": numpy.array([True, False, True]), "meta": {"name": "north", "height": 412.5}}
+    asdf.AsdfFile(tree).write_to(source)
+    run("convert", source, target, "--force", "--lossy", "--filter", "zlib")
+    with xarray.open_dataset(target) as data:
+        assert data["speed"].attrs["units"] == "m s-1" and (data["speed"].values == speed).all(), data["speed"]
+        assert (data["wave_real"].values + 1j * data["wave_imag"].values == tree["wave"]).all()
+        assert data["good"].dtype == bool and data["good"].values.tolist() == [True, False, True]
+        assert data.attrs["meta.name"] == "north" and data.attrs["meta.height"] == 412.5
+    assert 'speed:units = "m s-1"' in ncdump(target), ncdump(target)
+    source, target = made("b2nd")
+    source.unlink(missing_ok=True)
+    array = blosc2.asarray(numpy.arange(20, dtype="i2").reshape(4, 5), urlpath=str(source), mode="w")
+    array.schunk.vlmeta["units"] = "K"
+    run("convert", source, target, "--force", "--lossy")
+    with netCDF4.Dataset(target) as data:
+        assert data["data"].dimensions == ("dim_4", "dim_5") and (data["data"][:] == array[:]).all() and data["data"].dtype == "i2"
+        assert data["data"].units == "K", data["data"]
+    assert "short data(dim_4, dim_5)" in ncdump(target), ncdump(target)
+
+
 def main():
     """Writes the files and goes through all of them."""
     for part in [conventions_netcdf, conventions_chapters, conventions_tables, conventions_encodings, conventions_pandas, conventions_astronomy]:
@@ -226,6 +353,9 @@ def main():
         if file.suffix == ".nc":
             check(f"program, ls: {group}, {expected['file']}", lambda: header(file))
     check("program, completions: paths in a file, bash", completed)
+    check("program, cat: user types of netCDF", user_types)
+    check("program, cat: records and awkward arrays of AnnData", recorded)
+    check("program, convert: netCDF-4 from GSD, ASDF and Blosc2", to_netcdf)
     for name in ["climate.nc", "xarray_netcdf4.nc"]:
         check(f"program, convert: CSV JSON and npz, {name}", lambda: exported(name))
 

@@ -107,7 +107,8 @@ impl Buffers<'_> {
             }
             "ListOffset" => {
                 let offsets = self.whole(form, "offsets", (first, count.saturating_add(1)))?;
-                let starts: Vec<(i64, i64)> = offsets.windows(2).map(|pair| (pair[0], pair[1])).collect();
+                let pairs = offsets.iter().copied().zip(offsets.iter().copied().skip(1));
+                let starts: Vec<(i64, i64)> = pairs.collect();
                 self.lists((form, content), &starts, depth, left)
             }
             "List" => {
@@ -177,7 +178,7 @@ impl Buffers<'_> {
         let mut lists = Vec::new();
         // Most lists lie one behind the other, and are read together.
         let whole = (ends.first(), ends.last());
-        let adjacent = ends.windows(2).all(|pair| pair[0].1 == pair[1].0);
+        let adjacent = ends.iter().zip(ends.iter().skip(1)).all(|(one, next)| one.1 == next.0);
         let place = |end: i64| u64::try_from(end).map_err(|_| wrong("has a negative offset"));
         let span = |(start, stop): (i64, i64)| -> Result<(u64, u64)> {
             let (start, stop) = (place(start)?, place(stop)?);
