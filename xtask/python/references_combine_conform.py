@@ -19,12 +19,13 @@ warnings.simplefilter("ignore")
 PROGRAM = sys.argv[1]
 
 
-def day(path, start, rows, chunk=6, units="K", **filters):
+def day(path, start, rows, chunk=6, units="K", hours=0, **filters):
     """A file of h5py with scales, and its temperatures."""
     heat = (numpy.arange(rows * 20, dtype="<f4").reshape(rows, 4, 5) + start * 100) / 7
     with h5py.File(path, "w") as file:
-        file["time"], file["lat"], file["lon"] = numpy.arange(start, start + rows, dtype="<i4"), numpy.arange(4.0), numpy.arange(5.0)
-        file["time"].attrs["units"] = "hours since 2026-01-01"
+        times = numpy.arange(start - hours, start - hours + rows, dtype="<i4")
+        file["time"], file["lat"], file["lon"] = times, numpy.arange(4.0), numpy.arange(5.0)
+        file["time"].attrs["units"] = f"hours since 2026-01-01 {hours:02}:00"
         array = file.create_dataset("heat", data=heat, chunks=(chunk, 2, 5) if chunk else None, maxshape=(None, 4, 5) if chunk else None, **filters)
         array.attrs["units"] = units
         for axis, name in enumerate(["time", "lat", "lon"]):
@@ -69,6 +70,47 @@ def backwards(folder):
     assert "not in order" in said and not os.path.exists(os.path.join(folder, "order.json")), said
 
 
+def run(*words):
+    done = subprocess.run([PROGRAM, *words], capture_output=True, text=True)
+    assert done.returncode == 0, f"{words}: {done.returncode}: {done.stderr}"
+
+
+def added(folder, days, out):
+    """Files that are added one by one give what all files give."""
+    found, (wanted, _) = combined(folder, days, f"whole-{out}")
+    paths = [os.path.join(folder, f"{number}.nc") for number in range(len(days))]
+    out = os.path.join(folder, out)
+    run("combine", paths[0], "-o", out)
+    for path in paths[1:]:
+        run("combine", path, "-o", out, "--add")
+    grown = xarray.open_dataset(out, engine="kerchunk", decode_times=False)
+    assert grown.identical(found), f"{grown} is not {found}"
+    assert numpy.array_equal(grown["heat"].values, wanted), "values differ"
+
+
+def virtual(folder, days, status=0):
+    """The HDF5 library reads the file that shows the others, at once and when files are added."""
+    wanted, paths = [], []
+    for number, keywords in enumerate(days):
+        paths.append(os.path.join(folder, f"{number}.nc"))
+        wanted.append(day(paths[-1], **keywords))
+    wanted = numpy.concatenate(wanted)
+    once, grown = os.path.join(folder, "once.h5"), os.path.join(folder, "grown.h5")
+    run("combine", *paths, "-o", once)
+    run("combine", paths[0], "-o", grown)
+    for path in paths[1:]:
+        run("combine", path, "-o", grown, "--add")
+    for out in (once, grown):
+        with h5py.File(out) as file:
+            heat, time = file["heat"], file["time"]
+            assert heat.is_virtual and heat.shape == wanted.shape, f"{heat} in {out}"
+            assert numpy.array_equal(heat[...], wanted), f"values differ in {out}"
+            assert numpy.array_equal(heat[3:-2, 1], wanted[3:-2, 1]), f"a part differs in {out}"
+            assert numpy.array_equal(time[...], numpy.arange(len(wanted))), f"the times differ in {out}"
+            assert heat.dims[0][0] == time and heat.attrs["units"] == "K", f"the scales differ in {out}"
+            assert {source.file_name for source in heat.virtual_sources()} == {os.path.basename(path) for path in paths}
+
+
 if __name__ == "__main__":
     whole = [{"start": 0, "rows": 12}, {"start": 12, "rows": 6}, {"start": 18, "rows": 5}]
     zipped = [{**one, "compression": "gzip", "shuffle": True, "fletcher32": True} for one in whole]
@@ -83,6 +125,12 @@ if __name__ == "__main__":
         "another unit": lambda folder: refused(folder, [whole[0], {**whole[1], "units": "degC"}], "the unit differs"),
         "another filter": lambda folder: refused(folder, [whole[0], zipped[1]], "a filter differs"),
         "the wrong order": backwards,
+        "files that come later": lambda folder: added(folder, whole, "all.json"),
+        "later files with filters": lambda folder: added(folder, zipped, "all.json"),
+        "time from other hours": lambda folder: same(folder, [whole[0], {**whole[1], "hours": 12}, {**whole[2], "hours": 18}], "all.json"),
+        "virtual datasets": lambda folder: virtual(folder, whole),
+        "virtual datasets of unlike chunks": lambda folder: virtual(folder, [whole[0], zipped[1], {**whole[2], "chunk": None}]),
+        "virtual datasets, time from other hours": lambda folder: virtual(folder, [whole[0], {**whole[1], "hours": 12}, whole[2]]),
     }
     for case, work in cases.items():
         with tempfile.TemporaryDirectory(dir=sys.argv[2]) as folder:

@@ -146,49 +146,63 @@ pub struct Virtual {
 ///
 /// # Errors
 /// As [`combine`].
-pub fn virtual_arrays(parts: &[Part<'_>], along: &str, options: &Options) -> Result<(Vec<Virtual>, Report)> {
-    // Elements are not copied, so none have to become part of anything.
-    let files = scanned(parts, &Options { inline: 0, ..options.clone() })?;
-    let has = |file: &Scanned<'_>| file.piece.axes(along).is_ok_and(|axes| !axes.is_empty());
-    if !files.iter().any(has) {
+pub fn virtual_arrays(parts: &[Part<'_>], along: &str) -> Result<(Vec<Virtual>, Report)> {
+    let (mut files, mut shapes) = (Vec::new(), Vec::new());
+    for part in parts {
+        let piece = Piece { name: part.name, origin: Origin::File(part.file), first: 0 };
+        let all = piece.shapes()?;
+        let described = |(path, shape): (&String, &Shape)| VirtualArray {
+            path: path.clone(),
+            shape: shape.shape.clone(),
+            chunk_shape: shape.shape.clone(),
+            dtype: Value::Null,
+            fill: Value::Null,
+            columns: false,
+            filters: Vec::new(),
+            attributes: shape.attributes.clone(),
+            dimensions: shape.dimensions.clone(),
+            chunks: Chunks::new(vec![0; shape.shape.len()]),
+        };
+        let found = Collected { groups: Vec::new(), arrays: all.iter().map(described).collect() };
+        files.push(Scanned { piece, found, told: Report::default() });
+        shapes.push(all);
+    }
+    if !files.iter().any(|file| file.found.arrays.iter().any(|array| axis(array, along).is_some())) {
         return Err(Error::usage("dimension", format!("`{along}` is a dimension of no array")));
     }
     in_order(&files, along)?;
     let (mut found, mut report) = (Vec::new(), Report::default());
-    let paths: BTreeSet<String> = match files.first() {
-        Some(file) => file.piece.shapes()?.into_keys().collect(),
-        None => return Err(Error::usage("files", "are missing")),
-    };
-    for path in paths {
-        let treatment = match as_virtual(&files, &path, along) {
+    let Some((first, others)) = shapes.split_first() else { return Err(Error::usage("files", "are missing")) };
+    for path in first.keys() {
+        let treatment = match as_virtual((&files, &shapes), path, along) {
             Ok(array) => {
-                let chunks = files.len() as u64;
                 found.push(array);
-                Treatment::Referenced { chunks }
+                Treatment::Referenced { chunks: files.len() as u64 }
             }
             Err(reason) => Treatment::Refused { reason },
         };
-        report.entries.push(Entry { path, treatment });
+        report.entries.push(Entry { path: path.clone(), treatment });
     }
     // What only later files have is told too.
-    for file in files.iter().skip(1) {
-        for path in file.piece.shapes()?.into_keys() {
-            if !report.entries.iter().any(|entry| entry.path == path) {
-                let reason = format!("there is no such array in the files before {}", file.piece.name);
-                report.entries.push(Entry { path, treatment: Treatment::Refused { reason } });
-            }
+    let mut told: BTreeSet<&String> = first.keys().collect();
+    for (shapes, file) in others.iter().zip(files.iter().skip(1)) {
+        for path in shapes.keys().filter(|path| told.insert(path)) {
+            let reason = format!("there is no such array in the files before {}", file.piece.name);
+            report.entries.push(Entry { path: path.clone(), treatment: Treatment::Refused { reason } });
         }
     }
     Ok((found, report))
 }
 
-fn as_virtual(files: &[Scanned<'_>], path: &str, along: &str) -> Result<Virtual, String> {
+fn as_virtual(
+    (files, all): (&[Scanned<'_>], &[BTreeMap<String, Shape>]),
+    path: &str,
+    along: &str,
+) -> Result<Virtual, String> {
     let mut shapes = Vec::new();
-    for file in files {
-        let said = |error: Error| format!("{}: {error}", file.piece.name);
-        let mut all = file.piece.shapes().map_err(said)?;
+    for (file, known) in files.iter().zip(all) {
         let missing = || format!("{}: there is no such array", file.piece.name);
-        shapes.push((file, all.remove(path).ok_or_else(missing)?));
+        shapes.push((file, known.get(path).ok_or_else(missing)?));
     }
     let Some(((start, first), others)) = shapes.split_first() else { return Err("there are no files".into()) };
     let mut units = false;
@@ -298,12 +312,6 @@ impl Piece<'_> {
             found.insert(path, Shape { shape, element: info.element.clone(), dimensions, attributes });
         }
         Ok(found)
-    }
-
-    /// Returns the arrays that have the dimension.
-    fn axes(&self, along: &str) -> Result<Vec<String>> {
-        let all = self.shapes()?;
-        Ok(all.into_iter().filter(|(_, shape)| shape.dimensions.iter().any(|name| name == along)).map(|(path, _)| path).collect())
     }
 
     /// Returns the number of a file among all.

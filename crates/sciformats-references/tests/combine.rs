@@ -215,7 +215,7 @@ fn virtual_datasets_need_no_common_chunks() {
     let days = [DAY, Day { start: 6, rows: 5, chunk: None, ..DAY }, Day { start: 0, since: "hours since 2026-01-01 11:00", ..DAY }];
     let files: Vec<File> = days.iter().map(|day| File::from_bytes(written(*day)).unwrap()).collect();
     let parts: Vec<Part<'_>> = files.iter().map(|file| Part { file, name: "day" }).collect();
-    let (arrays, report) = virtual_arrays(&parts, "time", &Options::new("")).unwrap();
+    let (arrays, report) = virtual_arrays(&parts, "time").unwrap();
     assert!(report.is_complete(), "{report:?}");
     let found = |path: &str| arrays.iter().find(|array| array.path == path).unwrap();
     assert_eq!(found("/heat").along, Some((0, vec![6, 5, 6])));

@@ -52,7 +52,7 @@ pub(super) fn run(args: &Combine, session: &Session) -> Outcome {
     let mut options = Options::new("");
     options.inline = args.inline;
     options.codecs = args.codecs;
-    let report = if shown { as_hdf5(args, &files, &options, session)? } else { as_references(args, &files, &options, session)? };
+    let report = if shown { as_hdf5(args, &files, session)? } else { as_references(args, &files, &options, session)? };
     tell(&report, &args.output, session)?;
     Ok(Answer::of(report.is_complete()))
 }
@@ -120,7 +120,7 @@ fn as_references(args: &Combine, files: &[File], options: &Options, session: &Se
 }
 
 /// Writes an HDF5 file whose datasets show those of the files.
-fn as_hdf5(args: &Combine, files: &[File], options: &Options, session: &Session) -> Outcome<Report> {
+fn as_hdf5(args: &Combine, files: &[File], session: &Session) -> Outcome<Report> {
     for (file, path) in files.iter().zip(&args.files) {
         if file.format() != Format::Hdf5 || file.path().is_none() {
             return Err(Failure::Usage(format!("{}: only local HDF5 files can be shown by another one", path.display())));
@@ -139,7 +139,7 @@ fn as_hdf5(args: &Combine, files: &[File], options: &Options, session: &Session)
     };
     let watched: Vec<&File> = files.iter().collect();
     session.watched("combining", &watched, || {
-        let (arrays, report) = virtual_arrays(&parts, &args.along, options).map_err(failed)?;
+        let (arrays, report) = virtual_arrays(&parts, &args.along).map_err(failed)?;
         let continued = before.is_some();
         let mut joined: Vec<Joined> = arrays.iter().filter_map(|array| shows(array, &stored, continued)).collect();
         if let Some(before) = &before {

@@ -103,7 +103,7 @@ fn dataset(known: &Known, found: &mut Found, (least, most): (u64, u64)) {
         found.add("unlimited", path, what, "fixed dimensions, or one that grows, have arrays as indexes");
     }
     if let Class::VariableLength(_) = &known.dataset.datatype().class
-        && facts.shape.iter().product::<u64>() > 1000
+        && bytes(&facts.shape, 1) > 1000
     {
         let what = "texts or lists of variable length stand outside of the elements, uncompressed".to_owned();
         found.add("variable-length", path, what, "a fixed length, or an array of bytes with offsets");

@@ -45,7 +45,7 @@ use sciformats::{Error, File, Result};
 /// Returns the size of a chunk of the new file after its filters, from the dataset and the size before them.
 pub(in crate::repack) type Guess<'a> = &'a (dyn Fn(&Dataset, u64) -> Result<u64> + Sync);
 
-/// The end of the room for structures in a file whose structures are counted, far behind every file.
+/// Twice the room for structures in a file whose structures are counted, which is more than any file has.
 const FAR: u64 = 1 << 46;
 
 pub(super) fn rewrite(
@@ -188,7 +188,7 @@ impl Job<'_> {
     fn room(&self, input: &Path, bound: Bound) -> Result<u64> {
         /// The size of the smallest superblock, which stands before the room.
         const SUPERBLOCK: u64 = 48;
-        let hollow = Hollow::new(FAR);
+        let hollow = Hollow::new(FAR / 2);
         let job = Job { hollow: Some(&|_, bytes| Ok(bytes)), ..*self };
         let create = job.create(input, bound)?.with_metadata_room(FAR / 2);
         job.run(Writer::in_storage(Box::new(hollow.clone()), &create)?)?;

@@ -37,7 +37,9 @@ pub(super) fn plan(
     let (from, to) = (sides(from), sides(to));
     let common: Vec<u64> = from.iter().zip(&to).zip(shape).map(|((a, b), n)| multiple(*a, *b).min(*n).max(1)).collect();
     let most = REGION.min(memory / 4).max(1);
-    if bytes(&common, size) <= most {
+    // A chunk that is too large by itself is in memory anyhow.
+    let whole = most.max(bytes(&from, size)).max(bytes(&to, size));
+    if bytes(&common, size) <= whole {
         return Plan::Once(grown(common.clone(), &common, shape, (size, SMALL.min(most))));
     }
     // Growing towards the new chunks makes blocks large.
@@ -307,6 +309,9 @@ mod tests {
         let turned = plan(&[100_000, 1000, 1000], (Some(&[1, 1000, 1000]), Some(&[100_000, 10, 10])), (4, 1 << 30));
         let Plan::Scratch(read, write) = turned else { panic!("{turned:?}") };
         assert_eq!((read, write), (vec![16, 1000, 1000], vec![100_000, 10, 10]));
+        // The same large chunks, with other filters, are copied one by one.
+        let large = Some(&[1 << 14, 1 << 13][..]);
+        assert_eq!(plan(&[1 << 16, 1 << 13], (large, large), (8, 1 << 30)), Plan::Once(vec![1 << 14, 1 << 13]));
         // What has no chunks is read in long rows.
         assert_eq!(plan(&[4000, 4000], (None, Some(&[100, 100])), (8, 1 << 30)), Plan::Once(vec![100, 4000]));
     }

@@ -185,7 +185,7 @@ impl Copy<'_> {
         let sparse = Sparse::of(dataset)?;
         let (mut writer, places) = (self.writer.open_id(id)?, self.places.as_ref());
         let stays = stored.is_direct() && rounder.is_none() && stays(dataset, writer.filters()?, &options)?;
-        if let Some(guess) = job.hollow.filter(|_| stored.is_direct() || shape.iter().product::<u64>() > FEW) {
+        if let Some(guess) = job.hollow.filter(|_| stored.is_direct() || shape.iter().fold(1, |all, n| bound::product(all, *n)) > FEW) {
             return reserved(guess, dataset, (&options, stays, &sparse), &mut writer);
         }
         if stays {
