@@ -143,6 +143,10 @@ impl Out {
         }
     }
 
+    fn zeros(&mut self, count: u32) {
+        (0..count).for_each(|_| self.bit(0));
+    }
+
     fn put(&mut self, value: u32, count: u32) {
         (0..count).rev().for_each(|place| self.bit(value >> place & 1));
     }
@@ -226,11 +230,11 @@ impl<'a> Scan<'a> {
             Coder::Writing(out) => {
                 let high = value >> k;
                 if high < most {
-                    out.put(0, high);
+                    out.zeros(high);
                     out.bit(1);
                     out.put(value, k);
                 } else {
-                    out.put(0, most);
+                    out.zeros(most);
                     out.bit(1);
                     out.put(value.wrapping_sub(1), self.bits);
                 }
