@@ -239,7 +239,7 @@ impl Head for Layout {
     }
 
     /// Edits build upon the header, which also determines the length of the file.
-    fn size(&self) -> u64 {
+    fn span(&self) -> u64 {
         self.data
     }
 }

@@ -16,7 +16,7 @@ pub trait Head: Sized {
     fn read<S: ReadAt + WriteAt>(session: &mut Session<S>) -> Result<Self>;
 
     /// Returns the number of bytes at the start of the file on which edits build. Another writer must not change them.
-    fn size(&self) -> u64;
+    fn span(&self) -> u64;
 }
 
 /// A session whose file has a head, and the head as it is known. An edit that fails leaves the head unknown; the next edit
@@ -52,7 +52,7 @@ impl<S: ReadAt + WriteAt, H: Head> Edited<S, H> {
 
     fn of_session(mut session: Session<S>) -> Result<Self> {
         let head = H::read(&mut session)?;
-        session.watch(0, head.size())?;
+        session.watch(0, head.span())?;
         Ok(Self { session, head, durability: Durability::default(), is_stale: false })
     }
 
@@ -87,7 +87,7 @@ impl<S: ReadAt + WriteAt, H: Head> Edited<S, H> {
             self.session.verify()?;
             self.session.unwatch();
             self.head = H::read(&mut self.session)?;
-            self.session.watch(0, self.head.size())?;
+            self.session.watch(0, self.head.span())?;
             self.is_stale = false;
         }
         Ok(())
@@ -103,7 +103,7 @@ impl<S: ReadAt + WriteAt, H: Head> Edited<S, H> {
         self.is_stale = true;
         self.session.commit(plan, syncs)?;
         self.head = head;
-        self.is_stale = self.session.watch(0, self.head.size()).is_err();
+        self.is_stale = self.session.watch(0, self.head.span()).is_err();
         Ok(())
     }
 }
