@@ -42,6 +42,7 @@ fn listed_of(memory: Memory, flags: [bool; 3], json: bool) -> String {
         depth: None,
         recursive,
         long,
+        sizes: false,
         attrs,
         all: false,
     };
