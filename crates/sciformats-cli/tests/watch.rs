@@ -99,7 +99,7 @@ fn frames_of_a_trajectory() {
         file.write("configuration/step", 1, &[step]).unwrap();
         file.write("log/energy", 1, &[step as f64 / 8.0]).unwrap();
         file.end_frame().unwrap();
-        file.sync().unwrap();
+        file.flush().unwrap();
     };
     (0..3).for_each(|step| frame(&mut file, step * 10));
     let log = Watching::start(dir.path(), &["run.gsd", "/log", "--csv"]);
