@@ -7,6 +7,7 @@
     reason = "a test fails by panicking"
 )]
 
+#[allow(dead_code, reason = "other tests also count what is written")]
 #[path = "support/counted.rs"]
 mod counted;
 
@@ -62,7 +63,8 @@ fn places() -> impl Iterator<Item = (u64, u64)> {
 
 #[test]
 fn many_small_reads_do_not_read_the_index_again() {
-    let kinds = [None, Some(ChunkIndex::BtreeV2), Some(ChunkIndex::FixedArray), Some(ChunkIndex::ExtensibleArray)];
+    let kinds =
+        [None, Some(ChunkIndex::BtreeV2), Some(ChunkIndex::FixedArray), Some(ChunkIndex::ExtensibleArray)];
     for kind in kinds {
         let counted = Counted::new(file(kind));
         let opened = File::from_storage(counted.clone(), &OpenOptions::default()).unwrap();
@@ -90,12 +92,14 @@ fn many_small_reads_do_not_read_the_index_again() {
 fn a_damaged_node_concerns_its_own_chunks_only() {
     let bytes = file(None);
     // The leaves of the version 1 B-tree, by their signature, their type and their level.
-    let leaves: Vec<usize> = (0..bytes.len() - 6).filter(|&at| &bytes[at..at + 6] == b"TREE\x01\x00").collect();
+    let leaves: Vec<usize> =
+        (0..bytes.len() - 6).filter(|&at| &bytes[at..at + 6] == b"TREE\x01\x00").collect();
     assert!(leaves.len() > 3);
     let mut damaged = bytes;
     damaged[leaves[leaves.len() / 2]] = b'?';
     let dataset = File::from_bytes(damaged).unwrap().dataset("d").unwrap();
-    let outcomes: Vec<bool> = places().chain(places()).map(|(row, column)| read(&dataset, row, column).is_ok()).collect();
+    let outcomes: Vec<bool> =
+        places().chain(places()).map(|(row, column)| read(&dataset, row, column).is_ok()).collect();
     let (first, second) = outcomes.split_at(outcomes.len() / 2);
     assert_eq!(first, second, "the same reads fail, whether they are the first ones or not");
     assert!(first.contains(&true) && first.contains(&false));

@@ -48,8 +48,7 @@ pub(crate) fn state(of: &Remote) -> State {
 /// Takes options of remote files by their names, which `sciformats._remote` has checked.
 pub(crate) fn remote_options(given: &Bound<'_, PyDict>) -> PyResult<RemoteOptions> {
     let environment = given.get_item("environment")?.map_or(Ok(true), |value| value.extract())?;
-    let mut options =
-        if environment { RemoteOptions::from_environment() } else { RemoteOptions::default() };
+    let mut options = if environment { RemoteOptions::from_environment() } else { RemoteOptions::default() };
     for (key, value) in given {
         let key: String = key.extract()?;
         options = match key.as_str() {

@@ -121,7 +121,9 @@ impl Table {
                 *position = *first;
             }
             if !more {
-                debug_assert!(found.get(before..).is_some_and(|new| new.is_sorted_by(|a, b| a.scaled < b.scaled)));
+                debug_assert!(
+                    found.get(before..).is_some_and(|new| new.is_sorted_by(|a, b| a.scaled < b.scaled))
+                );
                 return Some(());
             }
         }
@@ -154,7 +156,10 @@ mod tests {
             found.iter().map(|chunk| (chunk.scaled.clone(), chunk.address.0)).collect::<Vec<_>>()
         };
         assert_eq!(of([0, 0, 0], [1, 2, 3]).len(), 7);
-        assert_eq!(of([0, 0, 1], [0, 1, 2]), [(vec![0, 0, 1], 1001), (vec![0, 1, 1], 1005), (vec![0, 1, 2], 1006)]);
+        assert_eq!(
+            of([0, 0, 1], [0, 1, 2]),
+            [(vec![0, 0, 1], 1001), (vec![0, 1, 1], 1005), (vec![0, 1, 2], 1006)]
+        );
         assert_eq!(of([1, 0, 0], [1, 2, 0]), [(vec![1, 0, 0], 1012)]);
         assert_eq!(of([1, 2, 3], [1, 2, 3]), [(vec![1, 2, 3], 1023)]);
         assert!(of([1, 1, 0], [1, 1, 3]).is_empty());

@@ -16,9 +16,9 @@ use numpy::{IntoPyArray, PyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use super::{Home, Node};
 use super::item::{self, Given};
 use super::types;
+use super::{Home, Node};
 use crate::error::raise;
 
 /// A selection: the first element, the number of elements and the step of each dimension.

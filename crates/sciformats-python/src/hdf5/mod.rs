@@ -396,9 +396,8 @@ impl Node {
         let dataset = self.dataset()?;
         let found = self.ok(py.detach(|| chunk_from(&dataset, &corner)))?;
         let base = dataset.file().base();
-        let one = |chunk: StoredChunk| {
-            Ok((corner, chunk.filter_mask, placed(base, chunk.address)?, chunk.size))
-        };
+        let one =
+            |chunk: StoredChunk| Ok((corner, chunk.filter_mask, placed(base, chunk.address)?, chunk.size));
         found.map(one).transpose()
     }
 

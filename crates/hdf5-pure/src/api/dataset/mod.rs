@@ -17,8 +17,8 @@ use sciformats_core::{Conversion, Error, Result, Slab, bound};
 
 use crate::api::attribute::Attribute;
 use crate::api::file::File;
-use crate::dataset::external;
 use crate::chunk::places::Places;
+use crate::dataset::external;
 use crate::dataset::read::{self, Content, Reader};
 use crate::dataset::virtual_layout::{self, Nesting};
 use crate::object::header::Object;

@@ -172,7 +172,7 @@ class TypeID:
 
     def equal(self, other: TypeID) -> bool:
         """Return whether the types are the same."""
-        return self.described == other.described
+        return bool(self.described == other.described)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, TypeID) and self.equal(other)
