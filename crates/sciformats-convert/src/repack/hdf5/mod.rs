@@ -37,8 +37,8 @@ use self::rounder::Rounder;
 pub(super) use self::structures::changes;
 use crate::compare::{Pattern, is_selected};
 use crate::convert::Loss;
-use crate::sink::{Rounding, WriteOptions};
 use crate::sink::hdf5_encode::References;
+use crate::sink::{Rounding, WriteOptions};
 use sciformats::options::Unfolding;
 use sciformats::{Error, File, Result};
 
@@ -124,8 +124,20 @@ fn attempt<T>(
     });
     let moved = super::is_moved(input, output);
     let unfolding = file.writing();
-    let job =
-        Job { file, source, select, options, wanted, moved, cancel, unfolding: &unfolding, output, hollow: None, joined: &[], without: &[] };
+    let job = Job {
+        file,
+        source,
+        select,
+        options,
+        wanted,
+        moved,
+        cancel,
+        unfolding: &unfolding,
+        output,
+        hollow: None,
+        joined: &[],
+        without: &[],
+    };
     match work(&job, bound) {
         // A file with an old superblock may contain newer structures, each with its own version.
         Err(Error::Usage { argument: "bound", .. }) if wanted.is_none() && bound < Bound::LATEST => {
