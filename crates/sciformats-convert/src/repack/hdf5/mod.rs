@@ -200,11 +200,16 @@ impl Job<'_> {
     fn room(&self, input: &Path, bound: Bound) -> Result<u64> {
         /// The size of the smallest superblock, which stands before the room.
         const SUPERBLOCK: u64 = 48;
+        /// The bytes that are read of an object header at first.
+        const FIRST_READ: u64 = 512;
         let hollow = Hollow::new(FAR / 2);
         let job = Job { hollow: Some(&|_, bytes| Ok(bytes)), ..*self };
         let create = job.create(input, bound)?.with_metadata_room(FAR / 2);
         job.run(Writer::in_storage(Box::new(hollow.clone()), &create)?)?;
-        Ok(hollow.front().saturating_sub(self.source.base()).saturating_sub(SUPERBLOCK)) // a bound: what does not fit is written behind
+        // A bound: what does not fit is written behind. The first read of an object header takes more than a short one has, and must
+        // not reach the elements.
+        let used = hollow.front().saturating_sub(self.source.base()).saturating_sub(SUPERBLOCK);
+        Ok(used.saturating_add(FIRST_READ))
     }
 
     /// Returns the options for a dataset: those of the rule for it, if there is one.
