@@ -34,8 +34,9 @@ def written(name, make):
         make(file)
     with h5py.File(path) as file:
         values = file["v"][...]
-        if isinstance(values, h5py.Reference):
-            values = file[values].name
+        if h5py.check_ref_dtype(file["v"].dtype):
+            # References to objects become their paths.
+            values = file[file["v"][()]].name
         return path, values
 
 

@@ -112,7 +112,9 @@ impl Far {
     /// Opens a file that is named by other means than the command line: by its path, or by its URL.
     pub(crate) fn open_url(&self, path: &Path, options: &OpenOptions) -> Result<File> {
         match path.to_str().filter(|text| sciformats_remote::is_url(text)) {
-            Some(url) => self.gathered(sciformats_remote::open(url, &RemoteOptions::from_environment())?, options),
+            Some(url) => {
+                self.gathered(sciformats_remote::open(url, &RemoteOptions::from_environment())?, options)
+            }
             None => self.open(path, options),
         }
     }

@@ -56,7 +56,14 @@ fn day(path: &std::path::Path, number: i32, since: &str) {
     let place = made.dataset("place").write(&[10i32, 20]).unwrap();
     let heat: Vec<f32> = (0..12).map(|i| (number * 12 + i) as f32).collect();
     let chunks = [2, 2 - u64::from(number == 1)];
-    let heat = made.dataset("heat").shape([6, 2]).chunks(chunks).deflate(3).attribute("units", "K").write(&heat).unwrap();
+    let heat = made
+        .dataset("heat")
+        .shape([6, 2])
+        .chunks(chunks)
+        .deflate(3)
+        .attribute("units", "K")
+        .write(&heat)
+        .unwrap();
     made.make_scale(time, "time").unwrap();
     made.make_scale(place, "place").unwrap();
     made.attach_scale(heat, 0, time).unwrap();
@@ -124,7 +131,10 @@ fn advice_is_given_and_can_be_followed() {
     made.finish().unwrap();
     let program = Program::at(folder.path());
     let text = program.stdout(1, &["advise", "old.h5"]);
-    assert!(text.contains("tiny-chunks") && text.contains("sciformats repack old.h5 OUT --chunk /tas="), "{text}");
+    assert!(
+        text.contains("tiny-chunks") && text.contains("sciformats repack old.h5 OUT --chunk /tas="),
+        "{text}"
+    );
     let told: Value = serde_json::from_str(&program.stdout(1, &["advise", "old.h5", "--json"])).unwrap();
     let mut words = vec!["repack", "old.h5", "new.h5"];
     words.extend(told["plan"]["arguments"].as_array().unwrap().iter().map(|word| word.as_str().unwrap()));
@@ -135,7 +145,10 @@ fn advice_is_given_and_can_be_followed() {
     assert!((size(&told["plan"]["size"]) / size(&after["size"]) - 1.0).abs() < 0.05, "{told} {after}");
     // Each rounding is checked against its bound.
     program.stdout(0, &["repack", "old.h5", "rounded.h5", "--keep-digits", "2", "--filter", "zlib"]);
-    program.stdout(0, &["repack", "old.h5", "bits.h5", "--keep-bits", "5", "--page-size", "1M", "--metadata-first"]);
+    program.stdout(
+        0,
+        &["repack", "old.h5", "bits.h5", "--keep-bits", "5", "--page-size", "1M", "--metadata-first"],
+    );
     program.stderr(2, &["repack", "old.h5", "bad.h5", "--keep-bits", "60"]);
     program.stderr(2, &["repack", "old.h5", "bad.h5", "--page-size", "100"]);
     program.stderr(2, &["advise", "old.h5", "--bandwidth", "0"]);

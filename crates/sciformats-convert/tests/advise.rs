@@ -32,7 +32,14 @@ fn field(n: usize) -> Vec<f32> {
 fn strewn(path: &Path, bound: Bound) {
     let mut made = Writer::overwrite_with(path, &CreateOptions::default().with_bound(bound)).unwrap();
     let (times, y, x) = (1500, 40, 50);
-    let mut tas = made.dataset("tas").shape([times, y, x]).max_shape([None, Some(y), Some(x)]).chunks([1, y, x]).deflate(1).create::<f32>().unwrap();
+    let mut tas = made
+        .dataset("tas")
+        .shape([times, y, x])
+        .max_shape([None, Some(y), Some(x)])
+        .chunks([1, y, x])
+        .deflate(1)
+        .create::<f32>()
+        .unwrap();
     tas.write_all(&field((times * y * x) as usize)).unwrap();
     tas.attribute("units", "K").unwrap();
     let time: Vec<f64> = (0..times).map(|t| t as f64).collect();
@@ -54,7 +61,9 @@ fn near(a: u64, b: u64, share: f64) -> bool {
 fn what_is_predicted_comes_true() {
     let dir = tempfile::tempdir().unwrap();
     let (old, new) = (dir.path().join("old.h5"), dir.path().join("new.h5"));
-    for (bound, profile) in [(Bound::V110, Profile::Cloud), (Bound::Earliest, Profile::Cmip7), (Bound::V110, Profile::Local)] {
+    for (bound, profile) in
+        [(Bound::V110, Profile::Cloud), (Bound::Earliest, Profile::Cmip7), (Bound::V110, Profile::Local)]
+    {
         strewn(&old, bound);
         let before = advice(&old, profile);
         let plan = before.plan.unwrap();
@@ -66,9 +75,22 @@ fn what_is_predicted_comes_true() {
         for (planned, real) in before.accesses.iter().zip(&after.accesses) {
             let then = planned.then.unwrap();
             assert_eq!(planned.name, real.name);
-            assert_eq!((then.chunks, then.decoded, then.wanted), (real.now.chunks, real.now.decoded, real.now.wanted));
-            assert!(then.requests.abs_diff(real.now.requests) <= 1 + real.now.requests / 10, "{profile:?} {}: {then:?}, {:?}", planned.name, real.now);
-            assert!(near(then.bytes, real.now.bytes, 0.1), "{profile:?} {}: {then:?}, {:?}", planned.name, real.now);
+            assert_eq!(
+                (then.chunks, then.decoded, then.wanted),
+                (real.now.chunks, real.now.decoded, real.now.wanted)
+            );
+            assert!(
+                then.requests.abs_diff(real.now.requests) <= 1 + real.now.requests / 10,
+                "{profile:?} {}: {then:?}, {:?}",
+                planned.name,
+                real.now
+            );
+            assert!(
+                near(then.bytes, real.now.bytes, 0.1),
+                "{profile:?} {}: {then:?}, {:?}",
+                planned.name,
+                real.now
+            );
         }
         if profile != Profile::Local {
             assert!(!before.structures.unwrap().is_first());
@@ -77,7 +99,10 @@ fn what_is_predicted_comes_true() {
         }
         // A second look finds nothing to fail.
         assert!(after.suits(), "{profile:?}: {:?}", after.findings);
-        let same = |name| file.array(name).unwrap().read::<f64>().unwrap() == sciformats::open(&new).unwrap().array(name).unwrap().read::<f64>().unwrap();
+        let same = |name| {
+            file.array(name).unwrap().read::<f64>().unwrap()
+                == sciformats::open(&new).unwrap().array(name).unwrap().read::<f64>().unwrap()
+        };
         assert!(same("/tas") && same("/time") && same("/lat"));
     }
 }
@@ -121,7 +146,12 @@ fn other_formats_are_replayed_too() {
 fn structures_come_first_in_any_file() {
     let dir = tempfile::tempdir().unwrap();
     let (old, new) = (dir.path().join("old.h5"), dir.path().join("new.h5"));
-    for (bound, page) in [(Bound::Earliest, None), (Bound::V110, None), (Bound::V110, Some(4096)), (Bound::V110, Some(1 << 20))] {
+    for (bound, page) in [
+        (Bound::Earliest, None),
+        (Bound::V110, None),
+        (Bound::V110, Some(4096)),
+        (Bound::V110, Some(1 << 20)),
+    ] {
         strewn(&old, bound);
         let mut options = WriteOptions::default().with_metadata_first(true);
         options.page_size = page;
@@ -138,7 +168,9 @@ fn structures_come_first_in_any_file() {
                     Ok(ControlFlow::Continue(()))
                 })
                 .unwrap();
-            let Layout::Chunked(chunked) = dataset.layout().unwrap().clone() else { panic!("{name} has no chunks") };
+            let Layout::Chunked(chunked) = dataset.layout().unwrap().clone() else {
+                panic!("{name} has no chunks")
+            };
             assert!(chunked.address.unwrap().0 < first && dataset.address().0 < first, "{bound:?} {page:?}");
         }
         let advice = advice(&new, Profile::Cloud);
@@ -151,13 +183,21 @@ fn single_datasets_have_rules_of_their_own() {
     let dir = tempfile::tempdir().unwrap();
     let (old, new) = (dir.path().join("old.h5"), dir.path().join("new.h5"));
     strewn(&old, Bound::V110);
-    let rule = Rule { chunks: Some(vec![1500, 10, 10]), filter: Some("zlib".into()), level: Some(3), ..Rule::of("/t?s") };
+    let rule = Rule {
+        chunks: Some(vec![1500, 10, 10]),
+        filter: Some("zlib".into()),
+        level: Some(3),
+        ..Rule::of("/t?s")
+    };
     let options = WriteOptions::default().with_rule(rule);
     rewrite(&Arc::new(sciformats::open(&old).unwrap()), &new, &options, None).unwrap();
     let (a, b) = (sciformats::open(&old).unwrap(), sciformats::open(&new).unwrap());
     assert_eq!(b.array("/tas").unwrap().info().chunks, Some(vec![1500, 10, 10]));
     assert_eq!(b.array("/time").unwrap().info().chunks, Some(vec![1]));
-    assert_eq!(a.array("/tas").unwrap().read::<f32>().unwrap(), b.array("/tas").unwrap().read::<f32>().unwrap());
+    assert_eq!(
+        a.array("/tas").unwrap().read::<f32>().unwrap(),
+        b.array("/tas").unwrap().read::<f32>().unwrap()
+    );
     let wrong = WriteOptions::default().with_page_size(100);
     let result = rewrite(&Arc::new(sciformats::open(&old).unwrap()), &new, &wrong, None);
     assert!(matches!(result, Err(Error::Usage { argument: "file space", .. })), "{result:?}");
@@ -183,7 +223,10 @@ fn numbers_are_rounded_within_their_bound() {
         let v = rounded.array("/u").unwrap().read::<f32>().unwrap();
         let mut changed = 0;
         for (a, b) in u.iter().zip(&v).filter(|(a, _)| a.is_finite()) {
-            assert!(f64::from(a - b).abs() <= rounding.relative_error() * f64::from(a.abs()), "{a} became {b}");
+            assert!(
+                f64::from(a - b).abs() <= rounding.relative_error() * f64::from(a.abs()),
+                "{a} became {b}"
+            );
             changed += u32::from(a != b);
         }
         assert!(changed > 30_000 && v[7] == 1e20 && v[9].is_nan() && v[11].is_infinite());
@@ -204,13 +247,20 @@ fn chunks_that_turn_round_pass_through_a_scratch_file() {
     let (old, new) = (dir.path().join("old.h5"), dir.path().join("new.h5"));
     strewn(&old, Bound::V110);
     let limits = sciformats::Limits::default().with_memory(2 << 20);
-    let file = Arc::new(sciformats::open_with(&old, &sciformats::OpenOptions::default().with_limits(limits)).unwrap());
-    let options = WriteOptions::default().with_rule(Rule { chunks: Some(vec![1500, 5, 5]), ..Rule::of("/tas") });
+    let file = Arc::new(
+        sciformats::open_with(&old, &sciformats::OpenOptions::default().with_limits(limits)).unwrap(),
+    );
+    let options =
+        WriteOptions::default().with_rule(Rule { chunks: Some(vec![1500, 5, 5]), ..Rule::of("/tas") });
     rewrite(&file, &new, &options, None).unwrap();
     let (a, b) = (sciformats::open(&old).unwrap(), sciformats::open(&new).unwrap());
-    assert_eq!(a.array("/tas").unwrap().read::<f32>().unwrap(), b.array("/tas").unwrap().read::<f32>().unwrap());
+    assert_eq!(
+        a.array("/tas").unwrap().read::<f32>().unwrap(),
+        b.array("/tas").unwrap().read::<f32>().unwrap()
+    );
     // Nothing is left of the scratch file, and no chunk was stored twice.
-    let names: Vec<_> = std::fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    let names: Vec<_> =
+        std::fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(names.len(), 2, "{names:?}");
     let stored = b.array("/tas").unwrap().info().stored.unwrap();
     assert!(b.size() < stored + stored / 10 + (64 << 10), "{} of {stored}", b.size());

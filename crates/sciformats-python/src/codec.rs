@@ -59,7 +59,8 @@ pub(crate) fn undo_blosc2<'py>(
 /// Puts blocks that stand one after another into C order.
 fn arranged(bytes: &[u8], (chunks, blocks): (&[u64], &[u64]), width: u64) -> Result<Vec<u8>> {
     let wrong = || Error::usage("chunk", "does not have the blocks that the codec names");
-    let volume = |sides: &[u64]| sides.iter().try_fold(width, |all, side| all.checked_mul(*side)).ok_or_else(wrong);
+    let volume =
+        |sides: &[u64]| sides.iter().try_fold(width, |all, side| all.checked_mul(*side)).ok_or_else(wrong);
     if chunks.len() != blocks.len() || chunks.iter().chain(blocks).any(|side| *side == 0) || width == 0 {
         return Err(wrong());
     }
@@ -72,7 +73,8 @@ fn arranged(bytes: &[u8], (chunks, blocks): (&[u64], &[u64]), width: u64) -> Res
         // The part of the block that is inside of the chunk.
         let start: Vec<u64> = at.iter().zip(blocks).map(|(at, block)| at.saturating_mul(*block)).collect(); // a bound
         let inside = start.iter().zip(chunks).zip(blocks);
-        let lengths: Vec<u64> = inside.map(|((start, chunk), block)| (*block).min(chunk.saturating_sub(*start))).collect(); // a bound
+        let lengths: Vec<u64> =
+            inside.map(|((start, chunk), block)| (*block).min(chunk.saturating_sub(*start))).collect(); // a bound
         let within = |at: &[u64], of: &[u64]| {
             let ranges = at.iter().zip(&lengths).map(|(at, len)| sciformats::Range::new(*at, *len));
             Slab::new(of, ranges.collect::<Vec<_>>())
@@ -82,7 +84,8 @@ fn arranged(bytes: &[u8], (chunks, blocks): (&[u64], &[u64]), width: u64) -> Res
         // Both have the same elements in the same order, in runs of different lengths, so rows are copied one by one.
         for (from, to) in rows(&from).zip(rows(&to)) {
             let bytes = |range: Range<u64>| -> Result<Range<usize>> {
-                let end = |at: u64| usize::try_from(at).ok().and_then(|at| at.checked_mul(width)).ok_or_else(wrong);
+                let end =
+                    |at: u64| usize::try_from(at).ok().and_then(|at| at.checked_mul(width)).ok_or_else(wrong);
                 Ok(end(range.start)?..end(range.end)?)
             };
             let (from, to) = (bytes(from)?, bytes(to)?);
@@ -134,10 +137,18 @@ impl Ranges for Called {
         let failed = |error: PyErr| Error::io("read", std::io::Error::other(error.to_string()));
         Python::attach(|py| {
             let wanted: Vec<(u64, u64)> = ranges.iter().map(|range| (range.start, range.end)).collect();
-            let found: Vec<Vec<u8>> = self.get.call1(py, (wanted,)).and_then(|found| found.extract(py)).map_err(failed)?;
+            let found: Vec<Vec<u8>> =
+                self.get.call1(py, (wanted,)).and_then(|found| found.extract(py)).map_err(failed)?;
             let fits = found.len() == ranges.len()
-                && found.iter().zip(ranges).all(|(bytes, range)| bytes.len() as u64 == range.end - range.start);
-            if fits { Ok(found) } else { Err(Error::io("read", std::io::Error::other("the store returned other ranges"))) }
+                && found
+                    .iter()
+                    .zip(ranges)
+                    .all(|(bytes, range)| bytes.len() as u64 == range.end - range.start);
+            if fits {
+                Ok(found)
+            } else {
+                Err(Error::io("read", std::io::Error::other("the store returned other ranges")))
+            }
         })
     }
 }

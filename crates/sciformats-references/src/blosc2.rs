@@ -38,13 +38,18 @@ pub(crate) fn array(
             (array.chunk_shape().to_vec(), array.block_shape().to_vec())
         }
         None => {
-            let ChunkSize::Fixed(bytes) = frame.chunk_size() else { return Err("its chunks vary in size".into()) };
-            let items = u64::from(bytes).checked_div(width).filter(|items| items.checked_mul(width) == Some(bytes.into()));
+            let ChunkSize::Fixed(bytes) = frame.chunk_size() else {
+                return Err("its chunks vary in size".into());
+            };
+            let items = u64::from(bytes)
+                .checked_div(width)
+                .filter(|items| items.checked_mul(width) == Some(bytes.into()));
             let items = items.filter(|items| *items > 0).ok_or("its chunks divide an item")?;
             (vec![items], vec![items])
         }
     };
-    if sides.len() != shape.len() || blocks.len() != shape.len() || sides.contains(&0) || blocks.contains(&0) {
+    if sides.len() != shape.len() || blocks.len() != shape.len() || sides.contains(&0) || blocks.contains(&0)
+    {
         return Err("its chunks have another number of dimensions".into());
     }
     let mut chunks = Chunks::new(extent::grid(&shape, &sides));
@@ -63,7 +68,9 @@ pub(crate) fn array(
                 }
                 // Missing chunks are zeros.
                 ChunkPlace::Nowhere(Special::Zeros) => {}
-                ChunkPlace::Nowhere(_) => return Err("a chunk that is not stored has other elements than zeros".into()),
+                ChunkPlace::Nowhere(_) => {
+                    return Err("a chunk that is not stored has other elements than zeros".into());
+                }
                 ChunkPlace::File(_) => return Err("its chunks are files of their own".into()),
             }
         }
@@ -73,7 +80,9 @@ pub(crate) fn array(
     Ok(VirtualArray {
         path: String::new(),
         shape,
-        filters: vec![json!({"id": "sciformats.blosc2", "chunks": sides, "blocks": blocks, "itemsize": width})],
+        filters: vec![
+            json!({"id": "sciformats.blosc2", "chunks": sides, "blocks": blocks, "itemsize": width}),
+        ],
         chunk_shape: sides,
         dtype,
         fill: if complete || !numbers { Value::Null } else { json!(0) },

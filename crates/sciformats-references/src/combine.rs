@@ -65,11 +65,13 @@ pub fn extend(
     (along, options): (&str, &Options),
     sink: &mut dyn Sink,
 ) -> Result<Report> {
-    let before = Piece { name: "the existing references", origin: Origin::Existing(existing, open), first: 0 };
+    let before =
+        Piece { name: "the existing references", origin: Origin::Existing(existing, open), first: 0 };
     let mut files = vec![Scanned { piece: before, found: existing.found.clone(), told: Report::default() }];
     let count = existing.urls.len() as u64;
     for mut file in scanned(parts, options)? {
-        file.piece.first = file.piece.first.checked_add(count).ok_or_else(|| Error::usage("files", "are too many"))?;
+        file.piece.first =
+            file.piece.first.checked_add(count).ok_or_else(|| Error::usage("files", "are too many"))?;
         files.push(file);
     }
     all(files, along, options, sink)
@@ -119,7 +121,9 @@ fn left_out(files: &[Scanned<'_>], report: &mut Report) {
             let known = report.entries.iter().any(|other| other.path == entry.path);
             if let (Treatment::Refused { reason }, false) = (&entry.treatment, known) {
                 let reason = format!("{}: {reason}", piece.name);
-                report.entries.push(Entry { path: entry.path.clone(), treatment: Treatment::Refused { reason } });
+                report
+                    .entries
+                    .push(Entry { path: entry.path.clone(), treatment: Treatment::Refused { reason } });
             }
         }
         for left in &told.attributes {
@@ -172,7 +176,9 @@ pub fn virtual_arrays(parts: &[Part<'_>], along: &str) -> Result<(Vec<Virtual>, 
     }
     in_order(&files, along)?;
     let (mut found, mut report) = (Vec::new(), Report::default());
-    let Some((first, others)) = shapes.split_first() else { return Err(Error::usage("files", "are missing")) };
+    let Some((first, others)) = shapes.split_first() else {
+        return Err(Error::usage("files", "are missing"));
+    };
     for path in first.keys() {
         let treatment = match as_virtual((&files, &shapes), path, along) {
             Ok(array) => {
@@ -204,7 +210,9 @@ fn as_virtual(
         let missing = || format!("{}: there is no such array", file.piece.name);
         shapes.push((file, known.get(path).ok_or_else(missing)?));
     }
-    let Some(((start, first), others)) = shapes.split_first() else { return Err("there are no files".into()) };
+    let Some(((start, first), others)) = shapes.split_first() else {
+        return Err("there are no files".into());
+    };
     let mut units = false;
     for (file, array) in others {
         let differs = |what: &str| format!("{what} differs in {}", file.piece.name);
@@ -270,7 +278,9 @@ fn conversion(to: &Map<String, Value>, from: &Map<String, Value>) -> Option<impl
     let units = |of| TimeUnits::parse(&text(of, "units")?, calendar(of)?);
     let (new, old) = (units(to)?, units(from)?);
     (new.calendar() == old.calendar()).then(|| {
-        move |value: f64| if new == old { value } else { old.moment(value).map_or(f64::NAN, |moment| new.value(&moment)) }
+        move |value: f64| {
+            if new == old { value } else { old.moment(value).map_or(f64::NAN, |moment| new.value(&moment)) }
+        }
     })
 }
 
@@ -336,12 +346,14 @@ impl Piece<'_> {
             Origin::File(file) => elements(file, path),
             Origin::Existing(existing, open) => {
                 let known = existing.found.arrays.iter().find(|array| array.path == path);
-                let inlined = known.filter(|array| array.filters.is_empty() && array.chunks.len() == 1).and_then(|array| {
-                    array.chunks.iter().find_map(|(_, place)| match place {
-                        Place::Bytes(bytes) => Some(bytes.to_vec()),
-                        Place::Range { .. } => None,
-                    })
-                });
+                let inlined = known
+                    .filter(|array| array.filters.is_empty() && array.chunks.len() == 1)
+                    .and_then(|array| {
+                        array.chunks.iter().find_map(|(_, place)| match place {
+                            Place::Bytes(bytes) => Some(bytes.to_vec()),
+                            Place::Range { .. } => None,
+                        })
+                    });
                 match (inlined, existing.urls.first()) {
                     (Some(bytes), _) => Ok(bytes),
                     (None, Some(url)) => elements(&open(url).map_err(|error| error.to_string())?, path),
@@ -368,7 +380,8 @@ impl Piece<'_> {
                 return Ok((array.clone(), size));
             }
         };
-        let path = if array.path == "/data" && file.resolve("/data").is_err() { "/" } else { array.path.as_str() };
+        let path =
+            if array.path == "/data" && file.resolve("/data").is_err() { "/" } else { array.path.as_str() };
         let id = file.resolve(path).map_err(said)?;
         let Object::Array(info) = file.source().object(id).map_err(said)? else {
             return Err(format!("it is not an array in {}", self.name));
@@ -482,7 +495,8 @@ fn join(
         let differs = |what: &str| format!("{what} differs in {}", piece.name);
         agree(first, array).map_err(differs)?;
         if first.attributes.get("units") != array.attributes.get("units") {
-            let time = first.dimensions.len() == 1 && conversion(&first.attributes, &array.attributes).is_some();
+            let time =
+                first.dimensions.len() == 1 && conversion(&first.attributes, &array.attributes).is_some();
             converted |= time;
             if !time {
                 return Err(differs("the unit"));
@@ -502,8 +516,7 @@ fn join(
                 same(&pieces, first, (*piece, *array))?;
             }
             let array = (*first).clone();
-            let told =
-                all.first().and_then(|file| file.told.entries.iter().find(|entry| entry.path == path));
+            let told = all.first().and_then(|file| file.told.entries.iter().find(|entry| entry.path == path));
             let chunks = array.chunks.len();
             let treatment = told.map_or(Treatment::Referenced { chunks }, |entry| entry.treatment.clone());
             Ok((array, treatment))
@@ -512,14 +525,22 @@ fn join(
 }
 
 /// Puts the numbers of the files one after another, in the units of the first.
-fn converted_numbers(pieces: &[Pair<'_>], axis: usize, whole: &mut VirtualArray, most: u64) -> Result<u64, String> {
+fn converted_numbers(
+    pieces: &[Pair<'_>],
+    axis: usize,
+    whole: &mut VirtualArray,
+    most: u64,
+) -> Result<u64, String> {
     let Some((_, first)) = pieces.first() else { return Err("there are no files".into()) };
     let mut all = Vec::new();
     for (piece, array) in pieces {
         if let Origin::Existing(..) = piece.origin {
             // They were converted when they were joined.
             let Some((_, Place::Bytes(bytes))) = array.chunks.iter().next() else {
-                return Err("the existing references do not contain its elements, which count time in other units".into());
+                return Err(
+                    "the existing references do not contain its elements, which count time in other units"
+                        .into(),
+                );
             };
             all.push((bytes.to_vec(), true));
             continue;
@@ -538,7 +559,9 @@ fn converted_numbers(pieces: &[Pair<'_>], axis: usize, whole: &mut VirtualArray,
             out.extend(bytes);
             continue;
         }
-        for number in bytes.chunks_exact(8).filter_map(|number| number.first_chunk().copied()).map(f64::from_le_bytes) {
+        for number in
+            bytes.chunks_exact(8).filter_map(|number| number.first_chunk().copied()).map(f64::from_le_bytes)
+        {
             encode(&dtype, number, &mut out)?;
         }
     }

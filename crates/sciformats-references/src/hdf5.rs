@@ -79,7 +79,11 @@ fn contiguous(dataset: &Dataset, address: Option<u64>, size: u64, file_size: u64
     Ok((sides, Vec::new(), chunks))
 }
 
-fn chunked_places(dataset: &Dataset, (layout, codecs): (&Chunked, bool), shape: &[u64]) -> Result<Parts, String> {
+fn chunked_places(
+    dataset: &Dataset,
+    (layout, codecs): (&Chunked, bool),
+    shape: &[u64],
+) -> Result<Parts, String> {
     let said = |error: hdf5_pure::Error| error.to_string();
     let sides = layout.dimensions.clone();
     if sides.len() != shape.len() || sides.contains(&0) {
@@ -200,7 +204,9 @@ fn own(pipeline: &[FilterDescription], masks: &Masks, bytes: u64) -> Option<Valu
     };
     let (plain, coded) = (one(masks.plain)?, one(masks.coded)?);
     let filters: Vec<Value> = pipeline.iter().map(|filter| json!([filter.id, filter.values])).collect();
-    Some(json!({"id": "sciformats.hdf5", "filters": filters, "size": bytes, "mask": coded, "mask_plain": plain}))
+    Some(
+        json!({"id": "sciformats.hdf5", "filters": filters, "size": bytes, "mask": coded, "mask_plain": plain}),
+    )
 }
 
 /// Returns the codec of numcodecs that undoes a filter; `None` if reading has nothing to undo.

@@ -183,15 +183,21 @@ pub fn read(json: &[u8]) -> Result<Existing> {
         }
         let array = arrays.get_mut(path).ok_or_else(|| odd("chunks belong to no array"))?;
         let index: Option<Vec<u64>> = name.split('.').map(|part| part.parse().ok()).collect();
-        let index = index.map(|index| if array.shape.is_empty() && index == [0] { Vec::new() } else { index });
-        let number = index.and_then(|index| array.chunks.number(&index)).ok_or_else(|| odd("chunks are outside of their array"))?;
+        let index =
+            index.map(|index| if array.shape.is_empty() && index == [0] { Vec::new() } else { index });
+        let number = index
+            .and_then(|index| array.chunks.number(&index))
+            .ok_or_else(|| odd("chunks are outside of their array"))?;
         match value {
             Value::String(text) => {
                 let bytes = match text.strip_prefix("base64:") {
                     Some(text) => STANDARD.decode(text).map_err(|_| odd("bytes are not base64"))?,
                     None => text.as_bytes().to_vec(),
                 };
-                if !array.chunks.is_empty() || number != 0 || array.chunks.grid().iter().any(|count| *count != 1) {
+                if !array.chunks.is_empty()
+                    || number != 0
+                    || array.chunks.grid().iter().any(|count| *count != 1)
+                {
                     return Err(odd("arrays have several chunks, one of which is inlined"));
                 }
                 array.chunks = Chunks::inlined(array.shape.len(), bytes);
@@ -241,9 +247,10 @@ fn described(zarray: &Value, path: &str, mut attributes: Map<String, Value>) -> 
         return Err(odd("has a compressor beside its filters"));
     }
     let dimensions = attributes.remove("_ARRAY_DIMENSIONS");
-    let dimensions: Option<Vec<String>> = dimensions.as_ref().and_then(Value::as_array).and_then(|names| {
-        names.iter().map(|name| name.as_str().map(str::to_owned)).collect()
-    });
+    let dimensions: Option<Vec<String>> = dimensions
+        .as_ref()
+        .and_then(Value::as_array)
+        .and_then(|names| names.iter().map(|name| name.as_str().map(str::to_owned)).collect());
     let grid: Vec<u64> = shape.iter().zip(&chunk_shape).map(|(n, side)| n.div_ceil(*side)).collect();
     grid.iter().try_fold(1u64, |all, n| all.checked_mul(*n)).ok_or_else(|| odd("has too many chunks"))?;
     Ok(VirtualArray {

@@ -2,8 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
 
-use sciformats::{File, Slab};
 use sciformats::cframe::{Array, ArrayParams};
+use sciformats::{File, Slab};
 use sciformats_references::{Options, Place};
 
 #[allow(dead_code, reason = "another test needs the rest of it")]
@@ -29,7 +29,8 @@ fn every_chunk_of_a_frame_is_a_range() {
     assert_eq!(array.chunks.len(), 9);
     for (_, place) in array.chunks.iter() {
         let Place::Range { offset, length, .. } = place else { panic!("a chunk is inlined") };
-        let chunk = sciformats::cframe::decompress(&bytes[offset as usize..(offset + length) as usize]).unwrap();
+        let chunk =
+            sciformats::cframe::decompress(&bytes[offset as usize..(offset + length) as usize]).unwrap();
         // Four blocks of 3 by 4 elements.
         assert_eq!(chunk.len(), 4 * 12 * 4);
     }

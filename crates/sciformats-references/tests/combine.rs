@@ -23,7 +23,8 @@ struct Day {
     shift: i32,
 }
 
-const DAY: Day = Day { start: 0, rows: 6, chunk: Some(3), units: "K", since: "hours since 2026-01-01", shift: 0 };
+const DAY: Day =
+    Day { start: 0, rows: 6, chunk: Some(3), units: "K", since: "hours since 2026-01-01", shift: 0 };
 
 fn values(day: Day) -> Vec<i32> {
     (0..day.rows as i32 * 4).map(|i| day.start * 4 + i).collect()
@@ -188,7 +189,9 @@ fn files_that_come_later_are_added() {
     // What does not follow the files before is refused as a whole.
     let error = json(&[days[5]], 11, Some(&before)).unwrap_err();
     assert!(error.to_string().contains("are not in order"), "{error}");
-    for wrong in ["{", "{}", r#"{"version":1,"refs":{"a/0":["x",1,2]}}"#, r#"{"version":1,"gen":[],"refs":{}}"#] {
+    for wrong in
+        ["{", "{}", r#"{"version":1,"refs":{"a/0":["x",1,2]}}"#, r#"{"version":1,"gen":[],"refs":{}}"#]
+    {
         assert!(kerchunk::read(wrong.as_bytes()).is_err(), "{wrong}");
     }
 }
@@ -212,7 +215,11 @@ fn time_in_other_units_is_converted() {
 
 #[test]
 fn virtual_datasets_need_no_common_chunks() {
-    let days = [DAY, Day { start: 6, rows: 5, chunk: None, ..DAY }, Day { start: 0, since: "hours since 2026-01-01 11:00", ..DAY }];
+    let days = [
+        DAY,
+        Day { start: 6, rows: 5, chunk: None, ..DAY },
+        Day { start: 0, since: "hours since 2026-01-01 11:00", ..DAY },
+    ];
     let files: Vec<File> = days.iter().map(|day| File::from_bytes(written(*day)).unwrap()).collect();
     let parts: Vec<Part<'_>> = files.iter().map(|file| Part { file, name: "day" }).collect();
     let (arrays, report) = virtual_arrays(&parts, "time").unwrap();

@@ -159,8 +159,16 @@ fn pipelines_without_a_codec_of_zarr_are_undone_by_one_of_ours() {
         add("lz4", Filters::new().shuffle().lz4());
         add("szip", Filters::new().szip(true, 16));
         add("scaled", Filters::new().scale_offset());
-        writer.dataset("edges").shape([7, 10]).chunks([4, 4]).unfiltered_edges().deflate(6).write(&values).unwrap();
-        let mut mixed = writer.dataset("mixed").shape([16]).chunks([8]).shuffle().deflate(6).create::<i32>().unwrap();
+        writer
+            .dataset("edges")
+            .shape([7, 10])
+            .chunks([4, 4])
+            .unfiltered_edges()
+            .deflate(6)
+            .write(&values)
+            .unwrap();
+        let mut mixed =
+            writer.dataset("mixed").shape([16]).chunks([8]).shuffle().deflate(6).create::<i32>().unwrap();
         mixed.write_chunk_values(&[0], &[7i32; 8]).unwrap();
         // The second chunk skips both filters.
         let plain: Vec<u8> = values[..8].iter().flat_map(|value| value.to_le_bytes()).collect();
@@ -182,13 +190,17 @@ fn pipelines_without_a_codec_of_zarr_are_undone_by_one_of_ours() {
             values: filter[1].as_array().unwrap().iter().map(|value| number(value) as u32).collect(),
         });
         let pipeline = Pipeline { filters: filters.collect() };
-        let (mut plain, mut chunks) = (array.clone(), sciformats_references::Chunks::new(array.chunks.grid().to_vec()));
+        let (mut plain, mut chunks) =
+            (array.clone(), sciformats_references::Chunks::new(array.chunks.grid().to_vec()));
         let mut decoded = Vec::new();
         for (at, place) in array.chunks.iter() {
             let Place::Range { offset, length, .. } = place else { panic!("{name} is inlined") };
             let stored = &bytes[offset as usize..(offset + length) as usize];
-            let mask = if length == number(&config["size"]) { &config["mask_plain"] } else { &config["mask"] };
-            let chunk = Registry::default().undo(&pipeline, number(mask) as u32, stored, number(&config["size"]) as usize).unwrap();
+            let mask =
+                if length == number(&config["size"]) { &config["mask_plain"] } else { &config["mask"] };
+            let chunk = Registry::default()
+                .undo(&pipeline, number(mask) as u32, stored, number(&config["size"]) as usize)
+                .unwrap();
             chunks.push(at, decoded.len() as u64, chunk.len() as u64);
             decoded.extend(chunk);
         }

@@ -73,7 +73,8 @@ pub(super) fn run(args: &Advise, session: &Session) -> Outcome {
             Ok(Arc::new(storage) as Arc<dyn sciformats_core::ReadAt>)
         }
     };
-    let advice = session.watched("measuring", &[&file], || advise::advise(&file, &open, &options)).map_err(failed)?;
+    let advice =
+        session.watched("measuring", &[&file], || advise::advise(&file, &open, &options)).map_err(failed)?;
     let mut out = session.text();
     if session.json {
         writeln!(out, "{}", json(&advice, args))?;
@@ -88,10 +89,16 @@ pub(super) fn run(args: &Advise, session: &Session) -> Outcome {
 fn command(args: &Advise, arguments: &[String]) -> String {
     let word = |text: &str| {
         let plain = |c: char| c.is_ascii_alphanumeric() || "/._-=,:+@%".contains(c);
-        if !text.is_empty() && text.chars().all(plain) { text.to_owned() } else { format!("'{}'", text.replace('\'', "'\\''")) }
+        if !text.is_empty() && text.chars().all(plain) {
+            text.to_owned()
+        } else {
+            format!("'{}'", text.replace('\'', "'\\''"))
+        }
     };
     let file = args.file.display().to_string();
-    let words = ["sciformats", "repack", file.as_str(), "OUT"].into_iter().chain(arguments.iter().map(String::as_str));
+    let words = ["sciformats", "repack", file.as_str(), "OUT"]
+        .into_iter()
+        .chain(arguments.iter().map(String::as_str));
     words.map(word).collect::<Vec<_>>().join(" ")
 }
 
@@ -125,12 +132,16 @@ fn text(out: &mut impl Write, advice: &Advice, args: &Advise) -> Outcome<()> {
     }
     for facts in advice.datasets.iter().filter(|facts| !facts.candidates.is_empty()) {
         writeln!(out, "{TITLE}{}{TITLE:#}  {}", look::safe(&facts.path), look::shape(Some(&facts.shape)))?;
-        let chunks = |chunks: &Option<Vec<u64>>| chunks.as_deref().map_or("none".into(), |chunks| look::shape(Some(chunks)));
+        let chunks = |chunks: &Option<Vec<u64>>| {
+            chunks.as_deref().map_or("none".into(), |chunks| look::shape(Some(chunks)))
+        };
         let planned = facts.planned_chunks.as_ref().map(|_| format!(" → {}", chunks(&facts.planned_chunks)));
         writeln!(out, "  chunks {}{}", chunks(&facts.chunks), planned.unwrap_or_default())?;
         for Candidate { filter, level, ratio, encode, decode } in &facts.candidates {
             let level = level.map(|level| format!(" {level}")).unwrap_or_default();
-            let rate = |rate: f64| if rate.is_finite() && rate > 0.0 { format!("{:.0} MB/s", rate / 1e6) } else { "–".into() };
+            let rate = |rate: f64| {
+                if rate.is_finite() && rate > 0.0 { format!("{:.0} MB/s", rate / 1e6) } else { "–".into() }
+            };
             writeln!(
                 out,
                 "  {:16} {:5.1} %  encodes {:>10}  decodes {:>10}",
@@ -142,19 +153,36 @@ fn text(out: &mut impl Write, advice: &Advice, args: &Advise) -> Outcome<()> {
         }
     }
     if !advice.accesses.is_empty() {
-        writeln!(out, "{TITLE}accesses{TITLE:#}  {FAINT}a round trip of {} ms, {} MB/s{FAINT:#}", args.latency, args.bandwidth)?;
+        writeln!(
+            out,
+            "{TITLE}accesses{TITLE:#}  {FAINT}a round trip of {} ms, {} MB/s{FAINT:#}",
+            args.latency, args.bandwidth
+        )?;
     }
     for access in &advice.accesses {
         let path = if access.path.is_empty() { String::new() } else { format!(" {}", access.path) };
         let then = access.then.map(|then| format!("  →  {}", cost(&then, args))).unwrap_or_default();
-        writeln!(out, "  {:24} {}{then}", look::safe(&format!("{}{path}", access.name)), cost(&access.now, args))?;
+        writeln!(
+            out,
+            "  {:24} {}{then}",
+            look::safe(&format!("{}{path}", access.name)),
+            cost(&access.now, args)
+        )?;
     }
     if let Some(plan) = &advice.plan {
         writeln!(out, "{TITLE}plan{TITLE:#}")?;
         writeln!(out, "  {}", look::safe(&command(args, &plan.arguments)))?;
-        let first = if plan.structures > 0 { format!(", structures in the first {}", look::size(plan.structures)) } else { String::new() };
+        let first = if plan.structures > 0 {
+            format!(", structures in the first {}", look::size(plan.structures))
+        } else {
+            String::new()
+        };
         let work = if plan.recoded > 0 {
-            format!("; {} are coded anew in about {:.1} s on one thread", look::size(plan.recoded), plan.seconds)
+            format!(
+                "; {} are coded anew in about {:.1} s on one thread",
+                look::size(plan.recoded),
+                plan.seconds
+            )
         } else {
             String::new()
         };
@@ -164,7 +192,8 @@ fn text(out: &mut impl Write, advice: &Advice, args: &Advise) -> Outcome<()> {
 }
 
 fn cost(cost: &Cost, args: &Advise) -> String {
-    let chunks = if cost.chunks > 0 { format!(", {}", look::count(cost.chunks, "chunk")) } else { String::new() };
+    let chunks =
+        if cost.chunks > 0 { format!(", {}", look::count(cost.chunks, "chunk")) } else { String::new() };
     format!(
         "{} in {}, {}{chunks}, {:.2} s",
         look::count(cost.requests, "request"),
@@ -188,7 +217,10 @@ fn json(advice: &Advice, args: &Advise) -> String {
     all.value("suits", advice.suits()).value("size", advice.size);
     if let Some(structures) = &advice.structures {
         let mut object = JsonObject::new();
-        object.value("bytes", structures.bytes).value("blocks", structures.blocks).value("end", structures.end);
+        object
+            .value("bytes", structures.bytes)
+            .value("blocks", structures.blocks)
+            .value("end", structures.end);
         object.value("first", structures.is_first());
         if let Some(first) = structures.first_element {
             object.value("first_element", first);
@@ -200,7 +232,10 @@ fn json(advice: &Advice, args: &Advise) -> String {
     }
     let findings = advice.findings.iter().map(|finding| {
         let mut object = JsonObject::new();
-        object.value("rule", finding.rule).value("weight", finding.weight.word()).value("path", finding.path.as_str());
+        object
+            .value("rule", finding.rule)
+            .value("weight", finding.weight.word())
+            .value("path", finding.path.as_str());
         object.value("what", finding.what.as_str()).value("advice", finding.advice.as_str());
         object.finish()
     });
@@ -210,7 +245,10 @@ fn json(advice: &Advice, args: &Advise) -> String {
         object.value("path", facts.path.as_str()).list("shape", Some(&facts.shape));
         object.list("chunks", facts.chunks.as_deref()).value("stored_chunks", facts.stored.0);
         object.value("stored_bytes", facts.stored.1);
-        object.value("filters", Value::List(facts.filters.iter().map(|filter| filter.as_str().into()).collect()));
+        object.value(
+            "filters",
+            Value::List(facts.filters.iter().map(|filter| filter.as_str().into()).collect()),
+        );
         if let Some(chunks) = &facts.planned_chunks {
             object.list("planned_chunks", Some(chunks));
         }
@@ -247,9 +285,15 @@ fn json(advice: &Advice, args: &Advise) -> String {
     all.raw("accesses", &list(accesses.collect()));
     if let Some(plan) = &advice.plan {
         let mut object = JsonObject::new();
-        object.value("arguments", Value::List(plan.arguments.iter().map(|word| word.as_str().into()).collect()));
+        object.value(
+            "arguments",
+            Value::List(plan.arguments.iter().map(|word| word.as_str().into()).collect()),
+        );
         object.value("command", command(args, &plan.arguments).as_str()).value("size", plan.size);
-        object.value("structures", plan.structures).value("recoded", plan.recoded).value("seconds", plan.seconds);
+        object
+            .value("structures", plan.structures)
+            .value("recoded", plan.recoded)
+            .value("seconds", plan.seconds);
         all.raw("plan", &object.finish());
     }
     all.finish()

@@ -52,7 +52,8 @@ pub(super) fn run(args: &Combine, session: &Session) -> Outcome {
     let mut options = Options::new("");
     options.inline = args.inline;
     options.codecs = args.codecs;
-    let report = if shown { as_hdf5(args, &files, session)? } else { as_references(args, &files, &options, session)? };
+    let report =
+        if shown { as_hdf5(args, &files, session)? } else { as_references(args, &files, &options, session)? };
     tell(&report, &args.output, session)?;
     Ok(Answer::of(report.is_complete()))
 }
@@ -68,7 +69,9 @@ fn opened(paths: &[PathBuf], session: &Session) -> Outcome<Vec<File>> {
     let next = AtomicUsize::new(0);
     let work = || {
         let mut done = Vec::new();
-        while let Some((at, path)) = Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|at| Some((at, paths.get(at)?))) {
+        while let Some((at, path)) =
+            Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|at| Some((at, paths.get(at)?)))
+        {
             done.push((at, session.open_whole(path)));
         }
         done
@@ -91,7 +94,9 @@ fn as_references(args: &Combine, files: &[File], options: &Options, session: &Se
     let mut existing = None;
     if args.add {
         if args.output.is_dir() {
-            return Err(Failure::Usage("--add works with JSON and HDF5; write Parquet files anew from all files".into()));
+            return Err(Failure::Usage(
+                "--add works with JSON and HDF5; write Parquet files anew from all files".into(),
+            ));
         }
         let failed = |text: String| Failure::Input(format!("{}: {text}", args.output.display()));
         let json = fs::read(&args.output).map_err(|error| failed(error.to_string()))?;
@@ -123,7 +128,10 @@ fn as_references(args: &Combine, files: &[File], options: &Options, session: &Se
 fn as_hdf5(args: &Combine, files: &[File], session: &Session) -> Outcome<Report> {
     for (file, path) in files.iter().zip(&args.files) {
         if file.format() != Format::Hdf5 || file.path().is_none() {
-            return Err(Failure::Usage(format!("{}: only local HDF5 files can be shown by another one", path.display())));
+            return Err(Failure::Usage(format!(
+                "{}: only local HDF5 files can be shown by another one",
+                path.display()
+            )));
         }
     }
     let before = if args.add { Some(session.open_whole(&args.output)?) } else { None };
@@ -132,7 +140,8 @@ fn as_hdf5(args: &Combine, files: &[File], session: &Session) -> Outcome<Report>
     let shown = args.output.display().to_string();
     parts.extend(before.as_ref().map(|file| Part { file, name: &shown }));
     parts.extend(files.iter().zip(&names).map(|(file, name)| Part { file, name }));
-    let stored: Vec<String> = args.files.iter().map(|path| beside(path, &args.output)).collect::<Outcome<_>>()?;
+    let stored: Vec<String> =
+        args.files.iter().map(|path| beside(path, &args.output)).collect::<Outcome<_>>()?;
     let failed = |error: sciformats::Error| match error {
         sciformats::Error::Usage { .. } => Failure::Usage(error.to_string()),
         error => Failure::unwritten(&args.output, &error),
@@ -141,9 +150,12 @@ fn as_hdf5(args: &Combine, files: &[File], session: &Session) -> Outcome<Report>
     session.watched("combining", &watched, || {
         let (arrays, report) = virtual_arrays(&parts, &args.along).map_err(failed)?;
         let continued = before.is_some();
-        let mut joined: Vec<Joined> = arrays.iter().filter_map(|array| shows(array, &stored, continued)).collect();
+        let mut joined: Vec<Joined> =
+            arrays.iter().filter_map(|array| shows(array, &stored, continued)).collect();
         if let Some(before) = &before {
-            for array in joined.iter_mut().filter(|array| array.values.is_none() && !is_virtual(before, &array.path)) {
+            for array in
+                joined.iter_mut().filter(|array| array.values.is_none() && !is_virtual(before, &array.path))
+            {
                 // Its numbers are in the existing file, because they were converted, and the new ones follow them.
                 let mut numbers = Vec::new();
                 for part in &parts {
@@ -165,15 +177,19 @@ fn as_hdf5(args: &Combine, files: &[File], session: &Session) -> Outcome<Report>
             .filter(|entry| matches!(entry.treatment, sciformats_references::Treatment::Refused { .. }))
             .map(|entry| entry.path.as_str())
             .collect();
-        repack::join(template, &args.output, (&joined, &refused), &write, Some(interrupt::asked())).map_err(failed)?;
+        repack::join(template, &args.output, (&joined, &refused), &write, Some(interrupt::asked()))
+            .map_err(failed)?;
         Ok(report)
     })
 }
 
 fn is_virtual(file: &File, path: &str) -> bool {
     use sciformats::hdf5_pure::structure::Layout;
-    let dataset = file.resolve(path).ok().and_then(|id| sciformats::formats::hdf5::dataset(file.source(), id));
-    dataset.is_some_and(|dataset| dataset.is_ok_and(|dataset| matches!(dataset.layout(), Ok(Layout::Virtual(_)))))
+    let dataset =
+        file.resolve(path).ok().and_then(|id| sciformats::formats::hdf5::dataset(file.source(), id));
+    dataset.is_some_and(|dataset| {
+        dataset.is_ok_and(|dataset| matches!(dataset.layout(), Ok(Layout::Virtual(_))))
+    })
 }
 
 /// How an array is shown; what has no part of the dimension is copied from the first file.

@@ -13,7 +13,9 @@ use sciformats_core::{Range, ReadAt, Slab, bound};
 use super::replay::counting;
 use super::sample::{Sampled, best, sample};
 use super::shape::{balanced, bytes, maps};
-use super::{Advice, Cost, DatasetFacts, Finding, Opener, Options, Plan, Profile, Replayed, Structures, rules};
+use super::{
+    Advice, Cost, DatasetFacts, Finding, Opener, Options, Plan, Profile, Replayed, Structures, rules,
+};
 use crate::repack;
 use crate::sink::{Rule, WriteOptions};
 use sciformats::{File, Result};
@@ -59,10 +61,14 @@ pub(super) fn advise(file: &Arc<File>, open: Opener<'_>, options: &Options) -> R
     let mut plan = None;
     let mut hollow = None;
     if let (Some((write, arguments)), true) = (write, file.path().is_some()) {
-        let ratios: HashMap<String, f64> =
-            look.datasets.iter().filter_map(|known| Some((known.facts.path.clone(), planned_ratio(&known.facts)?))).collect();
+        let ratios: HashMap<String, f64> = look
+            .datasets
+            .iter()
+            .filter_map(|known| Some((known.facts.path.clone(), planned_ratio(&known.facts)?)))
+            .collect();
         let guess = |dataset: &Dataset, raw: u64| {
-            let path = dataset.file().path_of(dataset.address())?.map(String::from_utf8_lossy).unwrap_or_default();
+            let path =
+                dataset.file().path_of(dataset.address())?.map(String::from_utf8_lossy).unwrap_or_default();
             let ratio = ratios.get(path.as_ref()).copied().unwrap_or(1.0);
             // A cast of a positive number stops at the range.
             Ok((raw as f64 * ratio).ceil() as u64)
@@ -173,7 +179,9 @@ fn look(file: &File, open: Opener<'_>) -> Result<Look> {
         page_size: source.file_space().filter(|info| info.strategy == 1).and_then(|info| info.page_size),
         ..measured(ranges)
     };
-    let free = source.free_space().map(|sections| sections.iter().fold(0, |all, section| bound::sum(all, section.size)));
+    let free = source
+        .free_space()
+        .map(|sections| sections.iter().fold(0, |all, section| bound::sum(all, section.size)));
     Ok(Look {
         structures,
         datasets: found,
@@ -228,7 +236,8 @@ fn known(path: String, dataset: Dataset) -> Result<Known> {
         }
         _ => None,
     };
-    let scale = dataset.attr::<String>("CLASS").ok().flatten().is_some_and(|class| class == "DIMENSION_SCALE");
+    let scale =
+        dataset.attr::<String>("CLASS").ok().flatten().is_some_and(|class| class == "DIMENSION_SCALE");
     let filters = dataset.filters()?.filters.iter().map(sciformats::formats::hdf5::filter).collect();
     let facts = DatasetFacts {
         path,
@@ -247,7 +256,8 @@ fn known(path: String, dataset: Dataset) -> Result<Known> {
 /// Whether the elements of a dataset can be stored in another way.
 fn movable(known: &Known) -> bool {
     let facts = &known.facts;
-    let here = matches!(known.dataset.layout(), Ok(Layout::Chunked(_) | Layout::Contiguous { address: Some(_) }));
+    let here =
+        matches!(known.dataset.layout(), Ok(Layout::Chunked(_) | Layout::Contiguous { address: Some(_) }));
     let fixed = !sciformats::formats::hdf5::leads_elsewhere(known.dataset.datatype());
     let external = known.dataset.external_files().is_ok_and(|files| !files.is_empty());
     here && fixed && !external && !facts.shape.is_empty() && !facts.shape.contains(&0)
@@ -257,14 +267,17 @@ fn movable(known: &Known) -> bool {
 fn sampled(look: &mut Look, options: &Options) -> Result<()> {
     shapes(look, options.profile);
     let mut order: Vec<usize> = (0..look.datasets.len()).collect();
-    let size = |at: &usize| look.datasets.get(*at).map_or(0, |known| bytes(&known.facts.shape, known.facts.element));
+    let size =
+        |at: &usize| look.datasets.get(*at).map_or(0, |known| bytes(&known.facts.shape, known.facts.element));
     order.sort_by_key(|at| std::cmp::Reverse(size(at)));
     for at in order.into_iter().take(SAMPLED) {
         let Some(known) = look.datasets.get_mut(at).filter(|known| movable(known)) else { continue };
         let sides = known.facts.planned_chunks.clone().or_else(|| known.facts.chunks.clone());
         let sides = sides.unwrap_or_else(|| balanced(&known.facts.shape, known.facts.element, 1 << 20, None));
         let mut found = sample(&known.dataset, &sides, options)?;
-        if found.count == 0 && let Some(own) = known.facts.chunks.clone() {
+        if found.count == 0
+            && let Some(own) = known.facts.chunks.clone()
+        {
             // Boxes of the new shape touch too many chunks, so the old shape has to tell.
             found = sample(&known.dataset, &own, options)?;
         }
@@ -280,7 +293,9 @@ fn sampled(look: &mut Look, options: &Options) -> Result<()> {
                 known.facts.planned_filter = Some((best.filter.clone(), best.level));
             }
             let mut all = found.candidates.clone();
-            all.sort_by(|a, b| (a.filter != best.filter).cmp(&(b.filter != best.filter)).then(a.ratio.total_cmp(&b.ratio)));
+            all.sort_by(|a, b| {
+                (a.filter != best.filter).cmp(&(b.filter != best.filter)).then(a.ratio.total_cmp(&b.ratio))
+            });
             known.facts.candidates = all;
         }
         known.sampled = found;
@@ -300,7 +315,12 @@ fn shapes(look: &mut Look, profile: Profile) {
         let all = bytes(shape, element);
         let (least, target, most) = limits(profile);
         let old = known.facts.chunks.as_deref();
-        let count = old.map_or(1, |sides| shape.iter().zip(sides).fold(1u64, |all, (n, side)| bound::product(all, n.div_ceil((*side).max(1)))));
+        let count = old.map_or(1, |sides| {
+            shape
+                .iter()
+                .zip(sides)
+                .fold(1u64, |all, (n, side)| bound::product(all, n.div_ceil((*side).max(1))))
+        });
         let each = old.map_or(all, |sides| bytes(sides, element));
         let wanted = match profile {
             // Coordinates in one piece, and whole maps of the data variable.
@@ -309,7 +329,9 @@ fn shapes(look: &mut Look, profile: Profile) {
                 (count > 1 && each < least).then(|| maps(shape, element, target))
             }
             _ if all <= least => whole(shape, old, count),
-            _ if old.is_none() => (shape.len() > 1 && all > most).then(|| balanced(shape, element, target, None)),
+            _ if old.is_none() => {
+                (shape.len() > 1 && all > most).then(|| balanced(shape, element, target, None))
+            }
             // Chunks along an axis that nobody reads alone stay, if they have a good size.
             _ if (each < least && count > 1) || each > most => Some(balanced(shape, element, target, old)),
             _ => None,
@@ -335,19 +357,28 @@ pub(super) fn limits(profile: Profile) -> (u64, u64, u64) {
 /// The dataset that the file is about: the largest one.
 pub(super) fn main_variable(look: &Look) -> Option<usize> {
     let size = |known: &Known| bytes(&known.facts.shape, known.facts.element);
-    look.datasets.iter().enumerate().filter(|(_, known)| !known.scale).max_by_key(|(_, known)| size(known)).map(|(at, _)| at)
+    look.datasets
+        .iter()
+        .enumerate()
+        .filter(|(_, known)| !known.scale)
+        .max_by_key(|(_, known)| size(known))
+        .map(|(at, _)| at)
 }
 
 /// The stored size of a planned chunk divided by that of its elements.
 fn planned_ratio(facts: &DatasetFacts) -> Option<f64> {
-    let named = |name: &str| facts.candidates.iter().find(|candidate| candidate.filter == name).map(|candidate| candidate.ratio);
+    let named = |name: &str| {
+        facts.candidates.iter().find(|candidate| candidate.filter == name).map(|candidate| candidate.ratio)
+    };
     match &facts.planned_filter {
         Some((name, _)) => named(name),
         None if facts.filters.is_empty() => Some(1.0),
         // The same filters in other chunks: the candidate of the same compressor tells.
         None => {
             let own = facts.filters.iter().find_map(|filter| {
-                ["zlib", "zstd", "lz4", "lzf"].into_iter().find(|name| filter.contains(name) || *name == "zlib" && filter.contains("deflate"))
+                ["zlib", "zstd", "lz4", "lzf"]
+                    .into_iter()
+                    .find(|name| filter.contains(name) || *name == "zlib" && filter.contains("deflate"))
             });
             own.and_then(named).filter(|_| facts.planned_chunks.is_some()).or_else(|| named("as stored"))
         }
@@ -378,7 +409,9 @@ fn wanted(look: &Look, profile: Profile, findings: &[Finding]) -> Option<(WriteO
         options.rules.push(rule);
     }
     let has = |rule: &str| findings.iter().any(|finding| finding.rule == rule);
-    if matches!(profile, Profile::Cloud | Profile::Cmip7) && !look.structures.is_first() && look.structures.page_size.is_none()
+    if matches!(profile, Profile::Cloud | Profile::Cmip7)
+        && !look.structures.is_first()
+        && look.structures.page_size.is_none()
         || has("cmip7-metadata")
     {
         options.metadata_first = true;
@@ -414,8 +447,14 @@ fn effort(look: &Look) -> (u64, f64) {
             continue;
         }
         let size = bytes(&facts.shape, facts.element);
-        let rate = |of: Option<f64>| of.filter(|rate| rate.is_finite() && *rate > 0.0).map_or(0.0, |rate| size as f64 / rate);
-        let decode = facts.candidates.iter().find(|candidate| candidate.filter == "as stored").map(|candidate| candidate.decode);
+        let rate = |of: Option<f64>| {
+            of.filter(|rate| rate.is_finite() && *rate > 0.0).map_or(0.0, |rate| size as f64 / rate)
+        };
+        let decode = facts
+            .candidates
+            .iter()
+            .find(|candidate| candidate.filter == "as stored")
+            .map(|candidate| candidate.decode);
         let encode = facts.candidates.first().map(|candidate| candidate.encode);
         total = (bound::sum(total.0, size), total.1 + rate(decode) + rate(encode));
     }
@@ -429,18 +468,19 @@ fn accesses(
     planned: Option<&dyn Stores>,
     look: &Look,
 ) -> Result<Vec<Replayed>> {
-    let both = |name: String, path: &str, work: &dyn Fn(&hdf5_pure::File) -> Result<Cost>| -> Result<Replayed> {
-        let cost = |open: Opener<'_>| -> Result<Cost> {
-            let storage = counting(open)?;
-            let source = hdf5_pure::File::from_storage(storage.clone(), &reading(file))?;
-            let counted = work(&source)?;
-            let Cost { requests, rounds, bytes, .. } = Cost::of(storage.statistics());
-            Ok(Cost { requests, rounds, bytes, ..counted })
+    let both =
+        |name: String, path: &str, work: &dyn Fn(&hdf5_pure::File) -> Result<Cost>| -> Result<Replayed> {
+            let cost = |open: Opener<'_>| -> Result<Cost> {
+                let storage = counting(open)?;
+                let source = hdf5_pure::File::from_storage(storage.clone(), &reading(file))?;
+                let counted = work(&source)?;
+                let Cost { requests, rounds, bytes, .. } = Cost::of(storage.statistics());
+                Ok(Cost { requests, rounds, bytes, ..counted })
+            };
+            let now = cost(open)?;
+            let then = planned.map(|planned| cost(&|| Ok(planned.storage()))).transpose()?;
+            Ok(Replayed { name, path: path.into(), now, then })
         };
-        let now = cost(open)?;
-        let then = planned.map(|planned| cost(&|| Ok(planned.storage()))).transpose()?;
-        Ok(Replayed { name, path: path.into(), now, then })
-    };
     let mut found = vec![
         both("open".into(), "", &|source| {
             source.root()?;
@@ -456,7 +496,8 @@ fn accesses(
             Ok(Cost::default())
         })?,
     ];
-    let Some(known) = main_variable(look).and_then(|at| look.datasets.get(at)).filter(|known| movable(known)) else {
+    let Some(known) = main_variable(look).and_then(|at| look.datasets.get(at)).filter(|known| movable(known))
+    else {
         return Ok(found);
     };
     let (path, shape) = (known.facts.path.clone(), known.facts.shape.clone());
@@ -464,11 +505,13 @@ fn accesses(
     let middle = |n: u64| Range::new(n / 2, 1);
     boxes.push(("first".into(), shape.iter().map(|_| Range::new(0, 1)).collect()));
     for axis in 0..shape.len() {
-        let along = shape.iter().enumerate().map(|(at, n)| if at == axis { Range::all(*n) } else { middle(*n) });
+        let along =
+            shape.iter().enumerate().map(|(at, n)| if at == axis { Range::all(*n) } else { middle(*n) });
         boxes.push((format!("along {axis}"), along.collect()));
     }
     for axis in 0..if shape.len() > 2 { shape.len() } else { 0 } {
-        let across = shape.iter().enumerate().map(|(at, n)| if at == axis { middle(*n) } else { Range::all(*n) });
+        let across =
+            shape.iter().enumerate().map(|(at, n)| if at == axis { middle(*n) } else { Range::all(*n) });
         boxes.push((format!("across {axis}"), across.collect()));
     }
     boxes.push(("all".into(), shape.iter().map(|n| Range::all(*n)).collect()));

@@ -55,17 +55,19 @@ const WHOLE: u64 = 1 << 30;
 
 /// Accesses to a file of any format: opening it, listing it, the first element and all elements of its largest array.
 pub(super) fn of_any(open: Opener<'_>) -> Result<Vec<Replayed>> {
-    let replay = |work: &dyn Fn(&sciformats::File) -> Result<(u64, String)>, name: &str| -> Result<Replayed> {
-        let storage = counting(open)?;
-        let file = sciformats::File::from_storage(storage.clone(), &OpenOptions::default())?;
-        let (wanted, path) = work(&file)?;
-        let now = Cost { wanted, decoded: wanted, ..Cost::of(storage.statistics()) };
-        Ok(Replayed { name: name.into(), path, now, then: None })
-    };
+    let replay =
+        |work: &dyn Fn(&sciformats::File) -> Result<(u64, String)>, name: &str| -> Result<Replayed> {
+            let storage = counting(open)?;
+            let file = sciformats::File::from_storage(storage.clone(), &OpenOptions::default())?;
+            let (wanted, path) = work(&file)?;
+            let now = Cost { wanted, decoded: wanted, ..Cost::of(storage.statistics()) };
+            Ok(Replayed { name: name.into(), path, now, then: None })
+        };
     let largest = |file: &sciformats::File| {
         let mut best = None;
         for array in file.arrays().flatten() {
-            let size = array.info().elements().map(|n| bound::product(n, array.info().element.size().unwrap_or(16)));
+            let size =
+                array.info().elements().map(|n| bound::product(n, array.info().element.size().unwrap_or(16)));
             if best.as_ref().is_none_or(|(most, _)| size > *most) {
                 best = Some((size, array.path().to_owned()));
             }
@@ -97,7 +99,8 @@ pub(super) fn of_any(open: Opener<'_>) -> Result<Vec<Replayed>> {
             if shape.contains(&0) || (!first && too_large) {
                 return Ok((0, path.clone()));
             }
-            let ranges: Vec<_> = shape.iter().map(|n| sciformats::Range::new(0, if first { 1 } else { *n })).collect();
+            let ranges: Vec<_> =
+                shape.iter().map(|n| sciformats::Range::new(0, if first { 1 } else { *n })).collect();
             let mut out = Vec::new();
             file.read(id, &Slab::new(&shape, ranges)?, &mut out)?;
             Ok((out.len() as u64, path.clone()))

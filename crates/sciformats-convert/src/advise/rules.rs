@@ -55,7 +55,11 @@ fn sides(of: &[u64]) -> String {
 }
 
 fn mib(bytes: u64) -> String {
-    if bytes < 1 << 20 { format!("{:.1} KiB", bytes as f64 / 1024.0) } else { format!("{:.1} MiB", bytes as f64 / 1_048_576.0) }
+    if bytes < 1 << 20 {
+        format!("{:.1} KiB", bytes as f64 / 1024.0)
+    } else {
+        format!("{:.1} MiB", bytes as f64 / 1_048_576.0)
+    }
 }
 
 fn dataset(known: &Known, found: &mut Found, (least, most): (u64, u64)) {
@@ -69,34 +73,61 @@ fn dataset(known: &Known, found: &mut Found, (least, most): (u64, u64)) {
     };
     if let Some(chunks) = &facts.chunks {
         let each = bytes(chunks, facts.element);
-        if each < least.min(64 << 10) && count > 1000 || count > 1 && facts.planned_chunks.is_some() && each < least {
+        if each < least.min(64 << 10) && count > 1000
+            || count > 1 && facts.planned_chunks.is_some() && each < least
+        {
             let what = format!("{count} chunks of {} have {} of elements each", sides(chunks), mib(each));
             found.add("tiny-chunks", path, what, planned("larger chunks"));
         }
         if each > most {
-            let what = format!("a chunk of {} has {} of elements, all of which are decoded to read one", sides(chunks), mib(each));
+            let what = format!(
+                "a chunk of {} has {} of elements, all of which are decoded to read one",
+                sides(chunks),
+                mib(each)
+            );
             found.add("large-chunks", path, what, planned("smaller chunks"));
         }
     } else if all > most && facts.shape.len() > 1 && facts.planned_chunks.is_some() {
-        let what = format!("{} stand one after another, so a column is read in {} pieces", mib(all), facts.shape.first().unwrap_or(&1));
+        let what = format!(
+            "{} stand one after another, so a column is read in {} pieces",
+            mib(all),
+            facts.shape.first().unwrap_or(&1)
+        );
         found.add("contiguous", path, what, planned("chunks"));
     }
     filters(known, found);
     if known.skipping > 0 {
         let what = format!("{} of {count} chunks skip filters", known.skipping);
-        found.add("skipped-filters", path, what, "`repack` with the same filters; programs that make references leave such datasets out");
+        found.add(
+            "skipped-filters",
+            path,
+            what,
+            "`repack` with the same filters; programs that make references leave such datasets out",
+        );
     }
     if let (Some((filter, _)), Some(best)) = (&facts.planned_filter, facts.candidates.first()) {
         let now = if facts.filters.is_empty() { 1.0 } else { stored as f64 / all.max(1) as f64 };
-        let what = format!("its elements take {:.0} % of their size, and with {filter} {:.0} %", now * 100.0, best.ratio * 100.0);
+        let what = format!(
+            "its elements take {:.0} % of their size, and with {filter} {:.0} %",
+            now * 100.0,
+            best.ratio * 100.0
+        );
         found.add("filter", path, what, format!("`--filter-of {path}={filter}`"));
     }
     if known.sampled.count > 3 && bound::product(known.sampled.constant, 2) > known.sampled.count {
-        let what = format!("{} of {} sampled chunks have one value only", known.sampled.constant, known.sampled.count);
+        let what = format!(
+            "{} of {} sampled chunks have one value only",
+            known.sampled.constant, known.sampled.count
+        );
         found.add("constant-chunks", path, what, "chunks that are not written take no space");
     }
     if known.sampled.count > 0 && known.sampled.narrow {
-        found.add("wide-type", path, "all sampled numbers of 64 bits fit into 32".into(), "a narrower type, if later values fit too");
+        found.add(
+            "wide-type",
+            path,
+            "all sampled numbers of 64 bits fit into 32".into(),
+            "a narrower type, if later values fit too",
+        );
     }
     if matches!(known.index, Some(IndexKind::BtreeV2)) && count > 1000 {
         let what = format!("several unlimited dimensions need an index of {count} records in a tree");
@@ -117,9 +148,20 @@ fn filters(known: &Known, found: &mut Found) {
     let ids: Vec<u16> = pipeline.filters.iter().map(|filter| filter.id).collect();
     let numbers = matches!(known.dataset.datatype().class, Class::FixedPoint(_) | Class::FloatingPoint(_));
     if ids.contains(&1) && !ids.contains(&2) && !ids.contains(&32008) && numbers && facts.element > 1 {
-        found.add("no-shuffle", path, "deflate works on numbers of several bytes without a shuffle".into(), "`--filter zlib` shuffles first");
+        found.add(
+            "no-shuffle",
+            path,
+            "deflate works on numbers of several bytes without a shuffle".into(),
+            "`--filter zlib` shuffles first",
+        );
     }
-    if let Some(level) = pipeline.filters.iter().find(|filter| filter.id == 1).and_then(|filter| filter.values.first()).filter(|level| **level > 6) {
+    if let Some(level) = pipeline
+        .filters
+        .iter()
+        .find(|filter| filter.id == 1)
+        .and_then(|filter| filter.values.first())
+        .filter(|level| **level > 6)
+    {
         let what = format!("deflate has level {level}, which takes long to encode");
         found.add("deflate-level", path, what, "level 4, or zstd");
     }
@@ -129,34 +171,59 @@ fn filters(known: &Known, found: &mut Found) {
         found.add("plugin-filter", path, what, "`--filter zlib` is in every library");
     }
     if !ids.is_empty() && facts.stored.0 > 0 && bound::product(known.growing, 2) > facts.stored.0 {
-        let what = format!("{} of {} chunks are not smaller than their elements", known.growing, facts.stored.0);
+        let what =
+            format!("{} of {} chunks are not smaller than their elements", known.growing, facts.stored.0);
         found.add("growing-filter", path, what, "`--filter none`");
     }
     if ids.contains(&3) {
-        found.add("fletcher32", path, "chunks have checksums".into(), "they cost 4 bytes a chunk; kerchunk 0.2 leaves such datasets out");
+        found.add(
+            "fletcher32",
+            path,
+            "chunks have checksums".into(),
+            "they cost 4 bytes a chunk; kerchunk 0.2 leaves such datasets out",
+        );
     } else if found.profile == Profile::Archive && facts.stored.1 > 1 << 20 {
-        found.add("no-checksum", path, "chunks have no checksum, so damage is not noticed".into(), "`--filter fletcher32`, or a checksum of the file beside it");
+        found.add(
+            "no-checksum",
+            path,
+            "chunks have no checksum, so damage is not noticed".into(),
+            "`--filter fletcher32`, or a checksum of the file beside it",
+        );
     }
 }
 
 fn file(look: &Look, found: &mut Found) {
     let structures = &look.structures;
     if !structures.is_first() && structures.page_size.is_none() && structures.blocks > 2 {
-        let what = format!("{} of structures are in {} blocks of 1 MiB", mib(structures.bytes), structures.blocks);
+        let what =
+            format!("{} of structures are in {} blocks of 1 MiB", mib(structures.bytes), structures.blocks);
         found.add("metadata-strewn", "/", what, "`--metadata-first` puts them into one block");
     }
     if let Some(page) = structures.page_size {
         let strewn = structures.bytes / page.max(1) > 8;
         if strewn {
-            let what = format!("pages of {} hold {} of structures in many pieces", mib(page), mib(structures.bytes));
+            let what =
+                format!("pages of {} hold {} of structures in many pieces", mib(page), mib(structures.bytes));
             found.add("page-size", "/", what, "a page that holds all structures, up to 8 MiB");
         }
     }
     if look.superblock < 2 && look.structures.bytes > 1 << 20 {
-        found.add("old-format", "/", format!("the file has superblock {}, whose indexes take 24 bytes or more a chunk", look.superblock), "`--bound 1.10`");
+        found.add(
+            "old-format",
+            "/",
+            format!(
+                "the file has superblock {}, whose indexes take 24 bytes or more a chunk",
+                look.superblock
+            ),
+            "`--bound 1.10`",
+        );
     }
     if !look.elsewhere.is_empty() {
-        let what = format!("{} objects lead into other files, the first is {}", look.elsewhere.len(), look.elsewhere.first().map_or("", String::as_str));
+        let what = format!(
+            "{} objects lead into other files, the first is {}",
+            look.elsewhere.len(),
+            look.elsewhere.first().map_or("", String::as_str)
+        );
         found.add("elsewhere", "/", what, "`repack --inline`, or references");
     }
     if look.free > 1 << 20 {
@@ -171,17 +238,30 @@ fn file(look: &Look, found: &mut Found) {
 
 /// The four rules of the archive of CMIP7.
 fn cmip7(look: &Look, found: &mut Found) {
-    let named = |name: &str| look.datasets.iter().find(|known| known.facts.path.rsplit('/').next() == Some(name));
-    let pieces = |known: &Known| known.facts.chunks.as_ref().map_or(1, |chunks| {
-        known.facts.shape.iter().zip(chunks).fold(1u64, |all, (n, side)| bound::product(all, n.div_ceil((*side).max(1))))
-    });
+    let named =
+        |name: &str| look.datasets.iter().find(|known| known.facts.path.rsplit('/').next() == Some(name));
+    let pieces = |known: &Known| {
+        known.facts.chunks.as_ref().map_or(1, |chunks| {
+            known
+                .facts
+                .shape
+                .iter()
+                .zip(chunks)
+                .fold(1u64, |all, (n, side)| bound::product(all, n.div_ceil((*side).max(1))))
+        })
+    };
     let time = named("time");
     if let Some(time) = time.filter(|time| pieces(time) > 1) {
         found.add("cmip7-time", &time.facts.path, format!("it has {} chunks", pieces(time)), "one chunk");
     }
     let bounds = time.and_then(|time| time.dataset.attr::<String>("bounds").ok().flatten());
     if let Some(bounds) = bounds.and_then(|name| named(&name)).filter(|bounds| pieces(bounds) > 1) {
-        found.add("cmip7-bounds", &bounds.facts.path, format!("it has {} chunks", pieces(bounds)), "one chunk");
+        found.add(
+            "cmip7-bounds",
+            &bounds.facts.path,
+            format!("it has {} chunks", pieces(bounds)),
+            "one chunk",
+        );
     }
     let main = main_variable(look).and_then(|at| look.datasets.get(at));
     if let Some((main, chunks)) = main.and_then(|main| Some((main, main.facts.chunks.as_ref()?))) {
@@ -191,12 +271,20 @@ fn cmip7(look: &Look, found: &mut Found) {
             *first = bound::sum(*first, 1);
         }
         if pieces(main) > 1 && bytes(&more, main.facts.element) < 4 << 20 {
-            let what = format!("its chunks of {} have {} of elements", sides(chunks), mib(bytes(chunks, main.facts.element)));
+            let what = format!(
+                "its chunks of {} have {} of elements",
+                sides(chunks),
+                mib(bytes(chunks, main.facts.element))
+            );
             found.add("cmip7-data", &main.facts.path, what, "chunks of 4 MiB or more");
         }
     }
     if !look.structures.is_first() {
-        let what = format!("structures end at byte {}, and elements begin at {}", look.structures.end, look.structures.first_element.unwrap_or(0));
+        let what = format!(
+            "structures end at byte {}, and elements begin at {}",
+            look.structures.end,
+            look.structures.first_element.unwrap_or(0)
+        );
         found.add("cmip7-metadata", "/", what, "`--metadata-first`");
     }
 }

@@ -83,7 +83,8 @@ pub(super) fn sample(dataset: &Dataset, sides: &[u64], options: &Options) -> Res
         });
     }
     for (name, level, builtin) in CANDIDATES {
-        let fits = builtin || options.plugins && !matches!(options.profile, Profile::Cmip7 | Profile::Archive);
+        let fits =
+            builtin || options.plugins && !matches!(options.profile, Profile::Cmip7 | Profile::Archive);
         if !fits {
             continue;
         }
@@ -117,14 +118,22 @@ fn places(dataset: &Dataset, sides: &[u64], most: u64) -> Result<Vec<Slab>> {
             Ok(ControlFlow::Continue(()))
         })?;
         let step = (count / most).max(1);
-        let touched = sides.iter().zip(&chunked.dimensions).fold(1u64, |all, (a, b)| bound::product(all, a.div_ceil((*b).max(1))));
+        let touched = sides
+            .iter()
+            .zip(&chunked.dimensions)
+            .fold(1u64, |all, (a, b)| bound::product(all, a.div_ceil((*b).max(1))));
         if touched > TOUCHED {
             return Ok(found);
         }
         let mut number = 0u64;
         dataset.for_each_chunk(&Slab::all(shape)?, &mut |chunk| {
             if number % step == step / 2 {
-                let start: Vec<u64> = chunk.scaled.iter().zip(&chunked.dimensions).map(|(at, side)| bound::product(*at, *side)).collect();
+                let start: Vec<u64> = chunk
+                    .scaled
+                    .iter()
+                    .zip(&chunked.dimensions)
+                    .map(|(at, side)| bound::product(*at, *side))
+                    .collect();
                 let slab = boxed(&start)?;
                 if !found.contains(&slab) {
                     found.push(slab);
@@ -172,7 +181,8 @@ fn tried(
         })?;
         let file = writer.into_bytes()?;
         encoding += start.elapsed().as_secs_f64();
-        let reading = hdf5_pure::OpenOptions::default().with_registry(sciformats::filters::hdf5()).with_threads(1);
+        let reading =
+            hdf5_pure::OpenOptions::default().with_registry(sciformats::filters::hdf5()).with_threads(1);
         let file = hdf5_pure::File::from_storage(file, &reading)?;
         let sample = file.dataset("sample")?;
         for chunk in sample.chunks()? {

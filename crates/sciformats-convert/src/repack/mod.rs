@@ -176,7 +176,8 @@ pub fn join(
 ) -> Result<Vec<Loss>> {
     match (file.format(), file.path()) {
         (Format::Hdf5, Some(input)) => {
-            let written = hdf5::join((file, input), output.as_ref(), ((joined, without), options), cancel.as_deref());
+            let written =
+                hdf5::join((file, input), output.as_ref(), ((joined, without), options), cancel.as_deref());
             written.map_err(|error| file.explained(error))
         }
         _ => Err(Error::usage("file", "is not a local HDF5 file")),

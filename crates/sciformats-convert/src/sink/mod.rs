@@ -223,7 +223,8 @@ impl WriteOptions {
     /// # Errors
     /// [`Error::Usage`].
     pub(crate) fn refuse_layout(&self, format: &str) -> Result<()> {
-        let refuse = |argument: &'static str| Err(Error::usage(argument, format!("has no meaning in {format}")));
+        let refuse =
+            |argument: &'static str| Err(Error::usage(argument, format!("has no meaning in {format}")));
         match self {
             Self { page_size: Some(_), .. } => refuse("page size"),
             Self { metadata_first: true, .. } => refuse("metadata first"),

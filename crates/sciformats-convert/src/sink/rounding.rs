@@ -54,9 +54,7 @@ impl Rounding {
     pub fn attribute(self) -> (&'static str, i32) {
         match self {
             Self::Bits(bits) => ("_QuantizeBitRoundNumberOfSignificantBits", bits.into()),
-            Self::Digits(digits) => {
-                ("_QuantizeGranularBitRoundNumberOfSignificantDigits", digits.into())
-            }
+            Self::Digits(digits) => ("_QuantizeGranularBitRoundNumberOfSignificantDigits", digits.into()),
         }
     }
 
@@ -66,7 +64,9 @@ impl Rounding {
         if !x.is_finite() || x == 0.0 {
             return x;
         }
-        let Some(drop) = 23u32.checked_sub(self.kept(x.into(), 23)).filter(|drop| *drop > 0) else { return x };
+        let Some(drop) = 23u32.checked_sub(self.kept(x.into(), 23)).filter(|drop| *drop > 0) else {
+            return x;
+        };
         let bits = x.to_bits();
         let odd = (bits >> drop) & 1;
         // A carry out of the significand raises the exponent, which is what rounding up means.

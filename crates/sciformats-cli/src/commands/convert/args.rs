@@ -138,7 +138,10 @@ impl Repack {
 
     /// Returns whether an option that only `repack` knows changes how elements are stored.
     pub(super) fn moves(&self) -> bool {
-        !self.chunk.is_empty() || !self.filter_of.is_empty() || self.keep_bits.is_some() || self.keep_digits.is_some()
+        !self.chunk.is_empty()
+            || !self.filter_of.is_empty()
+            || self.keep_bits.is_some()
+            || self.keep_digits.is_some()
     }
 }
 

@@ -31,7 +31,9 @@ pub(crate) fn run(args: &Repack, session: &Session) -> Outcome {
     if args.lossy {
         let asked = args.options();
         if args.moves() || asked.page_size.is_some() || asked.metadata_first {
-            return Err(Failure::Usage("--lossy rescues what can be read, and has no options for the layout".into()));
+            return Err(Failure::Usage(
+                "--lossy rescues what can be read, and has no options for the layout".into(),
+            ));
         }
         let format = session.open_cut(input)?.format();
         return super::run(&rescue(args, format), session);

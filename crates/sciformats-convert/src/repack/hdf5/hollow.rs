@@ -61,7 +61,9 @@ impl ReadAt for Hollow {
             let to = end.min(bound::sum(start, PAGE));
             let place = |at: u64, from: u64| bound::addressable(bound::left(at, from));
             let source = page.get(place(from, start)..place(to, start));
-            if let (Some(target), Some(source)) = (out.get_mut(place(from, offset)..place(to, offset)), source) {
+            if let (Some(target), Some(source)) =
+                (out.get_mut(place(from, offset)..place(to, offset)), source)
+            {
                 target.copy_from_slice(source);
             }
         }

@@ -29,7 +29,8 @@ impl Copy<'_> {
         let Dataspace::Simple { dimensions, maximum } = dataset.dataspace() else {
             return Err(Error::usage("join", format!("{path} has no dimensions")));
         };
-        let own = dimensions.get(joined.axis).copied().ok_or_else(|| Error::usage("join", "names no dimension"))?;
+        let own =
+            dimensions.get(joined.axis).copied().ok_or_else(|| Error::usage("join", "names no dimension"))?;
         let mut shape = dimensions.clone();
         let wide = || Error::usage("join", format!("{path} becomes longer than 2^64 elements"));
         let more = joined.parts.iter().try_fold(0u64, |all, (_, n)| all.checked_add(*n)).ok_or_else(wide)?;
@@ -93,7 +94,10 @@ fn kept<'w>(mut builder: DatasetBuilder<'w>, dataset: &Dataset, shape: &[u64]) -
         // In a longer dataset, all elements of the shorter one are a part.
         let target = match mapping.target {
             Selection::All => Selection::Regular(
-                shape.iter().map(|n| Regular { start: 0, stride: (*n).max(1), count: Some(1), block: Some(*n) }).collect(),
+                shape
+                    .iter()
+                    .map(|n| Regular { start: 0, stride: (*n).max(1), count: Some(1), block: Some(*n) })
+                    .collect(),
             ),
             other => other,
         };

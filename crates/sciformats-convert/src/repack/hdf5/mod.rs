@@ -37,8 +37,8 @@ use self::rounder::Rounder;
 pub(super) use self::structures::changes;
 use crate::compare::{Pattern, is_selected};
 use crate::convert::Loss;
-use crate::sink::{Rounding, WriteOptions};
 use crate::sink::hdf5_encode::References;
+use crate::sink::{Rounding, WriteOptions};
 use sciformats::options::Unfolding;
 use sciformats::{Error, File, Result};
 
@@ -124,8 +124,20 @@ fn attempt<T>(
     });
     let moved = super::is_moved(input, output);
     let unfolding = file.writing();
-    let job =
-        Job { file, source, select, options, wanted, moved, cancel, unfolding: &unfolding, output, hollow: None, joined: &[], without: &[] };
+    let job = Job {
+        file,
+        source,
+        select,
+        options,
+        wanted,
+        moved,
+        cancel,
+        unfolding: &unfolding,
+        output,
+        hollow: None,
+        joined: &[],
+        without: &[],
+    };
     match work(&job, bound) {
         // A file with an old superblock may contain newer structures, each with its own version.
         Err(Error::Usage { argument: "bound", .. }) if wanted.is_none() && bound < Bound::LATEST => {
@@ -188,11 +200,16 @@ impl Job<'_> {
     fn room(&self, input: &Path, bound: Bound) -> Result<u64> {
         /// The size of the smallest superblock, which stands before the room.
         const SUPERBLOCK: u64 = 48;
+        /// The bytes that are read of an object header at first.
+        const FIRST_READ: u64 = 512;
         let hollow = Hollow::new(FAR / 2);
         let job = Job { hollow: Some(&|_, bytes| Ok(bytes)), ..*self };
         let create = job.create(input, bound)?.with_metadata_room(FAR / 2);
         job.run(Writer::in_storage(Box::new(hollow.clone()), &create)?)?;
-        Ok(hollow.front().saturating_sub(self.source.base()).saturating_sub(SUPERBLOCK)) // a bound: what does not fit is written behind
+        // A bound: what does not fit is written behind. The first read of an object header takes more than a short one has, and must
+        // not reach the elements.
+        let used = hollow.front().saturating_sub(self.source.base()).saturating_sub(SUPERBLOCK);
+        Ok(used.saturating_add(FIRST_READ))
     }
 
     /// Returns the options for a dataset: those of the rule for it, if there is one.

@@ -33,9 +33,12 @@ pub(super) fn plan(
 ) -> Plan {
     let ones = vec![1; shape.len()];
     let (from, to) = (stored.unwrap_or(&ones), wanted.unwrap_or(&ones));
-    let sides = |of: &[u64]| -> Vec<u64> { of.iter().zip(shape).map(|(side, n)| (*side).clamp(1, (*n).max(1))).collect() };
+    let sides = |of: &[u64]| -> Vec<u64> {
+        of.iter().zip(shape).map(|(side, n)| (*side).clamp(1, (*n).max(1))).collect()
+    };
     let (from, to) = (sides(from), sides(to));
-    let common: Vec<u64> = from.iter().zip(&to).zip(shape).map(|((a, b), n)| multiple(*a, *b).min(*n).max(1)).collect();
+    let common: Vec<u64> =
+        from.iter().zip(&to).zip(shape).map(|((a, b), n)| multiple(*a, *b).min(*n).max(1)).collect();
     let most = REGION.min(memory / 4).max(1);
     // A chunk that is too large by itself is in memory anyhow.
     let whole = most.max(bytes(&from, size)).max(bytes(&to, size));
@@ -117,12 +120,18 @@ impl Iterator for Parts {
 
     fn next(&mut self) -> Option<Slab> {
         let at = self.next.take()?;
-        let ends = at.iter().zip(&self.sides).zip(&self.within).map(|((at, side), (_, end))| bound::sum(*at, *side).min(*end));
+        let ends = at
+            .iter()
+            .zip(&self.sides)
+            .zip(&self.within)
+            .map(|((at, side), (_, end))| bound::sum(*at, *side).min(*end));
         let ends: Vec<u64> = ends.collect();
-        let ranges: Vec<Range> = at.iter().zip(&ends).map(|(at, end)| Range::new(*at, bound::left(*end, *at))).collect();
+        let ranges: Vec<Range> =
+            at.iter().zip(&ends).map(|(at, end)| Range::new(*at, bound::left(*end, *at))).collect();
         let mut after = at;
         for axis in (0..after.len()).rev() {
-            let (Some(place), Some(end), Some((first, last))) = (after.get_mut(axis), ends.get(axis), self.within.get(axis))
+            let (Some(place), Some(end), Some((first, last))) =
+                (after.get_mut(axis), ends.get(axis), self.within.get(axis))
             else {
                 break;
             };
@@ -158,11 +167,17 @@ struct Block {
 
 impl Scratch {
     /// Begins beside `output`, in a file that has no name or is removed at the end.
-    pub(super) fn beside(output: &std::path::Path, shape: &[u64], sides: &[u64], size: usize) -> Result<Self> {
+    pub(super) fn beside(
+        output: &std::path::Path,
+        shape: &[u64],
+        sides: &[u64],
+        size: usize,
+    ) -> Result<Self> {
         let mut name = output.file_name().unwrap_or_default().to_owned();
         name.push(".scratch");
         let regions: Vec<Slab> = Parts::of(shape, sides).collect();
-        let grid = shape.iter().zip(sides).map(|(n, side)| (n.div_ceil((*side).max(1)), (*side).max(1))).collect();
+        let grid =
+            shape.iter().zip(sides).map(|(n, side)| (n.div_ceil((*side).max(1)), (*side).max(1))).collect();
         Ok(Self {
             file: Replacement::create(output.with_file_name(name))?,
             end: 0,
@@ -177,7 +192,9 @@ impl Scratch {
     pub(super) fn put(&mut self, slab: &Slab, elements: &[u8]) -> Result<()> {
         let mut block = Vec::new();
         for number in self.touched(slab) {
-            let Some(part) = self.regions.get(number).and_then(|region| common(region, slab)) else { continue };
+            let Some(part) = self.regions.get(number).and_then(|region| common(region, slab)) else {
+                continue;
+            };
             block.clear();
             gather((&part, slab), self.size, elements, &mut block)?;
             self.file.storage()?.write_at(self.end, &block)?;
@@ -211,10 +228,10 @@ impl Scratch {
     fn touched(&self, slab: &Slab) -> Vec<usize> {
         let mut numbers = vec![0u64];
         for (range, (count, side)) in slab.ranges().iter().zip(&self.grid) {
-            let (first, last) = (range.start / side, bound::left(bound::sum(range.start, range.count), 1) / side);
-            let with = |number: u64| {
-                (first..=last).map(move |at| bound::sum(bound::product(number, *count), at))
-            };
+            let (first, last) =
+                (range.start / side, bound::left(bound::sum(range.start, range.count), 1) / side);
+            let with =
+                |number: u64| (first..=last).map(move |at| bound::sum(bound::product(number, *count), at));
             numbers = numbers.into_iter().flat_map(with).collect();
         }
         numbers.into_iter().filter_map(|number| usize::try_from(number).ok()).collect()
@@ -271,7 +288,9 @@ fn each_run(
     size: usize,
     mut visit: impl FnMut(std::ops::Range<usize>, std::ops::Range<usize>) -> Result<()>,
 ) -> Result<()> {
-    let bytes = |elements: u64| usize::try_from(elements).ok().and_then(|n| n.checked_mul(size)).ok_or_else(too_large);
+    let bytes = |elements: u64| {
+        usize::try_from(elements).ok().and_then(|n| n.checked_mul(size)).ok_or_else(too_large)
+    };
     for run in slab.runs() {
         // Runs of boxes have no gaps.
         let (from, to, len) = (bytes(run.from)?, bytes(run.to)?, bytes(run.len)?);
@@ -306,12 +325,16 @@ mod tests {
         let direct = plan(&shape, (Some(&[1, 500, 500]), Some(&[50, 50, 500])), (4, 1 << 30));
         assert_eq!(direct, Plan::Once(vec![50, 500, 500]));
         // Time steps into columns of all times: no region of both fits.
-        let turned = plan(&[100_000, 1000, 1000], (Some(&[1, 1000, 1000]), Some(&[100_000, 10, 10])), (4, 1 << 30));
+        let turned =
+            plan(&[100_000, 1000, 1000], (Some(&[1, 1000, 1000]), Some(&[100_000, 10, 10])), (4, 1 << 30));
         let Plan::Scratch(read, write) = turned else { panic!("{turned:?}") };
         assert_eq!((read, write), (vec![16, 1000, 1000], vec![100_000, 10, 10]));
         // The same large chunks, with other filters, are copied one by one.
         let large = Some(&[1 << 14, 1 << 13][..]);
-        assert_eq!(plan(&[1 << 16, 1 << 13], (large, large), (8, 1 << 30)), Plan::Once(vec![1 << 14, 1 << 13]));
+        assert_eq!(
+            plan(&[1 << 16, 1 << 13], (large, large), (8, 1 << 30)),
+            Plan::Once(vec![1 << 14, 1 << 13])
+        );
         // What has no chunks is read in long rows.
         assert_eq!(plan(&[4000, 4000], (None, Some(&[100, 100])), (8, 1 << 30)), Plan::Once(vec![100, 4000]));
     }

@@ -34,7 +34,9 @@ impl Rounder {
         for attribute in dataset.attributes()? {
             match attribute.name().map(hdf5_pure::Name::as_bytes).unwrap_or_default() {
                 b"CLASS" => {
-                    scale |= attribute.read::<String>().is_ok_and(|class| class.iter().any(|class| class == "DIMENSION_SCALE"));
+                    scale |= attribute
+                        .read::<String>()
+                        .is_ok_and(|class| class.iter().any(|class| class == "DIMENSION_SCALE"));
                 }
                 b"_FillValue" | b"missing_value" => {
                     marks.extend(attribute.read::<f64>().unwrap_or_default());
@@ -69,11 +71,19 @@ impl Rounder {
             }
             if self.wide {
                 let rounded = self.rounding.round_f64(number);
-                element.copy_from_slice(&if self.big { rounded.to_be_bytes() } else { rounded.to_le_bytes() });
+                element.copy_from_slice(&if self.big {
+                    rounded.to_be_bytes()
+                } else {
+                    rounded.to_le_bytes()
+                });
             } else if let Some(bytes) = element.first_chunk().copied() {
                 let narrow = if self.big { f32::from_be_bytes(bytes) } else { f32::from_le_bytes(bytes) };
                 let rounded = self.rounding.round_f32(narrow);
-                element.copy_from_slice(&if self.big { rounded.to_be_bytes() } else { rounded.to_le_bytes() });
+                element.copy_from_slice(&if self.big {
+                    rounded.to_be_bytes()
+                } else {
+                    rounded.to_le_bytes()
+                });
             }
         }
     }

@@ -185,7 +185,10 @@ impl Copy<'_> {
         let sparse = Sparse::of(dataset)?;
         let (mut writer, places) = (self.writer.open_id(id)?, self.places.as_ref());
         let stays = stored.is_direct() && rounder.is_none() && stays(dataset, writer.filters()?, &options)?;
-        if let Some(guess) = job.hollow.filter(|_| stored.is_direct() || shape.iter().fold(1, |all, n| bound::product(all, *n)) > FEW) {
+        if let Some(guess) = job
+            .hollow
+            .filter(|_| stored.is_direct() || shape.iter().fold(1, |all, n| bound::product(all, *n)) > FEW)
+        {
             return reserved(guess, dataset, (&options, stays, &sparse), &mut writer);
         }
         if stays {
@@ -288,7 +291,11 @@ fn reserved(
         });
     }
     let bytes = sides.iter().fold(u64::from(dataset.datatype().size), |all, side| bound::product(all, *side));
-    let size = if writer.filters()?.filters.is_empty() { bytes } else { guess(dataset, bytes)?.clamp(1, bytes.max(1)) };
+    let size = if writer.filters()?.filters.is_empty() {
+        bytes
+    } else {
+        guess(dataset, bytes)?.clamp(1, bytes.max(1))
+    };
     for chunk in Parts::of(shape, &sides).filter(|chunk| sparse.touches(chunk)) {
         let place = chunk.ranges().iter().zip(&sides).map(|(range, side)| range.start / (*side).max(1));
         writer.reserve_chunk(&place.collect::<Vec<_>>(), 0, size)?;
@@ -353,7 +360,8 @@ pub(super) struct Sparse {
 
 impl Sparse {
     fn of(dataset: &Dataset) -> Result<Self> {
-        let (Layout::Chunked(chunked), Some(shape)) = (dataset.layout()?, dataset.dataspace().extent()) else {
+        let (Layout::Chunked(chunked), Some(shape)) = (dataset.layout()?, dataset.dataspace().extent())
+        else {
             return Ok(Self { sides: Vec::new(), stored: None });
         };
         let sides = chunked.dimensions.clone();
@@ -393,9 +401,12 @@ impl Sparse {
             (range.start / side, bound::left(bound::sum(range.start, range.count), 1) / side)
         });
         let places: Vec<(u64, u64)> = places.collect();
-        let count = places.iter().fold(1u64, |all, (first, last)| bound::product(all, bound::sum(bound::left(*last, *first), 1)));
+        let count = places
+            .iter()
+            .fold(1u64, |all, (first, last)| bound::product(all, bound::sum(bound::left(*last, *first), 1)));
         if count > stored.len() as u64 {
-            let within = |at: &[u64]| at.iter().zip(&places).all(|(at, (first, last))| first <= at && at <= last);
+            let within =
+                |at: &[u64]| at.iter().zip(&places).all(|(at, (first, last))| first <= at && at <= last);
             return stored.iter().any(|at| within(at));
         }
         let mut all = vec![Vec::new()];
