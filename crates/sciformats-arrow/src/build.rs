@@ -504,3 +504,20 @@ fn is_truth(base: &ElementType, members: &[(sciformats_conventions::sciformats::
 pub(crate) fn names() -> DataType {
     DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::LargeUtf8))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_file_is_to_blame_for_lists_without_end() {
+        let nothing = ElementType::Array { element: Box::new(ElementType::Text), shape: vec![0] };
+        for (of, claimed) in
+            [(nothing, u64::MAX), (ElementType::UInt(1), u64::MAX), (ElementType::UInt(1), 3)]
+        {
+            let mut lists = Builder::new(&ElementType::Vlen(Box::new(of))).unwrap();
+            let error = lists.extend(&claimed.to_le_bytes()).unwrap_err();
+            assert!(matches!(error, Error::Malformed { .. }), "{error}");
+        }
+    }
+}

@@ -30,7 +30,8 @@ pub enum Style {
 /// assert_eq!(out, "7null");
 /// ```
 pub fn write_cell(out: &mut String, style: Style, array: &dyn Array, row: usize) -> bool {
-    if row >= array.len() || array.is_null(row) {
+    // An array of nothing but missing values has no marks of them.
+    if row >= array.len() || array.is_null(row) || *array.data_type() == DataType::Null {
         return missing(out, style);
     }
     macro_rules! number {

@@ -231,36 +231,6 @@ fn what_arrow_cannot_hold_is_refused_by_name() {
     assert!(matches!(empty, Error::Unsupported { .. }), "{empty}");
 }
 
-/// A list whose only element has `claimed` items without bytes.
-fn list_of_nothing(claimed: u64) -> Dataset {
-    let nothing = ElementType::Array { element: Box::new(ElementType::Text), shape: vec![0] };
-    let lists = ElementType::Vlen(Box::new(nothing));
-    let tree = stored(lists, 1, claimed.to_le_bytes().to_vec());
-    let mut memory = Memory::new(Format::Hdf5);
-    memory.array(memory.root(), "lists", tree);
-    Dataset::new(File::from(memory))
-}
-
-#[test]
-fn the_file_is_to_blame_for_lists_without_end() {
-    for claimed in [u64::MAX, i64::MAX as u64 + 1, 1 << 40] {
-        let data = list_of_nothing(claimed);
-        let error = Batches::open(&data, "/lists", &Options::default()).unwrap().next().unwrap().unwrap_err();
-        let ArrowError::ExternalError(error) = error else { panic!("{error}") };
-        assert!(matches!(error.downcast_ref(), Some(Error::Malformed { .. })), "{error}");
-    }
-    let few = all(&list_of_nothing(3), "/lists", &Options::default());
-    assert_eq!(few[0].column(0).as_list::<i64>().value_length(0), 3);
-    // Lists that claim more bytes than there are.
-    let numbers = ElementType::Vlen(Box::new(ElementType::UInt(1)));
-    let mut memory = Memory::new(Format::Hdf5);
-    memory.array(memory.root(), "lists", stored(numbers, 1, u64::MAX.to_le_bytes().to_vec()));
-    let data = Dataset::new(File::from(memory));
-    let error = Batches::open(&data, "/lists", &Options::default()).unwrap().next().unwrap().unwrap_err();
-    let ArrowError::ExternalError(error) = error else { panic!("{error}") };
-    assert!(matches!(error.downcast_ref(), Some(Error::Malformed { .. })), "{error}");
-}
-
 /// A long list of records: a column in ascending order, and one that repeats.
 fn long() -> Dataset {
     let element = ElementType::Compound(vec![

@@ -112,13 +112,34 @@ fn fields_in_any_form_are_read() {
     assert_eq!(heights, [1_500, 2_000, 1_000]);
 }
 
+/// A folder of its own for a test.
+struct Folder(std::path::PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("sciformats-arrow-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
 fn opener() -> Open {
     Arc::new(|path: &Path| Dataset::open(path))
 }
 
 #[test]
 fn what_is_written_is_read_again() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Folder::new("written");
     let csv = folder.path().join("log.csv");
     std::fs::write(&csv, "at,share,name,yes\r\n1,0.5,a,true\r\n-2,,\"b,c\",false\r\n").unwrap();
     let table = open_file(&csv, None, &opener()).unwrap();
@@ -142,7 +163,7 @@ fn what_is_written_is_read_again() {
 
 #[test]
 fn missing_values_without_a_place_are_refused_by_name() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Folder::new("missing");
     let csv = folder.path().join("log.csv");
     std::fs::write(&csv, "count,name\r\n1,a\r\n,b\r\n").unwrap();
     let table = open_file(&csv, None, &opener()).unwrap();
@@ -158,7 +179,7 @@ fn missing_values_without_a_place_are_refused_by_name() {
 #[test]
 fn files_of_parquet_and_arrow_come_back() {
     use sciformats_arrow::{ParquetOptions, write_ipc, write_parquet};
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Folder::new("foreign");
     let (data, _) = counted(&file());
     let batches = || Batches::open(&data, "/records", &Options::default()).unwrap();
     let expected = all(&data, "/records", &Options::default());

@@ -259,7 +259,9 @@ impl Place {
             Form::Canonical(element) | Form::Reversed(element, _) => {
                 Undecoded::Stored { element: element.clone(), bytes, decoding, missing: None }
             }
-            Form::Text(padding) | Form::Texts(padding, _) => Undecoded::Padded { size: self.size, padding: *padding, bytes, decoding },
+            Form::Text(padding) | Form::Texts(padding, _) => {
+                Undecoded::Padded { size: self.size, padding: *padding, bytes, decoding }
+            }
         }
     }
 }
