@@ -109,7 +109,8 @@ fn raw_array() {
         if name.starts_with("cut") {
             let there = (damaged.len().saturating_sub(72) / 4).min(data.len());
             let kept = values.iter().zip(&data).filter(|(a, b)| a == b).count();
-            assert_eq!(kept, there, "{name}: every element in the file is saved");
+            // The rest of an element that was cut may happen to be zeros.
+            assert!(kept >= there, "{name}: every element in the file is saved");
         }
     }
     assert!(score.files > 90 && score.right * 10 > score.all * 6, "{score:?}");

@@ -194,7 +194,13 @@ fn framed(source: &Arc<dyn ReadAt>, frame: &Frame, mut notes: Notes) -> Result<F
         notes.cause("changed bytes", "chunks cannot be decoded");
     }
     let mut report = object("/", header, "array");
-    let shape = Array::from_frame(frame.clone()).ok().map(|array| {
+    let array = Array::from_frame(frame.clone()).ok();
+    let fits = array.as_ref().is_none_or(|array| fits(array, frame));
+    if !fits {
+        notes.cause("damaged header", "the shapes of chunks and blocks are not those of the stored chunks");
+        spoil(&mut report, State::Partial, "the shape is lost, because it does not fit the chunks");
+    }
+    let shape = array.filter(|_| fits).map(|array| {
         (array.shape().to_vec(), array.chunk_shape().iter().map(|&n| u64::from(n)).collect::<Vec<_>>())
     });
     let typesize = u64::from(frame.typesize()).max(1);
@@ -244,7 +250,11 @@ fn framed(source: &Arc<dyn ReadAt>, frame: &Frame, mut notes: Notes) -> Result<F
     if found == 0 && total > 0 {
         report.state = State::Metadata;
     }
-    let metalayers = frame.metalayers().map(|(name, content)| (name.to_owned(), content.to_vec())).collect();
+    let metalayers = frame
+        .metalayers()
+        .filter(|(name, _)| fits || !matches!(*name, "b2nd" | "caterva"))
+        .map(|(name, content)| (name.to_owned(), content.to_vec()))
+        .collect();
     let mut vlmeta = Vec::new();
     for name in frame.vlmeta_names() {
         match frame.vlmeta(name) {
@@ -269,6 +279,20 @@ fn framed(source: &Arc<dyn ReadAt>, frame: &Frame, mut notes: Notes) -> Result<F
             damage: None,
         },
     )
+}
+
+/// Returns whether the chunks of an array have the size that its shapes declare: whole blocks.
+fn fits(array: &Array, frame: &Frame) -> bool {
+    let ChunkSize::Fixed(size) = frame.chunk_size() else { return true };
+    let lengths = array.chunk_shape().iter().zip(array.block_shape());
+    let items = lengths.fold(1, |items, (&chunk, &block)| {
+        let block = u64::from(block.max(1));
+        bound::product(items, bound::product(u64::from(chunk).div_ceil(block), block))
+    });
+    let counts = array.shape().iter().zip(array.chunk_shape());
+    let chunks =
+        counts.fold(1, |chunks, (&n, &chunk)| bound::product(chunks, n.div_ceil(u64::from(chunk.max(1)))));
+    bound::product(items, frame.typesize().into()) == u64::from(size) && chunks == frame.chunks()
 }
 
 /// Completes what is to be written by what the report says.

@@ -22,6 +22,8 @@ const HEADER: u64 = 256;
 const WINDOW: u64 = 4 << 20;
 /// The most entries that are kept.
 const ENTRIES: usize = 50_000_000;
+/// The size of a sector.
+const SECTOR: u64 = 512;
 /// The most frames without chunks between two entries.
 const GAP: u64 = 1 << 20;
 /// The chunk that says in a frame what is missing.
@@ -247,12 +249,31 @@ fn indexed(
             Confidence::High,
         );
     }
+    let end = location + used as u64 * SIZE;
+    if !bad && end.is_multiple_of(SECTOR) && (used as u64) < there && is_short(&kept) {
+        // The other entries of the last frame may be in a sector of zeros, which looks as if they had never been.
+        notes.cause(
+            "holes",
+            "the last frame has fewer chunks than the one before, and its entries end with a sector",
+        );
+        bad = true;
+    }
     let after_bad = bad && dropped.is_empty();
     let mut frames = dropped;
     if after_bad && let Some(last) = kept.last() {
         frames.insert(last.frame);
     }
     Some((kept, frames))
+}
+
+/// Returns whether the last frame lacks a chunk that the frame before it has.
+fn is_short(entries: &[FoundEntry]) -> bool {
+    let Some(last) = entries.last().map(|entry| entry.frame) else { return false };
+    let of = |frame: u64| -> BTreeSet<u16> {
+        let from = entries.partition_point(|entry| entry.frame < frame);
+        entries.iter().skip(from).take_while(|entry| entry.frame == frame).map(|entry| entry.id).collect()
+    };
+    last.checked_sub(1).is_some_and(|before| !of(before).is_subset(&of(last)))
 }
 
 /// Returns whether an entry can be one of a file of this size. Its data may be behind the end of a file that was cut off.
