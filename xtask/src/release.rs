@@ -202,7 +202,15 @@ fn wheel(target: Option<&str>, profile: &str) -> Result<Part> {
         written.push(files.join(wheel));
     }
     fs::remove_dir_all(&folder).about(&folder)?;
-    if written.is_empty() { Err("maturin wrote no wheel".into()) } else { Ok(Part::Files(written)) }
+    if written.is_empty() {
+        return Err("maturin wrote no wheel".into());
+    }
+    let host = host()?;
+    let target = target.unwrap_or(&host);
+    let components = files.join(format!("sciformats-python-{}-{target}.cdx.json", version()?));
+    fs::write(&components, sbom::of("sciformats-python", target)?).about(&components)?;
+    written.push(components);
+    Ok(Part::Files(written))
 }
 
 /// The oldest systems on which a wheel for Linux runs.

@@ -1,4 +1,4 @@
-//! The list of the components of a program, in the form of CycloneDX 1.6: every crate that becomes a part of it or is needed
+//! The list of the components of a program, in the form of `CycloneDX` 1.6: every crate that becomes a part of it or is needed
 //! to build it, with its version, licence, source and checksum, and which crate needs which.
 //!
 //! `cargo tree` says which crates these are, on one target; `cargo metadata` and `Cargo.lock` have the rest. The list
