@@ -66,7 +66,10 @@ pub(crate) fn check(renew: bool) -> Result {
     }
     for page in pages {
         if has_rust(&read(&docs.join(page))?) && !sources.contains(&format!("docs/{page}\")")) {
-            return Err(format!("docs/{page}: no library runs its examples: add it to the module `book` of one").into());
+            return Err(format!(
+                "docs/{page}: no library runs its examples: add it to the module `book` of one"
+            )
+            .into());
         }
     }
     figures::check(&docs, renew)
@@ -104,7 +107,11 @@ fn contents(summary: &str, pages: &[&str]) -> Vec<String> {
         }
     }
     let lacking = lacking(summary, pages).into_iter();
-    wrong.extend(lacking.map(|page| format!("docs/{SUMMARY}: the page `{page}` is not in it; add a line, or use --renew")));
+    wrong.extend(
+        lacking.map(|page| {
+            format!("docs/{SUMMARY}: the page `{page}` is not in it; add a line, or use --renew")
+        }),
+    );
     wrong
 }
 
@@ -167,7 +174,8 @@ fn stage(project: &Path, target: &Path) -> Result {
         if let Some(folder) = to.parent() {
             fs::create_dir_all(folder).about(folder)?;
         }
-        if file.ends_with(".md") {
+        // mdBook itself gives the first pages of folders their names in the table of contents.
+        if file.ends_with(".md") && file != SUMMARY {
             let text = outward(&read(&from)?, &file, |path| project.join(path).is_dir());
             fs::write(&to, text).about(&to)?;
         } else {
@@ -295,10 +303,30 @@ mod tests {
     }
 
     #[test]
+    fn a_copy_has_its_links_changed_but_not_its_table_of_contents() {
+        let place = tempfile::tempdir().unwrap();
+        let docs = place.path().join("docs");
+        fs::create_dir_all(docs.join("x")).unwrap();
+        for (file, text) in [
+            (SUMMARY, "[A](README.md)\n"),
+            ("README.md", "a"),
+            ("x/b.md", "[a](../README.md) [t](../../T)\n"),
+        ] {
+            fs::write(docs.join(file), text).unwrap();
+        }
+        let copy = place.path().join("copy");
+        stage(place.path(), &copy).unwrap();
+        assert_eq!(read(&copy.join(SUMMARY)).unwrap(), "[A](README.md)\n");
+        let link = format!("[a](../index.md) [t]({REPOSITORY}/blob/main/T)\n");
+        assert_eq!(read(&copy.join("x").join("b.md")).unwrap(), link);
+    }
+
+    #[test]
     fn the_book_of_the_project_is_in_order() {
         let docs = root().join("docs");
         let files = files_below(&docs).unwrap();
-        let pages: Vec<&str> = files.iter().map(String::as_str).filter(|file| file.ends_with(".md")).collect();
+        let pages: Vec<&str> =
+            files.iter().map(String::as_str).filter(|file| file.ends_with(".md")).collect();
         assert_eq!(contents(&read(&docs.join(SUMMARY)).unwrap(), &pages), Vec::<String>::new());
     }
 }

@@ -68,7 +68,11 @@ fn step(name: &'static str, run: impl FnOnce() -> Result<Option<Counts>>) -> Ste
 /// The tasks that are no step of this one. Most of them run every night, because they take long or need more tools.
 fn not_run(steps: &[Step]) -> Vec<&'static str> {
     let is_step = |name: &str| steps.iter().any(|step| step.name == name);
-    TASKS.iter().map(|task| task.name).filter(|name| !is_step(name) && !["ci", "python"].contains(name)).collect()
+    TASKS
+        .iter()
+        .map(|task| task.name)
+        .filter(|name| !is_step(name) && !["ci", "python"].contains(name))
+        .collect()
 }
 
 /// Lists the times and the counts, and what was not run.
@@ -105,7 +109,10 @@ mod tests {
         assert!(text.contains("7 passed, 0 failed, 0 skipped"));
         assert!(text.lines().any(|line| line.starts_with("tidy") && line.contains("FAILED")));
         let not_run = text.lines().find_map(|line| line.strip_prefix("not run   ")).unwrap();
-        assert!(not_run.contains("fuzz") && not_run.contains("lint") && !not_run.contains("conform"), "{not_run}");
+        assert!(
+            not_run.contains("fuzz") && not_run.contains("lint") && !not_run.contains("conform"),
+            "{not_run}"
+        );
     }
 
     #[test]

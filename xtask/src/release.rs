@@ -30,7 +30,9 @@ pub(crate) fn task(mut args: Args) -> Result {
     let argument = args.word();
     args.end()?;
     if !dry_run && part.is_none() {
-        return Err(Failure::setup("name a part (program, wheel, npm, page, book, crates, sums, upload) or --dry-run"));
+        return Err(Failure::setup(
+            "name a part (program, wheel, npm, page, book, crates, sums, upload) or --dry-run",
+        ));
     }
     let target = argument.as_deref();
     match part.as_deref() {
@@ -126,7 +128,16 @@ fn program(target: Option<&str>, profile: &str) -> Result<Part> {
     let host = host()?;
     let target_name = target.unwrap_or(&host);
     let mut build = cargo();
-    build.args(["build", "--locked", "--package", "sciformats-cli", "--bin", "sciformats", "--profile", profile]);
+    build.args([
+        "build",
+        "--locked",
+        "--package",
+        "sciformats-cli",
+        "--bin",
+        "sciformats",
+        "--profile",
+        profile,
+    ]);
     if let Some(target) = target {
         build.args(["--target", target]);
     }
@@ -191,7 +202,15 @@ fn wheel(target: Option<&str>, profile: &str) -> Result<Part> {
         written.push(files.join(wheel));
     }
     fs::remove_dir_all(&folder).about(&folder)?;
-    if written.is_empty() { Err("maturin wrote no wheel".into()) } else { Ok(Part::Files(written)) }
+    if written.is_empty() {
+        return Err("maturin wrote no wheel".into());
+    }
+    let host = host()?;
+    let target = target.unwrap_or(&host);
+    let components = files.join(format!("sciformats-python-{}-{target}.cdx.json", version()?));
+    fs::write(&components, sbom::of("sciformats-python", target)?).about(&components)?;
+    written.push(components);
+    Ok(Part::Files(written))
 }
 
 /// The oldest systems on which a wheel for Linux runs.
@@ -215,7 +234,8 @@ fn npm() -> Result<Part> {
     let before = files_below(&files)?;
     let mut pack = Command::new(program);
     run(pack.args(["pack", "--pack-destination"]).arg(&files).current_dir(folder.join("npm")))?;
-    let new = files_below(&files)?.into_iter().filter(|file| !before.contains(file) && file.ends_with(".tgz"));
+    let new =
+        files_below(&files)?.into_iter().filter(|file| !before.contains(file) && file.ends_with(".tgz"));
     Ok(Part::Files(new.map(|file| files.join(file)).collect()))
 }
 

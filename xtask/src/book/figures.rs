@@ -28,7 +28,8 @@ pub(crate) fn check(docs: &Path, renew: bool) -> Result {
     }
     if text != page {
         if !renew {
-            let message = "has figures that docs/benchmarks.md no longer has; `cargo xtask book --renew` writes it";
+            let message =
+                "has figures that docs/benchmarks.md no longer has; `cargo xtask book --renew` writes it";
             return Err(format!("docs/{PAGE} {message}").into());
         }
         fs::write(&path, text).about(&path)?;
@@ -122,7 +123,10 @@ fn quoted(page: &str, measured: &[Measured]) -> (String, usize, Vec<String>) {
                 rows += 1;
                 let (part, name) = row.split_once(" / ").unwrap_or(("", row));
                 let is_it = |m: &&Measured| {
-                    m.section == *format && m.row == name && m.peer == *peer && (part.is_empty() || m.part == part)
+                    m.section == *format
+                        && m.row == name
+                        && m.peer == *peer
+                        && (part.is_empty() || m.part == part)
                 };
                 let mut all = measured.iter().filter(is_it);
                 match (all.next(), all.next()) {
@@ -175,13 +179,18 @@ mod tests {
         assert_eq!((rows, wrong.len()), (2, 0), "{wrong:?}");
         assert_eq!(
             text,
-            page("| HDF5 | reading / strings | libhdf5 | 0.67 (0.29–0.72) |\n| RawArray | read | numpy.load | 0.66 (0.07–0.71) |\n")
+            page(
+                "| HDF5 | reading / strings | libhdf5 | 0.67 (0.29–0.72) |\n| RawArray | read | numpy.load | 0.66 (0.07–0.71) |\n"
+            )
         );
     }
 
     #[test]
     fn what_was_not_measured_cannot_be_quoted() {
         let (_, _, wrong) = quoted(&page("| HDF5 | strings | netCDF4 | 0.1 |\n"), &measured(SOURCE_TEXT));
-        assert_eq!(wrong, ["docs/comparison.md:5: docs/benchmarks.md has no `strings` beside `netCDF4` for HDF5"]);
+        assert_eq!(
+            wrong,
+            ["docs/comparison.md:5: docs/benchmarks.md has no `strings` beside `netCDF4` for HDF5"]
+        );
     }
 }

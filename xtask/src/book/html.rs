@@ -21,7 +21,10 @@ pub(crate) struct Checked {
 impl fmt::Display for Checked {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { pages, links, anchors, elsewhere } = self;
-        write!(f, "{pages} pages: {links} links within the book, {anchors} of them to an anchor, all lead somewhere; ")?;
+        write!(
+            f,
+            "{pages} pages: {links} links within the book, {anchors} of them to an anchor, all lead somewhere; "
+        )?;
         write!(f, "{elsewhere} links elsewhere were not followed")
     }
 }
@@ -138,7 +141,8 @@ mod tests {
     use super::*;
 
     fn outcome(pages: &[(&str, &str)], others: &[&str]) -> (Checked, Vec<String>) {
-        let pages: BTreeMap<&str, String> = pages.iter().map(|(name, text)| (*name, (*text).to_owned())).collect();
+        let pages: BTreeMap<&str, String> =
+            pages.iter().map(|(name, text)| (*name, (*text).to_owned())).collect();
         let files = pages.keys().copied().chain(others.iter().copied()).collect();
         links(&pages, &files)
     }
@@ -147,8 +151,14 @@ mod tests {
     fn links_and_anchors_must_be_there() {
         let (checked, wrong) = outcome(
             &[
-                ("index.html", "<a href=\"x/a.html#one\">1</a><a href='x/a.html#two'>2</a><img src=\"p.svg\"><a href=\"q.svg\">"),
-                ("x/a.html", "<h2 id=\"one\">x</h2><a href=\"../index.html\"></a><a href=\"#none\"></a><a href=\"https://e.example/\">"),
+                (
+                    "index.html",
+                    "<a href=\"x/a.html#one\">1</a><a href='x/a.html#two'>2</a><img src=\"p.svg\"><a href=\"q.svg\">",
+                ),
+                (
+                    "x/a.html",
+                    "<h2 id=\"one\">x</h2><a href=\"../index.html\"></a><a href=\"#none\"></a><a href=\"https://e.example/\">",
+                ),
             ],
             &["p.svg"],
         );

@@ -60,14 +60,19 @@ pub(crate) fn check(docs: &Path, renew: bool) -> Result {
             fs::write(&path, new).about(&path)?;
             println!("wrote docs/{file}");
         } else {
-            differ.push(format!("docs/{file} is not what the program shows; `cargo xtask book --renew` writes it"));
+            differ.push(format!(
+                "docs/{file} is not what the program shows; `cargo xtask book --renew` writes it"
+            ));
         }
         Ok(())
     };
     for screen in SCREENS {
         let mut lines = Vec::new();
         for command in screen.commands {
-            lines.push(vec![Run { text: format!("$ {command}"), style: Style { bold: true, ..Style::default() } }]);
+            lines.push(vec![Run {
+                text: format!("$ {command}"),
+                style: Style { bold: true, ..Style::default() },
+            }]);
             lines.extend(styled(&shown(&program, command)?));
         }
         compare(screen.file, picture(screen.title, &lines).as_bytes())?;
@@ -93,7 +98,8 @@ fn shown(program: &Path, command: &str) -> Result<String> {
     let mut run = Command::new(program);
     run.args(command.split(' ').skip(1)).args(["--color", "always"]).current_dir(root());
     run.env("COLUMNS", "80").env("LINES", "24").env_remove("NO_COLOR").env_remove("COLORTERM");
-    let output = run.stdin(Stdio::null()).output().map_err(|error| format!("{}: {error}", program.display()))?;
+    let output =
+        run.stdin(Stdio::null()).output().map_err(|error| format!("{}: {error}", program.display()))?;
     let text = [output.stdout, output.stderr].concat();
     String::from_utf8(text).map_err(|_| format!("`{command}` prints text that is not UTF-8").into())
 }

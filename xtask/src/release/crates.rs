@@ -48,7 +48,11 @@ pub(crate) fn check(verify: bool) -> Result {
         publish.arg("--no-verify");
     }
     run(publish.current_dir(&place))?;
-    println!("{} crates were packed{}", order.len(), if verify { " and built from their packages" } else { "" });
+    println!(
+        "{} crates were packed{}",
+        order.len(),
+        if verify { " and built from their packages" } else { "" }
+    );
     Ok(())
 }
 
@@ -109,7 +113,9 @@ fn stage(place: &Path, order: &[String]) -> Result {
             fs::copy(&from, &to).about(&from)?;
         }
         // Each package has the texts of the licences.
-        if let Some(folder) = to.parent().filter(|_| file.starts_with("crates/") && file.ends_with("/Cargo.toml")) {
+        if let Some(folder) =
+            to.parent().filter(|_| file.starts_with("crates/") && file.ends_with("/Cargo.toml"))
+        {
             for licence in ["LICENSE-MIT", "LICENSE-APACHE"] {
                 fs::copy(root().join(licence), folder.join(licence)).about(folder)?;
             }
@@ -132,20 +138,32 @@ fn renamed(manifest: &str, crates: &[String]) -> String {
         }
         let name = line.split(" = ").next().unwrap_or_default();
         let value = line.split('"').nth(1).unwrap_or_default();
-        if table == "[package]" && name == "name" && published(value) != value && crates.iter().any(|c| c == value) {
+        if table == "[package]"
+            && name == "name"
+            && published(value) != value
+            && crates.iter().any(|c| c == value)
+        {
             text.push_str(&format!("name = \"{}\"\n", published(value)));
             library = Some(value.replace('-', "_"));
             continue;
         }
         let is_path = line.contains("{ path = ");
         if table.contains("dependencies") && is_path && published(name) != name {
-            text.push_str(&line.replacen("{ path", &format!("{{ package = \"{}\", path", published(name)), 1));
+            text.push_str(&line.replacen(
+                "{ path",
+                &format!("{{ package = \"{}\", path", published(name)),
+                1,
+            ));
             text.push('\n');
             continue;
         }
         text.push_str(line);
         text.push('\n');
-        if table == "[lib]" && line == "[lib]" && !has_name && let Some(library) = library.take() {
+        if table == "[lib]"
+            && line == "[lib]"
+            && !has_name
+            && let Some(library) = library.take()
+        {
             text.push_str(&format!("name = \"{library}\"\n"));
         }
     }
@@ -185,8 +203,12 @@ mod tests {
         let manifest = "[package]\nname = \"hdf5-pure\"\n\n[dependencies]\nnpy.workspace = true\n";
         let new = renamed(manifest, &crates);
         assert!(new.starts_with("[package]\nname = \"sciformats-hdf5-pure\"\n"), "{new}");
-        assert!(new.contains("npy.workspace = true") && new.ends_with("[lib]\nname = \"hdf5_pure\"\n"), "{new}");
-        let root = "[workspace.dependencies]\nnpy = { path = \"crates/npy\", version = \"0.1.0\" }\nnom = \"8\"\n";
+        assert!(
+            new.contains("npy.workspace = true") && new.ends_with("[lib]\nname = \"hdf5_pure\"\n"),
+            "{new}"
+        );
+        let root =
+            "[workspace.dependencies]\nnpy = { path = \"crates/npy\", version = \"0.1.0\" }\nnom = \"8\"\n";
         let new = renamed(root, &crates);
         assert!(new.contains("npy = { package = \"sciformats-npy\", path = \"crates/npy\""), "{new}");
         assert!(new.contains("nom = \"8\""));

@@ -1,4 +1,4 @@
-//! The list of the components of a program, in the form of CycloneDX 1.6: every crate that becomes a part of it or is needed
+//! The list of the components of a program, in the form of `CycloneDX` 1.6: every crate that becomes a part of it or is needed
 //! to build it, with its version, licence, source and checksum, and which crate needs which.
 //!
 //! `cargo tree` says which crates these are, on one target; `cargo metadata` and `Cargo.lock` have the rest. The list
@@ -16,7 +16,8 @@ pub(crate) fn of(package: &str, target: &str) -> Result<String> {
     let mut tree = cargo();
     tree.args(["tree", "--locked", "--package", package, "--target", target, "--edges", "normal,build"]);
     tree.args(["--prefix", "none", "--format", "{p}"]);
-    let chosen: BTreeSet<(String, String)> = output(&mut tree)?.lines().filter_map(name_and_version).collect();
+    let chosen: BTreeSet<(String, String)> =
+        output(&mut tree)?.lines().filter_map(name_and_version).collect();
     let metadata = metadata("", true)?;
     let path = root().join("Cargo.lock");
     let sums = checksums(&fs::read_to_string(&path).about(&path)?)?;
