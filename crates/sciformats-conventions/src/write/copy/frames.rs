@@ -62,9 +62,9 @@ pub(super) fn plan(data: &Dataset, copy: &mut NetCdfCopy, names: &mut Names) -> 
         let sciformats::Target::Object(id) = member?.member.target else { continue };
         let _ = breadth_first(source, ("/", id), file.limits(), &mut |entry| {
             if let Found::Object(id, Object::Array(info)) = &entry.what {
-                let one = found
-                    .entry(entry.path.trim_start_matches('/').to_owned())
-                    .or_insert_with(|| Quantity { element: Some(info.element.clone()), places: vec![None; count] });
+                let one = found.entry(entry.path.trim_start_matches('/').to_owned()).or_insert_with(|| {
+                    Quantity { element: Some(info.element.clone()), places: vec![None; count] }
+                });
                 if one.element.as_ref() != Some(&info.element) {
                     one.element = None;
                 }
@@ -128,7 +128,8 @@ fn quantity(
             let lengths = || stored.iter().filter_map(|(_, shape)| shape.get(axis).copied());
             let most = lengths().max().unwrap_or_default(); // a bound of the lengths
             missing |= lengths().any(|length| length != most);
-            let name = variable.as_ref().and_then(|variable: &Variable| variable.dimensions.get(axis)?.name.clone());
+            let name =
+                variable.as_ref().and_then(|variable: &Variable| variable.dimensions.get(axis)?.name.clone());
             dimensions.push(names.side(name.as_deref(), most, false));
         }
     }

@@ -168,7 +168,9 @@ impl NetCdfCopy {
                 Ok(Some(Meaning::Variable(variable))) if variable.is_dimension() => {}
                 Ok(Some(Meaning::Variable(variable))) => copy.variable(path, *variable, &mut names),
                 Ok(Some(Meaning::Table(table))) => copy.table(path, &table, &mut names),
-                Ok(Some(Meaning::Sparse(_))) => copy.lose(path, "is a sparse matrix, which netCDF does not have"),
+                Ok(Some(Meaning::Sparse(_))) => {
+                    copy.lose(path, "is a sparse matrix, which netCDF does not have")
+                }
                 Ok(None) if matches!(object, Object::Array(_)) => copy.lose(path, "has no elements"),
                 Ok(None) => {}
                 Err(error) => copy.lose(path, error.to_string()),
@@ -349,7 +351,9 @@ impl NetCdfCopy {
         for (name, told) in &self.globals {
             match told {
                 Told::Text(text) => file.global(name, text.as_str())?,
-                Told::Texts(texts) => file.global(name, texts.iter().map(String::as_str).collect::<Vec<_>>())?,
+                Told::Texts(texts) => {
+                    file.global(name, texts.iter().map(String::as_str).collect::<Vec<_>>())?
+                }
                 Told::Whole(numbers) => file.global(name, numbers.clone())?,
                 Told::Numbers(numbers) => file.global(name, numbers.clone())?,
                 Told::Own(_) => {}
@@ -357,7 +361,8 @@ impl NetCdfCopy {
         }
         for variable in &self.variables {
             let sides = variable.dimensions.iter();
-            let dimensions: Vec<DimensionId> = sides.filter_map(|side| known.get(side.name.as_str()).copied()).collect();
+            let dimensions: Vec<DimensionId> =
+                sides.filter_map(|side| known.get(side.name.as_str()).copied()).collect();
             let id = variable.kind.define(&mut file, (&variable.name, &dimensions), variable.missing)?;
             for (name, told) in &variable.attributes {
                 match told {
@@ -393,7 +398,8 @@ fn describe(element: &ElementType, attributes: &mut Vec<(String, Told)>) {
         ElementType::Bool => attributes.push(("dtype".into(), Told::Text("bool".into()))),
         ElementType::Enum { members, .. } => {
             let words = members.iter().map(|(name, _)| name.shown().replace([' ', '\t', '\n'], "_"));
-            attributes.push(("flag_values".into(), Told::Own(members.iter().map(|(_, value)| *value).collect())));
+            attributes
+                .push(("flag_values".into(), Told::Own(members.iter().map(|(_, value)| *value).collect())));
             attributes.push(("flag_meanings".into(), Told::Text(words.collect::<Vec<_>>().join(" "))));
         }
         _ => {}
@@ -413,7 +419,11 @@ impl Planned {
             Origin::Variable(variable, part) => {
                 let rank = variable.dimensions.len();
                 let own = Slab::all(&variable.shape())?;
-                let each = shape.get(rank..).unwrap_or_default().iter().try_fold(1u64, |all, &side| all.checked_mul(side));
+                let each = shape
+                    .get(rank..)
+                    .unwrap_or_default()
+                    .iter()
+                    .try_fold(1u64, |all, &side| all.checked_mul(side));
                 for piece in own.pieces((AT_ONCE / each.unwrap_or(1).max(1)).max(1)) {
                     let mut ranges = piece.ranges().to_vec();
                     ranges.extend(whole.ranges().iter().skip(rank));
@@ -491,7 +501,8 @@ fn attributes(data: &Dataset, path: &str, losses: &mut Vec<(String, String)>) ->
         }
         match attribute.value.ok().as_ref().and_then(said) {
             Some(told) => all.push((name.replace('/', "_"), told)),
-            None => losses.push((format!("{path}@{name}"), "is a value that an attribute of netCDF cannot be".into())),
+            None => losses
+                .push((format!("{path}@{name}"), "is a value that an attribute of netCDF cannot be".into())),
         }
     }
     Ok(all)
