@@ -107,7 +107,10 @@ fn quantity(
         if texts && !alone && stored.len() > 1 {
             copy.lose(&shown, "are texts that several frames store, of which the first ones are written");
         }
-        copy.variable(&format!("/{path}"), variable.clone(), names);
+        // A single number has no dimension.
+        let one = variable.shape() == [1] && !texts;
+        let variable = if one { variable.clone().single() } else { variable.clone() };
+        copy.variable(&format!("/{path}"), variable, names);
         return Ok(());
     }
     let rank = stored.first().map_or(0, |(_, shape)| shape.len());
@@ -123,6 +126,8 @@ fn quantity(
     let mut dimensions = vec![frame.clone()];
     let mut missing = !inherits && stored.len() < found.places.len();
     missing |= inherits && found.places.first().is_some_and(Option::is_none);
+    // The schema says that a frame without a step has the step 0, as elements have that are not put in.
+    missing &= !(inherits && path == STEP);
     if !single {
         for axis in 0..rank {
             let lengths = || stored.iter().filter_map(|(_, shape)| shape.get(axis).copied());
