@@ -496,7 +496,15 @@ fn attributes(data: &Dataset, path: &str, losses: &mut Vec<(String, String)>) ->
     for attribute in data.file().source().attributes(node.id())? {
         let attribute = attribute?;
         let name = attribute.name.shown().into_owned();
-        if OWN.contains(&name.as_str()) {
+        // How Blosc2 divides an array into blocks is of no use to others.
+        if OWN.contains(&name.as_str()) || name.starts_with("meta:") {
+            continue;
+        }
+        if let Some(inner) = name.strip_prefix("vlmeta:")
+            && let Some(text) =
+                attribute.value.as_ref().ok().and_then(|value| packed(value.data.as_ref().ok()?))
+        {
+            all.push((inner.replace('/', "_"), Told::Text(text)));
             continue;
         }
         match attribute.value.ok().as_ref().and_then(said) {
@@ -506,6 +514,19 @@ fn attributes(data: &Dataset, path: &str, losses: &mut Vec<(String, String)>) ->
         }
     }
     Ok(all)
+}
+
+/// Returns a text in `MessagePack`, as Python writes metalayers of Blosc2.
+fn packed(bytes: &[u8]) -> Option<String> {
+    let (&first, rest) = bytes.split_first()?;
+    let (size, head) = match first {
+        0xa0..=0xbf => (usize::from(first & 0x1f), 0),
+        0xd9 => (usize::from(*rest.first()?), 1),
+        0xda => (usize::from(u16::from_be_bytes(rest.get(..2)?.try_into().ok()?)), 2),
+        _ => return None,
+    };
+    let text = rest.get(head..).filter(|text| text.len() == size)?;
+    String::from_utf8(text.to_vec()).ok()
 }
 
 /// Returns the value of an attribute: numbers, texts, or anything else as JSON.
