@@ -156,12 +156,10 @@ pub(crate) enum Command {
     )]
     View(View),
     /// Show how a file grows: new rows of an array or a table, or the lengths of everything in a file
-    #[command(
-        after_help = "Examples:\n  sciformats watch run.gsd:/log\n  sciformats watch run.h5\n  \
+    #[command(after_help = "Examples:\n  sciformats watch run.gsd:/log\n  sciformats watch run.h5\n  \
                             sciformats watch stream.ra --interval 0.2\n  sciformats watch run.h5 /u --csv --idle 60 > u.csv\n\n\
                             The file may be an HDF5 file in the mode SWMR, a GSD trajectory, a RawArray file that is written row by \
-                            row, or any file that its writer replaces. Only what changes is read. Ctrl-C ends the command."
-    )]
+                            row, or any file that its writer replaces. Only what changes is read. Ctrl-C ends the command.")]
     Watch(crate::commands::watch::Watch),
     /// Show the files of a folder in the browser, on this machine only
     #[command(

@@ -1,11 +1,11 @@
 //! Ctrl-C: a command that writes is asked to stop, and is forced to if it does not stop soon. Other commands
 //! end immediately.
 
-use std::{fs, io};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
+use std::{fs, io};
 
 use sciformats::storage::{Durability, Scratch};
 

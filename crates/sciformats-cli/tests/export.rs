@@ -126,7 +126,10 @@ fn what_is_written_to_stdout() {
     program.stdout(0, &["diff", "cells.h5ad", "repacked.h5ad"]);
     assert!(bytes(&["convert", "climate.nc", "-", "--to", "npz", "--select", "/tas"]).starts_with(b"PK"));
     let unknown = program.stderr(2, &["convert", "climate.nc", "-"]);
-    assert!(unknown.contains("stdout: the ending of this name selects no format; choose one with --to"), "{unknown}");
+    assert!(
+        unknown.contains("stdout: the ending of this name selects no format; choose one with --to"),
+        "{unknown}"
+    );
     // What is lost is told on stderr, and nothing is written.
     let output = program.run(&["convert", "climate.nc", "-", "--to", "npy"]);
     assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0), "{output:?}");

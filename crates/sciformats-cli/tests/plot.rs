@@ -103,7 +103,10 @@ fn several_lines_have_names_in_every_format() {
     assert!(arrays.contains(">lat</text>") && arrays.contains(">lon</text>"), "{arrays}");
     assert!(arrays.contains(">a.nc</text>"), "{arrays}");
     let files = svg(&["a.nc", "b.nc", "/lat"]);
-    assert!(files.contains(">a.nc</text>") && files.contains(">b.nc</text>") && files.contains(">/lat</text>"), "{files}");
+    assert!(
+        files.contains(">a.nc</text>") && files.contains(">b.nc</text>") && files.contains(">/lat</text>"),
+        "{files}"
+    );
     let fields = svg(&["spiral.h5", "/spiral", "--field", "x", "--field", "y"]);
     assert!(fields.contains(">x</text>") && fields.contains(">y</text>"), "{fields}");
     assert_eq!(fields.matches("stroke-width=\"3\"").count(), 2, "{fields}");
@@ -124,7 +127,8 @@ fn points_in_every_format() {
     common::spiral(&dir.path().join("spiral.h5"));
     let program = Program::at(dir.path());
     let drawn = |format: &str| {
-        let args = ["plot", "spiral.h5", "/spiral", "--field", "x", "--field", "y", "--field", "t", "-k", "scatter"];
+        let args =
+            ["plot", "spiral.h5", "/spiral", "--field", "x", "--field", "y", "--field", "t", "-k", "scatter"];
         program.run(&[&args[..], &["-o", "-", "--format", format]].concat()).stdout
     };
     let svg = String::from_utf8(drawn("svg")).unwrap();
@@ -137,7 +141,8 @@ fn points_in_every_format() {
     let png = drawn("png");
     let info = png::Decoder::new(std::io::Cursor::new(&png)).read_info().unwrap();
     assert_eq!(info.info().size(), (1000, 700));
-    let large = program.run(&["plot", "spiral.h5", "/spiral", "--field", "x", "-o", "-", "--scale", "2"]).stdout;
+    let large =
+        program.run(&["plot", "spiral.h5", "/spiral", "--field", "x", "-o", "-", "--scale", "2"]).stdout;
     let info = png::Decoder::new(std::io::Cursor::new(&large)).read_info().unwrap();
     assert_eq!(info.info().size(), (2000, 1400));
     let json: Json = serde_json::from_str(&stdout(
@@ -157,9 +162,17 @@ fn a_series_has_one_scale() {
     let text = program.stdout(0, &["plot", "climate.nc", "/tas", "--each", "time", "-o", "tas.svg"]);
     assert!(text.contains("tas-000.svg … tas-003.svg") && text.contains("4 pictures"), "{text}");
     let read = |name: &str| fs::read_to_string(dir.path().join(name)).unwrap();
-    let ticks = |svg: &str| svg.lines().filter(|line| line.contains("text-anchor=\"start\"")).map(str::to_owned).collect::<Vec<_>>();
+    let ticks = |svg: &str| {
+        svg.lines()
+            .filter(|line| line.contains("text-anchor=\"start\""))
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
     let (first, last) = (read("tas-000.svg"), read("tas-003.svg"));
-    assert_eq!(ticks(&first), ticks(&last).iter().filter(|line| !line.contains("missing")).cloned().collect::<Vec<_>>());
+    assert_eq!(
+        ticks(&first),
+        ticks(&last).iter().filter(|line| !line.contains("missing")).cloned().collect::<Vec<_>>()
+    );
     assert!(first.contains("[0, :, :]") && first != last, "{first}");
     let exists = program.stderr(2, &["plot", "climate.nc", "/tas", "--each", "0", "-o", "tas.svg"]);
     assert!(exists.contains("tas-000.svg: the file exists already"), "{exists}");

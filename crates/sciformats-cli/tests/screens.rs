@@ -9,7 +9,7 @@ mod common;
 use std::fs;
 use std::path::Path;
 
-use common::{Program, cells, climate, photo, raw_array, spiral};
+use common::{Program, cells, climate, raw_array};
 
 /// The name of a screen, the command that shows it, and the exit status; `|40` after a command for a terminal of 40 columns.
 const SCREENS: &[(&str, &str, i32)] = &[
@@ -57,15 +57,6 @@ const SCREENS: &[(&str, &str, i32)] = &[
     ("cells-info-80", "info CELLS|80", 0),
     ("cells-table-60", "cat CELLS /obs|60", 0),
     ("cells-matrix", "cat CELLS /X|80", 0),
-    ("cells-sizes-80", "ls -r --sizes CELLS|80", 0),
-    ("climate-sizes-60", "ls --sizes CLIMATE|60", 0),
-    ("frames-sizes-80", "ls -r --sizes gsd/hoomd-log.gsd|80", 0),
-    ("climate-found-80", "find CLIMATE -E ^/(tas|lat)$|degrees_(north|east)|80", 0),
-    ("points-60", "plot gsd/hoomd-single.gsd /frames/0/particles/position|60", 0),
-    ("points-of-fields-80", "plot SPIRAL --field x --field y -k scatter|80", 0),
-    ("lines-of-fields-80", "plot SPIRAL --field x --field y -k line|80", 0),
-    ("lines-of-arrays-80", "plot CLIMATE /lat /lon|80", 0),
-    ("photo-60", "plot PHOTO|60", 0),
 ];
 
 /// An HDF5 file of names in Latin-1. Its structures are of the first generation, which has no checksums.
@@ -99,16 +90,12 @@ fn screens_are_as_they_were() {
     latin(&dir.path().join("latin.h5"));
     climate(&dir.path().join("climate.nc"));
     cells(&dir.path().join("cells.h5ad"));
-    spiral(&dir.path().join("spiral.h5"));
-    photo(&dir.path().join("photo.h5"));
     let place = |word: &str| match word {
         "LATIN" => dir.path().join("latin.h5"),
         "CLIMATE" => dir.path().join("climate.nc"),
         "CELLS" => dir.path().join("cells.h5ad"),
         "TWELVE" => twelve.clone(),
         "NAN" => nan.clone(),
-        "SPIRAL" => dir.path().join("spiral.h5:/spiral"),
-        "PHOTO" => dir.path().join("photo.h5"),
         other => other.into(),
     };
     for (name, command, status) in SCREENS {

@@ -29,7 +29,8 @@ impl Watching {
     fn start(folder: &Path, args: &[&str]) -> Self {
         let mut command = Program::at(folder).command();
         command.arg("watch").args(args).args(["--interval", "0.05"]);
-        let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut child =
+            command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let printed = Arc::new(Mutex::new(String::new()));
         let (mut out, into) = (child.stdout.take().unwrap(), Arc::clone(&printed));
         std::thread::spawn(move || {
@@ -146,10 +147,15 @@ fn meaning_and_statistics_of_wide_rows() {
     let dir = tempfile::tempdir().unwrap();
     climate(&dir.path().join("climate.nc"));
     let program = Program::at(dir.path());
-    let tas = program.stdout(0, &["watch", "climate.nc", "/tas", "-n", "2", "--idle", "0.05", "--interval", "0.05"]);
+    let tas = program
+        .stdout(0, &["watch", "climate.nc", "/tas", "-n", "2", "--idle", "0.05", "--interval", "0.05"]);
     let lines: Vec<&str> = tas.lines().collect();
     assert_eq!(lines[0].split_whitespace().collect::<Vec<_>>(), ["row", "time", "lowest", "mean", "highest"]);
-    assert_eq!(lines[2].split_whitespace().collect::<Vec<_>>(), ["3", "2001-07-04", "289", "290.4", "291.8"], "{tas}");
+    assert_eq!(
+        lines[2].split_whitespace().collect::<Vec<_>>(),
+        ["3", "2001-07-04", "289", "290.4", "291.8"],
+        "{tas}"
+    );
     assert!(lines[3].contains("4 rows; waiting"), "{tas}");
     let height = program.stdout(0, &["watch", "climate.nc", "/height", "--idle", "0.05", "-q"]);
     assert_eq!(height, "2.0\n");

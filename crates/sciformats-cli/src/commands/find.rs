@@ -177,7 +177,8 @@ impl Find {
     /// Returns what is wanted.
     fn wanted(&self, text: Option<&str>) -> Outcome<Wanted<'_>> {
         let attribute = self.attribute.as_deref().map(|text| -> Outcome<_> {
-            let (name, value) = text.split_once('=').map_or((text, None), |(name, value)| (name, Some(value)));
+            let (name, value) =
+                text.split_once('=').map_or((text, None), |(name, value)| (name, Some(value)));
             let value = value.map(|value| Like::part(value, self.regex)).transpose()?;
             Ok((Like::whole(name, self.regex)?, value))
         });
@@ -244,11 +245,7 @@ fn json(file: &Path, hit: &Hit) -> String {
 }
 
 /// Returns everything of an object that matches.
-fn hits(
-    wanted: &Wanted<'_>,
-    (source, data): (&dyn Source, &Dataset),
-    entry: &Entry,
-) -> Vec<Hit> {
+fn hits(wanted: &Wanted<'_>, (source, data): (&dyn Source, &Dataset), entry: &Entry) -> Vec<Hit> {
     let Found::Object(id, object) = &entry.what else { return Vec::new() };
     let kind = kind(object);
     if wanted.kind.as_ref().is_some_and(|wanted| !wanted.fits(&kind)) {

@@ -80,7 +80,8 @@ mod tests {
     #[test]
     fn units_have_their_letters() {
         let font = font().unwrap();
-        for c in ['m', '/', 'µ', 'μ', 'Å', '°', '²', '⁻', '¹', 'λ', 'Ω', '×', '…', '−', '→', 'é', 'ж'] {
+        for c in ['m', '/', 'µ', 'μ', 'Å', '°', '²', '⁻', '¹', 'λ', 'Ω', '×', '…', '−', '→', 'é', 'ж']
+        {
             assert_ne!(font.glyph_id(c), GlyphId(0), "{c}");
         }
     }

@@ -168,7 +168,9 @@ impl Figure {
         set(&mut self.x, ranges.x);
         set(&mut self.y, ranges.y);
         match &mut self.body {
-            Body::Image { values, .. } | Body::Points { values: Some(values), .. } => set(values, ranges.values),
+            Body::Image { values, .. } | Body::Points { values: Some(values), .. } => {
+                set(values, ranges.values)
+            }
             _ => {}
         }
         self
@@ -183,7 +185,8 @@ impl Figure {
             if axis.log {
                 return axis.clone();
             }
-            let (middle, half) = (axis.low / 2.0 + axis.high / 2.0, (axis.high / 2.0 - axis.low / 2.0) * factor);
+            let (middle, half) =
+                (axis.low / 2.0 + axis.high / 2.0, (axis.high / 2.0 - axis.low / 2.0) * factor);
             Axis { low: middle - half, high: middle + half, ..axis.clone() }
         };
         let (x, y) = (roomy(&self.x, 1.06), roomy(&self.y, 1.06));

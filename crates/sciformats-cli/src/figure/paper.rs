@@ -233,7 +233,9 @@ impl Paper<'_> {
         let hidden = |(x, y): Point| {
             let inside = |(px, py): Point| px >= x && px <= x + width && py >= y && py <= y + height;
             let bins = lines.iter().flat_map(Line::bins);
-            bins.flat_map(|bin| [self.point(bin.x, bin.low), self.point(bin.x, bin.high)]).filter(|at| inside(*at)).count()
+            bins.flat_map(|bin| [self.point(bin.x, bin.low), self.point(bin.x, bin.high)])
+                .filter(|at| inside(*at))
+                .count()
         };
         let (x, y) = corners.into_iter().min_by_key(|corner| hidden(*corner)).unwrap_or((far, high));
         let place = Area { x, y, width, height };
@@ -301,7 +303,10 @@ mod tests {
             of(Body::Bars(bars), axis("count", 0.0, 30.0)),
             of(Body::Points { cloud: cloud.clone(), values: None }, axis("y", -1.0, 1.0)),
             of(Body::Points { cloud, values: Some(axis("depth (m)", 0.0, 99.0)) }, axis("y", -1.0, 1.0)),
-            of(Body::Picture { pixels: Pixels { width: 2, colours: vec![[1, 2, 3]; 4] }, left_out: 0 }, axis("", 0.0, 2.0)),
+            of(
+                Body::Picture { pixels: Pixels { width: 2, colours: vec![[1, 2, 3]; 4] }, left_out: 0 },
+                axis("", 0.0, 2.0),
+            ),
         ]
     }
 
@@ -341,7 +346,8 @@ mod tests {
 
     #[test]
     fn points_keep_their_proportions() {
-        let figure = Figure { x: Axis::new("", 0.0, 10.0), y: Axis::new("", 0.0, 5.0), ..figures().swap_remove(3) };
+        let figure =
+            Figure { x: Axis::new("", 0.0, 10.0), y: Axis::new("", 0.0, 5.0), ..figures().swap_remove(3) };
         let (x, y) = figure.even(1.0);
         assert!(((x.high - x.low) - (y.high - y.low)).abs() < 1e-9, "{x:?} {y:?}");
         assert!(x.low < 0.0 && x.high > 10.0 && y.low < -2.0 && y.high > 7.0);

@@ -394,7 +394,13 @@ mod tests {
     #[test]
     fn points_at_one_place_become_one() {
         let mut cloud = Cloud::new((0.0, 10.0), (0.0, 1.0), (10, 10));
-        for (x, y, z) in [(0.0, 0.0, 1.0), (0.5, 0.05, 3.0), (10.0, 1.0, 7.0), (f64::NAN, 0.0, 1.0), (1.0, 0.5, f64::INFINITY)] {
+        for (x, y, z) in [
+            (0.0, 0.0, 1.0),
+            (0.5, 0.05, 3.0),
+            (10.0, 1.0, 7.0),
+            (f64::NAN, 0.0, 1.0),
+            (1.0, 0.5, f64::INFINITY),
+        ] {
             cloud.add((x, y), z);
         }
         let spots: Vec<(f64, f64, f64)> = cloud.spots().map(|spot| (spot.x, spot.y, spot.value())).collect();

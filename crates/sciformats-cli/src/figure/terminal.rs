@@ -98,11 +98,7 @@ pub(crate) fn draw(figure: &Figure, (width, height): (usize, usize), depth: Dept
 }
 
 /// Returns the columns and rows that an image occupies, with cells as square as possible.
-fn fitted(
-    (columns, rows): (usize, usize),
-    (width, height): (usize, usize),
-    depth: Depth,
-) -> (usize, usize) {
+fn fitted((columns, rows): (usize, usize), (width, height): (usize, usize), depth: Depth) -> (usize, usize) {
     // With colours, a character shows two cells.
     let lines = if depth == Depth::None { 1 } else { 2 };
     let (columns, rows) = (columns.max(1), rows.max(1));
@@ -407,7 +403,8 @@ mod tests {
         figures.push(Figure { body: Body::Image { grid, values: axis("", 0.0, 0.0) }, ..line(&[0.0]) });
         let mut cloud = Cloud::new((0.0, 0.0), (0.0, 0.0), (1, 1));
         cloud.add((0.0, 0.0), 0.0);
-        figures.push(Figure { body: Body::Points { cloud, values: Some(axis("", 0.0, 0.0)) }, ..line(&[0.0]) });
+        figures
+            .push(Figure { body: Body::Points { cloud, values: Some(axis("", 0.0, 0.0)) }, ..line(&[0.0]) });
         let pixels = Pixels { width: 1, colours: vec![[1, 2, 3]] };
         figures.push(Figure { body: Body::Picture { pixels, left_out: 0 }, ..line(&[0.0]) });
         for figure in &figures {

@@ -109,7 +109,9 @@ impl<'a> Subject<'a> {
         let length = self.array.shape().get(columns.dimension).copied();
         let few = (2..=3).contains(&columns.count) && length == Some(columns.count) && points.count > 3;
         let variable = self.thing.variable();
-        let known = |axis: &SelectedAxis| variable.is_some_and(|variable| along::path(variable, axis.dimension).is_some());
+        let known = |axis: &SelectedAxis| {
+            variable.is_some_and(|variable| along::path(variable, axis.dimension).is_some())
+        };
         let spaced = |axis: &SelectedAxis| {
             let dimension = variable.and_then(|variable| variable.dimensions.get(axis.dimension));
             dimension.is_some_and(|dimension| dimension.spacing.is_some())
@@ -117,7 +119,10 @@ impl<'a> Subject<'a> {
         few && columns.dimension == bound::left(self.array.shape().len(), 1)
             && !known(columns)
             && ![points, columns].iter().any(|axis| spaced(axis))
-            && matches!(self.array.element(), ElementType::F16 | ElementType::F32 | ElementType::F64 | ElementType::Int(_))
+            && matches!(
+                self.array.element(),
+                ElementType::F16 | ElementType::F32 | ElementType::F64 | ElementType::Int(_)
+            )
     }
 
     /// Returns the picture. `bars` is the number of bars of a histogram, if the user chose one.
@@ -132,7 +137,9 @@ impl<'a> Subject<'a> {
             return match (kind, axes.as_slice()) {
                 (Kind::Line, [along]) => self.lines_of_fields(&fields, along, room.line),
                 (Kind::Scatter, _) if fields.len() <= 3 => self.scatter_of_fields(&fields, room.image),
-                (Kind::Scatter, _) => Err(Error::usage("field", "can be given two or three times for points")),
+                (Kind::Scatter, _) => {
+                    Err(Error::usage("field", "can be given two or three times for points"))
+                }
                 _ => Err(Error::usage("field", "can only be given several times for lines and points")),
             };
         }
@@ -303,7 +310,12 @@ impl<'a> Subject<'a> {
         names.map(|name| Ok((*name, Numbers::new(self.array.element(), Some(name))?))).collect()
     }
 
-    fn lines_of_fields(&self, fields: &[(&str, Numbers)], along: &SelectedAxis, room: usize) -> Result<Figure> {
+    fn lines_of_fields(
+        &self,
+        fields: &[(&str, Numbers)],
+        along: &SelectedAxis,
+        room: usize,
+    ) -> Result<Figure> {
         if fields.len() as u64 > LINES {
             return Err(Error::usage("field", format!("can be given at most {LINES} times")));
         }
@@ -369,7 +381,8 @@ impl<'a> Subject<'a> {
         let units = self.thing.variable().and_then(|variable| variable.units.as_deref());
         let units = units.map(|units| format!(" ({})", look::safe(units))).unwrap_or_default();
         let count = bound::addressable(columns.count);
-        let labels: Vec<String> = ["x", "y", "z"].iter().take(count).map(|name| format!("{name}{units}")).collect();
+        let labels: Vec<String> =
+            ["x", "y", "z"].iter().take(count).map(|name| format!("{name}{units}")).collect();
         let figure = cloud(&labels, room, &mut |visit| {
             // A piece may end inside a point.
             let mut point: Vec<f64> = Vec::new();
@@ -466,18 +479,30 @@ impl<'a> Subject<'a> {
         Ok(self.coloured(means, (down, across), 255.0 / whole))
     }
 
-    fn coloured(&self, means: [Mean; 3], (down, across): (&SelectedAxis, &SelectedAxis), scale: f64) -> Figure {
+    fn coloured(
+        &self,
+        means: [Mean; 3],
+        (down, across): (&SelectedAxis, &SelectedAxis),
+        scale: f64,
+    ) -> Figure {
         let [red, green, blue] = means.map(Mean::finish);
         let part = |value: f64| (value * scale).round().clamp(0.0, 255.0) as u8;
         let parts = red.values.iter().zip(&green.values).zip(&blue.values);
-        let colours = parts.map(|((red, green), blue)| {
-            if red.is_nan() { palette::NOTHING } else { [part(*red), part(*green), part(*blue)] }
-        });
+        let colours =
+            parts.map(
+                |((red, green), blue)| {
+                    if red.is_nan() { palette::NOTHING } else { [part(*red), part(*green), part(*blue)] }
+                },
+            );
         let pixels = Pixels { width: red.columns, colours: colours.collect() };
         let left_out = red.left_out;
         let axis = |axis: &SelectedAxis| {
             let dimension = of_dimension(self.thing, axis);
-            let label = if matches!(dimension.label.as_str(), "height" | "width") { String::new() } else { safe_label(&dimension) };
+            let label = if matches!(dimension.label.as_str(), "height" | "width") {
+                String::new()
+            } else {
+                safe_label(&dimension)
+            };
             Axis::new(label, axis.first as f64, axis.first as f64 + axis.step as f64 * axis.count as f64)
         };
         self.finish((axis(across), axis(down)), Body::Picture { pixels, left_out }, left_out)

@@ -21,14 +21,12 @@ impl Numbers {
     pub(crate) fn new(element: &ElementType, field: Option<&str>) -> Result<Self> {
         let problem = |text: String| Err(Error::usage("array", text));
         let (one, field) = match (element, field) {
-            (ElementType::Compound(fields), Some(wanted)) => {
-                match inner(fields, wanted) {
-                    Some((one, path)) => (one, path),
-                    None => {
-                        return problem(format!("has no field {wanted}; its fields are {}", names(fields)));
-                    }
+            (ElementType::Compound(fields), Some(wanted)) => match inner(fields, wanted) {
+                Some((one, path)) => (one, path),
+                None => {
+                    return problem(format!("has no field {wanted}; its fields are {}", names(fields)));
                 }
-            }
+            },
             (ElementType::Compound(fields), None) => {
                 return problem(format!("holds compounds; choose one of their fields: {}", names(fields)));
             }
@@ -178,7 +176,8 @@ mod tests {
 
     #[test]
     fn fields_of_fields() {
-        let point = ElementType::Compound(vec![("x".into(), ElementType::UInt(1)), ("y".into(), ElementType::F32)]);
+        let point =
+            ElementType::Compound(vec![("x".into(), ElementType::UInt(1)), ("y".into(), ElementType::F32)]);
         let element = ElementType::Compound(vec![("n".into(), ElementType::UInt(1)), ("at".into(), point)]);
         let mut bytes = vec![9, 5];
         bytes.extend(0.5f32.to_le_bytes());

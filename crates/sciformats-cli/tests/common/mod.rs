@@ -132,7 +132,11 @@ pub(crate) fn cells(path: &Path) {
 /// A table of points on a spiral.
 pub(crate) fn spiral(path: &Path) {
     use sciformats::hdf5_pure::{Datatype, Writer};
-    let element = Datatype::compound([("x", Datatype::float64()), ("y", Datatype::float64()), ("t", Datatype::float64())]);
+    let element = Datatype::compound([
+        ("x", Datatype::float64()),
+        ("y", Datatype::float64()),
+        ("t", Datatype::float64()),
+    ]);
     let mut bytes = Vec::new();
     for step in 0..200 {
         let t = f64::from(step) / 10.0;
@@ -155,7 +159,11 @@ pub(crate) fn photo(path: &Path) {
         }
     }
     let mut file = Writer::create(path).unwrap();
-    let image = file.dataset("photo").shape([12, 20, 3]).attribute("CLASS", "IMAGE").attribute("IMAGE_SUBCLASS", "IMAGE_TRUECOLOR");
+    let image = file
+        .dataset("photo")
+        .shape([12, 20, 3])
+        .attribute("CLASS", "IMAGE")
+        .attribute("IMAGE_SUBCLASS", "IMAGE_TRUECOLOR");
     image.attribute("INTERLACE_MODE", "INTERLACE_PIXEL").write(&colours).unwrap();
     file.finish().unwrap();
 }

@@ -4,8 +4,8 @@
 //! the documentation of Awkward Array. The attribute `form` is JSON that describes how the buffers form the array, and
 //! `length` is the number of its elements. A buffer is called after the `form_key` of its node: `node1-offsets`.
 
-use serde_json::{Map, Value};
 use sciformats::{Datum, Decoder, Error, Range, Result, Slab};
+use serde_json::{Map, Value};
 
 use crate::convention::Meaning;
 use crate::node::Node;
@@ -20,7 +20,12 @@ const MOST: u64 = 1 << 22;
 pub(crate) fn array(node: &Node) -> Result<Option<Meaning>> {
     let (Some(_), Some(rows)) = (form(node)?, node.number("length")?) else { return Ok(None) };
     let columns = vec![Column::computed(node, cells)];
-    Ok(Some(Meaning::Table(Table { path: node.path().to_owned(), rows: rows as u64, index: Vec::new(), columns })))
+    Ok(Some(Meaning::Table(Table {
+        path: node.path().to_owned(),
+        rows: rows as u64,
+        index: Vec::new(),
+        columns,
+    })))
 }
 
 fn form(node: &Node) -> Result<Option<Value>> {
@@ -82,15 +87,28 @@ impl Buffers<'_> {
 
     fn whole(&self, form: &Value, part: &str, range: (u64, u64)) -> Result<Vec<i64>> {
         let values = self.read(form, part, range)?;
-        values.iter().map(|value| value.as_i64().ok_or_else(|| wrong("has an index that is no integer"))).collect()
+        values
+            .iter()
+            .map(|value| value.as_i64().ok_or_else(|| wrong("has an index that is no integer")))
+            .collect()
     }
 
     /// Returns the elements of a node of the form.
-    fn elements(&self, form: &Value, (first, count): (u64, u64), depth: usize, left: &mut u64) -> Result<Vec<Value>> {
+    fn elements(
+        &self,
+        form: &Value,
+        (first, count): (u64, u64),
+        depth: usize,
+        left: &mut u64,
+    ) -> Result<Vec<Value>> {
         if depth >= DEPTH {
-            return Err(Error::unsupported(format!("awkward arrays that are nested more than {DEPTH} times")));
+            return Err(Error::unsupported(format!(
+                "awkward arrays that are nested more than {DEPTH} times"
+            )));
         }
-        *left = left.checked_sub(count).ok_or_else(|| Error::unsupported("so many elements of an awkward array at once"))?;
+        *left = left
+            .checked_sub(count)
+            .ok_or_else(|| Error::unsupported("so many elements of an awkward array at once"))?;
         let content = form.get("content").unwrap_or(&Value::Null);
         let class = form.get("class").and_then(Value::as_str).unwrap_or_default();
         let class = class.trim_end_matches("_64").trim_end_matches("_32").trim_end_matches("_8");
@@ -121,7 +139,8 @@ impl Buffers<'_> {
                 let start = i64::try_from(first).map_err(|_| wrong("is too long"))?;
                 let ends = (0..).map(|at: i64| start.checked_add(at)?.checked_mul(size));
                 let each = ends.take(usize::try_from(count).unwrap_or(usize::MAX)); // a bound: the count is limited above
-                let starts = each.map(|start| start.and_then(|start| Some((start, start.checked_add(size)?))));
+                let starts =
+                    each.map(|start| start.and_then(|start| Some((start, start.checked_add(size)?))));
                 let starts = starts.collect::<Option<Vec<_>>>().ok_or_else(|| wrong("is too long"))?;
                 self.lists((form, content), &starts, depth, left)
             }
@@ -134,7 +153,8 @@ impl Buffers<'_> {
                 let mask = self.whole(form, "mask", (first, count))?;
                 let valid = form.get("valid_when").and_then(Value::as_bool).unwrap_or(true);
                 let values = self.elements(content, (first, count), depth + 1, left)?;
-                let held = |(value, mask): (Value, i64)| if (mask != 0) == valid { value } else { Value::Null };
+                let held =
+                    |(value, mask): (Value, i64)| if (mask != 0) == valid { value } else { Value::Null };
                 Ok(values.into_iter().zip(mask).map(held).collect())
             }
             "BitMasked" => {
@@ -174,7 +194,8 @@ impl Buffers<'_> {
         depth: usize,
         left: &mut u64,
     ) -> Result<Vec<Value>> {
-        let kind = form.get("parameters").and_then(|parameters| parameters.get("__array__")).and_then(Value::as_str);
+        let kind =
+            form.get("parameters").and_then(|parameters| parameters.get("__array__")).and_then(Value::as_str);
         let mut lists = Vec::new();
         // Most lists lie one behind the other, and are read together.
         let whole = (ends.first(), ends.last());
@@ -199,7 +220,8 @@ impl Buffers<'_> {
             };
             lists.push(match kind {
                 Some("string" | "bytestring") => {
-                    let bytes = list.iter().filter_map(|byte| u8::try_from(byte.as_u64()?).ok()).collect::<Vec<u8>>();
+                    let bytes =
+                        list.iter().filter_map(|byte| u8::try_from(byte.as_u64()?).ok()).collect::<Vec<u8>>();
                     Value::String(String::from_utf8_lossy(&bytes).into_owned())
                 }
                 _ => Value::Array(list),

@@ -238,7 +238,9 @@ fn characters(node: &Node) -> Result<Option<Decoding>> {
     let encoding = encoding.trim().to_ascii_lowercase().replace('_', "-");
     Ok(match encoding.as_str() {
         "" | "utf-8" | "utf8" | "ascii" | "us-ascii" | "646" => Some(Decoding::Characters),
-        "latin-1" | "latin1" | "latin" | "l1" | "iso-8859-1" | "iso8859-1" | "8859" | "cp819" => Some(Decoding::Latin1),
+        "latin-1" | "latin1" | "latin" | "l1" | "iso-8859-1" | "iso8859-1" | "8859" | "cp819" => {
+            Some(Decoding::Latin1)
+        }
         _ => None,
     })
 }

@@ -33,8 +33,22 @@ const MCOS: f64 = 3.0;
 fn is_object(node: &Node, class: &str) -> Result<bool> {
     let plain = matches!(
         class,
-        "double" | "single" | "char" | "logical" | "cell" | "struct" | "int8" | "int16" | "int32" | "int64" | "uint8"
-            | "uint16" | "uint32" | "uint64" | "FileWrapper__" | "canonical empty"
+        "double"
+            | "single"
+            | "char"
+            | "logical"
+            | "cell"
+            | "struct"
+            | "int8"
+            | "int16"
+            | "int32"
+            | "int64"
+            | "uint8"
+            | "uint16"
+            | "uint32"
+            | "uint64"
+            | "FileWrapper__"
+            | "canonical empty"
     );
     Ok(!plain && node.number("MATLAB_object_decode")? == Some(MCOS))
 }
@@ -376,7 +390,9 @@ mod tests {
         assert!(data.variable("/n").is_ok());
         // The file itself is known, and what it contains is named.
         let outline = data.outline().unwrap();
-        assert!(outline.highlights.iter().any(|highlight| highlight.path == "/t" && highlight.what == "table"));
+        assert!(
+            outline.highlights.iter().any(|highlight| highlight.path == "/t" && highlight.what == "table")
+        );
     }
 
     #[test]

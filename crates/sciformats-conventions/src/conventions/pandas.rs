@@ -71,7 +71,8 @@ impl Said {
     /// What the attributes of an array say, of which `kind` names the type.
     fn of(node: &Node, kind: &str) -> Result<Self> {
         let zone = word(node, "tz")?;
-        let freq = if node.text("index_class")?.as_deref() == Some("period") { node.text("freq")? } else { None };
+        let freq =
+            if node.text("index_class")?.as_deref() == Some("period") { node.text("freq")? } else { None };
         let period = freq.and_then(|freq| pickle::period(&*pickle::parse(freq.as_bytes())?));
         Ok(Self { kind: node.text(kind)?, zoned: zone.is_some_and(|zone| !zone.is_empty()), period })
     }

@@ -23,7 +23,8 @@ struct Adapter {
 }
 
 pub(super) fn open(storage: Storage, options: &OpenOptions) -> Result<Box<dyn Source>> {
-    let read = rawarray::OpenOptions::default().with_limits(options.limits).with_unfinished(options.unfinished);
+    let read =
+        rawarray::OpenOptions::default().with_limits(options.limits).with_unfinished(options.unfinished);
     let reader = Reader::from_storage(storage, &read)?;
     Ok(Box::new(Adapter { reader, limits: options.limits }))
 }

@@ -50,7 +50,10 @@ fn spread(field: &ElementType) -> Option<&[u64]> {
 /// records within records.
 pub(in crate::commands) fn columns(name: &str, field: &ElementType) -> Vec<String> {
     if let ElementType::Compound(fields) = field {
-        return fields.iter().flat_map(|(inner, field)| columns(&format!("{name}.{}", inner.shown()), field)).collect();
+        return fields
+            .iter()
+            .flat_map(|(inner, field)| columns(&format!("{name}.{}", inner.shown()), field))
+            .collect();
     }
     let mut names = vec![name.to_owned()];
     for &count in spread(field).unwrap_or_default() {

@@ -9,9 +9,9 @@ use super::export::chosen;
 use crate::commands::plot::replace;
 use crate::commands::plot::series::{names, report};
 use crate::failure::{Answer, Failure, Outcome, free};
+use crate::figure::canvas::Pixels;
 use crate::figure::raster;
 use crate::figure::{Body, Figure, palette};
-use crate::figure::canvas::Pixels;
 use crate::gather::{Kind, Room, Subject};
 use crate::meaning::first::first;
 use crate::meaning::{Thing, View};
@@ -28,9 +28,9 @@ pub(super) fn run(args: &Convert, session: &Session) -> Outcome {
     let fail = |error: Error| Failure::of(input, &error);
     let path = match chosen(&data, args).as_slice() {
         [one] => one.clone(),
-        _ if args.select.is_empty() => first(&data).map(|first| first.path).ok_or_else(|| {
-            Failure::Refused(format!("{}: no array makes a picture", input.display()))
-        })?,
+        _ if args.select.is_empty() => first(&data)
+            .map(|first| first.path)
+            .ok_or_else(|| Failure::Refused(format!("{}: no array makes a picture", input.display())))?,
         several => {
             let count = several.len();
             let text = format!("{}: {count} arrays are selected, and a picture shows one", input.display());
@@ -43,7 +43,8 @@ pub(super) fn run(args: &Convert, session: &Session) -> Outcome {
     let (subject, _) = Subject::new((&thing, &array), (None, None), None).map_err(fail)?;
     // What a picture shows are the last dimensions; each index of the others makes one.
     let inner = subject.selection.shape();
-    let outer = array.shape().get(..bound::left(array.shape().len(), inner.len())).unwrap_or_default().to_vec();
+    let outer =
+        array.shape().get(..bound::left(array.shape().len(), inner.len())).unwrap_or_default().to_vec();
     let &[rows, columns, ..] = inner.as_slice() else {
         let text = format!("{}: {path} has fewer than two dimensions; `plot` draws it", input.display());
         return Err(Failure::Refused(text));
@@ -73,7 +74,9 @@ pub(super) fn run(args: &Convert, session: &Session) -> Outcome {
         let slice = slice(&outer, number);
         let part = (Some(slice.as_str()).filter(|_| !outer.is_empty()), None);
         let (subject, _) = Subject::new((&thing, &array), part, Some(Kind::Image)).map_err(fail)?;
-        session.watched("reading", &[thing.source()], || subject.figure(Kind::Image, room, None)).map_err(fail)
+        session
+            .watched("reading", &[thing.source()], || subject.figure(Kind::Image, room, None))
+            .map_err(fail)
     };
     let mut ranges = crate::figure::Ranges::default();
     if count > 1 {

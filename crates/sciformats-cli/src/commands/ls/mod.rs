@@ -205,7 +205,8 @@ impl<W: Write> List<'_, W> {
         let lead = if tree { "│   " } else { "    " };
         self.attributes(source, &Position { file: path, lead, path: at, name: "", several: false }, id)?;
         if tree {
-            let totals = self.args.sizes.then(|| self.session.watched("listing", &[file], || Totals::new(file, id)));
+            let totals =
+                self.args.sizes.then(|| self.session.watched("listing", &[file], || Totals::new(file, id)));
             let sum = totals.as_ref().map(|totals| totals.of(id));
             let mut walk = Walk { path, data, seen: Seen::default(), several: false, totals };
             let _ = walk.seen.first(source, id, at);

@@ -157,8 +157,14 @@ mod tests {
 
     #[test]
     fn parts_for_people() {
-        assert_eq!((percent(0.0), percent(0.001), percent(0.256)), ("0 %".into(), "< 1 %".into(), "26 %".into()));
-        assert_eq!((bar(0.0), bar(0.5), bar(1.0), bar(7.0)), (String::new(), "█████".into(), "█".repeat(10), "█".repeat(10)));
+        assert_eq!(
+            (percent(0.0), percent(0.001), percent(0.256)),
+            ("0 %".into(), "< 1 %".into(), "26 %".into())
+        );
+        assert_eq!(
+            (bar(0.0), bar(0.5), bar(1.0), bar(7.0)),
+            (String::new(), "█████".into(), "█".repeat(10), "█".repeat(10))
+        );
         assert_eq!((bar(0.0001), bar(0.06)), ("▏".into(), "▋".into()));
     }
 }

@@ -158,7 +158,9 @@ impl<W: Write> List<'_, W> {
             return self.json(at.file, at.path, |line| {
                 describe(line, object, meant.as_ref());
                 if let (Some(sizes), Object::Group) = (sizes, object) {
-                    line.value("arrays", sizes.arrays).value("stored", sizes.stored).value("logical", sizes.logical);
+                    line.value("arrays", sizes.arrays)
+                        .value("stored", sizes.stored)
+                        .value("logical", sizes.logical);
                 }
             });
         }
@@ -185,7 +187,9 @@ impl<W: Write> List<'_, W> {
                 if meant.is_none() && glance && sizes.is_none() {
                     let why = refused(data, (at.path, id));
                     let last = why.as_ref().and_then(|_| row.pop());
-                    row.extend(last.zip(why).map(|(last, why)| last.and(FAINT, format!(" {}", look::safe(&why)))));
+                    row.extend(
+                        last.zip(why).map(|(last, why)| last.and(FAINT, format!(" {}", look::safe(&why)))),
+                    );
                 }
                 row
             }

@@ -175,8 +175,10 @@ fn together(
     if args.kind.is_some_and(|kind| kind != Kind::Line) {
         return Err(Failure::Usage("several arrays can only be drawn as lines".into()));
     }
-    let one_file = objects.iter().all(|object| objects.first().is_some_and(|first| first.file == object.file));
-    let one_path = objects.iter().all(|object| objects.first().is_some_and(|first| first.path == object.path));
+    let one_file =
+        objects.iter().all(|object| objects.first().is_some_and(|first| first.file == object.file));
+    let one_path =
+        objects.iter().all(|object| objects.first().is_some_and(|first| first.path == object.path));
     let name = |object: &Object| {
         let file = object.file.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let path = object.path.trim_start_matches('/');

@@ -95,7 +95,9 @@ pub(in crate::commands) fn names(output: &Path, count: u64) -> Outcome<Vec<PathB
     }
     if count > MOST {
         let (count, most) = (look::grouped(count), look::grouped(MOST));
-        return Err(Failure::Refused(format!("there would be {count} pictures, and at most {most} are written")));
+        return Err(Failure::Refused(format!(
+            "there would be {count} pictures, and at most {most} are written"
+        )));
     }
     let digits = (count - 1).to_string().len().max(3);
     let name = output.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -132,9 +134,9 @@ fn slice(thing: &Thing, (rank, axis): (usize, usize), asked: Option<&str>, index
             let asked = asked.trim().trim_start_matches('[').trim_end_matches(']');
             Ok(format!("{asked}, {name}={index}"))
         }
-        (Some(_), _) => Err(Failure::Usage(
-            "beside --each, a slice must name its dimensions, as in lat=40:60".into(),
-        )),
+        (Some(_), _) => {
+            Err(Failure::Usage("beside --each, a slice must name its dimensions, as in lat=40:60".into()))
+        }
         (None, _) => {
             // Two dimensions make a picture; those before them are taken at index 0.
             let mut left = bound::left(rank, 3);

@@ -62,7 +62,8 @@ impl Columns {
 
     fn line(&self, cells: &[String]) -> String {
         let cells = cells.iter().zip(&self.0);
-        let cells = cells.map(|(cell, width)| format!("{}{cell}", " ".repeat(bound::left(*width, cell.width()))));
+        let cells =
+            cells.map(|(cell, width)| format!("{}{cell}", " ".repeat(bound::left(*width, cell.width()))));
         cells.collect::<Vec<_>>().join("  ")
     }
 }
@@ -91,7 +92,11 @@ impl Rows {
             Some(old) => {
                 let known = old.first().copied().unwrap_or_default();
                 if (old.get(1..) != Some(inner) || rows < known) && !session.quiet {
-                    remark(&format!("the shape was {}, and is {}", look::shape(Some(old)), look::shape(Some(&shape))));
+                    remark(&format!(
+                        "the shape was {}, and is {}",
+                        look::shape(Some(old)),
+                        look::shape(Some(&shape))
+                    ));
                 }
                 if rows < known { rows } else { known }
             }
@@ -129,7 +134,8 @@ impl Rows {
     /// Prints a single value if it has changed.
     fn scalar(&mut self, array: &Array<'_>, args: &Watch, session: &Session) -> Outcome<bool> {
         let mut text = Vec::new();
-        let part = Part::new(array, all(array).map_err(|error| Failure::of(&args.object.file, &error))?, false);
+        let part =
+            Part::new(array, all(array).map_err(|error| Failure::of(&args.object.file, &error))?, false);
         let printed = if session.json { json::print(&part, &mut text) } else { csv::print(&part, &mut text) };
         printed.map_err(|stop| stop.into_failure(&args.object.file))?;
         let text = String::from_utf8_lossy(&text).into_owned();
@@ -156,7 +162,11 @@ impl Rows {
     ) -> Result<(), crate::commands::cat::Stop> {
         let shown = if all { from } else { from.max(bound::left(to, SHOWN)) };
         if shown > from {
-            writeln!(out, "{FAINT}… {} left out; --all prints them{FAINT:#}", look::count(shown - from, "row"))?;
+            writeln!(
+                out,
+                "{FAINT}… {} left out; --all prints them{FAINT:#}",
+                look::count(shown - from, "row")
+            )?;
         }
         let layout = Layout::of(array, thing.variable());
         if first {
@@ -218,7 +228,10 @@ fn lines(
 ) -> Result<(), crate::commands::cat::Stop> {
     for row in from..to {
         let mut value = Vec::new();
-        json::print(&Part::new(array, Selection::parse(&row.to_string(), array.shape())?, false), &mut value)?;
+        json::print(
+            &Part::new(array, Selection::parse(&row.to_string(), array.shape())?, false),
+            &mut value,
+        )?;
         let mut line = JsonObject::new();
         line.value("row", row);
         if has_places(thing.variable())
@@ -242,7 +255,8 @@ fn table(
     let mut text = Vec::new();
     csv::print(&Part::new(array, selected(array, from, to)?, false), &mut text)?;
     let named = matches!(array.element(), ElementType::Compound(_)) && array.shape().len() == 1;
-    let start = if named && !first { text.iter().position(|byte| *byte == b'\n').map_or(0, |at| at + 1) } else { 0 };
+    let start =
+        if named && !first { text.iter().position(|byte| *byte == b'\n').map_or(0, |at| at + 1) } else { 0 };
     Ok(out.write_all(text.get(start..).unwrap_or_default())?)
 }
 
@@ -270,7 +284,8 @@ impl Layout {
             let name = variable.and_then(|variable| variable.dimensions.first()?.name.clone());
             heads.push(look::safe(&name.unwrap_or_default()).into_owned());
         }
-        let units = variable.and_then(|variable| variable.units.as_deref()).map(|units| format!(" ({units})"));
+        let units =
+            variable.and_then(|variable| variable.units.as_deref()).map(|units| format!(" ({units})"));
         let name = variable.map_or("value", |variable| variable.name.as_str());
         let named = look::safe(&format!("{name}{}", units.unwrap_or_default())).into_owned();
         match (array.element(), inner) {
@@ -286,7 +301,12 @@ impl Layout {
     }
 
     /// Returns the cells of some rows, without index and coordinate.
-    fn rows(&self, array: &Array<'_>, at: u64, count: u64) -> Result<Vec<Vec<String>>, crate::commands::cat::Stop> {
+    fn rows(
+        &self,
+        array: &Array<'_>,
+        at: u64,
+        count: u64,
+    ) -> Result<Vec<Vec<String>>, crate::commands::cat::Stop> {
         let mut rows = Vec::new();
         if count == 0 {
             return Ok(rows);
@@ -303,7 +323,11 @@ impl Layout {
                     Ok(std::ops::ControlFlow::Continue(()))
                 })?;
                 let numbers = [statistics.low, statistics.mean(), statistics.high];
-                rows.push(if statistics.count == 0 { vec!["–".into(); 3] } else { numbers.map(brief).to_vec() });
+                rows.push(if statistics.count == 0 {
+                    vec!["–".into(); 3]
+                } else {
+                    numbers.map(brief).to_vec()
+                });
             }
             return Ok(rows);
         }

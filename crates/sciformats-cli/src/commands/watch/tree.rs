@@ -64,7 +64,12 @@ impl Tree {
         let changes: Vec<(&String, Option<&Length>, Option<&Length>)> = now
             .iter()
             .map(|(path, length)| (path, before.get(path), Some(length)))
-            .chain(before.iter().filter(|(path, _)| !now.contains_key(*path)).map(|(path, old)| (path, Some(old), None)))
+            .chain(
+                before
+                    .iter()
+                    .filter(|(path, _)| !now.contains_key(*path))
+                    .map(|(path, old)| (path, Some(old), None)),
+            )
             .filter(|(_, old, new)| old != new)
             .collect();
         let last = std::mem::replace(&mut self.size.1, size);
@@ -99,7 +104,10 @@ impl Tree {
                 (Some(Length::Members(old)), Some(Length::Members(new))) => {
                     let per = rate(bound::left(*new, *old) as f64, lap);
                     vec![
-                        Cell::new(PLAIN, format!("{} → {} members", look::grouped(*old), look::grouped(*new))),
+                        Cell::new(
+                            PLAIN,
+                            format!("{} → {} members", look::grouped(*old), look::grouped(*new)),
+                        ),
                         Cell::new(FAINT, format!("{per} members/s")),
                     ]
                 }

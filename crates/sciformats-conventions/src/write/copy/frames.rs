@@ -62,9 +62,9 @@ pub(super) fn plan(data: &Dataset, copy: &mut NetCdfCopy, names: &mut Names) -> 
         let sciformats::Target::Object(id) = member?.member.target else { continue };
         let _ = breadth_first(source, ("/", id), file.limits(), &mut |entry| {
             if let Found::Object(id, Object::Array(info)) = &entry.what {
-                let one = found
-                    .entry(entry.path.trim_start_matches('/').to_owned())
-                    .or_insert_with(|| Quantity { element: Some(info.element.clone()), places: vec![None; count] });
+                let one = found.entry(entry.path.trim_start_matches('/').to_owned()).or_insert_with(|| {
+                    Quantity { element: Some(info.element.clone()), places: vec![None; count] }
+                });
                 if one.element.as_ref() != Some(&info.element) {
                     one.element = None;
                 }
@@ -107,7 +107,10 @@ fn quantity(
         if texts && !alone && stored.len() > 1 {
             copy.lose(&shown, "are texts that several frames store, of which the first ones are written");
         }
-        copy.variable(&format!("/{path}"), variable.clone(), names);
+        // A single number has no dimension.
+        let one = variable.shape() == [1] && !texts;
+        let variable = if one { variable.clone().single() } else { variable.clone() };
+        copy.variable(&format!("/{path}"), variable, names);
         return Ok(());
     }
     let rank = stored.first().map_or(0, |(_, shape)| shape.len());
@@ -123,12 +126,15 @@ fn quantity(
     let mut dimensions = vec![frame.clone()];
     let mut missing = !inherits && stored.len() < found.places.len();
     missing |= inherits && found.places.first().is_some_and(Option::is_none);
+    // The schema says that a frame without a step has the step 0, as elements have that are not put in.
+    missing &= !(inherits && path == STEP);
     if !single {
         for axis in 0..rank {
             let lengths = || stored.iter().filter_map(|(_, shape)| shape.get(axis).copied());
             let most = lengths().max().unwrap_or_default(); // a bound of the lengths
             missing |= lengths().any(|length| length != most);
-            let name = variable.as_ref().and_then(|variable: &Variable| variable.dimensions.get(axis)?.name.clone());
+            let name =
+                variable.as_ref().and_then(|variable: &Variable| variable.dimensions.get(axis)?.name.clone());
             dimensions.push(names.side(name.as_deref(), most, false));
         }
     }

@@ -131,7 +131,10 @@ impl Kind {
         (element, bytes): (&ElementType, &[u8]),
     ) -> Result<()> {
         if Self::of(element) != Some(self) {
-            return Err(Error::usage("elements", format!("are of type {element}, not of that of the variable")));
+            return Err(Error::usage(
+                "elements",
+                format!("are of type {element}, not of that of the variable"),
+            ));
         }
         let base = match element {
             ElementType::Enum { base, .. } => base,
@@ -158,10 +161,17 @@ impl Kind {
     }
 
     /// Adds an attribute of this type, which contains integers; `None` if it is not a type of integers, or if one does not fit.
-    pub(super) fn attribute(self, file: &mut NetCdf, variable: ObjectId, name: &str, values: &[i128]) -> Result<bool> {
+    pub(super) fn attribute(
+        self,
+        file: &mut NetCdf,
+        variable: ObjectId,
+        name: &str,
+        values: &[i128],
+    ) -> Result<bool> {
         macro_rules! typed {
             ($type:ty) => {{
-                let values: Option<Vec<$type>> = values.iter().map(|&value| <$type>::try_from(value).ok()).collect();
+                let values: Option<Vec<$type>> =
+                    values.iter().map(|&value| <$type>::try_from(value).ok()).collect();
                 match values {
                     Some(values) => file.attribute(variable, name, values).map(|()| true),
                     None => Ok(false),

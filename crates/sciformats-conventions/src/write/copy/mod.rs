@@ -168,7 +168,9 @@ impl NetCdfCopy {
                 Ok(Some(Meaning::Variable(variable))) if variable.is_dimension() => {}
                 Ok(Some(Meaning::Variable(variable))) => copy.variable(path, *variable, &mut names),
                 Ok(Some(Meaning::Table(table))) => copy.table(path, &table, &mut names),
-                Ok(Some(Meaning::Sparse(_))) => copy.lose(path, "is a sparse matrix, which netCDF does not have"),
+                Ok(Some(Meaning::Sparse(_))) => {
+                    copy.lose(path, "is a sparse matrix, which netCDF does not have")
+                }
                 Ok(None) if matches!(object, Object::Array(_)) => copy.lose(path, "has no elements"),
                 Ok(None) => {}
                 Err(error) => copy.lose(path, error.to_string()),
@@ -349,7 +351,9 @@ impl NetCdfCopy {
         for (name, told) in &self.globals {
             match told {
                 Told::Text(text) => file.global(name, text.as_str())?,
-                Told::Texts(texts) => file.global(name, texts.iter().map(String::as_str).collect::<Vec<_>>())?,
+                Told::Texts(texts) => {
+                    file.global(name, texts.iter().map(String::as_str).collect::<Vec<_>>())?
+                }
                 Told::Whole(numbers) => file.global(name, numbers.clone())?,
                 Told::Numbers(numbers) => file.global(name, numbers.clone())?,
                 Told::Own(_) => {}
@@ -357,7 +361,8 @@ impl NetCdfCopy {
         }
         for variable in &self.variables {
             let sides = variable.dimensions.iter();
-            let dimensions: Vec<DimensionId> = sides.filter_map(|side| known.get(side.name.as_str()).copied()).collect();
+            let dimensions: Vec<DimensionId> =
+                sides.filter_map(|side| known.get(side.name.as_str()).copied()).collect();
             let id = variable.kind.define(&mut file, (&variable.name, &dimensions), variable.missing)?;
             for (name, told) in &variable.attributes {
                 match told {
@@ -393,7 +398,8 @@ fn describe(element: &ElementType, attributes: &mut Vec<(String, Told)>) {
         ElementType::Bool => attributes.push(("dtype".into(), Told::Text("bool".into()))),
         ElementType::Enum { members, .. } => {
             let words = members.iter().map(|(name, _)| name.shown().replace([' ', '\t', '\n'], "_"));
-            attributes.push(("flag_values".into(), Told::Own(members.iter().map(|(_, value)| *value).collect())));
+            attributes
+                .push(("flag_values".into(), Told::Own(members.iter().map(|(_, value)| *value).collect())));
             attributes.push(("flag_meanings".into(), Told::Text(words.collect::<Vec<_>>().join(" "))));
         }
         _ => {}
@@ -413,7 +419,11 @@ impl Planned {
             Origin::Variable(variable, part) => {
                 let rank = variable.dimensions.len();
                 let own = Slab::all(&variable.shape())?;
-                let each = shape.get(rank..).unwrap_or_default().iter().try_fold(1u64, |all, &side| all.checked_mul(side));
+                let each = shape
+                    .get(rank..)
+                    .unwrap_or_default()
+                    .iter()
+                    .try_fold(1u64, |all, &side| all.checked_mul(side));
                 for piece in own.pieces((AT_ONCE / each.unwrap_or(1).max(1)).max(1)) {
                     let mut ranges = piece.ranges().to_vec();
                     ranges.extend(whole.ranges().iter().skip(rank));
@@ -486,15 +496,37 @@ fn attributes(data: &Dataset, path: &str, losses: &mut Vec<(String, String)>) ->
     for attribute in data.file().source().attributes(node.id())? {
         let attribute = attribute?;
         let name = attribute.name.shown().into_owned();
-        if OWN.contains(&name.as_str()) {
+        // How Blosc2 divides an array into blocks is of no use to others.
+        if OWN.contains(&name.as_str()) || name.starts_with("meta:") {
+            continue;
+        }
+        if let Some(inner) = name.strip_prefix("vlmeta:")
+            && let Some(text) =
+                attribute.value.as_ref().ok().and_then(|value| packed(value.data.as_ref().ok()?))
+        {
+            all.push((inner.replace('/', "_"), Told::Text(text)));
             continue;
         }
         match attribute.value.ok().as_ref().and_then(said) {
             Some(told) => all.push((name.replace('/', "_"), told)),
-            None => losses.push((format!("{path}@{name}"), "is a value that an attribute of netCDF cannot be".into())),
+            None => losses
+                .push((format!("{path}@{name}"), "is a value that an attribute of netCDF cannot be".into())),
         }
     }
     Ok(all)
+}
+
+/// Returns a text in `MessagePack`, as Python writes metalayers of Blosc2.
+fn packed(bytes: &[u8]) -> Option<String> {
+    let (&first, rest) = bytes.split_first()?;
+    let (size, head) = match first {
+        0xa0..=0xbf => (usize::from(first & 0x1f), 0),
+        0xd9 => (usize::from(*rest.first()?), 1),
+        0xda => (usize::from(u16::from_be_bytes(rest.get(..2)?.try_into().ok()?)), 2),
+        _ => return None,
+    };
+    let text = rest.get(head..).filter(|text| text.len() == size)?;
+    String::from_utf8(text.to_vec()).ok()
 }
 
 /// Returns the value of an attribute: numbers, texts, or anything else as JSON.

@@ -48,7 +48,8 @@ impl Names {
         let free = |name: &String| {
             !self.variables.contains(name) && (own(name) || !self.dimensions.contains_key(name))
         };
-        let mut candidates = std::iter::once(name.clone()).chain((2u64..).map(|number| format!("{name}_{number}")));
+        let mut candidates =
+            std::iter::once(name.clone()).chain((2u64..).map(|number| format!("{name}_{number}")));
         let name = candidates.find(free).unwrap_or(name); // one of the candidates is free
         self.variables.insert(name.clone());
         name
@@ -73,7 +74,10 @@ mod tests {
         let x = names.side(Some("x"), 3, false);
         assert_eq!(names.side(Some("x"), 3, false), x);
         assert_eq!(names.side(Some("x"), 4, false).name, "x_4");
-        assert_eq!((names.side(None, 3, false).name, names.side(None, 3, true).name), ("dim_3".into(), "dim_3_3".into()));
+        assert_eq!(
+            (names.side(None, 3, false).name, names.side(None, 3, true).name),
+            ("dim_3".into(), "dim_3_3".into())
+        );
         assert_eq!(names.variable("/x", &[x.clone()]), "x");
         // Only coordinates may have the name of a dimension.
         assert_eq!(names.variable("/dim_3", &[x.clone(), x.clone()]), "dim_3_2");
