@@ -82,7 +82,8 @@ pub(super) fn run(args: &Convert, target: Target, session: &Session) -> Outcome 
         return Ok(Answer::of(!stopped && !things.is_empty()));
     }
     let sources: Vec<_> = things.iter().map(|(_, thing)| thing.source()).collect();
-    let written = session.watched("converting", &sources, || write(args.files.place(), target, &data, &things));
+    let written =
+        session.watched("converting", &sources, || write(args.files.place(), target, &data, &things));
     let size = written.map_err(|stop| match stop {
         Stop::Read(error) => Failure::of(input, &error),
         Stop::Write(error) => Failure::Unwritten(output.clone(), error.to_string()),
