@@ -99,7 +99,11 @@ impl Cached {
         // The query of a URL can be a secret, so only its checksum is written.
         let query = checksum(url.as_bytes());
         let identity = format!("{}\n{query:016x}\n{etag}\n{}", store.name(), store.size());
-        let name = format!("{:016x}{:016x}", checksum(identity.as_bytes()), checksum(identity.to_uppercase().as_bytes()));
+        let name = format!(
+            "{:016x}{:016x}",
+            checksum(identity.as_bytes()),
+            checksum(identity.to_uppercase().as_bytes())
+        );
         let folder = place.folder.join(name);
         fs::create_dir_all(&folder).map_err(|error| Error::io("create", error).in_file(&folder, None))?;
         let known = known(&folder, &identity);
@@ -165,7 +169,8 @@ impl Cached {
             }
             state.written = bound::sum(state.written, total);
             // Others write too, so the space is counted again from time to time.
-            bound::sum(state.counted, state.written) > self.place.bytes || state.written > self.place.bytes / 8
+            bound::sum(state.counted, state.written) > self.place.bytes
+                || state.written > self.place.bytes / 8
         };
         if full {
             let left = tidy(&self.place);
@@ -176,13 +181,15 @@ impl Cached {
 
     fn write(&self, ranges: &[Range<u64>], pieces: &[Vec<u8>]) -> Option<Vec<(u64, Kept)>> {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
-        let sums = ranges.iter().zip(pieces).map(|(range, piece)| (range.start, length(range), checksum(piece)));
+        let sums =
+            ranges.iter().zip(pieces).map(|(range, piece)| (range.start, length(range), checksum(piece)));
         let head = Head { identity: self.identity.clone(), ranges: sums.collect() };
         let bytes = head.encode();
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).ok()?.as_nanos();
         let name = format!("{now:x}-{:x}-{number:x}", std::process::id());
-        let (unnamed, named) = (self.folder.join(format!(".{name}")), self.folder.join(format!("{name}.{PACK}")));
+        let (unnamed, named) =
+            (self.folder.join(format!(".{name}")), self.folder.join(format!("{name}.{PACK}")));
         let write = || -> std::io::Result<()> {
             let mut file = File::create_new(&unnamed)?;
             file.write_all(&bytes)?;
@@ -335,7 +342,9 @@ impl Head {
 fn known(folder: &Path, identity: &str) -> BTreeMap<u64, Kept> {
     let mut all: BTreeMap<u64, Kept> = BTreeMap::new();
     for path in packs(folder) {
-        let Some((head, len)) = Head::read(&path).filter(|(head, _)| head.identity == identity) else { continue };
+        let Some((head, len)) = Head::read(&path).filter(|(head, _)| head.identity == identity) else {
+            continue;
+        };
         for (start, kept) in head.kept(&path, len) {
             if all.get(&start).is_none_or(|other| other.len < kept.len) {
                 all.insert(start, kept);
@@ -392,7 +401,8 @@ fn tidy(place: &Place) -> u64 {
 fn is_unnamed(path: &Path) -> bool {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let hexadecimal = |part: &str| part.bytes().all(|byte| byte.is_ascii_hexdigit());
-    name.strip_prefix('.').is_some_and(|rest| rest.split('-').count() == 3 && rest.split('-').all(hexadecimal))
+    name.strip_prefix('.')
+        .is_some_and(|rest| rest.split('-').count() == 3 && rest.split('-').all(hexadecimal))
 }
 
 /// Computes a checksum that a change of any eight adjacent bytes changes: FNV-1a over words.
@@ -408,6 +418,7 @@ fn checksum(bytes: &[u8]) -> u64 {
 }
 
 #[cfg(test)]
+#[allow(clippy::single_range_in_vec_init, reason = "one range is meant")]
 mod tests {
     use super::*;
 
@@ -449,7 +460,11 @@ mod tests {
     }
 
     /// A cache, and what it asks the server for.
-    fn cached(folder: &Path, bytes: u64, etag: &'static str) -> (Box<dyn Store>, Arc<Mutex<Vec<Range<u64>>>>) {
+    fn cached(
+        folder: &Path,
+        bytes: u64,
+        etag: &'static str,
+    ) -> (Box<dyn Store>, Arc<Mutex<Vec<Range<u64>>>>) {
         let asked = Arc::new(Mutex::new(Vec::new()));
         let store = Box::new(Counting { etag, asked: asked.clone() });
         let place = Place { folder: folder.to_path_buf(), bytes };

@@ -166,22 +166,24 @@ fn answer(mut connection: &TcpStream, contents: &Mutex<Contents>, fault: Fault) 
             let numbers: Vec<u32> = parts.keys().copied().collect();
             assert_eq!(numbers, (1..=parts.len() as u32).collect::<Vec<_>>());
             contents.objects.insert(path.into(), parts.into_values().flatten().collect());
-            say(200, "", "<CompleteMultipartUploadResult><ETag>\"1\"</ETag></CompleteMultipartUploadResult>")?;
+            say(
+                200,
+                "",
+                "<CompleteMultipartUploadResult><ETag>\"1\"</ETag></CompleteMultipartUploadResult>",
+            )?;
         }
         ("DELETE", Some(id), _) => {
             contents.uploads.remove(id);
             say(204, "", "")?;
         }
-        ("HEAD", ..) => {
-            match contents.objects.get(path) {
-                Some(object) => write!(
-                    connection,
-                    "HTTP/1.1 200 X\r\nContent-Length: {}\r\n{tag}Last-Modified: Wed, 21 Oct 2026 07:28:00 GMT\r\n\r\n",
-                    object.len()
-                )?,
-                None => write!(connection, "HTTP/1.1 404 X\r\nContent-Length: 0\r\n\r\n")?,
-            }
-        }
+        ("HEAD", ..) => match contents.objects.get(path) {
+            Some(object) => write!(
+                connection,
+                "HTTP/1.1 200 X\r\nContent-Length: {}\r\n{tag}Last-Modified: Wed, 21 Oct 2026 07:28:00 GMT\r\n\r\n",
+                object.len()
+            )?,
+            None => write!(connection, "HTTP/1.1 404 X\r\nContent-Length: 0\r\n\r\n")?,
+        },
         _ => say(405, "", "")?,
     }
     Ok(true)
@@ -210,7 +212,10 @@ fn short_and_long_files_arrive() {
         // A file that exists stays, unless it is to be replaced.
         for len in [10, LONG] {
             let error = upload(&bytes(len), ADDRESS, &options, false).unwrap_err();
-            assert!(error.to_string().contains("exists already") && error.to_string().contains(ADDRESS), "{error}");
+            assert!(
+                error.to_string().contains("exists already") && error.to_string().contains(ADDRESS),
+                "{error}"
+            );
         }
         assert!(exists(ADDRESS, &options).unwrap());
         assert!(store.object().unwrap() == bytes(LONG));

@@ -127,10 +127,7 @@ impl AsyncFile {
     ///
     /// # Errors
     /// Those of the work; `Io` if no thread can be started.
-    pub fn run<T: Send + 'static>(
-        &self,
-        work: impl FnOnce(&File) -> Result<T> + Send + 'static,
-    ) -> Work<T> {
+    pub fn run<T: Send + 'static>(&self, work: impl FnOnce(&File) -> Result<T> + Send + 'static) -> Work<T> {
         let file = self.file.clone();
         self.workers.run(move || work(&file))
     }
@@ -139,10 +136,7 @@ impl AsyncFile {
     ///
     /// # Errors
     /// As [`File::array`] and [`Array::read`](crate::Array::read).
-    pub fn read<T: Element + Send + 'static>(
-        &self,
-        path: &str,
-    ) -> Work<Vec<T>> {
+    pub fn read<T: Element + Send + 'static>(&self, path: &str) -> Work<Vec<T>> {
         let path = path.to_owned();
         self.run(move |file| file.array(&path)?.read())
     }
@@ -151,11 +145,7 @@ impl AsyncFile {
     ///
     /// # Errors
     /// As [`File::array`] and [`Array::read_slab`](crate::Array::read_slab).
-    pub fn read_slab<T: Element + Send + 'static>(
-        &self,
-        path: &str,
-        slab: &Slab,
-    ) -> Work<Vec<T>> {
+    pub fn read_slab<T: Element + Send + 'static>(&self, path: &str, slab: &Slab) -> Work<Vec<T>> {
         let (path, slab) = (path.to_owned(), slab.clone());
         self.run(move |file| file.array(&path)?.read_slab(&slab))
     }

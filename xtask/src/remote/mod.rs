@@ -64,8 +64,8 @@ pub(crate) fn task(mut args: Args) -> Result {
         let path = root().join(DOCUMENT);
         let text = fs::read_to_string(&path).about(&path)?;
         fs::write(&path, published(&text, &table.render(delay, rate))).about(&path)?;
-        let panels =
-            PANELS.map(|(name, title)| picture::Panel { title: title.to_owned(), requests: server.kept(name) });
+        let panels = PANELS
+            .map(|(name, title)| picture::Panel { title: title.to_owned(), requests: server.kept(name) });
         let file = folder.join(PICTURED);
         let size = file.metadata().about(&file)?.len();
         let path = root().join(PICTURE);

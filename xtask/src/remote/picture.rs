@@ -32,7 +32,8 @@ const MIB: f64 = 1_048_576.0;
 
 /// Draws the panels below each other, with one axis of time. Time goes to the right, and the file begins at the top of each panel.
 pub(super) fn draw(panels: &[Panel], size: u64) -> String {
-    let latest = panels.iter().flat_map(|panel| &panel.requests).map(|request| request.time.end).fold(1.0, f64::max);
+    let latest =
+        panels.iter().flat_map(|panel| &panel.requests).map(|request| request.time.end).fold(1.0, f64::max);
     let step = [10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0, 2000.0, 5000.0]
         .into_iter()
         .find(|step| latest / step <= 14.0)
@@ -47,11 +48,21 @@ pub(super) fn draw(panels: &[Panel], size: u64) -> String {
         let top = TOP + (HEIGHT + GAP) * number as f64;
         let y = |byte: u64| top + byte as f64 / size.max(1) as f64 * HEIGHT;
         // A string takes every text.
-        let _ = writeln!(svg, "<text x=\"{LEFT}\" y=\"{:.1}\" font-size=\"13\">{}</text>", top - 8.0, panel.title);
+        let _ = writeln!(
+            svg,
+            "<text x=\"{LEFT}\" y=\"{:.1}\" font-size=\"13\">{}</text>",
+            top - 8.0,
+            panel.title
+        );
         for mib in (0u32..).map(|line| line * 4).take_while(|mib| f64::from(*mib) * MIB <= size as f64) {
             let at = y(u64::from(mib) << 20);
             let _ = writeln!(svg, "<path d=\"M{LEFT} {at:.1}H{:.1}\" stroke=\"#ddd\"/>", WIDTH - RIGHT);
-            let _ = writeln!(svg, "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{mib} MiB</text>", LEFT - 6.0, at + 4.0);
+            let _ = writeln!(
+                svg,
+                "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{mib} MiB</text>",
+                LEFT - 6.0,
+                at + 4.0
+            );
         }
         for request in &panel.requests {
             let (from, to) = (x(request.time.start), x(request.time.end));
@@ -68,7 +79,11 @@ pub(super) fn draw(panels: &[Panel], size: u64) -> String {
     let bottom = height - GAP - 14.0 + 16.0;
     let mut time = 0.0;
     while time <= latest {
-        let _ = writeln!(svg, "<text x=\"{:.1}\" y=\"{bottom:.1}\" text-anchor=\"middle\">{time} ms</text>", x(time));
+        let _ = writeln!(
+            svg,
+            "<text x=\"{:.1}\" y=\"{bottom:.1}\" text-anchor=\"middle\">{time} ms</text>",
+            x(time)
+        );
         time += step;
     }
     svg.push_str("</svg>\n");
@@ -87,7 +102,9 @@ mod tests {
         let other = panel("many", (0..5).map(|i| request(f64::from(i) * 61.0, 0..100)).collect());
         let svg = draw(&[mine, other], 10 << 20);
         assert_eq!(svg.matches("fill-opacity").count(), 7);
-        assert!(svg.contains(">few</text>") && svg.contains(">8 MiB</text>") && svg.contains(">300 ms</text>"));
+        assert!(
+            svg.contains(">few</text>") && svg.contains(">8 MiB</text>") && svg.contains(">300 ms</text>")
+        );
         assert!(!svg.contains("NaN") && svg.ends_with("</svg>\n"));
     }
 }

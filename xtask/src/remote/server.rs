@@ -115,7 +115,9 @@ fn talk(connection: &TcpStream, settings: &Settings, log: &Mutex<Log>) -> io::Re
             if line.is_empty() {
                 break;
             }
-            if let Some((_, value)) = line.split_once(':').filter(|(name, _)| name.eq_ignore_ascii_case("range")) {
+            if let Some((_, value)) =
+                line.split_once(':').filter(|(name, _)| name.eq_ignore_ascii_case("range"))
+            {
                 range = Some(value.trim().to_owned());
             }
         }
@@ -148,7 +150,8 @@ fn answer(
         }
         "/_log" => {
             let log = log.lock().unwrap_or_else(PoisonError::into_inner);
-            return out.write_all(text(&format!("{} {} {}", log.spans.len(), log.depth(), log.sent)).as_bytes());
+            return out
+                .write_all(text(&format!("{} {} {}", log.spans.len(), log.depth(), log.sent)).as_bytes());
         }
         _ => std::thread::sleep(settings.delay),
     }
@@ -159,9 +162,10 @@ fn answer(
     let size = file.metadata()?.len();
     let found = range.and_then(|range| part(range, size));
     let (status, place) = match &found {
-        Some(range) => {
-            ("206 Partial Content", format!("Content-Range: bytes {}-{}/{size}\r\n", range.start, range.end - 1))
-        }
+        Some(range) => (
+            "206 Partial Content",
+            format!("Content-Range: bytes {}-{}/{size}\r\n", range.start, range.end - 1),
+        ),
         None => ("200 OK", String::new()),
     };
     let body = found.unwrap_or(0..size);

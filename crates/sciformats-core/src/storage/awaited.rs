@@ -126,7 +126,10 @@ struct Shared {
 impl std::fmt::Debug for Shared {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let queue = self.lock();
-        f.debug_struct("Shared").field("threads", &queue.threads).field("idle", &queue.idle).finish_non_exhaustive()
+        f.debug_struct("Shared")
+            .field("threads", &queue.threads)
+            .field("idle", &queue.idle)
+            .finish_non_exhaustive()
     }
 }
 
@@ -172,7 +175,10 @@ impl Workers {
     /// Returns workers of which at most this many, but at least one, work at the same time.
     pub fn new(most: usize) -> Self {
         let queue = Queue { jobs: VecDeque::new(), threads: 0, idle: 0, closed: false };
-        Self { shared: Arc::new(Shared { queue: Mutex::new(queue), ready: Condvar::new() }), most: most.max(1) }
+        Self {
+            shared: Arc::new(Shared { queue: Mutex::new(queue), ready: Condvar::new() }),
+            most: most.max(1),
+        }
     }
 
     /// Lets a thread do `work`, whose result the future returns. Work whose future was dropped before a thread took it is not done.

@@ -139,7 +139,10 @@ impl Place {
     }
 
     /// Drives a request to its end with a runtime of its own.
-    pub(super) fn wait<T: Send>(&self, request: impl Future<Output = object_store::Result<T>> + Send) -> Result<T> {
+    pub(super) fn wait<T: Send>(
+        &self,
+        request: impl Future<Output = object_store::Result<T>> + Send,
+    ) -> Result<T> {
         let drive = || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
             runtime.map(|runtime| runtime.block_on(request))

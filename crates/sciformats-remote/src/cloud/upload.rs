@@ -82,11 +82,7 @@ struct Upload {
 }
 
 /// Sends all parts, several at the same time. The first error ends it.
-fn send(
-    place: &Place,
-    (file, length): (&(impl ReadAt + ?Sized), u64),
-    upload: &Mutex<Upload>,
-) -> Result<()> {
+fn send(place: &Place, (file, length): (&(impl ReadAt + ?Sized), u64), upload: &Mutex<Upload>) -> Result<()> {
     let size = file.size();
     let work = || -> Result<()> {
         loop {

@@ -6,7 +6,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 const FEWEST: usize = 4;
 
 /// A batch uses more than this many connections only if each of them makes several requests.
-pub(crate) const USUAL: usize = 64;
+const USUAL: usize = 64;
 
 /// The number of requests that each further connection makes.
 const WORTH: usize = 4;

@@ -41,7 +41,8 @@ pub(crate) fn run(args: &Repack, session: &Session) -> Outcome {
     let file = Arc::new(session.open_whole(input)?);
     let before = size(input);
     // The new file is read back as a whole and compared with the old one before it takes its place.
-    let mut unfinished = Unfinished::beside(args.files.place()).map_err(|error| broken(&args.files, &error))?;
+    let mut unfinished =
+        Unfinished::beside(args.files.place()).map_err(|error| broken(&args.files, &error))?;
     let place = unfinished.path().to_path_buf();
     let new = place.as_path();
     let lost = session.watched("repacking", &[&file], || rewrite(args, (&file, new), session))?;

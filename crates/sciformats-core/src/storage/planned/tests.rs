@@ -67,7 +67,10 @@ fn a_read_that_was_not_expected_brings_its_window() {
         file.read_at(6 * MIB + step * 65_000, 1000).unwrap();
     }
     let half = MIB / 2;
-    assert_eq!(file.ranges().asked(), [[6 * MIB + half..10 * MIB + half], [10 * MIB + half..18 * MIB + half]]);
+    assert_eq!(
+        file.ranges().asked(),
+        [[6 * MIB + half..10 * MIB + half], [10 * MIB + half..18 * MIB + half]]
+    );
     let statistics = file.statistics();
     assert_eq!((statistics.requests, statistics.batches, statistics.bytes), (3, 3, 14 * MIB));
     assert!(statistics.unread > 13 * MIB);

@@ -4,8 +4,8 @@ use crate::chunk::index::{Bounds, Index, StoredChunk, Visit};
 use crate::space::context::Budget;
 use crate::spec::Address;
 use crate::spec::btree_v1::{ChunkNode, Prefix};
-use sciformats_core::{Result, bound};
 use sciformats_core::fault::{Fault, FaultKind, locate};
+use sciformats_core::{Result, bound};
 use std::ops::ControlFlow;
 
 impl Index<'_> {
