@@ -157,5 +157,5 @@ def _blocks(variable: Variable) -> Iterator[tuple[Any, Any]]:
         batch.append(part)
         bytes_ += lazy.dtype.itemsize * math.prod(each.stop - each.start for each in part)
         if bytes_ >= _TOGETHER or number + 1 == len(parts):
-            yield from zip(batch, dask.compute(*(lazy[each] for each in batch)))  # type: ignore[no-untyped-call]
+            yield from zip(batch, dask.compute(*(lazy[each] for each in batch)))  # type: ignore[attr-defined, no-untyped-call]
             batch, bytes_ = [], 0
