@@ -42,7 +42,7 @@ pub(crate) fn undo_hdf5<'py>(
 pub(crate) fn undo_blosc2<'py>(
     py: Python<'py>,
     chunk: PyBackedBytes,
-    (chunks, blocks): (Vec<u64>, Vec<u64>),
+    sides: (Vec<u64>, Vec<u64>),
     width: u64,
 ) -> PyResult<Bound<'py, PyBytes>> {
     let undone = py.detach(|| {
@@ -51,7 +51,7 @@ pub(crate) fn undo_blosc2<'py>(
             .with_threads(1)
             .with_registry(sciformats::filters::blosc2());
         let bytes = sciformats::cframe::decompress_with(&chunk, &options)?;
-        arranged(&bytes, (&chunks, &blocks), width)
+        arranged(&bytes, (&sides.0, &sides.1), width)
     });
     Ok(PyBytes::new(py, &undone.map_err(|error| raise(&error, None))?))
 }
