@@ -223,7 +223,13 @@ impl Dataset {
     }
 
     /// Checks that a chunk of `len` bytes after its filters can be stored.
-    fn check_chunk(&mut self, output: &mut Output, registry: &Registry, scaled: &[u64], len: u64) -> Result<()> {
+    fn check_chunk(
+        &mut self,
+        output: &mut Output,
+        registry: &Registry,
+        scaled: &[u64],
+        len: u64,
+    ) -> Result<()> {
         let wrong = |problem: &'static str| Err(Error::usage("chunk", problem));
         self.sound()?;
         self.flush_tail(output, registry)?;

@@ -259,7 +259,8 @@ impl Output {
             Some(pages) => pages.keep_front(end, room),
             None => end.checked_add(room).inspect(|after| self.front = end..*after),
         };
-        let after = kept.filter(|after| after.checked_add(self.base).is_some_and(|end| end < i64::MAX.cast_unsigned()));
+        let after = kept
+            .filter(|after| after.checked_add(self.base).is_some_and(|end| end < i64::MAX.cast_unsigned()));
         self.end = after.ok_or_else(|| Error::usage("file", "would become longer than 2^63 bytes"))?;
         Ok(())
     }

@@ -96,9 +96,8 @@ impl Dataset {
             let sides = within.ranges().iter().zip(&layout.dimensions);
             sides.map(|(range, side)| at(range).checked_div(*side).unwrap_or(0)).collect()
         };
-        let last = |range: &Range| {
-            bound::sum(range.start, bound::product(bound::left(range.count, 1), range.step))
-        };
+        let last =
+            |range: &Range| bound::sum(range.start, bound::product(bound::left(range.count, 1), range.step));
         let bounds = Bounds { first: places(|range| range.start), last: places(last) };
         let mut ended = Ok(());
         self.visit_chunks(&bounds, &mut |chunk| match chunk.and_then(&mut *visit) {
