@@ -171,7 +171,7 @@ def csv():
     run("sql", f'SELECT {quoted} FROM "first.h5:/t"', "-o", "out.csv", "--force")
     found = pyarrow.csv.read_csv(f"{FOLDER}/out.csv")
     columns(found, TABLE, names)
-    columns(pandas.read_csv(f"{FOLDER}/out.csv"), TABLE, names)
+    columns(pandas.read_csv(f"{FOLDER}/out.csv", float_precision="round_trip"), TABLE, names)
 
 
 def foreign():
