@@ -12,7 +12,6 @@ mod file;
 mod hdf5;
 mod program;
 mod storage;
-mod table;
 
 use pyo3::prelude::*;
 
@@ -27,6 +26,4 @@ mod _sciformats {
     use crate::hdf5::{Edit, Node, edit_hdf5, open_hdf5};
     #[pymodule_export]
     use crate::program::run;
-    #[pymodule_export]
-    use crate::table::{Answer, Part, Table, open_table, run_query};
 }
