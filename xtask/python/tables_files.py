@@ -260,7 +260,7 @@ def of_others(folder):
             state.particles.N = 2
             state.log = {"energy": numpy.array([step * 0.5]), "tensor": numpy.arange(6.0) + step}
             file.append(state)
-    yield path, "/log", {"step": [step * 10 for step in range(50)], "energy": [step * 0.5 for step in range(50)], "tensor": [[part + step for part in range(6)] for step in range(50)]}
+    yield path, "/log", {"configuration/step": [step * 10 for step in range(50)], "log/energy": [step * 0.5 for step in range(50)], "log/tensor": [[part + step for part in range(6)] for step in range(50)]}
     import astropy.table
 
     path = f"{folder}/stars.asdf"
