@@ -160,7 +160,7 @@ def arrow():
     path = f"{FOLDER}/out.arrow"
     names = [name for name in TABLE.column_names if name not in ("when", "three")]
     columns(pyarrow.feather.read_table(path), TABLE, [*names, "three"])
-    columns(polars.read_ipc(path, memory_map=False), TABLE, names)
+    columns(polars.read_ipc(path), TABLE, names)
     columns(pandas.read_feather(path), TABLE, names)
 
 
@@ -171,7 +171,7 @@ def csv():
     run("sql", f'SELECT {quoted} FROM "first.h5:/t"', "-o", "out.csv", "--force")
     found = pyarrow.csv.read_csv(f"{FOLDER}/out.csv")
     columns(found, TABLE, names)
-    columns(pandas.read_csv(f"{FOLDER}/out.csv"), TABLE, names)
+    columns(pandas.read_csv(f"{FOLDER}/out.csv", float_precision="round_trip"), TABLE, names)
 
 
 def foreign():

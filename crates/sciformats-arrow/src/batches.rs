@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions, RecordBatchReader};
 use arrow_buffer::BooleanBuffer;
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
-use sciformats_conventions::sciformats::{Error, Kind, Result};
-use sciformats_conventions::{Column, Dataset, Meaning, Table};
+use sciformats_conventions::sciformats::{ElementType, Error, Kind, Result};
+use sciformats_conventions::{Column, Dataset, Meaning, Table, Variable};
 
 use crate::ahead::Ahead;
 use crate::decode::{self, internal};
@@ -190,8 +190,8 @@ impl Iterator for Cuts {
     }
 }
 
-/// Returns the table at a path. An array is a table with one column, and so is a group of arrays of one length with
-/// a column for each.
+/// Returns the table at a path. An array is a table with one column, after those of its coordinates if it has one
+/// dimension; and so is a group of arrays of one length with a column for each.
 ///
 /// # Errors
 ///
@@ -199,13 +199,43 @@ impl Iterator for Cuts {
 pub fn table(data: &Dataset, path: &str) -> Result<Table> {
     let found = match data.meaning(path)? {
         Some(Meaning::Table(table)) => return Ok(table),
-        Some(Meaning::Variable(variable)) if !variable.shape().is_empty() => vec![*variable],
+        Some(Meaning::Variable(variable))
+            if matches!(variable.stored().element, ElementType::Compound(_)) =>
+        {
+            match Table::of_records(variable.node())? {
+                Some(table) if variable.is_stored() => return Ok(table),
+                _ => vec![*variable],
+            }
+        }
+        Some(Meaning::Variable(variable)) if !variable.shape().is_empty() => {
+            with_coordinates(data, *variable)?
+        }
         None if data.node(path)?.kind()? == Kind::Group => data.variables(path)?,
         _ => Vec::new(),
     };
     Table::of_variables(path, found).ok_or_else(|| {
         Error::usage("path", format!("{path} is neither a table nor a group of arrays of one length"))
     })
+}
+
+/// Returns a variable along one dimension after its coordinates.
+fn with_coordinates(data: &Dataset, variable: Variable) -> Result<Vec<Variable>> {
+    let mut found: Vec<Variable> = Vec::new();
+    if let ([length], [dimension]) = (variable.shape().as_slice(), variable.dimensions.as_slice()) {
+        let own = dimension.path.iter().filter(|_| dimension.has_values);
+        for path in own.chain(variable.coordinates.iter().map(|coordinate| &coordinate.path)) {
+            if path == variable.path() || found.iter().any(|known| known.path() == path) {
+                continue;
+            }
+            if let Some(Meaning::Variable(of)) = data.meaning(path)?
+                && of.shape() == [*length]
+            {
+                found.push(*of);
+            }
+        }
+    }
+    found.push(variable);
+    Ok(found)
 }
 
 impl Batches {

@@ -76,8 +76,8 @@ fn unit(units: &TimeUnits) -> TimeUnit {
     let of = match step {
         _ if units.calendar() == Calendar::Standard => TimeUnit::Nanosecond,
         1_000 => TimeUnit::Microsecond,
-        1_000_000 => TimeUnit::Millisecond,
-        1_000_000_000 => TimeUnit::Second,
+        // Parquet has no seconds.
+        1_000_000 | 1_000_000_000 => TimeUnit::Millisecond,
         _ => TimeUnit::Nanosecond,
     };
     if origin.checked_rem(length(of)) == Some(0) { of } else { TimeUnit::Nanosecond }

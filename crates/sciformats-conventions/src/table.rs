@@ -381,6 +381,16 @@ impl Table {
         self.index.iter().chain(&self.columns)
     }
 
+    /// Creates a table whose columns are the fields of records, as they are stored; `None` if the object is no list of
+    /// records.
+    ///
+    /// # Errors
+    ///
+    /// An error if the object cannot be read.
+    pub fn of_records(node: &Node) -> Result<Option<Self>> {
+        crate::conventions::plain::records(node)
+    }
+
     /// Creates a table whose columns are arrays; `None` if there are none, or if they have different lengths.
     pub fn of_variables(path: impl Into<String>, variables: Vec<Variable>) -> Option<Self> {
         let rows = variables.first()?.shape().first().copied()?;

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use arrow_array::ArrayRef;
 use arrow_schema::{DataType, SchemaRef};
+use sciformats_conventions::sciformats::hdf5_pure::values::{Empty, FixedString};
 use sciformats_conventions::sciformats::hdf5_pure::{Datatype, ObjectId, Range, Slab, Writer};
 use sciformats_conventions::sciformats::{Error, Result};
 
@@ -45,19 +46,24 @@ pub(super) fn write(table: &dyn Scan, (file, place): (&Path, &str), options: &Wr
     }
     for (at, field) in schema.fields().iter().enumerate() {
         if taste == Taste::PyTables {
-            writer.attribute(id, &format!("FIELD_{at}_NAME"), field.name().as_str())?;
+            writer.attribute(id, &format!("FIELD_{at}_NAME"), FixedString(field.name()))?;
         }
         let units = units(field.data_type()).or_else(|| field.metadata().get("units").cloned());
         if let Some(units) = units {
-            writer.attribute(id, &format!("{}.units", field.name()), units.as_str())?;
+            let name = format!("{}.units", field.name());
+            match taste {
+                Taste::PyTables => writer.attribute(id, &name, FixedString(&units))?,
+                Taste::Plain => writer.attribute(id, &name, units.as_str())?,
+            }
         }
     }
     if taste == Taste::PyTables {
         let count = i64::try_from(rows).map_err(|_| Error::usage("rows", "are too many for PyTables"))?;
         writer.attribute(id, "NROWS", count)?;
-        for (name, text) in [("CLASS", "TABLE"), ("VERSION", "2.7"), ("TITLE", ""), ("FLAVOR", "numpy")] {
-            writer.attribute(id, name, text)?;
+        for (name, text) in [("CLASS", "TABLE"), ("VERSION", "2.7"), ("FLAVOR", "numpy")] {
+            writer.attribute(id, name, FixedString(text))?;
         }
+        writer.attribute(id, "TITLE", untitled())?;
     }
     writer.finish()?;
     Ok(rows)
@@ -165,18 +171,22 @@ fn append(
     Ok(rows)
 }
 
+/// The empty title of `PyTables`, which only reads texts of variable length that are not empty.
+fn untitled() -> Empty {
+    Empty(Datatype::fixed_string(1))
+}
+
 /// Creates the groups above a table.
 fn parents(writer: &mut Writer, place: &str, taste: Taste) -> Result<()> {
     let marked = |group: &mut sciformats_conventions::sciformats::hdf5_pure::GroupWriter<'_>| -> Result<()> {
-        for (name, text) in [("CLASS", "GROUP"), ("VERSION", "1.0"), ("TITLE", "")] {
-            group.attribute(name, text)?;
-        }
+        group.attribute("CLASS", FixedString("GROUP"))?.attribute("VERSION", FixedString("1.0"))?;
+        group.attribute("TITLE", untitled())?;
         Ok(())
     };
     if taste == Taste::PyTables {
         let mut root = writer.root();
         marked(&mut root)?;
-        root.attribute("PYTABLES_FORMAT_VERSION", "2.1")?;
+        root.attribute("PYTABLES_FORMAT_VERSION", FixedString("2.1"))?;
     }
     let ends = place.match_indices('/').map(|(at, _)| at).filter(|&at| at > 0);
     for end in ends {

@@ -13,9 +13,10 @@ pub(super) struct Named {
 
 /// Returns the files that a name means; there are none if nothing has this name.
 pub(super) fn find(name: &str) -> Named {
-    let ends = name.rmatch_indices(":/").map(|(at, _)| at);
-    // A file may have such a name as a whole; otherwise the first part that is a file counts.
-    for end in std::iter::once(name.len()).chain(ends) {
+    let mut ends: Vec<usize> = name.match_indices(":/").map(|(at, _)| at).collect();
+    ends.push(name.len());
+    // A file may have such a name as a whole; otherwise the longest part that is a file counts.
+    for end in ends.into_iter().rev() {
         let (file, path) = name.split_at_checked(end).unwrap_or((name, ""));
         let path = path.strip_prefix(':').map(str::to_owned);
         if !file.is_empty() && Path::new(file).exists() {
