@@ -212,7 +212,7 @@ function head(info, of) {
   else what.push(info.kind === "group" ? "group" : info.type ?? info.kind);
   const text = meaning?.long_name ?? meaning?.standard_name;
   if (text) what.push(`, ${text}`);
-  const elsewhere = (info.storage ?? []).some(([key, value]) => key === "layout" && /virtual|external/.test(value));
+  const elsewhere = (info.storage ?? []).some(([key, value]) => (key === "layout" && /virtual|external/.test(value)) || key === "storage");
   const title = h("h1", {}, parts.at(-1) ?? state.file.name);
   if (parts.length === 0) title.append(...state.file.about.conventions.map((name) => h("span", { class: "badge" }, name)));
   $("head").replaceChildren(crumbs, title, h("p", { class: "what" }, what), ...[info.error, info.path === "/" && state.file.about.damage, info.path === "/" && state.file.about.cut && `The file was cut short: it has ${size(state.file.size)} of ${size(state.file.about.cut)}.`]

@@ -26,6 +26,7 @@ const UNSAFE: &[&str] = &[
     "crates/cframe/src/codec/simd/mod.rs",
     "crates/sciformats-core/src/storage/access.rs",
     "crates/sciformats-core/src/storage/mmap.rs",
+    "crates/sciformats-web/src/abi.rs",
 ];
 
 /// Functions whose result depends on the machine's byte order.

@@ -7,6 +7,8 @@ use std::net::TcpStream;
 use std::ops::Range;
 use std::time::{Duration, UNIX_EPOCH};
 
+use sciformats_core::bound;
+
 use super::Site;
 
 /// The longest line and the longest head of a request.
@@ -258,10 +260,10 @@ fn range(text: &str, size: u64) -> Asked {
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let number = |text: &str| text.parse::<u64>().unwrap_or(u64::MAX); // a bound: more than any file has
     let (start, end) = match (first.trim(), last.trim()) {
-        ("", last) if digits(last) => (size.checked_sub(number(last)).unwrap_or(0), size),
+        ("", last) if digits(last) => (bound::left(size, number(last)), size),
         (first, "") if digits(first) => (number(first), size),
         (first, last) if digits(first) && digits(last) => {
-            let end = number(last).checked_add(1).unwrap_or(u64::MAX).min(size); // a bound
+            let end = bound::sum(number(last), 1).min(size);
             if number(last) < number(first) {
                 return Asked::Whole;
             }
