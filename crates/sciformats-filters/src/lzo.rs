@@ -1,4 +1,4 @@
-//! LZO (filter 305), with which old versions of PyTables compressed: LZO1X, written from the description of its format.
+//! LZO (filter 305), with which old versions of `PyTables` compressed: LZO1X, written from the description of its format.
 //!
 //! The client data values: a level without effect, the version of the node times ten, the kind of the node (0: a table).
 //!

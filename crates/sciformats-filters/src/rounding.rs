@@ -138,9 +138,9 @@ impl Filter for Rounding {
         };
         let mut out = input.to_vec();
         if size == 4 {
-            replace::<4>(&mut out, round)
+            replace::<4>(&mut out, round);
         } else {
-            replace::<8>(&mut out, round)
+            replace::<8>(&mut out, round);
         }
         Ok(Some(out))
     }

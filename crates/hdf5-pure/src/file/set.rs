@@ -206,7 +206,7 @@ impl Striped {
             let first = bound::product(bound::sum(bound::product(row, count), i), stripe);
             Some(bound::sum(bound::sum(first, last.checked_rem(stripe)?), 1))
         };
-        let len = (0..).zip(subfiles.iter().map(|subfile| subfile.size())).filter_map(end).max().unwrap_or(0); // a bound
+        let len = (0..).zip(subfiles.iter().map(ReadAt::size)).filter_map(end).max().unwrap_or(0); // a bound
         Self { subfiles, stripe, len }
     }
 }

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use asdf_core::structure::{BlockHeader, Label};
+use asdf_core::structure::{BlockHeader, Label, NdArray, Source};
 use asdf_core::{Asdf, Checksum, OpenOptions, Tree};
 use sciformats_core::{Limits, ReadAt, Result, bound, slab};
 
@@ -21,6 +21,8 @@ const HEADER: u64 = BlockHeader::SIZE as u64;
 /// The head of a file without one.
 const HEAD: &str =
     "#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n--- !core/asdf-1.1.0\n";
+/// The directives of a tree.
+const DIRECTIVES: &[u8] = b"%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n";
 /// The tag of arrays.
 const ARRAY: &str = "!<tag:stsci.edu:asdf/core/ndarray-1.0.0>";
 /// The largest tree that is read.
@@ -67,9 +69,12 @@ pub(crate) fn examine(source: &Arc<dyn ReadAt>, scan: Scan) -> Result<Found> {
     let candidates = scan.candidates.clone();
     let mut notes = Notes::new(source, scan);
     let index = index(&**source, &mut notes)?;
-    let (slots, listed) = blocks(&**source, &candidates, &index, &mut notes)?;
+    let (mut slots, listed) = blocks(&**source, &candidates, &index, &mut notes)?;
     let first = slots.first().map(|slot| slot.offset);
     let text = text(&**source, first.or(index.as_ref().map(|(at, _)| *at)), &mut notes)?;
+    if let Some(text) = &text {
+        absent(&**source, &text.bytes, &mut slots, &mut notes);
+    }
     // The first view has the blocks as they are stored.
     let view = splice(source, text.as_ref().map_or(HEAD.as_bytes(), |text| &text.bytes), &slots, None)?;
     let options = OpenOptions::default();
@@ -361,6 +366,58 @@ struct Text {
     mended: bool,
 }
 
+/// Adds the blocks that arrays of the tree name and that are behind the end of the file.
+fn absent(source: &dyn ReadAt, text: &[u8], slots: &mut Vec<Slot>, notes: &mut Notes) {
+    let start = text.windows(5).position(|window| window == b"%YAML").unwrap_or(0);
+    let Ok(tree) = Tree::parse_at(text.get(start..).unwrap_or_default(), 0, &Limits::default()) else {
+        return;
+    };
+    let mut needed: BTreeMap<usize, u64> = BTreeMap::new();
+    for node in tree.reachable() {
+        if tree.entries(node).is_none() {
+            continue;
+        }
+        let Ok(array) = NdArray::from_node(&tree, node) else { continue };
+        let Source::Block(number) = array.source else { continue };
+        let shape: Option<Vec<u64>> = array.shape.iter().copied().collect();
+        let count = shape.and_then(|shape| slab::elements(&shape));
+        let bytes = count
+            .zip(array.datatype.size())
+            .map(|(count, size)| bound::sum(bound::product(count, size), array.offset));
+        if let (Ok(number), Some(bytes)) = (usize::try_from(number), bytes) {
+            let most = needed.entry(number).or_insert(0);
+            *most = bytes.max(*most);
+        }
+    }
+    let Some((&last, _)) = needed.last_key_value().filter(|(last, _)| **last < needed.len() + slots.len())
+    else {
+        return;
+    };
+    let limit = bound::product(source.size(), 1032);
+    while slots.len() <= last {
+        let size = needed.get(&slots.len()).copied().filter(|&size| size <= limit).unwrap_or(0);
+        let header = BlockHeader {
+            header_size: 48,
+            flags: 0,
+            compression: Label::NONE,
+            allocated_size: size,
+            used_size: size,
+            data_size: size,
+            checksum: [0; 16],
+        };
+        let end = source.size();
+        notes.cause("cut off", "arrays name blocks that are not in the file");
+        slots.push(Slot {
+            offset: end,
+            header,
+            data: end,
+            there: 0,
+            placed: false,
+            doubt: Some("it is not in the file"),
+        });
+    }
+}
+
 /// Finds the header and the tree, and mends a tree that cannot be parsed.
 fn text(source: &dyn ReadAt, end: Option<u64>, notes: &mut Notes) -> Result<Option<Text>> {
     let end = end.unwrap_or(source.size()).min(TREE);
@@ -390,6 +447,11 @@ fn text(source: &dyn ReadAt, end: Option<u64>, notes: &mut Notes) -> Result<Opti
     };
     let body_len = body.len();
     let mut body = body.to_vec();
+    if !body.starts_with(b"%YAML") {
+        // Without these lines, short tags would have no meaning.
+        notes.act("write the directives of the tree", start as u64, "they are lost", Confidence::Medium);
+        body.splice(..0, DIRECTIVES.iter().copied());
+    }
     while !ended && body.last().is_some_and(|byte| *byte == 0) {
         body.pop();
     }

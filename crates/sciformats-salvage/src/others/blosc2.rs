@@ -645,7 +645,7 @@ pub(crate) fn examine_folder(folder: &Path) -> Result<Found> {
         for &index in &lost {
             match &shape {
                 Some((shape, chunk)) => {
-                    report.missing.push(chunk_box(shape, chunk, &scaled(shape, chunk, index)))
+                    report.missing.push(chunk_box(shape, chunk, &scaled(shape, chunk, index)));
                 }
                 None => {
                     let start: u64 =
