@@ -37,9 +37,15 @@ fuzz_target!(|data: &[u8]| {
         assert!(read.iter().all(|batch| batch.schema() == schema && batch.num_rows() <= 100));
         if let Some(field) = schema.fields().first() {
             let some = Predicate::new(field.name(), Comparison::Greater, Scalar::from(0));
-            let options = options.with_columns([field.name()]).with_filter(some).with_sorted(field.name()).with_limit(3);
+            let options = options
+                .with_columns([field.name()])
+                .with_filter(some)
+                .with_sorted(field.name())
+                .with_limit(3);
             if let Ok(batches) = Batches::open(&data, &path, &options) {
-                assert!(batches.take(FEW).map_while(Result::ok).map(|batch| batch.num_rows()).sum::<usize>() <= 3);
+                assert!(
+                    batches.take(FEW).map_while(Result::ok).map(|batch| batch.num_rows()).sum::<usize>() <= 3
+                );
             }
         }
         let few = Options::default().with_limit(50).with_threads(1);

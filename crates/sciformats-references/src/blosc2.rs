@@ -34,9 +34,7 @@ pub(crate) fn array(
         return Err("its elements have another size than its type".into());
     }
     let (sides, blocks) = match array {
-        Some(array) => {
-            (array.chunk_shape().to_vec(), array.block_shape().to_vec())
-        }
+        Some(array) => (array.chunk_shape().to_vec(), array.block_shape().to_vec()),
         None => {
             let ChunkSize::Fixed(bytes) = frame.chunk_size() else {
                 return Err("its chunks vary in size".into());
