@@ -173,6 +173,7 @@ fn flat(column: &Column, kind: &DataType, from: Undecoded) -> Result<ArrayRef> {
 }
 
 /// Returns plain elements as an array, without those that are marked as missing.
+#[allow(clippy::needless_pass_by_value, reason = "the caller has no further use for it")]
 fn plain(
     column: &Column,
     element: &ElementType,

@@ -214,11 +214,10 @@ fn files_of_parquet_and_arrow_come_back() {
             bytes[at] ^= 0xff;
             let path = folder.path().join(format!("broken-{name}"));
             std::fs::write(&path, &bytes).unwrap();
-            if let Ok(table) = open_file(&path, None, &opener()) {
-                if let Ok(reader) = table.scan(&Options::default()) {
+            if let Ok(table) = open_file(&path, None, &opener())
+                && let Ok(reader) = table.scan(&Options::default()) {
                     let _ = reader.map(|batch| batch.is_ok()).collect::<Vec<_>>();
                 }
-            }
             bytes[at] = before;
         }
     }

@@ -1,4 +1,4 @@
-//! Queries over tables in memory. `cargo xtask conform tables` compares many more with DuckDB.
+//! Queries over tables in memory. `cargo xtask conform tables` compares many more with `DuckDB`.
 #![cfg(feature = "sql")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 

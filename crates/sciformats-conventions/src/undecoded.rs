@@ -389,6 +389,7 @@ mod hdf5 {
 
 /// Reads what several columns need of the same records: for each of them, its records, its field, one element of
 /// it, and its decoding.
+#[allow(clippy::type_complexity, reason = "the parts are named where they are used")]
 pub(crate) fn of_records(
     wanted: &[Option<(&Arc<Records>, usize, Option<u64>, &Decoding)>],
     rows: (u64, u64),

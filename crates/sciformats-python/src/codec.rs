@@ -24,6 +24,7 @@ fn size(bytes: u64) -> Result<usize> {
 /// Undoes the filters of a chunk of HDF5, which are numbers with their parameters in the order of encoding, except for those whose bit is
 /// set in `mask`. The result has `length` bytes.
 #[pyfunction]
+#[allow(clippy::needless_pass_by_value, reason = "Python passes values")]
 pub(crate) fn undo_hdf5<'py>(
     py: Python<'py>,
     filters: Vec<(u16, Vec<u32>)>,
@@ -39,6 +40,7 @@ pub(crate) fn undo_hdf5<'py>(
 
 /// Decodes a chunk of Blosc2, and arranges its blocks in C order. Elements beyond the chunk, which fill its last blocks, are left out.
 #[pyfunction]
+#[allow(clippy::needless_pass_by_value, reason = "Python passes values")]
 pub(crate) fn undo_blosc2<'py>(
     py: Python<'py>,
     chunk: PyBackedBytes,
@@ -157,6 +159,7 @@ impl Ranges for Called {
 /// sentence. The file is at a path, or in a store of that size from which `get` returns ranges.
 #[pyfunction]
 #[pyo3(signature = (url, *, path=None, store=None, inline=4 << 20, codecs=true))]
+#[allow(clippy::type_complexity, reason = "the parts are named where they are used")]
 pub(crate) fn references<'py>(
     py: Python<'py>,
     url: String,

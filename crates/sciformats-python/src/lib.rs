@@ -14,6 +14,7 @@ mod hdf5;
 mod program;
 mod remote;
 mod storage;
+mod table;
 
 use pyo3::prelude::*;
 
@@ -30,4 +31,6 @@ mod _sciformats {
     use crate::hdf5::{Edit, Node, edit_hdf5, open_hdf5, open_hdf5_url};
     #[pymodule_export]
     use crate::program::run;
+    #[pymodule_export]
+    use crate::table::{Answer, Part, Table, open_table, run_query};
 }

@@ -88,6 +88,7 @@ fn scanned<'a>(parts: &'a [Part<'a>], options: &Options) -> Result<Vec<Scanned<'
     Ok(files)
 }
 
+#[allow(clippy::needless_pass_by_value, reason = "the caller has no further use for it")]
 fn all(files: Vec<Scanned<'_>>, along: &str, options: &Options, sink: &mut dyn Sink) -> Result<Report> {
     let joined = files.iter().any(|file| file.found.arrays.iter().any(|array| axis(array, along).is_some()));
     if !joined {
@@ -277,7 +278,7 @@ fn conversion(to: &Map<String, Value>, from: &Map<String, Value>) -> Option<impl
     let calendar = |of| Calendar::parse(text(of, "calendar").as_deref().unwrap_or("standard"));
     let units = |of| TimeUnits::parse(&text(of, "units")?, calendar(of)?);
     let (new, old) = (units(to)?, units(from)?);
-    (new.calendar() == old.calendar()).then(|| {
+    (new.calendar() == old.calendar()).then_some({
         move |value: f64| {
             if new == old { value } else { old.moment(value).map_or(f64::NAN, |moment| new.value(&moment)) }
         }

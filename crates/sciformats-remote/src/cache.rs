@@ -460,6 +460,7 @@ mod tests {
     }
 
     /// A cache, and what it asks the server for.
+    #[allow(clippy::type_complexity, reason = "the parts are named where they are used")]
     fn cached(
         folder: &Path,
         bytes: u64,

@@ -142,6 +142,7 @@ fn raw_array_whose_size_is_wrong_or_whose_writer_was_killed() {
     assert_eq!(rawarray::Reader::open(&path).unwrap().read::<u32>().unwrap(), data);
 }
 
+#[allow(clippy::type_complexity, reason = "the parts are named where they are used")]
 fn trajectory() -> (Vec<u8>, BTreeMap<(u64, String), Vec<u32>>) {
     let options = gsd_rs::CreateOptions::new("test", "walk", gsd_rs::Version::new(1, 0));
     let mut writer = gsd_rs::Writer::create_in(Vec::new(), &options).unwrap();

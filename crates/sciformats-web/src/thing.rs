@@ -116,7 +116,7 @@ pub(crate) const MOST: u64 = 32 << 20;
 /// Checks that a request does not read more elements than the page can hold.
 pub(crate) fn bounded(selection: &Selection, element: &ElementType) -> Result<()> {
     let count = selection.slab().len();
-    let bytes = count.checked_mul(element.size().unwrap_or(8).max(1)).unwrap_or(u64::MAX);
+    let bytes = count.saturating_mul(element.size().unwrap_or(8).max(1));
     if count > MOST || bytes > 8 * MOST {
         return Err(Error::limit_exceeded("elements that one request reads", count, MOST));
     }

@@ -398,7 +398,7 @@ mod tests {
         tree.set("pair", &Pair(5, 6)).unwrap();
         tree.set("name", &Name("b".into())).unwrap();
         tree.set("kelvin", &Some(Kelvin(2.5))).unwrap();
-        let again = Tree::parse(&tree.to_text().unwrap()).unwrap();
+        let again = Tree::parse(tree.to_text().unwrap()).unwrap();
         assert_eq!(again.get_as::<Option<Kelvin>>("kelvin").unwrap(), Some(Kelvin(2.5)));
         assert_eq!(again.get_as::<[Thing; 5]>("things").unwrap(), things);
         assert_eq!(again.get_as::<Pair>("pair").unwrap(), Pair(5, 6));

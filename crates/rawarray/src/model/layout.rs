@@ -154,7 +154,7 @@ pub(crate) fn read_header(storage: &(impl ReadAt + ?Sized)) -> Result<Header> {
 pub(crate) fn so_far(mut header: Header, file_len: u64) -> Result<Header> {
     let unfinished = || Fault::new("size", FaultKind::Unfinished).at("header", SIZE_AT);
     let row = row_size(&header, ElementType::of(&header)?.size()).map_err(|_| unfinished())?;
-    let rows = bound::left(file_len, header.end()) / row;
+    let rows = arith::div(bound::left(file_len, header.end()), row)?;
     let size = arith::mul(rows, row)?;
     let slowest = header.dims.last_mut().ok_or_else(unfinished)?;
     (*slowest, header.size) = (rows, size);

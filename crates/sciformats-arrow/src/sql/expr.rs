@@ -390,6 +390,7 @@ impl Math {
     }
 }
 
+#[allow(clippy::needless_pass_by_value, reason = "the caller has no further use for it")]
 fn among(of: Vector, list: &[Ex], negated: bool, batch: &RecordBatch) -> Result<Vector> {
     let literals: Option<Vec<&Value>> = list
         .iter()

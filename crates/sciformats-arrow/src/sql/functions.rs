@@ -62,8 +62,8 @@ pub(super) fn call(function: Function, arguments: Vec<Vector>, rows: usize) -> R
             Vector::Float(left.into_iter().zip(right).map(|(l, r)| Some(of(l?, r?))).collect())
         }
         Function::IsFinite => Vector::Bool(each(next().floats("isfinite")?, |value| Ok(value.is_finite()))?),
-        Function::Lower => text(next(), |text| text.to_lowercase())?,
-        Function::Upper => text(next(), |text| text.to_uppercase())?,
+        Function::Lower => text(next(), str::to_lowercase)?,
+        Function::Upper => text(next(), str::to_uppercase)?,
         Function::Trim => text(next(), |text| text.trim().to_owned())?,
         Function::Length => {
             let texts = next().texts("length")?;

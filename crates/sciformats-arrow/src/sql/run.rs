@@ -331,6 +331,7 @@ fn refuse(select: &Select) -> Result<()> {
 }
 
 /// Gives a table other names for its columns.
+#[allow(clippy::needless_pass_by_value, reason = "the caller has no further use for it")]
 fn renamed(held: &Arc<dyn Scan>, names: Vec<String>) -> Result<Arc<dyn Scan>> {
     let reader = held.scan(&crate::Options::default())?;
     let schema = held.schema();

@@ -133,7 +133,7 @@ fn column(frame: &mut Frame<'_>, name: &str, arrays: &[ArrayRef]) -> Result<()> 
         }
         DataType::Boolean => {
             let of = |array: &ArrayRef| -> Vec<bool> {
-                array.as_boolean().iter().map(|value| value.unwrap_or_default()).collect()
+                array.as_boolean().iter().map(std::option::Option::unwrap_or_default).collect()
             };
             let values: Vec<bool> = arrays.iter().flat_map(of).collect();
             if any {

@@ -52,6 +52,7 @@ impl Form {
 /// Where and how a table is written.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
+#[derive(Default)]
 pub struct WriteOptions {
     /// How the table is stored.
     pub form: Form,
@@ -65,11 +66,6 @@ pub struct WriteOptions {
     pub threads: usize,
 }
 
-impl Default for WriteOptions {
-    fn default() -> Self {
-        Self { form: Form::default(), path: None, level: 0, overwrite: false, threads: 0 }
-    }
-}
 
 impl WriteOptions {
     /// Sets how the table is stored.

@@ -1,4 +1,4 @@
-//! The letters of pictures that consist of pixels: the outlines of DejaVu Sans, so that a picture looks the same on every
+//! The letters of pictures that consist of pixels: the outlines of `DejaVu` Sans, so that a picture looks the same on every
 //! machine. Their widths are also used to place text in the other kinds of files, whose readers have fonts of their own.
 
 use std::sync::OnceLock;

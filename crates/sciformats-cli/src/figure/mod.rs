@@ -169,7 +169,7 @@ impl Figure {
         set(&mut self.y, ranges.y);
         match &mut self.body {
             Body::Image { values, .. } | Body::Points { values: Some(values), .. } => {
-                set(values, ranges.values)
+                set(values, ranges.values);
             }
             _ => {}
         }

@@ -344,7 +344,7 @@ mod tests {
             (list(numbers), [-1, 1], "negative offset"),
             (list(r#"{"class": "OtherArray"}"#), [0, 1], "the class \"Other\""),
             (list(r#"{"class": "NumpyArray", "form_key": "z"}"#), [0, 1], "no buffer z-data"),
-            (list("{}").repeat(1), [0, 1], "the class"),
+            (list("{}").clone(), [0, 1], "the class"),
         ] {
             let data = data(&form, 1, |tree, group| {
                 tree.array(group, "n-offsets", array::<i64>(&[2], &offsets));

@@ -167,6 +167,7 @@ fn anew(
 /// # Errors
 /// [`Error::Usage`] if the file is not a local HDF5 file or has no such dimension, and those of [`rewrite`].
 #[cfg(feature = "hdf5")]
+#[allow(clippy::needless_pass_by_value, reason = "the caller has no further use for it")]
 pub fn join(
     file: &File,
     output: impl AsRef<Path>,

@@ -2,8 +2,8 @@
 //!
 //! | method | what it keeps | bound of the error |
 //! |---|---|---|
-//! | BitRound | a number of bits of the significand | relative: 2⁻ᵇ⁻¹ |
-//! | Granular BitRound | a number of significant decimal digits, each number in as few bits as that takes | half a unit of the last digit |
+//! | `BitRound` | a number of bits of the significand | relative: 2⁻ᵇ⁻¹ |
+//! | Granular `BitRound` | a number of significant decimal digits, each number in as few bits as that takes | half a unit of the last digit |
 //!
 //! Numbers are rounded to the nearest, and ties to even. NaN and infinite numbers stay, and so do numbers that would become infinite.
 //! The names of the attributes that tell readers of it are those of the netCDF library.
@@ -23,9 +23,9 @@ use sciformats::{Error, Result};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Rounding {
-    /// BitRound: this many explicit bits of the significand stay.
+    /// `BitRound`: this many explicit bits of the significand stay.
     Bits(u8),
-    /// Granular BitRound: this many significant decimal digits stay.
+    /// Granular `BitRound`: this many significant decimal digits stay.
     Digits(u8),
 }
 

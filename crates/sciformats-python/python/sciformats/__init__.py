@@ -14,6 +14,9 @@ array([0., 2.])
 :mod:`sciformats.blosc2`   arrays of Blosc2
 :mod:`sciformats.rawarray` RawArray files that are mapped into memory
 :mod:`sciformats.xarray`   the engine of xarray, and writing netCDF-4
+:func:`table`, :func:`sql` tables for pyarrow, Polars, DuckDB and pandas, and queries over files
+:mod:`sciformats.polars`   lazy frames of Polars that read what a query needs
+:mod:`sciformats.pandas`   frames of pandas, without PyTables
 =========================  ======================================================================
 
 Reading holds no lock, so any number of threads can read one file at the same time. Objects can be pickled; a pickle contains the path.
@@ -23,6 +26,7 @@ from __future__ import annotations
 
 from sciformats._model import Array, Attributes, File, Group
 from sciformats._open import open
+from sciformats._tables import Table, sql, table
 from sciformats.errors import (
     Conflict,
     Error,
@@ -49,5 +53,8 @@ __all__ = [
     "MissingFile",
     "NotSupported",
     "NotThisFormat",
+    "Table",
     "open",
+    "sql",
+    "table",
 ]

@@ -381,6 +381,7 @@ impl Node {
 
     /// Returns the stored bytes of the chunk that begins at the element `corner`, and the filters that were
     /// skipped.
+    #[allow(clippy::needless_pass_by_value, reason = "Python passes values")]
     fn chunk<'py>(&self, py: Python<'py>, corner: Vec<u64>) -> PyResult<Option<(u32, Bound<'py, PyBytes>)>> {
         let dataset = self.dataset()?;
         let found = py.detach(|| {

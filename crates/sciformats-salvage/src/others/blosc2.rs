@@ -201,7 +201,7 @@ fn framed(source: &Arc<dyn ReadAt>, frame: &Frame, mut notes: Notes) -> Result<F
         spoil(&mut report, State::Partial, "the shape is lost, because it does not fit the chunks");
     }
     let shape = array.filter(|_| fits).map(|array| {
-        (array.shape().to_vec(), array.chunk_shape().iter().map(|&n| u64::from(n)).collect::<Vec<_>>())
+        (array.shape().to_vec(), array.chunk_shape().to_vec())
     });
     let typesize = u64::from(frame.typesize()).max(1);
     let slab = |index: u64| -> Vec<(Vec<u64>, Vec<u64>)> {
@@ -286,12 +286,12 @@ fn fits(array: &Array, frame: &Frame) -> bool {
     let ChunkSize::Fixed(size) = frame.chunk_size() else { return true };
     let lengths = array.chunk_shape().iter().zip(array.block_shape());
     let items = lengths.fold(1, |items, (&chunk, &block)| {
-        let block = u64::from(block.max(1));
-        bound::product(items, bound::product(u64::from(chunk).div_ceil(block), block))
+        let block = block.max(1);
+        bound::product(items, bound::product(chunk.div_ceil(block), block))
     });
     let counts = array.shape().iter().zip(array.chunk_shape());
     let chunks =
-        counts.fold(1, |chunks, (&n, &chunk)| bound::product(chunks, n.div_ceil(u64::from(chunk.max(1)))));
+        counts.fold(1, |chunks, (&n, &chunk)| bound::product(chunks, n.div_ceil(chunk.max(1))));
     bound::product(items, frame.typesize().into()) == u64::from(size) && chunks == frame.chunks()
 }
 
@@ -638,7 +638,7 @@ pub(crate) fn examine_folder(folder: &Path) -> Result<Found> {
             frame.as_ref().ok().and_then(|frame| Array::from_frame(frame.clone()).ok()).map(|array| {
                 (
                     array.shape().to_vec(),
-                    array.chunk_shape().iter().map(|&n| u64::from(n)).collect::<Vec<_>>(),
+                    array.chunk_shape().to_vec(),
                 )
             });
         let typesize = frame.as_ref().map_or(1, |frame| u64::from(frame.typesize())).max(1);
@@ -681,7 +681,7 @@ impl Saved {
         }
         let mut losses = Vec::new();
         let (mut held, mut made) = (0, 0);
-        let limit = written.max(bound::product(self.source.as_ref().map_or(0, |source| source.size()), 1032));
+        let limit = written.max(bound::product(self.source.as_ref().map_or(0, sciformats_core::ReadAt::size), 1032));
         for (index, (place, size)) in self.chunks.iter().enumerate() {
             let bytes = match place {
                 Place::At(at, len) => match &self.source {

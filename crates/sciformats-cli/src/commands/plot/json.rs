@@ -37,7 +37,7 @@ pub(super) fn figure(figure: &Figure) -> String {
             object.raw("points_y", &numbers(cloud.spots().map(|spot| spot.y)));
             if let Some(values) = values {
                 object.raw("values", &axis(values));
-                object.raw("points_value", &numbers(cloud.spots().map(|spot| spot.value())));
+                object.raw("points_value", &numbers(cloud.spots().map(crate::figure::sample::Spot::value)));
             }
             object.value("count", cloud.count).value("not_finite", cloud.left_out);
         }

@@ -89,7 +89,7 @@ impl Files {
                 let path = format!("{prefix}{name}");
                 match entry.file_type() {
                     Ok(kind) if kind.is_dir() && depth < DEPTH => {
-                        folders.push((format!("{path}/"), depth + 1))
+                        folders.push((format!("{path}/"), depth + 1));
                     }
                     _ => found.extend(self.line(&path)),
                 }

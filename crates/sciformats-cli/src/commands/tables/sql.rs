@@ -16,7 +16,7 @@ use crate::session::Session;
 
 #[derive(Debug, Args)]
 pub(crate) struct Sql {
-    /// The query, in which tables are named "FILE:/PATH"
+    /// The query, in which tables are named "<FILE:/PATH>"
     #[arg(value_name = "QUERY")]
     query: String,
     /// The output format [default: chosen by the ending of OUT, otherwise table, or json with --json]

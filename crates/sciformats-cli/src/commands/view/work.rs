@@ -40,6 +40,7 @@ pub(super) struct Part {
 
 /// The result of a task.
 #[derive(Debug)]
+#[allow(clippy::large_enum_variant, reason = "there is one at a time")]
 pub(super) enum Answer {
     Statistics(Part, Result<Statistics, String>),
     Picture(Part, Kind, Result<Figure, String>),

@@ -169,7 +169,7 @@ impl NetCdfCopy {
                 Ok(Some(Meaning::Variable(variable))) => copy.variable(path, *variable, &mut names),
                 Ok(Some(Meaning::Table(table))) => copy.table(path, &table, &mut names),
                 Ok(Some(Meaning::Sparse(_))) => {
-                    copy.lose(path, "is a sparse matrix, which netCDF does not have")
+                    copy.lose(path, "is a sparse matrix, which netCDF does not have");
                 }
                 Ok(None) if matches!(object, Object::Array(_)) => copy.lose(path, "has no elements"),
                 Ok(None) => {}
@@ -177,11 +177,10 @@ impl NetCdfCopy {
             }
             ControlFlow::Continue(())
         });
-        if frames && selected("/frames") {
-            if let Err(error) = frames::plan(data, &mut copy, &mut names) {
+        if frames && selected("/frames")
+            && let Err(error) = frames::plan(data, &mut copy, &mut names) {
                 failed = Some(error);
             }
-        }
         if let Some(error) = failed {
             return Err(error);
         }
@@ -227,6 +226,7 @@ impl NetCdfCopy {
         }
     }
 
+    #[allow(clippy::needless_pass_by_value, reason = "the caller has no further use for it")]
     fn variable(&mut self, path: &str, variable: Variable, names: &mut Names) {
         let mut sides: Vec<Side> = Vec::new();
         for dimension in &variable.dimensions {
@@ -352,7 +352,7 @@ impl NetCdfCopy {
             match told {
                 Told::Text(text) => file.global(name, text.as_str())?,
                 Told::Texts(texts) => {
-                    file.global(name, texts.iter().map(String::as_str).collect::<Vec<_>>())?
+                    file.global(name, texts.iter().map(String::as_str).collect::<Vec<_>>())?;
                 }
                 Told::Whole(numbers) => file.global(name, numbers.clone())?,
                 Told::Numbers(numbers) => file.global(name, numbers.clone())?,

@@ -1,0 +1,169 @@
+"""Tables in files as streams of Arrow, which pyarrow, Polars, DuckDB and pandas take without a copy.
+
+>>> import pyarrow, sciformats
+>>> log = sciformats.table("run.h5", "/log")
+>>> pyarrow.table(log.select(["time", "energy"], where=[("energy", "<", 0.0)]))
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+from typing import TYPE_CHECKING, Any
+
+from sciformats import _sciformats
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    #: A condition on a column: its name, one of ``=``, ``!=``, ``<``, ``<=``, ``>`` and ``>=``, and a value.
+    Condition = tuple[str, str, bool | int | float | str]
+
+_OPTIONS: dict[str, Any] = {"threads": 0, "external": "same folder"}
+
+
+class Table:
+    """A table in a file, or in many files.
+
+    Every call of ``__arrow_c_stream__`` reads it anew, so the same object can be given to several libraries, and DuckDB finds it by
+    the name of the variable.
+    """
+
+    def __init__(self, base: Any, name: str) -> None:
+        self._base = base
+        self._name = name
+
+    def __repr__(self) -> str:
+        rows = self.rows
+        count = "" if rows is None else f", {rows} rows"
+        return f"<sciformats.Table {self._name!r}: {', '.join(self.columns)}{count}>"
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns."""
+        return self._base.columns
+
+    @property
+    def rows(self) -> int | None:
+        """The number of rows, or ``None`` if they have to be counted."""
+        return self._base.rows
+
+    def __arrow_c_schema__(self) -> Any:
+        """Return the schema as a capsule of Arrow."""
+        return self._base.__arrow_c_schema__()
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        """Return all rows as a capsule of Arrow."""
+        return self._base.__arrow_c_stream__(requested_schema)
+
+    def select(
+        self,
+        columns: Sequence[str] | None = None,
+        *,
+        where: Sequence[Condition] = (),
+        limit: int | None = None,
+        ordered: str | None = None,
+        batch_rows: int | None = None,
+        threads: int = 0,
+    ) -> Any:
+        """Return a part of the table, which other libraries read like the whole.
+
+        Parameters
+        ----------
+        columns : list of str, optional
+            The columns, in this order; only these are read.
+        where : list of conditions
+            Conditions that rows must satisfy, all of them, such as ``("energy", "<", 0.0)``. Dates are compared with texts.
+        limit : int, optional
+            The number of rows after which the part ends.
+        ordered : str, optional
+            A column whose values are in ascending order. Conditions on it are answered by a search. If its values are in another
+            order, rows are left out.
+        batch_rows : int, optional
+            The number of rows in a batch, which bounds the memory.
+        threads : int
+            The number of threads that decode batches; 0 means one per processor.
+        """
+        chosen = None if columns is None else list(columns)
+        return self._base.part(chosen, list(where), limit, batch_rows, ordered, threads)
+
+    def to_arrow(self) -> Any:
+        """Return a table of pyarrow."""
+        import pyarrow
+
+        return pyarrow.table(self)
+
+    def to_polars(self) -> Any:
+        """Return a frame of Polars."""
+        import polars
+
+        return polars.DataFrame(self)
+
+    def to_pandas(self) -> Any:
+        """Return a frame of pandas, with the index that the file has."""
+        from sciformats.pandas import frame_of
+
+        return frame_of(self)
+
+
+def _found(name: str) -> tuple[list[str], str | None, str | None]:
+    """Return the files that a name means, the path in them, and the column for the names of files."""
+    ends = [at for at in range(len(name)) if name.startswith(":/", at)]
+    for end in [len(name), *reversed(ends)]:
+        if end and os.path.exists(name[:end]):
+            return [name[:end]], name[end + 1 :] or None, None
+    file, path = (name[: ends[-1]], name[ends[-1] + 1 :]) if ends else (name, None)
+    return sorted(glob.glob(file)) if "*" in file or "?" in file else [], path, "file"
+
+
+def table(
+    file: str | os.PathLike[str],
+    path: str | None = None,
+    *,
+    file_column: str | None = None,
+    threads: int = 0,
+    memory: int | None = None,
+    external: str = "same folder",
+) -> Table:
+    """Open the table at a path of a file.
+
+    A table is a list of records, a table of PyTables or pandas, a frame of AnnData, a group of arrays of one length, an array, or a
+    file of Parquet, Arrow or CSV.
+
+    Parameters
+    ----------
+    file : str or path
+        The file; with ``*`` or ``?`` in its name, all files whose names match are one table with a column of their names.
+    path : str, optional
+        The path of the table; the root by default.
+    file_column : str, optional
+        The name of the column with the names of the files, ``file`` by default. If it is given, there is such a column even for one
+        file.
+    threads, memory, external
+        As for :func:`sciformats.open`.
+    """
+    name = os.fspath(file)
+    if os.path.exists(name):
+        files, column = [name], file_column
+    else:
+        files, column = sorted(glob.glob(name)), file_column or "file"
+        if not files:
+            raise FileNotFoundError(2, "there is no such file", name)
+    options = {**_OPTIONS, "threads": threads, "external": external}
+    if memory is not None:
+        options["memory"] = memory
+    shown = name if path is None else f"{name}:{path}"
+    return Table(_sciformats.open_table(files, path, column, options), shown)
+
+
+def sql(query: str, **tables: Table) -> Any:
+    """Run a query over tables in files, which it names as ``"FILE:/PATH"``.
+
+    The result is a stream of Arrow that can be read once, such as by ``pyarrow.table``, ``polars.DataFrame`` and DuckDB.
+
+    >>> import polars, sciformats
+    >>> polars.DataFrame(sciformats.sql('SELECT kind, count(*) AS n FROM "cells.h5ad:/obs" GROUP BY kind'))
+    """
+    if tables:
+        raise TypeError("tables are named in the query, as \"FILE:/PATH\"")
+    return _sciformats.run_query(query, _found, dict(_OPTIONS))

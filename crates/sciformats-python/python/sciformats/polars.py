@@ -1,0 +1,137 @@
+"""Lazy frames of Polars over tables in files.
+
+>>> import polars, sciformats.polars
+>>> log = sciformats.polars.scan("run.h5", "/log")
+>>> log.filter(polars.col("energy") < 0).select("time").head(10).collect()
+
+Of a query, the columns that it needs, conditions on single columns and the number of rows reach the file.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from sciformats import _tables
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterator
+
+    import polars
+
+_MARKS = {"Eq": "=", "NotEq": "!=", "Lt": "<", "LtEq": "<=", "Gt": ">", "GtEq": ">="}
+_TURNED = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+
+
+def scan(
+    file: str | os.PathLike[str],
+    path: str | None = None,
+    *,
+    ordered: str | None = None,
+    **options: Any,
+) -> polars.LazyFrame:
+    """Return a lazy frame of the table at a path of a file.
+
+    The parameters are those of :func:`sciformats.table`; ``ordered`` names a column whose values are in ascending order, in which
+    conditions are searched.
+    """
+    import polars
+    from polars.io.plugins import register_io_source
+
+    table = _tables.table(file, path, **options)
+    schema = polars.DataFrame(table.select(limit=0)).schema
+
+    def source(
+        with_columns: list[str] | None,
+        predicate: polars.Expr | None,
+        n_rows: int | None,
+        batch_size: int | None,
+    ) -> Iterator[polars.DataFrame]:
+        conditions = [] if predicate is None else conditions_of(predicate, schema)
+        needed = with_columns
+        if with_columns is not None and predicate is not None:
+            needed = list(dict.fromkeys([*with_columns, *predicate.meta.root_names()]))
+        # With a condition that is only checked here, the number of rows is not known there.
+        limit = n_rows if predicate is None else None
+        part = table.select(needed, where=conditions, limit=limit, ordered=ordered, batch_rows=batch_size)
+        left = n_rows
+        for frame in _frames(part):
+            if predicate is not None:
+                frame = frame.filter(predicate)
+            if with_columns is not None:
+                frame = frame.select(with_columns)
+            if left is not None:
+                frame = frame.head(left)
+                left -= frame.height
+            yield frame
+            if left == 0:
+                break
+
+    return register_io_source(source, schema=schema)
+
+
+def _frames(part: Any) -> Iterator[polars.DataFrame]:
+    """Return the batches of a stream as frames; without pyarrow, all of them are one frame."""
+    import polars
+
+    try:
+        import pyarrow
+    except ImportError:
+        yield polars.DataFrame(part)
+        return
+    for batch in pyarrow.RecordBatchReader.from_stream(part):
+        yield polars.DataFrame(batch)
+
+
+def conditions_of(predicate: polars.Expr, schema: Any) -> list[_tables.Condition]:
+    """Return those conditions of an expression that compare one column with one value, and that all have to hold."""
+    try:
+        tree = json.loads(predicate.meta.serialize(format="json"))
+    except Exception:  # the form of expressions is no promise of Polars; without it, rows are filtered afterwards
+        return []
+    found: list[_tables.Condition] = []
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        binary = node.get("BinaryExpr") if isinstance(node, dict) else None
+        if binary is None:
+            continue
+        if binary.get("op") in ("And", "LogicalAnd"):
+            waiting += [binary.get("left"), binary.get("right")]
+            continue
+        mark = _MARKS.get(binary.get("op"))
+        left, right = _part(binary.get("left")), _part(binary.get("right"))
+        if mark is None or left is None or right is None:
+            continue
+        (is_column, one), (other_is_column, other) = left, right
+        if is_column and not other_is_column:
+            found.append((one, mark, other))
+        elif other_is_column and not is_column:
+            found.append((other, _TURNED[mark], one))
+    return [condition for condition in found if _fits(condition, schema)]
+
+
+def _fits(condition: _tables.Condition, schema: Any) -> bool:
+    """Return whether a value is of the kind of its column, and the comparison means the same in files."""
+    name, mark, value = condition
+    kind = schema.get(name)
+    if kind is None:
+        return False
+    if kind.is_numeric():
+        # What is not a number is the largest number for Polars, and none in files.
+        safe = not kind.is_float() or mark in ("=", "<", "<=")
+        return safe and isinstance(value, (int, float)) and not isinstance(value, bool) and value == value
+    return isinstance(value, str) and str(kind) in ("String", "Categorical")
+
+
+def _part(node: Any) -> tuple[bool, Any] | None:
+    """Return a column by its name, or a value."""
+    if not isinstance(node, dict):
+        return None
+    if isinstance(node.get("Column"), str):
+        return True, node["Column"]
+    value = node.get("Literal")
+    while isinstance(value, dict) and len(value) == 1:
+        value = next(iter(value.values()))
+    return (False, value) if isinstance(value, (int, float, str)) else None
