@@ -215,9 +215,10 @@ fn files_of_parquet_and_arrow_come_back() {
             let path = folder.path().join(format!("broken-{name}"));
             std::fs::write(&path, &bytes).unwrap();
             if let Ok(table) = open_file(&path, None, &opener())
-                && let Ok(reader) = table.scan(&Options::default()) {
-                    let _ = reader.map(|batch| batch.is_ok()).collect::<Vec<_>>();
-                }
+                && let Ok(reader) = table.scan(&Options::default())
+            {
+                let _ = reader.map(|batch| batch.is_ok()).collect::<Vec<_>>();
+            }
             bytes[at] = before;
         }
     }

@@ -1,5 +1,7 @@
 //! `serve` and `view --web`: what the server on the loopback interface answers, and what it refuses.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
 mod common;
 
 use std::io::{BufRead, BufReader, Read, Write};

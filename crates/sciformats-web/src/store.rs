@@ -101,6 +101,7 @@ impl Ranges for Supplied {
 }
 
 #[cfg(test)]
+#[allow(clippy::single_range_in_vec_init, reason = "a list of ranges is meant")]
 mod tests {
     use super::*;
 

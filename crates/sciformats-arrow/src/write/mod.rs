@@ -66,7 +66,6 @@ pub struct WriteOptions {
     pub threads: usize,
 }
 
-
 impl WriteOptions {
     /// Sets how the table is stored.
     #[must_use]

@@ -200,9 +200,7 @@ fn framed(source: &Arc<dyn ReadAt>, frame: &Frame, mut notes: Notes) -> Result<F
         notes.cause("damaged header", "the shapes of chunks and blocks are not those of the stored chunks");
         spoil(&mut report, State::Partial, "the shape is lost, because it does not fit the chunks");
     }
-    let shape = array.filter(|_| fits).map(|array| {
-        (array.shape().to_vec(), array.chunk_shape().to_vec())
-    });
+    let shape = array.filter(|_| fits).map(|array| (array.shape().to_vec(), array.chunk_shape().to_vec()));
     let typesize = u64::from(frame.typesize()).max(1);
     let slab = |index: u64| -> Vec<(Vec<u64>, Vec<u64>)> {
         match &shape {
@@ -290,8 +288,7 @@ fn fits(array: &Array, frame: &Frame) -> bool {
         bound::product(items, bound::product(chunk.div_ceil(block), block))
     });
     let counts = array.shape().iter().zip(array.chunk_shape());
-    let chunks =
-        counts.fold(1, |chunks, (&n, &chunk)| bound::product(chunks, n.div_ceil(chunk.max(1))));
+    let chunks = counts.fold(1, |chunks, (&n, &chunk)| bound::product(chunks, n.div_ceil(chunk.max(1))));
     bound::product(items, frame.typesize().into()) == u64::from(size) && chunks == frame.chunks()
 }
 
@@ -634,13 +631,11 @@ pub(crate) fn examine_folder(folder: &Path) -> Result<Found> {
         .collect();
     if !lost.is_empty() {
         notes.cause("lost files", format!("{} chunks have no file that can be read", lost.len()));
-        let shape =
-            frame.as_ref().ok().and_then(|frame| Array::from_frame(frame.clone()).ok()).map(|array| {
-                (
-                    array.shape().to_vec(),
-                    array.chunk_shape().to_vec(),
-                )
-            });
+        let shape = frame
+            .as_ref()
+            .ok()
+            .and_then(|frame| Array::from_frame(frame.clone()).ok())
+            .map(|array| (array.shape().to_vec(), array.chunk_shape().to_vec()));
         let typesize = frame.as_ref().map_or(1, |frame| u64::from(frame.typesize())).max(1);
         for &index in &lost {
             match &shape {
@@ -681,7 +676,8 @@ impl Saved {
         }
         let mut losses = Vec::new();
         let (mut held, mut made) = (0, 0);
-        let limit = written.max(bound::product(self.source.as_ref().map_or(0, sciformats_core::ReadAt::size), 1032));
+        let limit =
+            written.max(bound::product(self.source.as_ref().map_or(0, sciformats_core::ReadAt::size), 1032));
         for (index, (place, size)) in self.chunks.iter().enumerate() {
             let bytes = match place {
                 Place::At(at, len) => match &self.source {

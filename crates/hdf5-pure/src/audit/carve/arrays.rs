@@ -309,7 +309,7 @@ mod tests {
     /// Finds the same chunks in the blocks of a file as its index does, although the header of the index is lost.
     fn compare(max: Option<Option<u64>>, second: bool, count: usize, zipped: bool, signatures: &[&[u8]]) {
         let mut file = Writer::in_memory(&CreateOptions::default().with_bound(Bound::LATEST)).unwrap();
-        let data: Vec<u32> = (0..count as u32).collect();
+        let data: Vec<u32> = (0..u32::try_from(count).unwrap()).collect();
         let mut dataset = file.dataset("a").shape([count as u64]).chunks([1]);
         if second {
             dataset = file.dataset("a").shape([count as u64 / 2, 2]).max_shape([None, None]).chunks([1, 1]);
@@ -325,7 +325,7 @@ mod tests {
         let dataset = sound.dataset("a").unwrap();
         let wanted: Vec<StoredChunk> = dataset.chunks().unwrap().into_iter().flatten().collect();
         let Layout::Chunked(chunked) = dataset.layout().unwrap() else { panic!() };
-        let header = chunked.address.unwrap().0 as usize;
+        let header = usize::try_from(chunked.address.unwrap().0).unwrap();
         bytes[header..header + 16].fill(0);
         let sizes = spec::Sizes { offsets: 8, lengths: 8 };
         let carver = Carver::new(Arc::new(bytes.clone()), 0, sizes, BtreeK::default());

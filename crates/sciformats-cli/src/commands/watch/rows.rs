@@ -176,7 +176,8 @@ impl Rows {
         let mut headed = !first;
         loop {
             let count = layout.at_once.min(to - at);
-            let places = if layout.placed { places(thing, Range::new(at, count)) } else { Default::default() };
+            let places =
+                if layout.placed { places(thing, Range::new(at, count)) } else { Default::default() };
             let mut rows = layout.rows(array, at, count)?;
             for (number, row) in rows.iter_mut().enumerate() {
                 let mut start = vec![look::grouped(bound::sum(at, number as u64))];

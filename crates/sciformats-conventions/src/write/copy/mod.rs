@@ -177,10 +177,12 @@ impl NetCdfCopy {
             }
             ControlFlow::Continue(())
         });
-        if frames && selected("/frames")
-            && let Err(error) = frames::plan(data, &mut copy, &mut names) {
-                failed = Some(error);
-            }
+        if frames
+            && selected("/frames")
+            && let Err(error) = frames::plan(data, &mut copy, &mut names)
+        {
+            failed = Some(error);
+        }
         if let Some(error) = failed {
             return Err(error);
         }

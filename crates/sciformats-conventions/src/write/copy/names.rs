@@ -78,7 +78,7 @@ mod tests {
             (names.side(None, 3, false).name, names.side(None, 3, true).name),
             ("dim_3".into(), "dim_3_3".into())
         );
-        assert_eq!(names.variable("/x", &[x.clone()]), "x");
+        assert_eq!(names.variable("/x", std::slice::from_ref(&x)), "x");
         // Only coordinates may have the name of a dimension.
         assert_eq!(names.variable("/dim_3", &[x.clone(), x.clone()]), "dim_3_2");
         assert_eq!(names.variable("/a/b c", &[]), "a_b c");
