@@ -223,10 +223,10 @@ impl ReadAt for Striped {
         let mut at = offset;
         while at < end {
             let (number, within) =
-                (at.checked_div(self.stripe).unwrap_or(0), at.checked_rem(self.stripe).unwrap_or(0)); // bounds: no stripe is empty
+                (at.checked_div(self.stripe).unwrap_or(0), at.checked_rem(self.stripe).unwrap_or(0)); // bounds: no stripe is empty // a bound: it is not 0
             let piece = bound::left(self.stripe, within).min(bound::left(end, at));
             let (row, which) =
-                (number.checked_div(count).unwrap_or(0), number.checked_rem(count).unwrap_or(0)); // bounds: there are subfiles
+                (number.checked_div(count).unwrap_or(0), number.checked_rem(count).unwrap_or(0)); // bounds: there are subfiles // a bound: it is not 0
             let from = bound::sum(bound::product(row, self.stripe), within);
             if let Some(subfile) = self.subfiles.get(bound::addressable(which)) {
                 // A subfile ends where nothing was written behind.

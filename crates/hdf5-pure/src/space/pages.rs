@@ -22,7 +22,7 @@ impl Pages {
     /// new end, or `None` if it does not fit into 64 bits.
     pub(crate) fn keep_front(&mut self, end: u64, room: u64) -> Option<u64> {
         let [left, _] = &self.left;
-        let more = room.saturating_sub(left.end.checked_sub(left.start)?);
+        let more = room.saturating_sub(left.end.checked_sub(left.start)?); // a bound
         let after = end.checked_add(more.checked_next_multiple_of(self.size)?)?;
         self.front = end..after;
         Some(after)

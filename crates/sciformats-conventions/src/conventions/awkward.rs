@@ -124,7 +124,7 @@ impl Buffers<'_> {
                 self.read(form, "data", (first, count))
             }
             "ListOffset" => {
-                let offsets = self.whole(form, "offsets", (first, count.saturating_add(1)))?;
+                let offsets = self.whole(form, "offsets", (first, count.saturating_add(1)))?; // a bound: the range is checked when it is read
                 let pairs = offsets.iter().copied().zip(offsets.iter().copied().skip(1));
                 let starts: Vec<(i64, i64)> = pairs.collect();
                 self.lists((form, content), &starts, depth, left)
@@ -160,8 +160,8 @@ impl Buffers<'_> {
             "BitMasked" => {
                 let valid = form.get("valid_when").and_then(Value::as_bool).unwrap_or(true);
                 let low_first = form.get("lsb_order").and_then(Value::as_bool).unwrap_or(true);
-                let (byte, last) = (first / 8, first.saturating_add(count).div_ceil(8));
-                let mask = self.whole(form, "mask", (byte, last.saturating_sub(byte)))?;
+                let (byte, last) = (first / 8, first.saturating_add(count).div_ceil(8)); // a bound: the range is checked when it is read
+                let mask = self.whole(form, "mask", (byte, last.saturating_sub(byte)))?; // a bound: the range is checked when it is read
                 let values = self.elements(content, (first, count), depth + 1, left)?;
                 let bit = |at: u64| {
                     let place = usize::try_from(at / 8 - byte).ok().and_then(|place| mask.get(place));
@@ -262,7 +262,7 @@ impl Buffers<'_> {
             return Ok(vec![Value::Null; index.len()]);
         };
         let start = u64::try_from(least).unwrap_or_default();
-        let count = u64::try_from(most).unwrap_or_default().saturating_sub(start).saturating_add(1);
+        let count = u64::try_from(most).unwrap_or_default().saturating_sub(start).saturating_add(1); // a bound: the range is checked when it is read
         let all = self.elements(content, (start, count), depth + 1, left)?;
         let one = |at: &i64| {
             let place = at.checked_sub(least).and_then(|place| usize::try_from(place).ok());

@@ -186,7 +186,7 @@ fn look(file: &File, open: Opener<'_>) -> Result<Look> {
         structures,
         datasets: found,
         superblock: source.superblock().version,
-        free: free.unwrap_or(0),
+        free: free.unwrap_or(0), // a bound
         elsewhere,
         objects,
     })

@@ -160,7 +160,7 @@ impl Structures {
     pub fn is_first(&self) -> bool {
         // The first read of an object header takes more than a short one has; a bound.
         const FIRST_READ: u64 = 512;
-        self.first_element.is_none_or(|first| self.end < first.saturating_add(FIRST_READ))
+        self.first_element.is_none_or(|first| self.end < first.saturating_add(FIRST_READ)) // a bound
     }
 }
 

@@ -283,7 +283,7 @@ fn cmip7(look: &Look, found: &mut Found) {
         let what = format!(
             "structures end at byte {}, and elements begin at {}",
             look.structures.end,
-            look.structures.first_element.unwrap_or(0)
+            look.structures.first_element.unwrap_or(0) // a bound
         );
         found.add("cmip7-metadata", "/", what, "`--metadata-first`");
     }

@@ -105,7 +105,7 @@ fn places(dataset: &Dataset, sides: &[u64], most: u64) -> Result<Vec<Slab>> {
         let ranges = start.iter().zip(sides).zip(shape).map(|((at, side), n)| {
             let side = (*side).clamp(1, (*n).max(1));
             // A whole box, even at the end, if there is one.
-            let start = (at / side).checked_mul(side).unwrap_or(0).min(bound::left(*n, side) / side * side);
+            let start = (at / side).checked_mul(side).unwrap_or(0).min(bound::left(*n, side) / side * side); // a bound
             Range::new(start, side.min(bound::left(*n, start)))
         });
         Slab::new(shape, ranges.collect::<Vec<_>>())

@@ -106,7 +106,7 @@ impl Rounding {
         let unit = 10f64.powf(place + 1.0 - f64::from(digits));
         let kept = exponent(size) - exponent(unit);
         // A number below the range of normal ones has fewer bits, so all of them stay.
-        if unit < f64::MIN_POSITIVE { all } else { u32::try_from(kept.max(0)).unwrap_or(0).min(all) }
+        if unit < f64::MIN_POSITIVE { all } else { u32::try_from(kept.max(0)).unwrap_or(0).min(all) } // a bound
     }
 }
 

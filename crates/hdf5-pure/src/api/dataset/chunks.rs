@@ -94,7 +94,7 @@ impl Dataset {
         }
         let places = |at: fn(&Range) -> u64| -> Vec<u64> {
             let sides = within.ranges().iter().zip(&layout.dimensions);
-            sides.map(|(range, side)| at(range).checked_div(*side).unwrap_or(0)).collect()
+            sides.map(|(range, side)| at(range).checked_div(*side).unwrap_or(0)).collect() // a bound: no side is 0
         };
         let last =
             |range: &Range| bound::sum(range.start, bound::product(bound::left(range.count, 1), range.step));

@@ -280,8 +280,8 @@ fn elements(
     bytes: &[u8],
 ) -> Vec<StoredChunk> {
     let sizes = carver.context.sizes;
-    let width = index.size_width(Address(0)).unwrap_or(0);
-    let plain = index.bytes(Address(0)).unwrap_or(0);
+    let width = index.size_width(Address(0)).unwrap_or(0); // a bound
+    let plain = index.bytes(Address(0)).unwrap_or(0); // a bound
     let size = bound::sum(sizes.offsets.into(), if width == 0 { 0 } else { bound::sum(width, 4) });
     let mut found = Vec::new();
     for (i, element) in bytes.chunks_exact(size).enumerate() {

@@ -164,7 +164,7 @@ pub(super) fn run(args: &Watch, session: &Session) -> Outcome {
             Err(failure) => return Err(failure),
         }
         // A file that takes long to look at is looked at less often.
-        let busy = begun.elapsed().saturating_sub(args.interval);
+        let busy = begun.elapsed().saturating_sub(args.interval); // a bound
         if wait(busy, &stop) {
             break;
         }
@@ -203,7 +203,7 @@ fn wait(time: Duration, stop: &Arc<AtomicBool>) -> bool {
         if stop.load(Ordering::SeqCst) {
             return true;
         }
-        let left = time.saturating_sub(begun.elapsed());
+        let left = time.saturating_sub(begun.elapsed()); // a bound
         if left.is_zero() {
             return false;
         }

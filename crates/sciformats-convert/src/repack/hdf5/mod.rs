@@ -208,8 +208,8 @@ impl Job<'_> {
         job.run(Writer::in_storage(Box::new(hollow.clone()), &create)?)?;
         // A bound: what does not fit is written behind. The first read of an object header takes more than a short one has, and must
         // not reach the elements.
-        let used = hollow.front().saturating_sub(self.source.base()).saturating_sub(SUPERBLOCK);
-        Ok(used.saturating_add(FIRST_READ))
+        let used = hollow.front().saturating_sub(self.source.base()).saturating_sub(SUPERBLOCK); // a bound
+        Ok(used.saturating_add(FIRST_READ)) // a bound
     }
 
     /// Returns the options for a dataset: those of the rule for it, if there is one.

@@ -48,7 +48,7 @@ pub(super) fn plan(
     // Growing towards the new chunks makes blocks large.
     let mut read = from.clone();
     for ((axis, step), limit) in from.iter().enumerate().zip(&common) {
-        let others = bytes(&read, size).checked_div(read.get(axis).copied().unwrap_or(1)).unwrap_or(u64::MAX);
+        let others = bytes(&read, size).checked_div(read.get(axis).copied().unwrap_or(1)).unwrap_or(u64::MAX); // a bound
         let fits = most.checked_div(others.max(1)).unwrap_or(1);
         if let Some(side) = read.get_mut(axis) {
             *side = (fits / step).max(1).saturating_mul(*step).min(*limit).max(*step); // a bound

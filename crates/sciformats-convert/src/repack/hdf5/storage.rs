@@ -208,7 +208,7 @@ impl Copy<'_> {
             writer.write_encoded(slab, |to| stored.encode((raw, &canonical), references, to))?;
             Ok::<(), Error>(())
         };
-        let width = usize::try_from(size).unwrap_or(usize::MAX);
+        let width = usize::try_from(size).unwrap_or(usize::MAX); // a bound
         // Chunks that the source does not store stay out of the new file.
         let mut put = |slab: &Slab, raw: &[u8]| match sides.as_deref().filter(|_| sparse.is_sparse()) {
             None => write(slab, raw).map(ControlFlow::Continue),
