@@ -35,7 +35,6 @@ pub(crate) fn task(args: Args) -> Result {
         step("fixtures", || fixtures::check_all(None).map(|()| None)),
         step("book", || book::check(false).map(|()| None)),
         step("conform", || conform::conform(None, true).map(Some)),
-        step("wheel", || wheel::all().map(|()| None)),
         step("mutate", || mutate::mutate(None, MUTANTS, 1).map(Some)),
         step("mpi", || mpi::if_available().map(Some)),
         step("test", || {
