@@ -41,11 +41,6 @@ pub(crate) fn task(mut args: Args) -> Result {
     }
 }
 
-/// Builds the wheel and runs everything.
-pub(crate) fn all() -> Result {
-    every(&installed("conform")?)
-}
-
 fn every(python: &Python) -> Result {
     test(python, None)?;
     threads(python)?;
