@@ -164,15 +164,12 @@ fn a_series_has_one_scale() {
     let read = |name: &str| fs::read_to_string(dir.path().join(name)).unwrap();
     let ticks = |svg: &str| {
         svg.lines()
-            .filter(|line| line.contains("text-anchor=\"start\""))
+            .filter(|line| line.contains("text-anchor=\"start\"") && !line.contains("missing"))
             .map(str::to_owned)
             .collect::<Vec<_>>()
     };
     let (first, last) = (read("tas-000.svg"), read("tas-003.svg"));
-    assert_eq!(
-        ticks(&first),
-        ticks(&last).iter().filter(|line| !line.contains("missing")).cloned().collect::<Vec<_>>()
-    );
+    assert_eq!(ticks(&first), ticks(&last));
     assert!(first.contains("[0, :, :]") && first != last, "{first}");
     let exists = program.stderr(2, &["plot", "climate.nc", "/tas", "--each", "0", "-o", "tas.svg"]);
     assert!(exists.contains("tas-000.svg: the file exists already"), "{exists}");

@@ -44,7 +44,7 @@ impl Pages {
         let size = self.size;
         if len >= size {
             // Data of at least a page gets pages of its own.
-            if let (false, Some(kept)) = (elements, self.take_front(len)) {
+            if !elements && let Some(kept) = self.take_front(len) {
                 return Some((kept.start, end));
             }
             return Some((end, end.checked_add(len)?.checked_next_multiple_of(size)?));
@@ -56,7 +56,7 @@ impl Pages {
             left.start = behind;
             return Some((start, end));
         }
-        if let (false, Some(kept)) = (elements, self.take_front(size)) {
+        if !elements && let Some(kept) = self.take_front(size) {
             let [left, _] = &mut self.left;
             *left = kept.start.checked_add(len)?..kept.end;
             return Some((kept.start, end));

@@ -177,7 +177,7 @@ mod tests {
         raster.fill(Area { x: -5.0, y: 28.0, width: 100.0, height: 100.0 }, BLACK);
         assert_eq!(dark(&raster), 20 + 80);
         raster.dot((20.0, 20.0), 3.0, BLACK);
-        assert!((25..=32).contains(&(dark(&raster) - 100)));
+        assert!((25.0..32.0).contains(&(ink(&raster) - 100.0)));
         let drawn = |anchor| {
             let mut raster = Raster::new(size, 1);
             raster.text((20.0, 15.0), "I", anchor);

@@ -132,7 +132,7 @@ mod tests {
         let inner = memory.group(outer, "inner");
         let u = memory.array(inner, "u", array::<f64>(&[4], &[0.0; 4]));
         memory.array(outer, "v", array::<u8>(&[2], &[0; 2]));
-        memory.hard_link(root, "again", u);
+        memory.hard_link(root, "the array again", u);
         // A circle of groups.
         memory.hard_link(inner, "up", outer);
         let frames = memory.group(root, "frames");
