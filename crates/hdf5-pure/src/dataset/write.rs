@@ -217,7 +217,8 @@ impl Dataset {
                 *place = Some(output.allocate_zeroed(total)?);
                 Ok(())
             }
-            Data::Contiguous(_) => Ok(()),
+            // Compact elements are a part of the header.
+            Data::Contiguous(_) | Data::Compact(_) => Ok(()),
             _ => Err(Error::usage("dataset", "does not store its elements one after another")),
         }
     }

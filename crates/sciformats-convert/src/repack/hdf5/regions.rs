@@ -292,10 +292,16 @@ fn each_run(
         usize::try_from(elements).ok().and_then(|n| n.checked_mul(size)).ok_or_else(too_large)
     };
     for run in slab.runs() {
-        // Runs of boxes have no gaps.
-        let (from, to, len) = (bytes(run.from)?, bytes(run.to)?, bytes(run.len)?);
-        let end = |start: usize| start.checked_add(len).ok_or_else(too_large);
-        visit(from..end(from)?, to..end(to)?)?;
+        // A run along a slower dimension has a step, and is made of single elements.
+        let (times, len) = if run.step == 1 { (1, run.len) } else { (run.len, 1) };
+        for i in 0..times {
+            let there =
+                run.step.checked_mul(i).and_then(|gap| run.from.checked_add(gap)).ok_or_else(too_large)?;
+            let here = run.to.checked_add(i).ok_or_else(too_large)?;
+            let (from, to, len) = (bytes(there)?, bytes(here)?, bytes(len)?);
+            let end = |start: usize| start.checked_add(len).ok_or_else(too_large);
+            visit(from..end(from)?, to..end(to)?)?;
+        }
     }
     Ok(())
 }
