@@ -125,8 +125,6 @@ if __name__ == "__main__":
         "another unit": lambda folder: refused(folder, [whole[0], {**whole[1], "units": "degC"}], "the unit differs"),
         "another filter": lambda folder: refused(folder, [whole[0], zipped[1]], "a filter differs"),
         "the wrong order": backwards,
-        "files that come later": lambda folder: added(folder, whole, "all.json"),
-        "later files with filters": lambda folder: added(folder, zipped, "all.json"),
         "time from other hours": lambda folder: same(folder, [whole[0], {**whole[1], "hours": 12}, {**whole[2], "hours": 18}], "all.json"),
         "virtual datasets": lambda folder: virtual(folder, whole),
         "virtual datasets of unlike chunks": lambda folder: virtual(folder, [whole[0], zipped[1], {**whole[2], "chunk": None}]),

@@ -90,7 +90,8 @@ fn to_hdf5(args: &Convert, table: &std::sync::Arc<dyn Scan>, session: &Session) 
         _ => (output.clone(), None),
     };
     let hdf5 = matches!(args.to, Some(Target::Format(Format::Hdf5)))
-        || Format::expected_of(&file) == Some(Format::Hdf5);
+        || Format::expected_of(&file) == Some(Format::Hdf5)
+        || file.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("h5ad"));
     if !hdf5 {
         let output = output.display();
         return Err(Failure::Refused(format!(
