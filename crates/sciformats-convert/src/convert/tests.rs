@@ -509,6 +509,7 @@ fn a_rescue_goes_on_past_what_cannot_be_read() {
     }
 }
 
+#[cfg(all(feature = "asdf", feature = "blosc2", feature = "hdf5"))]
 #[test]
 fn texts_keep_the_widths_that_both_formats_have() {
     let dir = tempfile::tempdir().unwrap();
