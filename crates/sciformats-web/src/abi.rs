@@ -13,6 +13,9 @@
 //! | `close(file)` | forgets a file |
 //!
 //! Sizes and offsets are numbers of JavaScript, which are exact up to 2^53.
+//!
+//! The names are exported from the module only. In a program on a computer they would take the places of functions of
+//! the C library, such as `close`.
 
 use std::cell::RefCell;
 
@@ -38,7 +41,7 @@ fn take_room() -> Vec<u8> {
 
 /// Makes room for `length` bytes, and returns where it begins.
 // SAFETY: no other function of this name is linked.
-#[unsafe(no_mangle)]
+#[cfg_attr(target_family = "wasm", unsafe(no_mangle))]
 pub extern "C" fn room(length: usize) -> *mut u8 {
     ROOM.with_borrow_mut(|room| {
         room.clear();
@@ -49,42 +52,42 @@ pub extern "C" fn room(length: usize) -> *mut u8 {
 
 /// Registers a file.
 // SAFETY: no other function of this name is linked.
-#[unsafe(no_mangle)]
+#[cfg_attr(target_family = "wasm", unsafe(no_mangle))]
 pub extern "C" fn create(size: f64) -> u32 {
     SESSION.with_borrow_mut(|session| session.create(exact(size)))
 }
 
 /// Supplies bytes that a request asked for.
 // SAFETY: no other function of this name is linked.
-#[unsafe(no_mangle)]
+#[cfg_attr(target_family = "wasm", unsafe(no_mangle))]
 pub extern "C" fn supply(file: u32, offset: f64) {
     SESSION.with_borrow(|session| session.supply(file, exact(offset), take_room()));
 }
 
 /// Supplies bytes that came with the size.
 // SAFETY: no other function of this name is linked.
-#[unsafe(no_mangle)]
+#[cfg_attr(target_family = "wasm", unsafe(no_mangle))]
 pub extern "C" fn front(file: u32, offset: f64) {
     SESSION.with_borrow(|session| session.front(file, exact(offset), &take_room()));
 }
 
 /// Registers a file whose bytes are all here.
 // SAFETY: no other function of this name is linked.
-#[unsafe(no_mangle)]
+#[cfg_attr(target_family = "wasm", unsafe(no_mangle))]
 pub extern "C" fn whole() -> u32 {
     SESSION.with_borrow_mut(|session| session.whole(take_room()))
 }
 
 /// Forgets a file.
 // SAFETY: no other function of this name is linked.
-#[unsafe(no_mangle)]
+#[cfg_attr(target_family = "wasm", unsafe(no_mangle))]
 pub extern "C" fn close(file: u32) {
     SESSION.with_borrow_mut(|session| session.close(file));
 }
 
 /// Answers the request in the room.
 // SAFETY: no other function of this name is linked.
-#[unsafe(no_mangle)]
+#[cfg_attr(target_family = "wasm", unsafe(no_mangle))]
 pub extern "C" fn call() -> u32 {
     let request = take_room();
     // The answer before this one is dropped first, so that two large ones are never held together.
@@ -96,28 +99,28 @@ pub extern "C" fn call() -> u32 {
 
 /// Returns where the answer is.
 // SAFETY: no other function of this name is linked.
-#[unsafe(no_mangle)]
+#[cfg_attr(target_family = "wasm", unsafe(no_mangle))]
 pub extern "C" fn answer() -> *const u8 {
     ANSWER.with_borrow(|answer| answer.json.as_ptr())
 }
 
 /// Returns how long the answer is.
 // SAFETY: no other function of this name is linked.
-#[unsafe(no_mangle)]
+#[cfg_attr(target_family = "wasm", unsafe(no_mangle))]
 pub extern "C" fn answer_length() -> usize {
     ANSWER.with_borrow(|answer| answer.json.len())
 }
 
 /// Returns where the elements of the answer are.
 // SAFETY: no other function of this name is linked.
-#[unsafe(no_mangle)]
+#[cfg_attr(target_family = "wasm", unsafe(no_mangle))]
 pub extern "C" fn data() -> *const u8 {
     ANSWER.with_borrow(|answer| answer.data.as_ptr())
 }
 
 /// Returns how many bytes the elements of the answer have.
 // SAFETY: no other function of this name is linked.
-#[unsafe(no_mangle)]
+#[cfg_attr(target_family = "wasm", unsafe(no_mangle))]
 pub extern "C" fn data_length() -> usize {
     ANSWER.with_borrow(|answer| answer.data.len())
 }
