@@ -172,3 +172,21 @@ fn a_kill_leaves_a_whole_file() {
     }
     println!("crash matrix: hdf5: files created: {ROUNDS} kills");
 }
+
+#[test]
+fn elements_do_not_use_up_the_room_for_structures() {
+    const ROOM: u64 = 8192;
+    let mut made = Writer::in_memory(&CreateOptions::default().with_metadata_room(ROOM)).unwrap();
+    for number in 0..6u8 {
+        made.dataset(&format!("flat {number}")).write(&[number; 3000]).unwrap();
+        made.dataset(&format!("chunks {number}")).chunks([3000]).write(&[number; 3000]).unwrap();
+    }
+    let file = File::from_bytes(made.into_bytes().unwrap()).unwrap();
+    for number in 0..6u8 {
+        for name in ["flat", "chunks"] {
+            let dataset = file.dataset(&format!("{name} {number}")).unwrap();
+            assert!(dataset.address().0 < ROOM, "{name} {number}: {}", dataset.address());
+            assert_eq!(dataset.read::<u8>().unwrap(), [number; 3000]);
+        }
+    }
+}

@@ -47,7 +47,7 @@ pub struct Revision {
 /// let revisions = Revisions::open("run.h5")?;
 /// for revision in revisions.list()? {
 ///     let file = File::from_storage(revisions.storage(revision.number)?, &OpenOptions::default())?;
-///     println!("{} of {}: {:?}", revision.number, revision.time, file.root().names()?);
+///     println!("{} of {}: {} objects", revision.number, revision.time, file.root()?.links()?.len());
 /// }
 /// # Ok::<(), hdf5_pure::Error>(())
 /// ```

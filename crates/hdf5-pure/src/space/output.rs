@@ -277,7 +277,11 @@ impl Output {
 
     /// Allocates `len` bytes at the end of the file, or in a page that has room.
     fn append(&mut self, len: u64, elements: bool) -> Result<Address> {
-        if let (false, Some(address)) = (elements || self.front.is_empty(), self.take_front(len)) {
+        // Elements must not use up the space that is kept for structures.
+        if !elements
+            && !self.front.is_empty()
+            && let Some(address) = self.take_front(len)
+        {
             return Ok(address);
         }
         let (end, pages) = (self.end, &mut self.pages);
