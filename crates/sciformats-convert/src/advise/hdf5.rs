@@ -129,7 +129,10 @@ fn reading(file: &File) -> hdf5_pure::OpenOptions {
 fn look(file: &File, open: Opener<'_>) -> Result<Look> {
     let read = Arc::new(Mutex::new(Vec::new()));
     let recorder = Recorder { storage: open()?, read: read.clone() };
+    let size = recorder.size();
     let source = hdf5_pure::File::from_storage(recorder, &reading(file))?;
+    // Opening looks for an unfinished commit at the end of the file, which is no structure.
+    read.lock().unwrap_or_else(PoisonError::into_inner).retain(|range| range.end < size || range.start == 0);
     let base = source.base();
     let (mut found, mut elsewhere, mut objects) = (Vec::new(), Vec::new(), 0u64);
     let mut first_element: Option<u64> = None;
