@@ -340,7 +340,7 @@ def to_netcdf():
         assert variable.height == 2 and variable.ratio == 0.1 and variable.levels.tolist() == said["levels"], variable
         assert list(variable.of) == ["a", "b"] and json.loads(variable.place) == said["place"], variable
         assert variable.valid_range.tolist() == [-5, 100] and variable.valid_range.dtype == "i2", variable
-    assert "short data(dim_4, dim_5)" in ncdump(target) and 'data:units = "K"' in ncdump(target), ncdump(target)
+    assert "short data(dim_4, dim_5)" in ncdump(target) and ':units = "K"' in ncdump(target), ncdump(target)
     # Dimensions with names, and what the program tells of the array itself.
     array.schunk.vlmeta["dims"] = ["lat", "lon"]
     run("convert", source, target, "--force", "--lossy")

@@ -85,7 +85,9 @@ mod tests {
         let (element, shape, data) = said(&Value::List(vec![Value::Int(1), Value::Float(0.5)])).unwrap();
         assert_eq!((element, shape), (ElementType::F64, vec![2]));
         assert_eq!(data, [1f64.to_le_bytes(), 0.5f64.to_le_bytes()].concat());
-        for other in [Value::Nil, Value::List(vec![]), Value::Map(vec![]), Value::List(vec![text("a"), Value::Int(1)])] {
+        for other in
+            [Value::Nil, Value::List(vec![]), Value::Map(vec![]), Value::List(vec![text("a"), Value::Int(1)])]
+        {
             assert_eq!(said(&other), None, "{other}");
         }
         assert!(attribute(b"").is_none() && attribute(b"\xa5K").is_none());

@@ -279,9 +279,8 @@ impl Variable {
     /// Returns how each of its values is computed from the stored element at the same place, if this is all that decoding does.
     pub(crate) fn computed(&self) -> Option<&Numbers> {
         match &self.decoding {
-            Decoding::Numbers(numbers) => {
-                Some(numbers).filter(|numbers| numbers.to.is_some() && self.is_in_order() && self.missing.is_none())
-            }
+            Decoding::Numbers(numbers) => Some(numbers)
+                .filter(|numbers| numbers.to.is_some() && self.is_in_order() && self.missing.is_none()),
             _ => None,
         }
     }

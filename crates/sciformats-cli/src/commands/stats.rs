@@ -185,7 +185,7 @@ fn all(data: &Dataset, (path, group, view): (&Path, &str, View), session: &Sessi
     let columns =
         [Align::Left, Align::Right, Align::Right, Align::Right, Align::Right, Align::Right, Align::Left];
     let mut table = Table::new(columns).fitted().grid();
-    let heads = ["", "min", "max", "mean", "deviation", "missing", ""];
+    let heads = ["", "min", "max", "mean", "deviation", "missing", "units"];
     let mut headed = false;
     let mut answer = Answer::Yes;
     for object in paths {
@@ -208,6 +208,9 @@ fn all(data: &Dataset, (path, group, view): (&Path, &str, View), session: &Sessi
         table.row(&mut out, row)?;
     }
     table.flush(&mut out)?;
+    if !session.json {
+        look::left_out(&mut out, &table, "--json")?;
+    }
     out.flush()?;
     Ok(answer)
 }

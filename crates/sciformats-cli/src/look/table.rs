@@ -90,8 +90,12 @@ impl Cell {
     fn lines(&self, width: usize) -> Vec<Self> {
         let (mut lines, mut line, mut used) = (Vec::new(), Self::default(), 0usize);
         let mut end = |line: &mut Self, used: &mut usize| {
-            if let Some((_, last)) = line.parts.last_mut() {
+            while let Some((_, last)) = line.parts.last_mut() {
                 last.truncate(last.trim_end().len());
+                if !last.is_empty() {
+                    break;
+                }
+                line.parts.pop();
             }
             *used = 0;
             lines.push(std::mem::take(line));
@@ -287,7 +291,8 @@ impl Table {
         /// The width of the mark for columns that are left out, and of the space before it.
         const MARK: usize = 3;
         let widest = WIDEST.min(self.room / 2).max(LEAST);
-        let narrowed = |(&width, align): (&usize, &Align)| if *align == Align::Left { width.min(widest) } else { width };
+        let narrowed =
+            |(&width, align): (&usize, &Align)| if *align == Align::Left { width.min(widest) } else { width };
         let mut widths: Vec<usize> = self.widths.iter().zip(&self.aligns).map(narrowed).collect();
         let needed = |widths: &[usize]| {
             let gaps = bound::left(widths.len(), 1) * 2;
@@ -328,14 +333,18 @@ impl Table {
             used = bound::sum(used, bound::sum(cell.width().max(column), 2));
             fitting += 1;
         }
-        if fitting > 0 && fitting + 1 < row.len() {
+        let indent = bound::sum(self.indent, 4);
+        if fitting + 1 < row.len() {
             let mut rest = Cell::default();
             for cell in row.split_off(fitting).into_iter().filter(|cell| !cell.is_empty()) {
                 let gap = if rest.parts.is_empty() { "" } else { "  " };
                 rest = rest.and(Style::new(), gap).and_cell(cell);
             }
-            let indent = bound::sum(self.indent, 4);
-            return (indent, rest.lines(bound::left(self.room, indent).max(1)));
+            let mut lines = rest.lines(bound::left(self.room, indent).max(1));
+            if fitting == 0 && !lines.is_empty() {
+                row.push(lines.remove(0));
+            }
+            return (indent, lines);
         }
         let Some((last, before)) = row.split_last_mut() else { return (0, Vec::new()) };
         let used = before.iter().enumerate().map(|(i, cell)| {
@@ -494,10 +503,13 @@ mod tests {
     fn what_does_not_fit_of_a_row_continues_below() {
         let mut table = Table { room: 30, ..Table::new([Align::Left; 3]) }.wrapped().indented(2);
         let mut out = Vec::new();
-        table.row(&mut out, vec![cell("a(time: 3, lat: 2)"), cell("float32 ← int16"), cell("wind speed")]).unwrap();
+        table
+            .row(&mut out, vec![cell("a(time: 3, lat: 2)"), cell("float32 ← int16"), cell("wind speed")])
+            .unwrap();
         table.row(&mut out, vec![cell("b"), cell("int8"), cell("x")]).unwrap();
         table.flush(&mut out).unwrap();
-        let expected = "  a(time: 3, lat: 2)\n      float32 ← int16  wind\n      speed\n  b                int8  x\n";
+        let expected =
+            "  a(time: 3, lat: 2)\n      float32 ← int16  wind\n      speed\n  b                int8  x\n";
         let text = String::from_utf8(out).unwrap();
         assert!(text.lines().all(|line| line.width() <= 30), "{text}");
         assert_eq!(text, expected);
@@ -506,7 +518,8 @@ mod tests {
     #[test]
     fn a_grid_stays_aligned_at_every_width() {
         let shown = |room| {
-            let mut table = Table { room, ..Table::new([Align::Left, Align::Right, Align::Left, Align::Right]) }.grid();
+            let mut table =
+                Table { room, ..Table::new([Align::Left, Align::Right, Align::Left, Align::Right]) }.grid();
             let mut out = Vec::new();
             table.row(&mut out, ["name", "n", "what", "share"].map(cell).to_vec()).unwrap();
             table.row(&mut out, ["a", "1", "a long remark", "0.25"].map(cell).to_vec()).unwrap();

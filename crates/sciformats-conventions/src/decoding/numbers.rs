@@ -170,9 +170,8 @@ impl Kernel<'_> {
             ([one, two], false) => self.all(bytes, |value: T| (value == *one) | (value == *two)),
             ([], true) => self.all(bytes, |value: T| (value < low) | (value > high)),
             ([fill], true) => self.all(bytes, |value: T| (value == *fill) | (value < low) | (value > high)),
-            (fills, _) => self.all(bytes, |value: T| {
-                fills.contains(&value) || (bounded && (value < low || value > high))
-            }),
+            (fills, _) => self
+                .all(bytes, |value: T| fills.contains(&value) || (bounded && (value < low || value > high))),
         }
     }
 
@@ -310,9 +309,13 @@ mod tests {
                         _ => f64::each(&out).collect(),
                     };
                     for (value, found) in stored.iter().map(|&n| f64::from(n)).zip(found) {
-                        let outside = valid.0.is_some_and(|low| value < low) || valid.1.is_some_and(|high| value > high);
+                        let outside = valid.0.is_some_and(|low| value < low)
+                            || valid.1.is_some_and(|high| value > high);
                         let missing = fill.contains(&value) || outside;
-                        assert!(if missing { found.is_nan() } else { found == value / 2.0 }, "{value} {found}");
+                        assert!(
+                            if missing { found.is_nan() } else { found == value / 2.0 },
+                            "{value} {found}"
+                        );
                     }
                 }
             }

@@ -10,7 +10,7 @@ use std::ops::ControlFlow;
 
 use sciformats_core::{Error, Slab};
 
-pub use self::derived::Derived;
+pub use self::derived::{Compute, Derived};
 pub use self::listing::{Listed, Listing, Member, Members, Run, Runs};
 pub use self::stored::{Extent, ReadStored, Stored, StoredPiece};
 

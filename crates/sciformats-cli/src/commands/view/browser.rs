@@ -332,7 +332,8 @@ impl Browser {
         // Without names of fields, the numbers above the columns are no values.
         let named = cells.heads.iter().any(|head| head.parse::<i128>().is_err() && !head.is_empty());
         let heads = named.then(|| line(&cells.heads));
-        let lines: Vec<String> = heads.into_iter().chain(cells.rows.iter().map(|(_, texts)| line(texts))).collect();
+        let lines: Vec<String> =
+            heads.into_iter().chain(cells.rows.iter().map(|(_, texts)| line(texts))).collect();
         self.message = format!("copied {}", look::count(cells.rows.len() as u64, "row"));
         self.copied = Some(lines.join("\n") + "\n");
     }
@@ -433,7 +434,8 @@ impl Browser {
         let opens = self.tree.known(&file, at).is_some_and(|known| known.opens);
         // A group that stands for an array is looked at; a table of logged quantities is opened, because the keys of the table
         // are reached with Tab as well.
-        let table = opens && self.tree.known(&file, at).is_some_and(|known| known.kind == sciformats::Kind::Array);
+        let table =
+            opens && self.tree.known(&file, at).is_some_and(|known| known.kind == sciformats::Kind::Array);
         if self.details.shape.is_some() && !(table && !open) {
             self.focus = Focus::Object;
         } else if open && toggle {

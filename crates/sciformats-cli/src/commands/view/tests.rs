@@ -107,7 +107,12 @@ fn an_array_as_table_picture_and_bars() {
     assert!(screen.contains("0 … 119 m/s, mean 59.5 ± 34.64"), "{screen}");
     // Units and statistics stand above how the array is stored.
     let place = |text: &str| screen.find(text).unwrap_or_else(|| panic!("no {text}: {screen}"));
-    assert!(place("units") < place("range") && place("range") < place("type ") && place("type ") < place("@units"), "{screen}");
+    assert!(
+        place("units") < place("range")
+            && place("range") < place("type ")
+            && place("type ") < place("@units"),
+        "{screen}"
+    );
     assert!(screen.contains("[0]") && screen.contains("40.0  41.0"), "{screen}");
     let screen = test.keys("]");
     assert!(screen.contains("[1]") && screen.contains("120 … 239"), "{screen}");
@@ -216,7 +221,11 @@ fn values_and_paths_are_copied() {
     test.keys("0,:2,:3 enter y");
     assert_eq!(test.browser.copied.take().as_deref(), Some("0.0\t1.0\t2.0\n40.0\t41.0\t42.0\n"));
     test.keys("p y");
-    assert!(test.browser.copied.is_none() && test.browser.message.contains("press t"), "{}", test.browser.message);
+    assert!(
+        test.browser.copied.is_none() && test.browser.message.contains("press t"),
+        "{}",
+        test.browser.message
+    );
     assert_eq!(super::clipboard("m/s"), "\x1b]52;c;bS9z\x07");
     assert_eq!([super::base64(b"a"), super::base64(b"ab"), super::base64(b"")], ["YQ==", "YWI=", ""]);
 }
@@ -235,7 +244,9 @@ fn logged_quantities_are_in_the_tree() {
     let screen = test.keys("/ energy enter");
     assert!(screen.contains("energy"), "{screen}");
     // One quantity over all frames has statistics and a picture of its own.
-    let at = (0..).find(|&at| test.browser.tree.line(at).is_none_or(|line| line.name.shown() == "energy")).unwrap();
+    let at = (0..)
+        .find(|&at| test.browser.tree.line(at).is_none_or(|line| line.name.shown() == "energy"))
+        .unwrap();
     test.browser.tree.selected = at;
     let screen = test.keys("down up p");
     assert_eq!(test.browser.details.path, "/log/energy", "{screen}");
