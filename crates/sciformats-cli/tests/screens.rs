@@ -62,11 +62,6 @@ const SCREENS: &[(&str, &str, i32)] = &[
     ("climate-attrs-60", "attrs CLIMATE /tas|60", 0),
     ("climate-attrs-80", "attrs CLIMATE /tas|80", 0),
     ("climate-attrs-160", "attrs CLIMATE /tas|160", 0),
-    ("climate-long-60", "ls -l CLIMATE|60", 0),
-    ("climate-long-80", "ls -l CLIMATE|80", 0),
-    ("climate-sizes-60", "ls --sizes CLIMATE|60", 0),
-    ("climate-sizes-80", "ls --sizes CLIMATE|80", 0),
-    ("climate-sizes-160", "ls --sizes CLIMATE|160", 0),
     ("climate-stats-60", "stats CLIMATE|60", 0),
     ("climate-stats-80", "stats CLIMATE|80", 0),
     ("climate-stats-160", "stats CLIMATE|160", 0),
@@ -81,9 +76,6 @@ const SCREENS: &[(&str, &str, i32)] = &[
     ("cells-table-80", "cat CELLS /obs|80", 0),
     ("cells-head-60", "head CELLS /obs -n 2|60", 0),
     ("gsd-table-30", "cat gsd/hoomd-log.gsd /log|30", 0),
-    ("sound-60", "verify CLIMATE CELLS|60", 0),
-    ("help-60", "--help|60", 0),
-    ("help-80", "--help|80", 0),
     ("help-ls-60", "ls --help|60", 0),
     ("help-ls-160", "ls --help|160", 0),
     ("wrong-option", "ls --sizez CLIMATE|60", 2),
@@ -124,15 +116,18 @@ fn screens_are_as_they_were() {
     cells(&dir.path().join("cells.h5ad"));
     let place = |word: &str| match word {
         "LATIN" => dir.path().join("latin.h5"),
-        "CLIMATE" => dir.path().join("climate.nc"),
-        "CELLS" => dir.path().join("cells.h5ad"),
+        "CLIMATE" => "climate.nc".into(),
+        "CELLS" => "cells.h5ad".into(),
         "TWELVE" => twelve.clone(),
         "NAN" => nan.clone(),
         other => other.into(),
     };
     for (name, command, status) in SCREENS {
         let (arguments, columns) = command.rsplit_once('|').unwrap_or((command, ""));
-        let mut program = Program::in_fixtures().command();
+        // Widths do not depend on the name of a folder.
+        let own = command.contains("CLIMATE") || command.contains("CELLS");
+        let program = if own { Program::at(dir.path()) } else { Program::in_fixtures() };
+        let mut program = program.command();
         if !columns.is_empty() {
             program.env("COLUMNS", columns);
         }

@@ -137,10 +137,14 @@ pub(crate) fn left_out(out: &mut impl std::io::Write, table: &Table, option: &st
         return Ok(());
     }
     let more = count(names.len() as u64, "more column");
-    let text = format!("… {more}: {}; {option} shows all", names.join(", "));
     let room = line().unwrap_or(usize::MAX); // a bound: without a screen there is room for all
-    let text = if text.width() <= room { text } else { format!("… {more}; {option} shows all") };
-    writeln!(out, "{FAINT}{}{FAINT:#}", clipped(&text, room))
+    let texts = [
+        format!("… {more}: {}; {option} shows all", names.join(", ")),
+        format!("… {more}; {option} shows all"),
+        format!("… {more}"),
+    ];
+    let text = texts.iter().find(|text| text.width() <= room).or(texts.last()).map_or("", String::as_str);
+    writeln!(out, "{FAINT}{}{FAINT:#}", clipped(text, room))
 }
 
 #[cfg(test)]
