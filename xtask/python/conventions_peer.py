@@ -16,6 +16,10 @@ warnings.simplefilter("ignore")
 PEERS = ["netCDF4", "xarray", "h5netcdf", "cftime", "h5py", "anndata", "pandas", "tables", "nexusformat", "scipy", "mat73", "hdf5storage", "asdf-astropy", "pynwb", "openPMD-api", "npy2bdv", "emdfile", "gsd"]
 
 
+# Files that h5py writes as the documents of a convention prescribe, because no program that has it is installed.
+LAYOUTS = {"run.h5", "strain.hdf5", "reads.fast5", "stack.ims", "berkeley.emd", "grains.dream3d", "wing.cgns", "model.h5", "model.weights.h5", "cells.loom", "filtered_feature_bc_matrix.h5", "filtered_gene_bc_matrices.h5", "cells_06.h5ad", "cells_07.h5ad", "layouts.mat"}
+
+
 class Expected:
     """What is expected of one file; arrays are put beside it."""
 
@@ -98,6 +102,9 @@ def main():
     for part in parts:
         if hasattr(part, verb):
             getattr(part, verb)(pathlib.Path(folder))
+    if verb == "write":
+        made = {path.name.removesuffix(".expected.json") for path in pathlib.Path(folder).glob("*.expected.json")} - LAYOUTS
+        assert len(made) >= 60, f"only {len(made)} files are those of programs that have the convention"
 
 
 if __name__ == "__main__":

@@ -329,10 +329,23 @@ def to_netcdf():
     source, target = made("b2nd")
     source.unlink(missing_ok=True)
     array = blosc2.asarray(numpy.arange(20, dtype="i2").reshape(4, 5), urlpath=str(source), mode="w")
+    said = {"units": "K", "long_name": "temperature of the air", "height": 2, "ratio": 0.1, "levels": [1000, 850, 500], "of": ("a", "b"), "valid_range": [-5, 100], "place": {"lat": 52.5}}
+    for name, value in said.items():
+        array.schunk.vlmeta[name] = value
     run("convert", source, target, "--force", "--lossy")
     with netCDF4.Dataset(target) as data:
-        assert data["data"].dimensions == ("dim_4", "dim_5") and (data["data"][:] == array[:]).all() and data["data"].dtype == "i2"
-    assert "short data(dim_4, dim_5)" in ncdump(target), ncdump(target)
+        variable = data["data"]
+        assert variable.dimensions == ("dim_4", "dim_5") and (variable[:] == array[:]).all() and variable.dtype == "i2"
+        assert variable.units == "K" and variable.long_name == said["long_name"], variable
+        assert variable.height == 2 and variable.ratio == 0.1 and variable.levels.tolist() == said["levels"], variable
+        assert list(variable.of) == ["a", "b"] and json.loads(variable.place) == said["place"], variable
+        assert variable.valid_range.tolist() == [-5, 100] and variable.valid_range.dtype == "i2", variable
+    assert "short data(dim_4, dim_5)" in ncdump(target) and ':units = "K"' in ncdump(target), ncdump(target)
+    # Dimensions with names, and what the program tells of the array itself.
+    array.schunk.vlmeta["dims"] = ["lat", "lon"]
+    run("convert", source, target, "--force", "--lossy")
+    assert "short data(lat, lon)" in ncdump(target) and ":dims" not in ncdump(target), ncdump(target)
+    assert "temperature of the air" in run("ls", source).decode() and "K" in run("ls", source).decode().split(), run("ls", source)
 
 
 def main():

@@ -4,7 +4,7 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use sciformats::source::{Fact, Members, Structure};
+use sciformats::source::{Derived, Fact, Members, Structure};
 use sciformats::{
     ArrayInfo, ElementType, Error, File, Format, Name, Object, ObjectId, Result, Slab, Source, Target,
 };
@@ -183,6 +183,13 @@ impl Source for Decoded {
             out.extend_from_slice(&bytes);
         }
         Ok(())
+    }
+
+    fn derived(&self, _array: ObjectId) -> Option<Derived<'_>> {
+        let What::Variable(variable) = &self.what else { return None };
+        let numbers = variable.computed()?;
+        let compute = Box::new(|bytes: &[u8], out: &mut Vec<u8>| numbers.decode_over(bytes, out));
+        Some(Derived { file: &self.file, array: variable.node().id(), compute })
     }
 
     fn take_missing(&self) -> Vec<Error> {

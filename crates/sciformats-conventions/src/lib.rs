@@ -38,6 +38,8 @@ mod decoded;
 pub mod decoding;
 mod fields;
 mod identity;
+#[cfg(feature = "blosc2")]
+mod metalayer;
 mod node;
 mod pickle;
 mod sparse;

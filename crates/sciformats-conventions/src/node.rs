@@ -8,6 +8,9 @@ use sciformats::{
     Result, Slab, Target, walk,
 };
 
+#[cfg(feature = "blosc2")]
+use crate::metalayer;
+
 /// The number of elements of a small array that are read to examine a file: names of columns, a version, a
 /// header.
 const SMALL: u64 = 1 << 20;
@@ -266,7 +269,22 @@ impl Node {
                 source.attributes(self.id)?.filter_map(Result::ok).find(|attribute| attribute.name == name)
             }
         };
+        #[cfg(feature = "blosc2")]
+        if found.is_none() && source.format() == sciformats::Format::Blosc2 {
+            return self.metalayer(&name);
+        }
         found.map(|attribute| attribute.value).transpose()
+    }
+
+    /// Returns the attribute that a metalayer of Blosc2 contains: `units` is stored as `vlmeta:units`.
+    #[cfg(feature = "blosc2")]
+    fn metalayer(&self, name: &Name) -> Result<Option<AttributeValue>> {
+        let stored = Name::from(format!("{}{}", metalayer::PREFIX, name.shown()).as_str());
+        let mut attributes = self.file().source().attributes(self.id)?.filter_map(Result::ok);
+        match attributes.find(|attribute| attribute.name == stored) {
+            Some(attribute) => Ok(metalayer::attribute(&attribute.value?.data?)),
+            None => Ok(None),
+        }
     }
 
     /// Returns whether there is an attribute with this name.

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use sciformats::options::Unfolding;
 use sciformats::{ArrayInfo, ElementType, Error, Range, Result, Slab};
 use sciformats_core::bound;
+use sciformats_core::storage::zeroed;
 
-use crate::decoding::{Decoding, Order, transposed};
+use crate::decoding::{Decoding, Numbers, Order, transposed};
 use crate::node::Node;
 use crate::time::Calendar;
 use crate::values::Values;
@@ -275,6 +276,15 @@ impl Variable {
         self.order == Order::Same && self.held.is_none() && self.dimensions.len() == rank
     }
 
+    /// Returns how each of its values is computed from the stored element at the same place, if this is all that decoding does.
+    pub(crate) fn computed(&self) -> Option<&Numbers> {
+        match &self.decoding {
+            Decoding::Numbers(numbers) => Some(numbers)
+                .filter(|numbers| numbers.to.is_some() && self.is_in_order() && self.missing.is_none()),
+            _ => None,
+        }
+    }
+
     /// Returns whether it only stands for a dimension and contains nothing: a netCDF dimension without
     /// coordinates.
     pub fn is_dimension(&self) -> bool {
@@ -359,17 +369,22 @@ impl Variable {
             .file()
             .limits()
             .memory("bytes of the elements to read", bound::product(stored.len(), size))?;
-        if let (Decoding::Numbers(numbers), Order::Same, None) = (&self.decoding, self.order, &self.missing)
-            && numbers.to.is_some()
+        if let Some(numbers) = self.computed()
             && bound::product(stored.len(), size) >= PIECEWISE
         {
             // Each piece is decoded as soon as it is there, while the next one is read.
-            let mut out = Vec::with_capacity(bound::addressable(bound::product(stored.len(), size)));
+            let one = numbers.element().size().unwrap_or(size);
+            let mut out = zeroed(bound::addressable(bound::product(stored.len(), one)))?;
+            let mut rest = out.as_mut_slice();
             let file = self.node.file();
             // How much one call reads is limited by the memory that it takes.
             let unfolding = Unfolding::new(&file.options().clone().with_unfolded(u64::MAX), file.size());
             file.go_through(&unfolding, (self.node.id(), &self.info), &stored, &mut |_, bytes| {
-                numbers.decode_into(bytes, &mut out)?;
+                let (place, after) = std::mem::take(&mut rest)
+                    .split_at_mut_checked(numbers.decoded_size(bytes.len()))
+                    .ok_or_else(|| Error::internal("there are more elements than were selected"))?;
+                rest = after;
+                numbers.decode_to(bytes, place)?;
                 Ok(ControlFlow::Continue(()))
             })?;
             return Ok(Values::plain(numbers.element().clone(), out));
@@ -416,6 +431,9 @@ impl Variable {
         }
         let stored = self.stored_slab(slab)?;
         self.node.file().for_each_piece((self.node.id(), &self.info), &stored, &mut |_, bytes| {
+            if let Some(numbers) = self.computed() {
+                return visit(Values::plain(numbers.element().clone(), numbers.decode(bytes)?));
+            }
             visit(self.decoding.decode(&self.info.element, bytes.to_vec())?)
         })
     }

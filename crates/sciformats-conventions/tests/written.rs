@@ -76,3 +76,49 @@ fn anndata_have_frames_and_matrices() {
     lacking.frame("obs", &["c1"]).unwrap().finish().unwrap();
     assert!(lacking.finish().is_err(), "there is no var");
 }
+
+/// Metalayers of Blosc2 are what attributes are elsewhere, also in a netCDF-4 file.
+#[test]
+#[cfg(feature = "blosc2")]
+fn metalayers_are_attributes() {
+    use sciformats_conventions::sciformats::cframe::Value;
+    use sciformats_conventions::sciformats::memory::{Memory, array};
+    use sciformats_conventions::sciformats::{File, Format};
+    use sciformats_conventions::write::NetCdfCopy;
+
+    let mut tree = Memory::single(Format::Blosc2, array::<i16>(&[2, 3], &[1, 2, 3, 4, 5, 6]));
+    let text = |text: &str| Value::Text(text.to_owned());
+    let list = |values: &[i128]| Value::List(values.iter().map(|&value| Value::Int(value)).collect());
+    for (name, value) in [
+        ("units", text("K")),
+        ("long_name", text("temperature")),
+        ("dims", Value::List(vec![text("lat"), text("lon")])),
+        ("valid_range", list(&[-5, 100])),
+        ("levels", list(&[1000, 850])),
+        ("ratio", Value::Float(0.1)),
+    ] {
+        let bytes = value.to_msgpack().unwrap();
+        let root = sciformats_conventions::sciformats::Source::root(&tree);
+        tree.attribute(root, &format!("vlmeta:{name}"), array::<u8>(&[bytes.len() as u64], &bytes));
+    }
+    let data = Dataset::new(File::from(tree));
+    let variable = data.variable("/").unwrap();
+    assert_eq!((variable.units.as_deref(), variable.long_name.as_deref()), (Some("K"), Some("temperature")));
+    assert_eq!(variable.dimensions[1].name.as_deref(), Some("lon"));
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("t.nc");
+    let copy = NetCdfCopy::new(&data, &|_| true).unwrap();
+    assert_eq!(copy.losses(), []);
+    copy.create(&path, None).unwrap();
+    let copied = Dataset::open(&path).unwrap();
+    let variable = copied.variable("/data").unwrap();
+    assert_eq!(variable.signature(), "data(lat: 2, lon: 3)");
+    assert_eq!((variable.units.as_deref(), variable.long_name.as_deref()), (Some("K"), Some("temperature")));
+    let node = variable.node();
+    assert_eq!(node.integers("levels").unwrap(), Some(vec![1000, 850]));
+    assert_eq!(node.number("ratio").unwrap(), Some(0.1));
+    // What has the type of the variable has it in the file too, as netCDF wants it.
+    let range = node.attribute("valid_range").unwrap().unwrap();
+    assert_eq!(sciformats_conventions::type_name(&range.element), "int16");
+    assert!(!node.has("dims").unwrap());
+}

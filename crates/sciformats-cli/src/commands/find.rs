@@ -86,6 +86,8 @@ impl Shape {
 
 /// The number of bytes of an attribute that are searched.
 const MOST: usize = 1 << 20;
+/// Attributes that connect arrays with their dimensions, whose values nobody looks for.
+const REFERENCES: [&str; 2] = ["DIMENSION_LIST", "REFERENCE_LIST"];
 /// The number of characters of a value that are shown.
 const SHOWN: usize = 60;
 
@@ -198,7 +200,7 @@ pub(super) fn run(args: &Find, session: &Session) -> Outcome {
     let wanted = args.wanted(pattern)?;
     let files = super::expanded(files);
     let several = files.len() > 1;
-    let mut table = Table::new([Align::Left, Align::Left, Align::Left]).fitted();
+    let mut table = Table::new([Align::Left, Align::Left, Align::Left]).fitted().wrapped();
     let answered = super::for_each_file(&files, session, |path, file| {
         let data = Dataset::new(std::sync::Arc::clone(file));
         let source = file.source();
@@ -273,7 +275,8 @@ fn hits(wanted: &Wanted<'_>, (source, data): (&dyn Source, &Dataset), entry: &En
         found.push(hit(said(data, entry, *id)));
     }
     for (name, value) in attributes(source, *id) {
-        if like.fits(&name) || like.fits(&value) {
+        // The words of lists of references are those of their type.
+        if like.fits(&name) || !REFERENCES.contains(&name.as_str()) && like.fits(&value) {
             found.push(hit(format!("@{name} = {}", look::clipped(&value, SHOWN))));
         }
     }

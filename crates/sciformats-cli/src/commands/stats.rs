@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use sciformats::walk::{Found, breadth_first};
-use sciformats::{Error, Object, Result};
+use sciformats::{ElementType, Error, Object, Result};
 use sciformats_conventions::{Dataset, Variable};
 
 use super::json::JsonObject;
@@ -30,6 +30,16 @@ struct Told {
     off: f64,
     units: Option<String>,
     label: String,
+    /// Whether the values have four bytes, so that fewer digits tell them.
+    single: bool,
+}
+
+impl Told {
+    /// Formats a value with as many digits as distinguish it from other values of its type.
+    fn shown(&self, value: f64) -> String {
+        let short = value as f32;
+        if self.single && f64::from(short) == value { short.to_string() } else { value.to_string() }
+    }
 }
 
 pub(super) fn run(args: &Stats, session: &Session) -> Outcome {
@@ -99,6 +109,7 @@ fn told(
         off,
         units: variable.and_then(|variable| variable.units.clone()),
         label: variable.and_then(|variable| variable.long_name.clone()).unwrap_or_default(),
+        single: *array.element() == ElementType::F32,
     })
 }
 
@@ -126,12 +137,12 @@ fn text(out: &mut impl Write, thing: &Thing, told: &Told) -> Outcome<()> {
             ("mean", statistics.mean()),
             ("deviation", statistics.deviation()),
         ] {
-            row(out, key, format!("{value}{units}"))?;
+            row(out, key, format!("{}{units}", told.shown(value)))?;
         }
         for (part, value) in PARTS.iter().zip(&told.quantiles) {
             let near = if told.off > 0.0 { format!("  to {}", brief(told.off)) } else { String::new() };
             let key = if *part == 0.5 { "median".to_owned() } else { format!("{:.0} %", part * 100.0) };
-            row(out, &key, format!("{value}{units}{near}"))?;
+            row(out, &key, format!("{}{units}{near}", told.shown(*value)))?;
         }
     }
     table.flush(out)?;
@@ -173,8 +184,8 @@ fn all(data: &Dataset, (path, group, view): (&Path, &str, View), session: &Sessi
     let mut out = session.text();
     let columns =
         [Align::Left, Align::Right, Align::Right, Align::Right, Align::Right, Align::Right, Align::Left];
-    let mut table = Table::new(columns).fitted();
-    let heads = ["", "min", "max", "mean", "deviation", "missing", ""];
+    let mut table = Table::new(columns).fitted().grid();
+    let heads = ["", "min", "max", "mean", "deviation", "missing", "units"];
     let mut headed = false;
     let mut answer = Answer::Yes;
     for object in paths {
@@ -197,6 +208,9 @@ fn all(data: &Dataset, (path, group, view): (&Path, &str, View), session: &Sessi
         table.row(&mut out, row)?;
     }
     table.flush(&mut out)?;
+    if !session.json {
+        look::left_out(&mut out, &table, "--json")?;
+    }
     out.flush()?;
     Ok(answer)
 }
@@ -216,7 +230,7 @@ fn one(
     let (subject, _) = Subject::new((&thing, &array), (None, None), Some(Kind::Histogram))?;
     let statistics = session.watched("reading", &[thing.source()], || subject.statistics())?;
     let units = thing.variable().and_then(|variable| variable.units.clone());
-    Ok(Some(Told { statistics, quantiles: Vec::new(), off: 0.0, units, label: String::new() }))
+    Ok(Some(Told { statistics, quantiles: Vec::new(), off: 0.0, units, label: String::new(), single: false }))
 }
 
 fn line(path: &str, told: &Told) -> Vec<Cell> {

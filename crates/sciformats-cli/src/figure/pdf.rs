@@ -139,6 +139,9 @@ impl Canvas for Pdf {
     }
 
     fn text(&mut self, (x, y): Point, text: &str, anchor: Anchor) {
+        if text.is_empty() {
+            return;
+        }
         let codes: Vec<u8> = text.chars().map(code).collect();
         let along = match anchor {
             Anchor::Start => 0.0,

@@ -70,6 +70,9 @@ impl Canvas for Svg {
     }
 
     fn text(&mut self, (x, y): Point, text: &str, anchor: Anchor) {
+        if text.is_empty() {
+            return;
+        }
         let (x, y, text) = (short(x), short(y), escaped(text));
         let word = match anchor {
             Anchor::Start => "start",

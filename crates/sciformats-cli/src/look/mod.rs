@@ -8,6 +8,7 @@ use std::io::IsTerminal;
 
 use anstyle::{AnsiColor, Style};
 use sciformats_core::bound;
+use unicode_width::UnicodeWidthStr;
 
 pub(crate) use progress::Progress;
 pub(crate) use table::{Align, Cell, Table};
@@ -127,6 +128,23 @@ pub(crate) fn plain() -> bool {
 pub(crate) fn count(number: u64, noun: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
     format!("{} {noun}{plural}", grouped(number))
+}
+
+/// Tells which columns of a grid had no room, and the option that shows all of them.
+pub(crate) fn left_out(out: &mut impl std::io::Write, table: &Table, option: &str) -> std::io::Result<()> {
+    let names = table.left_out();
+    if names.is_empty() {
+        return Ok(());
+    }
+    let more = count(names.len() as u64, "more column");
+    let room = line().unwrap_or(usize::MAX); // a bound: without a screen there is room for all
+    let texts = [
+        format!("… {more}: {}; {option} shows all", names.join(", ")),
+        format!("… {more}; {option} shows all"),
+        format!("… {more}"),
+    ];
+    let text = texts.iter().find(|text| text.width() <= room).or(texts.last()).map_or("", String::as_str);
+    writeln!(out, "{FAINT}{}{FAINT:#}", clipped(text, room))
 }
 
 #[cfg(test)]

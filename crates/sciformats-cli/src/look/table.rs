@@ -90,8 +90,12 @@ impl Cell {
     fn lines(&self, width: usize) -> Vec<Self> {
         let (mut lines, mut line, mut used) = (Vec::new(), Self::default(), 0usize);
         let mut end = |line: &mut Self, used: &mut usize| {
-            if let Some((_, last)) = line.parts.last_mut() {
+            while let Some((_, last)) = line.parts.last_mut() {
                 last.truncate(last.trim_end().len());
+                if !last.is_empty() {
+                    break;
+                }
+                line.parts.pop();
             }
             *used = 0;
             lines.push(std::mem::take(line));
@@ -151,8 +155,15 @@ pub(crate) struct Table {
     room: usize,
     /// Whether no colours are shown; styles are then not written at all.
     plain: bool,
-    /// Whether the last cell of a row continues on more lines if it does not fit.
+    /// Whether what does not fit of a row continues on more lines.
     wrapped: bool,
+    /// Whether rows stay aligned: columns that do not fit are left out.
+    grid: bool,
+    /// In a grid: the texts of the first row, and the widths that the columns have had so far.
+    heads: Vec<String>,
+    widths: Vec<usize>,
+    /// In a grid: the number of columns that are shown.
+    fitting: usize,
 }
 
 impl Table {
@@ -164,12 +175,27 @@ impl Table {
             room: usize::MAX,
             plain: false,
             wrapped: false,
+            grid: false,
+            heads: Vec::new(),
+            widths: Vec::new(),
+            fitting: usize::MAX,
         }
     }
 
-    /// Continues the last cell of a row on more lines if it does not fit, instead of cutting it.
+    /// Continues what does not fit of a row on more lines, instead of cutting it.
     pub(crate) fn wrapped(self) -> Self {
         Self { wrapped: true, ..self }
+    }
+
+    /// Keeps the values of each column below each other, whatever the width of the terminal: columns that do not fit are left out.
+    /// The first row contains their names.
+    pub(crate) fn grid(self) -> Self {
+        Self { grid: true, ..self }
+    }
+
+    /// Returns the names of the columns that a grid has left out.
+    pub(crate) fn left_out(&self) -> &[String] {
+        self.heads.get(self.fitting..).unwrap_or_default()
     }
 
     pub(crate) fn indented(self, indent: usize) -> Self {
@@ -190,6 +216,9 @@ impl Table {
 
     /// Writes the waiting rows.
     pub(crate) fn flush(&mut self, out: &mut impl Write) -> io::Result<()> {
+        if self.grid {
+            return self.flush_grid(out);
+        }
         let mut widths = vec![0; self.aligns.len()];
         let widest = WIDEST.min(self.room / 2);
         for row in &self.rows {
@@ -219,8 +248,104 @@ impl Table {
         Ok(())
     }
 
-    /// Shortens the last cell of a row to what fits, and returns the lines that follow and their indent.
-    fn continued(&self, row: &mut [Cell], widths: &[usize]) -> (usize, Vec<Cell>) {
+    /// Writes the waiting rows as a grid.
+    fn flush_grid(&mut self, out: &mut impl Write) -> io::Result<()> {
+        let columns = self.aligns.len();
+        self.widths.resize(columns, 0);
+        for row in &self.rows {
+            // The last cell of a short row, which is a remark, moves no column.
+            let counted = if row.len() < columns { bound::left(row.len(), 1) } else { columns };
+            for (cell, width) in row.iter().take(counted).zip(&mut self.widths) {
+                *width = (*width).max(cell.width());
+            }
+        }
+        if self.heads.is_empty() {
+            let text = |cell: &Cell| cell.parts.iter().map(|(_, text)| text.as_str()).collect();
+            self.heads = self.rows.first().into_iter().flatten().map(text).collect();
+        }
+        let widths = self.fit();
+        self.fitting = widths.len();
+        let mut aligns: Vec<Align> = self.aligns.iter().copied().take(widths.len()).collect();
+        aligns.push(Align::Left); // of the mark
+        for row in std::mem::take(&mut self.rows) {
+            let short = row.len() < columns;
+            let (last, whole) = (bound::left(row.len(), 1), row.len() <= widths.len());
+            let mut cells = Vec::new();
+            for (i, (cell, width)) in row.into_iter().zip(&widths).enumerate() {
+                let before = widths.iter().take(i).fold(self.indent, |sum, width| bound::sum(sum, width + 2));
+                let width = if short && i == last { bound::left(self.room, before).max(1) } else { *width };
+                cells.push(if cell.width() > width { cell.clipped(width) } else { cell });
+            }
+            if !whole {
+                cells.push(Cell::new(Style::new(), "…"));
+            }
+            write_row(out, &cells, (&widths, &aligns), (self.indent, usize::MAX, self.plain))?;
+        }
+        Ok(())
+    }
+
+    /// Returns the widths of the columns that fit. Numbers are whole; a text that does not fit ends with `…`.
+    fn fit(&self) -> Vec<usize> {
+        /// The least width of a text that is cut.
+        const LEAST: usize = 8;
+        /// The width of the mark for columns that are left out, and of the space before it.
+        const MARK: usize = 3;
+        let widest = WIDEST.min(self.room / 2).max(LEAST);
+        let narrowed =
+            |(&width, align): (&usize, &Align)| if *align == Align::Left { width.min(widest) } else { width };
+        let mut widths: Vec<usize> = self.widths.iter().zip(&self.aligns).map(narrowed).collect();
+        let needed = |widths: &[usize]| {
+            let gaps = bound::left(widths.len(), 1) * 2;
+            widths.iter().fold(self.indent + gaps, |sum, &width| bound::sum(sum, width))
+        };
+        if needed(&widths) <= self.room {
+            return widths;
+        }
+        let all = widths.clone();
+        let first = all.first().map_or(0, |&width| self.indent + width);
+        while widths.len() > 1 && needed(&widths) + MARK > self.room {
+            widths.pop();
+        }
+        let next = widths.len();
+        let start = needed(&widths) + 2;
+        let mark = if next + 1 < all.len() { MARK } else { 0 };
+        let left = bound::left(self.room, start + mark);
+        match (self.aligns.get(next), all.get(next)) {
+            // A part of the next column has room.
+            (Some(Align::Left), Some(&width)) if left >= LEAST.min(width) => widths.push(left.min(width)),
+            _ => {
+                if let ([only], true) = (widths.as_mut_slice(), first + MARK > self.room) {
+                    *only = bound::left(self.room, self.indent + MARK).max(1);
+                }
+            }
+        }
+        widths
+    }
+
+    /// Shortens a row to the cells that fit, and returns the lines that follow and their indent.
+    fn continued(&self, row: &mut Vec<Cell>, widths: &[usize]) -> (usize, Vec<Cell>) {
+        let (mut used, mut fitting) = (self.indent, 0usize);
+        for (i, cell) in row.iter().enumerate() {
+            if bound::sum(used, cell.width()) > self.room {
+                break;
+            }
+            let column = widths.get(i).copied().unwrap_or_default();
+            used = bound::sum(used, bound::sum(cell.width().max(column), 2));
+            fitting += 1;
+        }
+        let indent = bound::sum(self.indent, 4);
+        if fitting + 1 < row.len() {
+            let mut rest = Cell::default();
+            for cell in row.split_off(fitting).into_iter().filter(|cell| !cell.is_empty()) {
+                let gap = if rest.parts.is_empty() { "" } else { "  " };
+                rest = rest.and(Style::new(), gap).and_cell(cell);
+            }
+            let mut lines = rest.lines(bound::left(self.room, indent).max(1));
+            if fitting == 0 && !lines.is_empty() {
+                row.push(lines.remove(0));
+            }
+            return (indent, lines);
+        }
         let Some((last, before)) = row.split_last_mut() else { return (0, Vec::new()) };
         let used = before.iter().enumerate().map(|(i, cell)| {
             let column = widths.get(i).copied().unwrap_or_default();
@@ -372,6 +497,55 @@ mod tests {
         assert_eq!(shown(30, &"x".repeat(30)), format!("name  {}\n      xxxxxx\n", "x".repeat(24)));
         assert_eq!(shown(80, "a\nb c"), "name  a\n      b c\n");
         assert!(shown(30, "日本語日本語日本語日本語日本語").lines().all(|line| line.width() <= 30));
+    }
+
+    #[test]
+    fn what_does_not_fit_of_a_row_continues_below() {
+        let mut table = Table { room: 30, ..Table::new([Align::Left; 3]) }.wrapped().indented(2);
+        let mut out = Vec::new();
+        table
+            .row(&mut out, vec![cell("a(time: 3, lat: 2)"), cell("float32 ← int16"), cell("wind speed")])
+            .unwrap();
+        table.row(&mut out, vec![cell("b"), cell("int8"), cell("x")]).unwrap();
+        table.flush(&mut out).unwrap();
+        let expected =
+            "  a(time: 3, lat: 2)\n      float32 ← int16  wind\n      speed\n  b                int8  x\n";
+        let text = String::from_utf8(out).unwrap();
+        assert!(text.lines().all(|line| line.width() <= 30), "{text}");
+        assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn a_grid_stays_aligned_at_every_width() {
+        let shown = |room| {
+            let mut table =
+                Table { room, ..Table::new([Align::Left, Align::Right, Align::Left, Align::Right]) }.grid();
+            let mut out = Vec::new();
+            table.row(&mut out, ["name", "n", "what", "share"].map(cell).to_vec()).unwrap();
+            table.row(&mut out, ["a", "1", "a long remark", "0.25"].map(cell).to_vec()).unwrap();
+            table.row(&mut out, ["bcd", "1000", "", "12.5"].map(cell).to_vec()).unwrap();
+            table.row(&mut out, vec![cell("x"), cell("cannot be read")]).unwrap();
+            table.flush(&mut out).unwrap();
+            let text = String::from_utf8(out).unwrap();
+            assert!(text.lines().all(|line| line.width() <= room), "{room}:\n{text}");
+            (text, table.left_out().to_vec())
+        };
+        let (text, left_out) = shown(80);
+        let whole = "name     n  what           share\na        1  a long remark   0.25\n\
+                     bcd   1000                  12.5\nx     cannot be read\n";
+        assert_eq!((text.as_str(), left_out.len()), (whole, 0));
+        let (text, left_out) = shown(26);
+        let narrow = "name     n  what         …\na        1  a long rem…  …\nbcd   1000               …\nx     cannot be read\n";
+        assert_eq!((text.as_str(), left_out), (narrow, vec!["share".to_owned()]));
+        // Numbers are never cut.
+        let (text, left_out) = shown(14);
+        let few = "name     n  …\na        1  …\nbcd   1000  …\nx     cannot …\n";
+        assert_eq!((text.as_str(), left_out), (few, vec!["what".to_owned(), "share".to_owned()]));
+        for room in 1..40 {
+            if room > 3 {
+                shown(room);
+            }
+        }
     }
 
     #[test]

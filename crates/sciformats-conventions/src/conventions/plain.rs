@@ -78,7 +78,26 @@ pub(crate) fn described(node: &Node) -> Result<Option<Variable>> {
     variable.decoding = natural(&variable.stored().element);
     variable.units = first_text(node, &UNITS)?;
     variable.long_name = first_text(node, &NAMES)?;
+    #[cfg(feature = "blosc2")]
+    if node.file().format() == sciformats::Format::Blosc2 {
+        name_dimensions(node, &mut variable)?;
+    }
     Ok(Some(variable))
+}
+
+/// Names the dimensions of an array of Blosc2, if one of its metalayers contains as many names as there are dimensions.
+#[cfg(feature = "blosc2")]
+fn name_dimensions(node: &Node, variable: &mut Variable) -> Result<()> {
+    for list in crate::metalayer::DIMENSIONS {
+        let Some(names) = node.texts(list)?.filter(|names| names.len() == variable.dimensions.len()) else {
+            continue;
+        };
+        for (dimension, name) in variable.dimensions.iter_mut().zip(names) {
+            dimension.name = Some(name).filter(|name| !name.is_empty());
+        }
+        break;
+    }
+    Ok(())
 }
 
 /// Returns a table whose columns are the fields of records.

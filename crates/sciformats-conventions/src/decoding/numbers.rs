@@ -6,6 +6,7 @@
 
 use half::f16;
 use sciformats::{ElementType, Error, Result};
+use sciformats_core::bound;
 
 /// How stored numbers become values.
 ///
@@ -42,7 +43,7 @@ pub struct Numbers {
 /// A number as it is stored.
 trait Stored: Copy + PartialOrd {
     const SIZE: usize;
-    fn read(bytes: &[u8]) -> Self;
+    fn each(bytes: &[u8]) -> impl Iterator<Item = Self>;
     fn f32(self) -> f32;
     fn f64(self) -> f64;
     /// Returns the stored number that equals `value`, if there is one.
@@ -56,8 +57,8 @@ macro_rules! integer {
     ($($int:ty),*) => {$(
         impl Stored for $int {
             const SIZE: usize = size_of::<$int>();
-            fn read(bytes: &[u8]) -> Self {
-                bytes.try_into().map_or(0, <$int>::from_le_bytes)
+            fn each(bytes: &[u8]) -> impl Iterator<Item = Self> {
+                bytes.as_chunks().0.iter().map(|word| <$int>::from_le_bytes(*word))
             }
             fn f32(self) -> f32 {
                 self as f32
@@ -81,8 +82,8 @@ integer!(i8, u8, i16, u16, i32, u32, i64, u64);
 
 impl Stored for f32 {
     const SIZE: usize = 4;
-    fn read(bytes: &[u8]) -> Self {
-        bytes.try_into().map_or(0.0, Self::from_le_bytes)
+    fn each(bytes: &[u8]) -> impl Iterator<Item = Self> {
+        bytes.as_chunks().0.iter().map(|word| Self::from_le_bytes(*word))
     }
     fn f32(self) -> f32 {
         self
@@ -105,8 +106,8 @@ impl Stored for f32 {
 
 impl Stored for f64 {
     const SIZE: usize = 8;
-    fn read(bytes: &[u8]) -> Self {
-        bytes.try_into().map_or(0.0, Self::from_le_bytes)
+    fn each(bytes: &[u8]) -> impl Iterator<Item = Self> {
+        bytes.as_chunks().0.iter().map(|word| Self::from_le_bytes(*word))
     }
     fn f32(self) -> f32 {
         self as f32
@@ -124,8 +125,8 @@ impl Stored for f64 {
 
 impl Stored for f16 {
     const SIZE: usize = 2;
-    fn read(bytes: &[u8]) -> Self {
-        bytes.try_into().map_or(Self::ZERO, Self::from_le_bytes)
+    fn each(bytes: &[u8]) -> impl Iterator<Item = Self> {
+        bytes.as_chunks().0.iter().map(|word| Self::from_le_bytes(*word))
     }
     fn f32(self) -> f32 {
         self.into()
@@ -144,7 +145,7 @@ impl Stored for f16 {
 /// Finds missing values and converts the others.
 struct Kernel<'a> {
     numbers: &'a Numbers,
-    out: &'a mut Vec<u8>,
+    out: &'a mut [u8],
 }
 
 impl Kernel<'_> {
@@ -152,23 +153,25 @@ impl Kernel<'_> {
     fn run<T: Stored>(&mut self, bytes: &[u8]) -> Result<()> {
         let fills: Vec<T> = self.numbers.fill.iter().filter_map(|&fill| T::equal(fill)).collect();
         let (least, most) = self.numbers.valid;
-        let bounds = T::bounds(least, most);
+        let (low, high) = T::bounds(least, most);
         let bounded = least.is_some() || most.is_some();
-        // Most arrays have one fill value or none. If the compiler knows the comparison, it is several times
-        // as fast.
+        // Most arrays have one or two fill values or none. If the compiler knows the comparison, and if it has no branches, several
+        // elements are compared at once.
         match (fills.as_slice(), bounded) {
             // Integers of eight bytes are compared as in xarray, by the nearest binary64 number.
             _ if T::SIZE == 8 && !self.numbers.fill.is_empty() => {
                 let fills = &self.numbers.fill;
                 self.all(bytes, |value: T| {
-                    fills.contains(&value.f64()) || (bounded && (value < bounds.0 || value > bounds.1))
+                    fills.contains(&value.f64()) || (bounded && (value < low || value > high))
                 })
             }
             ([], false) => self.all(bytes, |_: T| false),
             ([fill], false) => self.all(bytes, |value: T| value == *fill),
-            (fills, _) => self.all(bytes, |value: T| {
-                fills.contains(&value) || (bounded && (value < bounds.0 || value > bounds.1))
-            }),
+            ([one, two], false) => self.all(bytes, |value: T| (value == *one) | (value == *two)),
+            ([], true) => self.all(bytes, |value: T| (value < low) | (value > high)),
+            ([fill], true) => self.all(bytes, |value: T| (value == *fill) | (value < low) | (value > high)),
+            (fills, _) => self
+                .all(bytes, |value: T| fills.contains(&value) || (bounded && (value < low || value > high))),
         }
     }
 
@@ -176,27 +179,20 @@ impl Kernel<'_> {
     fn all<T: Stored>(&mut self, bytes: &[u8], missing: impl Fn(T) -> bool) -> Result<()> {
         // A factor of 1 and an offset of -0 do not change a value, so they stand for missing ones.
         let (scale, offset) = (self.numbers.scale, self.numbers.offset);
-        let (before, count) = (self.out.len(), bytes.len() / T::SIZE);
         match self.numbers.to {
             Some(ElementType::F32) => {
-                self.out.resize(before + count * 4, 0);
-                let places = self.out.get_mut(before..).unwrap_or_default().chunks_exact_mut(4);
                 let scale = scale.map_or(1.0, |number| number as f32);
                 let offset = offset.map_or(-0.0, |number| number as f32);
-                for (place, stored) in places.zip(bytes.chunks_exact(T::SIZE)) {
-                    let stored = T::read(stored);
-                    let value = if missing(stored) { f32::NAN } else { stored.f32() * scale + offset };
-                    place.copy_from_slice(&value.to_le_bytes());
+                for (place, stored) in self.out.as_chunks_mut().0.iter_mut().zip(T::each(bytes)) {
+                    let value = stored.f32() * scale + offset;
+                    *place = if missing(stored) { f32::NAN } else { value }.to_le_bytes();
                 }
             }
             Some(ElementType::F64) => {
-                self.out.resize(before + count * 8, 0);
-                let places = self.out.get_mut(before..).unwrap_or_default().chunks_exact_mut(8);
                 let (scale, offset) = (scale.unwrap_or(1.0), offset.unwrap_or(-0.0));
-                for (place, stored) in places.zip(bytes.chunks_exact(T::SIZE)) {
-                    let stored = T::read(stored);
-                    let value = if missing(stored) { f64::NAN } else { stored.f64() * scale + offset };
-                    place.copy_from_slice(&value.to_le_bytes());
+                for (place, stored) in self.out.as_chunks_mut().0.iter_mut().zip(T::each(bytes)) {
+                    let value = stored.f64() * scale + offset;
+                    *place = if missing(stored) { f64::NAN } else { value }.to_le_bytes();
                 }
             }
             _ => return Err(Error::unsupported(format!("decoded values of type {:?}", self.numbers.to))),
@@ -223,18 +219,37 @@ impl Numbers {
     /// [`Error::Unsupported`] if the stored elements are not numbers of 1, 2, 4 or 8 bytes.
     pub fn decode(&self, bytes: &[u8]) -> Result<Vec<u8>> {
         let mut out = Vec::new();
-        self.decode_into(bytes, &mut out)?;
+        self.decode_over(bytes, &mut out)?;
         Ok(out)
     }
 
-    /// As [`decode`](Self::decode), but appends the values.
+    /// As [`decode`](Self::decode), but replaces the contents of a buffer. A buffer that is used again is not cleared in between.
     ///
     /// # Errors
     ///
     /// As [`decode`](Self::decode).
-    pub fn decode_into(&self, bytes: &[u8], out: &mut Vec<u8>) -> Result<()> {
+    pub fn decode_over(&self, bytes: &[u8], out: &mut Vec<u8>) -> Result<()> {
+        out.resize(self.decoded_size(bytes.len()), 0);
+        self.decode_to(bytes, out)
+    }
+
+    /// Returns the number of bytes of the values that a number of stored bytes has.
+    pub fn decoded_size(&self, stored: usize) -> usize {
+        let size = |element: &ElementType| element.size().map_or(1, bound::addressable).max(1);
+        stored.checked_div(size(&self.from)).unwrap_or(0).saturating_mul(size(self.element()))
+    }
+
+    /// As [`decode`](Self::decode), into a place that has exactly the [size](Self::decoded_size) of the values.
+    ///
+    /// # Errors
+    ///
+    /// As [`decode`](Self::decode); [`Error::Usage`] if the place has another size.
+    pub fn decode_to(&self, bytes: &[u8], out: &mut [u8]) -> Result<()> {
+        if out.len() != self.decoded_size(bytes.len()) {
+            return Err(Error::usage("out", "has another size than the values"));
+        }
         if self.to.is_none() {
-            out.extend_from_slice(bytes);
+            out.copy_from_slice(bytes);
             return Ok(());
         }
         let mut kernel = Kernel { numbers: self, out };
@@ -273,6 +288,39 @@ mod tests {
         let found = floats(&numbers.decode(&stored).unwrap());
         assert_eq!([found[1], found[3], found[4]], [7.0, -50.0, 100.0]);
         assert!(found[0].is_nan() && found[2].is_nan() && found[5].is_nan());
+    }
+
+    #[test]
+    fn every_comparison_finds_the_same() {
+        let stored: Vec<i16> = (-40..40).collect();
+        let bytes: Vec<u8> = stored.iter().flat_map(|n| n.to_le_bytes()).collect();
+        for fill in [&[][..], &[-7.0], &[-7.0, 12.0], &[-7.0, 12.0, 13.0]] {
+            for valid in [(None, None), (Some(-30.0), None), (Some(-30.0), Some(20.0))] {
+                for to in [ElementType::F32, ElementType::F64] {
+                    let mut numbers = Numbers::new(ElementType::Int(2));
+                    (numbers.scale, numbers.fill, numbers.valid) = (Some(0.5), fill.to_vec(), valid);
+                    numbers.to = Some(to.clone());
+                    // What the buffer contained before makes no difference.
+                    let mut out = vec![7; 1000];
+                    numbers.decode_over(&bytes, &mut out).unwrap();
+                    assert_eq!(out, numbers.decode(&bytes).unwrap());
+                    let found: Vec<f64> = match to {
+                        ElementType::F32 => floats(&out).into_iter().map(f64::from).collect(),
+                        _ => f64::each(&out).collect(),
+                    };
+                    for (value, found) in stored.iter().map(|&n| f64::from(n)).zip(found) {
+                        let outside = valid.0.is_some_and(|low| value < low)
+                            || valid.1.is_some_and(|high| value > high);
+                        let missing = fill.contains(&value) || outside;
+                        assert!(
+                            if missing { found.is_nan() } else { found == value / 2.0 },
+                            "{value} {found}"
+                        );
+                    }
+                }
+            }
+        }
+        assert!(Numbers::new(ElementType::Int(2)).decode_to(&bytes, &mut [0; 3]).is_err());
     }
 
     #[test]

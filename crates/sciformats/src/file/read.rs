@@ -161,6 +161,16 @@ impl File {
     ) -> Result<()> {
         unfolding.add(slab.len(), info)?;
         let pieces = Pieces::new(info, slab, self.options.limits.memory);
+        if let Some(derived) = self.source.derived(id) {
+            let read = |slab: &Slab, out: &mut Vec<u8>| derived.file.read(derived.array, slab, out);
+            // The buffer keeps its pages from one piece to the next.
+            let mut values = Vec::new();
+            return pieces::for_each(pieces, self.options.threads(), &read, &mut |slab, bytes| {
+                (derived.compute)(bytes, &mut values)?;
+                self.count_read(values.len() as u64);
+                visit(slab, &values)
+            });
+        }
         let read = |slab: &Slab, out: &mut Vec<u8>| self.read(id, slab, out);
         pieces::for_each(pieces, self.options.threads(), &read, visit)
     }

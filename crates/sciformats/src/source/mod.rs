@@ -1,5 +1,6 @@
 //! The interface between a format and the facade.
 
+mod derived;
 mod listing;
 mod stored;
 
@@ -9,6 +10,7 @@ use std::ops::ControlFlow;
 
 use sciformats_core::{Error, Slab};
 
+pub use self::derived::{Compute, Derived};
 pub use self::listing::{Listed, Listing, Member, Members, Run, Runs};
 pub use self::stored::{Extent, ReadStored, Stored, StoredPiece};
 
@@ -249,6 +251,12 @@ pub trait Source: Send + Sync {
         let mut bytes = Vec::new();
         self.read(array, slab, &mut bytes)?;
         copied(&bytes, out)
+    }
+
+    /// Returns how the elements of an array are computed one by one from those of an array of another file, if they are. Whoever
+    /// goes through all of them then reads the next ones while the current ones are computed.
+    fn derived(&self, _array: ObjectId) -> Option<Derived<'_>> {
+        None
     }
 
     /// Returns the canonical bytes of an element that was never written, if the format records them and all

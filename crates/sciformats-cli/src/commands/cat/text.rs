@@ -264,7 +264,7 @@ fn table(
 ) -> Printed {
     let words = |element: &ElementType| matches!(element, ElementType::Text | ElementType::Enum { .. });
     let align = |(_, element): &(Name, ElementType)| if words(element) { Align::Left } else { Align::Right };
-    let mut table = Table::new(fields.iter().map(align).collect::<Vec<_>>()).fitted();
+    let mut table = Table::new(fields.iter().map(align).collect::<Vec<_>>()).fitted().grid();
     let names = fields.iter().map(|(name, _)| Cell::new(TITLE, look::safe(&name.shown())));
     table.row(out, names.collect())?;
     for (i, (start, count)) in kept(count, summarised).into_iter().enumerate() {
@@ -278,6 +278,7 @@ fn table(
         })?;
     }
     table.flush(out)?;
+    look::left_out(out, &table, "--csv")?;
     Ok(out.flush()?)
 }
 

@@ -130,7 +130,7 @@ impl Meant {
     pub(super) fn write(&self, out: &mut impl Write) -> Outcome<()> {
         if !self.dimensions.is_empty() {
             writeln!(out, "  {FAINT}dimensions{FAINT:#}")?;
-            let mut table = Table::new([Align::Left; 3]).indented(4).fitted();
+            let mut table = Table::new([Align::Left; 3]).indented(4).fitted().wrapped();
             for one in &self.dimensions {
                 let length = look::grouped(one.length);
                 let length = if one.unlimited { format!("{length}, unlimited") } else { length };
@@ -146,7 +146,7 @@ impl Meant {
             return Ok(());
         }
         writeln!(out, "  {FAINT}look first at{FAINT:#}")?;
-        let mut table = Table::new([Align::Left; 3]).indented(4).fitted();
+        let mut table = Table::new([Align::Left; 3]).indented(4).fitted().wrapped();
         for (highlight, meaning) in &self.first {
             let what = look::clipped(&highlight.what, SHOWN);
             let (dimensions, values) = described(&highlight.path, meaning.as_ref());

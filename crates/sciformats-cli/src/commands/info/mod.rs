@@ -197,7 +197,7 @@ fn text(
     (counts, meant): (&Counts, &Meant),
 ) -> Outcome<()> {
     writeln!(out, "{TITLE}{}{TITLE:#}", look::safe(&path.display().to_string()))?;
-    let mut table = Table::new([Align::Left, Align::Left]).indented(2);
+    let mut table = Table::new([Align::Left, Align::Left]).indented(2).fitted().wrapped();
     let mut row = |out: &mut _, key: &str, cell: Cell| table.row(out, vec![Cell::new(FAINT, key), cell]);
     row(out, "format", Cell::new(TYPE, file.format().to_string()))?;
     let exact = || format!("  {} bytes", look::grouped(file.size()));

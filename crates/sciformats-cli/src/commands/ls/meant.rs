@@ -23,7 +23,7 @@ pub(super) struct Meant {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Glance {
+pub(in crate::commands) enum Glance {
     Value(String),
     Ends(String, String),
 }
@@ -46,7 +46,7 @@ pub(super) fn refused(data: &Dataset, (path, id): (&str, ObjectId)) -> Option<St
 }
 
 /// Reads one or two values if that costs almost nothing.
-fn look_at(variable: &Variable) -> Option<Glance> {
+pub(in crate::commands) fn look_at(variable: &Variable) -> Option<Glance> {
     if !is_near(variable.stored()) || variable.is_dimension() {
         return None;
     }
@@ -78,7 +78,7 @@ fn look_at(variable: &Variable) -> Option<Glance> {
 }
 
 /// Returns whether the values are dates.
-pub(super) fn is_time(variable: &Variable) -> bool {
+pub(in crate::commands) fn is_time(variable: &Variable) -> bool {
     matches!(variable.decoding, Decoding::Time { .. })
 }
 

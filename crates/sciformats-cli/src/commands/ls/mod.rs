@@ -1,7 +1,7 @@
 //! `ls`: lists the tree of a file, or the scientific files in a folder.
 
 mod cells;
-mod meant;
+pub(in crate::commands) mod meant;
 mod shorten;
 mod sizes;
 mod tree;

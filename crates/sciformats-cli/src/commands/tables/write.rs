@@ -208,7 +208,7 @@ fn aligned(table: Reader, out: &mut impl Write, rows: &mut u64) -> std::result::
     let fields = schema.fields().iter();
     let aligns: Vec<Align> =
         fields.map(|field| if is_number(field.data_type()) { Align::Right } else { Align::Left }).collect();
-    let mut shown = Table::new(aligns).fitted();
+    let mut shown = Table::new(aligns).fitted().grid();
     let heads = schema.fields().iter().map(|field| Cell::new(TITLE, look::safe(field.name())));
     shown.row(out, heads.collect())?;
     for batch in table {
@@ -219,6 +219,7 @@ fn aligned(table: Reader, out: &mut impl Write, rows: &mut u64) -> std::result::
         *rows = rows.saturating_add(batch.num_rows() as u64); // a bound
     }
     shown.flush(out)?;
+    look::left_out(out, &shown, "--csv")?;
     Ok(())
 }
 

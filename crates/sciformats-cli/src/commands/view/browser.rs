@@ -2,13 +2,15 @@
 
 use std::sync::Arc;
 
-use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
+use ratatui::layout::{Position, Rect};
 use sciformats::{File, Name, Result};
 use sciformats_conventions::Dataset;
 use sciformats_core::bound;
 
 use super::details::{Details, details};
-use super::table::{Corner, extent};
+use super::draw::key_at;
+use super::table::{Cells, Corner, extent};
 use super::tree::{Leads, Tree};
 use super::work::{Answer, Part, Size, Task, Work};
 use crate::commands::plot::on_terminal;
@@ -16,6 +18,7 @@ use crate::figure::Figure;
 use crate::figure::sample::Statistics;
 use crate::figure::screen::Depth;
 use crate::gather::{Kind, Subject};
+use crate::look;
 use crate::meaning::{Thing, View};
 
 /// The side that receives keys.
@@ -54,6 +57,18 @@ pub(super) struct Picture {
     pub(super) made: Option<Result<Figure, String>>,
 }
 
+/// Where the parts of the browser are on the screen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Places {
+    pub(super) tree: Rect,
+    pub(super) object: Rect,
+    /// The last row, which tells the keys.
+    pub(super) last: u16,
+}
+
+/// The rows that one step of the wheel moves.
+const WHEEL: isize = 3;
+
 /// The browser.
 #[derive(Debug)]
 pub(super) struct Browser {
@@ -85,6 +100,11 @@ pub(super) struct Browser {
     hits: (String, Vec<Vec<Name>>, usize),
     /// The lines of the tree, and the rows and columns of the table, that fit on the screen.
     pub(super) page: (usize, (u64, u64)),
+    pub(super) places: Places,
+    /// The table on the screen, and the number of columns that fit.
+    pub(super) shown: Option<(Cells, u64)>,
+    /// The text that is to be put on the clipboard of the terminal.
+    pub(super) copied: Option<String>,
 }
 
 impl Browser {
@@ -118,6 +138,9 @@ impl Browser {
             picture: None,
             hits: (String::new(), Vec::new(), 0),
             page: (1, (1, 1)),
+            places: Places::default(),
+            shown: None,
+            copied: None,
         };
         browser.select();
         Ok(browser)
@@ -201,6 +224,7 @@ impl Browser {
         self.scrolled = 0;
         self.statistics = None;
         self.picture = None;
+        self.shown = None;
     }
 
     /// Carries out what a key means.
@@ -231,6 +255,11 @@ impl Browser {
             KeyCode::Char('t') => self.show = Show::Table,
             KeyCode::Char('p') => self.show = Show::Picture,
             KeyCode::Char('b') => self.show = Show::Bars,
+            KeyCode::Char('c') => {
+                self.message = format!("copied {}", self.details.path);
+                self.copied = Some(self.details.path.clone());
+            }
+            KeyCode::Char('y') => self.copy_values(),
             KeyCode::Char('[') => self.lead(false),
             KeyCode::Char(']') => self.lead(true),
             KeyCode::Tab => {
@@ -240,6 +269,73 @@ impl Browser {
             other if self.focus == Focus::Tree => self.walk(other),
             other => self.page(other),
         }
+    }
+
+    /// Carries out what the mouse does.
+    pub(super) fn mouse(&mut self, event: MouseEvent) {
+        let at = Position::new(event.column, event.row);
+        let step = match event.kind {
+            MouseEventKind::Down(MouseButton::Left) => return self.click(at),
+            MouseEventKind::ScrollUp => -WHEEL,
+            MouseEventKind::ScrollDown => WHEEL,
+            _ => return,
+        };
+        if self.places.tree.contains(at) {
+            let before = self.tree.selected;
+            self.tree.step(step);
+            if self.tree.selected != before {
+                self.select();
+            }
+        } else if self.places.object.contains(at) {
+            let code = if step < 0 { KeyCode::Up } else { KeyCode::Down };
+            for _ in 0..step.unsigned_abs() {
+                self.page(code);
+            }
+        }
+    }
+
+    /// Chooses what is at a place of the screen. What is chosen already is opened, or closed.
+    fn click(&mut self, at: Position) {
+        if std::mem::take(&mut self.help) || self.prompt.is_some() {
+            return;
+        }
+        self.message.clear();
+        if at.y == self.places.last {
+            if let Some(key) = key_at(at.x) {
+                self.key(KeyEvent::new(KeyCode::Char(key), KeyModifiers::NONE));
+            }
+        } else if self.places.tree.contains(at) {
+            let line = self.tree.top + usize::from(bound::left(at.y, self.places.tree.y));
+            if self.tree.line(line).is_none() {
+                return;
+            }
+            let again = line == self.tree.selected && self.focus == Focus::Tree;
+            self.focus = Focus::Tree;
+            if again {
+                return self.enter(true);
+            }
+            self.tree.selected = line;
+            self.select();
+        } else if self.places.object.contains(at) {
+            self.focus = Focus::Object;
+        }
+    }
+
+    /// Copies the table on the screen, with tabs between its columns.
+    fn copy_values(&mut self) {
+        let Some((cells, columns)) = self.shown.as_ref().filter(|_| self.show == Show::Table) else {
+            self.message = "only a table can be copied; press t to see it".into();
+            return;
+        };
+        let columns = bound::addressable(*columns);
+        let line = |texts: &[String]| texts.iter().take(columns).cloned().collect::<Vec<_>>().join("\t");
+        // Without names of fields, the numbers above the columns are no values.
+        let named = cells.heads.iter().any(|head| head.parse::<i128>().is_err() && !head.is_empty());
+        let heads = named.then(|| line(&cells.heads));
+        let lines: Vec<String> =
+            heads.into_iter().chain(cells.rows.iter().map(|(_, texts)| line(texts))).collect();
+        self.message = format!("copied {}", look::count(cells.rows.len() as u64, "row"));
+        self.copied = Some(lines.join("\n") + "\n");
     }
 
     fn ask(&mut self, purpose: Purpose, text: String) {
@@ -334,7 +430,13 @@ impl Browser {
     fn enter(&mut self, toggle: bool) {
         let at = self.tree.selected;
         let open = self.tree.line(at).is_some_and(|line| line.open);
-        if self.details.shape.is_some() {
+        let file = Arc::clone(&self.file);
+        let opens = self.tree.known(&file, at).is_some_and(|known| known.opens);
+        // A group that stands for an array is looked at; a table of logged quantities is opened, because the keys of the table
+        // are reached with Tab as well.
+        let table =
+            opens && self.tree.known(&file, at).is_some_and(|known| known.kind == sciformats::Kind::Array);
+        if self.details.shape.is_some() && !(table && !open) {
             self.focus = Focus::Object;
         } else if open && toggle {
             self.tree.close(at);
@@ -345,7 +447,7 @@ impl Browser {
 
     fn open(&mut self, at: usize) -> Result<()> {
         let file = Arc::clone(&self.file);
-        let group = self.tree.known(&file, at).is_some_and(|known| known.kind == sciformats::Kind::Group);
+        let group = self.tree.known(&file, at).is_some_and(|known| known.opens);
         match self.tree.line(at).map(|line| line.leads.clone()) {
             Some(Leads::To(_)) if group => self.tree.open(&file, at),
             _ => Ok(()),

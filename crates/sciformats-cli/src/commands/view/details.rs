@@ -5,6 +5,7 @@ use sciformats_conventions::{Dataset, type_name};
 
 use super::tree::Leads;
 use crate::commands::attrs;
+use crate::commands::ls::meant::{Glance, is_time, look_at};
 use crate::gather::is_number;
 use crate::look;
 use crate::meaning::{Thing, View};
@@ -29,6 +30,12 @@ pub(super) struct Details {
     pub(super) shape: Option<Vec<u64>>,
     /// Whether the elements are numbers.
     pub(super) is_number: bool,
+    /// The units of the elements.
+    pub(super) units: Option<String>,
+    /// The number of lines about the meaning, after which statistics stand.
+    pub(super) first: usize,
+    /// Whether one of these lines tells the first and the last of many dates.
+    pub(super) has_ends: bool,
 }
 
 impl Details {
@@ -57,6 +64,7 @@ pub(super) fn details((data, view): (&Dataset, View), path: &str, leads: Option<
     match file.source().object(id) {
         Ok(Object::Array(info)) => {
             meant(&mut found, (data, view), &info);
+            found.first = found.lines.len();
             array(&mut found, &info);
         }
         Ok(Object::Value(value)) => found.say("value", value.to_string(), false),
@@ -70,7 +78,10 @@ pub(super) fn details((data, view): (&Dataset, View), path: &str, leads: Option<
                 found.say(key, value.to_string(), false);
             }
         }
-        Ok(Object::Group) => group(&mut found, (data, view)),
+        Ok(Object::Group) => {
+            group(&mut found, (data, view));
+            found.first = found.lines.len();
+        }
     }
     match file.source().attributes(id) {
         Ok(attributes) => {
@@ -140,16 +151,24 @@ fn meant(found: &mut Details, (data, view): (&Dataset, View), info: &ArrayInfo) 
         found.is_number = is_number(array.element()) || thing.is_time() && number;
     }
     let Some(variable) = thing.variable() else { return };
+    if thing.is_meant() {
+        found.say("values", variable.values_name(), false);
+    } else if let Some(units) = &variable.units {
+        found.say("units", units, false);
+    }
+    found.units.clone_from(&variable.units);
+    if is_time(variable) {
+        found.units = None;
+        if let Some(Glance::Ends(first, last)) = look_at(variable) {
+            found.say("dates", format!("{first} … {last}"), false);
+            found.has_ends = true;
+        }
+    }
     if let Some(name) = &variable.long_name {
         found.say("name", name, false);
     }
     if variable.has_names() {
         found.say("dimensions", variable.signature(), false);
-    }
-    if thing.is_meant() {
-        found.say("values", variable.values_name(), false);
-    } else if let Some(units) = &variable.units {
-        found.say("units", units, false);
     }
 }
 

@@ -7,7 +7,7 @@ use ratatui::style::{Color, Modifier, Style};
 use sciformats_core::bound;
 use unicode_width::UnicodeWidthStr;
 
-use super::browser::{Browser, Focus, Prompt, Purpose, Show};
+use super::browser::{Browser, Focus, Places, Prompt, Purpose, Show};
 use super::table;
 use super::tree::Leads;
 use crate::figure::palette::{self, Colour};
@@ -32,8 +32,36 @@ const HELP: &[(&str, &str)] = &[
     ("t p b a", "show a table, a picture, a histogram, attributes"),
     ("s", "choose a slice in NumPy's notation"),
     ("[ ]", "step through the dimensions before the last two"),
+    ("c y", "copy the path, copy the values on the screen"),
+    ("mouse", "choose with a click, open with a second one, scroll with the wheel"),
     ("q", "quit"),
 ];
+
+/// The keys that the last line tells; a click on one of them is the key.
+const KEYS: &[(char, &str)] = &[
+    ('q', "quit"),
+    ('?', "help"),
+    ('/', "search"),
+    ('t', "table"),
+    ('p', "plot"),
+    ('b', "bars"),
+    ('a', "attributes"),
+    ('s', "slice"),
+    ('c', "copy"),
+];
+
+/// Returns the key that the last line tells at a column.
+pub(super) fn key_at(column: u16) -> Option<char> {
+    let mut start = 0;
+    for (key, what) in KEYS {
+        let end = start + 2 + length(what);
+        if (start..end).contains(&column) {
+            return Some(*key);
+        }
+        start = end + 2;
+    }
+    None
+}
 
 /// Draws everything.
 pub(super) fn draw(browser: &mut Browser, frame: &mut Frame<'_>) {
@@ -49,21 +77,30 @@ pub(super) fn draw(browser: &mut Browser, frame: &mut Frame<'_>) {
     }
     let buffer = frame.buffer_mut();
     let inner = Rect { y: area.y + 1, height: area.height - 2, ..area };
+    browser.places = Places { last: area.bottom() - 1, ..Places::default() };
     top_line(browser, buffer, area);
     if browser.help {
         help(buffer, inner);
     } else if area.width < BOTH {
         match browser.focus {
-            Focus::Tree => tree(browser, buffer, inner),
-            Focus::Object => object(browser, buffer, inner),
+            Focus::Tree => {
+                browser.places.tree = inner;
+                tree(browser, buffer, inner);
+            }
+            Focus::Object => {
+                browser.places.object = inner;
+                object(browser, buffer, inner);
+            }
         }
     } else {
         let left = (area.width * 2 / 5).min(WIDEST);
-        tree(browser, buffer, Rect { width: left, ..inner });
+        browser.places.tree = Rect { width: left, ..inner };
+        tree(browser, buffer, browser.places.tree);
         for y in inner.y..inner.bottom() {
             put(buffer, (inner.x + left, y), "│", 1, faint());
         }
-        object(browser, buffer, Rect { x: inner.x + left + 2, width: inner.width - left - 2, ..inner });
+        browser.places.object = Rect { x: inner.x + left + 2, width: inner.width - left - 2, ..inner };
+        object(browser, buffer, browser.places.object);
     }
     bottom_line(browser, buffer, Rect { y: area.bottom() - 1, height: 1, ..area });
 }
@@ -113,8 +150,8 @@ fn bottom_line(browser: &Browser, buffer: &mut Buffer, area: Rect) {
     } else if !browser.message.is_empty() {
         put(buffer, (area.x, area.y), &look::safe(&browser.message), area.width, bold());
     } else {
-        let keys = "q quit  ? help  / search  t table  p picture  b bars  a attributes  s slice";
-        put(buffer, (area.x, area.y), keys, area.width, faint());
+        let keys = KEYS.iter().map(|(key, what)| format!("{key} {what}")).collect::<Vec<_>>().join("  ");
+        put(buffer, (area.x, area.y), &keys, area.width, faint());
     }
 }
 
@@ -133,7 +170,7 @@ fn tree(browser: &mut Browser, buffer: &mut Buffer, area: Rect) {
     for (index, y) in (browser.tree.top..).zip(area.y..area.bottom()) {
         let known = browser.tree.known(&file, index).cloned();
         let Some(line) = browser.tree.line(index) else { break };
-        let group = known.as_ref().is_some_and(|known| known.kind == sciformats::Kind::Group);
+        let group = known.as_ref().is_some_and(|known| known.opens);
         let mark = match (group, line.open) {
             (true, true) => "▾ ",
             (true, false) => "▸ ",
@@ -197,13 +234,16 @@ fn statements(browser: &Browser) -> Vec<Statement> {
     let mut said: Vec<Statement> =
         browser.details.lines.iter().map(|line| (line.key.clone(), line.value.clone(), line.wrong)).collect();
     let part = browser.part();
-    let mut at = said.iter().position(|(key, ..)| key.starts_with('@')).unwrap_or(said.len());
+    // What its values are comes first, then how they are stored, then the attributes.
+    let mut at = browser.details.first.min(said.len());
     if let Some(slice) = part.as_ref().and_then(|part| part.slice.clone()) {
         said.insert(at, ("shown".into(), look::safe(&format!("[{slice}]")).into_owned(), false));
         at += 1;
     }
     let found = browser.statistics.as_ref().filter(|(of, _)| Some(of) == part.as_ref());
-    if let Some((_, found)) = found {
+    if let Some((_, found)) = found.filter(|_| !browser.details.has_ends) {
+        let units = browser.details.units.as_ref().map(|units| format!(" {}", look::safe(units)));
+        let units = units.unwrap_or_default();
         let (text, wrong) = match found {
             None => ("…".to_owned(), false),
             Some(Err(error)) => (look::safe(error).into_owned(), true),
@@ -217,11 +257,11 @@ fn statements(browser: &Browser) -> Vec<Statement> {
                 };
                 match numbers.count {
                     0 => (format!("no finite value{odd}"), false),
-                    _ => (format!("{low} … {high}, mean {mean} ± {deviation}{odd}"), false),
+                    _ => (format!("{low} … {high}{units}, mean {mean} ± {deviation}{odd}"), false),
                 }
             }
         };
-        said.insert(at, ("values".into(), text, wrong));
+        said.insert(at, ("range".into(), text, wrong));
     }
     said
 }
@@ -273,6 +313,7 @@ fn cells(browser: &mut Browser, buffer: &mut Buffer, area: Rect) {
         x += width + 2;
     }
     browser.page.1 = (rows, columns);
+    browser.shown = Some((cells, columns));
 }
 
 fn picture(browser: &Browser, buffer: &mut Buffer, area: Rect) {

@@ -3,12 +3,12 @@
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::buffer::Cell;
-use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use sciformats::memory::{Memory, array, texts};
 use sciformats::{File, Format};
 use sciformats_conventions::Dataset;
 
-use super::browser::Browser;
+use super::browser::{Browser, Show};
 use super::draw;
 use crate::figure::screen::Depth;
 
@@ -104,7 +104,15 @@ fn an_array_as_table_picture_and_bars() {
     assert!(screen.contains("/fields/u") && screen.contains("2 × 3 × 40"), "{screen}");
     assert!(screen.contains("@units  m/s"), "{screen}");
     // Statistics of what is shown: the first of two planes.
-    assert!(screen.contains("0 … 119, mean 59.5 ± 34.64"), "{screen}");
+    assert!(screen.contains("0 … 119 m/s, mean 59.5 ± 34.64"), "{screen}");
+    // Units and statistics stand above how the array is stored.
+    let place = |text: &str| screen.find(text).unwrap_or_else(|| panic!("no {text}: {screen}"));
+    assert!(
+        place("units") < place("range")
+            && place("range") < place("type ")
+            && place("type ") < place("@units"),
+        "{screen}"
+    );
     assert!(screen.contains("[0]") && screen.contains("40.0  41.0"), "{screen}");
     let screen = test.keys("]");
     assert!(screen.contains("[1]") && screen.contains("120 … 239"), "{screen}");
@@ -165,4 +173,82 @@ fn many_objects_and_small_screens() {
             test.keys(keys);
         }
     }
+}
+
+#[test]
+fn the_mouse_chooses_opens_and_scrolls() {
+    let mut test = Test::new(sample(), (100, 24));
+    let press = MouseEventKind::Down(MouseButton::Left);
+    let mouse = |test: &mut Test, kind, column, row| {
+        test.browser.mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE });
+        test.settled()
+    };
+    test.settled();
+    // The tree begins in the second row with the root.
+    let screen = mouse(&mut test, press, 4, 2);
+    assert!(screen.contains("▸ fields"), "{screen}");
+    let screen = mouse(&mut test, press, 4, 2);
+    assert!(screen.contains("▾ fields"), "{screen}");
+    let screen = mouse(&mut test, press, 6, 4);
+    assert!(screen.contains("/fields/u") && screen.contains("0 … 119 m/s"), "{screen}");
+    let screen = mouse(&mut test, MouseEventKind::ScrollDown, 60, 20);
+    assert!(screen.contains("0.0") || screen.contains("[0]"), "{screen}");
+    // The words of the last line are keys.
+    let column = |screen: &str, word: &str| {
+        let last = screen.lines().last().unwrap();
+        u16::try_from(last.find(word).unwrap()).unwrap()
+    };
+    let at = column(&screen, "b bars");
+    let screen = mouse(&mut test, press, at, 23);
+    assert!(test.browser.show == Show::Bars, "{screen}");
+    let at = column(&screen, "copy");
+    mouse(&mut test, press, at, 23);
+    assert_eq!(test.browser.copied.take().as_deref(), Some("/fields/u"));
+    // Nothing is behind the last line of the tree.
+    mouse(&mut test, press, 4, 20);
+    assert_eq!(test.browser.details.path, "/fields/u");
+}
+
+#[test]
+fn values_and_paths_are_copied() {
+    let mut test = Test::new(sample(), (100, 24));
+    test.keys("down enter down down s");
+    test.keys(":,:2,:3 enter");
+    test.keys("s");
+    for _ in 0..20 {
+        test.browser.key(KeyEvent::new(KeyCode::Backspace, KeyModifiers::NONE));
+    }
+    test.keys("0,:2,:3 enter y");
+    assert_eq!(test.browser.copied.take().as_deref(), Some("0.0\t1.0\t2.0\n40.0\t41.0\t42.0\n"));
+    test.keys("p y");
+    assert!(
+        test.browser.copied.is_none() && test.browser.message.contains("press t"),
+        "{}",
+        test.browser.message
+    );
+    assert_eq!(super::clipboard("m/s"), "\x1b]52;c;bS9z\x07");
+    assert_eq!([super::base64(b"a"), super::base64(b"ab"), super::base64(b"")], ["YQ==", "YWI=", ""]);
+}
+
+#[test]
+fn logged_quantities_are_in_the_tree() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/gsd/hoomd-log.gsd");
+    let file = sciformats::open(path).unwrap();
+    let browser = Browser::new(Dataset::new(file), false, ("run.gsd".into(), Depth::None)).unwrap();
+    let mut test = Test { browser, terminal: Terminal::new(TestBackend::new(110, 24)).unwrap() };
+    let screen = test.settled();
+    assert!(screen.contains("▸ log"), "{screen}");
+    let screen = test.keys("down right");
+    assert!(screen.contains("▾ log") && screen.contains("energy"), "{screen}");
+    assert_eq!(test.browser.details.path, "/log");
+    let screen = test.keys("/ energy enter");
+    assert!(screen.contains("energy"), "{screen}");
+    // One quantity over all frames has statistics and a picture of its own.
+    let at = (0..)
+        .find(|&at| test.browser.tree.line(at).is_none_or(|line| line.name.shown() == "energy"))
+        .unwrap();
+    test.browser.tree.selected = at;
+    let screen = test.keys("down up p");
+    assert_eq!(test.browser.details.path, "/log/energy", "{screen}");
+    assert!(screen.contains("range"), "{screen}");
 }

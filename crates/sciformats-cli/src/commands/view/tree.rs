@@ -2,7 +2,7 @@
 //! object is examined when its line is shown, because a file may have any number of objects.
 
 use sciformats::walk::join;
-use sciformats::{File, Kind, Object, ObjectId, Result, Target};
+use sciformats::{ArrayInfo, ElementType, File, Format, Kind, Name, Object, ObjectId, Result, Target};
 use sciformats_conventions::type_name;
 use sciformats_core::bound;
 
@@ -21,6 +21,8 @@ pub(super) enum Leads {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Known {
     pub(super) kind: Kind,
+    /// Whether its line can be opened: a group, or a table of logged quantities whose columns are arrays too.
+    pub(super) opens: bool,
     /// The type and shape of an array, the value of a scalar, or what is wrong.
     pub(super) note: String,
 }
@@ -92,8 +94,10 @@ impl Tree {
             return Ok(());
         };
         let depth = depth + 1;
-        let mut members = Vec::new();
-        for listed in file.source().listing(*id)? {
+        let mut members = unlisted(file, *id, depth);
+        let group = matches!(file.source().object(*id)?, Object::Group);
+        let listing = if group { Some(file.source().listing(*id)?) } else { None };
+        for listed in listing.into_iter().flatten() {
             let member = listed?.member;
             let leads = match member.target {
                 Target::Object(id) => Leads::To(id),
@@ -161,10 +165,42 @@ impl Tree {
     }
 }
 
+/// The quantities that HOOMD logs, which files of GSD do not list among their members.
+const LOG: &str = "log";
+
+/// Returns the columns of the table of logged quantities, each with its name below the table.
+fn columns<'a>(file: &'a File, info: &'a ArrayInfo) -> impl Iterator<Item = (Name, ObjectId)> + 'a {
+    let fields: &[(Name, ElementType)] = match &info.element {
+        ElementType::Compound(fields) if file.format() == Format::Gsd => fields.as_slice(),
+        _ => &[],
+    };
+    let source = file.source();
+    fields.iter().filter_map(move |(name, _)| match source.member(source.root(), name) {
+        Ok(Some(Target::Object(id))) => Some((Name::from(name.shown().strip_prefix("log/")?), id)),
+        _ => None,
+    })
+}
+
+/// Returns the lines of members that a group does not list.
+fn unlisted(file: &File, id: ObjectId, depth: usize) -> Vec<Line> {
+    let source = file.source();
+    let line = |(name, id)| Line { depth, name, leads: Leads::To(id), open: false, known: None };
+    if file.format() == Format::Gsd && id == source.root() {
+        return match source.member(id, &Name::from(LOG)) {
+            Ok(Some(Target::Object(log))) => vec![line((LOG.into(), log))],
+            _ => Vec::new(),
+        };
+    }
+    match source.object(id) {
+        Ok(Object::Array(info)) => columns(file, &info).map(line).collect(),
+        _ => Vec::new(),
+    }
+}
+
 fn look_at(file: &File, id: ObjectId) -> Known {
     let object = match file.source().object(id) {
         Ok(object) => object,
-        Err(error) => return Known { kind: Kind::Unknown, note: error.to_string() },
+        Err(error) => return Known { kind: Kind::Unknown, opens: false, note: error.to_string() },
     };
     let note = match &object {
         Object::Group => String::new(),
@@ -176,7 +212,12 @@ fn look_at(file: &File, id: ObjectId) -> Known {
         Object::Value(value) => look::clipped(&value.to_string(), 40),
         Object::Damaged { error, .. } => error.to_string(),
     };
-    Known { kind: object.kind(), note: look::safe(&note).into_owned() }
+    let opens = match &object {
+        Object::Group => true,
+        Object::Array(info) => columns(file, info).next().is_some(),
+        _ => false,
+    };
+    Known { kind: object.kind(), opens, note: look::safe(&note).into_owned() }
 }
 
 #[cfg(test)]

@@ -467,28 +467,47 @@ impl Planned {
     }
 }
 
-/// Returns the attributes of the array of a variable, except those that its description contains.
+/// Returns the attributes of the array of a variable, except those that its description contains or that its decoding has used.
 fn attributes_of(variable: &Variable, losses: &mut Vec<(String, String)>) -> Result<Vec<(String, Told)>> {
-    const SAID: [&str; 14] = [
-        "units",
-        "unit",
-        "long_name",
-        "standard_name",
-        "scale_factor",
-        "add_offset",
-        "missing_value",
-        "valid_min",
-        "valid_max",
-        "valid_range",
-        "_Unsigned",
-        "calendar",
-        "flag_values",
-        "flag_masks",
-    ];
+    /// How stored numbers become values.
+    const USED: [&str; 7] =
+        ["scale_factor", "add_offset", "missing_value", "valid_min", "valid_max", "valid_range", "_Unsigned"];
+    /// What has the type of the variable.
+    const OWN_TYPE: [&str; 6] =
+        ["missing_value", "valid_min", "valid_max", "valid_range", "flag_values", "flag_masks"];
+    let time = matches!(variable.decoding, Decoding::Time { .. } | Decoding::SecondsAndMicroseconds);
+    let whole = matches!(variable.element(), ElementType::Int(_) | ElementType::UInt(_));
+    let named = variable.has_names();
+    let said = |name: &str| match name {
+        "units" | "unit" | "Units" | "Unit" => variable.units.is_some() || time,
+        "long_name" => variable.long_name.is_some(),
+        "standard_name" => variable.standard_name.is_some(),
+        "calendar" => time,
+        _ if dimension_list(name) => named,
+        name => USED.contains(&name) && !variable.is_stored(),
+    };
     let data = Dataset::new(std::sync::Arc::clone(variable.node().file()));
     let mut all = attributes(&data, variable.path(), losses)?;
-    all.retain(|(name, _)| !SAID.contains(&name.as_str()));
+    all.retain(|(name, _)| !said(name));
+    for (name, told) in &mut all {
+        if let Told::Whole(numbers) = told
+            && whole
+            && OWN_TYPE.contains(&name.as_str())
+        {
+            *told = Told::Own(numbers.iter().map(|&number| number.into()).collect());
+        }
+    }
     Ok(all)
+}
+
+/// Returns whether an attribute contains the names of dimensions, which the variable has then.
+fn dimension_list(name: &str) -> bool {
+    #[cfg(feature = "blosc2")]
+    if crate::metalayer::DIMENSIONS.contains(&name) {
+        return true;
+    }
+    let _ = name;
+    false
 }
 
 /// Returns the attributes of an object as far as netCDF can have them.
@@ -502,12 +521,16 @@ fn attributes(data: &Dataset, path: &str, losses: &mut Vec<(String, String)>) ->
         if OWN.contains(&name.as_str()) || name.starts_with("meta:") {
             continue;
         }
-        if let Some(inner) = name.strip_prefix("vlmeta:")
-            && let Some(text) =
-                attribute.value.as_ref().ok().and_then(|value| packed(value.data.as_ref().ok()?))
-        {
-            all.push((inner.replace('/', "_"), Told::Text(text)));
-            continue;
+        #[cfg(feature = "blosc2")]
+        if let Some(inner) = name.strip_prefix(crate::metalayer::PREFIX) {
+            let value = attribute.value.as_ref().ok().and_then(|value| value.data.as_ref().ok());
+            let told = value.and_then(|bytes| crate::metalayer::attribute(bytes)).as_ref().and_then(said);
+            // What is neither a number nor a text is told as JSON.
+            let json = || data.file().source().attribute_json(node.id(), &attribute).map(Told::Text);
+            if let Some(told) = told.or_else(json) {
+                all.push((inner.replace('/', "_"), told));
+                continue;
+            }
         }
         match attribute.value.ok().as_ref().and_then(said) {
             Some(told) => all.push((name.replace('/', "_"), told)),
@@ -516,19 +539,6 @@ fn attributes(data: &Dataset, path: &str, losses: &mut Vec<(String, String)>) ->
         }
     }
     Ok(all)
-}
-
-/// Returns a text in `MessagePack`, as Python writes metalayers of Blosc2.
-fn packed(bytes: &[u8]) -> Option<String> {
-    let (&first, rest) = bytes.split_first()?;
-    let (size, head) = match first {
-        0xa0..=0xbf => (usize::from(first & 0x1f), 0),
-        0xd9 => (usize::from(*rest.first()?), 1),
-        0xda => (usize::from(u16::from_be_bytes(rest.get(..2)?.try_into().ok()?)), 2),
-        _ => return None,
-    };
-    let text = rest.get(head..).filter(|text| text.len() == size)?;
-    String::from_utf8(text.to_vec()).ok()
 }
 
 /// Returns the value of an attribute: numbers, texts, or anything else as JSON.
