@@ -192,7 +192,7 @@ const TASKS: &[Task] = &[
     },
     Task {
         name: "wheel",
-        usage: "[--release | --installed] [SUITE]",
+        usage: "[--quick | --release | --installed] [SUITE]",
         run: wheel::task,
         help: "build the Python package, install it in an environment of its own, run its test suites and check its types",
     },

@@ -1,8 +1,9 @@
 """Tables in files as streams of Arrow, which pyarrow, Polars, DuckDB and pandas take without a copy.
 
 >>> import pyarrow, sciformats
->>> log = sciformats.table("run.h5", "/log")
->>> pyarrow.table(log.select(["time", "energy"], where=[("energy", "<", 0.0)]))
+>>> log = sciformats.table("log.h5", "/run")
+>>> pyarrow.table(log.select(["time", "energy"], where=[("energy", "<", 0.0)])).to_pydict()
+{'time': [0.5, 1.5], 'energy': [-2.0, -4.0]}
 """
 
 from __future__ import annotations
@@ -162,7 +163,8 @@ def sql(query: str, **tables: Table) -> Any:
     The result is a stream of Arrow that can be read once, such as by ``pyarrow.table``, ``polars.DataFrame`` and DuckDB.
 
     >>> import polars, sciformats
-    >>> polars.DataFrame(sciformats.sql('SELECT kind, count(*) AS n FROM "cells.h5ad:/obs" GROUP BY kind'))
+    >>> polars.DataFrame(sciformats.sql('SELECT count(*) AS n, min(energy) AS least FROM "log.h5:/run"')).rows()
+    [(4, -4.0)]
     """
     if tables:
         raise TypeError("tables are named in the query, as \"FILE:/PATH\"")

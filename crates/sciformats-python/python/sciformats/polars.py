@@ -1,8 +1,9 @@
 """Lazy frames of Polars over tables in files.
 
 >>> import polars, sciformats.polars
->>> log = sciformats.polars.scan("run.h5", "/log")
->>> log.filter(polars.col("energy") < 0).select("time").head(10).collect()
+>>> log = sciformats.polars.scan("log.h5", "/run")
+>>> log.filter(polars.col("energy") < 0).select("time").head(10).collect()["time"].to_list()
+[0.5, 1.5]
 
 Of a query, the columns that it needs, conditions on single columns and the number of rows reach the file.
 """
@@ -10,6 +11,7 @@ Of a query, the columns that it needs, conditions on single columns and the numb
 from __future__ import annotations
 
 import json
+import struct
 from typing import TYPE_CHECKING, Any
 
 from sciformats import _tables
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     import polars
 
 _MARKS = {"Eq": "=", "NotEq": "!=", "Lt": "<", "LtEq": "<=", "Gt": ">", "GtEq": ">="}
+_WIDTHS = {"Float16": "e", "Float32": "f", "Float64": "d"}
 _TURNED = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
@@ -119,9 +122,18 @@ def _fits(condition: _tables.Condition, schema: Any) -> bool:
     if kind is None:
         return False
     if kind.is_numeric():
+        if not isinstance(value, (int, float)) or isinstance(value, bool) or value != value:
+            return False
         # What is not a number is the largest number for Polars, and none in files.
-        safe = not kind.is_float() or mark in ("=", "<", "<=")
-        return safe and isinstance(value, (int, float)) and not isinstance(value, bool) and value == value
+        if kind.is_float() and mark not in ("=", "<", "<="):
+            return False
+        # Polars compares with the nearest value that the column or a float can have, and files with the value itself.
+        try:
+            if kind.is_float():
+                return struct.unpack(_WIDTHS[str(kind)], struct.pack(_WIDTHS[str(kind)], value))[0] == value
+            return isinstance(value, int) or abs(value) < 1 << 53
+        except (KeyError, OverflowError):
+            return False
     return isinstance(value, str) and str(kind) in ("String", "Categorical")
 
 
