@@ -1,7 +1,8 @@
 """What reading files far away costs, beside h5py, h5netcdf and pyfive over fsspec.
 
 A server on the loopback, which `cargo xtask remote` starts, counts requests and bytes, and waits before each answer. The same
-files are read by the program of this project and by the others over fsspec with its block cache, as xarray uses it. Then the
+files are read by the program of this project and by the others over fsspec with its block cache, as xarray uses it, and by the
+tools of HDF5 with the driver ROS3, which h5py's wheel does not contain. Then the
 program reads from servers that others wrote: nginx, and moto's server of S3. Prints a table; fails when an answer is wrong or
 the program takes more requests, batches, bytes or time than it may.
 
@@ -110,7 +111,7 @@ def make(folder):
 class Bench:
     def __init__(self, program, url, log, only):
         self.program, self.url, self.log, self.only = program, url, log, only
-        self.rows, self.failures, self.times = [], [], {}
+        self.rows, self.failures, self.times, self.answers = [], [], {}, {}
 
     def row(self, what, who, work, most=None, counted=True):
         if counted:
@@ -152,7 +153,7 @@ class Bench:
         """A row of the program, one for each size of the blocks of h5py, and one for each other reader."""
         if not re.search(self.only, what):
             return
-        found = self.row(what, "sciformats", lambda: mine(self.url + name), most)
+        found = self.answers[what] = self.row(what, "sciformats", lambda: mine(self.url + name), most)
         readers = [(f"h5py + fsspec, blocks of {block // MIB} MiB", block, h5py.File, theirs)
                    for block in (4 * MIB, 16 * MIB) if theirs]
         readers += [(f"{who} + fsspec, blocks of 4 MiB", 4 * MIB, opens, reads) for who, opens, reads in others]
@@ -175,6 +176,51 @@ class Bench:
         for who, other in taken.items():
             if "fsspec" in who and other < times * taken.get("sciformats", 0):
                 self.failures.append(f"{what}: {other / taken['sciformats']:.1f} times faster than {who}, {times} were expected")
+
+
+class Ros3:
+    """h5dump with the driver that reads from S3 by ranges, or nothing where the tools cannot be had."""
+
+    def __init__(self):
+        self.environment, self.h5dump = dict(os.environ), shutil.which("h5dump")
+        try:
+            if not self.h5dump:
+                root = debian.unpacked("hdf5-tools")
+                self.h5dump = str(root / "usr/bin/h5dump")
+                self.environment["LD_LIBRARY_PATH"] = os.pathsep.join(debian.libraries(root))
+            version = re.search(r"\d+\.\d+\.\d+", self.run("--version").decode()).group()
+            self.who = f"h5dump of HDF5 {version}, driver ROS3"
+            if b"ros3" not in self.run("--help"):
+                raise debian.Missing("this h5dump has no driver ROS3")
+        except (debian.Missing, OSError) as why:
+            print(f"ROS3 is left out: {why}", file=sys.stderr)
+            self.h5dump = None
+
+    def run(self, *arguments):
+        done = subprocess.run([self.h5dump, *arguments], env=self.environment, capture_output=True, timeout=PATIENCE)
+        if done.returncode:
+            raise RuntimeError(done.stderr.decode(errors="replace")[:200])
+        return done.stdout
+
+    def elements(self, address, path):
+        """The bytes of a dataset."""
+        with tempfile.TemporaryDirectory() as folder:
+            out = os.path.join(folder, "out")
+            self.run("--filedriver=ros3", "-d", path, "-b", "LE", "-o", out, address)
+            with open(out, "rb") as file:
+                return file.read()
+
+    def attributes(self, address):
+        """How many attributes all objects have."""
+        return self.run("--filedriver=ros3", "-A", address).decode(errors="replace").count("ATTRIBUTE \"")
+
+    def row(self, bench, what, name, work):
+        if not self.h5dump or not re.search(bench.only, what):
+            return
+        found = bench.row(what, self.who, lambda: work(bench.url + name))
+        ours = bench.answers.get(what)
+        if found is not None and ours is not None and found != ours:
+            bench.failures.append(f"{what}: another answer than that of {self.who}")
 
 
 def same(found, expected):
@@ -515,6 +561,7 @@ def main():
         lines = bench.ours("--json", "ls", "-r", "--attrs", address).splitlines()
         return sum(json.loads(line)["kind"] == "attribute" for line in lines)
 
+    ros3 = Ros3()
     for name in ("earliest.h5", "latest.h5"):
         path = "/group 11/data 4"
         bench.both(
@@ -524,9 +571,11 @@ def main():
             [("h5netcdf", lambda remote: h5netcdf.File(remote, "r", phony_dims="sort"), lambda file: file[path][...]),
              ("pyfive", pyfive.File, lambda file: file[path][()])],
         )
+        ros3.row(bench, f"{name}: open, one dataset of 200", name, lambda address: ros3.elements(address, path))
         size = os.path.getsize(os.path.join(arguments.folder, name))
         blocks = -(-size // MIB)
         bench.both(f"{name}: list all with attributes", name, ls, listed, (1.3 * blocks, 8))
+        ros3.row(bench, f"{name}: list all with attributes", name, ros3.attributes)
         index = os.path.join(arguments.folder, name + ".sfi")
         if re.search(arguments.only, "index"):
             bench.ours("index", url + name, "-o", index, "--force")

@@ -9,6 +9,7 @@ use std::process::Stdio;
 use serde_json::Value;
 
 use crate::args::Args;
+use crate::conform::BUILT;
 use crate::counts::Counts;
 use crate::python::Python;
 use crate::sh::{About, Result, cargo, root, run, shown, target_folder};
@@ -48,7 +49,7 @@ pub(crate) fn task(mut args: Args) -> Result {
 /// Builds the program, and lets the script damage files.
 fn measure(count: u64, kills: u64, minutes: u64) -> Result<Vec<Value>> {
     let python = Python::prepare()?;
-    run(cargo().args(["build", "--package", "sciformats-cli", "--bin", "sciformats"]))?;
+    run(cargo().args(BUILT))?;
     let target = target_folder()?;
     let program = target.join("debug").join(format!("sciformats{}", std::env::consts::EXE_SUFFIX));
     let place = target.join("salvage");

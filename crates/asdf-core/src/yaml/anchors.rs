@@ -4,7 +4,8 @@ use std::collections::HashSet;
 
 use sciformats_core::bound;
 
-use super::tree::{Content, NodeId, Tree};
+use super::node::{Content, NodeId};
+use super::tree::Tree;
 
 /// The anchors to write: of nodes that are shared, and of those that had one.
 #[derive(Default)]

@@ -9,7 +9,8 @@ use std::sync::{Arc, OnceLock};
 use sciformats_core::bound;
 
 use super::entries::Entries;
-use super::tree::{Content, Handles, Node, ScalarStyle};
+use super::node::{Content, Node, ScalarStyle};
+use super::tree::Handles;
 
 /// The number of nodes of a page.
 pub(super) const PAGE: usize = 128;

@@ -6,9 +6,10 @@ use std::fmt;
 use sciformats_core::{Error, Result, bound};
 use serde::de::{self, DeserializeOwned, IntoDeserializer, Visitor};
 
+use super::node::{Content, NodeId};
 use super::resolve::Value;
 use super::ser::{SerdeError, is_tag};
-use super::tree::{Content, NodeId, Tree};
+use super::tree::Tree;
 
 impl de::Error for SerdeError {
     fn custom<T: fmt::Display>(text: T) -> Self {

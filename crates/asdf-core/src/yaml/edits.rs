@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::tree::{Content, Node, NodeId, ScalarStyle, Tree};
+use super::node::{Content, Node, NodeId, ScalarStyle};
+use super::tree::Tree;
 use super::{emit, resolve};
 
 /// The text from which a tree was read, and the changes of its entries since then.

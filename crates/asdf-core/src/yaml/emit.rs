@@ -9,7 +9,8 @@ use sciformats_core::arith::{add, sub};
 use sciformats_core::{Result, bound};
 
 use super::anchors::Anchors;
-use super::tree::{CollectionStyle, Content, NodeId, ScalarStyle, Tree};
+use super::node::{CollectionStyle, Content, NodeId, ScalarStyle};
+use super::tree::Tree;
 use super::{YAML_PREFIX, resolve};
 
 /// The longest key that is written on the same line as its value.

@@ -19,7 +19,8 @@ use sciformats_core::{Limits, bound};
 use super::arena::{Arena, PAGE};
 use super::edits::Edits;
 use super::keys::Keys;
-use super::tree::{Content, Handles, Node, NodeId, ScalarStyle, Tree};
+use super::node::{Content, Node, NodeId, ScalarStyle};
+use super::tree::{Handles, Tree};
 use super::{parse, simple};
 
 /// Some entries of one collection: as many as have up to [`PAGE`] nodes.

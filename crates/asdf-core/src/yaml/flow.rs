@@ -2,8 +2,8 @@
 
 use sciformats_core::Result;
 
+use super::node::{CollectionStyle, Content, NodeId};
 use super::parse::Parser;
-use super::tree::{CollectionStyle, Content, NodeId};
 
 impl Parser<'_> {
     /// Parses the collection that begins with the cursor's `[` or `{`.

@@ -9,8 +9,9 @@ use std::sync::{PoisonError, RwLock};
 
 use sciformats_core::bound;
 
+use super::node::NodeId;
 use super::resolve::Value;
-use super::tree::{NodeId, Tree};
+use super::tree::Tree;
 
 /// Smaller mappings are searched as fast without recorded positions.
 const LARGE: usize = 16;

@@ -7,8 +7,9 @@ use sciformats_core::arith::add;
 use sciformats_core::{Error, Result, bound};
 
 use super::arena::PAGE;
+use super::node::{CollectionStyle, Content, Node, NodeId, ScalarStyle};
 use super::resolve::Value;
-use super::tree::{CollectionStyle, Content, Node, NodeId, ScalarStyle, Tree};
+use super::tree::Tree;
 
 /// The number of pairs, in addition to the number of all nodes, to which merge keys may expand.
 const MAX_MERGED: u64 = 1 << 12;

@@ -35,6 +35,7 @@ mod flow;
 pub mod integer;
 mod keys;
 mod mapping;
+mod node;
 mod parse;
 pub mod path;
 mod properties;
@@ -49,9 +50,10 @@ mod value;
 mod walk;
 
 pub use integer::Integer;
+pub use node::{CollectionStyle, Content, Node, NodeId, ScalarStyle};
 pub use resolve::Value;
 pub use timestamp::Timestamp;
-pub use tree::{CollectionStyle, Content, Node, NodeId, ScalarStyle, Tree};
+pub use tree::Tree;
 
 /// The prefix of YAML's own tags, for which `!!` stands.
 pub const YAML_PREFIX: &str = "tag:yaml.org,2002:";

@@ -14,8 +14,9 @@ use super::cursor::{Cursor, signed};
 use super::edits::Edits;
 use super::entries::{Entries, Sizes, Standing, bound_of};
 use super::keys::Keys;
+use super::node::{CollectionStyle, Content, Node, NodeId, ScalarStyle};
 use super::simple;
-use super::tree::{CollectionStyle, Content, Handles, Node, NodeId, ScalarStyle, Tree, is_handle};
+use super::tree::{Handles, Tree, is_handle};
 
 /// The length in characters of the longest key on one line that YAML allows.
 const MAX_SIMPLE_KEY: usize = 1024;

@@ -5,8 +5,9 @@ use std::collections::HashSet;
 
 use sciformats_core::{Error, Result, spelling};
 
+use super::node::{CollectionStyle, NodeId};
 use super::resolve::Value;
-use super::tree::{CollectionStyle, NodeId, Tree};
+use super::tree::Tree;
 
 /// The number of nodes, from the root on, that are searched for similar paths.
 const LOOKED_AT: usize = 20_000;

@@ -6,8 +6,9 @@ use sciformats_core::Result;
 use sciformats_core::arith::add;
 
 use super::YAML_PREFIX;
+use super::node::NodeId;
 use super::parse::{Begun, Parser};
-use super::tree::{NodeId, is_handle};
+use super::tree::is_handle;
 
 impl<'a> Parser<'a> {
     pub(super) fn alias(&mut self, id: Option<NodeId>) -> Result<NodeId> {

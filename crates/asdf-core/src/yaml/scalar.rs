@@ -3,8 +3,8 @@
 use sciformats_core::{Result, bound};
 
 use super::cursor::{Cursor, signed};
+use super::node::{Content, ScalarStyle};
 use super::parse::Parser;
-use super::tree::{Content, ScalarStyle};
 
 impl Parser<'_> {
     /// Parses a plain scalar. Its further lines must be to the right of column `indent`, which is `None` inside brackets.

@@ -4,8 +4,9 @@ use std::fmt;
 
 use serde::ser::{self, Serialize};
 
+use super::node::{CollectionStyle, NodeId};
 use super::resolve::{Value, float_text};
-use super::tree::{CollectionStyle, NodeId, Tree};
+use super::tree::Tree;
 use super::{ASDF_PREFIX, YAML_PREFIX};
 use sciformats_core::{Error, Result};
 

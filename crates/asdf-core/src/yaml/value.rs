@@ -8,8 +8,9 @@ use sciformats_core::arith::add;
 use sciformats_core::{Error, Result};
 use serde_yaml::value::{Tag, TaggedValue};
 
+use super::node::{CollectionStyle, NodeId};
 use super::resolve::Value;
-use super::tree::{CollectionStyle, NodeId, Tree};
+use super::tree::Tree;
 
 impl Tree {
     /// Returns a subtree as a `serde_yaml::Value`. Tags other than YAML's own are kept in full.

@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use super::tree::{Content, NodeId, Tree};
+use super::node::{Content, NodeId};
+use super::tree::Tree;
 
 impl Tree {
     /// Returns the nodes that can be reached from the root, without duplicates and in the order of the text.

@@ -10,7 +10,8 @@ use sqlparser::ast::{
 };
 
 use super::aggregate::{Aggregate, Kind};
-use super::expr::{Ex, Function, Math, Part, To};
+use super::cast::To;
+use super::expr::{Ex, Function, Math, Part};
 use super::vector::Value;
 use crate::Comparison;
 

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use sciformats_conventions::sciformats::{Error, Result};
 use sciformats_conventions::time::{Calendar, DateTime};
 
-use super::expr::{Function, Part, chosen_of, each, overflow, text_of};
+use super::cast::{To, cast, text_of};
+use super::expr::{Function, Part, chosen_of, each, overflow};
 use super::vector::{Value, Vector, wrong};
 
 /// The number of nanoseconds in a second.
@@ -180,7 +181,7 @@ fn moments(values: Vector) -> Result<Vec<Option<i128>>> {
     match values {
         Vector::Moment(values) => Ok(values),
         Vector::Null(rows) => Ok(vec![None; rows]),
-        text @ Vector::Text(_) => moments(super::expr::cast(text, super::expr::To::Moment, false)?),
+        text @ Vector::Text(_) => moments(cast(text, To::Moment, false)?),
         other => Err(wrong("a date", &other)),
     }
 }

@@ -5,10 +5,12 @@
 //! smaller side of a join, and rows that are sorted are held in memory, within [`Limits`].
 
 mod aggregate;
+mod cast;
 mod compile;
 mod expr;
 mod from;
 mod functions;
+mod pattern;
 mod run;
 mod sort;
 mod vector;

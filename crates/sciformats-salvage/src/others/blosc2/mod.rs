@@ -1,32 +1,26 @@
 //! Blosc2: chunks have headers with their sizes, so that they are found without the offsets chunk; a sparse frame has one file per
 //! chunk.
 
+mod folder;
+mod search;
+
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use cframe::{Array, Chunk, ChunkSize, Frame, OpenOptions, Params, Places, SChunk, Special, Value};
+use cframe::{Array, ChunkSize, Frame, OpenOptions, Params, Places, SChunk, Special, Value};
 use sciformats_convert::convert::Loss;
 use sciformats_core::storage::{Access, Durability, Scratch};
 use sciformats_core::{Error, ReadAt, Result, bound};
 
+pub(crate) use self::folder::examine_folder;
+use self::search::{carved, chunk_head, resync};
 use super::{Found, Notes, Output, ZEROS, object, spoil};
 use crate::boxes::{boxes, chunk as chunk_box};
 use crate::map::Part;
 use crate::report::{Confidence, ObjectReport, State};
 use crate::scan::Scan;
 
-/// The file of a sparse frame that has everything but the chunks.
-const SPARSE_INDEX: &str = "chunks.b2frame";
-/// The size of the long header of a chunk.
-const HEADER: u64 = 32;
-/// The bytes that are looked at together.
-const WINDOW: u64 = 4 << 20;
-/// The bytes that may be decoded for each byte of the file, and how many more, while chunks are searched for; and the headers that may be
-/// read.
-const PER_BYTE: u64 = 64;
-const BUDGET: u64 = 256 << 20;
 /// The most chunks.
 const CHUNKS: u64 = 10_000_000;
 /// The metalayers of variable length that say what is missing.
@@ -335,27 +329,6 @@ fn decoded(bytes: &[u8], expected: Option<u32>) -> Result<()> {
     }
 }
 
-/// Returns the decoded and the stored size of the chunk that begins at an offset, if one can begin there and is all in the file.
-fn chunk_head(source: &dyn ReadAt, at: u64) -> Option<(u32, u32)> {
-    let left = bound::left(source.size(), at);
-    let head = source.read_at(at, bound::addressable(left.min(HEADER))).ok()?;
-    let (nbytes, cbytes) = head_of(&head)?;
-    (u64::from(cbytes) <= left).then_some((nbytes, cbytes))
-}
-
-fn head_of(head: &[u8]) -> Option<(u32, u32)> {
-    let word = |at: usize| head.get(at..)?.first_chunk().map(|word| u32::from_le_bytes(*word));
-    let (version, typesize) = (*head.first()?, *head.get(3)?);
-    let (nbytes, blocksize, cbytes) = (word(4)?, word(8)?, word(12)?);
-    let right = (1..=6).contains(&version)
-        && typesize > 0
-        && nbytes < i32::MAX.unsigned_abs()
-        && cbytes >= 16
-        && u64::from(cbytes) <= u64::from(nbytes) + 4096 + u64::from(blocksize)
-        && (blocksize <= nbytes.max(1) || version == 6);
-    right.then_some((nbytes, cbytes))
-}
-
 fn size_of(frame: &Frame, index: u64, places: &BTreeMap<u64, Place>) -> u32 {
     match frame.chunk_size() {
         ChunkSize::Fixed(size) => {
@@ -369,299 +342,6 @@ fn size_of(frame: &Frame, index: u64, places: &BTreeMap<u64, Place>) -> u32 {
             _ => 0,
         },
     }
-}
-
-/// Looks for chunks behind one that cannot be read. Their numbers are known if exactly so many follow up to the end as the frame
-/// still should have.
-fn resync(source: &Arc<dyn ReadAt>, frame: &Frame, places: &mut BTreeMap<u64, Place>, notes: &mut Notes) {
-    let ChunkSize::Fixed(size) = frame.chunk_size() else { return };
-    let total = frame.chunks();
-    let Some((&first, _)) = places.iter().find(|(_, place)| matches!(place, Place::Lost)) else { return };
-    if places.values().any(|place| matches!(place, Place::Nothing(_))) {
-        return;
-    }
-    let from = match first.checked_sub(1).and_then(|before| places.get(&before)) {
-        Some(Place::At(at, len)) => bound::sum(*at, *len),
-        None => frame.header().header_len.into(),
-        _ => return,
-    };
-    let end = bound::sum(u64::from(frame.header().header_len), frame.cbytes()).min(source.size());
-    let last = bound::left(frame.nbytes(), bound::product(total - 1, size.into()));
-    let fits = |nbytes: u32| nbytes == size || u64::from(nbytes) == last;
-    // Every place behind the lost chunk from which a chain of chunks leads exactly to the end of the chunks.
-    let mut at = from + 1;
-    let mut headers = bound::sum(1 << 20, bound::product(2, source.size() / 16));
-    while at + 16 <= end {
-        let len = bound::addressable((end - at).min(WINDOW + HEADER));
-        let Ok(bytes) = source.read_at(at, len) else { return };
-        for (i, head) in bytes.windows(16).enumerate() {
-            if !head_of(head).is_some_and(|(nbytes, _)| fits(nbytes)) {
-                continue;
-            }
-            let mut chain = Vec::new();
-            let mut next = at + i as u64;
-            while next < end {
-                let Some((_, cbytes)) = chunk_head(&**source, next).filter(|(nbytes, _)| fits(*nbytes))
-                else {
-                    break;
-                };
-                headers = match headers.checked_sub(1) {
-                    Some(left) => left,
-                    None => return,
-                };
-                chain.push((next, u64::from(cbytes)));
-                next += u64::from(cbytes);
-            }
-            let count = chain.len() as u64;
-            // One chunk or more are lost between the first ones and these, each of which was stored, because the sizes say so.
-            if next == end && count > 0 && count + first < total {
-                let whole = chain.iter().all(|&(place, len)| {
-                    source
-                        .read_at(place, bound::addressable(len))
-                        .is_ok_and(|bytes| decoded(&bytes, None).is_ok())
-                });
-                if whole && count + first + 1 == total {
-                    let reason = format!("{count} chunks lead from here to the end of the chunks");
-                    notes.act("go on behind a lost chunk", at + i as u64, reason, Confidence::Medium);
-                    for (back, (place, len)) in chain.into_iter().rev().enumerate() {
-                        places.insert(total - 1 - back as u64, Place::At(place, len));
-                    }
-                }
-                return;
-            }
-        }
-        at += (len as u64).saturating_sub(15).max(1); // a bound: the windows overlap
-    }
-}
-
-/// Looks for chunks in a file without a header of a frame.
-fn carved(source: &Arc<dyn ReadAt>, mut notes: Notes) -> Result<Found> {
-    let size = source.size();
-    let mut best: Vec<(u64, u32, u32)> = Vec::new();
-    let mut at = 0;
-    let mut skip = 0;
-    let mut budget = bound::sum(BUDGET, bound::product(PER_BYTE, size));
-    let mut spend = |nbytes: u32, cbytes: u32| {
-        let cost = bound::sum(u64::from(nbytes), u64::from(cbytes));
-        let left = budget.checked_sub(cost);
-        budget = left.unwrap_or(0);
-        left.is_some()
-    };
-    while at < size {
-        let len = bound::addressable((size - at).min(WINDOW + HEADER));
-        let bytes = source.read_at(at, len)?;
-        for (i, head) in bytes.windows(16).enumerate() {
-            let place = at + i as u64;
-            if place < skip || i as u64 >= WINDOW {
-                continue;
-            }
-            let Some(first) =
-                head_of(head).filter(|&(nbytes, cbytes)| nbytes > 0 && u64::from(cbytes) <= size - place)
-            else {
-                continue;
-            };
-            if !spend(first.0, first.1) {
-                break;
-            }
-            let whole = source.read_at(place, bound::addressable(first.1.into()))?;
-            if decoded(&whole, None).is_err() {
-                continue;
-            }
-            let mut chain = Vec::new();
-            let mut next = place;
-            while let Some((nbytes, cbytes)) = chunk_head(&**source, next) {
-                if !spend(nbytes, cbytes) {
-                    break;
-                }
-                let whole = source.read_at(next, bound::addressable(cbytes.into()))?;
-                if decoded(&whole, None).is_err() {
-                    break;
-                }
-                chain.push((next, nbytes, cbytes));
-                next = bound::sum(next, cbytes.into());
-            }
-            skip = next;
-            if chain.len() > best.len() {
-                best = chain;
-            }
-        }
-        at += WINDOW;
-    }
-    // The last one is the index, if it has one offset for each of the others.
-    if let Some(&(_, nbytes, _)) = best.last()
-        && best.len() > 1
-        && u64::from(nbytes) == 8 * (best.len() as u64 - 1)
-    {
-        best.pop();
-    }
-    if best.is_empty() {
-        return Ok(notes.found("blosc2", Output::Nothing));
-    }
-    let start = best.first().map_or(0, |&(at, ..)| at);
-    notes.act(
-        "make a frame of chunks",
-        start,
-        format!("{} chunks follow each other", best.len()),
-        Confidence::Speculative,
-    );
-    let typesize = source.read_at(start + 3, 1)?.first().copied().unwrap_or(1);
-    let mut report = object("/", start, "array");
-    spoil(
-        &mut report,
-        State::Partial,
-        "the header of the frame is lost, and with it the shape and what says which chunks were not stored",
-    );
-    report.chunks = Some((best.len() as u64, best.len() as u64));
-    let chunks = best
-        .iter()
-        .map(|&(at, nbytes, cbytes)| {
-            notes.structure("chunk", (at, bound::sum(at, cbytes.into())), Part::Carved);
-            (Place::At(at, cbytes.into()), nbytes)
-        })
-        .collect();
-    let params = Params::new(u32::from(typesize).max(1));
-    let saved = Saved {
-        source: Some(source.clone()),
-        params,
-        metalayers: Vec::new(),
-        vlmeta: Vec::new(),
-        chunks,
-        missing: Vec::new(),
-        damage: None,
-    };
-    finish(notes, report, saved)
-}
-
-/// Examines the folder of a sparse frame.
-pub(crate) fn examine_folder(folder: &Path) -> Result<Found> {
-    let empty: Arc<dyn ReadAt> = Arc::new(Vec::new());
-    let mut notes = Notes::new(&empty, Scan::default());
-    let mut files: BTreeMap<u64, PathBuf> = BTreeMap::new();
-    for entry in fs::read_dir(folder).map_err(|error| Error::io("read", error))? {
-        let path = entry.map_err(|error| Error::io("read", error))?.path();
-        let number =
-            path.file_name().and_then(|name| name.to_str()).and_then(|name| name.strip_suffix(".chunk"));
-        if let Some(number) =
-            number.filter(|name| name.len() == 8).and_then(|name| u64::from_str_radix(name, 16).ok())
-        {
-            files.insert(number, path);
-        }
-    }
-    let index = Access::default().open(folder.join(SPARSE_INDEX));
-    let frame = index.and_then(|_| Frame::open_with(folder, &options(Access::default())));
-    let mut report = object("/", 0, "array");
-    let mut chunks: Vec<(Place, u32)> = Vec::new();
-    let read = |path: &Path| -> Result<Vec<u8>> {
-        let storage = Access::default().open(path)?;
-        Ok(storage.read_at(0, bound::addressable(storage.size()))?.into_owned())
-    };
-    let check = |path: &Path, expected: Option<u32>| -> Result<u32> {
-        let bytes = read(path)?;
-        decoded(&bytes, expected)?;
-        Ok(u32::try_from(Chunk::new(&bytes).map_or(0, |chunk| chunk.nbytes())).unwrap_or(0))
-    };
-    let (params, metalayers, vlmeta) = match &frame {
-        Ok(frame) => {
-            let total = frame.chunks().min(CHUNKS);
-            let mut places = BTreeMap::new();
-            for index in 0..total {
-                let place = match frame.chunk_place(index) {
-                    Ok(cframe::ChunkPlace::File(name)) => Place::File(folder.join(name)),
-                    Ok(cframe::ChunkPlace::Nowhere(kind)) => Place::Nothing(kind),
-                    _ => Place::Lost,
-                };
-                places.insert(index, place);
-            }
-            for (index, place) in &places {
-                let size = match frame.chunk_size() {
-                    ChunkSize::Fixed(_) => size_of(frame, *index, &places),
-                    _ => 0,
-                };
-                let fixed = matches!(frame.chunk_size(), ChunkSize::Fixed(_)).then_some(size);
-                let kept = match place {
-                    Place::File(path) => match check(path, fixed) {
-                        Ok(size) => (place.clone(), size),
-                        Err(error) => {
-                            spoil(&mut report, State::Partial, format!("chunk {index}: {error}"));
-                            (Place::Lost, size)
-                        }
-                    },
-                    other => (other.clone(), size),
-                };
-                chunks.push(kept);
-            }
-            let metalayers =
-                frame.metalayers().map(|(name, content)| (name.to_owned(), content.to_vec())).collect();
-            let vlmeta = frame
-                .vlmeta_names()
-                .filter_map(|name| Some((name.to_owned(), frame.vlmeta(name).ok()?)))
-                .collect();
-            (SChunk::from_frame(frame.clone()).params(), metalayers, vlmeta)
-        }
-        Err(error) => {
-            notes.cause("lost index", format!("{SPARSE_INDEX}: {error}"));
-            notes.act(
-                "make an index",
-                0,
-                "the chunks are taken in the order of the names of their files",
-                Confidence::Speculative,
-            );
-            spoil(
-                &mut report,
-                State::Partial,
-                "the index of the folder is lost, and with it the shape, the order of the chunks and what says which were not stored",
-            );
-            let mut typesize = 1;
-            for (number, path) in &files {
-                match check(path, None) {
-                    Ok(size) => {
-                        typesize = read(path)?.get(3).copied().map_or(1, u32::from).max(1);
-                        chunks.push((Place::File(path.clone()), size));
-                    }
-                    Err(error) => spoil(&mut report, State::Partial, format!("file {number:08X}: {error}")),
-                }
-            }
-            (Params::new(typesize), Vec::new(), Vec::new())
-        }
-    };
-    let lost: Vec<u64> = (0..)
-        .zip(&chunks)
-        .filter(|(_, (place, _))| matches!(place, Place::Lost))
-        .map(|(index, _)| index)
-        .collect();
-    if !lost.is_empty() {
-        notes.cause("lost files", format!("{} chunks have no file that can be read", lost.len()));
-        let shape = frame
-            .as_ref()
-            .ok()
-            .and_then(|frame| Array::from_frame(frame.clone()).ok())
-            .map(|array| (array.shape().to_vec(), array.chunk_shape().to_vec()));
-        let typesize = frame.as_ref().map_or(1, |frame| u64::from(frame.typesize())).max(1);
-        for &index in &lost {
-            match &shape {
-                Some((shape, chunk)) => {
-                    report.missing.push(chunk_box(shape, chunk, &scaled(shape, chunk, index)));
-                }
-                None => {
-                    let start: u64 =
-                        chunks.iter().take(bound::addressable(index)).map(|(_, size)| u64::from(*size)).sum();
-                    let size = chunks.get(bound::addressable(index)).map_or(0, |(_, size)| u64::from(*size));
-                    report.missing.push((vec![start / typesize], vec![size.div_ceil(typesize)]));
-                }
-            }
-        }
-    }
-    *notes.structures.entry("chunk file").or_insert(0) += files.len() as u64;
-    let total = chunks.len() as u64;
-    report.chunks = Some((total - lost.len() as u64, total));
-    if total > 0 && lost.len() as u64 == total || total == 0 && frame.is_err() {
-        report.state = State::Metadata;
-    }
-    finish(
-        notes,
-        report,
-        Saved { source: None, params, metalayers, vlmeta, chunks, missing: Vec::new(), damage: None },
-    )
 }
 
 impl Saved {

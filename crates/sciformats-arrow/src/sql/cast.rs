@@ -1,0 +1,119 @@
+//! Conversions of values to other types.
+
+use std::sync::Arc;
+
+use sciformats_conventions::sciformats::{Error, Result};
+use sciformats_conventions::time::{Calendar, DateTime};
+
+use super::expr::each;
+use super::vector::{Vector, wrong};
+
+/// The type of a conversion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum To {
+    Bool,
+    Int,
+    Float,
+    Text,
+    Moment,
+}
+
+/// Converts values.
+pub(super) fn cast(values: Vector, to: To, lenient: bool) -> Result<Vector> {
+    let refused =
+        |text: &str, what: &str| -> Error { Error::usage("sql", format!("takes {text:?} for {what}")) };
+    Ok(match (values, to) {
+        (Vector::Null(rows), To::Bool) => Vector::Bool(vec![None; rows]),
+        (Vector::Null(rows), To::Int) => Vector::Int(vec![None; rows]),
+        (Vector::Null(rows), To::Float) => Vector::Float(vec![None; rows]),
+        (Vector::Null(rows), To::Text) => Vector::Text(vec![None; rows]),
+        (Vector::Null(rows), To::Moment) => Vector::Moment(vec![None; rows]),
+        (values @ Vector::Bool(_), To::Bool)
+        | (values @ Vector::Int(_), To::Int)
+        | (values @ Vector::Float(_), To::Float)
+        | (values @ Vector::Text(_), To::Text)
+        | (values @ Vector::Moment(_), To::Moment) => values,
+        (Vector::Bool(values), To::Int) => Vector::Int(each(values, |truth| Ok(i64::from(truth)))?),
+        (Vector::Bool(values), To::Float) => {
+            Vector::Float(each(values, |truth| Ok(f64::from(u8::from(truth))))?)
+        }
+        (Vector::Int(values), To::Float) => Vector::Float(each(values, |value| Ok(value as f64))?),
+        (Vector::Int(values), To::Bool) => Vector::Bool(each(values, |value| Ok(value != 0))?),
+        (Vector::Float(values), To::Int) => {
+            let whole = |value: f64| {
+                let whole = value.round_ties_even();
+                // 2^63 is the first number that does not fit.
+                let fits = (-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0).contains(&whole);
+                if fits { Some(whole as i64) } else { None }
+            };
+            let found = values.into_iter().map(|value| match value.map(|value| (value, whole(value))) {
+                None => Ok(None),
+                Some((_, Some(value))) => Ok(Some(value)),
+                Some(_) if lenient => Ok(None),
+                Some((value, None)) => Err(refused(&value.to_string(), "an integer")),
+            });
+            Vector::Int(found.collect::<Result<_>>()?)
+        }
+        (values, To::Text) => Vector::Text(text_of(values)?),
+        (Vector::Text(values), to) => {
+            let parsed = |what: &str, found: Option<bool>, text: &str| match found {
+                Some(true) => Ok(true),
+                _ if lenient => Ok(false),
+                _ => Err(refused(text, what)),
+            };
+            macro_rules! parse {
+                ($variant:ident, $what:expr, $parse:expr) => {{
+                    let mut out = Vec::with_capacity(values.len());
+                    for text in values {
+                        let Some(text) = text else {
+                            out.push(None);
+                            continue;
+                        };
+                        let found = $parse(text.trim());
+                        parsed($what, Some(found.is_some()), &text)?;
+                        out.push(found);
+                    }
+                    Vector::$variant(out)
+                }};
+            }
+            match to {
+                To::Int => parse!(Int, "an integer", |text: &str| text.parse().ok()),
+                To::Float => parse!(Float, "a number", |text: &str| text.parse().ok()),
+                To::Bool => parse!(Bool, "a truth value", |text: &str| match text {
+                    "true" | "t" | "1" => Some(true),
+                    "false" | "f" | "0" => Some(false),
+                    _ => None,
+                }),
+                _ => parse!(Moment, "a date", crate::predicate::moment),
+            }
+        }
+        (Vector::Moment(values), To::Float) => Vector::Float(each(values, |moment| Ok(moment as f64 / 1e9))?),
+        (Vector::Int(values), To::Moment) => {
+            Vector::Moment(each(values, |seconds| Ok(i128::from(seconds) * 1_000_000_000))?)
+        }
+        (other, _) => return Err(wrong("a conversion to another type", &other)),
+    })
+}
+
+/// Returns values as texts.
+pub(super) fn text_of(values: Vector) -> Result<Vec<Option<Arc<str>>>> {
+    if let Vector::Text(values) = values {
+        return Ok(values);
+    }
+    if let Vector::Moment(values) = values {
+        let shown = |moment| {
+            let date = DateTime::at(Calendar::ProlepticGregorian, moment);
+            date.map(|date| Arc::from(date.to_string()))
+                .ok_or_else(|| Error::usage("sql", "has a date out of range"))
+        };
+        return each(values, shown);
+    }
+    let array = values.into_array()?;
+    let mut texts = Vec::with_capacity(array.len());
+    for row in 0..array.len() {
+        let mut text = String::new();
+        let present = crate::text::write_cell(&mut text, crate::text::Style::Plain, array.as_ref(), row);
+        texts.push(present.then(|| Arc::from(text)));
+    }
+    Ok(texts)
+}

@@ -1,0 +1,151 @@
+//! Sparse frames, which are folders of one file per chunk.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use cframe::{Array, Chunk, ChunkSize, Frame, Params, SChunk};
+use sciformats_core::storage::Access;
+use sciformats_core::{Error, ReadAt, Result, bound};
+
+use super::{CHUNKS, Place, Saved, decoded, finish, options, scaled, size_of};
+use crate::boxes::chunk as chunk_box;
+use crate::others::{Found, Notes, object, spoil};
+use crate::report::{Confidence, State};
+use crate::scan::Scan;
+
+/// The file of a sparse frame that has everything but the chunks.
+const SPARSE_INDEX: &str = "chunks.b2frame";
+
+/// Examines the folder of a sparse frame.
+pub(crate) fn examine_folder(folder: &Path) -> Result<Found> {
+    let empty: Arc<dyn ReadAt> = Arc::new(Vec::new());
+    let mut notes = Notes::new(&empty, Scan::default());
+    let mut files: BTreeMap<u64, PathBuf> = BTreeMap::new();
+    for entry in fs::read_dir(folder).map_err(|error| Error::io("read", error))? {
+        let path = entry.map_err(|error| Error::io("read", error))?.path();
+        let number =
+            path.file_name().and_then(|name| name.to_str()).and_then(|name| name.strip_suffix(".chunk"));
+        if let Some(number) =
+            number.filter(|name| name.len() == 8).and_then(|name| u64::from_str_radix(name, 16).ok())
+        {
+            files.insert(number, path);
+        }
+    }
+    let index = Access::default().open(folder.join(SPARSE_INDEX));
+    let frame = index.and_then(|_| Frame::open_with(folder, &options(Access::default())));
+    let mut report = object("/", 0, "array");
+    let mut chunks: Vec<(Place, u32)> = Vec::new();
+    let read = |path: &Path| -> Result<Vec<u8>> {
+        let storage = Access::default().open(path)?;
+        Ok(storage.read_at(0, bound::addressable(storage.size()))?.into_owned())
+    };
+    let check = |path: &Path, expected: Option<u32>| -> Result<u32> {
+        let bytes = read(path)?;
+        decoded(&bytes, expected)?;
+        Ok(u32::try_from(Chunk::new(&bytes).map_or(0, |chunk| chunk.nbytes())).unwrap_or(0))
+    };
+    let (params, metalayers, vlmeta) = match &frame {
+        Ok(frame) => {
+            let total = frame.chunks().min(CHUNKS);
+            let mut places = BTreeMap::new();
+            for index in 0..total {
+                let place = match frame.chunk_place(index) {
+                    Ok(cframe::ChunkPlace::File(name)) => Place::File(folder.join(name)),
+                    Ok(cframe::ChunkPlace::Nowhere(kind)) => Place::Nothing(kind),
+                    _ => Place::Lost,
+                };
+                places.insert(index, place);
+            }
+            for (index, place) in &places {
+                let size = match frame.chunk_size() {
+                    ChunkSize::Fixed(_) => size_of(frame, *index, &places),
+                    _ => 0,
+                };
+                let fixed = matches!(frame.chunk_size(), ChunkSize::Fixed(_)).then_some(size);
+                let kept = match place {
+                    Place::File(path) => match check(path, fixed) {
+                        Ok(size) => (place.clone(), size),
+                        Err(error) => {
+                            spoil(&mut report, State::Partial, format!("chunk {index}: {error}"));
+                            (Place::Lost, size)
+                        }
+                    },
+                    other => (other.clone(), size),
+                };
+                chunks.push(kept);
+            }
+            let metalayers =
+                frame.metalayers().map(|(name, content)| (name.to_owned(), content.to_vec())).collect();
+            let vlmeta = frame
+                .vlmeta_names()
+                .filter_map(|name| Some((name.to_owned(), frame.vlmeta(name).ok()?)))
+                .collect();
+            (SChunk::from_frame(frame.clone()).params(), metalayers, vlmeta)
+        }
+        Err(error) => {
+            notes.cause("lost index", format!("{SPARSE_INDEX}: {error}"));
+            notes.act(
+                "make an index",
+                0,
+                "the chunks are taken in the order of the names of their files",
+                Confidence::Speculative,
+            );
+            spoil(
+                &mut report,
+                State::Partial,
+                "the index of the folder is lost, and with it the shape, the order of the chunks and what says which were not stored",
+            );
+            let mut typesize = 1;
+            for (number, path) in &files {
+                match check(path, None) {
+                    Ok(size) => {
+                        typesize = read(path)?.get(3).copied().map_or(1, u32::from).max(1);
+                        chunks.push((Place::File(path.clone()), size));
+                    }
+                    Err(error) => spoil(&mut report, State::Partial, format!("file {number:08X}: {error}")),
+                }
+            }
+            (Params::new(typesize), Vec::new(), Vec::new())
+        }
+    };
+    let lost: Vec<u64> = (0..)
+        .zip(&chunks)
+        .filter(|(_, (place, _))| matches!(place, Place::Lost))
+        .map(|(index, _)| index)
+        .collect();
+    if !lost.is_empty() {
+        notes.cause("lost files", format!("{} chunks have no file that can be read", lost.len()));
+        let shape = frame
+            .as_ref()
+            .ok()
+            .and_then(|frame| Array::from_frame(frame.clone()).ok())
+            .map(|array| (array.shape().to_vec(), array.chunk_shape().to_vec()));
+        let typesize = frame.as_ref().map_or(1, |frame| u64::from(frame.typesize())).max(1);
+        for &index in &lost {
+            match &shape {
+                Some((shape, chunk)) => {
+                    report.missing.push(chunk_box(shape, chunk, &scaled(shape, chunk, index)));
+                }
+                None => {
+                    let start: u64 =
+                        chunks.iter().take(bound::addressable(index)).map(|(_, size)| u64::from(*size)).sum();
+                    let size = chunks.get(bound::addressable(index)).map_or(0, |(_, size)| u64::from(*size));
+                    report.missing.push((vec![start / typesize], vec![size.div_ceil(typesize)]));
+                }
+            }
+        }
+    }
+    *notes.structures.entry("chunk file").or_insert(0) += files.len() as u64;
+    let total = chunks.len() as u64;
+    report.chunks = Some((total - lost.len() as u64, total));
+    if total > 0 && lost.len() as u64 == total || total == 0 && frame.is_err() {
+        report.state = State::Metadata;
+    }
+    finish(
+        notes,
+        report,
+        Saved { source: None, params, metalayers, vlmeta, chunks, missing: Vec::new(), damage: None },
+    )
+}

@@ -1,0 +1,208 @@
+//! Chunks that are found by their headers: behind one that is lost, and in a file without the header of a frame.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use cframe::{ChunkSize, Frame, Params};
+use sciformats_core::{ReadAt, Result, bound};
+
+use super::{Place, Saved, decoded, finish};
+use crate::map::Part;
+use crate::others::{Found, Notes, Output, object, spoil};
+use crate::report::{Confidence, State};
+
+/// The size of the long header of a chunk.
+const HEADER: u64 = 32;
+/// The bytes that are looked at together.
+const WINDOW: u64 = 4 << 20;
+/// The bytes that may be decoded for each byte of the file, and how many more, while chunks are searched for; and the headers that may be
+/// read.
+const PER_BYTE: u64 = 64;
+const BUDGET: u64 = 256 << 20;
+
+/// Returns the decoded and the stored size of the chunk that begins at an offset, if one can begin there and is all in the file.
+pub(super) fn chunk_head(source: &dyn ReadAt, at: u64) -> Option<(u32, u32)> {
+    let left = bound::left(source.size(), at);
+    let head = source.read_at(at, bound::addressable(left.min(HEADER))).ok()?;
+    let (nbytes, cbytes) = head_of(&head)?;
+    (u64::from(cbytes) <= left).then_some((nbytes, cbytes))
+}
+
+fn head_of(head: &[u8]) -> Option<(u32, u32)> {
+    let word = |at: usize| head.get(at..)?.first_chunk().map(|word| u32::from_le_bytes(*word));
+    let (version, typesize) = (*head.first()?, *head.get(3)?);
+    let (nbytes, blocksize, cbytes) = (word(4)?, word(8)?, word(12)?);
+    let right = (1..=6).contains(&version)
+        && typesize > 0
+        && nbytes < i32::MAX.unsigned_abs()
+        && cbytes >= 16
+        && u64::from(cbytes) <= u64::from(nbytes) + 4096 + u64::from(blocksize)
+        && (blocksize <= nbytes.max(1) || version == 6);
+    right.then_some((nbytes, cbytes))
+}
+
+/// Looks for chunks behind one that cannot be read. Their numbers are known if exactly so many follow up to the end as the frame
+/// still should have.
+pub(super) fn resync(
+    source: &Arc<dyn ReadAt>,
+    frame: &Frame,
+    places: &mut BTreeMap<u64, Place>,
+    notes: &mut Notes,
+) {
+    let ChunkSize::Fixed(size) = frame.chunk_size() else { return };
+    let total = frame.chunks();
+    let Some((&first, _)) = places.iter().find(|(_, place)| matches!(place, Place::Lost)) else { return };
+    if places.values().any(|place| matches!(place, Place::Nothing(_))) {
+        return;
+    }
+    let from = match first.checked_sub(1).and_then(|before| places.get(&before)) {
+        Some(Place::At(at, len)) => bound::sum(*at, *len),
+        None => frame.header().header_len.into(),
+        _ => return,
+    };
+    let end = bound::sum(u64::from(frame.header().header_len), frame.cbytes()).min(source.size());
+    let last = bound::left(frame.nbytes(), bound::product(total - 1, size.into()));
+    let fits = |nbytes: u32| nbytes == size || u64::from(nbytes) == last;
+    // Every place behind the lost chunk from which a chain of chunks leads exactly to the end of the chunks.
+    let mut at = from + 1;
+    let mut headers = bound::sum(1 << 20, bound::product(2, source.size() / 16));
+    while at + 16 <= end {
+        let len = bound::addressable((end - at).min(WINDOW + HEADER));
+        let Ok(bytes) = source.read_at(at, len) else { return };
+        for (i, head) in bytes.windows(16).enumerate() {
+            if !head_of(head).is_some_and(|(nbytes, _)| fits(nbytes)) {
+                continue;
+            }
+            let mut chain = Vec::new();
+            let mut next = at + i as u64;
+            while next < end {
+                let Some((_, cbytes)) = chunk_head(&**source, next).filter(|(nbytes, _)| fits(*nbytes))
+                else {
+                    break;
+                };
+                headers = match headers.checked_sub(1) {
+                    Some(left) => left,
+                    None => return,
+                };
+                chain.push((next, u64::from(cbytes)));
+                next += u64::from(cbytes);
+            }
+            let count = chain.len() as u64;
+            // One chunk or more are lost between the first ones and these, each of which was stored, because the sizes say so.
+            if next == end && count > 0 && count + first < total {
+                let whole = chain.iter().all(|&(place, len)| {
+                    source
+                        .read_at(place, bound::addressable(len))
+                        .is_ok_and(|bytes| decoded(&bytes, None).is_ok())
+                });
+                if whole && count + first + 1 == total {
+                    let reason = format!("{count} chunks lead from here to the end of the chunks");
+                    notes.act("go on behind a lost chunk", at + i as u64, reason, Confidence::Medium);
+                    for (back, (place, len)) in chain.into_iter().rev().enumerate() {
+                        places.insert(total - 1 - back as u64, Place::At(place, len));
+                    }
+                }
+                return;
+            }
+        }
+        at += (len as u64).saturating_sub(15).max(1); // a bound: the windows overlap
+    }
+}
+
+/// Looks for chunks in a file without a header of a frame.
+pub(super) fn carved(source: &Arc<dyn ReadAt>, mut notes: Notes) -> Result<Found> {
+    let size = source.size();
+    let mut best: Vec<(u64, u32, u32)> = Vec::new();
+    let mut at = 0;
+    let mut skip = 0;
+    let mut budget = bound::sum(BUDGET, bound::product(PER_BYTE, size));
+    let mut spend = |nbytes: u32, cbytes: u32| {
+        let cost = bound::sum(u64::from(nbytes), u64::from(cbytes));
+        let left = budget.checked_sub(cost);
+        budget = left.unwrap_or(0);
+        left.is_some()
+    };
+    while at < size {
+        let len = bound::addressable((size - at).min(WINDOW + HEADER));
+        let bytes = source.read_at(at, len)?;
+        for (i, head) in bytes.windows(16).enumerate() {
+            let place = at + i as u64;
+            if place < skip || i as u64 >= WINDOW {
+                continue;
+            }
+            let Some(first) =
+                head_of(head).filter(|&(nbytes, cbytes)| nbytes > 0 && u64::from(cbytes) <= size - place)
+            else {
+                continue;
+            };
+            if !spend(first.0, first.1) {
+                break;
+            }
+            let whole = source.read_at(place, bound::addressable(first.1.into()))?;
+            if decoded(&whole, None).is_err() {
+                continue;
+            }
+            let mut chain = Vec::new();
+            let mut next = place;
+            while let Some((nbytes, cbytes)) = chunk_head(&**source, next) {
+                if !spend(nbytes, cbytes) {
+                    break;
+                }
+                let whole = source.read_at(next, bound::addressable(cbytes.into()))?;
+                if decoded(&whole, None).is_err() {
+                    break;
+                }
+                chain.push((next, nbytes, cbytes));
+                next = bound::sum(next, cbytes.into());
+            }
+            skip = next;
+            if chain.len() > best.len() {
+                best = chain;
+            }
+        }
+        at += WINDOW;
+    }
+    // The last one is the index, if it has one offset for each of the others.
+    if let Some(&(_, nbytes, _)) = best.last()
+        && best.len() > 1
+        && u64::from(nbytes) == 8 * (best.len() as u64 - 1)
+    {
+        best.pop();
+    }
+    if best.is_empty() {
+        return Ok(notes.found("blosc2", Output::Nothing));
+    }
+    let start = best.first().map_or(0, |&(at, ..)| at);
+    notes.act(
+        "make a frame of chunks",
+        start,
+        format!("{} chunks follow each other", best.len()),
+        Confidence::Speculative,
+    );
+    let typesize = source.read_at(start + 3, 1)?.first().copied().unwrap_or(1);
+    let mut report = object("/", start, "array");
+    spoil(
+        &mut report,
+        State::Partial,
+        "the header of the frame is lost, and with it the shape and what says which chunks were not stored",
+    );
+    report.chunks = Some((best.len() as u64, best.len() as u64));
+    let chunks = best
+        .iter()
+        .map(|&(at, nbytes, cbytes)| {
+            notes.structure("chunk", (at, bound::sum(at, cbytes.into())), Part::Carved);
+            (Place::At(at, cbytes.into()), nbytes)
+        })
+        .collect();
+    let params = Params::new(u32::from(typesize).max(1));
+    let saved = Saved {
+        source: Some(source.clone()),
+        params,
+        metalayers: Vec::new(),
+        vlmeta: Vec::new(),
+        chunks,
+        missing: Vec::new(),
+        damage: None,
+    };
+    finish(notes, report, saved)
+}
