@@ -96,7 +96,7 @@ def source(name: str, folder: pathlib.Path) -> pathlib.Path:
     if not unpacked.is_dir():
         folder.mkdir(parents=True, exist_ok=True)
         command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
-        subprocess.run([*command, "--no-binary", ":all:", "--dest", str(folder), f"{name}=={version}"], check=True)
+        subprocess.run([*command, "--no-binary", name, "--dest", str(folder), f"{name}=={version}"], check=True)
         with tarfile.open(folder / f"{name}-{version}.tar.gz") as archive:
             archive.extractall(folder, filter="data")
     return unpacked

@@ -176,7 +176,7 @@ const TASKS: &[Task] = &[
         name: "ci",
         usage: "",
         run: ci::task,
-        help: "run tidy, weight --check, lint, msrv, fixtures --check, the checks of book that build nothing, conform, mutate, mpi and test",
+        help: "run tidy, weight --check, lint, msrv, fixtures --check, the checks of book that build nothing, conform, mutate, mpi, test and wheel --quick",
     },
     Task {
         name: "python",

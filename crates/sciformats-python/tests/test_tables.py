@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import gc
 import pathlib
 import pickle
@@ -298,6 +299,24 @@ def test_conditions_reach_the_file(mixed: tuple[str, polars.DataFrame]) -> None:
     # What the file and Polars could answer differently is left to Polars.
     for left in (col("x") > 0.5, (col("n") > 3) | (col("n") < 1), col("n") + 1 > 3, col("n") > col("few"), col("n") == "a"):
         assert of(left, schema) == []
+
+
+def test_dates_reach_the_file(written: Written) -> None:
+    path, _ = written["pandas/table"]
+    col, schema = polars.col, sciformats.polars.scan(path, "/table").collect_schema()
+    begin, end = datetime.datetime(2001, 1, 5, 3), datetime.datetime(2001, 1, 9)
+    of = sciformats.polars.conditions_of
+    assert of(col("day") >= begin, schema) == [("day", ">=", np.datetime64(begin, "ns"))]
+    assert of(col("count").is_between(3, 9, closed="left"), schema) == [("count", ">=", 3), ("count", "<", 9)]
+    whole = polars.DataFrame(sciformats.table(path, "/table"))
+    asked = col("day").is_between(begin, end)
+    found = sciformats.polars.scan(path, "/table", ordered="day").filter(asked).collect()
+    assert found.equals(whole.filter(asked)) and found.height == 94
+    asked = col("when") < datetime.datetime(2020, 1, 2)
+    assert sciformats.polars.scan(path, "/table").filter(asked).collect().equals(whole.filter(asked))
+    for moment in (begin, np.datetime64(begin), pandas.Timestamp(begin), "2001-01-05 03:00", pandas.Timestamp(begin, tz="UTC")):
+        part = sciformats.table(path, "/table").select(["day"], where=[("day", ">=", moment)])
+        assert pyarrow.table(part)["day"][0].as_py() == begin
 
 
 def test_many_files_are_one_table(tmp_path: pathlib.Path) -> None:

@@ -8,9 +8,12 @@
 
 from __future__ import annotations
 
+import datetime
 import glob
 import os
 from typing import TYPE_CHECKING, Any
+
+import numpy
 
 from sciformats import _sciformats
 
@@ -18,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     #: A condition on a column: its name, one of ``=``, ``!=``, ``<``, ``<=``, ``>`` and ``>=``, and a value.
-    Condition = tuple[str, str, bool | int | float | str]
+    Condition = tuple[str, str, bool | int | float | str | datetime.date | numpy.datetime64]
 
 _OPTIONS: dict[str, Any] = {"threads": 0, "external": "same folder"}
 
@@ -74,7 +77,8 @@ class Table:
         columns : list of str, optional
             The columns, in this order; only these are read.
         where : list of conditions
-            Conditions that rows must satisfy, all of them, such as ``("energy", "<", 0.0)``. Dates are compared with texts.
+            Conditions that rows must satisfy, all of them, such as ``("energy", "<", 0.0)``. Dates are compared with dates of Python,
+            NumPy or pandas, or with texts such as ``"2025-06-01 12:00"``.
         limit : int, optional
             The number of rows after which the part ends.
         ordered : str, optional
@@ -86,7 +90,8 @@ class Table:
             The number of threads that decode batches; 0 means one per processor.
         """
         chosen = None if columns is None else list(columns)
-        return self._base.part(chosen, list(where), limit, batch_rows, ordered, threads)
+        conditions = [(name, mark, _plain(value)) for name, mark, value in where]
+        return self._base.part(chosen, conditions, limit, batch_rows, ordered, threads)
 
     def to_arrow(self) -> Any:
         """Return a table of pyarrow."""
@@ -105,6 +110,17 @@ class Table:
         from sciformats.pandas import frame_of
 
         return frame_of(self)
+
+
+def _plain(value: Any) -> Any:
+    """Return a value of a condition as a truth value, a number or a text; a moment with an offset is one in UTC."""
+    if isinstance(value, numpy.datetime64):
+        return str(value.astype("datetime64[ns]"))
+    if isinstance(value, datetime.datetime) and value.tzinfo is not None:
+        value = value.astimezone(datetime.timezone.utc).replace(tzinfo=None)
+    if isinstance(value, datetime.date):
+        return value.isoformat()
+    return value.item() if isinstance(value, numpy.generic) else value
 
 
 def _found(name: str) -> tuple[list[str], str | None, str | None]:
