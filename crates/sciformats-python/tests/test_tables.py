@@ -81,6 +81,10 @@ def test_polars_has_the_same_values(written: Written, name: str) -> None:
 @pytest.mark.parametrize("name", [name for name in NAMES if not name.startswith("h5py")])
 def test_duckdb_finds_tables_by_the_names_of_variables(written: Written, name: str) -> None:
     found_by_name, expected = opened(written, name)
+    if name.startswith("pytables"):
+        # DuckDB has no floating-point numbers of 16 bits.
+        expected.pop("half", None)
+        found_by_name = found_by_name.select([column for column in found_by_name.columns if column != "half"])
     columns = [name for name, values in expected.items() if values and not isinstance(values[0], (list, dict))]
     listed = ", ".join(f'"{column}"' for column in columns)
     for _ in range(2):  # a table can be read several times
@@ -115,6 +119,21 @@ def test_pandas_has_the_frames_that_it_wrote(written: Written, key: str) -> None
     assert set(found.columns) == set(expected.columns)
     some = sciformats.pandas.read(path, "/" + key, columns=["share"], limit=5)
     np.testing.assert_array_equal(some["share"], expected["share"][:5])
+
+
+def test_pandas_has_the_indexes_that_it_wrote(tmp_path: pathlib.Path) -> None:
+    names = pandas.MultiIndex.from_tuples([("a", 1), ("b", 2)], names=["p", "q"])
+    for number, index in enumerate([None, names, pandas.Index(["x", "y"]), pandas.Index([5, 7], name="n")]):
+        expected = pandas.DataFrame({"x": [1.0, 2.0], "m": [3, 4]}, index=index)
+        for form in ("table", "fixed"):
+            key = f"{form}{number}"
+            expected.to_hdf(tmp_path / "frames.h5", key=key, format=form)
+            found = sciformats.pandas.read(tmp_path / "frames.h5", "/" + key)
+            if index is names and form == "fixed":
+                # The levels are texts.
+                assert found.index.tolist() == [("a", "1"), ("b", "2")]
+                found.index = names
+            pandas.testing.assert_frame_equal(found, expected, check_index_type=False)
 
 
 def test_pandas_has_categories_and_moments_in_utc(written: Written) -> None:
@@ -261,9 +280,9 @@ def test_random_queries_of_polars(mixed: tuple[str, polars.DataFrame]) -> None:
         kind = chance.randrange(9 if depth < 2 else 6)
         if kind < 3:
             left, right = chance.choice(number), chance.choice([-3, 0, 1, 2, 0.5, -0.1, 1.2, float("nan")])
-            if chance.random() < 0.2:
-                right = chance.choice(number)
             marks = [left < right, left <= right, left > right, left >= right, left == right, left != right, polars.lit(right) < left]
+            if chance.random() < 0.2:
+                marks = [left < chance.choice(number), left.is_between(right, 2)]
             return chance.choice(marks)
         if kind == 3:
             text = chance.choice(["l1", "l19", "zz", "T", ""])
@@ -341,7 +360,8 @@ def test_parquet_and_pyarrow_datasets(tmp_path: pathlib.Path, written: Written) 
     table, _ = opened(written, "pandas/table")
     whole = pyarrow.table(table)
     pyarrow.parquet.write_table(whole, tmp_path / "log.parquet")
-    assert pyarrow.table(sciformats.table(tmp_path / "log.parquet")).to_pydict() == whole.to_pydict()
+    again = pyarrow.table(sciformats.table(tmp_path / "log.parquet"))
+    assert polars.DataFrame(again).equals(polars.DataFrame(whole))
     reader = pyarrow.RecordBatchReader.from_stream(table.select(batch_rows=64))
     assert [batch.num_rows for batch in reader][0] == 64
     pyarrow.dataset.write_dataset(pyarrow.RecordBatchReader.from_stream(table), tmp_path / "parts", format="parquet")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
-from sciformats import _sciformats
+from sciformats import _remote, _sciformats
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,7 +33,7 @@ class Table:
     the name of the variable.
     """
 
-    def __init__(self, base: Any, name: str) -> None:
+    def __init__(self, base: _sciformats.Table, name: str) -> None:
         self._base = base
         self._name = name
 
@@ -141,6 +141,7 @@ def table(
     threads: int = 0,
     memory: int | None = None,
     external: str = "same folder",
+    storage_options: dict[str, Any] | None = None,
 ) -> Table:
     """Open the table at a path of a file.
 
@@ -150,25 +151,33 @@ def table(
     Parameters
     ----------
     file : str or path
-        The file; with ``*`` or ``?`` in its name, all files whose names match are one table with a column of their names.
+        The file, or its URL; with ``*`` or ``?`` in its name, all files whose names match are one table with a column of their names.
     path : str, optional
         The path of the table; the root by default.
     file_column : str, optional
         The name of the column with the names of the files, ``file`` by default. If it is given, there is such a column even for one
         file.
-    threads, memory, external
+    threads, memory, external, storage_options
         As for :func:`sciformats.open`.
     """
     name = os.fspath(file)
+    options = {**_OPTIONS, "threads": threads, "external": external}
+    if memory is not None:
+        options["memory"] = memory
+    if _remote.is_url(name):
+        if file_column is not None:
+            raise ValueError("a table behind a URL has no column with the names of files")
+        how = _remote.storage_of(name, storage_options).arguments()
+        shown = _remote.bare(name) if path is None else f"{_remote.bare(name)}:{path}"
+        return Table(_sciformats.open_table([], path, None, options, (name, how)), shown)
+    if storage_options:
+        raise ValueError("storage_options are for URLs only")
     if os.path.exists(name):
         files, column = [name], file_column
     else:
         files, column = sorted(glob.glob(name)), file_column or "file"
         if not files:
             raise FileNotFoundError(2, "there is no such file", name)
-    options = {**_OPTIONS, "threads": threads, "external": external}
-    if memory is not None:
-        options["memory"] = memory
     shown = name if path is None else f"{name}:{path}"
     return Table(_sciformats.open_table(files, path, column, options), shown)
 

@@ -64,7 +64,11 @@ def frame_of(table: Any) -> pandas.DataFrame:
     for name, column in missing.items():
         frame[name] = column
     if index:
+        for name in index if len(index) > 1 else []:
+            # pandas stores the values of several levels once each; in a frame they are no categories.
+            if isinstance(frame[name].dtype, pandas.CategoricalDtype):
+                frame[name] = frame[name].astype(object)
         frame = frame.set_index(index if len(index) > 1 else index[0])
-        if frame.index.name in ("_index", "index"):
-            frame.index.name = None
+        # pandas has no name where a file must have one.
+        frame.index.names = [None if name in ("_index", "index", "") else name for name in frame.index.names]
     return frame

@@ -109,7 +109,7 @@ def _comparisons(tree: Any) -> Iterator[_tables.Condition]:
         if kind == "BinaryExpr" and inner.get("op") in ("And", "LogicalAnd"):
             waiting += [inner.get("left"), inner.get("right")]
         elif kind == "BinaryExpr":
-            mark = _MARKS.get(inner.get("op"))
+            mark = _MARKS.get(str(inner.get("op")))
             left, right = _part(inner.get("left")), _part(inner.get("right"))
             if mark is None or left is None or right is None:
                 continue
@@ -144,7 +144,8 @@ def _fits(condition: _tables.Condition, schema: Any) -> bool:
         # Polars compares with the nearest value that the column or a float can have, and files with the value itself.
         try:
             if kind.is_float():
-                return struct.unpack(_WIDTHS[str(kind)], struct.pack(_WIDTHS[str(kind)], value))[0] == value
+                width = _WIDTHS[str(kind)]
+                return bool(struct.unpack(width, struct.pack(width, value))[0] == value)
             return isinstance(value, int) or abs(value) < 1 << 53
         except (KeyError, OverflowError):
             return False
