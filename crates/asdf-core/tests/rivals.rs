@@ -7,7 +7,7 @@ use std::path::Path;
 use asdf_core::{Asdf, Compression, Document, Error, NewArray, Result, ScalarType, StreamWriter};
 use sciformats_core::commit::rivals::{PROCESSES, is_rival, meet};
 
-const TEST: &str = "no_writer_overwrites_another";
+const TEST: &str = "rivals::no_writer_overwrites_another";
 
 fn edit(path: &Path, kind: &str, number: u64) -> Result<()> {
     if kind == "rows" {

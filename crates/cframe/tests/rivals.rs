@@ -8,7 +8,7 @@ use std::path::Path;
 use cframe::{Error, Frame, Params, Result, SChunk};
 use sciformats_core::commit::rivals::{PROCESSES, ROUNDS, is_rival, meet};
 
-const TEST: &str = "no_writer_overwrites_another";
+const TEST: &str = "rivals::no_writer_overwrites_another";
 /// The largest number of changes.
 const MOST: u64 = ROUNDS * 4;
 /// The number of changes whose numbers are in one chunk.

@@ -8,6 +8,7 @@
     reason = "a test fails by panicking"
 )]
 
+#[path = "common/mod.rs"]
 mod common;
 
 use std::borrow::Cow;

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, reason = "a test fails by panicking")]
 #![cfg(unix)]
 
+#[path = "common/mod.rs"]
 mod common;
 
 use std::time::{Duration, Instant};

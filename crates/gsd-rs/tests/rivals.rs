@@ -8,7 +8,7 @@ use gsd_rs::{CreateOptions, Reader, Result, Version, Writer};
 use sciformats_core::commit::rivals::{PROCESSES, is_rival, meet};
 use sciformats_core::storage::Durability;
 
-const TEST: &str = "no_writer_overwrites_another";
+const TEST: &str = "rivals::no_writer_overwrites_another";
 
 /// Appends a frame that contains `number`, in one of the ways in which a file can be changed.
 fn edit(path: &Path, kind: &str, number: u64) -> Result<()> {

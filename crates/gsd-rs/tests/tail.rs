@@ -7,6 +7,7 @@
     reason = "a test fails by panicking"
 )]
 
+#[path = "common/mod.rs"]
 mod common;
 
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -14,7 +14,7 @@ use hdf5_pure::options::Flush;
 use hdf5_pure::{Editor, Error, File, Result, Writer};
 use sciformats_core::commit::rivals::{PROCESSES, ROUNDS, is_rival, meet};
 
-const TEST: &str = "no_writer_overwrites_another";
+const TEST: &str = "rivals::no_writer_overwrites_another";
 /// The groups among which the changes are divided, so that none becomes large.
 const GROUPS: u64 = 64;
 const MOST: u64 = ROUNDS * 4;

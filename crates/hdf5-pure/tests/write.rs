@@ -222,7 +222,7 @@ fn elements_of_variable_length() -> Result {
                 none.all().is_err() && none.read_slab::<i32>(&Slab::all(&[])?).is_err(),
                 "it has no elements"
             );
-            assert_eq!(none.read::<i32>()?, []);
+            assert_eq!(none.read::<i32>()?, [0; 0]);
             Ok(())
         },
     )

@@ -7,7 +7,7 @@ use std::path::Path;
 use npy::{Editor, Error, Range, Reader, Result, Slab};
 use sciformats_core::commit::rivals::{PROCESSES, ROUNDS, is_rival, meet};
 
-const TEST: &str = "no_writer_overwrites_another";
+const TEST: &str = "rivals::no_writer_overwrites_another";
 const MOST: u64 = ROUNDS * 4;
 
 fn edit(path: &Path, kind: &str, number: u64) -> Result<()> {

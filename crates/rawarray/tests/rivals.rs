@@ -7,7 +7,7 @@ use std::path::Path;
 use rawarray::{Editor, Error, Range, RawArray, Reader, Result, Slab, StreamWriter, WriteOptions};
 use sciformats_core::commit::rivals::{PROCESSES, ROUNDS, is_rival, meet};
 
-const TEST: &str = "no_writer_overwrites_another";
+const TEST: &str = "rivals::no_writer_overwrites_another";
 const MOST: u64 = ROUNDS * 4;
 
 fn edit(path: &Path, kind: &str, number: u64) -> Result<()> {

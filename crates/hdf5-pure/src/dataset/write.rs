@@ -53,6 +53,14 @@ pub(crate) enum Data {
 }
 
 impl Dataset {
+    /// Returns the shape of the chunks, if the elements are in chunks.
+    pub(crate) fn chunk_shape(&self) -> Option<&[u64]> {
+        match &self.data {
+            Data::Chunked(chunked) => Some(&chunked.dimensions),
+            _ => None,
+        }
+    }
+
     pub(crate) fn element_size(&self) -> u64 {
         self.datatype.size.into()
     }

@@ -13,8 +13,8 @@ use hdf5_pure::{
     Range, Slab, Writer,
 };
 
-use crate::array::Array;
-use crate::recorded::Recorded;
+use super::array::Array;
+use super::recorded::Recorded;
 
 const BOUNDS: [Bound; 5] = [Bound::Earliest, Bound::V18, Bound::V110, Bound::V112, Bound::V200];
 /// The largest number of rows and columns of a dataset.

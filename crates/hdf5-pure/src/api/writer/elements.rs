@@ -124,6 +124,23 @@ impl<'w> DatasetWriter<'w> {
         Ok(&self.tree.dataset(self.id)?.pipeline)
     }
 
+    /// Returns the shape of the chunks, or `None` if the elements are not stored in chunks.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// let counts = file.dataset("counts").shape([100]).chunks([30]).create::<u8>()?;
+    /// assert_eq!(counts.chunk_shape()?, Some(&[30][..]));
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns no error at present.
+    pub fn chunk_shape(&self) -> Result<Option<&[u64]>> {
+        Ok(self.tree.dataset(self.id)?.chunk_shape())
+    }
+
     /// Changes the shape of the dataset. Elements outside the new shape are lost, and new elements have the fill value.
     ///
     /// ```

@@ -189,7 +189,7 @@ impl Copy<'_> {
             .hollow
             .filter(|_| stored.is_direct() || shape.iter().fold(1, |all, n| bound::product(all, *n)) > FEW)
         {
-            return reserved(guess, dataset, (&options, stays, &sparse), &mut writer);
+            return reserved(guess, dataset, (stays, &sparse), &mut writer);
         }
         if stays {
             // The bytes are equal, so nothing has to be decoded and encoded again.
@@ -274,15 +274,13 @@ const FEW: u64 = 1 << 18;
 fn reserved(
     guess: Guess<'_>,
     dataset: &Dataset,
-    (options, stays, sparse): (&WriteOptions, bool, &Sparse),
+    (stays, sparse): (bool, &Sparse),
     writer: &mut DatasetWriter<'_>,
 ) -> Result<()> {
     let shape = dataset.shape();
-    let Some(sides) = chunks(dataset, options)? else {
-        return match dataset.layout()? {
-            Layout::Compact(_) => Ok(()),
-            _ => writer.reserve().map(|_| ()),
-        };
+    // With a filter, elements that were stored one after another get chunks.
+    let Some(sides) = writer.chunk_shape()?.map(<[u64]>::to_vec) else {
+        return writer.reserve().map(|_| ());
     };
     if stays {
         return dataset.for_each_chunk(&Slab::all(shape)?, &mut |chunk| {

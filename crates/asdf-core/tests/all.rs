@@ -1,0 +1,13 @@
+//! The integration tests, in one program, because each program is linked with everything.
+
+mod core_types;
+mod cost;
+mod examples;
+mod far;
+mod files;
+mod fixtures;
+mod kill;
+mod numbers;
+mod rivals;
+mod types;
+mod yaml;

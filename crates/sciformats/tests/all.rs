@@ -1,0 +1,10 @@
+//! The integration tests, in one program, because each program is linked with everything.
+//! Those that need a program of their own, for its memory or for its features, are beside it.
+
+mod derive;
+mod dynamic;
+mod examples;
+mod hdf5;
+mod lookups;
+mod owned;
+mod places;
