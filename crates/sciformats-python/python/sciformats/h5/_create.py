@@ -103,8 +103,10 @@ class Wanted:
     def _layout(self, options: dict[str, Any]) -> tuple[str, list[int] | None, list[int | None] | None]:
         chunks = options.pop("chunks", None)
         maxshape = options.pop("maxshape", None)
+        # Zero asks for as many bits as are needed, and False for no filter.
+        scaled = options.get("scaleoffset")
         wants = any(options.get(name) for name in ("compression", "shuffle", "fletcher32")) or (
-            options.get("scaleoffset") not in (None, False)
+            scaled is not None and scaled is not False
         )
         if self.shape == () or self.null:
             if wants or chunks not in (None, False) or options.get("compression_opts") is not None:
