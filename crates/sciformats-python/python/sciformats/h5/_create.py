@@ -41,6 +41,9 @@ class Wanted:
             self.shape: tuple[int, ...] = ()
             return
         if data is not None:
+            if dtype is not None and np.dtype(dtype) == np.dtype(object) and not np.dtype(dtype).metadata:
+                # Objects can be anything; what they are follows from the elements.
+                dtype = None
             # NumPy would wrap numbers that an integer cannot hold; they become the nearest that it can when they are written.
             numbers = isinstance(data, np.ndarray) and data.dtype.kind in "iuf"
             integers = None if dtype is None else np.dtype(dtype)

@@ -550,7 +550,7 @@ def wrap(opened: Opened, node: Any, name: str | None) -> Any:
         made._found = node if opened.editor is None else None
         return made
     if kind == "group":
-        return File._of(opened) if name == "/" else Group(opened, node, name)
+        return Group(opened, node, name)
     return Datatype(opened, node, name)
 
 
