@@ -41,6 +41,9 @@ SUITES: dict[str, tuple[list[str], list[str]]] = {
     ),
 }
 
+#: Tests whose outcome depends on the machine, and not on the module.
+LEFT_OUT = {"test_h5netcdf.py::test_is_classic": "runs ncdump, which is not part of any Python package"}
+
 #: Makes `import h5py` be `import sciformats.h5`. h5netcdf tells modules apart by the names of their classes.
 ALIAS = '''
 import importlib.machinery, os, sys, types
@@ -96,7 +99,7 @@ def source(name: str, folder: pathlib.Path) -> pathlib.Path:
     if not unpacked.is_dir():
         folder.mkdir(parents=True, exist_ok=True)
         command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
-        subprocess.run([*command, "--no-binary", ":all:", "--dest", str(folder), f"{name}=={version}"], check=True)
+        subprocess.run([*command, "--no-binary", name, "--dest", str(folder), f"{name}=={version}"], check=True)
         with tarfile.open(folder / f"{name}-{version}.tar.gz") as archive:
             archive.extractall(folder, filter="data")
     return unpacked
@@ -116,14 +119,17 @@ def run(name: str, folder: pathlib.Path, module: str) -> dict[str, tuple[str, st
     outcomes.unlink(missing_ok=True)
     environment = {**os.environ, "SUITE_OUTCOMES": str(outcomes), "SUITE_H5PY": module, "PYTHONDONTWRITEBYTECODE": "1"}
     environment["PYTHONPATH"] = os.pathsep.join([str(folder), *filter(None, [environment.get("PYTHONPATH")])])
-    command = [sys.executable, "-m", "pytest", "-q", "--tb=short", "-p", "suite_record", "-p", "no:cacheprovider"]
+    # Before pytest, which imports plugins of the suite first, and with them h5py.
+    start = "import suite_alias, sys, pytest; sys.exit(pytest.main(sys.argv[1:]))"
+    command = [sys.executable, "-c", start, "-q", "--tb=short", "-p", "suite_record", "-p", "no:cacheprovider"]
     with open(folder / "log.txt", "w") as log:
         subprocess.run(
             [*command, *options, *modules], cwd=copy, env=environment, stdout=log, stderr=subprocess.STDOUT, check=False
         )
     if not outcomes.is_file():
         raise SystemExit(f"the suite of {name} did not run; its output is in {folder / 'log.txt'}")
-    return {test: tuple(outcome) for test, outcome in json.loads(outcomes.read_text()).items()}
+    found = json.loads(outcomes.read_text())
+    return {test: tuple(outcome) for test, outcome in found.items() if test not in LEFT_OUT}
 
 
 def main() -> int:

@@ -176,7 +176,7 @@ const TASKS: &[Task] = &[
         name: "ci",
         usage: "",
         run: ci::task,
-        help: "run tidy, weight --check, lint, msrv, fixtures --check, the checks of book that build nothing, conform, mutate, mpi and test",
+        help: "run tidy, weight --check, lint, msrv, fixtures --check, the checks of book that build nothing, conform, mutate, mpi, test and wheel --quick",
     },
     Task {
         name: "python",
@@ -192,7 +192,7 @@ const TASKS: &[Task] = &[
     },
     Task {
         name: "wheel",
-        usage: "[--release | --installed] [SUITE]",
+        usage: "[--quick | --release | --installed] [SUITE]",
         run: wheel::task,
         help: "build the Python package, install it in an environment of its own, run its test suites and check its types",
     },

@@ -5,17 +5,20 @@
 //! `types` (mypy and pyright). The suites of `h5netcdf` and `anndata`, which take long, only run if they are named.
 //! `--installed` tests the wheel that is installed already.
 //!
-//! The wheel is built in the same way as the program for the conformance run, so that overflowing arithmetic
-//! is found; `--release` builds what users get. A wheel that was installed before is removed first, so that
-//! nothing of it is tested.
+//! pip builds the wheel, as it does for users, but with a profile that finds overflowing arithmetic; `--release` builds what
+//! users get. `--quick` builds the library in the same way as the tests and the conformance run, which have built nearly all
+//! of it, and puts it into a wheel without pip; this is the step of `cargo xtask ci`. A wheel that was installed before is
+//! removed first, so that nothing of it is tested.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use serde_json::Value;
+
 use crate::args::Args;
 use crate::python::Python;
-use crate::sh::{About, Result, root, run, target_folder};
+use crate::sh::{About, Result, cargo, metadata, output, root, run, shown, target_folder};
 
 /// Returns the folder of the package.
 fn package() -> PathBuf {
@@ -24,12 +27,13 @@ fn package() -> PathBuf {
 
 /// The task.
 pub(crate) fn task(mut args: Args) -> Result {
-    let (release, kept) = (args.flag("--release"), args.flag("--installed"));
+    let (release, kept, fast) = (args.flag("--release"), args.flag("--installed"), args.flag("--quick"));
     let suite = args.word();
     args.end()?;
-    let python = match kept {
-        true => environment()?,
-        false => installed(if release { "release" } else { "conform" })?,
+    let python = match (kept, fast) {
+        (true, _) => environment()?,
+        (false, true) => put_together()?,
+        (false, false) => installed(if release { "release" } else { "conform" })?,
     };
     match suite.as_deref() {
         Some("h5py") => theirs(&python),
@@ -53,6 +57,60 @@ pub(crate) fn released() -> Result<Python> {
     installed("release")
 }
 
+/// The step of `cargo xtask ci`: the suites that are quick, with the library as the tests build it.
+pub(crate) fn quick() -> Result {
+    let python = put_together()?;
+    test_all_but(&python, &SLOW)?;
+    theirs(&python)
+}
+
+/// The run of cargo that builds the library of the package. An example is named because cargo then chooses the features of all
+/// dependencies as it does for the tests and for the conformance run, so that nothing is built twice.
+const LIBRARY: [&str; 6] = ["build", "--workspace", "--all-features", "--lib", "--example", "usage"];
+
+/// Builds the library in the same way as the tests, puts it into a wheel, and installs it.
+fn put_together() -> Result<Python> {
+    if !cfg!(target_os = "linux") {
+        // Elsewhere, maturin knows how such a library is linked.
+        return installed("dev");
+    }
+    let python = environment()?;
+    let mut command = cargo();
+    command.args(LIBRARY).arg("--message-format=json-render-diagnostics");
+    eprintln!("$ {}", shown(&command));
+    let text = output(&mut command)?;
+    let messages = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let library = messages.filter(|message| message["target"]["name"] == "_sciformats").find_map(|message| {
+        let files = message["filenames"].as_array()?;
+        files.iter().filter_map(Value::as_str).find(|name| name.ends_with(".so")).map(str::to_owned)
+    });
+    let library = library.ok_or("cargo did not build the library of the Python package")?;
+    let folder = wheels()?;
+    let mut command = python.script(&root().join("xtask").join("python").join("wheel_of_library.py"));
+    command.arg(library).arg(version()?).arg(package()).arg(&folder);
+    let wheel = PathBuf::from(output(&mut command)?.trim());
+    install(&python, &wheel)?;
+    Ok(python)
+}
+
+/// The version of the package.
+fn version() -> Result<String> {
+    let metadata = metadata("", false)?;
+    let mut packages = metadata["packages"].as_array().into_iter().flatten();
+    let package = packages.find(|package| package["name"] == "sciformats-python");
+    let version = package.and_then(|package| package["version"].as_str().map(str::to_owned));
+    version.ok_or_else(|| "cargo metadata names no version of sciformats-python".into())
+}
+
+/// Returns the folder of the wheels, which is empty.
+fn wheels() -> Result<PathBuf> {
+    let folder = target_folder()?.join("wheels");
+    if folder.exists() {
+        fs::remove_dir_all(&folder).about(&folder)?;
+    }
+    Ok(folder)
+}
+
 fn installed(profile: &str) -> Result<Python> {
     let python = environment()?;
     let wheel = build(&python, profile)?;
@@ -71,10 +129,7 @@ fn environment() -> Result<Python> {
 
 /// Builds the wheel and returns its path. `pip` does it in the same way for `pip install .` in the folder of the crate.
 fn build(python: &Python, profile: &str) -> Result<PathBuf> {
-    let folder = target_folder()?.join("wheels");
-    if folder.exists() {
-        fs::remove_dir_all(&folder).about(&folder)?;
-    }
+    let folder = wheels()?;
     let mut command = Command::new(python.interpreter());
     command.args(["-m", "pip", "wheel", "--no-deps", "--no-build-isolation", "--disable-pip-version-check"]);
     command.args(["--quiet", ".", "--wheel-dir"]).arg(&folder).current_dir(package());
@@ -97,9 +152,25 @@ fn install(python: &Python, wheel: &Path) -> Result {
 fn test(python: &Python, suite: Option<&str>) -> Result {
     let tests = package().join("tests");
     let chosen = suite.map_or_else(|| tests.clone(), |name| tests.join(format!("test_{name}.py")));
+    run(pytest(python, &tests).arg(chosen))
+}
+
+/// Returns the command that runs tests in a folder.
+fn pytest(python: &Python, tests: &Path) -> Command {
     let mut command = Command::new(python.interpreter());
-    command.args(["-m", "pytest", "-q", "-p", "no:cacheprovider"]).arg(chosen).current_dir(tests);
+    command.args(["-m", "pytest", "-q", "-p", "no:cacheprovider"]).current_dir(tests);
     command.env("PYTHONDONTWRITEBYTECODE", "1").env("SCIFORMATS_FIXTURES", root().join("fixtures"));
+    command
+}
+
+/// The suites that take minutes, which only run in the nightly workflow.
+const SLOW: [&str; 2] = ["dask", "mutants"];
+
+/// Runs all test suites except for some.
+fn test_all_but(python: &Python, left_out: &[&str]) -> Result {
+    let tests = package().join("tests");
+    let mut command = pytest(python, &tests);
+    command.args(left_out.iter().map(|name| format!("--ignore=test_{name}.py"))).arg(".");
     run(&mut command)
 }
 
@@ -124,12 +195,8 @@ fn user(python: &Python, name: &str) -> Result {
 
 /// Runs the suite of reading in threads with each test in several threads at once.
 fn threads(python: &Python) -> Result {
-    let tests = package().join("tests");
-    let mut command = Command::new(python.interpreter());
-    command.args(["-m", "pytest", "-q", "-p", "no:cacheprovider", "--parallel-threads=8", "--iterations=2"]);
-    command.arg("test_parallel.py").current_dir(tests);
-    command.env("PYTHONDONTWRITEBYTECODE", "1").env("SCIFORMATS_FIXTURES", root().join("fixtures"));
-    run(&mut command)
+    let mut command = pytest(python, &package().join("tests"));
+    run(command.args(["--parallel-threads=8", "--iterations=2", "test_parallel.py"]))
 }
 
 /// Checks with mypy and with pyright that the type annotations of the package agree with its code.

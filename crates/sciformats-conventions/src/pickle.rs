@@ -6,6 +6,8 @@
 
 use std::sync::Arc;
 
+use sciformats::{Error, Result};
+
 use crate::time::Period;
 
 /// The contents of a pickle.
@@ -340,9 +342,13 @@ fn interval(parts: &[Arc<Item>]) -> Option<String> {
     Some(format!("{first}{}, {}{last}", end(left)?, end(right)?))
 }
 
-/// Returns the elements of a pickled array of objects, in which anything that is not a text or a number is
-/// missing. They are the longest list in the state of the array.
-pub(crate) fn elements(bytes: &[u8]) -> Option<Vec<Option<String>>> {
+/// Returns the elements of a pickled array of objects: texts, numbers, and what pandas calls missing. They are the longest list in
+/// the state of the array. `None` if the pickle is not such an array.
+///
+/// # Errors
+///
+/// [`Error::Unsupported`] if an element is any other object, because only running the pickle could tell what it is.
+pub(crate) fn elements(bytes: &[u8]) -> Result<Option<Vec<Option<String>>>> {
     /// The deepest nesting of lists that is searched.
     const DEPTH: usize = 4;
     fn longest(item: &Item, depth: usize) -> Option<&Vec<Arc<Item>>> {
@@ -357,7 +363,7 @@ pub(crate) fn elements(bytes: &[u8]) -> Option<Vec<Option<String>>> {
             _ => inner,
         }
     }
-    let item = parse(bytes)?;
+    let Some(item) = parse(bytes) else { return Ok(None) };
     // The state is the last part of the object: version, shape, type, order, elements.
     let state = match &*item {
         Item::Object(_, parts) => match parts.last().map(|state| &**state) {
@@ -366,7 +372,24 @@ pub(crate) fn elements(bytes: &[u8]) -> Option<Vec<Option<String>>> {
         },
         other => longest(other, DEPTH),
     };
-    Some(state?.iter().map(|item| name(item)).collect())
+    state.map(|state| state.iter().map(|item| element(item)).collect()).transpose()
+}
+
+/// Returns an element of an array of objects; `None` if it is missing.
+fn element(item: &Item) -> Result<Option<String>> {
+    match item {
+        Item::Nothing => Ok(None),
+        Item::Number(number) if number.is_nan() => Ok(None),
+        // The missing values of pandas, and the missing date.
+        Item::Object(class, _) if matches!(class.as_str(), "NA" | "NaT" | "NAType" | "_nat_unpickle") => Ok(None),
+        other => name(other).map(Some).ok_or_else(|| {
+            let what = match other {
+                Item::Object(class, _) => format!("of the class {class}"),
+                _ => "that is a list".to_owned(),
+            };
+            Error::unsupported(format!("an element {what} in a pickle, which is never run,"))
+        }),
+    }
 }
 
 #[cfg(test)]
@@ -409,11 +432,25 @@ mod tests {
         assert_eq!(*call, Item::Object("system".into(), vec![Arc::new(Item::List(vec![text]))]));
     }
 
+    #[test]
+    fn elements_of_arrays_are_texts_numbers_or_missing() {
+        // An array of NumPy: its class, the call that makes it, and its state, whose last part is the list of elements.
+        let array = |elements: &str| format!("cnumpy\n_reconstruct\n(tR(I1\n(I2\ntNI00\n({elements}ltb.");
+        let of = |text: &str| elements(array(text).as_bytes());
+        assert_eq!(of("Va\nN").unwrap().unwrap(), [Some("a".to_owned()), None]);
+        assert_eq!(of("Fnan\nI3\n").unwrap().unwrap(), [None, Some("3".to_owned())]);
+        assert_eq!(of("cpandas._libs.missing\nNA\nVb\n").unwrap().unwrap(), [None, Some("b".to_owned())]);
+        let harm = of("cos\nsystem\n(S'true'\ntRVb\n").unwrap_err().to_string();
+        assert!(harm.contains("system") && harm.contains("never run"), "{harm}");
+        assert!(of("(lVb\n").is_err());
+        assert_eq!(elements(b"no pickle").unwrap(), None);
+    }
+
     proptest! {
         #[test]
         fn no_bytes_panic(bytes in prop::collection::vec(any::<u8>(), 0..64)) {
             let _ = parse(&bytes);
-            let _ = elements(&bytes);
+            let _ignored = elements(&bytes);
         }
     }
 }

@@ -12,10 +12,11 @@ use sciformats_arrow::arrow_array::ffi::FFI_ArrowSchema;
 use sciformats_arrow::arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use sciformats_arrow::sciformats_conventions::Dataset;
 use sciformats_arrow::sql::{SqlOptions, Tables, query};
-use sciformats_arrow::{Comparison, Files, Open, Options, Predicate, Scalar, Scan, open_file};
+use sciformats_arrow::{Comparison, Files, Open, Options, Predicate, Scalar, Scan, Whole, open_file};
 
 use crate::error::raise;
 use crate::file::read_options;
+use crate::remote::remote_options;
 
 /// A table in a file, which can be read several times. It is the base of `sciformats.Table`.
 #[pyclass(frozen, subclass, module = "sciformats._sciformats")]
@@ -30,8 +31,9 @@ fn opener(options: &Bound<'_, PyDict>) -> PyResult<Open> {
     Ok(Arc::new(move |path| Dataset::open_with(path, &options)))
 }
 
-/// Opens the table at a path in a file, or in all of several files.
+/// Opens the table at a path in a file, or in all of several files. A file behind a URL is a single one.
 #[pyfunction]
+#[pyo3(signature = (files, path, column, options, remote = None))]
 #[allow(clippy::needless_pass_by_value, reason = "Python passes values")]
 pub(crate) fn open_table(
     py: Python<'_>,
@@ -39,7 +41,18 @@ pub(crate) fn open_table(
     path: Option<String>,
     column: Option<String>,
     options: &Bound<'_, PyDict>,
+    remote: Option<(String, Bound<'_, PyDict>)>,
 ) -> PyResult<Table> {
+    if let Some((url, how)) = remote {
+        let (options, how) = (read_options(options)?, remote_options(&how)?);
+        let scan = py.detach(|| {
+            let data = Dataset::new(sciformats::File::open_url(&url, &options, &how)?);
+            Whole::new(&data, path.as_deref().unwrap_or("/"))
+        });
+        let shown = sciformats_remote::shown(&url);
+        let scan = scan.map_err(|error| raise(&error, Some(&shown)))?;
+        return Ok(Table { scan: Arc::new(scan), shown });
+    }
     let open = opener(options)?;
     let shown = files.first().map(|file| file.to_string_lossy().into_owned()).unwrap_or_default();
     let scan = py.detach(|| -> Result<Arc<dyn Scan>, Error> {

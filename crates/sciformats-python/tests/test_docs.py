@@ -22,6 +22,8 @@ def write_files(folder: pathlib.Path) -> None:
 
     with h5py.File(folder / "run.h5", "w") as file:
         file["fields/u"] = np.arange(12.0).reshape(3, 4)
+    with h5py.File(folder / "log.h5", "w") as file:
+        file["run"] = np.array([(0.0, 1.0), (0.5, -2.0), (1.0, 3.0), (1.5, -4.0)], [("time", "f8"), ("energy", "f8")])
     asdf.AsdfFile({"meta": {"exposure": 30}, "data": np.arange(20)}).write_to(folder / "image.asdf")
     blosc2.asarray(np.arange(24).reshape(6, 4), chunks=(3, 4), blocks=(2, 2), urlpath=str(folder / "array.b2nd"))
     with gsd.hoomd.open(str(folder / "run.gsd"), "w") as trajectory:

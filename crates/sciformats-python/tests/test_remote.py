@@ -177,3 +177,26 @@ def test_a_forked_process_opens_its_own_connections(server: Server) -> None:
         "sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))\n"
     )
     assert subprocess.run([sys.executable, "-c", code], timeout=60).returncode == 0
+
+
+def test_tables_have_urls(server: Server, guarded: Server) -> None:
+    import pandas
+    import pyarrow
+    import sciformats.pandas
+    import sciformats.polars
+
+    data = pandas.DataFrame({"x": np.arange(1000) * 0.5, "n": np.arange(1000)})
+    data.to_hdf(server.folder / "frame.h5", key="frame", format="table")
+    url = f"{server.url}/frame.h5"
+    found = pyarrow.table(sciformats.table(url, "/frame"))
+    assert found["n"].to_pylist() == list(range(1000))
+    assert sciformats.polars.scan(url, "/frame").select("x").head(3).collect()["x"].to_list() == [0.0, 0.5, 1.0]
+    options = {"headers": {"X-Word": SECRET}}
+    private = sciformats.table(f"{guarded.url}/frame.h5", "/frame", storage_options=options)
+    assert private.rows == 1000 and SECRET not in repr(private)
+    frame = sciformats.pandas.read(url, "/frame")
+    pandas.testing.assert_frame_equal(frame, data)
+    with pytest.raises(OSError):
+        sciformats.table(f"{guarded.url}/frame.h5", "/frame")
+    with pytest.raises(ValueError, match="URLs only"):
+        sciformats.table(server.folder / "frame.h5", "/frame", storage_options=options)

@@ -292,3 +292,30 @@ def test_names_that_exist_are_refused_without_a_look_at_the_file(tmp_path: pathl
         assert list(file["new/group/d"]) == [255, 0]
         assert file.create_dataset("e", data=2, dtype=h5.enum_dtype({"two": 2}, "i1"))[()] == 2
         assert file.create_dataset("f", data=[True, False])[0]
+
+
+def test_what_is_written_is_read_by_the_same_process(tmp_path: pathlib.Path) -> None:
+    with h5.File(tmp_path / "one.h5", "w") as file:
+        file["u"] = np.arange(3)
+        with h5.File(tmp_path / "one.h5") as again:
+            assert again["u"][2] == 2
+        file["u"][1] = 7
+        with h5.File(tmp_path / "one.h5") as again:
+            assert again["u"][1] == 7
+        assert type(file["/"]) is h5.Group and file["/"] == file and file["u"].parent == file
+        texts = file.create_dataset("texts", data=np.array(["a", "größer"], object), dtype=object)
+        assert texts.asstr()[1] == "größer"
+        few = file.create_dataset("few", data=[1], scaleoffset=0)
+        assert few.chunks == (1,) and few.scaleoffset is not None
+
+
+def test_low_level_names_that_programs_use(tmp_path: pathlib.Path) -> None:
+    with h5.File(tmp_path / "low.h5", "w") as file:
+        group = file.create_group("g")
+        kind = h5.h5t.py_create(np.dtype("i4")).copy()
+        kind.commit(group._id, b"kind")
+        with pytest.raises(KeyError, match="already exists"):
+            kind.copy().commit(group.id, b"kind")
+        made = h5.h5a.create(group.attrs._id, b"a", kind, h5.h5s.create(h5.h5s.SCALAR))
+        made.write(np.array(5, "i4"))
+        assert group.attrs["a"] == 5

@@ -137,7 +137,7 @@ fn objects(node: &Node) -> Result<Option<Vec<Option<String>>>> {
         return Ok(None);
     };
     let pickled: Vec<u8> = list.iter().filter_map(|byte| u8::try_from(byte.to_i128()?).ok()).collect();
-    Ok(pickle::elements(&pickled))
+    pickle::elements(&pickled).map_err(|error| error.within(None, Some(node.path())))
 }
 
 /// Decodes a list of labels: names of columns, or values of an index.

@@ -1,23 +1,27 @@
 """Tables in files as streams of Arrow, which pyarrow, Polars, DuckDB and pandas take without a copy.
 
 >>> import pyarrow, sciformats
->>> log = sciformats.table("run.h5", "/log")
->>> pyarrow.table(log.select(["time", "energy"], where=[("energy", "<", 0.0)]))
+>>> log = sciformats.table("log.h5", "/run")
+>>> pyarrow.table(log.select(["time", "energy"], where=[("energy", "<", 0.0)])).to_pydict()
+{'time': [0.5, 1.5], 'energy': [-2.0, -4.0]}
 """
 
 from __future__ import annotations
 
+import datetime
 import glob
 import os
 from typing import TYPE_CHECKING, Any
 
-from sciformats import _sciformats
+import numpy
+
+from sciformats import _remote, _sciformats
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     #: A condition on a column: its name, one of ``=``, ``!=``, ``<``, ``<=``, ``>`` and ``>=``, and a value.
-    Condition = tuple[str, str, bool | int | float | str]
+    Condition = tuple[str, str, bool | int | float | str | datetime.date | numpy.datetime64]
 
 _OPTIONS: dict[str, Any] = {"threads": 0, "external": "same folder"}
 
@@ -29,7 +33,7 @@ class Table:
     the name of the variable.
     """
 
-    def __init__(self, base: Any, name: str) -> None:
+    def __init__(self, base: _sciformats.Table, name: str) -> None:
         self._base = base
         self._name = name
 
@@ -73,7 +77,8 @@ class Table:
         columns : list of str, optional
             The columns, in this order; only these are read.
         where : list of conditions
-            Conditions that rows must satisfy, all of them, such as ``("energy", "<", 0.0)``. Dates are compared with texts.
+            Conditions that rows must satisfy, all of them, such as ``("energy", "<", 0.0)``. Dates are compared with dates of Python,
+            NumPy or pandas, or with texts such as ``"2025-06-01 12:00"``.
         limit : int, optional
             The number of rows after which the part ends.
         ordered : str, optional
@@ -85,7 +90,8 @@ class Table:
             The number of threads that decode batches; 0 means one per processor.
         """
         chosen = None if columns is None else list(columns)
-        return self._base.part(chosen, list(where), limit, batch_rows, ordered, threads)
+        conditions = [(name, mark, _plain(value)) for name, mark, value in where]
+        return self._base.part(chosen, conditions, limit, batch_rows, ordered, threads)
 
     def to_arrow(self) -> Any:
         """Return a table of pyarrow."""
@@ -106,6 +112,17 @@ class Table:
         return frame_of(self)
 
 
+def _plain(value: Any) -> Any:
+    """Return a value of a condition as a truth value, a number or a text; a moment with an offset is one in UTC."""
+    if isinstance(value, numpy.datetime64):
+        return str(value.astype("datetime64[ns]"))
+    if isinstance(value, datetime.datetime) and value.tzinfo is not None:
+        value = value.astimezone(datetime.timezone.utc).replace(tzinfo=None)
+    if isinstance(value, datetime.date):
+        return value.isoformat()
+    return value.item() if isinstance(value, numpy.generic) else value
+
+
 def _found(name: str) -> tuple[list[str], str | None, str | None]:
     """Return the files that a name means, the path in them, and the column for the names of files."""
     ends = [at for at in range(len(name)) if name.startswith(":/", at)]
@@ -124,6 +141,7 @@ def table(
     threads: int = 0,
     memory: int | None = None,
     external: str = "same folder",
+    storage_options: dict[str, Any] | None = None,
 ) -> Table:
     """Open the table at a path of a file.
 
@@ -133,25 +151,33 @@ def table(
     Parameters
     ----------
     file : str or path
-        The file; with ``*`` or ``?`` in its name, all files whose names match are one table with a column of their names.
+        The file, or its URL; with ``*`` or ``?`` in its name, all files whose names match are one table with a column of their names.
     path : str, optional
         The path of the table; the root by default.
     file_column : str, optional
         The name of the column with the names of the files, ``file`` by default. If it is given, there is such a column even for one
         file.
-    threads, memory, external
+    threads, memory, external, storage_options
         As for :func:`sciformats.open`.
     """
     name = os.fspath(file)
+    options = {**_OPTIONS, "threads": threads, "external": external}
+    if memory is not None:
+        options["memory"] = memory
+    if _remote.is_url(name):
+        if file_column is not None:
+            raise ValueError("a table behind a URL has no column with the names of files")
+        how = _remote.storage_of(name, storage_options).arguments()
+        shown = _remote.bare(name) if path is None else f"{_remote.bare(name)}:{path}"
+        return Table(_sciformats.open_table([], path, None, options, (name, how)), shown)
+    if storage_options:
+        raise ValueError("storage_options are for URLs only")
     if os.path.exists(name):
         files, column = [name], file_column
     else:
         files, column = sorted(glob.glob(name)), file_column or "file"
         if not files:
             raise FileNotFoundError(2, "there is no such file", name)
-    options = {**_OPTIONS, "threads": threads, "external": external}
-    if memory is not None:
-        options["memory"] = memory
     shown = name if path is None else f"{name}:{path}"
     return Table(_sciformats.open_table(files, path, column, options), shown)
 
@@ -162,7 +188,8 @@ def sql(query: str, **tables: Table) -> Any:
     The result is a stream of Arrow that can be read once, such as by ``pyarrow.table``, ``polars.DataFrame`` and DuckDB.
 
     >>> import polars, sciformats
-    >>> polars.DataFrame(sciformats.sql('SELECT kind, count(*) AS n FROM "cells.h5ad:/obs" GROUP BY kind'))
+    >>> polars.DataFrame(sciformats.sql('SELECT count(*) AS n, min(energy) AS least FROM "log.h5:/run"')).rows()
+    [(4, -4.0)]
     """
     if tables:
         raise TypeError("tables are named in the query, as \"FILE:/PATH\"")

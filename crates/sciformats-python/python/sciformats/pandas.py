@@ -1,7 +1,10 @@
 """Frames of pandas, without PyTables, anndata or h5py, and without running a pickle.
 
 >>> import sciformats.pandas
->>> sciformats.pandas.read("cells.h5ad", "/obs", columns=["kind"])
+>>> sciformats.pandas.read("log.h5", "/run", columns=["time", "energy"], limit=2)
+   time  energy
+0   0.0     1.0
+1   0.5    -2.0
 """
 
 from __future__ import annotations
@@ -39,23 +42,33 @@ def read(
 
 def frame_of(table: Any) -> pandas.DataFrame:
     """Return the frame of anything that is a stream of Arrow."""
+    import pandas
     import pyarrow
 
     found = pyarrow.table(table)
     index = [field.name for field in found.schema if (field.metadata or {}).get(b"index") == b"true"]
+    # What pandas calls nullable types are only used where values are missing, as its own readers do.
     missing = {}
-    import pandas
-
-    for field, column in zip(found.schema, found.columns, strict=True):
-        if pyarrow.types.is_integer(field.type) and column.null_count:
-            width = field.type.bit_width
+    for field, column in zip(found.schema, found.columns):
+        if not column.null_count:
+            continue
+        if pyarrow.types.is_integer(field.type):
             sign = "Int" if pyarrow.types.is_signed_integer(field.type) else "UInt"
-            missing[field.type] = getattr(pandas, f"{sign}{width}Dtype")()
-        elif pyarrow.types.is_boolean(field.type) and column.null_count:
-            missing[field.type] = pandas.BooleanDtype()
-    frame = found.to_pandas(types_mapper=missing.get, self_destruct=True, split_blocks=True)
+            kind = getattr(pandas, f"{sign}{field.type.bit_width}Dtype")()
+        elif pyarrow.types.is_boolean(field.type):
+            kind = pandas.BooleanDtype()
+        else:
+            continue
+        missing[field.name] = column.to_pandas(types_mapper={field.type: kind}.get)
+    frame = found.to_pandas(self_destruct=True, split_blocks=True)
+    for name, column in missing.items():
+        frame[name] = column
     if index:
+        for name in index if len(index) > 1 else []:
+            # pandas stores the values of several levels once each; in a frame they are no categories.
+            if isinstance(frame[name].dtype, pandas.CategoricalDtype):
+                frame[name] = frame[name].astype(object)
         frame = frame.set_index(index if len(index) > 1 else index[0])
-        if frame.index.name in ("_index", "index"):
-            frame.index.name = None
+        # pandas has no name where a file must have one.
+        frame.index.names = [None if name in ("_index", "index", "") else name for name in frame.index.names]
     return frame

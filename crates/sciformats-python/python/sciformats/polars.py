@@ -1,8 +1,9 @@
 """Lazy frames of Polars over tables in files.
 
 >>> import polars, sciformats.polars
->>> log = sciformats.polars.scan("run.h5", "/log")
->>> log.filter(polars.col("energy") < 0).select("time").head(10).collect()
+>>> log = sciformats.polars.scan("log.h5", "/run")
+>>> log.filter(polars.col("energy") < 0).select("time").head(10).collect()["time"].to_list()
+[0.5, 1.5]
 
 Of a query, the columns that it needs, conditions on single columns and the number of rows reach the file.
 """
@@ -10,7 +11,10 @@ Of a query, the columns that it needs, conditions on single columns and the numb
 from __future__ import annotations
 
 import json
+import struct
 from typing import TYPE_CHECKING, Any
+
+import numpy
 
 from sciformats import _tables
 
@@ -21,6 +25,9 @@ if TYPE_CHECKING:
     import polars
 
 _MARKS = {"Eq": "=", "NotEq": "!=", "Lt": "<", "LtEq": "<=", "Gt": ">", "GtEq": ">="}
+_WIDTHS = {"Float16": "e", "Float32": "f", "Float64": "d"}
+_CLOSED = {"Both": (">=", "<="), "Left": (">=", "<"), "Right": (">", "<="), "None": (">", "<")}
+_NANOSECONDS = {"Nanoseconds": 1, "Microseconds": 1000, "Milliseconds": 1_000_000}
 _TURNED = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
@@ -90,26 +97,36 @@ def conditions_of(predicate: polars.Expr, schema: Any) -> list[_tables.Condition
         tree = json.loads(predicate.meta.serialize(format="json"))
     except Exception:  # the form of expressions is no promise of Polars; without it, rows are filtered afterwards
         return []
-    found: list[_tables.Condition] = []
+    return [condition for condition in _comparisons(tree) if _fits(condition, schema)]
+
+
+def _comparisons(tree: Any) -> Iterator[_tables.Condition]:
+    """Return the comparisons of columns with values that all have to hold, whatever else has to hold besides."""
     waiting = [tree]
     while waiting:
         node = waiting.pop()
-        binary = node.get("BinaryExpr") if isinstance(node, dict) else None
-        if binary is None:
-            continue
-        if binary.get("op") in ("And", "LogicalAnd"):
-            waiting += [binary.get("left"), binary.get("right")]
-            continue
-        mark = _MARKS.get(binary.get("op"))
-        left, right = _part(binary.get("left")), _part(binary.get("right"))
-        if mark is None or left is None or right is None:
-            continue
-        (is_column, one), (other_is_column, other) = left, right
-        if is_column and not other_is_column:
-            found.append((one, mark, other))
-        elif other_is_column and not is_column:
-            found.append((other, _TURNED[mark], one))
-    return [condition for condition in found if _fits(condition, schema)]
+        kind, inner = next(iter(node.items())) if isinstance(node, dict) and len(node) == 1 else ("", {})
+        if kind == "BinaryExpr" and inner.get("op") in ("And", "LogicalAnd"):
+            waiting += [inner.get("left"), inner.get("right")]
+        elif kind == "BinaryExpr":
+            mark = _MARKS.get(str(inner.get("op")))
+            left, right = _part(inner.get("left")), _part(inner.get("right"))
+            if mark is None or left is None or right is None:
+                continue
+            (is_column, one), (other_is_column, other) = left, right
+            if is_column and not other_is_column:
+                yield one, mark, other
+            elif other_is_column and not is_column:
+                yield other, _TURNED[mark], one
+        elif kind == "Function":
+            closed = ((inner.get("function") or {}).get("Boolean") or {})
+            closed = closed.get("IsBetween", {}).get("closed") if isinstance(closed, dict) else None
+            column, *ends = [_part(part) for part in inner.get("input", [])]
+            if closed not in _CLOSED or column is None or not column[0]:
+                continue
+            for end, mark in zip(ends, _CLOSED[closed]):
+                if end is not None and not end[0]:
+                    yield column[1], mark, end[1]
 
 
 def _fits(condition: _tables.Condition, schema: Any) -> bool:
@@ -119,9 +136,21 @@ def _fits(condition: _tables.Condition, schema: Any) -> bool:
     if kind is None:
         return False
     if kind.is_numeric():
+        if not isinstance(value, (int, float)) or isinstance(value, bool) or value != value:
+            return False
         # What is not a number is the largest number for Polars, and none in files.
-        safe = not kind.is_float() or mark in ("=", "<", "<=")
-        return safe and isinstance(value, (int, float)) and not isinstance(value, bool) and value == value
+        if kind.is_float() and mark not in ("=", "<", "<="):
+            return False
+        # Polars compares with the nearest value that the column or a float can have, and files with the value itself.
+        try:
+            if kind.is_float():
+                width = _WIDTHS[str(kind)]
+                return bool(struct.unpack(width, struct.pack(width, value))[0] == value)
+            return isinstance(value, int) or abs(value) < 1 << 53
+        except (KeyError, OverflowError):
+            return False
+    if isinstance(value, numpy.datetime64):
+        return str(kind).startswith("Datetime(")
     return isinstance(value, str) and str(kind) in ("String", "Categorical")
 
 
@@ -133,5 +162,7 @@ def _part(node: Any) -> tuple[bool, Any] | None:
         return True, node["Column"]
     value = node.get("Literal")
     while isinstance(value, dict) and len(value) == 1:
-        value = next(iter(value.values()))
+        kind, value = next(iter(value.items()))
+        if kind == "Datetime" and isinstance(value, list) and len(value) == 3 and value[1] in _NANOSECONDS:
+            return False, numpy.datetime64(value[0] * _NANOSECONDS[value[1]], "ns")
     return (False, value) if isinstance(value, (int, float, str)) else None

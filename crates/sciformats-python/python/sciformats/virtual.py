@@ -1,14 +1,20 @@
 """A parser for VirtualiZarr, which reads files of all formats of this package.
 
->>> from obspec_utils.registry import ObjectStoreRegistry
->>> from obstore.store import LocalStore
->>> from sciformats.virtual import parser
->>> from virtualizarr import open_virtual_dataset
->>> registry = ObjectStoreRegistry({"file://": LocalStore()})
->>> data = open_virtual_dataset("file:///data/climate.nc", registry=registry, parser=parser)  # doctest: +SKIP
+With VirtualiZarr and obstore, it is used like this::
+
+    from obspec_utils.registry import ObjectStoreRegistry
+    from obstore.store import LocalStore
+    from sciformats.virtual import parser
+    from virtualizarr import open_virtual_dataset
+
+    registry = ObjectStoreRegistry({"file://": LocalStore()})
+    data = open_virtual_dataset("file:///data/climate.nc", registry=registry, parser=parser)
 
 Each array is referenced, or inlined in decoded form, or left out with a warning that tells why. Nothing is left out in silence.
 """
+
+# Checkers of annotations run without VirtualiZarr, which needs other versions of Python than this package.
+# pyright: reportMissingImports=false
 
 from __future__ import annotations
 
@@ -167,7 +173,7 @@ def _metadata(zarray: dict[str, Any], zattrs: dict[str, Any]) -> Any:
             # In Zarr 3 a codec says that the first dimension varies fastest.
             described = metadata.to_dict()
             order = list(range(len(zarray["shape"])))[::-1]
-            transpose = {"name": "transpose", "configuration": {"order": order}}
+            transpose: Any = {"name": "transpose", "configuration": {"order": order}}
             metadata = ArrayV3Metadata.from_dict({**described, "codecs": [transpose, *described["codecs"]]})
         return metadata
     return ArrayV3Metadata.from_dict(

@@ -103,10 +103,12 @@ def _texts(found: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 
 class _Shared:
-    """A file that several datasets of xarray use. It is closed with the last of them."""
+    """A file that several datasets of xarray use. It is closed with the last of them, unless it came from a pickle: then the process
+    keeps it open, because other pickles may refer to it."""
 
-    def __init__(self, file: Any) -> None:
+    def __init__(self, file: Any, kept: bool = False) -> None:
         self.file = file
+        self._kept = kept
         self._users = 0
         self._lock = threading.Lock()
 
@@ -120,8 +122,11 @@ class _Shared:
         with self._lock:
             self._users -= 1
             last = self._users == 0
-        if last:
+        if last and not self._kept:
             self.file.close()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _Shared, (self.file, True)
 
 
 class SciformatsStore(AbstractDataStore):

@@ -8,13 +8,17 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from zarr.abc.codec import BytesBytesCodec
 from zarr.core.array_spec import ArraySpec
 from zarr.core.buffer import Buffer
 
 from sciformats.numcodecs import undo_blosc2, undo_hdf5
+
+if TYPE_CHECKING:
+    # Python 3.10 does not have it in `typing`.
+    from typing_extensions import Self
 
 __all__ = ["Blosc2", "Hdf5"]
 
@@ -38,11 +42,11 @@ class _Reading(BytesBytesCodec):
         """Return the configuration."""
         return {"name": self.name, "configuration": dict(self.config)}
 
-    async def _decode_single(self, chunk_bytes: Buffer, chunk_spec: ArraySpec) -> Buffer:
-        decoded = await asyncio.to_thread(type(self).undo, dict(self.config), chunk_bytes.to_bytes())
+    async def _decode_single(self, chunk_data: Buffer, chunk_spec: ArraySpec) -> Buffer:
+        decoded = await asyncio.to_thread(type(self).undo, dict(self.config), chunk_data.to_bytes())
         return chunk_spec.prototype.buffer.from_bytes(decoded)
 
-    async def _encode_single(self, chunk_bytes: Buffer, chunk_spec: ArraySpec) -> Buffer | None:
+    async def _encode_single(self, chunk_data: Buffer, chunk_spec: ArraySpec) -> Buffer | None:
         raise NotImplementedError(f"{self.name} only decodes")
 
     def compute_encoded_size(self, input_byte_length: int, chunk_spec: ArraySpec) -> int:

@@ -20,6 +20,11 @@ class AttributeManager(MutableMapping[str, Any]):
     def __init__(self, parent: HLObject) -> None:
         self._parent = parent
 
+    @property
+    def _id(self) -> Any:
+        # The identifier of the object, for the low-level calls of programs.
+        return self._parent.id
+
     def _all(self) -> dict[str, tuple[Any, ...]]:
         return self._parent._attributes()
 

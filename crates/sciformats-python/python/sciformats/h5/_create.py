@@ -41,6 +41,9 @@ class Wanted:
             self.shape: tuple[int, ...] = ()
             return
         if data is not None:
+            if dtype is not None and np.dtype(dtype) == np.dtype(object) and not np.dtype(dtype).metadata:
+                # Objects can be anything; what they are follows from the elements.
+                dtype = None
             # NumPy would wrap numbers that an integer cannot hold; they become the nearest that it can when they are written.
             numbers = isinstance(data, np.ndarray) and data.dtype.kind in "iuf"
             integers = None if dtype is None else np.dtype(dtype)
@@ -103,8 +106,10 @@ class Wanted:
     def _layout(self, options: dict[str, Any]) -> tuple[str, list[int] | None, list[int | None] | None]:
         chunks = options.pop("chunks", None)
         maxshape = options.pop("maxshape", None)
+        # Zero asks for as many bits as are needed, and False for no filter.
+        scaled = options.get("scaleoffset")
         wants = any(options.get(name) for name in ("compression", "shuffle", "fletcher32")) or (
-            options.get("scaleoffset") not in (None, False)
+            scaled is not None and scaled is not False
         )
         if self.shape == () or self.null:
             if wants or chunks not in (None, False) or options.get("compression_opts") is not None:

@@ -188,9 +188,9 @@ class Dataset(DatasetWriting, HLObject):
     @property
     def id(self) -> DatasetID:
         """The low-level calls of the dataset."""
-        if self._id is None:
-            self._id = DatasetID(self)
-        found: DatasetID = self._id
+        if self._identifier is None:
+            self._identifier = DatasetID(self)
+        found: DatasetID = self._identifier
         return found
 
     @property

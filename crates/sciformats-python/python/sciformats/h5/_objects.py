@@ -38,7 +38,7 @@ class HLObject:
         self._address: int = node.address
         self._found = node if opened.editor is None else None
         self._name: str | None = name
-        self._id: Any = None
+        self._identifier: Any = None
 
     @property
     def _node(self) -> Any:
@@ -76,10 +76,15 @@ class HLObject:
     @property
     def id(self) -> ObjectID:
         """The identifier of the object."""
-        if self._id is None:
-            self._id = ObjectID(self)
-        found: ObjectID = self._id
+        if self._identifier is None:
+            self._identifier = ObjectID(self)
+        found: ObjectID = self._identifier
         return found
+
+    @property
+    def _id(self) -> Any:
+        # Programs use this name of h5py's attribute.
+        return self.id
 
     def _ipython_key_completions_(self) -> list[str]:
         return list(self.keys()) if isinstance(self, Group) else []
@@ -541,11 +546,11 @@ def wrap(opened: Opened, node: Any, name: str | None) -> Any:
     kind = node.kind
     if kind == "dataset":
         made = _dataset_class.__new__(_dataset_class)
-        made._file_of, made._address, made._name, made._id = opened, node.address, name, None
+        made._file_of, made._address, made._name, made._identifier = opened, node.address, name, None
         made._found = node if opened.editor is None else None
         return made
     if kind == "group":
-        return File._of(opened) if name == "/" else Group(opened, node, name)
+        return Group(opened, node, name)
     return Datatype(opened, node, name)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+import weakref
 from typing import Any
 
 from sciformats import _remote, _sciformats
@@ -15,6 +16,10 @@ from sciformats.h5._opened import Opened
 _CREATE = {"w": (True, True), "w-": (True, False), "x": (True, False), "r+": (False, True)}
 
 _DRIVERS = (None, "sec2", "core", "stdio", "split", "fileobj")
+
+
+#: The files that this process writes, by their paths.
+_written: weakref.WeakValueDictionary[str, Opened] = weakref.WeakValueDictionary()
 
 
 def opened(name: Any, mode: str, fixed: tuple[tuple[str, Any], ...], options: dict[str, Any]) -> Opened:
@@ -57,6 +62,10 @@ def opened(name: Any, mode: str, fixed: tuple[tuple[str, Any], ...], options: di
             raise ValueError("embedded null byte")
         if mode == "r":
             path = os.path.abspath(name)
+            # As with the C library, who reads a file that this process writes sees all changes so far.
+            writer = _written.get(os.path.realpath(path))
+            if writer is not None and not writer.is_closed:
+                writer.commit()
             address = Address(path, fixed, state_of(path))
             found = Opened(address, _sciformats.open_hdf5(path, None, dict(fixed)))
         elif driver == "core" and options["backing_store"] is False:
@@ -131,7 +140,7 @@ def _changed(path: str, mode: str, fixed: tuple[tuple[str, Any], ...], options: 
             "newest": newest,
         },
     )
-    found = Opened(Address(path, fixed, state_of(path)), None, editor, "r+")
+    found = _written[os.path.realpath(path)] = Opened(Address(path, fixed, state_of(path)), None, editor, "r+")
     if libver is not None:
         bounds = (libver, "latest") if isinstance(libver, str) else tuple(libver)
         found.libver = tuple("v200" if bound == "latest" else bound for bound in bounds)  # type: ignore[assignment]

@@ -135,8 +135,16 @@ class TypeID:
             self.described = (words[pad], *self.described[1:])
 
     def commit(self, loc: Any, name: bytes, lcpl: Any = None, tcpl: Any = None) -> None:
-        """Make the type an object of a file."""
+        """Make the type an object of a file.
+
+        Raises
+        ------
+        KeyError
+            If the name exists already.
+        """
         group = loc._object
+        if name.decode() in group:
+            raise KeyError("Unable to commit datatype synchronously (name already exists)")
         group._file_of.change("datatype", group._target(name.decode(), "datatype"), self.described)
         self._committed = True
 
