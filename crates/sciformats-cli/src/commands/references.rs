@@ -110,7 +110,7 @@ fn folder(output: &Path, fill: impl FnOnce(&Path) -> Outcome<Report>) -> Outcome
 }
 
 /// Returns the URL of a file: its absolute path, or that by which it was opened.
-pub(super) fn url(file: &File, path: &Path) -> Outcome<String> {
+fn url(file: &File, path: &Path) -> Outcome<String> {
     if file.path().is_none() {
         return Ok(path.to_string_lossy().into_owned());
     }
@@ -118,7 +118,7 @@ pub(super) fn url(file: &File, path: &Path) -> Outcome<String> {
 }
 
 /// Returns the URL of a local file.
-fn local(path: &Path) -> Outcome<String> {
+pub(super) fn local(path: &Path) -> Outcome<String> {
     let whole = std::fs::canonicalize(path);
     let whole = whole.map_err(|error| Failure::Input(format!("{}: {error}", path.display())))?;
     match whole.to_str() {
