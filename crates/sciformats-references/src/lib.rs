@@ -28,6 +28,7 @@
 //! | [`Sink`], [`scan`] | receives the groups and arrays of a file one after another |
 //! | [`kerchunk`] | writes them as JSON of kerchunk, version 1 |
 //! | `parquet` | writes them as a folder of Parquet files |
+//! | `zarr` | writes the elements of a file as a store of Zarr 3, and reads such stores |
 //!
 #![doc = include_str!("../README.md")]
 
@@ -46,10 +47,13 @@ mod model;
 #[cfg(feature = "parquet")]
 pub mod parquet;
 mod scan;
+#[cfg(feature = "zarr")]
+pub mod zarr;
 
 pub use chunks::{Chunks, Place};
 pub use combine::{
-    Along, Existing, Files, NamePattern, Open, Part, Steps, Virtual, combine, combine_files, extend, virtual_arrays,
+    Along, Existing, Files, NamePattern, Open, Part, Steps, Virtual, combine, combine_files, extend,
+    virtual_arrays,
 };
 pub use model::{Entry, Options, Report, Sink, Treatment, VirtualArray};
 pub use scan::scan;

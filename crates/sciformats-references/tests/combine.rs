@@ -241,7 +241,11 @@ fn files_whose_last_chunk_is_not_full_are_added() {
     assert!(error.contains("/heat would be lost") && error.contains("has 2 of 3 rows"), "{error}");
 }
 
-fn named(files: &[Vec<u8>], names: &[&str], along: Along<'_>) -> sciformats::Result<(Vec<VirtualArray>, Report)> {
+fn named(
+    files: &[Vec<u8>],
+    names: &[&str],
+    along: Along<'_>,
+) -> sciformats::Result<(Vec<VirtualArray>, Report)> {
     let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
     let open = |number: usize| File::from_bytes(files[number].clone());
     let files = Files { names: &names, open: &open, at_once: 2 };

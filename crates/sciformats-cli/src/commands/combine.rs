@@ -60,7 +60,9 @@ pub(super) fn run(args: &Combine, session: &Session) -> Outcome {
     }
     let shown = Format::expected_of(&args.output) == Some(Format::Hdf5);
     if shown && (args.from_name.is_some() || args.split) {
-        return Err(Failure::Usage("--from-name and --split work with references, not with HDF5 files".into()));
+        return Err(Failure::Usage(
+            "--from-name and --split work with references, not with HDF5 files".into(),
+        ));
     }
     if args.add && args.split {
         return Err(Failure::Usage("--add cannot be combined with --split".into()));

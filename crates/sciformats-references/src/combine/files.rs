@@ -11,7 +11,7 @@ use super::{Along, Existing, Open, Part, axis, is_coordinate, steps};
 use crate::chunks::Place;
 use crate::inline;
 use crate::model::{Options, Report, Sink, VirtualArray};
-use crate::scan::scan;
+use crate::scan::{nested_path, scan};
 
 /// The largest array without the dimension that is compared element by element, in bytes.
 const COMPARED: u64 = 256 << 20;
@@ -20,8 +20,7 @@ const COMPARED: u64 = 256 << 20;
 const KEPT: u64 = 64 << 20;
 
 /// The attributes that decide whether arrays agree. Of later files no others are kept.
-const DECIDE: [&str; 6] =
-    ["units", "calendar", "scale_factor", "add_offset", "_FillValue", "missing_value"];
+const DECIDE: [&str; 6] = ["units", "calendar", "scale_factor", "add_offset", "_FillValue", "missing_value"];
 
 /// Files that are opened when they are needed, and closed again.
 #[derive(Clone, Copy)]
@@ -36,7 +35,10 @@ pub struct Files<'a> {
 
 impl fmt::Debug for Files<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Files").field("names", &self.names).field("at_once", &self.at_once).finish_non_exhaustive()
+        f.debug_struct("Files")
+            .field("names", &self.names)
+            .field("at_once", &self.at_once)
+            .finish_non_exhaustive()
     }
 }
 
@@ -166,7 +168,9 @@ pub(super) fn scanned<'a>(
         workers.into_iter().map(std::thread::ScopedJoinHandle::join).collect::<Vec<_>>()
     })
     .into_iter()
-    .flat_map(|done| done.unwrap_or_else(|_| vec![(0, Err(Error::internal("a thread that scans files ended")))]))
+    .flat_map(|done| {
+        done.unwrap_or_else(|_| vec![(0, Err(Error::internal("a thread that scans files ended")))])
+    })
     .collect::<Vec<_>>();
     others.sort_by_key(|(number, _)| *number);
     for (_, scanned) in others {
@@ -204,9 +208,18 @@ fn one<'a>(
         }
     }
     if number > 0 && !along.runs {
-        found.arrays.iter_mut().for_each(|array| array.attributes.retain(|name, _| DECIDE.contains(&name.as_str())));
+        found
+            .arrays
+            .iter_mut()
+            .for_each(|array| array.attributes.retain(|name, _| DECIDE.contains(&name.as_str())));
     }
-    Ok(Scanned { piece: Piece { name, origin: Origin::File(shelf, number), first: number as u64 }, found, told, read, same })
+    Ok(Scanned {
+        piece: Piece { name, origin: Origin::File(shelf, number), first: number as u64 },
+        found,
+        told,
+        read,
+        same,
+    })
 }
 
 /// Returns the elements of arrays without the dimension, as far as they fit.
@@ -240,7 +253,11 @@ pub(super) fn existing<'a>(existing: &'a Existing, open: Open<'a>) -> Scanned<'a
 
 impl<'a> Scanned<'a> {
     /// A file of which no more is known than the shapes of its arrays.
-    pub(super) fn described(shelf: &'a Shelf<'a>, (number, name): (usize, &'a str), found: Collected) -> Self {
+    pub(super) fn described(
+        shelf: &'a Shelf<'a>,
+        (number, name): (usize, &'a str),
+        found: Collected,
+    ) -> Self {
         let piece = Piece { name, origin: Origin::File(shelf, number), first: number as u64 };
         Self { piece, found, told: Report::default(), read: BTreeMap::new(), same: BTreeMap::new() }
     }
@@ -262,7 +279,12 @@ impl<'a> Scanned<'a> {
         if let Some(known) = self.same.get(&array.path) {
             return known.clone();
         }
-        compared(&first.piece.elements(&array.path)?, &self.piece.elements(&array.path)?, array, self.piece.name)
+        compared(
+            &first.piece.elements(&array.path)?,
+            &self.piece.elements(&array.path)?,
+            array,
+            self.piece.name,
+        )
     }
 
     /// Reads the numbers of a coordinate of the dimension; of existing references that do not contain them, those of their last file.
@@ -277,16 +299,18 @@ impl<'a> Scanned<'a> {
             }
             Origin::Existing(existing, open) => match (bytes(array), existing.urls.last()) {
                 (Some(_), _) => decoded(array),
-                (None, Some(url)) => {
-                    open(url).and_then(|file| file.array(&array.path)?.read()).map_err(said)
-                }
+                (None, Some(url)) => open(url).and_then(|file| file.array(&array.path)?.read()).map_err(said),
                 (None, None) => Ok(Vec::new()),
             },
         }
     }
 
     /// Reads an array into one chunk; `None` for existing references that do not contain its elements.
-    pub(super) fn inlined(&self, array: &VirtualArray, most: u64) -> Result<Option<(VirtualArray, u64)>, String> {
+    pub(super) fn inlined(
+        &self,
+        array: &VirtualArray,
+        most: u64,
+    ) -> Result<Option<(VirtualArray, u64)>, String> {
         if let Some(own) = self.read.get(&array.path).filter(|own| own.filters.is_empty()) {
             let size = bytes(own).map_or(0, |bytes| bytes.len() as u64);
             return if size <= most { Ok(Some((own.clone(), size))) } else { Err(too_large(most)) };
@@ -322,7 +346,9 @@ impl Piece<'_> {
     pub(super) fn elements(&self, path: &str) -> Result<Vec<u8>, String> {
         let said = |error: Error| error.to_string();
         match self.origin {
-            Origin::File(shelf, number) => shelf.with(number, |file| Ok(elements(file, path))).map_err(said)?,
+            Origin::File(shelf, number) => {
+                shelf.with(number, |file| Ok(elements(file, path))).map_err(said)?
+            }
             Origin::Existing(existing, open) => {
                 let known = existing.found.arrays.iter().find(|array| array.path == path);
                 match (known.and_then(bytes), existing.urls.first()) {
@@ -389,14 +415,9 @@ fn compared(a: &[u8], b: &[u8], array: &VirtualArray, name: &str) -> Result<(), 
     Err(format!("its elements differ in {name}{place}"))
 }
 
-/// The path of an array in its file, whose root may be the array.
-fn resolved<'p>(file: &File, path: &'p str) -> &'p str {
-    if path == "/data" && file.resolve(path).is_err() { "/" } else { path }
-}
-
 fn inlined(file: &File, path: &str, most: u64) -> Result<(VirtualArray, u64), String> {
     let said = |error: Error| error.to_string();
-    let id = file.resolve(resolved(file, path)).map_err(said)?;
+    let id = file.resolve(nested_path(file, path)).map_err(said)?;
     let Object::Array(info) = file.source().object(id).map_err(said)? else {
         return Err("it is not an array".into());
     };
@@ -406,7 +427,7 @@ fn inlined(file: &File, path: &str, most: u64) -> Result<(VirtualArray, u64), St
 /// All elements in canonical form.
 pub(super) fn elements(file: &File, path: &str) -> Result<Vec<u8>, String> {
     let said = |error: Error| error.to_string();
-    let id = file.resolve(resolved(file, path)).map_err(said)?;
+    let id = file.resolve(nested_path(file, path)).map_err(said)?;
     let Object::Array(info) = file.source().object(id).map_err(said)? else {
         return Err("it is not an array".into());
     };

@@ -21,7 +21,7 @@ pub(super) enum Inlined {
 /// # Errors
 /// The reason why they are not one chunk of at most `most` bytes.
 pub(super) fn inlined(
-    pieces: &[Pair<'_>],
+    pieces: &[Pair<'_, '_>],
     axis: usize,
     whole: &mut VirtualArray,
     most: u64,
@@ -29,10 +29,11 @@ pub(super) fn inlined(
     let mut parts = Vec::new();
     let mut left = most;
     for (file, array) in pieces {
-        let Some((own, bytes)) = file.inlined(array, left).map_err(|reason| match reason == too_large(left) {
-            true => too_large(most),
-            false => reason,
-        })?
+        let Some((own, bytes)) =
+            file.inlined(array, left).map_err(|reason| match reason == too_large(left) {
+                true => too_large(most),
+                false => reason,
+            })?
         else {
             return Ok(Inlined::Elsewhere);
         };
@@ -85,7 +86,7 @@ pub(super) fn inlined(
 /// # Errors
 /// The reason why they are not one chunk of at most `most` bytes.
 pub(super) fn converted(
-    pieces: &[Pair<'_>],
+    pieces: &[Pair<'_, '_>],
     axis: usize,
     whole: &mut VirtualArray,
     most: u64,

@@ -11,7 +11,7 @@ use crate::chunks::Place;
 use crate::model::{Options, Treatment, VirtualArray};
 
 /// An array of a file.
-pub(super) type Pair<'s> = (&'s Scanned<'s>, &'s VirtualArray);
+pub(super) type Pair<'s, 'a> = (&'s Scanned<'a>, &'s VirtualArray);
 
 /// Joins the arrays of that path.
 ///
@@ -34,12 +34,16 @@ pub(super) fn join(
             };
             let whole = pairs(all.whole()?, path)?;
             let known = existing.found.arrays.iter().find(|array| array.path == path);
-            let length = |array: &VirtualArray| axis(array, along).and_then(|at| array.shape.get(at).copied());
+            let length =
+                |array: &VirtualArray| axis(array, along).and_then(|at| array.shape.get(at).copied());
             let later = pieces.len().saturating_sub(1); // a bound
             let before = whole.len().saturating_sub(later); // a bound
-            let sum = whole.iter().take(before).try_fold(0u64, |sum, (_, array)| sum.checked_add(length(array)?));
+            let sum =
+                whole.iter().take(before).try_fold(0u64, |sum, (_, array)| sum.checked_add(length(array)?));
             if sum.is_none() || sum != known.and_then(length) {
-                return Err(format!("{reason}, and the existing references are not all elements of their files"));
+                return Err(format!(
+                    "{reason}, and the existing references are not all elements of their files"
+                ));
             }
             match joined(&whole, along, options)? {
                 Joined::Done(array, treatment) => Ok((array, treatment)),
@@ -50,8 +54,11 @@ pub(super) fn join(
 }
 
 /// The arrays of a path, in the order of the files.
-fn pairs<'s>(files: impl Iterator<Item = &'s Scanned<'s>>, path: &str) -> Result<Vec<Pair<'s>>, String> {
-    let pair = |file: &'s Scanned<'s>| match file.found.arrays.iter().find(|array| array.path == path) {
+fn pairs<'s, 'a: 's>(
+    files: impl Iterator<Item = &'s Scanned<'a>>,
+    path: &str,
+) -> Result<Vec<Pair<'s, 'a>>, String> {
+    let pair = |file: &'s Scanned<'a>| match file.found.arrays.iter().find(|array| array.path == path) {
         Some(array) => Ok((file, array)),
         None => {
             let refused = file.told.entries.iter().find(|entry| entry.path == path);
@@ -69,8 +76,10 @@ enum Joined {
     Again(String),
 }
 
-fn joined(pieces: &[Pair<'_>], along: &str, options: &Options) -> Result<Joined, String> {
-    let Some(((start, first), others)) = pieces.split_first() else { return Err("there are no files".into()) };
+fn joined(pieces: &[Pair<'_, '_>], along: &str, options: &Options) -> Result<Joined, String> {
+    let Some(((start, first), others)) = pieces.split_first() else {
+        return Err("there are no files".into());
+    };
     let (mut converting, mut stored) = (false, None);
     for (file, array) in others {
         match agree(first, array, file.piece.name) {
@@ -127,11 +136,14 @@ fn contained(array: &VirtualArray) -> bool {
 }
 
 /// An array without the dimension, which is the same in all files.
-fn constant(start: &Scanned<'_>, first: &VirtualArray, others: &[Pair<'_>]) -> Result<Joined, String> {
+fn constant(start: &Scanned<'_>, first: &VirtualArray, others: &[Pair<'_, '_>]) -> Result<Joined, String> {
     for (file, array) in others {
         if first.shape != array.shape {
             let name = file.piece.name;
-            return Err(format!("its shape differs in {name}: {:?} instead of {:?}", array.shape, first.shape));
+            return Err(format!(
+                "its shape differs in {name}: {:?} instead of {:?}",
+                array.shape, first.shape
+            ));
         }
         file.same(start, array)?;
     }
@@ -152,7 +164,7 @@ fn constant(start: &Scanned<'_>, first: &VirtualArray, others: &[Pair<'_>]) -> R
 }
 
 /// The first array with the length of all of them, and without chunks that are right.
-fn spanning(pieces: &[Pair<'_>], axis: usize) -> Result<VirtualArray, String> {
+fn spanning(pieces: &[Pair<'_, '_>], axis: usize) -> Result<VirtualArray, String> {
     let Some((_, first)) = pieces.first() else { return Err("there are no files".into()) };
     let mut length = 0u64;
     for (file, array) in pieces {

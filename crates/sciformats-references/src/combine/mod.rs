@@ -32,7 +32,7 @@ use sciformats::{Error, File, Result};
 use serde_json::{Map, Value};
 
 pub(crate) use files::Collected;
-use files::{Origin, Scanned, Shelf};
+use files::{Scanned, Shelf};
 
 use crate::model::{Entry, Options, Report, Sink, Treatment};
 
@@ -114,7 +114,12 @@ pub fn combine_files<'a>(
     combine_shelf(&Shelf::Files(files), along.into(), options, sink)
 }
 
-fn combine_shelf(shelf: &Shelf<'_>, along: Along<'_>, options: &Options, sink: &mut dyn Sink) -> Result<Report> {
+fn combine_shelf(
+    shelf: &Shelf<'_>,
+    along: Along<'_>,
+    options: &Options,
+    sink: &mut dyn Sink,
+) -> Result<Report> {
     let files = files::scanned(shelf, along, options, &BTreeMap::new())?;
     if along.runs {
         return runs::all(files, along, options, sink);
@@ -140,7 +145,7 @@ pub fn extend<'a>(
     let along = along.into();
     let shelf = Shelf::Files(files);
     let first = files::existing(existing, open);
-    let known = first.constants(along.name)?;
+    let known = first.constants(along.name);
     let mut all_files = vec![first];
     let count = existing.urls.len() as u64;
     for mut file in files::scanned(&shelf, along, options, &known)? {
@@ -207,7 +212,8 @@ impl<'a> Joining<'a> {
 
 fn all(files: &Joining<'_>, along: Along<'_>, options: &Options, sink: &mut dyn Sink) -> Result<Report> {
     let name = along.name;
-    let joined = files.files.iter().any(|file| file.found.arrays.iter().any(|array| axis(array, name).is_some()));
+    let joined =
+        files.files.iter().any(|file| file.found.arrays.iter().any(|array| axis(array, name).is_some()));
     if !joined {
         return Err(Error::usage("dimension", format!("`{name}` is a dimension of no array")));
     }
@@ -216,8 +222,11 @@ fn all(files: &Joining<'_>, along: Along<'_>, options: &Options, sink: &mut dyn 
     for group in groups(&files.files) {
         sink.group(&group.0, &group.1)?;
     }
-    let paths: BTreeSet<&str> =
-        files.files.iter().flat_map(|file| file.found.arrays.iter().map(|array| array.path.as_str())).collect();
+    let paths: BTreeSet<&str> = files
+        .files
+        .iter()
+        .flat_map(|file| file.found.arrays.iter().map(|array| array.path.as_str()))
+        .collect();
     for path in paths {
         let treatment = match join::join(files, path, name, options) {
             Ok((array, treatment)) => {

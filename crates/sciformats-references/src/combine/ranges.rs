@@ -15,7 +15,7 @@ const SMALL: u64 = 4 << 10;
 /// # Errors
 /// The reason why no chunk shape fits to all files.
 pub(super) fn ranges(
-    pieces: &[Pair<'_>],
+    pieces: &[Pair<'_, '_>],
     axis: usize,
     whole: &mut VirtualArray,
     small: u64,
@@ -69,7 +69,7 @@ pub(super) fn ranges(
 }
 
 /// Returns the length of the chunks along the dimension with which all files can be referenced.
-fn side(pieces: &[Pair<'_>], axis: usize, whole: &VirtualArray, small: u64) -> Result<u64, String> {
+fn side(pieces: &[Pair<'_, '_>], axis: usize, whole: &VirtualArray, small: u64) -> Result<u64, String> {
     let at = |of: &[u64]| of.get(axis).copied().unwrap_or(1);
     let usual = at(&whole.chunk_shape);
     let (mut common, mut problem) = (0, None);
@@ -93,7 +93,9 @@ fn side(pieces: &[Pair<'_>], axis: usize, whole: &VirtualArray, small: u64) -> R
         }
         if side != usual {
             problem.get_or_insert_with(|| {
-                format!("its chunks do not fill the files: they have {side} rows in {name}, and {usual} before")
+                format!(
+                    "its chunks do not fill the files: they have {side} rows in {name}, and {usual} before"
+                )
             });
         } else if !last && !rows.is_multiple_of(side) {
             let rest = rows % side;
@@ -108,7 +110,8 @@ fn side(pieces: &[Pair<'_>], axis: usize, whole: &VirtualArray, small: u64) -> R
         Place::Range { length, .. } => length,
         Place::Bytes(bytes) => bytes.len() as u64,
     });
-    let (bytes, largest) = lengths.fold((0u64, 0u64), |(sum, most), length| (sum.saturating_add(length), most.max(length)));
+    let (bytes, largest) =
+        lengths.fold((0u64, 0u64), |(sum, most), length| (sum.saturating_add(length), most.max(length)));
     // Rows of a chunk without filters are one after another, if the chunk has no dimension before them.
     let before = whole.chunk_shape.iter().take(axis).all(|side| *side == 1);
     if !whole.filters.is_empty() {
@@ -120,7 +123,9 @@ fn side(pieces: &[Pair<'_>], axis: usize, whole: &VirtualArray, small: u64) -> R
     // A bound too: rows of the longest chunk.
     let each = (largest / usual.max(1)).saturating_mul(common);
     if each < SMALL && bytes / each.max(1) > MANY {
-        return Err(format!("{problem}, and dividing them would make more than {MANY} chunks of {each} bytes"));
+        return Err(format!(
+            "{problem}, and dividing them would make more than {MANY} chunks of {each} bytes"
+        ));
     }
     Ok(common)
 }

@@ -42,7 +42,8 @@ pub(super) fn all(
     let mut report = Report::default();
     for (number, files) in runs.into_iter().enumerate() {
         let prefix = format!("/run{}", number + 1);
-        let told = super::all(&Joining::new(files, None), along, options, &mut Below { sink, prefix: &prefix })?;
+        let told =
+            super::all(&Joining::new(files, None), along, options, &mut Below { sink, prefix: &prefix })?;
         report.entries.extend(told.entries.into_iter().map(|mut entry| {
             entry.path = format!("{prefix}{}", entry.path);
             entry

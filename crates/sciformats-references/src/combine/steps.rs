@@ -80,23 +80,30 @@ impl NamePattern {
                     Some(letter @ ('m' | 'd' | 'H' | 'M' | 'S')) => Part::Field(letter, 2),
                     other => {
                         let part = other.map(String::from).unwrap_or_default();
-                        return Err(wrong(format!("`{text}` has an unknown part %{part}; %Y %m %d %j %H %M %S %n are known")));
+                        return Err(wrong(format!(
+                            "`{text}` has an unknown part %{part}; %Y %m %d %j %H %M %S %n are known"
+                        )));
                     }
                 },
                 letter => Part::Text(letter),
             });
         }
-        let fields: Vec<char> = parts.iter().filter_map(|part| match part {
-            Part::Field(letter, _) => Some(*letter),
-            Part::Number => Some('n'),
-            _ => None,
-        }).collect();
+        let fields: Vec<char> = parts
+            .iter()
+            .filter_map(|part| match part {
+                Part::Field(letter, _) => Some(*letter),
+                Part::Number => Some('n'),
+                _ => None,
+            })
+            .collect();
         let has = |letter: char| fields.contains(&letter);
         if fields.iter().collect::<BTreeSet<_>>().len() != fields.len() {
             return Err(wrong(format!("`{text}` has a part twice")));
         }
         if fields.is_empty() {
-            return Err(wrong(format!("`{text}` has no part that tells a date or a number, such as %Y or %n")));
+            return Err(wrong(format!(
+                "`{text}` has no part that tells a date or a number, such as %Y or %n"
+            )));
         }
         if has('n') && fields.len() > 1 {
             return Err(wrong(format!("`{text}` tells both a number and a date")));
@@ -104,7 +111,11 @@ impl NamePattern {
         if !has('n') && !has('Y') {
             return Err(wrong(format!("`{text}` has no year, %Y")));
         }
-        if has('j') && (has('m') || has('d')) || has('d') && !has('m') || has('S') && !has('M') || has('M') && !has('H') {
+        if has('j') && (has('m') || has('d'))
+            || has('d') && !has('m')
+            || has('S') && !has('M')
+            || has('M') && !has('H')
+        {
             return Err(wrong(format!("the parts of `{text}` are not one date")));
         }
         if parts.iter().filter(|part| **part == Part::Any).count() > 8 {
@@ -129,7 +140,10 @@ impl NamePattern {
             let letters: Vec<char> = name.chars().collect();
             let mut found = BTreeMap::new();
             if !matched(&self.parts, &letters, &mut found) {
-                return Err(Error::usage("files", format!("have a name that does not fit to `{}`: {name}", self.text)));
+                return Err(Error::usage(
+                    "files",
+                    format!("have a name that does not fit to `{}`: {name}", self.text),
+                ));
             }
             let value = match &units {
                 None => found.get(&'n').and_then(|text| text.parse().ok()),
@@ -162,7 +176,8 @@ fn matched(parts: &[Part], letters: &[char], found: &mut BTreeMap<char, String>)
         Part::Any => (0..=letters.len()).any(|count| take(count, None)),
         Part::Number => {
             let sign = usize::from(matches!(letters.first(), Some('-' | '+')));
-            let digits = |from: usize| letters.iter().skip(from).take_while(|letter| letter.is_ascii_digit()).count();
+            let digits =
+                |from: usize| letters.iter().skip(from).take_while(|letter| letter.is_ascii_digit()).count();
             let whole = digits(sign);
             // Bounds: all of them count letters of the name.
             let end = sign.saturating_add(whole);
@@ -185,7 +200,8 @@ fn date(found: &BTreeMap<char, String>) -> Option<DateTime> {
         0 => (small('m', 1)?, small('d', 1)?),
         passed => {
             let first = Calendar::Standard.days(year, 1, 1);
-            let (same, month, day) = Calendar::Standard.date(first.checked_add(i64::from(passed).checked_sub(1)?)?);
+            let (same, month, day) =
+                Calendar::Standard.date(first.checked_add(i64::from(passed).checked_sub(1)?)?);
             if same != year {
                 return None;
             }
@@ -287,7 +303,9 @@ fn coordinate(
         chunks: Chunks::new(vec![1]),
     };
     one_chunk(&mut array, "<f8".into(), value.to_le_bytes().to_vec());
-    debug_assert!(is_coordinate(&array, along) && matches!(array.chunks.iter().next(), Some((0, Place::Bytes(_)))));
+    debug_assert!(
+        is_coordinate(&array, along) && matches!(array.chunks.iter().next(), Some((0, Place::Bytes(_))))
+    );
     array
 }
 
@@ -302,7 +320,10 @@ mod tests {
     #[test]
     fn names_tell_dates_and_numbers() {
         let found = steps("*_%Y-%m-%dT%H%M.h5", &["s3://b/a_b_1970-01-02T0130.h5?x=/y"]).unwrap();
-        assert_eq!((found.values, found.units.unwrap().as_str()), (vec![91_800.0], "seconds since 1970-01-01"));
+        assert_eq!(
+            (found.values, found.units.unwrap().as_str()),
+            (vec![91_800.0], "seconds since 1970-01-01")
+        );
         assert_eq!(steps("f%Y%j.nc", &["f1972060.nc", "f1972061.nc"]).unwrap().values, [789.0, 790.0]);
         assert_eq!(steps("y%Y", &["y1971"]).unwrap().values, [365.0]);
         assert_eq!(steps("run%n.gsd", &["run-1.5.gsd", "run007.gsd"]).unwrap().values, [-1.5, 7.0]);
@@ -311,7 +332,14 @@ mod tests {
 
     #[test]
     fn what_tells_nothing_is_refused() {
-        for (pattern, name) in [("%Y%m%d", "20260230"), ("%Y%m%d", "2026023"), ("%Y", "20261"), ("f%j%Y", "f0002026"), ("f%Y%j", "f2025366"), ("%n", "")] {
+        for (pattern, name) in [
+            ("%Y%m%d", "20260230"),
+            ("%Y%m%d", "2026023"),
+            ("%Y", "20261"),
+            ("f%j%Y", "f0002026"),
+            ("f%Y%j", "f2025366"),
+            ("%n", ""),
+        ] {
             assert!(steps(pattern, &[name]).is_err(), "{pattern} {name}");
         }
         for pattern in ["a", "%Q", "%", "%Y%Y", "%n%Y", "%d", "%Y%d", "%Y%j%m", "%Y%M", "*********%Y"] {
