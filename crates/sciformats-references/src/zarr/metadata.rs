@@ -35,17 +35,16 @@ pub(super) struct Described {
 /// # Errors
 /// The reason why Zarr has no such type.
 pub(super) fn data_type(element: &ElementType) -> Result<(Value, Value), String> {
-    let bits = |n: u64| n.checked_mul(8).unwrap_or(0);
+    let bits = |n: u64| n.saturating_mul(8); // a bound: at most 16 bytes
     Ok(match element {
         ElementType::Bool => ("bool".into(), false.into()),
-        ElementType::Int(n @ (1 | 2 | 4 | 8)) => (format!("int{}", bits(*n)).into(), 0.into()),
-        ElementType::UInt(n @ (1 | 2 | 4 | 8)) | ElementType::Bits(n @ (1 | 2 | 4 | 8)) => {
-            (format!("uint{}", bits(*n)).into(), 0.into())
-        }
+        ElementType::Int(n @ (1 | 2 | 4 | 8)) => (format!("int{}", bits((*n).into())).into(), 0.into()),
+        ElementType::UInt(n @ (1 | 2 | 4 | 8)) => (format!("uint{}", bits((*n).into())).into(), 0.into()),
+        ElementType::Bits(n @ (1 | 2 | 4 | 8)) => (format!("uint{}", bits(*n)).into(), 0.into()),
         ElementType::F16 => ("float16".into(), json!(0.0)),
         ElementType::F32 => ("float32".into(), json!(0.0)),
         ElementType::F64 | ElementType::FloatOther => ("float64".into(), json!(0.0)),
-        ElementType::Complex(n @ (8 | 16)) => (format!("complex{}", bits(*n)).into(), json!([0.0, 0.0])),
+        ElementType::Complex(n @ (8 | 16)) => (format!("complex{}", bits((*n).into())).into(), json!([0.0, 0.0])),
         ElementType::Enum { base, .. } => return data_type(base),
         ElementType::Text => ("string".into(), "".into()),
         ElementType::Opaque(n) if *n > 0 => {
@@ -285,8 +284,8 @@ fn fill(value: &Value, element: &ElementType) -> Result<Vec<u8>, String> {
     }
     let found = match element {
         ElementType::Bool => value.as_bool().map(|value| vec![u8::from(value)]),
-        ElementType::Int(n) => value.as_i64().and_then(|value| first(&value.to_le_bytes(), *n)),
-        ElementType::UInt(n) => value.as_u64().and_then(|value| first(&value.to_le_bytes(), *n)),
+        ElementType::Int(n) => value.as_i64().and_then(|value| first(&value.to_le_bytes(), (*n).into())),
+        ElementType::UInt(n) => value.as_u64().and_then(|value| first(&value.to_le_bytes(), (*n).into())),
         ElementType::F64 => float(value).map(|value| value.to_le_bytes().to_vec()),
         // The cast rounds, as the writer of the fill value did.
         ElementType::F32 => float(value).map(|value| (value as f32).to_le_bytes().to_vec()),

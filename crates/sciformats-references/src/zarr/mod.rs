@@ -27,6 +27,6 @@ use sciformats::Error;
 /// The name of the metadata of a group or an array.
 const METADATA: &str = "zarr.json";
 
-fn io(what: &str, path: &std::path::Path, error: std::io::Error) -> Error {
-    Error::io(format!("{what} {}", path.display()), error)
+fn io(action: &'static str, path: &std::path::Path, error: std::io::Error) -> Error {
+    Error::io(action, error).in_file(path, None)
 }

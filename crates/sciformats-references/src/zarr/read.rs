@@ -242,7 +242,7 @@ impl StoredArray {
         }
         if described.big {
             let each = match &described.element {
-                ElementType::Complex(n) => n / 2,
+                ElementType::Complex(n) => u64::from(n / 2),
                 _ => width,
             };
             bytes.chunks_exact_mut(memory(Some(each.max(1)))?).for_each(<[u8]>::reverse);
