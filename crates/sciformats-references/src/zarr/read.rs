@@ -151,6 +151,8 @@ impl StoredArray {
             .collect();
         let touched = Chunks::new(spans.iter().map(|(_, count)| *count).collect());
         let count = crate::extent::count(touched.grid()).map_err(Error::unsupported)?;
+        // A bound too: a text that is read takes at least its own description.
+        limits.memory("elements of a store of Zarr", slab.len().saturating_mul(width.unwrap_or(24)))?;
         let mut target = match width {
             Some(width) => {
                 Target::Fixed(vec![0; memory(slab.len().checked_mul(width))?], memory(Some(width))?)
