@@ -44,7 +44,9 @@ pub(super) fn data_type(element: &ElementType) -> Result<(Value, Value), String>
         ElementType::F16 => ("float16".into(), json!(0.0)),
         ElementType::F32 => ("float32".into(), json!(0.0)),
         ElementType::F64 | ElementType::FloatOther => ("float64".into(), json!(0.0)),
-        ElementType::Complex(n @ (8 | 16)) => (format!("complex{}", bits((*n).into())).into(), json!([0.0, 0.0])),
+        ElementType::Complex(n @ (8 | 16)) => {
+            (format!("complex{}", bits((*n).into())).into(), json!([0.0, 0.0]))
+        }
         ElementType::Enum { base, .. } => return data_type(base),
         ElementType::Text => ("string".into(), "".into()),
         ElementType::Opaque(n) if *n > 0 => {
