@@ -64,6 +64,13 @@ def refused(folder, days, why):
     assert f"/heat: refused, because {why}" in said and "1.nc" in said, said
 
 
+def same_in_part(folder, days, word):
+    """An array that is stored in different ways is as it should be, and the report says how."""
+    found, (wanted, said) = combined(folder, days, "all.json")
+    assert numpy.array_equal(found["heat"].values, wanted), "values differ"
+    assert f"/heat: {word}" in said, said
+
+
 def backwards(folder):
     """Files in the wrong order."""
     _, said = combined(folder, [{"start": 6, "rows": 6}, {"start": 0, "rows": 6}], "order.json", status=2)
@@ -86,6 +93,59 @@ def added(folder, days, out):
     grown = xarray.open_dataset(out, engine="kerchunk", decode_times=False)
     assert grown.identical(found), f"{grown} is not {found}"
     assert numpy.array_equal(grown["heat"].values, wanted), "values differ"
+
+
+def lost(folder):
+    """An addition that no chunks of Zarr can express changes nothing."""
+    paths = [os.path.join(folder, f"{number}.nc") for number in range(2)]
+    day(paths[0], 0, 5, compression="gzip")
+    day(paths[1], 5, 6, compression="gzip")
+    out = os.path.join(folder, "all.json")
+    run("combine", paths[0], "-o", out)
+    before = open(out).read()
+    done = subprocess.run([PROGRAM, "combine", paths[1], "-o", out, "--add", "--inline", "64"], capture_output=True, text=True)
+    assert done.returncode == 2 and "/heat would be lost" in done.stderr and "5 of 6 rows" in done.stderr, done.stderr
+    assert open(out).read() == before, "the references changed"
+
+
+def dated(folder):
+    """Files without time get it from their names, at once and when they are added; xarray decodes the dates."""
+    paths, wanted = [], []
+    for date in ["20260130", "20260131", "20260201", "20260203"]:
+        paths.append(os.path.join(folder, f"heat_{date}.h5"))
+        wanted.append(numpy.arange(20, dtype="<f4").reshape(4, 5) + int(date))
+        with h5py.File(paths[-1], "w") as file:
+            file["lat"], file["lon"] = numpy.arange(4.0), numpy.arange(5.0)
+            heat = file.create_dataset("heat", data=wanted[-1], compression="gzip", chunks=(3, 5))
+            for axis, name in enumerate(["lat", "lon"]):
+                file[name].make_scale(name)
+                heat.dims[axis].attach_scale(file[name])
+    once, grown = os.path.join(folder, "once.json"), os.path.join(folder, "grown.json")
+    pattern = ["--from-name", "heat_%Y%m%d.h5"]
+    run("combine", *paths, "-o", once, *pattern)
+    run("combine", *paths[:2], "-o", grown, *pattern)
+    run("combine", *paths[2:], "-o", grown, *pattern, "--add")
+    dates = numpy.array(["2026-01-30", "2026-01-31", "2026-02-01", "2026-02-03"], "datetime64[ns]")
+    for out in (once, grown):
+        found = xarray.open_dataset(out, engine="kerchunk")
+        assert found["heat"].dims == ("time", "lat", "lon"), found
+        assert numpy.array_equal(found["heat"].values, wanted), "values differ"
+        assert numpy.array_equal(found["time"].values.astype("datetime64[ns]"), dates), found["time"]
+        assert numpy.array_equal(numpy.squeeze(found["heat"].sel(time="2026-02-01").values), wanted[2]), "a day differs"
+
+
+def split(folder):
+    """Files of two units become two groups."""
+    days = [{"start": 0, "rows": 12}, {"start": 12, "rows": 6}, {"start": 18, "rows": 6, "units": "degC"}]
+    paths, wanted = [], []
+    for number, keywords in enumerate(days):
+        paths.append(os.path.join(folder, f"{number}.nc"))
+        wanted.append(day(paths[-1], **keywords))
+    out = os.path.join(folder, "all.json")
+    run("combine", *paths, "-o", out, "--split")
+    for group, unit, values in [("run1", "K", numpy.concatenate(wanted[:2])), ("run2", "degC", wanted[2])]:
+        found = xarray.open_dataset(out, engine="kerchunk", group=group, decode_times=False)
+        assert found["heat"].attrs["units"] == unit and numpy.array_equal(found["heat"].values, values), found
 
 
 def virtual(folder, days, status=0):
@@ -123,9 +183,17 @@ if __name__ == "__main__":
         "contiguous, of other lengths": lambda folder: same(folder, plain, "all.json"),
         "chunks that do not fill the files, inlined": lambda folder: same(folder, odd, "all.json"),
         "another unit": lambda folder: refused(folder, [whole[0], {**whole[1], "units": "degC"}], "the unit differs"),
-        "another filter": lambda folder: refused(folder, [whole[0], zipped[1]], "a filter differs"),
+        "another filter": lambda folder: refused(folder, [{"start": 0, "rows": 60}, {**zipped[1], "start": 60}], "a filter differs"),
+        "another filter, inlined": lambda folder: same_in_part(folder, [whole[0], zipped[1]], "inlined"),
         "the wrong order": backwards,
         "time from other hours": lambda folder: same(folder, [whole[0], {**whole[1], "hours": 12}, {**whole[2], "hours": 18}], "all.json"),
+        "files that come later": lambda folder: added(folder, whole, "all.json"),
+        "later files with filters": lambda folder: added(folder, zipped, "all.json"),
+        "later files, contiguous": lambda folder: added(folder, plain, "all.json"),
+        "later files after a chunk that is not full": lambda folder: added(folder, odd, "all.json"),
+        "later files that do not fit": lost,
+        "time from names": dated,
+        "files that are split": split,
         "virtual datasets": lambda folder: virtual(folder, whole),
         "virtual datasets of unlike chunks": lambda folder: virtual(folder, [whole[0], zipped[1], {**whole[2], "chunk": None}]),
         "virtual datasets, time from other hours": lambda folder: virtual(folder, [whole[0], {**whole[1], "hours": 12}, whole[2]]),

@@ -176,7 +176,13 @@ fn read(program: &Path, file: &Path, number: u64) -> Result<End> {
     let before = fs::read(file).about(file)?;
     let new = file.with_extension("new");
     let (command, arguments) = command(number, file, &new);
-    let end = run(limited(program).args(&arguments), command)?;
+    let mut end = run(limited(program).args(&arguments), command)?;
+    if command == "references"
+        && new.is_file()
+        && let Err(harm) = within(&fs::read(&new).about(&new)?, before.len() as u64)
+    {
+        end = End::Harm(harm);
+    }
     // Removes what it has written, and anything that it left.
     let _ = if new.is_dir() { fs::remove_dir_all(&new) } else { fs::remove_file(&new) };
     if end == End::Refused && fs::read(file).about(file)? != before {
@@ -196,9 +202,25 @@ fn command(number: u64, file: &Path, new: &Path) -> (&'static str, Vec<OsString>
         3 => ("repack", vec![word("repack"), file, new, word("--lossy")]),
         6 => ("diff", vec![word("diff"), word("--storage"), file.clone(), file]),
         8 => ("salvage", vec![word("salvage"), file, new]),
-        9 => ("references", vec![word("references"), file, word("-o"), new]),
+        9 => ("references", vec![word("references"), file, word("-o"), new, word("--codecs")]),
         _ => ("edit", vec![word("edit"), file, word("set"), word("/"), word("added"), word("1")]),
     }
+}
+
+/// Checks that every reference is within a file of that size.
+fn within(json: &[u8], size: u64) -> std::result::Result<(), String> {
+    let told: serde_json::Value = serde_json::from_slice(json)
+        .map_err(|error| format!("`references` wrote what is not JSON: {error}"))?;
+    let refs = told.get("refs").and_then(serde_json::Value::as_object);
+    for (key, place) in refs.ok_or("`references` wrote no references")? {
+        let Some(place) = place.as_array() else { continue };
+        let number = |at: usize| place.get(at).and_then(serde_json::Value::as_u64);
+        let end = number(1).zip(number(2)).and_then(|(offset, length)| offset.checked_add(length));
+        if end.is_none_or(|end| end > size) {
+            return Err(format!("`references` wrote {key} outside of the file: {place:?}"));
+        }
+    }
+    Ok(())
 }
 
 fn run(program: &mut Command, command: &str) -> Result<End> {
@@ -246,6 +268,15 @@ fn limited(program: &Path) -> Command {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn references_outside_of_a_file_are_harm() {
+        let json = br#"{"refs": {".zgroup": "{}", "a/0": ["{{u}}", 90, 10]}}"#;
+        assert_eq!(within(json, 100), Ok(()));
+        assert!(within(json, 99).unwrap_err().contains("a/0"));
+        assert!(within(br#"{"refs": {"a/0": ["{{u}}", 18446744073709551615, 2]}}"#, 100).is_err());
+        assert!(within(b"{", 100).is_err());
+    }
 
     #[cfg(unix)]
     #[test]

@@ -291,7 +291,8 @@ pub(crate) enum Command {
     References(crate::commands::references::References),
     /// Write references to many files as if they were one, joined along a dimension
     #[command(after_help = "Examples:\n  sciformats combine day-*.nc -o month.json\n  \
-                            sciformats combine day-*.nc --along time -o month.parquet\n\n\
+                            sciformats combine day-*.nc --along time -o month.parquet\n  \
+                            sciformats combine heat_*.h5 -o heat.json --from-name 'heat_%Y%m%d.h5'\n\n\
                             Types, filters, chunks, units and calendars must agree, and arrays without the dimension must be the \
                             same in all files; stderr tells what does not fit.\n\
                             Exit status: 0 if nothing was refused, 1 otherwise.")]

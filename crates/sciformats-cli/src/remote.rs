@@ -44,6 +44,7 @@ fn levels(command: &Command) -> usize {
         Command::Ls(args) if !args.recursive => 1,
         Command::Info(_) | Command::Ls(_) | Command::Manifest(_) | Command::Diff(_) => usize::MAX,
         Command::Verify(_) | Command::Convert(_) | Command::Repack(_) | Command::Index(_) => usize::MAX,
+        Command::References(_) | Command::Combine(_) => usize::MAX,
         _ => 0,
     }
 }
@@ -53,6 +54,7 @@ fn levels(command: &Command) -> usize {
 pub(crate) struct Far {
     urls: Urls,
     levels: usize,
+    /// Whether costs are told at the end, for which the remote files are kept.
     stats: bool,
     index: Option<PathBuf>,
     opened: Mutex<Vec<Remote>>,
@@ -123,7 +125,9 @@ impl Far {
     pub(crate) fn storage(&self, path: &Path) -> Result<Option<Arc<dyn ReadAt>>> {
         let Some(url) = self.urls.get(path) else { return Ok(None) };
         let remote = sciformats_remote::open(url, &RemoteOptions::from_environment())?;
-        self.opened.lock().unwrap_or_else(PoisonError::into_inner).push(remote.clone());
+        if self.stats {
+            self.opened.lock().unwrap_or_else(PoisonError::into_inner).push(remote.clone());
+        }
         Ok(Some(Arc::new(remote)))
     }
 
@@ -139,7 +143,9 @@ impl Far {
     }
 
     fn gathered(&self, remote: Remote, options: &OpenOptions) -> Result<File> {
-        self.opened.lock().unwrap_or_else(PoisonError::into_inner).push(remote.clone());
+        if self.stats {
+            self.opened.lock().unwrap_or_else(PoisonError::into_inner).push(remote.clone());
+        }
         let file = File::of_remote(remote, options)?;
         file.gather("/", self.levels)?;
         Ok(file)

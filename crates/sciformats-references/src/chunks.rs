@@ -60,6 +60,12 @@ impl Chunks {
         self
     }
 
+    /// Returns the same chunks of an array that has one more dimension, of length 1, in front.
+    pub(crate) fn within_one_more(mut self) -> Self {
+        self.grid.insert(0, 1);
+        self
+    }
+
     /// Returns the number of chunks along each dimension, stored or not.
     pub fn grid(&self) -> &[u64] {
         &self.grid

@@ -65,7 +65,7 @@ pub(crate) fn array(
 
 /// Turns canonical texts into the form of the codec `vlen-utf8`: the number of texts as 4 bytes, then for each text its
 /// length as 4 bytes and its bytes.
-fn vlen_utf8(data: &[u8], elements: u64) -> Result<Vec<u8>, String> {
+pub(crate) fn vlen_utf8(data: &[u8], elements: u64) -> Result<Vec<u8>, String> {
     let small = |n: u64| u32::try_from(n).map_err(|_| "the texts are too long for 32 bits".to_owned());
     let mut out = small(elements)?.to_le_bytes().to_vec();
     let mut rest = data;

@@ -21,11 +21,14 @@
 //! | [`VirtualArray`], [`Chunks`], [`Place`] | an array of Zarr, its stored chunks, and where the bytes of each are |
 //! | [`Report`], [`Entry`], [`Treatment`] | what became of each object of a file |
 //! | [`Part`], [`combine`] | several files as one, joined along a dimension |
+//! | [`Files`], [`combine_files`] | the same, of files that are opened and closed on the way, several at the same time |
+//! | [`Along`], [`NamePattern`] | the dimension, and its coordinate from the names of the files |
 //! | [`Existing`], [`extend`] | files that come later, added to references that exist already |
 //! | [`virtual_arrays`] | how several files become virtual datasets of HDF5 |
 //! | [`Sink`], [`scan`] | receives the groups and arrays of a file one after another |
 //! | [`kerchunk`] | writes them as JSON of kerchunk, version 1 |
 //! | `parquet` | writes them as a folder of Parquet files |
+//! | `zarr` | writes the elements of a file as a store of Zarr 3, and reads such stores |
 //!
 #![doc = include_str!("../README.md")]
 
@@ -44,9 +47,14 @@ mod model;
 #[cfg(feature = "parquet")]
 pub mod parquet;
 mod scan;
+#[cfg(feature = "zarr")]
+pub mod zarr;
 
 pub use chunks::{Chunks, Place};
-pub use combine::{Existing, Open, Part, Virtual, combine, extend, virtual_arrays};
+pub use combine::{
+    Along, Existing, Files, NamePattern, Open, Part, Steps, Virtual, combine, combine_files, extend,
+    virtual_arrays,
+};
 pub use model::{Entry, Options, Report, Sink, Treatment, VirtualArray};
 pub use scan::scan;
 pub use sciformats;

@@ -16,11 +16,33 @@ use crate::model::{Entry, Options, Report, Sink, Treatment, VirtualArray};
 /// # Errors
 /// The first error of `sink`. What cannot be read of the file is an entry of the report.
 pub fn scan(file: &File, options: &Options, sink: &mut dyn Sink) -> Result<Report> {
+    walked(file, options, sink, None)
+}
+
+/// As [`scan`], with arrays that `make` describes. Their attributes stay as they are.
+///
+/// # Errors
+/// As [`scan`].
+#[cfg(feature = "zarr")]
+pub(crate) fn describe(
+    file: &File,
+    options: &Options,
+    sink: &mut dyn Sink,
+    make: Make<'_>,
+) -> Result<Report> {
+    walked(file, options, sink, Some(make))
+}
+
+/// Describes an array, or says why it is refused.
+type Make<'a> = &'a dyn Fn(ObjectId, &ArrayInfo) -> std::result::Result<(VirtualArray, Treatment), String>;
+
+fn walked(file: &File, options: &Options, sink: &mut dyn Sink, make: Option<Make<'_>>) -> Result<Report> {
     let source = file.source();
     let mut scan = Scan {
         file,
         options,
         sink,
+        make,
         moved: moved(file).err(),
         report: Report::default(),
         rooted: false,
@@ -55,6 +77,8 @@ struct Scan<'a> {
     file: &'a File,
     options: &'a Options,
     sink: &'a mut dyn Sink,
+    /// How arrays are described, if not as references.
+    make: Option<Make<'a>>,
     /// Why ranges of the file would not have the bytes that its structures lead to.
     moved: Option<String>,
     report: Report,
@@ -140,7 +164,9 @@ impl Scan<'_> {
         self.root(path)?;
         array.path = name.into();
         array.attributes = attributes::of(self.file, id, path, &mut self.report);
-        attributes::mark_missing(&mut array);
+        if self.make.is_none() {
+            attributes::mark_missing(&mut array);
+        }
         array.dimensions = self.dimensions(name, id, &array.shape);
         self.report.entries.push(Entry { path: path.into(), treatment });
         self.sink.array(&array)
@@ -148,6 +174,9 @@ impl Scan<'_> {
 
     /// Returns the references to an array, or its elements.
     fn virtual_array(&self, id: ObjectId, info: &ArrayInfo) -> Result<(VirtualArray, Treatment), String> {
+        if let Some(make) = self.make {
+            return make(id, info);
+        }
         let reason = match self.ranges(id, info) {
             Ok(array) => {
                 let chunks = array.chunks.len();
@@ -206,6 +235,11 @@ impl Scan<'_> {
     }
 }
 
+/// The path of an array in its file, whose root may be the array.
+pub(crate) fn nested_path<'p>(file: &File, path: &'p str) -> &'p str {
+    if path == "/data" && file.resolve(path).is_err() { "/" } else { path }
+}
+
 /// Returns the names that a file gives the dimensions of an array; those without a name are empty.
 pub(crate) fn named_dimensions(file: &File, id: ObjectId) -> Vec<String> {
     #[cfg(feature = "hdf5")]
@@ -236,7 +270,9 @@ fn countable(shape: &[u64]) -> Result<(), String> {
 /// # Errors
 /// The reason why it cannot.
 fn nameable(path: &str) -> Result<(), String> {
-    let wrong = |name: &str| name.is_empty() || name == "." || name == ".." || name.starts_with(".z");
+    let wrong = |name: &str| {
+        name.is_empty() || name == "." || name == ".." || name.starts_with(".z") || name == "zarr.json"
+    };
     if path != "/" && path.trim_start_matches('/').split('/').any(wrong) {
         return Err("Zarr cannot hold an object of that name".into());
     }

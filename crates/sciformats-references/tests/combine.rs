@@ -5,7 +5,8 @@
 use sciformats::File;
 use sciformats::hdf5_pure::{CreateOptions, Writer};
 use sciformats_references::{
-    Options, Part, Place, Report, Treatment, VirtualArray, combine, extend, kerchunk, virtual_arrays,
+    Along, Files, NamePattern, Options, Part, Place, Report, Treatment, VirtualArray, combine, combine_files,
+    extend, kerchunk, virtual_arrays,
 };
 use serde_json::Value;
 
@@ -131,7 +132,12 @@ fn what_differs_is_told() {
     };
     refused(Day { units: "degC", ..next }, "/heat", "the unit differs");
     refused(Day { shift: 1, ..next }, "/place", "its elements differ");
-    refused(Day { chunk: None, ..next }, "/heat", "a filter differs");
+    refused(Day { chunk: None, rows: 60, ..next }, "/heat", "a filter differs");
+    refused(Day { units: "K", chunk: Some(60), rows: 60, ..next }, "/heat", "they have 60 rows in 1.nc");
+    // What is stored in another way only is inlined, if it is small.
+    let (arrays, report, files) = combined(&[DAY, Day { chunk: None, ..next }]).unwrap();
+    assert_eq!(treatment(&report, "/heat").word(), "inlined");
+    assert_eq!(assembled(array(&arrays, "/heat"), &files), bytes_of(&[DAY, next]));
     let error = combined(&[next, DAY, Day { start: 12, ..DAY }]).unwrap_err();
     assert!(error.to_string().contains("are not in order"), "{error}");
     assert!(combined(&[]).is_err());
@@ -152,12 +158,23 @@ fn each_file_has_a_template() {
     assert_eq!(json["refs"]["heat/3.0"][0], "{{u1}}");
 }
 
-/// References to the files as JSON.
+/// References to the files as JSON. Files before them are six rows long each.
 fn json(days: &[Day], first: usize, before: Option<&[u8]>) -> sciformats::Result<(Vec<u8>, Report)> {
+    json_after(days, first, before, &|number| Day { start: number as i32 * 6, ..DAY })
+}
+
+fn json_after(
+    days: &[Day],
+    first: usize,
+    before: Option<&[u8]>,
+    earlier: &(dyn Fn(usize) -> Day + Sync),
+) -> sciformats::Result<(Vec<u8>, Report)> {
     let files: Vec<File> = days.iter().map(|day| File::from_bytes(written(*day)).unwrap()).collect();
     let names: Vec<String> = (0..files.len()).map(|number| format!("{}.nc", first + number)).collect();
     let parts: Vec<Part<'_>> = files.iter().zip(&names).map(|(file, name)| Part { file, name }).collect();
     let existing = before.map(|json| kerchunk::read(json).unwrap());
+    let later = |number: usize| Ok(File::from_bytes(written(days[number])).unwrap());
+    let later = Files { names: &names, open: &later, at_once: 3 };
     let mut urls = existing.as_ref().map(|existing| existing.urls.clone()).unwrap_or_default();
     urls.extend(names.iter().map(|name| format!("s3://bucket/{name}")));
     let mut out = Vec::new();
@@ -166,11 +183,11 @@ fn json(days: &[Day], first: usize, before: Option<&[u8]>) -> sciformats::Result
     options.inline = 256;
     // The files before are those of the days before, each with its number in the URL.
     let open = |url: &str| {
-        let number: i32 = url.trim_start_matches("s3://bucket/").trim_end_matches(".nc").parse().unwrap();
-        Ok(File::from_bytes(written(Day { start: number * 6, ..DAY })).unwrap())
+        let number: usize = url.trim_start_matches("s3://bucket/").trim_end_matches(".nc").parse().unwrap();
+        Ok(File::from_bytes(written(earlier(number))).unwrap())
     };
     let report = match &existing {
-        Some(existing) => extend(existing, &open, &parts, ("time", &options), &mut writer)?,
+        Some(existing) => extend(existing, &open, &later, ("time", &options), &mut writer)?,
         None => combine(&parts, "time", &options, &mut writer)?,
     };
     writer.finish()?;
@@ -194,6 +211,107 @@ fn files_that_come_later_are_added() {
     {
         assert!(kerchunk::read(wrong.as_bytes()).is_err(), "{wrong}");
     }
+}
+
+#[test]
+fn files_whose_last_chunk_is_not_full_are_added() {
+    // 240 and 144 bytes of elements, of which 256 may be inlined: first they are, and with more files the chunks are divided.
+    for (chunk, rows) in [(Some(3), [5, 7, 4]), (None, [5, 10, 30]), (None, [30, 10, 25])] {
+        let mut start = 0;
+        let days = rows.map(|rows| {
+            let day = Day { start, rows, chunk, ..DAY };
+            start += rows as i32;
+            day
+        });
+        let earlier = |number: usize| days[number];
+        let mut grown = json_after(&days[..1], 0, None, &earlier).unwrap().0;
+        for number in 1..3 {
+            let (all, told) = json_after(&days[..=number], 0, None, &earlier).unwrap();
+            grown = json_after(&days[number..=number], number, Some(&grown), &earlier).unwrap().0;
+            let parsed = |json: &[u8]| serde_json::from_slice::<Value>(json).unwrap();
+            assert!(told.is_complete());
+            assert_eq!(parsed(&grown), parsed(&all), "{chunk:?} {rows:?}");
+        }
+    }
+    // What no chunks of Zarr can express is told, and the references stay as they are.
+    let days = [Day { rows: 50, ..DAY }, Day { start: 50, ..DAY }];
+    let earlier = |number: usize| days[number];
+    let (before, _) = json_after(&days[..1], 0, None, &earlier).unwrap();
+    let error = json_after(&days[1..], 1, Some(&before), &earlier).unwrap_err().to_string();
+    assert!(error.contains("/heat would be lost") && error.contains("has 2 of 3 rows"), "{error}");
+}
+
+fn named(
+    files: &[Vec<u8>],
+    names: &[&str],
+    along: Along<'_>,
+) -> sciformats::Result<(Vec<VirtualArray>, Report)> {
+    let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+    let open = |number: usize| File::from_bytes(files[number].clone());
+    let files = Files { names: &names, open: &open, at_once: 2 };
+    let mut found = support::Collected::default();
+    let report = combine_files(&files, along, &Options::new(""), &mut found)?;
+    Ok((found.arrays, report))
+}
+
+#[test]
+fn the_names_of_files_tell_the_coordinate() {
+    let names = ["heat_20260131.h5", "heat_20260201.h5"];
+    let steps = NamePattern::parse("heat_%Y%m%d.h5").unwrap().steps(names).unwrap();
+    let along = Along { name: "time", steps: Some(&steps), runs: false };
+    let day = |first: i32| {
+        let mut writer = Writer::in_memory(&CreateOptions::default()).unwrap();
+        let place = writer.dataset("place").write(&[1i32, 2, 3]).unwrap();
+        let heat: Vec<i32> = (0..6).map(|i| first + i).collect();
+        let heat = writer.dataset("heat").shape([2, 3]).chunks([2, 3]).deflate(1).write(&heat).unwrap();
+        writer.make_scale(place, "place").unwrap();
+        writer.attach_scale(heat, 1, place).unwrap();
+        writer.into_bytes().unwrap()
+    };
+    let files = [day(0), day(6)];
+    let (arrays, report) = named(&files, &names, along).unwrap();
+    assert!(report.is_complete(), "{report:?}");
+    let heat = array(&arrays, "/heat");
+    assert_eq!((heat.shape.as_slice(), heat.chunk_shape.as_slice()), (&[2, 2, 3][..], &[1, 2, 3][..]));
+    assert_eq!((heat.dimensions[0].as_str(), heat.dimensions[2].as_str()), ("time", "place"));
+    let wanted: Vec<u8> = (0..12i32).flat_map(i32::to_le_bytes).collect();
+    assert_eq!(assembled(heat, &files), wanted);
+    assert_eq!(array(&arrays, "/place").shape, [3], "a coordinate is the same in all files");
+    let time = array(&arrays, "/time");
+    let days: Vec<u8> = [20484.0f64, 20485.0].iter().flat_map(|day| day.to_le_bytes()).collect();
+    assert_eq!(time.chunks.iter().next(), Some((0, Place::Bytes(&days))));
+    assert_eq!(time.attributes["units"], "days since 1970-01-01");
+    // The order of the names is checked, and a file with several elements has no single name for them.
+    let twice = NamePattern::parse("heat_%Y%m%d.h5").unwrap().steps([names[1], names[1]]).unwrap();
+    let along = Along { steps: Some(&twice), ..along };
+    assert!(named(&files, &names, along).unwrap_err().to_string().contains("are not in order"));
+    let long = [written(DAY), written(Day { start: 6, ..DAY })];
+    let error = named(&long, &names, Along { steps: Some(&steps), ..along }).unwrap_err().to_string();
+    assert!(error.contains("has 6 elements along `time` in heat_20260131.h5"), "{error}");
+}
+
+#[test]
+fn files_that_do_not_fit_become_several_groups() {
+    let days = [
+        Day { rows: 300, ..DAY },
+        Day { start: 300, rows: 300, ..DAY },
+        Day { start: 600, rows: 300, units: "degC", ..DAY },
+        Day { start: 900, rows: 300, units: "degC", shift: 1, ..DAY },
+    ];
+    let files = days.map(written);
+    let names = ["0.nc", "1.nc", "2.nc", "3.nc"];
+    let along = Along { runs: true, ..Along::from("time") };
+    let (arrays, report) = named(&files, &names, along).unwrap();
+    assert!(report.is_complete(), "{report:?}");
+    let found: Vec<_> = arrays.iter().filter(|array| array.path.ends_with("heat")).collect();
+    let paths: Vec<_> = found.iter().map(|array| (array.path.as_str(), array.shape[0])).collect();
+    assert_eq!(paths, [("/run1/heat", 600), ("/run2/heat", 300), ("/run3/heat", 300)]);
+    for (array, days) in found.iter().zip([&days[..2], &days[2..3], &days[3..]]) {
+        assert_eq!(assembled(array, &files), bytes_of(days));
+    }
+    // Files that fit have no groups.
+    let (arrays, _) = named(&files[..2], &names[..2], along).unwrap();
+    assert!(arrays.iter().any(|array| array.path == "/heat"));
 }
 
 #[test]

@@ -125,6 +125,7 @@ const ROWS: &[(&str, &[Row])] = &[
                 ],
             ),
             ("many files as one, in zarr-python", &["combined"]),
+            ("stores of Zarr 3, in zarr-python and of it", &["stores"]),
         ],
     ),
     (

@@ -1,16 +1,20 @@
 //! `combine`: writes references to many files as if they were one, or an HDF5 file that shows them.
 
+use std::collections::HashSet;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use clap::Args;
 use sciformats::{File, Format};
 use sciformats_convert::repack::{self, Joined};
 use sciformats_convert::sink::WriteOptions;
-use sciformats_references::{Options, Part, Report, Virtual, combine, extend, kerchunk, virtual_arrays};
+use sciformats_references::{
+    Along, Existing, Files, NamePattern, Options, Part, Report, Virtual, combine_files, extend, kerchunk,
+    virtual_arrays,
+};
 
-use super::references::{tell, url, write};
+use super::references::{local, tell, write};
 use crate::args::parse_size;
 use crate::failure::{Answer, Failure, Outcome, free};
 use crate::interrupt;
@@ -38,6 +42,13 @@ pub(crate) struct Combine {
     /// Reference chunks that only the codecs of the Python package sciformats can decode
     #[arg(long)]
     codecs: bool,
+    /// Take the coordinate of the dimension from the names of the files, for example `tas_%Y%m%d.nc`: %Y %m %d %j %H %M %S stand for
+    /// the parts of a date, %n for a number, and * for any text. Arrays without the dimension get it
+    #[arg(long, value_name = "PATTERN")]
+    from_name: Option<String>,
+    /// Make several groups, run1, run2 and so on, where a file does not fit to the one before
+    #[arg(long)]
+    split: bool,
     /// Overwrite an existing file
     #[arg(long, short)]
     force: bool,
@@ -48,84 +59,86 @@ pub(super) fn run(args: &Combine, session: &Session) -> Outcome {
         free(&args.output, args.force)?;
     }
     let shown = Format::expected_of(&args.output) == Some(Format::Hdf5);
-    let files = opened(&args.files, session)?;
-    let mut options = Options::new("");
-    options.inline = args.inline;
-    options.codecs = args.codecs;
-    let report =
-        if shown { as_hdf5(args, &files, session)? } else { as_references(args, &files, &options, session)? };
+    if shown && (args.from_name.is_some() || args.split) {
+        return Err(Failure::Usage(
+            "--from-name and --split work with references, not with HDF5 files".into(),
+        ));
+    }
+    if args.add && args.split {
+        return Err(Failure::Usage("--add cannot be combined with --split".into()));
+    }
+    let report = if shown { as_hdf5(args, session)? } else { as_references(args, session)? };
     tell(&report, &args.output, session)?;
     Ok(Answer::of(report.is_complete()))
 }
 
 /// The number of remote files that are opened at once. Opening one waits for round trips most of the time.
-const AT_ONCE: usize = 32;
+const AT_ONCE: usize = 64;
 
-/// Opens the files; remote ones side by side.
-fn opened(paths: &[PathBuf], session: &Session) -> Outcome<Vec<File>> {
-    if !paths.iter().any(|path| session.far().is_far(path)) {
-        return paths.iter().map(|path| session.open_whole(path)).collect();
-    }
-    let next = AtomicUsize::new(0);
-    let work = || {
-        let mut done = Vec::new();
-        while let Some((at, path)) =
-            Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|at| Some((at, paths.get(at)?)))
-        {
-            done.push((at, session.open_whole(path)));
-        }
-        done
-    };
-    let mut all = std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..AT_ONCE.min(paths.len())).map(|_| scope.spawn(work)).collect();
-        workers.into_iter().flat_map(|worker| worker.join().unwrap_or_default()).collect::<Vec<_>>()
-    });
-    if all.len() != paths.len() {
-        return Err(Failure::Input("opening the files was interrupted".into()));
-    }
-    all.sort_by_key(|(at, _)| *at);
-    all.into_iter().map(|(_, file)| file).collect()
-}
-
-fn as_references(args: &Combine, files: &[File], options: &Options, session: &Session) -> Outcome<Report> {
+fn as_references(args: &Combine, session: &Session) -> Outcome<Report> {
+    let mut options = Options::new("");
+    options.inline = args.inline;
+    options.codecs = args.codecs;
     let names: Vec<String> = args.files.iter().map(|path| path.display().to_string()).collect();
-    let parts: Vec<Part<'_>> = files.iter().zip(&names).map(|(file, name)| Part { file, name }).collect();
+    let usage = |error: sciformats::Error| Failure::Usage(error.to_string());
+    let pattern = args.from_name.as_deref().map(NamePattern::parse).transpose().map_err(usage)?;
+    let steps = pattern.map(|pattern| pattern.steps(names.iter().map(String::as_str))).transpose();
+    let steps = steps.map_err(usage)?;
+    let along = Along { name: &args.along, steps: steps.as_ref(), runs: args.split };
     let mut urls = Vec::new();
-    let mut existing = None;
-    if args.add {
-        if args.output.is_dir() {
-            return Err(Failure::Usage(
-                "--add works with JSON and HDF5; write Parquet files anew from all files".into(),
-            ));
-        }
-        let failed = |text: String| Failure::Input(format!("{}: {text}", args.output.display()));
-        let json = fs::read(&args.output).map_err(|error| failed(error.to_string()))?;
-        let read = kerchunk::read(&json).map_err(|error| failed(error.to_string()))?;
-        urls.clone_from(&read.urls);
-        existing = Some(read);
-    }
-    for (file, path) in files.iter().zip(&args.files) {
-        let url = url(file, path)?;
-        if urls.contains(&url) {
+    let existing = args.add.then(|| existing(&args.output)).transpose()?;
+    urls.extend(existing.iter().flat_map(|existing| existing.urls.iter().cloned()));
+    let mut known: HashSet<String> = urls.iter().cloned().collect();
+    for path in &args.files {
+        let url = if session.far().is_far(path) { path.to_string_lossy().into_owned() } else { local(path)? };
+        if !known.insert(url.clone()) {
             return Err(Failure::Usage(format!("{} is among the files already", path.display())));
         }
         urls.push(url);
     }
-    let watched: Vec<&File> = files.iter().collect();
+    // The file that cannot be opened, of which the error knows nothing.
+    let failed = Mutex::new(None);
+    let open = |number: usize| {
+        let path = args.files.get(number).map_or(Path::new(""), PathBuf::as_path);
+        session.far().open(path, session.options()).inspect_err(|error| {
+            let mut failed = failed.lock().unwrap_or_else(PoisonError::into_inner);
+            failed.get_or_insert_with(|| Failure::of(path, error));
+        })
+    };
     let reopen = |url: &str| {
         let path = url.strip_prefix("file://").unwrap_or(url);
         session.far().open_url(Path::new(path), session.options())
     };
-    session.watched("combining", &watched, || {
+    let far = args.files.iter().any(|path| session.far().is_far(path));
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let files = Files { names: &names, open: &open, at_once: if far { AT_ONCE } else { cores } };
+    let report = session.watched("combining", &[], || {
         write(&args.output, &urls, |sink| match &existing {
-            Some(existing) => extend(existing, &reopen, &parts, (&args.along, options), sink),
-            None => combine(&parts, &args.along, options, sink),
+            Some(existing) => extend(existing, &reopen, &files, (along, &options), sink),
+            None => combine_files(&files, along, &options, sink),
         })
-    })
+    });
+    match failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        Some(failure) if report.is_err() => Err(failure),
+        _ => report,
+    }
+}
+
+/// Reads the references to which files are added.
+fn existing(output: &Path) -> Outcome<Existing> {
+    if output.is_dir() {
+        return Err(Failure::Usage(
+            "--add works with JSON and HDF5; write Parquet files anew from all files".into(),
+        ));
+    }
+    let failed = |text: String| Failure::Input(format!("{}: {text}", output.display()));
+    let json = fs::read(output).map_err(|error| failed(error.to_string()))?;
+    kerchunk::read(&json).map_err(|error| failed(error.to_string()))
 }
 
 /// Writes an HDF5 file whose datasets show those of the files.
-fn as_hdf5(args: &Combine, files: &[File], session: &Session) -> Outcome<Report> {
+fn as_hdf5(args: &Combine, session: &Session) -> Outcome<Report> {
+    let files: Vec<File> = args.files.iter().map(|path| session.open_whole(path)).collect::<Outcome<_>>()?;
     for (file, path) in files.iter().zip(&args.files) {
         if file.format() != Format::Hdf5 || file.path().is_none() {
             return Err(Failure::Usage(format!(

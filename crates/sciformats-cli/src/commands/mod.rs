@@ -27,6 +27,7 @@ pub(crate) mod tables;
 mod verify;
 mod view;
 pub(crate) mod watch;
+mod zarr;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};

@@ -66,7 +66,7 @@ pub(super) fn write(
         error => Failure::unwritten(output, &error),
     };
     if output.extension().is_some_and(|end| end == "parquet" || end == "parq") {
-        return folder(output, |new| {
+        return folder(output, ".zmetadata", |new| {
             let mut writer = parquet::Writer::new(new, urls, parquet::RECORD_SIZE).map_err(failed)?;
             let report = make(&mut writer).map_err(failed)?;
             writer.finish().map_err(failed)?;
@@ -84,13 +84,18 @@ pub(super) fn write(
     Ok(report)
 }
 
-/// Fills a new folder, which takes its name when it is complete. A folder of that name is only removed if it has references.
-fn folder(output: &Path, fill: impl FnOnce(&Path) -> Outcome<Report>) -> Outcome<Report> {
+/// Fills a new folder, which takes its name when it is complete. A folder of that name is only removed if it has a file with the name
+/// `mark`, as what is written has.
+pub(super) fn folder(
+    output: &Path,
+    mark: &str,
+    fill: impl FnOnce(&Path) -> Outcome<Report>,
+) -> Outcome<Report> {
     let unwritten = |error: io::Error| Failure::Unwritten(output.to_owned(), error.to_string());
-    if output.exists() && !output.join(".zmetadata").is_file() {
+    if output.exists() && !output.join(mark).is_file() {
         return Err(Failure::Unwritten(
             output.to_owned(),
-            "it exists, and is no folder of references".into(),
+            format!("it exists, and is no folder with {mark}"),
         ));
     }
     let name = output.file_name().unwrap_or_default().to_string_lossy();
@@ -110,7 +115,7 @@ fn folder(output: &Path, fill: impl FnOnce(&Path) -> Outcome<Report>) -> Outcome
 }
 
 /// Returns the URL of a file: its absolute path, or that by which it was opened.
-pub(super) fn url(file: &File, path: &Path) -> Outcome<String> {
+fn url(file: &File, path: &Path) -> Outcome<String> {
     if file.path().is_none() {
         return Ok(path.to_string_lossy().into_owned());
     }
@@ -118,7 +123,7 @@ pub(super) fn url(file: &File, path: &Path) -> Outcome<String> {
 }
 
 /// Returns the URL of a local file.
-fn local(path: &Path) -> Outcome<String> {
+pub(super) fn local(path: &Path) -> Outcome<String> {
     let whole = std::fs::canonicalize(path);
     let whole = whole.map_err(|error| Failure::Input(format!("{}: {error}", path.display())))?;
     match whole.to_str() {

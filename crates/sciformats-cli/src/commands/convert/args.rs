@@ -36,6 +36,9 @@ pub(crate) struct Convert {
     /// Report what would be written and lost, but write nothing
     #[arg(long)]
     pub(in crate::commands) dry_run: bool,
+    /// The shape of the shards of a store of Zarr (OUT ends in .zarr), each a file of many chunks, such as `1000,1000`
+    #[arg(long, value_name = "SHAPE", value_parser = parse_shape)]
+    pub(in crate::commands) shards: Option<Shape>,
     #[command(flatten)]
     pub(in crate::commands) storage: Storage,
 }
@@ -228,10 +231,10 @@ pub(in crate::commands) struct Storage {
 /// The extents of dimensions. This is a type of its own because clap would take a list for an argument that
 /// may be repeated.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::commands) struct Shape(pub(super) Vec<u64>);
+pub(in crate::commands) struct Shape(pub(in crate::commands) Vec<u64>);
 
 impl Storage {
-    pub(super) fn options(&self) -> WriteOptions {
+    pub(in crate::commands) fn options(&self) -> WriteOptions {
         let mut options = WriteOptions::default();
         options.chunks = self.chunks.clone().map(|Shape(chunks)| chunks);
         options.filter = self.filter.clone();

@@ -33,6 +33,9 @@ pub(super) fn run(args: &Convert, session: &Session) -> Outcome {
     if let Some(answer) = super::tables::convert::run(args, session)? {
         return Ok(answer);
     }
+    if let Some(answer) = super::zarr::run(args, session)? {
+        return Ok(answer);
+    }
     let Files { input, output, .. } = &args.files;
     let target = match target(args, session)? {
         Target::Format(format) => format,

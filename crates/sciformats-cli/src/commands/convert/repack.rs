@@ -174,6 +174,7 @@ fn rescue(args: &Repack, format: Format) -> Convert {
         lossy: true,
         check: false,
         dry_run: args.dry_run,
+        shards: None,
         storage: args.storage.clone(),
         #[cfg(feature = "tables")]
         form: None,

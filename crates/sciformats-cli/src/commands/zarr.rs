@@ -1,0 +1,221 @@
+//! Stores of Zarr 3 as the output and the input of `convert`.
+
+use std::collections::HashMap;
+use std::io::Write;
+
+use sciformats::{AttributeValue, ElementType, Error, Format, Name};
+use sciformats_convert::sink::{self, Elements, Handle, New, Place};
+use sciformats_references::zarr::{self, Node, Store, WriteOptions};
+use sciformats_references::{Report, Treatment};
+use serde_json::Value;
+
+use super::convert::args::{Convert, Shape};
+use super::references::folder;
+use crate::failure::{Answer, Failure, Outcome, free};
+use crate::look;
+use crate::session::Session;
+
+/// The attribute in which files keep the names of dimensions that they cannot hold, as stores of Zarr 2 do.
+const DIMENSIONS: &str = "_ARRAY_DIMENSIONS";
+
+/// Converts to or from a store of Zarr, if the names say so: an output that ends in `.zarr`, or a folder with `zarr.json`.
+pub(super) fn run(args: &Convert, session: &Session) -> Outcome<Option<Answer>> {
+    let (input, output) = (&args.files.input, &args.files.output);
+    let store = input.join("zarr.json").is_file();
+    let written = args.to.is_none() && output.extension().is_some_and(|end| end == "zarr");
+    if !store && !written {
+        return match args.shards {
+            Some(_) => Err(Failure::Usage("--shards has a meaning for a store of Zarr only".into())),
+            None => Ok(None),
+        };
+    }
+    if !args.select.is_empty() || args.check || args.dry_run || args.storage.bound.is_some() {
+        return Err(Failure::Usage(
+            "a store of Zarr is converted without --select, --check, --dry-run and --bound".into(),
+        ));
+    }
+    if store && written {
+        return Err(Failure::Usage("one of IN and OUT must be a file, and not a store of Zarr".into()));
+    }
+    free(output, args.files.force)?;
+    if store { read(args, session).map(Some) } else { write(args, session).map(Some) }
+}
+
+fn write(args: &Convert, session: &Session) -> Outcome {
+    let (input, output) = (&args.files.input, &args.files.output);
+    let shape = |shape: &Option<Shape>| shape.clone().map(|Shape(sides)| sides);
+    let options = WriteOptions {
+        chunks: shape(&args.storage.chunks),
+        shards: shape(&args.shards),
+        filter: args.storage.filter.clone(),
+        level: args.storage.level,
+    };
+    let file = session.open_whole(input)?;
+    let report = folder(output, "zarr.json", |new| {
+        let report = session.watched("converting", &[&file], || zarr::write(&file, new, &options));
+        let report = report.map_err(|error| match &error {
+            Error::Usage { .. } => Failure::Usage(error.to_string()),
+            Error::Io { path: Some(path), .. } if path.starts_with(new) => Failure::unwritten(output, &error),
+            error => Failure::of(input, error),
+        })?;
+        let lost = losses(&report);
+        if let (Some(first), false) = (lost.first(), args.lossy) {
+            let what = format!("what Zarr cannot hold: {first} (--lossy leaves out {} objects)", lost.len());
+            return Err(Failure::refused(input, &Error::unsupported(what)));
+        }
+        Ok(report)
+    })?;
+    tell(args, report.entries.len(), &losses(&report), session)?;
+    Ok(Answer::of(true))
+}
+
+/// What is not in the store.
+fn losses(report: &Report) -> Vec<String> {
+    let objects =
+        report.entries.iter().filter(|entry| !matches!(entry.treatment, Treatment::Referenced { .. }));
+    let objects = objects.map(|entry| format!("{}: {}", entry.path, entry.treatment));
+    let attributes = report.attributes.iter();
+    objects
+        .chain(attributes.map(|(path, name, reason)| format!("{path}: the attribute {name}: {reason}")))
+        .collect()
+}
+
+fn tell(args: &Convert, objects: usize, lost: &[String], session: &Session) -> Outcome<()> {
+    if session.quiet {
+        return Ok(());
+    }
+    let mut out = session.text();
+    for line in lost {
+        writeln!(out, "  lost  {}", look::safe(line))?;
+    }
+    let (input, output) = (args.files.input.display().to_string(), args.files.output.display().to_string());
+    let written = objects.saturating_sub(lost.len()); // a bound: attributes are losses too
+    writeln!(out, "{} -> {}: {written} arrays", look::safe(&input), look::safe(&output))?;
+    out.flush()?;
+    Ok(())
+}
+
+fn read(args: &Convert, session: &Session) -> Outcome {
+    let (input, output) = (&args.files.input, &args.files.output);
+    let store =
+        Store::open(input).map_err(|error| Failure::Input(format!("{}: {error}", input.display())))?;
+    let format = match args.to {
+        None => Format::expected_of(output),
+        Some(super::convert::args::Target::Format(format)) => Some(format),
+        Some(_) => None,
+    };
+    let Some(format) = format else {
+        return Err(Failure::Usage(format!(
+            "{}: a store of Zarr becomes one of our formats; choose one with --to",
+            output.display()
+        )));
+    };
+    let mut lost = Vec::new();
+    let failed = |error: Error| match error {
+        Error::Io { path: None, action: "decode a chunk", .. } => Failure::of(input, &error),
+        Error::Usage { .. } => Failure::Usage(error.to_string()),
+        Error::Unsupported { .. } => Failure::refused(input, &error),
+        error => Failure::unwritten(output, &error),
+    };
+    let options =
+        args.storage.options().with_threads(session.options().threads).with_limits(session.options().limits);
+    let mut sink = sink::overwrite(output, format, &options).map_err(failed)?;
+    let mut groups: HashMap<&str, Handle> = HashMap::new();
+    for node in &store.nodes {
+        let array = match &node.array {
+            Some(Err(reason)) => {
+                lost.push(format!("{}: {reason}", node.path));
+                continue;
+            }
+            Some(Ok(array)) => Some(array.clone()),
+            None => None,
+        };
+        let dimensions = array.as_ref().and_then(|array| array.dimensions().map(<[String]>::to_vec));
+        let new = match array {
+            None => New::Group,
+            Some(array) => {
+                let (info, limits) = (array.info(), session.options().limits);
+                New::Array(Elements::new(info, move |slab, out| array.read(slab, &limits, out)))
+            }
+        };
+        let handle = match node.path.rsplit_once('/') {
+            _ if node.path == "/" => sink.add(Place::Root, new).map_err(failed)?,
+            Some((parent, name)) => {
+                let parent = if parent.is_empty() { "/" } else { parent };
+                let Some(parent) = groups.get(parent) else {
+                    lost.push(format!("{}: its group is missing", node.path));
+                    continue;
+                };
+                sink.add(Place::In(*parent, &Name::from(name)), new).map_err(failed)?
+            }
+            None => continue,
+        };
+        groups.insert(&node.path, handle);
+        attributes(node, dimensions, &mut |name, value| {
+            match value {
+                Ok(value) => sink.attribute(handle, &Name::from(name), &value).map_err(failed)?,
+                Err(reason) => lost.push(format!("{}: the attribute {name}: {reason}", node.path)),
+            }
+            Ok(())
+        })?;
+    }
+    if let (Some(first), false) = (lost.first(), args.lossy) {
+        let what = format!("what {format} does not get: {first} (--lossy leaves out {} objects)", lost.len());
+        return Err(Failure::refused(input, &Error::unsupported(what)));
+    }
+    session.watched("converting", &[], || sink.finish()).map_err(failed)?;
+    let arrays = store.nodes.iter().filter(|node| node.array.is_some()).count();
+    tell(args, arrays, &lost, session)?;
+    Ok(Answer::of(true))
+}
+
+/// The attributes of an object, and the names of its dimensions.
+fn attributes(
+    node: &Node,
+    dimensions: Option<Vec<String>>,
+    put: &mut dyn FnMut(&str, Result<AttributeValue, String>) -> Outcome<()>,
+) -> Outcome<()> {
+    for (name, value) in &node.attributes {
+        put(name, attribute(value))?;
+    }
+    match dimensions.filter(|names| !names.is_empty() && !node.attributes.contains_key(DIMENSIONS)) {
+        Some(names) => put(DIMENSIONS, Ok(texts(&names, Some(names.len() as u64)))),
+        None => Ok(()),
+    }
+}
+
+/// A value of JSON: a text, a number, a boolean, or a list of values of one kind.
+fn attribute(value: &Value) -> Result<AttributeValue, String> {
+    let one = |element: ElementType, data: Vec<u8>, count: Option<u64>| AttributeValue {
+        element,
+        shape: Some(count.into_iter().collect()),
+        data: Ok(data),
+    };
+    let (all, count) = match value {
+        Value::Array(all) => (all.as_slice(), Some(all.len() as u64)),
+        other => (std::slice::from_ref(other), None),
+    };
+    if let Some(found) = all.iter().map(|value| value.as_str().map(str::to_owned)).collect::<Option<Vec<_>>>()
+    {
+        return Ok(texts(&found, count));
+    }
+    if let Some(found) = all.iter().map(Value::as_i64).collect::<Option<Vec<_>>>() {
+        return Ok(one(ElementType::Int(8), found.iter().flat_map(|n| n.to_le_bytes()).collect(), count));
+    }
+    if let Some(found) = all.iter().map(Value::as_f64).collect::<Option<Vec<_>>>() {
+        return Ok(one(ElementType::F64, found.iter().flat_map(|n| n.to_le_bytes()).collect(), count));
+    }
+    if let Some(found) = all.iter().map(Value::as_bool).collect::<Option<Vec<_>>>() {
+        return Ok(one(ElementType::Bool, found.iter().map(|flag| u8::from(*flag)).collect(), count));
+    }
+    Err("its value is neither a text nor numbers".into())
+}
+
+fn texts(all: &[String], count: Option<u64>) -> AttributeValue {
+    let mut data = Vec::new();
+    for text in all {
+        data.extend((text.len() as u64).to_le_bytes());
+        data.extend(text.as_bytes());
+    }
+    AttributeValue { element: ElementType::Text, shape: Some(count.into_iter().collect()), data: Ok(data) }
+}

@@ -1,0 +1,176 @@
+//! Virtual datasets of HDF5, whose chunks and filters may differ from file to file.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use sciformats::{ElementType, Error, File, Result};
+use serde_json::{Map, Value};
+
+use super::files::{Collected, Scanned, Shelf};
+use super::order::in_order;
+use super::units::conversion;
+use super::{Part, axis};
+use crate::attributes;
+use crate::chunks::Chunks;
+use crate::model::{Entry, Report, Treatment, VirtualArray};
+use crate::scan::named_dimensions;
+
+/// How an array of several files becomes one virtual dataset of HDF5.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Virtual {
+    /// The path of the array.
+    pub path: String,
+    /// The position of the dimension among its dimensions, and the length along it in each file; `None` for an array without
+    /// the dimension, which is the same in all files.
+    pub along: Option<(usize, Vec<u64>)>,
+    /// The numbers of all files, if they had to be converted to the units of the first one.
+    pub values: Option<Vec<f64>>,
+}
+
+/// Tells how the arrays of files become virtual datasets, whose chunks and filters may differ from file to file.
+///
+/// # Errors
+/// As [`combine`](super::combine).
+pub fn virtual_arrays(parts: &[Part<'_>], along: &str) -> Result<(Vec<Virtual>, Report)> {
+    let (mut files, mut shapes) = (Vec::new(), Vec::new());
+    let shelf = Shelf::Parts(parts);
+    for (number, part) in parts.iter().enumerate() {
+        let all = shapes_of(part.file)?;
+        let described = |(path, shape): (&String, &Shape)| VirtualArray {
+            path: path.clone(),
+            shape: shape.shape.clone(),
+            chunk_shape: shape.shape.clone(),
+            dtype: Value::Null,
+            fill: Value::Null,
+            columns: false,
+            filters: Vec::new(),
+            attributes: shape.attributes.clone(),
+            dimensions: shape.dimensions.clone(),
+            chunks: Chunks::new(vec![0; shape.shape.len()]),
+        };
+        let found = Collected { groups: Vec::new(), arrays: all.iter().map(described).collect() };
+        files.push(Scanned::described(&shelf, (number, part.name), found));
+        shapes.push(all);
+    }
+    if !files.iter().any(|file| file.found.arrays.iter().any(|array| axis(array, along).is_some())) {
+        return Err(Error::usage("dimension", format!("`{along}` is a dimension of no array")));
+    }
+    in_order(&files, along)?;
+    let (mut found, mut report) = (Vec::new(), Report::default());
+    let Some((first, others)) = shapes.split_first() else {
+        return Err(Error::usage("files", "are missing"));
+    };
+    for path in first.keys() {
+        let treatment = match as_virtual((&files, &shapes), path, along) {
+            Ok(array) => {
+                found.push(array);
+                Treatment::Referenced { chunks: files.len() as u64 }
+            }
+            Err(reason) => Treatment::Refused { reason },
+        };
+        report.entries.push(Entry { path: path.clone(), treatment });
+    }
+    // What only later files have is told too.
+    let mut told: BTreeSet<&String> = first.keys().collect();
+    for (shapes, file) in others.iter().zip(files.iter().skip(1)) {
+        for path in shapes.keys().filter(|path| told.insert(path)) {
+            let reason = format!("there is no such array in the files before {}", file.piece.name);
+            report.entries.push(Entry { path: path.clone(), treatment: Treatment::Refused { reason } });
+        }
+    }
+    Ok((found, report))
+}
+
+fn as_virtual(
+    (files, all): (&[Scanned<'_>], &[BTreeMap<String, Shape>]),
+    path: &str,
+    along: &str,
+) -> Result<Virtual, String> {
+    let mut shapes = Vec::new();
+    for (file, known) in files.iter().zip(all) {
+        let missing = || format!("{}: there is no such array", file.piece.name);
+        shapes.push((file, known.get(path).ok_or_else(missing)?));
+    }
+    let Some(((start, first), others)) = shapes.split_first() else {
+        return Err("there are no files".into());
+    };
+    let mut units = false;
+    for (file, array) in others {
+        let differs = |what: &str| format!("{what} differs in {}", file.piece.name);
+        if array.dimensions != first.dimensions {
+            return Err(differs("the dimensions"));
+        }
+        if array.element != first.element {
+            return Err(differs("the type"));
+        }
+        for name in ["calendar", "scale_factor", "add_offset", "_FillValue", "missing_value"] {
+            if array.attributes.get(name) != first.attributes.get(name) {
+                return Err(differs(&format!("the attribute {name}")));
+            }
+        }
+        units |= array.attributes.get("units") != first.attributes.get("units");
+    }
+    let Some(axis) = first.dimensions.iter().position(|name| name == along) else {
+        if units {
+            return Err("the unit differs".into());
+        }
+        let elements = start.piece.elements(path)?;
+        for (file, array) in others {
+            if array.shape != first.shape {
+                return Err(format!("its shape differs in {}", file.piece.name));
+            }
+            if file.piece.elements(path)? != elements {
+                return Err(format!("its elements differ in {}", file.piece.name));
+            }
+        }
+        return Ok(Virtual { path: path.into(), along: None, values: None });
+    };
+    let mut lengths = Vec::new();
+    for (file, array) in &shapes {
+        let others = |shape: &[u64]| -> Vec<u64> {
+            shape.iter().enumerate().filter(|(at, _)| *at != axis).map(|(_, side)| *side).collect()
+        };
+        if others(&array.shape) != others(&first.shape) {
+            return Err(format!("its shape differs in {}", file.piece.name));
+        }
+        lengths.push(array.shape.get(axis).copied().unwrap_or(0));
+    }
+    let mut values = None;
+    if units {
+        let mut all = Vec::new();
+        for (file, array) in &shapes {
+            let convert = conversion(&first.attributes, &array.attributes)
+                .ok_or_else(|| format!("the unit differs in {}", file.piece.name))?;
+            let found = file.found.arrays.iter().find(|array| array.path == path);
+            let numbers = file.numbers(found.ok_or("there is no such array")?)?;
+            all.extend(numbers.into_iter().map(convert));
+        }
+        if first.shape.len() != 1 {
+            return Err("the unit differs".into());
+        }
+        values = Some(all);
+    }
+    Ok(Virtual { path: path.into(), along: Some((axis, lengths)), values })
+}
+
+/// What virtual datasets must agree in.
+struct Shape {
+    shape: Vec<u64>,
+    element: ElementType,
+    dimensions: Vec<String>,
+    attributes: Map<String, Value>,
+}
+
+/// Returns the arrays of a file.
+fn shapes_of(file: &File) -> Result<BTreeMap<String, Shape>> {
+    let mut found = BTreeMap::new();
+    for array in file.arrays() {
+        let array = array?;
+        let (path, info) = (array.path().to_owned(), array.info());
+        let Some(shape) = info.shape.clone() else { continue };
+        let id = file.resolve(&path)?;
+        let attributes = attributes::of(file, id, &path, &mut Report::default());
+        let dimensions = named_dimensions(file, id);
+        found.insert(path, Shape { shape, element: info.element.clone(), dimensions, attributes });
+    }
+    Ok(found)
+}

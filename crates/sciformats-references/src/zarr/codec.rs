@@ -1,0 +1,129 @@
+//! Codecs of bytes.
+
+use std::io::{Read, Write};
+
+use sciformats::{Error, Result};
+
+/// A codec of bytes. They are in the order of encoding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Codec {
+    Gzip(u32),
+    Zstd(i32),
+    Crc32c,
+}
+
+impl Codec {
+    pub(super) fn encode(self, bytes: Vec<u8>) -> Result<Vec<u8>> {
+        let failed = |error| Error::io("compress a chunk", error);
+        match self {
+            Self::Gzip(level) => {
+                let mut out = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::new(level));
+                out.write_all(&bytes).map_err(failed)?;
+                out.finish().map_err(failed)
+            }
+            #[cfg(feature = "zstd")]
+            Self::Zstd(level) => zstd::bulk::compress(&bytes, level).map_err(failed),
+            #[cfg(not(feature = "zstd"))]
+            Self::Zstd(_) => Err(absent()),
+            Self::Crc32c => {
+                let mut bytes = bytes;
+                bytes.extend(crc32c(&bytes).to_le_bytes());
+                Ok(bytes)
+            }
+        }
+    }
+
+    /// Decodes bytes that become at most `most`.
+    ///
+    /// # Errors
+    /// `Unsupported` for Zstandard without the feature `zstd`, and otherwise `Io` with what is wrong.
+    pub(super) fn decode(self, bytes: Vec<u8>, most: u64) -> Result<Vec<u8>> {
+        let wrong = |what: &str| Error::io("decode a chunk", std::io::Error::other(what));
+        let failed = |error| Error::io("decode a chunk", error);
+        match self {
+            Self::Gzip(_) => {
+                let mut out = Vec::new();
+                // One byte more shows that there are more; a bound.
+                let mut decoder =
+                    flate2::read::MultiGzDecoder::new(bytes.as_slice()).take(most.saturating_add(1));
+                decoder.read_to_end(&mut out).map_err(failed)?;
+                if out.len() as u64 > most { Err(wrong("it is longer than its elements")) } else { Ok(out) }
+            }
+            #[cfg(feature = "zstd")]
+            Self::Zstd(_) => {
+                let mut out = Vec::new();
+                let decoder = zstd::stream::read::Decoder::new(bytes.as_slice()).map_err(failed)?;
+                decoder.take(most.saturating_add(1)).read_to_end(&mut out).map_err(failed)?; // a bound
+                if out.len() as u64 > most { Err(wrong("it is longer than its elements")) } else { Ok(out) }
+            }
+            #[cfg(not(feature = "zstd"))]
+            Self::Zstd(_) => Err(absent()),
+            Self::Crc32c => {
+                let mut bytes = bytes;
+                let Some((rest, sum)) = bytes.split_last_chunk::<4>() else {
+                    return Err(wrong("it is shorter than its checksum"));
+                };
+                if crc32c(rest) != u32::from_le_bytes(*sum) {
+                    return Err(wrong("its checksum CRC-32C does not agree"));
+                }
+                let len = rest.len();
+                bytes.truncate(len);
+                Ok(bytes)
+            }
+        }
+    }
+}
+
+#[cfg(not(feature = "zstd"))]
+fn absent() -> Error {
+    Error::unsupported("Zstandard in stores of Zarr, in a build without the feature `zstd`")
+}
+
+/// The checksum with the polynomial of Castagnoli, reflected: RFC 3720, section 12.1.
+pub(super) fn crc32c(bytes: &[u8]) -> u32 {
+    const TABLE: [u32; 256] = table();
+    let mut sum = u32::MAX;
+    for byte in bytes {
+        let place = (sum as u8 ^ byte) as usize;
+        // The place is less than 256.
+        sum = TABLE.get(place).copied().unwrap_or_default() ^ (sum >> 8);
+    }
+    !sum
+}
+
+const fn table() -> [u32; 256] {
+    let mut table = [0u32; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let (mut value, mut bit) = (byte as u32, 0);
+        while bit < 8 {
+            value = if value & 1 == 1 { value >> 1 ^ 0x82f6_3b78 } else { value >> 1 };
+            bit += 1;
+        }
+        table[byte] = value;
+        byte += 1;
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn checksums_and_lengths_are_checked() {
+        // RFC 3720, appendix B.4: 32 bytes of zeros, and of ones.
+        assert_eq!(crc32c(&[0; 32]), 0x8a91_36aa);
+        assert_eq!(crc32c(&[0xff; 32]), 0x62a8_ab43);
+        for codec in [Codec::Gzip(5), Codec::Crc32c] {
+            let stored = codec.encode(vec![7; 100]).unwrap();
+            assert_eq!(codec.decode(stored.clone(), 100).unwrap(), [7; 100]);
+            let mut wrong = stored.clone();
+            let last = wrong.len() - 5;
+            wrong[last] ^= 1;
+            assert!(codec.decode(wrong, 100).is_err(), "{codec:?}");
+        }
+        assert!(Codec::Gzip(1).decode(Codec::Gzip(1).encode(vec![7; 100]).unwrap(), 99).is_err());
+        assert!(Codec::Crc32c.decode(vec![1, 2], 9).is_err());
+    }
+}

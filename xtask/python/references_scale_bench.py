@@ -1,0 +1,139 @@
+"""What references to very many chunks, and to very many files behind URLs, cost, as two tables of Markdown.
+
+    references_scale_bench.py PROGRAM DIR [CHUNKS [FILES]]
+
+The first table is about one HDF5 file with CHUNKS chunks, 10,000,000 by default, whose references become a folder of Parquet files.
+The second is about FILES files of 10 MB, 10,000 by default, behind a server on the loopback interface that waits for 60 ms before each
+answer: `combine` joins them along the time that each of them has. The files differ in their time only, and most of their bytes are zeros
+that nobody asks for. Memory is the largest resident set of the program.
+"""
+
+import asyncio
+import json
+import os
+import re
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import h5py
+import numpy
+
+PROGRAM, FOLDER = sys.argv[1], Path(sys.argv[2]).absolute()
+CHUNKS = int(sys.argv[3]) if len(sys.argv) > 3 else 10_000_000
+FILES = int(sys.argv[4]) if len(sys.argv) > 4 else 10_000
+LATENCY = 0.06
+
+
+def run(words):
+    """The seconds and the peak memory in MiB of a process."""
+    start = time.perf_counter()
+    process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    said = process.stderr.read()
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode != 0:
+        raise SystemExit(f"{words[:2]} ended with {process.returncode}: {said.decode(errors='replace')[-500:]}")
+    return time.perf_counter() - start, usage.ru_maxrss / 1024
+
+
+def many_chunks():
+    """A file with so many chunks of one byte, and its references."""
+    path = FOLDER / f"chunks-{CHUNKS}.h5"
+    if not path.exists():
+        with h5py.File(path, "w", libver="latest") as file:
+            data = file.create_dataset("v", (CHUNKS,), "i1", chunks=(1,))
+            for start in range(0, CHUNKS, 100_000):
+                data[start : start + 100_000] = numpy.arange(start, min(CHUNKS, start + 100_000)) % 100
+    out = FOLDER / "chunks.parquet"
+    seconds, memory = run([PROGRAM, "--quiet", "references", str(path), "-o", str(out), "--force"])
+    tables = len(list((out / "v").iterdir()))
+    print("| chunks | tables of Parquet | time | memory |")
+    print("|--:|--:|--:|--:|")
+    print(f"| {CHUNKS:,} | {tables:,} | {seconds:.1f} s | {memory:.0f} MiB |", flush=True)
+
+
+class Server(threading.Thread):
+    """Answers requests for `/N.nc` with the bytes of a file whose time is N."""
+
+    def __init__(self, content, place):
+        super().__init__(daemon=True)
+        self.content, self.place = content, place
+        self.requests = self.sent = self.port = 0
+        self.ready = threading.Event()
+
+    def run(self):
+        asyncio.run(self.serve())
+
+    async def serve(self):
+        server = await asyncio.start_server(self.talk, "127.0.0.1", 0, backlog=1024)
+        self.port = server.sockets[0].getsockname()[1]
+        self.ready.set()
+        async with server:
+            await server.serve_forever()
+
+    async def talk(self, reader, writer):
+        try:
+            while True:
+                head = (await reader.readuntil(b"\r\n\r\n")).decode()
+                await asyncio.sleep(LATENCY)
+                number = int(re.search(r"/(\d+)\.nc", head)[1])
+                size = len(self.content)
+                found = re.search(r"(?i)range: bytes=(\d*)-(\d*)", head)
+                start, end = 0, size
+                if found and found[1]:
+                    start, end = int(found[1]), min(size, int(found[2]) + 1 if found[2] else size)
+                elif found:
+                    start = size - min(size, int(found[2]))
+                status = "206 Partial Content" if found else "200 OK"
+                lines = [f"HTTP/1.1 {status}", f"Content-Length: {end - start}", "Accept-Ranges: bytes", f'ETag: "{number}"']
+                lines += [f"Content-Range: bytes {start}-{end - 1}/{size}"] if found else []
+                writer.write(("\r\n".join(lines) + "\r\n\r\n").encode())
+                if not head.startswith("HEAD"):
+                    value, place = numpy.float64(number).tobytes(), self.place
+                    if start <= place and place + 8 <= end:
+                        writer.write(self.content[start:place])
+                        writer.write(value)
+                        writer.write(self.content[place + 8 : end])
+                    else:
+                        writer.write(self.content[start:end])
+                await writer.drain()
+                self.requests += 1
+                self.sent += end - start
+        except (asyncio.IncompleteReadError, ConnectionError):
+            writer.close()
+
+
+def many_files():
+    """References to files behind URLs."""
+    path = FOLDER / "day.nc"
+    with h5py.File(path, "w", libver="latest") as file:
+        file["time"], file["lat"], file["lon"] = numpy.array([0.0]), numpy.linspace(-90, 90, 500), numpy.linspace(0, 359, 1000)
+        file["time"].attrs["units"] = "days since 2000-01-01"
+        for name in ["tas", "pr", "ps", "hurs", "rsds"]:
+            data = file.create_dataset(name, data=numpy.zeros((1, 500, 1000), "f4"), chunks=(1, 250, 500))
+            for axis, scale in enumerate(["time", "lat", "lon"]):
+                file[scale].make_scale(scale)
+                data.dims[axis].attach_scale(file[scale])
+        place = file["time"].id.get_offset()
+    server = Server(memoryview(path.read_bytes()), place)
+    server.start()
+    server.ready.wait()
+    urls = [f"http://127.0.0.1:{server.port}/{number}.nc" for number in range(FILES)]
+    out = FOLDER / "days.json"
+    seconds, memory = run([PROGRAM, "--quiet", "combine", *urls, "-o", str(out), "--force"])
+    refs = json.loads(out.read_text())["refs"]
+    found = json.loads(refs["tas/.zarray"])["shape"]
+    assert found == [FILES, 500, 1000] and sum(key.startswith("tas/") for key in refs) == 2 + 4 * FILES, found
+    print("\n| files | bytes of each | requests | received | time | memory |")
+    print("|--:|--:|--:|--:|--:|--:|")
+    size = len(server.content) / 1e6
+    print(f"| {FILES:,} | {size:.1f} MB | {server.requests:,} | {server.sent / 1e6:.0f} MB | {seconds:.1f} s | {memory:.0f} MiB |")
+
+
+if __name__ == "__main__":
+    FOLDER.mkdir(exist_ok=True)
+    many_files()
+    many_chunks()
