@@ -131,6 +131,40 @@ export async function links({ context, server }) {
   await page.close();
 }
 
+/** Files that name others: several that were chosen, a folder, and addresses. */
+export async function beside({ context, server, program, data, kind }) {
+  const folder = path.join(data, "linked");
+  const wanted = JSON.parse((await cat(program, path.join(folder, "year.h5"), "/tas", ["--slice", "7,3,:"])).text);
+  const page = await newPage(context, "beside");
+  const cells = async (text) => {
+    await page.locator(".node", { hasText: "tas" }).click();
+    await drawn(page);
+    await page.getByRole("slider", { name: "time" }).fill("7");
+    await page.getByRole("tab", { name: "Table" }).click();
+    await page.waitForFunction(() => document.querySelectorAll(".table td:not(.wait)").length > 50);
+    const found = await page.locator('.table tr[aria-rowindex="5"] td').allTextContents();
+    equal(Number(found[2]), wanted[2], text);
+  };
+  await page.goto(`${server.origin}/`);
+  await open(page, path.join(folder, "year.h5"));
+  await page.locator(".node", { hasText: "tas" }).click();
+  await page.locator(".note.calm", { hasText: "other places" }).waitFor();
+  if (kind === "chromium") {
+    await page.goto(`${server.origin}/`);
+    await page.locator("#folder-picker").setInputFiles(folder);
+    await page.locator("#given").getByRole("button", { name: /year\.h5/ }).click();
+    await cells("an array over two files of a folder");
+  }
+  server.reset();
+  await page.goto(`${server.origin}/?url=/data/linked/year.h5`);
+  await cells("an array over two files by their addresses");
+  check(server.counts.requests >= 3, "the other files are requested");
+  await page.goto(`${server.origin}/?url=/data/linked/links.h5`);
+  await page.locator(".node", { hasText: "first" }).click();
+  await drawn(page);
+  await page.close();
+}
+
 /** Texts of files are texts. */
 export async function texts({ context, server, data }) {
   const page = await newPage(context, "texts");

@@ -4,7 +4,7 @@ import { execFile } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
 import { promisify } from "node:util";
-import { chromium } from "playwright-core";
+import { chromium, firefox } from "playwright-core";
 
 const run = promisify(execFile);
 export const counts = { passed: 0, failed: 0 };
@@ -45,9 +45,16 @@ export async function cat(program, file, object, more = []) {
   }
 }
 
-export function browser() {
+/** Starts Chromium, or Firefox as the system has it, which is driven by WebDriver BiDi. */
+export function browser(kind = "chromium") {
+  if (kind === "firefox") return firefox.launch({ channel: "moz-firefox", executablePath: process.env.FIREFOX, headless: true });
   const flags = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
   return chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", headless: true, args: flags });
+}
+
+/** A session of its own. */
+export function newContext(running, options) {
+  return running.newContext(options);
 }
 
 /** A page whose errors count as failures. */
