@@ -60,7 +60,7 @@ async function inBrowser(kind) {
     }
     await part(title("h5web"), async () => {
       const own = await context();
-      await h5web({ ...shared, context: own, server, place });
+      await h5web({ ...shared, context: own, server, place, kind });
       await own.close();
     }, "h5web");
     await part(title("browser-values"), async () => {

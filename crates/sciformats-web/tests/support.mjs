@@ -58,11 +58,11 @@ export function newContext(running, options) {
 }
 
 /** A page whose errors count as failures. */
-export async function newPage(context, title) {
+export async function newPage(context, title, expected = null) {
   const page = await context.newPage();
   page.on("pageerror", (error) => check(false, `${title}: an error on the page: ${error.message}`));
   page.on("console", (message) => {
-    if (message.type() === "error" && !/Failed to load resource/.test(message.text())) check(false, `${title}: the console says ${message.text()}`);
+    if (message.type() === "error" && !/Failed to load resource/.test(message.text()) && !expected?.test(message.text())) check(false, `${title}: the console says ${message.text()}`);
   });
   return page;
 }
