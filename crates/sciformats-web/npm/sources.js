@@ -286,6 +286,9 @@ export class UrlSource {
   }
 
   async get(ranges, signal) {
+    // Once as much was read as the file has, all of it is fetched, if it is not too large: no part is asked for again.
+    this.asked = (this.asked ?? 0) + ranges.reduce((all, [from, to]) => all + to - from, 0);
+    if (!this.all && this.size <= NEAR && this.asked > this.size) this.all = await this.one([0, this.size], signal);
     const out = new Array(ranges.length);
     let next = 0;
     const worker = async () => {

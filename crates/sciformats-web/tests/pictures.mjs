@@ -94,7 +94,8 @@ const VIEWS = [
   ["compound", "url=/data/pictures/particles.h5&path=/table&view=Table", "table"],
   ["map", "url=/data/climate.nc&view=Map of the file", async (page) => page.locator(".legend b").first().waitFor()],
   ["check", "url=/data/pictures/damaged.nc&view=Check", async (page) => page.getByText(/faults?/).first().waitFor()],
-  ["search", "url=/data/many.h5&path=/runs", async (page) => {
+  ["search", "url=/data/many.h5&path=/runs/sample012345", async (page) => {
+    await page.locator("#file b").waitFor();
     if (!(await page.locator("#search").isVisible())) await page.locator("#drawer").click();
     await page.locator("#search").fill("sample0123");
     await page.waitForFunction(() => /of 100,002/.test(document.querySelector("#found").textContent), null, { timeout: 60_000 });
