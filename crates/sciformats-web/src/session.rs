@@ -258,7 +258,8 @@ impl Session {
         let opened = self.file(file)?;
         let ranges = opened.bytes.missing();
         let names = opened.beside.take_wanted();
-        let of_other = |number: &usize| (*number, self.file(*number).map_or_else(Vec::new, |it| it.bytes.missing()));
+        let of_other =
+            |number: &usize| (*number, self.file(*number).map_or_else(Vec::new, |it| it.bytes.missing()));
         let others: Vec<_> =
             opened.lent.iter().map(of_other).filter(|(_, ranges)| !ranges.is_empty()).collect();
         if ranges.is_empty() && names.is_empty() && others.is_empty() {

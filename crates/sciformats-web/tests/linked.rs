@@ -63,7 +63,8 @@ impl<'f> Page<'f> {
             for other in json["others"].as_array().unwrap() {
                 self.supply(other[0].as_u64().unwrap(), &other[1]);
             }
-            let names = json["names"].as_array().unwrap().iter().map(|name| name.as_str().unwrap().to_owned());
+            let names =
+                json["names"].as_array().unwrap().iter().map(|name| name.as_str().unwrap().to_owned());
             let names: Vec<String> = names.collect();
             if !names.is_empty() {
                 self.asked.push(names.clone());
@@ -149,7 +150,9 @@ fn files_that_hdf5_names_are_lent() {
         // What leads out of the folder is not even asked for.
         assert!(page.values(main, "/outside").unwrap_err().contains("../main.h5"), "{way:?}");
         let asked = page.asked.concat();
-        assert!(["days/sunday.h5", "sunday.h5", "broken.h5"].iter().all(|name| asked.iter().any(|it| it == name)));
+        assert!(
+            ["days/sunday.h5", "sunday.h5", "broken.h5"].iter().all(|name| asked.iter().any(|it| it == name))
+        );
         assert!(!asked.iter().any(|name| name.contains("main.h5")), "{asked:?}");
         // Each name is asked for once.
         let mut once = asked.clone();
@@ -201,7 +204,11 @@ fn parts_of_asdf_files_and_of_sparse_frames_are_lent() {
                 assert_eq!(found, wanted, "{name} {}", entry.path);
                 arrays += 1;
             }
-            assert!(arrays > 0 && !page.asked.is_empty(), "{name}: {arrays} arrays, asked for {:?}", page.asked);
+            assert!(
+                arrays > 0 && !page.asked.is_empty(),
+                "{name}: {arrays} arrays, asked for {:?}",
+                page.asked
+            );
         }
     }
 }

@@ -1,5 +1,5 @@
-//! The registries of filters and codecs with which the facade opens files. With the feature `filters-decode` they contain everything that
-//! `sciformats-filters` has, and otherwise only what is part of the format crates.
+//! The registries of filters and codecs with which the facade opens files. With the feature `filters-decode` they contain everything
+//! that `sciformats-filters` has, and otherwise only what is part of the format crates.
 
 /// Returns the filters of HDF5.
 #[cfg(feature = "hdf5")]

@@ -124,7 +124,10 @@ mod tests {
             for level in 0..=10 {
                 let stream = encode(level, &input).unwrap();
                 assert!(decoded(&stream, input.len()) == input, "{kind} at {level}");
-                assert!(in_one_go(&stream, input.len(), input.len()).as_ref() == Some(&input), "{kind} at {level}");
+                assert!(
+                    in_one_go(&stream, input.len(), input.len()).as_ref() == Some(&input),
+                    "{kind} at {level}"
+                );
                 let most = if level == 0 { input.len() } else { most };
                 assert!(stream.len() <= most + most / 1000 + 32, "{kind} at {level}: {}", stream.len());
             }
