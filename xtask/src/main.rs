@@ -144,9 +144,9 @@ const TASKS: &[Task] = &[
     },
     Task {
         name: "web",
-        usage: "[--test] [--mutants N] [--if-available]",
+        usage: "[--test [--only PARTS] [--mutants N] [--pictures FOLDER]] [--if-available]",
         run: web::task,
-        help: "build the WebAssembly, the npm package and the page of the viewer, and test them in node and Chromium",
+        help: "build the WebAssembly, the npm package and the page of the viewer, and test them in node, Chromium and Firefox",
     },
     Task {
         name: "msrv",

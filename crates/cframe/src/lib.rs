@@ -54,6 +54,7 @@ pub use model::params::{Params, Split};
 pub use model::schunk::SChunk;
 pub use repack::Repack;
 pub use sciformats_core::endian::ByteOrder;
+pub use sciformats_core::external::Lent;
 pub use sciformats_core::storage::Access;
 pub use sciformats_core::{
     Conversion, Ellipsis, Error, IntoSelection, Limits, Misfit, Range, ReadAt, Result, Slab, by,

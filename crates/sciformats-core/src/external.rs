@@ -1,7 +1,11 @@
 //! Decides which of the files that a file names may be opened.
 
-use std::path::{Path, PathBuf};
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 
+use crate::storage::{Access, ReadAt};
 use crate::{Error, Result};
 
 /// Which other files may be opened when a file names them. The author of the file chose these names, so none
@@ -37,9 +41,122 @@ pub enum External {
     Folders(Vec<PathBuf>),
     /// Any that the process can read.
     Anywhere,
+    /// Files that the caller lends. The file system is not asked, which there may be none of, as in a browser.
+    Lent(Lent),
+}
+
+/// Lends the files beside a file, by their names.
+pub trait Lend: fmt::Debug + Send + Sync {
+    /// Returns the file of this name, or `None` if there is none. A name is a path from the folder of the file that was
+    /// opened first, with `/` between its parts, and without `.` and `..`.
+    ///
+    /// # Errors
+    ///
+    /// Why it is unknown whether there is such a file, or why it cannot be read.
+    fn lend(&self, name: &str) -> Result<Option<Arc<dyn ReadAt>>>;
+}
+
+/// The caller who lends files. Two values are equal if they are clones.
+#[derive(Clone, Debug)]
+pub struct Lent(Arc<dyn Lend>);
+
+impl Lent {
+    /// Wraps what lends the files.
+    ///
+    /// ```
+    /// use std::path::Path;
+    /// use std::sync::Arc;
+    /// use sciformats_core::external::{Lend, Lent};
+    /// use sciformats_core::storage::Access;
+    /// use sciformats_core::{External, ReadAt, Result};
+    ///
+    /// #[derive(Debug)]
+    /// struct Monday;
+    ///
+    /// impl Lend for Monday {
+    ///     fn lend(&self, name: &str) -> Result<Option<Arc<dyn ReadAt>>> {
+    ///         Ok(if name == "days/monday.dat" { Some(Arc::new(b"281.5".to_vec())) } else { None })
+    ///     }
+    /// }
+    ///
+    /// let policy = External::Lent(Lent::new(Monday));
+    /// let found = policy.find(None, &[Path::new("days/./monday.dat")])?.expect("a file");
+    /// assert_eq!(policy.open(&found, Access::default())?.size(), 5);
+    /// assert!(policy.find(None, &[Path::new("../monday.dat")]).is_err());
+    /// # Ok::<(), sciformats_core::Error>(())
+    /// ```
+    pub fn new(lend: impl Lend + 'static) -> Self {
+        Self(Arc::new(lend))
+    }
+
+    /// Opens the file at a path that [`External::find`] returned.
+    ///
+    /// # Errors
+    ///
+    /// `Io` if there is no such file; those of the lender.
+    pub fn open(&self, path: &Path) -> Result<Arc<dyn ReadAt>> {
+        let missing = || Error::io("open", std::io::ErrorKind::NotFound.into()).in_file(path, None);
+        self.0.lend(&path.to_string_lossy())?.ok_or_else(missing)
+    }
+
+    /// Returns the first of `names` that is lent, for a file in `folder`.
+    fn find(&self, folder: Option<&Path>, names: &[&Path]) -> Result<Option<PathBuf>> {
+        for name in names {
+            // An absolute name belongs to another machine. (`is_absolute` is never true in WebAssembly.)
+            if name.has_root() || name.as_os_str().is_empty() {
+                continue;
+            }
+            let path = folder.unwrap_or(Path::new("")).join(name);
+            let inside = inside(&path).ok_or_else(|| forbidden(name, None))?;
+            if !inside.is_empty() && self.0.lend(&inside)?.is_some() {
+                return Ok(Some(inside.into()));
+            }
+        }
+        Ok(None)
+    }
+}
+
+impl PartialEq for Lent {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for Lent {}
+
+impl Hash for Lent {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        Arc::as_ptr(&self.0).cast::<()>().hash(state);
+    }
+}
+
+/// Returns a relative path without `.` and `..`, or `None` if it leads out of the folder where it begins.
+fn inside(path: &Path) -> Option<String> {
+    let mut parts = Vec::new();
+    for component in path.components() {
+        match component {
+            Component::CurDir => {}
+            Component::ParentDir => drop(parts.pop()?),
+            Component::Normal(part) => parts.push(part.to_str()?),
+            Component::RootDir | Component::Prefix(_) => return None,
+        }
+    }
+    Some(parts.join("/"))
 }
 
 impl External {
+    /// Opens the file at a path that [`find`](Self::find) returned.
+    ///
+    /// # Errors
+    ///
+    /// `Io` if it cannot be opened or read.
+    pub fn open(&self, path: &Path, access: Access) -> Result<Arc<dyn ReadAt>> {
+        match self {
+            Self::Lent(lent) => lent.open(path),
+            _ => access.open(path),
+        }
+    }
+
     /// Returns the first file that one of `names` leads to, for a file in `folder`, as a path with links and
     /// `..` resolved; `None` if there is no such file. A relative name is searched for in that folder, and
     /// then in the folders of the policy. For a file without a folder, such as one in memory, only absolute
@@ -56,6 +173,7 @@ impl External {
             Self::SameFolder | Self::Anywhere => (true, &[]),
             Self::SameFolderAnd(others) => (true, others),
             Self::Folders(others) => (false, others),
+            Self::Lent(lent) => return lent.find(folder, names),
         };
         let anywhere = *self == Self::Anywhere;
         let allowed: Vec<&Path> =
@@ -159,6 +277,56 @@ mod tests {
         // Another file of the same name does not take its place.
         std::fs::write(inside.join("b"), "").unwrap();
         assert!(External::SameFolder.find(Some(&inside), &[Path::new("../out/b"), Path::new("b")]).is_err());
+    }
+
+    #[derive(Debug)]
+    struct Folder;
+
+    impl Lend for Folder {
+        fn lend(&self, name: &str) -> Result<Option<Arc<dyn ReadAt>>> {
+            assert!(!name.contains("..") && !name.starts_with('/'), "{name} is asked for");
+            match name {
+                "a" | "deep/b" => Ok(Some(Arc::new(name.as_bytes().to_vec()))),
+                "slow" => Err(Error::io("read", std::io::ErrorKind::WouldBlock.into())),
+                _ => Ok(None),
+            }
+        }
+    }
+
+    #[test]
+    fn files_are_lent_by_their_names_inside_of_the_folder() {
+        let policy = External::Lent(Lent::new(Folder));
+        let find = |folder: Option<&str>, names: &[&str]| {
+            let names: Vec<&Path> = names.iter().map(Path::new).collect();
+            policy.find(folder.map(Path::new), &names)
+        };
+        let found = |folder, names: &[&str]| find(folder, names).unwrap();
+        for (folder, names, path) in [
+            (None, &["a"][..], "a"),
+            (Some(""), &["./deep/../a"], "a"),
+            (Some("."), &["deep/b"], "deep/b"),
+            (Some("deep"), &["b"], "deep/b"),
+            (Some("deep"), &["../a"], "a"),
+            // The folders of another machine do not count, but the name does.
+            (None, &["/data/somebody/a", "a"], "a"),
+            (None, &["gone/a", "a"], "a"),
+        ] {
+            let there = found(folder, names).unwrap();
+            assert_eq!(there, Path::new(path), "{names:?}");
+            let bytes = policy.open(&there, Access::default()).unwrap();
+            assert_eq!(bytes.read_at(0, path.len()).unwrap(), path.as_bytes());
+        }
+        for names in [&["b"][..], &["."], &[""], &["/a"], &["deep/.."], &[]] {
+            assert_eq!(found(None, names), None, "{names:?}");
+        }
+        for name in ["..", "../a", "deep/../../a"] {
+            assert!(matches!(find(None, &[name, "a"]), Err(Error::Forbidden { .. })), "{name}");
+        }
+        // It is not yet known whether there is such a file, so no other one takes its place.
+        assert!(matches!(find(None, &["slow", "a"]), Err(Error::Io { .. })));
+        assert!(policy.open(Path::new("b"), Access::default()).is_err());
+        assert_eq!(policy, policy.clone());
+        assert_ne!(policy, External::Lent(Lent::new(Folder)));
     }
 
     #[test]

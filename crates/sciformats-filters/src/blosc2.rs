@@ -15,7 +15,7 @@ pub fn registry() -> Registry {
     let registry = Registry::default();
     #[cfg(feature = "snappy")]
     let registry = registry.with_codec(3, snappy::Snappy);
-    #[cfg(feature = "zfp")]
+    #[cfg(feature = "zfp-decode")]
     let registry = [33, 34, 35].into_iter().fold(registry, |all, id| all.with_codec(id, zfp::Zfp { id }));
     registry
 }
@@ -41,7 +41,7 @@ mod snappy {
     }
 }
 
-#[cfg(feature = "zfp")]
+#[cfg(feature = "zfp-decode")]
 mod zfp {
     use cframe::{BlockOf, UserCodec};
 

@@ -40,7 +40,7 @@ mod rounding;
 #[cfg(feature = "snappy")]
 mod snappy;
 mod vbz;
-#[cfg(feature = "zfp")]
+#[cfg(feature = "zfp-decode")]
 mod zfp;
 mod zstd;
 

@@ -6,7 +6,7 @@ use crate::Filter;
 static ALL: &[&dyn Filter] = &[
     #[cfg(feature = "snappy")]
     &crate::snappy::Snappy,
-    #[cfg(feature = "zfp")]
+    #[cfg(feature = "zfp-decode")]
     &crate::zfp::Zfp,
     &crate::vbz::Vbz,
     &crate::lzo::Lzo,

@@ -60,6 +60,10 @@ impl Filter for Zfp {
         Ok(out)
     }
 
+    fn writes(&self) -> bool {
+        cfg!(feature = "zfp")
+    }
+
     fn encode(&self, values: &[u32], input: &[u8]) -> Result<Option<Vec<u8>>, Fault> {
         let (coding, swapped) = header(values)?;
         if swapped {
@@ -230,6 +234,9 @@ impl Coding {
 
     /// Encodes elements as a stream.
     pub(crate) fn encode(&self, input: &[u8]) -> Result<Vec<u8>, Fault> {
+        if !cfg!(feature = "zfp") {
+            return Err(rule("zfp", "can only be decoded without the cargo feature `zfp`"));
+        }
         if self.bytes(input.len())? != input.len() {
             return Err(rule("size of the array", "is smaller than that of the chunk"));
         }

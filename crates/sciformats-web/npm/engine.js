@@ -1,10 +1,16 @@
 // Runs requests in WebAssembly, and fetches what they lack.
 //
-// The module answers a request, or says which ranges of bytes are missing. These are fetched and supplied, and the request
-// runs again, until nothing is missing.
+// The module answers a request, or says which ranges of bytes are missing, and which other files. These are fetched and
+// supplied, and the request runs again, until nothing is missing.
 
 /** More rounds than this mean that a request makes no progress. */
 const ROUNDS = 400;
+
+/** As many other files are opened at the same time. */
+const AT_ONCE = 6;
+
+/** Of the chunks of a sparse frame, as many are asked for before their turn. */
+const AHEAD = 64;
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
@@ -64,13 +70,13 @@ export class Engine {
 
   /** Opens a source, and returns its key and what the file is. */
   async open(source, signal) {
-    const file = { source, queue: Promise.resolve(), generation: 0 };
+    const file = { source, queue: Promise.resolve(), generation: 0, others: new Map(), chunks: 0 };
     let about;
     try {
       about = await this.connect(file, signal);
     } catch (error) {
       if (file.number !== undefined && file.generation === this.generation) this.wasm.close(file.number);
-      source.close?.();
+      this.shut(file);
       throw error;
     }
     const key = this.next++;
@@ -84,20 +90,37 @@ export class Engine {
       file.front = await source.open(signal);
       file.opened = true;
     }
+    for (const other of file.others.values()) other.close?.();
+    file.others.clear();
     file.generation = this.generation;
-    const { front } = file;
-    if (source.whole) {
-      const [bytes] = front && front.length >= source.size ? [front] : await source.get([[0, source.size]], signal);
+    const bytes = await this.fetched(source, file.front, signal);
+    file.number = this.registered(source, file.front, bytes);
+    return (await this.run(file, { op: "open", beside: Boolean(source.beside) }, signal)).json;
+  }
+
+  /** The bytes of a source that is read as a whole. */
+  async fetched(source, front, signal) {
+    if (!source.whole) return null;
+    return front && front.length >= source.size ? front : (await source.get([[0, source.size]], signal))[0];
+  }
+
+  /** The number of a file in the module. */
+  registered(source, front, bytes) {
+    if (bytes) {
       this.put(bytes);
-      file.number = this.wasm.whole();
-    } else {
-      file.number = this.wasm.create(source.size);
-      if (front?.length) {
-        this.put(front);
-        this.wasm.front(file.number, 0);
-      }
+      return this.wasm.whole();
     }
-    return (await this.run(file, { op: "open" }, signal)).json;
+    const number = this.wasm.create(source.size);
+    if (front?.length) {
+      this.put(front);
+      this.wasm.front(number, 0);
+    }
+    return number;
+  }
+
+  shut({ source, others }) {
+    source.close?.();
+    for (const other of others.values()) other.close?.();
   }
 
   close(key) {
@@ -105,7 +128,7 @@ export class Engine {
     if (!file) return;
     this.files.delete(key);
     if (file.generation === this.generation) this.wasm.close(file.number);
-    file.source.close?.();
+    this.shut(file);
   }
 
   /** Answers a request about a file. Requests about one file wait for each other. */
@@ -151,15 +174,63 @@ export class Engine {
       const { status, json, data } = this.call({ ...request, file: file.number });
       if (status === 0) return { json, data };
       if (status === 2) throw new SciformatsError(json.error, json.blame, json.offset);
-      const pieces = await file.source.get(json.ranges, signal);
+      const wanted = [[file.number, json.ranges], ...json.others].filter(([, ranges]) => ranges.length);
+      const sourceOf = (number) => (number === file.number ? file.source : file.others.get(number));
+      const names = this.withMore(file, json.names);
+      const [pieces, found] = await Promise.all([
+        Promise.all(wanted.map(([number, ranges]) => sourceOf(number).get(ranges, signal))),
+        this.found(file, names, signal),
+      ]);
       // Another request may have stopped the module meanwhile.
       if (file.generation !== this.generation) throw new SciformatsError("the reader was started anew; try again");
-      json.ranges.forEach(([from], at) => {
-        this.put(pieces[at]);
-        this.wasm.supply(file.number, from);
-      });
+      wanted.forEach(([number, ranges], which) => ranges.forEach(([from], at) => {
+        this.put(pieces[which][at]);
+        this.wasm.supply(number, from);
+      }));
+      for (const [name, { source, front, bytes, error }] of found) {
+        const lend = { op: "lend", file: file.number, name };
+        if (error !== undefined) lend.error = error;
+        else if (source) {
+          lend.other = this.registered(source, front, bytes);
+          file.others.set(lend.other, source);
+        }
+        this.call(lend);
+      }
+      if (names.length) round = Math.min(round, ROUNDS / 2);
     }
     throw new SciformatsError("the request needs more rounds of bytes than any file should");
+  }
+
+  /** Adds the names of the chunks that a read of a sparse frame is going to ask for. */
+  withMore(file, names) {
+    const [, folder, number] = (names.length === 1 && /^(.*?)([0-9A-F]{8})\.chunk$/.exec(names[0])) || [];
+    if (number === undefined) return names;
+    file.chunks = Math.min(AHEAD, 2 * file.chunks || 1);
+    file.seen ??= new Set();
+    const all = Array.from({ length: file.chunks }, (_, at) => (Number.parseInt(number, 16) + at).toString(16).toUpperCase().padStart(8, "0"));
+    return all.map((one) => `${folder}${one}.chunk`).filter((one, at) => at === 0 || !file.seen.has(one)).map((one) => (file.seen.add(one), one));
+  }
+
+  /** Opens other files, a few at a time. */
+  async found(file, names, signal) {
+    const out = [];
+    let next = 0;
+    const worker = async () => {
+      while (next < names.length) {
+        const name = names[next++];
+        try {
+          const source = await file.source.beside(name, signal);
+          const front = source ? await source.open(signal) : null;
+          out.push([name, { source, front, bytes: source ? await this.fetched(source, front, signal) : null }]);
+        } catch (error) {
+          if (error.name === "AbortError") throw error;
+          // A file that does not exist may be left out; one that cannot be read is a problem of what needs it.
+          out.push([name, error.absent ? {} : { error: error.message }]);
+        }
+      }
+    };
+    await Promise.all(Array.from({ length: Math.min(AT_ONCE, names.length) }, worker));
+    return out;
   }
 
   call(request) {

@@ -20,6 +20,14 @@ export interface OpenOptions extends Options {
   credentials?: RequestCredentials;
   /** The name of the file, if it has none. */
   name?: string;
+  /**
+   * Which other files may be opened if the file names them: targets of links, sources of virtual datasets, parts of
+   * exploded ASDF files and of sparse Blosc2 frames. For an address and a path, whether those in the same folder and in folders inside
+   * it; the default is true. For a `File` or bytes, the files by their paths; the default is none.
+   */
+  beside?: boolean | Iterable<File> | Iterable<[string, Blob | ArrayBuffer | ArrayBufferView]> | Record<string, Blob | ArrayBuffer | ArrayBufferView>;
+  /** The path of the file among them. By default it is the one that the browser gives, or the name. */
+  path?: string;
   /** Whether a worker reads the file; by default it does on pages. */
   worker?: boolean;
   /** The WebAssembly, if it is not beside the package. */
@@ -134,4 +142,6 @@ export interface Source extends Cost {
   open(signal?: AbortSignal): Promise<Uint8Array | null>;
   get(ranges: [number, number][], signal?: AbortSignal): Promise<Uint8Array[]>;
   close?(): void;
+  /** The source of a file of the same folder that this one names; null if there is none. */
+  beside?(name: string, signal?: AbortSignal): Promise<Source | null>;
 }

@@ -1,13 +1,17 @@
 // Where the bytes of files come from: blobs, URLs, buffers, and in node paths.
 //
 // A source has a `name`, a `size`, `open()`, which may return the front of the file, and `get(ranges, signal)`, which
-// returns the bytes of each range. `requests` and `bytes` count what was asked for.
+// returns the bytes of each range. `requests` and `bytes` count what was asked for. If it has `beside(name)`, that returns
+// the source of another file in the same folder, or in one inside it, and the file may name others.
 
 /** A file of at most this many bytes is read as a whole if it is near. */
 const NEAR = 64 << 20;
 
 /** The bytes that the first request for a URL asks for. */
 const FRONT = 1 << 20;
+
+/** The same for a file that another one names, because there may be many. */
+const SMALL_FRONT = 1 << 17;
 
 /** A server without ranges sends the whole file, which may have this many bytes. */
 const WITHOUT_RANGES = 256 << 20;
@@ -25,17 +29,57 @@ export class SourceError extends Error {
   }
 }
 
+/** The files of a folder by their paths: pairs, an object, or files that the browser gives. */
+export function folderOf(files) {
+  if (!files || files === true) return null;
+  if (files instanceof Map) return files;
+  const pairs = typeof files[Symbol.iterator] === "function" ? [...files].map((one) => (Array.isArray(one) ? one : [one.webkitRelativePath || one.name, one])) : Object.entries(files);
+  return new Map(pairs);
+}
+
+/** Returns what finds files in the folder of `path`; the sources are made by `of`. */
+function finder(folder, path, counts, of) {
+  const base = path.includes("/") ? path.slice(0, path.lastIndexOf("/") + 1) : "";
+  return async (name) => {
+    const found = folder.get(base + name);
+    return found ? counted(of(found, name), counts) : null;
+  };
+}
+
+/** Counts what one source reads for another one. */
+function counted(source, counts) {
+  const { get } = source;
+  source.open = ((open) => async (...given) => {
+    const before = [source.requests, source.bytes];
+    try {
+      return await open.apply(source, given);
+    } finally {
+      counts.requests += source.requests - before[0];
+      counts.bytes += source.bytes - before[1];
+    }
+  })(source.open);
+  source.get = async (ranges, signal) => {
+    const out = await get.call(source, ranges, signal);
+    counts.requests += ranges.length;
+    counts.bytes += ranges.reduce((all, [from, to]) => all + to - from, 0);
+    return out;
+  };
+  return source;
+}
+
 /** Bytes in memory. */
 export class BytesSource {
   requests = 0;
   bytes = 0;
   whole = true;
 
-  constructor(bytes, name = "memory") {
+  constructor(bytes, name = "memory", { beside, path = name } = {}) {
     const view = bytes instanceof ArrayBuffer ? new Uint8Array(bytes) : new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     this.view = view;
     this.size = view.length;
     this.name = name;
+    const folder = folderOf(beside);
+    if (folder) this.beside = finder(folder, path, this, (found, name) => (found instanceof Blob ? new BlobSource(found, name) : new BytesSource(found, name)));
   }
 
   async open() {
@@ -56,11 +100,13 @@ export class BlobSource {
   requests = 0;
   bytes = 0;
 
-  constructor(blob, name) {
+  constructor(blob, name, { beside, path = blob.webkitRelativePath || blob.name || "" } = {}) {
     this.blob = blob;
     this.size = blob.size;
     this.name = name ?? blob.name ?? "blob";
     this.whole = blob.size <= NEAR;
+    const folder = folderOf(beside);
+    if (folder) this.beside = finder(folder, path, this, (found, name) => new BlobSource(found, name));
   }
 
   async open() {
@@ -85,9 +131,25 @@ export class PathSource {
   requests = 0;
   bytes = 0;
 
-  constructor(path) {
+  constructor(path, { beside = true } = {}) {
     this.path = path;
     this.name = String(path).split(/[\\/]/).pop();
+    if (beside) this.beside = (name) => this.other(name);
+  }
+
+  /** A file of the same folder; links that lead out of it are refused. */
+  async other(name) {
+    const [{ realpath, stat }, { default: path }] = await Promise.all([import("node:fs/promises"), import("node:path")]);
+    const folder = await realpath(path.dirname(path.resolve(String(this.path))));
+    let found;
+    try {
+      found = await realpath(path.join(folder, ...name.split("/")));
+    } catch (error) {
+      if (["ENOENT", "ENOTDIR"].includes(error.code)) return null;
+      throw error;
+    }
+    if (!found.startsWith(folder + path.sep)) throw new SourceError(`${name} leads out of the folder of ${this.name}`);
+    return (await stat(found)).isFile() ? counted(new PathSource(found, { beside: false }), this) : null;
   }
 
   async open() {
@@ -129,6 +191,8 @@ export class UrlSource {
     this.url = String(url);
     this.headers = options.headers ?? {};
     this.credentials = options.credentials ?? "same-origin";
+    this.front = options.front ?? FRONT;
+    if (options.beside ?? true) this.beside = async (name) => this.other(name);
     let name = this.url;
     try {
       name = decodeURIComponent(new URL(this.url, globalThis.location?.href).pathname.split("/").pop()) || this.url;
@@ -138,8 +202,15 @@ export class UrlSource {
     this.name = name;
   }
 
+  /** A file of the same folder. The query of an address belongs to one file, so it is left out. */
+  other(name) {
+    const url = new URL(name.split("/").map(encodeURIComponent).join("/"), new URL(this.url, globalThis.location?.href));
+    const { headers, credentials } = this;
+    return counted(new UrlSource(url, { headers, credentials, beside: false, front: SMALL_FRONT }), this);
+  }
+
   async open(signal) {
-    const response = await this.ask(`bytes=0-${FRONT - 1}`, signal);
+    const response = await this.ask(`bytes=0-${this.front - 1}`, signal);
     this.tag = response.headers.get("etag");
     this.modified = response.headers.get("last-modified");
     if (response.status === 416) {
@@ -155,7 +226,7 @@ export class UrlSource {
       const total = /\/(\d+)$/.exec(response.headers.get("content-range") ?? "");
       const front = await body();
       // Servers of other origins hide the header unless they list it.
-      this.size = total ? Number(total[1]) : front.length < FRONT ? front.length : await this.measure(signal);
+      this.size = total ? Number(total[1]) : front.length < this.front ? front.length : await this.measure(signal);
       this.whole = this.size <= front.length;
       return front;
     }
@@ -200,7 +271,9 @@ export class UrlSource {
         if (response.ok || response.status === 416) return response;
         await response.body?.cancel();
         problem = `${this.host()} answers ${response.status} ${response.statusText}`.trim();
-        if (![408, 425, 429, 500, 502, 503, 504].includes(response.status)) throw new SourceError(problem);
+        if (![408, 425, 429, 500, 502, 503, 504].includes(response.status)) {
+          throw Object.assign(new SourceError(problem), { absent: [404, 410].includes(response.status) });
+        }
         const after = Number(response.headers.get("retry-after"));
         if (after > 0) wait = Math.min(after, 30) * 1000;
       } catch (error) {
@@ -213,6 +286,9 @@ export class UrlSource {
   }
 
   async get(ranges, signal) {
+    // Once as much was read as the file has, all of it is fetched, if it is not too large: no part is asked for again.
+    this.asked = (this.asked ?? 0) + ranges.reduce((all, [from, to]) => all + to - from, 0);
+    if (!this.all && this.size <= NEAR && this.asked > this.size) this.all = await this.one([0, this.size], signal);
     const out = new Array(ranges.length);
     let next = 0;
     const worker = async () => {
@@ -259,8 +335,8 @@ export class UrlSource {
 /** Returns the source of what `open` was given. */
 export function sourceOf(what, options = {}) {
   if (what && typeof what.get === "function" && typeof what.open === "function") return what;
-  if (typeof Blob !== "undefined" && what instanceof Blob) return new BlobSource(what, options.name);
-  if (what instanceof ArrayBuffer || ArrayBuffer.isView(what)) return new BytesSource(what, options.name);
+  if (typeof Blob !== "undefined" && what instanceof Blob) return new BlobSource(what, options.name, options);
+  if (what instanceof ArrayBuffer || ArrayBuffer.isView(what)) return new BytesSource(what, options.name, options);
   if (what instanceof URL || /^https?:\/\//i.test(what) || globalThis.location) return new UrlSource(what, options);
-  return new PathSource(what);
+  return new PathSource(what, options);
 }

@@ -66,14 +66,14 @@ function start() {
   for (const id of ["work", "status", "file", "open", "share", "drawer"]) $(id).hidden = true;
 }
 
-async function load(source, { url = null, path = "/", view = null, slice = null, keep = false } = {}) {
+async function load(source, { url = null, path = "/", view = null, slice = null, keep = false, beside } = {}) {
   problem(null);
   document.body.classList.add("loading");
   $("drop").classList.add("busy");
   try {
-    const file = await open(source);
+    const file = await open(source, beside);
     state.file?.close();
-    Object.assign(state, { file, url, kept: new Map(), info: null });
+    Object.assign(state, { file, url, kept: new Map(), info: null, alone: !url && !beside });
     $("start").hidden = true;
     for (const id of ["work", "status", "file", "open", "drawer"]) $(id).hidden = false;
     $("share").hidden = !url;
@@ -100,11 +100,56 @@ $("open").addEventListener("click", () => {
   history.pushState(null, "", location.pathname);
   start();
 });
-$("picker").addEventListener("change", () => {
-  const [file] = $("picker").files;
-  if (file) load(file);
-  $("picker").value = "";
-});
+$("choose-folder").addEventListener("click", () => $("folder-picker").click());
+for (const id of ["picker", "folder-picker"]) {
+  $(id).addEventListener("change", () => {
+    together([...$(id).files].map((file) => [file.webkitRelativePath || file.name, file]));
+    $(id).value = "";
+  });
+}
+
+/** The endings of files that are opened by themselves; others are parts of them. */
+const FILES = /\.(h5|hdf5?|he5|nc4?|cdf|h5ad|h5mu|h5part|nxs|cxi|mat|vds|asdf|b2nd|b2frame|bl2|gsd|ra|npy|edf5|hdf)$/i;
+const LISTED = 1000;
+const GIVEN = 50_000;
+
+/** Opens files that may name each other: the only one that can be opened, or the one that is chosen from a list. */
+function together(files) {
+  if (files.length === 0) return;
+  problem(null);
+  if (files.length === 1) {
+    $("given").hidden = true;
+    load(files[0][1]);
+    return;
+  }
+  const known = files.filter(([path]) => FILES.test(path) && !/(^|\/)\./.test(path));
+  const own = (known.length ? known : files.filter(([path]) => !path.endsWith(".chunk"))).sort(([a], [b]) => (a < b ? -1 : 1));
+  const beside = (path) => ({ beside: new Map(files), path });
+  if (own.length === 1) load(own[0][1], { beside: beside(own[0][0]) });
+  else start();
+  const list = own.slice(0, LISTED).map(([path, file]) => h("li", {}, h("button", { type: "button", onclick: () => load(file, { beside: beside(path) }) }, path, h("span", {}, size(file.size)))));
+  $("given").replaceChildren(h("h2", {}, `Of the ${count(files.length)} files that were chosen, ${own.length > LISTED ? `the first ${count(LISTED)} of ${count(own.length)}` : count(own.length)} can be opened`), h("ul", {}, list));
+  $("given").hidden = false;
+}
+
+/** The files of folders that were dropped, with their paths. */
+async function walked(entries) {
+  const out = [];
+  const waiting = [...entries];
+  while (waiting.length && out.length < GIVEN) {
+    const entry = waiting.pop();
+    if (entry.isFile) out.push([entry.fullPath.slice(1), await new Promise((done, fail) => entry.file(done, fail))]);
+    else {
+      const reader = entry.createReader();
+      for (;;) {
+        const some = await new Promise((done, fail) => reader.readEntries(done, fail));
+        if (!some.length) break;
+        waiting.push(...some);
+      }
+    }
+  }
+  return out;
+}
 $("remote").addEventListener("submit", (event) => {
   event.preventDefault();
   const text = $("url").value.trim();
@@ -122,9 +167,11 @@ addEventListener("dragleave", (event) => {
 addEventListener("drop", (event) => {
   event.preventDefault();
   document.body.classList.remove("dragging");
-  const [file] = event.dataTransfer.files;
+  const entries = [...event.dataTransfer.items].map((item) => item.webkitGetAsEntry?.()).filter(Boolean);
+  const files = [...event.dataTransfer.files];
   const text = event.dataTransfer.getData("text/uri-list") || event.dataTransfer.getData("text/plain");
-  if (file) load(file);
+  if (entries.some((entry) => entry.isDirectory)) walked(entries).then(together, (error) => problem(error.message));
+  else if (files.length) together(files.map((file) => [file.name, file]));
   else if (/^https?:\/\//i.test(text)) load(text.split("\n")[0].trim(), { url: text.split("\n")[0].trim() });
 });
 
@@ -216,7 +263,7 @@ function head(info, of) {
   const title = h("h1", {}, parts.at(-1) ?? state.file.name);
   if (parts.length === 0) title.append(...state.file.about.conventions.map((name) => h("span", { class: "badge" }, name)));
   $("head").replaceChildren(crumbs, title, h("p", { class: "what" }, what), ...[info.error, info.path === "/" && state.file.about.damage, info.path === "/" && state.file.about.cut && `The file was cut short: it has ${size(state.file.size)} of ${size(state.file.about.cut)}.`]
-    .filter(Boolean).map((text) => h("p", { class: "note", role: "alert" }, text)), ...(elsewhere ? [h("p", { class: "note calm" }, "This array takes its elements from other places, perhaps from other files, which this page does not open.")] : []));
+    .filter(Boolean).map((text) => h("p", { class: "note", role: "alert" }, text)), ...(elsewhere && state.alone ? [h("p", { class: "note calm" }, "This array takes its elements from other places. If these are other files, choose or drop them together with this one, or the folder that they are in.")] : []));
 }
 
 function dimensions(meaning) {

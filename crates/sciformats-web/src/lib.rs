@@ -17,12 +17,14 @@
 //! | [`abi`] | the exported functions |
 //! | [`session`] | open files, and requests as JSON |
 //! | [`store`] | the bytes of a file that the caller supplies |
+//! | `beside` | the files that a file names, which the caller lends |
 //!
 #![doc = include_str!("../README.md")]
 
 #[allow(unsafe_code)] // The border to JavaScript: exported names. There is no unsafe block.
 pub mod abi;
 mod along;
+mod beside;
 mod cells;
 mod describe;
 mod grid;

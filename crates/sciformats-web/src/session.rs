@@ -6,11 +6,13 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use sciformats::{Blame, Error, File, Limits, OpenOptions, Result};
+use sciformats::{Blame, Error, External, File, Limits, OpenOptions, ReadAt, Result};
 use sciformats_conventions::Dataset;
+use sciformats_core::external::Lent;
 use sciformats_core::storage::{PlanOptions, Planned, Purpose};
 use serde_json::{Value, json};
 
+use crate::beside::{Beside, Found};
 use crate::describe::Members;
 use crate::store::Supplied;
 use crate::{along, cells, describe, grid, numbers, whole};
@@ -70,10 +72,40 @@ enum Bytes {
     Elsewhere(Planned<Supplied>),
 }
 
+impl Bytes {
+    /// Returns the ranges that were asked for and are missing.
+    fn missing(&self) -> Vec<[u64; 2]> {
+        match self {
+            Self::Here(_) => Vec::new(),
+            Self::Elsewhere(planned) => {
+                let missing = planned.ranges().take_missing();
+                missing.into_iter().map(|range| [range.start, range.end]).collect()
+            }
+        }
+    }
+
+    /// Drops what was supplied for a request.
+    fn forget(&self) {
+        if let Self::Elsewhere(planned) = self {
+            planned.ranges().forget();
+        }
+    }
+
+    fn storage(&self) -> Arc<dyn ReadAt> {
+        match self {
+            Self::Here(bytes) => Arc::clone(bytes) as Arc<dyn ReadAt>,
+            Self::Elsewhere(planned) => Arc::new(planned.clone()),
+        }
+    }
+}
+
 /// A file, and what is remembered of it between requests.
 pub(crate) struct Opened {
     bytes: Bytes,
     data: Option<Dataset>,
+    /// The files that this one names, and their numbers.
+    beside: Beside,
+    lent: Vec<usize>,
     /// The members of groups that were listed.
     pub(crate) members: HashMap<String, Arc<Members>>,
     /// The path of every object with the letter of its kind.
@@ -82,7 +114,14 @@ pub(crate) struct Opened {
 
 impl Opened {
     fn new(bytes: Bytes) -> Self {
-        Self { bytes, data: None, members: HashMap::new(), paths: None }
+        Self {
+            bytes,
+            data: None,
+            beside: Beside::default(),
+            lent: Vec::new(),
+            members: HashMap::new(),
+            paths: None,
+        }
     }
 
     /// Returns the file as its convention defines it.
@@ -99,9 +138,12 @@ impl Opened {
         matches!(self.bytes, Bytes::Here(_))
     }
 
-    fn open(&mut self) -> Result<()> {
+    /// Opens the file. If `lends` is set, the caller lends the files that it names; otherwise none of them is opened.
+    fn open(&mut self, lends: bool) -> Result<()> {
+        let external = if lends { External::Lent(Lent::new(self.beside.clone())) } else { External::None };
         let limits = Limits::default().with_memory(MEMORY);
         let options = OpenOptions::default().with_limits(limits).with_threads(1).with_cut(true);
+        let options = options.with_external(external);
         let file = match &self.bytes {
             Bytes::Here(bytes) => File::from_storage(Arc::clone(bytes), &options)?,
             Bytes::Elsewhere(planned) => File::from_storage(planned.clone(), &options)?,
@@ -167,11 +209,63 @@ impl Session {
         }
     }
 
-    /// Forgets a file. Its number is not used again.
+    /// Forgets a file, and the files that were lent to it. Their numbers are not used again.
     pub fn close(&mut self, file: u32) {
-        if let Some(place) = self.files.get_mut(file as usize) {
-            *place = None;
+        let closed = self.files.get_mut(file as usize).and_then(Option::take);
+        for number in closed.into_iter().flat_map(|closed| closed.lent) {
+            if let Some(place) = self.files.get_mut(number) {
+                *place = None;
+            }
         }
+    }
+
+    fn file(&self, number: usize) -> Option<&Opened> {
+        self.files.get(number)?.as_ref()
+    }
+
+    /// Says which file has the name that a file calls another one by, or that there is none, or why it cannot be read.
+    fn lend(&mut self, to: usize, request: &Request<'_>) -> Result<Reply> {
+        let name = request.text("name")?;
+        let mut number = None;
+        let found = match (request.maybe_number("other"), request.maybe_text("error")) {
+            (_, Some(error)) => Found::Unreadable(error.to_owned()),
+            (None, None) => Found::Nothing,
+            (Some(other), None) => {
+                let other = usize::try_from(other).ok().filter(|other| *other != to);
+                let lent = other.and_then(|other| Some((other, self.file(other)?.bytes.storage())));
+                let (other, bytes) = lent.ok_or_else(|| Error::usage("request", "lends no open file"))?;
+                number = Some(other);
+                Found::Bytes(bytes)
+            }
+        };
+        if let Some(file) = self.files.get_mut(to).and_then(Option::as_mut) {
+            file.lent.extend(number);
+            file.beside.add(name, found);
+        }
+        Ok(json!({}).into())
+    }
+
+    /// Drops what was supplied for a request about a file.
+    fn forget(&self, file: usize) {
+        let Some(file) = self.file(file) else { return };
+        file.bytes.forget();
+        file.lent.iter().filter_map(|number| self.file(*number)).for_each(|lent| lent.bytes.forget());
+    }
+
+    /// Returns what a request lacks, as JSON: `ranges` of the file itself, `names` of other files, and ranges of
+    /// `others` that were lent before, with their numbers.
+    fn missing(&self, file: usize) -> Option<Value> {
+        let opened = self.file(file)?;
+        let ranges = opened.bytes.missing();
+        let names = opened.beside.take_wanted();
+        let of_other =
+            |number: &usize| (*number, self.file(*number).map_or_else(Vec::new, |it| it.bytes.missing()));
+        let others: Vec<_> =
+            opened.lent.iter().map(of_other).filter(|(_, ranges)| !ranges.is_empty()).collect();
+        if ranges.is_empty() && names.is_empty() && others.is_empty() {
+            return None;
+        }
+        Some(json!({ "ranges": ranges, "names": names, "others": others }))
     }
 
     /// Answers a request. The status is 0 if it was answered, 1 if bytes are missing, and 2 if it failed.
@@ -193,32 +287,42 @@ impl Session {
             Ok(request) => request,
             Err(problem) => return failed(&Error::usage("request", format!("is not JSON: {problem}"))),
         };
-        let number = request.get("file").and_then(Value::as_u64).and_then(|file| usize::try_from(file).ok());
-        let Some(file) = number.and_then(|number| self.files.get_mut(number)?.as_mut()) else {
+        let request = Request(&request);
+        let number = request.maybe_number("file").and_then(|file| usize::try_from(file).ok());
+        let Some(number) = number.filter(|number| self.file(*number).is_some()) else {
             return failed(&Error::usage("request", "names no open file"));
         };
-        let outcome = answered(file, &Request(&request));
-        if let Bytes::Elsewhere(planned) = &file.bytes {
-            let missing = planned.ranges().take_missing();
-            if !missing.is_empty() {
-                // What was learnt without these bytes may be wrong.
-                file.data = file.data.take().map(|data| Dataset::new(Arc::clone(data.file())));
-                let ranges: Vec<[u64; 2]> = missing.iter().map(|range| [range.start, range.end]).collect();
-                return (
-                    MISSING,
-                    Answer { json: json!({ "ranges": ranges }).to_string().into(), data: Vec::new() },
-                );
-            }
-            planned.ranges().forget();
+        // Nothing that was supplied is dropped, because the request that needs the file runs again.
+        if request.maybe_text("op") == Some("lend") {
+            return self.lend(number, &request).map_or_else(|error| failed(&error), done);
         }
-        match outcome {
-            Ok(reply) => (DONE, Answer { json: reply.json.into_bytes(), data: reply.data }),
+        let Some(file) = self.files.get_mut(number).and_then(Option::as_mut) else {
+            return failed(&Error::usage("request", "names no open file"));
+        };
+        let outcome = answered(file, &request);
+        let missing = self.missing(number);
+        let Some(file) = self.files.get_mut(number).and_then(Option::as_mut) else {
+            return failed(&Error::usage("request", "names no open file"));
+        };
+        if let Some(missing) = missing {
+            // What was learnt without these bytes may be wrong.
+            file.data = file.data.take().map(|data| Dataset::new(Arc::clone(data.file())));
+            return (MISSING, Answer { json: missing.to_string().into(), data: Vec::new() });
+        }
+        let answer = match outcome {
+            Ok(reply) => done(reply),
             Err(error) => match file.file() {
                 Ok(open) => failed(&open.explained(error)),
                 Err(_) => failed(&error),
             },
-        }
+        };
+        self.forget(number);
+        answer
     }
+}
+
+fn done(reply: Reply) -> (u32, Answer) {
+    (DONE, Answer { json: reply.json.into_bytes(), data: reply.data })
 }
 
 fn failed(error: &Error) -> (u32, Answer) {
@@ -241,7 +345,7 @@ pub(crate) fn blame(error: &Error) -> &'static str {
 fn answered(file: &mut Opened, request: &Request<'_>) -> Result<Reply> {
     let operation = request.text("op")?;
     if operation == "open" {
-        file.open()?;
+        file.open(request.flag("beside"))?;
         return describe::about(file);
     }
     match operation {
@@ -284,6 +388,10 @@ impl<'a> Request<'a> {
 
     pub(crate) fn number(&self, name: &str) -> Result<u64> {
         self.maybe_number(name).ok_or_else(|| Self::wrong(name, "a whole number"))
+    }
+
+    pub(crate) fn flag(&self, name: &str) -> bool {
+        self.0.get(name).and_then(Value::as_bool).unwrap_or(false)
     }
 
     pub(crate) fn maybe_number(&self, name: &str) -> Option<u64> {

@@ -2,12 +2,13 @@
 
 import fs from "node:fs";
 import path from "node:path";
+import { execFileSync } from "node:child_process";
 import * as h5wasm from "h5wasm/node";
 
 const DAYS = 12;
 const [LAT, LON] = [37, 72];
 
-export async function make(folder) {
+export async function make(folder, program) {
   await h5wasm.ready;
   fs.mkdirSync(folder, { recursive: true });
   climate(path.join(folder, "climate.nc"));
@@ -15,9 +16,21 @@ export async function make(folder) {
   many(path.join(folder, "many.h5"), 100_000);
   gzip(path.join(folder, "gzip.h5"));
   terabyte(path.join(folder, "tera.npy"));
+  linked(path.join(folder, "linked"), program);
 }
 
-function climate(name) {
+/** A year in two files, a file that shows both as one array, and one that links to them. */
+function linked(folder, program) {
+  fs.mkdirSync(path.join(folder, "parts"), { recursive: true });
+  for (const [name, from] of [["a", 0], ["b", 6]]) climate(path.join(folder, "parts", `${name}.nc`), from, 6);
+  const parts = ["a", "b"].map((name) => path.join(folder, "parts", `${name}.nc`));
+  execFileSync(program, ["combine", "--quiet", "--force", ...parts, "-o", path.join(folder, "year.h5")]);
+  const file = new h5wasm.File(path.join(folder, "links.h5"), "w");
+  for (const [name, to] of [["first", "parts/a.nc"], ["gone", "parts/c.nc"], ["outside", "../climate.nc"]]) file.create_external_link(to, "/tas", name);
+  file.close();
+}
+
+function climate(name, first = 0, days = DAYS) {
   const file = new h5wasm.File(name, "w");
   file.create_attribute("Conventions", "CF-1.11");
   file.create_attribute("title", "Surface climate of an invented year");
@@ -26,16 +39,16 @@ function climate(name) {
     made.make_scale(name);
     for (const [key, value] of Object.entries(attributes)) made.create_attribute(key, value);
   };
-  axis("time", Array.from({ length: DAYS }, (_, day) => day * 30), { units: "days since 2001-01-01", standard_name: "time" });
+  axis("time", Array.from({ length: days }, (_, day) => (first + day) * 30), { units: "days since 2001-01-01", standard_name: "time" });
   axis("lat", Array.from({ length: LAT }, (_, at) => -90 + at * 5), { units: "degrees_north", standard_name: "latitude" });
   axis("lon", Array.from({ length: LON }, (_, at) => at * 5), { units: "degrees_east", standard_name: "longitude" });
-  const values = new Int16Array(DAYS * LAT * LON);
+  const values = new Int16Array(days * LAT * LON);
   for (let i = 0; i < values.length; i += 1) {
-    const [day, lat, lon] = [Math.floor(i / LAT / LON), Math.floor(i / LON) % LAT, i % LON];
+    const [day, lat, lon] = [first + Math.floor(i / LAT / LON), Math.floor(i / LON) % LAT, i % LON];
     values[i] = Math.round(2000 * Math.cos(((lat - 18) * Math.PI) / 36) + 300 * Math.sin(lon / 6 + day));
   }
   values[0] = -32768;
-  const tas = file.create_dataset({ name: "tas", data: values, shape: [DAYS, LAT, LON], chunks: [1, LAT, LON], compression: 4 });
+  const tas = file.create_dataset({ name: "tas", data: values, shape: [days, LAT, LON], chunks: [1, LAT, LON], compression: 4 });
   for (const [key, value] of [["units", "K"], ["long_name", "Air temperature"]]) tas.create_attribute(key, value);
   tas.create_attribute("scale_factor", 0.01, [], "<d");
   tas.create_attribute("add_offset", 250, [], "<d");

@@ -1,4 +1,4 @@
-// Runs the tests: node run.mjs --site FOLDER --package FOLDER --program FILE --data FOLDER [--only NAMES] [--mutants N]
+// Runs the tests: node run.mjs --site FOLDER --package FOLDER --program FILE --data FOLDER [--only NAMES] [--mutants N] [--pictures FOLDER]
 
 import path from "node:path";
 import { parseArgs } from "node:util";
@@ -8,17 +8,18 @@ import { mutants } from "./mutants.mjs";
 import * as pages from "./page.mjs";
 import { bench, table } from "./peers.mjs";
 import { serve } from "./server.mjs";
-import { browser, check, counts, newPage } from "./support.mjs";
+import { pictures } from "./pictures.mjs";
+import { browser, check, counts, newContext, newPage } from "./support.mjs";
 import * as values from "./values.mjs";
 
-const { values: args } = parseArgs({ options: { site: { type: "string" }, package: { type: "string" }, program: { type: "string" }, data: { type: "string" }, folder: { type: "string", multiple: true }, only: { type: "string" }, mutants: { type: "string", default: "2000" } } });
+const { values: args } = parseArgs({ options: { site: { type: "string" }, package: { type: "string" }, program: { type: "string" }, data: { type: "string" }, folder: { type: "string", multiple: true }, only: { type: "string" }, pictures: { type: "string" }, mutants: { type: "string", default: "2000" } } });
 const wanted = (name) => !args.only || args.only.split(",").includes(name);
 const sciformats = await import(path.join(path.resolve(args.package), "index.js"));
 const folders = args.folder.map((folder) => path.resolve(folder));
 const shared = { sciformats, program: args.program, folders, data: path.resolve(args.data), site: path.resolve(args.site) };
 
-async function part(name, work) {
-  if (!wanted(name)) return;
+async function part(name, work, key = name) {
+  if (!wanted(key)) return;
   const before = counts.failed;
   const start = Date.now();
   try {
@@ -29,8 +30,9 @@ async function part(name, work) {
   console.log(`${counts.failed === before ? "ok" : "FAILED"} ${name} (${((Date.now() - start) / 1000).toFixed(1)} s)`);
 }
 
-await part("data", () => make(shared.data));
+await part("data", () => make(shared.data, shared.program));
 await part("values", () => values.inNode(shared));
+await part("linked", () => values.linked(shared));
 await part("bench", () => bench(shared));
 await part("table", () => table(shared));
 
@@ -38,41 +40,63 @@ const prefixes = folders.map((_, at) => `/folder${at}/`);
 const place = path.join(shared.data, "h5web");
 const roots = { "/": shared.site, "/h5web/": place, "/data/": shared.data, ...Object.fromEntries(folders.map((folder, at) => [prefixes[at], folder])) };
 const server = await serve(roots);
-const chromium = await browser();
-try {
-  for (const name of ["paint", "flows", "links", "texts", "terabyte", "many", "faults", "served", "offline"]) {
-    await part(name, async () => {
-      const context = await chromium.newContext({ viewport: { width: 1400, height: 900 }, acceptDownloads: true, serviceWorkers: name === "offline" ? "allow" : "block" });
-      try {
-        await pages[name]({ ...shared, context, server });
-      } finally {
-        Object.assign(server.settings, { delay: 0, page: true, ranges: true, status: null });
-        await context.close();
-      }
-    });
+
+/** Runs all that is done in a browser; `kind` is chromium or firefox. */
+async function inBrowser(kind) {
+  const running = await browser(kind);
+  const title = (name) => (kind === "chromium" ? name : `${name}, ${kind}`);
+  const context = (more = {}) => newContext(running, { viewport: { width: 1400, height: 900 }, serviceWorkers: "block", ...more });
+  try {
+    for (const name of ["paint", "flows", "links", "texts", "beside", "terabyte", "many", "faults", "served", "offline"]) {
+      await part(title(name), async () => {
+        const own = await context({ acceptDownloads: true, serviceWorkers: name === "offline" ? "allow" : "block" });
+        try {
+          await pages[name]({ ...shared, context: own, server, kind });
+        } finally {
+          Object.assign(server.settings, { delay: 0, page: true, ranges: true, status: null });
+          await own.close();
+        }
+      }, name);
+    }
+    await part(title("h5web"), async () => {
+      const own = await context();
+      await h5web({ ...shared, context: own, server, place, kind });
+      await own.close();
+    }, "h5web");
+    await part(title("browser-values"), async () => {
+      const own = await context();
+      const page = await newPage(own, "values");
+      await page.goto(`${server.origin}/`);
+      await values.inBrowser({ ...shared, page, server, prefixes });
+      await own.close();
+    }, "browser-values");
+    await part(title("mutants"), async () => {
+      const own = await context();
+      const page = await newPage(own, "mutants");
+      await page.goto(`${server.origin}/`);
+      // The engine of WebAssembly is what differs, so a tenth of them suffices for another browser.
+      const count = Math.ceil(Number(args.mutants) / (kind === "chromium" ? 1 : 10));
+      await mutants({ page, folder: folders[0], count });
+      await own.close();
+    }, "mutants");
+    await part(title("pictures"), async () => {
+      if (args.pictures && kind === "chromium") await pictures({ ...shared, context, server, folder: path.resolve(args.pictures) });
+    }, "pictures");
+  } finally {
+    await running.close();
   }
-  await part("h5web", async () => {
-    const context = await chromium.newContext({ viewport: { width: 1400, height: 900 }, serviceWorkers: "block" });
-    await h5web({ ...shared, context, server, place });
-    await context.close();
-  });
-  await part("browser-values", async () => {
-    const context = await chromium.newContext({ serviceWorkers: "block" });
-    const page = await newPage(context, "values");
-    await page.goto(`${server.origin}/`);
-    await values.inBrowser({ ...shared, page, server, prefixes });
-    await context.close();
-  });
-  await part("mutants", async () => {
-    const context = await chromium.newContext({ serviceWorkers: "block" });
-    const page = await newPage(context, "mutants");
-    await page.goto(`${server.origin}/`);
-    await mutants({ page, folder: folders[0], count: Number(args.mutants) });
-    await context.close();
-  });
+}
+
+let skipped = 0;
+try {
+  await inBrowser("chromium");
+  if (process.env.FIREFOX) await inBrowser("firefox");
+  else {
+    skipped += 1;
+    console.log("SKIPPED the tests in Firefox, which is not there; in Debian, install firefox-esr");
+  }
 } finally {
-  await chromium.close();
   await server.close();
 }
-console.log(`${counts.passed} passed, ${counts.failed} failed, 0 skipped`);
+console.log(`${counts.passed} passed, ${counts.failed} failed, ${skipped} skipped`);
 process.exit(counts.failed ? 1 : 0);

@@ -4,7 +4,7 @@ import { execFile } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
 import { promisify } from "node:util";
-import { chromium } from "playwright-core";
+import { chromium, firefox } from "playwright-core";
 
 const run = promisify(execFile);
 export const counts = { passed: 0, failed: 0 };
@@ -45,17 +45,24 @@ export async function cat(program, file, object, more = []) {
   }
 }
 
-export function browser() {
+/** Starts Chromium, or Firefox as the system has it, which is driven by WebDriver BiDi. */
+export function browser(kind = "chromium") {
+  if (kind === "firefox") return firefox.launch({ channel: "moz-firefox", executablePath: process.env.FIREFOX, headless: true });
   const flags = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
   return chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", headless: true, args: flags });
 }
 
+/** A session of its own. */
+export function newContext(running, options) {
+  return running.newContext(options);
+}
+
 /** A page whose errors count as failures. */
-export async function newPage(context, title) {
+export async function newPage(context, title, expected = null) {
   const page = await context.newPage();
   page.on("pageerror", (error) => check(false, `${title}: an error on the page: ${error.message}`));
   page.on("console", (message) => {
-    if (message.type() === "error" && !/Failed to load resource/.test(message.text())) check(false, `${title}: the console says ${message.text()}`);
+    if (message.type() === "error" && !/Failed to load resource/.test(message.text()) && !expected?.test(message.text())) check(false, `${title}: the console says ${message.text()}`);
   });
   return page;
 }

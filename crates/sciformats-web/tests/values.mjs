@@ -22,16 +22,18 @@ export async function inNode({ sciformats, program, folders }) {
       return null;
     }
   }
-  const tally = { files: 0, arrays: 0, refused: 0, elsewhere: 0 };
+  const tally = { files: 0, arrays: 0, refused: 0 };
   for (const file of folders.flatMap(files)) {
-    if (/\.(json|jsonl|md|toml|py|txt|yaml|ddl)$/.test(file)) continue;
+    if (/\.(json|jsonl|md|toml|py|txt|yaml|ddl|chunk)$/.test(file)) continue;
+    // The program calls a sparse frame by its folder.
+    const whole = path.basename(file) === "chunks.b2frame" ? path.dirname(file) : file;
     let near;
     let far;
     try {
       near = await open(file);
     } catch (error) {
       // What the package refuses, the program must refuse too.
-      const said = await cat(program, file, "/");
+      const said = await cat(program, whole, "/");
       const needsMore = /external|other file|beside|missing/i.test(error.message);
       check(Boolean(said.error) || needsMore, `${file} is refused (${error.message}), but the program reads it`);
       tally.refused += 1;
@@ -51,13 +53,8 @@ export async function inNode({ sciformats, program, folders }) {
         equal(ranged.text ?? ranged.error, found.text ?? found.error, `${file} ${name} by ranges`);
         // Arrays that are too large for a page are not printed by the program either, because that would take long.
         if (/elements that one request reads|lists without elements/.test(found.error ?? "") || found.text?.length > 8 * MOST) return;
-        const wanted = await cat(program, file, name);
-        // The extent of a virtual array may depend on other files, which a page does not open.
-        if (wanted.text !== undefined && found.text !== wanted.text && /virtual|names another one/.test(JSON.stringify((await near.describe(name)).storage ?? []))) {
-          tally.elsewhere += 1;
-        } else if (wanted.text !== undefined && found.error !== undefined) {
-          check(/other file|external|missing|not permitted|virtual|no object|may not be opened/i.test(found.error), `${file} ${name}: ${found.error}`);
-        } else if (wanted.error === undefined) {
+        const wanted = await cat(program, whole, name);
+        if (wanted.error === undefined) {
           equal(found.text, wanted.text, `${file} ${name}`);
         } else {
           // Of a file that was cut short, the package reads what is left.
@@ -70,7 +67,37 @@ export async function inNode({ sciformats, program, folders }) {
     near.close();
     far?.close();
   }
-  console.log(`values: ${tally.arrays} arrays of ${tally.files} files, ${tally.refused} files refused by both, ${tally.elsewhere} virtual arrays with sources in other files`);
+  console.log(`values: ${tally.arrays} arrays of ${tally.files} files, ${tally.refused} files refused by both`);
+}
+
+/** Files that name others, in node. */
+export async function linked({ sciformats, program, data, folders }) {
+  const { open } = sciformats;
+  const folder = path.join(data, "linked");
+  const year = path.join(folder, "year.h5");
+  const wanted = await cat(program, year, "/tas");
+  const file = await open(year);
+  equal(await file.json("/tas", { view: "values" }), wanted.text, "an array over two files, by a path");
+  check(file.cost.bytes > fs.statSync(path.join(folder, "parts", "a.nc")).size, "the bytes of other files are counted");
+  file.close();
+  const alone = await open(year, { beside: false });
+  await alone.json("/tas", { view: "values" }).then(() => check(false, "another file is opened without permission"), (error) => check(/not allowed|not permitted|may not|forbidden|not opened/i.test(error.message), `without permission: ${error.message}`));
+  alone.close();
+  const beside = files(folder).map((name) => [path.relative(folder, name).split(path.sep).join("/"), fs.readFileSync(name)]);
+  const memory = await open(fs.readFileSync(year), { name: "year.h5", beside });
+  equal(await memory.json("/tas", { view: "values" }), wanted.text, "an array over two files, from memory");
+  memory.close();
+  const links = await open(path.join(folder, "links.h5"));
+  const { members } = await links.members("/");
+  equal(members.map(({ n, k, e }) => `${n} ${k} ${e ? "fails" : "opens"}`).sort().join(", "), "first a opens, gone u fails, outside u fails", "links into other files");
+  links.close();
+  for (const [name, object] of [["asdf/main.asdf", null], ["blosc2/sparse.b2frame/chunks.b2frame", "/"]]) {
+    const file = path.join(folders[0], name);
+    const near = await open(file);
+    for (const object of await arrays(near)) equal(await near.json(object, { view: "values" }), (await cat(program, name.endsWith("chunks.b2frame") ? path.dirname(file) : file, object)).text, `${name} ${object}`);
+    near.close();
+    check(object === null || near.cost.requests > 1, `${name} needs other files`);
+  }
 }
 
 /** In the browser, through the worker and by ranges over HTTP. */
@@ -78,7 +105,8 @@ export async function inBrowser({ page, server, program, folders, prefixes }) {
   let compared = 0;
   for (const [folder, prefix] of folders.map((folder, at) => [folder, prefixes[at]])) {
     for (const file of files(folder)) {
-      if (/\.(json|jsonl|md|toml|py|txt|yaml|ddl)$/.test(file)) continue;
+      if (/\.(json|jsonl|md|toml|py|txt|yaml|ddl|chunk)$/.test(file)) continue;
+      const whole = path.basename(file) === "chunks.b2frame" ? path.dirname(file) : file;
       const url = `${server.origin}${prefix}${path.relative(folder, file).split(path.sep).map(encodeURIComponent).join("/")}`;
       if (fs.statSync(file).size > 8 << 20) continue;
       const found = await page.evaluate(async (url) => {
@@ -96,7 +124,7 @@ export async function inBrowser({ page, server, program, folders, prefixes }) {
       }, url);
       for (const [name, text] of found) {
         if (text === null || text.length > MOST) continue;
-        const wanted = await cat(program, file, name);
+        const wanted = await cat(program, whole, name);
         if (wanted.text !== undefined) equal(text, wanted.text, `in the browser: ${file} ${name}`);
         compared += 1;
       }

@@ -93,7 +93,8 @@ impl Asdf {
     /// Those of [`open`](Self::open).
     pub fn open_with(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Self> {
         let path = path.as_ref();
-        let storage = journal::view(options.access.open(path)?).within(Some(path), None)?;
+        let storage = options.external.open(path, options.access)?;
+        let storage = journal::view(storage).within(Some(path), None)?;
         Self::read(Arc::new(storage), options, Some(path.into())).within(Some(path), None)
     }
 

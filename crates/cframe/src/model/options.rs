@@ -1,6 +1,7 @@
 //! Options for opening frames.
 
 use sciformats_core::Limits;
+use sciformats_core::external::Lent;
 use sciformats_core::storage::Access;
 
 use super::chunk::Context;
@@ -37,6 +38,9 @@ pub struct OpenOptions {
     /// Whether a frame is opened if only its beginning is left. The default is false, so that this is an error. If it is set,
     /// only reading a missing part is an error, and [`Frame::rescued`](crate::Frame::rescued) says what is left.
     pub rescue: bool,
+    /// Who lends the files of the chunks of a sparse frame, if its index is opened without its folder. By default such an
+    /// index cannot be opened.
+    pub lent: Option<Lent>,
 }
 
 impl OpenOptions {
@@ -66,6 +70,12 @@ impl OpenOptions {
     #[must_use]
     pub fn with_registry(self, registry: Registry) -> Self {
         Self { registry, ..self }
+    }
+
+    /// Returns the same options with somebody who lends the files of the chunks of a sparse frame.
+    #[must_use]
+    pub fn with_lent(self, lent: Option<Lent>) -> Self {
+        Self { lent, ..self }
     }
 
     /// Returns the same options with another way to access files.

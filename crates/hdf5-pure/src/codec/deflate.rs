@@ -28,6 +28,25 @@ pub(crate) fn encode(level: u32, input: &[u8]) -> Result<Vec<u8>> {
 
 /// Decodes a stream of about `expected` and at most `max` bytes into `out`. Bytes after the stream are ignored.
 pub(crate) fn decode(input: &[u8], expected: usize, max: usize, out: &mut Vec<u8>) -> Result<(), Fault> {
+    #[cfg(target_family = "wasm")]
+    if let Some(decoded) = in_one_go(input, expected, max) {
+        *out = decoded;
+        return Ok(());
+    }
+    by_parts(input, expected, max, out)
+}
+
+/// Does the same for a stream without faults. In WebAssembly, this decoder takes four fifths of the time of zlib-rs, whose tuned
+/// parts are for processors. It returns `None` for whatever it cannot decode, and the other decoder says why.
+#[cfg(any(test, target_family = "wasm"))]
+fn in_one_go(input: &[u8], expected: usize, max: usize) -> Option<Vec<u8>> {
+    use zune_inflate::{DeflateDecoder, DeflateOptions};
+    let options = DeflateOptions::default().set_size_hint(expected.min(max)).set_limit(max);
+    let decoded = DeflateDecoder::new_with_options(input, options).decode_zlib().ok()?;
+    Some(decoded).filter(|decoded| decoded.len() <= max)
+}
+
+fn by_parts(input: &[u8], expected: usize, max: usize, out: &mut Vec<u8>) -> Result<(), Fault> {
     let mut stream = Decompress::new(true);
     out.clear();
     out.reserve(expected.min(max));
@@ -105,6 +124,10 @@ mod tests {
             for level in 0..=10 {
                 let stream = encode(level, &input).unwrap();
                 assert!(decoded(&stream, input.len()) == input, "{kind} at {level}");
+                assert!(
+                    in_one_go(&stream, input.len(), input.len()).as_ref() == Some(&input),
+                    "{kind} at {level}"
+                );
                 let most = if level == 0 { input.len() } else { most };
                 assert!(stream.len() <= most + most / 1000 + 32, "{kind} at {level}: {}", stream.len());
             }
@@ -122,9 +145,32 @@ mod tests {
         }
 
         #[test]
+        fn both_decoders_agree_about_damaged_streams(
+            parts in prop::collection::vec((prop::collection::vec(any::<u8>(), 0..40), 0..30usize), 0..40),
+            level in 0u32..10,
+            hits in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..4),
+            cut in any::<prop::sample::Index>(),
+            (expected, max) in (0usize..20_000, 0usize..20_000),
+        ) {
+            let input: Vec<u8> = parts.iter().flat_map(|(part, times)| part.repeat(*times)).collect();
+            let mut stream = encode(level, &input).unwrap();
+            for (at, byte) in &hits {
+                *at.get_mut(&mut stream) = *byte;
+            }
+            for stream in [&stream[..], &stream[..cut.index(stream.len())]] {
+                let mut out = Vec::new();
+                let whole = by_parts(stream, expected, max, &mut out).map(|()| out);
+                if let Some(quick) = in_one_go(stream, expected, max) {
+                    prop_assert!(whole.as_ref() == Ok(&quick), "{whole:?}");
+                }
+            }
+        }
+
+        #[test]
         fn no_bytes_panic(bytes: Vec<u8>, expected in 0usize..300, max in 0usize..300) {
             for stream in [&bytes, &[&[0x78, 0x9c], &bytes[..]].concat()] {
                 let _ = decode(stream, expected, max, &mut Vec::new());
+                let _ = in_one_go(stream, expected, max);
             }
         }
     }

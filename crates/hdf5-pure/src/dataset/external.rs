@@ -1,10 +1,11 @@
 //! External files, and the elements that they hold.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use sciformats_core::arith::{increase, sub};
 use sciformats_core::fault::{Fault, FaultKind};
-use sciformats_core::storage::FileStorage;
+use sciformats_core::storage::Access;
 use sciformats_core::{Error, ReadAt, Result, Slab, bound};
 
 use crate::dataset::read::{Content, Reader, runs};
@@ -50,7 +51,7 @@ struct Part<'n> {
     /// The offset of the first byte in the file.
     offset: u64,
     name: &'n [u8],
-    storage: Option<FileStorage>,
+    storage: Option<Arc<dyn ReadAt>>,
 }
 
 impl Part<'_> {
@@ -59,7 +60,7 @@ impl Part<'_> {
     fn read(&mut self, opened: &Opened, from: u64, out: &mut [u8]) -> Result<()> {
         let storage = match &mut self.storage {
             Some(storage) => storage,
-            none => none.insert(FileStorage::open(there(opened, self.name)?)?),
+            none => none.insert(reached(opened, self.name)?),
         };
         // This saturates: an offset that no file can reach is beyond the end of this file too.
         let at = bound::sum(self.offset, sub(from, self.start)?);
@@ -97,7 +98,7 @@ pub(crate) fn reach(opened: &Opened, content: &Content) -> Result<()> {
             continue;
         }
         let name = names.get(slot.name)?;
-        let (len, end) = (FileStorage::open(there(opened, name)?)?.size(), bound::sum(slot.offset, size));
+        let (len, end) = (reached(opened, name)?.size(), bound::sum(slot.offset, size));
         if len < end {
             opened.missing(too_short(name, len, end))?;
         }
@@ -112,10 +113,10 @@ fn too_short(name: &[u8], len: u64, end: u64) -> Error {
     Error::missing(WHAT, String::from_utf8_lossy(name), problem)
 }
 
-/// Returns the path of the external file `name`.
-fn there(opened: &Opened, name: &[u8]) -> Result<PathBuf> {
+/// Opens the external file `name`. Its elements are read once, so no pages of it are kept.
+fn reached(opened: &Opened, name: &[u8]) -> Result<Arc<dyn ReadAt>> {
     let missing = || Error::missing(WHAT, String::from_utf8_lossy(name), "does not exist");
-    find(opened, name)?.ok_or_else(missing)
+    opened.options.external.open(&find(opened, name)?.ok_or_else(missing)?, Access::direct())
 }
 
 /// Reads elements that lie in external files, one part after another.

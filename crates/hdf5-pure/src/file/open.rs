@@ -48,12 +48,12 @@ impl Opened {
     }
 
     fn of_path(path: &Path, options: &OpenOptions) -> Result<Self> {
-        let storage = options.access.open(path)?;
+        let storage = options.external.open(path, options.access)?;
         if superblock(&*storage).is_ok_and(|(_, superblock)| superblock.is_written()) {
             // Another program is writing the file. A map or a buffer could mix what was read before with what is read
             // later, so every read asks the system.
             let options = options.clone().with_access(Access::direct());
-            return Self::of(options.access.open(path)?, Some(path), &options);
+            return Self::of(options.external.open(path, options.access)?, Some(path), &options);
         }
         Self::of(storage, Some(path), options)
     }
@@ -73,7 +73,7 @@ impl Opened {
         path: Option<&Path>,
         options: &OpenOptions,
     ) -> Result<Self> {
-        let open = |path: &Path| options.access.open(path);
+        let open = |path: &Path| options.external.open(path, options.access);
         let (position, superblock) = superblock(&*storage)?;
         let sizes = superblock.sizes;
         let btree_k = match superblock.rest {

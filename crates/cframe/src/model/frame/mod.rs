@@ -11,6 +11,7 @@ use std::sync::{Arc, OnceLock};
 
 use sciformats_core::arith::{add, div, fit, increase, mul, present, sub, sum};
 use sciformats_core::error::Within;
+use sciformats_core::external::Lent;
 use sciformats_core::fault::{Fault, FaultKind, locate};
 use sciformats_core::storage::{Access, Window};
 use sciformats_core::{Error, Limits, ReadAt, Result, bound};
@@ -48,6 +49,8 @@ pub(crate) const SPARSE_INDEX: &str = "chunks.b2frame";
 pub struct Frame {
     storage: Arc<dyn ReadAt>,
     folder: Option<PathBuf>,
+    /// Who lends the files of the chunks; the folder is then an empty path.
+    lent: Option<Lent>,
     /// How chunk files are accessed.
     access: Access,
     header: FrameHeader,
@@ -182,6 +185,10 @@ impl Frame {
                 return Err(Error::unsupported(format!("frame type {}", header.frame_type & 0x0f)));
             }
         };
+        let (folder, lent) = match &options.lent {
+            Some(lent) if sparse && folder.is_none() => (Some(PathBuf::new()), Some(lent.clone())),
+            _ => (folder, None),
+        };
         if sparse && folder.is_none() {
             return Err(Error::unsupported("the index of a sparse frame without its folder"));
         }
@@ -206,6 +213,7 @@ impl Frame {
         let mut frame = Self {
             storage,
             folder,
+            lent,
             access: options.access,
             header,
             trailer,
@@ -454,7 +462,11 @@ impl Frame {
     /// Returns the bytes of the chunk at a position, or in the file with that number, and what follows them.
     fn source(&self, position: u64) -> Result<Source<'_>> {
         if let Some(folder) = &self.folder {
-            let storage = self.access.open(folder.join(chunk_file(position)))?;
+            let path = folder.join(chunk_file(position));
+            let storage = match &self.lent {
+                Some(lent) => lent.open(&path)?,
+                None => self.access.open(path)?,
+            };
             let len = storage.size();
             return Ok(Source::shared(storage, 0, len));
         }

@@ -164,17 +164,30 @@ pub(crate) fn read(reader: &Reader<'_>, id: Option<GlobalId>, slab: &Slab, out: 
     let sources = Sources::new(reader.opened, reader.content, &reader.nesting)?;
     let mappings = mappings(reader.opened, id)?;
     reader.fill(out)?;
+    let mut late = Ok(());
     for mapping in &mappings {
         let from = &mapping.source;
-        match unlimited(&mapping.target).filter(|_| unlimited(from).is_none()) {
-            Some(axis) => read_blocks(reader, &sources, mapping, axis, (slab, out))?,
+        let read = match unlimited(&mapping.target).filter(|_| unlimited(from).is_none()) {
+            Some(axis) => read_blocks(reader, &sources, mapping, axis, (slab, out)),
             None => {
                 let names = (mapping.file.as_bytes(), mapping.dataset.as_bytes());
-                copy(reader, &sources, names, (from, &mapping.target), (slab, out))?;
+                copy(reader, &sources, names, (from, &mapping.target), (slab, out))
             }
-        }
+        };
+        unless_late(read, &mut late)?;
     }
-    Ok(())
+    late
+}
+
+/// Keeps the error of a source whose bytes are on their way, so that those of the others are asked for too.
+fn unless_late(read: Result<()>, late: &mut Result<()>) -> Result<()> {
+    match read {
+        Err(Error::Io { ref source, .. }) if source.kind() == std::io::ErrorKind::WouldBlock => {
+            *late = read;
+            Ok(())
+        }
+        read => read,
+    }
 }
 
 /// Checks that all sources exist and may be opened. No elements are read.
@@ -248,7 +261,7 @@ fn read_blocks(
     let (Some(dimension), Some(range)) = (dimensions.get(axis), slab.ranges().get(axis)) else {
         return Ok(());
     };
-    let mut done = None;
+    let (mut done, mut late) = (None, Ok(()));
     for k in 0..range.count {
         let index = add(range.start, mul(k, range.step)?)?;
         let Some(distance) = index.checked_sub(dimension.start) else { continue };
@@ -260,9 +273,10 @@ fn read_blocks(
         let Some(target) = block_of(&mapping.target, axis, block) else { continue };
         let (file, dataset) = (numbered(&mapping.file, block), numbered(&mapping.dataset, block));
         // A missing block is read as fill values. The blocks after it are read all the same, as the C library does.
-        copy(reader, sources, (&file, &dataset), (&mapping.source, &target), (slab, out))?;
+        let read = copy(reader, sources, (&file, &dataset), (&mapping.source, &target), (slab, out));
+        unless_late(read, &mut late)?;
     }
-    Ok(())
+    late
 }
 
 /// Copies the elements that `from` selects of the source to the places that `to` selects, as far as the request

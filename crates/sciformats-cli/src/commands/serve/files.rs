@@ -18,7 +18,7 @@ const VISITED: usize = 50_000;
 /// How deep in the folder files are listed.
 const DEPTH: usize = 12;
 
-/// A folder, or a single file in it.
+/// A folder, or a single file in it, which may name others of the folder.
 #[derive(Debug)]
 pub(super) struct Files {
     /// The folder with links and `..` resolved.
@@ -55,10 +55,12 @@ impl Files {
 
     /// Opens the file with a name relative to the folder; `None` if there is none, or if it is elsewhere.
     pub(super) fn open(&self, name: &str) -> Option<File> {
-        if self.only.as_deref().is_some_and(|only| only != name) {
+        let relative = Path::new(name);
+        // What one file may name is what commands open for it, but nothing that is hidden.
+        let hidden = relative.components().any(|part| part.as_os_str().as_encoded_bytes().starts_with(b"."));
+        if hidden && self.only.as_deref().is_some_and(|only| only != name) {
             return None;
         }
-        let relative = Path::new(name);
         let plain = relative.components().all(|part| matches!(part, Component::Normal(_)));
         if !plain || name.is_empty() || name.contains(['\\', '\0', ':']) {
             return None;
@@ -73,6 +75,9 @@ impl Files {
 
     /// Returns the scientific files as JSON: a list of objects with `name`, `size` and `format`.
     pub(super) fn list(&self) -> String {
+        if let Some(only) = &self.only {
+            return format!("[{}]", self.line(only).map(|(_, line)| line).unwrap_or_default());
+        }
         let mut found = Vec::new();
         let mut folders = vec![(String::new(), 0)];
         let mut visited = 0;
@@ -153,7 +158,8 @@ mod tests {
         assert!(list.contains("\"a.npy\"") && list.contains("\"deep/b.npy\""), "{list}");
         assert!(!list.contains("secret") && !list.contains("hidden") && !list.contains("link"), "{list}");
         let (one, name) = Files::of_file(&inside.join("a.npy")).unwrap();
-        assert!(one.open(&name).is_some() && one.open("notes.txt").is_none());
-        assert!(!one.list().contains("deep"));
+        assert!(one.open(&name).is_some() && one.open("deep/b.npy").is_some());
+        assert!(one.open(".hidden.npy").is_none() && one.open("../secret.npy").is_none());
+        assert!(one.list().contains("\"a.npy\"") && !one.list().contains("deep"));
     }
 }

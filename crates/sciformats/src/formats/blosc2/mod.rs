@@ -16,7 +16,7 @@ use std::path::Path;
 use cframe::{Array, ChunkSize, DType, Frame, Places};
 use sciformats_core::arith::{add, div, fit, increase, mul, sub};
 use sciformats_core::bound;
-use sciformats_core::{Error, Limits, Slab};
+use sciformats_core::{Error, External, Limits, Slab};
 
 use crate::file::Storage;
 use crate::model::{ArrayInfo, Attribute, AttributeValue, ElementType, Name, Object, ObjectId, Target};
@@ -49,14 +49,19 @@ enum Content {
 }
 
 fn options(options: &OpenOptions) -> cframe::OpenOptions {
+    let lent = match &options.external {
+        External::Lent(lent) => Some(lent.clone()),
+        _ => None,
+    };
     cframe::OpenOptions::default()
         .with_limits(options.limits)
         .with_threads(options.threads)
         .with_registry(crate::filters::blosc2())
         .with_access(options.access)
+        .with_lent(lent)
 }
 
-/// Opens a contiguous frame. With the option for files that were cut short, it also opens the remaining part
+/// Opens a contiguous frame, or the index of a sparse one whose chunks are lent. With the option for files that were cut short, it also opens the remaining part
 /// of one.
 pub(in crate::formats) fn open(storage: Storage, with: &OpenOptions) -> Result<Box<dyn Source>> {
     let frame = Frame::from_storage(storage, 0, &options(with).with_rescue(with.cut))?;
