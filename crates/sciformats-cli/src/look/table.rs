@@ -508,8 +508,7 @@ mod tests {
             .unwrap();
         table.row(&mut out, vec![cell("b"), cell("int8"), cell("x")]).unwrap();
         table.flush(&mut out).unwrap();
-        let expected =
-            "  a(time: 3, lat: 2)\n      float32 ← int16  wind\n      speed\n  b                int8  x\n";
+        let expected = "  a(time: 3, lat: 2)\n      float32 ← int16  wind\n      speed\n  b                int8\n      x\n";
         let text = String::from_utf8(out).unwrap();
         assert!(text.lines().all(|line| line.width() <= 30), "{text}");
         assert_eq!(text, expected);
