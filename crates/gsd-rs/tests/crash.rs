@@ -8,14 +8,11 @@
     reason = "a test fails by panicking"
 )]
 
-#[path = "common/mod.rs"]
-mod common;
-
 use std::borrow::Cow;
 use std::os::unix::fs::FileExt;
 use std::sync::{Arc, Mutex};
 
-use common::{Recorder, check, examine, options, write_frame};
+use crate::common::{Recorder, check, examine, options, write_frame};
 use gsd_rs::{Reader, Result, Version, Writer};
 use sciformats_core::commit::replay::{Cut, Cuts, FailingDisk, FullDisk, every_cut};
 use sciformats_core::{ReadAt, Step, WriteAt};

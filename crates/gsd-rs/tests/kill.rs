@@ -3,12 +3,9 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, reason = "a test fails by panicking")]
 #![cfg(unix)]
 
-#[path = "common/mod.rs"]
-mod common;
-
 use std::time::{Duration, Instant};
 
-use common::{check, options};
+use crate::common::{check, options};
 use gsd_rs::{Reader, Version, Writer};
 use sciformats_core::commit::kill::{example, killed};
 

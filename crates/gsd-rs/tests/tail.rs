@@ -7,12 +7,9 @@
     reason = "a test fails by panicking"
 )]
 
-#[path = "common/mod.rs"]
-mod common;
-
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use common::{check, chunks_in, name, options, read, values, write_frame};
+use crate::common::{check, chunks_in, name, options, read, values, write_frame};
 use gsd_rs::storage::Durability;
 use gsd_rs::{Reader, Version, Writer};
 

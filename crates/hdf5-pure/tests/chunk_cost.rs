@@ -10,12 +10,9 @@
     reason = "a test fails by panicking"
 )]
 
-#[path = "support/counted.rs"]
-mod counted;
-
 use std::collections::BTreeMap;
 
-use counted::{Cost, Counted};
+use crate::counted::{Cost, Counted};
 use hdf5_pure::options::Bound;
 use hdf5_pure::swmr::SwmrWriter;
 use hdf5_pure::{ChunkIndex, CreateOptions, EditOptions, Editor, File, OpenOptions, Slab, Writer};

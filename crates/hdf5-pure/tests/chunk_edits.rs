@@ -11,20 +11,12 @@
     reason = "a test fails by panicking"
 )]
 
-#[path = "support/array.rs"]
-mod array;
-#[path = "support/random.rs"]
-mod random;
-#[allow(dead_code, reason = "only other tests use `room`")]
-#[path = "support/recorded.rs"]
-mod recorded;
-
-use array::Array;
+use crate::array::Array;
+use crate::random::Random;
+use crate::recorded::Recorded;
 use hdf5_pure::options::{Bound, Flush};
 use hdf5_pure::structure::{BtreeK, IndexKind, Layout};
 use hdf5_pure::{ChunkIndex, CreateOptions, DatasetWriter, EditOptions, Editor, File, Range, Slab, Writer};
-use random::Random;
-use recorded::Recorded;
 use sciformats_core::commit::replay::{self, Cuts};
 
 const MOST: [u64; 2] = [120, 24];

@@ -7,11 +7,7 @@
     reason = "a test fails by panicking"
 )]
 
-#[allow(dead_code, reason = "other tests also count what is written")]
-#[path = "support/counted.rs"]
-mod counted;
-
-use counted::Counted;
+use crate::counted::Counted;
 use hdf5_pure::options::Bound;
 use hdf5_pure::{ChunkIndex, CreateOptions, Dataset, File, OpenOptions, Slab, Writer};
 

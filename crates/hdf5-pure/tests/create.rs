@@ -2,21 +2,16 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, clippy::print_stdout)]
 
-#[path = "support/description.rs"]
-mod description;
-#[path = "support/recorded.rs"]
-mod recorded;
-
 use std::borrow::Cow;
 use std::io::ErrorKind;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use description::describe;
+use crate::description::describe;
+use crate::recorded::Recorded;
 use hdf5_pure::options::{Bound, Durability};
 use hdf5_pure::storage::ReadAt;
 use hdf5_pure::{CreateOptions, Error, File, Result, Writer};
-use recorded::Recorded;
 use sciformats_core::WriteAt;
 use sciformats_core::commit::kill::example;
 use sciformats_core::commit::replay::{Cuts, every_cut};

@@ -2,19 +2,13 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
-#[path = "support/description.rs"]
-mod description;
-#[allow(dead_code, reason = "only other tests use `room` and the steps")]
-#[path = "support/recorded.rs"]
-mod recorded;
-
-use description::describe;
+use crate::description::describe;
+use crate::recorded::Recorded;
 use hdf5_pure::filters::Filters;
 use hdf5_pure::options::{Bound, FileSpace};
 use hdf5_pure::structure::{CreationOrder, CreationProperties};
 use hdf5_pure::values::Committed;
 use hdf5_pure::{ChunkIndex, CreateOptions, Datatype, Editor, File, ObjectId, Result, Writer};
-use recorded::Recorded;
 
 const BOUNDS: [Bound; 4] = [Bound::Earliest, Bound::V18, Bound::V110, Bound::V200];
 

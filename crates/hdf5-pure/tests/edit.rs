@@ -2,10 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
-#[path = "support/description.rs"]
-mod description;
-
-use description::{Description, describe};
+use crate::description::{Description, describe};
 use hdf5_pure::options::{Bound, FileSpace};
 use hdf5_pure::storage::Storage;
 use hdf5_pure::values::Committed;

@@ -8,14 +8,9 @@
     reason = "a test fails by panicking"
 )]
 
-#[path = "support/arbitrary.rs"]
-mod arbitrary;
-#[allow(dead_code, reason = "points are of use to other tests")]
-#[path = "support/array.rs"]
-mod array;
-#[allow(dead_code, reason = "only other tests use `room` and the steps")]
-#[path = "support/recorded.rs"]
-mod recorded;
+use crate::arbitrary;
+use crate::array;
+use crate::recorded;
 
 #[test]
 fn arbitrary_steps_leave_what_was_meant_and_nothing_belongs_to_two() {

@@ -9,17 +9,12 @@
     reason = "a test fails by panicking, and prints what it counted"
 )]
 
-#[path = "support/description.rs"]
-mod description;
-#[path = "support/recorded.rs"]
-mod recorded;
-
 use std::time::{Duration, Instant};
 
-use description::{Description, describe};
+use crate::description::{Description, describe};
+use crate::recorded::Recorded;
 use hdf5_pure::options::{Bound, Flush};
 use hdf5_pure::{CreateOptions, EditOptions, Editor, File, Result, Writer};
-use recorded::Recorded;
 use sciformats_core::Step;
 use sciformats_core::commit::kill::{example, killed};
 use sciformats_core::commit::replay::{Cuts, every_cut};

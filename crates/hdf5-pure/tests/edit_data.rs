@@ -11,22 +11,15 @@
     reason = "a test fails by panicking"
 )]
 
-#[path = "support/array.rs"]
-mod array;
-#[path = "support/random.rs"]
-mod random;
-#[path = "support/recorded.rs"]
-mod recorded;
-
-use array::Array as Model;
+use crate::array::Array as Model;
+use crate::random::Random;
+use crate::recorded::Recorded;
 use hdf5_pure::options::{Bound, External, Limits};
 use hdf5_pure::swmr::SwmrWriter;
 use hdf5_pure::{
     ChunkIndex, CreateOptions, DatasetBuilder, DatasetWriter, EditOptions, Editor, Error, File, OpenOptions,
     Range, Slab, Writer,
 };
-use random::Random;
-use recorded::Recorded;
 use sciformats_core::commit::replay::{self, Cuts};
 
 type Make = for<'a> fn(DatasetBuilder<'a>) -> DatasetBuilder<'a>;

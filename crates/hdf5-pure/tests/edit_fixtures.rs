@@ -3,21 +3,13 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "a test fails by panicking")]
 
-#[path = "support/description.rs"]
-mod description;
-#[path = "support/exercise.rs"]
-mod exercise;
-#[path = "support/fixtures.rs"]
-mod fixtures;
-#[allow(dead_code, reason = "only other tests use the steps")]
-#[path = "support/recorded.rs"]
-mod recorded;
+use crate::exercise;
 
-use description::describe;
-use fixtures::fixtures;
+use crate::description::describe;
+use crate::fixtures::fixtures;
+use crate::recorded::Recorded;
 use hdf5_pure::walk::Found;
 use hdf5_pure::{EditOptions, Editor, Error, File, Result};
-use recorded::Recorded;
 
 fn editor(bytes: Vec<u8>) -> Result<(Editor, Recorded)> {
     let recorded = Recorded::new(bytes);

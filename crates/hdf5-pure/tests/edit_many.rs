@@ -9,20 +9,14 @@
     reason = "a test fails by panicking"
 )]
 
-#[path = "support/fixtures.rs"]
-mod fixtures;
-#[allow(dead_code, reason = "only other tests use the steps")]
-#[path = "support/recorded.rs"]
-mod recorded;
-
 use std::collections::{BTreeMap, BTreeSet};
 
-use fixtures::fixtures;
+use crate::fixtures::fixtures;
+use crate::recorded::Recorded;
 use hdf5_pure::options::Bound;
 use hdf5_pure::structure::{BtreeK, Target};
 use hdf5_pure::walk::Found;
 use hdf5_pure::{CreateOptions, EditOptions, Editor, File, Node, Writer};
-use recorded::Recorded;
 use sciformats_core::commit::replay::every_cut;
 
 /// A generator of pseudo-random numbers.

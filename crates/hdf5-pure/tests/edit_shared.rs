@@ -2,17 +2,11 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "a test fails by panicking")]
 
-#[path = "support/description.rs"]
-mod description;
-#[allow(dead_code, reason = "only other tests use the steps")]
-#[path = "support/recorded.rs"]
-mod recorded;
-
-use description::describe;
+use crate::description::describe;
+use crate::recorded::Recorded;
 use hdf5_pure::options::Flush;
 use hdf5_pure::structure::SharedRecord;
 use hdf5_pure::{EditOptions, Editor, File, Result};
-use recorded::Recorded;
 use sciformats_core::commit::replay::{Cuts, every_cut};
 
 const FIXTURES: [&str; 2] = ["shared-list.h5", "shared-tree.h5"];

@@ -10,14 +10,11 @@
     reason = "a test fails by panicking"
 )]
 
-#[path = "support/recorded.rs"]
-mod recorded;
-
 use std::time::Duration;
 
+use crate::recorded::Recorded;
 use hdf5_pure::swmr::{SwmrWriter, Tail};
 use hdf5_pure::{ChunkIndex, CreateOptions, DatasetBuilder, Error, File, OpenOptions, Slab, Writer};
-use recorded::Recorded;
 
 fn created(make: impl FnOnce(DatasetBuilder<'_>) -> DatasetBuilder<'_>) -> Vec<u8> {
     let mut file = Writer::in_memory(&CreateOptions::default()).unwrap();

@@ -169,11 +169,14 @@ fn read(args: &Convert, session: &Session) -> Outcome {
     Ok(Answer::of(true))
 }
 
+/// What takes an attribute, or the reason why there is none.
+type Put<'p> = dyn FnMut(&str, Result<AttributeValue, String>) -> Outcome<()> + 'p;
+
 /// The attributes of an object, and the names of its dimensions.
 fn attributes(
     node: &Node,
     dimensions: Option<Vec<String>>,
-    put: &mut dyn FnMut(&str, Result<AttributeValue, String>) -> Outcome<()>,
+    put: &mut Put<'_>,
 ) -> Outcome<()> {
     for (name, value) in &node.attributes {
         put(name, attribute(value))?;

@@ -9,6 +9,7 @@ use crate::chunks::{Chunks, Place};
 use crate::model::VirtualArray;
 
 /// What became of the elements.
+#[derive(Clone, Copy)]
 pub(super) enum Inlined {
     /// They are in the array, and take so many bytes.
     Bytes(u64),

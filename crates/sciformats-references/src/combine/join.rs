@@ -26,7 +26,7 @@ pub(super) fn join(
     let pieces = pairs(all.files.iter(), path)?;
     let Some((first, _)) = pieces.first() else { return Err("there are no files".into()) };
     match joined(&pieces, along, options)? {
-        Joined::Done(array, treatment) => Ok((array, treatment)),
+        Joined::Done(array, treatment) => Ok((*array, treatment)),
         Joined::Again(reason) => {
             // The existing references do not contain what is needed, so their files are looked at again.
             let Origin::Existing(existing, _) = first.piece.origin else {
@@ -46,7 +46,7 @@ pub(super) fn join(
                 ));
             }
             match joined(&whole, along, options)? {
-                Joined::Done(array, treatment) => Ok((array, treatment)),
+                Joined::Done(array, treatment) => Ok((*array, treatment)),
                 Joined::Again(reason) => Err(reason),
             }
         }
@@ -71,7 +71,7 @@ fn pairs<'s, 'a: 's>(
 }
 
 enum Joined {
-    Done(VirtualArray, Treatment),
+    Done(Box<VirtualArray>, Treatment),
     /// Existing references do not contain the elements.
     Again(String),
 }
@@ -108,7 +108,7 @@ fn joined(pieces: &[Pair<'_, '_>], along: &str, options: &Options) -> Result<Joi
         None => match ranges(pieces, axis, &mut whole, options.inline) {
             Ok(()) => {
                 let chunks = whole.chunks.len();
-                return Ok(Joined::Done(whole, Treatment::Referenced { chunks }));
+                return Ok(Joined::Done(Box::new(whole), Treatment::Referenced { chunks }));
             }
             Err(reason) => reason,
         },
@@ -125,7 +125,7 @@ fn joined(pieces: &[Pair<'_, '_>], along: &str, options: &Options) -> Result<Joi
 
 fn finished(done: Inlined, array: VirtualArray, reason: String) -> Result<Joined, String> {
     Ok(match done {
-        Inlined::Bytes(bytes) => Joined::Done(array, Treatment::Inlined { bytes, reason }),
+        Inlined::Bytes(bytes) => Joined::Done(Box::new(array), Treatment::Inlined { bytes, reason }),
         Inlined::Elsewhere => Joined::Again(reason),
     })
 }
@@ -160,7 +160,7 @@ fn constant(start: &Scanned<'_>, first: &VirtualArray, others: &[Pair<'_, '_>]) 
         }
         None => Treatment::Referenced { chunks: array.chunks.len() },
     };
-    Ok(Joined::Done(array, treatment))
+    Ok(Joined::Done(Box::new(array), treatment))
 }
 
 /// The first array with the length of all of them, and without chunks that are right.

@@ -48,13 +48,13 @@ impl Store {
             return Err(Error::unsupported(format!("{what}; stores of Zarr 3 are read")));
         }
         let mut nodes = Vec::new();
-        walk(folder, String::new(), 0, &mut nodes)?;
+        walk(folder, "", 0, &mut nodes)?;
         nodes.sort_by(|a: &Node, b: &Node| a.path.cmp(&b.path));
         Ok(Self { nodes })
     }
 }
 
-fn walk(folder: &Path, path: String, depth: usize, nodes: &mut Vec<Node>) -> Result<()> {
+fn walk(folder: &Path, path: &str, depth: usize, nodes: &mut Vec<Node>) -> Result<()> {
     if depth > DEEPEST {
         return Err(Error::unsupported(format!("groups that are nested more than {DEEPEST} levels deep")));
     }
@@ -73,7 +73,7 @@ fn walk(folder: &Path, path: String, depth: usize, nodes: &mut Vec<Node>) -> Res
         return Err(Error::unsupported(format!("{} that is not of version 3", place.display())));
     }
     let attributes = json.get("attributes").and_then(Value::as_object).cloned().unwrap_or_default();
-    let shown = if path.is_empty() { "/".to_owned() } else { path.clone() };
+    let shown = if path.is_empty() { "/".to_owned() } else { path.to_owned() };
     if json.get("node_type").and_then(Value::as_str) == Some("array") {
         let array = parse(&json).map(|described| StoredArray { folder: folder.to_owned(), described });
         nodes.push(Node { path: shown, attributes, array: Some(array) });
@@ -86,7 +86,7 @@ fn walk(folder: &Path, path: String, depth: usize, nodes: &mut Vec<Node>) -> Res
         let inside = entry.path();
         let real = entry.file_type().is_ok_and(|kind| kind.is_dir());
         if let (true, Some(name)) = (real && inside.join(METADATA).is_file(), entry.file_name().to_str()) {
-            walk(&inside, format!("{path}/{name}"), depth + 1, nodes)?;
+            walk(&inside, &format!("{path}/{name}"), depth + 1, nodes)?;
         }
     }
     Ok(())

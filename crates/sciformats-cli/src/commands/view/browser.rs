@@ -436,7 +436,7 @@ impl Browser {
         // are reached with Tab as well.
         let table =
             opens && self.tree.known(&file, at).is_some_and(|known| known.kind == sciformats::Kind::Array);
-        if self.details.shape.is_some() && !(table && !open) {
+        if self.details.shape.is_some() && (open || !table) {
             self.focus = Focus::Object;
         } else if open && toggle {
             self.tree.close(at);
