@@ -9,8 +9,6 @@
 )]
 
 use crate::arbitrary;
-use crate::array;
-use crate::recorded;
 
 #[test]
 fn arbitrary_steps_leave_what_was_meant_and_nothing_belongs_to_two() {

@@ -173,11 +173,7 @@ fn read(args: &Convert, session: &Session) -> Outcome {
 type Put<'p> = dyn FnMut(&str, Result<AttributeValue, String>) -> Outcome<()> + 'p;
 
 /// The attributes of an object, and the names of its dimensions.
-fn attributes(
-    node: &Node,
-    dimensions: Option<Vec<String>>,
-    put: &mut Put<'_>,
-) -> Outcome<()> {
+fn attributes(node: &Node, dimensions: Option<Vec<String>>, put: &mut Put<'_>) -> Outcome<()> {
     for (name, value) in &node.attributes {
         put(name, attribute(value))?;
     }
