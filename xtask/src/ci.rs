@@ -6,7 +6,9 @@ use std::time::{Duration, Instant};
 use crate::args::Args;
 use crate::counts::Counts;
 use crate::sh::Result;
-use crate::{TASKS, book, conform, fixtures, lint, mpi, msrv, mutate, reliability, test, tidy, weight, wheel};
+use crate::{
+    TASKS, book, conform, fixtures, lint, mpi, msrv, mutate, reliability, test, tidy, weight, wheel,
+};
 
 /// The number of damaged fixtures per format, which is enough to find a gross fault.
 const MUTANTS: u64 = 300;

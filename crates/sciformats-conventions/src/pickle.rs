@@ -381,7 +381,9 @@ fn element(item: &Item) -> Result<Option<String>> {
         Item::Nothing => Ok(None),
         Item::Number(number) if number.is_nan() => Ok(None),
         // The missing values of pandas, and the missing date.
-        Item::Object(class, _) if matches!(class.as_str(), "NA" | "NaT" | "NAType" | "_nat_unpickle") => Ok(None),
+        Item::Object(class, _) if matches!(class.as_str(), "NA" | "NaT" | "NAType" | "_nat_unpickle") => {
+            Ok(None)
+        }
         other => name(other).map(Some).ok_or_else(|| {
             let what = match other {
                 Item::Object(class, _) => format!("of the class {class}"),
