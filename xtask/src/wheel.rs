@@ -164,7 +164,7 @@ fn pytest(python: &Python, tests: &Path) -> Command {
 }
 
 /// The suites that take minutes, which only run in the nightly workflow.
-const SLOW: [&str; 2] = ["dask", "mutants"];
+const SLOW: [&str; 1] = ["dask"];
 
 /// Runs all test suites except for some.
 fn test_all_but(python: &Python, left_out: &[&str]) -> Result {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pathlib
 import random
 
@@ -10,7 +11,8 @@ import pytest
 import sciformats
 from sciformats import errors, h5
 
-COUNT = 5_000
+#: How many files each interface reads.
+COUNT = int(os.environ.get("SCIFORMATS_MUTANTS", "5000"))
 
 #: Exceptions that a damaged file may cause: those of this package, those for paths that do not exist, those of the system, and
 #: `ValueError` for a call that an object does not support after damage has changed its kind.
