@@ -97,7 +97,7 @@ mod tests {
         beside.add("c", Found::Unreadable("answers 500".into()));
         assert_eq!(beside.lend("a").unwrap().unwrap().size(), 2);
         assert!(beside.lend("b").unwrap().is_none());
-        assert!(beside.lend("c").unwrap_err().to_string().contains("answers 500"));
+        assert!(beside.lend("c").err().unwrap().to_string().contains("answers 500"));
         assert!(beside.take_wanted().is_empty());
     }
 }
