@@ -1,6 +1,6 @@
 //! Files that name other files: a request says which ones it needs, and the caller lends them.
 
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test fails by panicking")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::path::Path;
 
