@@ -236,7 +236,7 @@ impl Numbers {
     /// Returns the number of bytes of the values that a number of stored bytes has.
     pub fn decoded_size(&self, stored: usize) -> usize {
         let size = |element: &ElementType| element.size().map_or(1, bound::addressable).max(1);
-        bound::product(stored.checked_div(size(&self.from)).unwrap_or(0), size(self.element()))
+        bound::product(stored / size(&self.from), size(self.element()))
     }
 
     /// As [`decode`](Self::decode), into a place that has exactly the [size](Self::decoded_size) of the values.
