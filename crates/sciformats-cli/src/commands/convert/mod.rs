@@ -29,11 +29,11 @@ pub(super) use repack::run as repack;
 const SHOWN: usize = 20;
 
 pub(super) fn run(args: &Convert, session: &Session) -> Outcome {
-    #[cfg(feature = "tables")]
-    if let Some(answer) = super::tables::convert::run(args, session)? {
+    if let Some(answer) = super::zarr::run(args, session)? {
         return Ok(answer);
     }
-    if let Some(answer) = super::zarr::run(args, session)? {
+    #[cfg(feature = "tables")]
+    if let Some(answer) = super::tables::convert::run(args, session)? {
         return Ok(answer);
     }
     let Files { input, output, .. } = &args.files;
