@@ -144,9 +144,8 @@ def split(folder):
     out = os.path.join(folder, "all.json")
     run("combine", *paths, "-o", out, "--split")
     for group, unit, values in [("run1", "K", numpy.concatenate(wanted[:2])), ("run2", "degC", wanted[2])]:
-        found = xarray.open_dataset(
-            out, engine="kerchunk", open_dataset_options={"group": group, "decode_times": False, "consolidated": False}
-        )
+        options = {"group": group, "decode_times": False}
+        found = xarray.open_dataset(out, engine="kerchunk", open_dataset_options=options)
         assert found["heat"].attrs["units"] == unit and numpy.array_equal(found["heat"].values, values), found
 
 
