@@ -81,12 +81,13 @@ fn anndata_have_frames_and_matrices() {
 #[test]
 #[cfg(feature = "blosc2")]
 fn metalayers_are_attributes() {
-    use sciformats_conventions::sciformats::cframe::Value;
-    use sciformats_conventions::sciformats::memory::{Memory, array};
-    use sciformats_conventions::sciformats::{File, Format};
+    use sciformats_conventions::sciformats::cframe::{Array, ArrayParams, Value};
     use sciformats_conventions::write::NetCdfCopy;
 
-    let mut tree = Memory::single(Format::Blosc2, array::<i16>(&[2, 3], &[1, 2, 3, 4, 5, 6]));
+    let dir = tempfile::tempdir().unwrap();
+    let frame = dir.path().join("t.b2nd");
+    let mut made = Array::create(&frame, &ArrayParams::of::<i16>(&[0, 3]).unwrap()).unwrap();
+    made.append(0, &[1i16, 2, 3, 4, 5, 6]).unwrap();
     let text = |text: &str| Value::Text(text.to_owned());
     let list = |values: &[i128]| Value::List(values.iter().map(|&value| Value::Int(value)).collect());
     for (name, value) in [
@@ -97,15 +98,14 @@ fn metalayers_are_attributes() {
         ("levels", list(&[1000, 850])),
         ("ratio", Value::Float(0.1)),
     ] {
-        let bytes = value.to_msgpack().unwrap();
-        let root = sciformats_conventions::sciformats::Source::root(&tree);
-        tree.attribute(root, &format!("vlmeta:{name}"), array::<u8>(&[bytes.len() as u64], &bytes));
+        made.schunk_mut().set_vlmeta_value(name, &value).unwrap();
     }
-    let data = Dataset::new(File::from(tree));
+    made.commit().unwrap();
+    drop(made);
+    let data = Dataset::open(&frame).unwrap();
     let variable = data.variable("/").unwrap();
     assert_eq!((variable.units.as_deref(), variable.long_name.as_deref()), (Some("K"), Some("temperature")));
     assert_eq!(variable.dimensions[1].name.as_deref(), Some("lon"));
-    let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("t.nc");
     let copy = NetCdfCopy::new(&data, &|_| true).unwrap();
     assert_eq!(copy.losses(), []);

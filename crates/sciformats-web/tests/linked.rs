@@ -117,13 +117,13 @@ fn write(folder: &Path) -> hdf5_pure::Result<()> {
     let mut main = create("main.h5")?;
     let part = Slab::all(&[3])?;
     let third = |at| Slab::new(&[9], [(at..at + 3).into()]);
-    main.dataset("week")
-        .shape([9])
-        .fill(-1.0)
-        .map("days/monday.h5", "/t", &part, &third(0)?)
-        .map("days/tuesday.h5", "/t", &part, &third(3)?)
-        .map("days/wednesday.h5", "/t", &part, &third(6)?)
-        .create::<f64>()?;
+    for (name, days) in [("week", &["monday", "tuesday"][..]), ("gap", &["monday", "tuesday", "wednesday"])] {
+        let mut made = main.dataset(name).shape([9]).fill(-1.0);
+        for (at, day) in (0..).step_by(3).zip(days) {
+            made = made.map(&format!("days/{day}.h5"), "/t", &part, &third(at)?);
+        }
+        made.create::<f64>()?;
+    }
     main.dataset("raw").shape([3]).external([("raw.bin", 0, None)]).create::<u8>()?;
     main.root().external_link("monday", "days/monday.h5", "/t")?;
     main.root().external_link("broken", "broken.h5", "/t")?;
@@ -139,10 +139,14 @@ fn files_that_hdf5_names_are_lent() {
     for way in [Way::Whole, Way::Ranges] {
         let mut page = Page::new(temporary.path(), way);
         let main = page.open("main.h5");
+        // Elements whose source is missing are an error, and not fill values.
+        let gap = page.values(main, "/gap").unwrap_err();
+        assert!(gap.contains("days/wednesday.h5") && gap.contains("does not exist"), "{way:?}: {gap}");
         let week = page.values(main, "/week").unwrap();
         assert_eq!(week, "[1.0,2.0,3.0,4.0,5.0,6.0,-1.0,-1.0,-1.0]", "{way:?}");
-        // All days are asked for at once. The one that is not there may be beside the file, if it was moved.
-        let days = ["days/monday.h5", "days/tuesday.h5", "days/wednesday.h5"];
+        // The days that the links did not need are asked for at once. The one that is not there may be beside the file, if it was
+        // moved.
+        let days = ["days/tuesday.h5", "days/wednesday.h5"];
         assert!(page.asked.iter().any(|names| names == &days), "{way:?}: {:?}", page.asked);
         assert!(page.asked.contains(&vec!["wednesday.h5".to_owned()]), "{way:?}: {:?}", page.asked);
         assert_eq!(page.values(main, "/raw").unwrap(), "[7,8,9]", "{way:?}");

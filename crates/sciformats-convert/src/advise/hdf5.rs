@@ -11,7 +11,7 @@ use hdf5_pure::{Dataset, Node};
 use sciformats_core::{Range, ReadAt, Slab, bound};
 
 use super::replay::counting;
-use super::sample::{Sampled, best, sample};
+use super::sample::{Sampled, best, part, sample};
 use super::shape::{balanced, bytes, maps};
 use super::{
     Advice, Cost, DatasetFacts, Finding, Opener, Options, Plan, Profile, Replayed, Structures, rules,
@@ -277,13 +277,11 @@ fn sampled(look: &mut Look, options: &Options) -> Result<()> {
         let Some(known) = look.datasets.get_mut(at).filter(|known| movable(known)) else { continue };
         let sides = known.facts.planned_chunks.clone().or_else(|| known.facts.chunks.clone());
         let sides = sides.unwrap_or_else(|| balanced(&known.facts.shape, known.facts.element, 1 << 20, None));
-        let mut found = sample(&known.dataset, &sides, options)?;
-        if found.count == 0
-            && let Some(own) = known.facts.chunks.clone()
-        {
-            // Boxes of the new shape touch too many chunks, so the old shape has to tell.
-            found = sample(&known.dataset, &own, options)?;
-        }
+        let sides = match &known.facts.chunks {
+            Some(chunks) => part(&sides, chunks),
+            None => sides,
+        };
+        let found = sample(&known.dataset, &sides, options)?;
         let best = best(&found.candidates, options.profile).cloned();
         let stored = found.candidates.iter().find(|candidate| candidate.filter == "as stored").cloned();
         if let Some(best) = best {

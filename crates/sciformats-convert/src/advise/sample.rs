@@ -14,7 +14,7 @@ use sciformats::{Error, Result};
 
 /// The largest number of bytes of the samples of a dataset.
 const MOST: u64 = 32 << 20;
-/// The largest number of stored chunks that one sample may touch.
+/// The largest number of stored chunks that one sample touches.
 const TOUCHED: u64 = 512;
 
 /// What the samples of a dataset tell.
@@ -38,6 +38,20 @@ const CANDIDATES: [(&str, Option<u32>, bool); 6] = [
     ("lz4", None, false),
     ("lzf", None, false),
 ];
+
+/// Cuts a box to a part that touches at most [`TOUCHED`] chunks, along its slowest dimensions.
+pub(super) fn part(sides: &[u64], chunk: &[u64]) -> Vec<u64> {
+    let count = |(side, chunk): (&u64, &u64)| side.div_ceil((*chunk).max(1));
+    let mut touched = sides.iter().zip(chunk).map(count).fold(1, bound::product);
+    let mut part = sides.to_vec();
+    for (side, chunk) in part.iter_mut().zip(chunk) {
+        let own = count((side, chunk)).max(1);
+        let kept = (own / touched.div_ceil(TOUCHED).max(1)).max(1);
+        *side = (*side).min(bound::product(kept, *chunk));
+        touched = bound::product(touched / own, kept);
+    }
+    part
+}
 
 /// Takes samples of a dataset in boxes of these sides, and encodes them.
 ///
@@ -118,13 +132,6 @@ fn places(dataset: &Dataset, sides: &[u64], most: u64) -> Result<Vec<Slab>> {
             Ok(ControlFlow::Continue(()))
         })?;
         let step = (count / most).max(1);
-        let touched = sides
-            .iter()
-            .zip(&chunked.dimensions)
-            .fold(1u64, |all, (a, b)| bound::product(all, a.div_ceil((*b).max(1))));
-        if touched > TOUCHED {
-            return Ok(found);
-        }
         let mut number = 0u64;
         dataset.for_each_chunk(&Slab::all(shape)?, &mut |chunk| {
             if number % step == step / 2 {
