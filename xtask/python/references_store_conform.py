@@ -168,7 +168,13 @@ if __name__ == "__main__":
         "written in chunks without compression": lambda folder: written(folder, "--chunks", "2,5", "--filter", "none"),
         "written with gzip": lambda folder: written(folder, "--filter", "gzip", "--level", "9"),
         "written in shards": lambda folder: written(folder, "--shards", "1000,1000"),
+        "read": lambda folder: read(folder),
+        "read, without compression": lambda folder: read(folder, compressors=None),
+        "read, gzip": lambda folder: read(folder, compressors=zarr.codecs.GzipCodec()),
+        "read, zstd with a checksum": lambda folder: read(folder, compressors=[zarr.codecs.ZstdCodec(checksum=True), zarr.codecs.Crc32cCodec()]),
         "read, big-endian": big,
+        "read, shards": lambda folder: read(folder, sharded=True),
+        "refused": refused,
     }
     for case, work in cases.items():
         with tempfile.TemporaryDirectory(dir=sys.argv[2]) as folder:
