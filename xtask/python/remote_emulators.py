@@ -1,7 +1,9 @@
-"""Stores that are neither S3 nor a web server: Azurite, which is Microsoft's own emulator of Azure Blob Storage, and an emulator of
-Google Cloud Storage. What the program writes there, the clients of the two companies read, and the other way round."""
+"""Stores that are neither S3 nor a web server: Azurite, which is Microsoft's own emulator of Azure Blob Storage, and a server with
+the requests of Google Cloud Storage. What the program writes there, other clients read, and the other way round."""
 
 import contextlib
+import json
+import logging
 import os
 import pathlib
 import shutil
@@ -9,6 +11,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 AZURITE = "azurite@3.35.0"
@@ -59,7 +62,7 @@ def azurite():
 
 
 class Store:
-    """A store: its scheme, the environment of the program, and the client of its maker."""
+    """A store: its scheme, the environment of the program, and another client of it."""
 
     def __init__(self, scheme, environment, put, get, names):
         self.scheme, self.environment, self.put, self.get, self.names = scheme, environment, put, get, names
@@ -87,23 +90,42 @@ def azure():
 
 @contextlib.contextmanager
 def google():
-    from google.auth.credentials import AnonymousCredentials
-    from google.cloud import storage
+    """Google's interface of XML is the one of S3 apart from how requests are signed, so that moto's server of S3 answers them, once
+    the signature, here an empty one, is taken away. (The emulators of Google Cloud Storage on PyPI know only its interface of JSON.)"""
+    import boto3
+    from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
+    from werkzeug.serving import make_server
 
-    port = free_port()
-    program = pathlib.Path(sys.prefix) / "bin" / "gcp-storage-emulator"
-    command = [program, "start", "--host", "127.0.0.1", "--port", str(port), "--in-memory", "--default-bucket", BUCKET]
-    with running([*map(str, command)], port):
-        endpoint = f"http://127.0.0.1:{port}"
-        client = storage.Client("test", AnonymousCredentials(), client_options={"api_endpoint": endpoint})
-        bucket = client.bucket(BUCKET)
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)
+    inner = DomainDispatcherApplication(create_backend_app)
+
+    def unsigned(environment, start):
+        if environment.get("HTTP_AUTHORIZATION", "").startswith("Bearer"):
+            del environment["HTTP_AUTHORIZATION"]
+        return inner(environment, start)
+
+    server = make_server("127.0.0.1", 0, unsigned, threaded=True)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        endpoint = f"http://127.0.0.1:{server.server_port}"
+        client = boto3.client(
+            "s3", endpoint_url=endpoint, region_name="us-east-1", aws_access_key_id="any", aws_secret_access_key="any",
+        )
+        client.create_bucket(Bucket=BUCKET, ACL="public-read-write")
+        account = {
+            "private_key": "any", "private_key_id": "any", "client_email": "any", "disable_oauth": True, "gcs_base_url": endpoint,
+        }
         yield Store(
             "gs",
-            {"GOOGLE_BASE_URL": endpoint, "GOOGLE_SKIP_SIGNATURE": "true", "GOOGLE_ALLOW_HTTP": "true"},
-            lambda name, data: bucket.blob(name).upload_from_string(data),
-            lambda name: bucket.blob(name).download_as_bytes(),
-            lambda: [blob.name for blob in client.list_blobs(BUCKET)],
+            {"GOOGLE_SERVICE_ACCOUNT_KEY": json.dumps(account), "GOOGLE_ALLOW_HTTP": "true"},
+            lambda name, data: client.put_object(Bucket=BUCKET, Key=name, Body=data, ACL="public-read"),
+            lambda name: client.get_object(Bucket=BUCKET, Key=name)["Body"].read(),
+            lambda: [found["Key"] for found in client.list_objects_v2(Bucket=BUCKET).get("Contents", [])],
         )
+    finally:
+        server.shutdown()
+        thread.join()
 
 
 if __name__ == "__main__":
