@@ -74,6 +74,14 @@ pub(crate) fn root() -> PathBuf {
 pub(crate) fn cargo() -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(root());
+    // Cargo describes this package to this program. Passed on, the description reaches build scripts that read it, and what is
+    // built here would be built again by a cargo that is run by hand.
+    for (name, _) in std::env::vars_os() {
+        let told = ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_BIN_", "CARGO_CRATE_"];
+        if name.to_str().is_some_and(|name| told.iter().any(|start| name.starts_with(start))) {
+            command.env_remove(&name);
+        }
+    }
     command
 }
 
