@@ -124,6 +124,7 @@ fn described(
         chunk_shape,
         dtype,
         fill,
+        marked: false,
         columns: false,
         filters: Vec::new(),
         attributes: Map::new(),
