@@ -1,6 +1,6 @@
 //! The repository.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::io::BufRead;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -33,7 +33,7 @@ pub async fn written(input: impl BufRead, folder: &Path) -> Result<(), String> {
     }
     let places = files.iter().map(Place::of).collect::<Result<Vec<_>, _>>()?;
     let storage = new_local_filesystem_storage(folder).await.map_err(said)?;
-    let repository = Repository::create(storage).config(config).execute().await.map_err(said)?;
+    let repository = Repository::create(Some(config), storage, HashMap::new(), None, true).await.map_err(said)?;
     // Readers find the places of the files in the configuration.
     repository.save_config().await.map_err(said)?;
     let session = repository.writable_session("main").await.map_err(said)?;
@@ -146,7 +146,7 @@ fn store_of(prefix: &str) -> Result<ObjectStoreConfig, String> {
             })
         }
         #[cfg(feature = "gcs")]
-        "gs" | "gcs" => Ok(ObjectStoreConfig::Gcs(std::collections::HashMap::new())),
+        "gs" | "gcs" => Ok(ObjectStoreConfig::Gcs(HashMap::new())),
         #[cfg(feature = "azure")]
         "az" | "azure" | "abfs" => {
             let account = variable("AZURE_STORAGE_ACCOUNT_NAME").map(|name| ("account".to_owned(), name));

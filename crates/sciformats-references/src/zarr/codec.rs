@@ -154,7 +154,7 @@ mod tests {
         use sciformats::cframe::{self, Codec as Compressor, Filter, Params};
 
         let values: Vec<u8> = (0..4000u32).flat_map(|n| (n / 7).to_le_bytes()).collect();
-        for compressor in [Compressor::BLOSC_LZ, Compressor::Lz4, Compressor::Lz4Hc, Compressor::Zlib] {
+        for compressor in [Compressor::BloscLz, Compressor::Lz4, Compressor::Lz4Hc, Compressor::Zlib] {
             for filter in [Filter::NONE, Filter::SHUFFLE, Filter::BITSHUFFLE] {
                 let params = Params::new(4).with_codec(compressor).with_filters(&[filter]).unwrap();
                 let stored = cframe::compress(&values, &params.with_blosc1()).unwrap();

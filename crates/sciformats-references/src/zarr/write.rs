@@ -180,6 +180,7 @@ impl Writer<'_> {
                 json!({"name": "zstd", "configuration": {"level": level, "checksum": false}})
             }
             Codec::Crc32c => json!({"name": "crc32c"}),
+            Codec::Blosc => json!({"name": "blosc"}),
         });
         std::iter::once(first).chain(second).collect()
     }
