@@ -2,9 +2,9 @@
 
 A server on the loopback, which `cargo xtask remote` starts, counts requests and bytes, and waits before each answer. The same
 files are read by the program of this project and by the others over fsspec with its block cache, as xarray uses it, and by the
-tools of HDF5 with the driver ROS3, which h5py's wheel does not contain. Then the
-program reads from servers that others wrote: nginx, and moto's server of S3. Prints a table; fails when an answer is wrong or
-the program takes more requests, batches, bytes or time than it may.
+tools of HDF5 with the driver ROS3, which h5py's wheel does not contain. Then the program reads from servers that others wrote, and
+writes into them: nginx, moto's server of S3, and those of `remote_emulators.py`. Prints a table; fails when an answer is wrong or the
+program takes more requests, batches, bytes or time than it may.
 
 usage: remote_conform.py PROGRAM FOLDER URL [--only REGEX]
 """
@@ -35,6 +35,7 @@ import pyfive
 from moto.server import ThreadedMotoServer
 
 import debian
+import remote_emulators
 
 MIB = 1 << 20
 
@@ -543,6 +544,61 @@ def from_s3(bench, folder):
         server.stop()
 
 
+def from_store(bench, folder, service, store):
+    """The program reads from another store what a client put there, and writes into it what the client reads: a file of one request
+    and one of several parts; an existing object stays what it is."""
+    def program(*arguments):
+        done = subprocess.run([bench.program, "--quiet", *arguments], capture_output=True, timeout=PATIENCE,
+                              env={**os.environ, **store.environment})
+        return done.returncode, done.stdout, done.stderr.decode()
+
+    def good(*arguments):
+        status, text, error = program(*arguments)
+        if status:
+            raise RuntimeError(f"{arguments}: {error}")
+        return text
+
+    root, path = f"{store.scheme}://{remote_emulators.BUCKET}", "/group 11/data 4"
+    near, small = os.path.join(folder, "latest.h5"), os.path.join(folder, "array.b2nd")
+    with h5py.File(near) as file:
+        expected = file[path][()].tobytes()
+
+    def read():
+        with open(near, "rb") as file:
+            store.put("a folder/latest.h5", file.read())
+        if good("cat", "--format", "raw", f"{root}/a folder/latest.h5", path) != expected:
+            raise RuntimeError("another answer than that of h5py")
+        status, _, error = program("info", f"{root}/missing.h5")
+        if not status or "no such file" not in error:
+            raise RuntimeError(f"a missing object is told by: {error}")
+        return expected
+
+    def written():
+        for name in (near, small):
+            address = f"{root}/made/{os.path.basename(name)}"
+            good("repack", name, address)
+            good("diff", name, address)
+            if os.path.getsize(name) < 9 * MIB and name == near:
+                raise RuntimeError("the file is too small for several parts")
+        made = os.path.join(folder, "from-store.h5")
+        with open(made, "wb") as file:
+            file.write(store.get("made/latest.h5"))
+        with h5py.File(made) as file:
+            if file[path][()].tobytes() != expected:
+                raise RuntimeError("h5py reads other elements")
+        before = store.get("made/array.b2nd")
+        status, _, error = program("repack", near, f"{root}/made/array.b2nd")
+        if status != 2 or "exists already" not in error or store.get("made/array.b2nd") != before:
+            raise RuntimeError(f"an existing object is told by: {error}")
+        if sorted(store.names()) != ["a folder/latest.h5", "made/array.b2nd", "made/latest.h5"]:
+            raise RuntimeError(f"the store has {store.names()}")
+        return before
+
+    for what, work in ((f"{service}: one dataset of latest.h5", read), (f"{service}: latest.h5 packed anew into the store", written)):
+        if bench.row(what, "sciformats", work, counted=False) is None:
+            bench.failures.append(f"{what}: no answer")
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("program")
@@ -607,6 +663,15 @@ def main():
         from_nginx(bench, arguments.folder)
     if re.search(arguments.only, "s3://"):
         from_s3(bench, arguments.folder)
+    if re.search(arguments.only, "gs://"):
+        with remote_emulators.google() as store:
+            from_store(bench, arguments.folder, "gs://", store)
+    if re.search(arguments.only, "az://"):
+        if remote_emulators.azurite():
+            with remote_emulators.azure() as store:
+                from_store(bench, arguments.folder, "az://", store)
+        else:
+            print("az:// is left out: Azurite needs node and npm", file=sys.stderr)
 
     for failure in bench.failures:
         print("FAILED", failure)

@@ -160,8 +160,13 @@ pub(crate) fn complain(text: &str) {
 
 /// Describes what happened, where and why, and what to do about it if something helps.
 pub(crate) fn explain(path: &Path, error: &Error) -> String {
-    let none = matches!(error, Error::NotThisFormat { .. });
-    if let Some((what, step)) = strange::named(path).filter(|_| none || path.is_dir()) {
+    let none = match error {
+        Error::NotThisFormat { .. } => true,
+        // What a folder is says more than that it is no file.
+        Error::Io { source, .. } => source.kind() == io::ErrorKind::IsADirectory,
+        _ => false,
+    };
+    if let Some((what, step)) = strange::named(path).filter(|_| none) {
         return strange::told(path, &what, &step);
     }
     let text = match error {

@@ -9,11 +9,17 @@ use sciformats::Foreign;
 /// Returns what a file is that has none of our formats, and the next step; `None` if it is unknown.
 pub(crate) fn named(path: &Path) -> Option<(String, String)> {
     if path.is_dir() {
-        let marks = ["zarr.json", ".zgroup", ".zarray", ".zmetadata"];
-        let zarr = marks.iter().any(|mark| path.join(mark).is_file());
-        return zarr.then(|| {
-            ("a folder of Zarr".to_owned(), "Python's zarr or xarray.open_zarr reads it".to_owned())
-        });
+        let has = |mark: &str| path.join(mark).is_file();
+        let step = match () {
+            () if has("zarr.json") => {
+                format!("`sciformats convert {} out.h5` makes an HDF5 file of it", path.display())
+            }
+            () if [".zgroup", ".zarray", ".zmetadata"].into_iter().any(has) => {
+                "Python's zarr or xarray.open_zarr reads it".to_owned()
+            }
+            () => return None,
+        };
+        return Some(("a folder of Zarr".to_owned(), step));
     }
     let mut head = Vec::new();
     fs::File::open(path).ok()?.take(Foreign::HEAD).read_to_end(&mut head).ok()?;
@@ -48,7 +54,11 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         assert_eq!(named(dir.path()), None);
         fs::write(dir.path().join(".zgroup"), "{}").unwrap();
-        assert_eq!(named(dir.path()).unwrap().0, "a folder of Zarr");
+        let (what, step) = named(dir.path()).unwrap();
+        assert_eq!(what, "a folder of Zarr");
+        assert!(step.starts_with("Python's zarr"));
+        fs::write(dir.path().join("zarr.json"), "{}").unwrap();
+        assert!(named(dir.path()).unwrap().1.starts_with("`sciformats convert "));
         let file = dir.path().join("old.nc");
         fs::write(&file, b"CDF\x01\0\0\0\0").unwrap();
         assert!(named(&file).unwrap().1.contains(&format!("nccopy -k nc4 {}", file.display())));

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::io::Write;
 
 use sciformats::{AttributeValue, ElementType, Error, Format, Name};
-use sciformats_convert::sink::{self, Elements, Handle, New, Place};
+use sciformats_convert::sink::{self, Elements, Fit, Handle, New, Place};
 use sciformats_references::zarr::{self, Node, Store, WriteOptions};
 use sciformats_references::{Report, Treatment};
 use serde_json::Value;
@@ -97,8 +97,7 @@ fn tell(args: &Convert, objects: usize, lost: &[String], session: &Session) -> O
 
 fn read(args: &Convert, session: &Session) -> Outcome {
     let (input, output) = (&args.files.input, &args.files.output);
-    let store =
-        Store::open(input).map_err(|error| Failure::Input(format!("{}: {error}", input.display())))?;
+    let store = Store::open(input).map_err(|error| Failure::of(input, &error))?;
     let format = match args.to {
         None => Format::expected_of(output),
         Some(super::convert::args::Target::Format(format)) => Some(format),
@@ -112,13 +111,15 @@ fn read(args: &Convert, session: &Session) -> Outcome {
     };
     let mut lost = Vec::new();
     let failed = |error: Error| match error {
-        Error::Io { path: None, action: "decode a chunk", .. } => Failure::of(input, &error),
+        Error::Malformed { .. } | Error::LimitExceeded { .. } => Failure::of(input, &error),
+        Error::Io { path: Some(ref path), .. } if path.starts_with(input) => Failure::of(input, &error),
         Error::Usage { .. } => Failure::Usage(error.to_string()),
         Error::Unsupported { .. } => Failure::refused(input, &error),
         error => Failure::unwritten(output, &error),
     };
     let options =
         args.storage.options().with_threads(session.options().threads).with_limits(session.options().limits);
+    let rules = sink::rules(format).map_err(failed)?;
     let mut sink = sink::overwrite(output, format, &options).map_err(failed)?;
     let mut groups: HashMap<&str, Handle> = HashMap::new();
     for node in &store.nodes {
@@ -134,7 +135,16 @@ fn read(args: &Convert, session: &Session) -> Outcome {
         let new = match array {
             None => New::Group,
             Some(array) => {
-                let (info, limits) = (array.info(), session.options().limits);
+                let (mut info, limits) = (array.info(), session.options().limits);
+                match rules.element(&info.element) {
+                    Fit::Whole => {}
+                    // The same bytes under the name that the format has for them, such as HDF5's truth values.
+                    Fit::Alias(element) => info.element = element,
+                    Fit::Changed(_) | Fit::No => {
+                        lost.push(format!("{}: elements of type {}", node.path, info.element));
+                        continue;
+                    }
+                }
                 New::Array(Elements::new(info, move |slab, out| array.read(slab, &limits, out)))
             }
         };

@@ -3,6 +3,12 @@
 use std::io::{Read, Write};
 
 use sciformats::{Error, Result};
+use sciformats_core::{Fault, FaultKind};
+
+/// The error about a chunk that is not what its metadata say.
+pub(super) fn wrong(field: &'static str, what: &'static str) -> Error {
+    Fault::new(field, FaultKind::Rule(what)).at("chunk of Zarr", 0)
+}
 
 /// A codec of bytes. They are in the order of encoding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,36 +45,39 @@ impl Codec {
     /// Decodes bytes that become at most `most`.
     ///
     /// # Errors
-    /// `Unsupported` for Zstandard without the feature `zstd` and for Blosc without the feature `blosc2`, the errors of Blosc for its
-    /// chunks, and otherwise `Io` with what is wrong.
+    /// `Unsupported` for Zstandard without the feature `zstd` and for Blosc without the feature `blosc2`, and otherwise `Malformed` with
+    /// what is wrong.
     pub(super) fn decode(self, bytes: Vec<u8>, most: u64) -> Result<Vec<u8>> {
-        let wrong = |what: &str| Error::io("decode a chunk", std::io::Error::other(what));
-        let failed = |error| Error::io("decode a chunk", error);
+        let long = || wrong("bytes", "are more than the elements take");
         match self {
             Self::Gzip(_) => {
+                let failed = |_| wrong("bytes", "are not compressed with gzip");
                 let mut out = Vec::new();
                 // One byte more shows that there are more; a bound.
                 let mut decoder =
                     flate2::read::MultiGzDecoder::new(bytes.as_slice()).take(most.saturating_add(1));
                 decoder.read_to_end(&mut out).map_err(failed)?;
-                if out.len() as u64 > most { Err(wrong("it is longer than its elements")) } else { Ok(out) }
+                if out.len() as u64 > most { Err(long()) } else { Ok(out) }
             }
             #[cfg(feature = "zstd")]
             Self::Zstd(_) => {
+                let failed = |_| wrong("bytes", "are not compressed with Zstandard");
                 let mut out = Vec::new();
                 let decoder = zstd::stream::read::Decoder::new(bytes.as_slice()).map_err(failed)?;
                 decoder.take(most.saturating_add(1)).read_to_end(&mut out).map_err(failed)?; // a bound
-                if out.len() as u64 > most { Err(wrong("it is longer than its elements")) } else { Ok(out) }
+                if out.len() as u64 > most { Err(long()) } else { Ok(out) }
             }
             #[cfg(not(feature = "zstd"))]
             Self::Zstd(_) => Err(absent()),
             Self::Crc32c => {
                 let mut bytes = bytes;
                 let Some((rest, sum)) = bytes.split_last_chunk::<4>() else {
-                    return Err(wrong("it is shorter than its checksum"));
+                    return Err(wrong("checksum", "is missing"));
                 };
-                if crc32c(rest) != u32::from_le_bytes(*sum) {
-                    return Err(wrong("its checksum CRC-32C does not agree"));
+                let (stored, computed) = (u32::from_le_bytes(*sum).into(), crc32c(rest).into());
+                if stored != computed {
+                    let kind = FaultKind::Checksum { stored, computed };
+                    return Err(Fault::new("CRC-32C", kind).at("chunk of Zarr", 0));
                 }
                 let len = rest.len();
                 bytes.truncate(len);
@@ -83,7 +92,7 @@ impl Codec {
                 let options = cframe::OpenOptions::default().with_limits(limits).with_threads(1);
                 let declared = cframe::Chunk::new(&bytes)?.nbytes() as u64;
                 if declared > most {
-                    return Err(wrong("it is longer than its elements"));
+                    return Err(long());
                 }
                 cframe::decompress_with(&bytes, &options)
             }

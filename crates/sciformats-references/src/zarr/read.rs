@@ -4,9 +4,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use sciformats::{ArrayInfo, ElementType, Error, Limits, Result, Slab};
+use sciformats_core::{Fault, FaultKind};
 use serde_json::{Map, Value};
 
-use super::codec::Codec;
+use super::codec::{Codec, wrong};
 use super::metadata::{Described, parse};
 use super::{METADATA, io};
 use crate::chunks::Chunks;
@@ -39,7 +40,8 @@ impl Store {
     /// Reads the metadata of all groups and arrays in a folder. Links to other places of the disk are not followed.
     ///
     /// # Errors
-    /// `Io` if the folder cannot be read, and `Unsupported` if it is no store of Zarr 3, or is nested too deeply.
+    /// `Io` if the folder cannot be read, `Malformed` if metadata are not JSON, and `Unsupported` if it is no store of Zarr 3, or is
+    /// nested too deeply.
     pub fn open(folder: impl AsRef<Path>) -> Result<Self> {
         let folder = folder.as_ref();
         if !folder.join(METADATA).is_file() {
@@ -67,8 +69,10 @@ fn walk(folder: &Path, path: &str, depth: usize, nodes: &mut Vec<Node>) -> Resul
         )));
     }
     let text = fs::read(&place).map_err(|error| io("read", &place, error))?;
-    let json: Value = serde_json::from_slice(&text)
-        .map_err(|error| Error::unsupported(format!("{} that is not JSON ({error})", place.display())))?;
+    let json: Value = serde_json::from_slice(&text).map_err(|error| {
+        let at = offset(&text, error.line(), error.column());
+        Fault::new("text", FaultKind::Rule("is not JSON")).at("metadata of Zarr", at).in_file(&place, None)
+    })?;
     if json.get("zarr_format").and_then(Value::as_u64) != Some(3) {
         return Err(Error::unsupported(format!("{} that is not of version 3", place.display())));
     }
@@ -90,6 +94,13 @@ fn walk(folder: &Path, path: &str, depth: usize, nodes: &mut Vec<Node>) -> Resul
         }
     }
     Ok(())
+}
+
+/// Returns the offset of a column of a line; both are counted from 1.
+fn offset(text: &[u8], line: usize, column: usize) -> u64 {
+    let before = text.split_inclusive(|byte| *byte == b'\n').take(line.saturating_sub(1)); // a bound
+    let start: usize = before.map(<[u8]>::len).sum();
+    start.saturating_add(column.saturating_sub(1)).min(text.len()) as u64 // a bound
 }
 
 /// An array of a store.
@@ -127,7 +138,7 @@ impl StoredArray {
     /// Appends the canonical bytes of the selected elements. Each chunk is decoded once.
     ///
     /// # Errors
-    /// `Io` if a chunk cannot be read or decoded, and `LimitExceeded` if a chunk needs more memory than the limits permit.
+    /// `Io` if a chunk cannot be read, `Malformed` if it cannot be decoded, and `LimitExceeded` if a chunk needs more memory than the limits permit.
     pub fn read(&self, slab: &Slab, limits: &Limits, out: &mut Vec<u8>) -> Result<()> {
         if slab.is_empty() {
             return Ok(());
@@ -164,7 +175,8 @@ impl StoredArray {
             index.clear();
             touched.index(number, &mut index);
             index.iter_mut().zip(&spans).for_each(|(at, (first, _))| *at = at.saturating_add(*first)); // a bound: it is in the grid
-            let chunk = self.chunk(&index, elements, limits)?;
+            let chunk = self.chunk(&index, elements, limits);
+            let chunk = chunk.map_err(|error| error.in_file(&self.place_of(&self.file_of(&index)), None))?;
             self.place(&chunk, &index, slab, &mut target)?;
         }
         match target {
@@ -240,7 +252,7 @@ impl StoredArray {
         }
         let Some(width) = width else { return texts(&bytes, elements).map(Elements::Texts) };
         if bytes.len() as u64 != elements.checked_mul(width).ok_or_else(outside)? {
-            return Err(wrong("a chunk has another size than its elements"));
+            return Err(wrong("bytes", "are not as many as the elements take"));
         }
         if described.big {
             let each = match &described.element {
@@ -257,7 +269,7 @@ impl StoredArray {
         let Some((inner, end)) = &self.described.inner else { return self.file(index, limits) };
         let per: Vec<u64> =
             self.described.file_shape.iter().zip(inner).map(|(outer, inner)| outer / inner).collect();
-        let shard: Vec<u64> = index.iter().zip(&per).map(|(at, count)| at / count).collect();
+        let shard = self.file_of(index);
         let own: Vec<u64> = index.iter().zip(&per).map(|(at, count)| at % count).collect();
         let Some(mut bytes) = self.file(&shard, limits)? else { return Ok(None) };
         for codec in self.described.outer.iter().rev() {
@@ -267,7 +279,7 @@ impl StoredArray {
         let count = crate::extent::count(grid.grid()).map_err(Error::unsupported)?;
         let sums = self.described.index.iter().filter(|codec| **codec == Codec::Crc32c).count() as u64;
         let size = memory(count.checked_mul(16).and_then(|size| size.checked_add(sums.checked_mul(4)?)))?;
-        let short = || wrong("a shard is shorter than its index");
+        let short = || wrong("index of the shard", "is longer than the shard");
         let start = if *end { bytes.len().checked_sub(size).ok_or_else(short)? } else { 0 };
         let mut table = bytes.get(start..).and_then(|rest| rest.get(..size)).ok_or_else(short)?.to_vec();
         for codec in self.described.index.iter().rev() {
@@ -283,20 +295,37 @@ impl StoredArray {
         }
         let place = usize::try_from(offset).ok().zip(usize::try_from(length).ok());
         let found = place.and_then(|(offset, length)| bytes.get(offset..)?.get(..length));
-        found.map(|found| Some(found.to_vec())).ok_or_else(|| wrong("a chunk is outside of its shard"))
+        found
+            .map(|found| Some(found.to_vec()))
+            .ok_or_else(|| wrong("index of the shard", "names a chunk outside of the shard"))
     }
 
-    /// The bytes of a file of the array, if there is one.
-    fn file(&self, index: &[u64], limits: &Limits) -> Result<Option<Vec<u8>>> {
+    /// Returns the index of the file in which a chunk is.
+    fn file_of(&self, index: &[u64]) -> Vec<u64> {
+        match &self.described.inner {
+            None => index.to_vec(),
+            Some((inner, _)) => {
+                let files = self.described.file_shape.iter().zip(inner);
+                index.iter().zip(files).map(|(at, (outer, inner))| at / (outer / inner).max(1)).collect()
+            }
+        }
+    }
+
+    /// Returns the place of a file of the array.
+    fn place_of(&self, index: &[u64]) -> PathBuf {
         let parts: Vec<String> = index.iter().map(u64::to_string).collect();
         let separator = self.described.separator.to_string();
-        let key = match (self.described.prefixed, parts.is_empty()) {
+        self.folder.join(match (self.described.prefixed, parts.is_empty()) {
             (true, true) => "c".to_owned(),
             (true, false) => format!("c{separator}{}", parts.join(&separator)),
             (false, true) => "0".to_owned(),
             (false, false) => parts.join(&separator),
-        };
-        let place = self.folder.join(key);
+        })
+    }
+
+    /// The bytes of a file of the array, if there is one.
+    fn file(&self, index: &[u64], limits: &Limits) -> Result<Option<Vec<u8>>> {
+        let place = self.place_of(index);
         let size = match fs::metadata(&place) {
             Ok(data) => data.len(),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
@@ -357,10 +386,10 @@ impl Target {
 
 /// Texts in the form of the codec `vlen-utf8`.
 fn texts(bytes: &[u8], elements: u64) -> Result<Vec<Vec<u8>>> {
-    let short = || wrong("a chunk of texts ends early");
+    let short = || wrong("texts", "end early");
     let (count, mut rest) = bytes.split_first_chunk::<4>().ok_or_else(short)?;
     if u64::from(u32::from_le_bytes(*count)) != elements {
-        return Err(wrong("a chunk has another number of texts than elements"));
+        return Err(wrong("number of texts", "is not the number of elements"));
     }
     let mut all = Vec::new();
     for _ in 0..elements {
@@ -368,21 +397,17 @@ fn texts(bytes: &[u8], elements: u64) -> Result<Vec<Vec<u8>>> {
         let length = memory(Some(u32::from_le_bytes(*length).into()))?;
         let (text, after) = after.split_at_checked(length).ok_or_else(short)?;
         if std::str::from_utf8(text).is_err() {
-            return Err(wrong("a text is not UTF-8"));
+            return Err(wrong("text", "is not UTF-8"));
         }
         all.push(text.to_vec());
         rest = after;
     }
-    if rest.is_empty() { Ok(all) } else { Err(wrong("a chunk of texts has bytes that belong to none")) }
+    if rest.is_empty() { Ok(all) } else { Err(wrong("texts", "end before the chunk")) }
 }
 
 fn memory(size: Option<u64>) -> Result<usize> {
     let fits = size.and_then(|size| usize::try_from(size).ok());
     fits.ok_or_else(|| Error::unsupported("a part of a store of Zarr that is larger than memory"))
-}
-
-fn wrong(what: &str) -> Error {
-    Error::io("decode a chunk", std::io::Error::other(what.to_owned()))
 }
 
 fn outside() -> Error {
