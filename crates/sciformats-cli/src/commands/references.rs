@@ -45,7 +45,7 @@ pub(crate) struct References {
 
 pub(super) fn run(args: &References, session: &Session) -> Outcome {
     free(icechunk::place(&args.output), args.force)?;
-    let file = session.open_whole(&args.file)?;
+    let file = session.open_passing(&args.file)?;
     let mut options = Options::new(match &args.url {
         Some(url) => url.clone(),
         None => url(&file, &args.file)?,
