@@ -23,7 +23,9 @@ pub(crate) fn task(mut args: Args) -> Result {
             println!("SKIPPED Python 3.12 was not found");
             Counts { skipped: 1, ..Counts::default() }
         }
-        None => return Err(Failure::setup("Python 3.12 or newer was not found; set PYTHON to an interpreter")),
+        None => {
+            return Err(Failure::setup("Python 3.12 or newer was not found; set PYTHON to an interpreter"));
+        }
     };
     println!("{counts}");
     counts.verdict(optional)
@@ -43,7 +45,8 @@ fn icechunk(base: &PathBuf) -> Result<Counts> {
     run(cargo().args(["build", "--package", "sciformats-cli"]).current_dir(root()))?;
     let place = target.join("icechunk-run");
     std::fs::create_dir_all(&place).about(&place)?;
-    let program = |folder: PathBuf, name: &str| folder.join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
+    let program =
+        |folder: PathBuf, name: &str| folder.join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
     let mut script = python.script(&root().join("xtask").join("python").join("references_icechunk.py"));
     script.arg(program(target.join("debug"), "sciformats"));
     script.arg(program(built.join("debug"), "sciformats-icechunk")).arg(&place);

@@ -6,8 +6,7 @@ use std::sync::Arc;
 
 use anstream::adapter::StripBytes;
 use sciformats::options::Missing;
-use sciformats::storage::Access;
-use sciformats::{File, Limits, OpenOptions, Result};
+use sciformats::{Access, File, Limits, OpenOptions, Result};
 
 use crate::args::{Color, Global};
 use crate::failure::{Failure, Outcome, complain};

@@ -102,11 +102,14 @@ fn a_repository_is_told_all_chunks_with_the_time_of_the_file() {
 fn a_repository_that_fails_leaves_nothing_and_says_why() {
     let folder = tempfile::tempdir().unwrap();
     climate(&folder.path().join("climate.nc"));
-    for script in ["echo 'sciformats-icechunk: no room' >&2; exit 4", "cat > /dev/null; echo 'no room' >&2; exit 4"] {
+    for script in
+        ["echo 'sciformats-icechunk: no room' >&2; exit 4", "cat > /dev/null; echo 'no room' >&2; exit 4"]
+    {
         let program = stand_in(folder.path(), script);
         let said = program.stderr(4, &["references", "climate.nc", "-o", "icechunk:store"]);
         assert!(said.contains("no room"), "{said}");
-        let left: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        let left: Vec<_> =
+            fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         assert!(left.len() == 2, "{left:?}");
     }
 }

@@ -172,9 +172,9 @@ impl Chunks {
     /// Returns the number and the place of each stored chunk.
     pub fn iter(&self) -> impl Iterator<Item = (u64, Place<'_>)> {
         let inlined = self.bytes.iter().map(|bytes| (0, Place::Bytes(bytes)));
-        let ranges = self.ranges().map(|((number, file), (offset, length))| {
-            (number, Place::Range { file, offset, length })
-        });
+        let ranges = self
+            .ranges()
+            .map(|((number, file), (offset, length))| (number, Place::Range { file, offset, length }));
         inlined.chain(ranges)
     }
 
@@ -349,7 +349,8 @@ mod tests {
             Column::Steps { pieces, .. } => pieces.iter().map(Vec::len).sum::<usize>(),
             _ => 0,
         };
-        let all = bytes(&chunks.gaps) + bytes(&chunks.lengths) + bytes(&chunks.files) + bytes(&chunks.numbers);
+        let all =
+            bytes(&chunks.gaps) + bytes(&chunks.lengths) + bytes(&chunks.files) + bytes(&chunks.numbers);
         assert!(all < 4 * count as usize, "{all}");
         // A chunk that is the same in everything is a second one too.
         let again = 4999;
@@ -363,7 +364,10 @@ mod tests {
         (0..1000).for_each(|n| chunks.push(n, 4096 + n * 64, 64));
         assert!(matches!(chunks.numbers, Column::Counting { count: 1000 }));
         assert!(matches!(chunks.lengths, Column::Same { value: 64, count: 1000 }));
-        assert_eq!(chunks.iter().last(), Some((999, Place::Range { file: 0, offset: 4096 + 999 * 64, length: 64 })));
+        assert_eq!(
+            chunks.iter().last(),
+            Some((999, Place::Range { file: 0, offset: 4096 + 999 * 64, length: 64 }))
+        );
     }
 
     #[test]

@@ -73,7 +73,9 @@ fn encoded(path: &str) -> String {
     let mut out = String::new();
     for byte in path.bytes() {
         match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'.' | b'_' | b'~' => out.push(byte.into()),
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'.' | b'_' | b'~' => {
+                out.push(byte.into())
+            }
             // Writing to a String cannot fail.
             _ => _ = write!(out, "%{byte:02X}"),
         }
@@ -188,7 +190,9 @@ fn metadata(array: &VirtualArray) -> std::result::Result<Value, String> {
     let fill = match (&array.fill, &told.zero) {
         (Value::Null, zero) => zero.clone(),
         // The fill value of floating-point numbers may be a whole number.
-        (fill, Value::Number(zero)) if zero.is_f64() => fill.as_f64().map_or_else(|| fill.clone(), Value::from),
+        (fill, Value::Number(zero)) if zero.is_f64() => {
+            fill.as_f64().map_or_else(|| fill.clone(), Value::from)
+        }
         (fill, _) => fill.clone(),
     };
     let mut codecs = Vec::new();
@@ -199,7 +203,9 @@ fn metadata(array: &VirtualArray) -> std::result::Result<Value, String> {
     let mut filters = array.filters.as_slice();
     if told.text {
         match filters {
-            [first, rest @ ..] if first.get("id").and_then(Value::as_str) == Some("vlen-utf8") => filters = rest,
+            [first, rest @ ..] if first.get("id").and_then(Value::as_str) == Some("vlen-utf8") => {
+                filters = rest
+            }
             _ => return Err("its objects are no texts".into()),
         }
         codecs.push(json!({"name": "vlen-utf8", "configuration": {}}));
@@ -343,7 +349,8 @@ mod tests {
         let mut writer = Writer::new(&mut out, &files).unwrap();
         writer.group("/g", &Map::new()).unwrap();
         let mut ranges = array("<i2".into(), json!(-9));
-        ranges.filters = vec![json!({"id": "shuffle", "elementsize": 2}), json!({"id": "sciformats.hdf5", "size": 12})];
+        ranges.filters =
+            vec![json!({"id": "shuffle", "elementsize": 2}), json!({"id": "sciformats.hdf5", "size": 12})];
         ranges.chunks.push(1, 4096, 12);
         writer.array(&ranges).unwrap();
         let mut inlined = array(">f8".into(), json!(0));
@@ -354,7 +361,10 @@ mod tests {
         assert!(refused.len() == 1 && refused[0].treatment.to_string().contains("byte order"), "{refused:?}");
         let text = String::from_utf8(out).unwrap();
         let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-        assert_eq!(lines[0]["files"][0], json!({"url": "s3://bucket/a.h5", "etag": "\"7\"", "modified": null}));
+        assert_eq!(
+            lines[0]["files"][0],
+            json!({"url": "s3://bucket/a.h5", "etag": "\"7\"", "modified": null})
+        );
         assert_eq!(lines[1]["key"], "g/zarr.json");
         let told = &lines[2]["value"];
         assert_eq!((&told["data_type"], &told["fill_value"]), (&json!("int16"), &json!(-9)));
@@ -392,7 +402,15 @@ mod tests {
         assert_eq!(data_type(&"|S5".into()).unwrap().name["configuration"]["length_bytes"], 5);
         let record = data_type(&json!([["a", ">i4"], ["b", "|u1"], ["c", [["d", ">f8"]]]])).unwrap();
         assert!(record.big && record.size == 13);
-        for wrong in [json!("<q8"), json!("<f16"), json!(""), json!("é"), json!(3), json!([["a"]]), json!([["a", "|O"]])] {
+        for wrong in [
+            json!("<q8"),
+            json!("<f16"),
+            json!(""),
+            json!("é"),
+            json!(3),
+            json!([["a"]]),
+            json!([["a", "|O"]]),
+        ] {
             assert!(data_type(&wrong).is_err(), "{wrong}");
         }
         assert!(metadata(&array("|O".into(), Value::Null)).is_err());

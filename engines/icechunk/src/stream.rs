@@ -5,7 +5,7 @@ use std::io::BufRead;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
-use serde_json::value::RawValue;
+use serde_json::Value;
 
 /// The version of the stream that this program reads.
 const VERSION: u32 = 1;
@@ -57,10 +57,9 @@ struct Head {
 
 /// A line that is an object.
 #[derive(Deserialize)]
-struct Object<'a> {
+struct Object {
     key: Option<String>,
-    #[serde(borrow)]
-    value: Option<&'a RawValue>,
+    value: Option<Value>,
     base64: Option<String>,
     chunks: Option<String>,
     end: Option<bool>,
@@ -78,7 +77,8 @@ impl<R: BufRead> Stream<R> {
     pub fn open(input: R) -> Result<(Self, Vec<File>), String> {
         let mut stream = Self { input, line: String::new(), number: 0 };
         stream.advance()?;
-        let head: Head = serde_json::from_str(&stream.line).map_err(|error| stream.wrong(&error.to_string()))?;
+        let head: Head =
+            serde_json::from_str(&stream.line).map_err(|error| stream.wrong(&error.to_string()))?;
         if head.version != VERSION {
             return Err(format!(
                 "the references have version {} and this program reads {VERSION}; install the two programs together",
@@ -110,11 +110,11 @@ impl<R: BufRead> Stream<R> {
             let (index, file, offset, length) = serde_json::from_str(&self.line).map_err(said)?;
             return Ok(Line::Chunk(Range { index, file, offset, length }));
         }
-        let object: Object<'_> = serde_json::from_str(&self.line).map_err(said)?;
+        let object: Object = serde_json::from_str(&self.line).map_err(said)?;
         match object {
             Object { end: Some(true), .. } => Ok(Line::End),
             Object { chunks: Some(path), .. } => Ok(Line::Array(path)),
-            Object { key: Some(key), value: Some(value), .. } => Ok(Line::Value(key, value.get().into())),
+            Object { key: Some(key), value: Some(value), .. } => Ok(Line::Value(key, value.to_string().into())),
             Object { key: Some(key), base64: Some(text), .. } => {
                 let bytes = STANDARD.decode(text).map_err(|error| self.wrong(&error.to_string()))?;
                 Ok(Line::Value(key, bytes))
@@ -141,7 +141,7 @@ mod tests {
         );
         let (mut stream, files) = Stream::open(text.as_bytes()).unwrap();
         assert_eq!(files, [File { url: "file:///a".into(), etag: None, modified: Some(7) }]);
-        assert_eq!(stream.next().unwrap(), Line::Value("zarr.json".into(), b"{\"a\": 1}".to_vec()));
+        assert_eq!(stream.next().unwrap(), Line::Value("zarr.json".into(), b"{\"a\":1}".to_vec()));
         assert_eq!(stream.next().unwrap(), Line::Value("t/c/0".into(), vec![1, 2]));
         assert_eq!(stream.next().unwrap(), Line::Array("/t".into()));
         let chunk = Range { index: vec![1, 0], file: 0, offset: 4096, length: 100 };
@@ -155,7 +155,9 @@ mod tests {
     fn what_is_no_reference_is_an_error_with_its_line() {
         assert!(Stream::open(&b"{\"version\":2,\"files\":[]}\n"[..]).err().unwrap().contains("version 2"));
         assert!(Stream::open(&b""[..]).is_err());
-        for line in ["[[1],0,-1,2]", "[[4294967296],0,1,2]", "{}", "nothing", "{\"key\":\"c/0\",\"base64\":\"?\"}"] {
+        for line in
+            ["[[1],0,-1,2]", "[[4294967296],0,1,2]", "{}", "nothing", "{\"key\":\"c/0\",\"base64\":\"?\"}"]
+        {
             let text = format!("{{\"version\":1,\"files\":[]}}\n{line}\n");
             let (mut stream, _) = Stream::open(text.as_bytes()).unwrap();
             assert!(stream.next().unwrap_err().starts_with("line 2"), "{line}");

@@ -33,7 +33,8 @@ pub async fn written(input: impl BufRead, folder: &Path) -> Result<(), String> {
     }
     let places = files.iter().map(Place::of).collect::<Result<Vec<_>, _>>()?;
     let storage = new_local_filesystem_storage(folder).await.map_err(said)?;
-    let repository = Repository::create(Some(config), storage, HashMap::new(), None, true).await.map_err(said)?;
+    let repository =
+        Repository::create(Some(config), storage, HashMap::new(), None, true).await.map_err(said)?;
     // Readers find the places of the files in the configuration.
     repository.save_config().await.map_err(said)?;
     let session = repository.writable_session("main").await.map_err(said)?;
@@ -113,7 +114,9 @@ fn prefixes(files: &[File]) -> Result<BTreeSet<String>, String> {
     }
     if let Some(folder) = local {
         if folder == "/" {
-            return Err("the files have no folder in common but the root, to which nobody should consent".into());
+            return Err(
+                "the files have no folder in common but the root, to which nobody should consent".into()
+            );
         }
         found.insert(format!("file://{folder}"));
     }
@@ -137,7 +140,8 @@ fn store_of(prefix: &str) -> Result<ObjectStoreConfig, String> {
             let mut options = S3Options::default();
             options.region = variable("AWS_REGION").or_else(|| variable("AWS_DEFAULT_REGION"));
             options.endpoint_url = variable("AWS_ENDPOINT_URL");
-            options.allow_http = options.endpoint_url.as_deref().is_some_and(|url| url.starts_with("http://"));
+            options.allow_http =
+                options.endpoint_url.as_deref().is_some_and(|url| url.starts_with("http://"));
             options.force_path_style = options.endpoint_url.is_some();
             Ok(if options.endpoint_url.is_some() {
                 ObjectStoreConfig::S3Compatible(options)
@@ -168,7 +172,13 @@ mod tests {
 
     #[test]
     fn readers_consent_to_as_little_as_there_is() {
-        let all = ["file:///data/a/1.h5", "file:///data/ab/2.h5", "s3://bucket/x/y.h5", "s3://bucket/z.h5", "https://h:1/p/q"];
+        let all = [
+            "file:///data/a/1.h5",
+            "file:///data/ab/2.h5",
+            "s3://bucket/x/y.h5",
+            "s3://bucket/z.h5",
+            "https://h:1/p/q",
+        ];
         let found: Vec<String> = prefixes(&all.map(file)).unwrap().into_iter().collect();
         assert_eq!(found, ["file:///data/", "https://h:1/", "s3://bucket/"]);
         let one: Vec<String> = prefixes(&[file("file:///data/a/1.h5")]).unwrap().into_iter().collect();
@@ -208,7 +218,8 @@ mod tests {
         assert!(folder.join("whole").join("repo").is_file());
         let early = run(&format!("{ARRAY}[[1],0,4096,8]\n"), &folder.join("early")).unwrap_err();
         assert!(early.contains("end early"), "{early}");
-        let other = run(&format!("{ARRAY}[[1],1,4096,8]\n{{\"end\":true}}\n"), &folder.join("other")).unwrap_err();
+        let other =
+            run(&format!("{ARRAY}[[1],1,4096,8]\n{{\"end\":true}}\n"), &folder.join("other")).unwrap_err();
         assert!(other.contains("do not name"), "{other}");
         // The folder must not be a repository already.
         assert!(run(&format!("{ARRAY}{{\"end\":true}}\n"), &folder.join("whole")).is_err());

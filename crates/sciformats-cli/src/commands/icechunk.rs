@@ -52,8 +52,9 @@ pub(super) fn write(
         let unwritten = |text: String| Failure::Unwritten(output.to_owned(), text);
         let mut command = Command::new(&program);
         command.arg(new).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
-        let child =
-            command.spawn().map_err(|error| unwritten(format!("{} cannot be started: {error}", program.display())))?;
+        let child = command
+            .spawn()
+            .map_err(|error| unwritten(format!("{} cannot be started: {error}", program.display())))?;
         let mut running = Running(Some(child));
         let passed = running.pass(&files, make);
         // The input is closed now: the program ends.
@@ -94,7 +95,8 @@ impl Running {
         let done = child.wait_with_output()?;
         let said = String::from_utf8_lossy(&done.stderr);
         let said = said.trim().trim_start_matches(PROGRAM).trim_start_matches(": ");
-        let said = if said.is_empty() { format!("{PROGRAM} ended with {}", done.status) } else { said.to_owned() };
+        let said =
+            if said.is_empty() { format!("{PROGRAM} ended with {}", done.status) } else { said.to_owned() };
         Ok((done.status.success(), said))
     }
 }
