@@ -14,6 +14,7 @@ import h5py
 import numpy
 import xarray
 import zarr
+import zarr.codecs.numcodecs
 
 from checks import check
 
@@ -146,13 +147,42 @@ def big(folder):
             equal(file[kind][()], ARRAYS[kind], kind)
 
 
+def blosc(folder):
+    """Chunks that Blosc compressed, by the codec of Zarr and by that of numcodecs."""
+    out, back = os.path.join(folder, "e.zarr"), os.path.join(folder, "e.h5")
+    store = zarr.open_group(out, mode="w", zarr_format=3)
+    long = {kind: numpy.resize(ARRAYS[kind], (70, 110)) for kind in ["i2", "u1", "f8", "c16"]}
+    for kind, values in long.items():
+        for name in ["zstd", "lz4", "lz4hc", "blosclz", "zlib"]:
+            for shuffle in ["shuffle", "bitshuffle", "noshuffle"]:
+                codec = zarr.codecs.BloscCodec(cname=name, shuffle=shuffle, typesize=values.itemsize, clevel=7)
+                array = store.create_array(f"{kind} {name} {shuffle}", shape=values.shape, dtype=kind, chunks=(30, 40), compressors=codec)
+                array[...] = values
+    other = zarr.codecs.numcodecs.Blosc(cname="zstd", clevel=5, shuffle=1)
+    store.create_array("f8 numcodecs", shape=(70, 110), dtype="f8", chunks=(30, 40), compressors=other)[...] = long["f8"]
+    inner = {"shards": (60, 80), "compressors": zarr.codecs.BloscCodec(typesize=2)}
+    store.create_array("i2 shards", shape=(70, 110), dtype="i2", chunks=(30, 40), **inner)[...] = long["i2"]
+    run("convert", out, back)
+    with h5py.File(back) as file:
+        assert len(file) == 62, len(file)
+        for name in file:
+            equal(file[name][()], long[name.split()[0]], name)
+    # A chunk that was cut short is an error, and no file is left.
+    place = os.path.join(out, "i2 zstd shuffle", "c", "0", "0")
+    with open(place, "r+b") as chunk:
+        chunk.truncate(os.path.getsize(place) // 2)
+    os.remove(back)
+    said = subprocess.run([PROGRAM, "convert", out, back], capture_output=True, text=True)
+    assert said.returncode != 0 and not os.path.exists(back), said.stderr
+
+
 def refused(folder):
     """What the program cannot decode is told by name, and no file is left; a damaged checksum is an error."""
     out, back = os.path.join(folder, "c.zarr"), os.path.join(folder, "c.h5")
     store = zarr.open_group(out, mode="w", zarr_format=3)
-    store.create_array("odd", shape=(4,), dtype="i4", compressors=zarr.codecs.BloscCodec())[...] = 1
+    store.create_array("odd", shape=(4,), dtype="i4", compressors=zarr.codecs.numcodecs.LZMA())[...] = 1
     said = subprocess.run([PROGRAM, "convert", out, back], capture_output=True, text=True)
-    assert said.returncode != 0 and "blosc" in said.stderr and not os.path.exists(back), said.stderr
+    assert said.returncode != 0 and "lzma" in said.stderr and not os.path.exists(back), said.stderr
     store = zarr.open_group(out, mode="w", zarr_format=3)
     store.create_array("sum", shape=(4,), dtype="i4", compressors=zarr.codecs.Crc32cCodec())[...] = 1
     place = os.path.join(out, "sum", "c", "0")
@@ -173,6 +203,7 @@ if __name__ == "__main__":
         "read, gzip": lambda folder: read(folder, compressors=zarr.codecs.GzipCodec()),
         "read, zstd with a checksum": lambda folder: read(folder, compressors=[zarr.codecs.ZstdCodec(checksum=True), zarr.codecs.Crc32cCodec()]),
         "read, big-endian": big,
+        "read, Blosc": blosc,
         "read, shards": lambda folder: read(folder, sharded=True),
         "refused": refused,
     }

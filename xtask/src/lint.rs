@@ -37,6 +37,7 @@ fn commands() -> Vec<Command> {
             &["fmt", "--package", "sciformats-fuzz-memory", "--package", "sciformats-fuzz", "--check"],
         ),
         in_folder("wasm", &["fmt", "--check"]),
+        in_folder("engines/icechunk", &["fmt", "--check"]),
         in_folder("bench", &["fmt", "--package", "harness", "--package", "sciformats-bench", "--check"]),
         clippy("", &["--all-features"]),
         clippy("", &["--no-default-features"]),

@@ -14,6 +14,7 @@ mod dependencies;
 mod fixtures;
 mod formats;
 mod fuzz;
+mod icechunk;
 mod lint;
 mod memory;
 mod mpi;
@@ -165,6 +166,12 @@ const TASKS: &[Task] = &[
         usage: "REVISION",
         run: dependencies::semver,
         help: "check that the public interfaces are compatible with those of a revision; needs cargo-semver-checks",
+    },
+    Task {
+        name: "icechunk",
+        usage: "[--if-available]",
+        run: icechunk::task,
+        help: "build the program that makes Icechunk repositories, and let Python's Icechunk read them; needs Rust 1.92 and Python 3.12",
     },
     Task {
         name: "mpi",

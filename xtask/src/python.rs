@@ -54,6 +54,11 @@ impl Python {
     /// Creates the environment `target/<folder>` with the requirements of a list in `xtask/python`, or uses
     /// the existing one if nothing changed.
     pub(crate) fn prepare_in(folder: &str, list: &str) -> Result<Self> {
+        Self::prepare_with(&base_interpreter()?, folder, list)
+    }
+
+    /// Does the same as [`prepare_in`](Self::prepare_in), with an interpreter of a version that the list needs.
+    pub(crate) fn prepare_with(base: &Path, folder: &str, list: &str) -> Result<Self> {
         let target = root().join("target");
         fs::create_dir_all(&target).about(&target)?;
         // Two tasks must not install into the same folder at the same time.
@@ -61,12 +66,11 @@ impl Python {
         lock.lock().about(&target)?;
 
         let folder = target.join(folder);
-        let base = base_interpreter()?;
         let list = root().join("xtask").join("python").join(list);
         let text = fs::read_to_string(&list).about(&list)?;
         let requirements = parse(&text)?;
         let stamp_file = folder.join("stamp.json");
-        let stamp = stamp(&text, &output(Command::new(&base).arg("-VV"))?);
+        let stamp = stamp(&text, &output(Command::new(base).arg("-VV"))?);
 
         let old: Value =
             fs::read(&stamp_file).ok().and_then(|b| serde_json::from_slice(&b).ok()).unwrap_or_default();
@@ -81,7 +85,7 @@ impl Python {
                 fs::remove_dir_all(&folder).about(&folder)?;
             }
             eprintln!("creating {}", folder.display());
-            make(&base, &folder)?;
+            make(base, &folder)?;
         }
         python.missing = install(&python.interpreter, &python.requirements);
         fs::write(&stamp_file, json!({ "stamp": stamp, "missing": python.missing }).to_string())
@@ -221,6 +225,7 @@ mod tests {
     fn the_projects_requirements_are_pinned_and_name_known_formats() {
         let lists = [
             include_str!("../python/requirements.txt"),
+            include_str!("../python/requirements-icechunk.txt"),
             include_str!("../python/requirements-references.txt"),
             include_str!("../python/requirements-release.txt"),
             include_str!("../python/requirements-tables.txt"),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use anstream::adapter::StripBytes;
 use sciformats::options::Missing;
-use sciformats::{File, Limits, OpenOptions, Result};
+use sciformats::{Access, File, Limits, OpenOptions, Result};
 
 use crate::args::{Color, Global};
 use crate::failure::{Failure, Outcome, complain};
@@ -88,6 +88,12 @@ impl Session {
     /// Opens a file whose elements are to be written. Missing elements are an error.
     pub(crate) fn open_whole(&self, path: &Path) -> Outcome<File> {
         self.far.open(path, &self.options).map_err(|error| Failure::of(path, &error))
+    }
+
+    /// As [`open_whole`](Self::open_whole), for a file of which each structure is read once: no pages of it are kept in memory.
+    pub(crate) fn open_passing(&self, path: &Path) -> Outcome<File> {
+        let options = self.options.clone().with_access(Access::direct());
+        self.far.open(path, &options).map_err(|error| Failure::of(path, &error))
     }
 
     /// As [`open_whole`](Self::open_whole), but also opens a file that was cut short, whose losses are

@@ -48,6 +48,72 @@ fn an_existing_file_is_kept_and_what_is_refused_is_the_exit_status() {
     assert!(!folder.path().join("c.json").exists());
 }
 
+#[test]
+fn a_repository_needs_its_program_and_the_error_says_which() {
+    let folder = tempfile::tempdir().unwrap();
+    climate(&folder.path().join("climate.nc"));
+    let program = Program::at(folder.path()).with("PATH", "");
+    let said = program.stderr(2, &["references", "climate.nc", "-o", "icechunk:store"]);
+    assert!(said.contains("cargo install") && said.contains("to_icechunk"), "{said}");
+    let said = program.stderr(2, &["combine", "climate.nc", "-o", "icechunk:store", "--add"]);
+    assert!(said.contains("not with Icechunk"), "{said}");
+    assert!(fs::read_dir(folder.path()).unwrap().count() == 1, "something was left");
+}
+
+/// A program in place of `sciformats-icechunk`: it keeps what it is told, and ends with a status.
+#[cfg(unix)]
+fn stand_in(folder: &std::path::Path, script: &str) -> Program {
+    use std::os::unix::fs::PermissionsExt;
+
+    let programs = folder.join("programs");
+    fs::create_dir_all(&programs).unwrap();
+    let place = programs.join("sciformats-icechunk");
+    fs::write(&place, format!("#!/bin/sh\n{script}\n")).unwrap();
+    fs::set_permissions(&place, fs::Permissions::from_mode(0o755)).unwrap();
+    Program::at(folder).with("PATH", format!("{}:/usr/bin:/bin", programs.display()))
+}
+
+#[cfg(unix)]
+#[test]
+fn a_repository_is_told_all_chunks_with_the_time_of_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    climate(&folder.path().join("climate.nc"));
+    let program = stand_in(folder.path(), "cat > \"$1/repo\"");
+    program.stderr(0, &["references", "climate.nc", "-o", "icechunk:store"]);
+    let text = fs::read_to_string(folder.path().join("store").join("repo")).unwrap();
+    let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let file = &lines[0]["files"][0];
+    assert!(file["url"].as_str().unwrap().ends_with("/climate.nc") && file["modified"].is_u64(), "{file}");
+    assert_eq!(lines.last().unwrap()["end"], true);
+    let arrays = lines.iter().filter(|line| line["value"]["node_type"] == "array").count();
+    program.stderr(0, &["references", "climate.nc", "-o", "climate.json"]);
+    let json: Value = serde_json::from_slice(&fs::read(folder.path().join("climate.json")).unwrap()).unwrap();
+    let refs = json["refs"].as_object().unwrap();
+    assert_eq!(arrays, refs.keys().filter(|key| key.ends_with("/.zarray")).count());
+    let ranges = refs.values().filter(|value| value.is_array()).count();
+    assert_eq!(ranges, lines.iter().filter(|line| line.is_array()).count());
+    // An existing repository is kept, or replaced.
+    program.stderr(2, &["references", "climate.nc", "-o", "icechunk:store"]);
+    program.stderr(0, &["references", "climate.nc", "-o", "icechunk:store", "--force"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_repository_that_fails_leaves_nothing_and_says_why() {
+    let folder = tempfile::tempdir().unwrap();
+    climate(&folder.path().join("climate.nc"));
+    for script in
+        ["echo 'sciformats-icechunk: no room' >&2; exit 4", "cat > /dev/null; echo 'no room' >&2; exit 4"]
+    {
+        let program = stand_in(folder.path(), script);
+        let said = program.stderr(4, &["references", "climate.nc", "-o", "icechunk:store"]);
+        assert!(said.contains("no room"), "{said}");
+        let left: Vec<_> =
+            fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert!(left.len() == 2, "{left:?}");
+    }
+}
+
 /// A day of a field, whose time counts from the beginning of that day.
 fn day(path: &std::path::Path, number: i32, since: &str) {
     let mut made = sciformats::hdf5_pure::Writer::overwrite(path).unwrap();

@@ -70,6 +70,7 @@ pub(crate) fn mark_missing(array: &mut VirtualArray) {
     };
     if fits && (array.fill.is_null() || array.fill == *mark) {
         array.fill = mark.clone();
+        array.marked = true;
         array.attributes.remove("_FillValue");
     }
 }
@@ -142,6 +143,7 @@ mod tests {
             chunk_shape: vec![1],
             dtype: dtype.into(),
             fill,
+            marked: false,
             columns: false,
             filters: Vec::new(),
             attributes: Map::from_iter([("_FillValue".to_owned(), mark)]),

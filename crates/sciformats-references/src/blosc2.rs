@@ -84,6 +84,7 @@ pub(crate) fn array(
         chunk_shape: sides,
         dtype,
         fill: if complete || !numbers { Value::Null } else { json!(0) },
+        marked: false,
         columns: false,
         attributes: serde_json::Map::new(),
         dimensions: Vec::new(),

@@ -49,6 +49,7 @@ pub(crate) fn array(extent: &Extent, info: &ArrayInfo, file_size: u64) -> Result
         chunk_shape,
         dtype,
         fill: Value::Null,
+        marked: false,
         columns: extent.columns,
         filters: extent.compression.map(|codec| json!({"id": codec, "level": 5})).into_iter().collect(),
         attributes: serde_json::Map::new(),

@@ -56,6 +56,7 @@ pub(crate) fn array(
         chunk_shape: sides,
         dtype,
         fill,
+        marked: false,
         columns: false,
         filters,
         attributes: serde_json::Map::new(),

@@ -54,6 +54,7 @@ pub(crate) fn array(
         shape,
         dtype,
         fill: if text { Value::from("") } else { Value::Null },
+        marked: false,
         columns: false,
         filters: if text { vec![json!({"id": "vlen-utf8"})] } else { Vec::new() },
         attributes: serde_json::Map::new(),

@@ -3,7 +3,6 @@
 //! Each array is written as soon as it is known, so memory holds the references of one array at a time.
 
 use std::collections::{BTreeMap, HashMap};
-use std::fmt::Write as _;
 use std::io::Write;
 
 use base64::Engine;
@@ -97,22 +96,33 @@ impl Sink for Writer<'_> {
         // The keys of chunks differ in their digits and points only.
         let quoted = text(&at);
         let start = quoted.strip_suffix('"').unwrap_or(&quoted);
-        let (mut index, mut key) = (Vec::new(), String::new());
+        let (mut index, mut line) = (Vec::new(), String::new());
         for (number, place) in array.chunks.iter() {
             index.clear();
             array.chunks.index(number, &mut index);
-            key.clear();
-            name(&index, &mut key);
-            let comma = if std::mem::take(&mut self.first) { "" } else { "," };
-            let place = match place {
-                Place::Bytes(bytes) => format!("\"base64:{}\"", STANDARD.encode(bytes)),
+            line.clear();
+            line.push_str(if std::mem::take(&mut self.first) { "\n" } else { ",\n" });
+            line.push_str(start);
+            name(&index, &mut line);
+            line.push_str("\":");
+            match place {
+                Place::Bytes(bytes) => {
+                    line.push_str("\"base64:");
+                    STANDARD.encode_string(bytes, &mut line);
+                    line.push('"');
+                }
                 Place::Range { file, offset, length } => {
                     let url = usize::try_from(file).ok().and_then(|file| self.urls.get(file));
-                    let url = url.ok_or_else(|| Error::usage("file", "has no URL"))?;
-                    format!("[{url},{offset},{length}]")
+                    line.push('[');
+                    line.push_str(url.ok_or_else(|| Error::usage("file", "has no URL"))?);
+                    for part in [offset, length] {
+                        line.push(',');
+                        digits(part, &mut line);
+                    }
+                    line.push(']');
                 }
-            };
-            self.put(format_args!("{comma}\n{start}{key}\":{place}"))?;
+            }
+            self.out.write_all(line.as_bytes()).map_err(|error| Error::io("write the references", error))?;
         }
         Ok(())
     }
@@ -259,6 +269,8 @@ fn described(zarray: &Value, path: &str, mut attributes: Map<String, Value>) -> 
         chunk_shape,
         dtype: zarray.get("dtype").cloned().ok_or_else(|| odd("has no type"))?,
         fill: zarray.get("fill_value").cloned().unwrap_or(Value::Null),
+        // Readers of Zarr 2 take every fill value for such a mark.
+        marked: !zarray.get("fill_value").unwrap_or(&Value::Null).is_null(),
         columns: zarray.get("order").and_then(Value::as_str) == Some("F"),
         filters: zarray.get("filters").and_then(Value::as_array).cloned().unwrap_or_default(),
         attributes,
@@ -296,9 +308,24 @@ fn name(index: &[u64], out: &mut String) {
         out.push('0');
     }
     for (axis, at) in index.iter().enumerate() {
-        let point = if axis == 0 { "" } else { "." };
-        // Writing to a String cannot fail.
-        let _ = write!(out, "{point}{at}");
+        if axis > 0 {
+            out.push('.');
+        }
+        digits(*at, out);
+    }
+}
+
+/// Appends a number. There are three of them for each chunk, so that the machinery of formatting would take most of the time.
+fn digits(number: u64, out: &mut String) {
+    let (mut rest, mut power) = (number, 1u64);
+    while rest / power >= 10 {
+        power *= 10;
+    }
+    while power > 0 {
+        // A digit is less than 10.
+        out.push(char::from(b'0' + (rest / power) as u8));
+        rest %= power;
+        power /= 10;
     }
 }
 
@@ -319,6 +346,15 @@ mod tests {
     use super::*;
     use sciformats::Format;
     use sciformats::memory::{Memory, array, texts};
+
+    #[test]
+    fn numbers_have_all_their_digits() {
+        for number in [0, 1, 9, 10, 99, 100, 1_000_000_007, u64::MAX] {
+            let mut out = String::new();
+            digits(number, &mut out);
+            assert_eq!(out, number.to_string());
+        }
+    }
 
     #[test]
     fn every_object_is_written_or_in_the_report() {

@@ -28,6 +28,7 @@
 //! | [`Sink`], [`scan`] | receives the groups and arrays of a file one after another |
 //! | [`kerchunk`] | writes them as JSON of kerchunk, version 1 |
 //! | `parquet` | writes them as a folder of Parquet files |
+//! | [`icechunk`] | writes them as a stream, of which the program `sciformats-icechunk` makes an Icechunk repository |
 //! | `zarr` | writes the elements of a file as a store of Zarr 3, and reads such stores |
 //!
 #![doc = include_str!("../README.md")]
@@ -41,6 +42,7 @@ mod element;
 mod extent;
 #[cfg(feature = "hdf5")]
 mod hdf5;
+pub mod icechunk;
 mod inline;
 pub mod kerchunk;
 mod model;

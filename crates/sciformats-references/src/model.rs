@@ -48,6 +48,8 @@ pub struct VirtualArray {
     pub dtype: Value,
     /// The elements of chunks that are missing; null if no chunk is missing, or if the elements are zero bytes.
     pub fill: Value,
+    /// Whether elements of that value are missing values, as the attribute `_FillValue` says, which is not among the attributes then.
+    pub marked: bool,
     /// Whether the first dimension varies fastest in a chunk, instead of the last one.
     pub columns: bool,
     /// The filters in the order of encoding, with the names of numcodecs.

@@ -14,6 +14,7 @@ use sciformats_references::{
     virtual_arrays,
 };
 
+use super::icechunk;
 use super::references::{local, tell, write};
 use crate::args::parse_size;
 use crate::failure::{Answer, Failure, Outcome, free};
@@ -29,8 +30,8 @@ pub(crate) struct Combine {
     /// The dimension along which they are joined
     #[arg(long, value_name = "DIMENSION", default_value = "time")]
     along: String,
-    /// The output: JSON, a folder of Parquet files if it ends in .parquet, or an HDF5 file that shows the others if it ends in
-    /// .h5, .hdf5 or .nc
+    /// The output: JSON, a folder of Parquet files if it ends in .parquet, a repository of Icechunk if it is icechunk:DIR, or an
+    /// HDF5 file that shows the others if it ends in .h5, .hdf5 or .nc
     #[arg(long, short, value_name = "OUT")]
     output: PathBuf,
     /// Add the files to an existing output of JSON or HDF5, whose own files are not scanned again
@@ -56,7 +57,9 @@ pub(crate) struct Combine {
 
 pub(super) fn run(args: &Combine, session: &Session) -> Outcome {
     if !args.add {
-        free(&args.output, args.force)?;
+        free(icechunk::place(&args.output), args.force)?;
+    } else if icechunk::repository(&args.output).is_some() {
+        return Err(Failure::Usage("--add works with JSON and HDF5, not with Icechunk".into()));
     }
     let shown = Format::expected_of(&args.output) == Some(Format::Hdf5);
     if shown && (args.from_name.is_some() || args.split) {
@@ -113,7 +116,7 @@ fn as_references(args: &Combine, session: &Session) -> Outcome<Report> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let files = Files { names: &names, open: &open, at_once: if far { AT_ONCE } else { cores } };
     let report = session.watched("combining", &[], || {
-        write(&args.output, &urls, |sink| match &existing {
+        write(&args.output, (&urls, None), |sink| match &existing {
             Some(existing) => extend(existing, &reopen, &files, (along, &options), sink),
             None => combine_files(&files, along, &options, sink),
         })

@@ -10,6 +10,7 @@ pub(crate) mod edit;
 pub(crate) mod ends;
 mod explode;
 pub(crate) mod find;
+mod icechunk;
 mod index;
 mod info;
 mod inspect;

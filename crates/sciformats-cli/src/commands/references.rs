@@ -9,11 +9,15 @@ use sciformats::storage::{Durability, Replacement};
 use sciformats::{File, WriteAt};
 use sciformats_references::{Options, Report, Sink, Treatment, kerchunk, parquet, scan};
 
+use super::icechunk;
 use super::json::JsonObject;
 use crate::args::parse_size;
 use crate::failure::{Answer, Failure, Outcome, free};
 use crate::look;
 use crate::session::Session;
+
+/// The number of bytes of JSON that are written at once.
+const BUFFER: usize = 1 << 17;
 
 /// The arguments of `references`.
 #[derive(Debug, Args)]
@@ -21,7 +25,8 @@ pub(crate) struct References {
     /// The file, or its URL
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// The references to write: JSON, or a folder of Parquet files if it ends in .parquet
+    /// The references to write: JSON, a folder of Parquet files if it ends in .parquet, or a repository of Icechunk if it is
+    /// icechunk:DIR
     #[arg(long, short, value_name = "OUT")]
     output: PathBuf,
     /// The URL by which readers will open the file [default: its absolute path]
@@ -39,8 +44,8 @@ pub(crate) struct References {
 }
 
 pub(super) fn run(args: &References, session: &Session) -> Outcome {
-    free(&args.output, args.force)?;
-    let file = session.open_whole(&args.file)?;
+    free(icechunk::place(&args.output), args.force)?;
+    let file = session.open_passing(&args.file)?;
     let mut options = Options::new(match &args.url {
         Some(url) => url.clone(),
         None => url(&file, &args.file)?,
@@ -49,22 +54,26 @@ pub(super) fn run(args: &References, session: &Session) -> Outcome {
     options.codecs = args.codecs;
     let urls = [options.url.clone()];
     let report = session.watched("referencing", &[&file], || {
-        write(&args.output, &urls, |sink| scan(&file, &options, sink))
+        write(&args.output, (&urls, icechunk::tag(&file).as_deref()), |sink| scan(&file, &options, sink))
     })?;
     tell(&report, &args.file, session)?;
     Ok(Answer::of(report.is_complete()))
 }
 
-/// Writes what `make` passes to a sink: a folder of Parquet files if the name of the output says so, and otherwise JSON.
+/// Writes what `make` passes to a sink: a repository of Icechunk or a folder of Parquet files if the name of the output says so, and
+/// otherwise JSON. If there is one remote file, its entity tag may be known.
 pub(super) fn write(
     output: &Path,
-    urls: &[String],
+    (urls, tag): (&[String], Option<&str>),
     make: impl FnOnce(&mut dyn Sink) -> sciformats::Result<Report>,
 ) -> Outcome<Report> {
     let failed = |error: sciformats::Error| match error {
         sciformats::Error::Usage { .. } => Failure::Usage(error.to_string()),
         error => Failure::unwritten(output, &error),
     };
+    if let Some(folder) = icechunk::repository(output) {
+        return icechunk::write(folder, urls, tag, make);
+    }
     if output.extension().is_some_and(|end| end == "parquet" || end == "parq") {
         return folder(output, ".zmetadata", |new| {
             let mut writer = parquet::Writer::new(new, urls, parquet::RECORD_SIZE).map_err(failed)?;
@@ -74,7 +83,7 @@ pub(super) fn write(
         });
     }
     let target = Replacement::create(output).map_err(failed)?;
-    let mut out = BufWriter::with_capacity(1 << 20, Output { target, at: 0 });
+    let mut out = BufWriter::with_capacity(BUFFER, Output { target, at: 0 });
     let mut writer = kerchunk::Writer::new(&mut out, urls).map_err(failed)?;
     let report = make(&mut writer).map_err(failed)?;
     writer.finish().map_err(failed)?;

@@ -183,5 +183,6 @@ fn spanning(pieces: &[Pair<'_, '_>], axis: usize) -> Result<VirtualArray, String
     }
     let fill = pieces.iter().map(|(_, array)| &array.fill).find(|fill| !fill.is_null());
     whole.fill = fill.cloned().unwrap_or(Value::Null);
+    whole.marked = pieces.iter().any(|(_, array)| array.marked);
     Ok(whole)
 }

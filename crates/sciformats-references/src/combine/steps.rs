@@ -296,6 +296,7 @@ fn coordinate(
         chunk_shape: vec![1],
         dtype: Value::Null,
         fill: Value::Null,
+        marked: false,
         columns: false,
         filters: Vec::new(),
         attributes,

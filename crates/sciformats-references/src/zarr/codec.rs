@@ -16,6 +16,8 @@ pub(super) enum Codec {
     Gzip(u32),
     Zstd(i32),
     Crc32c,
+    /// Chunks of Blosc describe themselves, so that its configuration is not needed to decode them. They are not written.
+    Blosc,
 }
 
 impl Codec {
@@ -36,13 +38,15 @@ impl Codec {
                 bytes.extend(crc32c(&bytes).to_le_bytes());
                 Ok(bytes)
             }
+            Self::Blosc => Err(Error::unsupported("Blosc in stores of Zarr that are written")),
         }
     }
 
     /// Decodes bytes that become at most `most`.
     ///
     /// # Errors
-    /// `Unsupported` for Zstandard without the feature `zstd`, and otherwise `Malformed` with what is wrong.
+    /// `Unsupported` for Zstandard without the feature `zstd` and for Blosc without the feature `blosc2`, and otherwise `Malformed` with
+    /// what is wrong.
     pub(super) fn decode(self, bytes: Vec<u8>, most: u64) -> Result<Vec<u8>> {
         let long = || wrong("bytes", "are more than the elements take");
         match self {
@@ -78,6 +82,23 @@ impl Codec {
                 let len = rest.len();
                 bytes.truncate(len);
                 Ok(bytes)
+            }
+            #[cfg(feature = "blosc2")]
+            Self::Blosc => {
+                use sciformats::cframe;
+
+                // The caller decodes several chunks at the same time.
+                let limits = sciformats_core::Limits::default().with_memory(most);
+                let options = cframe::OpenOptions::default().with_limits(limits).with_threads(1);
+                let declared = cframe::Chunk::new(&bytes)?.nbytes() as u64;
+                if declared > most {
+                    return Err(long());
+                }
+                cframe::decompress_with(&bytes, &options)
+            }
+            #[cfg(not(feature = "blosc2"))]
+            Self::Blosc => {
+                Err(Error::unsupported("Blosc in stores of Zarr, in a build without the feature `blosc2`"))
             }
         }
     }
@@ -134,5 +155,25 @@ mod tests {
         }
         assert!(Codec::Gzip(1).decode(Codec::Gzip(1).encode(vec![7; 100]).unwrap(), 99).is_err());
         assert!(Codec::Crc32c.decode(vec![1, 2], 9).is_err());
+    }
+
+    #[cfg(feature = "blosc2")]
+    #[test]
+    fn chunks_of_blosc_are_decoded_up_to_their_elements() {
+        use sciformats::cframe::{self, Codec as Compressor, Filter, Params};
+
+        let values: Vec<u8> = (0..4000u32).flat_map(|n| (n / 7).to_le_bytes()).collect();
+        for compressor in [Compressor::BloscLz, Compressor::Lz4, Compressor::Lz4Hc, Compressor::Zlib] {
+            for filter in [Filter::NONE, Filter::SHUFFLE, Filter::BITSHUFFLE] {
+                let params = Params::new(4).with_codec(compressor).with_filters(&[filter]).unwrap();
+                let stored = cframe::compress(&values, &params.with_blosc1()).unwrap();
+                assert!(stored.len() < values.len());
+                assert_eq!(Codec::Blosc.decode(stored.clone(), 16_000).unwrap(), values);
+                assert!(Codec::Blosc.decode(stored.clone(), 15_999).is_err());
+                assert!(Codec::Blosc.decode(stored[..40].to_vec(), 16_000).is_err());
+                assert!(Codec::Blosc.decode(Vec::new(), 16_000).is_err());
+            }
+        }
+        assert!(Codec::Blosc.encode(values).is_err());
     }
 }

@@ -216,9 +216,11 @@ fn codec(value: &Value) -> Result<Codec, String> {
         "gzip" => Codec::Gzip(level.and_then(|level| u32::try_from(level).ok()).unwrap_or(5).min(9)),
         "zstd" => Codec::Zstd(level.and_then(|level| i32::try_from(level).ok()).unwrap_or(3)),
         "crc32c" => Codec::Crc32c,
+        // zarr-python has the codecs of numcodecs under names of their own.
+        "blosc" | "numcodecs.blosc" => Codec::Blosc,
         other => {
             return Err(format!(
-                "the codec {other} is unknown; gzip, zstd, crc32c and sharding_indexed are known"
+                "the codec {other} is unknown; blosc, gzip, zstd, crc32c and sharding_indexed are known"
             ));
         }
     })

@@ -124,6 +124,7 @@ fn described(
         chunk_shape,
         dtype,
         fill,
+        marked: false,
         columns: false,
         filters: Vec::new(),
         attributes: Map::new(),
@@ -179,6 +180,7 @@ impl Writer<'_> {
                 json!({"name": "zstd", "configuration": {"level": level, "checksum": false}})
             }
             Codec::Crc32c => json!({"name": "crc32c"}),
+            Codec::Blosc => json!({"name": "blosc"}),
         });
         std::iter::once(first).chain(second).collect()
     }

@@ -1,11 +1,13 @@
 //! Converts HDF5's descriptions of types, storage and files to the common view.
 
+use std::ops::ControlFlow;
+
 use hdf5_pure::structure::Class;
 use hdf5_pure::structure::{
     Chunked, CreationOrder, Dataspace, FileSpaceInfo, Fill, FilterDescription, FloatOrder, IndexKind, Layout,
     Member, MessageType, Rest, VariableLength,
 };
-use hdf5_pure::{Address, Dataset, Datatype, File, Node};
+use hdf5_pure::{Address, Dataset, Datatype, File, Node, Slab};
 use sciformats_core::bound;
 use sciformats_core::endian::ByteOrder;
 
@@ -292,10 +294,17 @@ fn stored_chunks(dataset: &Dataset, chunked: &Chunked, info: &mut ArrayInfo) {
     if possible.is_none_or(|possible| possible > COUNTED) {
         return;
     }
-    let chunks: Result<Vec<_>> = dataset.chunks().and_then(|chunks| chunks.into_iter().collect());
-    if let Ok(chunks) = chunks {
-        info.stored = chunks.iter().try_fold(0u64, |sum, chunk| sum.checked_add(chunk.size));
-        info.facts.push(("chunks stored", chunks.len().into()));
+    let (mut count, mut sum) = (0u64, Some(0u64));
+    let visited = Slab::all(dataset.shape()).and_then(|all| {
+        dataset.for_each_chunk(&all, &mut |chunk| {
+            count = count.saturating_add(1); // a bound: memory or the file holds them
+            sum = sum.and_then(|sum| sum.checked_add(chunk.size));
+            Ok(ControlFlow::Continue(()))
+        })
+    });
+    if visited.is_ok() {
+        info.stored = sum;
+        info.facts.push(("chunks stored", count.into()));
     }
 }
 
