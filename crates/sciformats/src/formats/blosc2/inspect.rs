@@ -324,7 +324,7 @@ pub(super) fn structures(
         places.push((frame.chunk_place(index)?, index));
     }
     // Chunks are listed in the order of the file, which may differ from their numbers.
-    places.sort_by_key(
+    sciformats_core::order::sort_by_key(&mut places, 
         |(place, index)| if let ChunkPlace::At(at) = place { (*at, *index) } else { (0, *index) },
     );
     let walk = &mut |visit: &mut dyn FnMut(Structure) -> ControlFlow<()>| -> ControlFlow<()> {
