@@ -130,7 +130,9 @@ mod tests {
     #[test]
     fn a_long_cycle_takes_one_swap_for_each_item() {
         let n = 1000;
-        for order in [(0..n).map(|at| (at + 1) % n).collect::<Vec<_>>(), (0..n).map(|at| (at + n - 1) % n).collect()] {
+        for order in
+            [(0..n).map(|at| (at + 1) % n).collect::<Vec<_>>(), (0..n).map(|at| (at + n - 1) % n).collect()]
+        {
             let mut items: Vec<usize> = (0..n).collect();
             let mut swaps = 0;
             arrange(order.clone(), &mut |a, b| {

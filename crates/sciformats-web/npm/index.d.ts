@@ -22,8 +22,9 @@ export interface OpenOptions extends Options {
   name?: string;
   /**
    * Which other files may be opened if the file names them: targets of links, sources of virtual datasets, parts of
-   * exploded ASDF files and of sparse Blosc2 frames. For an address and a path, whether those in the same folder and in folders inside
-   * it; the default is true. For a `File` or bytes, the files by their paths; the default is none.
+   * exploded ASDF files and of sparse Blosc2 frames, and the other parts of an HDF5 file that consists of several. For an address and a
+   * path, whether those in the same folder and in folders inside it; the default is true. For a `File` or bytes, the files by their
+   * paths; the default is none.
    */
   beside?: boolean | Iterable<File> | Iterable<[string, Blob | ArrayBuffer | ArrayBufferView]> | Record<string, Blob | ArrayBuffer | ArrayBufferView>;
   /** The path of the file among them. By default it is the one that the browser gives, or the name. */

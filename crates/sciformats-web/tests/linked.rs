@@ -34,7 +34,14 @@ struct Page<'f> {
 
 impl<'f> Page<'f> {
     fn new(folder: &'f Path, way: Way) -> Self {
-        Self { folder, way, session: Session::new(), names: Vec::new(), asked: Vec::new(), absent: Vec::new() }
+        Self {
+            folder,
+            way,
+            session: Session::new(),
+            names: Vec::new(),
+            asked: Vec::new(),
+            absent: Vec::new(),
+        }
     }
 
     fn bytes(&self, name: &str) -> Option<Vec<u8>> {
@@ -148,7 +155,10 @@ fn files_that_hdf5_names_are_lent() {
         assert_eq!(gap, "[1.0,2.0,3.0,4.0,5.0,6.0,-1.0,-1.0,-1.0]", "{way:?}");
         assert_eq!(page.absent.len(), 1, "{way:?}: {:?}", page.absent);
         let absent = &page.absent[0];
-        assert!(absent.contains("days/wednesday.h5") && absent.contains("does not exist"), "{way:?}: {absent}");
+        assert!(
+            absent.contains("days/wednesday.h5") && absent.contains("does not exist"),
+            "{way:?}: {absent}"
+        );
         let week = page.values(main, "/week").unwrap();
         assert_eq!(week, "[1.0,2.0,3.0,4.0,5.0,6.0,-1.0,-1.0,-1.0]", "{way:?}");
         assert!(page.absent.is_empty(), "{way:?}: {:?}", page.absent);
@@ -205,7 +215,11 @@ fn files_in_several_parts_are_opened_as_one() {
         let open = json!({ "op": "open", "file": file, "beside": true, "name": "run-000.h5" });
         page.ask(&open).unwrap();
         assert_eq!(page.values(file, "/a").unwrap(), wanted, "{way:?}");
-        assert_eq!(page.asked.concat().len(), pieces.len(), "{way:?}: the parts, and the one that is not there");
+        assert_eq!(
+            page.asked.concat().len(),
+            pieces.len(),
+            "{way:?}: the parts, and the one that is not there"
+        );
         // Without its name, it is a file that was cut short.
         let mut page = Page::new(folder, way);
         let file = page.register("run-000.h5").unwrap();

@@ -95,7 +95,9 @@ mod sixteen {
                     write(1, high(a, b));
                 }
                 4 => {
-                    let (Some(a), Some(b), Some(c), Some(d)) = (read(0), read(1), read(2), read(3)) else { break };
+                    let (Some(a), Some(b), Some(c), Some(d)) = (read(0), read(1), read(2), read(3)) else {
+                        break;
+                    };
                     let (e, f, g, h) = (low(a, c), high(a, c), low(b, d), high(b, d));
                     write(0, low(e, g));
                     write(1, high(e, g));
@@ -103,8 +105,12 @@ mod sixteen {
                     write(3, high(f, h));
                 }
                 8 => {
-                    let (Some(a), Some(b), Some(c), Some(d)) = (read(0), read(1), read(2), read(3)) else { break };
-                    let (Some(e), Some(f), Some(g), Some(h)) = (read(4), read(5), read(6), read(7)) else { break };
+                    let (Some(a), Some(b), Some(c), Some(d)) = (read(0), read(1), read(2), read(3)) else {
+                        break;
+                    };
+                    let (Some(e), Some(f), Some(g), Some(h)) = (read(4), read(5), read(6), read(7)) else {
+                        break;
+                    };
                     let all = again(again([a, b, c, d, e, f, g, h]));
                     for (part, register) in again(all).into_iter().enumerate() {
                         write(part, register);
@@ -200,9 +206,16 @@ mod tests {
                 let mut wanted = vec![0; planes.len()];
                 super::fixed::<SIZE>(&planes, n, &mut wanted);
                 let mut found = vec![[0; SIZE]; n];
-                let done = super::sixteen::elements::<SIZE>(&std::array::from_fn(|k| &planes[k * n..][..n]), &mut found);
+                let done = super::sixteen::elements::<SIZE>(
+                    &std::array::from_fn(|k| &planes[k * n..][..n]),
+                    &mut found,
+                );
                 assert_eq!(done, n / 16 * 16);
-                assert_eq!(found.as_flattened()[..done * SIZE], wanted[..done * SIZE], "size {SIZE}, {n} elements");
+                assert_eq!(
+                    found.as_flattened()[..done * SIZE],
+                    wanted[..done * SIZE],
+                    "size {SIZE}, {n} elements"
+                );
             }
         }
         check::<2>();

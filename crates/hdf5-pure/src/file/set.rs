@@ -114,12 +114,7 @@ pub(crate) fn unannounced(
     }
 }
 
-fn family(
-    first: &Arc<dyn ReadAt>,
-    place: &Place<'_>,
-    size: u64,
-    at: u64,
-) -> Result<Parts> {
+fn family(first: &Arc<dyn ReadAt>, place: &Place<'_>, size: u64, at: u64) -> Result<Parts> {
     if size == 0 {
         return Err(Fault::new("size of member files", FaultKind::Undefined { found: 0 })
             .at("driver information", at));
@@ -255,7 +250,8 @@ impl ReadAt for Striped {
 /// name has the number by which the file system knew the file when it was made, which a copy no longer has.
 fn striped(place: &Place<'_>) -> Result<Arc<dyn ReadAt>> {
     const CONFIGURATION: &str = "subfiling configuration";
-    let path = place.path.ok_or_else(|| Error::unsupported("a file of subfiles that was not opened by a path"))?;
+    let path =
+        place.path.ok_or_else(|| Error::unsupported("a file of subfiles that was not opened by a path"))?;
     let folder = path.parent().unwrap_or(Path::new(""));
     let base = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let prefix = format!("{base}.subfile_");
@@ -263,7 +259,7 @@ fn striped(place: &Place<'_>) -> Result<Arc<dyn ReadAt>> {
     found.retain(|name| name.ends_with(".config"));
     let [configuration] = found.as_slice() else {
         let what = match found.len() {
-            0 => "a file of subfiles without the file that describes them",
+            0 => "a file of subfiles without the file that describes them, whose name ends with `.config`",
             _ => "a file of subfiles beside several files that describe them",
         };
         return Err(Error::unsupported(what));

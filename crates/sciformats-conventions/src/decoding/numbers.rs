@@ -170,7 +170,9 @@ impl Kernel<'_> {
             ([fill], false) if each => self.all(bytes, |value: T| value == *fill),
             ([one, two], false) if each => self.all(bytes, |value: T| (value == *one) | (value == *two)),
             ([], true) if each => self.all(bytes, |value: T| (value < low) | (value > high)),
-            ([fill], true) if each => self.all(bytes, |value: T| (value == *fill) | (value < low) | (value > high)),
+            ([fill], true) if each => {
+                self.all(bytes, |value: T| (value == *fill) | (value < low) | (value > high))
+            }
             (fills, _) => self
                 .all(bytes, |value: T| fills.contains(&value) || (bounded && (value < low || value > high))),
         }

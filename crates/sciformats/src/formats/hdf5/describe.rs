@@ -124,7 +124,9 @@ pub(super) fn storage(file: &File, address: Address) -> Result<Vec<(&'static str
     match file.object_at(address)? {
         Node::Group(group) => {
             let mut links: Vec<_> = group.links()?.into_iter().flatten().collect();
-            sciformats_core::order::sort_by(&mut links, |a, b| (a.creation_order, &a.name).cmp(&(b.creation_order, &b.name)));
+            sciformats_core::order::sort_by(&mut links, |a, b| {
+                (a.creation_order, &a.name).cmp(&(b.creation_order, &b.name))
+            });
             let links = links
                 .iter()
                 .map(|link| format!("{}{}", link.name.to_text(), if link.utf8 { " in UTF-8" } else { "" }));
