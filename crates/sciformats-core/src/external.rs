@@ -54,6 +54,18 @@ pub trait Lend: fmt::Debug + Send + Sync {
     ///
     /// Why it is unknown whether there is such a file, or why it cannot be read.
     fn lend(&self, name: &str) -> Result<Option<Arc<dyn ReadAt>>>;
+
+    /// Returns the name of the file that was opened first, by which the other parts of it are found if it is one of several. By
+    /// default it is unknown.
+    fn name(&self) -> Option<String> {
+        None
+    }
+
+    /// Returns the names that begin with `start`, of files in the folder of the file that was opened first. By default none are known.
+    fn names(&self, start: &str) -> Vec<String> {
+        let _ = start;
+        Vec::new()
+    }
 }
 
 /// The caller who lends files. Two values are equal if they are clones.
@@ -155,6 +167,44 @@ impl External {
             Self::Lent(lent) => lent.open(path),
             _ => access.open(path),
         }
+    }
+
+    /// Returns the name of the file that was opened first, if files are lent and the lender knows it.
+    pub fn own_name(&self) -> Option<PathBuf> {
+        let Self::Lent(lent) = self else { return None };
+        lent.0.name().map(PathBuf::from)
+    }
+
+    /// Returns whether there is a file at `path`, which is a part of a file that may be opened.
+    ///
+    /// # Errors
+    ///
+    /// Those of the lender.
+    pub fn has(&self, path: &Path) -> Result<bool> {
+        match self {
+            Self::Lent(lent) => Ok(lent.find(None, &[path])?.is_some()),
+            _ => Ok(path.is_file()),
+        }
+    }
+
+    /// Returns the sorted names in `folder` that begin with `start`. A lender only knows those beside the file that was opened first.
+    ///
+    /// # Errors
+    ///
+    /// `Io` if the folder cannot be read.
+    pub fn names(&self, folder: &Path, start: &str) -> Result<Vec<String>> {
+        let mut found: Vec<String> = match self {
+            Self::Lent(lent) => lent.0.names(start),
+            _ => {
+                let listed = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+                let entries = std::fs::read_dir(listed)
+                    .map_err(|error| Error::io("read", error).in_file(listed, None))?;
+                entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect()
+            }
+        };
+        found.retain(|name| name.starts_with(start));
+        crate::order::sort(&mut found);
+        Ok(found)
     }
 
     /// Returns the first file that one of `names` leads to, for a file in `folder`, as a path with links and
@@ -291,6 +341,14 @@ mod tests {
                 _ => Ok(None),
             }
         }
+
+        fn name(&self) -> Option<String> {
+            Some("run.0".into())
+        }
+
+        fn names(&self, _start: &str) -> Vec<String> {
+            ["walk", "run.1", "run.0"].map(str::to_owned).to_vec()
+        }
     }
 
     #[test]
@@ -327,6 +385,24 @@ mod tests {
         assert!(policy.open(Path::new("b"), Access::default()).is_err());
         assert_eq!(policy, policy.clone());
         assert_ne!(policy, External::Lent(Lent::new(Folder)));
+    }
+
+    #[test]
+    fn parts_are_found_by_their_names() {
+        let temporary = tempfile::tempdir().unwrap();
+        for name in ["run.b", "run.a", "walk.a"] {
+            std::fs::write(temporary.path().join(name), "").unwrap();
+        }
+        let near = External::None;
+        assert_eq!(near.names(temporary.path(), "run.").unwrap(), ["run.a", "run.b"]);
+        assert!(near.names(&temporary.path().join("gone"), "").is_err());
+        assert!(near.has(&temporary.path().join("run.a")).unwrap() && near.own_name().is_none());
+        assert!(!near.has(temporary.path()).unwrap());
+        let lent = External::Lent(Lent::new(Folder));
+        assert!(lent.has(Path::new("a")).unwrap() && !lent.has(Path::new("b")).unwrap());
+        assert!(lent.has(Path::new("slow")).is_err());
+        assert_eq!(lent.own_name(), Some("run.0".into()));
+        assert_eq!(lent.names(Path::new(""), "run.").unwrap(), ["run.0", "run.1"]);
     }
 
     #[test]

@@ -54,6 +54,7 @@ pub mod misfit;
 #[cfg(feature = "ndarray")]
 pub mod nd;
 pub mod number;
+pub mod order;
 pub mod select;
 pub mod slab;
 pub mod spelling;

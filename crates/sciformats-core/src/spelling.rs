@@ -27,7 +27,7 @@ pub fn nearest<'a>(wanted: &str, there: impl IntoIterator<Item = &'a str>) -> Ve
             }
         })
         .collect();
-    near.sort_by_key(|(far, _)| *far);
+    crate::order::sort_by_key(&mut near, |(far, _)| *far);
     // Only the most similar names are returned, because others would distract from them.
     let best = near.first().map(|(far, _)| *far);
     near.into_iter().take(MOST).filter(|(far, _)| Some(*far) == best).map(|(_, found)| found).collect()

@@ -6,20 +6,35 @@ use sciformats_core::Fault;
 use crate::filter::rule;
 
 /// Decodes a frame of at most `max` bytes.
-#[cfg(any(feature = "zstd", feature = "ruzstd"))]
+#[cfg(feature = "zstd")]
 pub(crate) fn decode(input: &[u8], max: usize) -> Result<Vec<u8>, Fault> {
     use std::io::Read;
 
     use sciformats_core::bound;
 
     let wrong = || rule("zstd frame", "cannot be decoded");
-    #[cfg(feature = "zstd")]
     let decoder = zstd::stream::read::Decoder::with_buffer(input).map_err(|_| wrong())?.single_frame();
-    #[cfg(not(feature = "zstd"))]
-    let decoder = ruzstd::decoding::StreamingDecoder::new(input).map_err(|_| wrong())?;
     let mut out = Vec::new();
     decoder.take(bound::sum(max as u64, 1)).read_to_end(&mut out).map_err(|_| wrong())?;
     crate::filter::within("decoded length", out.len() as u64, max)?;
+    Ok(out)
+}
+
+/// Decodes a frame of at most `max` bytes.
+#[cfg(all(feature = "ruzstd", not(feature = "zstd")))]
+pub(crate) fn decode(input: &[u8], max: usize) -> Result<Vec<u8>, Fault> {
+    use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
+
+    let wrong = || rule("zstd frame", "cannot be decoded");
+    // The decoder that is a `Read` would bring all texts of its errors along, which nobody sees.
+    let (mut rest, mut decoder, mut out) = (input, FrameDecoder::new(), Vec::new());
+    decoder.init(&mut rest).map_err(|_| wrong())?;
+    while !decoder.is_finished() {
+        let some = BlockDecodingStrategy::UptoBytes(1 << 20);
+        decoder.decode_blocks(&mut rest, some).map_err(|_| wrong())?;
+        decoder.collect_to_writer(&mut out).map_err(|_| wrong())?;
+        crate::filter::within("decoded length", out.len() as u64, max)?;
+    }
     Ok(out)
 }
 

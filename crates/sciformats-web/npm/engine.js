@@ -40,13 +40,9 @@ async function compile(from) {
   const bytes = await (from ?? moduleBytes());
   if (typeof Response !== "undefined" && bytes instanceof Response) {
     if (!bytes.ok) throw new SciformatsError(`the module cannot be fetched: ${bytes.status} ${bytes.statusText}`);
-    const copy = bytes.clone();
-    try {
-      return await WebAssembly.compileStreaming(bytes);
-    } catch {
-      // A server that sends another type than application/wasm.
-      return WebAssembly.compile(await copy.arrayBuffer());
-    }
+    // Only this type can be compiled while it arrives.
+    const streamed = /^application\/wasm\b/i.test(bytes.headers.get("content-type") ?? "");
+    return streamed ? WebAssembly.compileStreaming(bytes) : WebAssembly.compile(await bytes.arrayBuffer());
   }
   return WebAssembly.compile(bytes);
 }
@@ -68,9 +64,9 @@ export class Engine {
     this.generation = (this.generation ?? 0) + 1;
   }
 
-  /** Opens a source, and returns its key and what the file is. */
-  async open(source, signal) {
-    const file = { source, queue: Promise.resolve(), generation: 0, others: new Map(), chunks: 0 };
+  /** Opens a source, and returns its key and what the file is. If its `front` is on its way already, it is not asked for again. */
+  async open(source, signal, front = source.open(signal)) {
+    const file = { source, opening: front, queue: Promise.resolve(), generation: 0, others: new Map(), chunks: 0 };
     let about;
     try {
       about = await this.connect(file, signal);
@@ -87,7 +83,7 @@ export class Engine {
   async connect(file, signal) {
     const { source } = file;
     if (!file.opened) {
-      file.front = await source.open(signal);
+      file.front = await file.opening;
       file.opened = true;
     }
     for (const other of file.others.values()) other.close?.();
@@ -95,7 +91,8 @@ export class Engine {
     file.generation = this.generation;
     const bytes = await this.fetched(source, file.front, signal);
     file.number = this.registered(source, file.front, bytes);
-    return (await this.run(file, { op: "open", beside: Boolean(source.beside) }, signal)).json;
+    const own = await source.own?.();
+    return (await this.run(file, { op: "open", beside: Boolean(source.beside), ...own }, signal)).json;
   }
 
   /** The bytes of a source that is read as a whole. */

@@ -22,8 +22,9 @@ export interface OpenOptions extends Options {
   name?: string;
   /**
    * Which other files may be opened if the file names them: targets of links, sources of virtual datasets, parts of
-   * exploded ASDF files and of sparse Blosc2 frames. For an address and a path, whether those in the same folder and in folders inside
-   * it; the default is true. For a `File` or bytes, the files by their paths; the default is none.
+   * exploded ASDF files and of sparse Blosc2 frames, and the other parts of an HDF5 file that consists of several. For an address and a
+   * path, whether those in the same folder and in folders inside it; the default is true. For a `File` or bytes, the files by their
+   * paths; the default is none.
    */
   beside?: boolean | Iterable<File> | Iterable<[string, Blob | ArrayBuffer | ArrayBufferView]> | Record<string, Blob | ArrayBuffer | ArrayBufferView>;
   /** The path of the file among them. By default it is the one that the browser gives, or the name. */
@@ -113,13 +114,15 @@ export class SciFile {
   readonly size: number;
   readonly about: About;
   readonly cost: Cost;
+  /** By path, which sources of elements do not exist, of those that were read so far: these elements are fill values. */
+  readonly absent: Map<string, Set<string>>;
   members(path?: string, options?: Options & { first?: number; count?: number }): Promise<{ total: number; members: Member[] }>;
   describe(path: string, options?: Options): Promise<Record<string, unknown>>;
   attributes(path: string, options?: Options): Promise<Attribute[]>;
   attribute(path: string, name: string, options?: Options): Promise<Attribute>;
   search(text: string, options?: Options & { count?: number }): Promise<{ objects: number; total: number; found: [string, string][] }>;
-  read(path: string, options?: ReadOptions): Promise<{ shape: number[]; dtype: string; sort: string; decoded: boolean; values: TypedArray }>;
-  cells(path: string, options?: ReadOptions & { most?: number }): Promise<{ shape: number[]; columns: string[] | null; cells: string[] }>;
+  read(path: string, options?: ReadOptions): Promise<{ shape: number[]; dtype: string; sort: string; decoded: boolean; values: TypedArray; absent?: string[] }>;
+  cells(path: string, options?: ReadOptions & { most?: number }): Promise<{ shape: number[]; columns: string[] | null; cells: string[]; absent?: string[] }>;
   json(path: string, options?: ReadOptions): Promise<string>;
   csv(path: string, options?: ReadOptions): Promise<string>;
   npy(path: string, options?: ReadOptions): Promise<ArrayBuffer>;
@@ -144,4 +147,6 @@ export interface Source extends Cost {
   close?(): void;
   /** The source of a file of the same folder that this one names; null if there is none. */
   beside?(name: string, signal?: AbortSignal): Promise<Source | null>;
+  /** The name of this file, if it may be one of several parts, and names near it that begin with `NAME.subfile_` and end with `.config`. */
+  own?(): Promise<{ name: string; near: string[] }>;
 }

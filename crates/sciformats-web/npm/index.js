@@ -108,6 +108,9 @@ export class SciFile {
   /** The requests and the bytes that were needed so far. */
   cost = { requests: 0, bytes: 0 };
 
+  /** By path, which sources of elements do not exist: these elements are fill values. */
+  absent = new Map();
+
   constructor(runner, key, { about, name, size }) {
     this.runner = runner;
     this.key = key;
@@ -120,6 +123,11 @@ export class SciFile {
     const { signal: _, ...rest } = request;
     const { json, data, cost } = await this.runner.request(this.key, { op, ...rest }, signal);
     if (cost) this.cost = cost;
+    for (const text of json.absent ?? []) {
+      const path = rest.path ?? "/";
+      if (!this.absent.has(path)) this.absent.set(path, new Set());
+      this.absent.get(path).add(text);
+    }
     return { json, data };
   }
 

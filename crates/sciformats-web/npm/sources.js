@@ -2,7 +2,8 @@
 //
 // A source has a `name`, a `size`, `open()`, which may return the front of the file, and `get(ranges, signal)`, which
 // returns the bytes of each range. `requests` and `bytes` count what was asked for. If it has `beside(name)`, that returns
-// the source of another file in the same folder, or in one inside it, and the file may name others.
+// the source of another file in the same folder, or in one inside it, and the file may name others. A file of several parts is
+// opened as one if `own()` returns its name, and those names `near` it that say how its parts are put together.
 
 /** A file of at most this many bytes is read as a whole if it is near. */
 const NEAR = 64 << 20;
@@ -37,12 +38,19 @@ export function folderOf(files) {
   return new Map(pairs);
 }
 
-/** Returns what finds files in the folder of `path`; the sources are made by `of`. */
-function finder(folder, path, counts, of) {
+/** The files that describe the parts of the file `name`, among those of its folder. */
+const describing = (name, all) => [...all].filter((one) => one.startsWith(`${name}.subfile_`) && one.endsWith(".config")).slice(0, 16);
+
+/** Lets a source find files in the folder of `path`; their sources are made by `of`. */
+function amid(source, folder, path, of) {
   const base = path.includes("/") ? path.slice(0, path.lastIndexOf("/") + 1) : "";
-  return async (name) => {
+  source.beside = async (name) => {
     const found = folder.get(base + name);
-    return found ? counted(of(found, name), counts) : null;
+    return found ? counted(of(found, name), source) : null;
+  };
+  source.own = async () => {
+    const name = path.slice(base.length);
+    return { name, near: describing(path, folder.keys()).map((one) => one.slice(base.length)) };
   };
 }
 
@@ -79,7 +87,7 @@ export class BytesSource {
     this.size = view.length;
     this.name = name;
     const folder = folderOf(beside);
-    if (folder) this.beside = finder(folder, path, this, (found, name) => (found instanceof Blob ? new BlobSource(found, name) : new BytesSource(found, name)));
+    if (folder) amid(this, folder, path, (found, name) => (found instanceof Blob ? new BlobSource(found, name) : new BytesSource(found, name)));
   }
 
   async open() {
@@ -106,7 +114,7 @@ export class BlobSource {
     this.name = name ?? blob.name ?? "blob";
     this.whole = blob.size <= NEAR;
     const folder = folderOf(beside);
-    if (folder) this.beside = finder(folder, path, this, (found, name) => new BlobSource(found, name));
+    if (folder) amid(this, folder, path, (found, name) => new BlobSource(found, name));
   }
 
   async open() {
@@ -134,7 +142,16 @@ export class PathSource {
   constructor(path, { beside = true } = {}) {
     this.path = path;
     this.name = String(path).split(/[\\/]/).pop();
-    if (beside) this.beside = (name) => this.other(name);
+    if (beside) {
+      this.beside = (name) => this.other(name);
+      this.own = () => this.called();
+    }
+  }
+
+  async called() {
+    const [{ readdir }, { default: path }] = await Promise.all([import("node:fs/promises"), import("node:path")]);
+    const name = path.basename(String(this.path));
+    return { name, near: describing(name, await readdir(path.dirname(path.resolve(String(this.path))))) };
   }
 
   /** A file of the same folder; links that lead out of it are refused. */
@@ -192,7 +209,11 @@ export class UrlSource {
     this.headers = options.headers ?? {};
     this.credentials = options.credentials ?? "same-origin";
     this.front = options.front ?? FRONT;
-    if (options.beside ?? true) this.beside = async (name) => this.other(name);
+    if (options.beside ?? true) {
+      this.beside = async (name) => this.other(name);
+      // Servers do not tell which files they have.
+      this.own = async () => ({ name: this.name, near: [] });
+    }
     let name = this.url;
     try {
       name = decodeURIComponent(new URL(this.url, globalThis.location?.href).pathname.split("/").pop()) || this.url;

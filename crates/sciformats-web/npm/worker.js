@@ -18,12 +18,16 @@ async function answer({ id, what, ...message }) {
   running.set(id, stop);
   try {
     engine ??= Engine.create();
-    const ready = await engine;
     if (what === "open") {
       const source = sourceOf(message.source, message.options);
-      const { key, about } = await ready.open(source, stop.signal);
+      // The first bytes arrive while the module is compiled.
+      const front = source.open(stop.signal);
+      front.catch(() => {});
+      const ready = await engine;
+      const { key, about } = await ready.open(source, stop.signal, front);
       return { id, key, about, name: source.name, size: source.size, cost: cost(source) };
     }
+    const ready = await engine;
     if (what === "close") {
       ready.close(message.key);
       return { id };

@@ -49,6 +49,15 @@ function cost() {
   if (!file) return;
   const { requests, bytes } = file.cost;
   $("cost").textContent = requests ? `${count(requests)} ${requests === 1 ? "request" : "requests"}, ${size(bytes)} read` : "";
+  absent();
+}
+
+/** Which other files the array that is shown lacks. */
+function absent() {
+  const all = [...(state.file.absent.get(state.path) ?? [])];
+  const text = all.length ? `Some elements are shown as fill values: ${all.slice(0, 3).join("; ")}${all.length > 3 ? `; and ${count(all.length - 3)} more` : ""}.${state.url ? "" : " Choose or drop the missing files together with this one."}` : "";
+  $("absent").textContent = text;
+  $("absent").hidden = !text;
 }
 
 /* The first page. */
@@ -66,14 +75,14 @@ function start() {
   for (const id of ["work", "status", "file", "open", "share", "drawer"]) $(id).hidden = true;
 }
 
-async function load(source, { url = null, path = "/", view = null, slice = null, keep = false, beside } = {}) {
+async function load(source, { url = null, path = "/", view = null, slice = null, keep = false, beside, alone = false } = {}) {
   problem(null);
   document.body.classList.add("loading");
   $("drop").classList.add("busy");
   try {
     const file = await open(source, beside);
     state.file?.close();
-    Object.assign(state, { file, url, kept: new Map(), info: null, alone: !url && !beside });
+    Object.assign(state, { file, url, kept: new Map(), info: null, alone });
     $("start").hidden = true;
     for (const id of ["work", "status", "file", "open", "drawer"]) $(id).hidden = false;
     $("share").hidden = !url;
@@ -114,22 +123,41 @@ const LISTED = 1000;
 const GIVEN = 50_000;
 
 /** Opens files that may name each other: the only one that can be opened, or the one that is chosen from a list. */
-function together(files) {
+async function together(files) {
   if (files.length === 0) return;
   problem(null);
+  const beside = (path) => ({ beside: new Map(files), path });
   if (files.length === 1) {
     $("given").hidden = true;
-    load(files[0][1]);
+    load(files[0][1], { beside: beside(files[0][0]), alone: true });
     return;
   }
   const known = files.filter(([path]) => FILES.test(path) && !/(^|\/)\./.test(path));
-  const own = (known.length ? known : files.filter(([path]) => !path.endsWith(".chunk"))).sort(([a], [b]) => (a < b ? -1 : 1));
-  const beside = (path) => ({ beside: new Map(files), path });
+  const own = await firsts((known.length ? known : files.filter(([path]) => !path.endsWith(".chunk"))).sort(([a], [b]) => (a < b ? -1 : 1)));
   if (own.length === 1) load(own[0][1], { beside: beside(own[0][0]) });
   else start();
   const list = own.slice(0, LISTED).map(([path, file]) => h("li", {}, h("button", { type: "button", onclick: () => load(file, { beside: beside(path) }) }, path, h("span", {}, size(file.size)))));
   $("given").replaceChildren(h("h2", {}, `Of the ${count(files.length)} files that were chosen, ${own.length > LISTED ? `the first ${count(LISTED)} of ${count(own.length)}` : count(own.length)} can be opened`), h("ul", {}, list));
   $("given").hidden = false;
+}
+
+/** Leaves out the later parts of HDF5 files whose parts are numbered: they do not begin as HDF5 files do. */
+async function firsts(files) {
+  const sets = new Map();
+  for (const [path, file] of files) {
+    const [, before, digits, after] = /^(.*?)(\d+)(\D*?(?:\.[^./]*)?)$/.exec(path) ?? [];
+    if (digits === undefined) continue;
+    const key = JSON.stringify([before, digits.length, after]);
+    sets.set(key, [...(sets.get(key) ?? []), [Number(digits), path, file]]);
+  }
+  const later = new Set();
+  const isFirst = async (file) => /^\x89HDF\r\n\x1a\n$/.test(String.fromCharCode(...new Uint8Array(await file.slice(0, 8).arrayBuffer().catch(() => new ArrayBuffer(0)))));
+  for (const set of sets.values()) {
+    set.sort(([a], [b]) => a - b);
+    if (set.length < 2 || set.length > LISTED || set[1][0] !== set[0][0] + 1 || !(await isFirst(set[0][2]))) continue;
+    for (const [, path, file] of set.slice(1)) if (!(await isFirst(file))) later.add(path);
+  }
+  return files.filter(([path]) => !later.has(path));
 }
 
 /** The files of folders that were dropped, with their paths. */
@@ -236,6 +264,7 @@ async function go(path, { view = null, slice = null, replace = false } = {}) {
   state.kept.set(key, state.choices);
   if (slice && of) sliced(state.choices, slice, of.shape);
   head(info, of);
+  absent();
   const names = failed ? [] : viewsOf(info);
   const whole = path === "/" ? ["Overview", "Map of the file", "Check"] : info.kind === "group" && !names.length ? ["Overview"] : [];
   const all = path === "/" && names.length ? [...names, ...whole] : [...whole, ...names];

@@ -21,6 +21,9 @@ pub(crate) struct Beside(Arc<Mutex<State>>);
 struct State {
     known: BTreeMap<String, Found>,
     wanted: BTreeSet<String>,
+    /// The name of the file itself, and names beside it that begin with its own.
+    name: Option<String>,
+    near: Vec<String>,
 }
 
 /// What is known of a name.
@@ -55,6 +58,13 @@ impl Beside {
         state.known.insert(name.to_owned(), found);
     }
 
+    /// Sets the name of the file itself, and names beside it that begin with its own: it may be one of several parts.
+    pub(crate) fn call(&self, name: Option<&str>, near: Vec<String>) {
+        let mut state = self.state();
+        state.name = name.map(str::to_owned);
+        state.near = near;
+    }
+
     /// Returns the names that were asked for and are not known.
     pub(crate) fn take_wanted(&self) -> BTreeSet<String> {
         std::mem::take(&mut self.state().wanted)
@@ -80,6 +90,15 @@ impl Lend for Beside {
         let source = std::io::Error::new(std::io::ErrorKind::WouldBlock, "this file has not been lent yet");
         Err(Error::io("open", source).in_file(path, None))
     }
+
+    fn name(&self) -> Option<String> {
+        self.state().name.clone()
+    }
+
+    fn names(&self, start: &str) -> Vec<String> {
+        let state = self.state();
+        state.near.iter().filter(|name| name.starts_with(start)).cloned().collect()
+    }
 }
 
 #[cfg(test)]
@@ -99,5 +118,9 @@ mod tests {
         assert!(beside.lend("b").unwrap().is_none());
         assert!(beside.lend("c").err().unwrap().to_string().contains("answers 500"));
         assert!(beside.take_wanted().is_empty());
+        assert_eq!(beside.name(), None);
+        beside.call(Some("run.h5"), vec!["run.h5.subfile_1.config".into(), "run.h5.log".into()]);
+        assert_eq!(beside.name().as_deref(), Some("run.h5"));
+        assert_eq!(beside.names("run.h5.subfile_"), ["run.h5.subfile_1.config"]);
     }
 }

@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use sciformats::options::Missing;
 use sciformats::{Blame, Error, External, File, Limits, OpenOptions, ReadAt, Result};
 use sciformats_conventions::Dataset;
 use sciformats_core::external::Lent;
@@ -138,12 +139,16 @@ impl Opened {
         matches!(self.bytes, Bytes::Here(_))
     }
 
-    /// Opens the file. If `lends` is set, the caller lends the files that it names; otherwise none of them is opened.
-    fn open(&mut self, lends: bool) -> Result<()> {
+    /// Opens the file. If `beside` is set, the caller lends the files that it names; otherwise none of them is opened. The `name` of
+    /// the file and those `near` it that begin with it are needed if it is one of several parts.
+    fn open(&mut self, request: &Request<'_>) -> Result<()> {
+        let lends = request.flag("beside");
+        self.beside.call(request.maybe_text("name"), request.texts("near"));
         let external = if lends { External::Lent(Lent::new(self.beside.clone())) } else { External::None };
         let limits = Limits::default().with_memory(MEMORY);
         let options = OpenOptions::default().with_limits(limits).with_threads(1).with_cut(true);
-        let options = options.with_external(external);
+        // As the libraries of the formats do, and what was missing is reported with the answer.
+        let options = options.with_external(external).with_missing(Missing::Filled);
         let file = match &self.bytes {
             Bytes::Here(bytes) => File::from_storage(Arc::clone(bytes), &options)?,
             Bytes::Elsewhere(planned) => File::from_storage(planned.clone(), &options)?,
@@ -304,13 +309,15 @@ impl Session {
         let Some(file) = self.files.get_mut(number).and_then(Option::as_mut) else {
             return failed(&Error::usage("request", "names no open file"));
         };
+        // What was missing in a run without all bytes is found missing once more in the next one.
+        let absent = file.file().map_or_else(|_| Vec::new(), |file| file.source().take_missing());
         if let Some(missing) = missing {
             // What was learnt without these bytes may be wrong.
             file.data = file.data.take().map(|data| Dataset::new(Arc::clone(data.file())));
             return (MISSING, Answer { json: missing.to_string().into(), data: Vec::new() });
         }
         let answer = match outcome {
-            Ok(reply) => done(reply),
+            Ok(reply) => done(Reply { json: with_absent(reply.json, &absent), ..reply }),
             Err(error) => match file.file() {
                 Ok(open) => failed(&open.explained(error)),
                 Err(_) => failed(&error),
@@ -319,6 +326,14 @@ impl Session {
         self.forget(number);
         answer
     }
+}
+
+/// Adds `absent` to an answer, which is an object: why elements are fill values, because other files do not have them.
+fn with_absent(json: String, absent: &[Error]) -> String {
+    let Some(rest) = json.strip_prefix('{').filter(|_| !absent.is_empty()) else { return json };
+    let texts: Value = absent.iter().map(|error| Value::from(error.to_string())).collect();
+    let comma = if rest.starts_with('}') { "" } else { "," };
+    format!("{{\"absent\":{texts}{comma}{rest}")
 }
 
 fn done(reply: Reply) -> (u32, Answer) {
@@ -345,7 +360,7 @@ pub(crate) fn blame(error: &Error) -> &'static str {
 fn answered(file: &mut Opened, request: &Request<'_>) -> Result<Reply> {
     let operation = request.text("op")?;
     if operation == "open" {
-        file.open(request.flag("beside"))?;
+        file.open(request)?;
         return describe::about(file);
     }
     match operation {
@@ -400,6 +415,12 @@ impl<'a> Request<'a> {
 
     pub(crate) fn maybe_float(&self, name: &str) -> Option<f64> {
         self.0.get(name).and_then(Value::as_f64)
+    }
+
+    /// Returns a list of texts, which is empty if there is none.
+    fn texts(&self, name: &str) -> Vec<String> {
+        let texts = self.0.get(name).and_then(Value::as_array).into_iter().flatten();
+        texts.filter_map(Value::as_str).map(str::to_owned).collect()
     }
 
     /// Returns a list of whole numbers, which is empty if there is none.

@@ -46,7 +46,7 @@ impl Supplied {
     /// Returns what was asked for and is missing, sorted and without duplicates.
     pub fn take_missing(&self) -> Vec<Range<u64>> {
         let mut missing = std::mem::take(&mut self.lock().missing);
-        missing.sort_unstable_by_key(|range| (range.start, range.end));
+        sciformats_core::order::sort_by_key(&mut missing, |range| (range.start, range.end));
         missing.dedup();
         missing
     }

@@ -28,11 +28,20 @@ struct Page<'f> {
     names: Vec<String>,
     /// The names that were asked for in each round.
     asked: Vec<Vec<String>>,
+    /// What the last answer says about elements that are missing.
+    absent: Vec<String>,
 }
 
 impl<'f> Page<'f> {
     fn new(folder: &'f Path, way: Way) -> Self {
-        Self { folder, way, session: Session::new(), names: Vec::new(), asked: Vec::new() }
+        Self {
+            folder,
+            way,
+            session: Session::new(),
+            names: Vec::new(),
+            asked: Vec::new(),
+            absent: Vec::new(),
+        }
     }
 
     fn bytes(&self, name: &str) -> Option<Vec<u8>> {
@@ -54,6 +63,8 @@ impl<'f> Page<'f> {
         for _ in 0..200 {
             let (status, answer) = self.session.call(request.to_string().as_bytes());
             let json: Value = serde_json::from_slice(&answer.json).unwrap();
+            let absent = json["absent"].as_array().into_iter().flatten();
+            self.absent = absent.map(|text| text.as_str().unwrap().to_owned()).collect();
             match status {
                 DONE if answer.data.is_empty() => return Ok(json.to_string()),
                 DONE => return Ok(String::from_utf8(answer.data).unwrap()),
@@ -139,11 +150,18 @@ fn files_that_hdf5_names_are_lent() {
     for way in [Way::Whole, Way::Ranges] {
         let mut page = Page::new(temporary.path(), way);
         let main = page.open("main.h5");
-        // Elements whose source is missing are an error, and not fill values.
-        let gap = page.values(main, "/gap").unwrap_err();
-        assert!(gap.contains("days/wednesday.h5") && gap.contains("does not exist"), "{way:?}: {gap}");
+        // Elements whose source is missing are fill values, and the answer says so.
+        let gap = page.values(main, "/gap").unwrap();
+        assert_eq!(gap, "[1.0,2.0,3.0,4.0,5.0,6.0,-1.0,-1.0,-1.0]", "{way:?}");
+        assert_eq!(page.absent.len(), 1, "{way:?}: {:?}", page.absent);
+        let absent = &page.absent[0];
+        assert!(
+            absent.contains("days/wednesday.h5") && absent.contains("does not exist"),
+            "{way:?}: {absent}"
+        );
         let week = page.values(main, "/week").unwrap();
         assert_eq!(week, "[1.0,2.0,3.0,4.0,5.0,6.0,-1.0,-1.0,-1.0]", "{way:?}");
+        assert!(page.absent.is_empty(), "{way:?}: {:?}", page.absent);
         // The days that the links did not need are asked for at once. The one that is not there may be beside the file, if it was
         // moved.
         let days = ["days/tuesday.h5", "days/wednesday.h5"];
@@ -173,6 +191,40 @@ fn files_that_hdf5_names_are_lent() {
             let request = json!({ "op": "about", "file": number }).to_string();
             assert_eq!(page.session.call(request.as_bytes()).0, FAILED, "{number}");
         }
+    }
+}
+
+/// A file in parts that follow each other by their numbers, as old writers leave them, and one in stripes.
+#[test]
+fn files_in_several_parts_are_opened_as_one() {
+    let temporary = tempfile::tempdir().unwrap();
+    let folder = temporary.path();
+    let values: Vec<u32> = (0..5000).collect();
+    let mut made = Writer::in_memory(&CreateOptions::default()).unwrap();
+    made.dataset("a").write(&values).unwrap();
+    let bytes = made.into_bytes().unwrap();
+    let pieces: Vec<&[u8]> = bytes.chunks(8192).collect();
+    assert!(pieces.len() > 2);
+    for (number, piece) in pieces.iter().enumerate() {
+        std::fs::write(folder.join(format!("run-{number:03}.h5")), piece).unwrap();
+    }
+    let wanted = serde_json::to_string(&values).unwrap();
+    for way in [Way::Whole, Way::Ranges] {
+        let mut page = Page::new(folder, way);
+        let file = page.register("run-000.h5").unwrap();
+        let open = json!({ "op": "open", "file": file, "beside": true, "name": "run-000.h5" });
+        page.ask(&open).unwrap();
+        assert_eq!(page.values(file, "/a").unwrap(), wanted, "{way:?}");
+        assert_eq!(
+            page.asked.concat().len(),
+            pieces.len(),
+            "{way:?}: the parts, and the one that is not there"
+        );
+        // Without its name, it is a file that was cut short.
+        let mut page = Page::new(folder, way);
+        let file = page.register("run-000.h5").unwrap();
+        let open = page.ask(&json!({ "op": "open", "file": file, "beside": true }));
+        assert!(open.is_err() || page.values(file, "/a").is_err(), "{way:?}");
     }
 }
 

@@ -170,6 +170,19 @@ export async function beside({ context, server, program, data, kind }) {
   await open(page, path.join(folder, "year.h5"));
   await page.locator(".node", { hasText: "tas" }).click();
   await page.locator(".note.calm", { hasText: "other places" }).waitFor();
+  // Elements whose files were not chosen are fill values, and the page says so.
+  await drawn(page);
+  await page.locator("#absent", { hasText: "parts/a.nc" }).waitFor();
+  await page.locator(".node", { hasText: "lat" }).first().click();
+  await page.getByRole("heading", { name: "lat", exact: true }).waitFor();
+  check(!(await page.locator("#absent").isVisible()), "an array that lacks nothing has no such note");
+  // The parts of one file are opened as one.
+  await page.goto(`${server.origin}/`);
+  await page.locator("#picker").setInputFiles(["000", "001", "002"].map((number) => path.join(data, "family", `run-${number}.h5`)));
+  await page.getByRole("heading", { name: "run-000.h5" }).waitFor();
+  await page.locator(".node", { hasText: "tas" }).click();
+  await drawn(page);
+  equal(await page.locator(".message.wrong").count(), 0, "a file of three parts is opened as one");
   if (kind === "chromium") {
     await page.goto(`${server.origin}/`);
     await page.locator("#folder-picker").setInputFiles(folder);

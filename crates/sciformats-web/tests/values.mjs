@@ -87,6 +87,20 @@ export async function linked({ sciformats, program, data, folders }) {
   const memory = await open(fs.readFileSync(year), { name: "year.h5", beside });
   equal(await memory.json("/tas", { view: "values" }), wanted.text, "an array over two files, from memory");
   memory.close();
+  const lone = await open(fs.readFileSync(year), { name: "year.h5", beside: [["year.h5", fs.readFileSync(year)]] });
+  const filled = await lone.read("/tas", { view: "stored" });
+  check(filled.absent?.some((text) => text.includes("parts/a.nc")) && lone.absent.get("/tas")?.size === 2, `missing sources are named: ${filled.absent}`);
+  check(new Set(filled.values).size === 1, "elements of missing sources are fill values");
+  lone.close();
+  // The parts of one file, by a path, from memory, and with one of them missing.
+  const family = path.join(data, "family");
+  const parts = files(family).map((name) => [path.basename(name), fs.readFileSync(name)]);
+  const whole = (await cat(program, path.join(data, "climate.nc"), "/tas")).text;
+  for (const [what, source, options] of [["by a path", path.join(family, "run-000.h5"), {}], ["from memory", parts[0][1], { name: "run-000.h5", beside: parts }]]) {
+    const one = await open(source, options);
+    equal(await one.json("/tas", { view: "values" }), whole, `a file of ${parts.length} parts, ${what}`);
+    one.close();
+  }
   const links = await open(path.join(folder, "links.h5"));
   const { members } = await links.members("/");
   equal(members.map(({ n, k, e }) => `${n} ${k} ${e ? "fails" : "opens"}`).sort().join(", "), "first a opens, gone u fails, outside u fails", "links into other files");

@@ -23,6 +23,14 @@ pub(super) fn decoder<'a>(
     compression: Compression,
     stored: impl BufRead + 'a,
 ) -> Result<Box<dyn Read + 'a>, DecodeError> {
+    boxed(compression, Box::new(stored))
+}
+
+/// The decoders are compiled once, whatever they read from.
+fn boxed<'a>(
+    compression: Compression,
+    stored: Box<dyn BufRead + 'a>,
+) -> Result<Box<dyn Read + 'a>, DecodeError> {
     match compression {
         Compression::Zlib => Ok(Box::new(flate2::bufread::ZlibDecoder::new(stored))),
         Compression::Bzp2 => Ok(Box::new(bzip2::bufread::BzDecoder::new(stored))),
@@ -74,7 +82,7 @@ fn encoding(error: io::Error) -> Error {
 }
 
 #[cfg(feature = "zstd")]
-fn zstd<'a>(stored: impl BufRead + 'a) -> Result<Box<dyn Read + 'a>, DecodeError> {
+fn zstd<'a>(stored: Box<dyn BufRead + 'a>) -> Result<Box<dyn Read + 'a>, DecodeError> {
     match zstd::stream::read::Decoder::with_buffer(stored) {
         Ok(decoder) => Ok(Box::new(decoder.single_frame())),
         Err(_) => fault("is damaged"),
@@ -82,15 +90,36 @@ fn zstd<'a>(stored: impl BufRead + 'a) -> Result<Box<dyn Read + 'a>, DecodeError
 }
 
 #[cfg(not(feature = "zstd"))]
-fn zstd<'a>(stored: impl BufRead + 'a) -> Result<Box<dyn Read + 'a>, DecodeError> {
+fn zstd<'a>(stored: Box<dyn BufRead + 'a>) -> Result<Box<dyn Read + 'a>, DecodeError> {
     pure_zstd(stored)
 }
 
 #[cfg(any(test, not(feature = "zstd")))]
-fn pure_zstd<'a>(stored: impl BufRead + 'a) -> Result<Box<dyn Read + 'a>, DecodeError> {
-    match ruzstd::decoding::StreamingDecoder::new(stored) {
-        Ok(decoder) => Ok(Box::new(decoder)),
+fn pure_zstd<'a>(stored: Box<dyn BufRead + 'a>) -> Result<Box<dyn Read + 'a>, DecodeError> {
+    let mut pure = PureZstd { decoder: ruzstd::decoding::FrameDecoder::new(), stored };
+    match pure.decoder.init(&mut pure.stored) {
+        Ok(()) => Ok(Box::new(pure)),
         Err(_) => fault("is damaged"),
+    }
+}
+
+/// A frame that is decoded as it is read. The reader of `ruzstd` would bring all texts of its errors along, which nobody sees.
+#[cfg(any(test, not(feature = "zstd")))]
+struct PureZstd<R> {
+    decoder: ruzstd::decoding::FrameDecoder,
+    stored: R,
+}
+
+#[cfg(any(test, not(feature = "zstd")))]
+impl<R: BufRead> Read for PureZstd<R> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let Self { decoder, stored } = self;
+        while decoder.can_collect() < out.len() && !decoder.is_finished() {
+            let lacking = bound::left(out.len(), decoder.can_collect());
+            let some = ruzstd::decoding::BlockDecodingStrategy::UptoBytes(lacking);
+            decoder.decode_blocks(&mut *stored, some).map_err(|_| io::ErrorKind::InvalidData)?;
+        }
+        decoder.read(out)
     }
 }
 
@@ -177,10 +206,10 @@ mod tests {
         let stored = encode_zstd(&data, 3).unwrap();
         for decoder in [zstd, pure_zstd] {
             let mut out = vec![0; data.len()];
-            fill(decoder(stored.as_slice()).unwrap(), &mut out).unwrap();
+            fill(decoder(Box::new(stored.as_slice())).unwrap(), &mut out).unwrap();
             assert!(out == data);
             for len in [data.len() + 1, data.len() - 1] {
-                assert!(fill(decoder(stored.as_slice()).unwrap(), &mut vec![0; len]).is_err());
+                assert!(fill(decoder(Box::new(stored.as_slice())).unwrap(), &mut vec![0; len]).is_err());
             }
         }
     }

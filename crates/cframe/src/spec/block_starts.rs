@@ -36,7 +36,7 @@ pub(crate) fn ends(starts: &[u32], end: u32) -> Vec<u32> {
         return starts.iter().skip(1).copied().chain([end]).take(starts.len()).collect();
     }
     let mut sorted = starts.to_vec();
-    sorted.sort_unstable();
+    sciformats_core::order::sort(&mut sorted);
     let next = |start: &u32| sorted.partition_point(|other| other <= start);
     starts.iter().map(|start| sorted.get(next(start)).copied().unwrap_or(end)).collect()
 }

@@ -59,7 +59,7 @@ impl Names {
             names.ends.push(names.bytes.len());
         }
         let mut sorted = std::mem::take(&mut names.sorted);
-        sorted.sort_unstable_by(|a, b| names.get(*a).cmp(&names.get(*b)).then(a.cmp(b)));
+        sciformats_core::order::sort_by(&mut sorted, |a, b| names.get(*a).cmp(&names.get(*b)).then(a.cmp(b)));
         names.sorted = sorted;
         Ok(names)
     }

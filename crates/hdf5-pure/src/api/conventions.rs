@@ -191,7 +191,7 @@ pub fn netcdf_dimensions(group: &Group) -> Result<Vec<NetcdfDimension>> {
             id,
         });
     }
-    found.sort_by_key(|dimension| dimension.id.unwrap_or(i32::MAX)); // a bound: they come last
+    sciformats_core::order::sort_by_key(&mut found, |dimension| dimension.id.unwrap_or(i32::MAX)); // a bound: they come last
     Ok(found)
 }
 

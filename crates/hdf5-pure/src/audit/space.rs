@@ -80,7 +80,7 @@ fn structures(opened: &Opened, superblock: &Superblock, managed: bool) -> Result
 
 /// Returns the number of bytes between the parts, and the end of the last part.
 fn gaps(context: &Context, mut parts: Vec<Part>) -> Result<(u64, u64)> {
-    parts.sort_unstable();
+    sciformats_core::order::sort(&mut parts);
     let (mut end, mut lost) = (0u64, 0u64);
     for (start, stop) in parts {
         let gap = start.checked_sub(end).ok_or_else(|| {

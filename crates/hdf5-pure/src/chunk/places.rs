@@ -90,7 +90,7 @@ impl Table {
             if sound { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         });
         // As in a visit, the first of several chunks with the same position counts.
-        places.sort_by_key(|place| place.number);
+        sciformats_core::order::sort_by_key(&mut places, |place| place.number);
         places.dedup_by_key(|place| place.number);
         sound.then_some(Self { counts, places })
     }

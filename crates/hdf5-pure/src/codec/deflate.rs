@@ -41,7 +41,9 @@ pub(crate) fn decode(input: &[u8], expected: usize, max: usize, out: &mut Vec<u8
 #[cfg(any(test, target_family = "wasm"))]
 fn in_one_go(input: &[u8], expected: usize, max: usize) -> Option<Vec<u8>> {
     use zune_inflate::{DeflateDecoder, DeflateOptions};
-    let options = DeflateOptions::default().set_size_hint(expected.min(max)).set_limit(max);
+    // The decoder copies in large steps, and makes more room before the last ones unless there is some.
+    let room = bound::sum(expected.min(max), 1024);
+    let options = DeflateOptions::default().set_size_hint(room).set_limit(max);
     let decoded = DeflateDecoder::new_with_options(input, options).decode_zlib().ok()?;
     Some(decoded).filter(|decoded| decoded.len() <= max)
 }

@@ -19,13 +19,127 @@ pub(crate) fn decode(size: usize, input: &[u8], out: &mut Vec<u8>) {
     rest.copy_from_slice(tail);
 }
 
+/// Sixteen bytes at once, which WebAssembly can interleave. Its module is compiled for size, so that a loop over bytes stays one.
+#[cfg(any(test, target_family = "wasm"))]
+mod sixteen {
+    #[cfg(all(target_family = "wasm", target_feature = "simd128"))]
+    mod register {
+        use std::arch::wasm32::{i8x16_shuffle, u64x2, u64x2_extract_lane, v128};
+
+        pub(super) type Register = v128;
+
+        #[inline(always)]
+        pub(super) fn of(bytes: &[u8; 16]) -> Register {
+            let whole = u128::from_le_bytes(*bytes);
+            u64x2(whole as u64, (whole >> 64) as u64)
+        }
+
+        #[inline(always)]
+        pub(super) fn bytes(register: Register) -> [u8; 16] {
+            let (low, high) = (u64x2_extract_lane::<0>(register), u64x2_extract_lane::<1>(register));
+            (u128::from(low) | u128::from(high) << 64).to_le_bytes()
+        }
+
+        /// Interleaves the first halves.
+        #[inline(always)]
+        pub(super) fn low(a: Register, b: Register) -> Register {
+            i8x16_shuffle::<0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23>(a, b)
+        }
+
+        /// Interleaves the second halves.
+        #[inline(always)]
+        pub(super) fn high(a: Register, b: Register) -> Register {
+            i8x16_shuffle::<8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31>(a, b)
+        }
+    }
+
+    #[cfg(not(all(target_family = "wasm", target_feature = "simd128")))]
+    mod register {
+        pub(super) type Register = [u8; 16];
+
+        pub(super) fn of(bytes: &[u8; 16]) -> Register {
+            *bytes
+        }
+
+        pub(super) fn bytes(register: Register) -> [u8; 16] {
+            register
+        }
+
+        pub(super) fn low(a: Register, b: Register) -> Register {
+            std::array::from_fn(|k| if k % 2 == 0 { a[k / 2] } else { b[k / 2] })
+        }
+
+        pub(super) fn high(a: Register, b: Register) -> Register {
+            std::array::from_fn(|k| if k % 2 == 0 { a[8 + k / 2] } else { b[8 + k / 2] })
+        }
+    }
+
+    use register::{Register, bytes, high, low, of};
+
+    /// Reassembles as many elements as possible, and returns their number. `planes` and `out` are as in `fixed`.
+    pub(super) fn elements<const SIZE: usize>(planes: &[&[u8]; SIZE], out: &mut [[u8; SIZE]]) -> usize {
+        let planes = planes.map(|plane| plane.as_chunks::<16>().0);
+        let parts = out.as_flattened_mut().as_chunks_mut::<16>().0;
+        let groups = parts.len() / SIZE;
+        for group in 0..groups {
+            let read = |byte: usize| planes.get(byte).and_then(|plane| plane.get(group)).map(of);
+            let mut write = |part: usize, register: Register| {
+                if let Some(place) = parts.get_mut(group * SIZE + part) {
+                    *place = bytes(register);
+                }
+            };
+            match SIZE {
+                2 => {
+                    let (Some(a), Some(b)) = (read(0), read(1)) else { break };
+                    write(0, low(a, b));
+                    write(1, high(a, b));
+                }
+                4 => {
+                    let (Some(a), Some(b), Some(c), Some(d)) = (read(0), read(1), read(2), read(3)) else {
+                        break;
+                    };
+                    let (e, f, g, h) = (low(a, c), high(a, c), low(b, d), high(b, d));
+                    write(0, low(e, g));
+                    write(1, high(e, g));
+                    write(2, low(f, h));
+                    write(3, high(f, h));
+                }
+                8 => {
+                    let (Some(a), Some(b), Some(c), Some(d)) = (read(0), read(1), read(2), read(3)) else {
+                        break;
+                    };
+                    let (Some(e), Some(f), Some(g), Some(h)) = (read(4), read(5), read(6), read(7)) else {
+                        break;
+                    };
+                    let all = again(again([a, b, c, d, e, f, g, h]));
+                    for (part, register) in again(all).into_iter().enumerate() {
+                        write(part, register);
+                    }
+                }
+                _ => return 0,
+            }
+        }
+        groups * 16
+    }
+
+    /// Interleaves the halves of eight registers.
+    #[inline(always)]
+    fn again([a, b, c, d, e, f, g, h]: [Register; 8]) -> [Register; 8] {
+        [low(a, e), high(a, e), low(b, f), high(b, f), low(c, g), high(c, g), low(d, h), high(d, h)]
+    }
+}
+
 /// Does the same with a width that the compiler knows, and with slices that it sees to be equally long, so that it can
 /// use vector instructions. `planes` has `n` bytes for each byte of an element, and `out` has as many bytes.
 fn fixed<const SIZE: usize>(planes: &[u8], n: usize, out: &mut [u8]) {
     let (elements, _) = out.as_chunks_mut::<SIZE>();
     let elements = &mut elements[..n];
     let planes: [&[u8]; SIZE] = std::array::from_fn(|byte| &planes[byte * n..][..n]);
-    for i in 0..n {
+    #[cfg(target_family = "wasm")]
+    let done = sixteen::elements(&planes, elements);
+    #[cfg(not(target_family = "wasm"))]
+    let done = 0;
+    for i in done..n {
         let mut element = [0; SIZE];
         for (byte, plane) in element.iter_mut().zip(&planes) {
             *byte = plane[i];
@@ -84,6 +198,31 @@ fn spread<const SIZE: usize>(elements: &[u8], n: usize, out: &mut [u8]) {
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn sixteen_at_once_are_the_same() {
+        fn check<const SIZE: usize>() {
+            for n in [0, 1, 15, 16, 17, 50, 64] {
+                let planes: Vec<u8> = (0..n * SIZE).map(|i| (i * 7 + i / 251) as u8).collect();
+                let mut wanted = vec![0; planes.len()];
+                super::fixed::<SIZE>(&planes, n, &mut wanted);
+                let mut found = vec![[0; SIZE]; n];
+                let done = super::sixteen::elements::<SIZE>(
+                    &std::array::from_fn(|k| &planes[k * n..][..n]),
+                    &mut found,
+                );
+                assert_eq!(done, n / 16 * 16);
+                assert_eq!(
+                    found.as_flattened()[..done * SIZE],
+                    wanted[..done * SIZE],
+                    "size {SIZE}, {n} elements"
+                );
+            }
+        }
+        check::<2>();
+        check::<4>();
+        check::<8>();
+    }
+
     #[test]
     fn planes_of_any_width() {
         for size in [2usize, 3, 4, 8] {

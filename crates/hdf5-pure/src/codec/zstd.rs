@@ -1,9 +1,12 @@
 //! Zstandard (filter 32015): one frame. With the feature `zstd` the C library is used; otherwise frames can only be
 //! read, by `ruzstd`, in pure Rust.
 
+#[cfg(feature = "zstd")]
 use std::io::Read;
 
-use sciformats_core::{Fault, FaultKind, bound};
+#[cfg(feature = "zstd")]
+use sciformats_core::bound;
+use sciformats_core::{Fault, FaultKind};
 
 /// Decodes a frame of at most `max` bytes.
 #[cfg(feature = "zstd")]
@@ -18,9 +21,22 @@ pub(crate) use in_rust as decode;
 /// Decodes without the C library.
 #[cfg(all(feature = "ruzstd", any(test, not(feature = "zstd"))))]
 pub(crate) fn in_rust(input: &[u8], max: usize) -> Result<Vec<u8>, Fault> {
-    all(ruzstd::decoding::StreamingDecoder::new(input).map_err(|_| wrong())?, max)
+    use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
+    // The decoder that is a `Read` would bring all texts of its errors along, which nobody sees.
+    let (mut rest, mut decoder, mut out) = (input, FrameDecoder::new(), Vec::new());
+    decoder.init(&mut rest).map_err(|_| wrong())?;
+    while !decoder.is_finished() {
+        let some = BlockDecodingStrategy::UptoBytes(1 << 20);
+        decoder.decode_blocks(&mut rest, some).map_err(|_| wrong())?;
+        decoder.collect_to_writer(&mut out).map_err(|_| wrong())?;
+        if out.len() > max {
+            break;
+        }
+    }
+    if out.len() > max { Err(super::too_long(max)) } else { Ok(out) }
 }
 
+#[cfg(feature = "zstd")]
 fn all(decoder: impl Read, max: usize) -> Result<Vec<u8>, Fault> {
     let mut out = Vec::new();
     decoder.take(bound::sum(max as u64, 1)).read_to_end(&mut out).map_err(|_| wrong())?;

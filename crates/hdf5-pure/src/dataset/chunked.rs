@@ -74,7 +74,7 @@ fn found(reader: &Reader<'_>, index: &Index<'_>, bounds: &Bounds) -> Result<Vec<
         return Err(error);
     }
     // Two chunks with the same coordinates would hide that another chunk is missing.
-    found.sort_by(|a, b| a.scaled.cmp(&b.scaled));
+    sciformats_core::order::sort_by(&mut found, |a, b| a.scaled.cmp(&b.scaled));
     found.dedup_by(|a, b| a.scaled == b.scaled);
     Ok(found)
 }

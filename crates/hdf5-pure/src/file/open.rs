@@ -73,7 +73,6 @@ impl Opened {
         path: Option<&Path>,
         options: &OpenOptions,
     ) -> Result<Self> {
-        let open = |path: &Path| options.external.open(path, options.access);
         let (position, superblock) = superblock(&*storage)?;
         let sizes = superblock.sizes;
         let btree_k = match superblock.rest {
@@ -92,9 +91,13 @@ impl Opened {
             shared: Vec::new(),
             verified: RwLock::default(),
         };
+        // Whoever lends the file without a path may know its name.
+        let own = options.external.own_name().filter(|_| path.is_none());
+        let (external, access) = (&options.external, options.access);
+        let place = set::Place { path: path.or(own.as_deref()), external, access };
         let whole = match driver_info(&context, &superblock)? {
-            Some((info, at)) => set::assemble(&context.storage, path, &info, at, &open)?,
-            None => set::unannounced(&context.storage, path, superblock.end_of_file, &open)?,
+            Some((info, at)) => set::assemble(&context.storage, &place, &info, at)?,
+            None => set::unannounced(&context.storage, &place, superblock.end_of_file)?,
         };
         if let Some(whole) = whole {
             context.storage = whole;

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sciformats_core::fault::{Fault, FaultKind, locate};
-use sciformats_core::{Error, ReadAt, Result, bound};
+use sciformats_core::storage::Access;
+use sciformats_core::{Error, External, ReadAt, Result, bound};
 
 use crate::spec::driver_info::{DriverInfo, MultiInfo, family_member_size};
 
@@ -19,7 +20,7 @@ pub(crate) struct Parts {
 
 impl Parts {
     fn new(mut parts: Vec<(u64, Arc<dyn ReadAt>)>) -> Self {
-        parts.sort_by_key(|(start, _)| *start);
+        sciformats_core::order::sort_by_key(&mut parts, |(start, _)| *start);
         let len = parts.iter().map(|(start, part)| bound::sum(*start, part.size())).max().unwrap_or(0); // a bound
         Self { parts, len }
     }
@@ -62,25 +63,38 @@ impl ReadAt for Parts {
     }
 }
 
-/// Assembles the whole file of which `first`, at `path`, is a part according to its driver information. Returns `None`
+/// Where the parts of a file are.
+pub(crate) struct Place<'a> {
+    /// The path of the first part, whose name determines those of the others.
+    pub(crate) path: Option<&'a Path>,
+    pub(crate) external: &'a External,
+    pub(crate) access: Access,
+}
+
+impl Place<'_> {
+    fn open(&self, path: &Path) -> Result<Arc<dyn ReadAt>> {
+        self.external.open(path, self.access)
+    }
+}
+
+/// Assembles the whole file of which `first`, at a path, is a part according to its driver information. Returns `None`
 /// if it is not a file of several parts.
 pub(crate) fn assemble(
     first: &Arc<dyn ReadAt>,
-    path: Option<&Path>,
+    place: &Place<'_>,
     info: &DriverInfo,
     at: u64,
-    open: &dyn Fn(&Path) -> Result<Arc<dyn ReadAt>>,
 ) -> Result<Option<Arc<dyn ReadAt>>> {
     let parts = match &info.identification {
         b"NCSAfami" => {
             let size = locate("family driver information", at, &info.information, family_member_size)?;
-            family(first, path, size, at, open)?
+            family(first, place, size, at)?
         }
         b"NCSAmult" => {
             let info = locate("multi driver information", at, &info.information, MultiInfo::parse)?;
-            multi(path, &info, open)?
+            multi(place, &info)?
         }
-        b"Subfilin" => return striped(path, open).map(Some),
+        b"Subfilin" => return striped(place).map(Some),
         _ => return Ok(None),
     };
     Ok(Some(Arc::new(parts)))
@@ -90,36 +104,29 @@ pub(crate) fn assemble(
 /// that case the file is shorter than its superblock says, and the next member lies beside it.
 pub(crate) fn unannounced(
     first: &Arc<dyn ReadAt>,
-    path: Option<&Path>,
+    place: &Place<'_>,
     end_of_file: u64,
-    open: &dyn Fn(&Path) -> Result<Arc<dyn ReadAt>>,
 ) -> Result<Option<Arc<dyn ReadAt>>> {
-    let next = path.and_then(Name::of).is_some_and(|name| name.member(1).is_file());
-    if first.size() >= end_of_file || !next {
-        return Ok(None);
+    let name = place.path.and_then(Name::of).filter(|_| first.size() < end_of_file);
+    match name.map(|name| place.external.has(&name.member(1))).transpose()? {
+        Some(true) => Ok(Some(Arc::new(family(first, place, first.size(), 0)?))),
+        _ => Ok(None),
     }
-    Ok(Some(Arc::new(family(first, path, first.size(), 0, open)?)))
 }
 
-fn family(
-    first: &Arc<dyn ReadAt>,
-    path: Option<&Path>,
-    size: u64,
-    at: u64,
-    open: &dyn Fn(&Path) -> Result<Arc<dyn ReadAt>>,
-) -> Result<Parts> {
+fn family(first: &Arc<dyn ReadAt>, place: &Place<'_>, size: u64, at: u64) -> Result<Parts> {
     if size == 0 {
         return Err(Fault::new("size of member files", FaultKind::Undefined { found: 0 })
             .at("driver information", at));
     }
     let mut parts = vec![(0, first.clone())];
-    if let Some(name) = path.and_then(Name::of) {
+    if let Some(name) = place.path.and_then(Name::of) {
         for number in 1u64.. {
             let path = name.member(number);
-            if !path.is_file() {
+            if !place.external.has(&path)? {
                 break;
             }
-            parts.push((bound::product(number, size), open(&path)?));
+            parts.push((bound::product(number, size), place.open(&path)?));
         }
     }
     Ok(Parts::new(parts))
@@ -158,13 +165,10 @@ impl Name {
     }
 }
 
-fn multi(
-    path: Option<&Path>,
-    info: &MultiInfo,
-    open: &dyn Fn(&Path) -> Result<Arc<dyn ReadAt>>,
-) -> Result<Parts> {
-    let path =
-        path.ok_or_else(|| Error::unsupported("a file of several parts that was not opened by a path"))?;
+fn multi(place: &Place<'_>, info: &MultiInfo) -> Result<Parts> {
+    let path = place
+        .path
+        .ok_or_else(|| Error::unsupported("a file of several parts that was not opened by a path"))?;
     let (folder, file) =
         (path.parent().unwrap_or(Path::new("")), path.file_name().and_then(|name| name.to_str()));
     // `%s` in the name of a member stands for the base name. The name by which the file was opened reveals it.
@@ -182,8 +186,8 @@ fn multi(
         // this folder.
         let Some(name) = Path::new(&name).file_name() else { continue };
         let path = folder.join(name);
-        if path.is_file() {
-            parts.push((member.start, open(&path)?));
+        if place.external.has(&path)? {
+            parts.push((member.start, place.open(&path)?));
         }
     }
     Ok(Parts::new(parts))
@@ -244,27 +248,23 @@ impl ReadAt for Striped {
 
 /// Assembles a file whose data are striped over subfiles. A text file beside it says how many there are and how long a stripe is. Its
 /// name has the number by which the file system knew the file when it was made, which a copy no longer has.
-fn striped(path: Option<&Path>, open: &dyn Fn(&Path) -> Result<Arc<dyn ReadAt>>) -> Result<Arc<dyn ReadAt>> {
+fn striped(place: &Place<'_>) -> Result<Arc<dyn ReadAt>> {
     const CONFIGURATION: &str = "subfiling configuration";
-    let path = path.ok_or_else(|| Error::unsupported("a file of subfiles that was not opened by a path"))?;
+    let path =
+        place.path.ok_or_else(|| Error::unsupported("a file of subfiles that was not opened by a path"))?;
     let folder = path.parent().unwrap_or(Path::new(""));
     let base = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let prefix = format!("{base}.subfile_");
-    let listed = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-    let names = std::fs::read_dir(listed).map_err(|error| Error::io("read", error))?;
-    let mut found: Vec<String> = names
-        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
-        .filter(|name| name.starts_with(&prefix) && name.ends_with(".config"))
-        .collect();
-    found.sort_unstable();
+    let mut found = place.external.names(folder, &prefix)?;
+    found.retain(|name| name.ends_with(".config"));
     let [configuration] = found.as_slice() else {
         let what = match found.len() {
-            0 => "a file of subfiles without the file that describes them",
+            0 => "a file of subfiles without the file that describes them, whose name ends with `.config`",
             _ => "a file of subfiles beside several files that describe them",
         };
         return Err(Error::unsupported(what));
     };
-    let storage = open(&folder.join(configuration))?;
+    let storage = place.open(&folder.join(configuration))?;
     let text = storage.read_at(0, bound::addressable(storage.size()).min(1 << 20))?;
     let text = String::from_utf8_lossy(&text);
     let value = |key: &str| {
@@ -279,7 +279,7 @@ fn striped(path: Option<&Path>, open: &dyn Fn(&Path) -> Result<Arc<dyn ReadAt>>)
     let width = count.to_string().len();
     let mut subfiles = Vec::new();
     for number in 1..=count {
-        subfiles.push(open(&folder.join(format!("{stem}_{number:0width$}_of_{count}")))?);
+        subfiles.push(place.open(&folder.join(format!("{stem}_{number:0width$}_of_{count}")))?);
     }
     Ok(Arc::new(Striped::new(subfiles, stripe)))
 }
@@ -309,14 +309,14 @@ mod tests {
         std::fs::write(folder.path().join("run.h5.subfile_77.config"), text).unwrap();
         let info = DriverInfo { identification: *b"Subfilin", information: Vec::new() };
         let first: Arc<dyn ReadAt> = Arc::new(bytes.get(..96).unwrap_or_default().to_vec());
-        let open = |path: &Path| sciformats_core::storage::Access::default().open(path);
         let path = folder.path().join("run.h5");
-        let whole = assemble(&first, Some(&path), &info, 0, &open).unwrap().unwrap();
+        let place = Place { path: Some(&path), external: &External::None, access: Access::default() };
+        let whole = assemble(&first, &place, &info, 0).unwrap().unwrap();
         assert_eq!(*whole.read_at(0, bytes.len()).unwrap(), bytes);
         assert_eq!(*whole.read_at(990, 2020).unwrap(), bytes[990..3010]);
         assert_eq!(whole.size(), bytes.len() as u64);
         std::fs::remove_file(folder.path().join("run.h5.subfile_77_2_of_3")).unwrap();
-        assert!(assemble(&first, Some(&path), &info, 0, &open).is_err());
+        assert!(assemble(&first, &place, &info, 0).is_err());
     }
 
     #[test]

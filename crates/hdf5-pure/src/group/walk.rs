@@ -115,7 +115,7 @@ impl Walker {
                 }
             }
         }
-        links.sort_by(|a, b| a.name.cmp(&b.name));
+        sciformats_core::order::sort_by(&mut links, |a, b| a.name.cmp(&b.name));
         for link in links {
             let path = join(path, link.name.as_bytes());
             let what = match link.target {

@@ -378,7 +378,7 @@ impl Datatype {
         }
         let names = names(self);
         let mut sorted: Vec<&[u8]> = names.iter().map(|name| name.as_bytes()).collect();
-        sorted.sort_unstable();
+        sciformats_core::order::sort(&mut sorted);
         let twice = sorted.iter().zip(sorted.iter().skip(1)).any(|(a, b)| a == b);
         if twice || sorted.iter().any(|name| name.is_empty() || name.contains(&0)) {
             return wrong("has member names that are empty, contain a NUL character or occur twice");

@@ -131,7 +131,7 @@ impl Numbered {
                 let mut runs = Vec::new();
                 blocks.iter().try_for_each(|(first, last)| rows_of(first, last, shape, &mut runs))?;
                 // The C library numbers the elements in the order of the array, whatever the order of the blocks.
-                runs.sort_by_key(|run| run.from);
+                sciformats_core::order::sort_by_key(&mut runs, |run| run.from);
                 numbered(runs.into_iter().map(Some))
             }
         }

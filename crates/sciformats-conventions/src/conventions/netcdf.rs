@@ -223,7 +223,9 @@ impl Convention for NetCdf {
                 })
             };
             let mut main: Vec<&Variable> = variables.iter().filter(|variable| !named(variable)).collect();
-            main.sort_by_key(|variable| std::cmp::Reverse(variable.dimensions.len()));
+            sciformats_core::order::sort_by_key(&mut main, |variable| {
+                std::cmp::Reverse(variable.dimensions.len())
+            });
             for variable in main {
                 let what = variable.long_name.clone().or_else(|| variable.standard_name.clone());
                 outline = outline.with(variable.path(), what.unwrap_or_default());

@@ -214,7 +214,7 @@ fn fixed(group: &Node) -> Result<Table> {
         );
     }
     let place = |column: &Column| place_in(&order, column);
-    columns.sort_by_key(place);
+    sciformats_core::order::sort_by_key(&mut columns, place);
     Ok(Table { path: group.path().to_owned(), rows: rows.unwrap_or_default(), index, columns })
 }
 
@@ -293,8 +293,8 @@ fn table(group: &Node) -> Result<Option<Table>> {
         }
     }
     let order = column_order(group)?;
-    columns.sort_by_key(|column: &Column| place_in(&order, column));
-    index.sort_by_key(|column: &Column| place_in(&levels, column));
+    sciformats_core::order::sort_by_key(&mut columns, |column: &Column| place_in(&order, column));
+    sciformats_core::order::sort_by_key(&mut index, |column: &Column| place_in(&levels, column));
     Ok(Some(Table { path: group.path().to_owned(), rows: records.rows(), index, columns }))
 }
 

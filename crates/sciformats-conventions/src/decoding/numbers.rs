@@ -156,7 +156,8 @@ impl Kernel<'_> {
         let (low, high) = T::bounds(least, most);
         let bounded = least.is_some() || most.is_some();
         // Most arrays have one or two fill values or none. If the compiler knows the comparison, and if it has no branches, several
-        // elements are compared at once.
+        // elements are compared at once. In WebAssembly, which is compiled for size, one comparison serves all of them.
+        let each = !cfg!(target_family = "wasm");
         match (fills.as_slice(), bounded) {
             // Integers of eight bytes are compared as in xarray, by the nearest binary64 number.
             _ if T::SIZE == 8 && !self.numbers.fill.is_empty() => {
@@ -165,11 +166,13 @@ impl Kernel<'_> {
                     fills.contains(&value.f64()) || (bounded && (value < low || value > high))
                 })
             }
-            ([], false) => self.all(bytes, |_: T| false),
-            ([fill], false) => self.all(bytes, |value: T| value == *fill),
-            ([one, two], false) => self.all(bytes, |value: T| (value == *one) | (value == *two)),
-            ([], true) => self.all(bytes, |value: T| (value < low) | (value > high)),
-            ([fill], true) => self.all(bytes, |value: T| (value == *fill) | (value < low) | (value > high)),
+            ([], false) if each => self.all(bytes, |_: T| false),
+            ([fill], false) if each => self.all(bytes, |value: T| value == *fill),
+            ([one, two], false) if each => self.all(bytes, |value: T| (value == *one) | (value == *two)),
+            ([], true) if each => self.all(bytes, |value: T| (value < low) | (value > high)),
+            ([fill], true) if each => {
+                self.all(bytes, |value: T| (value == *fill) | (value < low) | (value > high))
+            }
             (fills, _) => self
                 .all(bytes, |value: T| fills.contains(&value) || (bounded && (value < low || value > high))),
         }

@@ -102,7 +102,7 @@ impl Source for Memory {
         let members = self.members_of(group)?;
         let mut numbered: Vec<_> = members.iter().map(|(name, link)| (number(name), name, link)).collect();
         if numbered.iter().all(|(number, ..)| number.is_some()) {
-            numbered.sort_by_key(|(number, ..)| *number);
+            sciformats_core::order::sort_by_key(&mut numbered, |(number, ..)| *number);
         }
         let mut before: Option<(u64, &Link)> = None;
         Ok(Box::new(numbered.into_iter().map(move |(number, name, link)| {

@@ -392,7 +392,7 @@ impl File {
         let found = attributes::all(&self.opened().context, &object);
         let mut all: Vec<Attribute> =
             found.into_iter().map(|found| Attribute::new(self.clone(), found)).collect();
-        all.sort_by(|a, b| {
+        sciformats_core::order::sort_by(&mut all, |a, b| {
             let key = |attribute: &Attribute| (attribute.name().is_none(), attribute.name().cloned());
             key(a).cmp(&key(b))
         });

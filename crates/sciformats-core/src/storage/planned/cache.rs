@@ -205,7 +205,7 @@ impl Cache {
     fn shrink(&mut self) {
         let mut by_age: Vec<(u64, u64)> =
             self.pages.iter().map(|(&number, page)| (page.last, number)).collect();
-        by_age.sort_unstable();
+        crate::order::sort(&mut by_age);
         for (_, number) in by_age {
             if self.page_bytes <= self.page_limit - self.page_limit / 8 {
                 break;

@@ -58,7 +58,7 @@ pub(super) fn merged(ranges: &[Range<u64>], size: u64) -> Vec<Range<u64>> {
         .map(|range| range.start..range.end.min(size))
         .filter(|range| range.start < range.end)
         .collect();
-    sorted.sort_unstable_by_key(|range| (range.start, range.end));
+    crate::order::sort_by_key(&mut sorted, |range| (range.start, range.end));
     let mut merged: Vec<Range<u64>> = Vec::with_capacity(sorted.len());
     for range in sorted {
         match merged.last_mut() {
@@ -78,7 +78,7 @@ fn affordable(wanted: &[Range<u64>], gap: u64, share: u64) -> u64 {
         .filter_map(|pair| pair.get(1)?.start.checked_sub(pair.first()?.end))
         .filter(|&length| length <= gap)
         .collect();
-    gaps.sort_unstable();
+    crate::order::sort(&mut gaps);
     let mut longest = 0;
     // Of gaps of equal length, either all are read over, or none.
     for equal in gaps.chunk_by(|a, b| a == b) {

@@ -128,7 +128,7 @@ impl Adapter {
                 None => failure = Some("a key that is a mapping or a sequence"),
             }
         }
-        members.sort_by(|a, b| a.0.cmp(&b.0));
+        sciformats_core::order::sort_by(&mut members, |a, b| a.0.cmp(&b.0));
         let before = members.len();
         members.dedup_by(|a, b| a.0 == b.0);
         if members.len() < before {

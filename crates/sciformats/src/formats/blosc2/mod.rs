@@ -247,8 +247,8 @@ impl Source for Adapter {
         let frame = self.frame()?;
         let mut fixed: Vec<(&str, &[u8])> = frame.metalayers().collect();
         let mut variable: Vec<&str> = frame.vlmeta_names().collect();
-        fixed.sort_by_key(|(name, _)| *name);
-        variable.sort_unstable();
+        sciformats_core::order::sort_by_key(&mut fixed, |(name, _)| *name);
+        sciformats_core::order::sort(&mut variable);
         let fixed = fixed.into_iter().map(|(name, data)| bytes(format!("meta:{name}"), Ok(data.to_vec())));
         let variable = variable.into_iter().map(|name| bytes(format!("vlmeta:{name}"), frame.vlmeta(name)));
         Ok(Box::new(fixed.chain(variable).map(Ok)))

@@ -69,7 +69,7 @@ impl Changes {
 
     fn end_frame(&mut self) {
         // Before layer 2.0, chunks are in the order in which they were written, which no listing shows.
-        self.now.sort_by_key(|item| item.id);
+        sciformats_core::order::sort_by_key(&mut self.now, |item| item.id);
         if let Some(frame) = self.frame
             && self.now != self.before
             && frame > 0

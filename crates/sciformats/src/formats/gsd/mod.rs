@@ -144,7 +144,7 @@ impl Adapter {
                 Err(error) => failure = failure.or(Some(error)),
             }
         }
-        members.sort();
+        sciformats_core::order::sort(&mut members);
         members.dedup_by(|a, b| a.0 == b.0);
         let members = members
             .into_iter()

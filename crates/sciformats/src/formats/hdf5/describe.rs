@@ -120,13 +120,15 @@ pub(super) fn storage(file: &File, address: Address) -> Result<Vec<(&'static str
         attributes.push(format!("{name:?} in {characters:?}: {committed}{class}"));
     }
     if properties.attribute_order == CreationOrder::Unknown {
-        attributes.sort();
+        sciformats_core::order::sort(&mut attributes);
     }
     told.push(("attributes", attributes.join("; ")));
     match file.object_at(address)? {
         Node::Group(group) => {
             let mut links: Vec<_> = group.links()?.into_iter().flatten().collect();
-            links.sort_by(|a, b| (a.creation_order, &a.name).cmp(&(b.creation_order, &b.name)));
+            sciformats_core::order::sort_by(&mut links, |a, b| {
+                (a.creation_order, &a.name).cmp(&(b.creation_order, &b.name))
+            });
             let links = links
                 .iter()
                 .map(|link| format!("{}{}", link.name.to_text(), if link.utf8 { " in UTF-8" } else { "" }));

@@ -39,7 +39,7 @@ impl Details for Adapter {
     fn attribute_names(&self, id: ObjectId) -> Result<Vec<Name>> {
         let (file, address) = self.place(id)?;
         let mut attributes = file.attributes_at(address)?;
-        attributes.sort_by_key(hdf5_pure::Attribute::creation_order);
+        sciformats_core::order::sort_by_key(&mut attributes, hdf5_pure::Attribute::creation_order);
         Ok(attributes.iter().filter_map(|attribute| attribute.name().map(name)).collect())
     }
 
@@ -49,7 +49,7 @@ impl Details for Adapter {
         if links.iter().any(|link| link.creation_order.is_none()) {
             return Ok(None);
         }
-        links.sort_by_key(|link| link.creation_order);
+        sciformats_core::order::sort_by_key(&mut links, |link| link.creation_order);
         Ok(Some(links.iter().map(|link| name(&link.name)).collect()))
     }
 

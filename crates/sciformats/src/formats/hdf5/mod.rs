@@ -253,7 +253,7 @@ impl Source for Adapter {
                 },
             }
         }
-        members.sort_by(|a, b| a.name.cmp(&b.name));
+        sciformats_core::order::sort_by(&mut members, |a, b| a.name.cmp(&b.name));
         Ok(Box::new(members.into_iter().map(Ok).chain(unnamed)))
     }
 
@@ -330,7 +330,7 @@ impl Source for Adapter {
                 let class = &dataset.datatype().class;
                 let how = format!("{chunk:?} {edges} {shape:?} {filters:?} {fill:?} {class:?}");
                 let mut chunks = dataset.chunks()?.into_iter().collect::<Result<Vec<_>>>()?;
-                chunks.sort_by(|a, b| a.scaled.cmp(&b.scaled));
+                sciformats_core::order::sort_by(&mut chunks, |a, b| a.scaled.cmp(&b.scaled));
                 let (pieces, largest) =
                     (chunks.len(), chunks.iter().map(|chunk| chunk.size).max().unwrap_or_default());
                 let read = move |range: std::ops::Range<usize>, out: &mut Vec<u8>| {

@@ -67,7 +67,7 @@ pub(super) fn parse(i: &[u8], head: Head) -> Parsed<'_, Class> {
     }
     let mut ranges: Vec<(u32, u32)> =
         found.iter().map(|member| (member.offset, member.datatype.size)).collect();
-    ranges.sort_unstable();
+    sciformats_core::order::sort(&mut ranges);
     let overlap = ranges.iter().zip(ranges.iter().skip(1)).any(|(a, b)| bound::sum(a.0, a.1) > b.0);
     if overlap {
         return field("byte offset of member", |i| fail(i, FaultKind::Rule("lies inside another member")))(
