@@ -6,7 +6,7 @@ use arrow_array::types::Int32Type;
 use arrow_array::{
     Array, ArrayRef, BooleanArray, DictionaryArray, DurationMicrosecondArray, DurationMillisecondArray,
     DurationNanosecondArray, DurationSecondArray, FixedSizeListArray, Int32Array, LargeStringArray,
-    TimestampMicrosecondArray, TimestampMillisecondArray, TimestampNanosecondArray, TimestampSecondArray,
+    TimestampMicrosecondArray, TimestampMillisecondArray, TimestampNanosecondArray, TimestampSecondArray, UInt64Array,
 };
 use arrow_buffer::{BooleanBuffer, NullBuffer, ScalarBuffer};
 use arrow_schema::{ArrowError, DataType, Field, TimeUnit};
@@ -31,6 +31,7 @@ pub(crate) fn data_type(column: &Column, none: &Undecoded) -> Result<DataType> {
         }
         Undecoded::Decoded(Values::Categories { .. }) => names(),
         Undecoded::Decoded(_) => DataType::LargeUtf8,
+        Undecoded::Spread { of, .. } => return data_type(column, of),
         _ => return Err(Error::internal("a column in a form that Arrow does not know")),
     };
     for side in column.row_shape().iter().rev() {
@@ -168,6 +169,11 @@ fn flat(column: &Column, kind: &DataType, from: Undecoded) -> Result<ArrayRef> {
             crate::build::texts(texts, missing, bytes.len())
         }
         Undecoded::Decoded(values) => decoded(column, kind, values),
+        Undecoded::Spread { of, places } => {
+            let places = places.into_iter().map(|place| place as u64).collect::<UInt64Array>();
+            let values = flat(column, kind, *of)?;
+            arrow_select::take::take(&values, &places, None).map_err(|error| internal(&error))
+        }
         _ => Err(Error::internal("a column in a form that Arrow does not know")),
     }
 }
