@@ -8,8 +8,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions, RecordBatchReader};
 use arrow_buffer::BooleanBuffer;
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
-use sciformats_conventions::sciformats::{Error, Result};
+use sciformats_conventions::sciformats::options::Unfolding;
+use sciformats_conventions::sciformats::{ArrayInfo, ElementType, Error, Result};
 use sciformats_conventions::{Column, Dataset, Table};
+use sciformats_core::{Fault, FaultKind};
 
 use crate::ahead::Ahead;
 use crate::decode::{self, internal};
@@ -161,6 +163,8 @@ struct Plan {
     /// The number of rows that were compared, and of those that satisfied the conditions.
     compared: AtomicU64,
     kept: AtomicU64,
+    /// How much may still be read: a small file can declare any number of rows.
+    unfolding: Option<Unfolding>,
 }
 
 #[derive(Debug)]
@@ -239,6 +243,9 @@ impl Batches {
             None => table.all_columns().collect(),
             Some(names) => names.iter().map(|name| column(table, name)).collect::<Result<_>>()?,
         };
+        for of in &chosen {
+            same_rows(table, of)?;
+        }
         let mut columns = Vec::new();
         let mut fields = Vec::new();
         for (of, none) in chosen.iter().zip(Table::read_undecoded(&chosen, (0, 0))?) {
@@ -261,10 +268,13 @@ impl Batches {
             for (at, test) in tests.iter().enumerate() {
                 let column = &test.predicate.column;
                 let of = |test: &&Test| test.predicate.column == *column;
-                if options.sorted.as_ref() == Some(column) || tests.iter().position(|test| of(&test)) != Some(at) {
+                if options.sorted.as_ref() == Some(column)
+                    || tests.iter().position(|test| of(&test)) != Some(at)
+                {
                     continue;
                 }
-                let conditions: Vec<&Predicate> = tests.iter().filter(of).map(|test| &test.predicate).collect();
+                let conditions: Vec<&Predicate> =
+                    tests.iter().filter(of).map(|test| &test.predicate).collect();
                 if let Some(found) = indexed::rows(&test.column, &conditions, table.rows) {
                     ranges = indexed::both(&ranges, &found);
                     indexed.push(column.clone());
@@ -281,6 +291,7 @@ impl Batches {
             tests,
             compared: AtomicU64::new(0),
             kept: AtomicU64::new(0),
+            unfolding: table.unfolding(),
         };
         Ok(Self {
             plan: Arc::new(plan),
@@ -345,6 +356,7 @@ fn tests(table: &Table, options: &Options, chosen: &[&Column]) -> Result<Vec<Tes
     let mut tests = Vec::new();
     for predicate in &options.filter {
         let of = column(table, &predicate.column)?;
+        same_rows(table, of)?;
         let none = Table::read_undecoded(&[of], (0, 0))?.pop();
         let none = none.ok_or_else(|| Error::internal("a column was not read"))?;
         let kind = decode::data_type(of, &none).map_err(|error| error_of(of, error))?;
@@ -409,6 +421,9 @@ impl Plan {
     fn read(&self, rows: Range<u64>) -> Result<Option<RecordBatch>> {
         let count = rows.end.saturating_sub(rows.start); // a bound: no row is before the first
         let height = usize::try_from(count).map_err(|_| Error::usage("batch_rows", "is too large"))?;
+        if self.columns.is_empty() && self.tests.is_empty() {
+            self.unfold(count)?;
+        }
         if self.tests.is_empty() {
             let all: Vec<usize> = (0..self.columns.len()).collect();
             let arrays = self.arrays(&all, (rows.start, height))?;
@@ -504,15 +519,34 @@ impl Plan {
                 let (name, found) = (&column.name, array.len());
                 return Err(Error::internal(format!("the column {name} has {found} of {height} rows")));
             }
+            self.unfold((array.get_array_memory_size() as u64).max(height as u64))?;
             Ok(array)
         });
         arrays.collect()
+    }
+
+    /// Counts bytes that are gone through, and rows of which nothing is read.
+    fn unfold(&self, bytes: u64) -> Result<()> {
+        let one = ArrayInfo::new(ElementType::Opaque(1), [bytes]);
+        self.unfolding.as_ref().map_or(Ok(()), |unfolding| unfolding.add(bytes, &one))
     }
 
     fn joined(&self, arrays: Vec<ArrayRef>, height: usize) -> Result<RecordBatch> {
         let options = RecordBatchOptions::new().with_row_count(Some(height));
         let batch = RecordBatch::try_new_with_options(Arc::clone(&self.schema), arrays, &options);
         batch.map_err(|error| internal(&error))
+    }
+}
+
+/// Checks that a column has as many rows as the table.
+fn same_rows(table: &Table, column: &Column) -> Result<()> {
+    match column.rows().filter(|&found| found != table.rows) {
+        Some(found) => {
+            let kind = FaultKind::Mismatch { expected: table.rows, found };
+            let fault = Fault { field: Some("number of rows"), kind };
+            Err(fault.at("column of a table", 0).within(None, Some(&column.name)))
+        }
+        None => Ok(()),
     }
 }
 

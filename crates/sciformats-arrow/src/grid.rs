@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use sciformats_conventions::sciformats::{ElementType, Error, Kind, Result};
 use sciformats_conventions::{Dataset, Meaning, Role, Table, Variable};
+use sciformats_core::{Fault, FaultKind};
 
 use crate::batches::{Options, column, error_of};
 use crate::decode;
@@ -22,7 +23,10 @@ pub fn table(data: &Dataset, path: &str) -> Result<Table> {
         meaning => meaning?,
     };
     let found = match meaning {
-        Some(Meaning::Table(table)) => return Ok(table),
+        Some(Meaning::Table(table)) => {
+            complete(data, path, &table)?;
+            return Ok(table);
+        }
         Some(Meaning::Variable(variable))
             if matches!(variable.stored().element, ElementType::Compound(_)) =>
         {
@@ -31,7 +35,9 @@ pub fn table(data: &Dataset, path: &str) -> Result<Table> {
                 _ => vec![*variable],
             }
         }
-        Some(Meaning::Variable(variable)) if is_grid(&variable) => return over_grid(data, path, vec![*variable]),
+        Some(Meaning::Variable(variable)) if is_grid(&variable) => {
+            return over_grid(data, path, vec![*variable]);
+        }
         Some(Meaning::Variable(variable)) if !variable.shape().is_empty() => {
             with_coordinates(data, *variable)?
         }
@@ -48,6 +54,18 @@ pub fn table(data: &Dataset, path: &str) -> Result<Table> {
     Table::of_variables(path, found).ok_or_else(|| {
         Error::usage("path", format!("{path} is neither a table nor a group of arrays of one length"))
     })
+}
+
+/// Checks that a frame has the columns that it lists.
+fn complete(data: &Dataset, path: &str, table: &Table) -> Result<()> {
+    for name in data.node(path)?.texts("column-order")?.unwrap_or_default() {
+        if !table.all_columns().any(|column| column.name == name) {
+            let kind = FaultKind::Mismatch { expected: 1, found: 0 };
+            let fault = Fault { field: Some("number of columns of this name"), kind };
+            return Err(fault.at("frame", 0).within(None, Some(&format!("{path}/{name}"))));
+        }
+    }
+    Ok(())
 }
 
 /// Returns whether a variable is a table with a row for each element.
@@ -173,12 +191,14 @@ pub(crate) fn part(table: &Table, options: &Options) -> Result<Option<Table>> {
         let Some((axis, values)) = of.along()? else { continue };
         let kind = decode::data_type(of, &values).map_err(|error| error_of(of, error))?;
         let length = kept.get(axis).map_or(0, |_| grid.lengths().nth(axis).unwrap_or_default());
-        let height = usize::try_from(length).map_err(|_| Error::usage("rows", "are too many for this machine"))?;
+        let height =
+            usize::try_from(length).map_err(|_| Error::usage("rows", "are too many for this machine"))?;
         let mask = condition.mask(decode::array(of, (&kind, height), values)?.as_ref())?;
         let mut places = mask.set_indices();
         let first = places.next();
         let last = places.last().or(first);
-        let found = first.zip(last).map_or(0..0, |(first, last)| first as u64..(last as u64).saturating_add(1)); // a bound
+        let found =
+            first.zip(last).map_or(0..0, |(first, last)| first as u64..(last as u64).saturating_add(1)); // a bound
         if let Some(kept) = kept.get_mut(axis) {
             *kept = kept.start.max(found.start)..kept.end.min(found.end);
             known = true;

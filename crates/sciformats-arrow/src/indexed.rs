@@ -25,7 +25,11 @@ impl Meaning {
             Undecoded::Padded { decoding: Decoding::Stored | Decoding::Text { .. }, .. } => Some(Self::Texts),
             Undecoded::Stored { element, decoding, .. } => match (element, decoding) {
                 (
-                    ElementType::Int(1..=8) | ElementType::UInt(1..=8) | ElementType::F16 | ElementType::F32 | ElementType::F64,
+                    ElementType::Int(1..=8)
+                    | ElementType::UInt(1..=8)
+                    | ElementType::F16
+                    | ElementType::F32
+                    | ElementType::F64,
                     Decoding::Stored,
                 ) => Some(Self::Numbers),
                 (_, Decoding::Time { numbers, units }) => {
@@ -44,14 +48,18 @@ impl Meaning {
     fn order(self, stored: &StoredValue, value: &Scalar) -> Option<Ordering> {
         match (self, stored, value) {
             (Self::Numbers, StoredValue::Int(stored), Scalar::Int(value)) => Some(stored.cmp(value)),
-            (Self::Numbers, StoredValue::Int(stored), Scalar::Float(value)) => order_of_mixed(*stored, *value),
+            (Self::Numbers, StoredValue::Int(stored), Scalar::Float(value)) => {
+                order_of_mixed(*stored, *value)
+            }
             // What is no number is larger than all others.
             (Self::Numbers, StoredValue::Float(stored), _) if stored.is_nan() => Some(Ordering::Greater),
             (Self::Numbers, StoredValue::Float(stored), Scalar::Int(value)) => {
                 order_of_mixed(*value, *stored).map(Ordering::reverse)
             }
             (Self::Numbers, StoredValue::Float(stored), Scalar::Float(value)) => stored.partial_cmp(value),
-            (Self::Texts, StoredValue::Text(stored), Scalar::Text(value)) => Some(stored.as_slice().cmp(value.as_bytes())),
+            (Self::Texts, StoredValue::Text(stored), Scalar::Text(value)) => {
+                Some(stored.as_slice().cmp(value.as_bytes()))
+            }
             (Self::Moments(step, origin), StoredValue::Int(stored), Scalar::Moment(value)) => {
                 Some(stored.checked_mul(step)?.checked_add(origin)?.cmp(value))
             }
@@ -124,7 +132,11 @@ pub(crate) fn both(one: &[Range<u64>], other: &[Range<u64>]) -> Vec<Range<u64>> 
         if start < end {
             found.push(start..end);
         }
-        if one.end <= other.end { left.next() } else { right.next() };
+        if one.end <= other.end {
+            left.next()
+        } else {
+            right.next()
+        };
     }
     found
 }
@@ -145,8 +157,14 @@ mod tests {
         let order = |meaning: Meaning, stored, value| meaning.order(&stored, &value);
         assert_eq!(order(Meaning::Numbers, StoredValue::Int(2), Scalar::Float(2.5)), Some(Ordering::Less));
         assert_eq!(order(Meaning::Numbers, StoredValue::Float(2.5), Scalar::Int(2)), Some(Ordering::Greater));
-        assert_eq!(order(Meaning::Numbers, StoredValue::Float(f64::NAN), Scalar::Int(2)), Some(Ordering::Greater));
-        assert_eq!(order(Meaning::Texts, StoredValue::Text(b"ab".to_vec()), "b".into()), Some(Ordering::Less));
+        assert_eq!(
+            order(Meaning::Numbers, StoredValue::Float(f64::NAN), Scalar::Int(2)),
+            Some(Ordering::Greater)
+        );
+        assert_eq!(
+            order(Meaning::Texts, StoredValue::Text(b"ab".to_vec()), "b".into()),
+            Some(Ordering::Less)
+        );
         assert_eq!(order(Meaning::Texts, StoredValue::Int(1), "b".into()), None);
         let seconds = Meaning::Moments(1_000_000_000, 0);
         assert_eq!(order(seconds, StoredValue::Int(2), Scalar::Moment(2_000_000_000)), Some(Ordering::Equal));

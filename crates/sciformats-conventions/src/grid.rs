@@ -141,8 +141,10 @@ impl Spread {
     fn slab(&self, of: &[(u64, u64)]) -> Result<Slab> {
         let sides = &self.grid.sides;
         let ranges = self.axes.iter().map(|&axis| {
-            let (&(offset, _), &(start, count)) =
-                sides.get(axis).zip(of.get(axis)).ok_or_else(|| Error::internal("a grid without this dimension"))?;
+            let (&(offset, _), &(start, count)) = sides
+                .get(axis)
+                .zip(of.get(axis))
+                .ok_or_else(|| Error::internal("a grid without this dimension"))?;
             Ok(Range::new(offset.checked_add(start).ok_or_else(too_many)?, count))
         });
         Slab::new(&self.variable.shape(), ranges.collect::<Result<Vec<_>>>()?)
@@ -213,7 +215,10 @@ impl Spread {
             if let Some(of) = strides.get_mut(axis) {
                 *of = stride;
             }
-            stride = usize::try_from(count).ok().and_then(|count| stride.checked_mul(count)).ok_or_else(too_many)?;
+            stride = usize::try_from(count)
+                .ok()
+                .and_then(|count| stride.checked_mul(count))
+                .ok_or_else(too_many)?;
         }
         let mut places = Vec::new();
         for of in boxes {

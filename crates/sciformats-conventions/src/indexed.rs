@@ -132,7 +132,8 @@ impl Part {
         ranges.push(Range::new(first, count));
         let slab = Slab::new(&self.shape, ranges)?;
         let file = self.node.file();
-        file.limits().memory("values of an index", slab.len().saturating_mul(size_of::<StoredValue>() as u64))?; // a bound
+        file.limits()
+            .memory("values of an index", slab.len().saturating_mul(size_of::<StoredValue>() as u64))?; // a bound
         let mut bytes = Vec::new();
         file.read(self.node.id(), &slab, &mut bytes)?;
         values(&self.element, &bytes)
@@ -207,7 +208,8 @@ impl TableIndex {
     /// Compares the structures of an index with each other.
     fn checked(column: &Column, group: &Node, (rows, in_chunk): (u64, u64)) -> Result<Option<Self>> {
         let part = |name: &str| Part::of(group, name);
-        let (Some(sorted), Some(indices), Some(bounds)) = (part("sorted")?, part("indices")?, part("bounds")?)
+        let (Some(sorted), Some(indices), Some(bounds)) =
+            (part("sorted")?, part("indices")?, part("bounds")?)
         else {
             return Ok(None);
         };
@@ -222,7 +224,8 @@ impl TableIndex {
         let (block, reduction) = (number(group, "blocksize")?, number(group, "reduction")?);
         let last = number(&last_indices.node, "nelements")?;
         let stored_last = number(&last_sorted.node, "nelements")?;
-        let (&[slices, in_sorted], &[also, in_indices]) = (sorted.shape.as_slice(), indices.shape.as_slice()) else {
+        let (&[slices, in_sorted], &[also, in_indices]) = (sorted.shape.as_slice(), indices.shape.as_slice())
+        else {
             return Ok(None);
         };
         let ElementType::UInt(width) = indices.element else { return Ok(None) };
@@ -270,7 +273,20 @@ impl TableIndex {
         }
         let column = column.clone();
         Ok(Some(Self {
-            column, rows, sorted, indices, bounds, last_sorted, last_indices, slices, slice, chunk, reduction, last, kind, bucket,
+            column,
+            rows,
+            sorted,
+            indices,
+            bounds,
+            last_sorted,
+            last_indices,
+            slices,
+            slice,
+            chunk,
+            reduction,
+            last,
+            kind,
+            bucket,
         }))
     }
 
@@ -406,7 +422,11 @@ impl TableIndex {
             let reduction = self.reduction;
             let from = start.saturating_sub(1).saturating_mul(reduction).saturating_add(u64::from(start > 0)); // a bound
             let to = stop.saturating_mul(reduction).min(slice.rows); // a bound
-            let sure = start.saturating_mul(reduction)..if stop > start { (stop - 1).saturating_mul(reduction).saturating_add(1) } else { 0 }; // a bound
+            let sure = start.saturating_mul(reduction)..if stop > start {
+                (stop - 1).saturating_mul(reduction).saturating_add(1)
+            } else {
+                0
+            }; // a bound
             found = found.saturating_add(to.saturating_sub(from)); // a bound
             if found > self.rows / 4 {
                 return Ok(None);
@@ -446,7 +466,9 @@ impl TableIndex {
             let Some(read) = read else { return Ok(false) };
             for (at, place) in (start..end).zip(read) {
                 let StoredValue::Int(place) = place else { return Ok(false) };
-                let Some((bucket, also)) = u64::try_from(place).ok().and_then(|place| self.bucket_of(slice, place)) else {
+                let Some((bucket, also)) =
+                    u64::try_from(place).ok().and_then(|place| self.bucket_of(slice, place))
+                else {
                     return Ok(false);
                 };
                 let claim = claims.buckets.entry(bucket).or_default();

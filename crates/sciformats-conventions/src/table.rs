@@ -178,9 +178,11 @@ impl Column {
     }
 
     /// Returns the number of rows, if it is known.
-    pub(crate) fn rows(&self) -> Option<u64> {
+    pub fn rows(&self) -> Option<u64> {
         match &self.cells {
-            Cells::Variable(variable) => variable.shape().first().copied(),
+            Cells::Variable(variable) | Cells::Masked(variable, _) => variable.shape().first().copied(),
+            Cells::Block(matrix, _, turned) => matrix.shape().get(usize::from(*turned)).copied(),
+            Cells::Field(records, ..) | Cells::Element(records, ..) => Some(records.rows),
             Cells::Texts(texts) => Some(texts.len() as u64),
             _ => None,
         }
@@ -289,7 +291,8 @@ impl Column {
     ///
     /// As [`read`](Self::read).
     pub fn along(&self) -> Result<Option<(usize, Undecoded)>> {
-        let short = |grid: &Grid, axis: usize| grid.lengths().nth(axis).is_some_and(|length| length <= TOGETHER);
+        let short =
+            |grid: &Grid, axis: usize| grid.lengths().nth(axis).is_some_and(|length| length <= TOGETHER);
         Ok(match &self.cells {
             Cells::Spread(of) => match of.only().filter(|&axis| short(&of.grid, axis)) {
                 Some(axis) => Some((axis, of.along()?)),
@@ -592,6 +595,13 @@ impl Table {
     pub(crate) fn is_stored(&self) -> bool {
         let stored = |column: &Column| matches!(&column.cells, Cells::Field(_, _, Decoding::Stored));
         self.index.is_empty() && self.columns.iter().all(stored)
+    }
+
+    /// Returns the limit of what is read of the table, which depends on the size of its file: see
+    /// [`OpenOptions::unfolded`](sciformats::OpenOptions::unfolded). `None` if nothing is read of a file.
+    pub fn unfolding(&self) -> Option<sciformats::options::Unfolding> {
+        let file = self.file()?;
+        Some(sciformats::options::Unfolding::new(file.options(), file.size()))
     }
 
     /// Returns the file that contains its columns.

@@ -136,7 +136,10 @@ impl Values {
     /// Appends values of the same kind.
     pub(crate) fn followed_by(self, next: Self) -> Result<Self> {
         Ok(match (self, next) {
-            (Self::Plain { element, mut bytes, missing }, Self::Plain { bytes: more, missing: other, .. }) => {
+            (
+                Self::Plain { element, mut bytes, missing },
+                Self::Plain { bytes: more, missing: other, .. },
+            ) => {
                 bytes.extend(more);
                 let missing = match (missing, other) {
                     (None, None) => None,
@@ -144,7 +147,11 @@ impl Values {
                         missing.extend(other);
                         Some(missing)
                     }
-                    _ => return Err(Error::internal("parts of a column of which only some have missing values")),
+                    _ => {
+                        return Err(Error::internal(
+                            "parts of a column of which only some have missing values",
+                        ));
+                    }
                 };
                 Self::Plain { element, bytes, missing }
             }
